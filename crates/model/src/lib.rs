@@ -1,1 +1,34 @@
-//! model
+//! The vocabulary of pickfs as plain data: what was asked (plan, candidate,
+//! cell), what a worker is told and answers (trial), what was kept (record),
+//! and what may be said of it (finding).
+//!
+//! No behaviour lives here beyond parsing and printing a value's own text.
+//! Everything that is stored or crosses a process border carries [`FORMAT`].
+
+pub mod backing;
+pub mod candidate;
+pub mod cell;
+pub mod environment;
+pub mod event;
+pub mod finding;
+pub mod plan;
+pub mod quantity;
+pub mod record;
+pub mod step;
+pub mod trial;
+
+pub use backing::{BackingKind, BackingSpec, DeviceState};
+pub use candidate::{CandidateError, CandidateSpec};
+pub use cell::{Cell, CellId, Durability, Level, WorkloadSpec};
+pub use environment::Environment;
+pub use event::Event;
+pub use finding::Findings;
+pub use plan::Plan;
+pub use record::{Outcome, RunRecord, TrialRecord};
+pub use step::{Action, Step, StepRecord};
+pub use trial::{TrialSpec, WorkerMessage};
+
+/// Version of everything that this crate describes when it is stored or sent.
+///
+/// Readers accept this value and every lower one.
+pub const FORMAT: u32 = 1;

@@ -1,0 +1,79 @@
+//! Where a candidate's bytes go: the backing is part of every claim.
+
+use std::{fmt, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// What the plan asks the file systems to be made on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum BackingSpec {
+    /// One fully written image file per run, through a loop device with direct I/O.
+    Loop {
+        /// Size of the image in bytes.
+        size_bytes: u64,
+        /// Folder that holds the image; the folder of the run when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        directory: Option<PathBuf>,
+    },
+    /// The same image on a tmpfs: the software path without a device.
+    Ram {
+        /// Size of the image in bytes; at most half of the available memory.
+        size_bytes: u64,
+    },
+    /// A block device that the user named; everything on it is lost.
+    Device {
+        /// The device node.
+        path: PathBuf,
+        /// The user allowed an inactive signature to be overwritten.
+        #[serde(default)]
+        erase: bool,
+        /// State of the device before each make.
+        #[serde(default)]
+        state: DeviceState,
+    },
+    /// A directory that exists: no make, no mount, works without root.
+    Directory {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+/// State of a named block device before a file system is made on it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceState {
+    /// Written over with random data once per run, nothing discarded.
+    #[default]
+    Filled,
+    /// Discarded as a whole before each make.
+    Discarded,
+}
+
+/// What a trial really stood on; claims never mix two of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackingKind {
+    /// A whole block device.
+    Disk,
+    /// A loop device over an image file on a disk.
+    LoopImage,
+    /// A loop device over an image file in memory: no flush, no device.
+    RamImage,
+    /// Memory itself: tmpfs, ramfs.
+    Memory,
+    /// A directory made by somebody else: never ranked against fresh file systems.
+    Directory,
+}
+
+impl fmt::Display for BackingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BackingKind::Disk => "block device",
+            BackingKind::LoopImage => "loop image",
+            BackingKind::RamImage => "loop image in RAM",
+            BackingKind::Memory => "memory",
+            BackingKind::Directory => "existing directory",
+        })
+    }
+}

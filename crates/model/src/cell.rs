@@ -1,0 +1,94 @@
+//! A cell: one candidate under one set of workload parameters.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::CandidateSpec;
+
+/// Name of a cell: sixteen hexadecimal digits, a hash of all that was asked of it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CellId(pub String);
+
+impl fmt::Display for CellId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A workload's name, its version and its complete parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadSpec {
+    /// Row in the table of workloads: `journal`, `null`.
+    pub name: String,
+    /// Version of the workload; rises when its numbers may move.
+    pub version: u32,
+    /// Every parameter with its value, defaults included.
+    pub params: Map<String, Value>,
+}
+
+/// One value of one axis: `sync` = `fdatasync`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Level {
+    /// The parameter's name.
+    pub axis: String,
+    /// The value as text.
+    pub value: String,
+}
+
+/// What survives, weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Durability {
+    /// Nothing: data lives in the process.
+    Nothing,
+    /// The program may crash; the kernel has the data.
+    ProcessCrash,
+    /// The kernel may crash; the device has the data, perhaps in its cache.
+    KernelCrash,
+    /// The power may fail, if the device keeps its word about flushes.
+    PowerLoss,
+    /// One host may be lost.
+    HostLoss,
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Durability::Nothing => "survives nothing",
+            Durability::ProcessCrash => "survives a process crash",
+            Durability::KernelCrash => "survives a kernel crash",
+            Durability::PowerLoss => "survives a power loss, if the device keeps its word",
+            Durability::HostLoss => "survives the loss of one host",
+        })
+    }
+}
+
+/// Candidate x workload parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Hash of candidate (with its label), backing, workload, version and parameters.
+    pub id: CellId,
+    /// The file system under test.
+    pub candidate: CandidateSpec,
+    /// What is done to it.
+    pub workload: WorkloadSpec,
+    /// The axes of the plan that tell this cell from its neighbours, in plan order.
+    pub levels: Vec<Level>,
+    /// Declared durability of one completed operation.
+    pub durability: Durability,
+}
+
+impl Cell {
+    /// The levels as `sync=fdatasync, size=256`; empty when the plan has no axes.
+    pub fn levels_text(&self) -> String {
+        let parts: Vec<_> = self.levels.iter().map(|l| format!("{}={}", l.axis, l.value)).collect();
+        parts.join(", ")
+    }
+
+    /// The value of one axis, if the plan has it.
+    pub fn level(&self, axis: &str) -> Option<&str> {
+        self.levels.iter().find(|level| level.axis == axis).map(|level| level.value.as_str())
+    }
+}

@@ -1,0 +1,49 @@
+//! What the machine said of itself: dotted keys to values, as the kernel reports them.
+//!
+//! Keys are grouped by their first word: `cpu.model`, `kernel.release`,
+//! `memory.total_bytes`, `device.write_cache`, `mount.options`. A key that could
+//! not be read is absent; nothing is guessed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Facts by key, in key order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Environment(pub BTreeMap<String, String>);
+
+impl Environment {
+    /// Adds a fact; an empty value is left out.
+    pub fn put(&mut self, key: &str, value: impl ToString) {
+        let value = value.to_string();
+        if !value.trim().is_empty() {
+            self.0.insert(key.into(), value.trim().into());
+        }
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+
+    /// Every key whose value differs, with both values (`None` where absent).
+    pub fn differences<'a>(&'a self, other: &'a Environment) -> Vec<Difference<'a>> {
+        let keys: std::collections::BTreeSet<_> = self.0.keys().chain(other.0.keys()).collect();
+        keys.into_iter()
+            .map(|key| Difference { key, here: self.get(key), there: other.get(key) })
+            .filter(|difference| difference.here != difference.there)
+            .collect()
+    }
+}
+
+/// One fact that two environments do not share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Difference<'a> {
+    /// The key.
+    pub key: &'a str,
+    /// Its value in the first environment.
+    pub here: Option<&'a str>,
+    /// Its value in the second one.
+    pub there: Option<&'a str>,
+}

@@ -1,0 +1,232 @@
+//! What may be said of a run: statements that the statistics support, and the verdict.
+//!
+//! `analysis` makes these, `report` prints them; neither adds a number of its own.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    BackingKind, CellId, Durability, Level,
+    plan::{Metric, View},
+};
+
+/// Everything that a report shows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Findings {
+    /// Groups of cells that differ only in what the plan compares.
+    pub panels: Vec<Panel>,
+    /// The raw device over the run: the noise row.
+    pub noise: Vec<NoiseRow>,
+    /// Cells that were skipped or failed as a whole: label and levels, reason, remedy.
+    pub absent: Vec<Absent>,
+    /// Doubts about the run as a whole.
+    pub notices: Vec<Notice>,
+    /// What this run cannot tell, and what would.
+    pub not_yet: Vec<NotYet>,
+    /// The answer in words, one paragraph per panel that carries a primary metric.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// Cells that differ only in what is compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Panel {
+    /// The shared levels in words: `sync=fdatasync`; empty when there is one panel.
+    pub title: String,
+    /// The shared levels.
+    pub levels: Vec<Level>,
+    /// What survives in this panel; the weakest of its rows.
+    pub durability: Durability,
+    /// Label of the reference row.
+    pub reference: String,
+    /// One row per cell, in plan order.
+    pub rows: Vec<Row>,
+    /// Comparisons with the reference, primary ones first.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// A cell over its trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The cell.
+    pub cell: CellId,
+    /// Label of the candidate, or the level that is compared.
+    pub label: String,
+    /// What it stood on.
+    pub backing: BackingKind,
+    /// What survives.
+    pub durability: Durability,
+    /// Trials that count.
+    pub trials: u32,
+    /// Trials that failed.
+    pub failed: u32,
+    /// Reason of the first failure.
+    pub failure: Option<String>,
+    /// One entry per operation.
+    pub ops: Vec<OpSummary>,
+    /// Turns per second over the trials.
+    pub rate: Option<Spread>,
+    /// Turns per second that were asked for.
+    pub rate_asked: Option<f64>,
+    /// Counted facts, summed over the trials: `reads_mixed` and the like.
+    pub counts: Vec<(String, f64)>,
+    /// What a reader must know about this row.
+    pub notes: Vec<String>,
+}
+
+/// One operation of a cell over its trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OpSummary {
+    /// The operation.
+    pub op: String,
+    /// Service or response.
+    pub view: View,
+    /// Laps over all trials.
+    pub count: u64,
+    /// Measured seconds over all trials.
+    pub measured_s: f64,
+    /// Mean per trial, over trials.
+    pub mean_ns: Spread,
+    /// Standard deviation per trial, over trials.
+    pub sd_ns: Spread,
+    /// Smallest lap of all trials.
+    pub min_ns: u64,
+    /// Largest lap of all trials: "largest of n", never ranked.
+    pub max_ns: u64,
+    /// Quantiles; see [`QuantileSummary::carried`].
+    pub quantiles: Vec<QuantileSummary>,
+}
+
+/// A quantile of a cell: per trial, then over trials.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct QuantileSummary {
+    /// Share of the laps.
+    pub q: f64,
+    /// Over trials, in nanoseconds.
+    pub value_ns: Spread,
+    /// Episodes beyond it, over all trials.
+    pub episodes: u64,
+    /// At least ten episodes over at least three trials carry it (rule 7).
+    pub carried: bool,
+}
+
+/// A number over trials.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Median over trials.
+    pub median: f64,
+    /// Smallest trial.
+    pub low: f64,
+    /// Largest trial.
+    pub high: f64,
+}
+
+/// Two rows of a panel compared within blocks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// What is compared.
+    pub metric: Metric,
+    /// Label of the row that is divided by.
+    pub reference: String,
+    /// Label of the other row.
+    pub other: String,
+    /// Fixed by the plan; otherwise exploratory.
+    pub primary: bool,
+    /// Blocks in which both rows have a trial.
+    pub blocks: u32,
+    /// Reference divided by other (other divided by reference for rates):
+    /// above 1, the other is faster.
+    pub speedup: f64,
+    /// Interval of the speedup at [`Comparison::level`]; absent under five blocks.
+    pub interval: Option<(f64, f64)>,
+    /// Level of the interval: 0.95.
+    pub level: f64,
+    /// p of the exact sign-flip test, two-sided; absent under five blocks.
+    pub p: Option<f64>,
+    /// p after Holm's correction over the primary comparisons; exploratory ones have none.
+    pub p_holm: Option<f64>,
+    /// What may be said.
+    pub claim: Claim,
+    /// The same claim with robbed trials left out, where that changes it.
+    pub claim_without_robbed: Option<Claim>,
+}
+
+/// What a comparison supports.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Claim {
+    /// The other is faster than the reference.
+    Faster,
+    /// The other is slower than the reference.
+    Slower,
+    /// No difference at this precision.
+    Tie {
+        /// Smallest ratio above 1 that the run could have seen.
+        visible_ratio: f64,
+    },
+    /// Too few blocks, or exploratory: values are shown, nothing is claimed.
+    NotClaimed,
+}
+
+/// The raw device over the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NoiseRow {
+    /// What it stood on.
+    pub backing: BackingKind,
+    /// Probes taken.
+    pub probes: u32,
+    /// Median write + flush over probes, in nanoseconds.
+    pub p50_ns: Spread,
+    /// 99th percentile over probes, in nanoseconds.
+    pub p99_ns: Spread,
+    /// Half the spread of the medians, relative: 0.06 = +-6 %.
+    pub half_width: f64,
+}
+
+/// A cell without a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Absent {
+    /// The candidate's label.
+    pub label: String,
+    /// The levels in words.
+    pub levels: String,
+    /// `skipped` or `failed`.
+    pub how: String,
+    /// Why.
+    pub reason: String,
+    /// What would help.
+    pub remedy: String,
+}
+
+/// A doubt about the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// As [`crate::record::Flag::kind`], and `drift`, `bimodal`, `few-blocks`.
+    pub kind: String,
+    /// In words, with the numbers.
+    pub text: String,
+    /// How many trials it concerns; 0 for the whole run.
+    pub trials: u32,
+}
+
+/// Something that this run cannot tell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NotYet {
+    /// What is open.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// The answer for one panel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Title of the panel.
+    pub panel: String,
+    /// Labels that are best, more than one when tied, none when nothing can be said.
+    pub best: Vec<String>,
+    /// Sentences, built from comparisons only.
+    pub sentences: Vec<String>,
+    /// Conditions: backing, durability class, load.
+    pub conditions: Vec<String>,
+    /// The exact commands of the best: mkfs and mount.
+    pub commands: Vec<String>,
+}

@@ -1,0 +1,175 @@
+//! A plan: what was asked. Reading it from TOML and checking it against the
+//! tables of file systems and workloads is the lab's work.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{BackingSpec, CandidateSpec};
+
+/// Candidates x workload x levels, with repeats, order and seed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// See [`crate::FORMAT`].
+    pub format: u32,
+    /// Short name, used for folders.
+    pub name: String,
+    /// The question in words: the first line of every report.
+    pub question: String,
+    /// What an article saw and what to look at, where the plan reproduces one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub article: Option<ArticleNote>,
+    /// The file systems, in the order of the tables.
+    pub candidates: Vec<CandidateSpec>,
+    /// What they are made on.
+    pub backing: BackingSpec,
+    /// Row in the table of workloads.
+    pub workload: String,
+    /// Parameters that every cell shares; what is absent takes its default.
+    pub params: Map<String, Value>,
+    /// Parameters that vary: the cells are their product.
+    pub axes: Vec<Axis>,
+    /// Candidates left out under certain levels, with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<Exclusion>,
+    /// Repeats, comparisons and stopping.
+    pub design: Design,
+    /// Durations within a trial.
+    pub timing: Timing,
+    /// What the user consented to.
+    pub consent: Consent,
+}
+
+/// What a plan reproduces.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArticleNote {
+    /// Which article.
+    pub source: String,
+    /// What it saw, in our words.
+    pub saw: String,
+    /// What to look at in the result.
+    pub look_at: String,
+    /// What this machine cannot tell.
+    #[serde(default)]
+    pub cannot_tell: String,
+}
+
+/// A parameter with its levels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// The parameter's name.
+    pub name: String,
+    /// Its values, in the order of the tables.
+    pub levels: Vec<Value>,
+}
+
+/// A corner of the product that is not run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exclusion {
+    /// Label of the candidate; every one when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<String>,
+    /// Axis values that must all hold.
+    pub levels: Map<String, Value>,
+    /// Why; shown where the cell would stand.
+    pub reason: String,
+}
+
+/// Repeats, comparisons and stopping.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Design {
+    /// Blocks: each cell once, in random order.
+    pub blocks: u32,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// What is compared: `candidate`, or the name of an axis.
+    pub compare: String,
+    /// Label (or level) that the others are compared with.
+    pub reference: String,
+    /// The metrics that the plan fixes before it runs; Holm's correction runs over
+    /// these x their comparisons. All else is exploratory.
+    pub primary: Vec<Metric>,
+    /// When to stop.
+    pub stop: StopRule,
+}
+
+/// When a run ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "rule", rename_all = "kebab-case")]
+pub enum StopRule {
+    /// After the planned blocks.
+    Blocks,
+    /// When the always-valid test has settled every comparison, or the budget is spent.
+    Decided {
+        /// Longest run, in seconds.
+        budget_s: f64,
+        /// Ratios closer to 1 than this count as a tie (0.05 = five per cent).
+        tie_margin: f64,
+    },
+}
+
+/// One number of a trial: an operation, a view of its laps and a statistic.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Operation: `append`, `sync`, `durable`.
+    pub op: String,
+    /// Service or response time.
+    pub view: View,
+    /// Which statistic of the laps.
+    pub statistic: Statistic,
+    /// Restricts the metric to cells with these levels; all cells when empty.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub at: Map<String, Value>,
+}
+
+/// How a lap is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum View {
+    /// End minus start.
+    Service,
+    /// End minus due, without the driver's own stalls.
+    Response,
+}
+
+/// A statistic of one trial's laps.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statistic {
+    /// The value below which this share of the laps lies, in (0, 1).
+    Quantile(f64),
+    /// Arithmetic mean.
+    Mean,
+    /// Operations per second that were completed: higher is better.
+    Rate,
+}
+
+/// Durations within a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Raw device probe before each trial, in seconds (2 by validity rule 4).
+    pub raw_probe_s: f64,
+    /// Shortest warm-up, in seconds; it goes on until the warm-up bytes are written.
+    pub warmup_s: f64,
+    /// Bytes that the warm-up must write.
+    pub warmup_bytes: u64,
+    /// Measured time, in seconds.
+    pub measure_s: f64,
+    /// Longest wait for the machine to settle between trials, in seconds.
+    pub settle_s: f64,
+}
+
+/// What the user consented to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consent {
+    /// System-wide tunables may be changed; they are put back afterwards.
+    #[serde(default)]
+    pub system_tuning: bool,
+    /// The page cache of the whole machine may be dropped.
+    #[serde(default)]
+    pub drop_caches: bool,
+    /// SCHED_FIFO may be asked for.
+    #[serde(default)]
+    pub realtime: bool,
+}

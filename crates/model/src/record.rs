@@ -1,0 +1,318 @@
+//! What is kept of a run: cells, trials, and the laps of each operation.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{BackingKind, Cell, CellId, Environment, Plan, StepRecord, plan::View};
+
+/// Quantiles that every distribution carries, in ascending order.
+pub const QUANTILES: &[f64] = &[
+    0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995,
+    0.9998, 0.9999, 0.99995, 0.99999,
+];
+
+/// All trials of one plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// See [`crate::FORMAT`].
+    pub format: u32,
+    /// Name of the run, unique in its folder.
+    pub name: String,
+    /// Start, RFC 3339.
+    pub started: String,
+    /// Build that made the run.
+    pub build: String,
+    /// What was asked.
+    pub plan: Plan,
+    /// The machine at the start.
+    pub environment: Environment,
+    /// The set-up card: bare figures of the backing, by key.
+    pub card: Environment,
+    /// The cells, in plan order.
+    pub cells: Vec<Cell>,
+    /// Cells that were not run, with the reason.
+    pub skipped: Vec<SkippedCell>,
+    /// The trials, in the order in which they ran.
+    pub trials: Vec<TrialRecord>,
+    /// How the run ended, if it did.
+    pub ended: Option<RunEnd>,
+}
+
+/// A cell that was not run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SkippedCell {
+    /// The cell.
+    pub cell: Cell,
+    /// Why not.
+    pub reason: String,
+    /// What would help: a package, a kernel module, a privilege.
+    pub remedy: String,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunEnd {
+    /// End, RFC 3339.
+    pub at: String,
+    /// `completed`, `decided`, `budget-spent`, `interrupted` or `failed`.
+    pub how: String,
+    /// Details for people.
+    pub note: String,
+}
+
+/// One execution of a cell on a freshly made file system.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// Position in the run, from 1.
+    pub number: u32,
+    /// The cell.
+    pub cell: CellId,
+    /// The block, from 1.
+    pub block: u32,
+    /// 1, or 2 where a robbed trial was repeated.
+    pub attempt: u32,
+    /// Seconds from the start of the run.
+    pub started_s: f64,
+    /// Seconds that the whole trial took.
+    pub elapsed_s: f64,
+    /// How it went.
+    pub outcome: Outcome,
+    /// What it stood on.
+    pub backing: BackingKind,
+    /// What was done to make, mount and unmake it.
+    pub steps: Vec<StepRecord>,
+    /// Facts of this trial: driver, mount options in force, block size, device.
+    pub environment: Environment,
+    /// Extents of the image, before and after; absent without an image.
+    pub image: Option<ImageRecord>,
+    /// Raw device probe before the trial.
+    pub raw: Option<RawProbe>,
+    /// The wait before the trial.
+    pub settle: Option<SettleRecord>,
+    /// Laps by operation.
+    pub ops: Vec<OpRecord>,
+    /// What was offered and kept.
+    pub load: Option<LoadRecord>,
+    /// Counted facts.
+    pub counts: BTreeMap<String, f64>,
+    /// CPU that was taken from the trial.
+    pub robbery: Option<Robbery>,
+    /// Length of the warm-up in seconds.
+    pub warmup_s: f64,
+    /// What the worker or the lab wants told.
+    pub notes: Vec<String>,
+    /// Doubts about the measurement.
+    pub flags: Vec<Flag>,
+}
+
+/// How a trial went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Measured and verified.
+    Finished,
+    /// Tried and failed.
+    Failed {
+        /// What went wrong.
+        reason: String,
+    },
+    /// Could not be tried as asked.
+    Skipped {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A doubt about a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flag {
+    /// `robbed`, `driver-late`, `not-steady`, `holes`, `not-direct`, `rate-missed`,
+    /// `period-not-covered`, `settle-timeout`, `raw-out-of-band`, `not-cold`, `not-hot`.
+    pub kind: String,
+    /// In words, with the numbers.
+    pub text: String,
+}
+
+/// Laps of one operation in one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OpRecord {
+    /// `append`, `sync`, `durable`, `roll`, `read`.
+    pub op: String,
+    /// End minus start.
+    pub service: Distribution,
+    /// End minus due without the driver's stalls; absent where no schedule exists.
+    pub response: Option<Distribution>,
+    /// One row per second.
+    pub intervals: Vec<IntervalRow>,
+    /// The worst laps, worst first.
+    pub spikes: Vec<Spike>,
+    /// HdrHistogram interval log (tags `service` and `response`); empty unless asked for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub interval_log: String,
+}
+
+impl OpRecord {
+    /// The distribution of a view.
+    pub fn view(&self, view: View) -> Option<&Distribution> {
+        match view {
+            View::Service => Some(&self.service),
+            View::Response => self.response.as_ref(),
+        }
+    }
+}
+
+/// Laps as numbers. Times are nanoseconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Number of laps.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean_ns: f64,
+    /// Standard deviation (n - 1).
+    pub sd_ns: f64,
+    /// Smallest, exact.
+    pub min_ns: u64,
+    /// Largest, exact.
+    pub max_ns: u64,
+    /// One entry per [`QUANTILES`].
+    pub quantiles: Vec<QuantileRow>,
+    /// Laps longer than the histogram holds (60 s); counted at its edge.
+    pub overflow: u64,
+    /// HdrHistogram V2 + DEFLATE, base64; empty where it was not kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub histogram: String,
+}
+
+impl Distribution {
+    /// The row of a quantile of [`QUANTILES`].
+    pub fn quantile(&self, q: f64) -> Option<&QuantileRow> {
+        self.quantiles.iter().find(|row| (row.q - q).abs() < 1e-9)
+    }
+}
+
+/// One quantile of one trial.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct QuantileRow {
+    /// Share of the laps at or below, in (0, 1).
+    pub q: f64,
+    /// The value in nanoseconds (histogram precision: 0.1 %).
+    pub value_ns: u64,
+    /// Runs of adjacent laps above the value: independent episodes, not samples.
+    pub episodes: u64,
+}
+
+/// The laps of one second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct IntervalRow {
+    /// Second since the measurement began, from 0.
+    pub second: u32,
+    /// Number of laps.
+    pub count: u64,
+    /// Smallest service time.
+    pub service_min_ns: u64,
+    /// Median service time.
+    pub service_p50_ns: u64,
+    /// Largest service time.
+    pub service_max_ns: u64,
+    /// Largest response time; 0 where no schedule exists.
+    pub response_max_ns: u64,
+}
+
+/// A slow lap. Times are on the CLOCK_MONOTONIC line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spike {
+    /// When it was due.
+    pub due_ns: u64,
+    /// When it began.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Offset in the file, or 0.
+    pub offset_bytes: u64,
+}
+
+/// What was offered and what was kept.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadRecord {
+    /// Turns per second that the schedule asked for; absent in a closed loop.
+    pub asked_per_s: Option<f64>,
+    /// Turns per second that were completed.
+    pub achieved_per_s: f64,
+    /// Turns in the measured time.
+    pub turns: u64,
+    /// Turns that began late although the one before had ended: the machine.
+    pub late_driver: u64,
+    /// Turns that began late behind a slow one: the candidate.
+    pub late_queue: u64,
+    /// Longest stall of the driver in nanoseconds.
+    pub driver_stall_ns_max: u64,
+    /// All stalls of the driver in nanoseconds.
+    pub driver_stall_ns_sum: u64,
+    /// Measured time in nanoseconds.
+    pub measured_ns: u64,
+    /// First lap on the CLOCK_MONOTONIC line.
+    pub began_ns: u64,
+    /// User CPU of the worker in the measured time, in nanoseconds.
+    pub cpu_user_ns: u64,
+    /// System CPU of the worker in the measured time, in nanoseconds.
+    pub cpu_system_ns: u64,
+    /// Involuntary context switches of the worker in the measured time.
+    pub preemptions: u64,
+}
+
+/// CPU that others took while the trial measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Robbery {
+    /// Steal time as a share of all CPU time, in [0, 1].
+    pub steal_share: f64,
+    /// User time of foreign programs as a share of all CPU time, in [0, 1].
+    pub foreign_user_share: f64,
+    /// The same, second by second: (steal, foreign user).
+    pub seconds: Vec<(f64, f64)>,
+}
+
+/// Extents of the image behind a trial.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageRecord {
+    /// Direct I/O of the loop device, read back.
+    pub direct_io: bool,
+    /// Bytes found unwritten or missing after mkfs and rewritten in place.
+    pub repaired_bytes: u64,
+    /// Unwritten or missing bytes when the trial began.
+    pub holes_before_bytes: u64,
+    /// Unwritten or missing bytes when the trial had ended.
+    pub holes_after_bytes: u64,
+    /// Extents when the trial began.
+    pub extents_before: u64,
+    /// Extents when the trial had ended.
+    pub extents_after: u64,
+}
+
+/// Raw 4 KiB direct writes + flush on the backing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RawProbe {
+    /// Writes made.
+    pub count: u64,
+    /// Median of write + flush in nanoseconds.
+    pub p50_ns: u64,
+    /// 99th percentile of write + flush in nanoseconds.
+    pub p99_ns: u64,
+    /// Largest in nanoseconds.
+    pub max_ns: u64,
+    /// Seconds that it took.
+    pub elapsed_s: f64,
+}
+
+/// The wait for a quiet machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct SettleRecord {
+    /// Seconds waited.
+    pub waited_s: f64,
+    /// The bound was not reached in time.
+    pub timed_out: bool,
+    /// Dirty and write-back bytes of the machine when the wait ended.
+    pub dirty_bytes: u64,
+    /// Raw probes taken until one lay in the band.
+    pub raw_probes: u32,
+}

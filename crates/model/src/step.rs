@@ -1,0 +1,91 @@
+//! Steps are data: what makes, mounts and unmakes a candidate, printable before it is done.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// One thing to do to the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Why, for people: `make`, `mount`, `start zfs-fuse`.
+    pub purpose: String,
+    /// What exactly.
+    pub action: Action,
+}
+
+/// A program to run, or a kernel call by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub enum Action {
+    /// A program with its arguments; no shell.
+    Exec {
+        /// Program name or path.
+        program: String,
+        /// Its arguments.
+        args: Vec<String>,
+    },
+    /// `mount(2)`.
+    Mount {
+        /// Device, or the file system's name where it has none.
+        source: String,
+        /// Type as mount(8) takes it after `-t`.
+        fs_type: String,
+        /// Options as mount(8) takes them after `-o`.
+        options: Vec<String>,
+        /// Mount point.
+        at: String,
+    },
+    /// `umount(2)`, waiting: never lazy.
+    Unmount {
+        /// Mount point.
+        at: String,
+    },
+    /// A named call of the lab's own, with arguments for the reader.
+    Call {
+        /// Name, such as `repair-image-extents` or `start-daemon`.
+        name: String,
+        /// Its arguments as text.
+        args: Vec<String>,
+    },
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Action::Exec { program, args } => write!(f, "{program} {}", shell_words(args)),
+            Action::Mount { source, fs_type, options, at } if options.is_empty() => {
+                write!(f, "mount -t {fs_type} {source} {at}")
+            }
+            Action::Mount { source, fs_type, options, at } => {
+                write!(f, "mount -t {fs_type} -o {} {source} {at}", options.join(","))
+            }
+            Action::Unmount { at } => write!(f, "umount {at}"),
+            Action::Call { name, args } => write!(f, "[{name}] {}", args.join(" ")),
+        }
+    }
+}
+
+fn shell_words(args: &[String]) -> String {
+    let quoted: Vec<_> = args
+        .iter()
+        .map(|arg| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:+^@%".contains(c);
+            if !arg.is_empty() && arg.chars().all(plain) { arg.clone() } else { format!("'{arg}'") }
+        })
+        .collect();
+    quoted.join(" ")
+}
+
+/// A step that was taken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepRecord {
+    /// What was done.
+    pub step: Step,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: f64,
+    /// What it printed, shortened; or why it failed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+    /// Whether it succeeded.
+    pub succeeded: bool,
+}

@@ -1,0 +1,96 @@
+//! What a worker is told on standard input, and what it answers on standard output.
+//!
+//! Both are JSON, one value a line. The worker answers `ready`, waits for the
+//! line `go`, and writes nothing more until it has measured and verified.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    WorkloadSpec,
+    record::{LoadRecord, OpRecord},
+};
+
+/// Everything that one worker process needs for one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialSpec {
+    /// See [`crate::FORMAT`].
+    pub format: u32,
+    /// Build that the lab expects to talk to.
+    pub build: String,
+    /// What to do.
+    pub workload: WorkloadSpec,
+    /// The mounted candidate: a directory that the worker may fill.
+    pub directory: PathBuf,
+    /// What this process does in the trial: `appender`, `reader`.
+    pub role: String,
+    /// Which one of several that do the same, from 0.
+    pub lane: u32,
+    /// Seed of every random choice in the worker.
+    pub seed: u64,
+    /// Shortest warm-up in nanoseconds.
+    pub warmup_ns: u64,
+    /// Bytes that the warm-up must write.
+    pub warmup_bytes: u64,
+    /// Measured time in nanoseconds.
+    pub measure_ns: u64,
+    /// CPU of the measuring thread; free choice when absent.
+    pub cpu: Option<u32>,
+    /// CPU of helper threads (readers, neighbours, roll-ahead); free choice when absent.
+    pub helper_cpu: Option<u32>,
+    /// Inherited file descriptor of the live page, if there is one.
+    pub live_fd: Option<i32>,
+    /// Spikes kept per operation.
+    pub spikes_max: u32,
+    /// The machine's caches may be dropped.
+    pub drop_caches: bool,
+}
+
+/// What a worker says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum WorkerMessage {
+    /// First line: who speaks.
+    Hello {
+        /// See [`crate::FORMAT`].
+        format: u32,
+        /// Build identity.
+        build: String,
+    },
+    /// Prepared and warmed up; waiting for `go`.
+    Ready {
+        /// What the workload wants told: fallbacks it took, sizes it chose.
+        notes: Vec<String>,
+        /// Length of the warm-up in nanoseconds.
+        warmup_ns: u64,
+    },
+    /// One operation's laps.
+    Op(Box<OpRecord>),
+    /// What was offered and kept.
+    Load(LoadRecord),
+    /// A counted fact: mixed reads, bytes written, syncs made.
+    Count {
+        /// Name with its unit last: `reads_mixed`, `bytes_written`.
+        name: String,
+        /// Its value.
+        value: f64,
+    },
+    /// What was written is there.
+    Verified {
+        /// Records or files that were read back and compared.
+        checked: u64,
+    },
+    /// The trial failed; nothing follows.
+    Failed {
+        /// What went wrong, with operation, path and errno.
+        reason: String,
+    },
+    /// The trial could not be run as asked (the file system refuses a way).
+    Skipped {
+        /// Why.
+        reason: String,
+    },
+    /// Last line.
+    Finished,
+}
