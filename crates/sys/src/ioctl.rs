@@ -1,0 +1,39 @@
+//! The one door to `ioctl(2)` for requests that rustix does not carry. Not an encoding of request
+//! numbers: each caller names its own, with the header it comes from.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Calls `ioctl` with a pointer to `argument` and gives back the kernel's return value.
+///
+/// # Safety
+/// `request` must be one for which the kernel reads and writes no more than `T` behind the pointer.
+pub(crate) unsafe fn with_pointer<T: ?Sized>(
+    fd: BorrowedFd<'_>,
+    request: u64,
+    argument: &mut T,
+) -> io::Result<i32> {
+    let pointer = std::ptr::from_mut(argument).cast::<libc::c_void>();
+    // SAFETY: the pointer is valid for T for the length of the call; the caller vouches that the
+    // kernel stays within T.
+    let answer = unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, pointer) };
+    checked(answer)
+}
+
+/// Calls `ioctl` with a plain number.
+///
+/// # Safety
+/// `request` must be one for which the kernel takes its argument by value, not as a pointer.
+pub(crate) unsafe fn with_value(
+    fd: BorrowedFd<'_>,
+    request: u64,
+    value: libc::c_ulong,
+) -> io::Result<i32> {
+    // SAFETY: the caller vouches that the kernel does not follow the value as a pointer.
+    checked(unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, value) })
+}
+
+fn checked(answer: i32) -> io::Result<i32> {
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}

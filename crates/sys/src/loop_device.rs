@@ -1,0 +1,415 @@
+//! Loop devices: an open file shown as a block device. Not the image itself (who makes it, how its
+//! extents look: `extents`), and no choice of options.
+//!
+//! The file may already be unlinked. With `autoclear`, which is the default, the kernel detaches
+//! the device when its last user is gone, so a killed program leaves none behind.
+//!
+//! ```no_run
+//! use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
+//! let image = std::fs::File::options().read(true).write(true).open("image")?;
+//! let device = LoopDevice::attach(&image, &LoopOptions::default())?;
+//! assert!(device.status()?.direct_io);
+//! device.detach()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Source: loop(4); `include/uapi/linux/loop.h`. `LOOP_CONFIGURE` came with Linux 5.8.
+#![allow(unsafe_code)]
+
+use crate::{ioctl, privilege::remedy};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const LOOP_CLR_FD: u64 = 0x4C01;
+const LOOP_GET_STATUS64: u64 = 0x4C05;
+const LOOP_SET_CAPACITY: u64 = 0x4C07;
+const LOOP_CONFIGURE: u64 = 0x4C0A;
+const LOOP_CTL_GET_FREE: u64 = 0x4C82;
+const LO_FLAGS_READ_ONLY: u32 = 1;
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+const LO_FLAGS_DIRECT_IO: u32 = 16;
+/// How often a free device may be lost to another program before we give up.
+const ATTEMPTS_MAX: u32 = 64;
+const DETACH_WAIT: Duration = Duration::from_secs(5);
+const NEEDS: &str = "CAP_SYS_ADMIN and access to /dev/loop* (run as root)";
+
+/// What went wrong with a loop device.
+#[derive(Debug, thiserror::Error)]
+pub enum LoopError {
+    /// The control device or the loop device itself could not be opened.
+    #[error("cannot open {}: {cause}{}", .path.display(), remedy(.cause, NEEDS))]
+    Open {
+        /// The device node.
+        path: PathBuf,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// No free device number could be had.
+    #[error("no free loop device: {cause}{}", remedy(.cause, NEEDS))]
+    NoneFree {
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// Other programs took every free device first.
+    #[error("{attempts} free loop devices in a row were taken by other programs; try again")]
+    AlwaysTaken {
+        /// Number of attempts made.
+        attempts: u32,
+    },
+    /// The file could not be bound to the device.
+    #[error("cannot attach a file to {}: {cause}{}", .path.display(), remedy(.cause, NEEDS))]
+    Attach {
+        /// The loop device.
+        path: PathBuf,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// A request on an attached device failed.
+    #[error("cannot {request} on {}: {cause}{}", .path.display(), remedy(.cause, NEEDS))]
+    Request {
+        /// What was asked: `read the status`, `set the capacity`, `detach`.
+        request: &'static str,
+        /// The loop device.
+        path: PathBuf,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// The device was told to detach, and something still uses it.
+    #[error("{} is still in use; unmount it, and it detaches by itself", .path.display())]
+    StillInUse {
+        /// The loop device.
+        path: PathBuf,
+    },
+}
+
+/// How to attach. The default is what a measurement wants: direct I/O, autoclear, read-write, the
+/// kernel's own choice of sector size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopOptions {
+    /// Ask for direct I/O on the backing file. The kernel may say no; see [`LoopStatus`].
+    pub direct_io: bool,
+    /// Detach when the last user closes the device.
+    pub autoclear: bool,
+    /// Refuse writes.
+    pub read_only: bool,
+    /// Logical sector size: 512, 1024, 2048 or 4096; `None` leaves the choice to the kernel.
+    pub sector_bytes: Option<u32>,
+}
+
+impl Default for LoopOptions {
+    fn default() -> Self {
+        Self { direct_io: true, autoclear: true, read_only: false, sector_bytes: None }
+    }
+}
+
+/// What the kernel says about an attached device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopStatus {
+    /// Direct I/O is really in force.
+    pub direct_io: bool,
+    /// The device detaches with its last user.
+    pub autoclear: bool,
+    /// Writes are refused.
+    pub read_only: bool,
+    /// Device number of the file system that holds the backing file.
+    pub backing_device: u64,
+    /// Inode number of the backing file.
+    pub backing_inode: u64,
+    /// The name given at attach time, cut to 63 bytes.
+    pub backing_name: String,
+}
+
+/// An attached device. Dropping it detaches it, without a report; [`LoopDevice::detach`] reports.
+///
+/// The device node is held open for reading only, so that kernels which forbid writers beside a
+/// mount (`CONFIG_BLK_DEV_WRITE_MOUNTED=n`) still mount it.
+#[derive(Debug)]
+pub struct LoopDevice {
+    number: u32,
+    path: PathBuf,
+    disk_sequence: Option<u64>,
+    handle: Option<File>,
+}
+
+impl LoopDevice {
+    /// Binds an open file to a free loop device, trying another when somebody else was faster.
+    pub fn attach(backing: &File, options: &LoopOptions) -> Result<Self, LoopError> {
+        let control_path = Path::new("/dev/loop-control");
+        let control = open(control_path, true)?;
+        for attempt in 0..ATTEMPTS_MAX {
+            let number = free_number(&control)?;
+            let path = PathBuf::from(format!("/dev/loop{number}"));
+            match attach_to(&path, backing, options) {
+                Err(LoopError::Attach { cause, .. } | LoopError::Open { cause, .. })
+                    if cause.raw_os_error() == Some(libc::EBUSY) =>
+                {
+                    std::thread::sleep(Duration::from_millis(u64::from(attempt)));
+                }
+                Err(error) => return Err(error),
+                Ok(handle) => {
+                    let disk_sequence = disk_sequence(number);
+                    return Ok(Self { number, path, disk_sequence, handle: Some(handle) });
+                }
+            }
+        }
+        Err(LoopError::AlwaysTaken { attempts: ATTEMPTS_MAX })
+    }
+
+    /// The device node, `/dev/loopN`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The N of `/dev/loopN`.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The disk sequence number of this attachment (Linux 5.15 and later): another attachment to
+    /// the same node has another one.
+    pub fn disk_sequence(&self) -> Option<u64> {
+        self.disk_sequence
+    }
+
+    /// The node, open for reading.
+    pub fn file(&self) -> &File {
+        self.handle.as_ref().expect("the handle is taken only by detach, which consumes the device")
+    }
+
+    /// Asks the kernel what is in force.
+    pub fn status(&self) -> Result<LoopStatus, LoopError> {
+        let mut info = LoopInfo64::default();
+        // SAFETY: LOOP_GET_STATUS64 fills one struct loop_info64.
+        unsafe { ioctl::with_pointer(self.file().as_fd(), LOOP_GET_STATUS64, &mut info) }
+            .map_err(|cause| self.request("read the status", cause))?;
+        Ok(LoopStatus {
+            direct_io: info.flags & LO_FLAGS_DIRECT_IO != 0,
+            autoclear: info.flags & LO_FLAGS_AUTOCLEAR != 0,
+            read_only: info.flags & LO_FLAGS_READ_ONLY != 0,
+            backing_device: info.device,
+            backing_inode: info.inode,
+            backing_name: text_until_zero(&info.file_name),
+        })
+    }
+
+    /// Tells the device that its backing file has changed size.
+    pub fn set_capacity(&self) -> Result<(), LoopError> {
+        // SAFETY: LOOP_SET_CAPACITY ignores its argument.
+        unsafe { ioctl::with_value(self.file().as_fd(), LOOP_SET_CAPACITY, 0) }
+            .map_err(|cause| self.request("set the capacity", cause))?;
+        Ok(())
+    }
+
+    /// Detaches, and waits until the kernel has let go of the backing file.
+    ///
+    /// # Errors
+    /// [`LoopError::StillInUse`] when a mount or an open file holds the device for five seconds; it
+    /// then detaches with its last user.
+    pub fn detach(mut self) -> Result<(), LoopError> {
+        self.release()?;
+        let deadline = Instant::now() + DETACH_WAIT;
+        while self.is_attached() {
+            if Instant::now() > deadline {
+                return Err(LoopError::StillInUse { path: self.path.clone() });
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    /// This attachment still exists, whoever keeps it.
+    pub fn is_attached(&self) -> bool {
+        let bound = sysfs(self.number).join("loop").exists();
+        bound && disk_sequence(self.number) == self.disk_sequence
+    }
+
+    /// Asks for the detachment and closes our handle; the kernel does it at the last close.
+    fn release(&mut self) -> Result<(), LoopError> {
+        let Some(handle) = self.handle.take() else { return Ok(()) };
+        // SAFETY: LOOP_CLR_FD ignores its argument.
+        match unsafe { ioctl::with_value(handle.as_fd(), LOOP_CLR_FD, 0) } {
+            Ok(_) => Ok(()),
+            Err(cause) if cause.raw_os_error() == Some(libc::ENXIO) => Ok(()),
+            Err(cause) => Err(self.request("detach", cause)),
+        }
+    }
+
+    fn request(&self, request: &'static str, cause: io::Error) -> LoopError {
+        LoopError::Request { request, path: self.path.clone(), cause }
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = self.release();
+    }
+}
+
+impl AsFd for LoopDevice {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file().as_fd()
+    }
+}
+
+/// A loop device that somebody has attached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttachedLoop {
+    /// The N of `/dev/loopN`.
+    pub number: u32,
+    /// The backing file as the kernel prints it; ` (deleted)` ends the name of an unlinked one.
+    pub backing_file: PathBuf,
+}
+
+/// Every attached loop device of this machine, whoever made it, in order of its number.
+pub fn attached() -> Vec<AttachedLoop> {
+    let Ok(entries) = fs::read_dir("/sys/block") else { return Vec::new() };
+    let mut found: Vec<_> =
+        entries.flatten().filter_map(|e| attached_one(e.file_name().to_str()?)).collect();
+    found.sort_by_key(|one| one.number);
+    found
+}
+
+fn attached_one(name: &str) -> Option<AttachedLoop> {
+    let number = name.strip_prefix("loop")?.parse().ok()?;
+    let text = fs::read_to_string(sysfs(number).join("loop/backing_file")).ok()?;
+    Some(AttachedLoop { number, backing_file: text.trim_end_matches('\n').into() })
+}
+
+fn sysfs(number: u32) -> PathBuf {
+    PathBuf::from(format!("/sys/block/loop{number}"))
+}
+
+fn disk_sequence(number: u32) -> Option<u64> {
+    fs::read_to_string(sysfs(number).join("diskseq")).ok()?.trim().parse().ok()
+}
+
+fn open(path: &Path, write: bool) -> Result<File, LoopError> {
+    File::options()
+        .read(true)
+        .write(write)
+        .open(path)
+        .map_err(|cause| LoopError::Open { path: path.to_owned(), cause })
+}
+
+fn free_number(control: &File) -> Result<u32, LoopError> {
+    // SAFETY: LOOP_CTL_GET_FREE ignores its argument.
+    let answer = unsafe { ioctl::with_value(control.as_fd(), LOOP_CTL_GET_FREE, 0) };
+    let number = answer.map_err(|cause| LoopError::NoneFree { cause })?;
+    Ok(u32::try_from(number).expect("a successful ioctl is not negative"))
+}
+
+/// Attaches through a writable handle and hands back a read-only one; the second is opened before
+/// the first is closed, so autoclear does not strike in between.
+fn attach_to(path: &Path, backing: &File, options: &LoopOptions) -> Result<File, LoopError> {
+    let writable = open(path, true)?;
+    let mut config = LoopConfig::new(backing, options);
+    // SAFETY: LOOP_CONFIGURE reads one struct loop_config.
+    unsafe { ioctl::with_pointer(writable.as_fd(), LOOP_CONFIGURE, &mut config) }
+        .map_err(|cause| LoopError::Attach { path: path.to_owned(), cause })?;
+    open(path, false)
+}
+
+fn text_until_zero(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+/// `struct loop_info64`: 232 bytes.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct LoopInfo64 {
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+impl Default for LoopInfo64 {
+    fn default() -> Self {
+        Self {
+            device: 0,
+            inode: 0,
+            rdevice: 0,
+            offset: 0,
+            size_limit: 0,
+            number: 0,
+            encrypt_type: 0,
+            encrypt_key_size: 0,
+            flags: 0,
+            file_name: [0; 64],
+            crypt_name: [0; 64],
+            encrypt_key: [0; 32],
+            init: [0; 2],
+        }
+    }
+}
+
+/// `struct loop_config`: 304 bytes.
+#[repr(C)]
+struct LoopConfig {
+    fd: u32,
+    block_size: u32,
+    info: LoopInfo64,
+    reserved: [u64; 8],
+}
+
+impl LoopConfig {
+    fn new(backing: &File, options: &LoopOptions) -> Self {
+        let mut info = LoopInfo64::default();
+        let flag = |on: bool, bit: u32| if on { bit } else { 0 };
+        info.flags = flag(options.direct_io, LO_FLAGS_DIRECT_IO)
+            | flag(options.autoclear, LO_FLAGS_AUTOCLEAR)
+            | flag(options.read_only, LO_FLAGS_READ_ONLY);
+        let name = name_of(backing);
+        let kept = name.len().min(info.file_name.len() - 1);
+        info.file_name[..kept].copy_from_slice(&name[..kept]);
+        let fd = u32::try_from(backing.as_raw_fd()).expect("an open descriptor is not negative");
+        Self { fd, block_size: options.sector_bytes.unwrap_or(0), info, reserved: [0; 8] }
+    }
+}
+
+fn name_of(file: &File) -> Vec<u8> {
+    use std::os::unix::ffi::OsStringExt;
+    let link = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    link.map(|path| path.into_os_string().into_vec()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structures_have_the_sizes_of_the_kernel_header() {
+        assert_eq!(size_of::<LoopInfo64>(), 232);
+        assert_eq!(size_of::<LoopConfig>(), 304);
+    }
+
+    #[test]
+    fn a_full_name_field_without_zero_is_read_to_its_end() {
+        assert_eq!(text_until_zero(&[b'x'; 64]).len(), 64);
+        assert_eq!(text_until_zero(b"ab\0cd"), "ab");
+    }
+
+    #[test]
+    fn a_refusal_names_the_device_and_the_privilege() {
+        let error = LoopError::Open {
+            path: "/dev/loop-control".into(),
+            cause: io::Error::from_raw_os_error(libc::EACCES),
+        };
+        let text = error.to_string();
+        assert!(text.starts_with("cannot open /dev/loop-control: "), "{text}");
+        assert!(text.ends_with("needs CAP_SYS_ADMIN and access to /dev/loop* (run as root)"));
+    }
+}

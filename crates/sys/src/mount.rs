@@ -1,0 +1,510 @@
+//! Mounting and unmounting, and what is mounted where. Not the making of file systems, and no
+//! lazy unmount: when [`unmount`] returns, the file system is gone from this place.
+//!
+//! Mounting goes through the interface of fsopen(2), because it tells why a mount failed.
+//!
+//! ```no_run
+//! use pickfs_sys::mount::{MountRequest, Mounted};
+//! let request = MountRequest::new("/dev/loop0", "/mnt", "ext4").options("noatime,barrier=0");
+//! let mounted = Mounted::mount(&request)?;
+//! println!("{}", pickfs_sys::mount::mount_of(mounted.path())?.super_options);
+//! mounted.unmount()?;
+//! # Ok::<(), pickfs_sys::mount::MountError>(())
+//! ```
+//!
+//! Source: fsopen(2), fsconfig(2), fsmount(2), move_mount(2) (Linux 5.2); umount(2).
+
+use crate::mount_table::{self, MalformedLine, MountEntry};
+use crate::privilege::remedy;
+use crate::proc_root::ProcRoot;
+use rustix::fs::{AtFlags, CWD, StatxFlags};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, UnmountFlags, fsconfig_create,
+    fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount,
+};
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+const NEEDS: &str = "CAP_SYS_ADMIN (run as root)";
+
+/// What went wrong with a mount.
+#[derive(Debug, thiserror::Error)]
+pub enum MountError {
+    /// The running kernel cannot mount this type.
+    #[error("the kernel has no file system `{fs_type}`; load its module or leave it out: {cause}")]
+    UnknownType {
+        /// The type asked for.
+        fs_type: String,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// One mount option was refused.
+    #[error("{fs_type} refuses the mount option `{option}`: {cause}{kernel_says}")]
+    Option {
+        /// The type asked for.
+        fs_type: String,
+        /// The option, as it was written.
+        option: String,
+        /// What the kernel said.
+        cause: io::Error,
+        /// Its own words, when it had any.
+        kernel_says: KernelSays,
+    },
+    /// The mount was refused.
+    #[error(
+        "cannot mount {} as {fs_type} on {}: {cause}{kernel_says}{}",
+        .source_name.display(), .target.display(), remedy(.cause, NEEDS)
+    )]
+    Refused {
+        /// What should be mounted.
+        source_name: PathBuf,
+        /// Where.
+        target: PathBuf,
+        /// As what.
+        fs_type: String,
+        /// What the kernel said.
+        cause: io::Error,
+        /// Its own words, when it had any.
+        kernel_says: KernelSays,
+    },
+    /// Something still uses the mount.
+    #[error("{} is busy; a program has a file or its working directory there", .target.display())]
+    Busy {
+        /// The mount point.
+        target: PathBuf,
+    },
+    /// The unmount was refused for another reason.
+    #[error("cannot unmount {}: {cause}{}", .target.display(), remedy(.cause, NEEDS))]
+    Unmount {
+        /// The mount point.
+        target: PathBuf,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// A table of mounts could not be read.
+    #[error("cannot read {}: {cause}", .path.display())]
+    Table {
+        /// The table.
+        path: PathBuf,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// A table of mounts could be read and not understood.
+    #[error(transparent)]
+    Malformed(#[from] MalformedLine),
+    /// A path could not be looked at.
+    #[error("cannot look at {}: {cause}", .path.display())]
+    Path {
+        /// The path.
+        path: PathBuf,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// The mount of a path is not in the table.
+    #[error("no mount in the table holds {}", .path.display())]
+    NotInTable {
+        /// The path.
+        path: PathBuf,
+    },
+}
+
+/// What the kernel wrote about a failed mount; prints as nothing when it wrote nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelSays(pub Vec<String>);
+
+impl std::fmt::Display for KernelSays {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, " ({})", self.0.join("; ")) }
+    }
+}
+
+/// What to mount, where, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MountRequest {
+    /// A device node, or any word for a file system without a device.
+    pub source: PathBuf,
+    /// An existing directory.
+    pub target: PathBuf,
+    /// The kernel's name of the type.
+    pub fs_type: String,
+    /// Options as after `mount -o`, separated by commas; may be empty.
+    pub options: String,
+}
+
+impl MountRequest {
+    /// A mount without options.
+    pub fn new(
+        source: impl Into<PathBuf>,
+        target: impl Into<PathBuf>,
+        fs_type: impl Into<String>,
+    ) -> Self {
+        let options = String::new();
+        Self { source: source.into(), target: target.into(), fs_type: fs_type.into(), options }
+    }
+
+    /// The same mount with these options, as after `mount -o`.
+    pub fn options(mut self, options: impl Into<String>) -> Self {
+        self.options = options.into();
+        self
+    }
+}
+
+/// Mounts, and leaves it mounted.
+///
+/// # Errors
+/// [`MountError::UnknownType`], [`MountError::Option`] or [`MountError::Refused`]; after each,
+/// nothing is mounted.
+pub fn mount(request: &MountRequest) -> Result<(), MountError> {
+    let context = open_context(request)?;
+    set_string(request, &context, "source", &request.source.to_string_lossy())?;
+    let mut attributes = MountAttrFlags::empty();
+    for option in request.options.split(',').filter(|option| !option.is_empty()) {
+        match attribute(option) {
+            Some(flag) => attributes |= flag,
+            None => set_option(request, &context, option)?,
+        }
+        if option == "ro" {
+            set_option(request, &context, option)?;
+        }
+    }
+    let refused = |error: rustix::io::Errno| refusal(request, &context, error);
+    fsconfig_create(&context).map_err(refused)?;
+    let detached = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes).map_err(refused)?;
+    move_mount(&detached, "", CWD, &request.target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+        .map_err(refused)
+}
+
+fn open_context(request: &MountRequest) -> Result<OwnedFd, MountError> {
+    fsopen(request.fs_type.as_str(), FsOpenFlags::FSOPEN_CLOEXEC).map_err(|error| match error {
+        rustix::io::Errno::NODEV => {
+            MountError::UnknownType { fs_type: request.fs_type.clone(), cause: error.into() }
+        }
+        _ => refused_with(request, error, KernelSays::default()),
+    })
+}
+
+/// Options that belong to the mount, not to the file system; see mount_setattr(2).
+fn attribute(option: &str) -> Option<MountAttrFlags> {
+    Some(match option {
+        "defaults" | "rw" | "suid" | "dev" | "exec" | "atime" | "diratime" => {
+            MountAttrFlags::empty()
+        }
+        "ro" => MountAttrFlags::MOUNT_ATTR_RDONLY,
+        "nosuid" => MountAttrFlags::MOUNT_ATTR_NOSUID,
+        "nodev" => MountAttrFlags::MOUNT_ATTR_NODEV,
+        "noexec" => MountAttrFlags::MOUNT_ATTR_NOEXEC,
+        "noatime" => MountAttrFlags::MOUNT_ATTR_NOATIME,
+        "relatime" => MountAttrFlags::MOUNT_ATTR_RELATIME,
+        "strictatime" => MountAttrFlags::MOUNT_ATTR_STRICTATIME,
+        "nodiratime" => MountAttrFlags::MOUNT_ATTR_NODIRATIME,
+        _ => return None,
+    })
+}
+
+fn set_option(request: &MountRequest, context: &OwnedFd, option: &str) -> Result<(), MountError> {
+    if let Some((key, value)) = option.split_once('=') {
+        return set_string(request, context, key, value);
+    }
+    let answer = fsconfig_set_flag(context, option);
+    answer.map_err(|error| refused_option(request, context, option.to_owned(), error))
+}
+
+fn set_string(
+    request: &MountRequest,
+    context: &OwnedFd,
+    key: &str,
+    value: &str,
+) -> Result<(), MountError> {
+    let answer = fsconfig_set_string(context, key, value);
+    answer.map_err(|error| refused_option(request, context, format!("{key}={value}"), error))
+}
+
+fn refused_option(
+    request: &MountRequest,
+    context: &OwnedFd,
+    option: String,
+    error: rustix::io::Errno,
+) -> MountError {
+    let fs_type = request.fs_type.clone();
+    MountError::Option { fs_type, option, cause: error.into(), kernel_says: kernel_says(context) }
+}
+
+fn refusal(request: &MountRequest, context: &OwnedFd, error: rustix::io::Errno) -> MountError {
+    refused_with(request, error, kernel_says(context))
+}
+
+fn refused_with(
+    request: &MountRequest,
+    error: rustix::io::Errno,
+    kernel_says: KernelSays,
+) -> MountError {
+    MountError::Refused {
+        source_name: request.source.clone(),
+        target: request.target.clone(),
+        fs_type: request.fs_type.clone(),
+        cause: error.into(),
+        kernel_says,
+    }
+}
+
+/// Reads the messages that wait in the context: one a read, `e ` or `w ` or `i ` before the text.
+fn kernel_says(context: &OwnedFd) -> KernelSays {
+    let mut lines = Vec::new();
+    let mut message = [0u8; 1024];
+    while let Ok(count) = rustix::io::read(context, &mut message) {
+        if count == 0 || lines.len() == 16 {
+            break;
+        }
+        let line = String::from_utf8_lossy(&message[..count]);
+        lines.push(line.get(2..).unwrap_or_default().trim().to_owned());
+    }
+    KernelSays(lines)
+}
+
+/// Unmounts for real: not lazily, not by force. Symbolic links are not followed.
+pub fn unmount(target: &Path) -> Result<(), MountError> {
+    let target_owned = || target.to_owned();
+    rustix::mount::unmount(target, UnmountFlags::NOFOLLOW).map_err(|error| match error {
+        rustix::io::Errno::BUSY => MountError::Busy { target: target_owned() },
+        _ => MountError::Unmount { target: target_owned(), cause: error.into() },
+    })
+}
+
+/// A mount that ends with this value. Dropping it unmounts without a report;
+/// [`Mounted::unmount`] reports.
+#[derive(Debug)]
+pub struct Mounted {
+    target: Option<PathBuf>,
+}
+
+impl Mounted {
+    /// Mounts, and unmounts when dropped.
+    pub fn mount(request: &MountRequest) -> Result<Self, MountError> {
+        mount(request)?;
+        Ok(Self { target: Some(request.target.clone()) })
+    }
+
+    /// Takes over a mount that somebody else made (a FUSE program, say).
+    pub fn adopt(target: impl Into<PathBuf>) -> Self {
+        Self { target: Some(target.into()) }
+    }
+
+    /// The mount point.
+    pub fn path(&self) -> &Path {
+        self.target.as_deref().expect("the target is taken only by unmount, which consumes it")
+    }
+
+    /// Unmounts and says how it went. After an error the mount is still there, and is no longer
+    /// guarded.
+    pub fn unmount(mut self) -> Result<(), MountError> {
+        let target = self.target.take().expect("a mount is unmounted once");
+        unmount(&target)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if let Some(target) = self.target.take() {
+            let _ = unmount(&target);
+        }
+    }
+}
+
+/// Every mount that this process sees.
+pub fn mounts() -> Result<Vec<MountEntry>, MountError> {
+    read_table(Path::new("/proc/self/mountinfo"))
+}
+
+fn read_table(path: &Path) -> Result<Vec<MountEntry>, MountError> {
+    let table = fs::read(path);
+    let table = table.map_err(|cause| MountError::Table { path: path.to_owned(), cause })?;
+    Ok(mount_table::parse(&table)?)
+}
+
+/// The mount that holds `path`, with the options that the kernel reports.
+pub fn mount_of(path: &Path) -> Result<MountEntry, MountError> {
+    let statx = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID);
+    let statx =
+        statx.map_err(|error| MountError::Path { path: path.to_owned(), cause: error.into() })?;
+    let found = mounts()?.into_iter().find(|entry| u64::from(entry.mount_id) == statx.stx_mnt_id);
+    found.ok_or_else(|| MountError::NotInTable { path: path.to_owned() })
+}
+
+/// A mount somewhere on this machine, seen by way of one process of its mount namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamespacedMount {
+    /// A process of that namespace, as the given /proc numbers it.
+    pub process_id: u32,
+    /// The namespace, as `/proc/PID/ns/mnt` names it.
+    pub namespace: String,
+    /// The mount.
+    pub entry: MountEntry,
+}
+
+/// The mounts of a machine, and how much of it could not be looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MountsEverywhere {
+    /// What was found.
+    pub mounts: Vec<NamespacedMount>,
+    /// Processes whose namespace or table could not be read; not zero means that the answer may
+    /// be incomplete.
+    pub unreadable_process_count: usize,
+}
+
+/// The mounts in every mount namespace that has a process in `proc_root`, each namespace once.
+///
+/// Inside a private pid namespace `/proc` shows only its own processes: give [`ProcRoot::host`].
+pub fn mounts_everywhere(proc_root: &ProcRoot) -> Result<MountsEverywhere, MountError> {
+    let mut seen = std::collections::BTreeSet::new();
+    let mut everywhere = MountsEverywhere::default();
+    let listed = proc_root.process_ids();
+    let listed =
+        listed.map_err(|cause| MountError::Table { path: proc_root.path().to_owned(), cause })?;
+    for process_id in listed {
+        let process = proc_root.process(process_id);
+        match namespace_mounts(&process, &mut seen) {
+            Ok((namespace, table)) => {
+                everywhere.mounts.extend(table.into_iter().map(|entry| NamespacedMount {
+                    process_id,
+                    namespace: namespace.clone(),
+                    entry,
+                }));
+            }
+            Err(_) if !process.exists() => {}
+            Err(_) => everywhere.unreadable_process_count += 1,
+        }
+    }
+    Ok(everywhere)
+}
+
+/// The table of a process whose namespace was not seen before; empty when it was.
+fn namespace_mounts(
+    process: &Path,
+    seen: &mut std::collections::BTreeSet<String>,
+) -> Result<(String, Vec<MountEntry>), MountError> {
+    let link = process.join("ns/mnt");
+    let namespace = fs::read_link(&link).map_err(|cause| MountError::Path { path: link, cause })?;
+    let namespace = namespace.to_string_lossy().into_owned();
+    if seen.contains(&namespace) {
+        return Ok((namespace, Vec::new()));
+    }
+    let table = read_table(&process.join("mountinfo"))?;
+    seen.insert(namespace.clone());
+    Ok((namespace, table))
+}
+
+/// The mounts of one block device in every namespace: by device number, or by the name of its node
+/// (btrfs shows a number of its own). Symbolic links to the node are followed in our namespace.
+pub fn mounts_of_device(
+    device: &Path,
+    proc_root: &ProcRoot,
+) -> Result<MountsEverywhere, MountError> {
+    let wanted = device_number(device)
+        .map_err(|cause| MountError::Path { path: device.to_owned(), cause })?;
+    let mut everywhere = mounts_everywhere(proc_root)?;
+    everywhere.mounts.retain(|mount| {
+        let entry = &mount.entry;
+        (entry.major, entry.minor) == wanted
+            || entry.source == device
+            || device_number(&entry.source).is_ok_and(|number| number == wanted)
+    });
+    Ok(everywhere)
+}
+
+fn device_number(path: &Path) -> io::Result<(u32, u32)> {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let metadata = fs::metadata(path)?;
+    if !metadata.file_type().is_block_device() {
+        return Err(io::Error::from_raw_os_error(libc::ENOTBLK));
+    }
+    let number = metadata.rdev();
+    Ok((rustix::fs::major(number), rustix::fs::minor(number)))
+}
+
+/// How full a file system is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSystemUse {
+    /// The type as a number; see statfs(2).
+    pub type_number: u64,
+    /// Size of a block.
+    pub block_bytes: u64,
+    /// All blocks.
+    pub total_bytes: u64,
+    /// Free blocks, those reserved for root included.
+    pub free_bytes: u64,
+    /// Free blocks for everybody.
+    pub available_bytes: u64,
+    /// All inodes; 0 where they are made on demand.
+    pub inode_count: u64,
+}
+
+/// Asks the file system that holds `path` how full it is.
+pub fn file_system_use(path: &Path) -> Result<FileSystemUse, MountError> {
+    let statfs = rustix::fs::statfs(path)
+        .map_err(|error| MountError::Path { path: path.to_owned(), cause: error.into() })?;
+    let block_bytes = statfs.f_bsize as u64;
+    Ok(FileSystemUse {
+        type_number: statfs.f_type as u64,
+        block_bytes,
+        total_bytes: statfs.f_blocks * block_bytes,
+        free_bytes: statfs.f_bfree * block_bytes,
+        available_bytes: statfs.f_bavail * block_bytes,
+        inode_count: statfs.f_files,
+    })
+}
+
+/// Types that the running kernel has now; a module that is not loaded is not among them.
+pub fn known_types() -> Result<Vec<String>, MountError> {
+    let path = PathBuf::from("/proc/filesystems");
+    let text = fs::read_to_string(&path).map_err(|cause| MountError::Table { path, cause })?;
+    Ok(text.lines().filter_map(|line| line.split_whitespace().last()).map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mount_of_proc_is_proc() {
+        assert_eq!(mount_of(Path::new("/proc/self/status")).unwrap().fs_type, "proc");
+    }
+
+    #[test]
+    fn a_path_that_is_not_there_is_named() {
+        let error = mount_of(Path::new("/no/such/place")).unwrap_err().to_string();
+        assert!(error.starts_with("cannot look at /no/such/place: "), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_type_or_a_missing_privilege_is_said() {
+        let request = MountRequest::new("none", "/tmp", "nosuchfs");
+        let text = mount(&request).unwrap_err().to_string();
+        let expected = text.starts_with("the kernel has no file system `nosuchfs`")
+            || text.ends_with("needs CAP_SYS_ADMIN (run as root)");
+        assert!(expected, "{text}");
+    }
+
+    #[test]
+    fn options_of_the_mount_are_told_from_options_of_the_file_system() {
+        assert_eq!(attribute("noatime"), Some(MountAttrFlags::MOUNT_ATTR_NOATIME));
+        assert_eq!(attribute("defaults"), Some(MountAttrFlags::empty()));
+        assert_eq!(attribute("barrier=0"), None);
+        assert_eq!(attribute("lazytime"), None);
+    }
+
+    #[test]
+    fn our_own_mounts_are_among_the_mounts_everywhere() {
+        let everywhere = mounts_everywhere(&ProcRoot::own()).unwrap();
+        let ours = mounts().unwrap();
+        let found = |entry: &MountEntry| everywhere.mounts.iter().any(|m| m.entry == *entry);
+        assert!(ours.iter().any(found));
+    }
+
+    #[test]
+    fn free_space_is_not_more_than_all() {
+        let filled = file_system_use(Path::new("/")).unwrap();
+        assert!(filled.available_bytes <= filled.total_bytes && filled.block_bytes > 0);
+    }
+}

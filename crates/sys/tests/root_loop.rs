@@ -1,0 +1,202 @@
+//! Root ring: loop devices, extents and mounts on images that these tests make.
+#![allow(clippy::unwrap_used)]
+
+mod ring;
+
+use pickfs_sys::extents::{self, ExtentSource};
+use pickfs_sys::loop_device::{LoopDevice, LoopError, LoopOptions};
+use pickfs_sys::mount::{self, MountError, MountRequest, Mounted};
+use pickfs_sys::proc_root::ProcRoot;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Command;
+
+const IMAGE_BYTES: u64 = 64 << 20;
+
+/// A fallocated image on disk that has no name any more.
+fn unlinked_image() -> File {
+    let file = tempfile::tempfile_in("/var/tmp").unwrap();
+    let mode = rustix::fs::FallocateFlags::empty();
+    rustix::fs::fallocate(&file, mode, 0, IMAGE_BYTES).unwrap();
+    file
+}
+
+fn make(program: &str, device: &Path) {
+    let made = Command::new(program).args(["-q", "-F"]).arg(device).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}
+
+#[test]
+fn an_unlinked_file_is_attached_with_direct_io_and_autoclear() {
+    if !ring::runs(&[]) {
+        return;
+    }
+    let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
+    let status = device.status().unwrap();
+    assert!(status.direct_io && status.autoclear && !status.read_only, "{status:?}");
+    assert!(status.backing_name.ends_with("(deleted)"), "{status:?}");
+    let size_path = format!("/sys/block/loop{}/size", device.number());
+    let sectors: u64 = std::fs::read_to_string(size_path).unwrap().trim().parse().unwrap();
+    assert_eq!(sectors * 512, IMAGE_BYTES);
+    assert!(device.is_attached());
+    let number = device.number();
+    device.detach().unwrap();
+    assert!(ring::loop_backing(number).is_none_or(|name| !name.contains("/var/tmp/")));
+}
+
+#[test]
+fn a_chosen_sector_size_is_in_force_and_a_grown_file_is_seen() {
+    if !ring::runs(&[]) {
+        return;
+    }
+    let image = unlinked_image();
+    let options = LoopOptions { sector_bytes: Some(4096), ..LoopOptions::default() };
+    let device = LoopDevice::attach(&image, &options).unwrap();
+    let queue = format!("/sys/block/loop{}/queue/logical_block_size", device.number());
+    assert_eq!(std::fs::read_to_string(queue).unwrap().trim(), "4096");
+    image.set_len(2 * IMAGE_BYTES).unwrap();
+    device.set_capacity().unwrap();
+    let size_path = format!("/sys/block/loop{}/size", device.number());
+    let sectors: u64 = std::fs::read_to_string(size_path).unwrap().trim().parse().unwrap();
+    assert_eq!(sectors * 512, 2 * IMAGE_BYTES);
+}
+
+#[test]
+fn dropping_the_guard_detaches() {
+    if !ring::runs(&[]) {
+        return;
+    }
+    let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
+    let (number, sequence) = (device.number(), device.disk_sequence());
+    drop(device);
+    let gone = || {
+        let path = format!("/sys/block/loop{number}");
+        let now = std::fs::read_to_string(format!("{path}/diskseq")).unwrap();
+        !Path::new(&format!("{path}/loop")).exists() || now.trim().parse().ok() != sequence
+    };
+    assert!(ring::within_seconds(10, gone));
+}
+
+#[test]
+fn fallocated_extents_are_unwritten_until_they_are_rewritten() {
+    if !ring::runs(&[]) {
+        return;
+    }
+    let image = unlinked_image();
+    image.write_all_at(b"kept", 8192).unwrap();
+    let before = extents::summary(&image).unwrap();
+    assert_eq!(before.source, ExtentSource::Fiemap);
+    assert!(before.unwritten_bytes > IMAGE_BYTES / 2, "{before:?}");
+    let rewritten = extents::rewrite_unwritten(&image).unwrap();
+    assert_eq!(rewritten.unwritten_bytes, before.unwritten_bytes);
+    assert_eq!(rewritten.direct_bytes, rewritten.total_bytes(), "direct I/O was possible");
+    let after = extents::summary(&image).unwrap();
+    assert!(after.is_fully_written(), "{after:?}");
+    let mut kept = [0; 4];
+    image.read_exact_at(&mut kept, 8192).unwrap();
+    assert_eq!(&kept, b"kept");
+}
+
+#[test]
+fn mkfs_unwrites_an_image_and_rewriting_mends_it() {
+    if !ring::runs(&["mkfs.ext4"]) {
+        return;
+    }
+    let image = unlinked_image();
+    extents::rewrite_unwritten(&image).unwrap();
+    let device = LoopDevice::attach(&image, &LoopOptions::default()).unwrap();
+    make("mkfs.ext4", device.path());
+    device.file().sync_all().unwrap();
+    let made = extents::summary(&image).unwrap();
+    assert!(!made.is_fully_written(), "mkfs was expected to discard: {made:?}");
+    extents::rewrite_unwritten(&image).unwrap();
+    assert!(extents::summary(&image).unwrap().is_fully_written());
+    let folder = tempfile::tempdir().unwrap();
+    Mounted::mount(&MountRequest::new(device.path(), folder.path(), "ext4"))
+        .unwrap()
+        .unmount()
+        .unwrap();
+}
+
+#[test]
+fn holes_of_a_tmpfs_file_are_found_and_mended() {
+    if !ring::runs(&[]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let request = MountRequest::new("tmpfs", folder.path(), "tmpfs").options("size=16m");
+    let mounted = Mounted::mount(&request).unwrap();
+    let file = tempfile::tempfile_in(mounted.path()).unwrap();
+    file.set_len(1 << 20).unwrap();
+    file.write_all_at(&[1; 4096], 65536).unwrap();
+    let data = extents::seek_ranges(&file).unwrap();
+    assert_eq!((data.len(), data[0].start_bytes, data[0].end_bytes), (1, 65536, 69632));
+    let before = extents::summary(&file).unwrap();
+    assert_eq!((before.source, before.written_bytes), (ExtentSource::SeekHole, 4096));
+    extents::rewrite_unwritten(&file).unwrap();
+    assert!(extents::summary(&file).unwrap().is_fully_written());
+    drop(file);
+    mounted.unmount().unwrap();
+}
+
+#[test]
+fn an_ext4_image_is_mounted_with_options_that_the_kernel_reports() {
+    if !ring::runs(&["mkfs.ext4"]) {
+        return;
+    }
+    let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
+    make("mkfs.ext4", device.path());
+    let folder = tempfile::Builder::new().prefix("with space ").tempdir().unwrap();
+    let request =
+        MountRequest::new(device.path(), folder.path(), "ext4").options("noatime,barrier=0,nosuid");
+    let mounted = Mounted::mount(&request).unwrap();
+    let entry = mount::mount_of(mounted.path()).unwrap();
+    assert_eq!((entry.fs_type.as_str(), entry.source.as_path()), ("ext4", device.path()));
+    assert!(entry.options.contains("noatime") && entry.options.contains("nosuid"), "{entry:?}");
+    assert!(entry.super_options.contains("nobarrier"), "{entry:?}");
+    let everywhere = mount::mounts_of_device(device.path(), &ProcRoot::host()).unwrap();
+    assert!(!everywhere.mounts.is_empty());
+    assert!(everywhere.mounts.iter().any(|m| m.entry.mount_point == folder.path()));
+
+    let held = File::create(folder.path().join("held")).unwrap();
+    let busy = mount::unmount(folder.path()).unwrap_err();
+    assert!(matches!(busy, MountError::Busy { .. }), "{busy}");
+    drop(held);
+    mounted.unmount().unwrap();
+    let after = mount::mounts_of_device(device.path(), &ProcRoot::own()).unwrap();
+    assert!(after.mounts.is_empty(), "{after:?}");
+    device.detach().unwrap();
+}
+
+#[test]
+fn a_device_under_a_mount_says_that_it_is_still_in_use_only_when_it_is() {
+    if !ring::runs(&["mkfs.ext4"]) {
+        return;
+    }
+    let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
+    make("mkfs.ext4", device.path());
+    let folder = tempfile::tempdir().unwrap();
+    let request = MountRequest::new(device.path(), folder.path(), "ext4");
+    let mounted = Mounted::mount(&request).unwrap();
+    let number = device.number();
+    let error = device.detach().unwrap_err();
+    assert!(matches!(error, LoopError::StillInUse { .. }), "{error}");
+    mounted.unmount().unwrap();
+    let gone = || ring::loop_backing(number).is_none();
+    assert!(ring::within_seconds(10, gone), "it detaches with its last user");
+}
+
+#[test]
+fn a_wrong_option_and_a_wrong_image_are_explained() {
+    if !ring::runs(&["mkfs.ext4"]) {
+        return;
+    }
+    let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let request = MountRequest::new(device.path(), folder.path(), "ext4");
+    let text = mount::mount(&request.clone().options("nonsense=3")).unwrap_err().to_string();
+    assert!(text.starts_with("ext4 refuses the mount option `nonsense=3`"), "{text}");
+    let text = mount::mount(&request).unwrap_err().to_string();
+    assert!(text.starts_with("cannot mount /dev/loop"), "{text}");
+}
