@@ -1,1 +1,20 @@
-//! measure
+//! What happens around two readings of the clock: when a turn is due, how late
+//! it began and through whose fault, and where its laps are kept.
+//!
+//! No files, no processes, no printing. Everything here runs on a
+//! [`clock::Clock`], so that tests run it on a simulated one, exact to the nanosecond.
+
+pub mod arrival;
+pub mod clock;
+pub mod episode;
+pub mod keeper;
+pub mod recorder;
+pub mod summary;
+pub mod turnstile;
+
+pub use arrival::{Arrival, Schedule};
+pub use clock::{Clock, MonotonicClock, SimClock};
+pub use keeper::{IntervalKeeper, OpLaps, SecondRow};
+pub use recorder::{Lap, LapRecorder, OpIndex, RecorderOptions, recorder};
+pub use summary::{QuantileValue, Summary};
+pub use turnstile::{Lateness, Turnstile};
