@@ -1,1 +1,23 @@
-//! testkit
+//! Fixtures for tests: one builder per subject, everything seeded.
+//!
+//! [`fake_run`] makes a whole [`pickfs_model::RunRecord`] whose truth is known;
+//! [`simulate`] makes blocks of trial values for tests of statistics. Nothing
+//! here measures, and nothing here belongs in a shipped program.
+//!
+//! ```
+//! use pickfs_testkit::{FakeRun, fake_run};
+//! let run = fake_run(&FakeRun { blocks: 8, ..FakeRun::default() });
+//! assert_eq!(run.trials.len(), 8 * 4 * 2);
+//! ```
+
+pub mod dice;
+mod fake_machine;
+pub mod fake_run;
+pub mod fake_trial;
+pub mod mishap;
+pub mod simulate;
+
+pub use dice::Dice;
+pub use fake_run::{FakeCandidate, FakeRun, fake_run};
+pub use mishap::{Mishap, MishapKind, Mishaps};
+pub use simulate::{Shape, Simulation, simulate};

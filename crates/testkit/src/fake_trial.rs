@@ -1,0 +1,218 @@
+//! One invented trial: distributions, seconds and spikes around a given median.
+//!
+//! Laps are log-normal, so every quantile follows from the median and
+//! [`FakeLaps::tail`]; nothing is drawn lap by lap, so that thousands of trials are cheap.
+
+use pickfs_model::{
+    plan::View,
+    record::{
+        Distribution, IntervalRow, LoadRecord, OpRecord, QUANTILES, QuantileRow, RawProbe, Robbery,
+        Spike,
+    },
+};
+
+use crate::Dice;
+
+/// Laps of one operation.
+#[derive(Debug, Clone, Copy)]
+pub struct FakeLaps {
+    /// Median service time in nanoseconds.
+    pub median_ns: f64,
+    /// Standard deviation of a lap's logarithm: 0.3 is tame, 0.8 has a long tail.
+    pub tail: f64,
+    /// Laps per second.
+    pub rate_per_s: f64,
+    /// Measured seconds.
+    pub measure_s: u32,
+    /// Medians of the last third over those of the first third; 1 is steady.
+    pub unsteady: f64,
+    /// Whether a schedule exists, so that response times do.
+    pub scheduled: bool,
+    /// When the measurement began, on the CLOCK_MONOTONIC line.
+    pub began_ns: u64,
+}
+
+/// The laps as a record.
+pub fn fake_op(op: &str, laps: &FakeLaps, dice: &mut Dice) -> OpRecord {
+    let service = distribution(laps.median_ns, laps, dice);
+    let response = laps.scheduled.then(|| distribution(laps.median_ns * 1.03, laps, dice));
+    let intervals = intervals(laps, service.max_ns, dice);
+    let spikes = spikes(laps, &intervals, service.max_ns, dice);
+    OpRecord { op: op.into(), service, response, intervals, spikes, interval_log: String::new() }
+}
+
+fn distribution(median_ns: f64, laps: &FakeLaps, dice: &mut Dice) -> Distribution {
+    let count = (laps.rate_per_s * f64::from(laps.measure_s)).max(1.0);
+    let at = |z: f64| median_ns * (laps.tail * z).exp();
+    let quantiles: Vec<_> = QUANTILES.iter().map(|&q| quantile_row(q, count, at)).collect();
+    let extreme = normal_quantile(1.0 - 0.5 / count) + 0.5 * dice.exponential();
+    let half_variance = laps.tail * laps.tail / 2.0;
+    let mean_ns = median_ns * half_variance.exp();
+    Distribution {
+        count: count as u64,
+        mean_ns,
+        sd_ns: mean_ns * ((2.0 * half_variance).exp() - 1.0).sqrt(),
+        min_ns: at(normal_quantile(0.5 / count)) as u64,
+        max_ns: at(extreme).max(quantiles.last().map_or(0.0, |row| row.value_ns as f64)) as u64,
+        quantiles,
+        overflow: 0,
+        histogram: String::new(),
+    }
+}
+
+fn quantile_row(q: f64, count: f64, at: impl Fn(f64) -> f64) -> QuantileRow {
+    let reachable = q.min(1.0 - 0.5 / count);
+    QuantileRow {
+        q,
+        value_ns: at(normal_quantile(reachable)) as u64,
+        episodes: (count * (1.0 - q) * q.max(0.5)).round() as u64,
+    }
+}
+
+fn intervals(laps: &FakeLaps, max_ns: u64, dice: &mut Dice) -> Vec<IntervalRow> {
+    let worst = dice.below(laps.measure_s as usize) as u32;
+    (0..laps.measure_s)
+        .map(|second| {
+            let place = (f64::from(second) + 0.5) / f64::from(laps.measure_s.max(1));
+            let slope = laps.unsteady.powf(1.5 * (place - 0.5));
+            let median = laps.median_ns * slope * (0.01 * dice.normal()).exp();
+            let top = normal_quantile(1.0 - 0.5 / laps.rate_per_s.max(2.0));
+            let usual = laps.median_ns * (laps.tail * (top + 0.4 * dice.normal())).exp();
+            let largest = if second == worst { max_ns } else { (usual as u64).min(max_ns) };
+            IntervalRow {
+                second,
+                count: laps.rate_per_s as u64,
+                service_min_ns: (laps.median_ns * (-laps.tail * top).exp()) as u64,
+                service_p50_ns: median as u64,
+                service_max_ns: largest,
+                response_max_ns: if laps.scheduled { largest + largest / 20 } else { 0 },
+            }
+        })
+        .collect()
+}
+
+fn spikes(laps: &FakeLaps, rows: &[IntervalRow], max_ns: u64, dice: &mut Dice) -> Vec<Spike> {
+    let mut seconds: Vec<&IntervalRow> = rows.iter().collect();
+    seconds.sort_by_key(|row| std::cmp::Reverse(row.service_max_ns));
+    seconds
+        .into_iter()
+        .take(10)
+        .map(|row| {
+            let within_ns = (dice.uniform() * 9e8) as u64;
+            let due_ns = laps.began_ns + u64::from(row.second) * 1_000_000_000 + within_ns;
+            Spike {
+                due_ns,
+                start_ns: due_ns + 300,
+                end_ns: due_ns + 300 + row.service_max_ns.min(max_ns),
+                offset_bytes: (u64::from(row.second) * laps.rate_per_s as u64) * 256,
+            }
+        })
+        .collect()
+}
+
+/// A raw probe with this median.
+pub fn fake_raw(p50_ns: f64, dice: &mut Dice) -> RawProbe {
+    RawProbe {
+        count: 9_000,
+        p50_ns: p50_ns as u64,
+        p99_ns: (p50_ns * (2.2 + 0.2 * dice.normal()).max(1.2)) as u64,
+        max_ns: (p50_ns * (9.0 + 4.0 * dice.exponential())) as u64,
+        elapsed_s: 2.0,
+    }
+}
+
+/// What was offered and kept; `kept` in [0, 1] is the share of the rate that was held.
+pub fn fake_load(laps: &FakeLaps, kept: f64, late_share: f64, dice: &mut Dice) -> LoadRecord {
+    let turns = (laps.rate_per_s * f64::from(laps.measure_s)) as u64;
+    let stall_ns = (30_000.0 * (1.0 + dice.exponential())) as u64;
+    LoadRecord {
+        asked_per_s: laps.scheduled.then_some(laps.rate_per_s),
+        achieved_per_s: laps.rate_per_s * kept,
+        turns,
+        late_driver: (turns as f64 * late_share) as u64,
+        late_queue: (turns as f64 * 0.002) as u64,
+        driver_stall_ns_max: stall_ns,
+        driver_stall_ns_sum: stall_ns * 4,
+        measured_ns: u64::from(laps.measure_s) * 1_000_000_000,
+        began_ns: laps.began_ns,
+        cpu_user_ns: u64::from(laps.measure_s) * 40_000_000,
+        cpu_system_ns: u64::from(laps.measure_s) * 180_000_000,
+        preemptions: dice.below(6) as u64,
+    }
+}
+
+/// CPU taken by others: a little always, a quarter of the machine when robbed.
+pub fn fake_robbery(robbed: bool, seconds: u32, dice: &mut Dice) -> Robbery {
+    let share = if robbed { 0.25 } else { 0.002 };
+    let rows: Vec<(f64, f64)> =
+        (0..seconds).map(|_| (share * dice.uniform() * 2.0, 0.001 * dice.uniform())).collect();
+    let count = rows.len().max(1) as f64;
+    Robbery {
+        steal_share: rows.iter().map(|row| row.0).sum::<f64>() / count,
+        foreign_user_share: rows.iter().map(|row| row.1).sum::<f64>() / count,
+        seconds: rows,
+    }
+}
+
+/// A metric on service time, as plans fix them.
+pub fn service_quantile(op: &str, q: f64) -> pickfs_model::plan::Metric {
+    pickfs_model::plan::Metric {
+        op: op.into(),
+        view: View::Service,
+        statistic: pickfs_model::plan::Statistic::Quantile(q),
+        at: Default::default(),
+    }
+}
+
+/// Inverse of the normal distribution, by bisection on a series for its integral
+/// (Abramowitz and Stegun 26.2.17, error under 1e-7); `p` in (0, 1).
+pub fn normal_quantile(p: f64) -> f64 {
+    let (mut low, mut high) = (-9.0, 9.0);
+    for _ in 0..50 {
+        let middle = (low + high) / 2.0;
+        if normal_share(middle) < p { low = middle } else { high = middle }
+    }
+    (low + high) / 2.0
+}
+
+fn normal_share(z: f64) -> f64 {
+    let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
+    let series = [0.319_381_530, -0.356_563_782, 1.781_477_937, -1.821_255_978, 1.330_274_429];
+    let sum = series.iter().rev().fold(0.0, |sum, term| (sum + term) * t);
+    let upper = sum * (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt();
+    if z >= 0.0 { 1.0 - upper } else { upper }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normal_quantiles_are_the_tabled_ones() {
+        for (p, z) in [(0.5, 0.0), (0.975, 1.959964), (0.99, 2.326348), (0.001, -3.090232)] {
+            assert!((normal_quantile(p) - z).abs() < 1e-3, "{p} {}", normal_quantile(p));
+        }
+    }
+
+    #[test]
+    fn quantiles_rise_and_end_at_the_largest_lap() {
+        let laps = FakeLaps {
+            median_ns: 500.0,
+            tail: 0.4,
+            rate_per_s: 10_000.0,
+            measure_s: 8,
+            unsteady: 1.0,
+            scheduled: true,
+            began_ns: 0,
+        };
+        let op = fake_op("append", &laps, &mut Dice::new(1));
+        assert!(op.service.quantiles.is_sorted_by_key(|row| row.value_ns));
+        assert!(op.service.quantiles.last().expect("rows").value_ns <= op.service.max_ns);
+        assert_eq!(op.intervals.len(), 8);
+        assert_eq!(
+            op.intervals.iter().map(|row| row.service_max_ns).max(),
+            Some(op.service.max_ns)
+        );
+        assert!(op.spikes.is_sorted_by_key(|spike| u64::MAX - (spike.end_ns - spike.start_ns)));
+    }
+}
