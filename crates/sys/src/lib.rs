@@ -16,10 +16,13 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod aligned_buffer;
+mod exec_image;
 pub mod extents;
 mod ioctl;
 pub mod loop_device;
 pub mod mount;
 pub mod mount_table;
+pub mod namespace;
 mod privilege;
 pub mod proc_root;
+mod signal_wait;

@@ -1,0 +1,388 @@
+//! A private room for a lab: the program runs itself again in mount and pid namespaces of its own,
+//! so that whatever kills it, the kernel takes away its mounts, its processes and (with autoclear)
+//! its loop devices. Not a security boundary: it is the same root user with the same devices.
+//!
+//! ```text
+//! outer    the program as the user started it; waits, passes signals on, hands the status back
+//!   |      dies => the kernel kills init (PR_SET_PDEATHSIG)
+//! init     pid 1 of the new pid namespace; a fork of outer; makes mounts private, mounts a fresh
+//!   |      /proc, reaps orphans; dies => the kernel kills everything in the namespace
+//! inner    the same program run again with the given arguments
+//! ```
+//!
+//! ```no_run
+//! use pickfs_sys::namespace;
+//! if !namespace::is_private() {
+//!     let status = namespace::run_private(std::env::args_os().skip(1))?;
+//!     std::process::exit(namespace::exit_code(status));
+//! }
+//! // from here on every mount is ours alone
+//! # Ok::<(), namespace::NamespaceError>(())
+//! ```
+//!
+//! Source: pid_namespaces(7), mount_namespaces(7), PR_SET_PDEATHSIG(2const), clone(2), sigwait(3).
+#![allow(unsafe_code)]
+
+use crate::exec_image::ExecImage;
+use crate::privilege::remedy;
+use crate::proc_root::{HOST_PROC_FD, ProcRoot};
+use crate::signal_wait::{Received, SignalSet};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_signal};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+const OUTER_NAMESPACE: &str = "PICKFS_OUTER_MOUNT_NAMESPACE";
+const NEEDS: &str = "CAP_SYS_ADMIN (run as root)";
+/// A signal that init got by itself within this time before outer passed the same one on was sent
+/// to the whole process group; inner has it already.
+const GROUP_SIGNAL_NS: u64 = 500_000_000;
+
+/// What went wrong while entering private namespaces.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {step}: {cause}{}", remedy(.cause, NEEDS))]
+pub struct NamespaceError {
+    /// What was being done: `make private mount and pid namespaces`, `mount a fresh /proc`, ...
+    pub step: &'static str,
+    /// What the kernel said.
+    pub cause: io::Error,
+}
+
+fn failed(step: &'static str) -> impl Fn(io::Error) -> NamespaceError {
+    move |cause| NamespaceError { step, cause }
+}
+
+/// This process was started by [`run_private`] and is in the namespaces that it made.
+pub fn is_private() -> bool {
+    let outer = std::env::var_os(OUTER_NAMESPACE);
+    outer.is_some_and(|outer| mount_namespace().is_ok_and(|ours| ours != outer))
+}
+
+fn mount_namespace() -> io::Result<OsString> {
+    Ok(std::fs::read_link("/proc/self/ns/mnt")?.into_os_string())
+}
+
+/// The exit code that a shell would give: the code itself, or 128 and the signal.
+pub fn exit_code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+/// Dies by `SIGKILL` when the thread that made this process ends, even by kill -9.
+///
+/// The order does not survive an exec of a set-user-id program, and does nothing when the parent
+/// is dead already: compare the parent's id before and after, or use a pipe.
+pub fn die_with_parent() -> Result<(), NamespaceError> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| failed("ask to die with the parent")(error.into()))
+}
+
+/// Becomes the parent of every orphan below this process, instead of init.
+pub fn become_subreaper() -> Result<(), NamespaceError> {
+    set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(|error| failed("become the reaper of orphans")(error.into()))
+}
+
+/// Runs this program again, with these arguments, in private mount and pid namespaces, waits for
+/// its end, and gives back its status as if it had been a child.
+///
+/// `SIGINT`, `SIGTERM`, `SIGHUP` and `SIGQUIT` are passed on, once each; those from a terminal reach
+/// the inner program by themselves. Call it early, while this program has one thread: another
+/// thread would get the signals instead. When it returns, every process of the namespace is gone.
+pub fn run_private<A: AsRef<OsStr>>(
+    arguments: impl IntoIterator<Item = A>,
+) -> Result<ExitStatus, NamespaceError> {
+    let host_proc = open_host_proc().map_err(failed("open /proc"))?;
+    let (report, mut reports) = pipe().map_err(failed("make a pipe"))?;
+    let plan = InnerPlan {
+        image: inner_image(arguments, &host_proc).map_err(failed("read our own namespace"))?,
+        report,
+        reports_number: reports.as_raw_fd(),
+        host_proc,
+        signals: SignalSet::forwarded_and_children(),
+    };
+    let mask_before = plan.signals.block().map_err(failed("block signals"))?;
+    let made = make_init(&plan, mask_before);
+    let waited = made.map_err(failed("make private mount and pid namespaces")).and_then(|init| {
+        drop(plan.report);
+        wait_for(init, &plan.signals)
+    });
+    mask_before.restore();
+    let init_status = waited?;
+    let mut message = [0; 8];
+    match reports.read_exact(&mut message) {
+        Ok(()) => Report::from_bytes(message).into_result(),
+        Err(_) => Ok(init_status),
+    }
+}
+
+/// All that init and inner need, made before the fork: after it nothing may be allocated.
+struct InnerPlan {
+    image: ExecImage,
+    report: OwnedFd,
+    reports_number: i32,
+    host_proc: File,
+    signals: SignalSet,
+}
+
+fn open_host_proc() -> io::Result<File> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY;
+    File::options().read(true).custom_flags(flags).open(ProcRoot::host().path())
+}
+
+fn pipe() -> io::Result<(OwnedFd, File)> {
+    let (reader, writer) = io::pipe()?;
+    Ok((writer.into(), OwnedFd::from(reader).into()))
+}
+
+fn inner_image<A: AsRef<OsStr>>(
+    arguments: impl IntoIterator<Item = A>,
+    host_proc: &File,
+) -> io::Result<ExecImage> {
+    let own_name = std::env::args_os().next().unwrap_or_else(|| "pickfs".into());
+    let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned());
+    let outer = mount_namespace()?;
+    let host_proc = host_proc.as_raw_fd().to_string();
+    let environment = std::env::vars_os()
+        .filter(|(name, _)| name != OUTER_NAMESPACE && name != HOST_PROC_FD)
+        .chain([(OUTER_NAMESPACE.into(), outer), (HOST_PROC_FD.into(), host_proc.into())]);
+    ExecImage::new(std::iter::once(own_name).chain(arguments), environment)
+}
+
+/// Forks init into the new namespaces; gives back its pid.
+fn make_init(plan: &InnerPlan, mask_before: SignalSet) -> io::Result<i32> {
+    // SAFETY: the child calls only `init`, which makes system calls and nothing else.
+    match unsafe { fork(libc::CLONE_NEWNS | libc::CLONE_NEWPID) }? {
+        0 => init(plan, mask_before),
+        pid => Ok(pid),
+    }
+}
+
+/// A fork by the bare system call: no handlers run and no lock is taken, so that a child of a
+/// program with several threads cannot hang. Gives 0 to the child.
+///
+/// # Safety
+/// The child must make system calls only, until it execs or exits.
+unsafe fn fork(namespaces: i32) -> io::Result<i32> {
+    // SAFETY: clone_args is plain numbers, and zero is a valid value for each.
+    let mut how: libc::clone_args = unsafe { std::mem::zeroed() };
+    how.flags = namespaces as u64;
+    how.exit_signal = libc::SIGCHLD as u64;
+    // SAFETY: without CLONE_VM the child has a copy of our memory and stack; the structure is as
+    // long as we say. The caller keeps the child to system calls.
+    let answer = unsafe { libc::syscall(libc::SYS_clone3, &raw mut how, size_of_val(&how)) };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer as i32) }
+}
+
+/// Waits for init, passing on what was sent to us alone.
+fn wait_for(init: i32, signals: &SignalSet) -> Result<ExitStatus, NamespaceError> {
+    loop {
+        match signals.wait() {
+            Received::Child => {}
+            Received::Terminal(_) | Received::Relayed(_) => continue,
+            Received::Sent(signal) => {
+                crate::signal_wait::relay(init, signal);
+                continue;
+            }
+        }
+        let mut status = 0;
+        // SAFETY: `status` is valid for the call; init is our child.
+        match unsafe { libc::waitpid(init, &raw mut status, libc::WNOHANG) } {
+            0 => {}
+            -1 => return Err(failed("wait for the inner program")(io::Error::last_os_error())),
+            _ => return Ok(ExitStatus::from_raw(status)),
+        }
+    }
+}
+
+/// What init or inner tells outer: eight bytes, so that one write is one message.
+///
+/// ```text
+/// 0       4       8
+/// | stage | value |   value: a wait status for `Ended`, an errno for all others
+/// ```
+#[derive(Clone, Copy)]
+struct Report {
+    stage: Stage,
+    value: i32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Ended = 0,
+    MakePrivate = 1,
+    MountProc = 2,
+    ForkInner = 3,
+    ExecInner = 4,
+}
+
+impl Report {
+    fn from_bytes(message: [u8; 8]) -> Self {
+        let [s0, s1, s2, s3, v0, v1, v2, v3] = message;
+        let stage = match i32::from_ne_bytes([s0, s1, s2, s3]) {
+            0 => Stage::Ended,
+            1 => Stage::MakePrivate,
+            2 => Stage::MountProc,
+            3 => Stage::ForkInner,
+            _ => Stage::ExecInner,
+        };
+        Self { stage, value: i32::from_ne_bytes([v0, v1, v2, v3]) }
+    }
+
+    fn into_result(self) -> Result<ExitStatus, NamespaceError> {
+        let step = match self.stage {
+            Stage::Ended => return Ok(ExitStatus::from_raw(self.value)),
+            Stage::MakePrivate => "make the mounts private",
+            Stage::MountProc => "mount a fresh /proc",
+            Stage::ForkInner => "fork the inner program",
+            Stage::ExecInner => "run this program again",
+        };
+        Err(failed(step)(io::Error::from_raw_os_error(self.value)))
+    }
+
+    /// Sends the message and ends this process. Used after a fork: system calls only.
+    fn send_and_exit(self, pipe: &OwnedFd) -> ! {
+        let mut message = [0; 8];
+        message[..4].copy_from_slice(&(self.stage as i32).to_ne_bytes());
+        message[4..].copy_from_slice(&self.value.to_ne_bytes());
+        let _ = rustix::io::write(pipe, &message);
+        exit_now(0)
+    }
+}
+
+fn exit_now(code: i32) -> ! {
+    // SAFETY: _exit takes any number and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// Pid 1 of the new namespace. System calls only.
+fn init(plan: &InnerPlan, mask_before: SignalSet) -> ! {
+    let give_up = |stage, error: rustix::io::Errno| -> ! {
+        Report { stage, value: error.raw_os_error() }.send_and_exit(&plan.report)
+    };
+    // SAFETY: this end is outer's; our copy of it is closed once and not used again.
+    drop(unsafe { OwnedFd::from_raw_fd(plan.reports_number) });
+    let order = set_parent_process_death_signal(Some(Signal::KILL));
+    if order.is_err() || outer_is_dead(&plan.report) {
+        exit_now(1);
+    }
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    if let Err(error) = mount_change(c"/", private) {
+        give_up(Stage::MakePrivate, error);
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    if let Err(error) = mount(c"proc", c"/proc", c"proc", flags, None::<&std::ffi::CStr>) {
+        give_up(Stage::MountProc, error);
+    }
+    // SAFETY: the child calls only `inner`, which makes system calls and nothing else.
+    match unsafe { fork(0) } {
+        Ok(0) => inner(plan, mask_before),
+        Ok(pid) => supervise(pid, plan),
+        Err(error) => {
+            let value = error.raw_os_error().unwrap_or(libc::EAGAIN);
+            Report { stage: Stage::ForkInner, value }.send_and_exit(&plan.report)
+        }
+    }
+}
+
+/// Outer died before the order to die with it was in force: its end of the pipe is closed.
+fn outer_is_dead(report: &OwnedFd) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut ends = [PollFd::new(report, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut ends, Some(&now)).is_ok() && ends[0].revents().contains(PollFlags::ERR)
+}
+
+/// The second child, until it is this program again. System calls only.
+fn inner(plan: &InnerPlan, mask_before: SignalSet) -> ! {
+    mask_before.restore();
+    let _ = rustix::io::fcntl_setfd(&plan.host_proc, rustix::io::FdFlags::empty());
+    let value = plan.image.exec(c"/proc/self/exe");
+    Report { stage: Stage::ExecInner, value }.send_and_exit(&plan.report)
+}
+
+/// Reaps whatever ends here until inner does, then says how, and takes all others with it.
+fn supervise(inner: i32, plan: &InnerPlan) -> ! {
+    close_all_but(plan.report.as_raw_fd());
+    let mut group_signal_ns = [0u64; 65];
+    loop {
+        match plan.signals.wait() {
+            Received::Child => {
+                if let Some(value) = reap(inner) {
+                    Report { stage: Stage::Ended, value }.send_and_exit(&plan.report);
+                }
+            }
+            Received::Sent(signal) => group_signal_ns[slot(signal)] = now_ns(),
+            Received::Terminal(_) => {}
+            Received::Relayed(signal) => {
+                if now_ns().saturating_sub(group_signal_ns[slot(signal)]) > GROUP_SIGNAL_NS {
+                    // SAFETY: inner is our child and not yet reaped, so the pid is its own.
+                    unsafe { libc::kill(inner, signal) };
+                }
+            }
+        }
+    }
+}
+
+fn slot(signal: i32) -> usize {
+    usize::try_from(signal).map_or(0, |number| number.min(64))
+}
+
+fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Collects every child that has ended; the wait status of `wanted` when it is among them.
+fn reap(wanted: i32) -> Option<i32> {
+    let mut found = None;
+    loop {
+        let mut status = 0;
+        // SAFETY: `status` is valid for the call.
+        let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+        if pid <= 0 {
+            return found;
+        }
+        if pid == wanted {
+            found = Some(status);
+        }
+    }
+}
+
+/// Lets go of everything that outer had open, so that init keeps no device or file in use.
+fn close_all_but(kept: i32) {
+    let kept = kept as u32;
+    // SAFETY: init uses no descriptor above 2 but `kept` from here on, and never returns.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, 3u32, kept - 1, 0u32);
+        libc::syscall(libc::SYS_close_range, kept + 1, u32::MAX, 0u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_program_is_not_private() {
+        assert!(!is_private());
+    }
+
+    #[test]
+    fn a_status_becomes_the_code_that_a_shell_gives() {
+        assert_eq!(exit_code(ExitStatus::from_raw(7 << 8)), 7);
+        assert_eq!(exit_code(ExitStatus::from_raw(libc::SIGKILL)), 137);
+    }
+
+    #[test]
+    fn a_report_names_the_step_and_the_privilege() {
+        let report = Report { stage: Stage::MountProc, value: libc::EPERM };
+        let text = report.into_result().unwrap_err().to_string();
+        assert!(text.starts_with("cannot mount a fresh /proc: "), "{text}");
+        assert!(text.ends_with("needs CAP_SYS_ADMIN (run as root)"), "{text}");
+    }
+}

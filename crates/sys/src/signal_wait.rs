@@ -1,0 +1,115 @@
+//! Waiting for signals instead of being interrupted by them, and telling who sent one. Not handlers:
+//! the signals are blocked and taken one by one.
+//!
+//! Source: sigwaitinfo(2), sigaction(2) for `si_code`, rt_sigqueueinfo(2).
+#![allow(unsafe_code)]
+
+use std::io;
+use std::mem::MaybeUninit;
+
+/// Those that ask a program to end, and are passed on to the inner program.
+const FORWARDED: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+/// A set of signals, or a thread's mask.
+#[derive(Clone, Copy)]
+pub(crate) struct SignalSet(libc::sigset_t);
+
+/// What came, and where from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// A child ended or stopped.
+    Child,
+    /// By a key on the terminal or its hang-up: the whole foreground group has it.
+    Terminal(i32),
+    /// By `kill`.
+    Sent(i32),
+    /// By [`relay`].
+    Relayed(i32),
+}
+
+impl SignalSet {
+    /// `SIGCHLD` and the signals that are passed on.
+    pub(crate) fn forwarded_and_children() -> Self {
+        let mut set = MaybeUninit::uninit();
+        // SAFETY: sigemptyset initialises the set; sigaddset changes it, with valid numbers.
+        unsafe {
+            libc::sigemptyset(set.as_mut_ptr());
+            for signal in FORWARDED.into_iter().chain([libc::SIGCHLD]) {
+                libc::sigaddset(set.as_mut_ptr(), signal);
+            }
+            Self(set.assume_init())
+        }
+    }
+
+    /// Blocks the set for this thread, makes sure that ended children are kept for waiting, and
+    /// gives back the mask that was in force.
+    pub(crate) fn block(&self) -> io::Result<Self> {
+        let mut before = MaybeUninit::uninit();
+        // SAFETY: both sets are valid for the call, and sigprocmask fills the second. SIG_DFL for
+        // SIGCHLD undoes an inherited SIG_IGN, under which children vanish without a status.
+        unsafe {
+            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+            if libc::pthread_sigmask(libc::SIG_BLOCK, &raw const self.0, before.as_mut_ptr()) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(Self(before.assume_init()))
+        }
+    }
+
+    /// Makes this set the thread's mask again.
+    pub(crate) fn restore(&self) {
+        // SAFETY: the set is valid; a null pointer asks for no copy of the mask before.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut());
+        }
+    }
+
+    /// Waits for the next signal of the set, which must be blocked.
+    pub(crate) fn wait(&self) -> Received {
+        loop {
+            let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+            // SAFETY: set and info are valid for the call; a zeroed siginfo_t is a valid one.
+            let (signal, code) = unsafe {
+                let signal = libc::sigwaitinfo(&raw const self.0, info.as_mut_ptr());
+                (signal, info.assume_init_ref().si_code)
+            };
+            match (signal, code) {
+                (signal, _) if signal < 0 => {}
+                (libc::SIGCHLD, _) => return Received::Child,
+                (signal, libc::SI_KERNEL) => return Received::Terminal(signal),
+                (signal, libc::SI_QUEUE) => return Received::Relayed(signal),
+                (signal, _) => return Received::Sent(signal),
+            }
+        }
+    }
+}
+
+/// Sends a signal marked as passed on, so that the receiver tells it from one sent to the group.
+pub(crate) fn relay(process_id: i32, signal: i32) {
+    let value = libc::sigval { sival_ptr: std::ptr::null_mut() };
+    // SAFETY: sigqueue takes any numbers; the value is not looked at.
+    unsafe { libc::sigqueue(process_id, signal, value) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relayed_signal_is_told_from_a_sent_one() {
+        let set = SignalSet::forwarded_and_children();
+        let before = set.block().unwrap();
+        // SAFETY: a signal to this very thread, which has it blocked.
+        unsafe { libc::raise(libc::SIGHUP) };
+        let first = set.wait();
+        // SAFETY: as above; pthread_sigqueue is glibc's way to queue to one thread.
+        unsafe {
+            let value = libc::sigval { sival_ptr: std::ptr::null_mut() };
+            libc::pthread_sigqueue(libc::pthread_self(), libc::SIGHUP, value);
+        }
+        let second = set.wait();
+        before.restore();
+        assert_eq!(second, Received::Relayed(libc::SIGHUP));
+        assert_eq!(first, Received::Sent(libc::SIGHUP));
+    }
+}
