@@ -84,7 +84,7 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (digits, unit) = clean.split_at(split);
     let factor = units.iter().find(|(name, _)| *name == unit.trim())?.1;
     let value = digits.parse::<f64>().ok()? * factor as f64;
-    (value.is_finite() && value >= 0.0 && value < 9.0e18).then_some(value.round() as u64)
+    (0.0..9.0e18).contains(&value).then_some(value.round() as u64)
 }
 
 /// Prints bytes with a binary unit and at most one decimal: `1 GiB`, `64 MiB`, `256 B`.

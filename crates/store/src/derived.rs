@@ -1,0 +1,149 @@
+//! The derived tables: the same facts as the records, laid out for an SQL client.
+
+use pickfs_model::{
+    Environment, Outcome, RunRecord, TrialRecord,
+    record::{Distribution, OpRecord},
+};
+use rusqlite::{Connection, Result, params};
+
+/// `finished`, `failed` or `skipped`.
+pub fn outcome_name(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Finished => "finished",
+        Outcome::Failed { .. } => "failed",
+        Outcome::Skipped { .. } => "skipped",
+    }
+}
+
+/// What is known before the first trial.
+pub fn put_run(connection: &Connection, run: &RunRecord) -> Result<()> {
+    for cell in &run.cells {
+        connection.execute(
+            "INSERT INTO cell VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params![
+                cell.id.0,
+                cell.candidate.label,
+                cell.candidate.fs,
+                cell.candidate.to_string(),
+                cell.workload.name,
+                cell.workload.version,
+                cell.levels_text(),
+                cell.durability.to_string(),
+            ],
+        )?;
+    }
+    put_facts(connection, 0, &run.environment)?;
+    put_facts(connection, 0, &run.card)
+}
+
+/// What one trial adds.
+pub fn put_trial(connection: &Connection, trial: &TrialRecord) -> Result<()> {
+    for op in &trial.ops {
+        put_op(connection, trial.number, op)?;
+    }
+    put_facts(connection, trial.number, &trial.environment)?;
+    put_steps(connection, trial)?;
+    for flag in &trial.flags {
+        connection.execute(
+            "INSERT INTO flag VALUES (?1, ?2, ?3)",
+            params![trial.number, flag.kind, flag.text],
+        )?;
+    }
+    for (name, value) in &trial.counts {
+        connection.execute(
+            "INSERT INTO counted VALUES (?1, ?2, ?3)",
+            params![trial.number, name, value],
+        )?;
+    }
+    Ok(())
+}
+
+fn put_op(connection: &Connection, trial: u32, op: &OpRecord) -> Result<()> {
+    put_view(connection, trial, &op.op, "service", &op.service)?;
+    if let Some(response) = &op.response {
+        put_view(connection, trial, &op.op, "response", response)?;
+    }
+    for row in &op.intervals {
+        connection.execute(
+            "INSERT INTO second VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params![
+                trial,
+                op.op,
+                row.second,
+                row.count as i64,
+                row.service_min_ns as i64,
+                row.service_p50_ns as i64,
+                row.service_max_ns as i64,
+                row.response_max_ns as i64
+            ],
+        )?;
+    }
+    for spike in &op.spikes {
+        connection.execute(
+            "INSERT INTO spike VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                trial,
+                op.op,
+                spike.due_ns as i64,
+                spike.start_ns as i64,
+                spike.end_ns as i64,
+                spike.offset_bytes as i64
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+fn put_view(
+    connection: &Connection,
+    trial: u32,
+    op: &str,
+    view: &str,
+    laps: &Distribution,
+) -> Result<()> {
+    connection.execute(
+        "INSERT INTO op VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        params![
+            trial,
+            op,
+            view,
+            laps.count as i64,
+            laps.mean_ns,
+            laps.sd_ns,
+            laps.min_ns as i64,
+            laps.max_ns as i64
+        ],
+    )?;
+    for row in &laps.quantiles {
+        connection.execute(
+            "INSERT INTO quantile VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![trial, op, view, row.q, row.value_ns as i64, row.episodes as i64],
+        )?;
+    }
+    Ok(())
+}
+
+fn put_facts(connection: &Connection, trial: u32, facts: &Environment) -> Result<()> {
+    for (key, value) in &facts.0 {
+        connection.execute("INSERT INTO fact VALUES (?1, ?2, ?3)", params![trial, key, value])?;
+    }
+    Ok(())
+}
+
+fn put_steps(connection: &Connection, trial: &TrialRecord) -> Result<()> {
+    for (position, taken) in trial.steps.iter().enumerate() {
+        connection.execute(
+            "INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                trial.number,
+                position as i64,
+                taken.step.purpose,
+                taken.step.action.to_string(),
+                taken.elapsed_ms,
+                taken.succeeded,
+                taken.output
+            ],
+        )?;
+    }
+    Ok(())
+}

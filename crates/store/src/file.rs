@@ -1,0 +1,226 @@
+//! A run file: made once, a transaction per trial, read as a whole.
+
+use std::path::{Path, PathBuf};
+
+use pickfs_model::{
+    FORMAT, RunRecord, TrialRecord,
+    record::{OpRecord, RunEnd},
+};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+
+use crate::{derived, error::StoreError, schema};
+
+/// An open run file.
+pub struct RunFile {
+    path: PathBuf,
+    connection: Connection,
+}
+
+impl RunFile {
+    /// Makes the file of a run that is about to begin. `run.trials` must be empty.
+    pub fn create(path: &Path, run: &RunRecord) -> Result<RunFile, StoreError> {
+        if path.exists() {
+            return Err(StoreError::Exists { path: path.into() });
+        }
+        let mut file = RunFile { path: path.into(), connection: connect(path, true)? };
+        file.transact(|connection| {
+            connection.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
+            connection.pragma_update(None, "user_version", FORMAT)?;
+            connection.execute_batch(schema::CREATE)?;
+            connection.execute_batch(schema::CREATE_DERIVED)?;
+            connection.execute(
+                "INSERT INTO run VALUES (?1, ?2, ?3, ?4)",
+                params![run.name, run.started, run.build, json(run)],
+            )?;
+            derived::put_run(connection, run)
+        })?;
+        Ok(file)
+    }
+
+    /// Opens a file to read it or to go on with it.
+    pub fn open(path: &Path) -> Result<RunFile, StoreError> {
+        if !path.exists() {
+            return Err(StoreError::Missing { path: path.into() });
+        }
+        let file = RunFile { path: path.into(), connection: connect(path, false)? };
+        file.check_kind()?;
+        Ok(file)
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds a trial; when this returns, the trial survives a crash of the machine.
+    pub fn add_trial(&mut self, trial: &TrialRecord) -> Result<(), StoreError> {
+        let bare = without_logs(trial);
+        self.transact(|connection| {
+            connection.execute(
+                "INSERT INTO trial VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![
+                    trial.number,
+                    trial.cell.0,
+                    trial.block,
+                    trial.attempt,
+                    derived::outcome_name(&trial.outcome),
+                    json(&bare)
+                ],
+            )?;
+            for op in trial.ops.iter().filter(|op| !op.interval_log.is_empty()) {
+                connection.execute(
+                    "INSERT INTO interval_log VALUES (?1, ?2, ?3)",
+                    params![trial.number, op.op, op.interval_log],
+                )?;
+            }
+            derived::put_trial(connection, trial)
+        })
+    }
+
+    /// Notes how the run ended; a resumed run ends again.
+    pub fn end(&mut self, end: &RunEnd) -> Result<(), StoreError> {
+        self.transact(|connection| {
+            connection
+                .execute(
+                    "INSERT INTO ended VALUES (?1, ?2, ?3)",
+                    params![end.at, end.how, end.note],
+                )
+                .map(drop)
+        })
+    }
+
+    /// The whole run, without interval logs.
+    pub fn read(&self) -> Result<RunRecord, StoreError> {
+        let text: String =
+            self.query("SELECT record FROM run", [])?.ok_or_else(|| StoreError::Foreign {
+                path: self.path.clone(),
+                what: "the run's own row is missing".into(),
+            })?;
+        let mut run: RunRecord = self.parse("the run's record", &text)?;
+        run.trials = self.read_trials()?;
+        run.ended = self.read_end()?;
+        Ok(run)
+    }
+
+    /// The interval log of one operation of one trial.
+    pub fn interval_log(&self, trial: u32, op: &str) -> Result<Option<String>, StoreError> {
+        self.query("SELECT log FROM interval_log WHERE trial = ?1 AND op = ?2", params![trial, op])
+    }
+
+    /// Makes the derived tables again from the records.
+    pub fn rebuild_derived(&mut self) -> Result<(), StoreError> {
+        let run = self.read()?;
+        self.transact(|connection| {
+            connection.execute_batch(schema::CREATE_DERIVED)?;
+            derived::put_run(connection, &run)?;
+            run.trials.iter().try_for_each(|trial| derived::put_trial(connection, trial))
+        })
+    }
+
+    fn read_trials(&self) -> Result<Vec<TrialRecord>, StoreError> {
+        let rows = (|| {
+            let mut statement =
+                self.connection.prepare("SELECT number, record FROM trial ORDER BY number")?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect::<Result<Vec<(u32, String)>, _>>()
+        })()
+        .map_err(|source| self.sqlite(source))?;
+        rows.iter().map(|(number, text)| self.parse(&format!("trial {number}"), text)).collect()
+    }
+
+    fn read_end(&self) -> Result<Option<RunEnd>, StoreError> {
+        self.connection
+            .query_row("SELECT at, how, note FROM ended ORDER BY rowid DESC LIMIT 1", [], |row| {
+                Ok(RunEnd { at: row.get(0)?, how: row.get(1)?, note: row.get(2)? })
+            })
+            .optional()
+            .map_err(|source| self.sqlite(source))
+    }
+
+    fn check_kind(&self) -> Result<(), StoreError> {
+        let number = |pragma: &str| {
+            self.connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0))
+        };
+        let (id, format) = match (number("application_id"), number("user_version")) {
+            (Ok(id), Ok(format)) => (id, format),
+            _ => (0, 0),
+        };
+        if id != schema::APPLICATION_ID {
+            let what = "no pickfs mark in its header".into();
+            return Err(StoreError::Foreign { path: self.path.clone(), what });
+        }
+        match u32::try_from(format).unwrap_or(0) {
+            found if found > FORMAT => {
+                Err(StoreError::Newer { path: self.path.clone(), found, known: FORMAT })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn transact(
+        &mut self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
+        let path = self.path.clone();
+        (|| {
+            let transaction = self.connection.transaction()?;
+            work(&transaction)?;
+            transaction.commit()
+        })()
+        .map_err(|source| StoreError::Sqlite { path, source })
+    }
+
+    fn query(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+    ) -> Result<Option<String>, StoreError> {
+        self.connection
+            .query_row(sql, params, |row| row.get(0))
+            .optional()
+            .map_err(|source| self.sqlite(source))
+    }
+
+    fn parse<T: serde::de::DeserializeOwned>(
+        &self,
+        what: &str,
+        text: &str,
+    ) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|source| StoreError::Damaged {
+            path: self.path.clone(),
+            what: what.into(),
+            source,
+        })
+    }
+
+    fn sqlite(&self, source: rusqlite::Error) -> StoreError {
+        StoreError::Sqlite { path: self.path.clone(), source }
+    }
+}
+
+fn connect(path: &Path, create: bool) -> Result<Connection, StoreError> {
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if create {
+        flags |= OpenFlags::SQLITE_OPEN_CREATE;
+    }
+    let error = |source: rusqlite::Error| match source.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase) => {
+            StoreError::Foreign { path: path.into(), what: "not an SQLite file".into() }
+        }
+        _ => StoreError::Sqlite { path: path.into(), source },
+    };
+    let connection = Connection::open_with_flags(path, flags).map_err(error)?;
+    connection.pragma_update(None, "synchronous", "FULL").map_err(error)?;
+    Ok(connection)
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("records hold nothing that JSON cannot say")
+}
+
+fn without_logs(trial: &TrialRecord) -> TrialRecord {
+    let mut bare = trial.clone();
+    bare.ops =
+        bare.ops.into_iter().map(|op| OpRecord { interval_log: String::new(), ..op }).collect();
+    bare
+}

@@ -1,0 +1,71 @@
+//! The runs in a folder, one row each; a damaged file is a row that says so.
+
+use std::path::{Path, PathBuf};
+
+use crate::{RunFile, StoreError};
+
+/// File name extension of a run.
+pub const EXTENSION: &str = "pickfs";
+
+/// One run file of a folder.
+#[derive(Debug)]
+pub struct RunRow {
+    /// The file.
+    pub path: PathBuf,
+    /// Name, start, question, trials kept and how it ended; or why it cannot be read.
+    pub about: Result<RunAbout, StoreError>,
+}
+
+/// What a listing shows of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunAbout {
+    /// Name of the run.
+    pub name: String,
+    /// Start, RFC 3339.
+    pub started: String,
+    /// Its question.
+    pub question: String,
+    /// Trials that were kept.
+    pub trials: usize,
+    /// How it ended; `None` when it did not end by itself.
+    pub ended: Option<String>,
+}
+
+/// Every run below a folder (its own files and those one folder down), newest first.
+pub fn list_runs(folder: &Path) -> std::io::Result<Vec<RunRow>> {
+    let mut rows: Vec<RunRow> =
+        run_paths(folder)?.into_iter().map(|path| RunRow { about: about(&path), path }).collect();
+    rows.sort_by_key(|row| {
+        std::cmp::Reverse(row.about.as_ref().map(|about| about.started.clone()).unwrap_or_default())
+    });
+    Ok(rows)
+}
+
+fn about(path: &Path) -> Result<RunAbout, StoreError> {
+    let run = RunFile::open(path)?.read()?;
+    Ok(RunAbout {
+        name: run.name,
+        started: run.started,
+        question: run.plan.question,
+        trials: run.trials.len(),
+        ended: run.ended.map(|end| end.how),
+    })
+}
+
+fn run_paths(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            let inner = std::fs::read_dir(&path)?.filter_map(|entry| Some(entry.ok()?.path()));
+            paths.extend(inner.filter(|path| is_run(path)));
+        } else if is_run(&path) {
+            paths.push(path);
+        }
+    }
+    Ok(paths)
+}
+
+fn is_run(path: &Path) -> bool {
+    path.is_file() && path.extension().is_some_and(|extension| extension == EXTENSION)
+}

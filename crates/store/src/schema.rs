@@ -1,0 +1,58 @@
+//! The tables of a run file (format 1, kept in `PRAGMA user_version`).
+//!
+//! Records, written once:
+//!
+//! | table | a row is | columns |
+//! | --- | --- | --- |
+//! | `run` | the run (one row) | `name`, `started` (RFC 3339), `build`, `record`: JSON of plan, environment, card, cells, skipped |
+//! | `trial` | a trial | `number` from 1, `cell`, `block`, `attempt`, `outcome`, `record`: JSON of the whole trial |
+//! | `interval_log` | the laps of an operation by second | `trial`, `op`, `log`: HdrHistogram interval log, tags `service` and `response` |
+//! | `ended` | how the run ended (last row counts) | `at`, `how`, `note` |
+//!
+//! Derived, for SQL clients; times are nanoseconds:
+//!
+//! | table | a row is |
+//! | --- | --- |
+//! | `cell` | a cell: candidate, workload, levels as text |
+//! | `op` | an operation of a trial, by view (`service`, `response`): count, mean, SD, min, max |
+//! | `quantile` | one quantile of such a row, with the episodes beyond it |
+//! | `second` | one second of an operation: count, minimum, median, maximum |
+//! | `spike` | one of the worst laps, on the CLOCK_MONOTONIC line |
+//! | `fact` | an environment value, of the run (`trial` = 0) or of a trial |
+//! | `step` | a command or call that made, mounted or unmade a candidate |
+//! | `flag` | a doubt about a trial |
+//! | `counted` | a counted fact of a trial |
+
+/// Creates every table.
+pub const CREATE: &str = "
+CREATE TABLE run (name TEXT NOT NULL, started TEXT NOT NULL, build TEXT NOT NULL, record TEXT NOT NULL);
+CREATE TABLE trial (number INTEGER PRIMARY KEY, cell TEXT NOT NULL, block INTEGER NOT NULL,
+  attempt INTEGER NOT NULL, outcome TEXT NOT NULL, record TEXT NOT NULL);
+CREATE TABLE interval_log (trial INTEGER NOT NULL, op TEXT NOT NULL, log TEXT NOT NULL,
+  PRIMARY KEY (trial, op));
+CREATE TABLE ended (at TEXT NOT NULL, how TEXT NOT NULL, note TEXT NOT NULL);
+";
+
+/// Creates the derived tables, dropping what stands there.
+pub const CREATE_DERIVED: &str = "
+DROP TABLE IF EXISTS cell; DROP TABLE IF EXISTS op; DROP TABLE IF EXISTS quantile;
+DROP TABLE IF EXISTS second; DROP TABLE IF EXISTS spike; DROP TABLE IF EXISTS fact;
+DROP TABLE IF EXISTS step; DROP TABLE IF EXISTS flag; DROP TABLE IF EXISTS counted;
+CREATE TABLE cell (id TEXT PRIMARY KEY, candidate TEXT, fs TEXT, specification TEXT,
+  workload TEXT, version INTEGER, levels TEXT, durability TEXT);
+CREATE TABLE op (trial INTEGER, op TEXT, view TEXT, count INTEGER, mean_ns REAL, sd_ns REAL,
+  min_ns INTEGER, max_ns INTEGER);
+CREATE TABLE quantile (trial INTEGER, op TEXT, view TEXT, q REAL, value_ns INTEGER, episodes INTEGER);
+CREATE TABLE second (trial INTEGER, op TEXT, second INTEGER, count INTEGER, service_min_ns INTEGER,
+  service_p50_ns INTEGER, service_max_ns INTEGER, response_max_ns INTEGER);
+CREATE TABLE spike (trial INTEGER, op TEXT, due_ns INTEGER, start_ns INTEGER, end_ns INTEGER,
+  offset_bytes INTEGER);
+CREATE TABLE fact (trial INTEGER, key TEXT, value TEXT);
+CREATE TABLE step (trial INTEGER, position INTEGER, purpose TEXT, command TEXT, elapsed_ms REAL,
+  succeeded INTEGER, output TEXT);
+CREATE TABLE flag (trial INTEGER, kind TEXT, text TEXT);
+CREATE TABLE counted (trial INTEGER, name TEXT, value REAL);
+";
+
+/// Marks the file as ours for file(1) and for [`crate::RunFile::open`]: `pkfs`.
+pub const APPLICATION_ID: i32 = 0x706b_6673;

@@ -1,0 +1,148 @@
+//! A run file keeps what it was given, and says what is wrong with a file that is not one.
+
+use std::path::PathBuf;
+
+use pickfs_model::{FORMAT, RunRecord, record::RunEnd};
+use pickfs_store::{RunFile, StoreError, list_runs};
+use pickfs_testkit::{FakeRun, fake_run};
+use proptest::prelude::*;
+
+fn small_run() -> RunRecord {
+    fake_run(&FakeRun { blocks: 2, ..FakeRun::default() })
+}
+
+struct Kept {
+    folder: tempfile::TempDir,
+    path: PathBuf,
+    run: RunRecord,
+}
+
+fn kept() -> Kept {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.pickfs");
+    let run = small_run();
+    let mut file =
+        RunFile::create(&path, &RunRecord { trials: vec![], ended: None, ..run.clone() })
+            .expect("create");
+    run.trials.iter().for_each(|trial| file.add_trial(trial).expect("add"));
+    Kept { folder, path, run }
+}
+
+fn without_logs(mut run: RunRecord) -> RunRecord {
+    run.trials.iter_mut().flat_map(|t| &mut t.ops).for_each(|op| op.interval_log.clear());
+    run
+}
+
+#[test]
+fn what_was_written_reads_back_the_same() {
+    let kept = kept();
+    let mut file = RunFile::open(&kept.path).expect("open");
+    let end =
+        RunEnd { at: "2026-01-01T00:00:00Z".into(), how: "completed".into(), note: "".into() };
+    file.end(&end).expect("end");
+    let read = RunFile::open(&kept.path).expect("open").read().expect("read");
+    assert_eq!(read, RunRecord { ended: Some(end), ..without_logs(kept.run) });
+}
+
+#[test]
+fn interval_logs_are_kept_apart() {
+    let mut kept = kept();
+    let mut trial = kept.run.trials.remove(0);
+    trial.number = 1_000;
+    trial.ops[0].interval_log = "#[a log]\n".into();
+    let mut file = RunFile::open(&kept.path).expect("open");
+    file.add_trial(&trial).expect("add");
+    let log = file.interval_log(1_000, &trial.ops[0].op).expect("query");
+    assert_eq!(log.as_deref(), Some("#[a log]\n"));
+    assert_eq!(file.interval_log(1, "no such op").expect("query"), None);
+}
+
+#[test]
+fn derived_tables_can_be_made_again() {
+    let kept = kept();
+    let count = || {
+        let sql = rusqlite::Connection::open(&kept.path).expect("open");
+        let of = |table: &str| {
+            sql.query_row(&format!("SELECT count(*) FROM {table}"), [], |r| r.get::<_, i64>(0))
+                .expect("count")
+        };
+        ["cell", "op", "quantile", "second", "fact", "step", "counted"].map(of)
+    };
+    let before = count();
+    assert!(before.iter().all(|rows| *rows > 0), "{before:?}");
+    let sql = rusqlite::Connection::open(&kept.path).expect("open");
+    sql.execute_batch("DELETE FROM op; DROP TABLE quantile;").expect("spoil");
+    RunFile::open(&kept.path).expect("open").rebuild_derived().expect("rebuild");
+    assert_eq!(count(), before);
+}
+
+#[test]
+fn files_that_are_not_runs_are_refused_by_name() {
+    let kept = kept();
+    let folder = kept.folder.path();
+    let message = |path: PathBuf| RunFile::open(&path).err().expect("refused").to_string();
+    assert!(message(folder.join("none.pickfs")).contains("none.pickfs not found"));
+    std::fs::write(folder.join("text.pickfs"), "hello").expect("write");
+    assert!(message(folder.join("text.pickfs")).contains("is not a pickfs run"));
+    std::fs::write(folder.join("empty.pickfs"), "").expect("write");
+    assert!(message(folder.join("empty.pickfs")).contains("is not a pickfs run"));
+    let exists = RunFile::create(&kept.path, &kept.run).err().expect("refused");
+    assert!(matches!(exists, StoreError::Exists { .. }), "{exists}");
+    let sql = rusqlite::Connection::open(&kept.path).expect("open");
+    sql.pragma_update(None, "user_version", FORMAT + 1).expect("spoil");
+    assert!(message(kept.path.clone()).contains(&format!("has format {}", FORMAT + 1)));
+}
+
+#[test]
+fn a_damaged_trial_is_named() {
+    let kept = kept();
+    let sql = rusqlite::Connection::open(&kept.path).expect("open");
+    sql.execute("UPDATE trial SET record = '{' WHERE number = 2", []).expect("spoil");
+    let error = RunFile::open(&kept.path).expect("open").read().expect_err("damaged");
+    assert!(error.to_string().contains("trial 2 is damaged"), "{error}");
+}
+
+#[test]
+fn a_listing_shows_runs_and_says_which_file_is_damaged() {
+    let kept = kept();
+    let inner = kept.folder.path().join("inner");
+    std::fs::create_dir(&inner).expect("mkdir");
+    std::fs::write(inner.join("b.pickfs"), "junk").expect("write");
+    std::fs::write(inner.join("notes.txt"), "not a run").expect("write");
+    let rows = list_runs(kept.folder.path()).expect("list");
+    assert_eq!(rows.len(), 2);
+    let about = rows[0].about.as_ref().expect("a good run first");
+    assert_eq!(
+        (about.trials, about.question.as_str()),
+        (kept.run.trials.len(), kept.run.plan.question.as_str())
+    );
+    assert!(rows[1].about.is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600), at in 0usize..8192) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("fuzzed.pickfs");
+        let mut image = GOOD.with(Clone::clone);
+        let at = at.min(image.len());
+        let end = (at + bytes.len()).min(image.len());
+        image[at..end].copy_from_slice(&bytes[..end - at]);
+        std::fs::write(&path, &image).expect("write");
+        if let Ok(file) = RunFile::open(&path) {
+            let _ = file.read();
+        }
+    }
+}
+
+thread_local! {
+    static GOOD: Vec<u8> = std::fs::read(&kept_on_disk()).expect("read");
+}
+
+fn kept_on_disk() -> PathBuf {
+    let kept = kept();
+    let path = kept.path.clone();
+    std::mem::forget(kept.folder);
+    path
+}
