@@ -137,7 +137,7 @@ proptest! {
 }
 
 thread_local! {
-    static GOOD: Vec<u8> = std::fs::read(&kept_on_disk()).expect("read");
+    static GOOD: Vec<u8> = std::fs::read(kept_on_disk()).expect("read");
 }
 
 fn kept_on_disk() -> PathBuf {
