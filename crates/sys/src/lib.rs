@@ -16,6 +16,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod aligned_buffer;
+pub mod block;
+pub mod device_users;
 mod exec_image;
 pub mod extents;
 mod ioctl;
@@ -26,3 +28,4 @@ pub mod namespace;
 mod privilege;
 pub mod proc_root;
 mod signal_wait;
+pub mod tunables;

@@ -1,0 +1,73 @@
+//! Which programs have a block device open. `O_EXCL` does not tell (it succeeds beside a program
+//! that has the device open read-write), so every descriptor of every process is looked at.
+//! Not about mounts (`mount`) nor about devices built on top (`block`).
+//!
+//! ```
+//! use pickfs_sys::{device_users::users_of, proc_root::ProcRoot};
+//! let nobody = users_of((0, 0), &ProcRoot::host())?;
+//! assert!(nobody.users.is_empty());
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+use crate::proc_root::ProcRoot;
+use crate::tunables::text_if_any;
+use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// A program that has the device open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceUser {
+    /// Its pid in the /proc that was asked.
+    pub process_id: u32,
+    /// Its name, at most 15 bytes.
+    pub name: String,
+    /// Number of its descriptors on the device.
+    pub descriptor_count: usize,
+}
+
+/// Everybody who was found, and how many could not be looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceUsers {
+    /// Programs that have it open; ourselves too.
+    pub users: Vec<DeviceUser>,
+    /// Processes whose descriptors could not be read; not zero means that the answer may be
+    /// incomplete.
+    pub unreadable_process_count: usize,
+}
+
+/// Looks for programs that have the device with this major and minor number open.
+///
+/// # Errors
+/// Only when the list of processes cannot be read.
+pub fn users_of(device_number: (u32, u32), proc_root: &ProcRoot) -> io::Result<DeviceUsers> {
+    let mut found = DeviceUsers::default();
+    for process_id in proc_root.process_ids()? {
+        let process = proc_root.process(process_id);
+        match descriptor_count(&process, device_number) {
+            Ok(0) => {}
+            Ok(descriptor_count) => {
+                let name = text_if_any(process.join("comm")).unwrap_or_default();
+                found.users.push(DeviceUser { process_id, name, descriptor_count });
+            }
+            Err(_) if !process.exists() => {}
+            Err(_) => found.unreadable_process_count += 1,
+        }
+    }
+    Ok(found)
+}
+
+fn descriptor_count(process: &Path, device_number: (u32, u32)) -> io::Result<usize> {
+    let descriptors = fs::read_dir(process.join("fd"))?;
+    Ok(descriptors.flatten().filter(|entry| is_on(&entry.path(), device_number)).count())
+}
+
+/// Does not ask a server: a dead network file system must not hang us.
+fn is_on(descriptor: &Path, device_number: (u32, u32)) -> bool {
+    let facts = statx(CWD, descriptor, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE);
+    facts.is_ok_and(|facts| {
+        FileType::from_raw_mode(facts.stx_mode.into()) == FileType::BlockDevice
+            && (facts.stx_rdev_major, facts.stx_rdev_minor) == device_number
+    })
+}

@@ -1,0 +1,165 @@
+//! Small files of /proc and /sys that hold one setting: read one, write one, and see whether the
+//! kernel took it. What was there before goes into an undo record by the caller's hand, not here.
+//!
+//! ```
+//! use pickfs_sys::tunables::{Tunable, chosen_word};
+//! let expiry = Tunable::sysctl("vm.dirty_expire_centisecs");
+//! assert!(expiry.read()?.parse::<u32>().is_ok());
+//! assert_eq!(chosen_word("always [madvise] never"), "madvise");
+//! # Ok::<(), pickfs_sys::tunables::TunableError>(())
+//! ```
+
+use crate::privilege::remedy;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// What went wrong with a setting.
+#[derive(Debug, thiserror::Error)]
+pub enum TunableError {
+    /// The file could not be read.
+    #[error("cannot read {}: {cause}{}", .path.display(), remedy(.cause, "root"))]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// The kernel refused the value.
+    #[error("cannot write `{value}` to {}: {cause}{}", .path.display(), remedy(.cause, "root"))]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The value.
+        value: String,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// The kernel took the value and shows another one.
+    #[error("{} shows `{found}` after `{value}` was written to it", .path.display())]
+    NotKept {
+        /// The file.
+        path: PathBuf,
+        /// The value written.
+        value: String,
+        /// The value read back.
+        found: String,
+    },
+    /// The file holds something else than expected.
+    #[error("{} holds `{text}`, which is not {expected}", .path.display())]
+    Unexpected {
+        /// The file.
+        path: PathBuf,
+        /// What it holds.
+        text: String,
+        /// What it should hold.
+        expected: &'static str,
+    },
+}
+
+/// One setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tunable {
+    path: PathBuf,
+}
+
+impl Tunable {
+    /// The setting in this file.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// The setting with this name as sysctl(8) writes it: `vm.dirty_ratio`.
+    pub fn sysctl(name: &str) -> Self {
+        Self::at(Path::new("/proc/sys").join(name.replace('.', "/")))
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its value, without the line end.
+    pub fn read(&self) -> Result<String, TunableError> {
+        text(&self.path)
+    }
+
+    /// Writes a value in one write and reads it back. A list of words is compared by its chosen
+    /// word.
+    pub fn write(&self, value: &str) -> Result<(), TunableError> {
+        std::fs::write(&self.path, value).map_err(|cause| TunableError::Write {
+            path: self.path.clone(),
+            value: value.to_owned(),
+            cause,
+        })?;
+        let found = self.read()?;
+        if found == value || chosen_word(&found) == value {
+            return Ok(());
+        }
+        Err(TunableError::NotKept { path: self.path.clone(), value: value.to_owned(), found })
+    }
+}
+
+/// The word in brackets, or the whole text where there are none.
+pub fn chosen_word(text: &str) -> &str {
+    let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inside.map_or(text, |(word, _)| word)
+}
+
+/// A whole file as text, without white space at its ends. Bytes that are not UTF-8 are replaced.
+pub(crate) fn text(path: &Path) -> Result<String, TunableError> {
+    let bytes =
+        std::fs::read(path).map_err(|cause| TunableError::Read { path: path.to_owned(), cause })?;
+    Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
+}
+
+/// Like [`text`], for files that not every kernel has or that not everybody may read.
+pub(crate) fn text_if_any(path: impl AsRef<Path>) -> Option<String> {
+    text(path.as_ref()).ok().filter(|text| !text.is_empty())
+}
+
+/// A number, where there is one.
+pub(crate) fn number_if_any<N: FromStr>(path: impl AsRef<Path>) -> Option<N> {
+    text_if_any(path)?.parse().ok()
+}
+
+/// Names in a directory, in order; none where there is no such directory.
+pub(crate) fn names_in(folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<_> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_written_value_is_read_back() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let setting = Tunable::at(file.path());
+        setting.write("20").unwrap();
+        assert_eq!(setting.read().unwrap(), "20");
+    }
+
+    #[test]
+    fn a_value_that_the_kernel_does_not_keep_is_an_error() {
+        let error = Tunable::at("/dev/null").write("20").unwrap_err().to_string();
+        assert_eq!(error, "/dev/null shows `` after `20` was written to it");
+    }
+
+    #[test]
+    fn a_missing_setting_is_named() {
+        let error = Tunable::sysctl("vm.no_such_thing").read().unwrap_err().to_string();
+        assert!(error.starts_with("cannot read /proc/sys/vm/no_such_thing: "), "{error}");
+    }
+
+    #[test]
+    fn a_text_without_brackets_is_its_own_choice() {
+        assert_eq!(chosen_word("none [mq-deadline] kyber"), "mq-deadline");
+        assert_eq!(chosen_word("tsc"), "tsc");
+        assert_eq!(chosen_word("a ]b["), "a ]b[");
+    }
+}
