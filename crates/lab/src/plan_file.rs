@@ -1,0 +1,417 @@
+//! Reads a plan from TOML. What a plan may say is in `docs/plans.md`; an error names
+//! the file, the line and the allowed values.
+//!
+//! ```toml
+//! name = "quick"
+//! question = "Which file system for my journal?"
+//! candidates = ["ext4", { spec = "xfs:noatime", label = "xfs" }]
+//! workload = "journal"
+//! [axes]
+//! sync = ["none", "fdatasync"]
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use pickfs_model::{
+    BackingSpec, CandidateSpec, DeviceState, FORMAT, Plan,
+    plan::{
+        ArticleNote, Axis, Consent, Design, Exclusion, Metric, Statistic, StopRule, Timing, View,
+    },
+    quantity::{parse_bytes, parse_duration_ns},
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+/// A plan that could not be read.
+#[derive(Debug, Error)]
+#[error("{file}:{line}: {message}")]
+pub struct PlanError {
+    /// The plan file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong and what is allowed.
+    pub message: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanFile {
+    name: String,
+    question: String,
+    candidates: Vec<CandidateEntry>,
+    workload: String,
+    article: Option<ArticleNote>,
+    backing: Option<BackingEntry>,
+    #[serde(default)]
+    params: Map<String, Value>,
+    #[serde(default)]
+    axes: toml::Table,
+    #[serde(default)]
+    without: Vec<Exclusion>,
+    design: DesignEntry,
+    #[serde(default)]
+    timing: TimingEntry,
+    #[serde(default)]
+    consent: Consent,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum CandidateEntry {
+    Text(String),
+    Labelled { spec: String, label: String },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BackingEntry {
+    kind: String,
+    size: Option<String>,
+    path: Option<PathBuf>,
+    #[serde(default)]
+    erase: bool,
+    #[serde(default)]
+    state: DeviceState,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DesignEntry {
+    blocks: u32,
+    #[serde(default = "seven")]
+    seed: u64,
+    #[serde(default = "candidate")]
+    compare: String,
+    reference: String,
+    primary: Vec<MetricEntry>,
+    #[serde(default)]
+    until_decided: bool,
+    budget: Option<String>,
+    tie_margin: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MetricEntry {
+    op: String,
+    #[serde(default = "service")]
+    view: View,
+    quantile: Option<f64>,
+    statistic: Option<String>,
+    #[serde(default)]
+    at: Map<String, Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TimingEntry {
+    raw_probe: Option<String>,
+    warmup: Option<String>,
+    warmup_bytes: Option<String>,
+    measure: Option<String>,
+    settle: Option<String>,
+}
+
+fn seven() -> u64 {
+    7
+}
+
+fn candidate() -> String {
+    "candidate".into()
+}
+
+fn service() -> View {
+    View::Service
+}
+
+/// Reads a plan's text; `file` is its name in errors.
+pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
+    let source = Source { file, text };
+    let entry: PlanFile = toml::from_str(text).map_err(|error| {
+        let offset = error.span().map_or(0, |span| span.start);
+        source.error_at(offset, error.message().to_owned())
+    })?;
+    let plan = Plan {
+        format: FORMAT,
+        candidates: source.candidates(&entry.candidates)?,
+        backing: source.backing(entry.backing)?,
+        axes: source.axes(entry.axes)?,
+        design: source.design(entry.design)?,
+        timing: source.timing(&entry.timing)?,
+        name: source.name(entry.name)?,
+        question: entry.question,
+        article: entry.article,
+        workload: entry.workload,
+        params: entry.params,
+        without: entry.without,
+        consent: entry.consent,
+    };
+    source.check_reference(&plan)?;
+    Ok(plan)
+}
+
+/// Reads a plan file from disk.
+pub fn read_plan_file(path: &Path) -> Result<Plan, PlanError> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| PlanError {
+        file: file.clone(),
+        line: 0,
+        message: format!("cannot read the plan: {error}"),
+    })?;
+    read_plan(&file, &text)
+}
+
+struct Source<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn error_at(&self, offset: usize, message: String) -> PlanError {
+        let head = self.text.as_bytes().get(..offset).unwrap_or(self.text.as_bytes());
+        let line = head.iter().filter(|byte| **byte == b'\n').count() + 1;
+        PlanError { file: self.file.into(), line, message }
+    }
+
+    /// An error at the first line that holds this text (the value that is wrong).
+    fn error_about(&self, needle: &str, message: String) -> PlanError {
+        self.error_at(self.text.find(needle).unwrap_or(0), message)
+    }
+
+    fn name(&self, name: String) -> Result<String, PlanError> {
+        let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if !name.is_empty() && name.chars().all(legal) {
+            return Ok(name);
+        }
+        let message = format!("name `{name}`: use small letters, digits and hyphens");
+        Err(self.error_about("name", message))
+    }
+
+    fn candidates(&self, entries: &[CandidateEntry]) -> Result<Vec<CandidateSpec>, PlanError> {
+        let mut candidates: Vec<CandidateSpec> = Vec::new();
+        for entry in entries {
+            let (spec, label) = match entry {
+                CandidateEntry::Text(spec) => (spec, None),
+                CandidateEntry::Labelled { spec, label } => (spec, Some(label)),
+            };
+            let read: CandidateSpec =
+                spec.parse().map_err(|error| self.error_about(spec, format!("{error}")))?;
+            let read = label.map_or(read.clone(), |label| read.labelled(label));
+            if candidates.iter().any(|other| other.label == read.label) {
+                let message = format!("candidate `{}` stands twice; give one a label", read.label);
+                return Err(self.error_about(spec, message));
+            }
+            candidates.push(read);
+        }
+        if candidates.is_empty() {
+            return Err(self.error_about("candidates", "no candidate; name at least one".into()));
+        }
+        Ok(candidates)
+    }
+
+    fn backing(&self, entry: Option<BackingEntry>) -> Result<BackingSpec, PlanError> {
+        let Some(entry) = entry else {
+            return Ok(BackingSpec::Loop { size_bytes: 1 << 30, directory: None });
+        };
+        let size_bytes = self.bytes(entry.size.as_deref(), 1 << 30)?;
+        let path = |what: &str| {
+            entry.path.clone().ok_or_else(|| {
+                let message = format!("backing `{}` needs path = \"{what}\"", entry.kind);
+                self.error_about("[backing]", message)
+            })
+        };
+        match entry.kind.as_str() {
+            "loop" => Ok(BackingSpec::Loop { size_bytes, directory: entry.path.clone() }),
+            "ram" => Ok(BackingSpec::Ram { size_bytes }),
+            "device" => Ok(BackingSpec::Device {
+                path: path("/dev/...")?,
+                erase: entry.erase,
+                state: entry.state,
+            }),
+            "directory" => Ok(BackingSpec::Directory { path: path("a directory")? }),
+            other => Err(self.error_about(
+                other,
+                format!("backing kind `{other}` is not known; use loop, ram, device or directory"),
+            )),
+        }
+    }
+
+    fn axes(&self, table: toml::Table) -> Result<Vec<Axis>, PlanError> {
+        table.into_iter().map(|(name, levels)| self.axis(name, levels)).collect()
+    }
+
+    fn axis(&self, name: String, levels: toml::Value) -> Result<Axis, PlanError> {
+        let levels = match serde_json::to_value(levels) {
+            Ok(Value::Array(levels)) if !levels.is_empty() => levels,
+            _ => {
+                let message = format!("axis `{name}` must be a list of values: {name} = [..]");
+                return Err(self.error_about(&name, message));
+            }
+        };
+        Ok(Axis { name, levels })
+    }
+
+    fn design(&self, entry: DesignEntry) -> Result<Design, PlanError> {
+        if entry.blocks == 0 || entry.blocks > 1_000 {
+            let message = format!("blocks = {}: use 1 to 1000", entry.blocks);
+            return Err(self.error_about("blocks", message));
+        }
+        let budget_s = self.seconds(entry.budget.as_deref(), 2_700.0)?;
+        let stop = match entry.until_decided {
+            true => StopRule::Decided { budget_s, tie_margin: entry.tie_margin.unwrap_or(0.05) },
+            false => StopRule::Blocks,
+        };
+        let primary = entry.primary.iter().map(|metric| self.metric(metric));
+        Ok(Design {
+            blocks: entry.blocks,
+            seed: entry.seed,
+            compare: entry.compare,
+            reference: entry.reference,
+            primary: primary.collect::<Result<_, _>>()?,
+            stop,
+        })
+    }
+
+    fn metric(&self, entry: &MetricEntry) -> Result<Metric, PlanError> {
+        let statistic = match (entry.quantile, entry.statistic.as_deref()) {
+            (Some(q), None) if pickfs_model::record::QUANTILES.contains(&q) => {
+                Statistic::Quantile(q)
+            }
+            (Some(q), None) => {
+                let known = pickfs_model::record::QUANTILES;
+                let message = format!("quantile = {q} is not recorded; use one of {known:?}");
+                return Err(self.error_about("quantile", message));
+            }
+            (None, Some("mean")) => Statistic::Mean,
+            (None, Some("rate")) => Statistic::Rate,
+            _ => {
+                let message = "a primary metric takes quantile = 0.5 (or another), or statistic = \"mean\" or \"rate\"";
+                return Err(self.error_about("primary", message.into()));
+            }
+        };
+        Ok(Metric { op: entry.op.clone(), view: entry.view, statistic, at: entry.at.clone() })
+    }
+
+    fn timing(&self, entry: &TimingEntry) -> Result<Timing, PlanError> {
+        Ok(Timing {
+            raw_probe_s: self.seconds(entry.raw_probe.as_deref(), 2.0)?,
+            warmup_s: self.seconds(entry.warmup.as_deref(), 2.0)?,
+            warmup_bytes: self.bytes(entry.warmup_bytes.as_deref(), 0)?,
+            measure_s: self.seconds(entry.measure.as_deref(), 8.0)?,
+            settle_s: self.seconds(entry.settle.as_deref(), 10.0)?,
+        })
+    }
+
+    fn check_reference(&self, plan: &Plan) -> Result<(), PlanError> {
+        let design = &plan.design;
+        let known: Vec<String> = if design.compare == "candidate" {
+            plan.candidates.iter().map(|candidate| candidate.label.clone()).collect()
+        } else {
+            match plan.axes.iter().find(|axis| axis.name == design.compare) {
+                Some(axis) => axis.levels.iter().map(crate::expand::level_text).collect(),
+                None => {
+                    let axes: Vec<_> = plan.axes.iter().map(|axis| axis.name.as_str()).collect();
+                    let message = format!(
+                        "compare = \"{}\" is no axis of this plan; use candidate or one of {axes:?}",
+                        design.compare
+                    );
+                    return Err(self.error_about("compare", message));
+                }
+            }
+        };
+        if known.contains(&design.reference) {
+            return Ok(());
+        }
+        let message = format!("reference `{}` is none of {known:?}", design.reference);
+        Err(self.error_about("reference", message))
+    }
+
+    fn seconds(&self, text: Option<&str>, default_s: f64) -> Result<f64, PlanError> {
+        let Some(text) = text else { return Ok(default_s) };
+        parse_duration_ns(text)
+            .map(|ns| ns as f64 / 1e9)
+            .map_err(|error| self.error_about(text, error.to_string()))
+    }
+
+    fn bytes(&self, text: Option<&str>, default_bytes: u64) -> Result<u64, PlanError> {
+        let Some(text) = text else { return Ok(default_bytes) };
+        parse_bytes(text).map_err(|error| self.error_about(text, error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const GOOD: &str = r#"name = "quick"
+question = "Which file system for my journal?"
+candidates = ["ext4", { spec = "xfs:noatime", label = "xfs" }]
+workload = "journal"
+[backing]
+kind = "loop"
+size = "512MiB"
+[params]
+rate = "10000/s"
+[axes]
+sync = ["none", "fdatasync"]
+[design]
+blocks = 7
+reference = "ext4"
+primary = [{ op = "append", quantile = 0.5, at = { sync = "none" } }]
+[timing]
+measure = "2500ms"
+"#;
+
+    fn message(text: &str) -> String {
+        read_plan("a.toml", text).expect_err("a wrong plan").to_string()
+    }
+
+    #[test]
+    fn a_good_plan_is_read_with_its_defaults() {
+        let plan = read_plan("a.toml", GOOD).expect("a good plan");
+        assert_eq!(plan.candidates[1].label, "xfs");
+        assert_eq!(plan.candidates[1].mount_options, ["noatime"]);
+        assert_eq!(plan.axes[0].levels.len(), 2);
+        assert_eq!((plan.timing.measure_s, plan.timing.raw_probe_s), (2.5, 2.0));
+        assert_eq!(plan.design.primary[0].statistic, Statistic::Quantile(0.5));
+        assert_eq!(plan.backing, BackingSpec::Loop { size_bytes: 512 << 20, directory: None });
+    }
+
+    #[test]
+    fn errors_name_the_file_the_line_and_what_is_allowed() {
+        let wrong = |from: &str, to: &str| message(&GOOD.replace(from, to));
+        assert_eq!(
+            wrong("kind = \"loop\"", "kind = \"lop\""),
+            "a.toml:6: backing kind `lop` is not known; use loop, ram, device or directory"
+        );
+        assert_eq!(
+            wrong("512MiB", "many"),
+            "a.toml:7: size `many` not understood; write it like 256, 4KiB, 64MiB or 1GiB"
+        );
+        assert_eq!(
+            wrong("reference = \"ext4\"", "reference = \"zfs\""),
+            "a.toml:14: reference `zfs` is none of [\"ext4\", \"xfs\"]"
+        );
+        assert_eq!(wrong("blocks = 7", "blocks = 0"), "a.toml:13: blocks = 0: use 1 to 1000");
+        assert!(wrong("blocks = 7", "block = 7").starts_with("a.toml:13: unknown field `block`"));
+        assert!(wrong("\"ext4\", ", "\":x\", ").starts_with("a.toml:3: candidate `:x` names no"));
+        assert!(wrong("[\"none\", \"fdatasync\"]", "3").contains("must be a list of values"));
+        assert!(wrong("quantile = 0.5", "quantile = 0.42").contains("is not recorded; use one of"));
+        assert!(wrong("label = \"xfs\"", "label = \"ext4\"").contains("stands twice"));
+        assert!(wrong("name = \"quick\"", "name = \"a/b\"").contains("use small letters"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(at in 0usize..GOOD.len(), junk in "\\PC{0,12}") {
+            let mut text = GOOD.to_owned();
+            text.insert_str(at, &junk);
+            let _ = read_plan("fuzz.toml", &text);
+            let _ = read_plan("fuzz.toml", &junk);
+        }
+    }
+}
