@@ -3,5 +3,10 @@
 //! nothing behind. It decides; it never formats for people.
 
 pub mod expand;
+pub mod interrupt;
 pub mod order;
 pub mod plan_file;
+pub mod referee;
+pub mod run;
+pub mod sink;
+pub mod stage;

@@ -1,0 +1,59 @@
+//! When a run stops and which cells go on: a fixed number of blocks, or an
+//! always-valid test after each block (validity rule 9).
+
+use pickfs_model::{CellId, RunRecord};
+
+/// What the referee says after a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ruling {
+    /// Run these cells in the next block.
+    Continue(Vec<CellId>),
+    /// Stop; `how` is a [`pickfs_model::record::RunEnd::how`].
+    Stop {
+        /// `completed`, `decided` or `budget-spent`.
+        how: &'static str,
+        /// In words.
+        note: String,
+    },
+}
+
+/// Interrupted blocks that a run makes up for; a run that loses more is given up.
+const BLOCKS_LOST_MAX: u32 = 100;
+
+/// Decides after each block.
+pub trait Referee {
+    /// `block` has ended (from 1; 0 before the first), `elapsed_s` after the start.
+    fn rule(&mut self, run: &RunRecord, block: u32, elapsed_s: f64) -> Ruling;
+
+    /// Blocks that will be run at most, for the time that is left.
+    fn blocks_max(&self) -> u32;
+}
+
+/// A fixed number of complete blocks; one that was interrupted does not count.
+#[derive(Debug, Clone, Copy)]
+pub struct FixedBlocks(pub u32);
+
+/// Blocks in which every cell of the run has a trial.
+pub fn complete_blocks(run: &RunRecord) -> u32 {
+    let last = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+    let complete = |block: &u32| {
+        run.cells.iter().all(|cell| {
+            run.trials.iter().any(|trial| trial.block == *block && trial.cell == cell.id)
+        })
+    };
+    (1..=last).filter(complete).count() as u32
+}
+
+impl Referee for FixedBlocks {
+    fn rule(&mut self, run: &RunRecord, block: u32, _elapsed_s: f64) -> Ruling {
+        let complete = complete_blocks(run);
+        if complete < self.0 && block < self.0 + BLOCKS_LOST_MAX {
+            return Ruling::Continue(run.cells.iter().map(|cell| cell.id.clone()).collect());
+        }
+        Ruling::Stop { how: "completed", note: format!("{complete} blocks") }
+    }
+
+    fn blocks_max(&self) -> u32 {
+        self.0
+    }
+}

@@ -1,0 +1,181 @@
+//! The run: blocks of trials in their order, each kept before the next begins.
+//!
+//! It never measures and never touches the machine; a [`Stage`] does.
+
+use pickfs_model::{
+    Cell, CellId, Event, Outcome, RunRecord, TrialRecord, plan::Statistic, record::RunEnd,
+};
+use pickfs_store::{RunFile, StoreError};
+
+use crate::{
+    interrupt::Interrupt,
+    order::block_order,
+    referee::{Referee, Ruling},
+    sink::Sink,
+    stage::{Stage, TrialOrder},
+};
+
+/// Everything that a run needs around it.
+pub struct RunParts<'a> {
+    /// Where trials happen.
+    pub stage: &'a mut dyn Stage,
+    /// Where they are kept.
+    pub file: &'a mut RunFile,
+    /// Who is told.
+    pub sink: &'a mut dyn Sink,
+    /// When to stop.
+    pub referee: &'a mut dyn Referee,
+    /// Whether somebody wants it to end.
+    pub interrupt: &'a Interrupt,
+    /// Whether a trial was robbed of CPU (validity rule 10).
+    pub robbed: fn(&TrialRecord) -> bool,
+}
+
+/// Runs (or goes on with) `record`: trials that it holds already are kept, and the next
+/// block is a new one.
+pub fn carry_out(record: RunRecord, parts: RunParts<'_>) -> Result<RunRecord, StoreError> {
+    let began_s = parts.stage.now_s();
+    let mut run = Run { record, parts, began_s, pending: None };
+    let end = run.blocks();
+    run.keep_pending()?;
+    let end = end?;
+    run.parts.sink.accept(&Event::RunFinished { how: end.how.clone(), note: end.note.clone() });
+    run.parts.file.end(&end)?;
+    run.record.ended = Some(end);
+    Ok(run.record)
+}
+
+struct Run<'a> {
+    record: RunRecord,
+    parts: RunParts<'a>,
+    began_s: f64,
+    /// Finished but not yet in the file: nothing is committed before the machine has
+    /// settled (validity rule 12).
+    pending: Option<TrialRecord>,
+}
+
+impl Run<'_> {
+    fn blocks(&mut self) -> Result<RunEnd, StoreError> {
+        let first = self.record.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+        for block in first.. {
+            let elapsed_s = self.parts.stage.now_s() - self.began_s;
+            let active = match self.parts.referee.rule(&self.record, block, elapsed_s) {
+                Ruling::Stop { how, note } => return Ok(end(how, note)),
+                Ruling::Continue(active) => self.cells(&active),
+            };
+            if !self.block(block + 1, &active)? {
+                let note = "asked to stop; run --resume goes on in a new block".to_owned();
+                return Ok(end("interrupted", note));
+            }
+        }
+        Ok(end("completed", String::new()))
+    }
+
+    fn cells(&self, active: &[CellId]) -> Vec<Cell> {
+        let cells = self.record.cells.iter();
+        cells.filter(|cell| active.contains(&cell.id)).cloned().collect()
+    }
+
+    /// One block: each cell once, then the robbed ones once more. False when interrupted.
+    fn block(&mut self, block: u32, cells: &[Cell]) -> Result<bool, StoreError> {
+        let order = block_order(self.record.plan.design.seed, cells.len(), block - 1);
+        let mut again = Vec::new();
+        for index in order {
+            if !self.trial(&cells[index], block, 1)? {
+                return Ok(false);
+            }
+            if self.record.trials.last().is_some_and(self.parts.robbed) {
+                again.push(index);
+            }
+        }
+        for index in again {
+            if !self.trial(&cells[index], block, 2)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn trial(&mut self, cell: &Cell, block: u32, attempt: u32) -> Result<bool, StoreError> {
+        if self.parts.interrupt.is_raised() {
+            return Ok(false);
+        }
+        let settle = self.parts.stage.settle();
+        self.keep_pending()?;
+        let number = self.record.trials.last().map_or(0, |trial| trial.number) + 1;
+        self.tell_start(number, block, cell);
+        let seed = self.record.plan.design.seed.wrapping_add(u64::from(block) << 32);
+        let order = TrialOrder { number, block, attempt, cell, seed, settle };
+        let RunParts { stage, sink, .. } = &mut self.parts;
+        let trial = stage.perform(&order, &mut |event| sink.accept(&event));
+        self.tell_finish(&trial);
+        self.record.trials.push(trial.clone());
+        self.pending = Some(trial);
+        Ok(!self.parts.interrupt.is_raised())
+    }
+
+    fn keep_pending(&mut self) -> Result<(), StoreError> {
+        match self.pending.take() {
+            Some(trial) => self.parts.file.add_trial(&trial),
+            None => Ok(()),
+        }
+    }
+
+    fn tell_start(&mut self, number: u32, block: u32, cell: &Cell) {
+        self.parts.sink.accept(&Event::TrialStarted {
+            number,
+            block,
+            cell: cell.id.clone(),
+            candidate: cell.candidate.label.clone(),
+            levels: cell.levels_text(),
+        });
+    }
+
+    fn tell_finish(&mut self, trial: &TrialRecord) {
+        let event = Event::TrialFinished {
+            number: trial.number,
+            outcome: trial.outcome.clone(),
+            headline_ns: headline_ns(&self.record, trial),
+            left_s: self.left_s(trial),
+        };
+        self.parts.sink.accept(&event);
+    }
+
+    /// Time left if every block is run, from the mean length of a trial so far.
+    fn left_s(&self, trial: &TrialRecord) -> f64 {
+        let per_block = self.record.cells.len() as f64;
+        let in_block = self.record.trials.iter().filter(|t| t.block == trial.block).count() as f64;
+        let blocks = f64::from(self.parts.referee.blocks_max()) - f64::from(trial.block);
+        let trials = (blocks * per_block + per_block - in_block - 1.0).max(0.0);
+        let done = self.record.trials.len() as f64 + 1.0;
+        let elapsed_s = self.parts.stage.now_s() - self.began_s;
+        trials * elapsed_s / done
+    }
+}
+
+/// The median that a reader looks at first: that of the first primary metric's operation,
+/// or of the trial's first operation.
+fn headline_ns(run: &RunRecord, trial: &TrialRecord) -> Option<u64> {
+    if trial.outcome != Outcome::Finished {
+        return None;
+    }
+    let metric = run.plan.design.primary.first();
+    let op = metric
+        .and_then(|metric| trial.ops.iter().find(|op| op.op == metric.op))
+        .or(trial.ops.first())?;
+    let q = match metric.map(|metric| metric.statistic) {
+        Some(Statistic::Quantile(q)) => q,
+        _ => 0.5,
+    };
+    op.service.quantile(q).map(|row| row.value_ns)
+}
+
+fn end(how: &str, note: String) -> RunEnd {
+    RunEnd { at: now_text(), how: how.into(), note }
+}
+
+/// The wall clock as RFC 3339, to the second.
+pub fn now_text() -> String {
+    let now = jiff::Timestamp::now();
+    jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
+}

@@ -1,0 +1,35 @@
+//! Where trials happen: the machine with its scratch device, or a script in tests.
+//!
+//! This is the border at which the lab is simulated: everything above it (order,
+//! repeats, stopping, storing, resuming) runs unchanged without a kernel.
+
+use pickfs_model::{Cell, Event, TrialRecord, record::SettleRecord};
+
+/// One trial, as the run asks for it.
+#[derive(Debug, Clone, Copy)]
+pub struct TrialOrder<'a> {
+    /// Position in the run, from 1.
+    pub number: u32,
+    /// Block, from 1.
+    pub block: u32,
+    /// 1, or 2 where a robbed trial is repeated.
+    pub attempt: u32,
+    /// What to run.
+    pub cell: &'a Cell,
+    /// Seed of the workload's random choices: the same for every cell of a block.
+    pub seed: u64,
+    /// The wait before this trial.
+    pub settle: SettleRecord,
+}
+
+/// A place where trials can happen.
+pub trait Stage {
+    /// Seconds since some fixed moment.
+    fn now_s(&self) -> f64;
+
+    /// Waits until the machine is quiet again (validity rule 12).
+    fn settle(&mut self) -> SettleRecord;
+
+    /// Makes, mounts, measures and unmakes. Whatever goes wrong is the record's outcome.
+    fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord;
+}

@@ -1,0 +1,172 @@
+//! The whole run on a scripted stage: order, repeats, interruption and resumption, exact.
+
+use std::path::Path;
+
+use pickfs_lab::{
+    interrupt::Interrupt,
+    referee::FixedBlocks,
+    run::{RunParts, carry_out},
+    stage::{Stage, TrialOrder},
+};
+use pickfs_model::{
+    Event, Outcome, RunRecord, TrialRecord,
+    record::{Robbery, SettleRecord},
+};
+use pickfs_store::RunFile;
+use pickfs_testkit::{FakeRun, fake_run};
+
+/// Plays the trials of a fake run; `robbed` and `stop_at` name trial numbers.
+#[derive(Default)]
+struct Script {
+    run: Option<RunRecord>,
+    robbed: Vec<u32>,
+    fails: Vec<u32>,
+    stop_at: Option<u32>,
+    interrupt: Interrupt,
+    clock_s: f64,
+    seeds: Vec<(u32, u64)>,
+}
+
+impl Stage for Script {
+    fn now_s(&self) -> f64 {
+        self.clock_s
+    }
+
+    fn settle(&mut self) -> SettleRecord {
+        self.clock_s += 0.5;
+        SettleRecord { waited_s: 0.5, ..SettleRecord::default() }
+    }
+
+    fn perform(&mut self, order: &TrialOrder<'_>, _tell: &mut dyn FnMut(Event)) -> TrialRecord {
+        self.clock_s += 6.0;
+        self.seeds.push((order.block, order.seed));
+        let run = self.run.as_ref().expect("a script");
+        let like = run.trials.iter().find(|trial| trial.cell == order.cell.id).expect("a trial");
+        let mut trial = TrialRecord {
+            number: order.number,
+            block: order.block,
+            attempt: order.attempt,
+            settle: Some(order.settle),
+            started_s: self.clock_s,
+            ..like.clone()
+        };
+        let robbed = self.robbed.contains(&order.number);
+        trial.robbery = Some(Robbery {
+            foreign_user_share: if robbed { 0.5 } else { 0.0 },
+            ..Robbery::default()
+        });
+        if self.fails.contains(&order.number) {
+            trial.outcome = Outcome::Failed { reason: "scripted".into() };
+        }
+        if self.stop_at == Some(order.number) {
+            self.interrupt.raise();
+        }
+        trial
+    }
+}
+
+fn robbed(trial: &TrialRecord) -> bool {
+    trial.robbery.as_ref().is_some_and(|robbery| robbery.foreign_user_share > 0.1)
+}
+
+fn fake() -> RunRecord {
+    fake_run(&FakeRun { blocks: 1, ..FakeRun::default() })
+}
+
+fn play(
+    path: &Path,
+    record: RunRecord,
+    blocks: u32,
+    script: &mut Script,
+) -> (RunRecord, Vec<Event>) {
+    let mut file = match path.exists() {
+        true => RunFile::open(path).expect("open"),
+        false => RunFile::create(path, &record).expect("create"),
+    };
+    let mut events = Vec::new();
+    let interrupt = script.interrupt.clone();
+    let parts = RunParts {
+        stage: script,
+        file: &mut file,
+        sink: &mut |event: &Event| events.push(event.clone()),
+        referee: &mut FixedBlocks(blocks),
+        interrupt: &interrupt,
+        robbed,
+    };
+    (carry_out(record, parts).expect("runs"), events)
+}
+
+fn empty(run: &RunRecord) -> RunRecord {
+    RunRecord { trials: vec![], ended: None, ..run.clone() }
+}
+
+fn run_with(mut script: Script, blocks: u32) -> (tempfile::TempDir, RunRecord, Vec<Event>, Script) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = empty(&fake());
+    script.run = Some(fake());
+    let (run, events) = play(&folder.path().join("r.pickfs"), record, blocks, &mut script);
+    (folder, run, events, script)
+}
+
+fn stored(folder: &tempfile::TempDir) -> RunRecord {
+    RunFile::open(&folder.path().join("r.pickfs")).expect("open").read().expect("read")
+}
+
+#[test]
+fn every_cell_runs_once_a_block_and_all_is_stored() {
+    let (folder, run, events, script) = run_with(Script::default(), 3);
+    let cells = run.cells.len();
+    assert_eq!(run.trials.len(), 3 * cells);
+    for block in 1..=3 {
+        let mut ids: Vec<_> =
+            run.trials.iter().filter(|t| t.block == block).map(|t| t.cell.clone()).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), cells);
+    }
+    assert_eq!(stored(&folder).trials.len(), 3 * cells);
+    assert_eq!(stored(&folder).ended.expect("ended").how, "completed");
+    let seeds: std::collections::BTreeSet<_> = script.seeds.iter().collect();
+    assert_eq!(seeds.len(), 3, "one seed a block, shared by its cells");
+    let lefts: Vec<f64> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::TrialFinished { left_s, .. } => Some(*left_s),
+            _ => None,
+        })
+        .collect();
+    assert!(lefts.windows(2).all(|pair| pair[1] <= pair[0] + 1e-6) && lefts.last() == Some(&0.0));
+}
+
+#[test]
+fn a_robbed_trial_is_repeated_once_and_both_are_kept() {
+    let (_, run, _, _) = run_with(Script { robbed: vec![2, 9], ..Script::default() }, 1);
+    let cells = run.cells.len();
+    assert_eq!(run.trials.len(), cells + 1);
+    let again = run.trials.last().expect("a trial");
+    assert_eq!((again.attempt, &again.cell), (2, &run.trials[1].cell));
+    assert!(robbed(again), "robbed again, and still not repeated a second time");
+}
+
+#[test]
+fn a_failed_trial_is_a_row_and_the_run_goes_on() {
+    let (folder, run, _, _) = run_with(Script { fails: vec![3], ..Script::default() }, 1);
+    assert_eq!(run.trials.len(), run.cells.len());
+    assert_eq!(stored(&folder).trials[2].outcome, Outcome::Failed { reason: "scripted".into() });
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_it_has_and_resumes_in_a_new_block() {
+    let (folder, run, _, mut script) =
+        run_with(Script { stop_at: Some(11), ..Script::default() }, 3);
+    assert_eq!((run.trials.len(), stored(&folder).trials.len()), (11, 11));
+    assert_eq!(stored(&folder).ended.expect("ended").how, "interrupted");
+    script.interrupt = Interrupt::default();
+    let path = folder.path().join("r.pickfs");
+    let (resumed, _) = play(&path, stored(&folder), 3, &mut script);
+    let blocks: Vec<u32> = resumed.trials[11..].iter().map(|trial| trial.block).collect();
+    let cells = run.cells.len();
+    assert_eq!(blocks, [vec![3; cells], vec![4; cells]].concat(), "block 2 stays incomplete");
+    assert_eq!(resumed.trials.last().expect("a trial").number, 11 + 2 * cells as u32);
+    assert_eq!(stored(&folder).ended.expect("ended").how, "completed");
+}
