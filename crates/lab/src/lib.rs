@@ -10,3 +10,4 @@ pub mod referee;
 pub mod run;
 pub mod sink;
 pub mod stage;
+pub mod worker_process;
