@@ -57,6 +57,8 @@ fn cell(
 ) -> Result<Cell, String> {
     let mut asked = plan.params.clone();
     asked.extend(levels.iter().cloned());
+    let adjusted = plan.adjust.iter().filter(|adjustment| holds(&adjustment.levels, levels));
+    asked.extend(adjusted.flat_map(|adjustment| adjustment.params.clone()));
     let params = workload.resolve(&asked)?;
     let durability = workload.durability(&params).min(ceiling(candidate));
     let spec = WorkloadSpec { name: plan.workload.clone(), version: workload.version(), params };
@@ -80,15 +82,20 @@ fn left_out(
 ) -> Option<(String, String)> {
     let excluded = plan.without.iter().find(|exclusion| {
         exclusion.candidate.as_ref().is_none_or(|label| *label == cell.candidate.label)
-            && exclusion.levels.iter().all(|(axis, value)| {
-                levels.iter().any(|(name, level)| name == axis && level == value)
-            })
+            && holds(&exclusion.levels, levels)
     });
     if let Some(exclusion) = excluded {
         return Some((exclusion.reason.clone(), "the plan leaves it out".into()));
     }
     let reason = workload.incompatible(&cell.workload.params)?;
     Some((reason, "choose another combination; docs/axes.md has the table".into()))
+}
+
+/// Whether every wanted level is among the cell's.
+fn holds(wanted: &Map<String, Value>, levels: &[(String, Value)]) -> bool {
+    wanted
+        .iter()
+        .all(|(axis, value)| levels.iter().any(|(name, level)| name == axis && level == value))
 }
 
 /// The product of all axes, the first varying slowest.
@@ -200,6 +207,15 @@ primary = []
         let expansion = expand(&plan(without), &Toy, ceiling).expect("expands");
         assert_eq!((expansion.cells.len(), expansion.skipped.len()), (6, 6));
         assert!(expansion.skipped.iter().any(|skipped| skipped.reason == "not durable"));
+    }
+
+    #[test]
+    fn parameters_may_change_with_a_level() {
+        let adjust = r#"adjust = [{ levels = { sync = "fdatasync" }, params = { rate = 1000 } }]"#;
+        let expansion = expand(&plan(adjust), &Toy, ceiling).expect("expands");
+        let slow = |cell: &&Cell| cell.workload.params.contains_key("rate");
+        assert_eq!(expansion.cells.iter().filter(slow).count(), 4);
+        assert!(expansion.cells.iter().filter(slow).all(|c| c.level("sync") == Some("fdatasync")));
     }
 
     #[test]

@@ -49,6 +49,8 @@ struct PlanFile {
     #[serde(default)]
     axes: toml::Table,
     #[serde(default)]
+    adjust: Vec<Adjustment>,
+    #[serde(default)]
     without: Vec<Exclusion>,
     design: DesignEntry,
     #[serde(default)]
@@ -145,6 +147,7 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
         article: entry.article,
         workload: entry.workload,
         params: entry.params,
+        adjust: entry.adjust,
         without: entry.without,
         consent: entry.consent,
     };

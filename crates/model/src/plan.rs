@@ -28,6 +28,9 @@ pub struct Plan {
     pub params: Map<String, Value>,
     /// Parameters that vary: the cells are their product.
     pub axes: Vec<Axis>,
+    /// Parameters that change with certain levels: a durable append has another rate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adjust: Vec<Adjustment>,
     /// Candidates left out under certain levels, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<Exclusion>,
@@ -61,6 +64,16 @@ pub struct Axis {
     pub name: String,
     /// Its values, in the order of the tables.
     pub levels: Vec<Value>,
+}
+
+/// Parameters that hold where certain levels do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Adjustment {
+    /// Axis values that must all hold.
+    pub levels: Map<String, Value>,
+    /// Parameters that replace the plan's own.
+    pub params: Map<String, Value>,
 }
 
 /// A corner of the product that is not run.

@@ -175,6 +175,7 @@ fn plan(ask: &FakeRun) -> Plan {
         workload: "journal".into(),
         params: params(ask, None),
         axes,
+        adjust: Vec::new(),
         without: Vec::new(),
         design: Design {
             blocks: ask.blocks,
