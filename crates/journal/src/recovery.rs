@@ -1,0 +1,141 @@
+//! Recovery: finds the last whole record, cuts a torn tail, and refuses damage in the middle.
+//!
+//! A *torn tail* is what follows the last whole record when no whole record comes later: the trace of a
+//! write that a crash cut short. A *hole* has whole records behind it. A killed process leaves no hole,
+//! so by default one is reported as damage. After a power cut several unsynced records may have reached
+//! the disk in any order; [`Holes::CutUnsynced`] accepts that, and still refuses where a later record
+//! proves that the missing one had been synced.
+
+use std::path::Path;
+
+use crate::directory::Directory;
+use crate::error::{DamageKind, Error, Result};
+use crate::name;
+use crate::storage::{Open, Storage, StorageFile};
+use crate::survey::{Survey, survey};
+
+/// What to do about a hole with whole records behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Holes {
+    /// Report it as damage.
+    #[default]
+    Refuse,
+    /// Cut the journal there, unless a later record proves that what is missing had been synced. Right
+    /// after a power cut, with fewer syncs than records; whole but unacknowledged records are given up.
+    CutUnsynced,
+}
+
+/// What recovery found and did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovery {
+    /// Whole records.
+    pub records: u64,
+    /// Sequence of the first one (or of the next, where there is none).
+    pub first_sequence: u64,
+    /// Sequence of the last one; where there is none, the one before the next.
+    pub last_sequence: u64,
+    /// Files that hold records or were begun.
+    pub files: u64,
+    /// Files that were prepared and never used.
+    pub unused_files: u64,
+    /// What was cut.
+    pub torn_tail: Option<TornTail>,
+}
+
+/// The end of a journal that was cut off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TornTail {
+    /// Name of the file.
+    pub file: String,
+    /// Where the last whole record ends and the file was cut.
+    pub offset_bytes: u64,
+    /// Bytes from there to the last one that was not zero.
+    pub bytes_cut: u64,
+    /// Whole records behind the cut that were given up; 0 unless [`Holes::CutUnsynced`].
+    pub records_cut: u64,
+    /// What was found at the cut.
+    pub reason: DamageKind,
+    /// New names of later files, which were set aside.
+    pub files_set_aside: Vec<String>,
+}
+
+/// Recovers the journal in `dir` and refuses any hole.
+pub fn recover(dir: impl AsRef<Path>) -> Result<Recovery> {
+    recover_with(dir, Holes::Refuse)
+}
+
+/// Recovers the journal in `dir`, with a choice for holes.
+pub fn recover_with(dir: impl AsRef<Path>, holes: Holes) -> Result<Recovery> {
+    recover_in(&open(dir.as_ref())?, holes)
+}
+
+/// Recovers a journal in any storage.
+pub fn recover_in<S: Storage>(storage: &S, holes: Holes) -> Result<Recovery> {
+    crate::journal::lock(storage)?;
+    Ok(recover_locked(storage, holes)?.0)
+}
+
+/// Says what [`recover`] would do, and does nothing. Not while a writer is appending.
+pub fn inspect(dir: impl AsRef<Path>) -> Result<Recovery> {
+    Ok(describe(&survey(&open(dir.as_ref())?, Holes::Refuse)?))
+}
+
+fn open(dir: &Path) -> Result<Directory> {
+    Directory::open(dir).map_err(Error::io("open", dir.display().to_string()))
+}
+
+pub(crate) fn recover_locked<S: Storage>(storage: &S, holes: Holes) -> Result<(Recovery, Survey)> {
+    let survey = survey(storage, holes)?;
+    let recovery = describe(&survey);
+    set_aside(storage, &survey)?;
+    cut(storage, &survey)?;
+    Ok((recovery, survey))
+}
+
+fn describe(survey: &Survey) -> Recovery {
+    let first_sequence = survey.files.first().map_or(1, |file| file.first_sequence);
+    Recovery {
+        records: survey.files.iter().map(|file| file.records).sum(),
+        first_sequence,
+        last_sequence: survey.files.last().map_or(0, |file| file.last_sequence()),
+        files: survey.files.len() as u64,
+        unused_files: survey.unused.len() as u64,
+        torn_tail: survey.hole.map(|hole| TornTail {
+            file: name::of_index(hole.index),
+            offset_bytes: hole.offset_bytes,
+            bytes_cut: survey.hole_bytes,
+            records_cut: survey.later.count,
+            reason: hole.kind,
+            files_set_aside: survey.set_aside.iter().map(|index| aside(*index)).collect(),
+        }),
+    }
+}
+
+fn aside(index: u64) -> String {
+    format!("{}.cut", name::of_index(index))
+}
+
+/// The last file first: a crash in between leaves a hole with fewer files behind it, and the next
+/// recovery comes to the same end.
+fn set_aside<S: Storage>(storage: &S, survey: &Survey) -> Result<()> {
+    for index in survey.set_aside.iter().rev() {
+        let name = name::of_index(*index);
+        storage.rename(&name, &aside(*index)).map_err(Error::io("rename", name))?;
+    }
+    storage.sync_directory().map_err(Error::io("sync", storage.describe()))
+}
+
+/// Cuts the file at the hole and syncs every file that is kept, so that what recovery counted is really
+/// on the device before anyone builds on it.
+fn cut<S: Storage>(storage: &S, survey: &Survey) -> Result<()> {
+    for used in &survey.files {
+        let name = name::of_index(used.index);
+        let mut file =
+            storage.open(&name, Open::Repair).map_err(Error::io("open", name.clone()))?;
+        if survey.hole.is_some_and(|hole| hole.index == used.index) {
+            file.set_length(used.end_bytes).map_err(Error::io("cut", name.clone()))?;
+        }
+        file.sync_all().map_err(Error::io("sync", name))?;
+    }
+    Ok(())
+}
