@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use pickfs_model::{
     BackingSpec, CandidateSpec, DeviceState, FORMAT, Plan,
     plan::{
-        ArticleNote, Axis, Consent, Design, Exclusion, Metric, Statistic, StopRule, Timing, View,
+        Adjustment, ArticleNote, Axis, Consent, Design, Exclusion, Metric, Statistic, StopRule,
+        Timing, View,
     },
     quantity::{parse_bytes, parse_duration_ns},
 };
