@@ -6,6 +6,7 @@ pub mod expand;
 pub mod interrupt;
 pub mod order;
 pub mod plan_file;
+pub mod plans;
 pub mod referee;
 pub mod run;
 pub mod sink;

@@ -1,0 +1,48 @@
+//! The plans that come with pickfs, by name.
+
+/// A plan that is part of the program.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltInPlan {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+macro_rules! plan {
+    ($name:literal) => {
+        BuiltInPlan { name: $name, text: include_str!(concat!("../../../plans/", $name, ".toml")) }
+    };
+}
+
+/// Every built-in plan; adding one is a file in `plans/` and a line here.
+pub static PLANS: &[BuiltInPlan] = &[plan!("quick"), plan!("journal")];
+
+/// The plan of that name.
+pub fn built_in(name: &str) -> Option<&'static BuiltInPlan> {
+    PLANS.iter().find(|plan| plan.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan_file::read_plan;
+
+    #[test]
+    fn every_built_in_plan_is_a_good_plan_of_its_own_name() {
+        for plan in PLANS {
+            let read = read_plan(plan.name, plan.text).expect("a good plan");
+            assert_eq!(read.name, plan.name);
+        }
+    }
+
+    #[test]
+    fn every_plan_file_is_built_in() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans");
+        for entry in std::fs::read_dir(folder).expect("the folder of plans") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
+            assert!(built_in(name).is_some(), "{name} is not in the table");
+        }
+    }
+}
