@@ -1,0 +1,18 @@
+//! The house rules as pure functions: text of a file in, breaches out.
+//!
+//! What no compiler lint says is said here: lengths, floors, names, words and
+//! licences. `tests/house.rs` applies every rule to this repository; the unit
+//! tests beside each rule show that it can fail. It is not a formatter and
+//! changes nothing. The rules only ever get tighter.
+//!
+//! `cargo test -p pickfs-tidy`
+
+pub mod code;
+pub mod floors;
+pub mod length;
+pub mod licence;
+pub mod naming;
+pub mod opening;
+pub mod tree;
+pub mod unsafety;
+pub mod words;

@@ -1,0 +1,26 @@
+//! Names: a file is called after the noun inside.
+
+/// Names that say nothing about what is inside.
+const EMPTY: &[&str] = &["common", "helper", "helpers", "manager", "misc", "util", "utils"];
+
+/// The file or folder of a path whose name says nothing, in words.
+pub fn breach(path: &str) -> Option<String> {
+    path.split('/').find_map(|part| {
+        let stem = part.split('.').next().unwrap_or(part);
+        let says_nothing = stem.split(['_', '-']).any(|word| EMPTY.contains(&word));
+        says_nothing.then(|| format!("{part} does not say what is inside; name it after its noun"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_names_are_found_in_files_and_folders() {
+        assert!(breach("crates/sys/src/utils.rs").is_some());
+        assert!(breach("crates/sys/tests/common/mod.rs").is_some());
+        assert!(breach("crates/lab/src/device_manager.rs").is_some());
+        assert!(breach("crates/sys/src/loop_device.rs").is_none());
+    }
+}

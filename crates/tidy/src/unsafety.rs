@@ -1,0 +1,54 @@
+//! Where `unsafe` may stand, and that it says why it is sound.
+
+use crate::code::{blanked, line_of, word_offsets};
+
+/// Paths that may hold `unsafe`, by their beginning. Nothing else may.
+const ALLOWED: &[&str] = &[
+    "crates/sys/",
+    "crates/probe/",
+    // Mapped memory, the submission queue, and the one system call that rustix lacks.
+    "crates/journal/src/map.rs",
+    "crates/journal/src/ring.rs",
+    "crates/journal/src/range_sync.rs",
+];
+
+/// Lines above an `unsafe` that may hold its reason.
+const REASON_LINES: usize = 8;
+
+/// Places where `unsafe` stands that it may not, or without its reason, in words.
+pub fn breaches(path: &str, source: &str) -> Vec<String> {
+    let text = blanked(source);
+    let lines: Vec<&str> = source.lines().collect();
+    word_offsets(&text, "unsafe")
+        .filter_map(|at| breach(path, &lines, line_of(&text, at)))
+        .collect()
+}
+
+fn breach(path: &str, lines: &[&str], line: usize) -> Option<String> {
+    if !ALLOWED.iter().any(|allowed| path.starts_with(allowed)) {
+        return Some(format!("line {line}: unsafe may stand only in {}", ALLOWED.join(", ")));
+    }
+    let above = &lines[line.saturating_sub(REASON_LINES)..line];
+    let reasoned = above.iter().any(|line| line.contains("SAFETY:") || line.contains("# Safety"));
+    (!reasoned).then(|| format!("line {line}: unsafe without a SAFETY comment above it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unsafe_outside_its_places_is_found() {
+        let source = "// SAFETY: never.\nunsafe { f() }\n";
+        assert!(breaches("crates/sys/src/ioctl.rs", source).is_empty());
+        assert_eq!(breaches("crates/lab/src/trial.rs", source).len(), 1);
+    }
+
+    #[test]
+    fn unsafe_without_a_reason_is_found() {
+        assert_eq!(breaches("crates/sys/src/ioctl.rs", "unsafe { f() }\n").len(), 1);
+        assert!(
+            breaches("crates/lab/src/trial.rs", "#![allow(unsafe_code)] // unsafe\n").is_empty()
+        );
+    }
+}

@@ -1,0 +1,73 @@
+//! The rules of the house hold for every tracked file of this repository.
+#![allow(clippy::unwrap_used)]
+
+use pickfs_tidy::{floors, length, licence, naming, opening, tree, unsafety, words};
+use std::{fs, process::Command};
+
+/// Collects what a rule finds in the files that are wanted, with their paths.
+fn apply(wanted: impl Fn(&str) -> bool, rule: impl Fn(&str, &str) -> Vec<String>) -> Vec<String> {
+    let root = tree::root();
+    let files = tree::files(&root).unwrap();
+    let readable = files.iter().filter(|path| wanted(path)).filter_map(|path| {
+        let text = fs::read_to_string(root.join(path)).ok()?;
+        Some((path, text))
+    });
+    readable
+        .flat_map(|(path, text)| {
+            rule(path, &text).into_iter().map(move |breach| format!("{path}: {breach}"))
+        })
+        .collect()
+}
+
+fn assert_none(breaches: &[String]) {
+    assert!(breaches.is_empty(), "\n  {}\n", breaches.join("\n  "));
+}
+
+fn is_rust(path: &str) -> bool {
+    path.ends_with(".rs")
+}
+
+#[test]
+fn functions_and_files_are_short() {
+    assert_none(&apply(is_rust, |_, text| length::breaches(text)));
+}
+
+#[test]
+fn unsafe_stands_only_where_it_may() {
+    assert_none(&apply(is_rust, unsafety::breaches));
+}
+
+#[test]
+fn every_rust_file_says_what_it_is() {
+    assert_none(&apply(is_rust, opening::breaches));
+}
+
+#[test]
+fn no_crate_stands_on_a_higher_floor() {
+    let is_manifest = |path: &str| path.starts_with("crates/") && path.ends_with("/Cargo.toml");
+    assert_none(&apply(is_manifest, |_, text| floors::breaches(&text.parse().unwrap())));
+}
+
+#[test]
+fn no_file_holds_a_forbidden_word() {
+    assert_none(&apply(|_| true, |_, text| words::breaches(text)));
+}
+
+#[test]
+fn files_are_named_after_their_noun() {
+    assert_none(&apply(|_| true, |path, _| naming::breach(path).into_iter().collect()));
+}
+
+/// Needs what a build has fetched already, and no network.
+#[test]
+fn every_dependency_has_an_allowed_licence() {
+    let words = ["metadata", "--format-version=1", "--locked", "--offline", "--filter-platform"];
+    let output = Command::new(env!("CARGO"))
+        .current_dir(tree::root())
+        .args(words)
+        .arg(format!("{}-unknown-linux-gnu", std::env::consts::ARCH))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_none(&licence::breaches(&serde_json::from_slice(&output.stdout).unwrap()));
+}
