@@ -2,13 +2,16 @@
 //! mounts each candidate, lets a worker measure, keeps what came of it and leaves
 //! nothing behind. It decides; it never formats for people.
 
+pub mod environment;
 pub mod expand;
 pub mod interrupt;
 pub mod order;
 pub mod plan_file;
 pub mod plans;
 pub mod referee;
+pub mod robbery;
 pub mod run;
+pub mod settle;
 pub mod sink;
 pub mod stage;
 pub mod worker_process;
