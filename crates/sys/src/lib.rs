@@ -17,15 +17,23 @@
 
 pub mod aligned_buffer;
 pub mod block;
+pub mod cgroup;
+pub mod cpu;
+pub mod cpu_time;
 pub mod device_users;
 mod exec_image;
 pub mod extents;
 mod ioctl;
+pub mod kernel;
 pub mod loop_device;
+pub mod memory_schemes;
 pub mod mount;
 pub mod mount_table;
 pub mod namespace;
+pub mod pressure;
 mod privilege;
 pub mod proc_root;
+pub mod process;
 mod signal_wait;
 pub mod tunables;
+pub mod vm_state;

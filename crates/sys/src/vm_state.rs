@@ -1,0 +1,225 @@
+//! Memory and write-back as the kernel counts them: /proc/meminfo, /proc/vmstat, vm.dirty_*,
+//! swaps. Not what is resident of a file: that is `residency`.
+//!
+//! ```
+//! let memory = pickfs_sys::vm_state::Memory::now()?;
+//! assert!(memory.available_bytes <= memory.total_bytes);
+//! # Ok::<(), pickfs_sys::tunables::TunableError>(())
+//! ```
+//!
+//! Source: proc_meminfo(5), proc_vmstat(5), `Documentation/admin-guide/sysctl/vm.rst`.
+
+use crate::mount_table::unescape;
+use crate::tunables::{self, TunableError, number_if_any};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// The memory of the machine. A field that the kernel does not give is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// All of it.
+    pub total_bytes: u64,
+    /// Unused.
+    pub free_bytes: u64,
+    /// What programs could get without swapping.
+    pub available_bytes: u64,
+    /// Page cache of block devices.
+    pub buffers_bytes: u64,
+    /// Page cache of files, tmpfs included.
+    pub cached_bytes: u64,
+    /// Waits to be written.
+    pub dirty_bytes: u64,
+    /// Is being written.
+    pub writeback_bytes: u64,
+    /// tmpfs and shared memory.
+    pub shared_bytes: u64,
+    /// All swap.
+    pub swap_total_bytes: u64,
+    /// Unused swap.
+    pub swap_free_bytes: u64,
+}
+
+impl Memory {
+    /// Reads /proc/meminfo.
+    pub fn now() -> Result<Self, TunableError> {
+        Ok(parse_memory(&tunables::text(Path::new("/proc/meminfo"))?))
+    }
+}
+
+/// Page counters of /proc/vmstat that tell how write-back goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WritebackPages {
+    /// Wait to be written.
+    pub dirty_pages: u64,
+    /// Are being written.
+    pub writeback_pages: u64,
+    /// Made dirty since boot.
+    pub dirtied_pages: u64,
+    /// Written since boot.
+    pub written_pages: u64,
+    /// Dirty pages at which writers are slowed.
+    pub dirty_threshold_pages: u64,
+    /// Dirty pages at which write-back begins.
+    pub background_threshold_pages: u64,
+}
+
+impl WritebackPages {
+    /// Reads /proc/vmstat.
+    pub fn now() -> Result<Self, TunableError> {
+        Ok(parse_writeback(&tunables::text(Path::new("/proc/vmstat"))?))
+    }
+
+    /// Nothing more than this waits to be written or is being written.
+    pub fn waiting_bytes(&self) -> u64 {
+        (self.dirty_pages + self.writeback_pages) * rustix::param::page_size() as u64
+    }
+}
+
+/// The settings of write-back. A limit is given as bytes or as a share of memory; the other is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WritebackSettings {
+    /// Writers are slowed at this share of available memory.
+    pub dirty_percent: Option<u32>,
+    /// Writers are slowed at this many bytes.
+    pub dirty_bytes: Option<u64>,
+    /// Write-back begins at this share of available memory.
+    pub background_percent: Option<u32>,
+    /// Write-back begins at this many bytes.
+    pub background_bytes: Option<u64>,
+    /// Data older than this is written.
+    pub expire_centiseconds: Option<u32>,
+    /// How often write-back looks for such data.
+    pub writeback_centiseconds: Option<u32>,
+}
+
+impl WritebackSettings {
+    /// Reads vm.dirty_*.
+    pub fn now() -> Self {
+        let vm = Path::new("/proc/sys/vm");
+        Self {
+            dirty_percent: number_if_any(vm.join("dirty_ratio")),
+            dirty_bytes: number_if_any(vm.join("dirty_bytes")),
+            background_percent: number_if_any(vm.join("dirty_background_ratio")),
+            background_bytes: number_if_any(vm.join("dirty_background_bytes")),
+            expire_centiseconds: number_if_any(vm.join("dirty_expire_centisecs")),
+            writeback_centiseconds: number_if_any(vm.join("dirty_writeback_centisecs")),
+        }
+    }
+}
+
+/// One swap area.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swap {
+    /// The device or file.
+    pub path: PathBuf,
+    /// `partition` or `file`.
+    pub kind: String,
+    /// Size.
+    pub size_bytes: u64,
+    /// Used.
+    pub used_bytes: u64,
+}
+
+/// Every swap area in use.
+pub fn swaps() -> Result<Vec<Swap>, TunableError> {
+    Ok(parse_swaps(&tunables::text(Path::new("/proc/swaps"))?))
+}
+
+fn parse_memory(text: &str) -> Memory {
+    let bytes = |name| line_value(text, name, ':').unwrap_or(0).saturating_mul(1024);
+    Memory {
+        total_bytes: bytes("MemTotal"),
+        free_bytes: bytes("MemFree"),
+        available_bytes: bytes("MemAvailable"),
+        buffers_bytes: bytes("Buffers"),
+        cached_bytes: bytes("Cached"),
+        dirty_bytes: bytes("Dirty"),
+        writeback_bytes: bytes("Writeback"),
+        shared_bytes: bytes("Shmem"),
+        swap_total_bytes: bytes("SwapTotal"),
+        swap_free_bytes: bytes("SwapFree"),
+    }
+}
+
+fn parse_writeback(text: &str) -> WritebackPages {
+    let pages = |name| line_value(text, name, ' ').unwrap_or(0);
+    WritebackPages {
+        dirty_pages: pages("nr_dirty"),
+        writeback_pages: pages("nr_writeback"),
+        dirtied_pages: pages("nr_dirtied"),
+        written_pages: pages("nr_written"),
+        dirty_threshold_pages: pages("nr_dirty_threshold"),
+        background_threshold_pages: pages("nr_dirty_background_threshold"),
+    }
+}
+
+/// The number after `name` and the separator, on a line of its own.
+fn line_value(text: &str, name: &str, separator: char) -> Option<u64> {
+    let rest = text
+        .lines()
+        .find_map(|line| line.split_once(separator).filter(|(found, _)| *found == name))?
+        .1;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+fn parse_swaps(text: &str) -> Vec<Swap> {
+    text.lines().skip(1).filter_map(parse_swap).collect()
+}
+
+fn parse_swap(line: &str) -> Option<Swap> {
+    let mut fields = line.split_whitespace();
+    let path = OsString::from_vec(unescape(fields.next()?.as_bytes())).into();
+    let kind = fields.next()?.to_owned();
+    let mut bytes = || Some(fields.next()?.parse::<u64>().ok()?.saturating_mul(1024));
+    Some(Swap { path, kind, size_bytes: bytes()?, used_bytes: bytes()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn memory_is_read_in_bytes_and_names_are_whole() {
+        let text = "MemTotal:  2 kB\nMemAvailable: 1 kB\nSwapCached: 9 kB\nCached: 3 kB\n\
+                    WritebackTmp: 8 kB\nDirty: 4 kB\n";
+        let memory = parse_memory(text);
+        assert_eq!((memory.total_bytes, memory.cached_bytes), (2048, 3072));
+        assert_eq!((memory.writeback_bytes, memory.dirty_bytes), (0, 4096));
+    }
+
+    #[test]
+    fn page_counters_are_told_apart_by_their_whole_name() {
+        let pages = parse_writeback("nr_dirty_threshold 7\nnr_dirty 5\nnr_writeback 2\n");
+        assert_eq!((pages.dirty_pages, pages.dirty_threshold_pages), (5, 7));
+        assert_eq!(pages.waiting_bytes(), 7 * rustix::param::page_size() as u64);
+    }
+
+    #[test]
+    fn a_swap_file_with_a_space_in_its_name_is_read() {
+        let text = "Filename\tType\tSize\tUsed\tPriority\n/swap\\040one file 1024 512 -2\n";
+        let swaps = parse_swaps(text);
+        assert_eq!(
+            (swaps[0].path.as_path(), swaps[0].kind.as_str()),
+            (Path::new("/swap one"), "file")
+        );
+        assert_eq!((swaps[0].size_bytes, swaps[0].used_bytes), (1 << 20, 1 << 19));
+    }
+
+    #[test]
+    fn the_running_kernel_is_understood() {
+        assert!(Memory::now().unwrap().total_bytes > 0);
+        assert!(WritebackPages::now().unwrap().dirty_threshold_pages > 0);
+        assert!(WritebackSettings::now().expire_centiseconds.is_some());
+        assert!(swaps().is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_parsers_panic(text: String, line in "[^\n]*[ \t][0-9]* [0-9]*") {
+            let _ = (parse_memory(&text), parse_writeback(&text), parse_swaps(&text));
+            let _ = (parse_swap(&line), line_value(&line, "", ' '));
+        }
+    }
+}
