@@ -15,6 +15,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod affinity;
 pub mod aligned_buffer;
 pub mod block;
 pub mod cgroup;
@@ -23,9 +24,12 @@ pub mod cpu_time;
 pub mod device_users;
 mod exec_image;
 pub mod extents;
+pub mod files;
 mod ioctl;
 pub mod kernel;
+pub mod live_page;
 pub mod loop_device;
+pub mod mapped_file;
 pub mod memory_schemes;
 pub mod mount;
 pub mod mount_table;
@@ -34,6 +38,8 @@ pub mod pressure;
 mod privilege;
 pub mod proc_root;
 pub mod process;
+pub mod residency;
+pub mod sigbus;
 mod signal_wait;
 pub mod tunables;
 pub mod vm_state;

@@ -1,0 +1,164 @@
+//! Where this thread may run and how it is ranked against others. Nothing is set that was not asked
+//! for; real-time scheduling in particular can starve a machine and is for explicit requests.
+//!
+//! ```
+//! let allowed = pickfs_sys::affinity::allowed_processors()?;
+//! pickfs_sys::affinity::pin_to(&allowed)?;
+//! # Ok::<(), pickfs_sys::affinity::AffinityError>(())
+//! ```
+//!
+//! Source: sched_setaffinity(2), sched_setscheduler(2), ioprio_set(2).
+#![allow(unsafe_code)]
+
+use crate::privilege::remedy;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::io;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum AffinityError {
+    /// The allowed processors could not be read.
+    #[error("cannot read the allowed processors: {cause}")]
+    Read {
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// None of the processors is there, or the control group forbids them.
+    #[error("cannot run on processors {processors:?}: {cause}; see `taskset -p $$`")]
+    Pin {
+        /// Those asked for.
+        processors: Vec<u32>,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// A priority was refused.
+    #[error("cannot set {what}: {cause}{}", remedy(.cause, "CAP_SYS_NICE or a higher rlimit"))]
+    Priority {
+        /// Which: `real-time priority 10`, `I/O priority`.
+        what: String,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+}
+
+/// The processors on which this thread may run, in order.
+pub fn allowed_processors() -> Result<Vec<u32>, AffinityError> {
+    let set =
+        sched_getaffinity(None).map_err(|error| AffinityError::Read { cause: error.into() })?;
+    let numbers = (0..CpuSet::MAX_CPU).filter(|&number| set.is_set(number));
+    Ok(numbers.map(|number| number as u32).collect())
+}
+
+/// Lets this thread, and the threads that it starts later, run on these processors only.
+pub fn pin_to(processors: &[u32]) -> Result<(), AffinityError> {
+    let refused = |cause: io::Error| AffinityError::Pin { processors: processors.to_vec(), cause };
+    let mut set = CpuSet::new();
+    for &number in processors {
+        if number as usize >= CpuSet::MAX_CPU {
+            return Err(refused(io::Error::from_raw_os_error(libc::EINVAL)));
+        }
+        set.set(number as usize);
+    }
+    sched_setaffinity(None, &set).map_err(|error| refused(error.into()))
+}
+
+/// The processor on which this thread runs at this moment.
+pub fn current_processor() -> usize {
+    rustix::thread::sched_getcpu()
+}
+
+/// Puts this thread under `SCHED_FIFO`: it runs before every ordinary thread until it blocks.
+/// Priority in [1, 99]. It is not inherited by children.
+pub fn set_real_time(priority: u8) -> Result<(), AffinityError> {
+    let parameter = libc::sched_param { sched_priority: i32::from(priority) };
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the parameter is valid for the call; 0 means this thread.
+    let answer = unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) };
+    if answer == 0 {
+        return Ok(());
+    }
+    let cause = io::Error::last_os_error();
+    Err(AffinityError::Priority { what: format!("real-time priority {priority}"), cause })
+}
+
+/// The rank of a thread's requests, for I/O schedulers that look at it (bfq, mq-deadline).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IoPriority {
+    /// Follows the CPU niceness: the default.
+    Unset,
+    /// Before all others; level in [0, 7], 0 first.
+    RealTime(u8),
+    /// The ordinary class; level in [0, 7].
+    BestEffort(u8),
+    /// Only when nobody else wants the disk.
+    Idle,
+}
+
+const IOPRIO_WHO_PROCESS: libc::c_int = 1;
+const IOPRIO_CLASS_SHIFT: u32 = 13;
+
+/// The I/O priority of this thread.
+pub fn io_priority() -> Result<IoPriority, AffinityError> {
+    // SAFETY: ioprio_get takes two numbers; 0 means this thread.
+    let answer = unsafe { libc::syscall(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) };
+    if answer < 0 {
+        let cause = io::Error::last_os_error();
+        return Err(AffinityError::Priority { what: "I/O priority".into(), cause });
+    }
+    let level = (answer & 7) as u8;
+    Ok(match answer >> IOPRIO_CLASS_SHIFT {
+        1 => IoPriority::RealTime(level),
+        2 => IoPriority::BestEffort(level),
+        3 => IoPriority::Idle,
+        _ => IoPriority::Unset,
+    })
+}
+
+/// Sets the I/O priority of this thread.
+pub fn set_io_priority(priority: IoPriority) -> Result<(), AffinityError> {
+    let (class, level) = match priority {
+        IoPriority::Unset => (0, 0),
+        IoPriority::RealTime(level) => (1, level),
+        IoPriority::BestEffort(level) => (2, level),
+        IoPriority::Idle => (3, 0),
+    };
+    let value = (class << IOPRIO_CLASS_SHIFT) | libc::c_long::from(level);
+    // SAFETY: ioprio_set takes three numbers; 0 means this thread.
+    let answer = unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, value) };
+    if answer < 0 {
+        let cause = io::Error::last_os_error();
+        return Err(AffinityError::Priority { what: format!("I/O priority {priority:?}"), cause });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pinned_thread_runs_where_it_was_pinned() {
+        let pinned = std::thread::spawn(|| {
+            let last = *allowed_processors().unwrap().last().unwrap();
+            pin_to(&[last]).unwrap();
+            (last, allowed_processors().unwrap(), current_processor())
+        });
+        let (last, allowed, current) = pinned.join().unwrap();
+        assert_eq!((allowed, current), (vec![last], last as usize));
+    }
+
+    #[test]
+    fn a_processor_that_is_not_there_is_named() {
+        let text = pin_to(&[100_000]).unwrap_err().to_string();
+        assert!(text.starts_with("cannot run on processors [100000]"), "{text}");
+    }
+
+    #[test]
+    fn an_io_priority_is_read_back() {
+        let set = std::thread::spawn(|| {
+            set_io_priority(IoPriority::BestEffort(6)).unwrap();
+            io_priority().unwrap()
+        });
+        assert_eq!(set.join().unwrap(), IoPriority::BestEffort(6));
+    }
+}

@@ -1,0 +1,278 @@
+//! A file seen as memory, with every access checked against its bounds. Not for two threads at once
+//! (the type stays in one thread), and not a promise against other programs: bytes that another
+//! mapping changes meanwhile may be seen half changed.
+//!
+//! ```
+//! use pickfs_sys::mapped_file::{MapHow, MappedFile};
+//! let file = tempfile::tempfile()?;
+//! file.set_len(8192)?;
+//! let mut map = MappedFile::map(&file, "journal".as_ref(), 8192, MapHow::default())?;
+//! map.write_at(4090, b"across the page")?;
+//! map.sync(0..8192)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Every mapping is known to `sigbus`, so that a full disk ends the program with a message that
+//! names the file. Source: mmap(2), msync(2), madvise(2).
+#![allow(unsafe_code)]
+
+use crate::sigbus::{Registration, TooManyMappings};
+use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync, munmap};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+/// What went wrong with a mapping.
+#[derive(Debug, thiserror::Error)]
+pub enum MapError {
+    /// The file is shorter than the mapping would be.
+    #[error("{} has {size_bytes} bytes, too few to map {length_bytes}", .path.display())]
+    FileTooShort {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        size_bytes: u64,
+        /// What was asked for.
+        length_bytes: usize,
+    },
+    /// The kernel refused.
+    #[error("cannot {request} {}: {cause}", .path.display())]
+    Request {
+        /// What was asked.
+        request: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// The range is not inside the mapping.
+    #[error("bytes {}..{} are outside a mapping of {length_bytes} bytes", .range.start, .range.end)]
+    OutOfBounds {
+        /// The range.
+        range: Range<usize>,
+        /// How long the mapping is.
+        length_bytes: usize,
+    },
+    /// The table of guarded mappings is full.
+    #[error(transparent)]
+    TooMany(#[from] TooManyMappings),
+}
+
+/// How to map.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MapHow {
+    /// Read the file and set up every page now, so that no first touch faults later.
+    pub populate: bool,
+}
+
+/// What the program is going to do with a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapAdvice {
+    /// Front to back: read far ahead.
+    Sequential,
+    /// Anywhere: do not read ahead.
+    Random,
+    /// Soon: read it now.
+    WillNeed,
+    /// Not again soon: our page tables forget it. A shared mapping loses nothing.
+    DontNeed,
+    /// Set up the pages for writing now, without changing them (Linux 5.14).
+    PopulateWrite,
+}
+
+/// A shared mapping of the first bytes of a file, for reading and writing.
+#[derive(Debug)]
+pub struct MappedFile {
+    address: NonNull<u8>,
+    length_bytes: usize,
+    path: PathBuf,
+    _registration: Registration,
+}
+
+// SAFETY: the mapping belongs to this value alone; it is not Sync, so one thread at a time uses it.
+unsafe impl Send for MappedFile {}
+
+impl MappedFile {
+    /// Maps the first `length_bytes` (at least one) of a file that is open for reading and writing.
+    /// The path is for messages only.
+    pub fn map(
+        file: &File,
+        path: &Path,
+        length_bytes: usize,
+        how: MapHow,
+    ) -> Result<Self, MapError> {
+        let refused = |request, cause| MapError::Request { request, path: path.to_owned(), cause };
+        let metadata = file.metadata().map_err(|cause| refused("read the size of", cause))?;
+        if metadata.len() < length_bytes as u64 {
+            let (path, size_bytes) = (path.to_owned(), metadata.len());
+            return Err(MapError::FileTooShort { path, size_bytes, length_bytes });
+        }
+        let mut flags = MapFlags::SHARED;
+        flags.set(MapFlags::POPULATE, how.populate);
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a fresh mapping at a place of the kernel's choice.
+        let mapped = unsafe { mmap(std::ptr::null_mut(), length_bytes, access, flags, file, 0) };
+        let mapped = mapped.map_err(|error| refused("map", error.into()))?;
+        let address = NonNull::new(mapped.cast()).expect("mmap does not map page zero unasked");
+        match Registration::new(address.as_ptr() as usize, length_bytes, path) {
+            Ok(registration) => Ok(Self {
+                address,
+                length_bytes,
+                path: path.to_owned(),
+                _registration: registration,
+            }),
+            Err(error) => {
+                // SAFETY: the mapping made above, which nobody else knows.
+                let _ = unsafe { munmap(mapped, length_bytes) };
+                Err(error.into())
+            }
+        }
+    }
+
+    /// How many bytes are mapped.
+    pub fn length_bytes(&self) -> usize {
+        self.length_bytes
+    }
+
+    /// Copies bytes into the file.
+    pub fn write_at(&mut self, offset_bytes: usize, bytes: &[u8]) -> Result<(), MapError> {
+        let target = self.at(offset_bytes, bytes.len())?;
+        // SAFETY: `at` has checked that the range is inside the mapping; `bytes` cannot overlap it,
+        // as no slice of the mapping is ever handed out.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
+        Ok(())
+    }
+
+    /// Copies bytes out of the file.
+    pub fn read_at(&self, offset_bytes: usize, bytes: &mut [u8]) -> Result<(), MapError> {
+        let source = self.at(offset_bytes, bytes.len())?;
+        // SAFETY: as in `write_at`.
+        unsafe { std::ptr::copy_nonoverlapping(source, bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    /// Makes a range durable, as fdatasync would. Its start is rounded down to a page.
+    pub fn sync(&self, range: Range<usize>) -> Result<(), MapError> {
+        self.msync(range, MsyncFlags::SYNC, "sync the mapping of")
+    }
+
+    /// Starts nothing and waits for nothing on Linux; here because the interface has it.
+    pub fn sync_later(&self, range: Range<usize>) -> Result<(), MapError> {
+        self.msync(range, MsyncFlags::ASYNC, "sync the mapping of")
+    }
+
+    fn msync(
+        &self,
+        range: Range<usize>,
+        flags: MsyncFlags,
+        request: &'static str,
+    ) -> Result<(), MapError> {
+        let (start, length) = self.whole_pages(range)?;
+        // SAFETY: the range is inside the mapping.
+        unsafe { msync(start.cast(), length, flags) }
+            .map_err(|error| self.refused(request, error.into()))
+    }
+
+    /// Tells the kernel what comes.
+    pub fn advise(&self, range: Range<usize>, advice: MapAdvice) -> Result<(), MapError> {
+        let advice = match advice {
+            MapAdvice::Sequential => Advice::Sequential,
+            MapAdvice::Random => Advice::Random,
+            MapAdvice::WillNeed => Advice::WillNeed,
+            MapAdvice::DontNeed => Advice::LinuxDontNeed,
+            MapAdvice::PopulateWrite => Advice::LinuxPopulateWrite,
+        };
+        let (start, length) = self.whole_pages(range)?;
+        // SAFETY: the range is inside the mapping, which is shared: even the advice to forget
+        // pages loses no data.
+        unsafe { madvise(start.cast(), length, advice) }
+            .map_err(|error| self.refused("advise on the mapping of", error.into()))
+    }
+
+    fn at(&self, offset_bytes: usize, count: usize) -> Result<*mut u8, MapError> {
+        let end = offset_bytes.saturating_add(count);
+        if end > self.length_bytes {
+            let length_bytes = self.length_bytes;
+            return Err(MapError::OutOfBounds { range: offset_bytes..end, length_bytes });
+        }
+        // SAFETY: the offset is at most the length of the mapping.
+        Ok(unsafe { self.address.as_ptr().add(offset_bytes) })
+    }
+
+    fn whole_pages(&self, range: Range<usize>) -> Result<(*mut u8, usize), MapError> {
+        let start = range.start - range.start % rustix::param::page_size();
+        let length = range.end.saturating_sub(start);
+        Ok((self.at(start, length)?, length))
+    }
+
+    fn refused(&self, request: &'static str, cause: io::Error) -> MapError {
+        MapError::Request { request, path: self.path.clone(), cause }
+    }
+}
+
+impl Drop for MappedFile {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, and nobody can use it after this.
+        let _ = unsafe { munmap(self.address.as_ptr().cast(), self.length_bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    fn mapped(length_bytes: usize) -> (File, MappedFile) {
+        let file = tempfile::tempfile_in("/var/tmp").unwrap();
+        file.set_len(length_bytes as u64).unwrap();
+        let how = MapHow { populate: true };
+        let map = MappedFile::map(&file, "test".as_ref(), length_bytes, how).unwrap();
+        (file, map)
+    }
+
+    #[test]
+    fn what_is_written_by_memory_is_read_by_file() {
+        let (file, mut map) = mapped(10_000);
+        map.write_at(4090, b"across the page").unwrap();
+        map.sync(4090..4105).unwrap();
+        let mut read = [0; 15];
+        file.read_exact_at(&mut read, 4090).unwrap();
+        assert_eq!(&read, b"across the page");
+        file.write_all_at(b"back", 0).unwrap();
+        let mut back = [0; 4];
+        map.read_at(0, &mut back).unwrap();
+        assert_eq!(&back, b"back");
+    }
+
+    #[test]
+    fn nothing_outside_the_mapping_is_touched() {
+        let (_file, mut map) = mapped(4096);
+        assert!(map.write_at(4096, b"").is_ok());
+        let text = map.write_at(4090, b"1234567").unwrap_err().to_string();
+        assert_eq!(text, "bytes 4090..4097 are outside a mapping of 4096 bytes");
+        assert!(map.read_at(usize::MAX, &mut [0; 2]).is_err());
+        assert!(map.sync(0..4097).is_err());
+        assert!(map.advise(0..usize::MAX, MapAdvice::Random).is_err());
+    }
+
+    #[test]
+    fn advice_loses_nothing() {
+        let (_file, mut map) = mapped(8192);
+        map.write_at(0, b"kept").unwrap();
+        for advice in [MapAdvice::Sequential, MapAdvice::DontNeed, MapAdvice::PopulateWrite] {
+            map.advise(0..8192, advice).unwrap();
+        }
+        let mut kept = [0; 4];
+        map.read_at(0, &mut kept).unwrap();
+        assert_eq!(&kept, b"kept");
+    }
+
+    #[test]
+    fn a_short_file_is_refused_with_both_sizes() {
+        let file = tempfile::tempfile().unwrap();
+        let error = MappedFile::map(&file, "log".as_ref(), 4096, MapHow::default()).unwrap_err();
+        assert_eq!(error.to_string(), "log has 0 bytes, too few to map 4096");
+    }
+}

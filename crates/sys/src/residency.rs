@@ -1,0 +1,181 @@
+//! What of a file is in the page cache, and how to change that. Not a claim about what lies below:
+//! in a virtual machine the host may still have in memory what this kernel has not.
+//!
+//! ```
+//! let file = std::fs::File::open("/proc/self/exe")?;
+//! let seen = pickfs_sys::residency::resident_pages(&file)?;
+//! assert!(seen.resident_count <= seen.page_count);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Source: mincore(2), posix_fadvise(2), readahead(2), cachestat(2) (Linux 6.5),
+//! `Documentation/admin-guide/sysctl/vm.rst` for drop_caches.
+#![allow(unsafe_code)]
+
+use crate::tunables::TunableError;
+use rustix::fs::Advice;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::fs::File;
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+
+/// A request about the page cache failed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {request}: {cause}")]
+pub struct ResidencyError {
+    /// What was asked.
+    pub request: &'static str,
+    /// What the kernel said.
+    pub cause: io::Error,
+}
+
+fn failed<E: Into<io::Error>>(request: &'static str) -> impl Fn(E) -> ResidencyError {
+    move |error| ResidencyError { request, cause: error.into() }
+}
+
+/// How much of a file is in the page cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResidentPages {
+    /// Pages in the cache.
+    pub resident_count: usize,
+    /// Pages of the file.
+    pub page_count: usize,
+}
+
+/// Counts by mincore(2). The kernel answers truly only to who may write to the file or owns it; to
+/// others every page seems resident.
+pub fn resident_pages(file: &File) -> Result<ResidentPages, ResidencyError> {
+    let size_bytes = file.metadata().map_err(failed("read the size of a file"))?.len();
+    let length_bytes = usize::try_from(size_bytes)
+        .map_err(|_| failed("map a file")(io::Error::from_raw_os_error(libc::EFBIG)))?;
+    if length_bytes == 0 {
+        return Ok(ResidentPages::default());
+    }
+    let mut pages = vec![0u8; length_bytes.div_ceil(rustix::param::page_size())];
+    let (access, sharing) = (ProtFlags::READ, MapFlags::SHARED);
+    // SAFETY: a fresh mapping at a place of the kernel's choice; it is not read through, and is
+    // taken away below.
+    let address = unsafe { mmap(std::ptr::null_mut(), length_bytes, access, sharing, file, 0) }
+        .map_err(failed("map a file"))?;
+    // SAFETY: the range is the mapping, and `pages` has a byte for each of its pages.
+    let answer = unsafe { libc::mincore(address, length_bytes, pages.as_mut_ptr()) };
+    let cause = io::Error::last_os_error();
+    // SAFETY: the mapping made above, which nobody else knows.
+    unsafe { munmap(address, length_bytes) }.map_err(failed("unmap a file"))?;
+    if answer != 0 {
+        return Err(failed("count resident pages")(cause));
+    }
+    let resident_count = pages.iter().filter(|&&page| page & 1 != 0).count();
+    Ok(ResidentPages { resident_count, page_count: pages.len() })
+}
+
+/// Pages of a file by their state.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheStatistics {
+    /// In the cache.
+    pub cached_pages: u64,
+    /// Wait to be written.
+    pub dirty_pages: u64,
+    /// Are being written.
+    pub writeback_pages: u64,
+    /// Were in the cache and were thrown out.
+    pub evicted_pages: u64,
+    /// Were thrown out so lately that they would still be wanted.
+    pub recently_evicted_pages: u64,
+}
+
+const SYS_CACHESTAT: libc::c_long = 451;
+
+/// Counts by cachestat(2); `None` where the kernel does not have it or refuses this file.
+pub fn cache_statistics(file: &File) -> Option<CacheStatistics> {
+    let mut whole_file = [0u64; 2];
+    let mut found = CacheStatistics::default();
+    // SAFETY: the range is two 64-bit numbers (offset 0, length 0: all), the answer is five.
+    let answer = unsafe {
+        let (range, answer) = (whole_file.as_mut_ptr(), &raw mut found);
+        libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), range, answer, 0)
+    };
+    (answer == 0).then_some(found)
+}
+
+/// Asks the kernel to forget the clean pages of a file. Dirty ones stay: sync first.
+pub fn forget(file: &File) -> Result<(), ResidencyError> {
+    advise(file, Advice::DontNeed, "drop a file from the page cache")
+}
+
+/// Asks the kernel to read the whole file, without waiting for it.
+pub fn will_need(file: &File) -> Result<(), ResidencyError> {
+    advise(file, Advice::WillNeed, "read a file ahead")
+}
+
+/// Tells that reads will be in no order: no read-ahead.
+pub fn will_read_at_random(file: &File) -> Result<(), ResidencyError> {
+    advise(file, Advice::Random, "announce random reads")
+}
+
+fn advise(file: &File, advice: Advice, request: &'static str) -> Result<(), ResidencyError> {
+    rustix::fs::fadvise(file, 0, None::<NonZeroU64>, advice).map_err(failed(request))
+}
+
+/// Starts to read a range into the page cache; may wait for a part of it.
+pub fn read_ahead(file: &File, offset_bytes: u64, count: usize) -> Result<(), ResidencyError> {
+    // SAFETY: readahead takes three numbers.
+    let answer = unsafe { libc::readahead(file.as_raw_fd(), offset_bytes as i64, count) };
+    if answer == 0 { Ok(()) } else { Err(failed("read ahead")(io::Error::last_os_error())) }
+}
+
+/// What to drop, for the whole machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caches {
+    /// Clean pages of files.
+    Pages = 1,
+    /// Directory entries and inodes.
+    Inodes = 2,
+    /// Both.
+    Both = 3,
+}
+
+/// Drops clean caches of the **whole machine**; needs root, and the consent of whoever else uses it.
+pub fn drop_caches(caches: Caches) -> Result<(), TunableError> {
+    let path = PathBuf::from("/proc/sys/vm/drop_caches");
+    let value = (caches as u8).to_string();
+    std::fs::write(&path, &value).map_err(|cause| TunableError::Write { path, value, cause })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    const TMPFS_MAGIC: u64 = 0x0102_1994;
+
+    #[test]
+    fn a_written_file_is_resident_and_a_forgotten_one_is_not() {
+        let mut file = tempfile::tempfile_in("/var/tmp").unwrap();
+        if rustix::fs::fstatfs(&file).unwrap().f_type as u64 == TMPFS_MAGIC {
+            println!("SKIPPED: /var/tmp is in memory, and nothing there is ever forgotten");
+            return;
+        }
+        file.write_all(&vec![7; 64 * 4096]).unwrap();
+        file.sync_all().unwrap();
+        let hot = resident_pages(&file).unwrap();
+        assert!(hot.resident_count > hot.page_count / 2, "{hot:?}");
+        if let Some(found) = cache_statistics(&file) {
+            assert!(found.cached_pages > 0 && found.dirty_pages == 0, "{found:?}");
+        }
+        forget(&file).unwrap();
+        let cold = resident_pages(&file).unwrap();
+        assert_eq!((cold.resident_count, cold.page_count), (0, hot.page_count));
+        read_ahead(&file, 0, 4096).unwrap();
+        will_need(&file).unwrap();
+    }
+
+    #[test]
+    fn an_empty_file_has_no_pages() {
+        let file = tempfile::tempfile().unwrap();
+        assert_eq!(resident_pages(&file).unwrap(), ResidentPages::default());
+    }
+}
