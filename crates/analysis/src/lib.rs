@@ -1,1 +1,40 @@
-//! analysis
+//! From trials to findings: pure functions, no file, no clock, no hidden chance.
+//!
+//! [`findings`] is the entry: a [`pickfs_model::RunRecord`] goes in, everything that
+//! may be said of it comes out. The lab also asks [`racing`] which cells to run
+//! next, [`capacity`] which rate to try, and [`doubts`] what to flag.
+//!
+//! ```
+//! use pickfs_testkit::{FakeRun, fake_run};
+//! let run = fake_run(&FakeRun { blocks: 8, ..FakeRun::default() });
+//! let findings = pickfs_analysis::findings(&run);
+//! let durable = findings.verdicts.iter().find(|verdict| verdict.panel == "sync=fdatasync");
+//! assert_eq!(durable.expect("a primary metric").best, ["xfs:noatime"]);
+//! ```
+
+pub mod absent;
+pub mod bimodal;
+pub mod claims;
+pub mod doubts;
+pub mod drift;
+mod entry;
+pub mod holm;
+pub mod noise;
+pub mod not_yet;
+pub mod panels;
+mod random;
+pub mod robbed;
+pub mod rows;
+pub mod sequential;
+pub mod signflip;
+pub mod steady;
+pub mod summary;
+pub mod verdict;
+pub mod wording;
+
+pub use entry::findings;
+
+/// Error rate of all primary claims of a run together.
+pub const ALPHA: f64 = 0.05;
+/// Fewest blocks for any interval or p (rule 8).
+pub const BLOCKS_MIN: u32 = 5;

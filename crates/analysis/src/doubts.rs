@@ -1,0 +1,174 @@
+//! Doubts about a trial: the flags that the lab stored, and those that its numbers raise.
+//!
+//! One list serves both: the lab flags a trial with [`doubts`] as it ends, and old
+//! runs are judged again by today's thresholds.
+
+use pickfs_model::{
+    BackingKind, Outcome, RunRecord, TrialRecord,
+    finding::Notice,
+    record::{Flag, LoadRecord},
+};
+
+use crate::{robbed, steady};
+
+/// Share of turns that the driver may begin late (rule 6).
+pub const LATE_DRIVER_SHARE: f64 = 0.001;
+/// Share of the asked rate that may be missed.
+pub const RATE_MISSED_SHARE: f64 = 0.01;
+/// Trial environment key with the longest period in force, in seconds (rule 2).
+pub const LONGEST_PERIOD_KEY: &str = "period.longest_s";
+
+/// Every doubt about a trial, each kind once; a stored flag's words come first.
+pub fn doubts(trial: &TrialRecord) -> Vec<Flag> {
+    let mut flags = trial.flags.clone();
+    if trial.outcome != Outcome::Finished {
+        return flags;
+    }
+    for (kind, text) in raised(trial) {
+        if flags.iter().all(|flag| flag.kind != kind) {
+            flags.push(Flag { kind: kind.into(), text });
+        }
+    }
+    flags
+}
+
+fn raised(trial: &TrialRecord) -> Vec<(&'static str, String)> {
+    let load = trial.load.as_ref();
+    let raised = [
+        ("robbed", robbed_text(trial)),
+        ("driver-late", load.and_then(late_text)),
+        ("rate-missed", load.and_then(rate_missed_text)),
+        ("not-steady", steady_text(trial)),
+        ("period-not-covered", period_text(trial)),
+        ("holes", holes_text(trial)),
+        ("not-direct", direct_text(trial)),
+        ("overflow", overflow_text(trial)),
+    ];
+    raised.into_iter().filter_map(|(kind, text)| Some((kind, text?))).collect()
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", pickfs_model::quantity::significant(100.0 * share))
+}
+
+fn robbed_text(trial: &TrialRecord) -> Option<String> {
+    let robbery = trial.robbery.as_ref().filter(|_| robbed::is_robbed(trial))?;
+    Some(format!(
+        "others took {} of the processors (steal {}, foreign programs {})",
+        percent(robbed::taken_share(robbery)),
+        percent(robbery.steal_share),
+        percent(robbery.foreign_user_share)
+    ))
+}
+
+/// Share of the turns that the driver began late, in [0, 1].
+pub fn late_driver_share(load: &LoadRecord) -> f64 {
+    load.late_driver as f64 / load.turns.max(1) as f64
+}
+
+fn late_text(load: &LoadRecord) -> Option<String> {
+    let share = late_driver_share(load);
+    (share > LATE_DRIVER_SHARE)
+        .then(|| format!("the driver itself began {} of {} turns late", percent(share), load.turns))
+}
+
+/// Share of the asked rate that was missed, in [0, 1]; absent in a closed loop.
+pub fn rate_missed_share(load: &LoadRecord) -> Option<f64> {
+    let asked = load.asked_per_s.filter(|asked| asked.is_finite() && *asked > 0.0)?;
+    Some((1.0 - load.achieved_per_s / asked).clamp(0.0, 1.0))
+}
+
+fn rate_missed_text(load: &LoadRecord) -> Option<String> {
+    let missed = rate_missed_share(load).filter(|missed| *missed > RATE_MISSED_SHARE)?;
+    let rate = |value: f64| pickfs_model::quantity::significant(value);
+    Some(format!(
+        "{} of {}/s asked were held ({} missed)",
+        rate(load.achieved_per_s),
+        rate(load.asked_per_s.unwrap_or(0.0)),
+        percent(missed)
+    ))
+}
+
+fn steady_text(trial: &TrialRecord) -> Option<String> {
+    let op = trial.ops.iter().find(|op| steady::is_unsteady(&op.intervals))?;
+    let ratio = steady::thirds_ratio(&op.intervals)?;
+    Some(format!("{}: the last third ran at {ratio:.2} times the median of the first", op.op))
+}
+
+fn period_text(trial: &TrialRecord) -> Option<String> {
+    let period_s: f64 = trial.environment.get(LONGEST_PERIOD_KEY)?.parse().ok()?;
+    let measured_s = crate::summary::measured_s(trial);
+    (measured_s < 2.0 * period_s).then(|| {
+        format!("periodic work of {period_s:.0} s is not covered by {measured_s:.0} s trials")
+    })
+}
+
+fn holes_text(trial: &TrialRecord) -> Option<String> {
+    let image = trial.image.as_ref()?;
+    let holes = image.holes_before_bytes.max(image.holes_after_bytes);
+    let text = pickfs_model::quantity::bytes_text(holes);
+    (holes > 0).then(|| format!("{text} of the image were unwritten or missing"))
+}
+
+fn direct_text(trial: &TrialRecord) -> Option<String> {
+    let image = trial.image.as_ref().filter(|_| trial.backing == BackingKind::LoopImage)?;
+    (!image.direct_io).then(|| "the loop device did not use direct I/O".to_string())
+}
+
+fn overflow_text(trial: &TrialRecord) -> Option<String> {
+    let laps: u64 = trial.ops.iter().map(|op| op.service.overflow).sum();
+    (laps > 0).then(|| format!("{laps} laps were longer than the histogram holds"))
+}
+
+/// Doubts over the run, one notice per kind, with the words of the first trial that has it.
+pub fn notices(run: &RunRecord) -> Vec<Notice> {
+    let mut notices: Vec<Notice> = Vec::new();
+    for flag in run.trials.iter().flat_map(doubts) {
+        match notices.iter_mut().find(|notice| notice.kind == flag.kind) {
+            Some(notice) => notice.trials += 1,
+            None => notices.push(Notice { kind: flag.kind, text: flag.text, trials: 1 }),
+        }
+    }
+    for notice in notices.iter_mut().filter(|notice| notice.trials > 1) {
+        notice.text =
+            format!("{} of {} trials; first: {}", notice.trials, run.trials.len(), notice.text);
+    }
+    notices
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pickfs_testkit::{FakeRun, Mishap, MishapKind, fake_run};
+
+    fn kinds(kind: MishapKind) -> Vec<(String, u32)> {
+        let mishaps = vec![Mishap::new("xfs:noatime", "none", 2, kind)];
+        let run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
+        notices(&run).into_iter().map(|notice| (notice.kind, notice.trials)).collect()
+    }
+
+    #[test]
+    fn each_mishap_raises_its_own_doubt_once() {
+        for (mishap, kind) in [
+            (MishapKind::DriverLate(0.002), "driver-late"),
+            (MishapKind::RateMissed(0.98), "rate-missed"),
+            (MishapKind::Unsteady(1.5), "not-steady"),
+            (MishapKind::Robbed(1.2), "robbed"),
+            (MishapKind::Flagged("not-cold".into(), "3 % warm".into()), "not-cold"),
+        ] {
+            assert_eq!(kinds(mishap), [(kind.to_string(), 1)]);
+        }
+        assert!(kinds(MishapKind::DriverLate(0.0009)).is_empty());
+        assert!(kinds(MishapKind::RateMissed(0.995)).is_empty());
+    }
+
+    #[test]
+    fn a_period_longer_than_half_the_trial_is_not_covered() {
+        let mut run = fake_run(&FakeRun::default());
+        run.trials[0].environment.put(LONGEST_PERIOD_KEY, 30);
+        run.trials[1].environment.put(LONGEST_PERIOD_KEY, 4);
+        let notices = notices(&run);
+        assert_eq!(notices.len(), 1);
+        assert_eq!(notices[0].text, "periodic work of 30 s is not covered by 8 s trials");
+    }
+}

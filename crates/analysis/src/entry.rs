@@ -1,0 +1,151 @@
+//! The one way in: a run becomes findings.
+
+use pickfs_model::{
+    RunRecord,
+    finding::{Findings, Notice, OpSummary, Panel},
+    plan::Metric,
+};
+
+use crate::{
+    absent, bimodal, claims, doubts, drift, noise, not_yet,
+    panels::{Group, Robbed, groups},
+    rows, summary, verdict,
+};
+
+/// Everything that may be said of a run, finished or not.
+pub fn findings(run: &RunRecord) -> Findings {
+    let groups = groups(run);
+    let ops: Vec<Vec<Vec<OpSummary>>> = groups.iter().map(op_summaries).collect();
+    let comparisons = claims::comparisons(run, &groups, &ops);
+    let panels: Vec<Panel> = groups
+        .iter()
+        .zip(ops)
+        .zip(comparisons)
+        .map(|((group, ops), comparisons)| Panel {
+            title: group.title.clone(),
+            levels: group.levels.clone(),
+            durability: group.durability(),
+            reference: group
+                .members
+                .get(group.reference)
+                .map_or_else(String::new, |m| m.label.clone()),
+            rows: rows::rows(group, ops),
+            comparisons,
+        })
+        .collect();
+    let noise = noise::rows(run);
+    Findings {
+        absent: absent::cells(run),
+        notices: notices(run, &groups),
+        not_yet: not_yet::open_questions(run, &panels),
+        verdicts: verdict::verdicts(run, &groups, &panels, &noise),
+        panels,
+        noise,
+    }
+}
+
+fn op_summaries(group: &Group<'_>) -> Vec<Vec<OpSummary>> {
+    let members = group.members.iter();
+    members.map(|member| summary::op_summaries(&member.chosen(Robbed::Kept))).collect()
+}
+
+fn notices(run: &RunRecord, groups: &[Group<'_>]) -> Vec<Notice> {
+    let headline: Option<&Metric> = run.plan.design.primary.first();
+    let mut notices = doubts::notices(run);
+    notices.extend(drift::notices(run, groups, headline));
+    for metric in &run.plan.design.primary {
+        notices.extend(bimodal::notices(groups, metric));
+    }
+    notices.extend(few_blocks(run));
+    notices
+}
+
+fn few_blocks(run: &RunRecord) -> Option<Notice> {
+    let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+    (blocks < crate::BLOCKS_MIN).then(|| Notice {
+        kind: "few-blocks".into(),
+        text: format!(
+            "{blocks} blocks: values and ranges are shown, and nothing is called different under {}",
+            crate::BLOCKS_MIN
+        ),
+        trials: 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pickfs_model::{BackingKind, Outcome};
+    use pickfs_testkit::{FakeRun, Mishap, fake_run};
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_same_run_gives_the_same_findings() {
+        let run = fake_run(&FakeRun { blocks: 18, ..FakeRun::default() });
+        assert_eq!(findings(&run), findings(&run));
+    }
+
+    #[test]
+    fn an_empty_run_has_no_panels_and_says_that_it_is_short() {
+        let mut run = fake_run(&FakeRun::default());
+        run.trials.clear();
+        let found = findings(&run);
+        assert!(found.panels.is_empty() && found.verdicts.is_empty());
+        assert!(found.notices.iter().any(|notice| notice.kind == "few-blocks"));
+    }
+
+    #[test]
+    fn a_cell_that_always_failed_is_a_row_with_its_reason() {
+        let mishaps = vec![Mishap::failed("btrfs:noatime", "none", 0, "append: ENOSPC")];
+        let found = findings(&fake_run(&FakeRun { mishaps, ..FakeRun::default() }));
+        let row = &found.panels[0].rows[2];
+        assert_eq!((row.trials, row.failed), (0, 5));
+        assert_eq!(row.failure.as_deref(), Some("append: ENOSPC"));
+        assert_eq!(found.absent.len(), 1);
+        assert_eq!(found.absent[0].how, "failed");
+    }
+
+    /// Breaks a run in the ways that a stored file could be broken.
+    fn damage(run: &mut RunRecord, kind: u8, at: usize) {
+        let count = run.trials.len().max(1);
+        let Some(trial) = run.trials.get_mut(at % count) else { return };
+        match kind % 10 {
+            0 => run.trials.truncate(at % count),
+            1 => trial.ops.iter_mut().for_each(|op| op.service.mean_ns = f64::NAN),
+            2 => trial.ops.clear(),
+            3 => trial.load = None,
+            4 => trial.outcome = Outcome::Failed { reason: String::new() },
+            5 => trial.ops.iter_mut().for_each(|op| op.service = Default::default()),
+            6 => trial.backing = BackingKind::Directory,
+            7 => trial.block = 0,
+            8 => {
+                let zero = |op: &mut pickfs_model::record::OpRecord| {
+                    op.service.quantiles.iter_mut().for_each(|row| row.value_ns = 0);
+                };
+                trial.ops.iter_mut().for_each(zero);
+            }
+            _ => {
+                let copy = trial.clone();
+                run.trials.push(copy);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn no_run_makes_it_panic(
+            blocks in 0u32..7,
+            damages in prop::collection::vec((any::<u8>(), any::<usize>()), 0..6),
+        ) {
+            let mut run = fake_run(&FakeRun { blocks, measure_s: 3, ..FakeRun::default() });
+            for (kind, at) in damages {
+                damage(&mut run, kind, at);
+            }
+            let found = findings(&run);
+            for comparison in found.panels.iter().flat_map(|panel| &panel.comparisons) {
+                prop_assert!(comparison.speedup.is_finite() && comparison.speedup > 0.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What a run cannot tell, said in the same breath as what it can.
+
+use pickfs_model::{
+    RunRecord,
+    finding::{Claim, Comparison, NotYet, Panel},
+    plan::View,
+};
+
+use crate::{BLOCKS_MIN, claims::Method, doubts::doubts, wording};
+
+/// Open questions of a run, the weightiest first.
+pub fn open_questions(run: &RunRecord, panels: &[Panel]) -> Vec<NotYet> {
+    let mut open: Vec<NotYet> = Vec::new();
+    open.extend(blocks(run, panels));
+    open.extend(references(run, panels));
+    open.extend(primary_quantiles(panels));
+    open.extend(periods(run));
+    open.extend(tails(panels));
+    open.extend(missing(run));
+    if !panels.is_empty() {
+        open.push(NotYet {
+            what: "maxima".into(),
+            why: "the largest of n laps has no interval and is never ranked".into(),
+        });
+    }
+    open
+}
+
+fn blocks(run: &RunRecord, panels: &[Panel]) -> Option<NotYet> {
+    let primary: Vec<&Comparison> = primary(panels).collect();
+    let fewest = primary.iter().map(|comparison| comparison.blocks).min()?;
+    let needed = Method::of(&run.plan.design.stop).blocks_needed(primary.len());
+    let why = if fewest < BLOCKS_MIN {
+        format!(
+            "{fewest} blocks; under {BLOCKS_MIN} nothing is called different, and {} need {needed}",
+            comparisons_text(primary.len())
+        )
+    } else {
+        format!("{fewest} blocks; {} need {needed}", comparisons_text(primary.len()))
+    };
+    (fewest < needed).then(|| NotYet { what: "which is faster".into(), why })
+}
+
+fn comparisons_text(count: usize) -> String {
+    if count == 1 { "one comparison".into() } else { format!("{count} comparisons") }
+}
+
+fn primary(panels: &[Panel]) -> impl Iterator<Item = &Comparison> {
+    panels.iter().flat_map(|panel| &panel.comparisons).filter(|comparison| comparison.primary)
+}
+
+/// Panels where another row stands in for the planned reference.
+fn references(run: &RunRecord, panels: &[Panel]) -> Vec<NotYet> {
+    let planned = &run.plan.design.reference;
+    let lacking = panels.iter().filter(|p| p.reference != *planned && !p.comparisons.is_empty());
+    lacking
+        .map(|panel| NotYet {
+            what: format!("comparisons with {planned}{}", place(&panel.title)),
+            why: format!(
+                "the planned reference cannot carry them here; {} stands in, exploratory",
+                panel.reference
+            ),
+        })
+        .collect()
+}
+
+fn place(title: &str) -> String {
+    if title.is_empty() { String::new() } else { format!(" ({title})") }
+}
+
+/// Primary quantiles that too few episodes carry.
+fn primary_quantiles(panels: &[Panel]) -> Vec<NotYet> {
+    let mut open: Vec<NotYet> = Vec::new();
+    for panel in panels {
+        for comparison in panel.comparisons.iter().filter(|comparison| comparison.primary) {
+            let carried = |label: &str| {
+                let row = panel.rows.iter().find(|row| row.label == label);
+                row.is_none_or(|row| crate::summary::is_carried(&row.ops, &comparison.metric))
+            };
+            if comparison.claim == Claim::NotClaimed
+                && !(carried(&comparison.reference) && carried(&comparison.other))
+            {
+                let metric = wording::metric_name(&comparison.metric);
+                open.push(NotYet {
+                    what: format!("{metric} of {}{}", comparison.other, place(&panel.title)),
+                    why: "fewer than ten episodes over three trials carry it".into(),
+                });
+            }
+        }
+    }
+    open
+}
+
+fn periods(run: &RunRecord) -> Option<NotYet> {
+    let flags = run.trials.iter().flat_map(doubts);
+    let flag = flags.into_iter().find(|flag| flag.kind == "period-not-covered")?;
+    Some(NotYet { what: "tails with periodic work in them".into(), why: flag.text })
+}
+
+/// Tails that some row of a panel does not carry, operations with the same limit together.
+fn tails(panels: &[Panel]) -> Vec<NotYet> {
+    let mut open: Vec<NotYet> = Vec::new();
+    for panel in panels {
+        let mut limits: Vec<(f64, Vec<String>)> = Vec::new();
+        for op in ops(panel) {
+            let (carried, known) = (highest(panel, &op, true), highest(panel, &op, false));
+            if carried >= known - 1e-9 {
+                continue;
+            }
+            match limits.iter_mut().find(|(limit, _)| (*limit - carried).abs() < 1e-9) {
+                Some((_, ops)) => ops.push(op),
+                None => limits.push((carried, vec![op])),
+            }
+        }
+        open.extend(limits.into_iter().map(|(limit, ops)| NotYet {
+            what: format!("{} {}{}", wording::list(&ops), beyond(limit), place(&panel.title)),
+            why: "fewer than ten episodes over three trials carry them".into(),
+        }));
+    }
+    open
+}
+
+/// The highest quantile that every row of a panel carries (or only knows) for an operation.
+fn highest(panel: &Panel, op: &str, carried: bool) -> f64 {
+    let rows = panel.rows.iter().filter_map(|row| {
+        row.ops.iter().find(|found| found.op == op && found.view == View::Service)
+    });
+    rows.map(|row| {
+        let quantiles = row.quantiles.iter().filter(|q| q.carried || !carried);
+        quantiles.map(|q| q.q).fold(0.0, f64::max)
+    })
+    .fold(1.0, f64::min)
+}
+
+fn beyond(carried: f64) -> String {
+    if carried < 0.5 {
+        return "quantiles".into();
+    }
+    format!("tails beyond {}", wording::quantile_name(carried))
+}
+
+fn ops(panel: &Panel) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for op in panel.rows.iter().flat_map(|row| &row.ops) {
+        if !names.contains(&op.op) {
+            names.push(op.op.clone());
+        }
+    }
+    names
+}
+
+fn missing(run: &RunRecord) -> Option<NotYet> {
+    let ended = run.ended.as_ref().map(|end| end.how.as_str());
+    let why = match ended {
+        Some("completed" | "decided") => return None,
+        None => "the run has not ended".to_string(),
+        Some("budget-spent") => "the budget was spent before every comparison was settled".into(),
+        Some(how) => format!("the run ended early ({how})"),
+    };
+    Some(NotYet { what: "the rest of the plan".into(), why })
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_testkit::{FakeRun, Mishap, fake_run};
+
+    fn open(ask: &FakeRun) -> Vec<(String, String)> {
+        let found = crate::findings(&fake_run(ask)).not_yet;
+        found.into_iter().map(|open| (open.what, open.why)).collect()
+    }
+
+    #[test]
+    fn five_blocks_say_how_many_are_needed() {
+        let found = open(&FakeRun::default());
+        assert_eq!(found[0].1, "5 blocks; 4 comparisons need 8");
+        let three = open(&FakeRun { blocks: 3, ..FakeRun::default() });
+        assert_eq!(
+            three[0].1,
+            "3 blocks; under 5 nothing is called different, and 4 comparisons need 8"
+        );
+        assert!(
+            open(&FakeRun { blocks: 8, ..FakeRun::default() })
+                .iter()
+                .all(|(what, _)| what != "which is faster")
+        );
+    }
+
+    #[test]
+    fn tails_and_maxima_are_named() {
+        let found = open(&FakeRun { rate_per_s: 500.0, ..FakeRun::default() });
+        let tails = "append, sync and durable tails beyond p99.95 (sync=fdatasync)";
+        assert!(found.iter().any(|(what, _)| what == tails), "{found:?}");
+        assert_eq!(found.last().map(|(what, _)| what.as_str()), Some("maxima"));
+    }
+
+    #[test]
+    fn a_missing_reference_and_an_early_end_are_named() {
+        let mishaps = vec![Mishap::failed("ext4:noatime", "", 0, "ENOSPC")];
+        let ended = Some("interrupted".to_string());
+        let found = open(&FakeRun { mishaps, ended, ..FakeRun::default() });
+        assert!(found.iter().any(|(what, _)| what.starts_with("comparisons with ext4:noatime")));
+        assert!(found.iter().any(|(_, why)| why == "the run ended early (interrupted)"));
+    }
+}

@@ -1,0 +1,241 @@
+//! Panels: cells grouped by what the plan compares.
+//!
+//! All cells of a panel share every level but the one that is compared. Rows that
+//! stand in memory join as a floor; comparisons stay within one backing (rule 5).
+
+use std::collections::HashMap;
+
+use pickfs_model::{
+    BackingKind, Cell, CellId, Durability, Level, Outcome, RunRecord, TrialRecord, plan::Metric,
+};
+
+use crate::robbed;
+
+/// The word of [`pickfs_model::plan::Design::compare`] that stands for candidates.
+pub const BY_CANDIDATE: &str = "candidate";
+
+/// Cells that differ only in what is compared, with their trials.
+#[derive(Debug, Clone)]
+pub struct Group<'a> {
+    /// The shared levels in words.
+    pub title: String,
+    /// The shared levels.
+    pub levels: Vec<Level>,
+    /// One entry per cell that was tried, in plan order.
+    pub members: Vec<Member<'a>>,
+    /// Index of the row that the others are compared with.
+    pub reference: usize,
+    /// The plan named that row; otherwise it stands in for one that is missing.
+    pub reference_planned: bool,
+}
+
+/// A cell with its trials.
+#[derive(Debug, Clone)]
+pub struct Member<'a> {
+    /// The cell.
+    pub cell: &'a Cell,
+    /// Label of the candidate, or the level that is compared.
+    pub label: String,
+    /// What it stood on.
+    pub backing: BackingKind,
+    /// Every trial on that backing, in the order of the run.
+    pub trials: Vec<&'a TrialRecord>,
+}
+
+/// Which trials stand for a cell in its blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Robbed {
+    /// The first attempt as it came, robbed or not.
+    Kept,
+    /// The first attempt that was not robbed; the block is empty where there is none.
+    LeftOut,
+}
+
+impl<'a> Member<'a> {
+    /// One finished trial per block at most, in block order.
+    pub fn chosen(&self, robbed: Robbed) -> Vec<&'a TrialRecord> {
+        let mut chosen: Vec<&TrialRecord> = self
+            .trials
+            .iter()
+            .copied()
+            .filter(|trial| trial.outcome == Outcome::Finished)
+            .filter(|trial| robbed == Robbed::Kept || !robbed::is_robbed(trial))
+            .collect();
+        chosen.sort_by_key(|trial| (trial.block, trial.attempt, trial.number));
+        chosen.dedup_by_key(|trial| trial.block);
+        chosen
+    }
+
+    /// Whether it stands in memory: a floor, never part of a durability claim.
+    pub fn is_floor(&self) -> bool {
+        self.backing == BackingKind::Memory
+    }
+}
+
+impl Group<'_> {
+    /// Weakest durability of the rows that are no floor; of all where every row is one.
+    pub fn durability(&self) -> Durability {
+        let all_floor = self.members.iter().all(Member::is_floor);
+        let counted = self.members.iter().filter(|member| all_floor || !member.is_floor());
+        counted.map(|member| member.cell.durability).min().unwrap_or(Durability::Nothing)
+    }
+
+    /// Indices of the rows that may be compared with the reference: same backing.
+    pub fn rivals(&self) -> Vec<usize> {
+        let backing = self.members.get(self.reference).map(|member| member.backing);
+        let same = |index: &usize| Some(self.members[*index].backing) == backing;
+        (0..self.members.len()).filter(|index| *index != self.reference).filter(same).collect()
+    }
+}
+
+/// Groups the cells of a run; cells without a trial are left out.
+pub fn groups(run: &RunRecord) -> Vec<Group<'_>> {
+    let mut trials: HashMap<&CellId, Vec<&TrialRecord>> = HashMap::new();
+    for trial in &run.trials {
+        trials.entry(&trial.cell).or_default().push(trial);
+    }
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for cell in &run.cells {
+        let Some(member) = member(cell, &run.plan.design.compare, trials.get(&cell.id)) else {
+            continue;
+        };
+        let levels = shared_levels(cell, &run.plan.design.compare);
+        match groups.iter_mut().find(|group| group.levels == levels) {
+            Some(group) => group.members.push(member),
+            None => groups.push(group(levels, member)),
+        }
+    }
+    for group in &mut groups {
+        choose_reference(group, &run.plan.design.reference);
+    }
+    groups
+}
+
+fn group(levels: Vec<Level>, member: Member<'_>) -> Group<'_> {
+    let word = |level: &Level| match level.axis.as_str() {
+        BY_CANDIDATE => level.value.clone(),
+        axis => format!("{axis}={}", level.value),
+    };
+    Group {
+        title: levels.iter().map(word).collect::<Vec<_>>().join(", "),
+        levels,
+        members: vec![member],
+        reference: 0,
+        reference_planned: false,
+    }
+}
+
+fn member<'a>(
+    cell: &'a Cell,
+    compare: &str,
+    trials: Option<&Vec<&'a TrialRecord>>,
+) -> Option<Member<'a>> {
+    let trials = trials?;
+    let finished = trials.iter().find(|trial| trial.outcome == Outcome::Finished);
+    let backing = finished.or(trials.first())?.backing;
+    let label = match compare {
+        BY_CANDIDATE => cell.candidate.label.clone(),
+        axis => cell.level(axis).unwrap_or(&cell.candidate.label).to_string(),
+    };
+    let trials = trials.iter().copied().filter(|trial| trial.backing == backing).collect();
+    Some(Member { cell, label, backing, trials })
+}
+
+fn shared_levels(cell: &Cell, compare: &str) -> Vec<Level> {
+    if compare == BY_CANDIDATE {
+        return cell.levels.clone();
+    }
+    let candidate = Level { axis: BY_CANDIDATE.into(), value: cell.candidate.label.clone() };
+    let others = cell.levels.iter().filter(|level| level.axis != compare).cloned();
+    std::iter::once(candidate).chain(others).collect()
+}
+
+/// The planned row where it can carry comparisons; else the first that is no floor and has results.
+fn choose_reference(group: &mut Group<'_>, planned: &str) {
+    let all_floor = group.members.iter().all(Member::is_floor);
+    let fit = |member: &Member<'_>| {
+        (all_floor || !member.is_floor()) && !member.chosen(Robbed::Kept).is_empty()
+    };
+    let wanted = group.members.iter().position(|member| member.label == planned && fit(member));
+    group.reference_planned = wanted.is_some();
+    group.reference = wanted.or_else(|| group.members.iter().position(fit)).unwrap_or(0);
+}
+
+/// Whether a metric is asked of a cell: each level of [`Metric::at`] must hold,
+/// among the cell's levels or, where it has none of that name, its parameters.
+pub fn applies(metric: &Metric, cell: &Cell) -> bool {
+    metric.at.iter().all(|(name, wanted)| {
+        let text = |value: &serde_json::Value| match value.as_str() {
+            Some(text) => text.to_string(),
+            None => value.to_string(),
+        };
+        match cell.level(name) {
+            Some(level) => level == text(wanted),
+            None => cell.workload.params.get(name).is_some_and(|value| text(value) == text(wanted)),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pickfs_testkit::{FakeRun, Mishap, fake_run};
+
+    #[test]
+    fn candidates_are_grouped_by_the_other_levels() {
+        let run = fake_run(&FakeRun::default());
+        let groups = groups(&run);
+        let titles: Vec<_> = groups.iter().map(|group| group.title.as_str()).collect();
+        assert_eq!(titles, ["sync=none", "sync=fdatasync"]);
+        let labels: Vec<_> = groups[0].members.iter().map(|m| m.label.as_str()).collect();
+        assert_eq!(labels, ["ext4:noatime", "xfs:noatime", "btrfs:noatime", "tmpfs"]);
+        assert_eq!(groups[0].rivals(), [1, 2]);
+    }
+
+    #[test]
+    fn an_axis_is_grouped_by_candidate() {
+        let ask = FakeRun {
+            compare: "sync".into(),
+            reference: "none".into(),
+            primary: Vec::new(),
+            ..FakeRun::default()
+        };
+        let run = fake_run(&ask);
+        let groups = groups(&run);
+        assert_eq!(groups.len(), 4);
+        assert_eq!(groups[1].title, "xfs:noatime");
+        let labels: Vec<_> = groups[1].members.iter().map(|m| m.label.as_str()).collect();
+        assert_eq!(labels, ["none", "fdatasync"]);
+        assert!(groups[1].reference_planned);
+    }
+
+    #[test]
+    fn memory_is_a_floor_and_weakens_no_other_row() {
+        let run = fake_run(&FakeRun { reference: "tmpfs".into(), ..FakeRun::default() });
+        let groups = groups(&run);
+        assert_eq!(groups[1].durability(), Durability::PowerLoss);
+        assert!(!groups[1].reference_planned);
+        assert_eq!(groups[1].members[groups[1].reference].label, "ext4:noatime");
+    }
+
+    #[test]
+    fn a_missing_reference_is_replaced_by_the_first_row_with_results() {
+        let mishaps = vec![Mishap::failed("ext4:noatime", "none", 0, "ENOSPC")];
+        let run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
+        let groups = groups(&run);
+        assert_eq!(groups[0].members[groups[0].reference].label, "xfs:noatime");
+        assert!(!groups[0].reference_planned && groups[1].reference_planned);
+    }
+
+    #[test]
+    fn a_robbed_trial_counts_first_and_its_repeat_counts_without_it() {
+        let mishaps = vec![Mishap::robbed("xfs:noatime", "none", 2, 3.0)];
+        let run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
+        let groups = groups(&run);
+        let xfs = &groups[0].members[1];
+        let attempts =
+            |robbed| -> Vec<u32> { xfs.chosen(robbed).iter().map(|trial| trial.attempt).collect() };
+        assert_eq!(attempts(Robbed::Kept), [1, 1, 1, 1, 1]);
+        assert_eq!(attempts(Robbed::LeftOut), [1, 2, 1, 1, 1]);
+    }
+}

@@ -1,0 +1,170 @@
+//! A cell over its trials: every number is taken per trial, then over trials.
+//!
+//! Histograms of several trials are never merged (rule 16), and a quantile is
+//! carried only by ten episodes over three trials (rule 7).
+
+use pickfs_model::{
+    TrialRecord,
+    finding::{OpSummary, QuantileSummary, Spread},
+    plan::{Metric, Statistic, View},
+    record::{Distribution, OpRecord},
+};
+
+/// Episodes that a quantile needs beyond it (rule 7).
+pub const EPISODES_MIN: u64 = 10;
+/// Trials over which the episodes must be spread (rule 7).
+pub const TRIALS_MIN: usize = 3;
+
+/// Median, smallest and largest of the finite values; zeros without any.
+pub fn spread(values: &[f64]) -> Spread {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    match (sorted.first(), sorted.last()) {
+        (Some(&low), Some(&high)) => Spread { median: middle(&sorted), low, high },
+        _ => Spread::default(),
+    }
+}
+
+/// Median of the finite values; 0 without any.
+pub fn median(values: &[f64]) -> f64 {
+    spread(values).median
+}
+
+fn middle(sorted: &[f64]) -> f64 {
+    let half = sorted.len() / 2;
+    if sorted.len().is_multiple_of(2) {
+        (sorted[half - 1] + sorted[half]) / 2.0
+    } else {
+        sorted[half]
+    }
+}
+
+/// Every operation and view that the trials hold, in the order of the first trial that has it.
+pub fn op_summaries(trials: &[&TrialRecord]) -> Vec<OpSummary> {
+    let mut names: Vec<(&str, View)> = Vec::new();
+    for op in trials.iter().flat_map(|trial| &trial.ops) {
+        for view in [View::Service, View::Response] {
+            if op.view(view).is_some() && !names.contains(&(op.op.as_str(), view)) {
+                names.push((&op.op, view));
+            }
+        }
+    }
+    names.into_iter().map(|(op, view)| op_summary(op, view, trials)).collect()
+}
+
+fn op_summary(op: &str, view: View, trials: &[&TrialRecord]) -> OpSummary {
+    let rows: Vec<&Distribution> =
+        trials.iter().filter_map(|trial| op_of(trial, op)?.view(view)).collect();
+    let over = |number: fn(&Distribution) -> f64| {
+        spread(&rows.iter().map(|row| number(row)).collect::<Vec<_>>())
+    };
+    OpSummary {
+        op: op.into(),
+        view,
+        count: rows.iter().map(|row| row.count).sum(),
+        measured_s: trials
+            .iter()
+            .filter(|trial| op_of(trial, op).is_some_and(|op| op.view(view).is_some()))
+            .map(|trial| measured_s(trial))
+            .sum(),
+        mean_ns: over(|row| row.mean_ns),
+        sd_ns: over(|row| row.sd_ns),
+        min_ns: rows.iter().map(|row| row.min_ns).min().unwrap_or(0),
+        max_ns: rows.iter().map(|row| row.max_ns).max().unwrap_or(0),
+        quantiles: quantiles(&rows),
+    }
+}
+
+fn quantiles(rows: &[&Distribution]) -> Vec<QuantileSummary> {
+    let mut shares: Vec<f64> = rows
+        .iter()
+        .flat_map(|row| &row.quantiles)
+        .map(|row| row.q)
+        .filter(|q| !q.is_nan())
+        .collect();
+    shares.sort_unstable_by(f64::total_cmp);
+    shares.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
+    shares.into_iter().map(|q| quantile(q, rows)).collect()
+}
+
+fn quantile(q: f64, rows: &[&Distribution]) -> QuantileSummary {
+    let found: Vec<_> = rows.iter().filter_map(|row| row.quantile(q)).collect();
+    let episodes = found.iter().map(|row| row.episodes).sum();
+    let trials = found.iter().filter(|row| row.episodes > 0).count();
+    QuantileSummary {
+        q,
+        value_ns: spread(&found.iter().map(|row| row.value_ns as f64).collect::<Vec<_>>()),
+        episodes,
+        carried: episodes >= EPISODES_MIN && trials >= TRIALS_MIN,
+    }
+}
+
+/// The operation of a trial, if it has it.
+pub fn op_of<'a>(trial: &'a TrialRecord, op: &str) -> Option<&'a OpRecord> {
+    trial.ops.iter().find(|record| record.op == op)
+}
+
+/// Measured time of a trial in seconds: of the schedule, else the seconds with laps.
+pub fn measured_s(trial: &TrialRecord) -> f64 {
+    let seconds = || trial.ops.iter().map(|op| op.intervals.len()).max().unwrap_or(0) as f64;
+    match &trial.load {
+        Some(load) if load.measured_ns > 0 => load.measured_ns as f64 / 1e9,
+        _ => seconds(),
+    }
+}
+
+/// A metric of one trial; absent where the trial does not hold it or it is not above zero.
+pub fn metric_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
+    let laps = op_of(trial, &metric.op)?.view(metric.view)?;
+    let value = match metric.statistic {
+        Statistic::Quantile(q) => laps.quantile(q)?.value_ns as f64,
+        Statistic::Mean => laps.mean_ns,
+        Statistic::Rate => laps.count as f64 / measured_s(trial),
+    };
+    (value.is_finite() && value > 0.0).then_some(value)
+}
+
+/// Whether a metric may carry a claim: quantiles by rule 7, everything else always.
+pub fn is_carried(ops: &[OpSummary], metric: &Metric) -> bool {
+    let Statistic::Quantile(q) = metric.statistic else { return true };
+    ops.iter()
+        .filter(|op| op.op == metric.op && op.view == metric.view)
+        .flat_map(|op| &op.quantiles)
+        .any(|row| (row.q - q).abs() < 1e-9 && row.carried)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pickfs_model::record::QuantileRow;
+
+    fn laps(value_ns: u64, episodes: u64) -> Distribution {
+        let row = QuantileRow { q: 0.999, value_ns, episodes };
+        Distribution { count: 100, quantiles: vec![row], ..Distribution::default() }
+    }
+
+    #[test]
+    fn a_quantile_is_the_median_over_trials_of_the_trials_own() {
+        let rows = [laps(10, 5), laps(90, 5), laps(20, 5)];
+        let found = quantile(0.999, &rows.iter().collect::<Vec<_>>());
+        assert_eq!(found.value_ns, Spread { median: 20.0, low: 10.0, high: 90.0 });
+        assert_eq!((found.episodes, found.carried), (15, true));
+    }
+
+    #[test]
+    fn ten_episodes_over_three_trials_carry_and_less_does_not() {
+        let carried =
+            |rows: &[Distribution]| quantile(0.999, &rows.iter().collect::<Vec<_>>()).carried;
+        assert!(carried(&[laps(1, 4), laps(1, 3), laps(1, 3)]));
+        assert!(!carried(&[laps(1, 3), laps(1, 3), laps(1, 3)]));
+        assert!(!carried(&[laps(1, 50), laps(1, 50)]));
+        assert!(!carried(&[laps(1, 50), laps(1, 50), laps(1, 0)]));
+    }
+
+    #[test]
+    fn a_spread_of_nothing_is_zero_and_nan_is_left_out() {
+        assert_eq!(spread(&[]), Spread::default());
+        let found = spread(&[f64::NAN, 4.0, 2.0]);
+        assert_eq!(found, Spread { median: 3.0, low: 2.0, high: 4.0 });
+    }
+}

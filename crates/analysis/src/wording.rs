@@ -1,0 +1,68 @@
+//! Words for metrics, ratios and lists: one place, so that all sentences agree.
+
+use pickfs_model::{
+    plan::{Metric, Statistic, View},
+    quantity::significant,
+};
+
+/// `p50`, `p99.9`: the name of a quantile.
+///
+/// ```
+/// assert_eq!(pickfs_analysis::wording::quantile_name(0.999), "p99.9");
+/// ```
+pub fn quantile_name(q: f64) -> String {
+    let digits = format!("{:.4}", 100.0 * q);
+    format!("p{}", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// `durable p50`, `append p99 (response)`, `append rate`.
+pub fn metric_name(metric: &Metric) -> String {
+    let statistic = match metric.statistic {
+        Statistic::Quantile(q) => quantile_name(q),
+        Statistic::Mean => "mean".into(),
+        Statistic::Rate => "rate".into(),
+    };
+    match metric.view {
+        View::Response => format!("{} {statistic} (response)", metric.op),
+        View::Service => format!("{} {statistic}", metric.op),
+    }
+}
+
+/// `1.38x` under ten, three digits above.
+pub fn times(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.2}x") } else { format!("{}x", significant(ratio)) }
+}
+
+/// `9 %` for the ratio 1.09; at least one digit that is not zero.
+pub fn percent_over_one(ratio: f64) -> String {
+    let percent = 100.0 * (ratio - 1.0);
+    if percent >= 1.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn list<T: AsRef<str>>(words: &[T]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.as_ref().to_string(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", first.join(", "), last.as_ref())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_short_and_exact() {
+        let names: Vec<_> = [0.5, 0.9, 0.99, 0.995, 0.9999, 0.99999].map(quantile_name).into();
+        assert_eq!(names, ["p50", "p90", "p99", "p99.5", "p99.99", "p99.999"]);
+        assert_eq!((times(1.376), times(42.33)), ("1.38x".to_string(), "42.3x".to_string()));
+        assert_eq!(percent_over_one(1.087), "9 %");
+        assert_eq!(percent_over_one(1.0042), "0.4 %");
+        assert_eq!(list(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(list::<&str>(&[]), "");
+    }
+}
