@@ -1,1 +1,20 @@
-//! report
+//! Findings to bytes: every way in which a run is shown.
+//!
+//! Input is a [`Subject`]: a run and what may be said of it. Output is text or
+//! bytes; nothing here opens a file or computes a statistic.
+//!
+//! ```text
+//! cargo run -p pickfs-report --example gallery -- /tmp/gallery
+//! ```
+
+pub mod card;
+pub mod chart;
+pub mod csv;
+pub mod hlog;
+pub mod png;
+pub mod subject;
+pub mod svg;
+pub mod wording;
+
+pub use chart::{Chart, ChartKind, Look, charts};
+pub use subject::Subject;

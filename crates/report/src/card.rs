@@ -1,0 +1,144 @@
+//! The set-up card: the machine and its bare device, as the kernel reported them.
+//!
+//! Facts are taken by key from the environment and from the card of the run.
+//! A key that is absent is left out; a key that this page does not know but that
+//! starts with `card.` is shown under its own name.
+
+use std::collections::BTreeSet;
+
+use pickfs_model::{
+    Environment, RunRecord,
+    quantity::{bytes_text, duration_text, significant},
+};
+
+/// One line of the card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is.
+    pub name: String,
+    /// Its value with the unit.
+    pub value: String,
+    /// Something to doubt about it.
+    pub flag: Option<String>,
+}
+
+/// Keys in the order of the card, with their names.
+const KEYS: &[(&str, &str)] = &[
+    ("device.model", "Device"),
+    ("device.name", "Device node"),
+    ("device.link", "Link"),
+    ("device.size_bytes", "Device size"),
+    ("device.rotational", "Rotational"),
+    ("device.write_cache", "Write cache"),
+    ("device.fua", "Forced unit access"),
+    ("device.scheduler", "I/O scheduler"),
+    ("device.logical_block_bytes", "Logical block"),
+    ("device.physical_block_bytes", "Physical block"),
+    ("card.sequential_read_bytes_per_s", "Bare sequential read"),
+    ("card.sequential_write_bytes_per_s", "Bare sequential write"),
+    ("card.random_read_4k_per_s", "Bare 4 KiB random reads"),
+    ("card.random_read_4k_p50_ns", "Bare 4 KiB random read, p50"),
+    ("card.random_read_4k_p99_ns", "Bare 4 KiB random read, p99"),
+    ("card.random_write_4k_per_s", "Bare 4 KiB random writes"),
+    ("card.random_write_4k_p50_ns", "Bare 4 KiB random write, p50"),
+    ("card.random_write_4k_p99_ns", "Bare 4 KiB random write, p99"),
+    ("card.flush_p50_ns", "Flush, p50"),
+    ("card.flush_p99_ns", "Flush, p99"),
+    ("cpu.model", "CPU"),
+    ("cpu.sockets", "Sockets"),
+    ("cpu.cores", "Cores"),
+    ("cpu.threads", "Hardware threads"),
+    ("cpu.count", "CPUs online"),
+    ("cpu.numa_nodes", "NUMA nodes"),
+    ("cpu.governor", "Governor"),
+    ("cpu.hypervisor", "Hypervisor"),
+    ("memory.total_bytes", "Memory"),
+    ("kernel.release", "Kernel"),
+    ("kernel.version", "Kernel build"),
+    ("os.name", "Distribution"),
+    ("os.pretty_name", "Distribution"),
+];
+
+/// Values of `card.flush_flag` and the like stand beside the key that they doubt.
+const FLAGS: &[(&str, &str)] = &[("card.flush_p50_ns", "card.flush_flag")];
+
+/// The card of a run, in a fixed order.
+pub fn setup_card(run: &RunRecord) -> Vec<Fact> {
+    let get = |key: &str| run.card.get(key).or_else(|| run.environment.get(key));
+    let mut facts: Vec<_> = KEYS
+        .iter()
+        .filter_map(|(key, name)| get(key).map(|value| fact(key, name, value, &get)))
+        .collect();
+    facts.extend(unknown(&run.card));
+    facts
+}
+
+fn fact<'a>(key: &str, name: &str, value: &str, get: &impl Fn(&str) -> Option<&'a str>) -> Fact {
+    let flag = FLAGS.iter().find(|(of, _)| *of == key).and_then(|(_, flag)| get(flag));
+    Fact { name: name.into(), value: value_text(key, value), flag: flag.map(String::from) }
+}
+
+fn unknown(card: &Environment) -> impl Iterator<Item = Fact> {
+    let known: BTreeSet<&str> =
+        KEYS.iter().map(|(key, _)| *key).chain(FLAGS.iter().map(|(_, key)| *key)).collect();
+    card.0.iter().filter(move |(key, _)| !known.contains(key.as_str())).map(|(key, value)| Fact {
+        name: key.strip_prefix("card.").unwrap_or(key).replace(['.', '_'], " "),
+        value: value_text(key, value),
+        flag: None,
+    })
+}
+
+/// A value with the unit that its key ends in.
+pub fn value_text(key: &str, value: &str) -> String {
+    let Ok(number) = value.parse::<f64>() else {
+        return value.into();
+    };
+    match key {
+        k if k.ends_with("bytes_per_s") => format!("{}/s", bytes_text(number as u64)),
+        k if k.ends_with("_bytes") => bytes_text(number as u64),
+        k if k.ends_with("_ns") => duration_text(number),
+        k if k.ends_with("_per_s") => format!("{}/s", significant(number)),
+        k if k.ends_with(".rotational") => if number > 0.0 { "yes" } else { "no" }.into(),
+        _ => value.into(),
+    }
+}
+
+/// The machine in one line: `2 x Xeon 2.5 GHz, 23 GiB, Linux 6.18, Debian 12`.
+pub fn machine_line(run: &RunRecord) -> String {
+    let env = &run.environment;
+    let text = |key: &str| env.get(key).map(|value| value_text(key, value));
+    let count = ["cpu.threads", "cpu.count", "cpu.cores"].iter().find_map(|key| env.get(key));
+    let cpu = env.get("cpu.model").map(|model| match count {
+        Some(count) => format!("{count} x {model}"),
+        None => model.into(),
+    });
+    let kernel = env.get("kernel.release").map(|release| format!("Linux {release}"));
+    let os = text("os.pretty_name").or_else(|| text("os.name"));
+    let parts: Vec<_> =
+        [cpu, text("memory.total_bytes"), kernel, os].into_iter().flatten().collect();
+    if parts.is_empty() { "not recorded".into() } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_take_the_unit_of_their_key() {
+        assert_eq!(value_text("card.flush_p50_ns", "141000"), "141 us");
+        assert_eq!(value_text("memory.total_bytes", "1073741824"), "1 GiB");
+        assert_eq!(value_text("card.sequential_read_bytes_per_s", "1048576"), "1 MiB/s");
+        assert_eq!(value_text("card.random_read_4k_per_s", "12345"), "12,345/s");
+        assert_eq!(value_text("device.write_cache", "write back"), "write back");
+    }
+
+    #[test]
+    fn unknown_keys_of_the_card_are_shown_and_flags_are_not_lines() {
+        let mut card = Environment::default();
+        card.put("card.trim_bytes", 4096);
+        card.put("card.flush_flag", "implausibly fast");
+        let facts: Vec<_> = unknown(&card).collect();
+        assert_eq!(facts.len(), 1);
+        assert_eq!((facts[0].name.as_str(), facts[0].value.as_str()), ("trim bytes", "4 KiB"));
+    }
+}

@@ -1,0 +1,39 @@
+//! Charts: pictures of a run, drawn once and written as SVG, PNG or into a page.
+//!
+//! What a chart shows comes from findings and trials; a chart computes nothing
+//! beyond the largest or smallest of what it draws over each other.
+
+pub mod axis;
+mod bars;
+mod blocks;
+mod frame;
+mod grouped;
+mod kind;
+pub mod lettering;
+mod noise;
+pub mod palette;
+mod percentiles;
+mod scene;
+pub mod thin;
+mod timeline;
+
+pub use axis::{Axis, Spacing, Unit};
+pub use frame::{Canvas, Frame, Look, Rows};
+pub use kind::{Chart, ChartKind, UnknownChart, charts};
+pub use palette::Slot;
+pub use scene::{Anchor, Dash, Form, Ink, Item, Scene, Shape};
+pub use timeline::trial_lines;
+
+use pickfs_model::finding::Panel;
+
+/// A chart's title with the shared levels of its panel.
+fn titled(title: &str, panel: &Panel) -> String {
+    if panel.title.is_empty() { title.into() } else { format!("{title} · {}", panel.title) }
+}
+
+/// The same words with a capital first letter.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}

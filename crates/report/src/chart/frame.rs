@@ -1,0 +1,294 @@
+//! The frame that charts share: title, explanation, legend, axes, grid.
+//!
+//! A chart chooses its axes and draws inside; the frame makes sure that every
+//! picture has a title, units and a legend, in the same places.
+
+use super::{
+    Anchor, Axis, Dash, Ink, Item, Scene, Shape, Slot, Spacing,
+    lettering::{cut, width, wrap},
+    scene::{ScaleMap, Scales},
+};
+
+/// Size of a picture and of its words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Look {
+    /// Width in picture units.
+    pub width: f32,
+    /// Height of the plotted area in picture units, before charts ask for more.
+    pub plot: f32,
+    /// Height of the font.
+    pub font: f32,
+}
+
+impl Look {
+    /// For a page: legible in half of a laptop's width and on a phone.
+    pub const PAGE: Look = Look { width: 540.0, plot: 250.0, font: 13.0 };
+    /// For a picture on its own.
+    pub const SHEET: Look = Look { width: 900.0, plot: 400.0, font: 15.0 };
+    /// For a small picture inside a table of details.
+    pub const SMALL: Look = Look { width: 540.0, plot: 120.0, font: 12.0 };
+}
+
+/// What stands around a chart.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    /// Size.
+    pub look: Look,
+    /// What is shown, as a phrase.
+    pub title: String,
+    /// How to read it, in one or two sentences.
+    pub hint: String,
+    /// Across; without ticks where rows or groups are named by the chart.
+    pub x: Axis,
+    /// Up.
+    pub y: Axis,
+    /// What the values across are, with unit.
+    pub x_title: String,
+    /// What the values up are, with unit.
+    pub y_title: String,
+    /// Entries of the legend; none where the chart names its parts itself.
+    pub legend: Vec<(String, Slot)>,
+    /// Lines across at the marks of `y`, or rows that the chart names.
+    pub rows: Rows,
+}
+
+/// What stands left of the plotted area.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rows {
+    /// The marks of the vertical axis.
+    Marks,
+    /// Names, one per row, from the top; the chart draws inside each.
+    Names(Vec<String>),
+}
+
+/// A frame that is being filled.
+#[derive(Debug, Clone)]
+pub struct Canvas {
+    /// The picture.
+    pub scene: Scene,
+    /// Across.
+    pub x: Axis,
+    /// Up.
+    pub y: Axis,
+    /// Left edge of the plotted area.
+    pub left: f32,
+    /// Upper edge.
+    pub top: f32,
+    /// Right edge.
+    pub right: f32,
+    /// Lower edge.
+    pub bottom: f32,
+    /// Height of the font.
+    pub font: f32,
+}
+
+impl Frame {
+    /// Draws what stands around, and hands out the area inside.
+    pub fn open(self) -> Canvas {
+        let scene = Scene {
+            width: self.look.width,
+            height: 0.0,
+            description: format!("{}. {}", self.title, self.hint),
+            items: Vec::new(),
+            scales: None,
+        };
+        let font = self.look.font;
+        let (x, y) = (self.x.clone(), self.y.clone());
+        let (left, right) = (0.0, self.look.width - font * 1.4);
+        let mut canvas = Canvas { scene, x, y, left, top: 0.0, right, bottom: 0.0, font };
+        canvas.left = self.left_margin();
+        let head = self.draw_head(&mut canvas.scene);
+        canvas.top = self.draw_legend(&mut canvas.scene, head) + font * 2.3;
+        canvas.bottom = canvas.top + self.look.plot;
+        canvas.scene.height = canvas.bottom + font * 3.4;
+        self.draw_axes(&mut canvas);
+        canvas.scene.scales = canvas.scales();
+        canvas
+    }
+
+    fn left_margin(&self) -> f32 {
+        let font = self.look.font;
+        let widest = match &self.rows {
+            Rows::Marks => self.y.ticks.iter().map(|t| width(&t.text, font)).fold(0.0, f32::max),
+            Rows::Names(names) => names.iter().map(|n| width(n, font)).fold(0.0, f32::max),
+        };
+        font * 1.2 + widest.min(self.look.width * 0.32)
+    }
+
+    /// Title and explanation; returns the lower edge.
+    fn draw_head(&self, scene: &mut Scene) -> f32 {
+        let font = self.look.font;
+        let limit = self.look.width - font * 1.4;
+        let mut y = font * 0.4;
+        for line in wrap(&self.title, font * 1.2, limit) {
+            y += font * 1.45;
+            scene.words((font * 0.7, y), font * 1.2, Anchor::Start, Ink::Text, &line);
+        }
+        for line in wrap(&self.hint, font * 0.92, limit) {
+            y += font * 1.3;
+            scene.words((font * 0.7, y), font * 0.92, Anchor::Start, Ink::Muted, &line);
+        }
+        y + font * 0.4
+    }
+
+    /// Entries side by side, wrapped; returns the lower edge.
+    fn draw_legend(&self, scene: &mut Scene, top: f32) -> f32 {
+        let font = self.look.font;
+        let (mut x, mut y) = (font * 0.7, top);
+        if !self.legend.is_empty() {
+            y += font * 1.25;
+        }
+        for (label, slot) in &self.legend {
+            let text = cut(label, font, self.look.width - font * 4.5);
+            let wide = font * 2.6 + width(&text, font);
+            if x + wide > self.look.width - font * 0.5 && x > font {
+                (x, y) = (font * 0.7, y + font * 1.45);
+            }
+            draw_entry(scene, (x, y), font, (label, &text), *slot);
+            x += wide + font * 1.1;
+        }
+        y
+    }
+
+    fn draw_axes(&self, canvas: &mut Canvas) {
+        let font = canvas.font;
+        draw_vertical_marks(self, canvas);
+        match &self.rows {
+            Rows::Marks => draw_horizontal_marks(self, canvas),
+            Rows::Names(names) => draw_names(names, canvas),
+        }
+        let base = (canvas.left, canvas.bottom);
+        canvas.rule(base, (canvas.right, canvas.bottom), Ink::Muted, 1.0);
+        let under = canvas.bottom + font * 2.7;
+        let middle = (canvas.left + canvas.right) / 2.0;
+        canvas.scene.words((middle, under), font * 0.92, Anchor::Middle, Ink::Muted, &self.x_title);
+        let above = (font * 0.7, canvas.top - font * 0.75);
+        canvas.scene.words(above, font * 0.92, Anchor::Start, Ink::Muted, &self.y_title);
+    }
+}
+
+fn draw_entry(
+    scene: &mut Scene,
+    at: (f32, f32),
+    font: f32,
+    (series, text): (&str, &str),
+    slot: Slot,
+) {
+    let (ink, middle) = (Ink::Series(slot), at.1 - font * 0.35);
+    let points = vec![(at.0, middle), (at.0 + font * 2.0, middle)];
+    let line = Shape::Line { points, ink, width: 2.0, dash: slot.dash() };
+    let x = at.0 + font;
+    let radius = font * 0.27;
+    let marker = Shape::Marker { x, y: middle, radius, form: slot.form(), ink, hollow: false };
+    let words = Shape::Words {
+        x: at.0 + font * 2.4,
+        y: at.1,
+        size: font,
+        anchor: Anchor::Start,
+        ink: Ink::Text,
+        text: text.into(),
+    };
+    let tip = (series != text).then(|| series.to_string());
+    for (shape, tip) in [(line, None), (marker, None), (words, tip)] {
+        scene.items.push(Item { series: Some(series.into()), legend: true, tip, shape });
+    }
+}
+
+fn draw_vertical_marks(frame: &Frame, canvas: &mut Canvas) {
+    let font = canvas.font;
+    let mut free_from = f32::MIN;
+    for value in &frame.x.minor {
+        let x = canvas.x_of(*value);
+        canvas.rule((x, canvas.bottom - 3.0), (x, canvas.bottom), Ink::Muted, 1.0);
+    }
+    for tick in &frame.x.ticks {
+        let x = canvas.x_of(tick.value);
+        canvas.rule((x, canvas.top), (x, canvas.bottom), Ink::Grid, 1.0);
+        let half = width(&tick.text, font * 0.92) / 2.0;
+        if x - half >= free_from {
+            let shift = (x + half - canvas.scene.width + 2.0).max(0.0);
+            let at = (x - shift, canvas.bottom + font * 1.25);
+            canvas.scene.words(at, font * 0.92, Anchor::Middle, Ink::Text, &tick.text);
+            free_from = x + half + font * 0.6;
+        }
+    }
+}
+
+fn draw_horizontal_marks(frame: &Frame, canvas: &mut Canvas) {
+    let font = canvas.font;
+    for value in &frame.y.minor {
+        let y = canvas.y_of(*value);
+        canvas.rule((canvas.left, y), (canvas.left + 3.0, y), Ink::Muted, 1.0);
+    }
+    let mut free_below = f32::MAX;
+    for tick in &frame.y.ticks {
+        let y = canvas.y_of(tick.value);
+        canvas.rule((canvas.left, y), (canvas.right, y), Ink::Grid, 1.0);
+        if y + font * 0.4 <= free_below {
+            let at = (canvas.left - font * 0.5, y + font * 0.35);
+            canvas.scene.words(at, font * 0.92, Anchor::End, Ink::Text, &tick.text);
+            free_below = y - font * 0.6;
+        }
+    }
+}
+
+fn draw_names(names: &[String], canvas: &mut Canvas) {
+    let font = canvas.font;
+    let row = (canvas.bottom - canvas.top) / names.len().max(1) as f32;
+    for (index, name) in names.iter().enumerate() {
+        let y = canvas.top + row * (index as f32 + 0.5) + font * 0.35;
+        let text = cut(name, font, canvas.left - font * 1.2);
+        let at = (canvas.left - font * 0.5, y);
+        canvas.scene.words(at, font, Anchor::End, Ink::Text, &text);
+    }
+}
+
+impl Canvas {
+    /// Where a value lies across.
+    pub fn x_of(&self, value: f64) -> f32 {
+        self.left + (self.right - self.left) * self.x.place(value) as f32
+    }
+
+    /// Where a value lies up.
+    pub fn y_of(&self, value: f64) -> f32 {
+        self.bottom - (self.bottom - self.top) * self.y.place(value) as f32
+    }
+
+    /// A straight line that belongs to no series.
+    pub fn rule(&mut self, from: (f32, f32), to: (f32, f32), ink: Ink, width: f32) {
+        let points = vec![from, to];
+        self.scene.add(Shape::Line { points, ink, width, dash: Dash::Solid });
+    }
+
+    /// A line through values.
+    pub fn line(&mut self, series: &str, slot: Slot, dash: Dash, values: &[(f64, f64)]) {
+        let points: Vec<_> = values.iter().map(|(x, y)| (self.x_of(*x), self.y_of(*y))).collect();
+        let line = Shape::Line { points, ink: Ink::Series(slot), width: 1.8, dash };
+        self.scene.add_series(series, None, line);
+    }
+
+    /// A marker at a value.
+    pub fn marker(&mut self, series: &str, slot: Slot, at: (f64, f64), hollow: bool, tip: String) {
+        let (x, y, radius) = (self.x_of(at.0), self.y_of(at.1), self.font * 0.26);
+        let marker =
+            Shape::Marker { x, y, radius, form: slot.form(), ink: Ink::Series(slot), hollow };
+        self.scene.add_series(series, Some(tip), marker);
+    }
+
+    fn scales(&self) -> Option<Scales> {
+        let map = |axis: &Axis, from, to| ScaleMap {
+            kind: match axis.spacing {
+                Spacing::Linear => "linear",
+                Spacing::Log => "log",
+                Spacing::Nines => "nines",
+            },
+            low: axis.low,
+            high: axis.high,
+            from,
+            to,
+            unit: axis.unit.name(),
+        };
+        let y = map(&self.y, self.bottom, self.top);
+        Some(Scales { x: map(&self.x, self.left, self.right), y })
+    }
+}

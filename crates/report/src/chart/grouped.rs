@@ -1,0 +1,219 @@
+//! Grouped bars: largest lap, mean and p99.99 by one axis of the plan and by candidate.
+//!
+//! The articles show their preallocation results so: one group of bars per way,
+//! one bar per file system, three rows of bars under each other.
+
+use std::collections::BTreeMap;
+
+use pickfs_model::{
+    Cell, CellId,
+    finding::{OpSummary, Row},
+    plan::Metric,
+    quantity::duration_text,
+};
+
+use super::{
+    Anchor, Axis, Canvas, Dash, Frame, Ink, Look, Rows, Scene, Shape, Unit, lettering::cut,
+    lettering::width,
+};
+use crate::{Subject, subject::summary, wording::value_text};
+
+/// One picture per combination of the other axes; none where the plan has no axis.
+pub fn draw(subject: &Subject, look: Look) -> impl Iterator<Item = Scene> {
+    let axis = chosen_axis(subject);
+    let tables = axis.map(|(axis, levels)| tables(subject, &axis, &levels)).unwrap_or_default();
+    tables.into_iter().filter_map(move |table| picture(subject, look, &table))
+}
+
+/// What one picture shows: a cell of the table may be missing.
+struct Table {
+    axis: String,
+    others: String,
+    op: String,
+    levels: Vec<String>,
+    candidates: Vec<String>,
+    values: BTreeMap<(usize, usize), [Option<f64>; 3]>,
+}
+
+/// The axis with preallocation in its name, or else the one with the most levels.
+fn chosen_axis(subject: &Subject) -> Option<(String, Vec<String>)> {
+    let axes = subject.run.plan.axes.iter().filter(|axis| axis.levels.len() > 1);
+    let weight =
+        |axis: &&pickfs_model::plan::Axis| (axis.name.contains("prealloc"), axis.levels.len());
+    let axis = axes.max_by_key(weight)?;
+    Some((axis.name.clone(), axis.levels.iter().map(value_text).collect()))
+}
+
+fn tables(subject: &Subject, axis: &str, levels: &[String]) -> Vec<Table> {
+    let panels = &subject.findings.panels;
+    let rows: BTreeMap<&CellId, (&Row, Metric)> = panels
+        .iter()
+        .flat_map(|p| p.rows.iter().map(|row| (&row.cell, (row, subject.headline(p)))))
+        .collect();
+    let mut tables: Vec<Table> = Vec::new();
+    for cell in &subject.run.cells {
+        let Some((row, metric)) = rows.get(&cell.id) else { continue };
+        let Some(op) = summary(row, metric) else { continue };
+        let Some(level) = levels.iter().position(|l| cell.level(axis) == Some(l)) else { continue };
+        let others = other_levels(cell, axis);
+        let at = tables.iter().position(|table| table.others == others).unwrap_or_else(|| {
+            tables.push(Table {
+                axis: axis.into(),
+                others,
+                op: metric.op.clone(),
+                levels: levels.to_vec(),
+                candidates: Vec::new(),
+                values: BTreeMap::new(),
+            });
+            tables.len() - 1
+        });
+        tables[at].put(level, &cell.candidate.label, op);
+    }
+    tables
+}
+
+fn other_levels(cell: &Cell, axis: &str) -> String {
+    let others = cell.levels.iter().filter(|level| level.axis != axis);
+    others.map(|l| format!("{}={}", l.axis, l.value)).collect::<Vec<_>>().join(", ")
+}
+
+impl Table {
+    fn put(&mut self, level: usize, candidate: &str, op: &OpSummary) {
+        let column = self.candidates.iter().position(|c| c == candidate).unwrap_or_else(|| {
+            self.candidates.push(candidate.into());
+            self.candidates.len() - 1
+        });
+        let p9999 = op.quantiles.iter().find(|q| (q.q - 0.9999).abs() < 1e-9);
+        let p9999 = p9999.filter(|q| q.carried).map(|q| q.value_ns.median);
+        self.values
+            .insert((level, column), [Some(op.max_ns as f64), Some(op.mean_ns.median), p9999]);
+    }
+}
+
+const STATISTICS: [&str; 3] = ["largest lap (never ranked)", "mean", "p99.99"];
+
+fn picture(subject: &Subject, look: Look, table: &Table) -> Option<Scene> {
+    let all = || table.values.values().flatten().flatten().copied();
+    all().next()?;
+    let others =
+        if table.others.is_empty() { String::new() } else { format!(" · {}", table.others) };
+    let legend = table.candidates.iter().map(|c| (c.clone(), subject.slot(c))).collect();
+    let frame = Frame {
+        look: Look { plot: look.plot * 1.9, ..look },
+        title: format!("{} by {}{others}", super::capital(&table.op), table.axis),
+        hint: "Lower is better. The scales are logarithmic and differ from row to row: compare \
+               within a row. A dash: too few slow episodes carry the value."
+            .into(),
+        x: Axis { ticks: Vec::new(), ..Axis::between(Unit::Count, 0.0, 1.0) },
+        y: Axis { ticks: Vec::new(), minor: Vec::new(), ..Axis::log(Unit::Nanoseconds, all()) },
+        x_title: table.axis.clone(),
+        y_title: String::new(),
+        legend,
+        rows: Rows::Names(vec!["100 ms".into()]),
+    };
+    let mut canvas = frame.open();
+    canvas
+        .scene
+        .items
+        .retain(|item| !matches!(&item.shape, Shape::Words { text, .. } if text == "100 ms"));
+    canvas.scene.scales = None;
+    let part = (canvas.bottom - canvas.top) / 3.0;
+    for statistic in 0..3 {
+        let top = canvas.top + part * statistic as f32;
+        facet(&mut canvas, subject, table, (statistic, top, top + part));
+    }
+    names(&mut canvas, table);
+    Some(canvas.scene)
+}
+
+/// One row of bars with an axis of its own.
+fn facet(canvas: &mut Canvas, subject: &Subject, table: &Table, at: (usize, f32, f32)) {
+    let font = canvas.font;
+    let (statistic, top, bottom) = at;
+    let axis = Axis::log(Unit::Nanoseconds, table.values.values().filter_map(|v| v[statistic]));
+    let facet = Facet { statistic, top: top + font * 2.9, bottom, axis };
+    let title = (canvas.left, top + font * 1.3);
+    canvas.scene.words(title, font * 0.92, Anchor::Start, Ink::Text, STATISTICS[statistic]);
+    for tick in &facet.axis.ticks {
+        let y = facet.y_of(tick.value);
+        canvas.rule((canvas.left, y), (canvas.right, y), Ink::Grid, 1.0);
+        if facet.axis.ticks.len() <= 5 || tick.text.starts_with('1') {
+            let words = (canvas.left - font * 0.5, y + font * 0.3);
+            canvas.scene.words(words, font * 0.85, Anchor::End, Ink::Text, &tick.text);
+        }
+    }
+    for ((level, column), values) in &table.values {
+        facet_bar(canvas, subject, table, &facet, ((*level, *column), values[statistic]));
+    }
+    let points = vec![(canvas.left, bottom), (canvas.right, bottom)];
+    canvas.scene.add(Shape::Line { points, ink: Ink::Muted, width: 1.0, dash: Dash::Solid });
+}
+
+struct Facet {
+    statistic: usize,
+    top: f32,
+    bottom: f32,
+    axis: Axis,
+}
+
+impl Facet {
+    fn y_of(&self, value: f64) -> f32 {
+        self.bottom - (self.bottom - self.top) * self.axis.place(value) as f32
+    }
+}
+
+/// A bar with its marker inside and, where there is room, its value above.
+fn facet_bar(
+    canvas: &mut Canvas,
+    subject: &Subject,
+    table: &Table,
+    facet: &Facet,
+    ((level, column), value): ((usize, usize), Option<f64>),
+) {
+    let font = canvas.font * 0.82;
+    let (x, wide) = slot_of(canvas, table, level, column);
+    let (label, middle) = (&table.candidates[column], x + wide / 2.0);
+    let Some(value) = value else {
+        let at = (middle, facet.bottom - 3.0);
+        canvas.scene.words(at, font, Anchor::Middle, Ink::Muted, "-");
+        return;
+    };
+    let (axis, level, text) = (&table.axis, &table.levels[level], duration_text(value));
+    let tip = format!("{label}, {axis}={level}, {}: {text}", STATISTICS[facet.statistic]);
+    let y = facet.y_of(value).min(facet.bottom - 3.0);
+    let slot = subject.slot(label);
+    let (ink, form) = (Ink::Series(slot), slot.form());
+    let bar = Shape::Bar { x, y, width: wide, height: facet.bottom - y, ink };
+    canvas.scene.add_series(label, Some(tip), bar);
+    let radius = (wide * 0.3).min(font * 0.32);
+    if facet.bottom - y > radius * 4.0 {
+        let (y, ink) = (facet.bottom - radius * 2.2, Ink::Paper);
+        let marker = Shape::Marker { x: middle, y, radius, form, ink, hollow: false };
+        canvas.scene.add_series(label, None, marker);
+    }
+    if width(&text, font) < wide * 1.2 {
+        let (anchor, ink) = (Anchor::Middle, Ink::Text);
+        let words = Shape::Words { x: middle, y: y - font * 0.4, size: font, anchor, ink, text };
+        canvas.scene.add_series(label, None, words);
+    }
+}
+
+fn slot_of(canvas: &Canvas, table: &Table, level: usize, column: usize) -> (f32, f32) {
+    let group = (canvas.right - canvas.left) / table.levels.len() as f32;
+    let bar = group * 0.84 / table.candidates.len() as f32;
+    (canvas.left + group * (level as f32 + 0.08) + bar * column as f32 + bar * 0.08, bar * 0.84)
+}
+
+fn names(canvas: &mut Canvas, table: &Table) {
+    let font = canvas.font;
+    let group = (canvas.right - canvas.left) / table.levels.len() as f32;
+    let crowded = table.levels.iter().any(|l| width(l, font * 0.92) > group * 0.96);
+    for (index, level) in table.levels.iter().enumerate() {
+        let x = canvas.left + group * (index as f32 + 0.5);
+        let lower = if crowded && index % 2 == 1 { font * 1.1 } else { 0.0 };
+        let limit = if crowded { group * 1.9 } else { group };
+        let text = cut(level, font * 0.92, limit);
+        let at = (x, canvas.bottom + font * 1.15 + lower);
+        canvas.scene.words(at, font * 0.92, Anchor::Middle, Ink::Text, &text);
+    }
+}

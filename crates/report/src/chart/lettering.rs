@@ -1,0 +1,113 @@
+//! Letters: how wide words are and what their outlines look like.
+//!
+//! The font travels inside the program (DejaVu Sans), so that a picture can be
+//! painted on a machine without fonts. Scalable pictures name the same font
+//! first and leave the rest to the reader's machine.
+
+use std::sync::OnceLock;
+
+use ttf_parser::{Face, GlyphId};
+
+/// Families that a scalable picture asks for, first the one that was measured.
+pub const FAMILIES: &str = "DejaVu Sans, Verdana, Segoe UI, Helvetica, Arial, sans-serif";
+
+fn face() -> &'static Face<'static> {
+    static FACE: OnceLock<Face<'static>> = OnceLock::new();
+    FACE.get_or_init(|| Face::parse(dejavu::sans::regular(), 0).expect("the built-in font parses"))
+}
+
+/// One letter of a line of words.
+#[derive(Debug, Clone, Copy)]
+pub struct Letter {
+    /// Its outline in the font.
+    pub glyph: GlyphId,
+    /// Distance from the first letter's start, in font heights.
+    pub offset: f32,
+}
+
+/// The letters of a text and its width, in font heights.
+pub fn letters(text: &str) -> (Vec<Letter>, f32) {
+    let face = face();
+    let em = f32::from(face.units_per_em());
+    let mut offset = 0.0;
+    let mut letters = Vec::with_capacity(text.len());
+    for c in text.chars() {
+        let glyph = face.glyph_index(c).unwrap_or(GlyphId(0));
+        letters.push(Letter { glyph, offset });
+        offset += f32::from(face.glyph_hor_advance(glyph).unwrap_or(0)) / em;
+    }
+    (letters, offset)
+}
+
+/// Width of a text at a font height.
+pub fn width(text: &str, size: f32) -> f32 {
+    letters(text).1 * size
+}
+
+/// Draws a letter's outline into a builder, in font units with y up.
+pub fn outline(glyph: GlyphId, builder: &mut dyn ttf_parser::OutlineBuilder) {
+    face().outline_glyph(glyph, builder);
+}
+
+/// Font units in one font height.
+pub fn units_per_height() -> f32 {
+    f32::from(face().units_per_em())
+}
+
+/// Breaks a text at spaces into lines no wider than a limit; one word may be wider.
+pub fn wrap(text: &str, size: f32, limit: f32) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if width(line, size) + width(word, size) + size * 0.32 <= limit => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.into()),
+        }
+    }
+    lines
+}
+
+/// Cuts a text with an ellipsis so that it is no wider than a limit.
+pub fn cut(text: &str, size: f32, limit: f32) -> String {
+    if width(text, size) <= limit {
+        return text.into();
+    }
+    let mut kept: Vec<char> = text.chars().collect();
+    while !kept.is_empty() {
+        kept.pop();
+        let short = kept.iter().collect::<String>() + "…";
+        if width(&short, size) <= limit {
+            return short;
+        }
+    }
+    String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wider_words_are_wider() {
+        assert!(width("MMMM", 10.0) > width("iiii", 10.0));
+        assert_eq!(width("", 10.0), 0.0);
+    }
+
+    #[test]
+    fn wrapped_lines_keep_every_word() {
+        let text = "each dot is one trial, in the order of its block";
+        let lines = wrap(text, 12.0, 120.0);
+        assert!(lines.len() > 1);
+        assert!(lines.iter().all(|line| width(line, 12.0) <= 120.0));
+        assert_eq!(lines.join(" "), text);
+    }
+
+    #[test]
+    fn long_labels_are_cut_visibly() {
+        let short = cut("ext4:noatime,barrier=0;mkfs=-O ^has_journal", 12.0, 100.0);
+        assert!(short.ends_with('…') && width(&short, 12.0) <= 100.0);
+        assert_eq!(cut("xfs", 12.0, 100.0), "xfs");
+    }
+}

@@ -1,0 +1,224 @@
+//! CSV for other programs: every trial, and the summary over trials.
+//!
+//! Times are nanoseconds in columns that end in `_ns`. Every quantile that was
+//! kept is here, with its episodes; whether it is carried stands in the summary.
+
+use std::io;
+
+use csv::Writer;
+use pickfs_model::{
+    Cell, TrialRecord,
+    finding::{Claim, Comparison, OpSummary, Panel, Row},
+    plan::View,
+    record::{Distribution, QUANTILES},
+};
+
+use crate::{
+    Subject,
+    wording::{claim_word, outcome_text, quantile_name, statistic_name},
+};
+
+/// One row per trial, operation and view; a trial without laps has one row.
+pub fn trials_csv(subject: &Subject) -> Result<String, csv::Error> {
+    let mut writer = Writer::from_writer(Vec::new());
+    writer.write_record(trial_header(subject))?;
+    for trial in &subject.run.trials {
+        for (op, view, laps) in distributions(trial) {
+            let mut record = trial_fields(subject, trial);
+            record.extend([op.to_string(), view.to_string()]);
+            record.extend(laps.map(lap_fields).unwrap_or_default());
+            record.resize(trial_header(subject).len(), String::new());
+            writer.write_record(record)?;
+        }
+    }
+    text(writer)
+}
+
+fn distributions(trial: &TrialRecord) -> Vec<(&str, &'static str, Option<&Distribution>)> {
+    let rows: Vec<_> = trial
+        .ops
+        .iter()
+        .flat_map(|op| {
+            let response =
+                op.response.as_ref().map(|laps| (op.op.as_str(), "response", Some(laps)));
+            [Some((op.op.as_str(), "service", Some(&op.service))), response]
+        })
+        .flatten()
+        .collect();
+    if rows.is_empty() { vec![("", "", None)] } else { rows }
+}
+
+fn axes<'a>(subject: &'a Subject) -> impl Iterator<Item = &'a str> {
+    subject.run.plan.axes.iter().map(|axis| axis.name.as_str())
+}
+
+fn trial_header(subject: &Subject) -> Vec<String> {
+    let mut header: Vec<String> =
+        ["run", "trial", "block", "attempt", "cell", "candidate"].map(String::from).to_vec();
+    header.extend(axes(subject).map(String::from));
+    header.extend(
+        ["backing", "durability", "outcome", "started_s", "elapsed_s", "flags", "raw_p50_ns"]
+            .map(String::from),
+    );
+    header.extend(["asked_per_s", "achieved_per_s", "late_driver", "late_queue"].map(String::from));
+    header.extend(["op", "view", "count", "mean_ns", "sd_ns", "min_ns"].map(String::from));
+    for q in QUANTILES {
+        header.push(format!("{}_ns", quantile_name(*q)));
+        header.push(format!("{}_episodes", quantile_name(*q)));
+    }
+    header.extend(["max_ns", "overflow"].map(String::from));
+    header
+}
+
+fn trial_fields(subject: &Subject, trial: &TrialRecord) -> Vec<String> {
+    let cell = subject.cell(&trial.cell);
+    let of = |get: &dyn Fn(&Cell) -> String| cell.map(get).unwrap_or_default();
+    let mut fields = vec![
+        subject.run.name.clone(),
+        trial.number.to_string(),
+        trial.block.to_string(),
+        trial.attempt.to_string(),
+        trial.cell.to_string(),
+        of(&|cell| cell.candidate.label.clone()),
+    ];
+    fields.extend(axes(subject).map(|a| of(&|cell| cell.level(a).unwrap_or_default().into())));
+    let flags: Vec<_> = trial.flags.iter().map(|flag| flag.kind.as_str()).collect();
+    let load = trial.load.as_ref();
+    fields.extend([
+        trial.backing.to_string(),
+        of(&|cell| cell.durability.to_string()),
+        outcome_text(&trial.outcome),
+        format!("{:.3}", trial.started_s),
+        format!("{:.3}", trial.elapsed_s),
+        flags.join(" "),
+        trial.raw.as_ref().map(|raw| raw.p50_ns.to_string()).unwrap_or_default(),
+        load.and_then(|load| load.asked_per_s).map(|v| v.to_string()).unwrap_or_default(),
+        load.map(|load| load.achieved_per_s.to_string()).unwrap_or_default(),
+        load.map(|load| load.late_driver.to_string()).unwrap_or_default(),
+        load.map(|load| load.late_queue.to_string()).unwrap_or_default(),
+    ]);
+    fields
+}
+
+fn lap_fields(laps: &Distribution) -> Vec<String> {
+    let mut fields = vec![
+        laps.count.to_string(),
+        format!("{:.1}", laps.mean_ns),
+        format!("{:.1}", laps.sd_ns),
+        laps.min_ns.to_string(),
+    ];
+    for q in QUANTILES {
+        let row = laps.quantile(*q);
+        fields.push(row.map(|row| row.value_ns.to_string()).unwrap_or_default());
+        fields.push(row.map(|row| row.episodes.to_string()).unwrap_or_default());
+    }
+    fields.extend([laps.max_ns.to_string(), laps.overflow.to_string()]);
+    fields
+}
+
+/// One row per panel, row, operation and statistic, with the comparison where there is one.
+pub fn summary_csv(subject: &Subject) -> Result<String, csv::Error> {
+    let mut writer = Writer::from_writer(Vec::new());
+    writer.write_record([
+        "panel",
+        "row",
+        "cell",
+        "backing",
+        "durability",
+        "trials",
+        "failed",
+        "op",
+        "view",
+        "statistic",
+        "median_ns",
+        "low_ns",
+        "high_ns",
+        "episodes",
+        "carried",
+        "laps",
+        "reference",
+        "speedup",
+        "interval_low",
+        "interval_high",
+        "p_holm",
+        "claim",
+        "visible_ratio",
+    ])?;
+    for panel in &subject.findings.panels {
+        for row in &panel.rows {
+            for op in &row.ops {
+                for fields in statistics(panel, row, op) {
+                    writer.write_record(fields)?;
+                }
+            }
+        }
+    }
+    text(writer)
+}
+
+fn statistics(panel: &Panel, row: &Row, op: &OpSummary) -> Vec<Vec<String>> {
+    let mean = ("mean".to_string(), op.mean_ns, String::new(), String::new());
+    let quantiles = op
+        .quantiles
+        .iter()
+        .map(|q| (quantile_name(q.q), q.value_ns, q.episodes.to_string(), q.carried.to_string()));
+    quantiles
+        .chain([mean])
+        .map(|(name, value, episodes, carried)| {
+            let mut fields = row_fields(panel, row, op);
+            let values = [value.median, value.low, value.high].map(|v| format!("{v:.1}"));
+            fields.push(name.clone());
+            fields.extend(values);
+            fields.extend([episodes, carried, op.count.to_string()]);
+            fields.extend(comparison_fields(panel, row, op, &name));
+            fields
+        })
+        .collect()
+}
+
+fn row_fields(panel: &Panel, row: &Row, op: &OpSummary) -> Vec<String> {
+    vec![
+        panel.title.clone(),
+        row.label.clone(),
+        row.cell.to_string(),
+        row.backing.to_string(),
+        row.durability.to_string(),
+        row.trials.to_string(),
+        row.failed.to_string(),
+        op.op.clone(),
+        match op.view {
+            View::Service => "service".into(),
+            View::Response => "response".into(),
+        },
+    ]
+}
+
+fn comparison_fields(panel: &Panel, row: &Row, op: &OpSummary, statistic: &str) -> [String; 7] {
+    let fits = |c: &&Comparison| {
+        let metric = &c.metric;
+        let same = metric.op == op.op && metric.view == op.view;
+        same && statistic_name(metric.statistic) == statistic && c.other == row.label
+    };
+    let Some(found) = panel.comparisons.iter().find(fits) else {
+        return Default::default();
+    };
+    let number = |value: Option<f64>| value.map(|v| format!("{v:.4}")).unwrap_or_default();
+    let visible = match found.claim {
+        Claim::Tie { visible_ratio } => Some(visible_ratio),
+        _ => None,
+    };
+    [
+        found.reference.clone(),
+        number(Some(found.speedup)),
+        number(found.interval.map(|i| i.0)),
+        number(found.interval.map(|i| i.1)),
+        number(found.p_holm),
+        claim_word(found.claim).into(),
+        number(visible),
+    ]
+}
+
+fn text(writer: Writer<Vec<u8>>) -> Result<String, csv::Error> {
+    let bytes = writer.into_inner().map_err(|e| csv::Error::from(e.into_error()))?;
+    String::from_utf8(bytes).map_err(|e| io::Error::other(e).into())
+}

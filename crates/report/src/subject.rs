@@ -1,0 +1,138 @@
+//! What a report is about: a run with its findings, and how the two hang together.
+//!
+//! Findings name cells; records hold trials. A subject looks up one from the
+//! other and fixes the colours, so that every page and picture agrees.
+
+use std::collections::BTreeMap;
+
+use pickfs_model::{
+    BackingKind, Cell, CellId, Findings, Outcome, RunRecord, TrialRecord,
+    finding::{OpSummary, Panel, Row},
+    plan::{Metric, Statistic, View},
+    record::OpRecord,
+};
+
+use crate::{chart::Slot, wording::value_text};
+
+/// A run and what may be said of it.
+#[derive(Debug, Clone)]
+pub struct Subject<'a> {
+    /// What was kept.
+    pub run: &'a RunRecord,
+    /// What it supports.
+    pub findings: &'a Findings,
+    slots: BTreeMap<&'a str, Slot>,
+    trials: BTreeMap<&'a CellId, Vec<&'a TrialRecord>>,
+}
+
+impl<'a> Subject<'a> {
+    /// Joins a run with its findings.
+    pub fn new(run: &'a RunRecord, findings: &'a Findings) -> Self {
+        let mut trials: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for trial in &run.trials {
+            trials.entry(&trial.cell).or_default().push(trial);
+        }
+        Subject { run, findings, slots: slots(findings), trials }
+    }
+
+    /// Colour, dash and marker of a row's label.
+    pub fn slot(&self, label: &str) -> Slot {
+        self.slots.get(label).copied().unwrap_or(Slot::Series(0))
+    }
+
+    /// All trials of a cell, in the order in which they ran.
+    pub fn trials(&self, cell: &CellId) -> &[&'a TrialRecord] {
+        self.trials.get(cell).map_or(&[], Vec::as_slice)
+    }
+
+    /// The trials of a cell that were measured and verified.
+    pub fn finished(&self, cell: &CellId) -> impl Iterator<Item = &'a TrialRecord> {
+        self.trials(cell).iter().copied().filter(|trial| trial.outcome == Outcome::Finished)
+    }
+
+    /// The cell of an id.
+    pub fn cell(&self, id: &CellId) -> Option<&'a Cell> {
+        self.run.cells.iter().find(|cell| cell.id == *id)
+    }
+
+    /// The metrics that the plan fixed and that apply to a panel.
+    pub fn metrics(&self, panel: &Panel) -> Vec<Metric> {
+        let fits = |metric: &&Metric| {
+            metric.at.iter().all(|(axis, value)| {
+                let level = panel.levels.iter().find(|level| level.axis == *axis);
+                level.is_none_or(|level| level.value == value_text(value))
+            })
+        };
+        let measured = |metric: &&Metric| {
+            panel.rows.iter().any(|row| row.ops.iter().any(|op| op.op == metric.op))
+        };
+        self.run.plan.design.primary.iter().filter(fits).filter(measured).cloned().collect()
+    }
+
+    /// The metric that a panel's table and pictures show first.
+    ///
+    /// It is the first that the plan fixed; without one the median of the first
+    /// operation that was measured.
+    pub fn headline(&self, panel: &Panel) -> Metric {
+        let metrics = self.metrics(panel);
+        let latency = metrics.iter().find(|metric| metric.statistic != Statistic::Rate);
+        latency.or(metrics.first()).cloned().unwrap_or_else(|| first_op(panel))
+    }
+
+    /// The raw probes over the run: start of the trial in seconds, and the probe's trial.
+    pub fn probed(&self) -> impl Iterator<Item = &'a TrialRecord> {
+        self.run.trials.iter().filter(|trial| trial.raw.is_some())
+    }
+}
+
+fn first_op(panel: &Panel) -> Metric {
+    let op = panel.rows.iter().find_map(|row| row.ops.first());
+    Metric {
+        op: op.map_or_else(|| "append".into(), |op| op.op.clone()),
+        view: op.map_or(View::Service, |op| op.view),
+        statistic: Statistic::Quantile(0.5),
+        at: Default::default(),
+    }
+}
+
+/// The summary of a row for an operation and a view; the other view where one is missing.
+pub fn summary<'r>(row: &'r Row, metric: &Metric) -> Option<&'r OpSummary> {
+    let of_op = || row.ops.iter().filter(|op| op.op == metric.op);
+    of_op().find(|op| op.view == metric.view).or_else(|| of_op().next())
+}
+
+/// The operation of a metric in a trial.
+pub fn operation<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRecord> {
+    trial.ops.iter().find(|op| op.op == metric.op)
+}
+
+/// The value of a metric in one trial: nanoseconds, or turns per second for rates.
+pub fn trial_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
+    if metric.statistic == Statistic::Rate {
+        return trial.load.as_ref().map(|load| load.achieved_per_s);
+    }
+    let op = operation(trial, metric)?;
+    let laps = op.view(metric.view).unwrap_or(&op.service);
+    match metric.statistic {
+        Statistic::Quantile(q) => laps.quantile(q).map(|row| row.value_ns as f64),
+        Statistic::Mean | Statistic::Rate => Some(laps.mean_ns),
+    }
+}
+
+fn slots(findings: &Findings) -> BTreeMap<&str, Slot> {
+    let mut slots = BTreeMap::new();
+    let (mut series, mut floors) = (0, 0);
+    for row in findings.panels.iter().flat_map(|panel| &panel.rows) {
+        slots.entry(row.label.as_str()).or_insert_with(|| {
+            let next = if is_floor(row) { &mut floors } else { &mut series };
+            *next += 1;
+            if is_floor(row) { Slot::Floor(*next - 1) } else { Slot::Series(*next - 1) }
+        });
+    }
+    slots
+}
+
+/// Whether a row stands on memory: the floor, not a choice.
+pub fn is_floor(row: &Row) -> bool {
+    row.backing == BackingKind::Memory
+}

@@ -1,0 +1,217 @@
+//! The same words everywhere: names of quantiles and metrics, claims, ratios.
+
+use pickfs_model::{
+    BackingSpec, Outcome,
+    finding::{Claim, Comparison, Spread},
+    plan::{Metric, Statistic, View},
+    quantity::{duration_text, significant},
+};
+use serde_json::Value;
+
+/// A quantile's short name: `p50`, `p99.9`.
+pub fn quantile_name(q: f64) -> String {
+    let text = format!("{:.4}", q * 100.0);
+    format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A statistic's short name: `p99`, `mean`, `rate`.
+pub fn statistic_name(statistic: Statistic) -> String {
+    match statistic {
+        Statistic::Quantile(q) => quantile_name(q),
+        Statistic::Mean => "mean".into(),
+        Statistic::Rate => "rate".into(),
+    }
+}
+
+/// A view in words: `service time`, `response time`.
+pub fn view_name(view: View) -> &'static str {
+    match view {
+        View::Service => "service time",
+        View::Response => "response time",
+    }
+}
+
+/// What a view means, in a sentence.
+pub fn view_meaning(view: View) -> &'static str {
+    match view {
+        View::Service => "Service time: from the start of a call to its end.",
+        View::Response => {
+            "Response time: from when a call was due to its end, without the driver's own stalls."
+        }
+    }
+}
+
+/// An operation in words: `append + sync` for the time until a record is durable.
+pub fn op_name(op: &str) -> &str {
+    match op {
+        "durable" => "append until durable",
+        other => other,
+    }
+}
+
+/// A metric in words: `append p99, response time`.
+pub fn metric_name(metric: &Metric) -> String {
+    let statistic = statistic_name(metric.statistic);
+    match metric.statistic {
+        Statistic::Rate => format!("{} {statistic}", op_name(&metric.op)),
+        _ => format!("{} {statistic}, {}", op_name(&metric.op), view_name(metric.view)),
+    }
+}
+
+/// A metric's value with its unit: nanoseconds, or turns per second for rates.
+pub fn metric_value(metric: &Metric, value: f64) -> String {
+    match metric.statistic {
+        Statistic::Rate => format!("{}/s", significant(value)),
+        _ => duration_text(value),
+    }
+}
+
+/// A claim in a few words: `1.38x faster`, `tie: under 1.09x unseen`.
+///
+/// A ratio appears only where it is claimed.
+pub fn claim_text(comparison: &Comparison) -> String {
+    match comparison.claim {
+        Claim::Faster => format!("{} faster", times(comparison.speedup)),
+        Claim::Slower => format!("{} slower", times(1.0 / comparison.speedup)),
+        Claim::Tie { visible_ratio } => format!("tie (+-{} %)", percent(visible_ratio - 1.0)),
+        Claim::NotClaimed => "not claimed".into(),
+    }
+}
+
+/// The interval of a claimed difference, in the direction of its words: `[1.21, 1.57]`.
+pub fn interval_text(comparison: &Comparison) -> Option<String> {
+    let (low, high) = comparison.interval?;
+    match comparison.claim {
+        Claim::Faster => Some(format!("[{low:.2}, {high:.2}]")),
+        Claim::Slower => Some(format!("[{:.2}, {:.2}]", 1.0 / high, 1.0 / low)),
+        Claim::Tie { .. } | Claim::NotClaimed => None,
+    }
+}
+
+/// A claim alone: `faster`, `slower`, `tie`, `not claimed`.
+pub fn claim_word(claim: Claim) -> &'static str {
+    match claim {
+        Claim::Faster => "faster",
+        Claim::Slower => "slower",
+        Claim::Tie { .. } => "tie",
+        Claim::NotClaimed => "not claimed",
+    }
+}
+
+/// A factor: `1.38x`, `12.4x`, `560x`.
+pub fn times(ratio: f64) -> String {
+    match ratio {
+        r if r >= 99.5 => format!("{r:.0}x"),
+        r if r >= 9.95 => format!("{r:.1}x"),
+        _ => format!("{ratio:.2}x"),
+    }
+}
+
+/// A share as whole per cent, or with one decimal under one: `9`, `0.4`.
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value.abs() < 0.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+/// The range over trials with one unit: `130-155 us`, `0.92-1.10 ms`.
+pub fn range_text(spread: Spread) -> String {
+    let (low, high) = (duration_text(spread.low), duration_text(spread.high));
+    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+        (Some((a, unit)), Some((b, other))) if unit == other => format!("{a}-{b} {unit}"),
+        _ => format!("{low}-{high}"),
+    }
+}
+
+/// A plan's value as a level writes it: text without quotation marks.
+pub fn value_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// An outcome in words.
+pub fn outcome_text(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Finished => "finished".into(),
+        Outcome::Failed { reason } => format!("failed: {reason}"),
+        Outcome::Skipped { reason } => format!("skipped: {reason}"),
+    }
+}
+
+/// The planned backing in words.
+pub fn backing_text(backing: &BackingSpec) -> String {
+    let size = |bytes: &u64| pickfs_model::quantity::bytes_text(*bytes);
+    match backing {
+        BackingSpec::Loop { size_bytes, .. } => format!("loop image of {}", size(size_bytes)),
+        BackingSpec::Ram { size_bytes } => {
+            format!("loop image of {} in RAM (relative, not absolute)", size(size_bytes))
+        }
+        BackingSpec::Device { path, state, .. } => {
+            let state = format!("{state:?}").to_lowercase();
+            format!("block device {}, {state}", path.display())
+        }
+        BackingSpec::Directory { path } => {
+            format!("existing directory {} (never ranked against fresh ones)", path.display())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(claim: Claim, speedup: f64, interval: Option<(f64, f64)>) -> Comparison {
+        Comparison {
+            metric: Metric {
+                op: "append".into(),
+                view: View::Response,
+                statistic: Statistic::Quantile(0.99),
+                at: Default::default(),
+            },
+            reference: "ext4".into(),
+            other: "xfs".into(),
+            primary: true,
+            blocks: 5,
+            speedup,
+            interval,
+            level: 0.95,
+            p: None,
+            p_holm: None,
+            claim,
+            claim_without_robbed: None,
+        }
+    }
+
+    #[test]
+    fn quantiles_are_named_as_people_do() {
+        assert_eq!(quantile_name(0.5), "p50");
+        assert_eq!(quantile_name(0.999), "p99.9");
+        assert_eq!(quantile_name(0.99995), "p99.995");
+        assert_eq!(quantile_name(0.001), "p0.1");
+    }
+
+    #[test]
+    fn a_slower_row_is_told_in_its_own_direction() {
+        let slower = comparison(Claim::Slower, 0.25, Some((0.2, 0.5)));
+        assert_eq!(claim_text(&slower), "4.00x slower");
+        assert_eq!(interval_text(&slower).as_deref(), Some("[2.00, 5.00]"));
+    }
+
+    #[test]
+    fn nothing_is_told_of_what_is_not_claimed() {
+        let open = comparison(Claim::NotClaimed, 1.5, Some((1.2, 1.9)));
+        assert_eq!(claim_text(&open), "not claimed");
+        assert_eq!(interval_text(&open), None);
+        let tie = comparison(Claim::Tie { visible_ratio: 1.09 }, 1.02, Some((0.95, 1.09)));
+        assert_eq!(claim_text(&tie), "tie (+-9 %)");
+        assert_eq!(interval_text(&tie), None);
+    }
+
+    #[test]
+    fn ranges_share_their_unit() {
+        let spread = |low, high| Spread { median: low, low, high };
+        assert_eq!(range_text(spread(130_000.0, 155_000.0)), "130-155 us");
+        assert_eq!(range_text(spread(920_000.0, 1_100_000.0)), "920 us-1.10 ms");
+    }
+}
