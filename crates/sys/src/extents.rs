@@ -19,20 +19,16 @@
 //! ioctl_iflags(2).
 #![allow(unsafe_code)]
 
-use crate::aligned_buffer::AlignedBuffer;
+pub use crate::extent_repair::{Rewritten, rewrite_unwritten};
 use crate::{ioctl, privilege::remedy};
 use rustix::fs::{IFlags, SeekFrom};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::fd::AsFd;
 
 const FS_IOC_FIEMAP: u64 = 0xC020_660B;
 const FIEMAP_FLAG_SYNC: u32 = 1;
 const BATCH: usize = 256;
-/// Zeros are written in pieces of this size.
-const PIECE_BYTES: usize = 1 << 20;
-const DIRECT_ALIGNMENT_BYTES: u64 = 4096;
 
 /// What went wrong while looking at or mending a file.
 #[derive(Debug, thiserror::Error)]
@@ -160,24 +156,6 @@ impl ExtentSummary {
     }
 }
 
-/// What [`rewrite_unwritten`] wrote.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rewritten {
-    /// Bytes that were reserved and not written.
-    pub unwritten_bytes: u64,
-    /// Bytes that had no extent.
-    pub missing_bytes: u64,
-    /// How many of them went by direct I/O; the rest went through the page cache.
-    pub direct_bytes: u64,
-}
-
-impl Rewritten {
-    /// All bytes written.
-    pub fn total_bytes(&self) -> u64 {
-        self.unwritten_bytes + self.missing_bytes
-    }
-}
-
 /// All extents of a file, in order of their place in the file. Delayed data is written first.
 pub fn fiemap(file: &File) -> Result<Vec<Extent>, ExtentError> {
     let mut extents = Vec::new();
@@ -256,7 +234,7 @@ pub fn summary(file: &File) -> Result<ExtentSummary, ExtentError> {
     }
 }
 
-fn size_of_file(file: &File) -> Result<u64, ExtentError> {
+pub(crate) fn size_of_file(file: &File) -> Result<u64, ExtentError> {
     let metadata = file.metadata();
     let metadata =
         metadata.map_err(|cause| ExtentError::Request { request: "read the size", cause })?;
@@ -294,103 +272,9 @@ fn summarise_data(data: &[ByteRange], size_bytes: u64) -> Result<ExtentSummary, 
     })
 }
 
-fn clipped(extent: &Extent, size_bytes: u64) -> ByteRange {
+pub(crate) fn clipped(extent: &Extent, size_bytes: u64) -> ByteRange {
     let end = extent.logical_bytes.saturating_add(extent.length_bytes).min(size_bytes);
     ByteRange { start_bytes: extent.logical_bytes.min(end), end_bytes: end }
-}
-
-/// Writes zeros over every range that is unwritten or missing, in place, and makes them durable.
-/// Nothing changes for a reader: such ranges read as zeros already.
-///
-/// The file must be at rest: **nobody may write to it meanwhile**, neither a program nor a loop
-/// device above it. After mkfs, sync the device first; mount only afterwards.
-pub fn rewrite_unwritten(file: &File) -> Result<Rewritten, ExtentError> {
-    let size_bytes = size_of_file(file)?;
-    let (unwritten, missing) = match fiemap(file) {
-        Ok(extents) => unwritten_and_missing(&extents, size_bytes),
-        Err(ExtentError::NoFiemap { .. }) => (vec![], gaps(&seek_ranges(file)?, size_bytes)),
-        Err(error) => return Err(error),
-    };
-    let direct = reopen_direct(file);
-    let zeros = AlignedBuffer::zeroed(PIECE_BYTES);
-    let mut done = Rewritten::default();
-    for range in unwritten {
-        done.direct_bytes += write_zeros(file, direct.as_ref(), &zeros, range)?;
-        done.unwritten_bytes += range.length_bytes();
-    }
-    for range in missing {
-        done.direct_bytes += write_zeros(file, direct.as_ref(), &zeros, range)?;
-        done.missing_bytes += range.length_bytes();
-    }
-    let synced = file.sync_data();
-    synced.map_err(|cause| ExtentError::Request { request: "sync the zeros", cause })?;
-    Ok(done)
-}
-
-fn unwritten_and_missing(extents: &[Extent], size_bytes: u64) -> (Vec<ByteRange>, Vec<ByteRange>) {
-    let all: Vec<_> = extents.iter().map(|e| clipped(e, size_bytes)).collect();
-    let unwritten = extents
-        .iter()
-        .filter(|e| e.flags.is_unwritten())
-        .map(|e| clipped(e, size_bytes))
-        .filter(|range| range.length_bytes() > 0);
-    (unwritten.collect(), gaps(&all, size_bytes))
-}
-
-/// What lies between ranges that are in order, up to the size.
-fn gaps(ranges: &[ByteRange], size_bytes: u64) -> Vec<ByteRange> {
-    let mut found = Vec::new();
-    let mut reached_bytes = 0;
-    for range in ranges {
-        if range.start_bytes > reached_bytes {
-            found.push(ByteRange { start_bytes: reached_bytes, end_bytes: range.start_bytes });
-        }
-        reached_bytes = reached_bytes.max(range.end_bytes);
-    }
-    if reached_bytes < size_bytes {
-        found.push(ByteRange { start_bytes: reached_bytes, end_bytes: size_bytes });
-    }
-    found
-}
-
-/// The same file, open for direct writes; works for an unlinked one. `None` where the file system
-/// has no direct I/O or /proc is not there.
-fn reopen_direct(file: &File) -> Option<File> {
-    File::options()
-        .write(true)
-        .custom_flags(libc::O_DIRECT)
-        .open(format!("/proc/self/fd/{}", file.as_raw_fd()))
-        .ok()
-}
-
-/// Writes zeros over one range; gives back how many bytes went by direct I/O.
-fn write_zeros(
-    file: &File,
-    direct: Option<&File>,
-    zeros: &[u8],
-    range: ByteRange,
-) -> Result<u64, ExtentError> {
-    let mut direct_bytes = 0;
-    let mut offset_bytes = range.start_bytes;
-    while offset_bytes < range.end_bytes {
-        let piece_bytes = (range.end_bytes - offset_bytes).min(zeros.len() as u64);
-        let piece = &zeros[..piece_bytes as usize];
-        if write_direct(direct, piece, offset_bytes) {
-            direct_bytes += piece_bytes;
-        } else {
-            file.write_all_at(piece, offset_bytes)
-                .map_err(|cause| ExtentError::Rewrite { offset_bytes, cause })?;
-        }
-        offset_bytes += piece_bytes;
-    }
-    Ok(direct_bytes)
-}
-
-/// True when the whole piece was written directly; a refusal is left to the buffered way.
-fn write_direct(direct: Option<&File>, piece: &[u8], offset_bytes: u64) -> bool {
-    let aligned = offset_bytes.is_multiple_of(DIRECT_ALIGNMENT_BYTES)
-        && (piece.len() as u64).is_multiple_of(DIRECT_ALIGNMENT_BYTES);
-    aligned && direct.is_some_and(|file| file.write_all_at(piece, offset_bytes).is_ok())
 }
 
 /// The file has the no-copy-on-write attribute (btrfs, bcachefs; others say no).
@@ -453,7 +337,6 @@ impl FiemapExtent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
 
     fn extent(logical_bytes: u64, length_bytes: u64, flags: u32) -> Extent {
         let flags = ExtentFlags(flags);
@@ -479,33 +362,5 @@ mod tests {
     fn an_extent_past_the_end_of_the_file_counts_nothing() {
         let s = summarise(&[extent(0, 4096, 0), extent(8192, 4096, 0x801)], 4096);
         assert_eq!((s.written_bytes, s.unwritten_bytes, s.missing_bytes), (4096, 0, 0));
-        let (unwritten, missing) = unwritten_and_missing(&[extent(8192, 4096, 0x801)], 4096);
-        assert!(unwritten.is_empty());
-        assert_eq!(missing, [ByteRange { start_bytes: 0, end_bytes: 4096 }]);
-    }
-
-    #[test]
-    fn gaps_are_found_before_between_and_after() {
-        let range = |start_bytes, end_bytes| ByteRange { start_bytes, end_bytes };
-        let found = gaps(&[range(10, 20), range(20, 30), range(40, 50)], 60);
-        assert_eq!(found, [range(0, 10), range(30, 40), range(50, 60)]);
-    }
-
-    #[test]
-    fn a_sparse_file_is_mended_and_keeps_its_data() {
-        let file = tempfile::tempfile().unwrap();
-        file.write_all_at(b"kept", 100_000).unwrap();
-        file.set_len(300_001).unwrap();
-        (&file).flush().unwrap();
-        assert!(summary(&file).unwrap().missing_bytes > 0);
-        let rewritten = rewrite_unwritten(&file).unwrap();
-        assert!(rewritten.total_bytes() > 200_000, "{rewritten:?}");
-        let after = summary(&file).unwrap();
-        assert!(after.is_fully_written(), "{after:?}");
-        assert_eq!(after.size_bytes, 300_001);
-        let mut kept = [0; 4];
-        file.read_exact_at(&mut kept, 100_000).unwrap();
-        assert_eq!(&kept, b"kept");
-        assert_eq!(rewrite_unwritten(&file).unwrap(), Rewritten::default());
     }
 }
