@@ -1,1 +1,47 @@
-//! workload
+//! Application-shaped work and the measured loop that all of it shares.
+//!
+//! [`WORKLOADS`] is the table: one row and one file or folder for each workload. The lab asks a row
+//! for its parameters, operations and durability; a worker also prepares, runs and verifies it.
+//! Nothing here makes a file system, prints, or stores.
+//!
+//! ```
+//! let journal = pickfs_workload::find("journal")?;
+//! let asked = serde_json::json!({ "sync": "fdatasync", "rate": 2000 });
+//! let resolved = journal.validate(asked.as_object().expect("an object"))?;
+//! assert!(journal.ops(&resolved).contains(&"sync".to_string()));
+//! # Ok::<(), pickfs_workload::ParamError>(())
+//! ```
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod arrival;
+mod bench;
+mod closest;
+mod drive;
+mod fault;
+mod journal;
+mod laps;
+mod measurement;
+mod null;
+mod param;
+mod placement;
+mod recording;
+mod usage;
+mod workload;
+
+pub use bench::{Bench, LiveLaps};
+pub use drive::{Driven, Pace, Span, Turn, Work, drive};
+pub use fault::Fault;
+pub use journal::Journal;
+pub use laps::op_record;
+pub use measurement::{Measured, Measurement};
+pub use null::Null;
+pub use param::{Check, Literal, Param, ParamError, Resolved};
+pub use placement::pin;
+pub use recording::{Recording, RecordingError};
+pub use usage::Usage;
+pub use workload::{Prepared, Session, WORKLOADS, Workload, find};
+
+/// Who we are: the version of the program, and the commit where one was known to the build. The
+/// lab and its worker must agree on it.
+pub const BUILD: &str = env!("PICKFS_BUILD");

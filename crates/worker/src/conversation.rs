@@ -1,0 +1,63 @@
+//! The two streams: lines from the lab, lines to the lab.
+
+use std::io::{self, BufRead, Write};
+
+use pickfs_model::{FORMAT, TrialSpec, WorkerMessage};
+use pickfs_workload::BUILD;
+
+use crate::lane::Ending;
+
+/// Says one thing. A lab that is gone is no reason to go on.
+pub fn say(message: &WorkerMessage) -> Result<(), Ending> {
+    let mut line = serde_json::to_vec(message)
+        .map_err(|error| Ending::failed(format!("a message cannot be written as JSON: {error}")))?;
+    line.push(b'\n');
+    let mut out = io::stdout().lock();
+    out.write_all(&line).and_then(|()| out.flush()).map_err(|_| Ending::Deserted)
+}
+
+/// Who we are.
+pub fn hello() -> Result<(), Ending> {
+    say(&WorkerMessage::Hello { format: FORMAT, build: BUILD.into() })
+}
+
+/// The first line: what to do.
+pub fn spec() -> Result<TrialSpec, Ending> {
+    let line = line()?;
+    let spec: TrialSpec = serde_json::from_str(&line).map_err(|error| {
+        Ending::failed(format!("the trial on standard input is malformed: {error}"))
+    })?;
+    if spec.format > FORMAT {
+        let reason = format!(
+            "the trial has format {}, and this worker ({BUILD}) reads up to {FORMAT}; install the \
+             worker that came with the lab",
+            spec.format
+        );
+        return Err(Ending::failed(reason));
+    }
+    if !spec.build.is_empty() && spec.build != BUILD {
+        let reason = format!(
+            "the lab is build {} and this worker is {BUILD}; build both together",
+            spec.build
+        );
+        return Err(Ending::failed(reason));
+    }
+    Ok(spec)
+}
+
+/// Waits for the word to begin.
+pub fn wait_for_go() -> Result<(), Ending> {
+    match line()?.trim() {
+        "go" => Ok(()),
+        other => Err(Ending::failed(format!("{other:?} on standard input; expected `go`"))),
+    }
+}
+
+fn line() -> Result<String, Ending> {
+    let mut line = String::new();
+    match io::stdin().lock().read_line(&mut line) {
+        Ok(0) => Err(Ending::Deserted),
+        Ok(_) => Ok(line),
+        Err(error) => Err(Ending::failed(format!("read standard input: {error}"))),
+    }
+}

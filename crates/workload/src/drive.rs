@@ -1,0 +1,150 @@
+//! The measured loop: one turn after another, each when it is due.
+//!
+//! Between two readings of the clock stands only the operation under test; what a turn needs is made
+//! ready before it is due. The loop does not know what the work is, and it is generic over the
+//! clock, so that a test plays scripted work on a simulated one, exact to the nanosecond.
+
+use pickfs_measure::{Arrival, Clock, Schedule};
+
+use crate::{bench::Bench, fault::Fault};
+
+/// One turn as it begins. Times are on the clock's line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// When it was due; equal to `start_ns` in a closed loop.
+    pub due_ns: u64,
+    /// When it began.
+    pub start_ns: u64,
+    /// When the next one is due; `None` in a closed loop.
+    pub next_due_ns: Option<u64>,
+}
+
+/// What is done in each turn.
+pub trait Work {
+    /// Makes the next turn ready; untimed. Called again for the same turn, it does nothing. `time_ns`
+    /// is when the turn is expected.
+    fn ready(&mut self, time_ns: u64) -> Result<(), Fault>;
+
+    /// Does the work of a turn and keeps its laps; gives the time at which it ended.
+    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault>;
+
+    /// Ends what earlier turns left open; untimed.
+    fn settle(&mut self) -> Result<(), Fault>;
+
+    /// Bytes written so far.
+    fn bytes_written(&self) -> u64;
+}
+
+/// When turns come, and how the time between them passes.
+#[derive(Debug, Clone)]
+pub struct Pace {
+    schedule: Schedule,
+    spin_below_ns: u64,
+    asked_per_s: Option<f64>,
+}
+
+/// A schedule's first turn is due this long after it began, so that it is not late by being first.
+const LEAD_NS: u64 = 100_000;
+
+impl Pace {
+    /// A pace from its first turn. Gaps longer than `spin_below_ns` are slept through.
+    pub fn new(arrival: Arrival, seed: u64, spin_below_ns: u64) -> Self {
+        let asked_per_s = arrival.rate_per_s();
+        Pace { schedule: Schedule::new(arrival, seed), spin_below_ns, asked_per_s }
+    }
+
+    /// Whether turns have due times.
+    pub fn is_open(&self) -> bool {
+        self.asked_per_s.is_some()
+    }
+
+    /// Turns per second that are asked for; `None` in a closed loop.
+    pub fn asked_per_s(&self) -> Option<f64> {
+        self.asked_per_s
+    }
+
+    #[inline]
+    fn next_due_ns(&mut self, began_ns: u64) -> Option<u64> {
+        self.schedule.next_due_ns().map(|due_ns| began_ns + due_ns)
+    }
+
+    #[inline]
+    fn wait<C: Clock>(&self, clock: &C, due_ns: Option<u64>, ended_ns: u64) {
+        match due_ns {
+            Some(due_ns) if due_ns > ended_ns => clock.wait_until(due_ns, self.spin_below_ns),
+            None if self.schedule.pause_ns() > 0 => {
+                clock.wait_until(ended_ns + self.schedule.pause_ns(), self.spin_below_ns);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How long a loop goes on: until both are reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Nanoseconds from its beginning.
+    pub length_ns: u64,
+    /// Bytes that the work must have written since its beginning.
+    pub bytes: u64,
+    /// The bytes are given up at this many nanoseconds.
+    pub length_ns_max: u64,
+}
+
+impl Span {
+    /// Time alone decides.
+    pub fn time(length_ns: u64) -> Self {
+        Span { length_ns, bytes: 0, length_ns_max: length_ns }
+    }
+
+    #[inline]
+    fn is_over(&self, passed_ns: u64, bytes: u64) -> bool {
+        passed_ns >= self.length_ns && (bytes >= self.bytes || passed_ns >= self.length_ns_max)
+    }
+}
+
+/// What a loop did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Driven {
+    /// When it began, on the clock's line.
+    pub began_ns: u64,
+    /// From its beginning to the end of its last turn, or to its planned end if that is later.
+    pub measured_ns: u64,
+    /// Turns taken.
+    pub turns: u64,
+}
+
+/// Runs the loop. A turn that is due within the span but could not begin within it is not taken: it
+/// is missing from the achieved rate.
+pub fn drive<C: Clock, W: Work>(
+    clock: &C,
+    work: &mut W,
+    pace: &mut Pace,
+    bench: &mut Bench,
+    span: Span,
+) -> Result<Driven, Fault> {
+    let began_ns = clock.now_ns() + LEAD_NS;
+    let (first_turn, first_byte) = (bench.turns(), work.bytes_written());
+    bench.open(began_ns);
+    let mut ended_ns = began_ns;
+    let mut due_ns = pace.next_due_ns(began_ns);
+    clock.wait_until(began_ns, u64::MAX);
+    loop {
+        let reached_ns = due_ns.unwrap_or(ended_ns).max(ended_ns);
+        work.ready(due_ns.unwrap_or(ended_ns))?;
+        if span.is_over(reached_ns - began_ns, work.bytes_written() - first_byte) {
+            break;
+        }
+        pace.wait(clock, due_ns, ended_ns);
+        let next_due_ns = pace.next_due_ns(began_ns);
+        let start_ns = clock.now_ns();
+        let turn = Turn { due_ns: due_ns.unwrap_or(start_ns), start_ns, next_due_ns };
+        bench.begin(&turn);
+        ended_ns = work.turn(clock, &turn, bench)?;
+        bench.end(&turn, ended_ns);
+        due_ns = next_due_ns;
+    }
+    let measured_ns = (ended_ns - began_ns).max(span.length_ns);
+    work.settle()?;
+    Ok(Driven { began_ns, measured_ns, turns: bench.turns() - first_turn })
+}

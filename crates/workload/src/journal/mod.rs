@@ -1,0 +1,67 @@
+//! The `journal` workload: records of an application go into an append journal, one each turn.
+//!
+//! Measured are the append, the sync, the roll, the way from a record's due time to the end of the
+//! sync that covers it (`durable`), and, where they are asked for, reads beside the writer. The
+//! journal is the library that applications link; what is timed is its verbs.
+
+mod appending;
+mod content;
+mod params;
+mod ready;
+mod record_size;
+mod replayed;
+mod verify;
+
+use pickfs_model::Durability;
+use serde_json::{Map, Value};
+
+use crate::{
+    fault::Fault,
+    param::{Param, ParamError, Resolved},
+    workload::{Prepared, Session, Workload},
+};
+
+pub(crate) use replayed::recording;
+
+/// The row of the table.
+pub struct Journal;
+
+impl Workload for Journal {
+    fn name(&self) -> &'static str {
+        "journal"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn about(&self) -> &'static str {
+        "appends records to a journal: preallocation, write path, sync and roll are parameters"
+    }
+
+    fn params(&self) -> &'static [Param] {
+        params::PARAMS
+    }
+
+    fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
+        let params = Resolved::new(self.name(), params::PARAMS, asked)?;
+        params::check(&params)?;
+        Ok(params)
+    }
+
+    fn ops(&self, params: &Resolved) -> Vec<String> {
+        params::ops(params).into_iter().map(String::from).collect()
+    }
+
+    fn durability(&self, params: &Resolved) -> Durability {
+        params::durability(params)
+    }
+
+    fn incompatible(&self, params: &Resolved) -> Option<String> {
+        params::incompatible(params)
+    }
+
+    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
+        Ok(Box::new(ready::Ready::new(session)?))
+    }
+}

@@ -1,0 +1,297 @@
+//! The parameters of the journal workload, and what follows from them alone: options of the
+//! journal, operations, durability, and which of them do not go together.
+
+use pickfs_journal::{
+    Error, Fallback, Framing, KeepFiles, Options, Preallocation, Roll, Sync, SyncEvery, WritePath,
+};
+use pickfs_model::Durability;
+use serde_json::Value;
+
+use crate::{
+    arrival,
+    journal::{
+        content::Kind,
+        record_size::{self, RecordSize},
+    },
+    param::{Check, Literal, Param, ParamError, Resolved},
+};
+
+pub(super) const PARAMS: &[Param] = &[
+    Param {
+        name: "size",
+        doc: "payload bytes of a record",
+        default: Literal::Integer(256),
+        check: Check::Rule(record_size::ALLOWED, RecordSize::canonical),
+    },
+    arrival::ARRIVAL,
+    arrival::RATE,
+    arrival::BURST_FACTOR,
+    arrival::BURST_PERIOD,
+    arrival::BURST_LENGTH,
+    arrival::RECORDING,
+    arrival::SPEED,
+    arrival::PAUSE,
+    arrival::WAIT,
+    Param {
+        name: "preallocation",
+        doc: "how a file is made before its first record",
+        default: Literal::Text("fallocate"),
+        check: Check::Words(|| Preallocation::ALL.iter().map(|v| v.word()).collect()),
+    },
+    Param {
+        name: "write_path",
+        doc: "how bytes reach the file",
+        default: Literal::Text("pwrite"),
+        check: Check::Words(|| WritePath::ALL.iter().map(|v| v.word()).collect()),
+    },
+    Param {
+        name: "sync",
+        doc: "how records are made durable",
+        default: Literal::Text("fdatasync"),
+        check: Check::Words(|| Sync::ALL.iter().map(|v| v.word()).collect()),
+    },
+    Param {
+        name: "sync_every",
+        doc: "how many records one sync covers: each its own, a number, or (group) all that came \
+              during the sync before",
+        default: Literal::Text("record"),
+        check: Check::Rule("record, group, or a number of records", sync_every_value),
+    },
+    Param {
+        name: "batch",
+        doc: "most records that one write carries, of those that are due; a closed loop always \
+              fills it",
+        default: Literal::Integer(1),
+        check: Check::Integer(1, 1024),
+    },
+    Param {
+        name: "roll",
+        doc: "who prepares the next file: the appending thread, or one ahead of it",
+        default: Literal::Text("inline"),
+        check: Check::Words(|| Roll::ALL.iter().map(|v| v.word()).collect()),
+    },
+    Param {
+        name: "file_size",
+        doc: "length of one journal file",
+        default: Literal::Text("16MiB"),
+        check: Check::Rule("a multiple of 4096 from 8KiB to 64GiB", file_size_value),
+    },
+    Param {
+        name: "keep_files",
+        doc: "full files that stay; older ones are removed (or recycled) at a roll",
+        default: Literal::Integer(4),
+        check: Check::Integer(1, 1_000_000),
+    },
+    Param {
+        name: "framing",
+        doc: "a header with length, sequence and checksum around each record, or the bare bytes",
+        default: Literal::Text("record"),
+        check: Check::Words(|| Framing::ALL.iter().map(|v| v.word()).collect()),
+    },
+    Param {
+        name: "content",
+        doc: "bytes that do not compress, or text of messages that does",
+        default: Literal::Text("random"),
+        check: Check::Words(|| vec!["random", "text"]),
+    },
+    Param {
+        name: "fallback",
+        doc: "when the file system refuses a way: skip the cell, or take the next best and say so",
+        default: Literal::Text("skip"),
+        check: Check::Words(|| vec!["skip", "allow"]),
+    },
+];
+
+fn sync_every_value(value: &Value) -> Option<Value> {
+    let text = value.as_str().unwrap_or_default();
+    let count = value.as_u64().or_else(|| text.trim_end_matches("-records").parse().ok());
+    match (text, count) {
+        ("group" | "group-commit", _) => Some("group".into()),
+        ("record", _) | (_, Some(1)) => Some("record".into()),
+        (_, Some(count @ 2..=1_000_000)) => Some(count.into()),
+        _ => None,
+    }
+}
+
+fn file_size_value(value: &Value) -> Option<Value> {
+    let bytes = Check::Bytes(8192, 64 << 30).accept(value)?;
+    bytes.as_u64()?.is_multiple_of(4096).then_some(bytes)
+}
+
+/// The largest record must fit in a file; the recording and the bursts must make sense.
+pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
+    arrival::check(params)?;
+    let size = size(params);
+    let options = options(params, &size);
+    let needed = options.record_bytes(size.largest_bytes() as usize) as u64;
+    let room = options.file_bytes - options.header_bytes();
+    if needed > room {
+        let reason = format!("a record of {needed} bytes with its header does not fit in a file");
+        return Err(params.together("file_size", reason));
+    }
+    Ok(())
+}
+
+/// The size of records; a recorded one is still without its recording.
+pub(super) fn size(params: &Resolved) -> RecordSize {
+    RecordSize::parse(params.value("size")).unwrap_or(RecordSize::Fixed(256))
+}
+
+/// How compressible the records are.
+pub(super) fn content_kind(params: &Resolved) -> Kind {
+    if params.text("content") == "text" { Kind::Text } else { Kind::Random }
+}
+
+/// Most records that wait for one sync, so that overload cannot make a group endless.
+pub(super) const GROUP_RECORDS_MAX: usize = 4096;
+
+/// Records that one write carries at most.
+pub(super) fn batch(params: &Resolved) -> usize {
+    params.integer("batch").max(1) as usize
+}
+
+/// The journal's own options.
+pub(super) fn options(params: &Resolved, size: &RecordSize) -> Options {
+    let mut options = Options {
+        preallocation: word(params, "preallocation", Preallocation::Fallocate),
+        write_path: word(params, "write_path", WritePath::Pwrite),
+        sync: word(params, "sync", Sync::Fdatasync),
+        sync_every: sync_every(params),
+        roll: word(params, "roll", Roll::Inline),
+        framing: word(params, "framing", Framing::Record),
+        file_bytes: params.integer("file_size").max(8192),
+        keep_files: KeepFiles::Last(params.integer("keep_files") as u32),
+        fallback: if params.text("fallback") == "allow" {
+            Fallback::Allow
+        } else {
+            Fallback::Refuse
+        },
+        ..Options::default()
+    };
+    let record_bytes = options.record_bytes(size.largest_bytes() as usize);
+    let batch_bytes = record_bytes * batch(params).min(1 << 20) + 8192;
+    options.buffer_bytes = batch_bytes.next_multiple_of(4096).clamp(64 << 10, 1 << 30);
+    options
+}
+
+fn word<T: std::str::FromStr>(params: &Resolved, name: &str, otherwise: T) -> T {
+    params.text(name).parse().unwrap_or(otherwise)
+}
+
+fn sync_every(params: &Resolved) -> SyncEvery {
+    if params.text("sync_every") == "group" {
+        return SyncEvery::GroupCommit;
+    }
+    let count =
+        u32::try_from(params.integer("sync_every")).ok().and_then(std::num::NonZeroU32::new);
+    count.map_or(SyncEvery::Record, SyncEvery::Records)
+}
+
+/// Index of each operation that the measuring thread times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Op {
+    Append = 0,
+    Roll = 1,
+    Durable = 2,
+    Sync = 3,
+}
+
+/// Names in the order of [`Op`]: durable wherever something is synced, sync where that is a call of
+/// its own.
+pub(super) fn ops(params: &Resolved) -> Vec<&'static str> {
+    let sync = word(params, "sync", Sync::Fdatasync);
+    let mut ops = vec!["append", "roll"];
+    if sync != Sync::None {
+        ops.push("durable");
+    }
+    if sync != Sync::None && !sync.is_write_through() {
+        ops.push("sync");
+    }
+    ops
+}
+
+/// The class of an acknowledged record. With a sync each N records an application acknowledges
+/// before the sync, so the class is that of no sync; in a group it acknowledges after it.
+pub(super) fn durability(params: &Resolved) -> Durability {
+    let options = options(params, &size(params));
+    let sync = match options.sync_every {
+        SyncEvery::Records(_) => Sync::None,
+        SyncEvery::Record | SyncEvery::GroupCommit => options.sync,
+    };
+    match pickfs_journal::durability(options.preallocation, options.write_path, sync) {
+        pickfs_journal::Durability::ProcessCrash => Durability::ProcessCrash,
+        pickfs_journal::Durability::KernelCrash => Durability::KernelCrash,
+        pickfs_journal::Durability::PowerLoss => Durability::PowerLoss,
+    }
+}
+
+/// Which parameters do not go together, and why.
+pub(super) fn incompatible(params: &Resolved) -> Option<String> {
+    let options = options(params, &size(params));
+    match options.validate() {
+        Err(error @ Error::Incompatible { .. }) => Some(error.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Workload, journal::Journal};
+
+    fn resolve(asked: Value) -> Resolved {
+        Journal.validate(asked.as_object().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn defaults_are_legal_and_complete() {
+        let defaults = Journal.defaults();
+        assert_eq!(defaults.len(), PARAMS.len());
+        assert_eq!(Journal.validate(&defaults).unwrap().params, defaults);
+        assert_eq!(incompatible(&resolve(json!({}))), None);
+    }
+
+    #[test]
+    fn operations_follow_from_the_sync() {
+        let ops = |sync: &str| ops(&resolve(json!({ "sync": sync }))).join(" ");
+        assert_eq!(ops("none"), "append roll");
+        assert_eq!(ops("fdatasync"), "append roll durable sync");
+        assert_eq!(ops("o-dsync"), "append roll durable");
+    }
+
+    #[test]
+    fn durability_is_that_of_an_acknowledged_record() {
+        let class = |asked| durability(&resolve(asked));
+        assert_eq!(class(json!({ "sync": "none" })), Durability::ProcessCrash);
+        assert_eq!(class(json!({ "sync": "fdatasync" })), Durability::PowerLoss);
+        assert_eq!(class(json!({ "sync_every": "group" })), Durability::PowerLoss);
+        assert_eq!(class(json!({ "sync_every": 16 })), Durability::ProcessCrash);
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_said_with_the_way_out() {
+        let reason = incompatible(&resolve(json!({ "sync": "msync" }))).unwrap();
+        assert!(reason.contains("pwrite") && reason.contains("use fdatasync"), "{reason}");
+    }
+
+    #[test]
+    fn a_record_larger_than_a_file_is_refused() {
+        let asked = json!({ "size": "64KiB", "file_size": "64KiB" });
+        let error = Journal.validate(asked.as_object().unwrap()).unwrap_err();
+        assert_eq!(error.param(), Some("file_size"));
+        assert!(error.to_string().contains("does not fit"), "{error}");
+    }
+
+    #[test]
+    fn one_spelling_of_sync_every_remains() {
+        for (asked, kept) in [
+            (json!(1), json!("record")),
+            (json!("16-records"), json!(16)),
+            (json!("group-commit"), json!("group")),
+        ] {
+            assert_eq!(resolve(json!({ "sync_every": asked })).value("sync_every"), &kept);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! From what the recorder kept to what the record holds. Nothing is computed here.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use pickfs_measure::{Lap, OpLaps, QuantileValue, SecondRow, Summary};
+use pickfs_model::record::{Distribution, IntervalRow, OpRecord, QuantileRow, Spike};
+
+/// The laps of one operation as they are stored.
+pub fn op_record(laps: OpLaps) -> OpRecord {
+    OpRecord {
+        op: laps.op,
+        service: distribution(laps.service),
+        response: laps.response.filter(|summary| summary.count > 0).map(distribution),
+        intervals: laps.seconds.iter().map(interval_row).collect(),
+        spikes: laps.spikes.iter().map(spike).collect(),
+        interval_log: laps.interval_log,
+    }
+}
+
+fn distribution(summary: Summary) -> Distribution {
+    Distribution {
+        count: summary.count,
+        mean_ns: summary.mean_ns,
+        sd_ns: summary.sd_ns,
+        min_ns: summary.min_ns,
+        max_ns: summary.max_ns,
+        quantiles: summary.quantiles.iter().map(quantile_row).collect(),
+        overflow: summary.overflow,
+        histogram: STANDARD.encode(summary.encoded),
+    }
+}
+
+fn quantile_row(value: &QuantileValue) -> QuantileRow {
+    QuantileRow { q: value.q, value_ns: value.value_ns, episodes: value.episodes }
+}
+
+fn interval_row(row: &SecondRow) -> IntervalRow {
+    IntervalRow {
+        second: row.second,
+        count: row.count,
+        service_min_ns: row.service_min_ns,
+        service_p50_ns: row.service_p50_ns,
+        service_max_ns: row.service_max_ns,
+        response_max_ns: row.response_max_ns,
+    }
+}
+
+fn spike(lap: &Lap) -> Spike {
+    Spike {
+        due_ns: lap.due_ns,
+        start_ns: lap.start_ns,
+        end_ns: lap.end_ns,
+        offset_bytes: lap.offset_bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_measure::{Lap, OpIndex, RecorderOptions, recorder};
+    use pickfs_model::record::QUANTILES;
+
+    use super::*;
+
+    #[test]
+    fn an_operation_without_due_times_has_no_response() {
+        let ops = vec!["append".to_string()];
+        let (mut laps, keeper) = recorder(&RecorderOptions {
+            ops,
+            responses: true,
+            spikes_max: 1,
+            quantiles: QUANTILES.to_vec(),
+        });
+        laps.begin(0);
+        laps.lap(OpIndex(0), Lap { end_ns: 700, ..Lap::default() }, None);
+        let record = op_record(keeper.finish(laps.finish()).remove(0));
+        assert_eq!((record.service.count, record.service.max_ns), (1, 700));
+        assert!(record.response.is_none());
+        assert_eq!(record.service.quantiles.len(), QUANTILES.len());
+        assert!(!record.service.histogram.is_empty());
+        assert_eq!(record.spikes[0].end_ns, 700);
+    }
+}

@@ -1,0 +1,135 @@
+//! One run of the measured loop with everything around it: recorder, keeper thread, CPU counted
+//! before and after. The warm-up is the same, and its result is thrown away.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Acquire, Ordering::Release},
+    },
+    thread,
+    time::Duration,
+};
+
+use pickfs_measure::{IntervalKeeper, MonotonicClock, RecorderOptions, recorder};
+use pickfs_model::record::{LoadRecord, OpRecord, QUANTILES};
+
+use crate::{
+    bench::{Bench, LiveLaps},
+    drive::{Driven, Pace, Span, Work, drive},
+    fault::Fault,
+    laps::op_record,
+    usage::Usage,
+};
+
+/// How often full seconds are taken from the measuring thread.
+const DRAIN_EACH: Duration = Duration::from_millis(200);
+
+/// What a workload measured.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Measured {
+    /// Laps by operation.
+    pub ops: Vec<OpRecord>,
+    /// What was offered and kept.
+    pub load: LoadRecord,
+    /// Counted facts, by name with the unit last.
+    pub counts: BTreeMap<String, f64>,
+    /// What should be told, beside the notes of the preparation.
+    pub notes: Vec<String>,
+}
+
+/// What the measured loop is set up with.
+#[derive(Clone)]
+pub struct Measurement {
+    /// Names of the operations, in the order of their index.
+    pub ops: Vec<String>,
+    /// Spikes kept for each operation.
+    pub spikes_max: usize,
+    /// CPU of the keeper thread.
+    pub helper_cpu: Option<u32>,
+    /// Where the live figures go.
+    pub live: Option<Arc<dyn LiveLaps>>,
+}
+
+impl Measurement {
+    /// Runs `work` on the calling thread.
+    pub fn run<W: Work>(
+        &self,
+        work: &mut W,
+        pace: &mut Pace,
+        span: Span,
+    ) -> Result<Measured, Fault> {
+        let (laps, keeper) = recorder(&RecorderOptions {
+            ops: self.ops.clone(),
+            responses: pace.is_open(),
+            spikes_max: self.spikes_max,
+            quantiles: QUANTILES.to_vec(),
+        });
+        let mut bench = Bench::new(laps, pace.is_open(), self.live.clone());
+        let housekeeping = Housekeeping::start(keeper, self.helper_cpu)?;
+        let before = Usage::now();
+        let driven = drive(&MonotonicClock, work, pace, &mut bench, span);
+        let used = Usage::now().since(&before);
+        let keeper = housekeeping.stop()?;
+        Ok(measured(driven?, bench, keeper, pace, used))
+    }
+}
+
+fn measured(
+    driven: Driven,
+    bench: Bench,
+    keeper: IntervalKeeper,
+    pace: &Pace,
+    used: Usage,
+) -> Measured {
+    let lateness = bench.lateness();
+    let tail = bench.into_recorder().finish();
+    let merged_seconds = tail.merged_seconds;
+    let load = LoadRecord {
+        asked_per_s: pace.asked_per_s(),
+        achieved_per_s: driven.turns as f64 * 1e9 / driven.measured_ns.max(1) as f64,
+        turns: driven.turns,
+        late_driver: lateness.by_driver,
+        late_queue: lateness.by_queue,
+        driver_stall_ns_max: lateness.driver_stall_ns_max,
+        driver_stall_ns_sum: lateness.driver_stall_ns_sum,
+        measured_ns: driven.measured_ns,
+        began_ns: driven.began_ns,
+        cpu_user_ns: used.user_ns,
+        cpu_system_ns: used.system_ns,
+        preemptions: used.preemptions,
+    };
+    let ops = keeper.finish(tail).into_iter().map(op_record).collect();
+    let counts = BTreeMap::from([("slot_merges".to_string(), merged_seconds as f64)]);
+    Measured { ops, load, counts, notes: Vec::new() }
+}
+
+/// The thread that empties the recorder while the measurement runs.
+struct Housekeeping {
+    stopped: Arc<AtomicBool>,
+    thread: thread::JoinHandle<IntervalKeeper>,
+}
+
+impl Housekeeping {
+    fn start(mut keeper: IntervalKeeper, cpu: Option<u32>) -> Result<Self, Fault> {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stopped);
+        let body = move || {
+            let _ = crate::placement::pin(cpu);
+            while !told.load(Acquire) {
+                keeper.drain();
+                thread::park_timeout(DRAIN_EACH);
+            }
+            keeper
+        };
+        let thread = thread::Builder::new().name("keeper".into()).spawn(body);
+        let thread = thread.map_err(Fault::io("start a thread for", "the keeper"))?;
+        Ok(Housekeeping { stopped, thread })
+    }
+
+    fn stop(self) -> Result<IntervalKeeper, Fault> {
+        self.stopped.store(true, Release);
+        self.thread.thread().unpark();
+        self.thread.join().map_err(|_| Fault::Failed { reason: "the keeper thread died".into() })
+    }
+}

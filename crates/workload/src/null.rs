@@ -1,0 +1,129 @@
+//! The `null` workload: nothing is done. Its laps are the cost of measuring, and the row without
+//! I/O shows the noise of clock, scheduler and machine.
+
+use pickfs_measure::{Clock, OpIndex};
+use pickfs_model::Durability;
+
+use crate::{
+    arrival,
+    bench::Bench,
+    drive::{Pace, Span, Turn, Work},
+    fault::Fault,
+    measurement::Measured,
+    param::{Literal, Param, ParamError, Resolved},
+    workload::{Prepared, Session, Workload},
+};
+
+/// The row of the table.
+pub struct Null;
+
+const PARAMS: &[Param] = &[
+    Param { default: Literal::Text("closed"), ..arrival::ARRIVAL },
+    arrival::RATE,
+    arrival::BURST_FACTOR,
+    arrival::BURST_PERIOD,
+    arrival::BURST_LENGTH,
+    arrival::RECORDING,
+    arrival::SPEED,
+    Param { default: Literal::Integer(0), ..arrival::PAUSE },
+    arrival::WAIT,
+];
+
+impl Workload for Null {
+    fn name(&self) -> &'static str {
+        "null"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn about(&self) -> &'static str {
+        "does nothing: the cost of one lap and the noise of the machine"
+    }
+
+    fn params(&self) -> &'static [Param] {
+        PARAMS
+    }
+
+    fn validate(
+        &self,
+        asked: &serde_json::Map<String, serde_json::Value>,
+    ) -> Result<Resolved, ParamError> {
+        let params = Resolved::new(self.name(), PARAMS, asked)?;
+        arrival::check(&params)?;
+        Ok(params)
+    }
+
+    fn ops(&self, _params: &Resolved) -> Vec<String> {
+        vec!["null".into()]
+    }
+
+    fn durability(&self, _params: &Resolved) -> Durability {
+        Durability::Nothing
+    }
+
+    fn incompatible(&self, _params: &Resolved) -> Option<String> {
+        None
+    }
+
+    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
+        let recording = arrival::recording(&session.params)?;
+        Ok(Box::new(Ready { arrival: arrival::arrival(&session.params, recording.as_ref()) }))
+    }
+}
+
+/// Work that does nothing, in no time.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nothing;
+
+impl Work for Nothing {
+    fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    #[inline]
+    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
+        let end_ns = clock.now_ns();
+        bench.lap(OpIndex(0), turn.start_ns, end_ns, 0);
+        Ok(end_ns)
+    }
+
+    fn settle(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn bytes_written(&self) -> u64 {
+        0
+    }
+}
+
+struct Ready {
+    arrival: pickfs_measure::Arrival,
+}
+
+impl Ready {
+    fn run(&self, session: &Session, length_ns: u64, is_warm_up: bool) -> Result<Measured, Fault> {
+        let spin_below_ns = arrival::spin_below_ns(&session.params);
+        let mut pace = Pace::new(self.arrival.clone(), session.spec.seed, spin_below_ns);
+        session.measurement(is_warm_up).run(&mut Nothing, &mut pace, Span::time(length_ns))
+    }
+}
+
+impl Prepared for Ready {
+    fn warm_up(&mut self, session: &Session) -> Result<u64, Fault> {
+        Ok(self.run(session, session.spec.warmup_ns, true)?.load.measured_ns)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
+        self.run(session, session.spec.measure_ns, false)
+    }
+
+    fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
+        Ok(0)
+    }
+}

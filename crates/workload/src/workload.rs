@@ -1,0 +1,118 @@
+//! What a workload is, and the table of them.
+
+use std::sync::Arc;
+
+use pickfs_model::{Durability, TrialSpec};
+use serde_json::{Map, Value};
+
+use crate::{
+    bench::LiveLaps,
+    closest::closest,
+    fault::Fault,
+    journal::Journal,
+    measurement::{Measured, Measurement},
+    null::Null,
+    param::{Param, ParamError, Resolved},
+};
+
+/// Every workload.
+pub static WORKLOADS: &[&dyn Workload] = &[&Null, &Journal];
+
+/// The row with this name.
+pub fn find(name: &str) -> Result<&'static dyn Workload, ParamError> {
+    let row = WORKLOADS.iter().copied().find(|workload| workload.name() == name);
+    let names = || WORKLOADS.iter().map(|workload| workload.name());
+    row.ok_or_else(|| ParamError::UnknownWorkload {
+        name: name.into(),
+        closest: closest(name, names()),
+        known: names().collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// One row of the table: application-shaped work with typed parameters.
+pub trait Workload: Sync {
+    /// Its name in plans.
+    fn name(&self) -> &'static str;
+
+    /// Rises when a change may move its numbers.
+    fn version(&self) -> u32;
+
+    /// What it does, in one line.
+    fn about(&self) -> &'static str;
+
+    /// Its parameters, in the order of the documentation.
+    fn params(&self) -> &'static [Param];
+
+    /// Every parameter with its default, in canonical form.
+    fn defaults(&self) -> Map<String, Value> {
+        self.validate(&Map::new()).map(|resolved| resolved.params).unwrap_or_default()
+    }
+
+    /// Completes what was asked and checks each value.
+    fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
+        Resolved::new(self.name(), self.params(), asked)
+    }
+
+    /// Operations that will be measured.
+    fn ops(&self, params: &Resolved) -> Vec<String>;
+
+    /// What one completed operation outlives on a file system and a device that keep their word. The
+    /// lab lowers it where the backing or a mount option says so.
+    fn durability(&self, params: &Resolved) -> Durability;
+
+    /// Why these parameters do not go together, if they do not: such a cell is skipped.
+    fn incompatible(&self, params: &Resolved) -> Option<String>;
+
+    /// Makes everything ready that is not measured. Threads that it starts inherit the CPU of the
+    /// caller.
+    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault>;
+}
+
+/// What a worker hands to its workload.
+#[derive(Clone)]
+pub struct Session {
+    /// What this worker was told.
+    pub spec: TrialSpec,
+    /// Its parameters, checked.
+    pub params: Resolved,
+    /// Operations in the order of their index.
+    pub ops: Vec<String>,
+    /// Where live figures go while it measures.
+    pub live: Option<Arc<dyn LiveLaps>>,
+}
+
+impl Session {
+    /// Checks the workload and its parameters once more: a worker trusts nobody's arithmetic.
+    pub fn new(spec: TrialSpec, live: Option<Arc<dyn LiveLaps>>) -> Result<Session, ParamError> {
+        let workload = find(&spec.workload.name)?;
+        let params = workload.validate(&spec.workload.params)?;
+        let ops = workload.ops(&params);
+        Ok(Session { spec, params, ops, live })
+    }
+
+    /// The set-up of the measured loop; without live figures for a warm-up.
+    pub(crate) fn measurement(&self, is_warm_up: bool) -> Measurement {
+        Measurement {
+            ops: self.ops.clone(),
+            spikes_max: if is_warm_up { 0 } else { self.spec.spikes_max as usize },
+            helper_cpu: self.spec.helper_cpu,
+            live: self.live.clone().filter(|_| !is_warm_up),
+        }
+    }
+}
+
+/// A workload that is ready to run. The calls come in the order of the methods.
+pub trait Prepared {
+    /// The same loop as the measurement, until the session's warm-up time and bytes are reached;
+    /// gives its length in nanoseconds.
+    fn warm_up(&mut self, session: &Session) -> Result<u64, Fault>;
+
+    /// What the preparation and the warm-up want told: fallbacks, sizes, what was reached.
+    fn notes(&self) -> Vec<String>;
+
+    /// Runs on the calling thread until the session's time is over.
+    fn measure(&mut self, session: &Session) -> Result<Measured, Fault>;
+
+    /// Reads back what was written and compares; gives the number of records or files compared.
+    fn verify(&mut self, session: &Session) -> Result<u64, Fault>;
+}
