@@ -1,1 +1,48 @@
-//! target
+//! The scratch that candidates are made on, the interlock that guards it, and
+//! the table of file systems.
+//!
+//! [`Scratch`] is an image, a device or a directory. It makes a candidate,
+//! mounts it and unmounts it by steps that are data ([`pickfs_model::Step`]);
+//! [`plan_steps`] prints the same steps without touching anything. Nothing
+//! here measures a workload or decides an order.
+//!
+//! ```no_run
+//! use pickfs_model::BackingSpec;
+//! use pickfs_target::Scratch;
+//! use std::path::Path;
+//!
+//! let backing = BackingSpec::Loop { size_bytes: 1 << 30, directory: None };
+//! let mut scratch = Scratch::prepare(&backing, Path::new("run"), &mut |_| {})?;
+//! let mut log = Vec::new();
+//! let mounted = scratch.make_and_mount(&"ext4".parse()?, Path::new("run/mnt"), &mut log)?;
+//! std::fs::write(mounted.directory().join("journal"), b"bytes")?;
+//! let image = mounted.unmount(&mut log)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod availability;
+mod calls;
+pub mod carry_out;
+mod daemon;
+mod directory;
+mod environment;
+mod error;
+pub mod fs;
+mod host_folder;
+mod image;
+mod incompressible;
+mod memory;
+mod mounted;
+mod plan;
+mod raw_probe;
+mod scratch;
+
+pub use availability::{Availability, Unavailable, availability};
+pub use environment::driver_of;
+pub use error::TargetError;
+pub use image::ImageState;
+pub use mounted::{Mounted, Promise};
+pub use plan::plan_steps;
+pub use scratch::{Progress, Scratch};

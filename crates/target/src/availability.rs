@@ -1,0 +1,167 @@
+//! Whether this machine can try a file system, and what would help if not.
+//! Asks the kernel and PATH; writes nothing. A module that is on disk and not
+//! loaded counts as there: mounting loads it.
+//!
+//! ```
+//! use pickfs_target::{Availability, availability};
+//! assert_eq!(availability("tmpfs"), Availability::Ready);
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use pickfs_sys::mount;
+use thiserror::Error;
+
+use crate::fs::{self, FileSystem, Formatter, Needs, Program};
+
+/// Where programs are looked for besides PATH.
+const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// What this machine says of a file system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Availability {
+    /// Kernel, programs: all there.
+    Ready,
+    /// Something is missing.
+    Missing(Unavailable),
+}
+
+/// Why a file system cannot be tried here, and what would help.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{reason}; {remedy}")]
+pub struct Unavailable {
+    /// What is missing.
+    pub reason: String,
+    /// What would help: a package, a module, another kernel.
+    pub remedy: String,
+    /// Debian packages that hold what is missing; empty where no package helps.
+    pub packages: Vec<&'static str>,
+}
+
+/// Looks a name up in the table and asks the machine for all that it needs.
+pub fn availability(name: &str) -> Availability {
+    match fs::find(name) {
+        Some(row) => of(row),
+        None => Availability::Missing(Unavailable {
+            reason: format!("file system `{name}` not known"),
+            remedy: format!("known are {}", fs::table::names().join(", ")),
+            packages: Vec::new(),
+        }),
+    }
+}
+
+/// Asks the machine for all that a row needs.
+pub fn of(row: &dyn FileSystem) -> Availability {
+    let needs = row.needs();
+    let missing = kernel_gap(&needs).or_else(|| formatter_gap(row.name(), &needs));
+    match missing.or_else(|| needs.helpers.iter().find_map(program_gap)) {
+        Some(missing) => Availability::Missing(missing),
+        None => Availability::Ready,
+    }
+}
+
+fn kernel_gap(needs: &Needs) -> Option<Unavailable> {
+    let known = mount::known_types().unwrap_or_default();
+    let missing = needs
+        .kernel_types
+        .iter()
+        .find(|fs_type| !known.iter().any(|one| one == *fs_type) && !module_on_disk(fs_type))?;
+    Some(Unavailable {
+        reason: format!("this kernel has no file system {missing}"),
+        remedy: needs.kernel_remedy.into(),
+        packages: Vec::new(),
+    })
+}
+
+fn formatter_gap(name: &str, needs: &Needs) -> Option<Unavailable> {
+    match &needs.formatter {
+        Formatter::None => None,
+        Formatter::Packaged(program) => program_gap(program),
+        Formatter::Missing(what_there_is) => Some(Unavailable {
+            reason: format!("no formatter for {name}"),
+            remedy: (*what_there_is).into(),
+            packages: Vec::new(),
+        }),
+    }
+}
+
+fn program_gap(program: &Program) -> Option<Unavailable> {
+    if find_program(program.name).is_some() {
+        return None;
+    }
+    Some(Unavailable {
+        reason: format!("{} not found", program.name),
+        remedy: format!("install {}", program.package),
+        packages: vec![program.package.split(' ').next().unwrap_or(program.package)],
+    })
+}
+
+/// The module of this type lies in the running kernel's folder, so a mount can load it.
+fn module_on_disk(fs_type: &str) -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let folder = Path::new("/lib/modules").join(release.trim());
+    let listed = |list: &str| {
+        let text = std::fs::read_to_string(folder.join(list)).unwrap_or_default();
+        module_listed(&text, fs_type)
+    };
+    listed("modules.dep") || listed("modules.builtin")
+}
+
+/// A line of modules.dep begins with the module's path; see modules.dep(5).
+fn module_listed(list: &str, name: &str) -> bool {
+    let stem = |line: &str| {
+        let path = line.split(':').next().unwrap_or_default();
+        let file = path.rsplit('/').next().unwrap_or_default();
+        file.split('.').next().unwrap_or_default().replace('-', "_")
+    };
+    list.lines().any(|line| stem(line) == name.replace('-', "_"))
+}
+
+/// Where a program is: PATH first, then the folders of system programs.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Path::new(name).is_file().then(|| name.into());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(SYSTEM_FOLDERS.iter().map(PathBuf::from));
+    folders.map(|folder| folder.join(name)).find(|candidate| candidate.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn missing(name: &str) -> Unavailable {
+        match availability(name) {
+            Availability::Missing(missing) => missing,
+            Availability::Ready => panic!("{name} is ready"),
+        }
+    }
+
+    #[test]
+    fn a_missing_program_names_its_package() {
+        let gap = program_gap(&Program { name: "mkfs.nosuch", package: "nosuch-tools (contrib)" });
+        let gap = gap.unwrap();
+        assert_eq!(gap.to_string(), "mkfs.nosuch not found; install nosuch-tools (contrib)");
+        assert_eq!(gap.packages, ["nosuch-tools"]);
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        assert!(missing("ext5").remedy.starts_with("known are ext4, xfs, "));
+    }
+
+    #[test]
+    fn what_can_never_be_made_says_so_even_where_the_kernel_mounts_it() {
+        let gap = formatter_gap("hpfs", &fs::find("hpfs").unwrap().needs()).unwrap();
+        assert_eq!(gap.reason, "no formatter for hpfs");
+    }
+
+    #[test]
+    fn modules_are_found_by_the_stem_of_their_file() {
+        let list =
+            "kernel/fs/nilfs2/nilfs2.ko:\nkernel/fs/xfs/xfs.ko.xz: kernel/lib/libcrc32c.ko\n";
+        assert!(module_listed(list, "xfs") && module_listed(list, "nilfs2"));
+        assert!(!module_listed(list, "libcrc32c") && !module_listed(list, "fs"));
+    }
+}

@@ -1,0 +1,267 @@
+//! The named calls of step lists: what no program does for us.
+//!
+//! | call | arguments | does |
+//! | --- | --- | --- |
+//! | check-interlock | device | asks again whether the device may be touched |
+//! | clear-ends | device | zeros the first and the last mebibyte |
+//! | flush-device | device | writes its pages out of the page cache |
+//! | repair-image-extents | | writes what is unwritten or missing in the image |
+//! | wait-device-free | device | waits until no other process has it open |
+//! | private-folder, drop-private-folder | folder | a small tmpfs over it, and away again |
+//! | start-daemon | program, socket, arguments | starts, waits for the socket |
+//! | stop-daemon | program | asks it to end, and waits |
+//! | link-device, unlink-device | folder, device | a folder with one link in it |
+//! | make-trial-folder, remove-trial-folder | folder | in an existing directory |
+//! | note-undo, forget-undo | kind, name | an undo record for what outlives us |
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use pickfs_sys::block::BlockDevice;
+use pickfs_sys::device_users::{self, DeviceUser};
+use pickfs_sys::mount::{self, MountRequest};
+use pickfs_sys::proc_root::ProcRoot;
+
+use crate::carry_out::Calls;
+use crate::daemon::Daemon;
+use crate::error::TargetError;
+use crate::scratch::{Base, Scratch};
+
+/// Old signatures lie in the first and the last mebibyte (ZFS: two labels of 256 KiB at each end).
+const END_BYTES: u64 = 1 << 20;
+const FREE_LIMIT: Duration = Duration::from_secs(20);
+const POLL: Duration = Duration::from_millis(10);
+
+/// What calls have begun and not yet ended. Dropping ends it.
+#[derive(Debug, Default)]
+pub(crate) struct Helpers {
+    daemons: Vec<Daemon>,
+    private_folders: Vec<OwnFolder>,
+    link_folders: Vec<PathBuf>,
+    mount_point: Option<PathBuf>,
+}
+
+/// A folder with a tmpfs of ours over it.
+#[derive(Debug)]
+struct OwnFolder {
+    path: PathBuf,
+    made_by_us: bool,
+}
+
+impl Helpers {
+    /// Makes the mount point if it is not there, to be taken away with the rest.
+    pub(crate) fn make_mount_point(&mut self, at: &Path) -> Result<(), TargetError> {
+        if make_folder(at)? {
+            self.mount_point = Some(at.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Ends everything, without a report: daemons first, then what they used.
+    pub(crate) fn clear(&mut self) {
+        self.daemons.clear();
+        for folder in self.link_folders.drain(..) {
+            let _ = drop_link_folder(&folder);
+        }
+        while let Some(folder) = self.private_folders.pop() {
+            let _ = folder.take_away();
+        }
+        if let Some(at) = self.mount_point.take() {
+            let _ = fs::remove_dir(at);
+        }
+    }
+
+    fn start_daemon(&mut self, args: &[String]) -> Result<String, TargetError> {
+        let [program, socket, rest @ ..] = args else { return Err(unknown("start-daemon", args)) };
+        self.daemons.push(Daemon::start(program, Path::new(socket), rest)?);
+        Ok(String::new())
+    }
+
+    fn stop_daemon(&mut self, program: &str) -> Result<String, TargetError> {
+        match self.daemons.iter().position(|daemon| daemon.program() == program) {
+            Some(at) => self.daemons.remove(at).stop().map(|()| String::new()),
+            None => Ok("was not running".into()),
+        }
+    }
+
+    fn private_folder(&mut self, path: &Path) -> Result<String, TargetError> {
+        let made_by_us = make_folder(path)?;
+        let request = MountRequest::new("pickfs", path, "tmpfs").options("size=16m,mode=0755");
+        let folder = OwnFolder { path: path.to_owned(), made_by_us };
+        if let Err(error) = mount::mount(&request) {
+            folder.remove_if_ours();
+            return Err(error.into());
+        }
+        self.private_folders.push(folder);
+        Ok(String::new())
+    }
+
+    fn drop_private_folder(&mut self, path: &Path) -> Result<String, TargetError> {
+        self.link_folders.retain(|folder| !folder.starts_with(path));
+        match self.private_folders.iter().position(|folder| folder.path == path) {
+            Some(at) => self.private_folders.remove(at).take_away().map(|()| String::new()),
+            None => Ok("was not there".into()),
+        }
+    }
+
+    fn link_device(&mut self, folder: &Path, device: &Path) -> Result<String, TargetError> {
+        fs::create_dir(folder).map_err(TargetError::io("create", folder))?;
+        self.link_folders.push(folder.to_owned());
+        let link = folder.join("device");
+        symlink(device, &link).map_err(TargetError::io("link", link))?;
+        Ok(String::new())
+    }
+
+    fn unlink_device(&mut self, folder: &Path) -> Result<String, TargetError> {
+        self.link_folders.retain(|one| one != folder);
+        drop_link_folder(folder).map_err(TargetError::io("remove", folder))?;
+        Ok(String::new())
+    }
+}
+
+impl Drop for Helpers {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl OwnFolder {
+    fn take_away(self) -> Result<(), TargetError> {
+        mount::unmount(&self.path)?;
+        self.remove_if_ours();
+        Ok(())
+    }
+
+    /// Only an empty folder goes; somebody may have begun to use it.
+    fn remove_if_ours(&self) {
+        if self.made_by_us {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+fn drop_link_folder(folder: &Path) -> std::io::Result<()> {
+    fs::remove_file(folder.join("device"))?;
+    fs::remove_dir(folder)
+}
+
+/// Makes a folder if it is not there; says whether it did.
+fn make_folder(path: &Path) -> Result<bool, TargetError> {
+    match fs::create_dir(path) {
+        Ok(()) => Ok(true),
+        Err(cause) if cause.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(cause) => Err(TargetError::Io { what: "create", path: path.to_owned(), cause }),
+    }
+}
+
+impl Calls for Scratch {
+    fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError> {
+        let paths: Vec<&Path> = args.iter().map(Path::new).collect();
+        match (name, paths.as_slice()) {
+            ("clear-ends", [device]) => clear_ends(device),
+            ("flush-device", [device]) => flush_device(device),
+            ("wait-device-free", [device]) => wait_device_free(device),
+            ("repair-image-extents", []) => self.repair_image(),
+            ("private-folder", [folder]) => self.helpers.private_folder(folder),
+            ("drop-private-folder", [folder]) => self.helpers.drop_private_folder(folder),
+            ("start-daemon", _) => self.helpers.start_daemon(args),
+            ("stop-daemon", [_]) => self.helpers.stop_daemon(&args[0]),
+            ("link-device", [folder, device]) => self.helpers.link_device(folder, device),
+            ("unlink-device", [folder]) => self.helpers.unlink_device(folder),
+            ("make-trial-folder", [folder]) => self.with_directory(name, args, |d| d.make(folder)),
+            ("remove-trial-folder", [_]) => self.with_directory(name, args, |d| d.clear()),
+            _ => Err(unknown(name, args)),
+        }
+    }
+}
+
+impl Scratch {
+    fn repair_image(&mut self) -> Result<String, TargetError> {
+        let Base::Image(image) = &self.base else {
+            return Err(unknown("repair-image-extents", &[]));
+        };
+        self.repaired_bytes = image.repair()?;
+        Ok(format!("{} bytes rewritten", self.repaired_bytes))
+    }
+
+    fn with_directory(
+        &mut self,
+        name: &str,
+        args: &[String],
+        work: impl FnOnce(&mut crate::directory::Directory) -> Result<(), TargetError>,
+    ) -> Result<String, TargetError> {
+        match &mut self.base {
+            Base::Directory(directory) => work(directory).map(|()| String::new()),
+            _ => Err(unknown(name, args)),
+        }
+    }
+}
+
+fn unknown(name: &str, args: &[String]) -> TargetError {
+    TargetError::UnknownCall { name: name.into(), args: args.join(" ") }
+}
+
+fn clear_ends(device: &Path) -> Result<String, TargetError> {
+    let size_bytes = size_of(device)?;
+    let file = File::options().write(true).open(device);
+    let file = file.map_err(TargetError::io("open", device))?;
+    let zeros = vec![0; END_BYTES.min(size_bytes) as usize];
+    let write = |offset| file.write_all_at(&zeros, offset);
+    write(0).map_err(TargetError::io("clear", device))?;
+    write(size_bytes - zeros.len() as u64).map_err(TargetError::io("clear", device))?;
+    file.sync_all().map_err(TargetError::io("sync", device))?;
+    Ok(String::new())
+}
+
+/// Writes out what the page cache holds of the device, and drops it.
+fn flush_device(device: &Path) -> Result<String, TargetError> {
+    let file = File::open(device).map_err(TargetError::io("open", device))?;
+    file.sync_all().map_err(TargetError::io("sync", device))?;
+    block(device)?.flush_buffers().map_err(block_error("flush", device))?;
+    Ok(String::new())
+}
+
+/// A FUSE program lets go of its device a moment after the unmount.
+fn wait_device_free(device: &Path) -> Result<String, TargetError> {
+    let number = block(device)?.device_number();
+    let began = Instant::now();
+    loop {
+        let users = other_users(number);
+        if users.is_empty() {
+            return Ok(String::new());
+        }
+        if began.elapsed() > FREE_LIMIT {
+            let program = users[0].name.clone();
+            let (what, seconds) = ("did not let go of the device", FREE_LIMIT.as_secs());
+            let output = format!("{} has pid {}", device.display(), users[0].process_id);
+            return Err(TargetError::Daemon { program, what, seconds, output });
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Processes in our own pid namespace, besides us, that have the device open.
+fn other_users(number: (u32, u32)) -> Vec<DeviceUser> {
+    let users = device_users::users_of(number, &ProcRoot::own()).unwrap_or_default().users;
+    users.into_iter().filter(|user| user.process_id != std::process::id()).collect()
+}
+
+/// The block device at a path.
+pub(crate) fn block(device: &Path) -> Result<BlockDevice, TargetError> {
+    BlockDevice::at(device).map_err(block_error("look at", device))
+}
+
+/// Size of a block device.
+pub(crate) fn size_of(device: &Path) -> Result<u64, TargetError> {
+    block(device)?.size_bytes().map_err(block_error("ask the size of", device))
+}
+
+fn block_error(
+    what: &'static str,
+    device: &Path,
+) -> impl FnOnce(pickfs_sys::block::BlockError) -> TargetError {
+    let path = device.to_owned();
+    move |error| TargetError::Io { what, path, cause: std::io::Error::other(error) }
+}

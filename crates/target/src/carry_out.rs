@@ -1,0 +1,160 @@
+//! The doing of steps, each with a record of what it took and said. Not the
+//! writing of steps: rows and the scratch do that.
+//!
+//! ```
+//! use pickfs_target::{carry_out::{carry_out, NoCalls}, fs::recipe};
+//! let mut log = Vec::new();
+//! carry_out(&recipe::exec("show", "echo", ["hello"]), &mut NoCalls, &mut log)?;
+//! assert_eq!(log[0].output, "hello");
+//! # Ok::<(), pickfs_target::TargetError>(())
+//! ```
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use pickfs_model::{Action, Step, StepRecord};
+use pickfs_sys::mount::{self, MountRequest};
+
+use crate::availability::find_program;
+use crate::error::TargetError;
+
+/// Output of a step is kept up to this length.
+const OUTPUT_BYTES_MAX: usize = 2000;
+
+/// Who does the named calls of a step list.
+pub trait Calls {
+    /// Does one call and says in a few words what came of it.
+    fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError>;
+}
+
+/// Nobody: for lists without calls.
+pub struct NoCalls;
+
+impl Calls for NoCalls {
+    fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError> {
+        Err(TargetError::UnknownCall { name: name.into(), args: args.join(" ") })
+    }
+}
+
+/// Takes one step and adds its record to the log, whether it succeeded or not.
+pub fn carry_out(
+    step: &Step,
+    calls: &mut dyn Calls,
+    log: &mut Vec<StepRecord>,
+) -> Result<(), TargetError> {
+    let began = Instant::now();
+    let answer = perform(&step.action, calls);
+    let output = match &answer {
+        Ok(said) => said.clone(),
+        Err(error) => error.to_string(),
+    };
+    log.push(StepRecord {
+        step: step.clone(),
+        elapsed_ms: began.elapsed().as_secs_f64() * 1e3,
+        output: shortened(&output),
+        succeeded: answer.is_ok(),
+    });
+    answer.map(drop)
+}
+
+/// Takes the steps in order and stops at the first that fails.
+pub fn carry_out_all(
+    steps: &[Step],
+    calls: &mut dyn Calls,
+    log: &mut Vec<StepRecord>,
+) -> Result<(), TargetError> {
+    steps.iter().try_for_each(|step| carry_out(step, calls, log))
+}
+
+fn perform(action: &Action, calls: &mut dyn Calls) -> Result<String, TargetError> {
+    match action {
+        Action::Exec { program, args } => run(program, args),
+        Action::Mount { source, fs_type, options, at } => {
+            let request = MountRequest::new(source, at, fs_type).options(options.join(","));
+            Ok(mount::mount(&request).map(|()| String::new())?)
+        }
+        Action::Unmount { at } => Ok(mount::unmount(Path::new(at)).map(|()| String::new())?),
+        Action::Call { name, args } => calls.call(name, args),
+    }
+}
+
+/// Runs a program to its end and gives back what it printed.
+pub(crate) fn run(program: &str, args: &[String]) -> Result<String, TargetError> {
+    let path = find_program(program).ok_or_else(|| not_found(program))?;
+    let output = Command::new(&path)
+        .args(args)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(TargetError::io("start", &path))?;
+    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+    said.push_str(&String::from_utf8_lossy(&output.stderr));
+    if output.status.success() {
+        return Ok(said);
+    }
+    Err(TargetError::Program {
+        command: Action::Exec { program: program.into(), args: args.to_vec() }.to_string(),
+        status: output.status.to_string(),
+        output: shortened(&said),
+    })
+}
+
+fn not_found(program: &str) -> TargetError {
+    let package = crate::fs::table::package_of(program);
+    let package = package.unwrap_or("the package that holds it").into();
+    TargetError::NoProgram { program: program.into(), package }
+}
+
+/// The text without surrounding blanks; of a long one, the beginning and the end.
+fn shortened(text: &str) -> String {
+    let text = text.trim();
+    if text.len() <= OUTPUT_BYTES_MAX {
+        return text.to_owned();
+    }
+    let half = OUTPUT_BYTES_MAX / 2;
+    let boundary = |&at: &usize| text.is_char_boundary(at);
+    let head = (0..=half).rev().find(boundary).unwrap_or(0);
+    let tail = (text.len() - half..text.len()).find(boundary).unwrap_or(text.len());
+    format!("{}\n...\n{}", &text[..head], &text[tail..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::recipe;
+
+    #[test]
+    fn a_failed_step_is_recorded_with_its_reason_and_ends_the_list() {
+        let steps = [
+            recipe::exec("succeed", "true", [""; 0]),
+            recipe::exec("fail", "sh", ["-c", "echo broken >&2; exit 3"]),
+            recipe::exec("never", "true", [""; 0]),
+        ];
+        let mut log = Vec::new();
+        let error = carry_out_all(&steps, &mut NoCalls, &mut log).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`sh -c 'echo broken >&2; exit 3'` failed with exit status: 3: broken"
+        );
+        let succeeded: Vec<_> = log.iter().map(|record| record.succeeded).collect();
+        assert_eq!(succeeded, [true, false]);
+        assert_eq!(log[1].output, error.to_string());
+    }
+
+    #[test]
+    fn a_missing_program_is_named_with_its_package() {
+        let run = |program: &str| not_found(program).to_string();
+        assert_eq!(
+            run("mkfs.f2fs"),
+            "mkfs.f2fs not found; install f2fs-tools or leave what needs it out"
+        );
+    }
+
+    #[test]
+    fn long_output_keeps_its_beginning_and_its_end() {
+        let text = format!("begin{}end", "ä".repeat(5000));
+        let short = shortened(&text);
+        assert!(short.len() < 2100 && short.starts_with("begin") && short.ends_with("end"));
+    }
+}

@@ -1,0 +1,115 @@
+//! Short words to write steps with. Not the doing of them: that is `carry_out`.
+//!
+//! ```
+//! use pickfs_target::fs::recipe;
+//! let step = recipe::exec("make", "mkfs.xfs", ["-f", "/dev/loop0"]);
+//! assert_eq!(step.action.to_string(), "mkfs.xfs -f /dev/loop0");
+//! ```
+
+use pickfs_model::{Action, CandidateSpec, Step};
+
+use super::Place;
+
+/// A word in a candidate's mkfs options that is ours, not the program's: let mkfs discard.
+const DISCARD: &str = "discard";
+
+/// A program with its arguments.
+pub fn exec<I, S>(purpose: &str, program: &str, args: I) -> Step
+where
+    I: IntoIterator<Item = S>,
+    S: Into<String>,
+{
+    let args = args.into_iter().map(Into::into).collect();
+    Step { purpose: purpose.into(), action: Action::Exec { program: program.into(), args } }
+}
+
+/// One of the scratch's own calls, by name.
+pub fn call<I, S>(purpose: &str, name: &str, args: I) -> Step
+where
+    I: IntoIterator<Item = S>,
+    S: Into<String>,
+{
+    let args = args.into_iter().map(Into::into).collect();
+    Step { purpose: purpose.into(), action: Action::Call { name: name.into(), args } }
+}
+
+/// A mount by the kernel.
+pub fn mount(source: &str, fs_type: &str, options: Vec<String>, at: &str) -> Step {
+    let (source, fs_type, at) = (source.into(), fs_type.into(), at.into());
+    Step { purpose: "mount".into(), action: Action::Mount { source, fs_type, options, at } }
+}
+
+/// A mount of the place's device with the candidate's options.
+pub fn mount_device(fs_type: &str, options: Vec<String>, place: &Place) -> Vec<Step> {
+    vec![mount(&place.device, fs_type, options, &place.at)]
+}
+
+/// A real unmount.
+pub fn unmount(at: &str) -> Step {
+    Step { purpose: "unmount".into(), action: Action::Unmount { at: at.into() } }
+}
+
+/// The candidate asks mkfs to discard: the word `discard` stands among its mkfs options.
+pub fn make_discards(spec: &CandidateSpec) -> bool {
+    spec.mkfs_options.iter().any(|word| word == DISCARD)
+}
+
+/// The candidate's own words for the mkfs program.
+pub fn make_words(spec: &CandidateSpec) -> impl Iterator<Item = String> + '_ {
+    spec.mkfs_options.iter().filter(|word| *word != DISCARD).cloned()
+}
+
+/// Arguments in this order: ours, the flag that keeps mkfs from discarding, the candidate's.
+pub fn make_args(ours: &[&str], no_discard: &[&str], spec: &CandidateSpec) -> Vec<String> {
+    let quiet: &[&str] = if make_discards(spec) { &[] } else { no_discard };
+    ours.iter().chain(quiet).map(|word| word.to_string()).chain(make_words(spec)).collect()
+}
+
+/// The candidate's mount options, with `nodiscard` for drivers that discard unless told.
+pub fn options_without_discard(spec: &CandidateSpec) -> Vec<String> {
+    let speaks = |option: &String| {
+        option == "discard" || option == "nodiscard" || option.starts_with("discard=")
+    };
+    let mut options = spec.mount_options.clone();
+    if !options.iter().any(speaks) {
+        options.push("nodiscard".into());
+    }
+    options
+}
+
+/// The value of `key=value` among options; the last one counts, as it does for the kernel.
+pub fn option_value<'a>(options: &'a [String], key: &str) -> Option<&'a str> {
+    let pairs = options.iter().rev().filter_map(|option| option.split_once('='));
+    pairs.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+}
+
+/// The option stands among the others as a word of its own.
+pub fn has_option(options: &[String], word: &str) -> bool {
+    options.iter().any(|option| option == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodiscard_is_added_only_where_the_candidate_is_silent() {
+        let options = |text: &str| options_without_discard(&text.parse().unwrap());
+        assert_eq!(options("btrfs:noatime"), ["noatime", "nodiscard"]);
+        assert_eq!(options("btrfs:discard=async"), ["discard=async"]);
+        assert_eq!(options("btrfs:discard"), ["discard"]);
+    }
+
+    #[test]
+    fn the_word_discard_switches_the_flag_off_and_is_not_passed_on() {
+        let args = |text: &str| make_args(&["-f"], &["-K"], &text.parse().unwrap());
+        assert_eq!(args("xfs;mkfs=-m crc=1"), ["-f", "-K", "-m", "crc=1"]);
+        assert_eq!(args("xfs;mkfs=discard -m crc=1"), ["-f", "-m", "crc=1"]);
+    }
+
+    #[test]
+    fn the_last_of_two_values_counts() {
+        let options = ["commit=5".to_string(), "commit=9".to_string()];
+        assert_eq!(option_value(&options, "commit"), Some("9"));
+    }
+}

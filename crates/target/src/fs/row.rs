@@ -1,0 +1,245 @@
+//! One row of the table of file systems: what it needs, what it lacks, and its
+//! steps. Not a driver: the steps are data, and `carry_out` does them.
+
+use std::path::Path;
+
+use pickfs_model::{CandidateSpec, Durability, Step};
+
+use super::recipe;
+
+/// Smallest image that most of them take, in bytes.
+pub const SMALL_BYTES: u64 = 16 << 20;
+
+/// A file system that a candidate may name.
+pub trait FileSystem: Sync {
+    /// Its name in candidates, in lower case.
+    fn name(&self) -> &'static str;
+
+    /// Where it comes from and what serves it, in a sentence for people.
+    fn origin(&self) -> &'static str;
+
+    /// What must be there before it can be tried.
+    fn needs(&self) -> Needs;
+
+    /// The steps that make it. Empty for those that live in memory.
+    fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step>;
+
+    /// The steps that mount it.
+    fn mount(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        let fs_type = self.needs().kernel_types.first().copied().unwrap_or(self.name());
+        recipe::mount_device(fs_type, spec.mount_options.clone(), place)
+    }
+
+    /// The steps that unmount it and end what `mount` and `make` began.
+    fn unmount(&self, _spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        vec![recipe::unmount(&place.at)]
+    }
+
+    /// What it is known not to do; all else must be asked of the mounted file system.
+    fn lacks(&self) -> &'static [Lack] {
+        &[]
+    }
+
+    /// Longest name of a file in bytes, where it is under 255.
+    fn name_bytes_max(&self) -> Option<u16> {
+        None
+    }
+
+    /// Work that it does by the clock, with these mount options.
+    fn periods(&self, _options: &[String]) -> Vec<Period> {
+        Vec::new()
+    }
+
+    /// The most that one fsync can promise with these mount options, and why.
+    fn durability(&self, _options: &[String]) -> (Durability, &'static str) {
+        (Durability::PowerLoss, "fsync ends with a flush of the device")
+    }
+
+    /// The driver that serves a mount of type `fs_type` on `device` (`loop0`).
+    fn driver(&self, fs_type: &str, _device: &str) -> String {
+        fs_type.to_owned()
+    }
+}
+
+/// Where a candidate is to be made and mounted; plain text, so that a plan can print it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The block device; unused on memory.
+    pub device: String,
+    /// The mount point, an empty directory.
+    pub at: String,
+    /// Size to make, where it is less than the device; `None` takes the whole device.
+    pub make_bytes: Option<u64>,
+    /// Size limit of a file system that lives in memory.
+    pub memory_bytes: u64,
+    /// Logical sector size of the device in bytes.
+    pub sector_bytes: u32,
+    /// A name that nobody else uses: `pickfs-1a2b3c`.
+    pub unique_name: String,
+}
+
+impl Place {
+    /// A place for documentation and for plans that are printed before a device exists.
+    pub fn example() -> Self {
+        Self {
+            device: "/dev/loopN".into(),
+            at: "MOUNT".into(),
+            make_bytes: None,
+            memory_bytes: 1 << 30,
+            sector_bytes: 512,
+            unique_name: "pickfs-NAME".into(),
+        }
+    }
+
+    /// Size to make in units of `unit_bytes`, as text, where it is less than the device.
+    pub fn make_units(&self, unit_bytes: u64) -> Option<String> {
+        self.make_bytes.map(|bytes| (bytes / unit_bytes).to_string())
+    }
+}
+
+/// What a file system stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ground {
+    /// A block device: a disk, or a loop device.
+    BlockDevice,
+    /// Memory alone.
+    Memory,
+}
+
+/// How a file system comes to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Formatter {
+    /// Nothing to make.
+    None,
+    /// A program that Debian packages.
+    Packaged(Program),
+    /// Nothing packaged that we can use; the text says what there is.
+    Missing(&'static str),
+}
+
+/// A program and the Debian package that holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Program {
+    /// Name, looked for in PATH and in the `sbin` folders.
+    pub name: &'static str,
+    /// Debian package, with its section where that is not `main`.
+    pub package: &'static str,
+}
+
+/// What must be there before a file system can be tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    /// Types in /proc/filesystems: the first is mounted, all must be known.
+    pub kernel_types: &'static [&'static str],
+    /// What helps when a type is not known: a module and where it comes from.
+    pub kernel_remedy: &'static str,
+    /// What makes it.
+    pub formatter: Formatter,
+    /// Other programs: a FUSE driver, a pool tool.
+    pub helpers: &'static [Program],
+    /// Smallest size that can be made, in bytes.
+    pub minimum_bytes: u64,
+    /// What it stands on.
+    pub ground: Ground,
+    /// The formatter can be told a size under that of the device.
+    pub sized: bool,
+}
+
+impl Needs {
+    /// A kernel file system on a block device with a packaged formatter.
+    pub const fn block(
+        kernel_types: &'static [&'static str],
+        kernel_remedy: &'static str,
+        mkfs: &'static str,
+        package: &'static str,
+    ) -> Self {
+        Self {
+            kernel_types,
+            kernel_remedy,
+            formatter: Formatter::Packaged(Program { name: mkfs, package }),
+            helpers: &[],
+            minimum_bytes: SMALL_BYTES,
+            ground: Ground::BlockDevice,
+            sized: true,
+        }
+    }
+
+    /// The same with a minimum size.
+    pub const fn at_least(mut self, minimum_bytes: u64) -> Self {
+        self.minimum_bytes = minimum_bytes;
+        self
+    }
+
+    /// The same with a formatter that always takes the whole device.
+    pub const fn whole_device(mut self) -> Self {
+        self.sized = false;
+        self
+    }
+
+    /// The same with further programs.
+    pub const fn with_helpers(mut self, helpers: &'static [Program]) -> Self {
+        self.helpers = helpers;
+        self
+    }
+
+    /// The same without a formatter that could be used; the text says what there is.
+    pub const fn without_formatter(mut self, what_there_is: &'static str) -> Self {
+        self.formatter = Formatter::Missing(what_there_is);
+        self
+    }
+}
+
+/// Something that other file systems do and this one does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Lack {
+    /// fallocate(2) without flags.
+    Fallocate,
+    /// fallocate(2) with FALLOC_FL_PUNCH_HOLE.
+    PunchHole,
+    /// ftruncate(2) to a larger size.
+    GrowByTruncate,
+    /// open(2) with O_DIRECT.
+    DirectIo,
+    /// link(2).
+    HardLinks,
+    /// symlink(2).
+    SymbolicLinks,
+    /// Permissions that stay as they were set.
+    Permissions,
+    /// Extended attributes in the `user.` name space.
+    UserAttributes,
+    /// fsync(2) on a directory.
+    FolderSync,
+    /// Two names that differ only in case.
+    CaseSensitivity,
+}
+
+/// Work that is done by the clock: a trial shorter than twice this has not seen it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Period {
+    /// What is done: `ext4 commit`.
+    pub what: String,
+    /// Seconds from one time to the next.
+    pub seconds: f64,
+}
+
+impl Period {
+    /// A period in seconds.
+    pub fn new(what: &str, seconds: f64) -> Self {
+        Self { what: what.into(), seconds }
+    }
+
+    /// A commit period from `key=SECONDS`; 0 or no number means the driver's own.
+    pub fn from_option(what: &str, options: &[String], key: &str, default_s: f64) -> Self {
+        let given = recipe::option_value(options, key).and_then(|text| text.parse().ok());
+        Self::new(what, given.filter(|&seconds: &f64| seconds > 0.0).unwrap_or(default_s))
+    }
+
+    /// A period that the kernel holds in a file as a number of `unit_s`; the default when the
+    /// file is not there.
+    pub fn from_kernel(what: &str, path: &str, unit_s: f64, default_s: f64) -> Self {
+        let text = std::fs::read_to_string(Path::new(path)).ok();
+        let number = text.and_then(|text| text.trim().parse::<f64>().ok());
+        Self::new(what, number.map_or(default_s, |number| number * unit_s))
+    }
+}

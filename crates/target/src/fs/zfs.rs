@@ -1,0 +1,82 @@
+//! OpenZFS by its kernel module. A pool outlives the process, so its making is
+//! framed by an undo record. The candidate's mount options become properties
+//! of the pool's file system. Source: zpool-create(8), zfsprops(7).
+
+use pickfs_model::{CandidateSpec, Step};
+
+use super::{FileSystem, Needs, Period, Place, recipe};
+
+/// The row of OpenZFS.
+pub struct Zfs;
+
+impl FileSystem for Zfs {
+    fn name(&self) -> &'static str {
+        "zfs"
+    }
+
+    fn origin(&self) -> &'static str {
+        "OpenZFS, a kernel module outside the kernel's tree."
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::block(
+            &["zfs"],
+            "no kernel module zfs; packages zfs-dkms and zfsutils-linux (section contrib) build it",
+            "zpool",
+            "zfsutils-linux (section contrib)",
+        )
+        .at_least(64 << 20)
+        .whole_device()
+    }
+
+    fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        let name = &place.unique_name;
+        let (folder, device) = (device_folder(place), &place.device);
+        vec![
+            recipe::call("note the pool for clean", "note-undo", ["zpool", name]),
+            recipe::call("show zpool only this device", "link-device", [&folder, device]),
+            recipe::exec("make", "zpool", create_args(spec, place)),
+            recipe::exec("bring the pool to rest", "zpool", ["export", name]),
+        ]
+    }
+
+    fn mount(&self, _spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        let folder = device_folder(place);
+        let args = ["import", "-o", "cachefile=none", "-d", &folder, &place.unique_name];
+        vec![recipe::exec("mount", "zpool", args)]
+    }
+
+    fn unmount(&self, _spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        let name = &place.unique_name;
+        vec![
+            recipe::exec("unmount", "zpool", ["export", name]),
+            recipe::call("forget the note", "forget-undo", ["zpool", name]),
+            recipe::call("take the link away", "unlink-device", [device_folder(place)]),
+        ]
+    }
+
+    fn periods(&self, _options: &[String]) -> Vec<Period> {
+        let path = "/sys/module/zfs/parameters/zfs_txg_timeout";
+        vec![Period::from_kernel("zfs transaction group", path, 1.0, 5.0)]
+    }
+
+    fn driver(&self, _fs_type: &str, _device: &str) -> String {
+        "zfs (OpenZFS module)".into()
+    }
+}
+
+/// A folder that holds one link to the device, so that import looks at no other.
+fn device_folder(place: &Place) -> String {
+    format!("/run/{}", place.unique_name)
+}
+
+fn create_args(spec: &CandidateSpec, place: &Place) -> Vec<String> {
+    let ours = ["create", "-f", "-o", "cachefile=none", "-o", "autotrim=off", "-m", &place.at];
+    let mut args: Vec<String> = ours.iter().map(|word| word.to_string()).collect();
+    for property in &spec.mount_options {
+        args.extend(["-O".into(), property.clone()]);
+    }
+    args.extend(recipe::make_words(spec));
+    args.extend([place.unique_name.clone(), place.device.clone()]);
+    args
+}

@@ -1,0 +1,108 @@
+//! ZFS by the daemon zfs-fuse: pool version 23, outside the kernel.
+//!
+//! The daemon keeps its socket, lock and pool list in three fixed folders.
+//! Each gets a small tmpfs of our own (private with our mount namespace), so
+//! that a pool of the user's is neither seen nor remembered and nothing is
+//! left behind. The pool is made, exported, and imported by the mount step:
+//! between the two the image is at rest. The candidate's mount options become
+//! properties of the pool's file system (`zfs-fuse:compression=on`).
+//! Source: zfs-fuse(8), zpool(8).
+
+use pickfs_model::{CandidateSpec, Durability, Step};
+
+use super::{FileSystem, Lack, Needs, Period, Place, Program, recipe};
+
+const FOLDERS: [&str; 3] = ["/etc/zfs", "/run/zfs", "/run/lock/zfs"];
+/// Holds one link to the device, so that import looks at no other.
+const DEVICE_FOLDER: &str = "/run/zfs/pickfs-device";
+/// Answers once the daemon is ready.
+const SOCKET: &str = "/run/zfs/zfs_socket";
+const DAEMON: &str = "zfs-fuse";
+
+/// The row of zfs-fuse.
+pub struct ZfsFuse;
+
+impl FileSystem for ZfsFuse {
+    fn name(&self) -> &'static str {
+        "zfs-fuse"
+    }
+
+    fn origin(&self) -> &'static str {
+        "Sun's ZFS as of 2010, served outside the kernel by the daemon zfs-fuse."
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::block(
+            &["fuse"],
+            "the kernel module fuse is in every Debian kernel; load it with modprobe fuse",
+            "zpool",
+            "zfs-fuse",
+        )
+        .with_helpers(&[Program { name: DAEMON, package: "zfs-fuse" }])
+        .at_least(64 << 20)
+        .whole_device()
+    }
+
+    fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        let mut steps: Vec<_> = FOLDERS.iter().map(|folder| private_folder(folder)).collect();
+        let daemon = [DAEMON, SOCKET, "--no-daemon", "--no-kstat-mount"];
+        steps.push(recipe::call("start zfs-fuse", "start-daemon", daemon));
+        steps.push(recipe::call(
+            "show zpool only this device",
+            "link-device",
+            [DEVICE_FOLDER, &place.device],
+        ));
+        steps.push(recipe::exec("make", "zpool", create_args(spec, place)));
+        let name = &place.unique_name;
+        steps.push(recipe::exec("bring the pool to rest", "zpool", ["export", name]));
+        steps
+    }
+
+    fn mount(&self, _spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        let args = ["import", "-d", DEVICE_FOLDER, &place.unique_name];
+        vec![recipe::exec("mount", "zpool", args)]
+    }
+
+    fn unmount(&self, _spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        let mut steps = vec![
+            recipe::exec("unmount", "zpool", ["export", &place.unique_name]),
+            recipe::call("stop zfs-fuse", "stop-daemon", [DAEMON]),
+        ];
+        let folders = FOLDERS.iter().rev();
+        steps.extend(folders.map(|folder| {
+            recipe::call("take the private folder away", "drop-private-folder", [*folder])
+        }));
+        steps
+    }
+
+    fn lacks(&self) -> &'static [Lack] {
+        &[Lack::Fallocate, Lack::UserAttributes]
+    }
+
+    /// zfs-fuse 0.7 has no way to ask; ZFS of its time closed a group after at most 30 s.
+    fn periods(&self, _options: &[String]) -> Vec<Period> {
+        vec![Period::new("zfs transaction group", 30.0)]
+    }
+
+    fn durability(&self, _options: &[String]) -> (Durability, &'static str) {
+        (Durability::PowerLoss, "fsync writes the intent log and asks for a flush")
+    }
+
+    fn driver(&self, _fs_type: &str, _device: &str) -> String {
+        "zfs-fuse (FUSE)".into()
+    }
+}
+
+fn private_folder(folder: &str) -> Step {
+    recipe::call("keep the pool's traces private", "private-folder", [folder])
+}
+
+fn create_args(spec: &CandidateSpec, place: &Place) -> Vec<String> {
+    let mut args = vec!["create".to_string(), "-f".into(), "-m".into(), place.at.clone()];
+    for property in &spec.mount_options {
+        args.extend(["-O".into(), property.clone()]);
+    }
+    args.extend(recipe::make_words(spec));
+    args.extend([place.unique_name.clone(), place.device.clone()]);
+    args
+}

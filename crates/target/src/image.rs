@@ -1,0 +1,288 @@
+//! The image: one file per run behind a loop device, with the same extents for
+//! every candidate. It has no name (kill -9 leaves nothing), every byte of it
+//! was written, and what mkfs un-writes is written again.
+//!
+//! ```text
+//! candidate   ext4, xfs, ...
+//! /dev/loopN  direct I/O, detaches with its last user
+//! image       unlinked file, no holes, no unwritten extents
+//! host        the file system of the run's folder, or a tmpfs of our own
+//! ```
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use pickfs_model::BackingKind;
+use pickfs_sys::extents::{self, ExtentSummary};
+use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
+use pickfs_sys::mount::{MountRequest, Mounted};
+use rustix::fs::{FallocateFlags, OFlags, fallocate};
+
+use crate::error::TargetError;
+use crate::host_folder::{HostFolder, HostKind};
+use crate::incompressible::{Incompressible, Noise, PIECE_BYTES};
+use crate::memory;
+use crate::scratch::Progress;
+
+/// Every image and every size that is made on one is a multiple of this.
+const BLOCK_BYTES: u64 = 4096;
+/// A tmpfs needs some pages for itself.
+const TMPFS_SPARE_BYTES: u64 = 4 << 20;
+
+/// An image and the loop device over it.
+#[derive(Debug)]
+pub(crate) struct Image {
+    // Dropped in this order: device, file, tmpfs.
+    device: LoopDevice,
+    file: File,
+    memory: Option<PrivateTmpfs>,
+    kind: BackingKind,
+    size_bytes: u64,
+    host: HostFacts,
+}
+
+/// What the image lies on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HostFacts {
+    /// Type of the file system.
+    pub(crate) fs_type: String,
+    /// What is mounted there.
+    pub(crate) source: String,
+    /// Major and minor number of its device; major 0 means that there is none.
+    pub(crate) device_number: (u32, u32),
+}
+
+/// The image's extents, as the host's file system reports them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ImageState {
+    /// The loop device writes to the image directly, as read back from it.
+    pub direct_io: bool,
+    /// Bytes that are unwritten or missing.
+    pub holes_bytes: u64,
+    /// Number of extents.
+    pub extents: u64,
+}
+
+impl Image {
+    /// Makes an image in a folder of a disk. A folder in memory gives a RAM image.
+    pub(crate) fn on_disk(
+        directory: &Path,
+        size_bytes: u64,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, TargetError> {
+        let host = HostFolder::at(directory)?;
+        check_size(size_bytes)?;
+        host.check_room(directory, size_bytes)?;
+        let mut kind = BackingKind::LoopImage;
+        if host.kind == HostKind::Memory {
+            memory::check("an image in memory", size_bytes)?;
+            kind = BackingKind::RamImage;
+        }
+        let file = nameless_file(directory)?;
+        forbid_copy_on_write(&file, directory, &host)?;
+        Self::finish(file, None, kind, size_bytes, host, progress)
+    }
+
+    /// Makes an image on a tmpfs of our own.
+    pub(crate) fn in_memory(
+        run_dir: &Path,
+        size_bytes: u64,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, TargetError> {
+        check_size(size_bytes)?;
+        memory::check("a RAM image", size_bytes)?;
+        let tmpfs = PrivateTmpfs::mount(run_dir, size_bytes + TMPFS_SPARE_BYTES)?;
+        let host = HostFolder::at(&tmpfs.folder)?;
+        let file = nameless_file(&tmpfs.folder)?;
+        Self::finish(file, Some(tmpfs), BackingKind::RamImage, size_bytes, host, progress)
+    }
+
+    fn finish(
+        file: File,
+        memory: Option<PrivateTmpfs>,
+        kind: BackingKind,
+        size_bytes: u64,
+        host: HostFolder,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, TargetError> {
+        fill(&file, size_bytes, progress)?;
+        extents::rewrite_unwritten(&file)?;
+        let device = LoopDevice::attach(&file, &LoopOptions::default())?;
+        let HostFolder { fs_type, source, device_number, .. } = host;
+        let host = HostFacts { fs_type, source, device_number };
+        Ok(Self { device, file, memory, kind, size_bytes, host })
+    }
+
+    /// The loop device's node.
+    pub(crate) fn device_path(&self) -> &Path {
+        self.device.path()
+    }
+
+    /// On a disk or in memory.
+    pub(crate) fn kind(&self) -> BackingKind {
+        self.kind
+    }
+
+    /// Size in bytes.
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// What it lies on.
+    pub(crate) fn host(&self) -> &HostFacts {
+        &self.host
+    }
+
+    /// Writes what is unwritten or missing, in place. Nothing may be mounted on the image.
+    pub(crate) fn repair(&self) -> Result<u64, TargetError> {
+        Ok(extents::rewrite_unwritten(&self.file)?.total_bytes())
+    }
+
+    /// Looks at the extents; changes nothing.
+    pub(crate) fn state(&self) -> Result<ImageState, TargetError> {
+        let ExtentSummary { unwritten_bytes, missing_bytes, extent_count, .. } =
+            extents::summary(&self.file)?;
+        Ok(ImageState {
+            direct_io: self.device.status()?.direct_io,
+            holes_bytes: unwritten_bytes + missing_bytes,
+            extents: extent_count as u64,
+        })
+    }
+
+    /// Detaches, and waits until the image is gone.
+    pub(crate) fn remove(self) -> Result<(), TargetError> {
+        self.device.detach()?;
+        drop(self.file);
+        self.memory.map_or(Ok(()), PrivateTmpfs::unmount)
+    }
+}
+
+fn check_size(size_bytes: u64) -> Result<(), TargetError> {
+    if size_bytes == 0 || !size_bytes.is_multiple_of(BLOCK_BYTES) {
+        return Err(TargetError::UnevenSize { size_bytes });
+    }
+    Ok(())
+}
+
+/// A file without a name; where the host cannot make one, its name is taken away at once.
+fn nameless_file(directory: &Path) -> Result<File, TargetError> {
+    let mut options = File::options();
+    options.read(true).write(true).mode(0o600);
+    let nameless = OFlags::TMPFILE.bits() as i32;
+    if let Ok(file) = options.clone().custom_flags(nameless).open(directory) {
+        return Ok(file);
+    }
+    let name = format!("pickfs-image-{:016x}", Noise::seed_from_the_clock());
+    let path = directory.join(name);
+    let file = options.create_new(true).open(&path);
+    let file = file.map_err(TargetError::io("create the image", &path))?;
+    fs::remove_file(&path).map_err(TargetError::io("unlink the image", &path))?;
+    Ok(file)
+}
+
+/// Copy on write would give every candidate other extents, so it is switched off or refused.
+fn forbid_copy_on_write(
+    file: &File,
+    directory: &Path,
+    host: &HostFolder,
+) -> Result<(), TargetError> {
+    let obeyed = match host.kind {
+        HostKind::InPlace | HostKind::Memory => true,
+        HostKind::CopyOnWriteAlways => false,
+        HostKind::CopyOnWrite => {
+            extents::set_no_copy_on_write(file, true).is_ok()
+                && extents::is_no_copy_on_write(file).unwrap_or(false)
+        }
+    };
+    if obeyed {
+        return Ok(());
+    }
+    let (directory, fs_type) = (directory.to_owned(), host.fs_type.clone());
+    Err(TargetError::CopyOnWriteHost { directory, fs_type })
+}
+
+/// Reserves the whole file (for few extents) and writes every byte of it.
+fn fill(
+    file: &File,
+    size_bytes: u64,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), TargetError> {
+    // Not every host can reserve; writing does it then.
+    let _ = fallocate(file, FallocateFlags::empty(), 0, size_bytes);
+    write_noise(file, Path::new("the image"), size_bytes, progress)
+}
+
+/// Writes incompressible bytes from the beginning to `size_bytes`: by direct I/O where it works.
+pub(crate) fn write_noise(
+    file: &File,
+    name: &Path,
+    size_bytes: u64,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), TargetError> {
+    let direct = direct_twin(file);
+    let mut source = Incompressible::new(Noise::seed_from_the_clock());
+    let mut done_bytes = 0;
+    while done_bytes < size_bytes {
+        let length = (size_bytes - done_bytes).min(PIECE_BYTES as u64);
+        let piece = &source.next_piece()[..length as usize];
+        let direct_failed = match &direct {
+            Some(direct) => direct.write_all_at(piece, done_bytes).is_err(),
+            None => true,
+        };
+        if direct_failed {
+            file.write_all_at(piece, done_bytes).map_err(TargetError::io("fill", name))?;
+        }
+        done_bytes += length;
+        progress(Progress { what: "filling the scratch", done_bytes, total_bytes: size_bytes });
+    }
+    file.sync_all().map_err(TargetError::io("sync", name))
+}
+
+/// The same file opened for direct writes; `None` where that is refused.
+fn direct_twin(file: &File) -> Option<File> {
+    use std::os::fd::AsRawFd;
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let direct = OFlags::DIRECT.bits() as i32;
+    File::options().write(true).custom_flags(direct).open(path).ok()
+}
+
+/// A tmpfs for one image, in a folder of the run.
+#[derive(Debug)]
+struct PrivateTmpfs {
+    mounted: Option<Mounted>,
+    folder: PathBuf,
+}
+
+impl PrivateTmpfs {
+    fn mount(run_dir: &Path, size_bytes: u64) -> Result<Self, TargetError> {
+        let name = format!("pickfs-ram-{:016x}", Noise::seed_from_the_clock());
+        let folder = run_dir.join(name);
+        fs::create_dir(&folder).map_err(TargetError::io("create", &folder))?;
+        let options = format!("size={size_bytes},mode=0700");
+        let request = MountRequest::new("pickfs", &folder, "tmpfs").options(options);
+        match Mounted::mount(&request) {
+            Ok(mounted) => Ok(Self { mounted: Some(mounted), folder }),
+            Err(error) => {
+                let _ = fs::remove_dir(&folder);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn unmount(mut self) -> Result<(), TargetError> {
+        if let Some(mounted) = self.mounted.take() {
+            mounted.unmount()?;
+        }
+        fs::remove_dir(&self.folder).map_err(TargetError::io("remove", &self.folder))
+    }
+}
+
+impl Drop for PrivateTmpfs {
+    fn drop(&mut self) {
+        if let Some(mounted) = self.mounted.take() {
+            drop(mounted);
+            let _ = fs::remove_dir(&self.folder);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! How much memory may be taken: at most half of what is available, so that
+//! neither the machine nor the page cache under test is starved.
+//! Source: proc_meminfo(5), "MemAvailable".
+
+use crate::error::TargetError;
+
+/// Refuses more than half of the available memory.
+pub(crate) fn check(what: &'static str, asked_bytes: u64) -> Result<(), TargetError> {
+    let Some(available_bytes) = available_bytes() else { return Ok(()) };
+    check_against(what, asked_bytes, available_bytes)
+}
+
+fn check_against(
+    what: &'static str,
+    asked_bytes: u64,
+    available_bytes: u64,
+) -> Result<(), TargetError> {
+    if asked_bytes <= available_bytes / 2 {
+        return Ok(());
+    }
+    Err(TargetError::TooMuchMemory { what, asked_bytes, available_bytes })
+}
+
+/// Memory that can be had without swapping, as the kernel estimates it.
+fn available_bytes() -> Option<u64> {
+    parse(&std::fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+fn parse(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// A size as tmpfs takes it: bytes, or with `k`, `m`, `g`, or `%` of all memory (`None` here).
+pub(crate) fn tmpfs_size_bytes(text: &str) -> Option<u64> {
+    let shift = match text.chars().last()?.to_ascii_lowercase() {
+        'k' => 10,
+        'm' => 20,
+        'g' => 30,
+        _ => return text.parse().ok(),
+    };
+    text[..text.len() - 1].parse::<u64>().ok()?.checked_shl(shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_half_is_refused_with_the_numbers() {
+        assert!(check_against("a RAM image", 50, 100).is_ok());
+        let text = check_against("a RAM image", 51, 100).unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "a RAM image of 51 bytes is more than half of the 100 bytes of memory that are \
+             available; ask for less"
+        );
+    }
+
+    #[test]
+    fn the_kernels_number_is_in_kibibytes() {
+        assert_eq!(parse("MemTotal: 9 kB\nMemAvailable:      2 kB\n"), Some(2048));
+        assert_eq!(parse("MemTotal: 9 kB\n"), None);
+    }
+
+    #[test]
+    fn sizes_are_read_as_tmpfs_reads_them() {
+        assert_eq!(tmpfs_size_bytes("512M"), Some(512 << 20));
+        assert_eq!(tmpfs_size_bytes("4096"), Some(4096));
+        assert_eq!(tmpfs_size_bytes("50%"), None);
+    }
+}

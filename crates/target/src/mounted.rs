@@ -1,0 +1,113 @@
+//! A candidate that is mounted: a directory to use, facts about it, and its end.
+
+use std::path::{Path, PathBuf};
+
+use pickfs_model::record::ImageRecord;
+use pickfs_model::{BackingKind, Durability, Environment, Step, StepRecord};
+
+use crate::carry_out;
+use crate::error::TargetError;
+use crate::fs::{Lack, Period};
+use crate::scratch::Scratch;
+
+/// A mounted candidate. Dropping it takes the same steps as [`Mounted::unmount`], without a report.
+#[derive(Debug)]
+pub struct Mounted<'scratch> {
+    pub(crate) scratch: &'scratch mut Scratch,
+    pub(crate) directory: PathBuf,
+    pub(crate) environment: Environment,
+    pub(crate) backing: BackingKind,
+    pub(crate) image: Option<ImageRecord>,
+    pub(crate) promise: Promise,
+    pub(crate) end: Vec<Step>,
+    pub(crate) ended: bool,
+}
+
+/// What is known of a candidate without asking it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Promise {
+    /// The most that an fsync can promise here.
+    pub durability: Durability,
+    /// Why not more.
+    pub why: String,
+    /// Work that is done by the clock, with these options.
+    pub periods: Vec<Period>,
+    /// What it is known not to do.
+    pub lacks: Vec<Lack>,
+    /// Longest file name in bytes, where it is under 255.
+    pub name_bytes_max: Option<u16>,
+}
+
+impl Mounted<'_> {
+    /// Where a workload may write.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Facts: `mount.driver`, `mount.options`, `mount.block_size_bytes`, `device.*`, `host.*`.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// What it stands on.
+    pub fn backing(&self) -> BackingKind {
+        self.backing
+    }
+
+    /// Extents of the image when it was mounted; absent without an image.
+    pub fn image(&self) -> Option<ImageRecord> {
+        self.image
+    }
+
+    /// What is known of it without asking.
+    pub fn promise(&self) -> &Promise {
+        &self.promise
+    }
+
+    /// Unmounts for real and ends what served it; gives back the image's record with both states.
+    ///
+    /// # Errors
+    /// The first step that failed. The others are taken all the same, so that nothing stays.
+    pub fn unmount(
+        mut self,
+        log: &mut Vec<StepRecord>,
+    ) -> Result<Option<ImageRecord>, TargetError> {
+        self.finish(log)?;
+        let state = self.scratch.image_state()?;
+        Ok(self.image.zip(state).map(|(image, state)| ImageRecord {
+            holes_after_bytes: state.holes_bytes,
+            extents_after: state.extents,
+            ..image
+        }))
+    }
+
+    fn finish(&mut self, log: &mut Vec<StepRecord>) -> Result<(), TargetError> {
+        self.ended = true;
+        let steps = std::mem::take(&mut self.end);
+        end_all(&steps, self.scratch, log)
+    }
+}
+
+/// Takes every step, whatever the ones before said, and ends what is left of helpers; the first
+/// error is the answer.
+pub(crate) fn end_all(
+    steps: &[Step],
+    scratch: &mut Scratch,
+    log: &mut Vec<StepRecord>,
+) -> Result<(), TargetError> {
+    let mut answer = Ok(());
+    for step in steps {
+        let taken = carry_out::carry_out(step, scratch, log);
+        answer = answer.and(taken);
+    }
+    scratch.helpers.clear();
+    answer
+}
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            let _ = self.finish(&mut Vec::new());
+        }
+    }
+}

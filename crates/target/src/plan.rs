@@ -1,0 +1,197 @@
+//! The steps of a candidate on a backing, in order, as data. What is printed
+//! by a dry run is what a trial does: both come from here.
+
+use pickfs_model::{BackingSpec, CandidateSpec, DeviceState, Step};
+
+use crate::error::TargetError;
+use crate::fs::{self, FileSystem, Ground, Place, recipe};
+
+/// What the steps are written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bed {
+    /// A loop image, on disk or in memory.
+    Image,
+    /// A block device that the user named.
+    Device(DeviceState),
+    /// A directory that exists.
+    Directory,
+}
+
+/// A candidate's whole life: what makes it, what mounts it, what ends it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Life {
+    /// Up to the mounted file system.
+    pub(crate) begin: Vec<Step>,
+    /// From there to nothing left.
+    pub(crate) end: Vec<Step>,
+}
+
+/// Every step of one trial of a candidate, with `/dev/loopN` and `MOUNT` where the real names are
+/// not known yet. Touches nothing.
+///
+/// # Errors
+/// [`TargetError::UnknownFileSystem`], and for a directory the two refusals that need no look at it.
+pub fn plan_steps(
+    candidate: &CandidateSpec,
+    backing: &BackingSpec,
+) -> Result<Vec<Step>, TargetError> {
+    let mut place = Place::example();
+    let bed = match backing {
+        BackingSpec::Loop { size_bytes, .. } | BackingSpec::Ram { size_bytes } => {
+            place.memory_bytes = *size_bytes;
+            Bed::Image
+        }
+        BackingSpec::Device { path, state, .. } => {
+            place.device = path.to_string_lossy().into_owned();
+            Bed::Device(*state)
+        }
+        BackingSpec::Directory { path } => {
+            place.at = path.join("pickfs-trial-NAME").to_string_lossy().into_owned();
+            Bed::Directory
+        }
+    };
+    let life = life(candidate, bed, &place)?;
+    Ok(life.begin.into_iter().chain(life.end).collect())
+}
+
+/// The row of a candidate.
+pub(crate) fn row_of(candidate: &CandidateSpec) -> Result<&'static dyn FileSystem, TargetError> {
+    fs::find(&candidate.fs).ok_or_else(|| TargetError::UnknownFileSystem {
+        name: candidate.fs.clone(),
+        known: fs::table::names().join(", "),
+    })
+}
+
+/// The steps of a candidate's life on a bed.
+pub(crate) fn life(
+    candidate: &CandidateSpec,
+    bed: Bed,
+    place: &Place,
+) -> Result<Life, TargetError> {
+    if bed == Bed::Directory {
+        return in_directory(candidate, place);
+    }
+    let row = row_of(candidate)?;
+    Ok(match row.needs().ground {
+        Ground::Memory => {
+            Life { begin: row.mount(candidate, place), end: row.unmount(candidate, place) }
+        }
+        Ground::BlockDevice => on_block_device(row, candidate, bed, place),
+    })
+}
+
+fn in_directory(candidate: &CandidateSpec, place: &Place) -> Result<Life, TargetError> {
+    if !candidate.mount_options.is_empty() || !candidate.mkfs_options.is_empty() {
+        return Err(TargetError::DirectoryTakesNoOptions { candidate: candidate.to_string() });
+    }
+    let at = [place.at.as_str()];
+    Ok(Life {
+        begin: vec![recipe::call("a folder of our own", "make-trial-folder", at)],
+        end: vec![recipe::call("take it away", "remove-trial-folder", at)],
+    })
+}
+
+/// Around the row's own steps: the interlock before each that destroys, clean ends (so that no
+/// signature of the candidate before is found), and the image mended before the mount.
+fn on_block_device(
+    row: &dyn FileSystem,
+    candidate: &CandidateSpec,
+    bed: Bed,
+    place: &Place,
+) -> Life {
+    let device = [place.device.as_str()];
+    let guard = |begin: &mut Vec<Step>| {
+        if let Bed::Device(_) = bed {
+            begin.push(recipe::call("may it be touched?", "check-interlock", device));
+        }
+    };
+    let mut begin = Vec::new();
+    if bed == Bed::Device(DeviceState::Discarded) {
+        guard(&mut begin);
+        begin.push(recipe::exec("discard all", "blkdiscard", ["-f", device[0]]));
+    }
+    guard(&mut begin);
+    begin.push(recipe::call("remove old signatures", "clear-ends", device));
+    guard(&mut begin);
+    begin.extend(row.make(candidate, place));
+    begin.push(recipe::call("write the device's pages out", "flush-device", device));
+    if bed == Bed::Image {
+        let name = "repair-image-extents";
+        begin.push(recipe::call("write again what mkfs un-wrote", name, [""; 0]));
+    }
+    guard(&mut begin);
+    begin.extend(row.mount(candidate, place));
+    let mut end = row.unmount(candidate, place);
+    end.push(recipe::call("wait until nobody has it open", "wait-device-free", device));
+    Life { begin, end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(candidate: &str, backing: &BackingSpec) -> Vec<String> {
+        let steps = plan_steps(&candidate.parse().unwrap(), backing).unwrap();
+        steps.iter().map(|step| step.action.to_string().trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_loop_image_is_mended_between_make_and_mount() {
+        let backing = BackingSpec::Loop { size_bytes: 1 << 30, directory: None };
+        assert_eq!(
+            text("xfs:noatime", &backing),
+            [
+                "[clear-ends] /dev/loopN",
+                "mkfs.xfs -q -f -K /dev/loopN",
+                "[flush-device] /dev/loopN",
+                "[repair-image-extents]",
+                "mount -t xfs -o noatime /dev/loopN MOUNT",
+                "umount MOUNT",
+                "[wait-device-free] /dev/loopN",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_device_is_checked_before_every_step_that_destroys() {
+        let path = "/dev/sdx".into();
+        let backing = BackingSpec::Device { path, erase: true, state: DeviceState::Discarded };
+        let steps = text("btrfs", &backing);
+        let destroys = |step: &String| {
+            ["blkdiscard", "[clear-ends]", "mkfs.btrfs", "mount -t"]
+                .iter()
+                .any(|w| step.starts_with(w))
+        };
+        let destructive: Vec<_> = (0..steps.len()).filter(|&at| destroys(&steps[at])).collect();
+        assert_eq!(destructive.len(), 4);
+        assert!(destructive.iter().all(|&at| steps[at - 1] == "[check-interlock] /dev/sdx"));
+    }
+
+    #[test]
+    fn a_directory_is_neither_made_nor_mounted() {
+        let backing = BackingSpec::Directory { path: "/srv".into() };
+        let steps = text("dir", &backing);
+        assert_eq!(steps[0], "[make-trial-folder] /srv/pickfs-trial-NAME");
+        let error = plan_steps(&"ext4:noatime".parse().unwrap(), &backing).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "options of `ext4:noatime` cannot be given to an existing directory; leave them out"
+        );
+    }
+
+    #[test]
+    fn memory_gets_the_size_that_an_image_would_have() {
+        let backing = BackingSpec::Ram { size_bytes: 1 << 20 };
+        assert_eq!(
+            text("tmpfs", &backing),
+            ["mount -t tmpfs -o size=1048576 tmpfs MOUNT", "umount MOUNT"]
+        );
+    }
+
+    #[test]
+    fn an_unknown_file_system_lists_the_known_ones() {
+        let backing = BackingSpec::Ram { size_bytes: 1 << 20 };
+        let error = plan_steps(&"ext5".parse().unwrap(), &backing).unwrap_err();
+        assert!(error.to_string().starts_with("file system `ext5` not known; known are ext4, xfs"));
+    }
+}

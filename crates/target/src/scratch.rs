@@ -1,0 +1,282 @@
+//! The scratch: one place where every candidate of a run is made, one after
+//! the other. It owns the image (or the right to a device, or a directory) and
+//! does the named calls of the steps; the order of trials is the lab's.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pickfs_model::record::{ImageRecord, RawProbe};
+use pickfs_model::{BackingKind, BackingSpec, CandidateSpec, Durability, Environment, StepRecord};
+
+use crate::availability::{self, Availability};
+use crate::calls::Helpers;
+use crate::carry_out;
+use crate::directory::Directory;
+use crate::environment;
+use crate::error::TargetError;
+use crate::fs::{FileSystem, Ground, Place};
+use crate::image::{Image, ImageState};
+use crate::incompressible::Noise;
+use crate::memory;
+use crate::mounted::{self, Mounted, Promise};
+use crate::plan::{self, Bed};
+use crate::raw_probe;
+
+/// How far a long piece of work has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being done.
+    pub what: &'static str,
+    /// Bytes done.
+    pub done_bytes: u64,
+    /// All bytes.
+    pub total_bytes: u64,
+}
+
+/// The place where candidates are made.
+#[derive(Debug)]
+pub struct Scratch {
+    pub(crate) base: Base,
+    pub(crate) helpers: Helpers,
+    pub(crate) repaired_bytes: u64,
+}
+
+/// What the scratch is.
+#[derive(Debug)]
+pub(crate) enum Base {
+    /// An image of our own.
+    Image(Image),
+    /// A directory that exists.
+    Directory(Directory),
+}
+
+impl Scratch {
+    /// Makes the image, or takes the directory. Long work reports by `progress`.
+    ///
+    /// # Errors
+    /// What [`TargetError`] says of images, memory and directories; nothing is left behind then.
+    pub fn prepare(
+        backing: &BackingSpec,
+        run_dir: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, TargetError> {
+        let base = match backing {
+            BackingSpec::Loop { size_bytes, directory } => {
+                let directory = directory.as_deref().unwrap_or(run_dir);
+                Base::Image(Image::on_disk(directory, *size_bytes, progress)?)
+            }
+            BackingSpec::Ram { size_bytes } => {
+                Base::Image(Image::in_memory(run_dir, *size_bytes, progress)?)
+            }
+            BackingSpec::Device { path, .. } => {
+                let cause = std::io::ErrorKind::Unsupported.into();
+                return Err(TargetError::Io { what: "use", path: path.clone(), cause });
+            }
+            BackingSpec::Directory { path } => Base::Directory(Directory::at(path)?),
+        };
+        Ok(Self { base, helpers: Helpers::default(), repaired_bytes: 0 })
+    }
+
+    /// What the scratch itself is; a candidate on memory says [`BackingKind::Memory`] instead.
+    pub fn kind(&self) -> BackingKind {
+        match &self.base {
+            Base::Image(image) => image.kind(),
+            Base::Directory(_) => BackingKind::Directory,
+        }
+    }
+
+    /// The block device, where there is one.
+    pub fn device(&self) -> Option<&Path> {
+        match &self.base {
+            Base::Image(image) => Some(image.device_path()),
+            Base::Directory(_) => None,
+        }
+    }
+
+    /// The image's extents now; `None` without an image.
+    ///
+    /// # Errors
+    /// When the host's file system does not answer.
+    pub fn image_state(&self) -> Result<Option<ImageState>, TargetError> {
+        match &self.base {
+            Base::Image(image) => image.state().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Direct 4 KiB writes, each with a flush, at random places of the backing for `seconds`.
+    /// Whatever file system was on it is gone.
+    ///
+    /// # Errors
+    /// When the backing cannot be written.
+    pub fn raw_probe(&mut self, seconds: f64) -> Result<RawProbe, TargetError> {
+        let length = Duration::from_secs_f64(seconds);
+        match &self.base {
+            Base::Image(image) => raw_probe::probe(image.device_path(), image.size_bytes(), length),
+            Base::Directory(directory) => directory.raw_probe(length),
+        }
+    }
+
+    /// Makes the candidate and mounts it at `at` (made if it is not there).
+    ///
+    /// # Errors
+    /// The first step that failed, with everything undone again; or, with nothing touched, why the
+    /// candidate cannot be tried ([`TargetError::skip`]).
+    pub fn make_and_mount(
+        &mut self,
+        candidate: &CandidateSpec,
+        at: &Path,
+        log: &mut Vec<StepRecord>,
+    ) -> Result<Mounted<'_>, TargetError> {
+        let row = self.check(candidate)?;
+        let place = self.place(at);
+        let life = plan::life(candidate, self.bed(), &place)?;
+        self.repaired_bytes = 0;
+        if self.bed() != Bed::Directory {
+            self.helpers.make_mount_point(at)?;
+        }
+        let begun = carry_out::carry_out_all(&life.begin, self, log);
+        let facts = begun.and_then(|()| self.facts(row, Path::new(&place.at)));
+        let (environment, image) = match facts {
+            Ok(facts) => facts,
+            Err(error) => {
+                let _ = mounted::end_all(&life.end, self, &mut Vec::new());
+                return Err(error);
+            }
+        };
+        let backing = self.backing_of(row);
+        let promise = promise(row, candidate, backing);
+        let directory = PathBuf::from(place.at);
+        let (end, ended) = (life.end, false);
+        Ok(Mounted { scratch: self, directory, environment, backing, image, promise, end, ended })
+    }
+
+    /// Everything that can be known before anything is touched.
+    fn check(
+        &self,
+        candidate: &CandidateSpec,
+    ) -> Result<Option<&'static dyn FileSystem>, TargetError> {
+        if let Base::Directory(directory) = &self.base {
+            directory.check(candidate)?;
+            return Ok(None);
+        }
+        let row = plan::row_of(candidate)?;
+        if let Availability::Missing(missing) = availability::of(row) {
+            return Err(missing.into());
+        }
+        let (needs, have_bytes) = (row.needs(), self.size_bytes());
+        if have_bytes < needs.minimum_bytes {
+            let (fs, minimum_bytes) = (row.name(), needs.minimum_bytes);
+            return Err(TargetError::TooSmall { fs, minimum_bytes, have_bytes });
+        }
+        if needs.ground == Ground::Memory {
+            let size = crate::fs::recipe::option_value(&candidate.mount_options, "size");
+            let asked_bytes = size.and_then(memory::tmpfs_size_bytes).unwrap_or(have_bytes);
+            memory::check(row.name(), asked_bytes)?;
+        }
+        Ok(Some(row))
+    }
+
+    fn bed(&self) -> Bed {
+        match &self.base {
+            Base::Image(_) => Bed::Image,
+            Base::Directory(_) => Bed::Directory,
+        }
+    }
+
+    /// Bytes that a candidate gets.
+    fn size_bytes(&self) -> u64 {
+        match &self.base {
+            Base::Image(image) => image.size_bytes(),
+            Base::Directory(_) => 0,
+        }
+    }
+
+    fn place(&self, at: &Path) -> Place {
+        let unique_name = format!("pickfs-{:012x}", Noise::seed_from_the_clock() >> 16);
+        let at = match &self.base {
+            Base::Directory(directory) => directory.trial_folder(),
+            _ => at.to_owned(),
+        };
+        let device = self.device().unwrap_or(Path::new("none"));
+        let sector = pickfs_sys::block::BlockDevice::at(device).ok();
+        Place {
+            device: device.to_string_lossy().into_owned(),
+            at: at.to_string_lossy().into_owned(),
+            make_bytes: None,
+            memory_bytes: self.size_bytes(),
+            sector_bytes: sector.and_then(|d| d.facts().logical_sector_bytes).unwrap_or(512),
+            unique_name,
+        }
+    }
+
+    fn backing_of(&self, row: Option<&dyn FileSystem>) -> BackingKind {
+        match row {
+            Some(row) if row.needs().ground == Ground::Memory => BackingKind::Memory,
+            _ => self.kind(),
+        }
+    }
+
+    fn facts(
+        &self,
+        row: Option<&'static dyn FileSystem>,
+        at: &Path,
+    ) -> Result<(Environment, Option<ImageRecord>), TargetError> {
+        let mut facts = Environment::default();
+        environment::put_mount(&mut facts, at, row)?;
+        if self.backing_of(row) == BackingKind::Memory {
+            return Ok((facts, None));
+        }
+        match &self.base {
+            Base::Image(image) => {
+                environment::put_device(&mut facts, "device", image.device_path());
+                environment::put_host(&mut facts, image.host());
+            }
+            Base::Directory(directory) => directory.put_facts(&mut facts),
+        }
+        let image = self.image_state()?.map(|state| ImageRecord {
+            direct_io: state.direct_io,
+            repaired_bytes: self.repaired_bytes,
+            holes_before_bytes: state.holes_bytes,
+            extents_before: state.extents,
+            ..ImageRecord::default()
+        });
+        Ok((facts, image))
+    }
+
+    /// Gives everything back: detaches, and waits until it is gone. Dropping does the same without
+    /// a report.
+    ///
+    /// # Errors
+    /// What could not be taken away.
+    pub fn remove(mut self) -> Result<(), TargetError> {
+        self.helpers.clear();
+        match self.base {
+            Base::Image(image) => image.remove(),
+            Base::Directory(_) => Ok(()),
+        }
+    }
+}
+
+/// What a candidate can promise on a backing: memory under it caps the durability.
+fn promise(
+    row: Option<&dyn FileSystem>,
+    candidate: &CandidateSpec,
+    backing: BackingKind,
+) -> Promise {
+    let options = &candidate.mount_options;
+    let (mut durability, mut why) = match row {
+        Some(row) => row.durability(options),
+        None => (Durability::PowerLoss, "as the file system of the directory is mounted"),
+    };
+    if backing == BackingKind::RamImage && durability > Durability::ProcessCrash {
+        (durability, why) = (Durability::ProcessCrash, "the image is in memory");
+    }
+    Promise {
+        durability,
+        why: why.into(),
+        periods: row.map(|row| row.periods(options)).unwrap_or_default(),
+        lacks: row.map(|row| row.lacks().to_vec()).unwrap_or_default(),
+        name_bytes_max: row.and_then(|row| row.name_bytes_max()),
+    }
+}

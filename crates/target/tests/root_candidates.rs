@@ -1,0 +1,250 @@
+//! Root ring: every file system that this machine can mount is made, mounted,
+//! written, read back, unmounted, and leaves nothing.
+//!
+//! `cargo test -p pickfs-target --test root_candidates`
+#![allow(clippy::unwrap_used)]
+
+mod ring;
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::Path;
+
+use pickfs_model::{BackingKind, BackingSpec, Durability, StepRecord};
+use pickfs_sys::{loop_device, mount};
+use pickfs_target::{Availability, Mounted, Scratch, TargetError, availability, fs as rows};
+
+const SIZE_BYTES: u64 = 320 << 20;
+
+const TESTS: &[ring::Test] = &[
+    ("every_verified_file_system_lives_and_leaves_nothing", every_verified_file_system),
+    ("mkfs_unwrites_an_image_and_repair_mends_it", mkfs_unwrites_and_repair_mends),
+    ("a_named_size_is_made_and_options_are_in_force", options_are_in_force),
+    ("a_ram_image_says_so", a_ram_image_says_so),
+    ("what_cannot_run_says_why_and_what_helps", what_cannot_run_says_why),
+    ("a_failed_make_leaves_nothing", a_failed_make_leaves_nothing),
+    ("a_dropped_mount_is_unmounted", a_dropped_mount_is_unmounted),
+    ("an_image_that_fills_its_host_is_refused", an_image_that_fills_its_host_is_refused),
+];
+
+fn main() {
+    ring::run(TESTS);
+}
+
+fn scratch(run_dir: &Path) -> Scratch {
+    let backing = BackingSpec::Loop { size_bytes: SIZE_BYTES, directory: None };
+    Scratch::prepare(&backing, run_dir, &mut |_| {}).unwrap()
+}
+
+fn make<'s>(
+    scratch: &'s mut Scratch,
+    candidate: &str,
+    at: &Path,
+    log: &mut Vec<StepRecord>,
+) -> Mounted<'s> {
+    let made = scratch.make_and_mount(&candidate.parse().unwrap(), at, log);
+    made.unwrap_or_else(|error| panic!("{candidate}: {error}"))
+}
+
+/// Writes, syncs and reads back; dropped pages make it come from below.
+fn write_and_read_back(directory: &Path) {
+    let path = directory.join("bytes");
+    let bytes: Vec<u8> = (0..3_000_000u32).map(|n| (n * 7 % 251) as u8).collect();
+    let mut file = File::create(&path).unwrap();
+    file.write_all(&bytes).unwrap();
+    file.sync_all().unwrap();
+    drop(file);
+    let mut read = Vec::new();
+    File::open(&path).unwrap().read_to_end(&mut read).unwrap();
+    assert!(read == bytes);
+}
+
+fn nothing_is_left(before: &Leftovers, run_dir: &Path) {
+    let at = run_dir.join("mnt");
+    let after = Leftovers::now(run_dir);
+    assert_eq!(before, &after);
+    assert!(!at.exists(), "{} is still there", at.display());
+}
+
+/// What a candidate could leave behind.
+#[derive(Debug, PartialEq)]
+struct Leftovers {
+    mounts: usize,
+    loops: usize,
+    folders: Vec<bool>,
+}
+
+impl Leftovers {
+    fn now(run_dir: &Path) -> Self {
+        let attached = loop_device::attached();
+        let ours = attached.iter().filter(|one| one.backing_file.starts_with(run_dir));
+        let folders = ["/run/zfs", "/run/lock/zfs"].iter().map(|path| Path::new(path).exists());
+        Self {
+            mounts: mount::mounts().unwrap().len(),
+            loops: ours.count(),
+            folders: folders.collect(),
+        }
+    }
+}
+
+fn every_verified_file_system() {
+    let (_folder, run_dir) = ring::folder();
+    let at = run_dir.join("mnt");
+    let outside = Leftovers::now(&run_dir);
+    let mut scratch = scratch(&run_dir);
+    let before = Leftovers::now(&run_dir);
+    let expected_drivers = [
+        ("ext2", "ext4"),
+        ("ext3", "ext4"),
+        ("ext4", "ext4"),
+        ("xfs", "xfs"),
+        ("btrfs", "btrfs"),
+        ("tmpfs", "tmpfs"),
+        ("ramfs", "ramfs"),
+        ("ntfs-3g", "ntfs-3g (FUSE)"),
+        ("zfs-fuse", "zfs-fuse (FUSE)"),
+    ];
+    for (name, driver) in expected_drivers {
+        if let Availability::Missing(missing) = availability(name) {
+            ring::skip(&missing.to_string());
+            continue;
+        }
+        let mut log = Vec::new();
+        let mounted = make(&mut scratch, name, &at, &mut log);
+        let facts = mounted.environment().clone();
+        assert_eq!(facts.get("mount.driver"), Some(driver), "{name}");
+        let options = facts.get("mount.options").unwrap();
+        assert!(!options.split(',').any(|o| o.starts_with("discard")), "{name}: {options}");
+        assert!(options.starts_with("rw"), "{name}: {options}");
+        let block = facts.get("mount.block_size_bytes");
+        assert!(block == Some("4096") || name == "zfs-fuse", "{name}: {block:?}");
+        let image = mounted.image();
+        if ["tmpfs", "ramfs"].contains(&name) {
+            assert_eq!(mounted.backing(), BackingKind::Memory);
+            assert_eq!(mounted.promise().durability, Durability::ProcessCrash);
+            assert_eq!(image, None);
+        } else {
+            assert_eq!(mounted.backing(), BackingKind::LoopImage);
+            let image = image.unwrap();
+            assert!(image.direct_io, "{name}");
+            assert_eq!(image.holes_before_bytes, 0, "{name}");
+            assert!(facts.get("device.rotational").is_some(), "{name}");
+            assert!(facts.get("host.fs_type").is_some(), "{name}");
+        }
+        write_and_read_back(mounted.directory());
+        let image = mounted.unmount(&mut log).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(image.map_or(0, |image| image.holes_after_bytes), 0, "{name}");
+        assert!(log.iter().all(|record| record.succeeded), "{name}: {log:?}");
+        nothing_is_left(&before, &run_dir);
+    }
+    scratch.remove().unwrap();
+    assert_eq!(outside, Leftovers::now(&run_dir));
+}
+
+fn mkfs_unwrites_and_repair_mends() {
+    let (_folder, run_dir) = ring::folder();
+    let mut scratch = scratch(&run_dir);
+    assert_eq!(scratch.image_state().unwrap().unwrap().holes_bytes, 0);
+    for name in ["ext4", "xfs"] {
+        if !ring::have(&[&format!("mkfs.{name}")]) {
+            continue;
+        }
+        let mounted = make(&mut scratch, name, &run_dir.join("mnt"), &mut Vec::new());
+        let image = mounted.image().unwrap();
+        assert!(image.repaired_bytes >= 1 << 20, "{name}: {image:?}");
+        assert_eq!(image.holes_before_bytes, 0, "{name}");
+        mounted.unmount(&mut Vec::new()).unwrap();
+    }
+}
+
+fn options_are_in_force() {
+    let (_folder, run_dir) = ring::folder();
+    let mut scratch = scratch(&run_dir);
+    let candidate = "ext4:noatime,barrier=0;mkfs=-O ^has_journal -b 1024";
+    let mounted = make(&mut scratch, candidate, &run_dir.join("mnt"), &mut Vec::new());
+    let options = mounted.environment().get("mount.options").unwrap().to_string();
+    assert!(options.contains("noatime") && options.contains("nobarrier"), "{options}");
+    assert_eq!(mounted.environment().get("mount.block_size_bytes"), Some("1024"));
+    assert_eq!(mounted.promise().durability, Durability::KernelCrash);
+    mounted.unmount(&mut Vec::new()).unwrap();
+    let btrfs = make(&mut scratch, "btrfs:discard=async", &run_dir.join("mnt"), &mut Vec::new());
+    let options = btrfs.environment().get("mount.options").unwrap().to_string();
+    assert!(options.contains("discard=async"), "{options}");
+}
+
+fn a_ram_image_says_so() {
+    let (_folder, run_dir) = ring::folder();
+    let before = Leftovers::now(&run_dir);
+    let backing = BackingSpec::Ram { size_bytes: SIZE_BYTES };
+    let mut scratch = Scratch::prepare(&backing, &run_dir, &mut |_| {}).unwrap();
+    let probe = scratch.raw_probe(0.1).unwrap();
+    assert!(probe.count > 0);
+    let mounted = make(&mut scratch, "xfs", &run_dir.join("mnt"), &mut Vec::new());
+    assert_eq!(mounted.backing(), BackingKind::RamImage);
+    assert_eq!(mounted.promise().durability, Durability::ProcessCrash);
+    assert_eq!(mounted.image().unwrap().holes_before_bytes, 0);
+    mounted.unmount(&mut Vec::new()).unwrap();
+    scratch.remove().unwrap();
+    assert_eq!(before, Leftovers::now(&run_dir));
+    assert_eq!(fs::read_dir(&run_dir).unwrap().count(), 0);
+}
+
+fn what_cannot_run_says_why() {
+    let (_folder, run_dir) = ring::folder();
+    let mut scratch = scratch(&run_dir);
+    for row in rows::FILE_SYSTEMS {
+        if availability(row.name()) == Availability::Ready {
+            continue;
+        }
+        let mut log = Vec::new();
+        let candidate = row.name().parse().unwrap();
+        let error = scratch.make_and_mount(&candidate, &run_dir.join("mnt"), &mut log);
+        let (reason, remedy) = error.unwrap_err().skip().unwrap();
+        assert!(!reason.is_empty() && !remedy.is_empty());
+        println!("  {}: {reason}; {remedy}", row.name());
+        assert!(log.is_empty());
+    }
+    let small = BackingSpec::Loop { size_bytes: 64 << 20, directory: None };
+    let mut small = Scratch::prepare(&small, &run_dir, &mut |_| {}).unwrap();
+    let error = small.make_and_mount(&"xfs".parse().unwrap(), &run_dir, &mut Vec::new());
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "xfs needs at least 314572800 bytes, the scratch has 67108864; ask for a larger one"
+    );
+}
+
+fn a_failed_make_leaves_nothing() {
+    let (_folder, run_dir) = ring::folder();
+    let mut scratch = scratch(&run_dir);
+    let before = Leftovers::now(&run_dir);
+    let at = run_dir.join("mnt");
+    for candidate in ["ext4;mkfs=--nonsense", "xfs:nonsense", "zfs-fuse;mkfs=nonsense"] {
+        let mut log = Vec::new();
+        let error = scratch.make_and_mount(&candidate.parse().unwrap(), &at, &mut log).unwrap_err();
+        assert!(error.skip().is_none_or(|_| candidate.starts_with("zfs")), "{error}");
+        nothing_is_left(&before, &run_dir);
+    }
+    let error = scratch.make_and_mount(&"xfs:nonsense".parse().unwrap(), &at, &mut Vec::new());
+    let text = error.unwrap_err().to_string();
+    assert!(text.starts_with("xfs refuses the mount option `nonsense`"), "{text}");
+    make(&mut scratch, "ext4", &at, &mut Vec::new()).unmount(&mut Vec::new()).unwrap();
+}
+
+fn a_dropped_mount_is_unmounted() {
+    let (_folder, run_dir) = ring::folder();
+    let mut scratch = scratch(&run_dir);
+    let before = Leftovers::now(&run_dir);
+    let at = run_dir.join("mnt");
+    drop(make(&mut scratch, "ext4", &at, &mut Vec::new()));
+    nothing_is_left(&before, &run_dir);
+}
+
+fn an_image_that_fills_its_host_is_refused() {
+    let (_folder, run_dir) = ring::folder();
+    let host = mount::MountRequest::new("none", &run_dir, "tmpfs").options("size=100m");
+    let host = mount::Mounted::mount(&host).unwrap();
+    let backing = BackingSpec::Loop { size_bytes: 95 << 20, directory: None };
+    let error = Scratch::prepare(&backing, &run_dir, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, TargetError::HostTooFull { .. }), "{error}");
+    host.unmount().unwrap();
+}
