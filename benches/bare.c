@@ -1,0 +1,77 @@
+/* The least that measuring an append can cost: pwrite between two readings of the clock, in a loop.
+ *
+ *     cc -O2 -o bare benches/bare.c && ./bare FILE SECONDS [RECORD_BYTES]
+ *
+ * Appends to a new file for so many seconds and prints `rate_per_s p50_ns laps`. The laps go to an
+ * array that was touched before. It is a yardstick for benches/against-fio, not a benchmark of its own.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LAPS_MAX = 1 << 26, RECORD_BYTES_MAX = 1 << 20 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static int fail(const char *what, const char *name)
+{
+    fprintf(stderr, "bare: %s %s: %s\n", what, name, strerror(errno));
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3) {
+        fprintf(stderr, "usage: bare FILE SECONDS [RECORD_BYTES]\n");
+        return 2;
+    }
+    double seconds = atof(argv[2]);
+    size_t record_bytes = argc > 3 ? (size_t)atol(argv[3]) : 256;
+    if (seconds <= 0 || record_bytes == 0 || record_bytes > RECORD_BYTES_MAX) {
+        fprintf(stderr, "bare: SECONDS above 0, RECORD_BYTES in [1, %d]\n", RECORD_BYTES_MAX);
+        return 2;
+    }
+    size_t room = (size_t)(seconds * 8e6) < LAPS_MAX ? (size_t)(seconds * 8e6) + 1 : LAPS_MAX;
+    uint32_t *laps_ns = malloc(room * sizeof *laps_ns);
+    char *record = malloc(record_bytes);
+    if (!laps_ns || !record)
+        return fail("no memory for", "laps");
+    memset(laps_ns, 1, room * sizeof *laps_ns);
+    memset(record, 'r', record_bytes);
+    int file = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (file < 0)
+        return fail("open", argv[1]);
+
+    size_t laps = 0;
+    off_t offset = 0;
+    uint64_t began = now_ns(), end = began, stop = began + (uint64_t)(seconds * 1e9);
+    while (end < stop && laps < room) {
+        uint64_t start = now_ns();
+        if (pwrite(file, record, record_bytes, offset) != (ssize_t)record_bytes)
+            return fail("pwrite", argv[1]);
+        end = now_ns();
+        laps_ns[laps++] = (uint32_t)(end - start);
+        offset += (off_t)record_bytes;
+    }
+
+    qsort(laps_ns, laps, sizeof *laps_ns, ascending);
+    printf("%.0f %u %zu\n", (double)laps * 1e9 / (double)(end - began), laps_ns[laps / 2], laps);
+    return 0;
+}
