@@ -4,19 +4,8 @@ use pickfs_model::{
     BackingSpec, CandidateSpec, Cell, CellId, Durability, Level, Plan, WorkloadSpec,
     record::SkippedCell,
 };
+use pickfs_workload::{ParamError, Resolved, Workload};
 use serde_json::{Map, Value};
-
-/// What a workload says of resolved parameters; the lab asks, tests answer.
-pub trait WorkloadFacts {
-    /// Every parameter with its value, defaults included; or what is wrong.
-    fn resolve(&self, params: &Map<String, Value>) -> Result<Map<String, Value>, String>;
-    /// Version of the workload.
-    fn version(&self) -> u32;
-    /// What one completed operation survives on a file system that keeps its word.
-    fn durability(&self, params: &Map<String, Value>) -> Durability;
-    /// Why these parameters do not go together, if they do not.
-    fn incompatible(&self, params: &Map<String, Value>) -> Option<String>;
-}
 
 /// The cells of a plan, and those that are left out with the reason.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -30,14 +19,14 @@ pub struct Expansion {
 /// Expands a plan. `ceiling` is the best durability that a candidate can give.
 pub fn expand(
     plan: &Plan,
-    workload: &dyn WorkloadFacts,
+    workload: &dyn Workload,
     ceiling: impl Fn(&CandidateSpec) -> Durability,
-) -> Result<Expansion, String> {
+) -> Result<Expansion, ParamError> {
     let mut expansion = Expansion::default();
     for levels in combinations(plan) {
         for candidate in &plan.candidates {
-            let cell = cell(plan, workload, candidate, &levels, &ceiling)?;
-            match left_out(plan, workload, &cell, &levels) {
+            let (cell, params) = cell(plan, workload, candidate, &levels, &ceiling)?;
+            match left_out(plan, workload, &cell, &params, &levels) {
                 Some((reason, remedy)) => {
                     expansion.skipped.push(SkippedCell { cell, reason, remedy });
                 }
@@ -50,19 +39,20 @@ pub fn expand(
 
 fn cell(
     plan: &Plan,
-    workload: &dyn WorkloadFacts,
+    workload: &dyn Workload,
     candidate: &CandidateSpec,
     levels: &[(String, Value)],
     ceiling: &impl Fn(&CandidateSpec) -> Durability,
-) -> Result<Cell, String> {
+) -> Result<(Cell, Resolved), ParamError> {
     let mut asked = plan.params.clone();
     asked.extend(levels.iter().cloned());
     let adjusted = plan.adjust.iter().filter(|adjustment| holds(&adjustment.levels, levels));
     asked.extend(adjusted.flat_map(|adjustment| adjustment.params.clone()));
-    let params = workload.resolve(&asked)?;
-    let durability = workload.durability(&params).min(ceiling(candidate));
-    let spec = WorkloadSpec { name: plan.workload.clone(), version: workload.version(), params };
-    Ok(Cell {
+    let resolved = workload.validate(&asked)?;
+    let durability = workload.durability(&resolved).min(ceiling(candidate));
+    let (name, version) = (plan.workload.clone(), workload.version());
+    let spec = WorkloadSpec { name, version, params: resolved.params.clone() };
+    let cell = Cell {
         id: cell_id(candidate, &plan.backing, &spec),
         candidate: candidate.clone(),
         workload: spec,
@@ -71,13 +61,15 @@ fn cell(
             .map(|(axis, value)| Level { axis: axis.clone(), value: level_text(value) })
             .collect(),
         durability,
-    })
+    };
+    Ok((cell, resolved))
 }
 
 fn left_out(
     plan: &Plan,
-    workload: &dyn WorkloadFacts,
+    workload: &dyn Workload,
     cell: &Cell,
+    params: &Resolved,
     levels: &[(String, Value)],
 ) -> Option<(String, String)> {
     let excluded = plan.without.iter().find(|exclusion| {
@@ -87,7 +79,7 @@ fn left_out(
     if let Some(exclusion) = excluded {
         return Some((exclusion.reason.clone(), "the plan leaves it out".into()));
     }
-    let reason = workload.incompatible(&cell.workload.params)?;
+    let reason = workload.incompatible(params)?;
     Some((reason, "choose another combination; docs/axes.md has the table".into()))
 }
 
@@ -134,26 +126,53 @@ mod tests {
     use super::*;
     use crate::plan_file::read_plan;
 
+    use pickfs_workload::{Check, Fault, Literal, Param, Prepared, Session};
+
     struct Toy;
 
-    impl WorkloadFacts for Toy {
-        fn resolve(&self, params: &Map<String, Value>) -> Result<Map<String, Value>, String> {
-            match params.get("bad") {
-                Some(_) => Err("parameter `bad` is not known".into()),
-                None => Ok(params.clone()),
-            }
+    const PARAMS: &[Param] = &[
+        Param {
+            name: "sync",
+            doc: "how",
+            default: Literal::Text("none"),
+            check: Check::Words(|| vec!["none", "fdatasync", "msync"]),
+        },
+        Param {
+            name: "size",
+            doc: "bytes",
+            default: Literal::Integer(1),
+            check: Check::Integer(1, 9_999),
+        },
+        Param { name: "rate", doc: "", default: Literal::Number(1.0), check: Check::Rate },
+    ];
+
+    impl Workload for Toy {
+        fn name(&self) -> &'static str {
+            "toy"
         }
         fn version(&self) -> u32 {
             1
         }
-        fn durability(&self, params: &Map<String, Value>) -> Durability {
-            match params.get("sync").and_then(Value::as_str) {
-                Some("fdatasync") => Durability::PowerLoss,
+        fn about(&self) -> &'static str {
+            "a toy"
+        }
+        fn params(&self) -> &'static [Param] {
+            PARAMS
+        }
+        fn ops(&self, _: &Resolved) -> Vec<String> {
+            vec!["append".into()]
+        }
+        fn durability(&self, params: &Resolved) -> Durability {
+            match params.text("sync") {
+                "fdatasync" => Durability::PowerLoss,
                 _ => Durability::ProcessCrash,
             }
         }
-        fn incompatible(&self, params: &Map<String, Value>) -> Option<String> {
-            (params.get("sync")? == "msync").then(|| "msync needs the mmap write path".into())
+        fn incompatible(&self, params: &Resolved) -> Option<String> {
+            (params.text("sync") == "msync").then(|| "msync needs the mmap write path".into())
+        }
+        fn prepare(&self, _: &Session) -> Result<Box<dyn Prepared>, Fault> {
+            unreachable!("the lab expands, workers prepare")
         }
     }
 
@@ -213,7 +232,7 @@ primary = []
     fn parameters_may_change_with_a_level() {
         let adjust = r#"adjust = [{ levels = { sync = "fdatasync" }, params = { rate = 1000 } }]"#;
         let expansion = expand(&plan(adjust), &Toy, ceiling).expect("expands");
-        let slow = |cell: &&Cell| cell.workload.params.contains_key("rate");
+        let slow = |cell: &&Cell| cell.workload.params["rate"].as_f64() == Some(1_000.0);
         assert_eq!(expansion.cells.iter().filter(slow).count(), 4);
         assert!(expansion.cells.iter().filter(slow).all(|c| c.level("sync") == Some("fdatasync")));
     }

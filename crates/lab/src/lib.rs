@@ -2,10 +2,13 @@
 //! mounts each candidate, lets a worker measure, keeps what came of it and leaves
 //! nothing behind. It decides; it never formats for people.
 
+pub mod doubts;
 pub mod environment;
 pub mod expand;
 pub mod interrupt;
+pub mod machine;
 pub mod order;
+pub mod placement;
 pub mod plan_file;
 pub mod plans;
 pub mod referee;
@@ -14,4 +17,6 @@ pub mod run;
 pub mod settle;
 pub mod sink;
 pub mod stage;
+mod transcript;
+mod watch;
 pub mod worker_process;

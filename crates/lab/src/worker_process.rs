@@ -13,6 +13,7 @@ use std::{
 };
 
 use pickfs_model::{FORMAT, TrialSpec, WorkerMessage};
+use pickfs_sys::live_page::LivePage;
 use thiserror::Error;
 
 use crate::interrupt::Interrupt;
@@ -88,10 +89,11 @@ const POLL: Duration = Duration::from_millis(200);
 pub fn run_worker(
     program: &Path,
     spec: &TrialSpec,
+    page: Option<&LivePage>,
     interrupt: &Interrupt,
     observe: &mut dyn FnMut(Moment),
 ) -> Result<Vec<WorkerMessage>, WorkerError> {
-    let mut worker = Worker::start(program, spec)?;
+    let mut worker = Worker::start(program, spec, page)?;
     let prepare_limit = PREPARE_LIMIT + 3 * Duration::from_nanos(spec.warmup_ns);
     let mut messages = Vec::new();
     worker.listen("prepare", prepare_limit, interrupt, &mut messages, &mut || {
@@ -118,15 +120,18 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(program: &Path, spec: &TrialSpec) -> Result<Worker, WorkerError> {
+    fn start(
+        program: &Path,
+        spec: &TrialSpec,
+        page: Option<&LivePage>,
+    ) -> Result<Worker, WorkerError> {
         let not_started = |source| WorkerError::NotStarted { program: program.into(), source };
-        let mut child = Command::new(program)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
-            .map_err(not_started)?;
+        let mut command = Command::new(program);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(page) = page {
+            page.hand_to(&mut command);
+        }
+        let mut child = command.process_group(0).spawn().map_err(not_started)?;
         let mut stdin = child.stdin.take().expect("standard input is piped");
         let text = serde_json::to_string(spec).expect("a trial is plain data");
         let lines = reading(child.stdout.take().expect("standard output is piped"));
@@ -277,7 +282,7 @@ mod tests {
         let path = folder.path().join("worker");
         std::fs::write(&path, format!("#!/bin/sh\nread spec\n{script}\n")).expect("write");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("chmod");
-        run_worker(&path, &spec(), &Interrupt::default(), &mut |_| {})
+        run_worker(&path, &spec(), None, &Interrupt::default(), &mut |_| {})
     }
 
     const HELLO: &str = r#"echo '{"event":"hello","format":1,"build":"b"}'"#;
@@ -317,7 +322,8 @@ mod tests {
     #[test]
     fn a_worker_that_is_not_there_is_named() {
         let none = Path::new("/nowhere/pickfs-worker");
-        let error = run_worker(none, &spec(), &Interrupt::default(), &mut |_| {}).expect_err("no");
+        let error =
+            run_worker(none, &spec(), None, &Interrupt::default(), &mut |_| {}).expect_err("no");
         assert!(error.to_string().starts_with("worker /nowhere/pickfs-worker not started"));
     }
 
@@ -331,7 +337,7 @@ mod tests {
         std::fs::write(&path, script).expect("write");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("chmod");
         let interrupt = Interrupt::default();
-        let error = run_worker(&path, &spec(), &interrupt, &mut |_| {
+        let error = run_worker(&path, &spec(), None, &interrupt, &mut |_| {
             if pid_file.exists() {
                 interrupt.raise();
             }

@@ -1,0 +1,291 @@
+//! The real stage: this machine, its scratch, and worker processes.
+//!
+//! One trial: raw probe, make, mount, let a worker measure, unmount, and a record of all
+//! of it. Doubts about it are made by `doubts.rs`.
+
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use pickfs_model::{
+    Environment, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec,
+    record::{RawProbe, SettleRecord},
+};
+use pickfs_target::{
+    Mounted, Scratch, TargetError,
+    fs::{self, Ground},
+};
+
+use crate::{
+    doubts,
+    interrupt::Interrupt,
+    placement::Placement,
+    settle::{Quiet, settle},
+    stage::{Stage, TrialOrder},
+    transcript,
+    watch::Watch,
+    worker_process::run_worker,
+};
+
+/// What the machine needs to know once.
+pub struct MachineParts {
+    /// The scratch, prepared.
+    pub scratch: Scratch,
+    /// The plan.
+    pub plan: Plan,
+    /// Where candidates are mounted.
+    pub mount_point: PathBuf,
+    /// The worker program.
+    pub worker: PathBuf,
+    /// What must be quiet between trials.
+    pub quiet: Quiet,
+    /// Whether somebody wants the run to end.
+    pub interrupt: Interrupt,
+}
+
+/// This machine as a stage.
+pub struct Machine {
+    parts: MachineParts,
+    placement: Placement,
+    began: Instant,
+    /// Medians of the latest raw probes: the band that the next one is held against.
+    raw_p50s_ns: VecDeque<u64>,
+}
+
+/// A raw probe may be this many times its usual median, or this many times under it.
+const RAW_BAND: f64 = 1.5;
+/// Probes that make the usual median.
+const RAW_BAND_PROBES: usize = 9;
+/// Probes that are taken until one lies in the band.
+const RAW_TRIES: u32 = 3;
+/// Worst laps kept per operation and trial.
+const SPIKES_MAX: u32 = 64;
+
+impl Machine {
+    /// A stage on this machine; the lab itself keeps off the CPU that measures.
+    pub fn new(parts: MachineParts) -> Machine {
+        let placement = Placement::choose();
+        placement.keep_off();
+        let raw_p50s_ns = VecDeque::new();
+        Machine { parts, placement, began: Instant::now(), raw_p50s_ns }
+    }
+
+    /// The scratch, to be removed at the end.
+    pub fn into_scratch(self) -> Scratch {
+        self.parts.scratch
+    }
+
+    fn trial(
+        &mut self,
+        order: &TrialOrder<'_>,
+        record: &mut TrialRecord,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), TrialError> {
+        if stands_on_a_device(&order.cell.candidate.fs) {
+            tell(phase(order, "raw device probe"));
+            self.probe_raw(record)?;
+        }
+        tell(phase(order, "make and mount"));
+        let Machine { parts, placement, .. } = self;
+        let mounted = parts.scratch.make_and_mount(
+            &order.cell.candidate,
+            &parts.mount_point,
+            &mut record.steps,
+        )?;
+        record.environment = mounted.environment().clone();
+        record.backing = mounted.backing();
+        doubts::periods(record, &mounted.promise().periods, parts.plan.timing.measure_s);
+        let spec = trial_spec(order, &parts.plan, placement, mounted.directory());
+        let helper = Helper { program: &parts.worker, interrupt: &parts.interrupt };
+        let measured = helper.measure(&spec, order, record, tell);
+        let ended = unmount(mounted, record);
+        measured.and(ended)
+    }
+
+    /// Probes until the device is as it usually is, or gives up and says so.
+    fn probe_raw(&mut self, record: &mut TrialRecord) -> Result<(), TrialError> {
+        let seconds = self.parts.plan.timing.raw_probe_s;
+        if seconds <= 0.0 {
+            return Ok(());
+        }
+        let usual_ns = median(&self.raw_p50s_ns);
+        let mut probes = 0;
+        let raw = loop {
+            let raw = self.parts.scratch.raw_probe(seconds)?;
+            probes += 1;
+            if probes == RAW_TRIES || in_band(&raw, usual_ns) || self.parts.interrupt.is_raised() {
+                break raw;
+            }
+        };
+        if let Some(settle) = &mut record.settle {
+            settle.raw_probes = probes;
+        }
+        doubts::raw_band(record, &raw, usual_ns, in_band(&raw, usual_ns));
+        self.raw_p50s_ns.push_back(raw.p50_ns);
+        if self.raw_p50s_ns.len() > RAW_BAND_PROBES {
+            self.raw_p50s_ns.pop_front();
+        }
+        record.raw = Some(raw);
+        Ok(())
+    }
+}
+
+impl Stage for Machine {
+    fn now_s(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    fn settle(&mut self) -> SettleRecord {
+        let limit = Duration::from_secs_f64(self.parts.plan.timing.settle_s);
+        settle(&self.parts.quiet, limit)
+    }
+
+    fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord {
+        let mut record = blank(order, self.parts.scratch.kind(), self.now_s());
+        if let Err(error) = self.trial(order, &mut record, tell) {
+            record.outcome = error.outcome();
+            record.ops.clear();
+        }
+        record.elapsed_s = self.now_s() - record.started_s;
+        doubts::after(&mut record);
+        record
+    }
+}
+
+/// Why a trial has no result.
+pub enum TrialError {
+    /// This machine or this file system cannot do it.
+    Skipped(String),
+    /// It was tried and went wrong.
+    Failed(String),
+}
+
+impl TrialError {
+    fn outcome(self) -> Outcome {
+        match self {
+            TrialError::Skipped(reason) => Outcome::Skipped { reason },
+            TrialError::Failed(reason) => Outcome::Failed { reason },
+        }
+    }
+}
+
+impl From<TargetError> for TrialError {
+    fn from(error: TargetError) -> Self {
+        match error.skip() {
+            Some((reason, remedy)) => TrialError::Skipped(format!("{reason}; {remedy}")),
+            None => TrialError::Failed(error.to_string()),
+        }
+    }
+}
+
+/// The worker program and when to stop it.
+struct Helper<'a> {
+    program: &'a Path,
+    interrupt: &'a Interrupt,
+}
+
+impl Helper<'_> {
+    fn measure(
+        &self,
+        spec: &TrialSpec,
+        order: &TrialOrder<'_>,
+        record: &mut TrialRecord,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), TrialError> {
+        let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns));
+        let page = watch.page();
+        let mut observe = |moment| watch.at(moment, tell);
+        let messages =
+            run_worker(self.program, spec, page.as_deref(), self.interrupt, &mut observe);
+        record.robbery = watch.finish();
+        let messages = messages.map_err(|error| TrialError::Failed(error.to_string()))?;
+        transcript::into_record(messages, record)
+    }
+}
+
+/// Unmounts; what cannot be unmounted fails the trial, as its data may not be on the device.
+fn unmount(mounted: Mounted<'_>, record: &mut TrialRecord) -> Result<(), TrialError> {
+    let mut steps = std::mem::take(&mut record.steps);
+    let image = mounted.unmount(&mut steps);
+    record.steps = steps;
+    record.image = image?;
+    Ok(())
+}
+
+fn trial_spec(
+    order: &TrialOrder<'_>,
+    plan: &Plan,
+    placement: &Placement,
+    directory: &Path,
+) -> TrialSpec {
+    TrialSpec {
+        format: FORMAT,
+        build: pickfs_workload::BUILD.into(),
+        workload: order.cell.workload.clone(),
+        directory: directory.into(),
+        role: "appender".into(),
+        lane: 0,
+        seed: order.seed,
+        warmup_ns: (plan.timing.warmup_s * 1e9) as u64,
+        warmup_bytes: plan.timing.warmup_bytes,
+        measure_ns: (plan.timing.measure_s * 1e9) as u64,
+        cpu: placement.measuring,
+        helper_cpu: placement.helping,
+        live_fd: None,
+        spikes_max: SPIKES_MAX,
+        drop_caches: plan.consent.drop_caches,
+    }
+}
+
+fn blank(
+    order: &TrialOrder<'_>,
+    backing: pickfs_model::BackingKind,
+    started_s: f64,
+) -> TrialRecord {
+    TrialRecord {
+        number: order.number,
+        cell: order.cell.id.clone(),
+        block: order.block,
+        attempt: order.attempt,
+        started_s,
+        elapsed_s: 0.0,
+        outcome: Outcome::Finished,
+        backing,
+        steps: Vec::new(),
+        environment: Environment::default(),
+        image: None,
+        raw: None,
+        settle: Some(order.settle),
+        ops: Vec::new(),
+        load: None,
+        counts: std::collections::BTreeMap::new(),
+        robbery: None,
+        warmup_s: 0.0,
+        notes: Vec::new(),
+        flags: Vec::new(),
+    }
+}
+
+/// Memory file systems have no device to probe.
+fn stands_on_a_device(fs: &str) -> bool {
+    fs::find(fs).is_none_or(|row| row.needs().ground != Ground::Memory)
+}
+
+fn phase(order: &TrialOrder<'_>, phase: &str) -> Event {
+    Event::TrialProgress { number: order.number, phase: phase.into(), laps: 0, max_ns: 0 }
+}
+
+fn median(values: &VecDeque<u64>) -> Option<u64> {
+    let mut sorted: Vec<u64> = values.iter().copied().collect();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied().filter(|_| sorted.len() >= 3)
+}
+
+fn in_band(raw: &RawProbe, usual_ns: Option<u64>) -> bool {
+    usual_ns.is_none_or(|usual_ns| {
+        let ratio = raw.p50_ns as f64 / usual_ns.max(1) as f64;
+        (1.0 / RAW_BAND..=RAW_BAND).contains(&ratio)
+    })
+}

@@ -1,0 +1,48 @@
+//! Which CPU measures: the last one that this process may use; helpers take the first,
+//! where interrupts and the lab itself live.
+
+/// CPUs by their part in a trial.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Placement {
+    /// CPU of the measuring thread; free choice on a single CPU.
+    pub measuring: Option<u32>,
+    /// CPU of helper threads and of the lab.
+    pub helping: Option<u32>,
+}
+
+impl Placement {
+    /// Chooses among the CPUs that this process may use.
+    pub fn choose() -> Placement {
+        let allowed = pickfs_sys::affinity::allowed_processors().unwrap_or_default();
+        Placement::among(&allowed)
+    }
+
+    fn among(allowed: &[u32]) -> Placement {
+        match allowed {
+            [first, .., last] => Placement { measuring: Some(*last), helping: Some(*first) },
+            _ => Placement::default(),
+        }
+    }
+
+    /// Keeps this process off the measuring CPU.
+    pub fn keep_off(&self) {
+        let allowed = pickfs_sys::affinity::allowed_processors().unwrap_or_default();
+        let others: Vec<u32> =
+            allowed.into_iter().filter(|cpu| Some(*cpu) != self.measuring).collect();
+        if !others.is_empty() {
+            let _ = pickfs_sys::affinity::pin_to(&others);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_cpu_is_left_to_the_scheduler() {
+        assert_eq!(Placement::among(&[3]), Placement::default());
+        let two = Placement::among(&[0, 1, 5]);
+        assert_eq!((two.measuring, two.helping), (Some(5), Some(0)));
+    }
+}

@@ -1,0 +1,71 @@
+//! Watches a worker: its live figures for the progress line, and who took its CPU.
+
+use std::{
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use pickfs_model::{Event, record::Robbery};
+use pickfs_sys::live_page::{LiveCounter, LivePage};
+
+use crate::{robbery::RobberyMeter, worker_process::Moment};
+
+/// The watch over one trial.
+pub struct Watch {
+    number: u32,
+    window: Duration,
+    page: Option<Rc<LivePage>>,
+    meter: Option<RobberyMeter>,
+    told: Option<Instant>,
+}
+
+const TELL_EACH: Duration = Duration::from_secs(1);
+
+impl Watch {
+    /// A watch over trial `number` that measures for `window`.
+    pub fn new(number: u32, window: Duration) -> Watch {
+        Watch {
+            number,
+            window,
+            page: LivePage::create().ok().map(Rc::new),
+            meter: None,
+            told: None,
+        }
+    }
+
+    /// The live page for the worker to inherit.
+    pub fn page(&self) -> Option<Rc<LivePage>> {
+        self.page.clone()
+    }
+
+    /// Something goes on.
+    pub fn at(&mut self, moment: Moment, tell: &mut dyn FnMut(Event)) {
+        match moment {
+            Moment::Preparing => self.tell("warm-up", tell),
+            Moment::Going => self.meter = RobberyMeter::begin(self.window),
+            Moment::Measuring => {
+                self.meter.iter_mut().for_each(RobberyMeter::tick);
+                self.tell("measure", tell);
+            }
+        }
+    }
+
+    /// Who took how much.
+    pub fn finish(self) -> Option<Robbery> {
+        self.meter.map(RobberyMeter::finish)
+    }
+
+    fn tell(&mut self, phase: &str, tell: &mut dyn FnMut(Event)) {
+        if self.told.is_some_and(|told| told.elapsed() < TELL_EACH) {
+            return;
+        }
+        self.told = Some(Instant::now());
+        let live = |counter| self.page.as_ref().map_or(0, |page| page.get(counter));
+        tell(Event::TrialProgress {
+            number: self.number,
+            phase: phase.into(),
+            laps: live(LiveCounter::LapsDone),
+            max_ns: live(LiveCounter::LatencyNsMax),
+        });
+    }
+}
