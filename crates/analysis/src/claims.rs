@@ -81,7 +81,7 @@ impl Evidence {
     fn p(&self) -> f64 {
         match self {
             Evidence::SignFlip(test) => test.p(0.0),
-            Evidence::Sequential(test) => test.p(0.0),
+            Evidence::Sequential(test) => test.p(),
         }
     }
 

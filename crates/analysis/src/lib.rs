@@ -14,6 +14,7 @@
 
 pub mod absent;
 pub mod bimodal;
+pub mod capacity;
 pub mod claims;
 pub mod doubts;
 pub mod drift;
@@ -22,6 +23,7 @@ pub mod holm;
 pub mod noise;
 pub mod not_yet;
 pub mod panels;
+pub mod racing;
 mod random;
 pub mod robbed;
 pub mod rows;

@@ -44,33 +44,87 @@ impl Sequential {
         crate::summary::median(&self.values)
     }
 
-    /// p of "the median is `center`" that holds at whatever time one looked: the
-    /// smallest 1/E so far, in (0, 1]. Values equal to the centre carry no sign.
-    pub fn p(&self, center: f64) -> f64 {
-        let (mut n, mut plus, mut best) = (0usize, 0usize, 0.0f64);
-        for value in self.values.iter().filter(|value| **value != center) {
-            n += 1;
-            plus += usize::from(*value > center);
-            best = best.max(ln_e(n, plus));
-        }
-        (-best).exp().min(1.0)
+    /// p of "the median is 0" that holds at whatever time one looked: the smallest
+    /// 1/E so far, in (0, 1].
+    pub fn p(&self) -> f64 {
+        self.watched(1.0 - crate::ALPHA).p()
     }
 
     /// The interval of the median that holds at all times together: what no look
     /// so far has rejected. `None` while that is the whole line.
     pub fn interval(&self, level: f64) -> Option<(f64, f64)> {
-        let bound = -(1.0 - level).max(1e-12).ln();
-        let mut sorted: Vec<f64> = Vec::with_capacity(self.values.len());
-        let mut all: Option<(f64, f64)> = None;
-        for value in &self.values {
-            sorted.insert(sorted.partition_point(|other| other < value), *value);
-            let Some(now) = interval_now(&sorted, bound) else { continue };
-            all = Some(match all {
-                Some((low, high)) => meet((low, high), now),
-                None => now,
-            });
+        self.watched(level).interval()
+    }
+
+    fn watched(&self, level: f64) -> Watch {
+        let mut watch = Watch::new(level);
+        self.values.iter().for_each(|value| watch.push(*value));
+        watch
+    }
+}
+
+/// The same evidence, kept up to date value by value.
+#[derive(Debug, Clone)]
+pub struct Watch {
+    ln_bound: f64,
+    sorted: Vec<f64>,
+    signs: usize,
+    plus: usize,
+    ln_e_max: f64,
+    interval: Option<(f64, f64)>,
+}
+
+impl Watch {
+    /// Nothing seen yet; `level` in (0, 1) is that of the interval.
+    pub fn new(level: f64) -> Self {
+        let ln_bound = -(1.0 - level).max(1e-12).ln();
+        Watch { ln_bound, sorted: Vec::new(), signs: 0, plus: 0, ln_e_max: 0.0, interval: None }
+    }
+
+    /// Takes the next log-ratio; one that is not finite is passed over, a zero has no sign.
+    pub fn push(&mut self, value: f64) {
+        if !value.is_finite() {
+            return;
         }
-        all
+        self.sorted.insert(self.sorted.partition_point(|other| *other < value), value);
+        if value != 0.0 {
+            self.signs += 1;
+            self.plus += usize::from(value > 0.0);
+            self.ln_e_max = self.ln_e_max.max(ln_e(self.signs, self.plus));
+        }
+        if let Some(now) = interval_now(&self.sorted, self.ln_bound) {
+            self.interval = Some(self.interval.map_or(now, |before| meet(before, now)));
+        }
+    }
+
+    /// The smallest 1/E so far, in (0, 1].
+    pub fn p(&self) -> f64 {
+        (-self.ln_e_max).exp().min(1.0)
+    }
+
+    /// What no look so far has rejected; `None` while that is the whole line.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.interval
+    }
+
+    /// Values so far.
+    pub fn count(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// Whether more values are above 0 than below.
+    pub fn is_mostly_above(&self) -> bool {
+        2 * self.plus > self.signs
+    }
+
+    /// Fewest further values after which p could be at most `p`: all of one sign.
+    pub fn needed(&self, p: f64) -> u32 {
+        let more = |n: &u32| {
+            let signs = self.signs + *n as usize;
+            let best = ln_e(signs, self.plus + *n as usize).max(ln_e(signs, self.plus));
+            self.ln_e_max.max(best) >= -p.max(1e-12).ln() - 1e-9
+        };
+        (0..10_000).find(more).unwrap_or(u32::MAX)
     }
 }
 
@@ -82,7 +136,12 @@ fn meet(before: (f64, f64), now: (f64, f64)) -> (f64, f64) {
 
 fn interval_now(sorted: &[f64], ln_bound: f64) -> Option<(f64, f64)> {
     let n = sorted.len();
-    let rejected = (0..=n / 2).take_while(|&plus| ln_e(n, plus) >= ln_bound - 1e-12).count();
+    let mut ln_e = n as f64 * std::f64::consts::LN_2 - ((n + 1) as f64).ln();
+    let mut rejected = 0;
+    while rejected <= n / 2 && ln_e >= ln_bound - 1e-12 {
+        ln_e -= ((n - rejected) as f64 / (rejected + 1) as f64).ln();
+        rejected += 1;
+    }
     let low = *sorted.get(rejected.checked_sub(1)?)?;
     Some((low, sorted[n - rejected]))
 }
@@ -124,9 +183,21 @@ mod tests {
 
     #[test]
     fn eight_equal_signs_claim_and_seven_do_not() {
-        let p = |n: usize| Sequential::new(&vec![0.1; n]).expect("finite").p(0.0);
+        let p = |n: usize| Sequential::new(&vec![0.1; n]).expect("finite").p();
         assert!(p(7) > 0.05 && p(8) <= 0.05);
         assert!((p(8) - 9.0 / 256.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_needed_counts_the_signs_already_there() {
+        let mut watch = Watch::new(0.95);
+        assert_eq!(watch.needed(0.05), 8);
+        (0..5).for_each(|_| watch.push(0.2));
+        assert_eq!((watch.needed(0.05), watch.count(), watch.is_mostly_above()), (3, 5, true));
+        watch.push(f64::NAN);
+        watch.push(-0.1);
+        // 2^12 / (13 x 12) is the first fortune over 20.
+        assert_eq!(watch.needed(0.05), 6);
     }
 
     #[test]
@@ -142,7 +213,7 @@ mod tests {
         #[test]
         fn test_and_sequence_agree(values in prop::collection::vec(-1.0f64..1.0, 1..60)) {
             let sequence = Sequential::new(&values).expect("finite");
-            let rejected = sequence.p(0.0) <= 0.05;
+            let rejected = sequence.p() <= 0.05;
             let outside = sequence.interval(0.95).is_some_and(|(low, high)| low > 0.0 || high < 0.0);
             prop_assert!(!outside || rejected);
         }

@@ -1,0 +1,182 @@
+//! Capacity: the highest rate at which the schedule is still held.
+//!
+//! Pure logic: the lab runs a trial at the rate it is told and says whether the rate
+//! was held, by [`is_held`]. Rates double until one fails, then the gap is halved on
+//! a logarithmic scale. Each answer at the edge is asked for twice: one lucky trial
+//! is no capacity, one robbed trial no limit.
+
+use pickfs_model::{TrialRecord, plan::Metric};
+
+use crate::{
+    doubts::{RATE_MISSED_SHARE, rate_missed_share},
+    summary::metric_value,
+};
+
+/// Where to look, in turns per second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Range {
+    /// First rate that is tried; above zero.
+    pub start_per_s: f64,
+    /// Rates are never above this.
+    pub limit_per_s: f64,
+    /// Ratio at which the search ends: 1.05 finds the capacity within five per cent.
+    pub precision: f64,
+}
+
+/// What the search found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Capacity {
+    /// Held at the first rate, missed at the second one.
+    Between {
+        /// Highest rate that was held.
+        held_per_s: f64,
+        /// Lowest rate that was missed.
+        missed_per_s: f64,
+    },
+    /// The limit itself was held.
+    AtLeast {
+        /// The limit.
+        held_per_s: f64,
+    },
+    /// Not even the lowest rate tried was held.
+    Under {
+        /// Lowest rate that was tried.
+        missed_per_s: f64,
+    },
+}
+
+/// Rates below the first one that are tried before giving up: halvings.
+const HALVINGS: u32 = 10;
+
+/// Searches by asking `held` about rates; its error ends the search.
+///
+/// ```
+/// use pickfs_analysis::capacity::{Capacity, Range, search};
+/// let range = Range { start_per_s: 1_000.0, limit_per_s: 1e6, precision: 1.05 };
+/// let found = search(range, |rate| Ok::<_, ()>(rate <= 9_000.0)).expect("no error");
+/// let Capacity::Between { held_per_s, missed_per_s } = found else { panic!("{found:?}") };
+/// assert!(held_per_s <= 9_000.0 && 9_000.0 < missed_per_s && missed_per_s < 1.05 * held_per_s);
+/// ```
+pub fn search<E>(
+    range: Range,
+    mut held: impl FnMut(f64) -> Result<bool, E>,
+) -> Result<Capacity, E> {
+    let start = range.start_per_s.clamp(1e-3, range.limit_per_s.max(1e-3));
+    // Two of three: the first two answers decide unless they differ.
+    let mut ask = |rate: f64| -> Result<bool, E> {
+        let (first, second) = (held(rate)?, held(rate)?);
+        if first == second { Ok(first) } else { held(rate) }
+    };
+    let (low, high) = match bracket(start, range.limit_per_s, &mut ask)? {
+        Ok(bracket) => bracket,
+        Err(known) => return Ok(known),
+    };
+    let (mut low, mut high) = (low, high);
+    while high / low > range.precision.max(1.001) {
+        let middle = (low * high).sqrt();
+        if ask(middle)? { low = middle } else { high = middle }
+    }
+    Ok(Capacity::Between { held_per_s: low, missed_per_s: high })
+}
+
+/// A held rate and a missed one next to each other; or the answer, where one is absent.
+fn bracket<E>(
+    start: f64,
+    limit: f64,
+    ask: &mut impl FnMut(f64) -> Result<bool, E>,
+) -> Result<Result<(f64, f64), Capacity>, E> {
+    let mut rate = start;
+    if ask(rate)? {
+        while rate < limit {
+            let next = (2.0 * rate).min(limit);
+            if !ask(next)? {
+                return Ok(Ok((rate, next)));
+            }
+            rate = next;
+        }
+        return Ok(Err(Capacity::AtLeast { held_per_s: rate }));
+    }
+    for _ in 0..HALVINGS {
+        if ask(rate / 2.0)? {
+            return Ok(Ok((rate / 2.0, rate)));
+        }
+        rate /= 2.0;
+    }
+    Ok(Err(Capacity::Under { missed_per_s: rate }))
+}
+
+/// A bound on a quantile (or mean) beside the rate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bound {
+    /// What is bounded.
+    pub metric: Metric,
+    /// Largest value allowed, in nanoseconds.
+    pub value_ns_max: f64,
+}
+
+/// Whether a trial held its rate (within 1 %), and its bound if there is one. A trial
+/// without a schedule or without the bounded metric held nothing.
+pub fn is_held(trial: &TrialRecord, bound: Option<&Bound>) -> bool {
+    let missed = trial.load.as_ref().and_then(rate_missed_share);
+    let kept = missed.is_some_and(|missed| missed <= RATE_MISSED_SHARE);
+    let within = bound.is_none_or(|bound| {
+        metric_value(trial, &bound.metric).is_some_and(|value| value <= bound.value_ns_max)
+    });
+    kept && within
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pickfs_testkit::{FakeRun, Mishap, MishapKind, fake_run, fake_trial::service_quantile};
+
+    fn find(capacity: f64, start: f64) -> (Capacity, usize) {
+        let mut asked = 0;
+        let range = Range { start_per_s: start, limit_per_s: 1e6, precision: 1.1 };
+        let found = search(range, |rate| {
+            asked += 1;
+            Ok::<_, ()>(rate <= capacity)
+        });
+        (found.expect("no error"), asked)
+    }
+
+    #[test]
+    fn the_capacity_is_bracketed_from_above_and_below() {
+        for start in [1_000.0, 300_000.0] {
+            let (found, asked) = find(42_000.0, start);
+            let Capacity::Between { held_per_s, missed_per_s } = found else { panic!("{found:?}") };
+            assert!(held_per_s <= 42_000.0 && 42_000.0 < missed_per_s);
+            assert!(missed_per_s / held_per_s <= 1.1 && asked < 40, "{asked}");
+        }
+    }
+
+    #[test]
+    fn the_ends_are_answers_too() {
+        assert_eq!(find(1e9, 1_000.0).0, Capacity::AtLeast { held_per_s: 1e6 });
+        assert_eq!(find(0.0, 1_024.0).0, Capacity::Under { missed_per_s: 1.0 });
+        let failed =
+            search(Range { start_per_s: 1.0, limit_per_s: 2.0, precision: 1.1 }, |_| Err("io"));
+        assert_eq!(failed, Err("io"));
+    }
+
+    #[test]
+    fn one_unlucky_trial_does_not_lower_the_capacity() {
+        let mut asked = 0;
+        let range = Range { start_per_s: 1_000.0, limit_per_s: 8_000.0, precision: 1.1 };
+        let found = search(range, |_| {
+            asked += 1;
+            Ok::<_, ()>(asked != 3)
+        });
+        assert_eq!(found, Ok(Capacity::AtLeast { held_per_s: 8_000.0 }));
+    }
+
+    #[test]
+    fn a_trial_holds_by_rate_and_by_bound() {
+        let mishaps = vec![Mishap::new("xfs:noatime", "none", 1, MishapKind::RateMissed(0.9))];
+        let run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
+        let missed = run.trials.iter().filter(|trial| !is_held(trial, None)).count();
+        assert_eq!(missed, 1);
+        let bound = Bound { metric: service_quantile("durable", 0.99), value_ns_max: 1.0 };
+        assert!(run.trials.iter().all(|trial| !is_held(trial, Some(&bound))));
+    }
+}
