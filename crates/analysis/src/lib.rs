@@ -16,6 +16,7 @@ pub mod absent;
 pub mod bimodal;
 pub mod capacity;
 pub mod claims;
+pub mod compare;
 pub mod doubts;
 pub mod drift;
 mod entry;
@@ -31,6 +32,7 @@ pub mod sequential;
 pub mod signflip;
 pub mod steady;
 pub mod summary;
+pub mod trust;
 pub mod verdict;
 pub mod wording;
 

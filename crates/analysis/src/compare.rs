@@ -1,0 +1,284 @@
+//! Two runs beside each other: what differed in the machine first, then in the result.
+//!
+//! The trials of two runs share no block, so their ratio is unpaired: drift between
+//! the runs is in it, and nothing is claimed. Cells of another workload version or
+//! backing are not compared at all, and that is said.
+
+use pickfs_model::{
+    BackingKind, Cell, Environment, RunRecord, environment::Difference, finding::Spread,
+    plan::Metric,
+};
+use serde::Serialize;
+
+use crate::{
+    doubts::notices,
+    panels::{Group, Member, Robbed, applies, groups},
+    summary::{metric_value, spread},
+    wording::list,
+};
+
+/// Two runs compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunComparison {
+    /// Name of the first run.
+    pub here: String,
+    /// Name of the second one.
+    pub there: String,
+    /// Facts that differ: machine, card and plan.
+    pub changed: Vec<Changed>,
+    /// What a reader must know before the ratios.
+    pub warnings: Vec<String>,
+    /// Cells that both runs measured, in the order of the first.
+    pub cells: Vec<CellRatio>,
+    /// Cells that could not be compared: label with levels, and why.
+    pub uncompared: Vec<(String, String)>,
+}
+
+/// A fact that two runs do not share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    /// Its key; keys of the card begin with `card.`, those of the plan with `plan.`.
+    pub key: String,
+    /// Value in the first run.
+    pub here: Option<String>,
+    /// Value in the second run.
+    pub there: Option<String>,
+}
+
+/// One metric of a cell in both runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellRatio {
+    /// The candidate's label.
+    pub label: String,
+    /// The levels in words.
+    pub levels: String,
+    /// What is compared.
+    pub metric: Metric,
+    /// Over the trials of the first run.
+    pub here: Spread,
+    /// Over the trials of the second run.
+    pub there: Spread,
+    /// Median of the second run over the median of the first.
+    pub ratio: f64,
+    /// No trial of the one run lies among the trials of the other.
+    pub apart: bool,
+}
+
+/// Facts of the machine that differ between any two runs and change no result.
+const FLEETING: &[&str] = &["memory.available_bytes", "host.boot_id", "host.uptime_s", "load."];
+
+/// Compares the second run with the first, cell by cell.
+pub fn compare(here: &RunRecord, there: &RunRecord) -> RunComparison {
+    let (left, right) = (groups(here), groups(there));
+    let changed = changes(here, there);
+    let mut found = RunComparison {
+        here: here.name.clone(),
+        there: there.name.clone(),
+        warnings: warnings(here, there, &changed),
+        changed,
+        cells: Vec::new(),
+        uncompared: Vec::new(),
+    };
+    for member in members(&left) {
+        match partner(member, &right) {
+            Ok(other) => found.cells.extend(ratios(member, other, &here.plan.design.primary)),
+            Err(why) => found.uncompared.push((name(member.cell), why)),
+        }
+    }
+    for member in members(&right).filter(|m| members(&left).all(|other| !same_cell(m, other))) {
+        found.uncompared.push((name(member.cell), format!("not in {}", here.name)));
+    }
+    found
+}
+
+fn members<'a>(groups: &'a [Group<'a>]) -> impl Iterator<Item = &'a Member<'a>> {
+    groups.iter().flat_map(|group| &group.members)
+}
+
+fn name(cell: &Cell) -> String {
+    match cell.levels_text().as_str() {
+        "" => cell.candidate.label.clone(),
+        levels => format!("{} ({levels})", cell.candidate.label),
+    }
+}
+
+fn same_cell(one: &Member<'_>, other: &Member<'_>) -> bool {
+    one.cell.candidate == other.cell.candidate
+        && one.cell.workload.name == other.cell.workload.name
+        && one.cell.workload.params == other.cell.workload.params
+}
+
+fn partner<'a>(member: &Member<'_>, groups: &'a [Group<'a>]) -> Result<&'a Member<'a>, String> {
+    let same: Vec<&Member<'_>> = members(groups).filter(|m| same_cell(m, member)).collect();
+    let other = same.first().ok_or_else(|| "not in the other run".to_string())?;
+    let (own, others) = (member.cell.workload.version, other.cell.workload.version);
+    if own != others {
+        return Err(format!("workload version {own} against {others}: numbers may have moved"));
+    }
+    if !comparable(member.backing, other.backing) {
+        return Err(format!(
+            "{} against {}: backings are not mixed",
+            member.backing, other.backing
+        ));
+    }
+    Ok(other)
+}
+
+fn comparable(one: BackingKind, other: BackingKind) -> bool {
+    one == other
+}
+
+fn ratios(here: &Member<'_>, there: &Member<'_>, primary: &[Metric]) -> Vec<CellRatio> {
+    let metrics = primary.iter().filter(|metric| applies(metric, here.cell));
+    metrics
+        .filter_map(|metric| {
+            let (left, right) = (values(here, metric), values(there, metric));
+            if left.is_empty() || right.is_empty() {
+                return None;
+            }
+            let (left, right) = (spread(&left), spread(&right));
+            Some(CellRatio {
+                label: here.cell.candidate.label.clone(),
+                levels: here.cell.levels_text(),
+                metric: metric.clone(),
+                here: left,
+                there: right,
+                ratio: right.median / left.median,
+                apart: left.high < right.low || right.high < left.low,
+            })
+        })
+        .collect()
+}
+
+fn values(member: &Member<'_>, metric: &Metric) -> Vec<f64> {
+    member.chosen(Robbed::Kept).into_iter().filter_map(|t| metric_value(t, metric)).collect()
+}
+
+fn changes(here: &RunRecord, there: &RunRecord) -> Vec<Changed> {
+    let mut changed: Vec<Changed> = differences("", &here.environment, &there.environment);
+    changed.extend(differences("card.", &here.card, &there.card));
+    changed.extend(differences("plan.", &plan_facts(here), &plan_facts(there)));
+    changed
+}
+
+fn differences(prefix: &str, here: &Environment, there: &Environment) -> Vec<Changed> {
+    let lasting = |difference: &Difference<'_>| {
+        !FLEETING.iter().any(|fleeting| difference.key.starts_with(fleeting))
+    };
+    here.differences(there)
+        .into_iter()
+        .filter(lasting)
+        .map(|difference| Changed {
+            key: format!("{prefix}{}", difference.key),
+            here: difference.here.map(String::from),
+            there: difference.there.map(String::from),
+        })
+        .collect()
+}
+
+fn plan_facts(run: &RunRecord) -> Environment {
+    let mut facts = Environment::default();
+    facts.put("build", &run.build);
+    facts.put("backing", serde_json::to_string(&run.plan.backing).unwrap_or_default());
+    facts.put("workload", &run.plan.workload);
+    facts.put("measure_s", run.plan.timing.measure_s);
+    for (name, value) in &run.plan.params {
+        facts.put(&format!("params.{name}"), value);
+    }
+    facts
+}
+
+/// Keys that are readings and follow from the machine, rather than being set on it.
+fn is_reading(key: &str) -> bool {
+    key.starts_with("card.bare.")
+}
+
+fn warnings(here: &RunRecord, there: &RunRecord, changed: &[Changed]) -> Vec<String> {
+    let mut warnings = vec![
+        "the runs share no blocks: ratios are unpaired, hold the drift between the runs, and \
+         claim nothing"
+            .to_string(),
+    ];
+    let mut subjects: Vec<&str> = changed
+        .iter()
+        .filter(|changed| !is_reading(&changed.key))
+        .map(|changed| subject(&changed.key))
+        .collect();
+    subjects.dedup();
+    if subjects.len() > 1 {
+        warnings.push(format!(
+            "{} things changed ({}): a difference cannot be put down to one of them",
+            subjects.len(),
+            list(&subjects)
+        ));
+    }
+    for run in [here, there] {
+        let kinds: Vec<String> = notices(run).into_iter().map(|notice| notice.kind).collect();
+        if !kinds.is_empty() {
+            warnings.push(format!("{} has doubts of its own: {}", run.name, list(&kinds)));
+        }
+    }
+    warnings
+}
+
+/// What a key speaks of: its first word, `plan.` and `card.` keys their second one too.
+fn subject(key: &str) -> &str {
+    let words = if key.starts_with("plan.") || key.starts_with("card.") { 2 } else { 1 };
+    key.match_indices('.').nth(words - 1).map_or(key, |(end, _)| &key[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pickfs_testkit::{FakeRun, fake_run};
+
+    fn pair() -> (RunRecord, RunRecord) {
+        let there = FakeRun { name: "later".into(), seed: 8, ..FakeRun::default() };
+        (fake_run(&FakeRun::default()), fake_run(&there))
+    }
+
+    #[test]
+    fn equal_machines_differ_in_nothing_and_cells_meet() {
+        let (here, there) = pair();
+        let found = compare(&here, &there);
+        assert!(found.changed.is_empty(), "{:?}", found.changed);
+        assert_eq!((found.cells.len(), found.uncompared.len()), (8, 0));
+        assert!(found.cells.iter().all(|cell| (cell.ratio - 1.0).abs() < 0.2));
+        assert_eq!(found.warnings.len(), 1);
+    }
+
+    #[test]
+    fn one_change_is_stated_and_two_are_warned_of() {
+        let (here, mut there) = pair();
+        there.environment.put("kernel.release", "6.19.0");
+        let one = compare(&here, &there);
+        assert_eq!(one.changed.len(), 1);
+        assert_eq!(one.changed[0].there.as_deref(), Some("6.19.0"));
+        assert_eq!(one.warnings.len(), 1);
+        there.environment.put("cpu.governor", "powersave");
+        let two = compare(&here, &there);
+        assert!(two.warnings[1].starts_with("2 things changed (cpu and kernel)"));
+    }
+
+    #[test]
+    fn other_versions_and_backings_are_refused_with_the_reason() {
+        let (here, mut there) = pair();
+        there.cells[0].workload.version = 2;
+        let moved = there.cells[1].id.clone();
+        let trials = there.trials.iter_mut().filter(|trial| trial.cell == moved);
+        trials.for_each(|trial| trial.backing = BackingKind::RamImage);
+        there.cells[2].candidate.mount_options.push("compress".into());
+        let found = compare(&here, &there);
+        assert_eq!(found.cells.len(), 5);
+        let whys: Vec<_> = found.uncompared.iter().map(|(_, why)| why.as_str()).collect();
+        assert_eq!(
+            whys,
+            [
+                "workload version 1 against 2: numbers may have moved",
+                "loop image against loop image in RAM: backings are not mixed",
+                "not in the other run",
+                "not in 2026-11-21-journal"
+            ]
+        );
+    }
+}
