@@ -1,98 +1,17 @@
 //! `./run` on machines that lack things: each machine is a folder of stub programs.
 //!
-//! The stub `cargo` "builds" a `pickfs` that prints what it was told; the stub `apt-get` writes
-//! down how it was called. Nothing is installed, built or mounted.
+//! The stub `cargo` "builds" a `pickfs` that prints what it was told. Nothing is installed, built or
+//! mounted.
 #![allow(clippy::unwrap_used)]
 
-use pickfs_tidy::tree;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+mod machine;
 
-/// Programs of the real machine that `./run` itself uses.
-const REAL: [&str; 16] = [
-    "bash", "sh", "env", "dirname", "awk", "sort", "tr", "sed", "head", "tail", "mktemp", "rm",
-    "cat", "chmod", "mkdir", "grep",
-];
-
-const CARGO: &str = r#"mkdir -p "$CARGO_TARGET_DIR/release"
-for name in pickfs pickfs-worker; do
-    printf '#!/bin/sh\necho "pickfs $*"\n' >"$CARGO_TARGET_DIR/release/$name"
-    chmod +x "$CARGO_TARGET_DIR/release/$name"
-done"#;
-
-/// A machine with cargo, a C compiler and root, but without apt and without file systems.
-struct Machine {
-    folder: tempfile::TempDir,
-}
-
-impl Machine {
-    fn new() -> Machine {
-        let machine = Machine { folder: tempfile::tempdir().unwrap() };
-        std::fs::create_dir_all(machine.path("bin")).unwrap();
-        for name in REAL {
-            let found = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(name));
-            symlink(found.iter().find(|path| path.exists()).unwrap(), machine.bin(name)).unwrap();
-        }
-        machine.with("cargo", CARGO).with("rustc", "echo rustc 1.99.0").with("cc", "").user(0)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn bin(&self, name: &str) -> PathBuf {
-        self.path("bin").join(name)
-    }
-
-    fn with(self, name: &str, script: &str) -> Machine {
-        std::fs::write(self.bin(name), format!("#!/bin/sh\n{script}\n")).unwrap();
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(self.bin(name), mode).unwrap();
-        self
-    }
-
-    fn without(self, name: &str) -> Machine {
-        std::fs::remove_file(self.bin(name)).unwrap();
-        self
-    }
-
-    fn user(self, id: u32) -> Machine {
-        self.with("id", &format!("echo {id}"))
-    }
-
-    /// apt-get that writes its words to a file and brings nothing.
-    fn apt(self) -> Machine {
-        let log = self.path("apt.log");
-        self.with("apt-get", &format!("echo \"$*\" >>{}", log.display()))
-            .with("apt-cache", "echo '  Candidate: 1.0'")
-    }
-
-    fn apt_log(&self) -> String {
-        std::fs::read_to_string(self.path("apt.log")).unwrap_or_default()
-    }
-
-    fn run(&self, words: &[&str]) -> Output {
-        Command::new(tree::root().join("run"))
-            .args(words)
-            .env_clear()
-            .env("PATH", self.path("bin"))
-            .env("HOME", self.path("home"))
-            .env("CARGO_TARGET_DIR", self.path("target"))
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
-    }
-}
+use machine::{Machine, said};
 
 fn told(machine: &Machine, words: &[&str]) -> String {
     let output = machine.run(words);
     assert!(output.status.success(), "{words:?}: {}", said(&output));
     String::from_utf8(output.stdout).unwrap().trim().to_string()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]

@@ -1,0 +1,105 @@
+//! A machine made of stub programs, on which `./run` and `./test` can be tried.
+//!
+//! Its `cargo` makes a `pickfs` that prints what it was told; its `apt-get` writes down how it was
+//! called and brings nothing.
+#![allow(dead_code)]
+
+use pickfs_tidy::tree;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Programs of the real machine that the two scripts themselves use.
+const REAL: [&str; 19] = [
+    "bash", "sh", "env", "dirname", "awk", "sort", "tr", "sed", "head", "tail", "mktemp", "rm",
+    "cat", "chmod", "mkdir", "grep", "basename", "tee", "uniq",
+];
+
+const CARGO: &str = r#"mkdir -p "$CARGO_TARGET_DIR/release"
+for name in pickfs pickfs-worker; do
+    printf '#!/bin/sh\necho "pickfs $*"\n' >"$CARGO_TARGET_DIR/release/$name"
+    chmod +x "$CARGO_TARGET_DIR/release/$name"
+done"#;
+
+/// A machine with cargo, a C compiler and root, but without apt and without file systems.
+pub struct Machine {
+    folder: tempfile::TempDir,
+}
+
+impl Machine {
+    /// A machine as described at the struct.
+    pub fn new() -> Machine {
+        let machine = Machine { folder: tempfile::tempdir().unwrap() };
+        std::fs::create_dir_all(machine.path("bin")).unwrap();
+        for name in REAL {
+            let found = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(name));
+            symlink(found.iter().find(|path| path.exists()).unwrap(), machine.bin(name)).unwrap();
+        }
+        machine.with("cargo", CARGO).with("rustc", "echo rustc 1.99.0").with("cc", "").user(0)
+    }
+
+    /// A path in its folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The path of one of its programs.
+    pub fn bin(&self, name: &str) -> PathBuf {
+        self.path("bin").join(name)
+    }
+
+    /// With a program, given as a shell script.
+    pub fn with(self, name: &str, script: &str) -> Machine {
+        std::fs::write(self.bin(name), format!("#!/bin/sh\n{script}\n")).unwrap();
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(self.bin(name), mode).unwrap();
+        self
+    }
+
+    /// Without a program.
+    pub fn without(self, name: &str) -> Machine {
+        std::fs::remove_file(self.bin(name)).unwrap();
+        self
+    }
+
+    /// Used by the user with this number.
+    pub fn user(self, id: u32) -> Machine {
+        self.with("id", &format!("echo {id}"))
+    }
+
+    /// apt-get that writes its words to a file and brings nothing.
+    pub fn apt(self) -> Machine {
+        let log = self.path("apt.log");
+        self.with("apt-get", &format!("echo \"$*\" >>{}", log.display()))
+            .with("apt-cache", "echo '  Candidate: 1.0'")
+    }
+
+    /// How apt-get was called.
+    pub fn apt_log(&self) -> String {
+        std::fs::read_to_string(self.path("apt.log")).unwrap_or_default()
+    }
+
+    /// Starts a script of the checkout.
+    pub fn start(&self, script: &str, words: &[&str], variables: &[(&str, &str)]) -> Output {
+        Command::new(tree::root().join(script))
+            .args(words)
+            .env_clear()
+            .env("PATH", self.path("bin"))
+            .env("HOME", self.path("home"))
+            .env("CARGO_TARGET_DIR", self.path("target"))
+            .envs(variables.iter().copied())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+
+    /// `./run` with these words.
+    pub fn run(&self, words: &[&str]) -> Output {
+        self.start("run", words, &[])
+    }
+}
+
+/// What a program said on standard error.
+pub fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

@@ -1,0 +1,84 @@
+//! `./test` on machines made of stubs: which rings run, what is said at the end, and when it fails.
+#![allow(clippy::unwrap_used)]
+
+mod machine;
+
+use machine::{Machine, said};
+
+/// A cargo whose tests print one result, and which writes down how it was called.
+const CARGO: &str = r#"echo "$* root=$PICKFS_REQUIRE_ROOT_RING" >>"$CARGO_TARGET_DIR.log"
+case "$1 $*" in test*)
+    printf '%s\n' 'test a::b ... ok' 'test c ... ok' 'test d ... ignored' '' 'successes:' '' \
+        '---- c stdout ----' 'a long story' 'SKIPPED(root ring): no xfs' '' 'successes:' '    c' '' \
+        'test result: ok. 2 passed; 0 failed; 1 ignored'
+esac"#;
+
+const BROKEN: &str = r#"[ "$1" != test ] || { printf '%s\n' 'test a ... FAILED' '' 'failures:' \
+    '---- a stdout ----' 'it is so' 'test result: FAILED. 0 passed; 1 failed'; exit 101; }"#;
+
+/// Exit code, standard output, and how cargo was called.
+fn test(machine: &Machine, words: &[&str], ci: bool) -> (Option<i32>, String, String) {
+    let variables: &[_] = if ci { &[("CI", "true")] } else { &[] };
+    let output = machine.start("test", words, variables);
+    let calls = std::fs::read_to_string(machine.path("target.log")).unwrap_or_default();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned() + &said(&output);
+    (output.status.code(), shown, calls)
+}
+
+#[test]
+fn every_ring_runs_and_root_may_not_be_skipped() {
+    let (code, shown, calls) = test(&Machine::new().with("cargo", CARGO), &[], true);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("root   passed"), "{shown}");
+    assert!(shown.contains("heavy  skipped  not asked for"), "{shown}");
+    assert!(shown.contains("tests  8 passed, 0 failed, 4 ignored"), "{shown}");
+    let root = calls.lines().find(|call| call.contains("--test=root_")).unwrap();
+    assert!(root.contains("--test-threads=1") && root.ends_with("root=1"), "{root}");
+    assert!(!root.contains("--test=house"), "{root}");
+    let sim = calls.lines().find(|call| call.contains("--test=house")).unwrap();
+    assert!(!sim.contains("--test=root_") && sim.ends_with("root="), "{sim}");
+}
+
+#[test]
+fn what_passed_is_quiet_but_what_was_skipped_is_told() {
+    let (_, shown, _) = test(&Machine::new().with("cargo", CARGO), &["--ring", "sim"], true);
+    assert!(!shown.contains("a long story"), "{shown}");
+    assert!(shown.contains("1 SKIPPED(root ring): no xfs"), "{shown}");
+    assert!(shown.contains("test result: ok. 2 passed"), "{shown}");
+}
+
+#[test]
+fn without_root_the_root_ring_is_skipped_and_fails_only_in_ci() {
+    let user = Machine::new().with("cargo", CARGO).user(1000);
+    let (code, shown, _) = test(&user, &[], false);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("root   skipped  needs root"), "{shown}");
+    let (code, shown, _) = test(&user, &[], true);
+    assert_eq!(code, Some(1), "{shown}");
+    assert!(shown.contains("the root ring must run, and did not"), "{shown}");
+}
+
+#[test]
+fn a_failed_test_fails_the_whole_and_its_output_is_shown() {
+    let (code, shown, _) = test(&Machine::new().with("cargo", BROKEN), &["--ring=unit"], false);
+    assert_eq!(code, Some(1), "{shown}");
+    assert!(shown.contains("it is so"), "{shown}");
+    assert!(shown.contains("unit   FAILED"), "{shown}");
+}
+
+#[test]
+fn an_unknown_ring_is_named_with_the_known_ones() {
+    let (code, shown, _) = test(&Machine::new(), &["--ring", "golden"], false);
+    assert_eq!(code, Some(2));
+    assert!(shown.contains("no ring 'golden'; the rings are style, unit, sim"), "{shown}");
+}
+
+#[test]
+fn ci_and_root_without_a_terminal_install_without_asking() {
+    let machine = Machine::new().apt().without("cc");
+    test(&machine, &["--ring", "unit"], false);
+    assert!(machine.apt_log().contains("build-essential"), "{}", machine.apt_log());
+    let machine = Machine::new().apt().without("cc");
+    test(&machine, &["--ring", "unit", "--no-install"], true);
+    assert_eq!(machine.apt_log(), "");
+}
