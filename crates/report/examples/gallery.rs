@@ -8,7 +8,9 @@ mod fixture;
 use std::{env, fs, path::Path};
 
 use fixture::{Shape, fixture};
-use pickfs_report::{Look, Subject, charts, png, svg};
+use pickfs_report::{
+    Look, NextStep, Screen, Subject, charts, csv, html, markdown, png, svg, terminal,
+};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -23,13 +25,27 @@ fn main() -> Result<(), Failure> {
         let (run, findings) = fixture(&shape);
         let folder = Path::new(&folder).join(name);
         fs::create_dir_all(&folder)?;
-        write_all(&Subject::new(&run, &findings), &folder)?;
+        let pictures = name != "thousand";
+        write_all(&Subject::new(&run, &findings), &folder, pictures)?;
     }
     Ok(())
 }
 
-fn write_all(subject: &Subject, folder: &Path) -> Result<(), Failure> {
-    for chart in charts(subject, Look::SHEET).into_iter().filter(|c| c.panel.is_none_or(|p| p < 2))
+fn write_all(subject: &Subject, folder: &Path, pictures: bool) -> Result<(), Failure> {
+    let next = NextStep { command: "./run journal".into(), duration_s: 2_700.0 };
+    fs::write(folder.join("report.html"), html::html(subject, Some(&next)))?;
+    fs::write(folder.join("report.md"), markdown::markdown(subject, Some(&next)))?;
+    fs::write(folder.join("trials.csv"), csv::trials_csv(subject)?)?;
+    fs::write(folder.join("summary.csv"), csv::summary_csv(subject)?)?;
+    for columns in [80, 100] {
+        let report = Some("pickfs-runs/2026-11-21-journal/report.html");
+        let screen = Screen { columns, colour: columns == 100, next: Some(&next), report };
+        let text = terminal::first_screen(subject, &screen);
+        fs::write(folder.join(format!("screen-{columns}.txt")), text)?;
+    }
+    for chart in charts(subject, Look::SHEET)
+        .into_iter()
+        .filter(|c| pictures && c.panel.is_none_or(|p| p < 1))
     {
         let picture = svg::svg(&chart.scene, svg::Setting::Alone);
         fs::write(folder.join(format!("{}.svg", chart.name)), picture)?;

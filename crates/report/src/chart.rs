@@ -18,6 +18,7 @@ pub mod thin;
 mod timeline;
 
 pub use axis::{Axis, Spacing, Unit};
+pub use bars::row_value;
 pub use frame::{Canvas, Frame, Look, Rows};
 pub use kind::{Chart, ChartKind, UnknownChart, charts};
 pub use palette::Slot;

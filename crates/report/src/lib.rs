@@ -9,12 +9,18 @@
 
 pub mod card;
 pub mod chart;
+pub mod conditions;
 pub mod csv;
 pub mod hlog;
+pub mod html;
+pub mod markdown;
 pub mod png;
+pub mod ranking;
 pub mod subject;
 pub mod svg;
+pub mod terminal;
 pub mod wording;
 
 pub use chart::{Chart, ChartKind, Look, charts};
 pub use subject::Subject;
+pub use terminal::{NextStep, Screen};

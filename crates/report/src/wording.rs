@@ -66,14 +66,14 @@ pub fn metric_value(metric: &Metric, value: f64) -> String {
     }
 }
 
-/// A claim in a few words: `1.38x faster`, `tie: under 1.09x unseen`.
+/// A claim in a few words: `1.38x faster`, `tie within 9 %`.
 ///
 /// A ratio appears only where it is claimed.
 pub fn claim_text(comparison: &Comparison) -> String {
     match comparison.claim {
         Claim::Faster => format!("{} faster", times(comparison.speedup)),
         Claim::Slower => format!("{} slower", times(1.0 / comparison.speedup)),
-        Claim::Tie { visible_ratio } => format!("tie (+-{} %)", percent(visible_ratio - 1.0)),
+        Claim::Tie { visible_ratio } => format!("tie within {} %", percent(visible_ratio - 1.0)),
         Claim::NotClaimed => "not claimed".into(),
     }
 }
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(claim_text(&open), "not claimed");
         assert_eq!(interval_text(&open), None);
         let tie = comparison(Claim::Tie { visible_ratio: 1.09 }, 1.02, Some((0.95, 1.09)));
-        assert_eq!(claim_text(&tie), "tie (+-9 %)");
+        assert_eq!(claim_text(&tie), "tie within 9 %");
         assert_eq!(interval_text(&tie), None);
     }
 

@@ -22,11 +22,11 @@ pub struct Look {
 
 impl Look {
     /// For a page: legible in half of a laptop's width and on a phone.
-    pub const PAGE: Look = Look { width: 540.0, plot: 250.0, font: 13.0 };
+    pub const PAGE: Look = Look { width: 480.0, plot: 235.0, font: 13.0 };
     /// For a picture on its own.
     pub const SHEET: Look = Look { width: 900.0, plot: 400.0, font: 15.0 };
     /// For a small picture inside a table of details.
-    pub const SMALL: Look = Look { width: 540.0, plot: 120.0, font: 12.0 };
+    pub const SMALL: Look = Look { width: 480.0, plot: 110.0, font: 12.0 };
 }
 
 /// What stands around a chart.
@@ -237,7 +237,7 @@ fn draw_names(names: &[String], canvas: &mut Canvas) {
     let row = (canvas.bottom - canvas.top) / names.len().max(1) as f32;
     for (index, name) in names.iter().enumerate() {
         let y = canvas.top + row * (index as f32 + 0.5) + font * 0.35;
-        let text = cut(name, font, canvas.left - font * 1.2);
+        let text = cut(name, font, canvas.left - font * 0.6);
         let at = (canvas.left - font * 0.5, y);
         canvas.scene.words(at, font, Anchor::End, Ink::Text, &text);
     }

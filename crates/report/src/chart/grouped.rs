@@ -13,10 +13,14 @@ use pickfs_model::{
 };
 
 use super::{
-    Anchor, Axis, Canvas, Dash, Frame, Ink, Look, Rows, Scene, Shape, Unit, lettering::cut,
-    lettering::width,
+    Anchor, Axis, Canvas, Dash, Frame, Ink, Look, Rows, Scene, Shape, Spacing, Unit,
+    lettering::cut, lettering::width,
 };
-use crate::{Subject, subject::summary, wording::value_text};
+use crate::{
+    Subject,
+    subject::summary,
+    wording::{op_name, value_text},
+};
 
 /// One picture per combination of the other axes; none where the plan has no axis.
 pub fn draw(subject: &Subject, look: Look) -> impl Iterator<Item = Scene> {
@@ -100,9 +104,9 @@ fn picture(subject: &Subject, look: Look, table: &Table) -> Option<Scene> {
     let legend = table.candidates.iter().map(|c| (c.clone(), subject.slot(c))).collect();
     let frame = Frame {
         look: Look { plot: look.plot * 1.9, ..look },
-        title: format!("{} by {}{others}", super::capital(&table.op), table.axis),
-        hint: "Lower is better. The scales are logarithmic and differ from row to row: compare \
-               within a row. A dash: too few slow episodes carry the value."
+        title: format!("{} by {}{others}", super::capital(op_name(&table.op)), table.axis),
+        hint: "Lower is better. The scales differ from row to row: compare within a row. \
+               A dash: too few slow episodes carry the value."
             .into(),
         x: Axis { ticks: Vec::new(), ..Axis::between(Unit::Count, 0.0, 1.0) },
         y: Axis { ticks: Vec::new(), minor: Vec::new(), ..Axis::log(Unit::Nanoseconds, all()) },
@@ -130,14 +134,21 @@ fn picture(subject: &Subject, look: Look, table: &Table) -> Option<Scene> {
 fn facet(canvas: &mut Canvas, subject: &Subject, table: &Table, at: (usize, f32, f32)) {
     let font = canvas.font;
     let (statistic, top, bottom) = at;
-    let axis = Axis::log(Unit::Nanoseconds, table.values.values().filter_map(|v| v[statistic]));
+    let axis = facet_axis(|| table.values.values().filter_map(|v| v[statistic]));
+    let log = if axis.spacing == Spacing::Log { " (log scale)" } else { "" };
     let facet = Facet { statistic, top: top + font * 2.9, bottom, axis };
     let title = (canvas.left, top + font * 1.3);
-    canvas.scene.words(title, font * 0.92, Anchor::Start, Ink::Text, STATISTICS[statistic]);
+    canvas.scene.words(
+        title,
+        font * 0.92,
+        Anchor::Start,
+        Ink::Text,
+        &format!("{}{log}", STATISTICS[statistic]),
+    );
     for tick in &facet.axis.ticks {
         let y = facet.y_of(tick.value);
         canvas.rule((canvas.left, y), (canvas.right, y), Ink::Grid, 1.0);
-        if facet.axis.ticks.len() <= 5 || tick.text.starts_with('1') {
+        if facet.axis.ticks.len() <= 7 || tick.text.starts_with('1') {
             let words = (canvas.left - font * 0.5, y + font * 0.3);
             canvas.scene.words(words, font * 0.85, Anchor::End, Ink::Text, &tick.text);
         }
@@ -147,6 +158,17 @@ fn facet(canvas: &mut Canvas, subject: &Subject, table: &Table, at: (usize, f32,
     }
     let points = vec![(canvas.left, bottom), (canvas.right, bottom)];
     canvas.scene.add(Shape::Line { points, ink: Ink::Muted, width: 1.0, dash: Dash::Solid });
+}
+
+/// From zero, so that lengths may be compared, unless the short bars would vanish.
+fn facet_axis<I: Iterator<Item = f64>>(values: impl Fn() -> I) -> Axis {
+    let low = values().fold(f64::INFINITY, f64::min);
+    let high = values().fold(0.0, f64::max);
+    if high > low * 25.0 {
+        Axis::log(Unit::Nanoseconds, values())
+    } else {
+        Axis::linear(Unit::Nanoseconds, values())
+    }
 }
 
 struct Facet {

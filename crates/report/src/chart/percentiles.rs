@@ -35,7 +35,10 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look, linear: bool) -> Optio
     };
     let frame = Frame {
         look,
-        title: super::titled(&format!("How slow is the slowest share of {}s?", metric.op), panel),
+        title: super::titled(
+            &format!("{}: how slow are the slowest?", super::capital(op_name(&metric.op))),
+            panel,
+        ),
         hint: "Lower is better. Right of 99 % lies the slowest call in a hundred. Median over \
                trials; dotted where too few slow episodes carry the value."
             .into(),

@@ -98,12 +98,12 @@ fn draw(subject: &Subject, panel: &Panel, look: Look, linear: bool, keep: Keep) 
 fn words(metric: &Metric, keep: Keep) -> (String, &'static str) {
     match keep {
         Keep::Largest => (
-            format!("Worst {} of every second", metric.op),
+            format!("{}: worst of every second", super::capital(op_name(&metric.op))),
             "Peaks at a fixed distance are periodic work. Largest over all trials of that second; \
              the marker is the largest of all. Look at the shape: maxima are never ranked.",
         ),
         Keep::Smallest => (
-            format!("Best {} of every second", metric.op),
+            format!("{}: best of every second", super::capital(op_name(&metric.op))),
             "What a call costs when nothing is in its way. Smallest over all trials of that \
              second; the marker is the smallest of all.",
         ),
@@ -151,7 +151,7 @@ pub fn trial_lines(subject: &Subject, row: &Row, metric: &Metric) -> Option<Scen
     let end = starts.last()? + trials.last()?.1.last()?.0 + 1.0;
     let frame = Frame {
         look: Look::SMALL,
-        title: format!("Worst {} of every second, trial after trial", metric.op),
+        title: format!("{}: worst of every second", super::capital(op_name(&metric.op))),
         hint: format!("{} trials in the order in which they ran.", grouped(trials.len() as i64)),
         x: Axis::span(Unit::Seconds, 0.0, end),
         y: Axis::log(Unit::Nanoseconds, values()),

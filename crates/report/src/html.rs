@@ -1,0 +1,64 @@
+//! One page that tells the whole run, in one file that works offline.
+//!
+//! The page loads nothing: styles, pictures and its small script are inside. It
+//! reads well without the script, in light and dark, on paper and on a phone.
+//! Order: question, verdict and conditions; ranking; set-up card; pictures;
+//! every cell with its exact commands; what was skipped.
+
+mod drill_down;
+mod markup;
+mod opening;
+mod pictures;
+mod ranking;
+
+use markup::Page;
+
+use crate::{
+    Subject,
+    svg::{colours, escape, style_sheet},
+    terminal::NextStep,
+};
+
+const STYLE: &str = include_str!("html/style.css");
+const SCRIPT: &str = include_str!("html/script.js");
+
+/// Writes the page of a run; the next step is named where there is one.
+pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
+    let mut page = Page::default();
+    head(&mut page, subject);
+    opening::write(&mut page, subject, next);
+    ranking::write(&mut page, subject);
+    opening::card(&mut page, subject);
+    pictures::write(&mut page, subject);
+    drill_down::write(&mut page, subject);
+    opening::absent(&mut page, subject);
+    foot(&mut page, subject);
+    page.text
+}
+
+fn head(page: &mut Page, subject: &Subject) {
+    let title = escape(&format!("{} - pickfs", subject.run.plan.question));
+    let (light, dark) = (colours(false), colours(true));
+    page.raw("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
+    page.raw("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
+    page.raw("<link rel=\"icon\" href=\"data:,\">\n");
+    page.raw(&format!("<title>{title}</title>\n<style>\n:root{{{light}}}\n"));
+    page.raw(&format!(
+        "@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n\
+         @media screen{{:root[data-theme=dark]{{{dark}color-scheme:dark}}\
+         :root[data-theme=light]{{color-scheme:light}}}}\n"
+    ));
+    page.raw(&format!("{}\n{STYLE}</style></head>\n<body>\n", style_sheet()));
+}
+
+fn foot(page: &mut Page, subject: &Subject) {
+    page.raw("<footer><p class=\"muted\">");
+    page.text(&format!(
+        "Run {} with {}, begun {}.",
+        subject.run.name, subject.run.build, subject.run.started
+    ));
+    if let Some(end) = &subject.run.ended {
+        page.text(&format!(" Ended {}: {}. {}", end.at, end.how, end.note));
+    }
+    page.raw(&format!("</p></footer>\n<script>\n{SCRIPT}</script>\n</body></html>\n"));
+}

@@ -1,0 +1,129 @@
+//! The first screen of the page, the set-up card, and what has no result.
+
+use super::markup::Page;
+use crate::{Subject, card::setup_card, conditions::conditions, terminal::NextStep};
+use pickfs_model::{finding::Verdict, plan::ArticleNote, quantity::span_text};
+
+/// Question, article, verdict, what is open, conditions.
+pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
+    page.raw("<header><div class=\"top\"><span class=\"muted\">pickfs</span>");
+    page.raw("<button id=\"theme\" hidden>light / dark</button></div>\n");
+    page.element("h1", &subject.run.plan.question);
+    page.raw("<nav aria-label=\"Sections\"><a href=\"#ranking\">Ranking</a>");
+    page.raw("<a href=\"#setup\">Set-up</a><a href=\"#pictures\">Pictures</a>");
+    page.raw("<a href=\"#cells\">Every cell</a><a href=\"#absent\">Without a result</a></nav>\n");
+    page.raw("</header>\n");
+    if let Some(note) = &subject.run.plan.article {
+        article(page, note);
+    }
+    page.raw("<div class=\"verdict\">\n");
+    for found in &subject.findings.verdicts {
+        verdict(page, found);
+    }
+    page.raw("</div>\n");
+    doubts(page, subject, next);
+    page.raw("<dl class=\"facts\">\n");
+    for (name, value) in conditions(subject) {
+        page.fact(name, &value);
+    }
+    page.raw("</dl>\n");
+}
+
+fn article(page: &mut Page, note: &ArticleNote) {
+    page.raw("<div class=\"article\">\n");
+    page.element("h3", &format!("Repeats {}", note.source));
+    page.raw("<dl class=\"facts\">\n");
+    page.fact("It saw", &note.saw);
+    page.fact("Look at", &note.look_at);
+    if !note.cannot_tell.is_empty() {
+        page.fact("This run cannot tell", &note.cannot_tell);
+    }
+    page.raw("</dl></div>\n");
+}
+
+fn verdict(page: &mut Page, verdict: &Verdict) {
+    if !verdict.panel.is_empty() {
+        page.element("h3", &verdict.panel);
+    }
+    page.element("p", &verdict.sentences.join(" "));
+    if !verdict.conditions.is_empty() {
+        page.element(
+            "p class=\"muted\"",
+            &format!("Holds for: {}.", verdict.conditions.join("; ")),
+        );
+    }
+    if !verdict.commands.is_empty() {
+        page.element("pre", &verdict.commands.join("\n"));
+    }
+}
+
+fn doubts(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
+    let findings = subject.findings;
+    if findings.not_yet.is_empty() && findings.notices.is_empty() {
+        return;
+    }
+    page.raw("<div class=\"doubt\">\n");
+    if !findings.not_yet.is_empty() {
+        page.element("h3", "Not yet");
+    }
+    for open in &findings.not_yet {
+        page.element("p", &format!("{}: {}.", open.what, open.why));
+    }
+    if let Some(next) = next {
+        page.raw("<p>This command tells more, in about ");
+        page.text(&span_text(next.duration_s));
+        page.raw(":</p>");
+        page.element("pre", &next.command);
+    }
+    if !findings.notices.is_empty() {
+        page.element("h3", "Doubts");
+    }
+    for notice in &findings.notices {
+        page.element("p", &crate::conditions::notice_text(notice));
+    }
+    page.raw("</div>\n");
+}
+
+/// The set-up card; nothing where no key is known.
+pub fn card(page: &mut Page, subject: &Subject) {
+    let facts = setup_card(subject.run);
+    page.section("setup", "Set-up card");
+    if facts.is_empty() {
+        page.element("p", "Nothing was recorded.");
+    }
+    page.raw("<div class=\"card\"><dl class=\"facts\">\n");
+    for fact in facts {
+        page.raw("<div>");
+        page.element("dt", &fact.name);
+        page.raw("<dd>");
+        page.text(&fact.value);
+        if let Some(flag) = fact.flag {
+            page.raw(" <span class=\"flag\">");
+            page.text(&format!("! {flag}"));
+            page.raw("</span>");
+        }
+        page.raw("</dd></div>\n");
+    }
+    page.raw("</dl></div></section>\n");
+}
+
+/// Rows without a result, each with its reason and what would help.
+pub fn absent(page: &mut Page, subject: &Subject) {
+    page.section("absent", "Without a result");
+    if subject.findings.absent.is_empty() {
+        page.element("p", "Every cell has a result.");
+    } else {
+        page.open_table(&["candidate", "levels", "outcome", "reason", "remedy"]);
+        for row in &subject.findings.absent {
+            page.raw("<tr>");
+            page.element("td", &row.label);
+            page.element("td", &row.levels);
+            for text in [&row.how, &row.reason, &row.remedy] {
+                page.element("td class=\"text\"", text);
+            }
+            page.raw("</tr>\n");
+        }
+        page.close_table();
+    }
+    page.raw("</section>\n");
+}

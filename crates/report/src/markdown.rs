@@ -1,0 +1,173 @@
+//! Markdown for a pull request: the verdict first, one table per panel, details folded.
+
+use pickfs_model::{finding::Panel, quantity::span_text};
+
+use crate::{
+    Subject,
+    card::setup_card,
+    conditions::{conditions, notice_text},
+    ranking::{self, SHOWN},
+    subject::summary,
+    terminal::NextStep,
+    wording::{metric_name, op_name, quantile_name, range_text, view_name},
+};
+
+/// Writes the run as Markdown.
+pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
+    let mut out = format!("## {}\n\n", cell(&subject.run.plan.question));
+    for verdict in &subject.findings.verdicts {
+        out.push_str(&format!("**{}**\n\n", text(&verdict.sentences.join(" "))));
+        if !verdict.commands.is_empty() {
+            out.push_str(&fenced(&verdict.commands.join("\n")));
+        }
+    }
+    out.push_str(&open_ends(subject, next));
+    for (name, value) in conditions(subject) {
+        out.push_str(&format!("- {name}: {}\n", text(&value)));
+    }
+    for panel in &subject.findings.panels {
+        out.push_str(&table(subject, panel));
+    }
+    out.push_str(&absent(subject));
+    out.push_str(&card(subject));
+    out
+}
+
+fn open_ends(subject: &Subject, next: Option<&NextStep>) -> String {
+    let mut out = String::new();
+    for open in &subject.findings.not_yet {
+        out.push_str(&format!("- not yet: {} ({})\n", text(&open.what), text(&open.why)));
+    }
+    for notice in &subject.findings.notices {
+        out.push_str(&format!("- doubt: {}\n", text(&notice_text(notice))));
+    }
+    if let Some(next) = next {
+        let span = span_text(next.duration_s);
+        out.push_str(&format!("- next: {} (about {span})\n", code(&next.command)));
+    }
+    out
+}
+
+fn table(subject: &Subject, panel: &Panel) -> String {
+    let metric = subject.headline(panel);
+    let metrics = ranking::compared(subject, panel);
+    let levels = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
+    let title = format!("{}{levels}, {}", op_name(&metric.op), view_name(metric.view));
+    let mut out = format!("\n### {}\n\n{}\n\n", cell(&title), text(&panel.durability.to_string()));
+    let mut header = vec!["candidate".to_string()];
+    header.extend(SHOWN.map(quantile_name));
+    header.push("largest of n".into());
+    header
+        .extend(metrics.iter().map(|m| format!("against {}, {}", panel.reference, metric_name(m))));
+    header.extend(["trials".into(), "notes".into()]);
+    out.push_str(&line(&header));
+    let rule: Vec<_> = (0..header.len())
+        .map(|i| if i == 0 || i == header.len() - 1 { ":--" } else { "--:" }.to_string())
+        .collect();
+    out.push_str(&format!("| {} |\n", rule.join(" | ")));
+    for row in ranking::ranked(subject, panel) {
+        let op = summary(row, &metric);
+        let mut cells = vec![ranking::label(row)];
+        for q in SHOWN {
+            let value = ranking::quantile_text(op, q);
+            let first = op.and_then(|op| ranking::quantile(op, q)).filter(|q| q.carried);
+            let range = first.filter(|_| q == SHOWN[0] && row.trials > 1);
+            let range = range.map(|q| format!(" ({})", range_text(q.value_ns)));
+            cells.push(format!("{value}{}", range.unwrap_or_default()));
+        }
+        cells.push(ranking::largest_text(op));
+        for metric in &metrics {
+            let (words, interval) = ranking::verdict_cell(panel, row, metric);
+            cells.push(interval.map_or(words.clone(), |interval| format!("{words} {interval}")));
+        }
+        cells.extend([row.trials.to_string(), ranking::notes(panel, row).join("; ")]);
+        out.push_str(&line(&cells));
+    }
+    if ranking::is_any_uncarried(panel, &metric, &SHOWN) {
+        out.push_str("\n`-`: fewer than ten slow episodes over three trials.\n");
+    }
+    out
+}
+
+fn absent(subject: &Subject) -> String {
+    if subject.findings.absent.is_empty() {
+        return String::new();
+    }
+    let header = ["candidate", "levels", "outcome", "reason", "remedy"].map(String::from);
+    let mut out = format!("\n### Without a result\n\n{}", line(&header));
+    out.push_str("| :-- | :-- | :-- | :-- | :-- |\n");
+    for row in &subject.findings.absent {
+        out.push_str(&line(&[&row.label, &row.levels, &row.how, &row.reason, &row.remedy]));
+    }
+    out
+}
+
+fn card(subject: &Subject) -> String {
+    let facts = setup_card(subject.run);
+    if facts.is_empty() {
+        return String::new();
+    }
+    let mut out =
+        String::from("\n<details><summary>Set-up card</summary>\n\n| | |\n| :-- | :-- |\n");
+    for fact in facts {
+        let flag = fact.flag.map(|flag| format!(" (doubt: {flag})")).unwrap_or_default();
+        out.push_str(&line(&[fact.name, format!("{}{flag}", fact.value)]));
+    }
+    out.push_str("\n</details>\n");
+    out
+}
+
+fn line<T: AsRef<str>>(cells: &[T]) -> String {
+    let cells: Vec<_> = cells.iter().map(|text| cell(text.as_ref())).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+fn fenced(commands: &str) -> String {
+    let fence = "`".repeat(longest_run(commands).max(2) + 1);
+    format!("{fence}sh\n{commands}\n{fence}\n\n")
+}
+
+fn code(words: &str) -> String {
+    let fence = "`".repeat(longest_run(words) + 1);
+    format!("{fence}{words}{fence}")
+}
+
+fn longest_run(words: &str) -> usize {
+    words.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+/// Words in a cell: one line, and nothing that Markdown or HTML would read as its own.
+fn cell(words: &str) -> String {
+    text(words).replace('|', "\\|")
+}
+
+fn text(words: &str) -> String {
+    let mut out = String::with_capacity(words.len());
+    for c in words.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '`' | '*' | '_' | '[' | ']' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_cannot_leave_its_cell() {
+        assert_eq!(cell("a|b\n<img>*x*"), "a\\|b &lt;img&gt;\\*x\\*");
+    }
+
+    #[test]
+    fn commands_with_backticks_stay_code() {
+        assert_eq!(code("echo `x`"), "``echo `x```");
+        assert!(fenced("```").starts_with("````sh\n"));
+    }
+}

@@ -1,0 +1,114 @@
+//! The rows of a panel in the order of its headline, with what every table shows of them.
+//!
+//! Order is not a claim: which rows differ is said by comparisons alone.
+
+use pickfs_model::{
+    finding::{Comparison, OpSummary, Panel, QuantileSummary, Row},
+    plan::{Metric, Statistic},
+    quantity::{duration_text, grouped},
+};
+
+use crate::{
+    Subject,
+    subject::{is_floor, summary},
+    wording::{claim_text, interval_text},
+};
+
+/// Quantiles of the tables.
+pub const SHOWN: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];
+
+/// The rows with the best headline first; floors come first of all, rows without a value last.
+pub fn ranked<'p>(subject: &Subject, panel: &'p Panel) -> Vec<&'p Row> {
+    let metric = subject.headline(panel);
+    let mut rows: Vec<_> = panel.rows.iter().collect();
+    let key = |row: &Row| {
+        let value = crate::chart::row_value(row, &metric).map_or(f64::INFINITY, |v| v.median);
+        let higher_is_better = metric.statistic == Statistic::Rate && value.is_finite();
+        (!is_floor(row), if higher_is_better { -value } else { value })
+    };
+    rows.sort_by(|a, b| {
+        let (a, b) = (key(a), key(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    rows
+}
+
+/// A quantile of a summary, if it is kept.
+pub fn quantile(op: &OpSummary, q: f64) -> Option<&QuantileSummary> {
+    op.quantiles.iter().find(|row| (row.q - q).abs() < 1e-9)
+}
+
+/// A quantile as a table shows it; `-` where too few episodes carry it.
+pub fn quantile_text(op: Option<&OpSummary>, q: f64) -> String {
+    match op.and_then(|op| quantile(op, q)) {
+        Some(row) if row.carried => duration_text(row.value_ns.median),
+        _ => "-".into(),
+    }
+}
+
+/// Whether a table of these rows shows a `-` for want of episodes.
+pub fn is_any_uncarried(panel: &Panel, metric: &Metric, shown: &[f64]) -> bool {
+    let ops = || panel.rows.iter().filter_map(|row| summary(row, metric));
+    ops().any(|op| shown.iter().any(|q| quantile(op, *q).is_none_or(|row| !row.carried)))
+}
+
+/// The comparison of a row with the reference on a metric.
+pub fn comparison<'p>(panel: &'p Panel, row: &Row, metric: &Metric) -> Option<&'p Comparison> {
+    let same = |c: &&Comparison| {
+        let m = &c.metric;
+        m.op == metric.op && m.view == metric.view && m.statistic == metric.statistic
+    };
+    panel.comparisons.iter().filter(same).find(|c| c.other == row.label)
+}
+
+/// The metrics that the plan fixed and on which a panel has comparisons.
+pub fn compared(subject: &Subject, panel: &Panel) -> Vec<Metric> {
+    let mut metrics = subject.metrics(panel);
+    metrics.retain(|m| panel.rows.iter().any(|row| comparison(panel, row, m).is_some()));
+    metrics
+}
+
+/// What may be said of a row against the reference: words, and the interval where one is claimed.
+pub fn verdict_cell(panel: &Panel, row: &Row, metric: &Metric) -> (String, Option<String>) {
+    if row.label == panel.reference {
+        return ("reference".into(), None);
+    }
+    match comparison(panel, row, metric) {
+        Some(found) => (claim_text(found), interval_text(found)),
+        None if is_floor(row) => ("floor".into(), None),
+        None => ("-".into(), None),
+    }
+}
+
+/// Notes of a row, failures and robbed trials included.
+pub fn notes(panel: &Panel, row: &Row) -> Vec<String> {
+    let mut notes = row.notes.clone();
+    if row.failed > 0 {
+        let reason = row.failure.as_deref().unwrap_or("no reason kept");
+        let trials = if row.failed == 1 { "trial" } else { "trials" };
+        notes.push(format!("{} {trials} failed: {reason}", row.failed));
+    }
+    if row.durability != panel.durability {
+        notes.push(row.durability.to_string());
+    }
+    for found in panel.comparisons.iter().filter(|c| c.other == row.label) {
+        if let Some(claim) = found.claim_without_robbed {
+            let word = crate::wording::claim_word(claim);
+            notes.push(format!("without robbed trials: {word}"));
+        }
+    }
+    notes
+}
+
+/// The largest lap with the number of laps: `0.41 ms of 400,000`.
+pub fn largest_text(op: Option<&OpSummary>) -> String {
+    op.map_or_else(
+        || "-".into(),
+        |op| format!("{} of {}", duration_text(op.max_ns as f64), grouped(op.count as i64)),
+    )
+}
+
+/// A row's label; floors say that they are floors.
+pub fn label(row: &Row) -> String {
+    if is_floor(row) { format!("{} (floor)", row.label) } else { row.label.clone() }
+}

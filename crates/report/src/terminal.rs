@@ -1,0 +1,129 @@
+//! The first screen: what a stranger sees when a run has ended.
+//!
+//! The question first, then what would make a reader doubt, then a table per
+//! panel, then the verdict with what it cannot tell, and the next command with
+//! its cost. It fits 100 columns, wraps to 80, and needs no colour.
+
+mod colour;
+mod grid;
+mod paragraph;
+mod table;
+
+use pickfs_model::{
+    finding::{Absent, Findings},
+    quantity::span_text,
+};
+
+use colour::Paint;
+use paragraph::hanging;
+
+use crate::{
+    Subject,
+    conditions::{conditions, notice_text},
+};
+
+/// What to do next, and what it costs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NextStep {
+    /// The command as one types it.
+    pub command: String,
+    /// How long it takes, in seconds.
+    pub duration_s: f64,
+}
+
+/// How a screen is written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Screen<'a> {
+    /// Columns; at least 60 are used.
+    pub columns: usize,
+    /// Write ANSI colours.
+    pub colour: bool,
+    /// What to do next, if there is anything.
+    pub next: Option<&'a NextStep>,
+    /// Where the report is, if one was written.
+    pub report: Option<&'a str>,
+}
+
+/// Width of the names on the left.
+const MARGIN: usize = 10;
+
+/// Writes the screen of a run.
+pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
+    let paint = Paint { on: screen.colour };
+    let columns = screen.columns.max(60);
+    let mut out = String::new();
+    let question = hanging("pickfs", &plain(&subject.run.plan.question), MARGIN, columns);
+    out.push_str(&paint.bold(&question));
+    for (name, text) in conditions(subject) {
+        out.push_str(&paint.name(&hanging(name, &plain(&text), MARGIN, columns), name));
+    }
+    for panel in &subject.findings.panels {
+        out.push('\n');
+        out.push_str(&table::panel(subject, panel, columns, paint));
+    }
+    out.push('\n');
+    out.push_str(&verdict(subject.findings, columns, paint));
+    out.push_str(&open_ends(subject.findings, screen, columns, paint));
+    out
+}
+
+fn verdict(findings: &Findings, columns: usize, paint: Paint) -> String {
+    let mut out = String::new();
+    for (index, verdict) in findings.verdicts.iter().enumerate() {
+        let name = if index == 0 { "VERDICT" } else { "" };
+        let text = plain(&verdict.sentences.join(" "));
+        out.push_str(&paint.strong(&hanging(name, &text, MARGIN, columns), name));
+        for command in &verdict.commands {
+            out.push_str(&hanging("", &format!("$ {}", plain(command)), MARGIN, columns));
+        }
+    }
+    out
+}
+
+fn open_ends(findings: &Findings, screen: &Screen, columns: usize, paint: Paint) -> String {
+    let mut out = String::new();
+    let open: Vec<_> = findings.not_yet.iter().map(|o| format!("{} ({})", o.what, o.why)).collect();
+    if !open.is_empty() {
+        let text = format!("{}.", plain(&open.join("; ")));
+        out.push_str(&paint.warning(&hanging("NOT YET", &text, MARGIN, columns), "NOT YET"));
+    }
+    for notice in &findings.notices {
+        let text = plain(&notice_text(notice));
+        out.push_str(&paint.warning(&hanging("doubt", &text, MARGIN, columns), "doubt"));
+    }
+    for absent in &findings.absent {
+        out.push_str(&hanging(&plain(&absent.how), &absent_text(absent), MARGIN, columns));
+    }
+    if let Some(next) = screen.next {
+        let text = format!("{}   (about {})", next.command, span_text(next.duration_s));
+        out.push_str(&paint.strong(&hanging("next", &plain(&text), MARGIN, columns), "next"));
+    }
+    if let Some(report) = screen.report {
+        out.push_str(&hanging("report", &plain(report), MARGIN, columns));
+    }
+    out
+}
+
+fn absent_text(absent: &Absent) -> String {
+    let at = if absent.levels.is_empty() { String::new() } else { format!(" {}", absent.levels) };
+    let remedy = match absent.remedy.is_empty() {
+        true => String::new(),
+        false => format!("; {}", absent.remedy),
+    };
+    plain(&format!("{}{at}: {}{remedy}", absent.label, absent.reason))
+}
+
+/// Text that cannot steer a terminal: control characters become a replacement sign.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_cannot_steer_the_terminal() {
+        assert_eq!(plain("\u{1b}[31mred\u{7}"), "\u{FFFD}[31mred\u{FFFD}");
+    }
+}

@@ -1,0 +1,186 @@
+//! CSV, interval logs and pictures: other programs must read them.
+
+mod fixture;
+
+use fixture::{Shape, fixture};
+use hdrhistogram::{
+    Histogram,
+    serialization::{
+        Deserializer, V2DeflateSerializer,
+        interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag},
+    },
+};
+use pickfs_report::{
+    ChartKind, Look, Subject, charts,
+    csv::{summary_csv, trials_csv},
+    hlog::interval_logs,
+    png::png,
+    svg::{Setting, svg},
+};
+
+fn read(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let own = |record: &csv::StringRecord| record.iter().map(String::from).collect::<Vec<_>>();
+    let header = own(reader.headers().expect("a header"));
+    let rows = reader.records().map(|row| own(&row.expect("as many fields as the header")));
+    (header, rows.collect())
+}
+
+#[test]
+fn every_trial_is_in_the_csv_even_a_failed_one() {
+    let (run, findings) = fixture(&Shape::first_screen());
+    let (header, rows) = read(&trials_csv(&Subject::new(&run, &findings)).expect("text"));
+    let column = |name: &str| header.iter().position(|h| h == name).expect(name);
+    for trial in &run.trials {
+        let number = trial.number.to_string();
+        assert!(rows.iter().any(|row| row[column("trial")] == number), "trial {number}");
+    }
+    let failed = rows.iter().find(|row| row[column("outcome")].starts_with("failed: "));
+    assert_eq!(failed.expect("the failed trial")[column("p50_ns")], "");
+    let trial = &run.trials[1];
+    let (number, value) = (trial.number.to_string(), trial.ops[0].service.quantiles[13].value_ns);
+    let is_row =
+        |row: &&Vec<String>| row[column("trial")] == number && row[column("view")] == "service";
+    assert_eq!(rows.iter().find(is_row).expect("a row")[column("p99.9_ns")], value.to_string());
+    assert!(header.contains(&"sync".to_string()), "axes are columns");
+}
+
+#[test]
+fn the_summary_says_what_is_claimed_and_what_is_carried() {
+    let (run, findings) = fixture(&Shape::first_screen());
+    let (header, rows) = read(&summary_csv(&Subject::new(&run, &findings)).expect("text"));
+    let column = |name: &str| header.iter().position(|h| h == name).expect(name);
+    let claims: Vec<_> = rows.iter().map(|row| row[column("claim")].as_str()).collect();
+    assert!(claims.contains(&"faster") && claims.contains(&"slower") && claims.contains(&"tie"));
+    let p999 = rows.iter().find(|row| row[column("statistic")] == "p99.9").expect("p99.9");
+    assert_eq!(p999[column("carried")], "false");
+}
+
+fn log_of(values: &[u64]) -> String {
+    let mut histogram = Histogram::<u64>::new(3).expect("three digits");
+    values.iter().for_each(|v| histogram.record(*v).expect("in range"));
+    let mut bytes = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut log = IntervalLogWriterBuilder::new()
+        .add_comment("[Histogram log format version 1.3]")
+        .begin_log_with(&mut bytes, &mut serializer)
+        .expect("a log begins");
+    let second = std::time::Duration::from_secs(1);
+    let tag = Tag::new("service").expect("a legal tag");
+    log.write_histogram(&histogram, second, second, Some(tag)).expect("a line");
+    String::from_utf8(bytes).expect("text")
+}
+
+#[test]
+fn interval_logs_are_read_by_hdrhistogram_itself() {
+    let (mut run, findings) = fixture(&Shape::first_screen());
+    assert!(interval_logs(&run).is_empty(), "no log was kept");
+    run.cells[0].candidate.label = "two\nlines".into();
+    run.trials[0].ops[0].interval_log = log_of(&[500, 600, 90_000]);
+    let logs = interval_logs(&run);
+    assert_eq!(logs.len(), 1);
+    assert_eq!(logs[0].file_name, "trial-0001-append.hlog");
+    assert!(logs[0].text.contains("#[pickfs candidate: two lines]"));
+    let entries: Vec<_> = IntervalLogIterator::new(logs[0].text.as_bytes())
+        .map(|entry| entry.expect("a legal line"))
+        .collect();
+    let LogEntry::Interval(interval) = &entries[0] else { panic!("{entries:?}") };
+    assert_eq!(interval.tag().map(|tag| tag.as_str()), Some("service"));
+    let mut bytes = std::io::Cursor::new(decode(interval.encoded_histogram()));
+    let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes).expect("V2");
+    assert_eq!(histogram.len(), 3);
+    drop(findings);
+}
+
+#[test]
+fn a_histogram_alone_becomes_a_log_of_one_line() {
+    let (mut run, _) = fixture(&Shape::first_screen());
+    let line = log_of(&[700]);
+    let encoded = line.lines().last().and_then(|l| l.rsplit(',').next()).expect("a line");
+    run.trials[0].ops[0].service.histogram = encoded.to_string();
+    let logs = interval_logs(&run);
+    let entries: Result<Vec<_>, _> = IntervalLogIterator::new(logs[0].text.as_bytes()).collect();
+    assert_eq!(entries.expect("legal lines").len(), 1);
+}
+
+fn decode(base64: &str) -> Vec<u8> {
+    let value = |c: u8| match c {
+        b'A'..=b'Z' => c - b'A',
+        b'a'..=b'z' => c - b'a' + 26,
+        b'0'..=b'9' => c - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let digits: Vec<u8> = base64.bytes().filter(|c| *c != b'=').map(value).collect();
+    let groups = digits.chunks(4).flat_map(|group| {
+        let bits = group.iter().fold(0u32, |bits, d| bits << 6 | u32::from(*d));
+        let bits = bits << (6 * (4 - group.len()));
+        bits.to_be_bytes()[1..group.len()].to_vec()
+    });
+    groups.collect()
+}
+
+#[test]
+fn every_chart_is_drawn_and_named() {
+    let (run, findings) = fixture(&Shape::preallocation());
+    let subject = Subject::new(&run, &findings);
+    let all = charts(&subject, Look::SHEET);
+    let names: Vec<_> = all.iter().map(|chart| chart.name.as_str()).collect();
+    for kind in ChartKind::ALL.iter().filter(|kind| **kind != ChartKind::Capacity) {
+        assert!(names.contains(&kind.name()), "{kind}");
+    }
+    assert!(names.contains(&"percentiles-2"), "the second panel");
+    for chart in &all {
+        let text = svg(&chart.scene, Setting::Alone);
+        assert!(text.contains("<title>") && text.ends_with("</svg>\n"), "{}", chart.name);
+        assert!(!text.contains("NaN") && !text.contains("inf"), "{}", chart.name);
+    }
+    let bytes = png(&all[0].scene, 0.5).expect("painted");
+    assert!(bytes.starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn capacity_is_drawn_where_it_was_measured() {
+    let (run, mut findings) = fixture(&Shape::first_screen());
+    let subject = Subject::new(&run, &findings);
+    assert!(ChartKind::Capacity.draw(&subject, Look::PAGE, false).is_empty());
+    findings.panels[0].rows[0].counts.push(("capacity_per_s".into(), 412_000.0));
+    let subject = Subject::new(&run, &findings);
+    let charts = ChartKind::Capacity.draw(&subject, Look::PAGE, false);
+    assert!(svg(&charts[0].scene, Setting::Alone).contains("412,000/s"));
+}
+
+#[test]
+fn nothing_is_drawn_outside_its_picture() {
+    let (run, findings) = fixture(&Shape::first_screen());
+    let subject = Subject::new(&run, &findings);
+    for look in [Look::PAGE, Look::SHEET] {
+        for chart in charts(&subject, look) {
+            let scene = &chart.scene;
+            let inside = |x: f32, y: f32| {
+                (-0.5..=scene.width + 0.5).contains(&x) && (-0.5..=scene.height + 0.5).contains(&y)
+            };
+            for item in &scene.items {
+                assert!(corners(&item.shape).iter().all(|(x, y)| inside(*x, *y)), "{item:?}");
+            }
+        }
+    }
+}
+
+fn corners(shape: &pickfs_report::chart::Shape) -> Vec<(f32, f32)> {
+    use pickfs_report::chart::{Anchor, Shape::*, lettering::width};
+    match shape {
+        Line { points, .. } => points.clone(),
+        Bar { x, y, width, height, .. } => vec![(*x, *y), (x + width, y + height)],
+        Marker { x, y, .. } => vec![(*x, *y)],
+        Words { x, y, size, anchor, text, .. } => {
+            let wide = width(text, *size);
+            let left = match anchor {
+                Anchor::Start => *x,
+                Anchor::Middle => x - wide / 2.0,
+                Anchor::End => x - wide,
+            };
+            vec![(left, *y), (left + wide, *y)]
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The page: offline, escaped, complete, small and quick.
+
+mod fixture;
+
+use std::time::Instant;
+
+use fixture::{Shape, fixture};
+use pickfs_report::{NextStep, Subject, html::html};
+
+const HOSTILE: &str = "x\"'><script>alert(1)</script><img src=http://evil.example/a onerror=b>";
+
+fn page(shape: &Shape) -> String {
+    let (run, findings) = fixture(shape);
+    let next = NextStep { command: "./run journal".into(), duration_s: 2_700.0 };
+    html(&Subject::new(&run, &findings), Some(&next))
+}
+
+#[test]
+fn the_page_loads_nothing() {
+    let page = page(&Shape::first_screen());
+    assert!(!page.contains("http://") && !page.contains("https://"));
+    for load in ["src=", "@import", "url(", "<iframe", "fetch(", "XMLHttpRequest", "<base"] {
+        assert!(!page.contains(load), "{load}");
+    }
+    assert_eq!(page.matches("<link").count(), 1, "only the empty icon");
+    assert_eq!(page.matches("<script>").count(), 1, "only our own script");
+}
+
+#[test]
+fn hostile_words_stay_words_everywhere() {
+    let (mut run, mut findings) = fixture(&Shape::first_screen());
+    run.plan.question = HOSTILE.into();
+    run.name = HOSTILE.into();
+    run.environment.put("cpu.model", HOSTILE);
+    run.card.put("card.odd", HOSTILE);
+    run.plan.params.insert(HOSTILE.into(), HOSTILE.into());
+    for trial in &mut run.trials {
+        trial.notes.push(HOSTILE.into());
+        trial.environment.put(HOSTILE, HOSTILE);
+        trial.steps[0].step.purpose = HOSTILE.into();
+    }
+    for panel in &mut findings.panels {
+        panel.title.push_str(HOSTILE);
+        panel.reference = HOSTILE.into();
+        panel.rows[0].label = HOSTILE.into();
+        panel.rows[0].notes.push(HOSTILE.into());
+        panel.rows[0].ops[0].op = HOSTILE.into();
+    }
+    findings.absent[0].reason = HOSTILE.into();
+    findings.notices[0].text = HOSTILE.into();
+    findings.not_yet[0].why = HOSTILE.into();
+    findings.verdicts[0].sentences.push(HOSTILE.into());
+    findings.verdicts[0].commands.push(HOSTILE.into());
+    let next = NextStep { command: HOSTILE.into(), duration_s: 1.0 };
+    let page = html(&Subject::new(&run, &findings), Some(&next));
+    assert!(page.contains("&lt;script&gt;alert(1)"));
+    assert!(!page.contains("<script>alert") && !page.contains("<img"));
+    assert!(!page.contains("x\"'>"), "quotation marks leave no attribute");
+    assert_eq!(page.matches("<script>").count(), 1);
+}
+
+#[test]
+fn the_page_holds_the_numbers_and_the_reasons() {
+    let page = page(&Shape::first_screen());
+    for words in [
+        "which file system for my journal?",
+        "xfs and ext4 are tied",
+        "2.48x slower",
+        "[2.26, 2.76] at 95 %",
+        "tie within 9 %",
+        "mkfs.xfs -K /dev/loop0",
+        "apt install zfs-fuse",
+        "periodic work of 30 s is not covered",
+        "worker ended by signal 9",
+        "implausibly fast for a disk",
+        "steal 6 % of the CPU",
+        "survives a power loss, if the device keeps its word",
+        "./run journal",
+        "45 min",
+        "shuffled by seed 7",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    for chart in ["percentiles", "bars", "worst-per-second", "best-per-second", "blocks", "noise"] {
+        assert!(page.contains(&format!("id=\"chart-{chart}\"")), "{chart}");
+    }
+}
+
+#[test]
+fn the_articles_note_stands_at_the_top() {
+    let page = page(&Shape::preallocation());
+    let note = page.find("article 001, figure 3").expect("the note");
+    assert!(note < page.find("id=\"ranking\"").expect("the ranking"));
+    assert!(page.contains("battery-backed cache"));
+    assert!(page.contains("id=\"chart-grouped\""));
+}
+
+#[test]
+fn every_opened_element_is_closed() {
+    let page = page(&Shape::first_screen());
+    for tag in ["section", "details", "table", "figure", "svg", "g", "div", "dl", "tr", "td", "p"] {
+        let opened = page.matches(&format!("<{tag}>")).count();
+        let opened = opened + page.matches(&format!("<{tag} ")).count();
+        assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "{tag}");
+    }
+}
+
+#[test]
+fn an_empty_run_still_makes_a_page() {
+    let (mut run, _) = fixture(&Shape::first_screen());
+    run.trials.clear();
+    let findings = pickfs_model::Findings::default();
+    let page = html(&Subject::new(&run, &findings), None);
+    assert!(page.contains("which file system for my journal?"));
+}
+
+#[test]
+fn a_thousand_trials_stay_small_and_quick() {
+    let (run, findings) = fixture(&Shape::thousand());
+    assert!(run.trials.len() >= 950);
+    let subject = Subject::new(&run, &findings);
+    let start = Instant::now();
+    let page = html(&subject, None);
+    let took_s = start.elapsed().as_secs_f64();
+    assert!(page.len() < 5_000_000, "{} bytes", page.len());
+    let bound_s = if cfg!(debug_assertions) { 60.0 } else { 4.0 };
+    assert!(took_s < bound_s, "{took_s} s");
+}

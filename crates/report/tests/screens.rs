@@ -1,0 +1,90 @@
+//! The first screen and the Markdown of fixed runs, as snapshots.
+
+mod fixture;
+
+use fixture::{Shape, fixture};
+use pickfs_report::{NextStep, Screen, Subject, markdown::markdown, terminal::first_screen};
+
+fn next() -> NextStep {
+    NextStep { command: "./run journal".into(), duration_s: 2_700.0 }
+}
+
+fn screen(shape: &Shape, columns: usize) -> String {
+    let (run, findings) = fixture(shape);
+    let next = next();
+    let report = Some("pickfs-runs/2026-11-21-journal/report.html");
+    let screen = Screen { columns, colour: false, next: Some(&next), report };
+    first_screen(&Subject::new(&run, &findings), &screen)
+}
+
+#[test]
+fn first_screen_at_100_columns() {
+    insta::assert_snapshot!(screen(&Shape::first_screen(), 100));
+}
+
+#[test]
+fn first_screen_at_80_columns() {
+    insta::assert_snapshot!(screen(&Shape::first_screen(), 80));
+}
+
+#[test]
+fn long_labels_at_80_columns() {
+    insta::assert_snapshot!(screen(&Shape::preallocation(), 80));
+}
+
+#[test]
+fn markdown_of_a_pull_request() {
+    let (run, findings) = fixture(&Shape::first_screen());
+    insta::assert_snapshot!(markdown(&Subject::new(&run, &findings), Some(&next())));
+}
+
+#[test]
+fn no_line_is_wider_than_the_screen() {
+    for shape in [Shape::first_screen(), Shape::preallocation(), Shape::thousand()] {
+        for columns in [80, 100, 120] {
+            for line in screen(&shape, columns).lines() {
+                assert!(line.chars().count() <= columns, "{columns}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_adds_nothing_but_colour() {
+    let (run, findings) = fixture(&Shape::first_screen());
+    let subject = Subject::new(&run, &findings);
+    let write =
+        |colour| first_screen(&subject, &Screen { columns: 100, colour, next: None, report: None });
+    let (plain, coloured) = (write(false), write(true));
+    assert!(coloured.contains("\x1b[") && !plain.contains('\x1b'));
+    let mut stripped = String::new();
+    for (index, part) in coloured.split('\x1b').enumerate() {
+        let words = if index == 0 { part } else { part.split_once('m').map_or("", |p| p.1) };
+        stripped.push_str(words);
+    }
+    assert_eq!(stripped, plain);
+}
+
+#[test]
+fn a_ratio_stands_only_where_it_is_claimed() {
+    let (run, mut findings) = fixture(&Shape::first_screen());
+    for found in findings.panels.iter_mut().flat_map(|panel| &mut panel.comparisons) {
+        found.claim = pickfs_model::finding::Claim::NotClaimed;
+    }
+    let subject = Subject::new(&run, &findings);
+    let text = first_screen(&subject, &Screen { columns: 100, ..Screen::default() });
+    assert!(text.contains("not claimed"));
+    assert!(!text.contains("x faster") && !text.contains("x slower ["), "{text}");
+}
+
+#[test]
+fn a_quantile_without_episodes_is_a_dash_with_its_reason() {
+    let (_, findings) = fixture(&Shape::first_screen());
+    let p999 = findings.panels[0].rows[0].ops[0].quantiles.iter().find(|q| q.q == 0.999);
+    let p999 = p999.expect("kept");
+    assert!(!p999.carried);
+    let hidden = pickfs_model::quantity::duration_text(p999.value_ns.median);
+    let text = screen(&Shape::first_screen(), 100);
+    assert!(!text.contains(&hidden), "{hidden}");
+    assert!(text.contains("fewer than ten slow episodes over three trials"));
+}
