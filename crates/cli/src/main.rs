@@ -1,1 +1,38 @@
-fn main() {}
+//! pickfs: which file system for my application? Words to typed values and back to exit
+//! codes; everything else is in the libraries.
+//!
+//! `pickfs run quick` is the five-minute answer; `pickfs --help` shows the rest.
+
+mod args;
+mod commands;
+mod exit;
+mod overrides;
+mod progress;
+mod screen;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{
+    args::{Cli, Command},
+    exit::Exit,
+};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Run(args) => commands::run::run(&args),
+        Command::Plan(args) => commands::plan::plan(&args),
+        Command::List(args) => commands::list::list(&args),
+        Command::Show(args) => commands::show::show(&args),
+        Command::Report(args) => commands::report::report(&args),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("pickfs: {error:#}");
+            Exit::Failed.into()
+        }
+    }
+}

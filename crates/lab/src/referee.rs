@@ -1,7 +1,8 @@
 //! When a run stops and which cells go on: a fixed number of blocks, or an
 //! always-valid test after each block (validity rule 9).
 
-use pickfs_model::{CellId, RunRecord};
+use pickfs_analysis::racing;
+use pickfs_model::{CellId, RunRecord, quantity::span_text};
 
 /// What the referee says after a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,5 +56,39 @@ impl Referee for FixedBlocks {
 
     fn blocks_max(&self) -> u32 {
         self.0
+    }
+}
+
+/// A race: after each block an always-valid test says who still runs, until the choice
+/// is settled or the budget is spent.
+#[derive(Debug, Clone, Copy)]
+pub struct Race {
+    blocks_max: u32,
+    budget_s: f64,
+}
+
+impl Race {
+    /// A race over at most `blocks_max` blocks and `budget_s` seconds.
+    pub fn new(blocks_max: u32, budget_s: f64) -> Race {
+        Race { blocks_max, budget_s }
+    }
+}
+
+impl Referee for Race {
+    fn rule(&mut self, run: &RunRecord, block: u32, elapsed_s: f64) -> Ruling {
+        let next = racing::next_block(run);
+        if next.decided {
+            let note = format!("every comparison settled after {block} blocks");
+            return Ruling::Stop { how: "decided", note };
+        }
+        if elapsed_s >= self.budget_s || block >= self.blocks_max {
+            let note = format!("{block} blocks in {}", span_text(elapsed_s));
+            return Ruling::Stop { how: "budget-spent", note };
+        }
+        Ruling::Continue(next.cells)
+    }
+
+    fn blocks_max(&self) -> u32 {
+        self.blocks_max
     }
 }

@@ -1,0 +1,252 @@
+//! The words of the command line. Each is checked where it is read; nothing is touched.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Finds the file system - and how to make it, mount it and write to it - that gives an
+/// application the lowest latency and the highest throughput on its own hardware.
+#[derive(Debug, Parser)]
+#[command(name = "pickfs", version, about, after_help = EXAMPLES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  pickfs run                              five minutes: which file system for my journal?
+  pickfs run quick --fs ext4:noatime --fs xfs
+  pickfs run journal --device /dev/nvme1n1 --erase
+  pickfs run my-plan.toml --dir /data --json
+  pickfs plan quick --steps               the exact commands, nothing touched
+  pickfs report pickfs-runs/2026-11-21-quick --format png --out pictures/
+  pickfs compare pickfs-runs/a pickfs-runs/b";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a plan: make, mount and measure every candidate, and give a verdict
+    Run(RunArgs),
+    /// Show what a plan would do; nothing is touched
+    Plan(PlanArgs),
+
+    /// The runs in a folder
+    List(ListArgs),
+    /// One run on the terminal
+    Show(ShowArgs),
+    /// One run as HTML, Markdown, CSV, hlog, PNG, SVG or JSON
+    Report(ReportArgs),
+}
+
+/// Which plan, and what is different this time.
+#[derive(Debug, Args)]
+pub struct PlanChoice {
+    /// A built-in plan (see `pickfs plan`) or a plan file
+    #[arg(default_value = "quick")]
+    pub plan: String,
+    /// A candidate, fs[:mount options][;mkfs=options]; may be repeated, replaces the plan's
+    #[arg(long = "fs", value_name = "CANDIDATE")]
+    pub candidates: Vec<String>,
+    /// What the others are compared with
+    #[arg(long, value_name = "LABEL")]
+    pub reference: Option<String>,
+    /// Loop image on a tmpfs: the software path without the device
+    #[arg(long, conflicts_with_all = ["device", "dir"])]
+    pub ram: bool,
+    /// A block device; everything on it is lost
+    #[arg(long, value_name = "NODE", conflicts_with = "dir")]
+    pub device: Option<PathBuf>,
+    /// Allow an inactive file-system signature on the device to be overwritten
+    #[arg(long, requires = "device")]
+    pub erase: bool,
+    /// State of the device before each make
+    #[arg(long, value_enum, default_value_t = StateWord::Filled, requires = "device")]
+    pub device_state: StateWord,
+    /// A directory that exists: no mkfs, no mount, no root
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Folder for the loop image: it chooses the disk (default: the run's own folder)
+    #[arg(long, value_name = "DIR")]
+    pub image_dir: Option<PathBuf>,
+    /// Size of the image
+    #[arg(long, value_name = "BYTES")]
+    pub size: Option<String>,
+    /// Blocks: each candidate once, in random order
+    #[arg(long, value_name = "N")]
+    pub blocks: Option<u32>,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Measured time of one trial
+    #[arg(long, value_name = "DURATION")]
+    pub measure: Option<String>,
+    /// Warm-up of one trial
+    #[arg(long, value_name = "DURATION")]
+    pub warmup: Option<String>,
+    /// Raw device probe before each trial
+    #[arg(long, value_name = "DURATION")]
+    pub raw_probe: Option<String>,
+    /// A workload parameter, name=value; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// A parameter that varies, name=value,value; may be repeated
+    #[arg(long = "axis", value_name = "NAME=A,B")]
+    pub axis: Vec<String>,
+    /// Go on until every comparison is settled
+    #[arg(long)]
+    pub until_decided: bool,
+    /// Longest time for --until-decided
+    #[arg(long, value_name = "DURATION")]
+    pub budget: Option<String>,
+    /// Allow system-wide tunables to be changed; they are put back
+    #[arg(long)]
+    pub allow_system_tuning: bool,
+    /// Allow the page cache of the whole machine to be dropped
+    #[arg(long)]
+    pub allow_drop_caches: bool,
+    /// Allow SCHED_FIFO where the plan asks for it
+    #[arg(long)]
+    pub allow_realtime: bool,
+}
+
+/// State of a device before each make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StateWord {
+    /// Written over with random data once, nothing discarded
+    Filled,
+    /// Discarded as a whole
+    Discarded,
+}
+
+/// `pickfs run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The plan.
+    #[command(flatten)]
+    pub choice: PlanChoice,
+    /// Go on with a run in a new block
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["candidates", "device", "dir", "ram"])]
+    pub resume: Option<PathBuf>,
+    /// Folder of runs
+    #[arg(long, value_name = "DIR", default_value = "pickfs-runs")]
+    pub out: PathBuf,
+    /// Stream events as JSON lines instead of a progress bar
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `pickfs plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// The plan.
+    #[command(flatten)]
+    pub choice: PlanChoice,
+    /// The exact commands of each candidate
+    #[arg(long)]
+    pub steps: bool,
+    /// The built-in plans with their questions
+    #[arg(long, conflicts_with = "steps")]
+    pub list: bool,
+    /// The plan as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `pickfs doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `pickfs trust`.
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// Folder of runs
+    #[arg(long, value_name = "DIR", default_value = "pickfs-runs")]
+    pub out: PathBuf,
+    /// Blocks (nine take about ten minutes)
+    #[arg(long, value_name = "N")]
+    pub blocks: Option<u32>,
+    /// Loop image on a tmpfs
+    #[arg(long)]
+    pub ram: bool,
+    /// Stream events as JSON lines instead of a progress bar
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `pickfs list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Folder of runs
+    #[arg(default_value = "pickfs-runs")]
+    pub folder: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `pickfs show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// A run: its file or its folder
+    pub run: PathBuf,
+    /// One trial by its number, with steps, environment and laps
+    #[arg(long, value_name = "N")]
+    pub trial: Option<u32>,
+}
+
+/// A format of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// One offline page
+    Html,
+    /// For a pull request
+    Markdown,
+    /// One row per trial and operation, and a summary
+    Csv,
+    /// HdrHistogram interval logs, one per trial and operation
+    Hlog,
+    /// Every chart as a picture
+    Png,
+    /// Every chart as a vector picture
+    Svg,
+    /// Run and findings
+    Json,
+}
+
+/// `pickfs report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A run: its file or its folder
+    pub run: PathBuf,
+    /// Format; may be repeated
+    #[arg(long, value_enum, default_value = "html")]
+    pub format: Vec<Format>,
+    /// Folder to write to (default: the run's folder)
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// `pickfs compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The run that is divided by
+    pub run_a: PathBuf,
+    /// The other run
+    pub run_b: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `pickfs clean`.
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}

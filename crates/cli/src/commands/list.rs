@@ -1,0 +1,44 @@
+//! `pickfs list`: the runs in a folder, damaged ones included.
+
+use anyhow::Context;
+use pickfs_store::{RunRow, list_runs};
+
+use crate::{args::ListArgs, exit::Exit};
+
+/// Prints one line per run, newest first.
+pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
+    let rows = list_runs(&args.folder).with_context(|| {
+        format!("cannot read {}; name the folder that --out named", args.folder.display())
+    })?;
+    if args.json {
+        let rows: Vec<_> = rows.iter().map(json).collect();
+        println!("{}", serde_json::to_string_pretty(&rows)?);
+    } else {
+        rows.iter().for_each(|row| println!("{}", text(row)));
+    }
+    Ok(Exit::Done)
+}
+
+fn text(row: &RunRow) -> String {
+    match &row.about {
+        Ok(about) => format!(
+            "{}  {:>4} trials  {:<12}  {:<32}  {}",
+            about.started,
+            about.trials,
+            about.ended.as_deref().unwrap_or("not ended"),
+            about.name,
+            about.question
+        ),
+        Err(error) => format!("damaged: {error}"),
+    }
+}
+
+fn json(row: &RunRow) -> serde_json::Value {
+    match &row.about {
+        Ok(about) => serde_json::json!({
+            "path": row.path, "name": about.name, "started": about.started,
+            "question": about.question, "trials": about.trials, "ended": about.ended,
+        }),
+        Err(error) => serde_json::json!({ "path": row.path, "error": error.to_string() }),
+    }
+}

@@ -1,0 +1,25 @@
+//! One file per word of the command line.
+
+pub mod list;
+pub mod plan;
+pub mod report;
+pub mod run;
+pub mod show;
+
+use std::path::{Path, PathBuf};
+
+use pickfs_lab::launch::RUN_FILE;
+use pickfs_model::RunRecord;
+use pickfs_store::RunFile;
+
+/// The run file that a word means: a file, or the one in a run's folder.
+pub fn run_path(word: &Path) -> PathBuf {
+    if word.is_dir() { word.join(RUN_FILE) } else { word.into() }
+}
+
+/// Opens and reads a run.
+pub fn read_run(word: &Path) -> anyhow::Result<(RunFile, RunRecord)> {
+    let file = RunFile::open(&run_path(word))?;
+    let record = file.read()?;
+    Ok((file, record))
+}

@@ -1,0 +1,85 @@
+//! `pickfs run`: a plan from its first word to its last picture.
+
+use std::{env, ffi::OsString, path::Path};
+
+use pickfs_lab::{
+    interrupt::Interrupt,
+    launch::{Launched, Listeners, launch, resume},
+    preflight,
+    sink::Sink,
+};
+use pickfs_model::{BackingSpec, Outcome, Plan, RunRecord};
+
+use crate::{
+    args::{Format, RunArgs},
+    commands::{report, run_path},
+    exit::Exit,
+    overrides::chosen_plan,
+    progress::{JsonLines, Progress},
+    screen,
+};
+
+/// Runs a plan, or goes on with a run.
+pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    let plan = match &args.resume {
+        None => {
+            let plan = chosen_plan(&args.choice)?;
+            preflight::preflight(&plan)?;
+            plan
+        }
+        Some(path) => pickfs_store::RunFile::open(&run_path(path))?.read()?.plan,
+    };
+    preflight::check_privilege(&plan)?;
+    if let Some(exit) = private(&plan)? {
+        return Ok(exit);
+    }
+    let interrupt = Interrupt::on_signals()?;
+    let mut sink = listener(args.json);
+    let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
+    let launched = match &args.resume {
+        None => launch(&plan, &args.out, to)?,
+        Some(path) => resume(&run_path(path), to)?,
+    };
+    drop(sink);
+    finish(&launched, args.json)?;
+    Ok(exit_of(&launched.record))
+}
+
+/// Mounts happen in a private namespace, so that a killed run leaves nothing: this program
+/// runs itself again in one, and gives back how that ended.
+pub fn private(plan: &Plan) -> anyhow::Result<Option<Exit>> {
+    let mounts = !matches!(plan.backing, BackingSpec::Directory { .. });
+    if !mounts || pickfs_sys::namespace::is_private() {
+        return Ok(None);
+    }
+    let words: Vec<OsString> = env::args_os().skip(1).collect();
+    let status = pickfs_sys::namespace::run_private(words)?;
+    std::process::exit(pickfs_sys::namespace::exit_code(status));
+}
+
+/// Who is told what happens.
+pub fn listener(json: bool) -> Box<dyn Sink> {
+    if json { Box::new(JsonLines) } else { Box::new(Progress::new()) }
+}
+
+fn finish(launched: &Launched, json: bool) -> anyhow::Result<()> {
+    let findings = pickfs_analysis::findings(&launched.record);
+    let folder = launched.file.parent().unwrap_or(Path::new("."));
+    let written =
+        report::write(&launched.file, &launched.record, &findings, &[Format::Html], folder)?;
+    if json {
+        println!("{}", serde_json::to_string(&findings)?);
+    } else {
+        screen::print_run(&launched.record, &findings, written.first().map(AsRef::as_ref));
+    }
+    Ok(())
+}
+
+fn exit_of(run: &RunRecord) -> Exit {
+    let failed = run.trials.iter().any(|trial| matches!(trial.outcome, Outcome::Failed { .. }));
+    match &run.ended {
+        Some(end) if end.how == "interrupted" => Exit::Interrupted,
+        _ if failed => Exit::TrialsFailed,
+        _ => Exit::Done,
+    }
+}

@@ -1,0 +1,29 @@
+//! `pickfs show`: a run on the terminal, or one trial of it in full.
+
+use anyhow::Context;
+use pickfs_model::TrialRecord;
+
+use crate::{args::ShowArgs, commands::read_run, exit::Exit, screen};
+
+/// Prints a run or a trial.
+pub fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
+    let (_, run) = read_run(&args.run)?;
+    let Some(number) = args.trial else {
+        screen::print_run(&run, &pickfs_analysis::findings(&run), None);
+        return Ok(Exit::Done);
+    };
+    let trial = run.trials.iter().find(|trial| trial.number == number);
+    let last = run.trials.last().map_or(0, |trial| trial.number);
+    print_trial(trial.with_context(|| format!("no trial {number}; the run has 1 to {last}"))?)?;
+    Ok(Exit::Done)
+}
+
+fn print_trial(trial: &TrialRecord) -> anyhow::Result<()> {
+    let mut bare = trial.clone();
+    for op in &mut bare.ops {
+        op.service.histogram.clear();
+        op.response.iter_mut().for_each(|response| response.histogram.clear());
+    }
+    println!("{}", serde_json::to_string_pretty(&bare)?);
+    Ok(())
+}

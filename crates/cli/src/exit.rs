@@ -1,0 +1,27 @@
+//! Exit codes, in one table.
+
+use std::process::ExitCode;
+
+/// How the program ends. Usage errors end with 2 (clap's own).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// All was done.
+    Done,
+    /// It could not be done; the message says why.
+    Failed,
+    /// It was done, but a trial failed: see the rows of the table.
+    TrialsFailed,
+    /// Somebody asked it to stop; what was finished is kept.
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::TrialsFailed => 3,
+            Exit::Interrupted => 130,
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! The progress line: what happens now, the live maximum, the time that is left.
+
+use std::{io::Write, time::Duration};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pickfs_lab::sink::Sink;
+use pickfs_model::{
+    Event, Outcome,
+    quantity::{duration_text, span_text},
+};
+
+/// A listener for people: a bar on a terminal, plain lines elsewhere.
+pub struct Progress {
+    bar: ProgressBar,
+    on_terminal: bool,
+    cell: String,
+}
+
+impl Progress {
+    /// Draws on standard error.
+    pub fn new() -> Progress {
+        let on_terminal = rustix::termios::isatty(std::io::stderr());
+        let bar = ProgressBar::new(1).with_style(style());
+        if !on_terminal {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        bar.enable_steady_tick(Duration::from_millis(500));
+        Progress { bar, on_terminal, cell: String::new() }
+    }
+
+    fn say(&self, text: String) {
+        if self.on_terminal {
+            self.bar.println(text);
+        } else {
+            eprintln!("{text}");
+        }
+    }
+}
+
+fn style() -> ProgressStyle {
+    ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed} {wide_msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("=> ")
+}
+
+impl Sink for Progress {
+    fn accept(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted { trials, expected_s, seed, file, .. } => {
+                self.bar.set_length(u64::from(*trials));
+                let expected = span_text(*expected_s);
+                self.say(format!("{trials} trials, about {expected}, seed {seed}, kept in {file}"));
+            }
+            Event::Preparing { what, share } => {
+                self.bar.set_message(format!("{what} {:.0} %", share * 100.0));
+            }
+            Event::TrialStarted { block, candidate, levels, .. } => {
+                self.cell = format!("block {block}  {candidate} {levels}");
+                self.bar.set_message(self.cell.clone());
+            }
+            Event::TrialProgress { phase, laps, max_ns, .. } => {
+                let live = match laps {
+                    0 => String::new(),
+                    _ => format!("  {laps} laps, worst {}", duration_text(*max_ns as f64)),
+                };
+                self.bar.set_message(format!("{}  {phase}{live}", self.cell));
+            }
+            Event::TrialFinished { number, outcome, headline_ns, left_s } => {
+                self.bar.set_position(u64::from(*number));
+                self.finished(outcome, *headline_ns, *left_s);
+            }
+            Event::Noticed { text } => self.say(format!("note: {text}")),
+            Event::RunFinished { how, note } => {
+                self.bar.finish_and_clear();
+                self.say(format!("{how}: {note}"));
+            }
+        }
+    }
+}
+
+impl Progress {
+    fn finished(&self, outcome: &Outcome, headline_ns: Option<u64>, left_s: f64) {
+        let result = match outcome {
+            Outcome::Finished => {
+                headline_ns.map_or_else(|| "done".into(), |ns| duration_text(ns as f64))
+            }
+            Outcome::Failed { reason } => format!("FAILED: {reason}"),
+            Outcome::Skipped { reason } => format!("skipped: {reason}"),
+        };
+        let left = span_text(left_s);
+        if !self.on_terminal || *outcome != Outcome::Finished {
+            self.say(format!("{}  {result}  ({left} left)", self.cell));
+        }
+        self.bar.set_message(format!("{}  {result}  {left} left", self.cell));
+    }
+}
+
+/// A listener for programs: one JSON value a line on standard output.
+pub struct JsonLines;
+
+impl Sink for JsonLines {
+    fn accept(&mut self, event: &Event) {
+        let mut out = std::io::stdout().lock();
+        if let Ok(text) = serde_json::to_string(event) {
+            let _ = writeln!(out, "{text}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! From a plan to a run that is over: folder, scratch, file, blocks, and everything
+//! given back.
+
+use std::path::{Path, PathBuf};
+
+use pickfs_model::{BackingSpec, Environment, Event, FORMAT, Plan, RunRecord, plan::StopRule};
+use pickfs_store::{RunFile, StoreError};
+use pickfs_sys::block::BlockDevice;
+use pickfs_target::{Scratch, TargetError};
+use thiserror::Error;
+
+use crate::{
+    environment, expand,
+    interrupt::Interrupt,
+    machine::{Machine, MachineParts},
+    preflight::{self, PreflightError},
+    referee::{FixedBlocks, Race, Referee},
+    run::{self, RunParts},
+    settle::Quiet,
+    sink::Sink,
+};
+
+/// A run that could not begin or could not go on.
+#[derive(Debug, Error)]
+pub enum LaunchError {
+    /// The plan cannot be run here.
+    #[error(transparent)]
+    Preflight(#[from] PreflightError),
+    /// The scratch cannot be made.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The run file cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A folder cannot be made.
+    #[error("cannot make {path}: {source}; name another folder with --out")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The worker program is not there.
+    #[error("worker {path} not found; build it with cargo build --release -p pickfs-worker")]
+    NoWorker {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Launched {
+    /// All of it.
+    pub record: RunRecord,
+    /// Its file.
+    pub file: PathBuf,
+}
+
+/// Who listens, and who may stop it.
+pub struct Listeners<'a> {
+    /// Told what happens.
+    pub sink: &'a mut dyn Sink,
+    /// Raised by a signal.
+    pub interrupt: &'a Interrupt,
+}
+
+/// Name of the run file in a run's folder.
+pub const RUN_FILE: &str = "run.pickfs";
+
+/// Runs a plan in a new folder below `folder`.
+pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launched, LaunchError> {
+    let expansion = preflight::preflight(plan)?;
+    preflight::check_privilege(plan)?;
+    let worker = worker_program()?;
+    let run_folder = new_folder(folder, &plan.name)?;
+    let scratch = prepare(&plan.backing, &run_folder, &mut to)?;
+    let card = Environment::default();
+    let record = empty_record(plan, &run_folder, expansion, card);
+    let path = run_folder.join(RUN_FILE);
+    let file = RunFile::create(&path, &record)?;
+    go(record, file, Stagehands { scratch, worker, run_folder }, to)
+}
+
+/// Goes on with a run in a new block.
+pub fn resume(path: &Path, mut to: Listeners<'_>) -> Result<Launched, LaunchError> {
+    let file = RunFile::open(path)?;
+    let record = file.read()?;
+    preflight::check_privilege(&record.plan)?;
+    let worker = worker_program()?;
+    let run_folder = path.parent().unwrap_or(Path::new(".")).to_path_buf();
+    for difference in changed(&record.environment) {
+        to.sink.accept(&Event::Noticed { text: difference });
+    }
+    let scratch = prepare(&record.plan.backing, &run_folder, &mut to)?;
+    go(record, file, Stagehands { scratch, worker, run_folder }, to)
+}
+
+struct Stagehands {
+    scratch: Scratch,
+    worker: PathBuf,
+    run_folder: PathBuf,
+}
+
+fn go(
+    record: RunRecord,
+    mut file: RunFile,
+    hands: Stagehands,
+    to: Listeners<'_>,
+) -> Result<Launched, LaunchError> {
+    let plan = record.plan.clone();
+    let mount_point = hands.run_folder.join("mnt");
+    let mut machine = Machine::new(MachineParts {
+        quiet: quiet(&plan.backing, &hands.run_folder),
+        scratch: hands.scratch,
+        plan: plan.clone(),
+        mount_point: mount_point.clone(),
+        worker: hands.worker,
+        interrupt: to.interrupt.clone(),
+    });
+    announce(&record, file.path(), to.sink);
+    let mut referee = referee(&plan);
+    let parts = RunParts {
+        stage: &mut machine,
+        file: &mut file,
+        sink: to.sink,
+        referee: referee.as_mut(),
+        interrupt: to.interrupt,
+        robbed: pickfs_analysis::robbed::is_robbed,
+    };
+    let record = run::carry_out(record, parts);
+    let removed = machine.into_scratch().remove();
+    let _ = std::fs::remove_dir(&mount_point);
+    let record = record?;
+    removed?;
+    Ok(Launched { record, file: file.path().into() })
+}
+
+fn referee(plan: &Plan) -> Box<dyn Referee> {
+    match plan.design.stop {
+        StopRule::Blocks => Box::new(FixedBlocks(plan.design.blocks)),
+        StopRule::Decided { budget_s, .. } => Box::new(Race::new(plan.design.blocks, budget_s)),
+    }
+}
+
+fn announce(record: &RunRecord, file: &Path, sink: &mut dyn Sink) {
+    sink.accept(&Event::RunStarted {
+        run: record.name.clone(),
+        file: file.display().to_string(),
+        trials: record.plan.design.blocks * record.cells.len() as u32,
+        expected_s: preflight::expected_s(&record.plan, &record.cells),
+        seed: record.plan.design.seed,
+    });
+}
+
+fn empty_record(
+    plan: &Plan,
+    run_folder: &Path,
+    expansion: expand::Expansion,
+    card: Environment,
+) -> RunRecord {
+    let name = run_folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    RunRecord {
+        format: FORMAT,
+        name,
+        started: run::now_text(),
+        build: pickfs_workload::BUILD.into(),
+        plan: plan.clone(),
+        environment: environment::capture(),
+        card,
+        cells: expansion.cells,
+        skipped: expansion.skipped,
+        trials: Vec::new(),
+        ended: None,
+    }
+}
+
+fn prepare(
+    backing: &BackingSpec,
+    run_folder: &Path,
+    to: &mut Listeners<'_>,
+) -> Result<Scratch, LaunchError> {
+    Ok(Scratch::prepare(backing, run_folder, &mut |progress| {
+        let share = progress.done_bytes as f64 / progress.total_bytes.max(1) as f64;
+        to.sink.accept(&Event::Preparing { what: progress.what.into(), share });
+    })?)
+}
+
+/// What must be quiet between trials: the disk at the bottom and its file system.
+fn quiet(backing: &BackingSpec, run_folder: &Path) -> Quiet {
+    let folder = match backing {
+        BackingSpec::Loop { directory, .. } => directory.as_deref().unwrap_or(run_folder),
+        BackingSpec::Directory { path } => path,
+        BackingSpec::Ram { .. } => return Quiet::default(),
+        BackingSpec::Device { path, .. } => {
+            return Quiet { host_folder: None, device: BlockDevice::at(path).ok() };
+        }
+    };
+    let mount = pickfs_sys::mount::mount_of(folder).ok();
+    let device = mount.and_then(|mount| BlockDevice::at(Path::new(&mount.source)).ok());
+    Quiet { host_folder: Some(folder.into()), device }
+}
+
+/// What the machine says now and did not say when the run began.
+fn changed(then: &Environment) -> Vec<String> {
+    let now = environment::capture();
+    let differences = then.differences(&now);
+    let told = differences.iter().filter(|d| !d.key.contains("at_start"));
+    told.map(|d| {
+        let (then, now) = (d.here.unwrap_or("absent"), d.there.unwrap_or("absent"));
+        format!("since the run began, {} changed from {then} to {now}", d.key)
+    })
+    .collect()
+}
+
+/// The worker beside this program, or the one that PICKFS_WORKER names.
+pub fn worker_program() -> Result<PathBuf, LaunchError> {
+    let beside = || {
+        let me = std::env::current_exe().unwrap_or_default();
+        me.with_file_name("pickfs-worker")
+    };
+    let path = std::env::var_os("PICKFS_WORKER").map_or_else(beside, PathBuf::from);
+    if path.is_file() { Ok(path) } else { Err(LaunchError::NoWorker { path }) }
+}
+
+/// `2026-11-21-quick`, or with a number behind it where that is taken.
+fn new_folder(folder: &Path, plan: &str) -> Result<PathBuf, LaunchError> {
+    let error = |path: &Path, source| LaunchError::Folder { path: path.into(), source };
+    std::fs::create_dir_all(folder).map_err(|source| error(folder, source))?;
+    let day: String = run::now_text().chars().take(10).collect();
+    let mut number = 1;
+    loop {
+        let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+        let path = folder.join(format!("{day}-{plan}{suffix}"));
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(source) if source.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
+            Err(source) => return Err(error(&path, source)),
+        }
+    }
+}

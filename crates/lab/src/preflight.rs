@@ -1,0 +1,171 @@
+//! What can be known before anything is touched: the cells, and for each one that
+//! cannot run here the reason and the remedy.
+
+use pickfs_model::{
+    BackingSpec, CandidateSpec, Cell, Durability, Plan, plan::StopRule, record::SkippedCell,
+};
+use pickfs_target::{Availability, TargetError, availability, fs};
+use pickfs_workload::ParamError;
+use thiserror::Error;
+
+use crate::expand::{Expansion, expand};
+
+/// A plan that cannot be run at all.
+#[derive(Debug, Error)]
+pub enum PreflightError {
+    /// The workload or a parameter is wrong.
+    #[error("{plan}: {source}")]
+    Param {
+        /// Name of the plan.
+        plan: String,
+        /// What is wrong.
+        source: ParamError,
+    },
+    /// No cell is left.
+    #[error("nothing of plan {plan} can run here: {reasons}")]
+    NothingToRun {
+        /// Name of the plan.
+        plan: String,
+        /// Each reason once, with its remedy.
+        reasons: String,
+    },
+    /// File systems are made and mounted by root only.
+    #[error(
+        "making and mounting file systems needs root; run it with sudo, or use --dir DIR to \
+         measure in a directory that exists"
+    )]
+    NotRoot,
+    /// A file system of the plan is in no table.
+    #[error(transparent)]
+    Unknown(#[from] TargetError),
+}
+
+/// Expands a plan and asks the machine for each candidate. Nothing is touched.
+pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
+    let param = |source| PreflightError::Param { plan: plan.name.clone(), source };
+    let workload = pickfs_workload::find(&plan.workload).map_err(param)?;
+    for candidate in &plan.candidates {
+        pickfs_target::plan_steps(candidate, &plan.backing)?;
+    }
+    let mut expansion = expand(plan, workload, |c| ceiling(c, &plan.backing)).map_err(param)?;
+    if !matches!(plan.backing, BackingSpec::Directory { .. }) {
+        leave_out_unavailable(&mut expansion);
+    }
+    match expansion.cells.is_empty() {
+        true => Err(nothing(plan, &expansion)),
+        false => Ok(expansion),
+    }
+}
+
+/// Refuses a run that needs root without it.
+pub fn check_privilege(plan: &Plan) -> Result<(), PreflightError> {
+    let needs_root = !matches!(plan.backing, BackingSpec::Directory { .. });
+    match needs_root && !rustix::process::geteuid().is_root() {
+        true => Err(PreflightError::NotRoot),
+        false => Ok(()),
+    }
+}
+
+fn leave_out_unavailable(expansion: &mut Expansion) {
+    let cells = std::mem::take(&mut expansion.cells);
+    for cell in cells {
+        match availability(&cell.candidate.fs) {
+            Availability::Ready => expansion.cells.push(cell),
+            Availability::Missing(missing) => expansion.skipped.push(SkippedCell {
+                cell,
+                reason: missing.reason,
+                remedy: missing.remedy,
+            }),
+        }
+    }
+}
+
+fn nothing(plan: &Plan, expansion: &Expansion) -> PreflightError {
+    let mut reasons: Vec<String> =
+        expansion.skipped.iter().map(|s| format!("{} ({})", s.reason, s.remedy)).collect();
+    reasons.sort();
+    reasons.dedup();
+    PreflightError::NothingToRun { plan: plan.name.clone(), reasons: reasons.join("; ") }
+}
+
+/// The most that a candidate can promise on a backing: memory under it ends with the kernel.
+pub fn ceiling(candidate: &CandidateSpec, backing: &BackingSpec) -> Durability {
+    let of_fs = fs::find(&candidate.fs)
+        .map_or(Durability::PowerLoss, |row| row.durability(&candidate.mount_options).0);
+    match backing {
+        BackingSpec::Ram { .. } => of_fs.min(Durability::ProcessCrash),
+        _ => of_fs,
+    }
+}
+
+/// Seconds that a run of these cells takes, as far as one can tell before it.
+pub fn expected_s(plan: &Plan, cells: &[Cell]) -> f64 {
+    let timing = &plan.timing;
+    let trial_s = |cell: &Cell| {
+        let memory = fs::find(&cell.candidate.fs)
+            .is_some_and(|row| row.needs().ground == fs::Ground::Memory);
+        let raw_s = if memory { 0.0 } else { timing.raw_probe_s };
+        raw_s + timing.warmup_s + timing.measure_s + OVERHEAD_S
+    };
+    let block_s: f64 = cells.iter().map(trial_s).sum();
+    match plan.design.stop {
+        StopRule::Blocks => f64::from(plan.design.blocks) * block_s,
+        StopRule::Decided { budget_s, .. } => budget_s.min(f64::from(plan.design.blocks) * block_s),
+    }
+}
+
+/// Making, mounting, verifying, unmounting and settling, as measured on a virtual disk.
+const OVERHEAD_S: f64 = 1.3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{plan_file::read_plan, plans::built_in};
+
+    fn quick() -> Plan {
+        let plan = built_in("quick").expect("the quick plan");
+        read_plan(plan.name, plan.text).expect("a good plan")
+    }
+
+    #[test]
+    fn memory_caps_what_survives() {
+        let ram = BackingSpec::Ram { size_bytes: 1 << 30 };
+        let of = |text: &str, backing: &BackingSpec| {
+            ceiling(&text.parse().expect("a candidate"), backing)
+        };
+        let disk = quick().backing;
+        assert_eq!(of("xfs", &disk), Durability::PowerLoss);
+        assert_eq!(of("xfs", &ram), Durability::ProcessCrash);
+        assert_eq!(of("tmpfs", &disk), Durability::ProcessCrash);
+        assert!(of("ext4:barrier=0", &disk) < Durability::PowerLoss);
+    }
+
+    #[test]
+    fn an_unknown_file_system_or_parameter_is_refused_by_name() {
+        let mut plan = quick();
+        plan.candidates = vec!["ext5".parse().expect("a candidate")];
+        let error = preflight(&plan).expect_err("refused").to_string();
+        assert!(error.contains("ext5"), "{error}");
+        let mut plan = quick();
+        plan.params.insert("sise".into(), 3.into());
+        let error = preflight(&plan).expect_err("refused").to_string();
+        assert!(error.contains("sise") && error.contains("size"), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_mounted_here_is_skipped_with_a_remedy() {
+        let mut plan = quick();
+        plan.candidates.push("hpfs".parse().expect("a candidate"));
+        let expansion = preflight(&plan).expect("the others run");
+        let skipped: Vec<_> =
+            expansion.skipped.iter().filter(|s| s.cell.candidate.fs == "hpfs").collect();
+        assert_eq!(skipped.len(), 2);
+        assert!(!skipped[0].remedy.is_empty());
+    }
+
+    #[test]
+    fn the_quick_plan_ends_within_five_minutes() {
+        let expansion = preflight(&quick()).expect("runs");
+        assert!(expected_s(&quick(), &expansion.cells) < 295.0);
+    }
+}
