@@ -46,7 +46,10 @@ fn cell(
 ) -> Result<(Cell, Resolved), ParamError> {
     let mut asked = plan.params.clone();
     asked.extend(levels.iter().cloned());
-    let adjusted = plan.adjust.iter().filter(|adjustment| holds(&adjustment.levels, levels));
+    let adjusted = plan.adjust.iter().filter(|adjustment| {
+        adjustment.candidate.as_ref().is_none_or(|label| *label == candidate.label)
+            && holds(&adjustment.levels, levels)
+    });
     asked.extend(adjusted.flat_map(|adjustment| adjustment.params.clone()));
     let resolved = workload.validate(&asked)?;
     let durability = workload.durability(&resolved).min(ceiling(candidate));

@@ -7,6 +7,7 @@
 pub mod arrival;
 pub mod clock;
 pub mod episode;
+pub mod gaps;
 pub mod keeper;
 pub mod recorder;
 pub mod summary;
@@ -14,6 +15,7 @@ pub mod turnstile;
 
 pub use arrival::{Arrival, Schedule};
 pub use clock::{Clock, MonotonicClock, SimClock};
+pub use gaps::{Gaps, watch_gaps};
 pub use keeper::{IntervalKeeper, OpLaps, SecondRow};
 pub use recorder::{Lap, LapRecorder, OpIndex, RecorderOptions, recorder};
 pub use summary::{QuantileValue, Summary};

@@ -8,6 +8,7 @@
 pub mod backing;
 pub mod candidate;
 pub mod cell;
+pub mod diagnosis;
 pub mod environment;
 pub mod event;
 pub mod finding;
@@ -20,6 +21,7 @@ pub mod trial;
 pub use backing::{BackingKind, BackingSpec, DeviceState};
 pub use candidate::{CandidateError, CandidateSpec};
 pub use cell::{Cell, CellId, Durability, Level, WorkloadSpec};
+pub use diagnosis::Diagnosis;
 pub use environment::Environment;
 pub use event::Event;
 pub use finding::Findings;

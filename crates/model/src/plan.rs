@@ -66,11 +66,15 @@ pub struct Axis {
     pub levels: Vec<Value>,
 }
 
-/// Parameters that hold where certain levels do.
+/// Parameters that hold where certain levels do, or for one candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Adjustment {
+    /// Label of the candidate; every one when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<String>,
     /// Axis values that must all hold.
+    #[serde(default)]
     pub levels: Map<String, Value>,
     /// Parameters that replace the plan's own.
     pub params: Map<String, Value>,

@@ -1,0 +1,63 @@
+//! What a machine can test: the answer of `pickfs doctor`, as data.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Environment;
+
+/// What this machine can test and what it lacks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// The machine, as it is captured before a run.
+    pub environment: Environment,
+    /// One row per file system of the table.
+    pub file_systems: Vec<FileSystemDiagnosis>,
+    /// Privileges and devices, each with what is lost without it.
+    pub needs: Vec<Need>,
+    /// The clock that times every lap.
+    pub clock: ClockDiagnosis,
+    /// Debian packages that would make more of the table run.
+    pub packages: Vec<String>,
+}
+
+/// Whether a file system runs here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSystemDiagnosis {
+    /// Its name.
+    pub name: String,
+    /// Where it comes from.
+    pub origin: String,
+    /// It can be made, mounted and written here.
+    pub ready: bool,
+    /// Why not; empty when ready.
+    pub reason: String,
+    /// What would help; empty when ready.
+    pub remedy: String,
+}
+
+/// Something that a run needs of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Need {
+    /// What.
+    pub what: String,
+    /// It is there.
+    pub met: bool,
+    /// What it is for, and what to do without it.
+    pub text: String,
+}
+
+/// The clock and the noise of the machine, seen by a thread that does nothing else.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClockDiagnosis {
+    /// Cost of one reading in nanoseconds, median of many.
+    pub read_ns: f64,
+    /// Smallest step seen between two readings that differ, in nanoseconds.
+    pub step_ns: u64,
+    /// How long the noise was watched, in seconds.
+    pub watched_s: f64,
+    /// Gaps of more than 10 us in which the thread did not run, per second.
+    pub gaps_per_s: f64,
+    /// Longest such gap in nanoseconds.
+    pub gap_ns_max: u64,
+    /// Share of the time that was lost in such gaps, in [0, 1].
+    pub gap_share: f64,
+}
