@@ -270,7 +270,9 @@ fn judge(drafts: &[Draft<'_>], method: Method, robbed: Robbed) -> Vec<Judged> {
     let needed = method.blocks_needed(family.len());
     for (&index, &p_holm) in family.iter().zip(&adjusted) {
         judged[index].p_holm = Some(p_holm);
-        if drafts[index].carried && judged[index].ratios.len() >= needed as usize {
+        // A tie needs blocks that could have told it apart; a rejection proves that it had them.
+        let enough = p_holm <= ALPHA || judged[index].ratios.len() >= needed as usize;
+        if drafts[index].carried && enough {
             judged[index].claim = claim(&judged[index], p_holm, open, method);
         }
     }

@@ -26,19 +26,30 @@ pub fn open_questions(run: &RunRecord, panels: &[Panel]) -> Vec<NotYet> {
     open
 }
 
+/// Primary comparisons with too few blocks: all of them in one line, else by name.
 fn blocks(run: &RunRecord, panels: &[Panel]) -> Option<NotYet> {
-    let primary: Vec<&Comparison> = primary(panels).collect();
-    let fewest = primary.iter().map(|comparison| comparison.blocks).min()?;
-    let needed = Method::of(&run.plan.design.stop).blocks_needed(primary.len());
+    let family = primary(panels).count();
+    let needed = Method::of(&run.plan.design.stop).blocks_needed(family);
+    let short: Vec<&Comparison> = primary(panels)
+        .filter(|comparison| comparison.claim == Claim::NotClaimed && comparison.blocks < needed)
+        .collect();
+    let fewest = short.iter().map(|comparison| comparison.blocks).min()?;
+    let all = comparisons_text(family);
     let why = if fewest < BLOCKS_MIN {
         format!(
-            "{fewest} blocks; under {BLOCKS_MIN} nothing is called different, and {} need {needed}",
-            comparisons_text(primary.len())
+            "{fewest} blocks; under {BLOCKS_MIN} nothing is called different, and {all} need {needed}"
         )
     } else {
-        format!("{fewest} blocks; {} need {needed}", comparisons_text(primary.len()))
+        format!("{fewest} blocks; {all} need {needed}")
     };
-    (fewest < needed).then(|| NotYet { what: "which is faster".into(), why })
+    let named = |c: &&Comparison| {
+        format!("{} against {} by {}", c.other, c.reference, wording::metric_name(&c.metric))
+    };
+    let what = match short.len() == family {
+        true => "which is faster".into(),
+        false => wording::list(&short.iter().map(named).collect::<Vec<_>>()),
+    };
+    Some(NotYet { what, why })
 }
 
 fn comparisons_text(count: usize) -> String {
@@ -183,6 +194,15 @@ mod tests {
                 .iter()
                 .all(|(what, _)| what != "which is faster")
         );
+    }
+
+    #[test]
+    fn one_comparison_that_lost_blocks_is_named() {
+        let fail = |block| Mishap::failed("btrfs:noatime", "none", block, "ENOSPC");
+        let mishaps = (1..=3).map(fail).collect();
+        let found = open(&FakeRun { blocks: 8, mishaps, ..FakeRun::default() });
+        assert_eq!(found[0].0, "btrfs:noatime against ext4:noatime by append p50");
+        assert_eq!(found[0].1, "5 blocks; 4 comparisons need 8");
     }
 
     #[test]

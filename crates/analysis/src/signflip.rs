@@ -99,11 +99,11 @@ fn random_means(values: &[f64]) -> Vec<f64> {
     while means.len() < SUBSETS_MAX {
         let (mut sum, mut count) = (0.0, 0u32);
         for chunk in values.chunks(64) {
-            let bits = random.bits();
-            for (index, value) in chunk.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1) {
-                debug_assert!(index < 64);
-                sum += value;
-                count += 1;
+            let mut bits = random.bits() & (u64::MAX >> (64 - chunk.len()));
+            count += bits.count_ones();
+            while bits != 0 {
+                sum += chunk[bits.trailing_zeros() as usize];
+                bits &= bits - 1;
             }
         }
         if count > 0 {
