@@ -1,7 +1,7 @@
 //! Fixtures for tests: one builder per subject, everything seeded.
 //!
-//! [`fake_run`] makes a whole [`pickfs_model::RunRecord`] whose truth is known;
-//! [`simulate`] makes blocks of trial values for tests of statistics. Nothing
+//! [`fake_run()`] makes a whole [`pickfs_model::RunRecord`] whose truth is known;
+//! [`simulate()`] makes blocks of trial values for tests of statistics. Nothing
 //! here measures, and nothing here belongs in a shipped program.
 //!
 //! ```
