@@ -24,10 +24,12 @@ use pickfs_sys::device_users::{self, DeviceUser};
 use pickfs_sys::mount::{self, MountRequest};
 use pickfs_sys::proc_root::ProcRoot;
 
-use crate::carry_out::Calls;
+use crate::carry_out::{self, Calls};
 use crate::daemon::Daemon;
 use crate::error::TargetError;
+use crate::named_device::open_exclusively;
 use crate::scratch::{Base, Scratch};
+use crate::undo::{Note, Undo, UndoLog};
 
 /// Old signatures lie in the first and the last mebibyte (ZFS: two labels of 256 KiB at each end).
 const END_BYTES: u64 = 1 << 20;
@@ -41,6 +43,7 @@ pub(crate) struct Helpers {
     private_folders: Vec<OwnFolder>,
     link_folders: Vec<PathBuf>,
     mount_point: Option<PathBuf>,
+    notes: Vec<(String, Note)>,
 }
 
 /// A folder with a tmpfs of ours over it.
@@ -114,6 +117,28 @@ impl Helpers {
         Ok(String::new())
     }
 
+    /// Dropping does not forget: only the step that undid the thing does.
+    fn note_undo(&mut self, kind: &str, name: &str) -> Result<String, TargetError> {
+        if kind != "zpool" {
+            return Err(unknown("note-undo", &[kind.into(), name.into()]));
+        }
+        let note = UndoLog::open_default().note(&Undo::Zpool { name: name.into() })?;
+        self.notes.push((name.into(), note));
+        Ok(String::new())
+    }
+
+    /// The record stays while the pool is imported: `clean` needs it then.
+    fn forget_undo(&mut self, name: &str) -> Result<String, TargetError> {
+        let list = ["list", "-H", "-o", "name", name].map(String::from);
+        if carry_out::run("zpool", &list).is_ok() {
+            return Ok("still imported; the record stays for clean".into());
+        }
+        if let Some(at) = self.notes.iter().position(|(noted, _)| noted == name) {
+            UndoLog::open_default().forget(&self.notes.remove(at).1)?;
+        }
+        Ok(String::new())
+    }
+
     fn unlink_device(&mut self, folder: &Path) -> Result<String, TargetError> {
         self.link_folders.retain(|one| one != folder);
         drop_link_folder(folder).map_err(TargetError::io("remove", folder))?;
@@ -160,7 +185,8 @@ impl Calls for Scratch {
     fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError> {
         let paths: Vec<&Path> = args.iter().map(Path::new).collect();
         match (name, paths.as_slice()) {
-            ("clear-ends", [device]) => clear_ends(device),
+            ("check-interlock", [_]) => self.check_interlock(),
+            ("clear-ends", [device]) => self.clear_ends(device),
             ("flush-device", [device]) => flush_device(device),
             ("wait-device-free", [device]) => wait_device_free(device),
             ("repair-image-extents", []) => self.repair_image(),
@@ -170,6 +196,8 @@ impl Calls for Scratch {
             ("stop-daemon", [_]) => self.helpers.stop_daemon(&args[0]),
             ("link-device", [folder, device]) => self.helpers.link_device(folder, device),
             ("unlink-device", [folder]) => self.helpers.unlink_device(folder),
+            ("note-undo", [_, _]) => self.helpers.note_undo(&args[0], &args[1]),
+            ("forget-undo", [_, _]) => self.helpers.forget_undo(&args[1]),
             ("make-trial-folder", [folder]) => self.with_directory(name, args, |d| d.make(folder)),
             ("remove-trial-folder", [_]) => self.with_directory(name, args, |d| d.clear()),
             _ => Err(unknown(name, args)),
@@ -178,6 +206,21 @@ impl Calls for Scratch {
 }
 
 impl Scratch {
+    fn check_interlock(&mut self) -> Result<String, TargetError> {
+        match &self.base {
+            Base::Device(device) => device.check().map(|()| "nothing against it".into()),
+            _ => Err(unknown("check-interlock", &[])),
+        }
+    }
+
+    fn clear_ends(&mut self, path: &Path) -> Result<String, TargetError> {
+        clear_ends(path)?;
+        if let Base::Device(device) = &mut self.base {
+            device.contents_are_ours();
+        }
+        Ok(String::new())
+    }
+
     fn repair_image(&mut self) -> Result<String, TargetError> {
         let Base::Image(image) = &self.base else {
             return Err(unknown("repair-image-extents", &[]));
@@ -205,8 +248,7 @@ fn unknown(name: &str, args: &[String]) -> TargetError {
 
 fn clear_ends(device: &Path) -> Result<String, TargetError> {
     let size_bytes = size_of(device)?;
-    let file = File::options().write(true).open(device);
-    let file = file.map_err(TargetError::io("open", device))?;
+    let file = open_exclusively(device)?;
     let zeros = vec![0; END_BYTES.min(size_bytes) as usize];
     let write = |offset| file.write_all_at(&zeros, offset);
     write(0).map_err(TargetError::io("clear", device))?;

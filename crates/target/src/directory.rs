@@ -12,6 +12,7 @@ use pickfs_model::{CandidateSpec, Environment};
 use pickfs_sys::mount;
 
 use crate::availability::find_program;
+use crate::card;
 use crate::carry_out;
 use crate::environment;
 use crate::error::TargetError;
@@ -80,13 +81,29 @@ impl Directory {
 
     /// The raw probe in a file of its own: direct where the file system can.
     pub(crate) fn raw_probe(&self, length: Duration) -> Result<RawProbe, TargetError> {
+        self.with_probe_file(|path| raw_probe::probe(path, PROBE_FILE_BYTES, length))
+    }
+
+    /// The card's figures in a file of its own; the median flush in nanoseconds.
+    pub(crate) fn card(
+        &self,
+        length: Duration,
+        facts: &mut Environment,
+    ) -> Result<u64, TargetError> {
+        self.with_probe_file(|path| card::measure(path, PROBE_FILE_BYTES, length, facts))
+    }
+
+    fn with_probe_file<T>(
+        &self,
+        work: impl FnOnce(&Path) -> Result<T, TargetError>,
+    ) -> Result<T, TargetError> {
         let path = self.path.join(format!("pickfs-probe-{:08x}", Noise::seed_from_the_clock()));
         let file = File::options().write(true).create_new(true).open(&path);
         let file = file.map_err(TargetError::io("create", &path))?;
-        let probed = write_noise(&file, &path, PROBE_FILE_BYTES, &mut |_| {})
-            .and_then(|()| raw_probe::probe(&path, PROBE_FILE_BYTES, length));
+        let answer =
+            write_noise(&file, &path, PROBE_FILE_BYTES, &mut |_| {}).and_then(|()| work(&path));
         fs::remove_file(&path).map_err(TargetError::io("remove", &path))?;
-        probed
+        answer
     }
 
     /// How full it is, how its free space lies, and what is under it.

@@ -8,6 +8,8 @@ use pickfs_sys::{extents::ExtentError, loop_device::LoopError, mount::MountError
 use thiserror::Error;
 
 use crate::availability::Unavailable;
+use crate::interlock::Refusal;
+use crate::undo::UndoError;
 
 /// Why a scratch could not be had, or a candidate not be made, mounted or unmounted.
 #[derive(Debug, Error)]
@@ -107,6 +109,12 @@ pub enum TargetError {
         /// The candidate.
         candidate: String,
     },
+    /// The interlock said no.
+    #[error(transparent)]
+    Refused(#[from] Box<Refusal>),
+    /// An undo record could not be read or written.
+    #[error(transparent)]
+    Undo(#[from] UndoError),
     /// A file or folder could not be used.
     #[error("cannot {what} {}: {cause}", .path.display())]
     Io {
@@ -191,5 +199,11 @@ impl TargetError {
     ) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |cause| TargetError::Io { what, path, cause }
+    }
+}
+
+impl From<Refusal> for TargetError {
+    fn from(refusal: Refusal) -> Self {
+        TargetError::Refused(Box::new(refusal))
     }
 }

@@ -24,6 +24,7 @@
 
 pub mod availability;
 mod calls;
+mod card;
 pub mod carry_out;
 mod daemon;
 mod directory;
@@ -31,13 +32,18 @@ mod environment;
 mod error;
 pub mod fs;
 mod host_folder;
+pub mod identity;
 mod image;
 mod incompressible;
+pub mod interlock;
 mod memory;
 mod mounted;
+mod named_device;
 mod plan;
 mod raw_probe;
 mod scratch;
+pub mod signature;
+pub mod undo;
 
 pub use availability::{Availability, Unavailable, availability};
 pub use environment::driver_of;

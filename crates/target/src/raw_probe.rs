@@ -37,16 +37,14 @@ pub(crate) fn probe(
     Ok(summary(laps_ns, began.elapsed()))
 }
 
-/// Direct where the file system can, else through the page cache; a flush follows either way.
-fn open(path: &Path) -> Result<File, TargetError> {
-    let direct = OFlags::DIRECT.bits() as i32;
-    let mut options = File::options();
-    options.read(true).write(true);
-    options
-        .clone()
-        .custom_flags(direct)
-        .open(path)
-        .or_else(|_| options.open(path))
+/// Direct where the file system can, else through the page cache. A block device is opened
+/// exclusively (a plain file ignores that), so that nothing mounted is ever written to.
+pub(crate) fn open(path: &Path) -> Result<File, TargetError> {
+    let with = |flags: OFlags| {
+        File::options().read(true).write(true).custom_flags(flags.bits() as i32).open(path)
+    };
+    with(OFlags::EXCL | OFlags::DIRECT)
+        .or_else(|_| with(OFlags::EXCL))
         .map_err(TargetError::io("open", path))
 }
 

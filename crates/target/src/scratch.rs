@@ -8,17 +8,22 @@ use std::time::Duration;
 use pickfs_model::record::{ImageRecord, RawProbe};
 use pickfs_model::{BackingKind, BackingSpec, CandidateSpec, Durability, Environment, StepRecord};
 
+use pickfs_sys::block::WriteCache;
+
 use crate::availability::{self, Availability};
 use crate::calls::Helpers;
+use crate::card;
 use crate::carry_out;
 use crate::directory::Directory;
 use crate::environment;
 use crate::error::TargetError;
-use crate::fs::{FileSystem, Ground, Place};
+use crate::fs::{FileSystem, Ground, Period, Place};
+use crate::identity::Identity;
 use crate::image::{Image, ImageState};
 use crate::incompressible::Noise;
 use crate::memory;
 use crate::mounted::{self, Mounted, Promise};
+use crate::named_device::NamedDevice;
 use crate::plan::{self, Bed};
 use crate::raw_probe;
 
@@ -46,6 +51,8 @@ pub struct Scratch {
 pub(crate) enum Base {
     /// An image of our own.
     Image(Image),
+    /// A device that the user named.
+    Device(NamedDevice),
     /// A directory that exists.
     Directory(Directory),
 }
@@ -68,9 +75,8 @@ impl Scratch {
             BackingSpec::Ram { size_bytes } => {
                 Base::Image(Image::in_memory(run_dir, *size_bytes, progress)?)
             }
-            BackingSpec::Device { path, .. } => {
-                let cause = std::io::ErrorKind::Unsupported.into();
-                return Err(TargetError::Io { what: "use", path: path.clone(), cause });
+            BackingSpec::Device { path, erase, state } => {
+                Base::Device(NamedDevice::prepare(path, *erase, *state, progress)?)
             }
             BackingSpec::Directory { path } => Base::Directory(Directory::at(path)?),
         };
@@ -81,6 +87,7 @@ impl Scratch {
     pub fn kind(&self) -> BackingKind {
         match &self.base {
             Base::Image(image) => image.kind(),
+            Base::Device(_) => BackingKind::Disk,
             Base::Directory(_) => BackingKind::Directory,
         }
     }
@@ -89,7 +96,17 @@ impl Scratch {
     pub fn device(&self) -> Option<&Path> {
         match &self.base {
             Base::Image(image) => Some(image.device_path()),
+            Base::Device(device) => Some(device.path()),
             Base::Directory(_) => None,
+        }
+    }
+
+    /// What was pinned of a named device; a run stores it, and a resumed run compares it by
+    /// [`crate::interlock::same_device`].
+    pub fn identity(&self) -> Option<&Identity> {
+        match &self.base {
+            Base::Device(device) => Some(device.identity()),
+            _ => None,
         }
     }
 
@@ -111,10 +128,45 @@ impl Scratch {
     /// When the backing cannot be written.
     pub fn raw_probe(&mut self, seconds: f64) -> Result<RawProbe, TargetError> {
         let length = Duration::from_secs_f64(seconds);
-        match &self.base {
-            Base::Image(image) => raw_probe::probe(image.device_path(), image.size_bytes(), length),
-            Base::Directory(directory) => directory.raw_probe(length),
+        if let Base::Directory(directory) = &self.base {
+            return directory.raw_probe(length);
         }
+        let path = self.claim()?;
+        raw_probe::probe(&path, self.size_bytes(), length)
+    }
+
+    /// Bare figures of the backing as `card.*`, in about `seconds`, with `device.*` and `host.*`.
+    /// Whatever file system was on it is gone.
+    ///
+    /// # Errors
+    /// When the backing cannot be written and read.
+    pub fn card(&mut self, seconds: f64) -> Result<Environment, TargetError> {
+        let length = Duration::from_secs_f64(seconds);
+        let mut facts = Environment::default();
+        self.put_backing(&mut facts);
+        let flush_ns = if let Base::Directory(directory) = &self.base {
+            directory.card(length, &mut facts)?
+        } else {
+            let path = self.claim()?;
+            card::measure(&path, self.size_bytes(), length, &mut facts)?
+        };
+        let cache = match facts.get("host.write_cache").or(facts.get("device.write_cache")) {
+            Some("write back") => Some(WriteCache::WriteBack),
+            _ => None,
+        };
+        if let Some(doubt) = card::flush_doubt(flush_ns, cache, self.kind()) {
+            facts.put("card.flush_doubt", doubt);
+        }
+        Ok(facts)
+    }
+
+    /// The device that is about to be written over: a named one is asked again, and is ours then.
+    fn claim(&mut self) -> Result<PathBuf, TargetError> {
+        if let Base::Device(device) = &mut self.base {
+            device.check()?;
+            device.contents_are_ours();
+        }
+        Ok(self.device().map(Path::to_owned).unwrap_or_default())
     }
 
     /// Makes the candidate and mounts it at `at` (made if it is not there).
@@ -180,6 +232,7 @@ impl Scratch {
     fn bed(&self) -> Bed {
         match &self.base {
             Base::Image(_) => Bed::Image,
+            Base::Device(device) => Bed::Device(device.state()),
             Base::Directory(_) => Bed::Directory,
         }
     }
@@ -188,6 +241,7 @@ impl Scratch {
     fn size_bytes(&self) -> u64 {
         match &self.base {
             Base::Image(image) => image.size_bytes(),
+            Base::Device(device) => device.size_bytes(),
             Base::Directory(_) => 0,
         }
     }
@@ -227,13 +281,7 @@ impl Scratch {
         if self.backing_of(row) == BackingKind::Memory {
             return Ok((facts, None));
         }
-        match &self.base {
-            Base::Image(image) => {
-                environment::put_device(&mut facts, "device", image.device_path());
-                environment::put_host(&mut facts, image.host());
-            }
-            Base::Directory(directory) => directory.put_facts(&mut facts),
-        }
+        self.put_backing(&mut facts);
         let image = self.image_state()?.map(|state| ImageRecord {
             direct_io: state.direct_io,
             repaired_bytes: self.repaired_bytes,
@@ -242,6 +290,17 @@ impl Scratch {
             ..ImageRecord::default()
         });
         Ok((facts, image))
+    }
+
+    fn put_backing(&self, facts: &mut Environment) {
+        match &self.base {
+            Base::Image(image) => {
+                environment::put_device(facts, "device", image.device_path());
+                environment::put_host(facts, image.host());
+            }
+            Base::Device(device) => environment::put_device(facts, "device", device.path()),
+            Base::Directory(directory) => directory.put_facts(facts),
+        }
     }
 
     /// Gives everything back: detaches, and waits until it is gone. Dropping does the same without
@@ -253,7 +312,7 @@ impl Scratch {
         self.helpers.clear();
         match self.base {
             Base::Image(image) => image.remove(),
-            Base::Directory(_) => Ok(()),
+            Base::Device(_) | Base::Directory(_) => Ok(()),
         }
     }
 }
@@ -272,10 +331,15 @@ fn promise(
     if backing == BackingKind::RamImage && durability > Durability::ProcessCrash {
         (durability, why) = (Durability::ProcessCrash, "the image is in memory");
     }
+    let mut periods = row.map(|row| row.periods(options)).unwrap_or_default();
+    if backing != BackingKind::Memory {
+        let path = "/proc/sys/vm/dirty_expire_centisecs";
+        periods.push(Period::from_kernel("dirty pages expire", path, 0.01, 30.0));
+    }
     Promise {
         durability,
         why: why.into(),
-        periods: row.map(|row| row.periods(options)).unwrap_or_default(),
+        periods,
         lacks: row.map(|row| row.lacks().to_vec()).unwrap_or_default(),
         name_bytes_max: row.and_then(|row| row.name_bytes_max()),
     }

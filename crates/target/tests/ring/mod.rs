@@ -6,6 +6,8 @@
 //! that no mount, loop device or daemon of a test can stay behind.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod zram;
+
 use std::path::PathBuf;
 
 use pickfs_sys::namespace;

@@ -1,0 +1,409 @@
+//! The interlock: whether a device that the user named may be destroyed. Asked
+//! when it is named and again before every step that destroys.
+//!
+//! It answers no unless it has looked everywhere and found nothing. `--erase`
+//! changes one answer only: an inactive file system's signature, or unknown
+//! bytes at the ends, may then be overwritten. It is no lock: another program
+//! may still take the device in the moment between question and step; those
+//! steps open it exclusively, so that the kernel refuses one of the two.
+//!
+//! ```
+//! use pickfs_target::interlock::Interlock;
+//! let refusal = Interlock::pin("/dev/null".as_ref(), false).unwrap_err();
+//! assert!(refusal.to_string().starts_with("/dev/null is not a block device"));
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use pickfs_sys::block::{self, BlockDevice, BlockFacts, ExclusiveProbe};
+use pickfs_sys::proc_root::ProcRoot;
+use pickfs_sys::{device_users, loop_device, mount};
+use thiserror::Error;
+
+use crate::identity::Identity;
+use crate::signature::{self, Meaning, Signature};
+
+/// Length of the device-mapper uuid of a volume that LVM shows to people: `LVM-`, the group's 32
+/// characters, the volume's 32. Its inner parts have a suffix.
+const VOLUME_UUID_LENGTH: usize = 68;
+
+/// Why a device is not touched. Every message names the device, the finding and the way out.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs)] // each field is named in its message
+pub enum Refusal {
+    /// The path leads nowhere, or the device does not answer.
+    #[error("{}: {reason}; name a device that is there", .device.display())]
+    NotThere { device: PathBuf, reason: String },
+    /// The path is something else.
+    #[error(
+        "{} is not a block device; for a directory use --dir, for an image leave --device out",
+        .device.display()
+    )]
+    NotABlockDevice { device: PathBuf },
+    /// A program that must look at the device is missing.
+    #[error("{}: cannot be examined, {program} not found; install util-linux", .device.display())]
+    NoProgram { device: PathBuf, program: &'static str },
+    /// Some processes could not be looked at.
+    #[error(
+        "{}: {count} processes could not be examined, one may use it; run as root",
+        .device.display()
+    )]
+    CannotSeeAll { device: PathBuf, count: usize },
+    /// The device was exchanged since it was named.
+    #[error(
+        "{}: is not the device that was named: {what} was {was}, is {now}; name it again",
+        .device.display()
+    )]
+    Changed { device: PathBuf, what: &'static str, was: String, now: String },
+    /// Writes are refused.
+    #[error("{}: is read-only; name a device that can be written", .device.display())]
+    ReadOnly { device: PathBuf },
+    /// It is mounted, here or in another mount namespace.
+    #[error(
+        "{}: is mounted on {} (seen by process {process}); unmount it, or name another device",
+        .device.display(), .at.display()
+    )]
+    Mounted { device: PathBuf, at: PathBuf, process: u32 },
+    /// It is a member of a mounted btrfs.
+    #[error("{}: belongs to a mounted btrfs; name another device", .device.display())]
+    BtrfsMember { device: PathBuf },
+    /// The kernel swaps to it.
+    #[error("{}: is swap space in use; name another device", .device.display())]
+    ActiveSwap { device: PathBuf },
+    /// It has partitions.
+    #[error(
+        "{}: has partitions ({partitions}); name an unused partition, or remove the table \
+         yourself", .device.display()
+    )]
+    Partitioned { device: PathBuf, partitions: String },
+    /// Other devices are built on it.
+    #[error("{}: is used by {holders}; take those down, or name another device", .device.display())]
+    Held { device: PathBuf, holders: String },
+    /// It is built from other devices, and is no logical volume.
+    #[error(
+        "{}: is built from {slaves} and is no logical volume; name a disk, a partition or a \
+         logical volume", .device.display()
+    )]
+    Built { device: PathBuf, slaves: String },
+    /// It is a part of LVM's own.
+    #[error("{}: is an inner part of LVM; name the volume itself", .device.display())]
+    InnerVolume { device: PathBuf },
+    /// A program has it open.
+    #[error("{}: is open in {program} (pid {process}); end that program", .device.display())]
+    Open { device: PathBuf, program: String, process: u32 },
+    /// Another path leads to the same disk, and that one is in use.
+    #[error(
+        "{}: {other} has the same world-wide name {wwn} and is in use: two ways to one disk; \
+         name another device", .device.display()
+    )]
+    SharedName { device: PathBuf, other: String, wwn: String },
+    /// The kernel says that somebody holds it.
+    #[error("{}: is held by the kernel or a program; name another device", .device.display())]
+    Busy { device: PathBuf },
+    /// Its content is never overwritten, whatever is said.
+    #[error(
+        "{}: holds {what} ({signature}); --erase does not cover that: if it is no longer needed, \
+         remove it with its own tool or `wipefs -a`", .device.display()
+    )]
+    Precious { device: PathBuf, what: &'static str, signature: String },
+    /// A file system that is not in use.
+    #[error(
+        "{}: holds a file system ({signature}); add --erase if it may be lost",
+        .device.display()
+    )]
+    FileSystem { device: PathBuf, signature: String },
+    /// Bytes that nobody knows.
+    #[error(
+        "{}: its {end} holds unknown data; add --erase if it may be lost",
+        .device.display()
+    )]
+    UnknownData { device: PathBuf, end: &'static str },
+}
+
+/// The right to destroy one device, as long as the answers stay the same.
+#[derive(Debug, Clone)]
+pub struct Interlock {
+    identity: Identity,
+    erase: bool,
+    contents_are_ours: bool,
+}
+
+impl Interlock {
+    /// Pins the device and asks everything.
+    ///
+    /// # Errors
+    /// The first [`Refusal`] that holds.
+    pub fn pin(device: &Path, erase: bool) -> Result<Self, Refusal> {
+        let identity = Identity::of(device)?;
+        let interlock = Self { identity, erase, contents_are_ours: false };
+        interlock.check()?;
+        Ok(interlock)
+    }
+
+    /// What was pinned; a run stores it.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// From now on what lies on it is the lab's own, and may be overwritten.
+    pub fn contents_are_ours(&mut self) {
+        self.contents_are_ours = true;
+    }
+
+    /// Asks everything again.
+    ///
+    /// # Errors
+    /// The first [`Refusal`] that holds.
+    pub fn check(&self) -> Result<(), Refusal> {
+        same_device(&self.identity)?;
+        let device = &self.identity.path;
+        let block = BlockDevice::at(device).map_err(|error| Refusal::NotThere {
+            device: device.clone(),
+            reason: error.to_string(),
+        })?;
+        let (facts, host) = (block.facts(), ProcRoot::host());
+        not_built_upon(device, &facts)?;
+        not_under_a_loop(device, block.device_number())?;
+        not_swap(device, block.device_number())?;
+        not_mounted(device, &facts, &host)?;
+        not_open(device, block.device_number(), &host)?;
+        not_shared(device, &facts, &host)?;
+        not_held(device, &block)?;
+        if self.contents_are_ours { Ok(()) } else { self.may_lose_contents() }
+    }
+
+    fn may_lose_contents(&self) -> Result<(), Refusal> {
+        let device = &self.identity.path;
+        let found = signature::signatures(device)?;
+        for signature in &found {
+            judge(device, signature, self.erase)?;
+        }
+        if self.erase || !found.is_empty() {
+            return Ok(());
+        }
+        match signature::end_in_use(device, self.identity.size_bytes) {
+            Ok(None) => Ok(()),
+            Ok(Some(end)) => Err(Refusal::UnknownData { device: device.clone(), end }),
+            Err(cause) => {
+                Err(Refusal::NotThere { device: device.clone(), reason: cause.to_string() })
+            }
+        }
+    }
+}
+
+/// The device is still the one that was pinned, in this boot or another program's.
+///
+/// # Errors
+/// [`Refusal::Changed`] with the first fact that differs: after a reboot that is the boot id, and
+/// the user is to name the device again.
+pub fn same_device(pinned: &Identity) -> Result<(), Refusal> {
+    let now = Identity::of(&pinned.path)?;
+    match pinned.difference(&now) {
+        None => Ok(()),
+        Some((what, was, now)) => {
+            Err(Refusal::Changed { device: pinned.path.clone(), what, was, now })
+        }
+    }
+}
+
+fn not_built_upon(device: &Path, facts: &BlockFacts) -> Result<(), Refusal> {
+    let device = device.to_owned();
+    if facts.read_only == Some(true) {
+        return Err(Refusal::ReadOnly { device });
+    }
+    if !facts.partitions.is_empty() {
+        return Err(Refusal::Partitioned { device, partitions: facts.partitions.join(", ") });
+    }
+    if !facts.holders.is_empty() {
+        return Err(Refusal::Held { device, holders: facts.holders.join(", ") });
+    }
+    match facts.dm_uuid.as_deref().filter(|uuid| uuid.starts_with("LVM-")) {
+        Some(uuid) if uuid.len() > VOLUME_UUID_LENGTH => Err(Refusal::InnerVolume { device }),
+        Some(_) => Ok(()),
+        None if !facts.slaves.is_empty() || facts.md_level.is_some() || facts.dm_uuid.is_some() => {
+            Err(Refusal::Built { device, slaves: facts.slaves.join(", ") })
+        }
+        None => Ok(()),
+    }
+}
+
+/// A loop device over it is no holder in sysfs, and its open file belongs to no process.
+fn not_under_a_loop(device: &Path, number: (u32, u32)) -> Result<(), Refusal> {
+    let over =
+        loop_device::attached().into_iter().find(|over| is_device(&over.backing_file, number));
+    over.map_or(Ok(()), |over| {
+        let holders = format!("loop{}", over.number);
+        Err(Refusal::Held { device: device.to_owned(), holders })
+    })
+}
+
+fn is_device(path: &Path, number: (u32, u32)) -> bool {
+    BlockDevice::at(path).is_ok_and(|device| device.device_number() == number)
+}
+
+fn not_swap(device: &Path, number: (u32, u32)) -> Result<(), Refusal> {
+    let table = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let same = |path: &str| is_device(Path::new(path), number) || Path::new(path) == device;
+    if swap_paths(&table).iter().any(|path| same(path)) {
+        return Err(Refusal::ActiveSwap { device: device.to_owned() });
+    }
+    Ok(())
+}
+
+/// The first column below the heading; see proc_swaps(5).
+fn swap_paths(table: &str) -> Vec<String> {
+    let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    table.lines().skip(1).filter_map(first).collect()
+}
+
+/// Says where it is mounted. A namespace that cannot be read hides the place, not the fact: a mount
+/// holds its device exclusively, and [`not_held`] asks for that.
+fn not_mounted(device: &Path, facts: &BlockFacts, host: &ProcRoot) -> Result<(), Refusal> {
+    let unseen = |error: mount::MountError| Refusal::NotThere {
+        device: device.to_owned(),
+        reason: error.to_string(),
+    };
+    let everywhere = mount::mounts_of_device(device, host).map_err(unseen)?;
+    if let Some(found) = everywhere.mounts.first() {
+        return Err(Refusal::Mounted {
+            device: device.to_owned(),
+            at: found.entry.mount_point.clone(),
+            process: found.process_id,
+        });
+    }
+    if block::btrfs_members().contains(&facts.name) {
+        return Err(Refusal::BtrfsMember { device: device.to_owned() });
+    }
+    Ok(())
+}
+
+fn not_open(device: &Path, number: (u32, u32), host: &ProcRoot) -> Result<(), Refusal> {
+    let unseen = |cause: std::io::Error| Refusal::NotThere {
+        device: device.to_owned(),
+        reason: format!("cannot list processes: {cause}"),
+    };
+    let found = device_users::users_of(number, host).map_err(unseen)?;
+    if let Some(user) = found.users.first() {
+        let (program, process) = (user.name.clone(), user.process_id);
+        return Err(Refusal::Open { device: device.to_owned(), program, process });
+    }
+    match found.unreadable_process_count {
+        0 => Ok(()),
+        count => Err(Refusal::CannotSeeAll { device: device.to_owned(), count }),
+    }
+}
+
+/// Another disk with the same world-wide name is another way to the same disk.
+fn not_shared(device: &Path, facts: &BlockFacts, host: &ProcRoot) -> Result<(), Refusal> {
+    let Some(wwn) = &facts.wwn else { return Ok(()) };
+    let own = facts.partition_of.as_ref().unwrap_or(&facts.name);
+    for other in block::disks().into_iter().filter(|other| other != own) {
+        let path = Path::new("/dev").join(&other);
+        let Ok(disk) = BlockDevice::at(&path) else { continue };
+        if disk.facts().wwn.as_ref() == Some(wwn) && in_use(&disk, host) {
+            let (device, wwn) = (device.to_owned(), wwn.clone());
+            return Err(Refusal::SharedName { device, other, wwn });
+        }
+    }
+    Ok(())
+}
+
+/// A disk is in use when it or a partition of it is held or open; what cannot be told counts too.
+fn in_use(disk: &BlockDevice, host: &ProcRoot) -> bool {
+    let free = matches!(disk.probe_exclusive(), Ok(ExclusiveProbe::Free));
+    let users = device_users::users_of(disk.device_number(), host);
+    let open = users.map_or(true, |found| !found.users.is_empty());
+    !free || open || !disk.facts().holders.is_empty()
+}
+
+/// Opens it exclusively and lets go at once: mkfs and mount want it for themselves.
+fn not_held(device: &Path, block: &BlockDevice) -> Result<(), Refusal> {
+    let device = device.to_owned();
+    match block.probe_exclusive() {
+        Ok(ExclusiveProbe::Free) => Ok(()),
+        Ok(ExclusiveProbe::Held) => Err(Refusal::Busy { device }),
+        Err(error) => Err(Refusal::NotThere { device, reason: error.to_string() }),
+    }
+}
+
+fn judge(device: &Path, signature: &Signature, erase: bool) -> Result<(), Refusal> {
+    let what = match signature.meaning() {
+        Meaning::FileSystem if erase => return Ok(()),
+        Meaning::FileSystem => {
+            let (device, signature) = (device.to_owned(), signature.name.clone());
+            return Err(Refusal::FileSystem { device, signature });
+        }
+        Meaning::PartitionTable => "a partition table",
+        Meaning::Raid => "a member of a RAID",
+        Meaning::Lvm => "a physical volume of LVM",
+        Meaning::Encrypted => "encrypted data",
+        Meaning::Zfs => "a member of a ZFS pool",
+        Meaning::Bcache => "a bcache device",
+        Meaning::Multipath => "a path of a multipath device",
+        Meaning::Swap => "swap space",
+        Meaning::Other => "something that is no file system",
+    };
+    let (device, signature) = (device.to_owned(), signature.name.clone());
+    Err(Refusal::Precious { device, what, signature })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn built(facts: BlockFacts) -> Result<(), Refusal> {
+        not_built_upon(Path::new("/dev/x"), &facts)
+    }
+
+    fn volume(uuid_length: usize, slaves: &[&str]) -> BlockFacts {
+        let dm_uuid = Some(format!("LVM-{}", "a".repeat(uuid_length - 4)));
+        let slaves = slaves.iter().map(|name| name.to_string()).collect();
+        BlockFacts { dm_uuid, slaves, ..BlockFacts::default() }
+    }
+
+    #[test]
+    fn a_logical_volume_may_be_named_and_its_inner_parts_may_not() {
+        assert_eq!(built(volume(68, &["sda"])), Ok(()));
+        assert!(matches!(built(volume(74, &["sda"])), Err(Refusal::InnerVolume { .. })));
+    }
+
+    #[test]
+    fn what_is_built_or_built_upon_is_refused() {
+        let names = |name: &str| vec![name.to_string()];
+        let facts = BlockFacts { holders: names("dm-0"), ..BlockFacts::default() };
+        assert_eq!(
+            built(facts).unwrap_err().to_string(),
+            "/dev/x: is used by dm-0; take those down, or name another device"
+        );
+        let facts = BlockFacts { slaves: names("sda"), ..BlockFacts::default() };
+        assert!(matches!(built(facts), Err(Refusal::Built { .. })));
+        let mpath = Some("mpath-3600".to_string());
+        let facts = BlockFacts { dm_uuid: mpath, ..BlockFacts::default() };
+        assert!(matches!(built(facts), Err(Refusal::Built { .. })));
+        let facts = BlockFacts { partitions: names("x1"), ..BlockFacts::default() };
+        assert!(matches!(built(facts), Err(Refusal::Partitioned { .. })));
+    }
+
+    #[test]
+    fn consent_covers_a_file_system_and_nothing_else() {
+        let device = Path::new("/dev/x");
+        let sign = |name: &str, usage: &str| Signature { name: name.into(), usage: usage.into() };
+        let ext4 = sign("ext4", "filesystem");
+        assert!(judge(device, &ext4, true).is_ok());
+        assert_eq!(
+            judge(device, &ext4, false).unwrap_err().to_string(),
+            "/dev/x: holds a file system (ext4); add --erase if it may be lost"
+        );
+        for precious in [sign("zfs_member", "filesystem"), sign("x", "raid"), sign("swap", "other")]
+        {
+            assert!(matches!(judge(device, &precious, true), Err(Refusal::Precious { .. })));
+        }
+    }
+
+    #[test]
+    fn the_swap_table_has_a_heading() {
+        let table = "Filename\t\t\tType\n/dev/zram0   partition 1 0 100\n/swapfile file 1 0 -2\n";
+        assert_eq!(swap_paths(table), ["/dev/zram0", "/swapfile"]);
+        assert!(swap_paths("").is_empty());
+    }
+}

@@ -1,0 +1,79 @@
+//! A block device that the user named, behind its interlock. It is either
+//! filled once with incompressible bytes, or discarded before each make; both
+//! are states of a disk that matter to the numbers.
+
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use pickfs_model::DeviceState;
+use rustix::fs::OFlags;
+
+use crate::error::TargetError;
+use crate::identity::Identity;
+use crate::image::write_noise;
+use crate::interlock::Interlock;
+use crate::scratch::Progress;
+
+/// A named device.
+#[derive(Debug)]
+pub(crate) struct NamedDevice {
+    interlock: Interlock,
+    state: DeviceState,
+}
+
+impl NamedDevice {
+    /// Pins the device, and fills it where that is its state.
+    pub(crate) fn prepare(
+        device: &Path,
+        erase: bool,
+        state: DeviceState,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, TargetError> {
+        let mut named = Self { interlock: Interlock::pin(device, erase)?, state };
+        if state == DeviceState::Filled {
+            named.check()?;
+            let file = open_exclusively(named.path())?;
+            write_noise(&file, named.path(), named.size_bytes(), progress)?;
+            named.contents_are_ours();
+        }
+        Ok(named)
+    }
+
+    /// Asks the interlock again.
+    pub(crate) fn check(&self) -> Result<(), TargetError> {
+        Ok(self.interlock.check()?)
+    }
+
+    /// What lies on it is ours from now on.
+    pub(crate) fn contents_are_ours(&mut self) {
+        self.interlock.contents_are_ours();
+    }
+
+    /// What was pinned.
+    pub(crate) fn identity(&self) -> &Identity {
+        self.interlock.identity()
+    }
+
+    /// The node.
+    pub(crate) fn path(&self) -> &Path {
+        &self.identity().path
+    }
+
+    /// Size in bytes.
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.identity().size_bytes
+    }
+
+    /// State before each make.
+    pub(crate) fn state(&self) -> DeviceState {
+        self.state
+    }
+}
+
+/// Opens a block device for writing, exclusively: a mount or another holder makes it fail.
+pub(crate) fn open_exclusively(device: &Path) -> Result<File, TargetError> {
+    let exclusive = OFlags::EXCL.bits() as i32;
+    let opened = File::options().read(true).write(true).custom_flags(exclusive).open(device);
+    opened.map_err(TargetError::io("open exclusively", device))
+}

@@ -1,0 +1,214 @@
+//! What lies on a device: signatures as libblkid knows them, and whether its
+//! first and last mebibyte are zeros. Reads only.
+//!
+//! Two programs of util-linux ask libblkid: `blkid -p` for what the device is,
+//! and `wipefs --no-act` for every signature beside it (blkid gives up with
+//! status 8 when there are several). Source: blkid(8), wipefs(8).
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde::Deserialize;
+
+use crate::availability::find_program;
+use crate::interlock::Refusal;
+
+/// How much of each end is read.
+const END_BYTES: u64 = 1 << 20;
+/// blkid found nothing, or nothing that it is sure of.
+const BLKID_NOTHING: i32 = 2;
+/// blkid found several things that exclude each other.
+const BLKID_AMBIVALENT: i32 = 8;
+
+/// One signature.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Signature {
+    /// libblkid's name: `ext4`, `LVM2_member`, `dos`.
+    #[serde(rename = "type")]
+    pub name: String,
+    /// libblkid's group: `filesystem`, `raid`, `crypto`, `partition-table`, `other`.
+    #[serde(default, deserialize_with = "text_or_null")]
+    pub usage: String,
+}
+
+/// What a signature stands for; only a file system's may be overwritten, with consent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// A file system that one device holds alone.
+    FileSystem,
+    /// A partition table.
+    PartitionTable,
+    /// A member of a RAID.
+    Raid,
+    /// A physical volume of LVM.
+    Lvm,
+    /// Encrypted: LUKS, BitLocker and their like.
+    Encrypted,
+    /// A member of a ZFS pool.
+    Zfs,
+    /// A bcache device or its cache.
+    Bcache,
+    /// A path of a multipath device.
+    Multipath,
+    /// Swap space.
+    Swap,
+    /// Anything else that libblkid knows: a journal of another device, a DRBD, a Ceph store.
+    Other,
+}
+
+impl Signature {
+    /// What it stands for. Names come before groups: libblkid calls a ZFS member a file system.
+    pub fn meaning(&self) -> Meaning {
+        match (self.name.as_str(), self.usage.as_str()) {
+            ("zfs_member", _) => Meaning::Zfs,
+            ("bcache", _) => Meaning::Bcache,
+            ("mpath_member", _) => Meaning::Multipath,
+            ("LVM1_member" | "LVM2_member", _) => Meaning::Lvm,
+            ("swap" | "swsuspend", _) => Meaning::Swap,
+            (_, "crypto") => Meaning::Encrypted,
+            (name, _) if name.starts_with("crypto_") => Meaning::Encrypted,
+            (_, "raid") => Meaning::Raid,
+            (_, "partition-table") => Meaning::PartitionTable,
+            (_, "filesystem") => Meaning::FileSystem,
+            _ => Meaning::Other,
+        }
+    }
+}
+
+/// Every signature on a device.
+pub fn signatures(device: &Path) -> Result<Vec<Signature>, Refusal> {
+    let mut found = blkid(device)?;
+    for signature in wipefs(device)? {
+        if !found.iter().any(|known| known.name == signature.name) {
+            found.push(signature);
+        }
+    }
+    Ok(found)
+}
+
+fn blkid(device: &Path) -> Result<Vec<Signature>, Refusal> {
+    let output = ask("blkid", &["-p", "-o", "export"], device)?;
+    match output.status.code() {
+        Some(0) => Ok(parse_export(&String::from_utf8_lossy(&output.stdout))),
+        Some(BLKID_NOTHING | BLKID_AMBIVALENT) => Ok(Vec::new()),
+        _ => Err(not_answered("blkid", device, &output)),
+    }
+}
+
+fn wipefs(device: &Path) -> Result<Vec<Signature>, Refusal> {
+    let args = ["--no-act", "--json", "--output", "TYPE,USAGE"];
+    let output = ask("wipefs", &args, device)?;
+    if !output.status.success() {
+        return Err(not_answered("wipefs", device, &output));
+    }
+    parse_json(&output.stdout).ok_or_else(|| not_answered("wipefs", device, &output))
+}
+
+fn ask(program: &'static str, args: &[&str], device: &Path) -> Result<Output, Refusal> {
+    let missing = || Refusal::NoProgram { device: device.to_owned(), program };
+    let path = find_program(program).ok_or_else(missing)?;
+    let mut command = Command::new(path);
+    command.args(args).arg(device).env("LC_ALL", "C").stdin(Stdio::null());
+    command.output().map_err(|_| missing())
+}
+
+fn not_answered(program: &'static str, device: &Path, output: &Output) -> Refusal {
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Refusal::NotThere { device: device.to_owned(), reason: format!("{program} says: {said}") }
+}
+
+/// `KEY=value` lines: TYPE with USAGE, PTTYPE.
+fn parse_export(text: &str) -> Vec<Signature> {
+    let value = |key: &str| {
+        text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('=')).map(str::to_owned)
+    };
+    let content =
+        value("TYPE").map(|name| Signature { name, usage: value("USAGE").unwrap_or_default() });
+    let table = value("PTTYPE").map(|name| Signature { name, usage: "partition-table".into() });
+    content.into_iter().chain(table).collect()
+}
+
+/// Nothing at all, or `{"signatures": [{"type": "ext4", "usage": "filesystem"}]}`.
+fn parse_json(bytes: &[u8]) -> Option<Vec<Signature>> {
+    #[derive(Deserialize)]
+    struct Listing {
+        signatures: Vec<Signature>,
+    }
+    if bytes.trim_ascii().is_empty() {
+        return Some(Vec::new());
+    }
+    serde_json::from_slice::<Listing>(bytes).ok().map(|listing| listing.signatures)
+}
+
+fn text_or_null<'de, D: serde::Deserializer<'de>>(field: D) -> Result<String, D::Error> {
+    Ok(Option::<String>::deserialize(field)?.unwrap_or_default())
+}
+
+/// Which end of a device holds bytes other than zero: `head`, `tail`, or none.
+pub fn end_in_use(device: &Path, size_bytes: u64) -> std::io::Result<Option<&'static str>> {
+    let file = File::open(device)?;
+    let length = END_BYTES.min(size_bytes);
+    let mut bytes = vec![0; length as usize];
+    for (name, offset_bytes) in [("head", 0), ("tail", size_bytes - length)] {
+        file.read_exact_at(&mut bytes, offset_bytes)?;
+        if bytes.iter().any(|&byte| byte != 0) {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meaning(name: &str, usage: &str) -> Meaning {
+        Signature { name: name.into(), usage: usage.into() }.meaning()
+    }
+
+    #[test]
+    fn only_what_is_surely_a_file_system_counts_as_one() {
+        assert_eq!(meaning("ext4", "filesystem"), Meaning::FileSystem);
+        assert_eq!(meaning("zfs_member", "filesystem"), Meaning::Zfs);
+        assert_eq!(meaning("LVM2_member", "raid"), Meaning::Lvm);
+        assert_eq!(meaning("linux_raid_member", "raid"), Meaning::Raid);
+        assert_eq!(meaning("crypto_LUKS", "crypto"), Meaning::Encrypted);
+        assert_eq!(meaning("bcache", "other"), Meaning::Bcache);
+        assert_eq!(meaning("swap", "other"), Meaning::Swap);
+        assert_eq!(meaning("jbd", "other"), Meaning::Other);
+        assert_eq!(meaning("something-new", ""), Meaning::Other);
+    }
+
+    #[test]
+    fn what_blkid_exports_is_read() {
+        let text = "DEVNAME=/dev/sdb\nVERSION=1.0\nTYPE=ext4\nUSAGE=filesystem\n";
+        let expected = Signature { name: "ext4".into(), usage: "filesystem".into() };
+        assert_eq!(parse_export(text), [expected]);
+        let table = parse_export("DEVNAME=/dev/sdb\nPTUUID=1\nPTTYPE=gpt\n");
+        assert_eq!(table[0].meaning(), Meaning::PartitionTable);
+        assert!(parse_export("").is_empty());
+    }
+
+    #[test]
+    fn what_wipefs_lists_is_read_and_nonsense_is_not_taken_for_nothing() {
+        let json = br#"{"signatures":[{"type":"dos","usage":null},{"type":"xfs","usage":"x"}]}"#;
+        assert_eq!(parse_json(json).unwrap().len(), 2);
+        assert_eq!(parse_json(b"\n"), Some(Vec::new()));
+        assert_eq!(parse_json(b"oops"), None);
+    }
+
+    #[test]
+    fn one_byte_at_either_end_is_seen() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let size_bytes = 4 << 20;
+        file.as_file().set_len(size_bytes).unwrap();
+        let end = || end_in_use(file.path(), size_bytes).unwrap();
+        assert_eq!(end(), None);
+        file.as_file().write_all_at(b"x", size_bytes - 1).unwrap();
+        assert_eq!(end(), Some("tail"));
+        file.as_file().write_all_at(b"x", 5000).unwrap();
+        assert_eq!(end(), Some("head"));
+    }
+}

@@ -1,0 +1,372 @@
+//! Undo records: what outlives this process and its namespaces (a pool of the
+//! kernel's ZFS, a changed tunable, a kept image) is written down before it is
+//! done, and `clean` undoes what is written down and nothing else.
+//!
+//! One record is one JSON file in the state folder: `/var/lib/pickfs/undo`, or
+//! `$PICKFS_STATE_DIR/undo`. It carries the boot id: after a reboot a tunable
+//! is as the system sets it and a pool is not imported, so such records are
+//! dropped, not acted on; an image is removed in any boot, while it is still
+//! the same file.
+//!
+//! ```no_run
+//! use pickfs_target::undo::{Undo, UndoLog};
+//! let log = UndoLog::open_default();
+//! let note = log.note(&Undo::tunable("/proc/sys/vm/dirty_ratio")?)?;
+//! // ... change it, measure, change it back ...
+//! log.forget(&note)?;
+//! # Ok::<(), pickfs_target::undo::UndoError>(())
+//! ```
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::carry_out;
+use crate::identity::boot_id;
+use crate::incompressible::Noise;
+
+/// Version of a record's form.
+const FORMAT: u32 = 1;
+const DEFAULT_FOLDER: &str = "/var/lib/pickfs";
+/// Every pool that we make has a name that begins so.
+const OWN_PREFIX: &str = "pickfs-";
+
+/// What went wrong with undo records.
+#[derive(Debug, Error)]
+pub enum UndoError {
+    /// A record could not be written, read or removed.
+    #[error("cannot {what} undo record {}: {cause}", .path.display())]
+    Record {
+        /// What was being done.
+        what: &'static str,
+        /// The record.
+        path: PathBuf,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// What is to be written down could not be looked at.
+    #[error("cannot look at {}: {cause}", .path.display())]
+    Subject {
+        /// The tunable or image.
+        path: PathBuf,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+}
+
+/// What is to be undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Undo {
+    /// A ZFS pool of ours is to be destroyed.
+    Zpool {
+        /// Its name, which begins with `pickfs-`.
+        name: String,
+    },
+    /// A tunable is to be set back.
+    Tunable {
+        /// The file in /proc/sys or /sys.
+        path: PathBuf,
+        /// What it held before.
+        before: String,
+    },
+    /// An image that was kept is to be removed.
+    Image {
+        /// Where it is.
+        path: PathBuf,
+        /// Device number of its file system.
+        device: u64,
+        /// Its inode number.
+        inode: u64,
+    },
+}
+
+impl Undo {
+    /// What a tunable holds now.
+    pub fn tunable(path: impl Into<PathBuf>) -> Result<Self, UndoError> {
+        let path = path.into();
+        match fs::read_to_string(&path) {
+            Ok(before) => Ok(Undo::Tunable { path, before: before.trim_end().to_owned() }),
+            Err(cause) => Err(UndoError::Subject { path, cause }),
+        }
+    }
+
+    /// An image as it lies there now.
+    pub fn image(path: impl Into<PathBuf>) -> Result<Self, UndoError> {
+        let path = path.into();
+        match fs::symlink_metadata(&path) {
+            Ok(facts) => Ok(Undo::Image { path, device: facts.dev(), inode: facts.ino() }),
+            Err(cause) => Err(UndoError::Subject { path, cause }),
+        }
+    }
+}
+
+impl std::fmt::Display for Undo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Undo::Zpool { name } => write!(f, "pool {name}"),
+            Undo::Tunable { path, before } => write!(f, "{} was {before}", path.display()),
+            Undo::Image { path, .. } => write!(f, "image {}", path.display()),
+        }
+    }
+}
+
+/// A record as it is stored.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    format: u32,
+    boot_id: String,
+    undo: Undo,
+}
+
+/// A record that was written; what [`UndoLog::forget`] takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note(PathBuf);
+
+/// What `clean` did with one record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cleaned {
+    /// The record's own words, or its file name where it could not be read.
+    pub what: String,
+    /// What came of it.
+    pub outcome: CleanOutcome,
+}
+
+/// What came of one record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CleanOutcome {
+    /// Undone, and the record removed.
+    Undone,
+    /// Nothing was left to undo; the record was removed.
+    AlreadyGone(String),
+    /// It could not be undone; the record stays.
+    Failed(String),
+}
+
+/// The folder of records.
+#[derive(Debug, Clone)]
+pub struct UndoLog {
+    folder: PathBuf,
+}
+
+impl UndoLog {
+    /// The folder of this machine: `$PICKFS_STATE_DIR/undo` or `/var/lib/pickfs/undo`.
+    pub fn open_default() -> Self {
+        let state = std::env::var_os("PICKFS_STATE_DIR").map(PathBuf::from);
+        Self::at(state.unwrap_or_else(|| DEFAULT_FOLDER.into()).join("undo"))
+    }
+
+    /// A folder; made when the first record is written.
+    pub fn at(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// Writes a record down, durably, before the thing is done.
+    pub fn note(&self, undo: &Undo) -> Result<Note, UndoError> {
+        let name = format!("{:016x}.json", Noise::seed_from_the_clock());
+        let path = self.folder.join(name);
+        let record = Record { format: FORMAT, boot_id: boot_id(), undo: undo.clone() };
+        match self.write(&path, &record) {
+            Ok(()) => Ok(Note(path)),
+            Err(cause) => Err(UndoError::Record { what: "write", path, cause }),
+        }
+    }
+
+    /// Under another name first, so that no half record is ever read.
+    fn write(&self, path: &Path, record: &Record) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let draft = path.with_extension("draft");
+        let mut file = File::create(&draft)?;
+        file.write_all(&serde_json::to_vec_pretty(record)?)?;
+        file.sync_all()?;
+        fs::rename(&draft, path)?;
+        File::open(&self.folder)?.sync_all()
+    }
+
+    /// Removes a record: the thing was undone.
+    pub fn forget(&self, note: &Note) -> Result<(), UndoError> {
+        match fs::remove_file(&note.0) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                Err(UndoError::Record { what: "remove", path: note.0.clone(), cause })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Undoes what is written down, each record once, and nothing else.
+    ///
+    /// # Errors
+    /// Only when the folder cannot be read; what fails with one record is its outcome.
+    pub fn clean(&self) -> Result<Vec<Cleaned>, UndoError> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(cause) => {
+                let path = self.folder.clone();
+                return Err(UndoError::Record { what: "list", path, cause });
+            }
+        };
+        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+        paths.sort();
+        Ok(paths.iter().map(|path| self.clean_one(path)).collect())
+    }
+
+    fn clean_one(&self, path: &Path) -> Cleaned {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let record = match fs::read(path).map(|bytes| serde_json::from_slice::<Record>(&bytes)) {
+            Ok(Ok(record)) if record.format <= FORMAT => record,
+            Ok(Ok(_)) => return failed(name, "written by a newer pickfs; use that one".into()),
+            Ok(Err(error)) => return failed(name, error.to_string()),
+            Err(cause) => return failed(name, cause.to_string()),
+        };
+        let same_boot = record.boot_id == boot_id();
+        let outcome = undo(&record.undo, same_boot);
+        if !matches!(outcome, CleanOutcome::Failed(_)) {
+            let _ = self.forget(&Note(path.to_owned()));
+        }
+        Cleaned { what: record.undo.to_string(), outcome }
+    }
+}
+
+fn failed(what: String, why: String) -> Cleaned {
+    Cleaned { what, outcome: CleanOutcome::Failed(why) }
+}
+
+fn undo(undo: &Undo, same_boot: bool) -> CleanOutcome {
+    match undo {
+        Undo::Zpool { .. } | Undo::Tunable { .. } if !same_boot => {
+            CleanOutcome::AlreadyGone("the machine was restarted since".into())
+        }
+        Undo::Zpool { name } => destroy_pool(name),
+        Undo::Tunable { path, before } => match fs::write(path, before) {
+            Ok(()) => CleanOutcome::Undone,
+            Err(cause) => CleanOutcome::Failed(cause.to_string()),
+        },
+        Undo::Image { path, device, inode } => remove_image(path, *device, *inode),
+    }
+}
+
+fn destroy_pool(name: &str) -> CleanOutcome {
+    if !name.starts_with(OWN_PREFIX) {
+        return CleanOutcome::Failed(format!("pool {name} is not one of ours"));
+    }
+    let run = |words: &[&str]| {
+        let args: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+        carry_out::run("zpool", &args)
+    };
+    if run(&["list", "-H", "-o", "name", name]).is_err() {
+        return CleanOutcome::AlreadyGone("no such pool is imported".into());
+    }
+    match run(&["destroy", "-f", name]) {
+        Ok(_) => CleanOutcome::Undone,
+        Err(error) => CleanOutcome::Failed(error.to_string()),
+    }
+}
+
+fn remove_image(path: &Path, device: u64, inode: u64) -> CleanOutcome {
+    let facts = match fs::symlink_metadata(path) {
+        Ok(facts) => facts,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            return CleanOutcome::AlreadyGone("no such file".into());
+        }
+        Err(cause) => return CleanOutcome::Failed(cause.to_string()),
+    };
+    if !facts.is_file() || facts.dev() != device || facts.ino() != inode {
+        return CleanOutcome::AlreadyGone("another file has its name; left alone".into());
+    }
+    match fs::remove_file(path) {
+        Ok(()) => CleanOutcome::Undone,
+        Err(cause) => CleanOutcome::Failed(cause.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log() -> (tempfile::TempDir, UndoLog) {
+        let folder = tempfile::tempdir().unwrap();
+        let log = UndoLog::at(folder.path().join("undo"));
+        (folder, log)
+    }
+
+    fn outcomes(log: &UndoLog) -> Vec<CleanOutcome> {
+        log.clean().unwrap().into_iter().map(|cleaned| cleaned.outcome).collect()
+    }
+
+    #[test]
+    fn a_tunable_is_set_back_once() {
+        let (folder, log) = log();
+        let tunable = folder.path().join("dirty_ratio");
+        fs::write(&tunable, "20\n").unwrap();
+        log.note(&Undo::tunable(&tunable).unwrap()).unwrap();
+        fs::write(&tunable, "5\n").unwrap();
+        assert_eq!(outcomes(&log), [CleanOutcome::Undone]);
+        assert_eq!(fs::read_to_string(&tunable).unwrap(), "20");
+        assert!(outcomes(&log).is_empty());
+    }
+
+    #[test]
+    fn what_was_forgotten_is_not_undone() {
+        let (folder, log) = log();
+        let image = folder.path().join("image");
+        fs::write(&image, b"x").unwrap();
+        let note = log.note(&Undo::image(&image).unwrap()).unwrap();
+        log.forget(&note).unwrap();
+        log.forget(&note).unwrap();
+        assert!(outcomes(&log).is_empty() && image.exists());
+    }
+
+    #[test]
+    fn an_image_is_removed_only_while_it_is_the_same_file() {
+        let (folder, log) = log();
+        let (ours, theirs) = (folder.path().join("ours"), folder.path().join("theirs"));
+        fs::write(&ours, b"x").unwrap();
+        fs::write(&theirs, b"x").unwrap();
+        log.note(&Undo::image(&ours).unwrap()).unwrap();
+        fs::rename(&theirs, &ours).unwrap();
+        assert!(matches!(outcomes(&log)[..], [CleanOutcome::AlreadyGone(_)]));
+        assert!(ours.exists());
+        log.note(&Undo::image(&ours).unwrap()).unwrap();
+        assert_eq!(outcomes(&log), [CleanOutcome::Undone]);
+        assert!(!ours.exists());
+    }
+
+    #[test]
+    fn a_tunable_of_another_boot_is_left_alone() {
+        let (folder, log) = log();
+        let tunable = folder.path().join("swappiness");
+        fs::write(&tunable, "60").unwrap();
+        let undo = Undo::Tunable { path: tunable.clone(), before: "10".into() };
+        let record = Record { format: FORMAT, boot_id: "another".into(), undo };
+        log.write(&log.folder.join("1.json"), &record).unwrap();
+        assert!(matches!(outcomes(&log)[..], [CleanOutcome::AlreadyGone(_)]));
+        assert_eq!(fs::read_to_string(&tunable).unwrap(), "60");
+    }
+
+    #[test]
+    fn a_damaged_or_newer_record_stays_and_says_why() {
+        let (_folder, log) = log();
+        let undo = Undo::Zpool { name: "tank".into() };
+        let newer = Record { format: FORMAT + 1, boot_id: boot_id(), undo: undo.clone() };
+        log.write(&log.folder.join("1.json"), &newer).unwrap();
+        fs::write(log.folder.join("2.json"), b"{\"format\":1,").unwrap();
+        log.write(&log.folder.join("3.json"), &Record { format: FORMAT, boot_id: boot_id(), undo })
+            .unwrap();
+        let reasons: Vec<String> = outcomes(&log)
+            .into_iter()
+            .map(|outcome| match outcome {
+                CleanOutcome::Failed(why) => why,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert!(reasons[0].contains("newer") && reasons[1].contains("EOF"), "{reasons:?}");
+        assert_eq!(reasons[2], "pool tank is not one of ours");
+        assert_eq!(outcomes(&log).len(), 3);
+    }
+}
