@@ -30,17 +30,24 @@ pub enum Command {
     Run(RunArgs),
     /// Show what a plan would do; nothing is touched
     Plan(PlanArgs),
-
+    /// What this machine can test, and the remedy for what it cannot
+    Doctor(DoctorArgs),
+    /// Ten minutes: the smallest difference that this machine can resolve
+    Trust(TrustArgs),
     /// The runs in a folder
     List(ListArgs),
     /// One run on the terminal
     Show(ShowArgs),
     /// One run as HTML, Markdown, CSV, hlog, PNG, SVG or JSON
     Report(ReportArgs),
+    /// Two runs side by side, the differences of their machines first
+    Compare(CompareArgs),
+    /// Remove what outlived a run that was killed, and only that
+    Clean(CleanArgs),
 }
 
 /// Which plan, and what is different this time.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct PlanChoice {
     /// A built-in plan (see `pickfs plan`) or a plan file
     #[arg(default_value = "quick")]
@@ -120,7 +127,7 @@ pub enum StateWord {
 }
 
 /// `pickfs run`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct RunArgs {
     /// The plan.
     #[command(flatten)]
@@ -137,7 +144,7 @@ pub struct RunArgs {
 }
 
 /// `pickfs plan`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct PlanArgs {
     /// The plan.
     #[command(flatten)]
@@ -154,7 +161,7 @@ pub struct PlanArgs {
 }
 
 /// `pickfs doctor`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct DoctorArgs {
     /// As JSON
     #[arg(long)]
@@ -162,24 +169,15 @@ pub struct DoctorArgs {
 }
 
 /// `pickfs trust`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct TrustArgs {
-    /// Folder of runs
-    #[arg(long, value_name = "DIR", default_value = "pickfs-runs")]
-    pub out: PathBuf,
-    /// Blocks (nine take about ten minutes)
-    #[arg(long, value_name = "N")]
-    pub blocks: Option<u32>,
-    /// Loop image on a tmpfs
-    #[arg(long)]
-    pub ram: bool,
-    /// Stream events as JSON lines instead of a progress bar
-    #[arg(long)]
-    pub json: bool,
+    /// The plan: the built-in `trust`, or one with the same three names
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// `pickfs list`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ListArgs {
     /// Folder of runs
     #[arg(default_value = "pickfs-runs")]
@@ -190,7 +188,7 @@ pub struct ListArgs {
 }
 
 /// `pickfs show`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ShowArgs {
     /// A run: its file or its folder
     pub run: PathBuf,
@@ -219,7 +217,7 @@ pub enum Format {
 }
 
 /// `pickfs report`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ReportArgs {
     /// A run: its file or its folder
     pub run: PathBuf,
@@ -232,7 +230,7 @@ pub struct ReportArgs {
 }
 
 /// `pickfs compare`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct CompareArgs {
     /// The run that is divided by
     pub run_a: PathBuf,
@@ -244,9 +242,5 @@ pub struct CompareArgs {
 }
 
 /// `pickfs clean`.
-#[derive(Debug, Args)]
-pub struct CleanArgs {
-    /// Say what would be removed, and remove nothing
-    #[arg(long)]
-    pub dry_run: bool,
-}
+#[derive(Debug, Clone, Args)]
+pub struct CleanArgs {}

@@ -24,9 +24,13 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&args),
         Command::Plan(args) => commands::plan::plan(&args),
+        Command::Doctor(args) => commands::doctor::doctor(&args),
+        Command::Trust(args) => commands::trust::trust(&args),
         Command::List(args) => commands::list::list(&args),
         Command::Show(args) => commands::show::show(&args),
         Command::Report(args) => commands::report::report(&args),
+        Command::Compare(args) => commands::compare::compare(&args),
+        Command::Clean(args) => commands::clean::clean(&args),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -34,7 +34,8 @@ pub fn next_step(run: &RunRecord) -> Option<NextStep> {
     }
 }
 
-fn columns() -> usize {
+/// Columns of the terminal, at most 120; 100 elsewhere.
+pub fn columns() -> usize {
     match rustix::termios::tcgetwinsize(std::io::stdout()) {
         Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).min(120),
         _ => 100,

@@ -68,14 +68,17 @@ pub struct Listeners<'a> {
 /// Name of the run file in a run's folder.
 pub const RUN_FILE: &str = "run.pickfs";
 
+/// Seconds for the bare figures of the set-up card.
+const CARD_S: f64 = 3.0;
+
 /// Runs a plan in a new folder below `folder`.
 pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launched, LaunchError> {
     let expansion = preflight::preflight(plan)?;
     preflight::check_privilege(plan)?;
     let worker = worker_program()?;
     let run_folder = new_folder(folder, &plan.name)?;
-    let scratch = prepare(&plan.backing, &run_folder, &mut to)?;
-    let card = Environment::default();
+    let mut scratch = prepare(&plan.backing, &run_folder, &mut to)?;
+    let card = scratch.card(CARD_S)?;
     let record = empty_record(plan, &run_folder, expansion, card);
     let path = run_folder.join(RUN_FILE);
     let file = RunFile::create(&path, &record)?;

@@ -16,7 +16,7 @@ macro_rules! plan {
 }
 
 /// Every built-in plan; adding one is a file in `plans/` and a line here.
-pub static PLANS: &[BuiltInPlan] = &[plan!("quick"), plan!("journal")];
+pub static PLANS: &[BuiltInPlan] = &[plan!("quick"), plan!("journal"), plan!("trust")];
 
 /// The plan of that name.
 pub fn built_in(name: &str) -> Option<&'static BuiltInPlan> {

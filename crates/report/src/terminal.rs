@@ -5,9 +5,16 @@
 //! its cost. It fits 100 columns, wraps to 80, and needs no colour.
 
 mod colour;
+mod comparison;
+mod doctor;
 mod grid;
 mod paragraph;
 mod table;
+mod trust;
+
+pub use comparison::comparison_screen;
+pub use doctor::doctor_screen;
+pub use trust::trust_screen;
 
 use pickfs_model::{
     finding::{Absent, Findings},

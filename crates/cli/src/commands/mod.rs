@@ -1,10 +1,14 @@
 //! One file per word of the command line.
 
+pub mod clean;
+pub mod compare;
+pub mod doctor;
 pub mod list;
 pub mod plan;
 pub mod report;
 pub mod run;
 pub mod show;
+pub mod trust;
 
 use std::path::{Path, PathBuf};
 

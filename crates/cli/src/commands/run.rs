@@ -19,38 +19,37 @@ use crate::{
     screen,
 };
 
-/// Runs a plan, or goes on with a run.
+/// Runs a plan, or goes on with a run, and shows what came of it.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    let plan = match &args.resume {
-        None => {
-            let plan = chosen_plan(&args.choice)?;
-            preflight::preflight(&plan)?;
-            plan
-        }
-        Some(path) => pickfs_store::RunFile::open(&run_path(path))?.read()?.plan,
-    };
-    preflight::check_privilege(&plan)?;
-    if let Some(exit) = private(&plan)? {
-        return Ok(exit);
-    }
-    let interrupt = Interrupt::on_signals()?;
-    let mut sink = listener(args.json);
-    let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
-    let launched = match &args.resume {
-        None => launch(&plan, &args.out, to)?,
-        Some(path) => resume(&run_path(path), to)?,
-    };
-    drop(sink);
+    let launched = perform(args)?;
     finish(&launched, args.json)?;
     Ok(exit_of(&launched.record))
 }
 
+/// Runs a plan, or goes on with a run.
+pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
+    let plan = match &args.resume {
+        None => chosen_plan(&args.choice)?,
+        Some(path) => pickfs_store::RunFile::open(&run_path(path))?.read()?.plan,
+    };
+    preflight::preflight(&plan)?;
+    preflight::check_privilege(&plan)?;
+    private(&plan)?;
+    let interrupt = Interrupt::on_signals()?;
+    let mut sink = listener(args.json);
+    let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
+    Ok(match &args.resume {
+        None => launch(&plan, &args.out, to)?,
+        Some(path) => resume(&run_path(path), to)?,
+    })
+}
+
 /// Mounts happen in a private namespace, so that a killed run leaves nothing: this program
-/// runs itself again in one, and gives back how that ended.
-pub fn private(plan: &Plan) -> anyhow::Result<Option<Exit>> {
+/// runs itself again in one, and ends as that ended.
+fn private(plan: &Plan) -> anyhow::Result<()> {
     let mounts = !matches!(plan.backing, BackingSpec::Directory { .. });
     if !mounts || pickfs_sys::namespace::is_private() {
-        return Ok(None);
+        return Ok(());
     }
     let words: Vec<OsString> = env::args_os().skip(1).collect();
     let status = pickfs_sys::namespace::run_private(words)?;
@@ -58,7 +57,7 @@ pub fn private(plan: &Plan) -> anyhow::Result<Option<Exit>> {
 }
 
 /// Who is told what happens.
-pub fn listener(json: bool) -> Box<dyn Sink> {
+fn listener(json: bool) -> Box<dyn Sink> {
     if json { Box::new(JsonLines) } else { Box::new(Progress::new()) }
 }
 
@@ -75,7 +74,8 @@ fn finish(launched: &Launched, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn exit_of(run: &RunRecord) -> Exit {
+/// A failed trial and an interruption show in the exit code.
+pub fn exit_of(run: &RunRecord) -> Exit {
     let failed = run.trials.iter().any(|trial| matches!(trial.outcome, Outcome::Failed { .. }));
     match &run.ended {
         Some(end) if end.how == "interrupted" => Exit::Interrupted,

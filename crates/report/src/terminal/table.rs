@@ -133,7 +133,7 @@ impl Table<'_> {
             let count = self.shared_count().map(|count| grouped(count as i64));
             cells.push(format!("largest\nof {}", count.as_deref().unwrap_or("n")));
         }
-        let short = self.panel.reference.chars().count() <= 10;
+        let short = self.panel.reference.chars().count() <= 13;
         let reference = if short { &self.panel.reference } else { "reference" };
         for metric in self.ratios(room) {
             let statistic = statistic_name(metric.statistic);
