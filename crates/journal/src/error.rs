@@ -149,7 +149,7 @@ impl Error {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "damage in {file} at offset {offset_bytes}: {kind}, expected record {expected_sequence}{later}; \
-     restore the file from a copy, or move it and all later ones away to go on without"
+     {}", self.way_out()
 )]
 pub struct Damage {
     /// Name of the file.
@@ -162,6 +162,16 @@ pub struct Damage {
     pub expected_sequence: u64,
     /// What stands behind.
     pub later: LaterRecords,
+}
+
+impl Damage {
+    fn way_out(&self) -> &'static str {
+        if self.later.prove_durable(self.expected_sequence) {
+            "it had been synced, so this is no trace of a crash: restore the file from a copy"
+        } else {
+            "restore the file from a copy, or, if the power failed, recover with Holes::CutUnsynced"
+        }
+    }
 }
 
 /// What was found in place of a record.

@@ -76,7 +76,7 @@ pub struct Journal<S: Storage = Directory> {
     unsynced_records: u32,
     latch: Option<Latch>,
     options: Options,
-    journal_id: u64,
+    facts: Facts,
     header: Aligned,
     supply: Supply<S>,
     sealed: VecDeque<Sealed>,
@@ -115,7 +115,7 @@ impl<S: Storage> Journal<S> {
             return Err(Error::Exists { dir: storage.describe() });
         }
         let past = Past {
-            journal_id: RandomState::new().hash_one(0),
+            journal_id: random(),
             next_index: 1,
             next_sequence: 1,
             sealed: VecDeque::new(),
@@ -138,7 +138,7 @@ impl<S: Storage> Journal<S> {
             .iter()
             .map(|file| Sealed { index: file.index, last_sequence: file.last_sequence() });
         let past = Past {
-            journal_id: survey.journal_id.unwrap_or_else(|| RandomState::new().hash_one(0)),
+            journal_id: survey.journal_id.unwrap_or_else(random),
             next_index: survey.next_index,
             next_sequence: recovery.last_sequence + 1,
             sealed: sealed.collect(),
@@ -155,9 +155,9 @@ impl<S: Storage> Journal<S> {
         }
         let mut notes = Vec::new();
         let mut header = Aligned::zeroed(FILE_HEADER_BYTES as usize);
-        let facts = Facts { journal_id: past.journal_id, sequence: past.next_sequence };
+        let facts = Facts { journal_id: past.journal_id, epoch: random() as u32 };
         let (writer, buffer, made) = loop {
-            match first_file(&storage, &mut maker, &mut header, facts) {
+            match first_file(&storage, &mut maker, &mut header, facts, past.next_sequence) {
                 Ok(first) => break first,
                 Err(error) => notes.push(maker.step_down(error)?),
             }
@@ -167,7 +167,7 @@ impl<S: Storage> Journal<S> {
             writer,
             buffer,
             current: Current {
-                salt: layout::salt(past.journal_id, made.index),
+                salt: layout::salt(facts.epoch, made.index),
                 index: made.index,
                 file: made.file,
             },
@@ -177,7 +177,7 @@ impl<S: Storage> Journal<S> {
             durable_through: durable_at_start(&options, past.next_sequence),
             unsynced_records: 0,
             latch: None,
-            journal_id: past.journal_id,
+            facts,
             header,
             supply: Supply::start(maker)?,
             sealed: past.sealed,
@@ -359,7 +359,7 @@ impl<S: Storage> Journal<S> {
     #[inline]
     pub fn sync(&mut self) -> Result<()> {
         self.check_latch()?;
-        if self.unsynced_records == 0 || self.options.sync == Sync::None {
+        if self.synced_bytes == self.position_bytes || self.options.sync == Sync::None {
             return Ok(());
         }
         let range = SyncRange { start_bytes: self.synced_bytes, end_bytes: self.position_bytes };
@@ -396,7 +396,7 @@ impl<S: Storage> Journal<S> {
         let name = name::of_index(made.index);
         self.writer.attach(&mut made.file).map_err(Error::io("register", name))?;
         self.sealed.push_back(Sealed { index: self.current.index, last_sequence });
-        let salt = layout::salt(self.journal_id, made.index);
+        let salt = layout::salt(self.facts.epoch, made.index);
         let next = Current { file: made.file, index: made.index, salt };
         let full = std::mem::replace(&mut self.current, next);
         self.position_bytes = self.options.header_bytes();
@@ -409,7 +409,8 @@ impl<S: Storage> Journal<S> {
 
     fn write_header(&mut self, made: &mut Made<S::File>, first_sequence: u64) -> Result<()> {
         let header = FileHeader {
-            journal_id: self.journal_id,
+            journal_id: self.facts.journal_id,
+            epoch: self.facts.epoch,
             file_index: made.index,
             first_sequence,
             durable_through: self.durable_through,
@@ -423,7 +424,7 @@ impl<S: Storage> Journal<S> {
         let KeepFiles::Last(count) = self.options.keep_files else {
             return Ok(());
         };
-        while self.sealed.len() > count as usize {
+        while self.sealed.len() > count.max(1) as usize {
             self.retire_oldest()?;
         }
         Ok(())
@@ -439,6 +440,8 @@ impl<S: Storage> Journal<S> {
     /// Gives up all full files whose records are all numbered `sequence` or lower; they are recycled or
     /// removed, **and their records are gone**. Returns how many files went.
     pub fn retire_through(&mut self, sequence: u64) -> Result<u32> {
+        // The header of the current file must outlive them: it says where the sequences go on.
+        self.sync()?;
         let mut count = 0;
         while self.sealed.front().is_some_and(|oldest| oldest.last_sequence <= sequence) {
             self.retire_oldest()?;
@@ -524,10 +527,11 @@ impl<S: Storage> Journal<S> {
     }
 }
 
+/// What all headers of one writer have in common.
 #[derive(Debug, Clone, Copy)]
 struct Facts {
     journal_id: u64,
-    sequence: u64,
+    epoch: u32,
 }
 
 type First<S> = (<S as Storage>::Writer, EncodeBuffer, Made<<S as Storage>::File>);
@@ -538,6 +542,7 @@ fn first_file<S: Storage>(
     maker: &mut Maker<S>,
     block: &mut Aligned,
     facts: Facts,
+    next_sequence: u64,
 ) -> Result<First<S>> {
     let options = maker.options().clone();
     let whole_blocks = options.write_path == WritePath::Direct;
@@ -548,9 +553,10 @@ fn first_file<S: Storage>(
     let mut made = maker.make()?;
     let header = FileHeader {
         journal_id: facts.journal_id,
+        epoch: facts.epoch,
         file_index: made.index,
-        first_sequence: facts.sequence,
-        durable_through: durable_at_start(&options, facts.sequence),
+        first_sequence: next_sequence,
+        durable_through: durable_at_start(&options, next_sequence),
         file_bytes: options.file_bytes,
         recycled: made.recycled,
     };
@@ -592,6 +598,11 @@ fn put_header<F: StorageFile>(
         return Err(Error::io("write", name)(io::ErrorKind::WriteZero.into()));
     }
     Ok(())
+}
+
+/// A random number from the only source that the standard library has.
+fn random() -> u64 {
+    RandomState::new().hash_one(0)
 }
 
 pub(crate) fn lock<S: Storage>(storage: &S) -> Result<()> {

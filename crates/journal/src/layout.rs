@@ -5,17 +5,19 @@
 //! file      0         4096                                             file_bytes
 //!           | header  | record | record | ... | not written: zeros or an old life |
 //!
-//! header    0        8        12       16       24       32       40       48       56    60  64
-//! (rest 0)  | magic  | format | crc32c | journal| file   | first  | durable| file   | flags| 0 |
-//!           |pickjrnl| 1      |        | id     | index  |sequence| through| bytes  |      |   |
+//! header    0        8        12       16       24       32       40       48       56    60    64
+//! (rest 0)  | magic  | format | crc32c | journal| file   | first  | durable| file   |flags|epoch|
+//!           |pickjrnl| 1      |        | id     | index  |sequence| through| bytes  |     |     |
 //!
 //! record    0        4        8          16               24
 //!           | length | crc32c | sequence | durable through | payload ... | zeros to 8 |
 //! ```
 //!
 //! - The CRC32C of a record covers header (without the field itself) and payload, and starts from the
-//!   file's *salt*. CRC is a bijection of its start value, so a record of the former life of a recycled
-//!   file, which has another salt, can never check out.
+//!   file's *salt*: epoch xor file index. CRC is a bijection of its start value, so a record of the former
+//!   life of a recycled file, which has another salt, can never check out. The epoch is drawn at random each
+//!   time that the journal is opened: after a power cut an index may come back into use whose first use was
+//!   forgotten, and its records are still there.
 //! - `durable through` is the highest sequence that the writer had synced when it wrote this record. It
 //!   lets recovery tell a hole in unsynced data (a power cut) from the loss of acknowledged data (damage).
 
@@ -51,6 +53,8 @@ pub struct FileHeader {
     pub file_bytes: u64,
     /// The file had a former life, so bytes after the last record may be anything.
     pub recycled: bool,
+    /// Random number of the writer that began the file.
+    pub epoch: u32,
 }
 
 /// Why the first bytes of a file are no header.
@@ -69,7 +73,7 @@ pub enum HeaderFlaw {
 impl FileHeader {
     /// Start value of the checksums of this file's records.
     pub fn salt(&self) -> u32 {
-        salt(self.journal_id, self.file_index)
+        salt(self.epoch, self.file_index)
     }
 
     /// Writes the header to the start of `bytes`, which must hold [`FILE_HEADER_USED_BYTES`].
@@ -84,21 +88,24 @@ impl FileHeader {
         put_u64(bytes, 40, self.durable_through);
         put_u64(bytes, 48, self.file_bytes);
         put_u32(bytes, 56, if self.recycled { FLAG_RECYCLED } else { 0 });
+        put_u32(bytes, 60, self.epoch);
         let checksum = header_checksum(bytes);
         put_u32(bytes, 12, checksum);
     }
 
     /// Reads a header from the first bytes of a file.
     pub fn decode(bytes: &[u8]) -> Result<Self, HeaderFlaw> {
+        let used = &bytes[..bytes.len().min(FILE_HEADER_USED_BYTES)];
+        let mark = &used[..used.len().min(MAGIC.len())];
+        if used.iter().all(|byte| *byte == 0) {
+            return Err(HeaderFlaw::Blank);
+        }
+        if *mark != MAGIC[..mark.len()] {
+            return Err(HeaderFlaw::Magic);
+        }
         let Some(bytes) = bytes.get(..FILE_HEADER_USED_BYTES) else {
             return Err(HeaderFlaw::Blank);
         };
-        if bytes.iter().all(|byte| *byte == 0) {
-            return Err(HeaderFlaw::Blank);
-        }
-        if bytes[..8] != MAGIC {
-            return Err(HeaderFlaw::Magic);
-        }
         if get_u32(bytes, 12) != header_checksum(bytes) {
             return Err(HeaderFlaw::Checksum);
         }
@@ -112,6 +119,7 @@ impl FileHeader {
             durable_through: get_u64(bytes, 40),
             file_bytes: get_u64(bytes, 48),
             recycled: get_u32(bytes, 56) & FLAG_RECYCLED != 0,
+            epoch: get_u32(bytes, 60),
         })
     }
 }
@@ -166,10 +174,10 @@ impl RecordHeader {
     }
 }
 
-/// Start value of the checksums in file `file_index` of journal `journal_id`: different for any two
-/// files of one journal (up to 2^32 files).
-pub fn salt(journal_id: u64, file_index: u64) -> u32 {
-    (journal_id as u32) ^ (file_index as u32)
+/// Start value of the checksums in file `file_index`, begun by the writer with this epoch: different for
+/// any two files of one writer (up to 2^32 files).
+pub const fn salt(epoch: u32, file_index: u64) -> u32 {
+    epoch ^ (file_index as u32)
 }
 
 /// Bytes that a payload takes in the file, with header and padding.
@@ -245,6 +253,7 @@ mod tests {
             durable_through: 69,
             file_bytes: 1 << 20,
             recycled: true,
+            epoch: 8,
         };
         let mut bytes = [0; FILE_HEADER_USED_BYTES];
         assert_eq!(FileHeader::decode(&bytes), Err(HeaderFlaw::Blank));

@@ -26,6 +26,7 @@ mod aligned;
 mod axes;
 mod buffer;
 pub mod compatibility;
+pub mod crash;
 mod directory;
 mod disk_file;
 mod disk_writer;

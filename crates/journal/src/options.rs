@@ -19,7 +19,7 @@ pub enum Fallback {
 pub enum KeepFiles {
     /// All of them, until [`crate::Journal::retire_through`] lets some go.
     All,
-    /// This many full files beside the current one. Older ones are recycled or removed at each roll,
+    /// This many full files (at least one) beside the current one. Older ones are recycled or removed at each roll,
     /// **and their records are gone**.
     Last(u32),
 }

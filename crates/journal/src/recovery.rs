@@ -12,7 +12,7 @@ use crate::directory::Directory;
 use crate::error::{DamageKind, Error, Result};
 use crate::name;
 use crate::storage::{Open, Storage, StorageFile};
-use crate::survey::{Survey, survey};
+use crate::survey::{Survey, claimed_index, indices, survey};
 
 /// What to do about a hole with whole records behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,11 +85,30 @@ fn open(dir: &Path) -> Result<Directory> {
 }
 
 pub(crate) fn recover_locked<S: Storage>(storage: &S, holes: Holes) -> Result<(Recovery, Survey)> {
+    restore_names(storage)?;
     let survey = survey(storage, holes)?;
     let recovery = describe(&survey);
     set_aside(storage, &survey)?;
     cut(storage, &survey)?;
     Ok((recovery, survey))
+}
+
+/// A file was recycled: renamed, then begun under its new name. If a power cut kept the new header and
+/// lost the new name, the header is right, because the name was only changed for it.
+fn restore_names<S: Storage>(storage: &S) -> Result<()> {
+    for index in indices(storage)? {
+        let name = name::of_index(index);
+        let file = storage.open(&name, Open::Read).map_err(Error::io("open", name.clone()))?;
+        let Some(claimed) = claimed_index(&file, index)? else {
+            continue;
+        };
+        let right = name::of_index(claimed);
+        let taken = storage.open(&right, Open::Read).is_ok();
+        if claimed > index && !taken {
+            storage.rename(&name, &right).map_err(Error::io("rename", name))?;
+        }
+    }
+    Ok(())
 }
 
 fn describe(survey: &Survey) -> Recovery {

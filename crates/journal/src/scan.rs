@@ -54,7 +54,9 @@ impl<'a, F: StorageFile> Window<'a, F> {
     }
 
     fn fill(&mut self, offset_bytes: u64, count: usize) -> io::Result<()> {
-        self.bytes.resize(count.max(CHUNK_BYTES), 0);
+        let left = self.length_bytes.saturating_sub(offset_bytes);
+        let chunk = left.min(CHUNK_BYTES as u64) as usize;
+        self.bytes.resize(count.max(chunk), 0);
         self.start_bytes = offset_bytes;
         self.filled = 0;
         while self.filled < self.bytes.len() {

@@ -4,7 +4,7 @@
 use crate::error::{Damage, DamageKind, Error, Result};
 use crate::evidence::LaterRecords;
 use crate::layout::{
-    FILE_HEADER_BYTES, FILE_HEADER_USED_BYTES, FileHeader, HeaderFlaw, RecordHeader, salt,
+    FILE_HEADER_BYTES, FILE_HEADER_USED_BYTES, FileHeader, HeaderFlaw, RecordHeader,
 };
 use crate::name::{self, Name};
 use crate::recovery::Holes;
@@ -54,6 +54,8 @@ struct Head<F> {
     index: u64,
     file: F,
     header: std::result::Result<FileHeader, HeaderFlaw>,
+    /// The header is that of a former life: the file was renamed to be recycled and not begun again.
+    begun_before: bool,
 }
 
 /// Surveys the journal in `storage` and judges holes by `holes`.
@@ -101,6 +103,14 @@ pub(crate) fn indices<S: Storage>(storage: &S) -> Result<Vec<u64>> {
     Ok(indices)
 }
 
+/// The index that the header of an open file claims, if it has one.
+pub(crate) fn claimed_index<F: StorageFile>(file: &F, index: u64) -> Result<Option<u64>> {
+    let failed = || Error::io("read", name::of_index(index));
+    let mut window = Window::new(file).map_err(failed())?;
+    let bytes = window.get(0, FILE_HEADER_USED_BYTES).map_err(failed())?;
+    Ok(FileHeader::decode(bytes).ok().map(|header| header.file_index))
+}
+
 /// Reads the header of an open file; one that another file left there counts as blank.
 pub(crate) fn header_of<F: StorageFile>(
     file: &F,
@@ -134,7 +144,8 @@ fn read_head<S: Storage>(storage: &S, index: u64) -> Result<Head<S::File>> {
     let name = name::of_index(index);
     let file = storage.open(&name, Open::Read).map_err(Error::io("open", name))?;
     let header = header_of(&file, index)?;
-    Ok(Head { index, file, header })
+    let begun_before = claimed_index(&file, index)?.is_some_and(|claimed| claimed < index);
+    Ok(Head { index, file, header, begun_before })
 }
 
 fn agree_on_id<F>(heads: &[Head<F>]) -> Result<Option<u64>> {
@@ -157,35 +168,35 @@ impl Survey {
     }
 
     fn add<F: StorageFile>(&mut self, head: &Head<F>) -> Result<()> {
-        let failed = Error::io("read", name::of_index(head.index));
-        let added = match head.header {
-            Ok(header) => return self.add_headed(head, header),
-            Err(_) => self.add_headless(head),
-        };
-        added.map_err(failed)
+        match head.header {
+            Ok(header) => self.add_headed(head, header),
+            Err(_) if head.begun_before => {
+                self.unused.push(head.index);
+                Ok(())
+            }
+            Err(flaw) => self.add_headless(head, flaw),
+        }
     }
 
-    /// A file without a header of its own was never used, unless records of its life stand in it.
-    fn add_headless<F: StorageFile>(&mut self, head: &Head<F>) -> std::io::Result<()> {
-        let Some(journal_id) = self.journal_id else {
-            self.unused.push(head.index);
-            return Ok(());
-        };
-        let expected = self.expected().unwrap_or(1);
-        let mut window = Window::new(&head.file)?;
-        let salt = salt(journal_id, head.index);
-        let found = scan::later_records(&mut window, FILE_HEADER_BYTES, salt, expected - 1)?;
-        if found.is_empty() {
+    /// A blank file was never used. One with a blank header in front of other bytes was begun, and a power
+    /// cut took the header before it was synced. A header is written in one sector, so a wrong one is not
+    /// the work of any crash.
+    fn add_headless<F: StorageFile>(&mut self, head: &Head<F>, flaw: HeaderFlaw) -> Result<()> {
+        let failed = || Error::io("read", name::of_index(head.index));
+        let mut window = Window::new(&head.file).map_err(failed())?;
+        let bytes = scan::bytes_not_blank(&mut window, 0).map_err(failed())?;
+        let holds_no_record = window.length_bytes() <= FILE_HEADER_BYTES;
+        if bytes == 0 || (holds_no_record && flaw == HeaderFlaw::Blank) {
             self.unused.push(head.index);
             return Ok(());
         }
-        self.hole.get_or_insert(Hole {
-            index: head.index,
-            offset_bytes: 0,
-            kind: DamageKind::FileHeader,
-            expected,
-        });
-        self.later.absorb(found);
+        let expected = self.expected().unwrap_or(1);
+        let kind = DamageKind::FileHeader;
+        let hole = Hole { index: head.index, offset_bytes: 0, kind, expected };
+        if flaw == HeaderFlaw::Checksum {
+            return Err(damage(hole, self.later));
+        }
+        self.hole.get_or_insert(hole);
         self.set_aside.push(head.index);
         Ok(())
     }
@@ -195,7 +206,9 @@ impl Survey {
         let mut window = Window::new(&head.file).map_err(failed())?;
         if let Some(expected) = self.expected() {
             if header.first_sequence < expected && self.hole.is_none() {
-                return Err(self.overlap(head.index, header, expected));
+                let kind = DamageKind::Overlap(header.first_sequence);
+                let at = Hole { index: head.index, offset_bytes: 0, kind, expected };
+                return Err(damage(at, LaterRecords::default()));
             }
             if header.first_sequence > expected && self.hole.is_none() {
                 self.hole = self.hole_behind_last(expected);
@@ -231,34 +244,19 @@ impl Survey {
         })
     }
 
-    fn overlap(&self, index: u64, header: FileHeader, expected: u64) -> Error {
-        Error::Damage(Box::new(Damage {
-            file: name::of_index(index),
-            offset_bytes: 0,
-            kind: DamageKind::Overlap(header.first_sequence),
-            expected_sequence: expected,
-            later: LaterRecords::default(),
-        }))
-    }
-
     /// A hole with whole records behind it is damage, unless it may be cut as never synced.
     fn judge(&self, holes: Holes) -> Result<()> {
         let Some(hole) = self.hole else {
             return Ok(());
         };
         let was_synced = self.later.prove_durable(hole.expected);
-        let nothing_lost = self.later.count == 0 && !was_synced;
+        let nothing_lost =
+            self.later.count == 0 && !was_synced && hole.kind != DamageKind::FileHeader;
         let may_cut = holes == Holes::CutUnsynced && !was_synced;
         if nothing_lost || may_cut {
             return Ok(());
         }
-        Err(Error::Damage(Box::new(Damage {
-            file: name::of_index(hole.index),
-            offset_bytes: hole.offset_bytes,
-            kind: hole.kind,
-            expected_sequence: hole.expected,
-            later: self.later,
-        })))
+        Err(damage(hole, self.later))
     }
 
     /// Bytes behind the last record of the last file, with no whole record among them, are a torn tail.
@@ -278,6 +276,16 @@ impl Survey {
         }
         Ok(())
     }
+}
+
+fn damage(hole: Hole, later: LaterRecords) -> Error {
+    Error::Damage(Box::new(Damage {
+        file: name::of_index(hole.index),
+        offset_bytes: hole.offset_bytes,
+        kind: hole.kind,
+        expected_sequence: hole.expected,
+        later,
+    }))
 }
 
 /// Reads records from the start of a file until something else stands there.

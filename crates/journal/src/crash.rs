@@ -1,0 +1,461 @@
+//! A simulated disk for crash tests: it keeps a live image (what the program sees) and remembers every
+//! change since the last sync, stops dead at a chosen operation, and comes back with any mixture of
+//! old and new 512-byte sectors that a power cut could have left. Also injects errors and short writes.
+//!
+//! It is public so that a program built on the journal can test itself in the same way. It is not a
+//! file system: it knows no blocks, no permissions, and one directory.
+//!
+//! ```
+//! use pickfs_journal::crash::CrashStorage;
+//! use pickfs_journal::{Holes, Journal, Options, recover_in};
+//!
+//! let options = Options { file_bytes: 8192, buffer_bytes: 8192, ..Options::default() };
+//! let disk = CrashStorage::new();
+//! let mut journal = Journal::create_in(disk.clone(), options)?;
+//! journal.append(b"synced")?;
+//! disk.freeze_after(1); // the next write is the last, and its sync never happens
+//! assert!(journal.append(b"lost or not").is_err());
+//! let recovery = recover_in(&disk.power_cut(42), Holes::CutUnsynced)?;
+//! assert!(recovery.last_sequence >= 1);
+//! # Ok::<(), pickfs_journal::Error>(())
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::axes::Sync;
+use crate::buffer::EncodeBuffer;
+use crate::refusal::Way;
+use crate::storage::{Open, Storage, StorageFile, SyncRange, Writer, WriterSpec};
+
+/// What a disk writes in one piece: a sector is old or new, never half.
+pub const SECTOR_BYTES: usize = 512;
+
+/// What happens at a chosen operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The call fails with this error number and changes nothing.
+    Error(i32),
+    /// A write writes half of its bytes (a call of another kind is not touched).
+    Short,
+}
+
+/// A disk and its one directory. Clones are the same disk.
+#[derive(Debug, Clone, Default)]
+pub struct CrashStorage {
+    disk: Arc<Mutex<Disk>>,
+}
+
+/// An open file of a [`CrashStorage`].
+#[derive(Debug)]
+pub struct CrashFile {
+    disk: CrashStorage,
+    id: usize,
+}
+
+/// Writes journal files of a [`CrashStorage`]. All write paths are one positioned write.
+#[derive(Debug)]
+pub struct CrashWriter {
+    sync: Sync,
+}
+
+#[derive(Debug, Clone)]
+enum Change {
+    Write { offset: usize, bytes: Vec<u8> },
+    Length(usize),
+}
+
+#[derive(Debug, Clone, Default)]
+struct File {
+    live: Vec<u8>,
+    durable: Vec<u8>,
+    pending: Vec<Change>,
+}
+
+#[derive(Debug, Clone)]
+enum Entry {
+    Create(String, usize),
+    Rename(String, String),
+    Remove(String),
+}
+
+#[derive(Debug, Default)]
+struct Disk {
+    files: Vec<File>,
+    live: BTreeMap<String, usize>,
+    durable: BTreeMap<String, usize>,
+    pending: Vec<Entry>,
+    operations: u64,
+    syncs: u64,
+    freeze_after: Option<u64>,
+    faults: BTreeMap<u64, Fault>,
+    refused: BTreeSet<u8>,
+}
+
+impl Change {
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Length(length) => bytes.resize(*length, 0),
+            Self::Write { offset, bytes: new } => {
+                let end = offset + new.len();
+                if bytes.len() < end {
+                    bytes.resize(end, 0);
+                }
+                bytes[*offset..end].copy_from_slice(new);
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn apply(&self, names: &mut BTreeMap<String, usize>) {
+        match self {
+            Self::Create(name, id) => {
+                names.insert(name.clone(), *id);
+            }
+            Self::Remove(name) => {
+                names.remove(name);
+            }
+            Self::Rename(from, to) => {
+                if let Some(id) = names.remove(from) {
+                    names.insert(to.clone(), id);
+                }
+            }
+        }
+    }
+}
+
+impl File {
+    /// The content after a power cut: each sector, and the length, as of some moment since the last sync.
+    fn after_power_cut(&self, dice: &mut Dice) -> Vec<u8> {
+        let moments = self.moments();
+        let length = moments[dice.below(moments.len())].len();
+        let mut bytes = vec![0; length];
+        for start in (0..length).step_by(SECTOR_BYTES) {
+            let end = (start + SECTOR_BYTES).min(length);
+            let moment = &moments[dice.below(moments.len())];
+            let old = moment.get(start..end.min(moment.len())).unwrap_or_default();
+            bytes[start..start + old.len()].copy_from_slice(old);
+        }
+        bytes
+    }
+
+    fn moments(&self) -> Vec<Vec<u8>> {
+        let mut moments = vec![self.durable.clone()];
+        for change in &self.pending {
+            let mut next = moments[moments.len() - 1].clone();
+            change.apply(&mut next);
+            moments.push(next);
+        }
+        moments
+    }
+
+    fn change(&mut self, change: Change) {
+        change.apply(&mut self.live);
+        self.pending.push(change);
+    }
+
+    fn sync(&mut self) {
+        self.durable.clone_from(&self.live);
+        self.pending.clear();
+    }
+}
+
+impl Disk {
+    /// Counts an operation that changes something, and says whether and how it happens.
+    fn operate(&mut self) -> io::Result<Option<Fault>> {
+        if self.freeze_after == Some(0) {
+            return Err(io::Error::from_raw_os_error(libc::EIO));
+        }
+        self.freeze_after = self.freeze_after.map(|left| left - 1);
+        self.operations += 1;
+        match self.faults.remove(&self.operations) {
+            Some(Fault::Error(errno)) => Err(io::Error::from_raw_os_error(errno)),
+            other => Ok(other),
+        }
+    }
+
+    fn enter(&mut self, entry: Entry) -> io::Result<()> {
+        self.operate()?;
+        entry.apply(&mut self.live);
+        self.pending.push(entry);
+        Ok(())
+    }
+
+    fn refuse(&self, way: Way) -> io::Result<()> {
+        match self.refused.contains(&(way as u8)) {
+            true => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+            false => Ok(()),
+        }
+    }
+}
+
+impl CrashStorage {
+    /// An empty disk.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets `operations` more changes happen (writes, syncs, creations, ...), then fails every call.
+    pub fn freeze_after(&self, operations: u64) {
+        self.disk().freeze_after = Some(operations);
+    }
+
+    /// Makes the operation that is `ahead` from now (1 for the next) go wrong.
+    pub fn fail(&self, ahead: u64, fault: Fault) {
+        let mut disk = self.disk();
+        let at = disk.operations + ahead;
+        disk.faults.insert(at, fault);
+    }
+
+    /// Refuses a way from now on, as a file system would that does not have it.
+    pub fn refuse(&self, way: Way) {
+        self.disk().refused.insert(way as u8);
+    }
+
+    /// Operations so far that changed something.
+    pub fn operations(&self) -> u64 {
+        self.disk().operations
+    }
+
+    /// Syncs of files so far.
+    pub fn syncs(&self) -> u64 {
+        self.disk().syncs
+    }
+
+    /// The disk as the next boot finds it. `seed` chooses what of the unsynced changes is there.
+    pub fn power_cut(&self, seed: u64) -> Self {
+        let disk = self.disk();
+        let mut dice = Dice(seed);
+        let mut names = disk.durable.clone();
+        let kept = dice.below(disk.pending.len() + 1);
+        disk.pending[..kept].iter().for_each(|entry| entry.apply(&mut names));
+        let contents: Vec<_> =
+            disk.files.iter().map(|file| file.after_power_cut(&mut dice)).collect();
+        Self::holding(names, contents)
+    }
+
+    /// The disk as the next process finds it, when only the process has died.
+    pub fn process_kill(&self) -> Self {
+        let disk = self.disk();
+        Self::holding(disk.live.clone(), disk.files.iter().map(|file| file.live.clone()).collect())
+    }
+
+    fn holding(names: BTreeMap<String, usize>, contents: Vec<Vec<u8>>) -> Self {
+        let settled = |live: Vec<u8>| File { durable: live.clone(), live, pending: Vec::new() };
+        let disk = Disk {
+            files: contents.into_iter().map(settled).collect(),
+            live: names.clone(),
+            durable: names,
+            ..Disk::default()
+        };
+        Self { disk: Arc::new(Mutex::new(disk)) }
+    }
+
+    /// Changes one byte of a file behind the journal's back: the damage of a failing disk.
+    pub fn flip(&self, name: &str, offset_bytes: usize) {
+        let mut disk = self.disk();
+        let Some(&id) = disk.live.get(name) else {
+            return;
+        };
+        for image in [0, 1] {
+            let file = &mut disk.files[id];
+            let bytes = if image == 0 { &mut file.live } else { &mut file.durable };
+            if let Some(byte) = bytes.get_mut(offset_bytes) {
+                *byte ^= 0x40;
+            }
+        }
+    }
+
+    fn disk(&self) -> MutexGuard<'_, Disk> {
+        self.disk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Storage for CrashStorage {
+    type File = CrashFile;
+    type Writer = CrashWriter;
+
+    fn open(&self, name: &str, how: Open) -> io::Result<CrashFile> {
+        let mut disk = self.disk();
+        let found = disk.live.get(name).copied();
+        let id = match (how, found) {
+            (Open::New(_), Some(_)) => return Err(io::ErrorKind::AlreadyExists.into()),
+            (Open::New(_), None) => {
+                let id = disk.files.len();
+                disk.enter(Entry::Create(name.to_owned(), id))?;
+                disk.files.push(File::default());
+                id
+            }
+            (_, Some(id)) => id,
+            (_, None) => return Err(io::ErrorKind::NotFound.into()),
+        };
+        Ok(CrashFile { disk: self.clone(), id })
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.disk().enter(Entry::Rename(from.to_owned(), to.to_owned()))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.disk().enter(Entry::Remove(name.to_owned()))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        Ok(self.disk().live.keys().cloned().collect())
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        let mut disk = self.disk();
+        disk.operate()?;
+        disk.durable = disk.live.clone();
+        disk.pending.clear();
+        Ok(())
+    }
+
+    fn writer(&self, spec: WriterSpec, _buffer: &EncodeBuffer) -> io::Result<CrashWriter> {
+        let disk = self.disk();
+        match spec.write_path {
+            crate::WritePath::IoUring => disk.refuse(Way::IoUring)?,
+            crate::WritePath::Direct => disk.refuse(Way::Direct)?,
+            _ => {}
+        }
+        Ok(CrashWriter { sync: spec.sync })
+    }
+
+    fn lock(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        "simulated disk".to_owned()
+    }
+}
+
+impl StorageFile for CrashFile {
+    fn read_at(&self, offset_bytes: u64, bytes: &mut [u8]) -> io::Result<usize> {
+        let disk = self.disk.disk();
+        let live = &disk.files[self.id].live;
+        let start = (offset_bytes as usize).min(live.len());
+        let end = (start + bytes.len()).min(live.len());
+        bytes[..end - start].copy_from_slice(&live[start..end]);
+        Ok(end - start)
+    }
+
+    fn write_at(&mut self, offset_bytes: u64, bytes: &[u8]) -> io::Result<usize> {
+        let mut disk = self.disk.disk();
+        let count = match disk.operate()? {
+            Some(Fault::Short) => bytes.len() / 2,
+            _ => bytes.len(),
+        };
+        let offset = offset_bytes as usize;
+        disk.files[self.id].change(Change::Write { offset, bytes: bytes[..count].to_vec() });
+        Ok(count)
+    }
+
+    fn length_bytes(&self) -> io::Result<u64> {
+        Ok(self.disk.disk().files[self.id].live.len() as u64)
+    }
+
+    fn set_length(&mut self, length_bytes: u64) -> io::Result<()> {
+        let mut disk = self.disk.disk();
+        disk.refuse(Way::Ftruncate)?;
+        disk.operate()?;
+        disk.files[self.id].change(Change::Length(length_bytes as usize));
+        Ok(())
+    }
+
+    fn allocate(&mut self, length_bytes: u64, keep_length: bool) -> io::Result<()> {
+        let mut disk = self.disk.disk();
+        disk.refuse(Way::Fallocate)?;
+        disk.operate()?;
+        if !keep_length {
+            disk.files[self.id].change(Change::Length(length_bytes as usize));
+        }
+        Ok(())
+    }
+
+    fn map(&mut self, _length_bytes: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_all(&mut self) -> io::Result<()> {
+        let mut disk = self.disk.disk();
+        disk.operate()?;
+        disk.syncs += 1;
+        disk.files[self.id].sync();
+        Ok(())
+    }
+}
+
+impl Writer for CrashWriter {
+    type File = CrashFile;
+
+    fn attach(&mut self, _file: &mut CrashFile) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        file: &mut CrashFile,
+        offset_bytes: u64,
+        buffer: &EncodeBuffer,
+    ) -> io::Result<usize> {
+        let written = file.write_at(offset_bytes, buffer.bytes())?;
+        if self.sync.is_write_through() {
+            file.sync_all()?;
+        }
+        Ok(written)
+    }
+
+    fn sync(&mut self, file: &mut CrashFile, _range: SyncRange) -> io::Result<()> {
+        match self.sync.outlives_power_loss() {
+            true => file.sync_all(),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A small reproducible source of chance (SplitMix64, Steele et al. 2014).
+#[derive(Debug)]
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % limit as u64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_power_cut_keeps_synced_sectors_and_mixes_the_others() {
+        let disk = CrashStorage::new();
+        let spec = WriterSpec::from(&crate::Options::default());
+        let mut file = disk.open("a", Open::New(spec)).expect("made");
+        file.write_at(0, &[1; 2048]).expect("written");
+        file.sync_all().expect("synced");
+        disk.sync_directory().expect("synced");
+        file.write_at(0, &[2; 2048]).expect("written");
+        let mut mixtures = BTreeSet::new();
+        for seed in 0..100 {
+            let after = disk.power_cut(seed).open("a", Open::Read).expect("there");
+            let mut bytes = [0; 2048];
+            assert_eq!(after.read_at(0, &mut bytes).expect("read"), 2048);
+            let sectors: Vec<u8> = bytes.chunks(SECTOR_BYTES).map(|sector| sector[0]).collect();
+            assert!(
+                bytes
+                    .chunks(SECTOR_BYTES)
+                    .all(|sector| sector.iter().all(|byte| *byte == sector[0]))
+            );
+            mixtures.insert(sectors);
+        }
+        assert_eq!(mixtures.len(), 16);
+    }
+}
