@@ -50,14 +50,34 @@ pub fn resident_pages(file: &File) -> Result<ResidentPages, ResidencyError> {
     let size_bytes = file.metadata().map_err(failed("read the size of a file"))?.len();
     let length_bytes = usize::try_from(size_bytes)
         .map_err(|_| failed("map a file")(io::Error::from_raw_os_error(libc::EFBIG)))?;
+    resident_in(file, 0, length_bytes)
+}
+
+/// Counts by mincore(2) in the pages that a range of the file touches. The range must lie within
+/// the file.
+pub fn resident_pages_in(
+    file: &File,
+    offset_bytes: u64,
+    length_bytes: usize,
+) -> Result<ResidentPages, ResidencyError> {
+    let into_page = offset_bytes as usize % rustix::param::page_size();
+    resident_in(file, offset_bytes - into_page as u64, length_bytes + into_page)
+}
+
+/// The offset is a multiple of a page.
+fn resident_in(
+    file: &File,
+    offset_bytes: u64,
+    length_bytes: usize,
+) -> Result<ResidentPages, ResidencyError> {
     if length_bytes == 0 {
         return Ok(ResidentPages::default());
     }
     let mut pages = vec![0u8; length_bytes.div_ceil(rustix::param::page_size())];
-    let (access, sharing) = (ProtFlags::READ, MapFlags::SHARED);
+    let (place, access, sharing) = (std::ptr::null_mut(), ProtFlags::READ, MapFlags::SHARED);
     // SAFETY: a fresh mapping at a place of the kernel's choice; it is not read through, and is
     // taken away below.
-    let address = unsafe { mmap(std::ptr::null_mut(), length_bytes, access, sharing, file, 0) }
+    let address = unsafe { mmap(place, length_bytes, access, sharing, file, offset_bytes) }
         .map_err(failed("map a file"))?;
     // SAFETY: the range is the mapping, and `pages` has a byte for each of its pages.
     let answer = unsafe { libc::mincore(address, length_bytes, pages.as_mut_ptr()) };
@@ -169,6 +189,8 @@ mod tests {
         forget(&file).unwrap();
         let cold = resident_pages(&file).unwrap();
         assert_eq!((cold.resident_count, cold.page_count), (0, hot.page_count));
+        let part = resident_pages_in(&file, 4096 + 100, 4096).unwrap();
+        assert_eq!((part.resident_count, part.page_count), (0, 2));
         read_ahead(&file, 0, 4096).unwrap();
         will_need(&file).unwrap();
     }

@@ -1,8 +1,11 @@
 //! The path of one trial in this process: prepare, warm up, wait, measure, verify, and only then
 //! send what was measured.
 
+use std::sync::Arc;
+
 use pickfs_model::{TrialSpec, WorkerMessage};
-use pickfs_workload::{Fault, Measured, ParamError, Prepared, Session, find, pin};
+use pickfs_sys::live_page::LivePage;
+use pickfs_workload::{Fault, LiveLaps, Measured, ParamError, Session, find, pin, rank};
 
 use crate::conversation::{hello, say, spec, wait_for_go};
 
@@ -50,17 +53,24 @@ pub fn run() -> Result<(), Ending> {
     let spec = spec()?;
     let workload = find(&spec.workload.name)?;
     same_version(&spec, workload.version())?;
-    let session = Session::new(spec, None)?;
+    let session = Session::new(spec, live_page()?)?;
     // Threads of the workload itself (roll ahead, reader of hot files) inherit the helper's CPU.
     pin(session.spec.helper_cpu)?;
     let mut prepared = workload.prepare(&session)?;
     pin(session.spec.cpu)?;
+    rank(&session.params)?;
     let warmup_ns = prepared.warm_up(&session)?;
     say(&WorkerMessage::Ready { notes: prepared.notes(), warmup_ns })?;
     wait_for_go()?;
     let measured = prepared.measure(&session)?;
     let checked = prepared.verify(&session)?;
-    report(measured, checked, &mut *prepared)
+    report(measured, checked)
+}
+
+/// The page that the lab looks at while we measure, if it handed one over.
+fn live_page() -> Result<Option<Arc<dyn LiveLaps>>, Ending> {
+    let page = LivePage::inherited().map_err(|error| Ending::failed(error.to_string()))?;
+    Ok(page.map(|page| Arc::new(page) as Arc<dyn LiveLaps>))
 }
 
 fn same_version(spec: &TrialSpec, ours: u32) -> Result<(), Ending> {
@@ -72,7 +82,7 @@ fn same_version(spec: &TrialSpec, ours: u32) -> Result<(), Ending> {
     Err(Ending::failed(format!("workload {name} is version {ours} here, and {asked} was asked")))
 }
 
-fn report(measured: Measured, checked: u64, _prepared: &mut dyn Prepared) -> Result<(), Ending> {
+fn report(measured: Measured, checked: u64) -> Result<(), Ending> {
     for op in measured.ops {
         say(&WorkerMessage::Op(Box::new(op)))?;
     }

@@ -1,27 +1,38 @@
 //! What the measuring thread writes while it measures: laps, lateness, and the live figures that a
 //! progress bar reads. No lock, no allocation, no system call.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
-};
+use std::sync::Arc;
 
 use pickfs_measure::{Lap, LapRecorder, Lateness, OpIndex, Turnstile};
+use pickfs_sys::live_page::{LiveCounter, LivePage};
 
 use crate::drive::Turn;
 
 /// Figures that are read while a measurement runs. They are looked at, never reported.
 pub trait LiveLaps: Send + Sync {
-    /// Turns taken so far, and the longest of them in nanoseconds.
-    fn show(&self, turns: u64, longest_ns: u64);
+    /// A turn has ended: how many there were, how long this one took, and the time.
+    fn show(&self, turns: u64, latency_ns: u64, now_ns: u64);
 }
 
-/// Live figures in memory of this process.
-impl LiveLaps for (AtomicU64, AtomicU64) {
-    fn show(&self, turns: u64, longest_ns: u64) {
-        self.0.store(turns, Relaxed);
-        self.1.store(longest_ns, Relaxed);
+impl LiveLaps for LivePage {
+    #[inline]
+    fn show(&self, turns: u64, latency_ns: u64, now_ns: u64) {
+        self.set(LiveCounter::LapsDone, turns);
+        self.set(LiveCounter::SeenAtNs, now_ns);
+        // A look in between may lose this maximum to the display; nothing else depends on it.
+        if latency_ns > self.get(LiveCounter::LatencyNsMax) {
+            self.set(LiveCounter::LatencyNsMax, latency_ns);
+        }
     }
+}
+
+/// How far turns began from when they were due, over all causes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TimingError {
+    /// Sum over all turns in nanoseconds.
+    pub sum_ns: u64,
+    /// The largest in nanoseconds.
+    pub max_ns: u64,
 }
 
 /// The measuring thread's bench.
@@ -32,14 +43,21 @@ pub struct Bench {
     is_open: bool,
     due_ns: u64,
     turns: u64,
-    longest_ns: u64,
+    timing_error: TimingError,
 }
 
 impl Bench {
     /// A bench around a recorder; `is_open` when turns have due times.
     pub fn new(laps: LapRecorder, is_open: bool, live: Option<Arc<dyn LiveLaps>>) -> Self {
-        let turnstile = Turnstile::default();
-        Bench { laps, turnstile, live, is_open, due_ns: 0, turns: 0, longest_ns: 0 }
+        Bench {
+            laps,
+            turnstile: Turnstile::default(),
+            live,
+            is_open,
+            due_ns: 0,
+            turns: 0,
+            timing_error: TimingError::default(),
+        }
     }
 
     pub(crate) fn open(&mut self, began_ns: u64) {
@@ -51,18 +69,20 @@ impl Bench {
         self.due_ns = turn.due_ns;
         if self.is_open {
             self.turnstile.begin(turn.due_ns, turn.start_ns);
+            let error_ns = turn.start_ns - turn.due_ns;
+            self.timing_error.sum_ns += error_ns;
+            self.timing_error.max_ns = self.timing_error.max_ns.max(error_ns);
         }
     }
 
     #[inline]
     pub(crate) fn end(&mut self, turn: &Turn, end_ns: u64) {
         self.turns += 1;
-        self.longest_ns = self.longest_ns.max(end_ns - turn.start_ns);
         if self.is_open {
             self.turnstile.end(end_ns);
         }
         if let Some(live) = &self.live {
-            live.show(self.turns, self.longest_ns);
+            live.show(self.turns, end_ns - turn.start_ns, end_ns);
         }
     }
 
@@ -99,6 +119,11 @@ impl Bench {
     /// What was late so far.
     pub fn lateness(&self) -> Lateness {
         self.turnstile.lateness()
+    }
+
+    /// How far turns began from when they were due.
+    pub fn timing_error(&self) -> TimingError {
+        self.timing_error
     }
 
     /// Gives the recorder back.

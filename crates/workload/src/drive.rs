@@ -33,6 +33,12 @@ pub trait Work {
 
     /// Bytes written so far.
     fn bytes_written(&self) -> u64;
+
+    /// Whether somebody else has ended it: it goes on beside work that has.
+    #[inline]
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// When turns come, and how the time between them passes.
@@ -121,7 +127,7 @@ pub fn drive<C: Clock, W: Work>(
     work: &mut W,
     pace: &mut Pace,
     bench: &mut Bench,
-    span: Span,
+    mut span: Span,
 ) -> Result<Driven, Fault> {
     let began_ns = clock.now_ns() + LEAD_NS;
     let (first_turn, first_byte) = (bench.turns(), work.bytes_written());
@@ -132,6 +138,10 @@ pub fn drive<C: Clock, W: Work>(
     loop {
         let reached_ns = due_ns.unwrap_or(ended_ns).max(ended_ns);
         work.ready(due_ns.unwrap_or(ended_ns))?;
+        if work.is_stopped() {
+            span.length_ns = 0;
+            break;
+        }
         if span.is_over(reached_ns - began_ns, work.bytes_written() - first_byte) {
             break;
         }

@@ -82,7 +82,7 @@ fn measured(
     pace: &Pace,
     used: Usage,
 ) -> Measured {
-    let lateness = bench.lateness();
+    let (lateness, timing_error) = (bench.lateness(), bench.timing_error());
     let tail = bench.into_recorder().finish();
     let merged_seconds = tail.merged_seconds;
     let load = LoadRecord {
@@ -100,7 +100,12 @@ fn measured(
         preemptions: used.preemptions,
     };
     let ops = keeper.finish(tail).into_iter().map(op_record).collect();
-    let counts = BTreeMap::from([("slot_merges".to_string(), merged_seconds as f64)]);
+    let mut counts = BTreeMap::from([("slot_merges".to_string(), merged_seconds as f64)]);
+    if pace.is_open() {
+        let mean_ns = timing_error.sum_ns as f64 / driven.turns.max(1) as f64;
+        counts.insert("timing_error_mean_ns".into(), mean_ns);
+        counts.insert("timing_error_max_ns".into(), timing_error.max_ns as f64);
+    }
     Measured { ops, load, counts, notes: Vec::new() }
 }
 

@@ -11,6 +11,7 @@ use crate::{
     fault::Fault,
     measurement::Measured,
     param::{Literal, Param, ParamError, Resolved},
+    placement,
     workload::{Prepared, Session, Workload},
 };
 
@@ -27,6 +28,7 @@ const PARAMS: &[Param] = &[
     arrival::SPEED,
     Param { default: Literal::Integer(0), ..arrival::PAUSE },
     arrival::WAIT,
+    placement::THREAD_POLICY,
 ];
 
 impl Workload for Null {

@@ -1,32 +1,46 @@
-//! Where threads run.
+//! Where threads run, and before whom.
 
-use std::{io, sync::OnceLock};
+use std::sync::OnceLock;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use pickfs_sys::affinity::{allowed_processors, pin_to, set_real_time};
 
-use crate::fault::Fault;
+use crate::{
+    fault::Fault,
+    param::{Check, Literal, Param, Resolved},
+};
+
+pub(crate) const THREAD_POLICY: Param = Param {
+    name: "thread_policy",
+    doc: "rank of the measuring thread: as any other, or SCHED_FIFO (needs consent and privilege)",
+    default: Literal::Text("normal"),
+    check: Check::Words(|| vec!["normal", "fifo"]),
+};
+
+/// Lowest real-time priority: enough to come before every ordinary thread.
+const REAL_TIME_PRIORITY: u8 = 1;
 
 /// The CPUs that the process was given, before any of its threads was pinned.
-static GIVEN: OnceLock<Option<CpuSet>> = OnceLock::new();
+static GIVEN: OnceLock<Vec<u32>> = OnceLock::new();
 
 /// Pins the calling thread to one CPU, or lets it run where the process was allowed to when it
 /// started. Threads that it starts later inherit this.
 pub fn pin(cpu: Option<u32>) -> Result<(), Fault> {
-    let given = GIVEN.get_or_init(|| sched_getaffinity(None).ok());
-    let Some(cpu) = cpu else {
-        let restored = given.as_ref().map_or(Ok(()), |cpus| sched_setaffinity(None, cpus));
-        return restored.map_err(|error| refused("any CPU", error.into()));
+    let given = GIVEN.get_or_init(|| allowed_processors().unwrap_or_default());
+    let pinned = match cpu {
+        Some(cpu) => pin_to(&[cpu]),
+        None if given.is_empty() => Ok(()),
+        None => pin_to(given),
     };
-    let mut cpus = CpuSet::new();
-    if cpu as usize >= CpuSet::MAX_CPU {
-        return Err(refused(&format!("CPU {cpu}"), io::ErrorKind::InvalidInput.into()));
-    }
-    cpus.set(cpu as usize);
-    sched_setaffinity(None, &cpus).map_err(|error| refused(&format!("CPU {cpu}"), error.into()))
+    pinned.map_err(|error| Fault::Failed { reason: error.to_string() })
 }
 
-fn refused(cpu: &str, source: io::Error) -> Fault {
-    Fault::Failed { reason: format!("cannot pin a thread to {cpu}: {source}; choose another") }
+/// Gives the calling thread the rank that was asked for.
+pub fn rank(params: &Resolved) -> Result<(), Fault> {
+    if params.text(THREAD_POLICY.name) != "fifo" {
+        return Ok(());
+    }
+    let ranked = set_real_time(REAL_TIME_PRIORITY);
+    ranked.map_err(|error| Fault::Skipped { reason: error.to_string() })
 }
 
 #[cfg(test)]
@@ -36,15 +50,15 @@ mod tests {
     #[test]
     fn a_cpu_that_is_not_there_is_named() {
         let error = pin(Some(1_000_000)).unwrap_err();
-        assert!(error.to_string().contains("CPU 1000000"), "{error}");
+        assert!(error.to_string().contains("1000000"), "{error}");
     }
 
     #[test]
     fn a_pin_can_be_taken_back() {
-        let before = sched_getaffinity(None).unwrap();
-        pin(Some(0)).unwrap();
-        assert_eq!(sched_getaffinity(None).unwrap().count(), 1);
+        let before = allowed_processors().unwrap();
+        pin(Some(before[0])).unwrap();
+        assert_eq!(allowed_processors().unwrap(), [before[0]]);
         pin(None).unwrap();
-        assert_eq!(sched_getaffinity(None).unwrap().count(), before.count());
+        assert_eq!(allowed_processors().unwrap(), before);
     }
 }

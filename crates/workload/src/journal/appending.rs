@@ -4,8 +4,10 @@
 //! three is a lap of its own; append and durable also have a response time, which holds all that the
 //! record waited for.
 
-use pickfs_journal::{Framing, Journal, Sync, SyncEvery};
-use pickfs_measure::{Clock, OpIndex};
+use std::{path::Path, sync::Arc};
+
+use pickfs_journal::{Framing, Journal, Options, Sync, SyncEvery};
+use pickfs_measure::Clock;
 
 use crate::{
     bench::Bench,
@@ -13,9 +15,13 @@ use crate::{
     fault::Fault,
     journal::{
         content::Content,
-        params::{GROUP_RECORDS_MAX, Op},
+        params::{self, GROUP_RECORDS_MAX, OpPlaces},
+        published::Published,
         record_size::RecordSize,
+        stamp::Stamper,
     },
+    param::Resolved,
+    recording::Recording,
 };
 
 /// What was done, in whole numbers.
@@ -25,6 +31,7 @@ pub(super) struct Done {
     pub(super) bytes_written: u64,
     pub(super) syncs: u64,
     pub(super) rolls: u64,
+    pub(super) rewrites: u64,
 }
 
 /// When the policy wants a sync.
@@ -40,8 +47,19 @@ enum SyncWhen {
     Group,
 }
 
-/// A journal under load.
-pub(super) struct Appending {
+impl SyncWhen {
+    fn of(options: &Options) -> SyncWhen {
+        match (options.sync, options.sync_every) {
+            (sync, _) if sync == Sync::None || sync.is_write_through() => SyncWhen::Never,
+            (_, SyncEvery::Record) => SyncWhen::EachWrite,
+            (_, SyncEvery::Records(count)) => SyncWhen::Records(count.get() as usize),
+            (_, SyncEvery::GroupCommit) => SyncWhen::Group,
+        }
+    }
+}
+
+/// A journal under load: the work of the measuring thread.
+pub struct Appending {
     pub(super) journal: Journal,
     pub(super) content: Content,
     pub(super) size: RecordSize,
@@ -59,45 +77,53 @@ pub(super) struct Appending {
     unwritten: Vec<Turn>,
     /// Turns whose record is written and not synced.
     unsynced: Vec<(Turn, u64)>,
+    ops: OpPlaces,
+    stamper: Option<Stamper>,
+    keep_files: usize,
+    pub(super) published: Arc<Published>,
 }
 
 impl Appending {
-    pub(super) fn new(
-        journal: Journal,
-        content: Content,
-        size: RecordSize,
+    /// Makes a journal in `directory`, which must hold none. `params` are those of the `journal`
+    /// workload; the recording is needed where they say so.
+    pub fn create(
+        directory: &Path,
+        params: &Resolved,
+        recording: Option<&Recording>,
         seed: u64,
-        batch: usize,
-    ) -> Self {
+    ) -> Result<Self, Fault> {
+        let size = params::size_of(params, recording);
+        let batch = params::batch(params);
+        let journal = Journal::create(directory, params::options(params, &size))?;
         let options = journal.options().clone();
-        let sync_when = match (options.sync, options.sync_every) {
-            (sync, _) if sync == Sync::None || sync.is_write_through() => SyncWhen::Never,
-            (_, SyncEvery::Record) => SyncWhen::EachWrite,
-            (_, SyncEvery::Records(count)) => SyncWhen::Records(count.get() as usize),
-            (_, SyncEvery::GroupCommit) => SyncWhen::Group,
-        };
+        let sync_when = SyncWhen::of(&options);
         let group = match sync_when {
             SyncWhen::Records(count) => count + batch,
             _ => GROUP_RECORDS_MAX + batch,
         };
-        let mut files = Vec::with_capacity(1 << 16);
-        files.push((file_index(&journal), 1));
-        Appending {
+        let every = params.integer("rewrite_every");
+        let mut appending = Appending {
+            content: Content::new(params::content_kind(params), size.largest_bytes(), seed),
             payload: vec![0; size.largest_bytes() as usize],
             is_write_through: options.sync.is_write_through(),
             journal,
-            content,
             size,
             seed,
             done: Done::default(),
-            files,
+            files: Vec::with_capacity(1 << 16),
             batch,
             sync_when,
             is_ready: false,
             next_sequence: 1,
             unwritten: Vec::with_capacity(batch),
             unsynced: Vec::with_capacity(group),
-        }
+            ops: OpPlaces::of(params),
+            stamper: (every > 0).then(|| Stamper::new(directory.into(), every)),
+            keep_files: params.integer("keep_files") as usize,
+            published: Arc::new(Published::default()),
+        };
+        appending.note_file();
+        Ok(appending)
     }
 
     /// Bare records have no header to check; recovery does not know them.
@@ -110,10 +136,32 @@ impl Appending {
         let first_ns = self.sync_unsynced(clock, now_ns, bench)?;
         self.journal.roll()?;
         let end_ns = clock.now_ns();
-        bench.lap_alone(index(Op::Roll), first_ns, end_ns, 0);
+        bench.lap_alone(self.ops.roll, first_ns, end_ns, 0);
         self.done.rolls += 1;
-        let first_sequence = self.journal.written_sequence() + 1;
-        self.files.push((file_index(&self.journal), first_sequence));
+        self.note_file();
+        Ok(end_ns)
+    }
+
+    /// The journal has begun a file.
+    fn note_file(&mut self) {
+        let file_index = file_index(&self.journal);
+        self.files.push((file_index, self.journal.written_sequence() + 1));
+        let oldest = self.files[self.files.len().saturating_sub(self.keep_files + 1)].0;
+        self.published.begin_file(file_index, oldest);
+        self.published.advance(self.journal.position_bytes());
+    }
+
+    /// Writes the stamped block again, when it is its turn.
+    #[inline]
+    fn stamp<C: Clock>(&mut self, clock: &C, now_ns: u64, bench: &mut Bench) -> Result<u64, Fault> {
+        let Some(stamper) = &mut self.stamper else { return Ok(now_ns) };
+        if !stamper.is_due(self.done.records) {
+            return Ok(now_ns);
+        }
+        let file_index = self.files.last().map_or(0, |file| file.0);
+        let (start_ns, end_ns) = stamper.stamp(clock, file_index)?;
+        bench.lap_alone(self.ops.rewrite, start_ns, end_ns, 0);
+        self.done.rewrites += 1;
         Ok(end_ns)
     }
 
@@ -126,11 +174,12 @@ impl Appending {
         }
         let appended = self.journal.write_encoded()?;
         let end_ns = clock.now_ns();
-        bench.lap(index(Op::Append), start_ns, end_ns, appended.offset_bytes);
+        bench.lap(self.ops.append, start_ns, end_ns, appended.offset_bytes);
         self.done.records += u64::from(appended.records);
+        self.published.advance(self.journal.position_bytes());
         if self.sync_when == SyncWhen::Never {
             if self.is_write_through {
-                bench.lap(index(Op::Durable), turn.start_ns, end_ns, appended.offset_bytes);
+                bench.lap(self.ops.durable, turn.start_ns, end_ns, appended.offset_bytes);
             }
         } else {
             self.unsynced.push((*turn, appended.offset_bytes));
@@ -145,11 +194,11 @@ impl Appending {
     fn note_batch(&mut self, offset_bytes: u64, end_ns: u64, bench: &mut Bench) {
         for at in 0..self.unwritten.len() {
             let earlier = self.unwritten[at];
-            bench.lap_of(index(Op::Append), &earlier, end_ns, offset_bytes);
+            bench.lap_of(self.ops.append, &earlier, end_ns, offset_bytes);
             if self.sync_when != SyncWhen::Never {
                 self.unsynced.push((earlier, offset_bytes));
             } else if self.is_write_through {
-                bench.lap_of(index(Op::Durable), &earlier, end_ns, offset_bytes);
+                bench.lap_of(self.ops.durable, &earlier, end_ns, offset_bytes);
             }
         }
         self.unwritten.clear();
@@ -182,18 +231,13 @@ impl Appending {
         self.journal.sync()?;
         let end_ns = clock.now_ns();
         self.done.syncs += 1;
-        bench.lap_alone(index(Op::Sync), start_ns, end_ns, self.unsynced[0].1);
+        bench.lap_alone(self.ops.sync, start_ns, end_ns, self.unsynced[0].1);
         for (turn, offset_bytes) in &self.unsynced {
-            bench.lap_of(index(Op::Durable), turn, end_ns, *offset_bytes);
+            bench.lap_of(self.ops.durable, turn, end_ns, *offset_bytes);
         }
         self.unsynced.clear();
         Ok(end_ns)
     }
-}
-
-#[inline]
-fn index(op: Op) -> OpIndex {
-    OpIndex(op as usize)
 }
 
 /// The number in the name of the current file.
@@ -224,17 +268,17 @@ impl Work for Appending {
             self.unwritten.push(*turn);
             return Ok(turn.start_ns);
         }
-        let end_ns = self.write(clock, turn, bench)?;
+        let mut end_ns = self.write(clock, turn, bench)?;
         if self.wants_sync(turn, end_ns) {
-            return self.sync_unsynced(clock, end_ns, bench);
+            end_ns = self.sync_unsynced(clock, end_ns, bench)?;
         }
-        Ok(end_ns)
+        self.stamp(clock, end_ns, bench)
     }
 
     fn settle(&mut self) -> Result<(), Fault> {
         if self.journal.needs_roll() {
             self.journal.roll()?;
-            self.files.push((file_index(&self.journal), self.journal.written_sequence() + 1));
+            self.note_file();
         }
         let appended = self.journal.write_encoded()?;
         self.done.records += u64::from(appended.records);

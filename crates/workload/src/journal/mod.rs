@@ -6,11 +6,17 @@
 
 mod appending;
 mod content;
+mod heat;
+mod neighbour;
 mod params;
+mod published;
+mod reading;
 mod ready;
 mod record_size;
 mod replayed;
+mod stamp;
 mod verify;
+mod wear;
 
 use pickfs_model::Durability;
 use serde_json::{Map, Value};
@@ -21,6 +27,7 @@ use crate::{
     workload::{Prepared, Session, Workload},
 };
 
+pub use appending::Appending;
 pub(crate) use replayed::recording;
 
 /// The row of the table.
@@ -50,7 +57,7 @@ impl Workload for Journal {
     }
 
     fn ops(&self, params: &Resolved) -> Vec<String> {
-        params::ops(params).into_iter().map(String::from).collect()
+        params::ops(params)
     }
 
     fn durability(&self, params: &Resolved) -> Durability {

@@ -4,6 +4,7 @@
 use pickfs_journal::{
     Error, Fallback, Framing, KeepFiles, Options, Preallocation, Roll, Sync, SyncEvery, WritePath,
 };
+use pickfs_measure::OpIndex;
 use pickfs_model::Durability;
 use serde_json::Value;
 
@@ -14,6 +15,8 @@ use crate::{
         record_size::{self, RecordSize},
     },
     param::{Check, Literal, Param, ParamError, Resolved},
+    placement,
+    recording::Recording,
 };
 
 pub(super) const PARAMS: &[Param] = &[
@@ -32,6 +35,7 @@ pub(super) const PARAMS: &[Param] = &[
     arrival::SPEED,
     arrival::PAUSE,
     arrival::WAIT,
+    placement::THREAD_POLICY,
     Param {
         name: "preallocation",
         doc: "how a file is made before its first record",
@@ -95,6 +99,68 @@ pub(super) const PARAMS: &[Param] = &[
         check: Check::Words(|| vec!["random", "text"]),
     },
     Param {
+        name: "state",
+        doc: "the file system as it was made, or worn in before the warm-up: small files come and go \
+              until the device has taken worn_bytes",
+        default: Literal::Text("fresh"),
+        check: Check::Words(|| vec!["fresh", "worn"]),
+    },
+    Param {
+        name: "worn_bytes",
+        doc: "state worn: bytes that the device must have taken; more than the file system's log",
+        default: Literal::Text("256MiB"),
+        check: Check::Bytes(1 << 20, 1 << 40),
+    },
+    Param {
+        name: "readers",
+        doc: "threads that read the journal's files while it is written; each read is checked",
+        default: Literal::Integer(0),
+        check: Check::Integer(0, 4),
+    },
+    Param {
+        name: "reader_files",
+        doc: "the file that is being written, or any that is kept",
+        default: Literal::Text("same"),
+        check: Check::Words(|| vec!["same", "several"]),
+    },
+    Param {
+        name: "reader_by",
+        doc: "read() at a random offset, or a copy out of a mapping",
+        default: Literal::Text("read"),
+        check: Check::Words(|| vec!["read", "mmap"]),
+    },
+    Param {
+        name: "reader_cache",
+        doc: "cold: the range is dropped from the page cache before each read, and looked for",
+        default: Literal::Text("cached"),
+        check: Check::Words(|| vec!["cached", "cold"]),
+    },
+    Param {
+        name: "reader_rate",
+        doc: "reads per second of each reader",
+        default: Literal::Integer(500),
+        check: Check::Rate,
+    },
+    Param {
+        name: "reader_size",
+        doc: "bytes of one read",
+        default: Literal::Text("64KiB"),
+        check: Check::Bytes(1, 16 << 20),
+    },
+    Param {
+        name: "rewrite_every",
+        doc: "after so many records the first block of the file is written again, so that readers can \
+              tell reads that mix old and new bytes; 0 for never",
+        default: Literal::Integer(0),
+        check: Check::Integer(0, 1_000_000_000),
+    },
+    Param {
+        name: "neighbour_rate",
+        doc: "small files per second that a neighbour creates, syncs and removes; 0 for none",
+        default: Literal::Integer(0),
+        check: Check::Number(0.0, 1e5),
+    },
+    Param {
         name: "fallback",
         doc: "when the file system refuses a way: skip the cell, or take the next best and say so",
         default: Literal::Text("skip"),
@@ -135,6 +201,17 @@ pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
 /// The size of records; a recorded one is still without its recording.
 pub(super) fn size(params: &Resolved) -> RecordSize {
     RecordSize::parse(params.value("size")).unwrap_or(RecordSize::Fixed(256))
+}
+
+/// The size of records, with the recorded sizes where the parameters want them.
+pub(super) fn size_of(params: &Resolved, recording: Option<&Recording>) -> RecordSize {
+    let legal = |bytes: &u32| (*bytes).clamp(1, record_size::SIZE_BYTES_MAX as u32);
+    match (size(params), recording) {
+        (RecordSize::Recorded(_), Some(recording)) => {
+            RecordSize::Recorded(recording.sizes_bytes.iter().map(legal).collect())
+        }
+        (size, _) => size,
+    }
 }
 
 /// How compressible the records are.
@@ -187,18 +264,33 @@ fn sync_every(params: &Resolved) -> SyncEvery {
     count.map_or(SyncEvery::Record, SyncEvery::Records)
 }
 
-/// Index of each operation that the measuring thread times.
+/// Where each operation of the measuring thread stands in the list; 0 for one that is not measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Op {
-    Append = 0,
-    Roll = 1,
-    Durable = 2,
-    Sync = 3,
+pub(super) struct OpPlaces {
+    pub(super) append: OpIndex,
+    pub(super) roll: OpIndex,
+    pub(super) durable: OpIndex,
+    pub(super) sync: OpIndex,
+    pub(super) rewrite: OpIndex,
 }
 
-/// Names in the order of [`Op`]: durable wherever something is synced, sync where that is a call of
-/// its own.
-pub(super) fn ops(params: &Resolved) -> Vec<&'static str> {
+impl OpPlaces {
+    pub(super) fn of(params: &Resolved) -> OpPlaces {
+        let ops = writer_ops(params);
+        let place = |name: &str| OpIndex(ops.iter().position(|op| *op == name).unwrap_or(0));
+        OpPlaces {
+            append: place("append"),
+            roll: place("roll"),
+            durable: place("durable"),
+            sync: place("sync"),
+            rewrite: place("rewrite"),
+        }
+    }
+}
+
+/// Operations of the measuring thread: durable wherever something is synced, sync where that is a
+/// call of its own.
+pub(super) fn writer_ops(params: &Resolved) -> Vec<&'static str> {
     let sync = word(params, "sync", Sync::Fdatasync);
     let mut ops = vec!["append", "roll"];
     if sync != Sync::None {
@@ -207,7 +299,21 @@ pub(super) fn ops(params: &Resolved) -> Vec<&'static str> {
     if sync != Sync::None && !sync.is_write_through() {
         ops.push("sync");
     }
+    if params.integer("rewrite_every") > 0 {
+        ops.push("rewrite");
+    }
     ops
+}
+
+/// The operation of one reader.
+pub(super) fn reader_op(reader: u64) -> String {
+    if reader == 0 { "read".into() } else { format!("read-{}", reader + 1) }
+}
+
+/// All operations: the writer's, then each reader's.
+pub(super) fn ops(params: &Resolved) -> Vec<String> {
+    let writer = writer_ops(params).into_iter().map(String::from);
+    writer.chain((0..params.integer("readers")).map(reader_op)).collect()
 }
 
 /// The class of an acknowledged record. With a sync each N records an application acknowledges
@@ -228,6 +334,18 @@ pub(super) fn durability(params: &Resolved) -> Durability {
 /// Which parameters do not go together, and why.
 pub(super) fn incompatible(params: &Resolved) -> Option<String> {
     let options = options(params, &size(params));
+    if params.integer("rewrite_every") > 0 {
+        if options.framing == Framing::Raw {
+            return Some(
+                "rewrite_every needs the header block that framing raw does not have".into(),
+            );
+        }
+        if options.write_path == WritePath::Direct {
+            return Some(
+                "rewrite_every goes through the page cache, which direct passes by".into(),
+            );
+        }
+    }
     match options.validate() {
         Err(error @ Error::Incompatible { .. }) => Some(error.to_string()),
         _ => None,
@@ -259,6 +377,9 @@ mod tests {
         assert_eq!(ops("none"), "append roll");
         assert_eq!(ops("fdatasync"), "append roll durable sync");
         assert_eq!(ops("o-dsync"), "append roll durable");
+        let busy = resolve(json!({ "sync": "none", "rewrite_every": 10, "readers": 2 }));
+        assert_eq!(super::ops(&busy).join(" "), "append roll rewrite read read-2");
+        assert_eq!(OpPlaces::of(&busy).rewrite, OpIndex(2));
     }
 
     #[test]

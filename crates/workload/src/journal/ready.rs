@@ -1,9 +1,9 @@
-//! A prepared journal: warm-up, measurement, and what they counted.
+//! A prepared journal: the writer, and the threads beside it.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, thread};
 
-use pickfs_journal::Journal;
 use pickfs_measure::Arrival;
+use pickfs_sys::{residency, sigbus::Registration};
 
 use crate::{
     arrival,
@@ -11,26 +11,30 @@ use crate::{
     fault::Fault,
     journal::{
         appending::{Appending, Done},
-        content::Content,
+        heat,
+        neighbour::Neighbour,
         params,
-        record_size::RecordSize,
-        verify,
+        reading::{How, Reading},
+        verify, wear,
     },
-    measurement::Measured,
+    measurement::{Measured, Measurement},
     param::Resolved,
     workload::{Prepared, Session},
 };
 
-/// A warm-up that does not reach its bytes ends after this many times its shortest length.
-const WARM_UP_TIMES_MAX: u64 = 20;
+/// A warm-up that does not reach its bytes ends this long after twice its shortest length.
+const WARM_UP_GRACE_NS: u64 = 60_000_000_000;
 
 /// A journal that was made and waits for its first record.
 pub(super) struct Ready {
     directory: PathBuf,
     appending: Appending,
+    readers: Vec<Reading>,
+    neighbour: Option<Neighbour>,
     arrival: Arrival,
     notes: Vec<String>,
     warm_up: Done,
+    _guard: Option<Registration>,
 }
 
 impl Ready {
@@ -40,48 +44,136 @@ impl Ready {
             return Err(Fault::Skipped { reason });
         }
         let recording = arrival::recording(params)?;
-        let size = match params::size(params) {
-            RecordSize::Recorded(_) => {
-                RecordSize::Recorded(recording.as_ref().map(sizes).unwrap_or_default())
-            }
-            size => size,
-        };
+        let mut notes = Vec::new();
+        if params.text("state") == "worn" {
+            notes.push(wear::wear(&spec.directory, params.integer("worn_bytes"))?);
+        }
         let directory = spec.directory.join(format!("journal-{}", spec.lane));
-        let options = params::options(params, &size);
-        let journal = Journal::create(&directory, options)?;
-        let notes = notes(&journal, params);
-        let content = Content::new(params::content_kind(params), size.largest_bytes(), spec.seed);
-        let batch = params::batch(params);
-        let appending = Appending::new(journal, content, size, spec.seed, batch);
-        let arrival = arrival::arrival(params, recording.as_ref());
-        Ok(Ready { directory, appending, arrival, notes, warm_up: Done::default() })
+        let appending = Appending::create(&directory, params, recording.as_ref(), spec.seed)?;
+        notes.extend_from_slice(appending.journal.notes());
+        if appending.is_raw() {
+            notes.push("bare records: no recovery, content compared by place".into());
+        }
+        Ok(Ready {
+            readers: readers(&appending, &directory, session),
+            neighbour: neighbour(&appending, session)?,
+            arrival: arrival::arrival(params, recording.as_ref()),
+            _guard: guard(params, &directory),
+            directory,
+            appending,
+            notes,
+            warm_up: Done::default(),
+        })
     }
 
-    fn run(&mut self, session: &Session, span: Span, is_warm_up: bool) -> Result<Measured, Fault> {
+    fn pace(&self, session: &Session, is_warm_up: bool) -> Pace {
         let seed = session.spec.seed ^ u64::from(is_warm_up);
-        let spin_below_ns = arrival::spin_below_ns(&session.params);
-        let mut pace = Pace::new(self.arrival.clone(), seed, spin_below_ns);
-        session.measurement(is_warm_up).run(&mut self.appending, &mut pace, span)
+        Pace::new(self.arrival.clone(), seed, arrival::spin_below_ns(&session.params))
+    }
+
+    /// The writer on this thread, the others on their own, until the writer has ended.
+    fn run(&mut self, session: &Session, span: Span, is_warm_up: bool) -> Result<Measured, Fault> {
+        let mut pace = self.pace(session, is_warm_up);
+        let setup = session.measurement(is_warm_up);
+        let writer_ops = params::writer_ops(&session.params);
+        let writer = Measurement {
+            ops: writer_ops.into_iter().map(String::from).collect(),
+            ..setup.clone()
+        };
+        let published = self.appending.published.clone();
+        published.stop(false);
+        let (appending, readers, neighbour) =
+            (&mut self.appending, &mut self.readers, &mut self.neighbour);
+        thread::scope(|scope| {
+            let reading: Vec<_> = readers
+                .iter_mut()
+                .zip(0..)
+                .map(|(reader, number)| {
+                    let ops = vec![params::reader_op(number)];
+                    let setup = Measurement { ops, live: None, ..setup.clone() };
+                    scope.spawn(move || reader.run(session, &setup))
+                })
+                .collect();
+            let beside = neighbour.as_mut().map(|one| scope.spawn(move || one.run(session)));
+            let written = writer.run(appending, &mut pace, span);
+            published.stop(true);
+            let read: Vec<_> = reading.into_iter().map(joined).collect();
+            let beside = beside.map(joined);
+            let mut measured = written?;
+            for read in read {
+                measured.ops.extend(read?.ops);
+            }
+            beside.transpose()?;
+            Ok(measured)
+        })
+    }
+
+    fn count(&self, before: Done, measured: &mut Measured) {
+        let done = self.appending.done;
+        let mut counts = vec![
+            ("bytes_written", done.bytes_written - before.bytes_written),
+            ("syncs", done.syncs - before.syncs),
+            ("rolls", done.rolls - before.rolls),
+            ("roll_waits", self.appending.journal.roll_waits()),
+            ("warmup_bytes", self.warm_up.bytes_written),
+        ];
+        if !self.readers.is_empty() {
+            let sum = |count: fn(&Reading) -> u64| self.readers.iter().map(count).sum();
+            counts.extend([
+                ("reads", sum(|reader| reader.found.reads)),
+                ("reads_of_rewritten", sum(|reader| reader.found.reads_of_rewritten)),
+                ("reads_mixed", sum(|reader| reader.found.mixed)),
+                ("reads_not_cold", sum(|reader| reader.found.not_cold)),
+                ("rewrites", done.rewrites - before.rewrites),
+            ]);
+        }
+        if let Some(neighbour) = &self.neighbour {
+            counts.push(("neighbour_files", neighbour.files));
+        }
+        measured.counts.extend(counts.into_iter().map(|(name, n)| (name.to_string(), n as f64)));
     }
 }
 
-fn sizes(recording: &crate::recording::Recording) -> Vec<u32> {
-    let longest = super::record_size::SIZE_BYTES_MAX as u32;
-    recording.sizes_bytes.iter().map(|bytes| (*bytes).clamp(1, longest)).collect()
+fn joined<T>(thread: thread::ScopedJoinHandle<'_, Result<T, Fault>>) -> Result<T, Fault> {
+    let died = || Fault::Failed { reason: "a thread beside the writer died".into() };
+    thread.join().unwrap_or_else(|_| Err(died()))
 }
 
-fn notes(journal: &Journal, params: &Resolved) -> Vec<String> {
-    let mut notes = journal.notes().to_vec();
-    if params.text("framing") == "raw" {
-        notes.push("bare records: no recovery, content compared by place".into());
+fn readers(appending: &Appending, directory: &std::path::Path, session: &Session) -> Vec<Reading> {
+    let params = &session.params;
+    let options = appending.journal.options();
+    let record_bytes = options.record_bytes(appending.size.largest_bytes() as usize);
+    let how = How::of(params, (record_bytes * params::batch(params)) as u64);
+    let reader = |number| {
+        let seed = session.spec.seed ^ (0x0EAD << 32) ^ number;
+        Reading::new(directory, how, appending.published.clone(), seed)
+    };
+    (0..params.integer("readers")).map(reader).collect()
+}
+
+fn neighbour(appending: &Appending, session: &Session) -> Result<Option<Neighbour>, Fault> {
+    let rate_per_s = session.params.number("neighbour_rate");
+    if rate_per_s <= 0.0 {
+        return Ok(None);
     }
-    notes
+    let directory = session.spec.directory.join(format!("neighbour-{}", session.spec.lane));
+    Neighbour::new(&directory, rate_per_s, appending.published.clone()).map(Some)
+}
+
+/// A full disk under a mapping is told by a signal, wherever the mapping lies: all addresses are
+/// named after the journal, so that the worker ends with a line instead of a bare signal.
+fn guard(params: &Resolved, directory: &std::path::Path) -> Option<Registration> {
+    if params.text("write_path") != "mmap" {
+        return None;
+    }
+    let name = directory.join("* (the number is an address)");
+    Registration::new(4096, usize::MAX / 2, &name).ok()
 }
 
 impl Prepared for Ready {
     fn warm_up(&mut self, session: &Session) -> Result<u64, Fault> {
         let length_ns = session.spec.warmup_ns;
-        let length_ns_max = length_ns.max(1_000_000_000).saturating_mul(WARM_UP_TIMES_MAX);
+        let length_ns_max = 2 * length_ns + WARM_UP_GRACE_NS;
         let span = Span { length_ns, bytes: session.spec.warmup_bytes, length_ns_max };
         let measured = self.run(session, span, true)?;
         self.warm_up = self.appending.done;
@@ -93,6 +185,9 @@ impl Prepared for Ready {
                 measured.load.measured_ns as f64 / 1e9
             ));
         }
+        if let Some(heat) = heat::of_prepared(&self.directory, &self.appending) {
+            self.notes.push(heat.text());
+        }
         Ok(measured.load.measured_ns)
     }
 
@@ -101,19 +196,20 @@ impl Prepared for Ready {
     }
 
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
+        let is_cold = session.params.text("reader_cache") == "cold";
+        if is_cold && session.spec.drop_caches {
+            let dropped = residency::drop_caches(residency::Caches::Pages);
+            dropped.map_err(|error| Fault::Failed { reason: error.to_string() })?;
+        }
+        let heat_before = heat::of_prepared(&self.directory, &self.appending);
         let before = self.appending.done;
         let span = Span::time(session.spec.measure_ns);
         let mut measured = self.run(session, span, false)?;
-        let done = self.appending.done;
-        let counts = [
-            ("bytes_written", done.bytes_written - before.bytes_written),
-            ("syncs", done.syncs - before.syncs),
-            ("rolls", done.rolls - before.rolls),
-            ("roll_waits", self.appending.journal.roll_waits()),
-            ("warmup_bytes", self.warm_up.bytes_written),
-        ];
-        let counts = counts.map(|(name, value)| (name.to_string(), value as f64));
-        measured.counts.extend(counts);
+        let heat_after = heat::of_prepared(&self.directory, &self.appending);
+        self.count(before, &mut measured);
+        for (name, heat) in [("hot_share_before", heat_before), ("hot_share_after", heat_after)] {
+            measured.counts.extend(heat.map(|heat| (name.to_string(), heat.share())));
+        }
         Ok(measured)
     }
 

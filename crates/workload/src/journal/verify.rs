@@ -10,7 +10,10 @@ use std::{
 
 use pickfs_journal::replay;
 
-use crate::{fault::Fault, journal::appending::Appending};
+use crate::{
+    fault::Fault,
+    journal::{appending::Appending, stamp::file_path},
+};
 
 /// Compares all that is kept; gives the number of records.
 pub(super) fn verify(directory: &Path, appending: &Appending) -> Result<u64, Fault> {
@@ -55,7 +58,7 @@ fn verify_raw(directory: &Path, appending: &Appending) -> Result<u64, Fault> {
     let mut checked = 0;
     let end = appending.journal.written_sequence() + 1;
     for (at, (file_index, first)) in appending.files.iter().enumerate() {
-        let path = directory.join(format!("{file_index:010}.journal"));
+        let path = file_path(directory, *file_index);
         let is_removed = !path.exists() && at + 1 < appending.files.len();
         if is_removed {
             continue;

@@ -1,0 +1,94 @@
+//! A conversation with the real worker, as the lab holds it.
+#![allow(dead_code)]
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use pickfs_model::{FORMAT, TrialSpec, WorkerMessage, WorkloadSpec};
+use pickfs_workload::BUILD;
+use serde_json::{Map, Value};
+
+pub fn spec(workload: &str, params: Value, directory: &Path) -> TrialSpec {
+    let params: Map<String, Value> = params.as_object().expect("an object").clone();
+    let version = pickfs_workload::find(workload).map_or(1, |workload| workload.version());
+    TrialSpec {
+        format: FORMAT,
+        build: BUILD.into(),
+        workload: WorkloadSpec { name: workload.into(), version, params },
+        directory: directory.into(),
+        role: "appender".into(),
+        lane: 0,
+        seed: 7,
+        warmup_ns: 50_000_000,
+        warmup_bytes: 0,
+        measure_ns: 1_200_000_000,
+        cpu: None,
+        helper_cpu: None,
+        live_fd: None,
+        spikes_max: 5,
+        drop_caches: false,
+    }
+}
+
+pub fn worker() -> Child {
+    Command::new(env!("CARGO_BIN_EXE_pickfs-worker"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the worker starts")
+}
+
+/// Plays a whole trial and gives every message.
+pub fn converse(spec: &TrialSpec) -> Vec<WorkerMessage> {
+    converse_with_errors(spec).0
+}
+
+/// As [`converse`], with what the worker said on standard error.
+pub fn converse_with_errors(spec: &TrialSpec) -> (Vec<WorkerMessage>, String) {
+    let mut worker = worker();
+    let mut input = worker.stdin.take().expect("piped");
+    let output = BufReader::new(worker.stdout.take().expect("piped"));
+    writeln!(input, "{}", serde_json::to_string(spec).expect("JSON")).expect("it reads");
+    let mut messages = Vec::new();
+    for line in output.lines() {
+        let message = serde_json::from_str(&line.expect("text")).expect("a message");
+        if matches!(message, WorkerMessage::Ready { .. }) {
+            writeln!(input, "go").expect("it waits");
+        }
+        messages.push(message);
+    }
+    let mut said = String::new();
+    let mut errors = worker.stderr.take().expect("piped");
+    errors.read_to_string(&mut said).expect("text");
+    worker.wait().expect("it ends");
+    (messages, said)
+}
+
+pub fn count(messages: &[WorkerMessage], wanted: &str) -> Option<f64> {
+    messages.iter().find_map(|message| match message {
+        WorkerMessage::Count { name, value } if name == wanted => Some(*value),
+        _ => None,
+    })
+}
+
+pub fn laps(messages: &[WorkerMessage], wanted: &str) -> Option<u64> {
+    messages.iter().find_map(|message| match message {
+        WorkerMessage::Op(op) if op.op == wanted => Some(op.service.count),
+        _ => None,
+    })
+}
+
+pub fn turns(messages: &[WorkerMessage]) -> Option<u64> {
+    messages.iter().find_map(|message| match message {
+        WorkerMessage::Load(load) => Some(load.turns),
+        _ => None,
+    })
+}
+
+pub fn finished(messages: &[WorkerMessage]) -> bool {
+    matches!(messages.last(), Some(WorkerMessage::Finished))
+}

@@ -1,0 +1,91 @@
+//! A neighbour that keeps the file system's own log busy: it creates small files, syncs and removes
+//! them, at a given rate, on a thread of its own. Only counted, not timed.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use pickfs_measure::{Arrival, Clock};
+
+use crate::{
+    bench::Bench,
+    drive::{Pace, Span, Turn, Work},
+    fault::Fault,
+    journal::published::Published,
+    measurement::Measurement,
+    workload::Session,
+};
+
+const FILE_BYTES: usize = 4096;
+
+/// The neighbour's work.
+pub(super) struct Neighbour {
+    directory: PathBuf,
+    rate_per_s: f64,
+    published: Arc<Published>,
+    pub(super) files: u64,
+}
+
+impl Neighbour {
+    pub(super) fn new(
+        directory: &Path,
+        rate_per_s: f64,
+        published: Arc<Published>,
+    ) -> Result<Self, Fault> {
+        let directory = directory.to_owned();
+        fs::create_dir_all(&directory).map_err(Fault::io("create", &directory))?;
+        Ok(Neighbour { directory, rate_per_s, published, files: 0 })
+    }
+
+    /// Goes on until the writer has ended.
+    pub(super) fn run(&mut self, session: &Session) -> Result<(), Fault> {
+        crate::placement::pin(session.spec.helper_cpu)?;
+        self.files = 0;
+        let setup = Measurement {
+            ops: Vec::new(),
+            spikes_max: 0,
+            helper_cpu: session.spec.helper_cpu,
+            live: None,
+        };
+        let mut pace = Pace::new(Arrival::Fixed { rate_per_s: self.rate_per_s }, 0, 0);
+        setup.run(self, &mut pace, Span::time(u64::MAX / 4)).map(|_| ())
+    }
+}
+
+/// Creates, writes, syncs and removes one file.
+pub(super) fn one_file(directory: &Path, number: u64) -> Result<(), Fault> {
+    let path = directory.join(format!("small-{number}"));
+    let made = File::create(&path).and_then(|mut file| {
+        file.write_all(&[0x6E; FILE_BYTES])?;
+        file.sync_all()
+    });
+    made.map_err(Fault::io("create and sync", &path))?;
+    fs::remove_file(&path).map_err(Fault::io("remove", &path))
+}
+
+impl Work for Neighbour {
+    fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn turn<C: Clock>(&mut self, clock: &C, _turn: &Turn, _: &mut Bench) -> Result<u64, Fault> {
+        one_file(&self.directory, self.files)?;
+        self.files += 1;
+        Ok(clock.now_ns())
+    }
+
+    fn settle(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn bytes_written(&self) -> u64 {
+        0
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.published.is_stopped()
+    }
+}

@@ -1,0 +1,108 @@
+//! The measuring thread allocates nothing between the beginning and the end of a measurement.
+#![allow(unsafe_code)]
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+};
+
+use pickfs_measure::{Arrival, Clock, MonotonicClock, RecorderOptions, recorder};
+use pickfs_workload::{Appending, Bench, Fault, Nothing, Pace, Span, Turn, Work, drive, find};
+use serde_json::json;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts what each thread asks for.
+struct Counting;
+
+// SAFETY: all calls go to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as asked by the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as asked by the caller.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+fn options(ops: &[String], responses: bool) -> RecorderOptions {
+    RecorderOptions { ops: ops.to_vec(), responses, spikes_max: 20, quantiles: vec![0.5] }
+}
+
+/// Allocations and turns of the loop alone, over more than two seconds: two are handed over.
+fn allocations<W: Work>(work: &mut W, ops: &[String], arrival: Arrival) -> (u64, u64) {
+    let mut pace = Pace::new(arrival, 1, 0);
+    let (laps, _keeper) = recorder(&options(ops, pace.is_open()));
+    let mut bench = Bench::new(laps, pace.is_open(), None);
+    let span = Span::time(2_200_000_000);
+    let before = ALLOCATIONS.get();
+    let driven = drive(&MonotonicClock, work, &mut pace, &mut bench, span).expect("no fault");
+    (ALLOCATIONS.get() - before, driven.turns)
+}
+
+#[test]
+fn turns_that_do_nothing_allocate_nothing() {
+    let open = Arrival::Poisson { rate_per_s: 20_000.0 };
+    let (count, turns) = allocations(&mut Nothing, &["null".into()], open);
+    assert!(turns > 1_000, "{turns}");
+    assert_eq!(count, 0, "in {turns} turns");
+}
+
+#[test]
+fn appends_and_syncs_allocate_nothing() {
+    let journal = find("journal").expect("a row");
+    for (path, sync, every) in
+        [("pwrite", "none", json!("record")), ("pwrite", "fdatasync", json!("group"))]
+    {
+        let folder = tempfile::tempdir().expect("a folder");
+        let asked = json!({
+            "write_path": path, "sync": sync, "sync_every": every, "size": "32-400",
+            "file_size": "256MiB", "preallocation": "none",
+        });
+        let params = journal.validate(asked.as_object().expect("object")).expect("legal");
+        let ops = journal.ops(&params);
+        let mut appending = Appending::create(folder.path(), &params, None, 3).expect("made");
+        let open = Arrival::Poisson { rate_per_s: 5_000.0 };
+        let (count, turns) = allocations(&mut appending, &ops, open);
+        assert!(turns > 1_000, "{turns}");
+        assert_eq!(count, 0, "{path} {sync}: in {turns} turns");
+    }
+}
+
+/// An allocation in each turn.
+struct Careless;
+
+impl Work for Careless {
+    fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
+        std::hint::black_box(Box::new(7));
+        Ok(())
+    }
+
+    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
+        Nothing.turn(clock, turn, bench)
+    }
+
+    fn settle(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn bytes_written(&self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn a_careless_turn_is_caught() {
+    let closed = Arrival::Closed { pause_ns: 1_000_000 };
+    let (count, turns) = allocations(&mut Careless, &["null".into()], closed);
+    assert!(count >= turns, "{count} in {turns} turns");
+}

@@ -1,0 +1,116 @@
+//! The measured loop on a simulated clock with scripted work: exact to the nanosecond.
+
+use pickfs_measure::{Arrival, Clock, OpIndex, OpLaps, RecorderOptions, SimClock, recorder};
+use pickfs_workload::{Bench, Driven, Fault, Pace, Span, Turn, Work, drive};
+
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+
+/// Each turn takes what the script says, over and over; 100 bytes a turn.
+struct Scripted {
+    clock: SimClock,
+    script_ns: Vec<u64>,
+    taken: usize,
+}
+
+impl Work for Scripted {
+    fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
+        self.clock.advance(self.script_ns[self.taken % self.script_ns.len()]);
+        self.taken += 1;
+        let end_ns = clock.now_ns();
+        bench.lap(OpIndex(0), turn.start_ns, end_ns, 0);
+        Ok(end_ns)
+    }
+
+    fn settle(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn bytes_written(&self) -> u64 {
+        100 * self.taken as u64
+    }
+}
+
+struct Played {
+    driven: Driven,
+    laps: OpLaps,
+    late_by_queue: u64,
+    late_by_driver: u64,
+}
+
+fn play(arrival: Arrival, script_ns: Vec<u64>, span: Span) -> Played {
+    let clock = SimClock::default();
+    clock.advance(123_456_789);
+    let mut work = Scripted { clock: clock.clone(), script_ns, taken: 0 };
+    let mut pace = Pace::new(arrival, 1, 0);
+    let options = RecorderOptions {
+        ops: vec!["op".into()],
+        responses: pace.is_open(),
+        spikes_max: 2,
+        quantiles: vec![0.5],
+    };
+    let (laps, keeper) = recorder(&options);
+    let mut bench = Bench::new(laps, pace.is_open(), None);
+    let driven = drive(&clock, &mut work, &mut pace, &mut bench, span).expect("no fault");
+    let lateness = bench.lateness();
+    let mut ops = keeper.finish(bench.into_recorder().finish());
+    Played {
+        driven,
+        laps: ops.remove(0),
+        late_by_queue: lateness.by_queue,
+        late_by_driver: lateness.by_driver,
+    }
+}
+
+#[test]
+fn an_open_loop_takes_every_turn_that_is_due_in_its_span() {
+    let played = play(Arrival::Fixed { rate_per_s: 1e4 }, vec![2 * US], Span::time(500 * MS));
+    assert_eq!((played.driven.turns, played.driven.measured_ns), (5_000, 500 * MS));
+    assert_eq!((played.laps.service.min_ns, played.laps.service.max_ns), (2 * US, 2 * US));
+    assert_eq!(played.laps.response.expect("open").max_ns, 2 * US);
+    assert_eq!((played.late_by_queue, played.late_by_driver), (0, 0));
+}
+
+#[test]
+fn one_slow_turn_delays_those_behind_it_and_they_say_so() {
+    let mut script_ns = vec![10 * US; 10];
+    script_ns[3] = 250 * US;
+    let played = play(Arrival::Fixed { rate_per_s: 1e4 }, script_ns, Span::time(MS));
+    let response = played.laps.response.expect("open");
+    assert_eq!(played.driven.turns, 10);
+    assert_eq!((response.min_ns, response.max_ns), (10 * US, 250 * US));
+    // 250, then 160 and 70 behind it, and seven of 10.
+    assert_eq!(response.mean_ns, (250.0 + 160.0 + 70.0 + 7.0 * 10.0) / 10.0 * US as f64);
+    assert_eq!((played.late_by_queue, played.late_by_driver), (2, 0));
+    assert_eq!(played.laps.service.mean_ns, (250.0 + 9.0 * 10.0) / 10.0 * US as f64);
+}
+
+#[test]
+fn overload_ends_in_time_and_shows_in_the_achieved_rate() {
+    let played = play(Arrival::Fixed { rate_per_s: 1e4 }, vec![200 * US], Span::time(100 * MS));
+    assert_eq!((played.driven.turns, played.driven.measured_ns), (500, 100 * MS));
+    assert_eq!(played.late_by_queue, 499);
+    // The last turn began at 99.8 ms and was due at 49.9 ms.
+    assert_eq!(played.laps.response.expect("open").max_ns, 50_100 * US);
+}
+
+#[test]
+fn a_closed_loop_pauses_after_each_turn_and_has_no_response() {
+    let arrival = Arrival::Closed { pause_ns: 50 * US };
+    let played = play(arrival, vec![30 * US], Span::time(8 * MS));
+    assert_eq!(played.driven.turns, 100);
+    assert!(played.laps.response.is_none());
+}
+
+#[test]
+fn a_warm_up_goes_on_until_its_bytes_are_written_or_given_up() {
+    let span = |bytes| Span { length_ns: MS, bytes, length_ns_max: 10 * MS };
+    let arrival = || Arrival::Fixed { rate_per_s: 1e4 };
+    assert_eq!(play(arrival(), vec![US], span(0)).driven.turns, 10);
+    assert_eq!(play(arrival(), vec![US], span(5_000)).driven.turns, 50);
+    assert_eq!(play(arrival(), vec![US], span(1 << 40)).driven.turns, 100);
+}
