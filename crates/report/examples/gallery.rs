@@ -1,4 +1,5 @@
-//! Writes every format of three runs that never were, for looking.
+//! Writes every format of runs that never were, for looking: one with scattered
+//! trials and real findings, three with round numbers.
 //!
 //! `cargo run -p pickfs-report --example gallery -- OUTDIR`
 
@@ -11,11 +12,13 @@ use fixture::{Shape, fixture};
 use pickfs_report::{
     Look, NextStep, Screen, Subject, charts, csv, html, markdown, png, svg, terminal,
 };
+use pickfs_testkit::{FakeRun, Mishap, fake_run};
 
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
     let folder = env::args().nth(1).ok_or("name a folder: gallery OUTDIR")?;
+    simulated(&Path::new(&folder).join("simulated"))?;
     let shapes = [
         ("first", Shape::first_screen()),
         ("preallocation", Shape::preallocation()),
@@ -29,6 +32,14 @@ fn main() -> Result<(), Failure> {
         write_all(&Subject::new(&run, &findings), &folder, pictures)?;
     }
     Ok(())
+}
+
+fn simulated(folder: &Path) -> Result<(), Failure> {
+    let mut ask = FakeRun { blocks: 8, measure_s: 60, ..FakeRun::default() };
+    ask.mishaps.push(Mishap::failed("btrfs:noatime", "fdatasync", 2, "append: no space left"));
+    let run = fake_run(&ask);
+    fs::create_dir_all(folder)?;
+    write_all(&Subject::new(&run, &pickfs_analysis::findings(&run)), folder, true)
 }
 
 fn write_all(subject: &Subject, folder: &Path, pictures: bool) -> Result<(), Failure> {

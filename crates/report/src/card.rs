@@ -34,8 +34,9 @@ const KEYS: &[(&str, &str)] = &[
     ("device.scheduler", "I/O scheduler"),
     ("device.logical_block_bytes", "Logical block"),
     ("device.physical_block_bytes", "Physical block"),
-    ("card.sequential_read_bytes_per_s", "Bare sequential read"),
-    ("card.sequential_write_bytes_per_s", "Bare sequential write"),
+    ("host.write_cache", "Write cache of the host's device"),
+    ("card.sequential_read_mb_s", "Bare sequential read"),
+    ("card.sequential_write_mb_s", "Bare sequential write"),
     ("card.random_read_4k_per_s", "Bare 4 KiB random reads"),
     ("card.random_read_4k_p50_ns", "Bare 4 KiB random read, p50"),
     ("card.random_read_4k_p99_ns", "Bare 4 KiB random read, p99"),
@@ -46,21 +47,21 @@ const KEYS: &[(&str, &str)] = &[
     ("card.flush_p99_ns", "Flush, p99"),
     ("cpu.model", "CPU"),
     ("cpu.sockets", "Sockets"),
-    ("cpu.cores", "Cores"),
-    ("cpu.threads", "Hardware threads"),
-    ("cpu.count", "CPUs online"),
-    ("cpu.numa_nodes", "NUMA nodes"),
+    ("cpu.online", "CPUs online"),
+    ("cpu.threads_per_core", "Threads per core"),
+    ("numa.nodes", "NUMA nodes"),
     ("cpu.governor", "Governor"),
-    ("cpu.hypervisor", "Hypervisor"),
+    ("clock.source", "Clock source"),
+    ("host.hypervisor", "Hypervisor"),
+    ("host.product", "Machine"),
     ("memory.total_bytes", "Memory"),
     ("kernel.release", "Kernel"),
     ("kernel.version", "Kernel build"),
     ("os.name", "Distribution"),
-    ("os.pretty_name", "Distribution"),
 ];
 
-/// Values of `card.flush_flag` and the like stand beside the key that they doubt.
-const FLAGS: &[(&str, &str)] = &[("card.flush_p50_ns", "card.flush_flag")];
+/// Doubts, and the key beside which each stands.
+const FLAGS: &[(&str, &str)] = &[("card.flush_p50_ns", "card.flush_doubt")];
 
 /// The card of a run, in a fixed order.
 pub fn setup_card(run: &RunRecord) -> Vec<Fact> {
@@ -94,6 +95,7 @@ pub fn value_text(key: &str, value: &str) -> String {
         return value.into();
     };
     match key {
+        k if k.ends_with("_mb_s") => format!("{} MB/s", significant(number)),
         k if k.ends_with("bytes_per_s") => format!("{}/s", bytes_text(number as u64)),
         k if k.ends_with("_bytes") => bytes_text(number as u64),
         k if k.ends_with("_ns") => duration_text(number),
@@ -107,15 +109,13 @@ pub fn value_text(key: &str, value: &str) -> String {
 pub fn machine_line(run: &RunRecord) -> String {
     let env = &run.environment;
     let text = |key: &str| env.get(key).map(|value| value_text(key, value));
-    let count = ["cpu.threads", "cpu.count", "cpu.cores"].iter().find_map(|key| env.get(key));
-    let cpu = env.get("cpu.model").map(|model| match count {
+    let cpu = env.get("cpu.model").map(|model| match env.get("cpu.online") {
         Some(count) => format!("{count} x {model}"),
         None => model.into(),
     });
     let kernel = env.get("kernel.release").map(|release| format!("Linux {release}"));
-    let os = text("os.pretty_name").or_else(|| text("os.name"));
     let parts: Vec<_> =
-        [cpu, text("memory.total_bytes"), kernel, os].into_iter().flatten().collect();
+        [cpu, text("memory.total_bytes"), kernel, text("os.name")].into_iter().flatten().collect();
     if parts.is_empty() { "not recorded".into() } else { parts.join(", ") }
 }
 
@@ -127,7 +127,8 @@ mod tests {
     fn values_take_the_unit_of_their_key() {
         assert_eq!(value_text("card.flush_p50_ns", "141000"), "141 us");
         assert_eq!(value_text("memory.total_bytes", "1073741824"), "1 GiB");
-        assert_eq!(value_text("card.sequential_read_bytes_per_s", "1048576"), "1 MiB/s");
+        assert_eq!(value_text("card.sequential_read_mb_s", "412.3"), "412 MB/s");
+        assert_eq!(value_text("card.read_bytes_per_s", "1048576"), "1 MiB/s");
         assert_eq!(value_text("card.random_read_4k_per_s", "12345"), "12,345/s");
         assert_eq!(value_text("device.write_cache", "write back"), "write back");
     }
@@ -136,7 +137,7 @@ mod tests {
     fn unknown_keys_of_the_card_are_shown_and_flags_are_not_lines() {
         let mut card = Environment::default();
         card.put("card.trim_bytes", 4096);
-        card.put("card.flush_flag", "implausibly fast");
+        card.put("card.flush_doubt", "implausibly fast");
         let facts: Vec<_> = unknown(&card).collect();
         assert_eq!(facts.len(), 1);
         assert_eq!((facts[0].name.as_str(), facts[0].value.as_str()), ("trim bytes", "4 KiB"));

@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use pickfs_model::{
     finding::{NoiseRow, Notice},
     plan::StopRule,
-    quantity::{duration_text, significant, span_text},
+    quantity::{bytes_text, duration_text, significant, span_text},
 };
+
+use serde_json::Value;
 
 use crate::{
     Subject,
@@ -42,13 +44,26 @@ fn backing_line(subject: &Subject) -> String {
 
 fn load_line(subject: &Subject) -> String {
     let plan = &subject.run.plan;
-    let params = plan.params.iter().map(|(name, value)| format!("{name} {}", value_text(value)));
+    let params =
+        plan.params.iter().map(|(name, value)| format!("{name} {}", param_text(name, value)));
     let axes = plan.axes.iter().map(|axis| {
-        let levels: Vec<_> = axis.levels.iter().map(value_text).collect();
+        let levels: Vec<_> = axis.levels.iter().map(|v| param_text(&axis.name, v)).collect();
         format!("{} in ({})", axis.name, levels.join(", "))
     });
     let parts: Vec<_> = params.chain(axes).collect();
     format!("workload {}: {}", plan.workload, parts.join(", "))
+}
+
+/// A parameter's value with the unit that its name tells.
+fn param_text(name: &str, value: &Value) -> String {
+    match (name, value.as_f64()) {
+        ("rate", Some(rate)) => format!("{}/s", significant(rate)),
+        ("size", Some(size)) => bytes_text(size as u64),
+        (name, Some(number)) if number.fract() == 0.0 => {
+            crate::card::value_text(name, &format!("{number:.0}"))
+        }
+        _ => value_text(value),
+    }
 }
 
 fn design_line(subject: &Subject) -> String {

@@ -49,9 +49,13 @@ fn cell(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
     for note in ranking::notes(panel, row) {
         page.element("p", &note);
     }
+    page.raw("<div class=\"pair\">");
     for op in &row.ops {
+        page.raw("<div>");
         quantiles(page, op);
+        page.raw("</div>");
     }
+    page.raw("</div>\n");
     counts(page, row);
     if let Some(scene) = trial_lines(subject, row, &metric) {
         page.raw("<figure>");
@@ -78,22 +82,16 @@ fn quantiles(page: &mut Page, op: &OpSummary) {
         duration_text(op.max_ns as f64)
     );
     page.element("p", &text);
-    let shown: Vec<_> = op.quantiles.iter().filter(|q| q.q >= 0.5).collect();
-    let names: Vec<_> = shown.iter().map(|q| quantile_name(q.q)).collect();
-    let header: Vec<_> = std::iter::once("").chain(names.iter().map(String::as_str)).collect();
-    page.open_table(&header);
-    let line = |page: &mut Page, name: &str, text: &dyn Fn(usize) -> String| {
+    page.open_table(&["share", "median over trials", "range over trials", "slow episodes"]);
+    for row in op.quantiles.iter().filter(|row| row.q >= 0.5) {
+        let carried = |text: String| if row.carried { text } else { "-".into() };
         page.raw("<tr>");
-        page.element("td", name);
-        for index in 0..shown.len() {
-            page.element("td", &text(index));
-        }
+        page.element("td", &quantile_name(row.q));
+        page.element("td", &carried(duration_text(row.value_ns.median)));
+        page.element("td", &carried(range_text(row.value_ns)));
+        page.element("td", &grouped(row.episodes as i64));
         page.raw("</tr>\n");
-    };
-    let carried = |i: usize, text: String| if shown[i].carried { text } else { "-".into() };
-    line(page, "median over trials", &|i| carried(i, duration_text(shown[i].value_ns.median)));
-    line(page, "range over trials", &|i| carried(i, range_text(shown[i].value_ns)));
-    line(page, "slow episodes", &|i| grouped(shown[i].episodes as i64));
+    }
     page.close_table();
 }
 

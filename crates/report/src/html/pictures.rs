@@ -1,4 +1,4 @@
-//! The pictures: those of a panel together, those of the whole run last.
+//! The pictures: what an axis does first, then panel by panel, the raw device last.
 
 use super::markup::Page;
 use crate::{
@@ -7,22 +7,26 @@ use crate::{
     svg::{Setting, svg},
 };
 
+/// Panels that are open when the page opens; the others cost no time until then.
+const OPEN_PANELS: usize = 4;
+
 /// All pictures that the run can fill.
 pub fn write(page: &mut Page, subject: &Subject) {
     page.section("pictures", "Pictures");
     let text = "Hover for values; a legend entry hides its line; each picture says how to read it.";
     page.element("p class=\"muted\"", text);
     let drawn: Vec<_> = ChartKind::ALL.into_iter().flat_map(|kind| pairs(subject, kind)).collect();
+    let is_grouped = |chart: &Chart| chart.kind == ChartKind::Grouped;
+    figures(page, drawn.iter().filter(|(chart, _)| is_grouped(chart)));
     for (index, panel) in subject.findings.panels.iter().enumerate() {
-        if !panel.title.is_empty() {
-            page.element("h3", &panel.title);
-        }
+        let open = if index < OPEN_PANELS { " open" } else { "" };
+        page.raw(&format!("<details class=\"panel\"{open}>"));
+        page.element("summary", if panel.title.is_empty() { "All cells" } else { &panel.title });
         figures(page, drawn.iter().filter(|(chart, _)| chart.panel == Some(index)));
+        page.raw("</details>\n");
     }
-    if drawn.iter().any(|(chart, _)| chart.panel.is_none()) {
-        page.element("h3", "The whole run");
-        figures(page, drawn.iter().filter(|(chart, _)| chart.panel.is_none()));
-    }
+    let is_whole = |chart: &Chart| chart.panel.is_none() && !is_grouped(chart);
+    figures(page, drawn.iter().filter(|(chart, _)| is_whole(chart)));
     page.raw("</section>\n");
 }
 
