@@ -2,11 +2,13 @@
 //! kernel ends it too when this process goes, because it is a child in our pid
 //! namespace; dropping ends it otherwise.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{Read, Seek};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::availability::find_program;
@@ -21,6 +23,7 @@ const POLL: Duration = Duration::from_millis(10);
 pub(crate) struct Daemon {
     program: String,
     child: Child,
+    said: File,
 }
 
 impl Daemon {
@@ -34,14 +37,16 @@ impl Daemon {
             program: program.into(),
             package: crate::fs::table::package_of(program).unwrap_or(program).into(),
         })?;
+        let unwritable = TargetError::io("keep the output of", &path);
+        let (said, output) = output_file().map_err(unwritable)?;
         let child = Command::new(&path)
             .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
+            .stderr(output)
             .spawn()
             .map_err(TargetError::io("start", &path))?;
-        let mut daemon = Self { program: program.into(), child };
+        let mut daemon = Self { program: program.into(), child, said };
         daemon.wait_for(socket)?;
         Ok(daemon)
     }
@@ -80,12 +85,18 @@ impl Daemon {
         let _ = self.child.kill();
         let _ = self.child.wait();
         let mut output = String::new();
-        if let Some(mut stderr) = self.child.stderr.take() {
-            let _ = stderr.read_to_string(&mut output);
-        }
+        let _ = self.said.rewind().and_then(|()| self.said.read_to_string(&mut output));
+        let output = output.trim().to_owned();
         let program = self.program.clone();
         TargetError::Daemon { program, what, seconds: limit.as_secs(), output }
     }
+}
+
+/// A file in memory: a daemon that says much never waits for a reader, as it would at a pipe.
+fn output_file() -> std::io::Result<(File, File)> {
+    let file = File::from(memfd_create("daemon-output", MemfdFlags::CLOEXEC)?);
+    let output = file.try_clone()?;
+    Ok((file, output))
 }
 
 impl Drop for Daemon {
@@ -94,5 +105,26 @@ impl Drop for Daemon {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_daemon_that_dies_at_once_tells_why() {
+        let args = ["-c".to_string(), "echo no device node >&2; exit 1".to_string()];
+        let error = Daemon::start("sh", Path::new("/no/such/socket"), &args).unwrap_err();
+        let text = error.to_string();
+        assert_eq!(text, "sh did not answer within 20 s; no device node");
+    }
+
+    #[test]
+    fn a_daemon_that_is_asked_to_end_ends() {
+        let args = ["60".to_string()];
+        let daemon = Daemon::start("sleep", Path::new("/proc"), &args).unwrap();
+        assert_eq!(daemon.program(), "sleep");
+        daemon.stop().unwrap();
     }
 }

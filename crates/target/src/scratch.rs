@@ -44,6 +44,7 @@ pub struct Scratch {
     pub(crate) base: Base,
     pub(crate) helpers: Helpers,
     pub(crate) repaired_bytes: u64,
+    limit_bytes: u64,
 }
 
 /// What the scratch is.
@@ -80,7 +81,14 @@ impl Scratch {
             }
             BackingSpec::Directory { path } => Base::Directory(Directory::at(path)?),
         };
-        Ok(Self { base, helpers: Helpers::default(), repaired_bytes: 0 })
+        let helpers = Helpers::default();
+        Ok(Self { base, helpers, repaired_bytes: 0, limit_bytes: u64::MAX })
+    }
+
+    /// From now on candidates are made in the first `bytes` only, a multiple of 4096: the same
+    /// size on a larger device. The raw probe and the card keep to them too.
+    pub fn limit_size(&mut self, bytes: u64) {
+        self.limit_bytes = bytes;
     }
 
     /// What the scratch itself is; a candidate on memory says [`BackingKind::Memory`] instead.
@@ -221,6 +229,10 @@ impl Scratch {
             let (fs, minimum_bytes) = (row.name(), needs.minimum_bytes);
             return Err(TargetError::TooSmall { fs, minimum_bytes, have_bytes });
         }
+        if needs.ground == Ground::BlockDevice && !needs.sized && have_bytes < self.whole_bytes() {
+            let device = self.device().unwrap_or(Path::new("the device")).display().to_string();
+            return Err(TargetError::WholeDeviceOnly { fs: row.name(), device });
+        }
         if needs.ground == Ground::Memory {
             let size = crate::fs::recipe::option_value(&candidate.mount_options, "size");
             let asked_bytes = size.and_then(memory::tmpfs_size_bytes).unwrap_or(have_bytes);
@@ -239,6 +251,11 @@ impl Scratch {
 
     /// Bytes that a candidate gets.
     fn size_bytes(&self) -> u64 {
+        self.whole_bytes().min(self.limit_bytes)
+    }
+
+    /// Bytes that there are.
+    fn whole_bytes(&self) -> u64 {
         match &self.base {
             Base::Image(image) => image.size_bytes(),
             Base::Device(device) => device.size_bytes(),
@@ -257,7 +274,7 @@ impl Scratch {
         Place {
             device: device.to_string_lossy().into_owned(),
             at: at.to_string_lossy().into_owned(),
-            make_bytes: None,
+            make_bytes: Some(self.limit_bytes).filter(|&limit| limit < self.whole_bytes()),
             memory_bytes: self.size_bytes(),
             sector_bytes: sector.and_then(|d| d.facts().logical_sector_bytes).unwrap_or(512),
             unique_name,

@@ -7,12 +7,14 @@
 mod ring;
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::path::Path;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use pickfs_model::{BackingKind, BackingSpec, Durability, StepRecord};
+use pickfs_model::{BackingKind, BackingSpec, DeviceState, Durability, StepRecord};
 use pickfs_sys::{loop_device, mount};
 use pickfs_target::{Availability, Mounted, Scratch, TargetError, availability, fs as rows};
+use ring::zram::Zram;
 
 const SIZE_BYTES: u64 = 320 << 20;
 
@@ -24,11 +26,20 @@ const TESTS: &[ring::Test] = &[
     ("what_cannot_run_says_why_and_what_helps", what_cannot_run_says_why),
     ("a_failed_make_leaves_nothing", a_failed_make_leaves_nothing),
     ("a_dropped_mount_is_unmounted", a_dropped_mount_is_unmounted),
+    ("a_named_device_carries_every_file_system_in_both_states", a_named_device_carries_all),
+    ("a_directory_is_used_as_it_is", a_directory_is_used_as_it_is),
+    ("the_card_and_the_probe_leave_the_scratch_usable", the_card_and_the_probe),
+    ("a_smaller_size_is_made_on_a_larger_device", a_smaller_size_is_made),
+    ("a_busy_mount_says_so_and_lets_go_later", a_busy_mount_says_so),
+    ("a_killed_lab_leaves_no_daemon_and_no_pool", a_killed_lab_leaves_no_daemon),
     ("an_image_that_fills_its_host_is_refused", an_image_that_fills_its_host_is_refused),
 ];
 
 fn main() {
-    ring::run(TESTS);
+    match std::env::args().nth(1).as_deref() {
+        Some("hold-a-pool") => hold_a_pool(),
+        _ => ring::run(TESTS),
+    }
 }
 
 fn scratch(run_dir: &Path) -> Scratch {
@@ -76,12 +87,10 @@ struct Leftovers {
 
 impl Leftovers {
     fn now(run_dir: &Path) -> Self {
-        let attached = loop_device::attached();
-        let ours = attached.iter().filter(|one| one.backing_file.starts_with(run_dir));
         let folders = ["/run/zfs", "/run/lock/zfs"].iter().map(|path| Path::new(path).exists());
         Self {
             mounts: mount::mounts().unwrap().len(),
-            loops: ours.count(),
+            loops: ours(run_dir),
             folders: folders.collect(),
         }
     }
@@ -247,4 +256,159 @@ fn an_image_that_fills_its_host_is_refused() {
     let error = Scratch::prepare(&backing, &run_dir, &mut |_| {}).unwrap_err();
     assert!(matches!(error, TargetError::HostTooFull { .. }), "{error}");
     host.unmount().unwrap();
+}
+
+fn a_named_device_carries_all() {
+    let Some(zram) = Zram::add() else { return };
+    let (_folder, run_dir) = ring::folder();
+    let before = Leftovers::now(&run_dir);
+    for state in [DeviceState::Filled, DeviceState::Discarded] {
+        zram.blank();
+        let backing = BackingSpec::Device { path: zram.path(), erase: false, state };
+        let mut scratch = Scratch::prepare(&backing, &run_dir, &mut |_| {}).unwrap();
+        assert!(scratch.raw_probe(0.05).unwrap().count > 0);
+        for name in ["ext4", "xfs", "btrfs", "ntfs-3g", "zfs-fuse", "ext4"] {
+            if availability(name) != Availability::Ready {
+                ring::skip(&format!("{name} cannot be tried here"));
+                continue;
+            }
+            let mut log = Vec::new();
+            let mounted = make(&mut scratch, name, &run_dir.join("mnt"), &mut log);
+            assert_eq!(mounted.backing(), BackingKind::Disk);
+            assert_eq!(mounted.image(), None);
+            let facts = mounted.environment();
+            assert_eq!(facts.get("device.write_cache"), Some("write through"), "{name}");
+            write_and_read_back(mounted.directory());
+            mounted.unmount(&mut log).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let guard = |record: &&StepRecord| record.step.action.to_string().contains("interlock");
+            assert!(log.iter().filter(guard).count() >= 3, "{name}");
+            nothing_is_left(&before, &run_dir);
+        }
+        scratch.remove().unwrap();
+    }
+}
+
+fn a_directory_is_used_as_it_is() {
+    let (_folder, directory) = ring::folder();
+    fs::write(directory.join("theirs"), b"keep").unwrap();
+    let backing = BackingSpec::Directory { path: directory.clone() };
+    let mut scratch = Scratch::prepare(&backing, &directory, &mut |_| {}).unwrap();
+    let mounted = make(&mut scratch, "dir", Path::new("/nowhere"), &mut Vec::new());
+    assert_eq!(mounted.backing(), BackingKind::Directory);
+    assert!(mounted.directory().starts_with(&directory));
+    for key in ["mount.driver", "directory.fill_share", "directory.free_extents"] {
+        assert!(mounted.environment().get(key).is_some(), "{key}");
+    }
+    write_and_read_back(mounted.directory());
+    mounted.unmount(&mut Vec::new()).unwrap();
+    let names: Vec<_> =
+        fs::read_dir(&directory).unwrap().flatten().map(|e| e.file_name()).collect();
+    assert_eq!(names, ["theirs"]);
+}
+
+fn the_card_and_the_probe() {
+    let (_folder, run_dir) = ring::folder();
+    let mut scratch = scratch(&run_dir);
+    let card = scratch.card(0.2).unwrap();
+    for key in ["card.sequential_write_mb_s", "card.flush_p50_ns", "device.scheduler"] {
+        assert!(card.get(key).is_some(), "{key}: {card:?}");
+    }
+    assert!(scratch.raw_probe(0.05).unwrap().p50_ns > 0);
+    assert_eq!(scratch.image_state().unwrap().unwrap().holes_bytes, 0);
+    let mounted = make(&mut scratch, "xfs", &run_dir.join("mnt"), &mut Vec::new());
+    write_and_read_back(mounted.directory());
+    mounted.unmount(&mut Vec::new()).unwrap();
+}
+
+fn a_smaller_size_is_made() {
+    let (_folder, run_dir) = ring::folder();
+    let backing = BackingSpec::Loop { size_bytes: 512 << 20, directory: None };
+    let mut scratch = Scratch::prepare(&backing, &run_dir, &mut |_| {}).unwrap();
+    let limit_bytes = 304 << 20;
+    scratch.limit_size(limit_bytes);
+    for name in ["ext2", "ext4", "xfs", "btrfs", "tmpfs", "ntfs-3g"] {
+        if availability(name) != Availability::Ready {
+            ring::skip(&format!("{name} cannot be tried here"));
+            continue;
+        }
+        let mounted = make(&mut scratch, name, &run_dir.join("mnt"), &mut Vec::new());
+        let size: u64 = mounted.environment().get("mount.size_bytes").unwrap().parse().unwrap();
+        assert!(size <= limit_bytes && size > limit_bytes / 2, "{name}: {size}");
+        mounted.unmount(&mut Vec::new()).unwrap();
+    }
+    let zfs = scratch.make_and_mount(&"zfs-fuse".parse().unwrap(), &run_dir, &mut Vec::new());
+    let (reason, _) = zfs.unwrap_err().skip().unwrap();
+    assert!(reason.contains("whole") || reason.contains("not found"), "{reason}");
+}
+
+fn a_busy_mount_says_so() {
+    let (_folder, run_dir) = ring::folder();
+    let mut scratch = scratch(&run_dir);
+    let at = run_dir.join("mnt");
+    let mounted = make(&mut scratch, "ext4", &at, &mut Vec::new());
+    let file = File::create(at.join("open")).unwrap();
+    let mut log = Vec::new();
+    let text = mounted.unmount(&mut log).unwrap_err().to_string();
+    assert!(
+        text.ends_with("is busy; a program has a file or its working directory there"),
+        "{text}"
+    );
+    assert!(!log[0].succeeded);
+    drop(file);
+    mount::unmount(&at).unwrap();
+}
+
+/// The other role of this program: makes a pool in a private room of its own, and waits.
+fn hold_a_pool() {
+    if !pickfs_sys::namespace::is_private() {
+        let words = std::env::args().skip(1);
+        let status = pickfs_sys::namespace::run_private(words).unwrap();
+        std::process::exit(pickfs_sys::namespace::exit_code(status));
+    }
+    let run_dir = PathBuf::from(std::env::args().nth(2).unwrap());
+    let mut scratch = scratch(&run_dir);
+    let _mounted = make(&mut scratch, "zfs-fuse", &run_dir.join("mnt"), &mut Vec::new());
+    println!("up");
+    std::thread::sleep(std::time::Duration::from_secs(60));
+}
+
+fn a_killed_lab_leaves_no_daemon() {
+    if availability("zfs-fuse") != Availability::Ready {
+        ring::skip("zfs-fuse cannot be tried here");
+        return;
+    }
+    let (_folder, run_dir) = ring::folder();
+    let words = ["hold-a-pool", run_dir.to_str().unwrap()];
+    let child = Command::new("/proc/self/exe")
+        .args(words)
+        .env_remove("PICKFS_OUTER_MOUNT_NAMESPACE")
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut child = child.unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "up\n");
+    assert_eq!(ours(&run_dir), 1);
+    assert!(daemons() > 0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let gone = || ours(&run_dir) == 0 && daemons() == 0;
+    let waited = (0..500).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        gone()
+    });
+    assert!(waited, "{} loop devices, {} daemons", ours(&run_dir), daemons());
+    let _ = fs::remove_dir("/run/zfs");
+    let _ = fs::remove_dir("/run/lock/zfs");
+}
+
+fn ours(run_dir: &Path) -> usize {
+    let attached = loop_device::attached();
+    attached.iter().filter(|one| one.backing_file.starts_with(run_dir)).count()
+}
+
+fn daemons() -> usize {
+    let named = |entry: fs::DirEntry| fs::read_to_string(entry.path().join("comm")).ok();
+    let names = fs::read_dir("/proc").unwrap().flatten().filter_map(named);
+    names.filter(|name| name.trim() == "zfs-fuse").count()
 }
