@@ -2,6 +2,7 @@
 //! mounts each candidate, lets a worker measure, keeps what came of it and leaves
 //! nothing behind. It decides; it never formats for people.
 
+pub mod capacity;
 pub mod doctor;
 pub mod doubts;
 pub mod environment;

@@ -19,7 +19,7 @@ use pickfs_target::{
 };
 
 use crate::{
-    doubts,
+    capacity, doubts,
     interrupt::Interrupt,
     placement::Placement,
     settle::{Quiet, settle},
@@ -99,7 +99,12 @@ impl Machine {
         doubts::periods(record, &mounted.promise().periods, parts.plan.timing.measure_s);
         let spec = trial_spec(order, &parts.plan, placement, mounted.directory());
         let helper = Helper { program: &parts.worker, interrupt: &parts.interrupt };
-        let measured = helper.measure(&spec, order, record, tell);
+        let measured = match &parts.plan.capacity {
+            None => helper.measure(&spec, order, record, tell),
+            Some(ask) => capacity::seek(ask, spec, record, &mut |spec, attempt| {
+                helper.measure(spec, order, attempt, tell)
+            }),
+        };
         let ended = unmount(mounted, record);
         measured.and(ended)
     }
@@ -233,7 +238,6 @@ fn trial_spec(
         measure_ns: (plan.timing.measure_s * 1e9) as u64,
         cpu: placement.measuring,
         helper_cpu: placement.helping,
-        live_fd: None,
         spikes_max: SPIKES_MAX,
         drop_caches: plan.consent.drop_caches,
     }

@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 use pickfs_model::{
     BackingSpec, CandidateSpec, DeviceState, FORMAT, Plan,
     plan::{
-        Adjustment, ArticleNote, Axis, Consent, Design, Exclusion, Metric, Statistic, StopRule,
-        Timing, View,
+        Adjustment, ArticleNote, Axis, CapacitySearch, Consent, Design, Exclusion, Metric,
+        ResponseBound, Statistic, StopRule, Timing, View,
     },
-    quantity::{parse_bytes, parse_duration_ns},
+    quantity::{parse_bytes, parse_duration_ns, parse_rate_per_s},
+    record::QUANTILES,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -53,6 +54,7 @@ struct PlanFile {
     adjust: Vec<Adjustment>,
     #[serde(default)]
     without: Vec<Exclusion>,
+    capacity: Option<CapacityEntry>,
     design: DesignEntry,
     #[serde(default)]
     timing: TimingEntry,
@@ -77,6 +79,16 @@ struct BackingEntry {
     erase: bool,
     #[serde(default)]
     state: DeviceState,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CapacityEntry {
+    start: String,
+    limit: String,
+    precision: Option<f64>,
+    quantile: Option<f64>,
+    at_most: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -141,6 +153,7 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
         candidates: source.candidates(&entry.candidates)?,
         backing: source.backing(entry.backing)?,
         axes: source.axes(entry.axes)?,
+        capacity: entry.capacity.map(|capacity| source.capacity(&capacity)).transpose()?,
         design: source.design(entry.design)?,
         timing: source.timing(&entry.timing)?,
         name: source.name(entry.name)?,
@@ -280,12 +293,9 @@ impl Source<'_> {
 
     fn metric(&self, entry: &MetricEntry) -> Result<Metric, PlanError> {
         let statistic = match (entry.quantile, entry.statistic.as_deref()) {
-            (Some(q), None) if pickfs_model::record::QUANTILES.contains(&q) => {
-                Statistic::Quantile(q)
-            }
+            (Some(q), None) if QUANTILES.contains(&q) => Statistic::Quantile(q),
             (Some(q), None) => {
-                let known = pickfs_model::record::QUANTILES;
-                let message = format!("quantile = {q} is not recorded; use one of {known:?}");
+                let message = format!("quantile = {q} is not recorded; use one of {QUANTILES:?}");
                 return Err(self.error_about("quantile", message));
             }
             (None, Some("mean")) => Statistic::Mean,
@@ -296,6 +306,32 @@ impl Source<'_> {
             }
         };
         Ok(Metric { op: entry.op.clone(), view: entry.view, statistic, at: entry.at.clone() })
+    }
+
+    fn capacity(&self, entry: &CapacityEntry) -> Result<CapacitySearch, PlanError> {
+        let rate = |text: &str| {
+            parse_rate_per_s(text).map_err(|error| self.error_about(text, error.to_string()))
+        };
+        let bound = match (entry.quantile, entry.at_most.as_deref()) {
+            (None, None) => None,
+            (Some(quantile), Some(text)) if QUANTILES.contains(&quantile) => {
+                let value_ns_max = self.seconds(Some(text), 0.0)? * 1e9;
+                Some(ResponseBound { quantile, value_ns_max })
+            }
+            _ => {
+                let message = format!(
+                    "a bound on the response takes both quantile (one of {QUANTILES:?}) and at_most"
+                );
+                return Err(self.error_about("[capacity]", message));
+            }
+        };
+        let precision = entry.precision.unwrap_or(1.1);
+        if precision <= 1.0 {
+            let message = format!("precision = {precision}: a ratio above 1, such as 1.1");
+            return Err(self.error_about("precision", message));
+        }
+        let (start_per_s, limit_per_s) = (rate(&entry.start)?, rate(&entry.limit)?);
+        Ok(CapacitySearch { start_per_s, limit_per_s, precision, bound })
     }
 
     fn timing(&self, entry: &TimingEntry) -> Result<Timing, PlanError> {

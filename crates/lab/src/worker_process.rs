@@ -270,7 +270,6 @@ mod tests {
             measure_ns: 0,
             cpu: None,
             helper_cpu: None,
-            live_fd: None,
             spikes_max: 0,
             drop_caches: false,
         }

@@ -34,6 +34,9 @@ pub struct Plan {
     /// Candidates left out under certain levels, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<Exclusion>,
+    /// Search for the highest rate instead of running at the plan's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CapacitySearch>,
     /// Repeats, comparisons and stopping.
     pub design: Design,
     /// Durations within a trial.
@@ -78,6 +81,29 @@ pub struct Adjustment {
     pub levels: Map<String, Value>,
     /// Parameters that replace the plan's own.
     pub params: Map<String, Value>,
+}
+
+/// Within each trial: the highest rate at which the schedule is still held. Every rate that
+/// is tried is measured for the plan's time; the trial keeps the laps of the highest held one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CapacitySearch {
+    /// First rate that is tried, in turns per second.
+    pub start_per_s: f64,
+    /// No rate above this is tried.
+    pub limit_per_s: f64,
+    /// The search ends when held and missed rate are this ratio apart, above 1.
+    pub precision: f64,
+    /// A quantile of the response time that must hold as well.
+    pub bound: Option<ResponseBound>,
+}
+
+/// A bound on the response time of the first operation of the workload.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ResponseBound {
+    /// One of [`crate::record::QUANTILES`].
+    pub quantile: f64,
+    /// Largest value allowed, in nanoseconds.
+    pub value_ns_max: f64,
 }
 
 /// A corner of the product that is not run.

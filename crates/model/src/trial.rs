@@ -39,8 +39,6 @@ pub struct TrialSpec {
     pub cpu: Option<u32>,
     /// CPU of helper threads (readers, neighbours, roll-ahead); free choice when absent.
     pub helper_cpu: Option<u32>,
-    /// Inherited file descriptor of the live page, if there is one.
-    pub live_fd: Option<i32>,
     /// Spikes kept per operation.
     pub spikes_max: u32,
     /// The machine's caches may be dropped.

@@ -176,6 +176,7 @@ fn plan(ask: &FakeRun) -> Plan {
         params: params(ask, None),
         axes,
         adjust: Vec::new(),
+        capacity: None,
         without: Vec::new(),
         design: Design {
             blocks: ask.blocks,

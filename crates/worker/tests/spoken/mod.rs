@@ -27,7 +27,6 @@ pub fn spec(workload: &str, params: Value, directory: &Path) -> TrialSpec {
         measure_ns: 1_200_000_000,
         cpu: None,
         helper_cpu: None,
-        live_fd: None,
         spikes_max: 5,
         drop_caches: false,
     }

@@ -1,0 +1,179 @@
+//! Capacity within one trial: rates are tried on the mounted candidate until the highest
+//! one that is held lies between two neighbours. Which rates, `analysis` decides.
+
+use std::path::Path;
+
+use pickfs_analysis::capacity::{Bound, Capacity, Range, is_held, search};
+use pickfs_model::{
+    TrialRecord, TrialSpec,
+    plan::{CapacitySearch, Metric, Statistic, View},
+    quantity::significant,
+};
+
+use crate::machine::TrialError;
+
+/// Runs one worker at one rate and puts what it measured into the record.
+pub type Attempt<'a> = dyn FnMut(&TrialSpec, &mut TrialRecord) -> Result<(), TrialError> + 'a;
+
+/// Searches; `record` keeps the laps of the highest rate that was held, and counts
+/// `capacity_per_s` (0 where no rate was) and `capacity_attempts`.
+pub fn seek(
+    ask: &CapacitySearch,
+    spec: TrialSpec,
+    record: &mut TrialRecord,
+    run: &mut Attempt<'_>,
+) -> Result<(), TrialError> {
+    let range = Range {
+        start_per_s: ask.start_per_s,
+        limit_per_s: ask.limit_per_s,
+        precision: ask.precision,
+    };
+    let mut search_state = Search { ask, spec, attempts: 0, best: None, blank: record.clone() };
+    let found = search(range, |rate| search_state.attempt(rate, run))?;
+    let Search { attempts, best, .. } = search_state;
+    if let Some((_, best)) = best {
+        *record = best;
+    }
+    record.counts.insert("capacity_per_s".into(), held_per_s(found));
+    record.counts.insert("capacity_attempts".into(), f64::from(attempts));
+    record.notes.push(words(found, attempts));
+    match found {
+        Capacity::Under { missed_per_s } => {
+            let lowest = significant(missed_per_s);
+            Err(TrialError::Failed(format!("not even {lowest} turns a second were held")))
+        }
+        _ => Ok(()),
+    }
+}
+
+struct Search<'a> {
+    ask: &'a CapacitySearch,
+    spec: TrialSpec,
+    attempts: u32,
+    best: Option<(f64, TrialRecord)>,
+    blank: TrialRecord,
+}
+
+impl Search<'_> {
+    /// One rate, in a folder of its own that goes when its figures are taken.
+    fn attempt(&mut self, rate_per_s: f64, run: &mut Attempt<'_>) -> Result<bool, TrialError> {
+        self.attempts += 1;
+        let mut spec = self.spec.clone();
+        spec.directory = self.spec.directory.join(format!("rate-{}", self.attempts));
+        spec.workload.params.insert("rate".into(), rate_per_s.into());
+        spec.seed = self.spec.seed.wrapping_add(u64::from(self.attempts));
+        make_folder(&spec.directory)?;
+        let mut record = self.blank.clone();
+        run(&spec, &mut record)?;
+        remove_folder(&spec.directory)?;
+        let held = is_held(&record, self.bound(&record).as_ref());
+        if held && self.best.as_ref().is_none_or(|(best, _)| rate_per_s >= *best) {
+            self.best = Some((rate_per_s, record));
+        }
+        Ok(held)
+    }
+
+    /// The bound is on the response of what becomes durable, or else of the append.
+    fn bound(&self, record: &TrialRecord) -> Option<Bound> {
+        let bound = self.ask.bound?;
+        let op = ["durable", "append"]
+            .into_iter()
+            .find(|name| record.ops.iter().any(|op| op.op == *name && op.response.is_some()))?;
+        let statistic = Statistic::Quantile(bound.quantile);
+        let at = serde_json::Map::new();
+        let metric = Metric { op: op.into(), view: View::Response, statistic, at };
+        Some(Bound { metric, value_ns_max: bound.value_ns_max })
+    }
+}
+
+fn held_per_s(found: Capacity) -> f64 {
+    match found {
+        Capacity::Between { held_per_s, .. } | Capacity::AtLeast { held_per_s } => held_per_s,
+        Capacity::Under { .. } => 0.0,
+    }
+}
+
+fn words(found: Capacity, attempts: u32) -> String {
+    let text = match found {
+        Capacity::Between { held_per_s, missed_per_s } => format!(
+            "{} turns a second were held, {} were not",
+            significant(held_per_s),
+            significant(missed_per_s)
+        ),
+        Capacity::AtLeast { held_per_s } => {
+            format!("{} turns a second were held, the limit of the search", significant(held_per_s))
+        }
+        Capacity::Under { missed_per_s } => {
+            format!("not even {} turns a second were held", significant(missed_per_s))
+        }
+    };
+    format!("capacity: {text} ({attempts} attempts)")
+}
+
+fn make_folder(path: &Path) -> Result<(), TrialError> {
+    std::fs::create_dir(path)
+        .map_err(|error| TrialError::Failed(format!("cannot make {}: {error}", path.display())))
+}
+
+/// The folder was made by us a moment ago, on a file system or in a folder of our own.
+fn remove_folder(path: &Path) -> Result<(), TrialError> {
+    std::fs::remove_dir_all(path)
+        .map_err(|error| TrialError::Failed(format!("cannot remove {}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_testkit::{FakeRun, fake_run};
+
+    use super::*;
+
+    fn seek_on(capacity_per_s: f64, limit_per_s: f64) -> (Result<(), TrialError>, TrialRecord) {
+        let run = fake_run(&FakeRun { blocks: 1, ..FakeRun::default() });
+        let mut record = run.trials[0].clone();
+        let folder = tempfile::tempdir().expect("a folder");
+        let spec = TrialSpec {
+            format: 1,
+            build: String::new(),
+            workload: run.cells[0].workload.clone(),
+            directory: folder.path().into(),
+            role: String::new(),
+            lane: 0,
+            seed: 1,
+            warmup_ns: 0,
+            warmup_bytes: 0,
+            measure_ns: 0,
+            cpu: None,
+            helper_cpu: None,
+            spikes_max: 0,
+            drop_caches: false,
+        };
+        let ask = CapacitySearch { start_per_s: 1_000.0, limit_per_s, precision: 1.1, bound: None };
+        let result = seek(&ask, spec, &mut record, &mut |spec, attempt| {
+            let rate = spec.workload.params["rate"].as_f64().expect("a rate");
+            let load = attempt.load.as_mut().expect("a load");
+            load.asked_per_s = Some(rate);
+            load.achieved_per_s = rate.min(capacity_per_s);
+            assert!(spec.directory.is_dir());
+            Ok(())
+        });
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+        (result, record)
+    }
+
+    #[test]
+    fn the_record_keeps_the_highest_rate_that_was_held() {
+        let (result, record) = seek_on(9_000.0, 1e6);
+        assert!(result.is_ok());
+        let held = record.counts["capacity_per_s"];
+        assert!((8_100.0..=9_091.0).contains(&held), "{held}");
+        assert_eq!(record.load.expect("a load").asked_per_s, Some(held));
+        assert!(record.notes.last().expect("a note").starts_with("capacity: "));
+    }
+
+    #[test]
+    fn a_candidate_that_holds_nothing_fails_with_the_rate() {
+        let (result, record) = seek_on(0.1, 1e6);
+        assert!(matches!(result, Err(TrialError::Failed(text)) if text.contains("not even")));
+        assert_eq!(record.counts["capacity_per_s"], 0.0);
+    }
+}
