@@ -22,8 +22,11 @@ pub fn driver_of(path: &Path) -> Result<String, TargetError> {
     Ok(driver(&entry, row_serving(&entry.fs_type)))
 }
 
-/// The row whose type the kernel reports.
+/// The row whose type the kernel reports. FUSE types do not tell which program serves them.
 fn row_serving(fs_type: &str) -> Option<&'static dyn FileSystem> {
+    if fs_type.starts_with("fuse") {
+        return None;
+    }
     let serves = |row: &&dyn FileSystem| row.needs().kernel_types.contains(&fs_type);
     fs::FILE_SYSTEMS.iter().copied().find(serves)
 }
