@@ -7,6 +7,8 @@ use pickfs_model::{
 use pickfs_workload::{ParamError, Resolved, Workload};
 use serde_json::{Map, Value};
 
+use crate::plan_file::VARIANT;
+
 /// The cells of a plan, and those that are left out with the reason.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Expansion {
@@ -51,6 +53,7 @@ fn cell(
             && holds(&adjustment.levels, levels)
     });
     asked.extend(adjusted.flat_map(|adjustment| adjustment.params.clone()));
+    asked.remove(VARIANT);
     let resolved = workload.validate(&asked)?;
     let durability = workload.durability(&resolved).min(ceiling(candidate));
     let (name, version) = (plan.workload.clone(), workload.version());
@@ -179,8 +182,8 @@ mod tests {
         }
     }
 
-    fn plan(extra: &str) -> Plan {
-        let text = format!(
+    fn plan_text(extra: &str) -> String {
+        format!(
             r#"name = "t"
 question = "?"
 candidates = ["ext4", "tmpfs"]
@@ -194,8 +197,11 @@ blocks = 1
 reference = "ext4"
 primary = []
 "#
-        );
-        read_plan("t.toml", &text).expect("a good plan")
+        )
+    }
+
+    fn plan(extra: &str) -> Plan {
+        read_plan("t.toml", &plan_text(extra)).expect("a good plan")
     }
 
     fn ceiling(candidate: &CandidateSpec) -> Durability {
@@ -238,6 +244,23 @@ primary = []
         let slow = |cell: &&Cell| cell.workload.params["rate"].as_f64() == Some(1_000.0);
         assert_eq!(expansion.cells.iter().filter(slow).count(), 4);
         assert!(expansion.cells.iter().filter(slow).all(|c| c.level("sync") == Some("fdatasync")));
+    }
+
+    #[test]
+    fn a_variant_is_a_name_for_parameters() {
+        let variant = r#"[[variant]]
+name = "slow and safe"
+params = { rate = 10, sync = "fdatasync" }
+[[variant]]
+name = "fast"
+params = { rate = 1000 }"#;
+        let text = plan_text("").replace(r#"sync = ["none", "fdatasync", "msync"]"#, "");
+        let plan = read_plan("t.toml", &format!("{text}{variant}")).expect("a good plan");
+        let expansion = expand(&plan, &Toy, ceiling).expect("expands");
+        assert_eq!(expansion.cells.len(), 8);
+        let safe = expansion.cells.iter().filter(|c| c.level("variant") == Some("slow and safe"));
+        assert!(safe.clone().all(|cell| cell.workload.params["sync"] == "fdatasync"));
+        assert_eq!(safe.count(), 4);
     }
 
     #[test]

@@ -25,6 +25,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+/// The axis that stands for named sets of parameters; no workload has such a parameter.
+pub const VARIANT: &str = "variant";
+
 /// A plan that could not be read.
 #[derive(Debug, Error)]
 #[error("{file}:{line}: {message}")]
@@ -50,6 +53,8 @@ struct PlanFile {
     params: Map<String, Value>,
     #[serde(default)]
     axes: toml::Table,
+    #[serde(default)]
+    variant: Vec<VariantEntry>,
     #[serde(default)]
     adjust: Vec<Adjustment>,
     #[serde(default)]
@@ -79,6 +84,13 @@ struct BackingEntry {
     erase: bool,
     #[serde(default)]
     state: DeviceState,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VariantEntry {
+    name: String,
+    params: Map<String, Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -148,11 +160,15 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
         let offset = error.span().map_or(0, |span| span.start);
         source.error_at(offset, error.message().to_owned())
     })?;
+    let (variant_axis, mut adjust) = variants(entry.variant);
+    adjust.extend(entry.adjust);
+    let mut axes = source.axes(entry.axes)?;
+    axes.extend(variant_axis);
     let plan = Plan {
         format: FORMAT,
         candidates: source.candidates(&entry.candidates)?,
         backing: source.backing(entry.backing)?,
-        axes: source.axes(entry.axes)?,
+        axes,
         capacity: entry.capacity.map(|capacity| source.capacity(&capacity)).transpose()?,
         design: source.design(entry.design)?,
         timing: source.timing(&entry.timing)?,
@@ -161,12 +177,24 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
         article: entry.article,
         workload: entry.workload,
         params: entry.params,
-        adjust: entry.adjust,
+        adjust,
         without: entry.without,
         consent: entry.consent,
     };
     source.check_reference(&plan)?;
     Ok(plan)
+}
+
+/// Variants are an axis of names: each name stands for a set of parameters.
+fn variants(entries: Vec<VariantEntry>) -> (Option<Axis>, Vec<Adjustment>) {
+    let levels: Vec<Value> = entries.iter().map(|entry| entry.name.clone().into()).collect();
+    let axis = (!levels.is_empty()).then(|| Axis { name: VARIANT.into(), levels });
+    let adjust = entries.into_iter().map(|entry| Adjustment {
+        candidate: None,
+        levels: Map::from_iter([(VARIANT.to_owned(), entry.name.into())]),
+        params: entry.params,
+    });
+    (axis, adjust.collect())
 }
 
 /// Reads a plan file from disk.

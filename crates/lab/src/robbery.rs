@@ -94,10 +94,10 @@ fn shares(before: &Reading, after: &Reading) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// Spins for this much CPU time of the process, however long that takes.
+    /// Spins for this much CPU time of this thread, however long that takes.
     fn spin(cpu: Duration) {
         let used = || {
-            let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+            let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
             Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
         };
         let end = used() + cpu;
