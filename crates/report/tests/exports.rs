@@ -141,13 +141,26 @@ fn every_chart_is_drawn_and_named() {
 
 #[test]
 fn capacity_is_drawn_where_it_was_measured() {
-    let (run, mut findings) = fixture(&Shape::first_screen());
+    let (mut run, findings) = fixture(&Shape::first_screen());
     let subject = Subject::new(&run, &findings);
     assert!(ChartKind::Capacity.draw(&subject, Look::PAGE, false).is_empty());
-    findings.panels[0].rows[0].counts.push(("capacity_per_s".into(), 412_000.0));
+    let cell = findings.panels[0].rows[0].cell.clone();
+    for (trial, rate) in
+        run.trials.iter_mut().filter(|t| t.cell == cell).zip([4.0, 3.0, 5.0, 4.24, 4.12])
+    {
+        trial.counts.insert("capacity_per_s".into(), rate * 100_000.0);
+    }
     let subject = Subject::new(&run, &findings);
     let charts = ChartKind::Capacity.draw(&subject, Look::PAGE, false);
     assert!(svg(&charts[0].scene, Setting::Alone).contains("412,000/s"));
+}
+
+#[test]
+fn operations_are_never_mixed_in_one_group() {
+    let (run, findings) = fixture(&Shape::first_screen());
+    let subject = Subject::new(&run, &findings);
+    let grouped = ChartKind::Grouped.draw(&subject, Look::PAGE, false);
+    assert!(grouped.is_empty(), "append and durable are two things");
 }
 
 #[test]

@@ -42,19 +42,27 @@ pub fn capacity(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     let rows: Vec<_> = panel
         .rows
         .iter()
-        .filter_map(|row| {
-            let value = row.counts.iter().find(|(name, _)| name == "capacity_per_s")?.1;
-            Some((row.label.as_str(), Spread { median: value, low: value, high: value }))
-        })
+        .filter_map(|row| Some((row.label.as_str(), capacity_of(subject, row)?)))
         .collect();
     let words = Words {
         title: super::titled("Highest rate that was held", panel),
-        hint: "Longer is better. The schedule was kept at this rate.".into(),
+        hint: "Longer is better. Above it the schedule slips. Median over trials; the thin line is their range.".into(),
         x_title: "operations per second".into(),
         unit: Unit::Count,
     };
     let text = |value| format!("{}/s", pickfs_model::quantity::significant(value));
     bars(subject, look, &rows, words, &text)
+}
+
+/// The rates that the trials of a row held: the median, and the range.
+fn capacity_of(subject: &Subject, row: &Row) -> Option<Spread> {
+    let trials = subject.finished(&row.cell);
+    let mut held: Vec<f64> =
+        trials.filter_map(|trial| trial.counts.get("capacity_per_s").copied()).collect();
+    held.sort_by(f64::total_cmp);
+    let (low, high) = (*held.first()?, *held.last()?);
+    let median = (held[(held.len() - 1) / 2] + held[held.len() / 2]) / 2.0;
+    Some(Spread { median, low, high })
 }
 
 /// The value of a metric over the trials of a row.

@@ -3,7 +3,7 @@
 //! The articles show their preallocation results so: one group of bars per way,
 //! one bar per file system, three rows of bars under each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pickfs_model::{
     Cell, CellId,
@@ -60,7 +60,8 @@ fn tables(subject: &Subject, axis: &str, levels: &[String]) -> Vec<Table> {
         let Some(op) = summary(row, metric) else { continue };
         let Some(level) = levels.iter().position(|l| cell.level(axis) == Some(l)) else { continue };
         let others = other_levels(cell, axis);
-        let at = tables.iter().position(|table| table.others == others).unwrap_or_else(|| {
+        let same = |table: &Table| table.others == others && table.op == metric.op;
+        let at = tables.iter().position(same).unwrap_or_else(|| {
             tables.push(Table {
                 axis: axis.into(),
                 others,
@@ -73,6 +74,7 @@ fn tables(subject: &Subject, axis: &str, levels: &[String]) -> Vec<Table> {
         });
         tables[at].put(level, &cell.candidate.label, op);
     }
+    tables.retain(|table| table.levels_filled() > 1);
     tables
 }
 
@@ -82,6 +84,11 @@ fn other_levels(cell: &Cell, axis: &str) -> String {
 }
 
 impl Table {
+    fn levels_filled(&self) -> usize {
+        let levels: BTreeSet<_> = self.values.keys().map(|(level, _)| level).collect();
+        levels.len()
+    }
+
     fn put(&mut self, level: usize, candidate: &str, op: &OpSummary) {
         let column = self.candidates.iter().position(|c| c == candidate).unwrap_or_else(|| {
             self.candidates.push(candidate.into());

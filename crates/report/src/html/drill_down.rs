@@ -96,15 +96,13 @@ fn quantiles(page: &mut Page, op: &OpSummary) {
 }
 
 fn counts(page: &mut Page, row: &Row) {
-    if row.counts.is_empty() {
-        return;
-    }
-    let texts: Vec<_> = row
-        .counts
-        .iter()
+    let sums = row.counts.iter().filter(|(name, _)| !name.ends_with("_per_s"));
+    let texts: Vec<_> = sums
         .map(|(name, value)| format!("{} {}", name.replace('_', " "), significant(*value)))
         .collect();
-    page.element("p", &format!("Counted over all trials: {}.", texts.join(", ")));
+    if !texts.is_empty() {
+        page.element("p", &format!("Counted over all trials: {}.", texts.join(", ")));
+    }
 }
 
 fn trials(page: &mut Page, subject: &Subject, row: &Row, metric: &Metric) {

@@ -4,6 +4,9 @@ use super::markup::Page;
 use crate::{Subject, card::setup_card, conditions::conditions, terminal::NextStep};
 use pickfs_model::{finding::Verdict, plan::ArticleNote, quantity::span_text};
 
+/// Verdicts that are open when the page opens.
+const VERDICTS_OPEN: usize = 4;
+
 /// Question, article, verdict, what is open, conditions.
 pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
     page.raw("<header><div class=\"top\"><span class=\"muted\">pickfs</span>");
@@ -17,8 +20,14 @@ pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
         article(page, note);
     }
     page.raw("<div class=\"verdict\">\n");
-    for found in &subject.findings.verdicts {
-        verdict(page, found);
+    let verdicts = &subject.findings.verdicts;
+    let (first, more) = verdicts.split_at(verdicts.len().min(VERDICTS_OPEN));
+    first.iter().for_each(|found| verdict(page, found));
+    if !more.is_empty() {
+        page.raw("<details>");
+        page.element("summary", &format!("{} more verdicts", more.len()));
+        more.iter().for_each(|found| verdict(page, found));
+        page.raw("</details>\n");
     }
     page.raw("</div>\n");
     doubts(page, subject, next);
