@@ -16,7 +16,19 @@ macro_rules! plan {
 }
 
 /// Every built-in plan; adding one is a file in `plans/` and a line here.
-pub static PLANS: &[BuiltInPlan] = &[plan!("quick"), plan!("journal"), plan!("trust")];
+pub static PLANS: &[BuiltInPlan] = &[
+    plan!("quick"),
+    plan!("journal"),
+    plan!("trust"),
+    plan!("article-001-preallocation"),
+    plan!("article-001-readers"),
+    plan!("article-001-neighbour"),
+    plan!("article-003-ext3-ext4"),
+    plan!("seek-write-or-pwrite"),
+    plan!("roll"),
+    plan!("dispute-latency"),
+    plan!("dispute-capacity"),
+];
 
 /// The plan of that name.
 pub fn built_in(name: &str) -> Option<&'static BuiltInPlan> {
@@ -26,13 +38,14 @@ pub fn built_in(name: &str) -> Option<&'static BuiltInPlan> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan_file::read_plan;
+    use crate::{plan_file::read_plan, preflight::preflight};
 
     #[test]
     fn every_built_in_plan_is_a_good_plan_of_its_own_name() {
         for plan in PLANS {
             let read = read_plan(plan.name, plan.text).expect("a good plan");
             assert_eq!(read.name, plan.name);
+            preflight(&read).expect("its workload and parameters are known");
         }
     }
 

@@ -79,6 +79,7 @@ pub struct Appending {
     unsynced: Vec<(Turn, u64)>,
     ops: OpPlaces,
     stamper: Option<Stamper>,
+    slowdown: f64,
     keep_files: usize,
     pub(super) published: Arc<Published>,
 }
@@ -119,6 +120,7 @@ impl Appending {
             unsynced: Vec::with_capacity(group),
             ops: OpPlaces::of(params),
             stamper: (every > 0).then(|| Stamper::new(directory.into(), every)),
+            slowdown: params.number("slowdown"),
             keep_files: params.integer("keep_files") as usize,
             published: Arc::new(Published::default()),
         };
@@ -173,7 +175,7 @@ impl Appending {
             start_ns = self.roll(clock, start_ns, bench)?;
         }
         let appended = self.journal.write_encoded()?;
-        let end_ns = clock.now_ns();
+        let end_ns = self.end_of(clock, start_ns);
         bench.lap(self.ops.append, start_ns, end_ns, appended.offset_bytes);
         self.done.records += u64::from(appended.records);
         self.published.advance(self.journal.position_bytes());
@@ -204,6 +206,18 @@ impl Appending {
         self.unwritten.clear();
     }
 
+    /// When an operation that began at `start_ns` has ended, the planted slowdown included.
+    #[inline]
+    fn end_of<C: Clock>(&self, clock: &C, start_ns: u64) -> u64 {
+        let end_ns = clock.now_ns();
+        if self.slowdown <= 1.0 {
+            return end_ns;
+        }
+        let longer_ns = (end_ns - start_ns) as f64 * self.slowdown;
+        clock.wait_until(start_ns + longer_ns as u64, u64::MAX);
+        clock.now_ns()
+    }
+
     #[inline]
     fn wants_sync(&self, turn: &Turn, now_ns: u64) -> bool {
         match self.sync_when {
@@ -229,7 +243,7 @@ impl Appending {
             return Ok(start_ns);
         }
         self.journal.sync()?;
-        let end_ns = clock.now_ns();
+        let end_ns = self.end_of(clock, start_ns);
         self.done.syncs += 1;
         bench.lap_alone(self.ops.sync, start_ns, end_ns, self.unsynced[0].1);
         for (turn, offset_bytes) in &self.unsynced {

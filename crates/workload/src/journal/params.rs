@@ -161,6 +161,12 @@ pub(super) const PARAMS: &[Param] = &[
         check: Check::Number(0.0, 1e5),
     },
     Param {
+        name: "slowdown",
+        doc: "plants a known truth: every append and sync is made this many times as long",
+        default: Literal::Number(1.0),
+        check: Check::Number(1.0, 10.0),
+    },
+    Param {
         name: "fallback",
         doc: "when the file system refuses a way: skip the cell, or take the next best and say so",
         default: Literal::Text("skip"),
