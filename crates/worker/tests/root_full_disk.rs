@@ -9,18 +9,7 @@ use pickfs_model::WorkerMessage;
 use pickfs_sys::mount::{MountRequest, Mounted};
 use serde_json::{Value, json};
 
-use crate::spoken::{converse, spec};
-
-/// False, with the reason, where the test cannot run; a panic where it must.
-fn may_mount() -> bool {
-    if rustix::process::geteuid().is_root() {
-        return true;
-    }
-    let reason = "SKIPPED(root ring): mounting a tmpfs needs root";
-    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "{reason}");
-    println!("{reason}");
-    false
-}
+use crate::spoken::{converse, may_mount, spec};
 
 /// The last message of a trial on a tmpfs of 1 MiB, and what stood on standard error.
 fn on_a_small_disk(params: Value) -> (Option<WorkerMessage>, String) {

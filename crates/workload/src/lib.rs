@@ -36,7 +36,7 @@ pub use journal::{Appending, Journal};
 pub use laps::op_record;
 pub use measurement::{Measured, Measurement};
 pub use null::{Nothing, Null};
-pub use param::{Check, Literal, Param, ParamError, Resolved};
+pub use param::{Check, Literal, Param, ParamError, Resolved, params_markdown};
 pub use placement::{pin, rank};
 pub use recording::{Recording, RecordingError};
 pub use usage::Usage;

@@ -189,6 +189,20 @@ fn whole(value: &Value) -> Option<u64> {
     })
 }
 
+/// The parameters as a Markdown table, for the documentation to embed.
+pub fn params_markdown(params: &[Param]) -> String {
+    let mut text =
+        String::from("| parameter | default | allowed | what it does |\n|---|---|---|---|\n");
+    for Param { name, doc, default, check } in params {
+        let default = match default.value() {
+            Value::String(word) => word,
+            other => other.to_string(),
+        };
+        text += &format!("| `{name}` | {default} | {} | {doc} |\n", check.allowed());
+    }
+    text
+}
+
 /// Every parameter of a workload with a legal value, defaults included.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolved {
@@ -298,6 +312,13 @@ mod tests {
         let spelled = resolve(json!({ "size": "4KiB", "rate": "1k/s", "pause": 50_000 })).unwrap();
         assert_eq!(plain, spelled);
         assert_eq!((plain.text("sync"), plain.integer("pause")), ("none", 50_000));
+    }
+
+    #[test]
+    fn the_table_for_the_documentation_has_a_row_for_each() {
+        let text = params_markdown(KNOWN);
+        assert_eq!(text.lines().count(), 2 + KNOWN.len());
+        assert!(text.contains("| `sync` | none | one of none, fsync |  |"), "{text}");
     }
 
     #[test]

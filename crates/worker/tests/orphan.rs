@@ -1,0 +1,51 @@
+//! A worker does not outlive the program that started it, and a lab that hangs up ends it.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Gone, or dead and not yet collected.
+fn is_dead(process_id: &str) -> bool {
+    let stat = std::fs::read_to_string(PathBuf::from("/proc").join(process_id).join("stat"));
+    stat.map_or(true, |stat| stat.contains(") Z"))
+}
+
+#[test]
+fn a_worker_dies_with_its_parent_although_its_input_is_still_open() {
+    // The shell stands for the lab; the pipe to the worker stays open in this test.
+    let script = "exec 3<&0; \"$0\" <&3 & echo $!; wait";
+    let mut shell = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_pickfs-worker")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("sh");
+    let mut lines = BufReader::new(shell.stdout.take().expect("piped")).lines();
+    let first = [lines.next(), lines.next()].map(|line| line.expect("a line").expect("text"));
+    // The shell's line and the worker's greeting come in either order.
+    let process_id = first.iter().find(|line| !line.contains("hello")).expect("a number").clone();
+    assert!(first.iter().any(|line| line.contains("hello")) && !is_dead(&process_id));
+    shell.kill().expect("ours");
+    shell.wait().expect("ours");
+    let began = Instant::now();
+    while !is_dead(&process_id) {
+        assert!(began.elapsed() < Duration::from_secs(10), "worker {process_id} lives on");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_lab_that_hangs_up_ends_the_worker_without_a_word() {
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_pickfs-worker"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the worker starts");
+    let mut said = String::new();
+    worker.stdout.take().expect("piped").read_to_string(&mut said).expect("text");
+    assert!(!worker.wait().expect("it ends").success());
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
