@@ -1,6 +1,6 @@
 //! Markdown for a pull request: the verdict first, one table per panel, details folded.
 
-use pickfs_model::{finding::Panel, quantity::span_text};
+use pickfs_model::{finding::Panel, plan::ArticleNote, quantity::span_text};
 
 use crate::{
     Subject,
@@ -15,6 +15,9 @@ use crate::{
 /// Writes the run as Markdown.
 pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
     let mut out = format!("## {}\n\n", cell(&subject.run.plan.question));
+    if let Some(note) = &subject.run.plan.article {
+        out.push_str(&article(note));
+    }
     for verdict in &subject.findings.verdicts {
         out.push_str(&format!("**{}**\n\n", text(&verdict.sentences.join(" "))));
         if !verdict.commands.is_empty() {
@@ -31,6 +34,15 @@ pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
     out.push_str(&absent(subject));
     out.push_str(&card(subject));
     out
+}
+
+fn article(note: &ArticleNote) -> String {
+    let mut out = format!("> Repeats {}. It saw: {}.", text(&note.source), text(&note.saw));
+    out.push_str(&format!(" Look at: {}.", text(&note.look_at)));
+    if !note.cannot_tell.is_empty() {
+        out.push_str(&format!(" This run cannot tell: {}.", text(&note.cannot_tell)));
+    }
+    out + "\n\n"
 }
 
 fn open_ends(subject: &Subject, next: Option<&NextStep>) -> String {

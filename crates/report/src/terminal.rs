@@ -61,6 +61,9 @@ pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
     let mut out = String::new();
     let question = hanging("pickfs", &plain(&subject.run.plan.question), MARGIN, columns);
     out.push_str(&paint.bold(&question));
+    for (name, text) in article(subject) {
+        out.push_str(&paint.name(&hanging(name, &plain(text), MARGIN, columns), name));
+    }
     for (name, text) in conditions(subject) {
         out.push_str(&paint.name(&hanging(name, &plain(&text), MARGIN, columns), name));
     }
@@ -72,6 +75,18 @@ pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
     out.push_str(&verdict(subject.findings, columns, paint));
     out.push_str(&open_ends(subject.findings, screen, columns, paint));
     out
+}
+
+/// What the plan reproduces: source, what it saw, what to look at, what cannot be told.
+fn article<'a>(subject: &Subject<'a>) -> Vec<(&'static str, &'a str)> {
+    let Some(note) = &subject.run.plan.article else { return Vec::new() };
+    let lines = [
+        ("repeats", note.source.as_str()),
+        ("it saw", &note.saw),
+        ("look at", &note.look_at),
+        ("cannot", &note.cannot_tell),
+    ];
+    lines.into_iter().filter(|(_, text)| !text.is_empty()).collect()
 }
 
 fn verdict(findings: &Findings, columns: usize, paint: Paint) -> String {

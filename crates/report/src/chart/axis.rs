@@ -23,6 +23,8 @@ pub enum Unit {
     Nanoseconds,
     /// Seconds of a trial or a run.
     Seconds,
+    /// Minutes of a run.
+    Minutes,
     /// A share of laps.
     Share,
     /// A plain number.
@@ -135,7 +137,7 @@ impl Unit {
     pub fn text(self, value: f64) -> String {
         match self {
             Unit::Nanoseconds => tick_duration(value),
-            Unit::Seconds => trimmed(value),
+            Unit::Seconds | Unit::Minutes => trimmed(value),
             Unit::Share => share_text(value),
             Unit::Count if value.fract() == 0.0 => grouped(value as i64),
             Unit::Count => trimmed(value),
@@ -147,6 +149,7 @@ impl Unit {
         match self {
             Unit::Nanoseconds => "ns",
             Unit::Seconds => "s",
+            Unit::Minutes => "min",
             Unit::Share => "q",
             Unit::Count => "",
         }

@@ -40,7 +40,7 @@ pub fn draw(subject: &Subject, look: Look) -> Option<Scene> {
         hint: "4 KiB direct write and flush, before each trial. A flat line: differences between \
                candidates are theirs. A line that moves is the noise under every number here."
             .into(),
-        x: Axis::span(Unit::Seconds, 0.0, probes().map(|p| p.0).fold(0.1, f64::max)),
+        x: Axis::span(Unit::Minutes, 0.0, probes().map(|p| p.0).fold(0.1, f64::max)),
         y: Axis::log(Unit::Nanoseconds, values()),
         x_title: "time since the run began (min)".into(),
         y_title: "write + flush".into(),

@@ -197,7 +197,7 @@ pub struct ScaleMap {
     pub from: f32,
     /// Picture unit.
     pub to: f32,
-    /// `ns` for durations, `s` for seconds, `q` for shares, empty for numbers.
+    /// `ns` for durations, `s` and `min` for times, `q` for shares, empty for numbers.
     pub unit: &'static str,
 }
 
