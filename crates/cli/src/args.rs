@@ -34,6 +34,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Ten minutes: the smallest difference that this machine can resolve
     Trust(TrustArgs),
+    /// Fifteen minutes: every workload at its smallest honest scale
+    Tour(TourArgs),
     /// The runs in a folder
     List(ListArgs),
     /// One run on the terminal
@@ -172,6 +174,14 @@ pub struct DoctorArgs {
 #[derive(Debug, Clone, Args)]
 pub struct TrustArgs {
     /// The plan: the built-in `trust`, or one with the same three names
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// `pickfs tour`.
+#[derive(Debug, Clone, Args)]
+pub struct TourArgs {
+    /// What is different this time, for every stop
     #[command(flatten)]
     pub run: RunArgs,
 }

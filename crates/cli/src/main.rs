@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Doctor(args) => commands::doctor::doctor(&args),
         Command::Trust(args) => commands::trust::trust(&args),
+        Command::Tour(args) => commands::tour::tour(&args),
         Command::List(args) => commands::list::list(&args),
         Command::Show(args) => commands::show::show(&args),
         Command::Report(args) => commands::report::report(&args),

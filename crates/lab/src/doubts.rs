@@ -2,22 +2,22 @@
 //! believing it. None of them looks at how fast the candidate was.
 
 use pickfs_model::{
-    Outcome, TrialRecord,
+    TrialRecord,
     quantity::{bytes_text, duration_text},
     record::{Flag, RawProbe},
 };
 use pickfs_target::fs::Period;
 
-/// Share of driver-late turns above which a trial is flagged (validity rule 6).
-pub const DRIVER_LATE_SHARE_MAX: f64 = 0.001;
-/// Share by which the rate may be missed.
-pub const RATE_MISSED_SHARE_MAX: f64 = 0.01;
 /// A trial shorter than this many periods has not seen periodic work (validity rule 2).
 pub const PERIODS_MIN: f64 = 2.0;
 
 /// Periodic work that the trial is too short for.
 pub fn periods(record: &mut TrialRecord, periods: &[Period], measure_s: f64) {
     let longest = periods.iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    if let Some(longest) = longest {
+        record.environment.put("period.longest_s", longest.seconds);
+        record.environment.put("period.longest", &longest.what);
+    }
     let Some(longest) = longest.filter(|p| measure_s < PERIODS_MIN * p.seconds) else { return };
     let text = format!(
         "{measure_s:.1} s do not cover the {} every {:.0} s (two periods are needed)",
@@ -37,16 +37,9 @@ pub fn raw_band(record: &mut TrialRecord, raw: &RawProbe, usual_ns: Option<u64>,
     flag(record, "raw-out-of-band", text);
 }
 
-/// Everything that shows only when the trial is over.
+/// Everything that shows only when the trial is over: the wait before it, and what its
+/// numbers say to `analysis`.
 pub fn after(record: &mut TrialRecord) {
-    settling(record);
-    image(record);
-    if record.outcome == Outcome::Finished {
-        load(record);
-    }
-}
-
-fn settling(record: &mut TrialRecord) {
     if let Some(settle) = record.settle.filter(|settle| settle.timed_out) {
         let text = format!(
             "{} still dirty after a wait of {:.1} s",
@@ -55,40 +48,7 @@ fn settling(record: &mut TrialRecord) {
         );
         flag(record, "settle-timeout", text);
     }
-}
-
-fn image(record: &mut TrialRecord) {
-    let Some(image) = record.image else { return };
-    if !image.direct_io {
-        flag(record, "not-direct", "the loop device does not use direct I/O".into());
-    }
-    let holes_bytes = image.holes_before_bytes.max(image.holes_after_bytes);
-    if holes_bytes > 0 {
-        let text = format!(
-            "{} of the image unwritten before the trial, {} after it",
-            bytes_text(image.holes_before_bytes),
-            bytes_text(image.holes_after_bytes)
-        );
-        flag(record, "holes", text);
-    }
-}
-
-fn load(record: &mut TrialRecord) {
-    let Some(load) = record.load.clone() else { return };
-    let late = load.late_driver as f64 / load.turns.max(1) as f64;
-    if late > DRIVER_LATE_SHARE_MAX {
-        let text = format!(
-            "{:.2} % of the turns began late because the driver was kept from running (longest {})",
-            late * 100.0,
-            duration_text(load.driver_stall_ns_max as f64)
-        );
-        flag(record, "driver-late", text);
-    }
-    let Some(asked) = load.asked_per_s else { return };
-    if load.achieved_per_s < asked * (1.0 - RATE_MISSED_SHARE_MAX) {
-        let text = format!("{:.0} of {asked:.0} turns a second were achieved", load.achieved_per_s);
-        flag(record, "rate-missed", text);
-    }
+    record.flags = pickfs_analysis::doubts::doubts(record);
 }
 
 fn flag(record: &mut TrialRecord, kind: &str, text: String) {
@@ -123,22 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn one_driver_late_turn_in_a_thousand_is_the_bound() {
-        let mut record = clean();
-        record.load.as_mut().expect("a load").late_driver = 10;
-        assert_eq!(kinds(record.clone()), Vec::<String>::new());
-        record.load.as_mut().expect("a load").late_driver = 11;
-        assert_eq!(kinds(record), ["driver-late"]);
-    }
-
-    #[test]
-    fn a_missed_rate_holes_and_a_wait_that_timed_out_are_told() {
+    fn what_the_numbers_say_and_a_wait_that_timed_out_are_told() {
         let mut record = clean();
         record.load.as_mut().expect("a load").achieved_per_s = 980.0;
         record.image =
             Some(ImageRecord { direct_io: false, holes_after_bytes: 4096, ..Default::default() });
+        record.backing = pickfs_model::BackingKind::LoopImage;
         record.settle = Some(SettleRecord { timed_out: true, ..Default::default() });
-        assert_eq!(kinds(record), ["settle-timeout", "not-direct", "holes", "rate-missed"]);
+        assert_eq!(kinds(record), ["settle-timeout", "rate-missed", "holes", "not-direct"]);
     }
 
     #[test]

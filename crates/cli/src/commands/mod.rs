@@ -8,6 +8,7 @@ pub mod plan;
 pub mod report;
 pub mod run;
 pub mod show;
+pub mod tour;
 pub mod trust;
 
 use std::path::{Path, PathBuf};
