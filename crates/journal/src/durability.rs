@@ -2,6 +2,7 @@
 //! cache, or a file system with barriers off, keeps less than is said here.
 
 use crate::axes::{Preallocation, Sync, WritePath};
+use crate::compatibility::{path_and_sync, preallocation_and_path};
 
 /// The hardest event that an acknowledged record is expected to outlive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,5 +40,33 @@ pub const fn durability(made: Preallocation, path: WritePath, sync: Sync) -> Dur
         Durability::KernelCrash
     } else {
         Durability::ProcessCrash
+    }
+}
+
+/// The classes as a Markdown table, for the documentation to embed. A cell with two classes has the
+/// second one where the blocks were written before: zero-filled, zero-filled-hot and recycled files.
+pub fn durability_markdown() -> String {
+    let heads: String = Sync::ALL.iter().map(|sync| format!(" {sync} |")).collect();
+    let mut text =
+        format!("| write path \\ sync |{heads}\n|{}\n", "---|".repeat(Sync::ALL.len() + 1));
+    for path in WritePath::ALL {
+        let cells: String =
+            Sync::ALL.iter().map(|sync| format!(" {} |", cell(*path, *sync))).collect();
+        text.push_str(&format!("| {path} |{cells}\n"));
+    }
+    text
+}
+
+fn cell(path: WritePath, sync: Sync) -> String {
+    if path_and_sync(path, sync).is_err() {
+        return "-".to_owned();
+    }
+    let plain = durability(Preallocation::Fallocate, path, sync);
+    let written_before = Preallocation::ZeroFilled;
+    let goes = preallocation_and_path(written_before, path).is_ok();
+    let best = durability(written_before, path, sync);
+    match goes && best != plain {
+        true => format!("{plain} / {best}"),
+        false => plain.to_string(),
     }
 }

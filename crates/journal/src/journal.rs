@@ -223,7 +223,7 @@ impl<S: Storage> Journal<S> {
         Ok(appended)
     }
 
-    fn write_with_roll(&mut self) -> Result<Appended> {
+    pub(crate) fn write_with_roll(&mut self) -> Result<Appended> {
         let rolled = self.needs_roll();
         if rolled {
             self.roll()?;

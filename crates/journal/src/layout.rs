@@ -37,6 +37,8 @@ pub const RECORD_ALIGN_BYTES: usize = 8;
 pub const BLOCK_BYTES: usize = 4096;
 
 const FLAG_RECYCLED: u32 = 1;
+/// No journal gets here; a larger number in a header is not ours.
+const SEQUENCE_MAX: u64 = 1 << 62;
 
 /// What a journal file says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +66,7 @@ pub enum HeaderFlaw {
     Blank,
     /// Other bytes stand where the magic should.
     Magic,
-    /// The magic is right and the checksum is not.
+    /// The magic is right and the checksum, or a number behind it, is not.
     Checksum,
     /// A whole header of a layout that this version does not read.
     Format(u32),
@@ -111,6 +113,9 @@ impl FileHeader {
         }
         if get_u32(bytes, 8) != FORMAT {
             return Err(HeaderFlaw::Format(get_u32(bytes, 8)));
+        }
+        if !(1..SEQUENCE_MAX).contains(&get_u64(bytes, 32)) {
+            return Err(HeaderFlaw::Checksum);
         }
         Ok(Self {
             journal_id: get_u64(bytes, 16),

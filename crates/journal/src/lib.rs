@@ -33,12 +33,15 @@ mod disk_writer;
 mod durability;
 mod error;
 mod evidence;
+mod group_commit;
 mod heater;
+mod histogram;
 mod journal;
 pub mod layout;
 mod maker;
 mod map;
 mod name;
+mod observe;
 mod options;
 mod range_sync;
 mod recovery;
@@ -55,12 +58,20 @@ pub use buffer::EncodeBuffer;
 pub use directory::Directory;
 pub use disk_file::DiskFile;
 pub use disk_writer::DiskWriter;
-pub use durability::{Durability, durability};
+pub use durability::{Durability, durability, durability_markdown};
 pub use error::{Damage, DamageKind, Error, Latch, Result};
 pub use evidence::LaterRecords;
+pub use group_commit::GroupCommit;
+pub use histogram::Histogram;
 pub use journal::{Appended, Journal};
+pub use observe::{Observed, Observer, Second};
 pub use options::{Fallback, KeepFiles, Options};
 pub use recovery::{Holes, Recovery, TornTail, inspect, recover, recover_in, recover_with};
 pub use refusal::Way;
 pub use replay::{Record, Replayed, replay, replay_in};
 pub use storage::{Open, Storage, StorageFile, SyncRange, Writer, WriterSpec};
+
+/// The examples of the README are run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

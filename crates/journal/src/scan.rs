@@ -97,7 +97,11 @@ pub(crate) fn step<F: StorageFile>(
         return Ok(Step::End(DamageKind::Blank));
     }
     if RECORD_HEADER_BYTES as u64 + u64::from(header.payload_bytes) > left {
-        return Ok(Step::End(DamageKind::Length(header.payload_bytes)));
+        // The right sequence says that the record was begun; the file ends before it does.
+        return Ok(Step::End(match header.sequence == expected {
+            true => DamageKind::Missing,
+            false => DamageKind::Length(header.payload_bytes),
+        }));
     }
     let record = window.get(offset_bytes, header.record_bytes() as usize)?;
     if !header.matches(record, salt) {

@@ -246,4 +246,32 @@ proptest! {
         prop_assert_eq!(recover(dir.path()).unwrap().last_sequence, whole);
         prop_assert_eq!(seen(&dir).len() as u64, whole);
     }
+
+    #[test]
+    fn any_bytes_at_all_are_read_without_a_panic(
+        garbage in prop::collection::vec((0..9000usize, prop::collection::vec(any::<u8>(), 1..200)), 0..6),
+        copies in prop::collection::vec((0..9000usize, 0..9000usize, 1..400usize), 0..6),
+        records in 0..80u64,
+    ) {
+        let dir = journal_of(records, options());
+        let path = file(&dir, 1);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.resize(9400, 0);
+        for (at, new) in garbage {
+            bytes[at..at + new.len()].copy_from_slice(&new);
+        }
+        for (from, to, length) in copies {
+            bytes.copy_within(from..from + length, to);
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        let whole = inspect(dir.path());
+        let _ = replay(dir.path(), 1, |_| ControlFlow::Continue(()));
+        if let Ok(found) = recover_with(dir.path(), Holes::CutUnsynced) {
+            prop_assert!(found.last_sequence <= records);
+            prop_assert_eq!(recover(dir.path()).unwrap().last_sequence, found.last_sequence);
+        }
+        if let Ok(found) = whole {
+            prop_assert!(found.last_sequence <= records);
+        }
+    }
 }

@@ -106,12 +106,12 @@ fn every_allowed_pair_of_options_keeps_what_was_appended_over_rolls_and_reopenin
     for options in chosen {
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let asked = format!("{options:?}");
-        write(dir.path(), options.clone(), 1, 150);
-        check(dir.path(), 150);
+        write(dir.path(), options.clone(), 1, 60);
+        check(dir.path(), 60);
         let recovery = recover(dir.path()).unwrap();
-        assert_eq!((recovery.last_sequence, recovery.torn_tail), (150, None), "{asked}");
-        write(dir.path(), options, 151, 50);
-        check(dir.path(), 200);
+        assert_eq!((recovery.last_sequence, recovery.torn_tail), (60, None), "{asked}");
+        write(dir.path(), options, 61, 20);
+        check(dir.path(), 80);
     }
 }
 
