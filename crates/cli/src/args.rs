@@ -135,7 +135,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub choice: PlanChoice,
     /// Go on with a run in a new block
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["candidates", "device", "dir", "ram"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["candidates", "dir", "ram"])]
     pub resume: Option<PathBuf>,
     /// Folder of runs
     #[arg(long, value_name = "DIR", default_value = "pickfs-runs")]

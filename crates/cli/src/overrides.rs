@@ -77,7 +77,8 @@ fn change_backing(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
             StateWord::Filled => DeviceState::Filled,
             StateWord::Discarded => DeviceState::Discarded,
         };
-        plan.backing = BackingSpec::Device { path: path.clone(), erase: choice.erase, state };
+        let (path, size_bytes) = (path.clone(), asked_bytes);
+        plan.backing = BackingSpec::Device { path, erase: choice.erase, state, size_bytes };
     } else if let Some(path) = &choice.dir {
         plan.backing = BackingSpec::Directory { path: path.clone() };
     } else if choice.size.is_some() || choice.image_dir.is_some() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use pickfs_model::{BackingSpec, Environment, Event, FORMAT, Plan, RunRecord, plan::StopRule};
 use pickfs_store::{RunFile, StoreError};
 use pickfs_sys::block::BlockDevice;
-use pickfs_target::{Scratch, TargetError};
+use pickfs_target::{Scratch, TargetError, interlock::same_device};
 use thiserror::Error;
 
 use crate::{
@@ -39,6 +39,14 @@ pub enum LaunchError {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// A resumed run does not find the device that it pinned.
+    #[error("{why}; to go on, name the device again: --resume RUN --device {path} --erase")]
+    OtherDevice {
+        /// The node that the run was begun on.
+        path: PathBuf,
+        /// What differs.
+        why: String,
     },
     /// The worker program is not there.
     #[error("worker {path} not found; build it with cargo build --release -p pickfs-worker")]
@@ -79,14 +87,22 @@ pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launc
     let run_folder = new_folder(folder, &plan.name)?;
     let mut scratch = prepare(&plan.backing, &run_folder, &mut to)?;
     let card = scratch.card(CARD_S)?;
-    let record = empty_record(plan, &run_folder, expansion, card);
+    let mut record = empty_record(plan, &run_folder, expansion, card);
+    if let Some(identity) = scratch.identity() {
+        record.environment.put(IDENTITY_KEY, serde_json::to_string(identity).unwrap_or_default());
+    }
     let path = run_folder.join(RUN_FILE);
     let file = RunFile::create(&path, &record)?;
     go(record, file, Stagehands { scratch, worker, run_folder }, to)
 }
 
-/// Goes on with a run in a new block.
-pub fn resume(path: &Path, mut to: Listeners<'_>) -> Result<Launched, LaunchError> {
+/// Goes on with a run in a new block. `device` is what the user named once more, with the
+/// consent to erase it.
+pub fn resume(
+    path: &Path,
+    device: Option<(PathBuf, bool)>,
+    mut to: Listeners<'_>,
+) -> Result<Launched, LaunchError> {
     let file = RunFile::open(path)?;
     let record = file.read()?;
     preflight::check_privilege(&record.plan)?;
@@ -95,8 +111,35 @@ pub fn resume(path: &Path, mut to: Listeners<'_>) -> Result<Launched, LaunchErro
     for difference in changed(&record.environment) {
         to.sink.accept(&Event::Noticed { text: difference });
     }
-    let scratch = prepare(&record.plan.backing, &run_folder, &mut to)?;
+    let backing = confirmed(&record, device)?;
+    let scratch = prepare(&backing, &run_folder, &mut to)?;
     go(record, file, Stagehands { scratch, worker, run_folder }, to)
+}
+
+/// Where the pinned device of a run is kept, among the facts of its start.
+const IDENTITY_KEY: &str = "device.identity";
+
+/// The backing of a resumed run. A device that is still the pinned one holds what the run
+/// left there; any other (after a reboot, every one) must be named again (rule 17).
+fn confirmed(
+    record: &RunRecord,
+    device: Option<(PathBuf, bool)>,
+) -> Result<BackingSpec, LaunchError> {
+    let BackingSpec::Device { path, state, size_bytes, .. } = &record.plan.backing else {
+        return Ok(record.plan.backing.clone());
+    };
+    let (state, size_bytes) = (*state, *size_bytes);
+    if let Some((path, erase)) = device {
+        return Ok(BackingSpec::Device { path, erase, state, size_bytes });
+    }
+    let pinned = record.environment.get(IDENTITY_KEY).unwrap_or_default();
+    let same = serde_json::from_str(pinned)
+        .map_err(|error| error.to_string())
+        .and_then(|pinned| same_device(&pinned).map_err(|refusal| refusal.to_string()));
+    match same {
+        Ok(()) => Ok(BackingSpec::Device { path: path.clone(), erase: true, state, size_bytes }),
+        Err(why) => Err(LaunchError::OtherDevice { path: path.clone(), why }),
+    }
 }
 
 struct Stagehands {

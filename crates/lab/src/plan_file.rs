@@ -274,6 +274,7 @@ impl Source<'_> {
                 path: path("/dev/...")?,
                 erase: entry.erase,
                 state: entry.state,
+                size_bytes: entry.size.is_some().then_some(size_bytes),
             }),
             "directory" => Ok(BackingSpec::Directory { path: path("a directory")? }),
             other => Err(self.error_about(

@@ -31,6 +31,9 @@ pub enum BackingSpec {
         /// State of the device before each make.
         #[serde(default)]
         state: DeviceState,
+        /// Bytes from its start that are used, a multiple of 4096; all of it when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size_bytes: Option<u64>,
     },
     /// A directory that exists: no make, no mount, works without root.
     Directory {

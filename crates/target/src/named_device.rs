@@ -23,21 +23,24 @@ pub(crate) struct NamedDevice {
 }
 
 impl NamedDevice {
-    /// Pins the device, and fills it where that is its state.
-    pub(crate) fn prepare(
-        device: &Path,
-        erase: bool,
-        state: DeviceState,
+    /// Pins the device; nothing is written yet.
+    pub(crate) fn pin(device: &Path, erase: bool, state: DeviceState) -> Result<Self, TargetError> {
+        Ok(Self { interlock: Interlock::pin(device, erase)?, state })
+    }
+
+    /// Fills the first `limit_bytes` where that is its state.
+    pub(crate) fn prepared(
+        mut self,
+        limit_bytes: u64,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, TargetError> {
-        let mut named = Self { interlock: Interlock::pin(device, erase)?, state };
-        if state == DeviceState::Filled {
-            named.check()?;
-            let file = open_exclusively(named.path())?;
-            write_noise(&file, named.path(), named.size_bytes(), progress)?;
-            named.contents_are_ours();
+        if self.state == DeviceState::Filled {
+            self.check()?;
+            let file = open_exclusively(self.path())?;
+            write_noise(&file, self.path(), self.size_bytes().min(limit_bytes), progress)?;
+            self.contents_are_ours();
         }
-        Ok(named)
+        Ok(self)
     }
 
     /// Asks the interlock again.

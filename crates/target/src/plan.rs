@@ -155,7 +155,12 @@ mod tests {
     #[test]
     fn a_device_is_checked_before_every_step_that_destroys() {
         let path = "/dev/sdx".into();
-        let backing = BackingSpec::Device { path, erase: true, state: DeviceState::Discarded };
+        let backing = BackingSpec::Device {
+            path,
+            erase: true,
+            state: DeviceState::Discarded,
+            size_bytes: None,
+        };
         let steps = text("btrfs", &backing);
         let destroys = |step: &String| {
             ["blkdiscard", "[clear-ends]", "mkfs.btrfs", "mount -t"]

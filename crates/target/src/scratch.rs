@@ -68,6 +68,7 @@ impl Scratch {
         run_dir: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, TargetError> {
+        let mut limit_bytes = u64::MAX;
         let base = match backing {
             BackingSpec::Loop { size_bytes, directory } => {
                 let directory = directory.as_deref().unwrap_or(run_dir);
@@ -76,13 +77,15 @@ impl Scratch {
             BackingSpec::Ram { size_bytes } => {
                 Base::Image(Image::in_memory(run_dir, *size_bytes, progress)?)
             }
-            BackingSpec::Device { path, erase, state } => {
-                Base::Device(NamedDevice::prepare(path, *erase, *state, progress)?)
+            BackingSpec::Device { path, erase, state, size_bytes } => {
+                limit_bytes = size_bytes.unwrap_or(u64::MAX);
+                let device = NamedDevice::pin(path, *erase, *state)?;
+                Base::Device(device.prepared(limit_bytes, progress)?)
             }
             BackingSpec::Directory { path } => Base::Directory(Directory::at(path)?),
         };
         let helpers = Helpers::default();
-        Ok(Self { base, helpers, repaired_bytes: 0, limit_bytes: u64::MAX })
+        Ok(Self { base, helpers, repaired_bytes: 0, limit_bytes })
     }
 
     /// From now on candidates are made in the first `bytes` only, a multiple of 4096: the same

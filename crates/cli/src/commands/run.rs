@@ -40,7 +40,10 @@ pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
     let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
     Ok(match &args.resume {
         None => launch(&plan, &args.out, to)?,
-        Some(path) => resume(&run_path(path), to)?,
+        Some(path) => {
+            let device = args.choice.device.clone().map(|node| (node, args.choice.erase));
+            resume(&run_path(path), device, to)?
+        }
     })
 }
 
