@@ -26,6 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::axes::Sync;
 use crate::buffer::EncodeBuffer;
+use crate::dice::Dice;
 use crate::refusal::Way;
 use crate::storage::{Open, Storage, StorageFile, SyncRange, Writer, WriterSpec};
 
@@ -227,7 +228,7 @@ impl CrashStorage {
     /// The disk as the next boot finds it. `seed` chooses what of the unsynced changes is there.
     pub fn power_cut(&self, seed: u64) -> Self {
         let disk = self.disk();
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         let mut names = disk.durable.clone();
         let kept = dice.below(disk.pending.len() + 1);
         disk.pending[..kept].iter().for_each(|entry| entry.apply(&mut names));
@@ -414,19 +415,6 @@ impl Writer for CrashWriter {
             true => file.sync_all(),
             false => Ok(()),
         }
-    }
-}
-
-/// A small reproducible source of chance (SplitMix64, Steele et al. 2014).
-#[derive(Debug)]
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % limit as u64) as usize
     }
 }
 

@@ -27,6 +27,7 @@ mod axes;
 mod buffer;
 pub mod compatibility;
 pub mod crash;
+mod dice;
 mod directory;
 mod disk_file;
 mod disk_writer;
