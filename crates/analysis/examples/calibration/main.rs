@@ -1,6 +1,6 @@
 //! Prints how often the statistics of this crate are wrong, as Markdown.
 //!
-//! `cargo run --release -p pickfs-analysis --example calibration [EXPERIMENTS] > calibration.md`
+//! `cargo run --release -p pickfs-analysis --example calibration [EXPERIMENTS] > docs/method/calibration.md`
 
 use pickfs_testkit::Shape;
 
