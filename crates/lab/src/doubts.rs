@@ -48,7 +48,23 @@ pub fn after(record: &mut TrialRecord) {
         );
         flag(record, "settle-timeout", text);
     }
+    cache_state(record);
     record.flags = pickfs_analysis::doubts::doubts(record);
+}
+
+/// Hot files that were not all in memory, and cold reads that were (validity rule 14).
+fn cache_state(record: &mut TrialRecord) {
+    let count = |name: &str| record.counts.get(name).copied();
+    let hot = [count("hot_share_before"), count("hot_share_after")];
+    let hot_share = hot.into_iter().flatten().fold(1.0, f64::min);
+    let warm_reads = count("reads_not_cold").unwrap_or(0.0);
+    if hot_share < 1.0 {
+        let text = format!("only {:.1} % of the next file was in memory", hot_share * 100.0);
+        flag(record, "not-hot", text);
+    }
+    if warm_reads > 0.0 {
+        flag(record, "not-cold", format!("{warm_reads:.0} cold reads found their data in memory"));
+    }
 }
 
 fn flag(record: &mut TrialRecord, kind: &str, text: String) {
@@ -91,6 +107,15 @@ mod tests {
         record.backing = pickfs_model::BackingKind::LoopImage;
         record.settle = Some(SettleRecord { timed_out: true, ..Default::default() });
         assert_eq!(kinds(record), ["settle-timeout", "rate-missed", "holes", "not-direct"]);
+    }
+
+    #[test]
+    fn hot_and_cold_are_checked_by_what_was_counted() {
+        let mut record = clean();
+        record.counts.insert("hot_share_before".into(), 1.0);
+        record.counts.insert("hot_share_after".into(), 0.52);
+        record.counts.insert("reads_not_cold".into(), 3.0);
+        assert_eq!(kinds(record), ["not-hot", "not-cold"]);
     }
 
     #[test]

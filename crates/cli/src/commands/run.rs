@@ -69,6 +69,7 @@ fn finish(launched: &Launched, json: bool) -> anyhow::Result<()> {
     let folder = launched.file.parent().unwrap_or(Path::new("."));
     let written =
         report::write(&launched.file, &launched.record, &findings, &[Format::Html], folder)?;
+    give_to_caller(folder);
     if json {
         println!("{}", serde_json::to_string(&findings)?);
     } else {
@@ -84,5 +85,15 @@ pub fn exit_of(run: &RunRecord) -> Exit {
         Some(end) if end.how == "interrupted" => Exit::Interrupted,
         _ if failed => Exit::TrialsFailed,
         _ => Exit::Done,
+    }
+}
+
+/// Under sudo, the run's folder and its files, which we made, belong to who called it.
+fn give_to_caller(folder: &Path) {
+    let id = |name: &str| env::var(name).ok()?.parse::<u32>().ok();
+    let (Some(user), Some(group)) = (id("SUDO_UID"), id("SUDO_GID")) else { return };
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
+    for path in files.chain([folder.to_owned()]) {
+        let _ = std::os::unix::fs::lchown(&path, Some(user), Some(group));
     }
 }
