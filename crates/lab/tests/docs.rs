@@ -1,0 +1,198 @@
+//! The pages in `docs/` say what the code says: examples are read as plans, and parts
+//! that a program can write are compared with what it would write now.
+//!
+//! A part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`. To write them anew:
+//!
+//! ```text
+//! PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-lab --test docs
+//! ```
+
+use std::{fmt::Write, fs, path::PathBuf};
+
+use pickfs_analysis::claims::Method;
+use pickfs_lab::{expand::expand, plan_file::read_plan, plans::PLANS};
+use pickfs_model::{Durability, Plan, plan::StopRule};
+use pickfs_target::fs::{FILE_SYSTEMS, FileSystem, Formatter, Ground, Lack};
+
+fn page_path(page: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs")).join(page)
+}
+
+fn page_text(page: &str) -> String {
+    fs::read_to_string(page_path(page)).expect("a page in docs/")
+}
+
+/// Compares one part of a page, or writes it where that is asked for.
+fn check_part(page: &str, part: &str, wanted: &str) {
+    let text = page_text(page);
+    let (begin, end) = (format!("<!-- begin {part} -->\n"), format!("<!-- end {part} -->"));
+    let (head, rest) = text.split_once(&begin).expect("the part begins");
+    let (found, tail) = rest.split_once(&end).expect("the part ends");
+    let wanted = format!("\n{}\n\n", wanted.trim());
+    if std::env::var_os("PICKFS_UPDATE_DOCS").is_some() {
+        fs::write(page_path(page), format!("{head}{begin}{wanted}{end}{tail}")).expect("write");
+    } else {
+        let hint = "run PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-lab --test docs";
+        assert_eq!(found, wanted, "docs/{page}, {part}: not what the code says; {hint}");
+    }
+}
+
+/// The code blocks of a language.
+fn code_blocks(text: &str, language: &str) -> Vec<String> {
+    let opening = format!("```{language}\n");
+    let blocks = text.split(&opening).skip(1);
+    blocks.filter_map(|rest| Some(rest.split_once("```")?.0.to_owned())).collect()
+}
+
+/// Puts the keys of `other` over those of `table`, table by table.
+fn overlay(table: &mut toml::Table, other: toml::Table) {
+    for (key, value) in other {
+        match (table.get_mut(&key), value) {
+            (Some(toml::Value::Table(into)), toml::Value::Table(from)) => overlay(into, from),
+            (_, value) => drop(table.insert(key, value)),
+        }
+    }
+}
+
+/// A part of a plan, completed by the page's first example.
+fn completed(base: &str, part: &str) -> Plan {
+    let mut table: toml::Table = base.parse().expect("the first example is TOML");
+    let part = part.parse().unwrap_or_else(|error| panic!("{error}\n{part}"));
+    overlay(&mut table, part);
+    let text = toml::to_string(&table).expect("TOML");
+    read_plan("docs/plans.md", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+#[test]
+fn every_example_of_a_plan_is_read_and_its_parameters_are_known() {
+    let blocks = code_blocks(&page_text("plans.md"), "toml");
+    assert!(blocks.len() > 5, "the page shows {} examples", blocks.len());
+    for block in &blocks {
+        let plan = completed(&blocks[0], block);
+        let workload = pickfs_workload::find(&plan.workload).expect("a workload");
+        expand(&plan, workload, |_| Durability::PowerLoss).expect("known parameters");
+    }
+}
+
+#[test]
+fn the_built_in_plans_are_listed_with_their_questions() {
+    let mut table = String::from("| plan | question | cells | blocks |\n|---|---|---|---|\n");
+    for built_in in PLANS {
+        let plan = read_plan(built_in.name, built_in.text).expect("a good plan");
+        let workload = pickfs_workload::find(&plan.workload).expect("a workload");
+        let cells = expand(&plan, workload, |_| Durability::PowerLoss).expect("cells").cells.len();
+        let until = match plan.design.stop {
+            StopRule::Blocks => "",
+            StopRule::Decided { .. } => "until decided, at most ",
+        };
+        let (name, question, blocks) = (&plan.name, &plan.question, plan.design.blocks);
+        writeln!(table, "| `{name}` | {question} | {cells} | {until}{blocks} |").expect("a line");
+    }
+    check_part("plans.md", "built-in plans", &table);
+}
+
+#[test]
+fn the_blocks_that_comparisons_need_are_listed() {
+    let mut table =
+        String::from("| comparisons | planned blocks | until decided |\n|---|---|---|\n");
+    for comparisons in [1, 2, 3, 4, 6, 8, 12, 16, 24, 32] {
+        let planned = Method::SignFlip.blocks_needed(comparisons);
+        let raced = Method::Sequential.blocks_needed(comparisons);
+        writeln!(table, "| {comparisons} | {planned} | {raced} |").expect("a line");
+    }
+    check_part("plans.md", "blocks needed", &table);
+}
+
+#[test]
+fn the_parameters_of_the_journal_are_listed() {
+    let journal = pickfs_workload::find("journal").expect("the journal");
+    let table = pickfs_workload::params_markdown(journal.params());
+    check_part("journal-workload.md", "parameters", &table);
+}
+
+#[test]
+fn the_axes_that_go_together_are_listed() {
+    check_part("axes.md", "tables", &pickfs_journal::compatibility::markdown());
+}
+
+#[test]
+fn the_file_systems_are_listed() {
+    let mut table = String::from(
+        "| name | stands on | made by | also needs | smallest | does not do | by the clock | one fsync |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    let mut notes = String::new();
+    for row in FILE_SYSTEMS {
+        table.push_str(&file_system_row(*row));
+        let (name, origin) = (row.name(), row.origin());
+        let remedy = row.needs().kernel_remedy;
+        writeln!(notes, "- **{name}**: {origin}\n  Not in /proc/filesystems? {remedy}")
+            .expect("a line");
+    }
+    check_part("file-systems.md", "table", &table);
+    check_part("file-systems.md", "notes", &notes);
+}
+
+fn file_system_row(row: &dyn FileSystem) -> String {
+    let needs = row.needs();
+    let ground = match needs.ground {
+        Ground::BlockDevice => "block device",
+        Ground::Memory => "memory",
+    };
+    let made_by = match needs.formatter {
+        Formatter::None => "nothing to make".to_owned(),
+        Formatter::Packaged(program) => format!("`{}` ({})", program.name, program.package),
+        Formatter::Missing(why) => format!("no program: {why}"),
+    };
+    let helpers = needs.helpers.iter().map(|p| format!("`{}` ({})", p.name, p.package));
+    let lacks: Vec<&str> = row.lacks().iter().map(|lack| lack_text(*lack)).collect();
+    let periods = row.periods(&[]).into_iter().map(|period| period.what);
+    format!(
+        "| `{}` | {ground} | {made_by} | {} | {} | {} | {} | {}; {} |\n",
+        row.name(),
+        joined(helpers.collect()),
+        pickfs_model::quantity::bytes_text(needs.minimum_bytes),
+        joined(lacks),
+        joined(periods.collect()),
+        row.durability(&[]).0,
+        row.durability(&[]).1,
+    )
+}
+
+fn joined<T: AsRef<str>>(words: Vec<T>) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    if words.is_empty() { "-".into() } else { words.join(", ") }
+}
+
+fn lack_text(lack: Lack) -> &'static str {
+    match lack {
+        Lack::Fallocate => "fallocate",
+        Lack::PunchHole => "punch holes",
+        Lack::GrowByTruncate => "grow by ftruncate",
+        Lack::DirectIo => "O_DIRECT",
+        Lack::HardLinks => "hard links",
+        Lack::SymbolicLinks => "symbolic links",
+        Lack::Permissions => "permissions",
+        Lack::UserAttributes => "user attributes",
+        Lack::FolderSync => "fsync of a directory",
+        Lack::CaseSensitivity => "tell case apart",
+    }
+}
+
+#[test]
+fn every_link_between_the_pages_leads_somewhere() {
+    let pages = fs::read_dir(page_path(".")).expect("docs/");
+    for entry in pages {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a page");
+        for rest in text.split("](").skip(1) {
+            let target = rest.split([')', '#']).next().unwrap_or_default();
+            let is_local = !target.is_empty() && !target.contains("://");
+            let there = path.with_file_name(target).exists();
+            assert!(!is_local || there, "{}: no {target}", path.display());
+        }
+    }
+}
