@@ -108,13 +108,10 @@ pub struct PlanChoice {
     /// Longest time for --until-decided
     #[arg(long, value_name = "DURATION")]
     pub budget: Option<String>,
-    /// Allow system-wide tunables to be changed; they are put back
-    #[arg(long)]
-    pub allow_system_tuning: bool,
     /// Allow the page cache of the whole machine to be dropped
     #[arg(long)]
     pub allow_drop_caches: bool,
-    /// Allow SCHED_FIFO where the plan asks for it
+    /// Allow SCHED_FIFO where the parameter thread_policy asks for it
     #[arg(long)]
     pub allow_realtime: bool,
 }

@@ -56,7 +56,8 @@ fn put_cpu(environment: &mut Environment) {
         environment.put(&format!("mitigation.{name}"), state);
     }
     if let Ok(load) = pressure::load_average() {
-        environment.put("cpu.load_at_start", format!("{load:?}"));
+        let text = format!("{} {} {}", load.minutes_1, load.minutes_5, load.minutes_15);
+        environment.put("cpu.load_at_start", text);
     }
 }
 

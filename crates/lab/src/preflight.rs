@@ -14,12 +14,12 @@ use crate::expand::{Expansion, expand};
 #[derive(Debug, Error)]
 pub enum PreflightError {
     /// The workload or a parameter is wrong.
-    #[error("{plan}: {source}")]
+    #[error("{plan}: {cause}")]
     Param {
         /// Name of the plan.
         plan: String,
         /// What is wrong.
-        source: ParamError,
+        cause: ParamError,
     },
     /// No cell is left.
     #[error("nothing of plan {plan} can run here: {reasons}")]
@@ -35,6 +35,12 @@ pub enum PreflightError {
          measure in a directory that exists"
     )]
     NotRoot,
+    /// SCHED_FIFO can take a CPU from everything else.
+    #[error(
+        "thread_policy = fifo takes a CPU from everything else on the machine; allow it with \
+         --allow-realtime or realtime = true under [consent]"
+    )]
+    RealtimeNotAllowed,
     /// A file system of the plan is in no table.
     #[error(transparent)]
     Unknown(#[from] TargetError),
@@ -42,12 +48,18 @@ pub enum PreflightError {
 
 /// Expands a plan and asks the machine for each candidate. Nothing is touched.
 pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
-    let param = |source| PreflightError::Param { plan: plan.name.clone(), source };
+    let param = |cause| PreflightError::Param { plan: plan.name.clone(), cause };
     let workload = pickfs_workload::find(&plan.workload).map_err(param)?;
     for candidate in &plan.candidates {
         pickfs_target::plan_steps(candidate, &plan.backing)?;
     }
     let mut expansion = expand(plan, workload, |c| ceiling(c, &plan.backing)).map_err(param)?;
+    let asks_realtime = |cell: &Cell| {
+        cell.workload.params.get("thread_policy").is_some_and(|policy| policy == "fifo")
+    };
+    if !plan.consent.realtime && expansion.cells.iter().any(asks_realtime) {
+        return Err(PreflightError::RealtimeNotAllowed);
+    }
     if !matches!(plan.backing, BackingSpec::Directory { .. }) {
         leave_out_unavailable(&mut expansion);
     }
@@ -150,6 +162,16 @@ mod tests {
         plan.params.insert("sise".into(), 3.into());
         let error = preflight(&plan).expect_err("refused").to_string();
         assert!(error.contains("sise") && error.contains("size"), "{error}");
+    }
+
+    #[test]
+    fn a_realtime_thread_needs_consent() {
+        let mut plan = quick();
+        plan.params.insert("thread_policy".into(), "fifo".into());
+        let error = preflight(&plan).expect_err("refused").to_string();
+        assert!(error.contains("--allow-realtime"), "{error}");
+        plan.consent.realtime = true;
+        preflight(&plan).expect("allowed");
     }
 
     #[test]

@@ -206,9 +206,6 @@ pub struct Timing {
 /// What the user consented to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
-    /// System-wide tunables may be changed; they are put back afterwards.
-    #[serde(default)]
-    pub system_tuning: bool,
     /// The page cache of the whole machine may be dropped.
     #[serde(default)]
     pub drop_caches: bool,

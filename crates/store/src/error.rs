@@ -8,12 +8,12 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// SQLite refused.
-    #[error("run file {path}: {source}; if the disk is full, free space and use run --resume")]
+    #[error("run file {path}: {cause}; if the disk is full, free space and use run --resume")]
     Sqlite {
         /// The run file.
         path: PathBuf,
         /// What SQLite said.
-        source: rusqlite::Error,
+        cause: rusqlite::Error,
     },
     /// The file is there already.
     #[error("run file {path} exists; choose another name or continue it with run --resume {path}")]
@@ -46,13 +46,13 @@ pub enum StoreError {
         known: u32,
     },
     /// A record that should be JSON of ours is not.
-    #[error("run file {path}: {what} is damaged ({source}); the other trials can still be read")]
+    #[error("run file {path}: {what} is damaged: {cause}; restore the file from a copy")]
     Damaged {
         /// The run file.
         path: PathBuf,
         /// Which record.
         what: String,
         /// What the parser said.
-        source: serde_json::Error,
+        cause: serde_json::Error,
     },
 }

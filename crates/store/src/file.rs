@@ -167,7 +167,7 @@ impl RunFile {
             work(&transaction)?;
             transaction.commit()
         })()
-        .map_err(|source| StoreError::Sqlite { path, source })
+        .map_err(|cause| StoreError::Sqlite { path, cause })
     }
 
     fn query(
@@ -186,15 +186,15 @@ impl RunFile {
         what: &str,
         text: &str,
     ) -> Result<T, StoreError> {
-        serde_json::from_str(text).map_err(|source| StoreError::Damaged {
+        serde_json::from_str(text).map_err(|cause| StoreError::Damaged {
             path: self.path.clone(),
             what: what.into(),
-            source,
+            cause,
         })
     }
 
-    fn sqlite(&self, source: rusqlite::Error) -> StoreError {
-        StoreError::Sqlite { path: self.path.clone(), source }
+    fn sqlite(&self, cause: rusqlite::Error) -> StoreError {
+        StoreError::Sqlite { path: self.path.clone(), cause }
     }
 }
 
@@ -203,11 +203,11 @@ fn connect(path: &Path, create: bool) -> Result<Connection, StoreError> {
     if create {
         flags |= OpenFlags::SQLITE_OPEN_CREATE;
     }
-    let error = |source: rusqlite::Error| match source.sqlite_error_code() {
+    let error = |cause: rusqlite::Error| match cause.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase) => {
             StoreError::Foreign { path: path.into(), what: "not an SQLite file".into() }
         }
-        _ => StoreError::Sqlite { path: path.into(), source },
+        _ => StoreError::Sqlite { path: path.into(), cause },
     };
     let connection = Connection::open_with_flags(path, flags).map_err(error)?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(error)?;
