@@ -4,6 +4,8 @@
 use pickfs_analysis::racing;
 use pickfs_model::{CellId, RunRecord, quantity::span_text};
 
+use crate::interrupt::is_interrupted;
+
 /// What the referee says after a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ruling {
@@ -34,12 +36,13 @@ pub trait Referee {
 #[derive(Debug, Clone, Copy)]
 pub struct FixedBlocks(pub u32);
 
-/// Blocks in which every cell of the run has a trial.
+/// Blocks in which every cell of the run has a trial that was not interrupted.
 pub fn complete_blocks(run: &RunRecord) -> u32 {
     let last = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
     let complete = |block: &u32| {
         run.cells.iter().all(|cell| {
-            run.trials.iter().any(|trial| trial.block == *block && trial.cell == cell.id)
+            let whole = run.trials.iter().filter(|trial| !is_interrupted(trial));
+            whole.clone().any(|trial| trial.block == *block && trial.cell == cell.id)
         })
     };
     (1..=last).filter(complete).count() as u32
@@ -90,5 +93,27 @@ impl Referee for Race {
 
     fn blocks_max(&self) -> u32 {
         self.blocks_max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_model::Outcome;
+    use pickfs_testkit::{FakeRun, fake_run};
+
+    use super::*;
+    use crate::interrupt::INTERRUPTED;
+
+    #[test]
+    fn a_block_that_was_cut_short_is_made_up_for_and_a_failed_trial_is_not() {
+        let mut run = fake_run(&FakeRun { blocks: 2, ..FakeRun::default() });
+        let goes_on =
+            |run: &RunRecord| matches!(FixedBlocks(2).rule(run, 2, 0.0), Ruling::Continue(_));
+        assert!(!goes_on(&run));
+        let last = run.trials.len() - 1;
+        run.trials[last].outcome = Outcome::Failed { reason: "no space".into() };
+        assert!(!goes_on(&run));
+        run.trials[last].outcome = Outcome::Failed { reason: INTERRUPTED.into() };
+        assert!(goes_on(&run));
     }
 }

@@ -16,7 +16,7 @@ use pickfs_model::{FORMAT, TrialSpec, WorkerMessage};
 use pickfs_sys::live_page::LivePage;
 use thiserror::Error;
 
-use crate::interrupt::Interrupt;
+use crate::interrupt::{INTERRUPTED, Interrupt};
 
 /// A worker that gave no result.
 #[derive(Debug, Error)]
@@ -64,7 +64,7 @@ pub enum WorkerError {
         expected: String,
     },
     /// Somebody asked the run to end.
-    #[error("interrupted")]
+    #[error("{}", INTERRUPTED)]
     Interrupted,
 }
 

@@ -3,12 +3,12 @@
 use std::{env, ffi::OsString, path::Path};
 
 use pickfs_lab::{
-    interrupt::Interrupt,
+    interrupt::{Interrupt, is_interrupted},
     launch::{Launched, Listeners, launch, resume},
     preflight,
     sink::Sink,
 };
-use pickfs_model::{BackingSpec, Outcome, Plan, RunRecord};
+use pickfs_model::{BackingSpec, Outcome, Plan, RunRecord, TrialRecord};
 
 use crate::{
     args::{Format, RunArgs},
@@ -80,7 +80,8 @@ fn finish(launched: &Launched, json: bool) -> anyhow::Result<()> {
 
 /// A failed trial and an interruption show in the exit code.
 pub fn exit_of(run: &RunRecord) -> Exit {
-    let failed = run.trials.iter().any(|trial| matches!(trial.outcome, Outcome::Failed { .. }));
+    let failed = |trial: &TrialRecord| matches!(trial.outcome, Outcome::Failed { .. });
+    let failed = run.trials.iter().any(|trial| failed(trial) && !is_interrupted(trial));
     match &run.ended {
         Some(end) if end.how == "interrupted" => Exit::Interrupted,
         _ if failed => Exit::TrialsFailed,
