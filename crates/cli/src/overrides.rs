@@ -26,7 +26,6 @@ pub fn chosen_plan(choice: &PlanChoice) -> anyhow::Result<Plan> {
     change_params(&mut plan, choice)?;
     change_design(&mut plan, choice)?;
     change_timing(&mut plan, choice)?;
-    plan.consent.system_tuning |= choice.allow_system_tuning;
     plan.consent.drop_caches |= choice.allow_drop_caches;
     plan.consent.realtime |= choice.allow_realtime;
     Ok(plan)
@@ -127,6 +126,9 @@ fn drop_idle_metrics(plan: &mut Plan) {
 
 fn change_design(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
     let design = &mut plan.design;
+    if let Some(blocks) = choice.blocks.filter(|blocks| !(1..=1_000).contains(blocks)) {
+        bail!("--blocks {blocks}: use 1 to 1000");
+    }
     design.blocks = choice.blocks.unwrap_or(design.blocks);
     design.seed = choice.seed.unwrap_or(design.seed);
     if choice.until_decided || choice.budget.is_some() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use pickfs_model::{BackingSpec, Environment, Event, FORMAT, Plan, RunRecord, plan::StopRule};
 use pickfs_store::{RunFile, StoreError};
 use pickfs_sys::block::BlockDevice;
-use pickfs_target::{Scratch, TargetError, interlock::same_device};
+use pickfs_target::{Scratch, TargetError, identity::Identity, interlock::same_device};
 use thiserror::Error;
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     interrupt::Interrupt,
     machine::{Machine, MachineParts},
     preflight::{self, PreflightError},
-    referee::{FixedBlocks, Race, Referee},
+    referee::{FixedBlocks, Race, Referee, Ruling},
     run::{self, RunParts},
     settle::Quiet,
     sink::Sink,
@@ -47,6 +47,25 @@ pub enum LaunchError {
         path: PathBuf,
         /// What differs.
         why: String,
+    },
+    /// A resumed run was given another disk.
+    #[error(
+        "{path} is not the disk that the run was begun on as {pinned} (size, world-wide name or \
+         serial number differ); start another run"
+    )]
+    AnotherDisk {
+        /// What was named now.
+        path: PathBuf,
+        /// The node that the run was begun on.
+        pinned: PathBuf,
+    },
+    /// There is nothing to go on with.
+    #[error("run {path} is over ({how}); show it with pickfs show, or start another one")]
+    Over {
+        /// The run file.
+        path: PathBuf,
+        /// How it ended, with the blocks that it has.
+        how: String,
     },
     /// The worker program is not there.
     #[error("worker {path} not found; build it with cargo build --release -p pickfs-worker")]
@@ -85,15 +104,29 @@ pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launc
     preflight::check_privilege(plan)?;
     let worker = worker_program()?;
     let run_folder = new_folder(folder, &plan.name)?;
-    let mut scratch = prepare(&plan.backing, &run_folder, &mut to)?;
+    let (record, file, scratch) =
+        begin(plan, &run_folder, expansion, &mut to).inspect_err(|_| {
+            // Only a folder that is still empty goes: a run that did not begin leaves nothing.
+            let _ = std::fs::remove_dir(&run_folder);
+        })?;
+    go(record, file, Stagehands { scratch, worker, run_folder }, to)
+}
+
+/// Everything up to the first trial.
+fn begin(
+    plan: &Plan,
+    run_folder: &Path,
+    expansion: expand::Expansion,
+    to: &mut Listeners<'_>,
+) -> Result<(RunRecord, RunFile, Scratch), LaunchError> {
+    let mut scratch = prepare(&plan.backing, run_folder, to)?;
     let card = scratch.card(CARD_S)?;
-    let mut record = empty_record(plan, &run_folder, expansion, card);
+    let mut record = empty_record(plan, run_folder, expansion, card);
     if let Some(identity) = scratch.identity() {
         record.environment.put(IDENTITY_KEY, serde_json::to_string(identity).unwrap_or_default());
     }
-    let path = run_folder.join(RUN_FILE);
-    let file = RunFile::create(&path, &record)?;
-    go(record, file, Stagehands { scratch, worker, run_folder }, to)
+    let file = RunFile::create(&run_folder.join(RUN_FILE), &record)?;
+    Ok((record, file, scratch))
 }
 
 /// Goes on with a run in a new block. `device` is what the user named once more, with the
@@ -106,6 +139,7 @@ pub fn resume(
     let file = RunFile::open(path)?;
     let record = file.read()?;
     preflight::check_privilege(&record.plan)?;
+    check_unfinished(path, &record)?;
     let worker = worker_program()?;
     let run_folder = path.parent().unwrap_or(Path::new(".")).to_path_buf();
     for difference in changed(&record.environment) {
@@ -114,6 +148,17 @@ pub fn resume(
     let backing = confirmed(&record, device)?;
     let scratch = prepare(&backing, &run_folder, &mut to)?;
     go(record, file, Stagehands { scratch, worker, run_folder }, to)
+}
+
+/// A run that has all its blocks has nothing to go on with.
+fn check_unfinished(path: &Path, record: &RunRecord) -> Result<(), LaunchError> {
+    let last = record.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+    match referee(&record.plan).rule(record, last, 0.0) {
+        Ruling::Continue(_) => Ok(()),
+        Ruling::Stop { how, note } => {
+            Err(LaunchError::Over { path: path.into(), how: format!("{how}: {note}") })
+        }
+    }
 }
 
 /// Where the pinned device of a run is kept, among the facts of its start.
@@ -130,6 +175,7 @@ fn confirmed(
     };
     let (state, size_bytes) = (*state, *size_bytes);
     if let Some((path, erase)) = device {
+        check_same_disk(record, &path)?;
         return Ok(BackingSpec::Device { path, erase, state, size_bytes });
     }
     let pinned = record.environment.get(IDENTITY_KEY).unwrap_or_default();
@@ -139,6 +185,21 @@ fn confirmed(
     match same {
         Ok(()) => Ok(BackingSpec::Device { path: path.clone(), erase: true, state, size_bytes }),
         Err(why) => Err(LaunchError::OtherDevice { path: path.clone(), why }),
+    }
+}
+
+/// A device that was named again may have another node, but it must be the same disk: results
+/// of two are never mixed (rule 5).
+fn check_same_disk(record: &RunRecord, path: &Path) -> Result<(), LaunchError> {
+    let pinned = record.environment.get(IDENTITY_KEY).unwrap_or_default();
+    let Ok(pinned) = serde_json::from_str::<Identity>(pinned) else { return Ok(()) };
+    let now = Identity::of(path).map_err(TargetError::from)?;
+    let lasting = |disk: &Identity| {
+        (disk.size_bytes, disk.wwn.clone(), disk.serial.clone(), disk.dm_uuid.clone())
+    };
+    match lasting(&pinned) == lasting(&now) {
+        true => Ok(()),
+        false => Err(LaunchError::AnotherDisk { path: path.into(), pinned: pinned.path }),
     }
 }
 
@@ -251,7 +312,7 @@ fn quiet(backing: &BackingSpec, run_folder: &Path) -> Quiet {
 fn changed(then: &Environment) -> Vec<String> {
     let now = environment::capture();
     let differences = then.differences(&now);
-    let told = differences.iter().filter(|d| !d.key.contains("at_start"));
+    let told = differences.iter().filter(|d| !d.key.contains("at_start") && d.key != IDENTITY_KEY);
     told.map(|d| {
         let (then, now) = (d.here.unwrap_or("absent"), d.there.unwrap_or("absent"));
         format!("since the run began, {} changed from {then} to {now}", d.key)
