@@ -1,0 +1,208 @@
+//! A whole run in a directory that exists, as any user may do it: run, list, show, report in every
+//! format, compare, resume. What was in the directory before is there afterwards, and nothing else.
+#![allow(clippy::unwrap_used)]
+
+mod pickfs;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Cursor,
+    path::{Path, PathBuf},
+};
+
+use hdrhistogram::{
+    Histogram,
+    serialization::{
+        Deserializer,
+        interval_log::{IntervalLogIterator, LogEntry},
+    },
+};
+use pickfs::{Said, folder, only_run, record, unprivileged};
+use serde_json::Value;
+
+/// One cell, two blocks, a second each.
+const SHORT: &[&str] = &[
+    "run",
+    "quick",
+    "--blocks",
+    "2",
+    "--measure",
+    "1200ms",
+    "--warmup",
+    "20ms",
+    "--raw-probe",
+    "50ms",
+    "--set",
+    "sync=fdatasync",
+    "--set",
+    "rate=200/s",
+    "--set",
+    "file_size=256KiB",
+];
+
+/// Foreign files below the directory, with their content.
+fn foreign(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(directory).unwrap().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => found.extend(foreign(&path)),
+            false => drop(found.insert(path.clone(), fs::read(path).unwrap())),
+        }
+    }
+    found
+}
+
+/// A run without privilege: the folder of runs, and what was said. The directory holds what it held.
+fn run(more: &[&str]) -> (tempfile::TempDir, PathBuf, Said) {
+    let (_data, data) = folder();
+    let (kept, out) = folder();
+    fs::create_dir(data.join("sub")).unwrap();
+    fs::write(data.join("sub/pickfs-trial-of-theirs"), "theirs").unwrap();
+    fs::write(data.join("journal-0"), "theirs too").unwrap();
+    let before = foreign(&data);
+    let place = ["--dir", data.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    // The directory must be writable for nobody; its foreign content need not be.
+    let said = unprivileged(&[SHORT, &place, more].concat());
+    assert_eq!(foreign(&data), before, "{said:?}");
+    assert_eq!(fs::read_dir(&data).unwrap().count(), 2, "nothing of ours stays");
+    (kept, out, said)
+}
+
+fn ok(words: &[&str]) -> String {
+    let said = unprivileged(words);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{words:?}");
+    said.out
+}
+
+#[test]
+fn a_run_is_listed_shown_reported_compared_and_not_resumed_when_it_is_over() {
+    let (_kept, out, said) = run(&[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("VERDICT") && said.out.contains("\nreport "), "{said:?}");
+    let run = only_run(&out);
+    let word = run.to_str().unwrap();
+    let trials = record(&run).trials.len();
+    assert!(trials >= 2);
+
+    let listed = ok(&["list", out.to_str().unwrap()]);
+    assert!(listed.contains("completed") && listed.contains("-quick"), "{listed}");
+    let listed: Value =
+        serde_json::from_str(&ok(&["list", out.to_str().unwrap(), "--json"])).unwrap();
+    assert_eq!(listed[0]["trials"], trials);
+
+    let shown = ok(&["show", word]);
+    let without_report = |text: &str| text.split("\nreport ").next().unwrap().trim().to_owned();
+    assert_eq!(shown.trim(), without_report(&said.out), "show prints what run printed");
+    let trial: Value = serde_json::from_str(&ok(&["show", word, "--trial", "1"])).unwrap();
+    assert_eq!(trial["outcome"]["is"], "finished");
+    assert!(trial["steps"].as_array().unwrap().len() >= 2, "{}", trial["steps"]);
+
+    reports_are_whole(&run, trials);
+
+    let compared: Value = serde_json::from_str(&ok(&["compare", word, word, "--json"])).unwrap();
+    assert!(compared.is_object());
+    assert!(!ok(&["compare", word, word]).is_empty());
+
+    let said = unprivileged(&["run", "--resume", word]);
+    let parts = ["is over (completed: 2 blocks)", "show it with pickfs show"];
+    assert!(said.code == Some(1) && parts.iter().all(|part| said.err.contains(part)), "{said:?}");
+    assert_eq!(record(&run).trials.len(), trials);
+}
+
+/// Each format is what its name says.
+fn reports_are_whole(run: &Path, trials: usize) {
+    let (_folder, out) = folder();
+    let mut words = vec!["report", run.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let formats = ["html", "markdown", "csv", "hlog", "png", "svg", "json"];
+    words.extend(formats.iter().flat_map(|format| ["--format", format]));
+    let written: Vec<PathBuf> = ok(&words).lines().map(PathBuf::from).collect();
+    let read = |name: &str| fs::read_to_string(out.join(name)).unwrap();
+    let of_kind = |kind: &str| -> Vec<&PathBuf> {
+        written.iter().filter(|path| path.extension().is_some_and(|e| e == kind)).collect()
+    };
+
+    let page = read("report.html");
+    assert!(page.starts_with("<!") && page.trim_end().ends_with("</html>"));
+    for outside in ["src=\"http", "href=\"http", "url(http", "@import"] {
+        assert!(!page.contains(outside), "the page needs the network: {outside}");
+    }
+    assert!(read("report.md").contains("| "));
+    let json: Value = serde_json::from_str(&read("report.json")).unwrap();
+    assert_eq!(json["run"]["trials"].as_array().unwrap().len(), trials);
+    let rows = read("trials.csv");
+    let columns = rows.lines().next().unwrap().split(',').count();
+    assert!(columns > 10 && rows.lines().count() > trials, "{rows}");
+    assert!(read("summary.csv").lines().count() > 1);
+
+    hlogs_hold_every_lap(&of_kind("hlog"), run);
+    assert!(!of_kind("png").is_empty() && of_kind("png").len() == of_kind("svg").len());
+    of_kind("png").into_iter().for_each(|path| is_a_picture(path));
+    for path in of_kind("svg") {
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.contains("<svg") && text.trim_end().ends_with("</svg>"), "{}", path.display());
+    }
+}
+
+/// HdrHistogram's own reader finds every lap of every trial and operation.
+fn hlogs_hold_every_lap(logs: &[&PathBuf], run: &Path) {
+    let mut found = 0;
+    for path in logs {
+        let text = fs::read(path).unwrap();
+        let mut reader = Deserializer::new();
+        for entry in IntervalLogIterator::new(&text) {
+            let LogEntry::Interval(interval) = entry.unwrap() else { continue };
+            if interval.tag().is_some_and(|tag| tag.as_str() != "service") {
+                continue;
+            }
+            let bytes = base64_decoded(interval.encoded_histogram());
+            let laps: Histogram<u64> = reader.deserialize(&mut Cursor::new(bytes)).unwrap();
+            found += laps.len();
+        }
+    }
+    let run = record(run);
+    let laps: u64 = run.trials.iter().flat_map(|trial| &trial.ops).map(|op| op.service.count).sum();
+    assert_eq!(found, laps, "{logs:?}");
+}
+
+fn base64_decoded(text: &str) -> Vec<u8> {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    STANDARD.decode(text).unwrap()
+}
+
+/// A PNG of a size that fills a screen (PNG specification, 5.2 and 11.2.2).
+fn is_a_picture(path: &Path) {
+    let bytes = fs::read(path).unwrap();
+    assert_eq!(bytes[..8], *b"\x89PNG\r\n\x1a\n", "{}", path.display());
+    let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+    let (width, height) = (number(16), number(20));
+    assert!((800..8000).contains(&width) && (300..8000).contains(&height), "{width} x {height}");
+}
+
+#[test]
+fn events_are_lines_of_json_in_the_past_tense() {
+    let (_kept, _out, said) = run(&["--json"]);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    let lines: Vec<Value> =
+        said.out.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let (findings, events) = lines.split_last().unwrap();
+    assert!(findings.get("verdicts").or(findings.get("verdict")).is_some(), "{findings}");
+    let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    let known = [
+        "run-started",
+        "preparing",
+        "trial-started",
+        "trial-progress",
+        "trial-finished",
+        "noticed",
+        "run-finished",
+    ];
+    assert!(names.iter().all(|name| known.contains(name)), "{names:?}");
+    assert_eq!(names.first(), Some(&"run-started"));
+    assert_eq!(names.last(), Some(&"run-finished"));
+    let count = |wanted: &str| names.iter().filter(|name| **name == wanted).count();
+    assert!(count("trial-finished") >= 2);
+    assert_eq!(count("trial-started"), count("trial-finished"));
+    assert!(count("trial-progress") >= 2);
+}

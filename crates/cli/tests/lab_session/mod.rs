@@ -1,0 +1,220 @@
+//! A run that is watched while it goes: its events, its processes, and what it left behind. The
+//! root ring's guard is here too.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead, BufReader},
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Child, Stdio},
+    sync::mpsc::{Receiver, channel},
+    time::{Duration, Instant},
+};
+
+use pickfs_model::Event;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::pickfs::{Said, command, is_root};
+
+/// Longest time for anything that a test waits for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// True where a test of the root ring may run; otherwise the reason is said, and is a failure
+/// where the ring is required.
+pub fn may_run(programs: &[&str]) -> bool {
+    let absent = programs.iter().find(|program| {
+        let found = |folder: &PathBuf| folder.join(program).is_file();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        !std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).any(|f| found(&f))
+    });
+    let reason = match absent {
+        _ if !is_root() => "not root".to_owned(),
+        _ if !Path::new("/dev/loop-control").exists() => "no /dev/loop-control".into(),
+        Some(program) if *program == "/dev/fuse" && Path::new(program).exists() => return true,
+        Some(program) => format!("{program} not found"),
+        None => return true,
+    };
+    let is_required = std::env::var("PICKFS_REQUIRE_ROOT_RING").is_ok_and(|value| value == "1");
+    assert!(!is_required, "the root ring is required, and cannot run: {reason}");
+    println!("SKIPPED(root ring): {reason}");
+    false
+}
+
+/// A run in a process group of its own.
+pub struct Session {
+    child: Child,
+    events: Receiver<Event>,
+    errors: std::thread::JoinHandle<String>,
+    out: PathBuf,
+    seen: Vec<Event>,
+}
+
+impl Session {
+    /// Starts `pickfs` with these words, `--json` and `--out`.
+    pub fn start(words: &[&str], out: &Path) -> Session {
+        let mut command = command(words);
+        command.arg("--json").stdin(Stdio::null());
+        if !words.contains(&"--resume") {
+            command.arg("--out").arg(out);
+        }
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let mut child = command.spawn().expect("pickfs starts");
+        let (sender, events) = channel();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            let lines = output.lines().map_while(Result::ok);
+            lines
+                .filter_map(|line| serde_json::from_str(&line).ok())
+                .try_for_each(|event| sender.send(event))
+        });
+        let errors = child.stderr.take().unwrap();
+        let errors = std::thread::spawn(move || std::io::read_to_string(errors).unwrap());
+        Session { child, events, errors, out: out.into(), seen: Vec::new() }
+    }
+
+    /// Waits until trial `number` has begun.
+    pub fn wait_for_trial(&mut self, number: u32) {
+        self.wait_for(
+            |event| matches!(event, Event::TrialStarted { number: n, .. } if *n == number),
+        );
+    }
+
+    /// Waits for an event.
+    pub fn wait_for(&mut self, wanted: impl Fn(&Event) -> bool) {
+        loop {
+            let event = self.events.recv_timeout(PATIENCE).expect("the event comes");
+            let is_wanted = wanted(&event);
+            self.seen.push(event);
+            if is_wanted {
+                return;
+            }
+        }
+    }
+
+    /// Waits until a worker runs in this run's tree of processes, and gives its number.
+    pub fn wait_for_worker(&self) -> i32 {
+        wait_until("a worker", || {
+            let tree = self.processes();
+            tree.into_iter().find(|(_, name)| name.contains("pickfs-worker")).map(|(pid, _)| pid)
+        })
+    }
+
+    /// The program inside the private namespaces: the last `pickfs` of the chain.
+    pub fn inner(&self) -> i32 {
+        let tree = self.processes();
+        let labs = tree.iter().filter(|(_, name)| name.as_str() == "pickfs");
+        *labs.map(|(pid, _)| pid).max().expect("the inner program runs")
+    }
+
+    /// The first program, as the user started it.
+    pub fn outer(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    /// Our process and all below it, with names.
+    pub fn processes(&self) -> BTreeMap<i32, String> {
+        let all = processes();
+        let mut tree = BTreeMap::new();
+        let mut open = vec![self.outer()];
+        while let Some(parent) = open.pop() {
+            if let Some((_, name)) = all.get(&parent) {
+                tree.insert(parent, name.clone());
+            }
+            open.extend(all.iter().filter(|(_, (up, _))| *up == parent).map(|(pid, _)| *pid));
+        }
+        tree
+    }
+
+    /// A key on the terminal: the whole group has it.
+    pub fn signal_group(&self, signal: Signal) {
+        kill_process_group(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits for the end. Nothing of the run may be left: no process, no mount, no loop device.
+    pub fn end(mut self) -> (Said, Vec<Event>) {
+        let tree: Vec<i32> = self.processes().into_keys().collect();
+        let began = Instant::now();
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status,
+                None if began.elapsed() > PATIENCE => panic!("pickfs does not end"),
+                None => std::thread::sleep(Duration::from_millis(10)),
+            }
+        };
+        self.seen.extend(self.events.iter());
+        let err = self.errors.join().unwrap();
+        assert_nothing_is_left(&self.out, &tree);
+        let code = pickfs_sys::namespace::exit_code(status);
+        (Said { code: Some(code), out: String::new(), err }, self.seen)
+    }
+}
+
+/// Kills one process.
+pub fn kill(process: i32) {
+    kill_process(Pid::from_raw(process).unwrap(), Signal::KILL).unwrap();
+}
+
+/// Parent and name of every process.
+fn processes() -> BTreeMap<i32, (i32, String)> {
+    let folders = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = folders.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    numbers.filter_map(|pid| Some((pid, parent_and_name(pid)?))).collect()
+}
+
+/// From proc_pid_stat(5): `pid (name) state parent ...`; a dead one that waits to be collected is
+/// none.
+fn parent_and_name(pid: i32) -> Option<(i32, String)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (head, tail) = stat.rsplit_once(") ")?;
+    let mut words = tail.split(' ');
+    if words.next()? == "Z" {
+        return None;
+    }
+    Some((words.next()?.parse().ok()?, head.split_once('(')?.1.to_owned()))
+}
+
+/// Mounts below the folder in any process's namespace, and loop devices over files below it.
+pub fn traces(folder: &Path) -> (Vec<String>, Vec<String>) {
+    let folder = folder.to_str().unwrap();
+    let mut mounts = Vec::new();
+    for pid in processes().into_keys() {
+        let text = fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
+        let ours = text.lines().filter(|line| line.contains(&format!("{folder}/")));
+        mounts.extend(ours.map(|line| format!("{pid}: {line}")));
+    }
+    let loops = fs::read_dir("/sys/block").unwrap().flatten().filter_map(|entry| {
+        let backing = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
+        backing.contains(folder).then(|| format!("{:?}: {backing}", entry.file_name()))
+    });
+    (mounts, loops.collect())
+}
+
+/// The kernel may need a moment to take down a namespace.
+fn assert_nothing_is_left(folder: &Path, tree: &[i32]) {
+    let began = Instant::now();
+    loop {
+        let all = processes();
+        let alive: Vec<_> = tree.iter().filter_map(|pid| all.get_key_value(pid)).collect();
+        let (mounts, loops) = traces(folder);
+        if alive.is_empty() && mounts.is_empty() && loops.is_empty() {
+            return;
+        }
+        let is_late = began.elapsed() > Duration::from_secs(10);
+        assert!(!is_late, "left behind: {alive:?} {mounts:?} {loops:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until there is something.
+pub fn wait_until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "{what} does not come");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

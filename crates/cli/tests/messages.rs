@@ -1,0 +1,300 @@
+//! Every bad input shows its message: what was wrong, the value, and the way out. No root needed.
+#![allow(clippy::unwrap_used)]
+
+mod pickfs;
+
+use std::{fs, path::Path};
+
+use pickfs::{Said, command, folder, pickfs, unprivileged};
+use pickfs_store::RunFile;
+use pickfs_testkit::{FakeRun, fake_run};
+
+/// Ends of usage errors and of all others, as in `exit.rs`.
+const FAILED: Option<i32> = Some(1);
+const USAGE: Option<i32> = Some(2);
+
+/// The message is exactly this, after `pickfs: `, and nothing stands on standard output.
+fn refused(words: &[&str], message: &str) {
+    let said = pickfs(words);
+    assert_eq!((said.code, said.err.trim_end()), (FAILED, format!("pickfs: {message}").as_str()));
+    assert_eq!(said.out, "", "{words:?}");
+}
+
+/// The message holds all of these.
+fn refused_with(said: &Said, code: Option<i32>, parts: &[&str]) {
+    assert_eq!(said.code, code, "{said:?}");
+    for part in parts {
+        assert!(said.err.contains(part), "`{part}` is not in: {}", said.err);
+    }
+}
+
+/// A good plan with one line changed.
+fn plan(from: &str, to: &str) -> String {
+    let good = r#"name = "mine"
+question = "which?"
+candidates = ["ext4", "xfs"]
+workload = "journal"
+[params]
+size = 256
+[axes]
+sync = ["none", "fdatasync"]
+[design]
+blocks = 2
+reference = "ext4"
+primary = [{ op = "append", quantile = 0.5 }]
+[timing]
+measure = "1s"
+"#;
+    assert!(good.contains(from), "{from}");
+    good.replacen(from, to, 1)
+}
+
+/// What is said of a plan file, without the folder that it lies in.
+fn of_plan_file(from: &str, to: &str) -> (Option<i32>, String) {
+    let (_folder, path) = folder();
+    fs::write(path.join("mine.toml"), plan(from, to)).unwrap();
+    let said = command(&["plan", "mine.toml"]).current_dir(&path).output().unwrap();
+    let said = Said::from(said);
+    (said.code, said.err.trim_end().to_owned())
+}
+
+fn plan_refused(from: &str, to: &str, message: &str) {
+    let expected = (FAILED, format!("pickfs: mine.toml{message}"));
+    assert_eq!(of_plan_file(from, to), expected);
+}
+
+#[test]
+fn an_unknown_plan_is_told_with_those_that_there_are() {
+    let said = pickfs(&["plan", "quik"]);
+    refused_with(&said, FAILED, &["pickfs: no plan `quik`: built in are quick, journal", ".toml"]);
+    refused_with(
+        &pickfs(&["plan", "/nowhere/mine.toml"]),
+        FAILED,
+        &["/nowhere/mine.toml", "cannot read the plan", "No such file"],
+    );
+}
+
+#[test]
+fn a_plan_file_is_told_with_its_line() {
+    let (code, said) = of_plan_file("workload = \"journal\"", "workload = journal");
+    assert_eq!(code, FAILED);
+    assert!(said.starts_with("pickfs: mine.toml:4: "), "{said}");
+    let (code, said) = of_plan_file("blocks = 2", "blocks = 2\nblock = 3");
+    assert_eq!(code, FAILED);
+    assert!(said.starts_with("pickfs: mine.toml:11: unknown field `block`"), "{said}");
+    plan_refused("blocks = 2", "blocks = 0", ":10: blocks = 0: use 1 to 1000");
+    plan_refused(
+        "reference = \"ext4\"",
+        "reference = \"zfs\"",
+        r#":11: reference `zfs` is none of ["ext4", "xfs"]"#,
+    );
+    plan_refused(
+        "measure = \"1s\"",
+        "measure = \"1 fortnight\"",
+        ":14: duration `1 fortnight` not understood; write it like 250ms, 10s, 5m or 1h",
+    );
+    plan_refused(
+        "[params]",
+        "[backing]\nkind = \"loop\"\nsize = \"big\"\n[params]",
+        ":7: size `big` not understood; write it like 256, 4KiB, 64MiB or 1GiB",
+    );
+    plan_refused(
+        "[params]",
+        "[backing]\nkind = \"tape\"\n[params]",
+        ":6: backing kind `tape` is not known; use loop, ram, device or directory",
+    );
+    plan_refused("\"xfs\"]", "\"ext4\"]", ":3: candidate `ext4` stands twice; give one a label");
+    plan_refused(
+        "quantile = 0.5",
+        "quantile = 0.42",
+        &format!(
+            ":12: quantile = 0.42 is not recorded; use one of {:?}",
+            pickfs_model::record::QUANTILES
+        ),
+    );
+}
+
+#[test]
+fn an_unknown_file_system_is_told_with_those_that_there_are() {
+    let said = pickfs(&["plan", "quick", "--fs", "ext5"]);
+    refused_with(&said, FAILED, &["file system `ext5` not known; known are ", "ext4", "ntfs-3g"]);
+    refused(
+        &["plan", "quick", "--fs", ":noatime"],
+        "candidate `:noatime` names no file system; write fs[:mount options][;mkfs=options]",
+    );
+    refused(
+        &["plan", "quick", "--fs", "xfs;size=3"],
+        "candidate `xfs;size=3`: `size=3` not understood; after `;` only mkfs=OPTIONS may stand",
+    );
+    refused(
+        &["plan", "quick", "--fs", "xfs", "--fs", "xfs"],
+        "candidate `xfs` stands twice; a plan file can give one of them another label",
+    );
+}
+
+#[test]
+fn a_parameter_is_told_with_the_one_that_was_meant() {
+    let said = pickfs(&["plan", "quick", "--set", "sise=3"]);
+    refused_with(&said, FAILED, &["parameter `sise`", "did you mean `size`?", "preallocation"]);
+    refused(&["plan", "quick", "--set", "size"], "--set size: write name=value");
+    let said = pickfs(&["plan", "quick", "--set", "rate=fast"]);
+    refused_with(&said, FAILED, &["journal: rate = \"fast\" is not allowed; use "]);
+    let said = pickfs(&["plan", "quick", "--set", "file_size=1GiBB"]);
+    refused_with(&said, FAILED, &["file_size", "a multiple of 4096 from 8KiB to 64GiB"]);
+    let said = pickfs(&["plan", "quick", "--axis", "preallocation=none,magic"]);
+    refused_with(&said, FAILED, &["preallocation = \"magic\" is not allowed; use one of none, "]);
+    refused(&["plan", "quick", "--axis", "sync="], "--axis sync=: write name=value");
+}
+
+#[test]
+fn an_unknown_workload_is_told_with_those_that_there_are() {
+    let (code, said) = of_plan_file("workload = \"journal\"", "workload = \"jurnal\"");
+    assert_eq!(code, FAILED);
+    assert!(said.contains("workload `jurnal` is not known; did you mean `journal`?"), "{said}");
+}
+
+#[test]
+fn quantities_are_told_with_examples() {
+    refused(
+        &["plan", "quick", "--size", "big"],
+        "size `big` not understood; write it like 256, 4KiB, 64MiB or 1GiB",
+    );
+    refused(
+        &["plan", "quick", "--measure", "soon"],
+        "duration `soon` not understood; write it like 250ms, 10s, 5m or 1h",
+    );
+    refused(&["plan", "quick", "--measure", "0s"], "--measure must be above zero: 250ms, 10s, 5m");
+    refused_with(
+        &pickfs(&["plan", "quick", "--blocks", "x"]),
+        USAGE,
+        &["--blocks", "invalid digit"],
+    );
+    refused_with(
+        &pickfs(&["plan", "quick", "--blocks", "0"]),
+        FAILED,
+        &["--blocks 0", "1 to 1000"],
+    );
+}
+
+#[test]
+fn a_reference_must_be_one_of_the_candidates() {
+    refused(
+        &["plan", "quick", "--reference", "zfs"],
+        "--reference `zfs` is none of ext4, xfs, btrfs, tmpfs",
+    );
+}
+
+#[test]
+fn a_plan_of_which_nothing_can_run_says_why() {
+    let said = pickfs(&[
+        "plan",
+        "quick",
+        "--fs",
+        "ext4",
+        "--axis",
+        "sync=msync",
+        "--set",
+        "write_path=pwrite",
+    ]);
+    refused_with(
+        &said,
+        FAILED,
+        &["nothing of plan quick can run here: ", "msync is for mapped memory; use fdatasync"],
+    );
+}
+
+#[test]
+fn words_that_do_not_go_together_are_refused() {
+    let said = pickfs(&["run", "quick", "--erase"]);
+    refused_with(&said, USAGE, &["--device <NODE>"]);
+    let said = pickfs(&["run", "quick", "--ram", "--dir", "/tmp"]);
+    refused_with(&said, USAGE, &["'--ram' cannot be used with '--dir <DIR>'"]);
+    let said = pickfs(&["fly"]);
+    refused_with(&said, USAGE, &["unrecognized subcommand 'fly'"]);
+}
+
+#[test]
+fn a_directory_must_be_there() {
+    let (_folder, out) = folder();
+    let out = out.to_str().unwrap();
+    let said = pickfs(&["run", "quick", "--dir", "/nowhere/at/all", "--out", out]);
+    refused_with(&said, FAILED, &["cannot find /nowhere/at/all: No such file"]);
+    assert_eq!(fs::read_dir(out).unwrap().count(), 0, "a run that did not begin leaves no folder");
+    let said = pickfs(&["run", "quick", "--dir", "/tmp", "--fs", "ext4:noatime", "--out", out]);
+    refused_with(&said, FAILED, &["`ext4:noatime` cannot be given to an existing directory"]);
+}
+
+#[test]
+fn making_file_systems_needs_root() {
+    if pickfs::is_root() && !pickfs::nobody_reaches_us() {
+        println!("SKIPPED: nobody cannot reach the programs, so that nobody cannot be refused");
+        return;
+    }
+    let (_folder, out) = folder();
+    let said = unprivileged(&["run", "quick", "--out", out.to_str().unwrap()]);
+    refused_with(&said, FAILED, &["needs root; run it with sudo, or use --dir DIR"]);
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
+}
+
+#[test]
+fn a_missing_worker_is_told_with_the_command_that_builds_it() {
+    let (_folder, out) = folder();
+    let words = ["run", "quick", "--dir", "/tmp", "--out", out.to_str().unwrap()];
+    let said = command(&words).env("PICKFS_WORKER", "/nowhere/worker").output().unwrap().into();
+    let parts = ["worker /nowhere/worker not found", "cargo build --release -p pickfs-worker"];
+    refused_with(&said, FAILED, &parts);
+}
+
+/// A stored run without any trial on a machine.
+fn stored(folder: &Path) {
+    let run = fake_run(&FakeRun { blocks: 1, ..FakeRun::default() });
+    let bare = pickfs_model::RunRecord { trials: vec![], ended: None, ..run.clone() };
+    let mut file = RunFile::create(&folder.join("run.pickfs"), &bare).unwrap();
+    run.trials.iter().for_each(|trial| file.add_trial(trial).unwrap());
+}
+
+#[test]
+fn a_run_must_be_there_and_be_one() {
+    let (_folder, path) = folder();
+    let word = path.to_str().unwrap();
+    for verb in ["show", "report"] {
+        let said = pickfs(&[verb, word]);
+        refused_with(&said, FAILED, &["run.pickfs not found; pickfs list shows what there is"]);
+    }
+    refused_with(&pickfs(&["run", "--resume", word]), FAILED, &["run.pickfs not found"]);
+    refused_with(&pickfs(&["list", "/nowhere"]), FAILED, &["/nowhere; name the folder", "No such"]);
+    fs::write(path.join("run.pickfs"), "a letter to a friend").unwrap();
+    let parts = ["is not a pickfs run (not an SQLite file); pickfs list"];
+    refused_with(&pickfs(&["show", word]), FAILED, &parts);
+    refused_with(&pickfs(&["compare", word, word]), FAILED, &parts);
+    let said = pickfs(&["list", word]);
+    assert_eq!(said.code, Some(0), "one bad file does not hide the others");
+    assert!(said.out.starts_with("damaged: "), "{said:?}");
+}
+
+#[test]
+fn a_run_of_a_later_version_is_told_as_such() {
+    let (_folder, path) = folder();
+    stored(&path);
+    // Bytes 60 to 63 of an SQLite file are its user version (SQLite file format, 1.3).
+    let mut bytes = fs::read(path.join("run.pickfs")).unwrap();
+    bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
+    fs::write(path.join("run.pickfs"), bytes).unwrap();
+    let said = pickfs(&["show", path.to_str().unwrap()]);
+    refused_with(&said, FAILED, &["has format 99, this pickfs reads up to ", "use a newer one"]);
+}
+
+#[test]
+fn a_trial_must_be_one_of_the_run() {
+    let (_folder, path) = folder();
+    stored(&path);
+    let last = pickfs::record(&path).trials.len();
+    let word = path.to_str().unwrap();
+    assert_eq!(pickfs(&["show", word, "--trial", "1"]).code, Some(0));
+    refused(&["show", word, "--trial", "999"], &format!("no trial 999; the run has 1 to {last}"));
+    let said = pickfs(&["report", word, "--format", "papyrus"]);
+    refused_with(&said, USAGE, &["invalid value 'papyrus'", "html", "markdown", "hlog"]);
+    let out = "/proc/no-folder-can-be-made-here";
+    let said = pickfs(&["report", word, "--out", out]);
+    refused_with(&said, FAILED, &["cannot make /proc/no-folder-can-be-made-here"]);
+}

@@ -1,0 +1,125 @@
+//! The real program as a user runs it, with its worker beside it, in a folder of the test's own.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::OnceLock,
+};
+
+/// The program under test.
+pub const PICKFS: &str = env!("CARGO_BIN_EXE_pickfs");
+
+/// Nobody: an account without any right.
+pub const NOBODY: u32 = 65534;
+
+/// What the program said and how it ended.
+#[derive(Debug)]
+pub struct Said {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Said {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Said { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+}
+
+/// The command, not yet started.
+pub fn command<S: AsRef<OsStr>>(words: &[S]) -> Command {
+    let mut command = Command::new(PICKFS);
+    command.args(words).env("PICKFS_WORKER", worker()).env_remove("RUST_BACKTRACE");
+    command
+}
+
+/// Runs the program to its end.
+pub fn pickfs<S: AsRef<OsStr>>(words: &[S]) -> Said {
+    command(words).output().expect("pickfs starts").into()
+}
+
+/// Runs the program without any privilege where that can be had: root becomes nobody, who must be
+/// able to reach the programs.
+pub fn unprivileged<S: AsRef<OsStr>>(words: &[S]) -> Said {
+    let mut command = command(words);
+    if is_root() && nobody_reaches_us() {
+        as_nobody(&mut command);
+    }
+    command.current_dir("/").output().expect("pickfs starts").into()
+}
+
+/// Whether nobody may execute what was built (not below root's home).
+pub fn nobody_reaches_us() -> bool {
+    let starts = |program: &Path| {
+        let mut command = Command::new(program);
+        as_nobody(command.arg("--version").current_dir("/"));
+        command.output().is_ok_and(|output| output.status.success())
+    };
+    starts(Path::new(PICKFS)) && starts(worker())
+}
+
+fn as_nobody(command: &mut Command) {
+    command.uid(NOBODY).gid(NOBODY);
+}
+
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// The worker of the same build: built now, if nobody did. Tests of another package may not rely
+/// on cargo for it.
+pub fn worker() -> &'static Path {
+    static WORKER: OnceLock<PathBuf> = OnceLock::new();
+    WORKER.get_or_init(|| {
+        let path = Path::new(PICKFS).with_file_name("pickfs-worker");
+        if !is_of_this_build(&path) {
+            build_worker();
+        }
+        assert!(is_of_this_build(&path), "{} is of another build", path.display());
+        path
+    })
+}
+
+fn is_of_this_build(path: &Path) -> bool {
+    let said = Command::new(path).arg("--version").output();
+    let wanted = format!("pickfs-worker {}", pickfs_workload::BUILD);
+    said.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).trim() == wanted)
+}
+
+fn build_worker() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--quiet", "-p", "pickfs-worker"]);
+    let target = Path::new(PICKFS).parent().unwrap().parent().unwrap();
+    if Path::new(PICKFS).parent().unwrap().ends_with("release") {
+        build.arg("--release");
+    }
+    build.env("CARGO_TARGET_DIR", target).current_dir(env!("CARGO_MANIFEST_DIR"));
+    assert!(build.status().expect("cargo starts").success(), "the worker does not build");
+}
+
+/// A folder that everybody may enter, taken away at the end of the test.
+pub fn folder() -> (tempfile::TempDir, PathBuf) {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::Builder::new().prefix("pickfs-cli-").tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let path = folder.path().to_owned();
+    (folder, path)
+}
+
+/// The only run in a folder of runs.
+pub fn only_run(out: &Path) -> PathBuf {
+    let runs: Vec<_> = fs::read_dir(out).unwrap().flatten().map(|entry| entry.path()).collect();
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    runs[0].clone()
+}
+
+/// The record of a run.
+pub fn record(run: &Path) -> pickfs_model::RunRecord {
+    pickfs_store::RunFile::open(&run.join("run.pickfs")).unwrap().read().unwrap()
+}

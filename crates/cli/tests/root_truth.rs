@@ -1,0 +1,261 @@
+//! Root ring: the lab is tested for truth. A disk that takes 10 ms for a flush never shows less, N
+//! syncs are counted as N, one append is one write, and a stall of the disk stands where the disk
+//! itself says that it was.
+#![allow(clippy::unwrap_used)]
+
+mod lab_session;
+mod pickfs;
+mod slow_disk;
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use lab_session::{Session, may_run};
+use pickfs::{folder, only_run, record, worker};
+use pickfs_model::{
+    Event, FORMAT, Outcome, TrialRecord, TrialSpec, WorkerMessage, WorkloadSpec, record::OpRecord,
+};
+use serde_json::{Map, Value, json};
+use slow_disk::SlowDisk;
+
+const DISK_BYTES: usize = 64 << 20;
+const FLUSH_MS: u64 = 10;
+const FLUSH_NS: u64 = FLUSH_MS * 1_000_000;
+
+/// One trial of ext4 on a device, with these parameters.
+fn words<'a>(device: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let common = [
+        "run",
+        "quick",
+        "--fs",
+        "ext4",
+        "--blocks",
+        "1",
+        "--device",
+        device,
+        "--erase",
+        "--device-state",
+        "discarded",
+        "--raw-probe",
+        "200ms",
+        "--warmup",
+        "100ms",
+        "--set",
+        "file_size=1MiB",
+        "--set",
+        "sync=fdatasync",
+    ];
+    [&common[..], more].concat()
+}
+
+/// The first trial of a run that ended well.
+fn first_trial(out: &Path) -> TrialRecord {
+    let trial = record(&only_run(out)).trials.swap_remove(0);
+    assert_eq!(trial.outcome, Outcome::Finished);
+    trial
+}
+
+fn op<'a>(trial: &'a TrialRecord, name: &str) -> &'a OpRecord {
+    trial.ops.iter().find(|op| op.op == name).unwrap()
+}
+
+#[test]
+fn a_flush_of_ten_milliseconds_never_shows_less() {
+    if !may_run(&["mkfs.ext4", "losetup", "fusermount3"]) {
+        return;
+    }
+    let (_folder, out) = folder();
+    let disk = SlowDisk::mount(DISK_BYTES);
+    disk.set_flush_ms(FLUSH_MS);
+    let device = disk.attach();
+    let more = ["--measure", "1s", "--set", "rate=25/s"];
+    let (said, _) = Session::start(&words(device.path(), &more), &out).end();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let trial = first_trial(&out);
+    for name in ["durable", "sync"] {
+        let laps = &op(&trial, name).service;
+        assert!(laps.count >= 10 && laps.min_ns >= FLUSH_NS, "{name}: {laps:?}");
+        assert!(laps.quantiles.iter().all(|row| row.value_ns >= FLUSH_NS), "{name}");
+    }
+    assert!(op(&trial, "durable").response.as_ref().unwrap().min_ns >= FLUSH_NS);
+    let raw = trial.raw.as_ref().unwrap();
+    assert!(raw.p50_ns >= FLUSH_NS, "the raw probe knows it too: {raw:?}");
+    let card = record(&only_run(&out)).card;
+    let flush_ns: u64 = card.get("card.flush_p50_ns").unwrap().parse().unwrap();
+    assert!(flush_ns >= FLUSH_NS, "and the set-up card");
+    assert!(disk.flushes() as f64 >= trial.counts["syncs"], "no sync without a flush of the disk");
+}
+
+/// A trial of 200 durable appends a second in which the disk stalls once for a fifth of a second.
+fn stalled(more: &[&str]) -> (TrialRecord, (u64, u64)) {
+    let (_folder, out) = folder();
+    let disk = SlowDisk::mount(DISK_BYTES);
+    let device = disk.attach();
+    let more = [&["--measure", "3s"], more].concat();
+    let mut session = Session::start(&words(device.path(), &more), &out);
+    session.wait_for(|event| match event {
+        Event::TrialProgress { phase, laps, .. } => phase == "measure" && *laps > 0,
+        _ => false,
+    });
+    disk.stall_once_ms(200);
+    let (said, _) = session.end();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    (first_trial(&out), disk.stall_ns().expect("the disk stalled"))
+}
+
+/// The worst sync holds the stall, by the disk's own record.
+fn stall_is_the_worst_lap(trial: &TrialRecord, (began_ns, ended_ns): (u64, u64)) {
+    for name in ["sync", "durable"] {
+        let spike = op(trial, name).spikes[0];
+        assert!(spike.start_ns <= began_ns && spike.end_ns >= ended_ns, "{name}: {spike:?}");
+        let around_ns = (spike.end_ns - spike.start_ns) - (ended_ns - began_ns);
+        assert!(around_ns < ended_ns - began_ns, "{name}: most of the lap is the stall");
+        assert_eq!(op(trial, name).service.max_ns, spike.end_ns - spike.start_ns);
+    }
+}
+
+#[test]
+fn a_stall_stands_where_the_disk_says_and_turns_behind_it_wait() {
+    if !may_run(&["mkfs.ext4", "losetup", "fusermount3"]) {
+        return;
+    }
+    let (trial, stall) = stalled(&["--set", "rate=200/s"]);
+    stall_is_the_worst_lap(&trial, stall);
+    let load = trial.load.as_ref().unwrap();
+    // 40 turns were due in the stall; those behind it waited for it, and that is the candidate's.
+    assert!(load.late_queue >= 20, "{load:?}");
+    let durable = op(&trial, "durable");
+    let response = durable.response.as_ref().unwrap();
+    let at = |laps: &pickfs_model::record::Distribution| laps.quantile(0.98).unwrap().value_ns;
+    assert!(at(response) > 50_000_000, "a tenth of the turns began behind the stall");
+    assert!(at(&durable.service) < at(response), "and only one of them was slow itself");
+    assert!(response.max_ns >= stall.1 - stall.0);
+}
+
+#[test]
+fn a_closed_loop_shows_the_stall_once_and_claims_no_response() {
+    if !may_run(&["mkfs.ext4", "losetup", "fusermount3"]) {
+        return;
+    }
+    let (trial, stall) = stalled(&["--set", "arrival=closed", "--set", "pause=5ms"]);
+    stall_is_the_worst_lap(&trial, stall);
+    let durable = op(&trial, "durable");
+    assert!(durable.response.is_none(), "without a schedule nobody can say who waited");
+    let half_ns = (stall.1 - stall.0) / 2;
+    let long = durable.spikes.iter().filter(|lap| lap.end_ns - lap.start_ns > half_ns).count();
+    assert_eq!(long, 1);
+}
+
+/// One trial of the worker on its own under strace: its messages, and its system calls while it
+/// measured (from `ready` to the first result).
+fn traced(params: Value) -> (Vec<WorkerMessage>, Vec<String>) {
+    let (_folder, directory) = folder();
+    let trace = directory.join("trace");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-s", "64", "-e", "trace=pwrite64,write,fdatasync,fsync,pwritev2"]);
+    let mut child = strace
+        .arg("-o")
+        .arg(&trace)
+        .arg(worker())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, "{}", serde_json::to_string(&spec(params, &directory)).unwrap()).unwrap();
+    let mut messages = Vec::new();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let message = serde_json::from_str(&line.unwrap()).unwrap();
+        if matches!(message, WorkerMessage::Ready { .. }) {
+            writeln!(input, "go").unwrap();
+        }
+        messages.push(message);
+    }
+    child.wait().unwrap();
+    assert_eq!(messages.last(), Some(&WorkerMessage::Finished));
+    let text = fs::read_to_string(&trace).unwrap();
+    let lines = text.lines().skip_while(|line| !line.contains("\\\"event\\\":\\\"ready")).skip(1);
+    let measured = lines.take_while(|line| !line.contains("\\\"event\\\":\\\"op"));
+    (messages, measured.map(String::from).collect())
+}
+
+fn spec(params: Value, directory: &Path) -> TrialSpec {
+    let params: Map<String, Value> = params.as_object().unwrap().clone();
+    let version = pickfs_workload::find("journal").unwrap().version();
+    TrialSpec {
+        format: FORMAT,
+        build: pickfs_workload::BUILD.into(),
+        workload: WorkloadSpec { name: "journal".into(), version, params },
+        directory: directory.into(),
+        role: "appender".into(),
+        lane: 0,
+        seed: 7,
+        warmup_ns: 50_000_000,
+        warmup_bytes: 0,
+        measure_ns: 500_000_000,
+        cpu: None,
+        helper_cpu: None,
+        spikes_max: 5,
+        drop_caches: false,
+    }
+}
+
+fn count(messages: &[WorkerMessage], wanted: &str) -> u64 {
+    let counted = messages.iter().find_map(|message| match message {
+        WorkerMessage::Count { name, value } if name == wanted => Some(*value as u64),
+        _ => None,
+    });
+    counted.unwrap()
+}
+
+fn laps(messages: &[WorkerMessage], wanted: &str) -> u64 {
+    let found = messages.iter().find_map(|message| match message {
+        WorkerMessage::Op(op) if op.op == wanted => Some(op.service.count),
+        _ => None,
+    });
+    found.unwrap()
+}
+
+fn calls(trace: &[String], name: &str) -> u64 {
+    trace.iter().filter(|line| line.contains(&format!(" {name}("))).count() as u64
+}
+
+/// After the last lap the record that was made ready for a turn that never came is written and
+/// synced, so that verification finds whole records: one call of each more than laps.
+const AFTER_THE_LAST_LAP: u64 = 1;
+
+#[test]
+fn every_sync_and_every_append_is_one_call_of_the_kernel() {
+    if !may_run(&["strace"]) {
+        return;
+    }
+    for every in [1, 10] {
+        let (messages, trace) = traced(json!({
+            "sync": "fdatasync", "rate": 400, "write_path": "pwrite", "sync_every": every,
+        }));
+        let syncs = count(&messages, "syncs");
+        assert!(syncs >= 10, "{syncs}");
+        assert_eq!(calls(&trace, "fdatasync"), syncs + AFTER_THE_LAST_LAP, "every {every}");
+        assert_eq!(laps(&messages, "sync"), syncs);
+        let appends = laps(&messages, "append");
+        assert!(appends >= 100);
+        assert_eq!(calls(&trace, "pwrite64"), appends + AFTER_THE_LAST_LAP, "every {every}");
+        assert_eq!(calls(&trace, "write"), 0, "nothing is said while it measures");
+    }
+}
+
+#[test]
+fn without_sync_there_is_none() {
+    if !may_run(&["strace"]) {
+        return;
+    }
+    let (messages, trace) =
+        traced(json!({ "sync": "none", "rate": 400, "write_path": "seek-write" }));
+    let syncs = ["fdatasync", "fsync"].map(|name| calls(&trace, name));
+    assert_eq!((count(&messages, "syncs"), syncs), (0, [0, 0]));
+    assert_eq!(calls(&trace, "write"), laps(&messages, "append") + AFTER_THE_LAST_LAP);
+}
