@@ -120,7 +120,8 @@ fn overflow_text(trial: &TrialRecord) -> Option<String> {
     (laps > 0).then(|| format!("{laps} laps were longer than the histogram holds"))
 }
 
-/// Doubts over the run, one notice per kind, with the words of the first trial that has it.
+/// Doubts over the run, one notice per kind: the number of its trials, and the words
+/// of the first of them.
 pub fn notices(run: &RunRecord) -> Vec<Notice> {
     let mut notices: Vec<Notice> = Vec::new();
     for flag in run.trials.iter().flat_map(doubts) {
@@ -129,9 +130,9 @@ pub fn notices(run: &RunRecord) -> Vec<Notice> {
             None => notices.push(Notice { kind: flag.kind, text: flag.text, trials: 1 }),
         }
     }
-    for notice in notices.iter_mut().filter(|notice| notice.trials > 1) {
-        notice.text =
-            format!("{} of {} trials; first: {}", notice.trials, run.trials.len(), notice.text);
+    let repeated = run.trials.iter().filter(|trial| trial.attempt > 1).count();
+    if let Some(notice) = notices.iter_mut().find(|n| n.kind == "robbed" && repeated > 0) {
+        notice.text.push_str(&format!("; {repeated} trials repeated robbed ones, both are kept"));
     }
     notices
 }

@@ -10,8 +10,7 @@ use pickfs_model::{
 use crate::{
     doubts::doubts,
     panels::{Group, Member, Robbed},
-    robbed,
-    summary::spread,
+    summary::{CAPACITY_KEY, median, rate_held, spread},
 };
 
 /// One row per member, in plan order; `ops` holds the summaries in the same order.
@@ -32,8 +31,9 @@ fn row(member: &Member<'_>, ops: Vec<OpSummary>) -> Row {
         failure: failures.first().map(|reason| reason.to_string()),
         ops,
         rate: rate(&chosen),
-        rate_asked: chosen.iter().find_map(|trial| trial.load.as_ref()?.asked_per_s),
+        rate_asked: rate_asked(&chosen),
         counts: counts(&chosen),
+        doubts: doubt_counts(&chosen),
         notes: notes(member, &chosen),
     }
 }
@@ -46,48 +46,60 @@ fn failure(trial: &TrialRecord) -> Option<&str> {
 }
 
 fn rate(trials: &[&TrialRecord]) -> Option<Spread> {
-    let rates: Vec<f64> =
-        trials.iter().filter_map(|trial| Some(trial.load.as_ref()?.achieved_per_s)).collect();
+    let rates: Vec<f64> = trials.iter().filter_map(|trial| rate_held(trial)).collect();
     (!rates.is_empty()).then(|| spread(&rates))
 }
 
+/// The rate of the schedule; none where each trial looked for its own.
+fn rate_asked(trials: &[&TrialRecord]) -> Option<f64> {
+    let fixed = trials.iter().filter(|trial| !trial.counts.contains_key(CAPACITY_KEY));
+    fixed.filter_map(|trial| trial.load.as_ref()?.asked_per_s).next()
+}
+
 fn counts(trials: &[&TrialRecord]) -> Vec<(String, f64)> {
-    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut values: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for (name, value) in trials.iter().flat_map(|trial| &trial.counts) {
-        *sums.entry(name).or_default() += value;
+        values.entry(name).or_default().push(*value);
     }
-    sums.into_iter().map(|(name, sum)| (name.to_string(), sum)).collect()
+    let over = |name: &str, values: &[f64]| match name.ends_with("_per_s") {
+        true => median(values),
+        false => values.iter().sum(),
+    };
+    values.iter().map(|(name, values)| (name.to_string(), over(name, values))).collect()
+}
+
+/// How many of the trials each kind of doubt concerns.
+fn doubt_counts(trials: &[&TrialRecord]) -> Vec<(String, u32)> {
+    let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
+    for flag in trials.iter().flat_map(|trial| doubts(trial)) {
+        *kinds.entry(flag.kind).or_default() += 1;
+    }
+    kinds.into_iter().collect()
 }
 
 fn notes(member: &Member<'_>, chosen: &[&TrialRecord]) -> Vec<String> {
     let mut notes: Vec<String> =
         backing_note(member.backing).map(String::from).into_iter().collect();
-    let repeated = member.trials.iter().filter(|trial| trial.attempt > 1).count();
-    let robbed = member.trials.iter().filter(|trial| robbed::is_robbed(trial)).count();
-    if robbed > 0 {
-        notes.push(format!("{robbed} robbed trials, {repeated} repeated; both are kept"));
-    }
-    let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
-    for flag in chosen.iter().flat_map(|trial| doubts(trial)).filter(|f| f.kind != "robbed") {
-        *kinds.entry(flag.kind).or_default() += 1;
-    }
-    notes.extend(kinds.iter().map(|(kind, n)| format!("{kind}: {n} of {} trials", chosen.len())));
     for note in chosen.iter().flat_map(|trial| &trial.notes) {
-        if !notes.contains(note) {
+        if !notes.contains(note) && !is_told_by_the_rate(note) {
             notes.push(note.clone());
         }
     }
     notes
 }
 
+/// What a capacity search found stands in the row's rate, with the range over trials.
+fn is_told_by_the_rate(note: &str) -> bool {
+    note.starts_with("capacity: ")
+}
+
 fn backing_note(backing: BackingKind) -> Option<&'static str> {
     match backing {
-        BackingKind::Memory => Some("a floor: memory, without a device or durability"),
         BackingKind::RamImage => Some("in RAM: the software path without flush or device"),
         BackingKind::Directory => {
             Some("existing directory: not comparable with fresh file systems")
         }
-        BackingKind::Disk | BackingKind::LoopImage => None,
+        BackingKind::Disk | BackingKind::LoopImage | BackingKind::Memory => None,
     }
 }
 
@@ -108,10 +120,23 @@ mod tests {
         let groups = groups(&run);
         let row = row(&groups[0].members[1], Vec::new());
         assert_eq!((row.trials, row.failed, row.failure.as_deref()), (4, 1, Some("append: EIO")));
-        assert_eq!(
-            row.notes,
-            ["1 robbed trials, 1 repeated; both are kept", "not-steady: 1 of 4 trials"]
-        );
+        assert_eq!(row.doubts, [("not-steady".to_string(), 1), ("robbed".to_string(), 1)]);
+        assert!(row.notes.is_empty());
         assert_eq!(row.counts, [("bytes_written".to_string(), 4.0 * 8.0 * 10_000.0 * 256.0)]);
+    }
+
+    #[test]
+    fn a_capacity_is_the_rate_and_is_not_summed() {
+        let mut run = fake_run(&FakeRun::default());
+        for trial in &mut run.trials {
+            trial.counts.insert(CAPACITY_KEY.into(), 1_000.0 * f64::from(trial.block));
+            trial.notes.push(format!("capacity: {} turns a second were held", trial.block));
+        }
+        let groups = groups(&run);
+        let row = row(&groups[0].members[0], Vec::new());
+        let held = row.rate.expect("a rate");
+        assert_eq!((held.median, held.low, held.high), (3_000.0, 1_000.0, 5_000.0));
+        assert!(row.counts.contains(&(CAPACITY_KEY.to_string(), 3_000.0)), "{:?}", row.counts);
+        assert_eq!((row.rate_asked, row.notes.len()), (None, 0));
     }
 }

@@ -113,8 +113,21 @@ pub fn measured_s(trial: &TrialRecord) -> f64 {
     }
 }
 
-/// A metric of one trial; absent where the trial does not hold it or it is not above zero.
+/// Count of a trial that looked for its capacity: the highest rate that it held.
+pub const CAPACITY_KEY: &str = "capacity_per_s";
+
+/// Turns per second of a trial: the capacity that it found, or else what it achieved.
+pub fn rate_held(trial: &TrialRecord) -> Option<f64> {
+    let found = trial.counts.get(CAPACITY_KEY).copied();
+    found.or(trial.load.as_ref().map(|load| load.achieved_per_s))
+}
+
+/// A metric of one trial; the rate is the capacity where the trial looked for one. Absent where the trial does not hold it or it is not above zero.
 pub fn metric_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
+    let capacity = trial.counts.get(CAPACITY_KEY).filter(|_| metric.statistic == Statistic::Rate);
+    if let Some(&held) = capacity {
+        return (held.is_finite() && held > 0.0).then_some(held);
+    }
     let laps = op_of(trial, &metric.op)?.view(metric.view)?;
     let value = match metric.statistic {
         Statistic::Quantile(q) => laps.quantile(q)?.value_ns as f64,

@@ -1,13 +1,17 @@
 //! The answer in words, built from comparisons only.
 //!
-//! It names ties, durability, backing, load and noise, and what was left out. The
-//! best are all rows that are not claimed slower than the fastest: by their own
+//! It names ties, durability, backing, load and noise, and what was left out. A panel
+//! for which the plan fixed no metric gets its values and claims nothing. The
+//! best are all rows of the reference's durability that are not claimed slower than the fastest: by their own
 //! comparison with the reference, or because their interval lies wholly below the
 //! interval of the fastest (two intervals of 95 % that do not touch: under one
 //! false exclusion in a hundred).
 
+mod best;
+mod words;
+
 use pickfs_model::{
-    Action, BackingKind, RunRecord,
+    Action, RunRecord,
     finding::{Claim, Comparison, NoiseRow, Panel, Row, Verdict},
     plan::{Metric, Statistic},
     quantity::{duration_text, grouped, significant, span_text},
@@ -17,11 +21,13 @@ use crate::{
     absent,
     claims::{Method, values_by_block},
     panels::{Group, Member, Robbed, applies},
-    summary::spread,
-    wording::{list, metric_name, percent_over_one, times},
+    summary::{CAPACITY_KEY, is_carried, spread},
+    wording::{list, metric_name},
 };
+use best::best;
+use words::{backing_text, claim_text, levels_text, survival};
 
-/// One verdict per panel that carries a primary metric.
+/// One verdict per panel with results: those that carry a primary metric first.
 pub fn verdicts(
     run: &RunRecord,
     groups: &[Group<'_>],
@@ -30,11 +36,12 @@ pub fn verdicts(
 ) -> Vec<Verdict> {
     let family = panels.iter().flat_map(|panel| &panel.comparisons).filter(|c| c.primary).count();
     let needed = Method::of(&run.plan.design.stop).blocks_needed(family);
-    groups
-        .iter()
-        .zip(panels)
-        .filter_map(|(group, panel)| Panelled { run, group, panel, needed }.verdict(noise))
-        .collect()
+    let panelled = || {
+        let both = groups.iter().zip(panels);
+        both.map(|(group, panel)| Panelled { run, group, panel, family, needed })
+    };
+    let exploratory = panelled().filter_map(|panelled| panelled.exploratory(noise));
+    panelled().filter_map(|panelled| panelled.verdict(noise)).chain(exploratory).collect()
 }
 
 /// A panel with what its verdict is drawn from.
@@ -42,26 +49,71 @@ struct Panelled<'a> {
     run: &'a RunRecord,
     group: &'a Group<'a>,
     panel: &'a Panel,
+    /// Primary comparisons of the whole run.
+    family: usize,
+    /// Blocks that they need.
     needed: u32,
 }
 
 impl Panelled<'_> {
     fn verdict(&self, noise: &[NoiseRow]) -> Option<Verdict> {
         let metrics = self.metrics();
-        let best = best(&self.compared(metrics.first()?), &self.panel.reference);
+        let mut peers = self.compared(metrics.first()?);
+        peers.retain(|comparison| self.survives_as_the_reference(&comparison.other));
+        let best = best(&peers, &self.panel.reference);
         let mut sentences: Vec<String> = Vec::new();
         sentences.extend(self.headline(&best));
-        sentences.extend(metrics.iter().flat_map(|metric| self.metric_sentences(metric)));
+        for sentence in metrics.iter().flat_map(|metric| self.metric_sentences(metric)) {
+            if !sentences.contains(&sentence) {
+                sentences.push(sentence);
+            }
+        }
+        Some(self.ended(best, sentences, noise))
+    }
+
+    /// Values without a claim, where the plan fixed no metric that the panel holds.
+    fn exploratory(&self, noise: &[NoiseRow]) -> Option<Verdict> {
+        if !self.metrics().is_empty() {
+            return None;
+        }
+        let metric = self.first_op()?;
+        let place = match self.panel.title.as_str() {
+            "" => "Exploratory".to_string(),
+            title => format!("Exploratory, for {title}"),
+        };
+        let values = self.values_text(&metric);
+        let sentence =
+            format!("{place}: the plan fixed no metric here, so nothing is claimed. {values}.");
+        Some(self.ended(Vec::new(), vec![sentence], noise))
+    }
+
+    /// The median of the first operation that was measured.
+    fn first_op(&self) -> Option<Metric> {
+        let op = self.panel.rows.iter().find_map(|row| row.ops.first())?;
+        let statistic = Statistic::Quantile(0.5);
+        let metric = Metric { op: op.op.clone(), view: op.view, statistic, at: Default::default() };
+        let mut rows = self.panel.rows.iter();
+        rows.any(|row| is_carried(&row.ops, &metric)).then_some(metric)
+    }
+
+    fn ended(&self, best: Vec<String>, mut sentences: Vec<String>, noise: &[NoiseRow]) -> Verdict {
         sentences.extend(self.durability_sentence());
         sentences.extend(self.floor_sentence());
         sentences.extend(self.absent_sentence());
-        Some(Verdict {
+        Verdict {
             panel: self.panel.title.clone(),
             commands: self.commands(&best),
             best,
             sentences,
             conditions: self.conditions(noise),
-        })
+        }
+    }
+
+    fn survives_as_the_reference(&self, label: &str) -> bool {
+        let of = |label: &str| {
+            self.panel.rows.iter().find(|row| row.label == label).map(|row| row.durability)
+        };
+        of(label) == of(&self.panel.reference)
     }
 
     /// Primary metrics that some row of the panel holds.
@@ -86,10 +138,15 @@ impl Panelled<'_> {
 
     fn headline(&self, best: &[String]) -> Option<String> {
         let backing = self.group.members.get(self.group.reference)?.backing;
-        let place = match self.panel.title.as_str() {
+        let mut place = match self.panel.title.as_str() {
             "" => format!("On this {backing}"),
             title => format!("For {title} on this {backing}"),
         };
+        if let Some(row) = self.panel.rows.iter().find(|row| best.contains(&row.label))
+            && self.is_mixed()
+        {
+            place.push_str(&format!(", of what {}", survival(row)));
+        }
         match best {
             [] => None,
             [one] => Some(format!("{place}: {one}.")),
@@ -101,31 +158,42 @@ impl Panelled<'_> {
         let name = metric_name(metric);
         let compared = self.compared(metric);
         if compared.iter().all(|comparison| comparison.claim == Claim::NotClaimed) {
-            let why = self.nothing_claimed(&compared);
+            let place = match self.panel.title.as_str() {
+                "" => String::new(),
+                title => format!(" for {title}"),
+            };
+            let why = self.nothing_claimed(&compared, &name);
             let values = self.values_text(metric);
-            return vec![format!("{name}: nothing is claimed ({why}). {values}.")];
+            return vec![format!("Nothing is claimed{place}: {why}."), format!("{values}.")];
         }
-        let parts: Vec<String> = compared.iter().map(|c| self.claim_text(c, c.claim)).collect();
+        let parts: Vec<String> = compared.iter().map(|c| claim_text(c, c.claim)).collect();
         let robbed = compared.iter().filter_map(|c| Some((c, c.claim_without_robbed?)));
-        let robbed = robbed
-            .map(|(c, claim)| format!("Without robbed trials: {}.", self.claim_text(c, claim)));
-        std::iter::once(format!("{name}: {}.", parts.join("; "))).chain(robbed).collect()
+        let robbed =
+            robbed.map(|(c, claim)| format!("Without robbed trials: {}.", claim_text(c, claim)));
+        let level = levels_text(&compared);
+        std::iter::once(format!("{name}{level}: {}.", parts.join("; "))).chain(robbed).collect()
     }
 
-    fn nothing_claimed(&self, compared: &[&Comparison]) -> String {
+    fn nothing_claimed(&self, compared: &[&Comparison], name: &str) -> String {
         match compared.iter().map(|comparison| comparison.blocks).min() {
             None if !self.group.reference_planned => {
-                format!("{} is missing", self.run.plan.design.reference)
+                format!("the reference {} is missing", self.run.plan.design.reference)
             }
             None => "there is nothing to compare".into(),
             Some(blocks) if blocks < self.needed => {
-                format!("{blocks} blocks; this plan needs {}", self.needed)
+                let blocks =
+                    if blocks == 1 { "1 block".into() } else { format!("{blocks} blocks") };
+                let family = match self.family {
+                    1 => "the one comparison of this plan needs".into(),
+                    n => format!("the {n} comparisons of this plan need"),
+                };
+                format!("{blocks} ran, and {family} {} to be told from chance", self.needed)
             }
-            Some(_) => "too few episodes carry it".into(),
+            Some(_) => format!("too few slow episodes carry {name}"),
         }
     }
 
-    /// `ext4 194 us [180 to 210]`: medians over trials with smallest and largest.
+    /// `durable p50: ext4 194 us [180 to 210]`: medians over trials with smallest and largest.
     fn values_text(&self, metric: &Metric) -> String {
         let text = |value: f64| match metric.statistic {
             Statistic::Rate => format!("{}/s", significant(value)),
@@ -141,28 +209,8 @@ impl Panelled<'_> {
                 format!("{} {} [{low} to {high}]", member.label, text(over.median))
             })
             .collect();
-        format!("Medians over trials: {}", values.join(", "))
-    }
-
-    fn claim_text(&self, comparison: &Comparison, claim: Claim) -> String {
-        let Comparison { reference, other, speedup, interval, .. } = comparison;
-        let same = claim == comparison.claim;
-        let range = |low: f64, high: f64| format!(" [{low:.2}, {high:.2}]");
-        match claim {
-            Claim::Faster if same => {
-                let range = interval.map_or(String::new(), |(low, high)| range(low, high));
-                format!("{other} is faster than {reference} by {}{range}", times(*speedup))
-            }
-            Claim::Slower if same => {
-                let range =
-                    interval.map_or(String::new(), |(low, high)| range(1.0 / high, 1.0 / low));
-                format!("{other} is slower than {reference} by {}{range}", times(1.0 / speedup))
-            }
-            Claim::Faster => format!("{other} is faster than {reference}"),
-            Claim::Slower => format!("{other} is slower than {reference}"),
-            Claim::Tie { visible_ratio } => tie_text(comparison, visible_ratio, same),
-            Claim::NotClaimed => format!("{other} is not judged ({} blocks)", comparison.blocks),
-        }
+        let name = metric_name(metric);
+        format!("{name}, median over trials [range]: {}", values.join(", "))
     }
 
     fn durability_sentence(&self) -> Option<String> {
@@ -171,9 +219,25 @@ impl Panelled<'_> {
         if rows.iter().all(|row| row.durability == first) {
             return None;
         }
+        let mut classes: Vec<(String, Vec<&str>)> = Vec::new();
+        for row in rows {
+            match classes.iter_mut().find(|(text, _)| *text == survival(row)) {
+                Some((_, labels)) => labels.push(&row.label),
+                None => classes.push((survival(row), vec![&row.label])),
+            }
+        }
         let said: Vec<_> =
-            rows.iter().map(|row| format!("{} {}", row.label, row.durability)).collect();
-        Some(format!("The rows do not promise the same: {}.", said.join("; ")))
+            classes.iter().map(|(text, labels)| format!("{}: {text}", list(labels))).collect();
+        Some(format!(
+            "The rows do not promise the same, so none is called best across them ({}).",
+            said.join("; ")
+        ))
+    }
+
+    /// Whether the ranked rows survive different things.
+    fn is_mixed(&self) -> bool {
+        let rows = self.ranked_rows();
+        rows.iter().any(|row| row.durability != rows[0].durability)
     }
 
     fn ranked_rows(&self) -> Vec<&Row> {
@@ -213,7 +277,7 @@ impl Panelled<'_> {
         };
         let mut conditions = vec![
             backing_text(reference.backing).to_string(),
-            self.panel.durability.to_string(),
+            self.promise_text(),
             self.load_text(),
             self.design_text(),
         ];
@@ -225,7 +289,18 @@ impl Panelled<'_> {
         conditions
     }
 
+    fn promise_text(&self) -> String {
+        match self.is_mixed() {
+            true => "rows that differ in what they survive".into(),
+            false => self.panel.durability.to_string(),
+        }
+    }
+
     fn load_text(&self) -> String {
+        let mut counts = self.panel.rows.iter().flat_map(|row| &row.counts);
+        if counts.any(|(name, _)| name == CAPACITY_KEY) {
+            return "open loop at the highest rate that each row held".into();
+        }
         match self.panel.rows.iter().find_map(|row| row.rate_asked) {
             Some(rate) if rate >= 1.0 => format!("{}/s, open loop", grouped(rate.round() as i64)),
             Some(rate) => format!("{}/s, open loop", significant(rate)),
@@ -266,107 +341,10 @@ fn builds(step: &pickfs_model::StepRecord) -> bool {
     }
 }
 
-fn tie_text(comparison: &Comparison, visible_ratio: f64, same: bool) -> String {
-    let visible = percent_over_one(visible_ratio);
-    let holm = match comparison.interval {
-        Some((low, high)) if same && (low > 1.0 || high < 1.0) => {
-            "; by itself its interval leaves out 1, after Holm's correction it does not decide"
-        }
-        _ => "",
-    };
-    format!(
-        "{} and {} are tied at this precision (a difference under {visible} could not be seen{holm})",
-        comparison.other, comparison.reference
-    )
-}
-
-fn backing_text(backing: BackingKind) -> &'static str {
-    match backing {
-        BackingKind::Disk => "block device",
-        BackingKind::LoopImage => "loop image: relative, not absolute",
-        BackingKind::RamImage => "loop image in RAM: the software path without flush or device",
-        BackingKind::Memory => "memory: no device, no durability",
-        BackingKind::Directory => "existing directory: not comparable with fresh file systems",
-    }
-}
-
-/// Labels that are not claimed slower than the fastest; none where nothing is claimed.
-fn best(compared: &[&Comparison], reference: &str) -> Vec<String> {
-    let judged: Vec<&Comparison> =
-        compared.iter().copied().filter(|c| c.claim != Claim::NotClaimed).collect();
-    if judged.is_empty() {
-        return Vec::new();
-    }
-    let faster = judged.iter().filter(|comparison| comparison.claim == Claim::Faster);
-    let fastest = faster.max_by(|a, b| a.speedup.total_cmp(&b.speedup));
-    let mut best: Vec<String> = Vec::new();
-    if fastest.is_none() {
-        best.push(reference.to_string());
-    }
-    let stays = |comparison: &&&Comparison| match (comparison.claim, fastest) {
-        (Claim::Slower | Claim::NotClaimed, _) => false,
-        (_, None) => true,
-        (_, Some(fastest)) => upper(comparison) >= fastest.interval.map_or(0.0, |(low, _)| low),
-    };
-    best.extend(judged.iter().filter(stays).map(|comparison| comparison.other.clone()));
-    best
-}
-
-/// Highest speedup that a comparison leaves possible.
-fn upper(comparison: &Comparison) -> f64 {
-    match comparison.claim {
-        Claim::Tie { visible_ratio } => comparison.speedup * visible_ratio,
-        _ => comparison.interval.map_or(f64::INFINITY, |(_, high)| high),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::findings;
-    use pickfs_model::plan::View;
     use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, fake_run};
-
-    fn compared(other: &str, claim: Claim, speedup: f64) -> Comparison {
-        Comparison {
-            metric: Metric {
-                op: "append".into(),
-                view: View::Service,
-                statistic: Statistic::Mean,
-                at: Default::default(),
-            },
-            reference: "a".into(),
-            other: other.into(),
-            primary: true,
-            blocks: 8,
-            speedup,
-            interval: Some((speedup * 0.9, speedup * 1.1)),
-            level: 0.95,
-            p: Some(0.01),
-            p_holm: Some(0.02),
-            claim,
-            claim_without_robbed: None,
-        }
-    }
-
-    fn best_of(list: &[Comparison]) -> Vec<String> {
-        best(&list.iter().collect::<Vec<_>>(), "a")
-    }
-
-    #[test]
-    fn the_best_are_those_not_claimed_slower_than_the_fastest() {
-        let tie = Claim::Tie { visible_ratio: 1.1 };
-        let b = compared("b", Claim::Faster, 2.0);
-        let c = compared("c", Claim::Faster, 1.9);
-        let d = compared("d", Claim::Faster, 1.3);
-        let e = compared("e", tie, 1.0);
-        let f = compared("f", Claim::Slower, 0.5);
-        assert_eq!(best_of(&[b.clone(), c, d, e.clone(), f.clone()]), ["b", "c"]);
-        assert_eq!(best_of(&[e, f.clone()]), ["a", "e"]);
-        assert_eq!(best_of(std::slice::from_ref(&f)), ["a"]);
-        assert!(best_of(&[compared("g", Claim::NotClaimed, 3.0)]).is_empty());
-        assert!(best_of(&[]).is_empty());
-    }
 
     #[test]
     fn a_clear_winner_is_named_with_its_commands_and_conditions() {
@@ -375,7 +353,9 @@ mod tests {
         assert_eq!(verdict.best, ["xfs:noatime"]);
         assert_eq!(verdict.sentences[0], "For sync=fdatasync on this loop image: xfs:noatime.");
         let said = &verdict.sentences[1];
-        assert!(said.starts_with("durable p50: xfs:noatime is faster than ext4:noatime by 1."));
+        assert!(said.starts_with(
+            "durable p50 (intervals at 95 %): xfs:noatime is faster than ext4:noatime by 1."
+        ));
         assert!(said.contains("; btrfs:noatime is slower than ext4:noatime by 2."), "{said}");
         assert_eq!(verdict.sentences[2], "tmpfs is a floor (memory), not a choice.");
         assert_eq!(
@@ -407,8 +387,13 @@ mod tests {
         let found = findings(&fake_run(&FakeRun { blocks: 4, mishaps, ..FakeRun::default() }));
         let verdict = &found.verdicts[1];
         assert!(verdict.best.is_empty() && verdict.commands.is_empty());
-        let said = &verdict.sentences[0];
-        let begin = "durable p50: nothing is claimed (4 blocks; this plan needs 7). Medians over trials: ext4:noatime ";
+        assert_eq!(
+            verdict.sentences[0],
+            "Nothing is claimed for sync=fdatasync: 4 blocks ran, and the 2 comparisons of this \
+             plan need 7 to be told from chance."
+        );
+        let said = &verdict.sentences[1];
+        let begin = "durable p50, median over trials [range]: ext4:noatime ";
         assert!(said.starts_with(begin), "{said}");
         assert!(!said.contains("tmpfs"));
         assert_eq!(
@@ -429,6 +414,36 @@ mod tests {
         };
         let found = findings(&fake_run(&ask));
         let said = found.verdicts[0].sentences.join(" ");
-        assert!(said.contains("The rows do not promise the same: none survives a process crash"));
+        assert!(said.contains("The rows do not promise the same"), "{said}");
+        assert!(
+            said.contains("(none: survives a process crash; fdatasync: survives a power loss).")
+        );
+    }
+
+    #[test]
+    fn a_panel_without_a_planned_metric_shows_values_and_stands_last() {
+        let durable = pickfs_testkit::fake_trial::service_quantile("durable", 0.5);
+        let ask = FakeRun { blocks: 8, primary: vec![durable], ..FakeRun::default() };
+        let found = findings(&fake_run(&ask));
+        let panels: Vec<_> = found.verdicts.iter().map(|v| v.panel.as_str()).collect();
+        assert_eq!(panels, ["sync=fdatasync", "sync=none"]);
+        let last = &found.verdicts[1];
+        assert!(last.best.is_empty() && last.commands.is_empty());
+        let begin = "Exploratory, for sync=none: the plan fixed no metric here, so nothing is \
+                     claimed. append p50, median over trials [range]: ext4:noatime ";
+        assert!(last.sentences[0].starts_with(begin), "{}", last.sentences[0]);
+    }
+
+    #[test]
+    fn the_best_survives_what_the_reference_survives() {
+        let mut run = fake_run(&FakeRun { blocks: 8, ..FakeRun::default() });
+        for cell in run.cells.iter_mut().filter(|cell| cell.candidate.label == "xfs:noatime") {
+            cell.durability = pickfs_model::Durability::Nothing;
+        }
+        let found = findings(&run);
+        let verdict = &found.verdicts[1];
+        assert_eq!(verdict.best, ["ext4:noatime"]);
+        let begin = "For sync=fdatasync on this loop image, of what survives a power loss: ext4";
+        assert!(verdict.sentences[0].starts_with(begin), "{}", verdict.sentences[0]);
     }
 }

@@ -39,6 +39,21 @@ pub fn percent_over_one(ratio: f64) -> String {
     if percent >= 1.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
+/// `[1.21, 1.57]`: an interval of factors; three digits from ten on.
+pub fn interval_text(low: f64, high: f64) -> String {
+    let text = |ratio: f64| match ratio < 10.0 {
+        true => format!("{ratio:.2}"),
+        false => significant(ratio),
+    };
+    format!("[{}, {}]", text(low), text(high))
+}
+
+/// `95 %`, `93.75 %`: the level of an interval.
+pub fn level_text(level: f64) -> String {
+    let digits = format!("{:.2}", 100.0 * level);
+    format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     match words {
@@ -62,6 +77,8 @@ mod tests {
         assert_eq!((times(1.376), times(42.33)), ("1.38x".to_string(), "42.3x".to_string()));
         assert_eq!(percent_over_one(1.087), "9 %");
         assert_eq!(percent_over_one(1.0042), "0.4 %");
+        assert_eq!(interval_text(8.123, 212.86), "[8.12, 213]");
+        assert_eq!([0.95, 0.9375].map(level_text), ["95 %", "93.75 %"]);
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
         assert_eq!(list::<&str>(&[]), "");
     }

@@ -22,7 +22,8 @@ pub struct Findings {
     pub notices: Vec<Notice>,
     /// What this run cannot tell, and what would.
     pub not_yet: Vec<NotYet>,
-    /// The answer in words, one paragraph per panel that carries a primary metric.
+    /// The answer in words, one paragraph per panel: those that carry a primary metric
+    /// first, then exploratory ones, which claim nothing.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -66,8 +67,12 @@ pub struct Row {
     pub rate: Option<Spread>,
     /// Turns per second that were asked for.
     pub rate_asked: Option<f64>,
-    /// Counted facts, summed over the trials: `reads_mixed` and the like.
+    /// Counted facts, summed over the trials: `reads_mixed` and the like. Rates
+    /// (`_per_s`) are the median over the trials.
     pub counts: Vec<(String, f64)>,
+    /// Kinds of doubt, each with the number of trials that it concerns.
+    #[serde(default)]
+    pub doubts: Vec<(String, u32)>,
     /// What a reader must know about this row.
     pub notes: Vec<String>,
 }
@@ -137,7 +142,7 @@ pub struct Comparison {
     pub speedup: f64,
     /// Interval of the speedup at [`Comparison::level`]; absent under five blocks.
     pub interval: Option<(f64, f64)>,
-    /// Level of the interval: 0.95.
+    /// Level of the interval: 0.95, or 0.9375 where five blocks carry no more.
     pub level: f64,
     /// p of the exact sign-flip test, two-sided; absent under five blocks.
     pub p: Option<f64>,

@@ -1,5 +1,5 @@
 //! Writes every format of runs that never were, for looking: one with scattered
-//! trials and real findings, three with round numbers.
+//! trials and real findings, three that compare an axis, three with round numbers.
 //!
 //! `cargo run -p pickfs-report --example gallery -- OUTDIR`
 
@@ -19,6 +19,16 @@ type Failure = Box<dyn std::error::Error>;
 fn main() -> Result<(), Failure> {
     let folder = env::args().nth(1).ok_or("name a folder: gallery OUTDIR")?;
     simulated(&Path::new(&folder).join("simulated"))?;
+    let axes = [
+        ("capacity", fixture::axes::capacity()),
+        ("roll", fixture::axes::roll()),
+        ("write-path", fixture::axes::write_path()),
+    ];
+    for (name, (run, findings)) in &axes {
+        let folder = Path::new(&folder).join(name);
+        fs::create_dir_all(&folder)?;
+        write_all(&Subject::new(run, findings), &folder, true)?;
+    }
     let shapes = [
         ("first", Shape::first_screen()),
         ("preallocation", Shape::preallocation()),

@@ -27,9 +27,13 @@ pub use timeline::trial_lines;
 
 use pickfs_model::finding::Panel;
 
-/// A chart's title with the shared levels of its panel.
-fn titled(title: &str, panel: &Panel) -> String {
-    if panel.title.is_empty() { title.into() } else { format!("{title} · {}", panel.title) }
+use crate::Subject;
+
+/// A chart's title with the axis that the rows are levels of and the shared levels of its panel.
+fn titled(subject: &Subject, title: &str, panel: &Panel) -> String {
+    let by = subject.axis().map(|axis| format!(" · by {axis}")).unwrap_or_default();
+    let levels = if panel.title.is_empty() { "" } else { &format!(" · {}", panel.title) };
+    format!("{title}{by}{levels}")
 }
 
 /// The same words with a capital first letter.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use pickfs_model::{
     finding::{NoiseRow, Notice},
-    plan::StopRule,
+    plan::{CapacitySearch, StopRule},
     quantity::{bytes_text, duration_text, significant, span_text},
 };
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::{
     Subject,
     card::machine_line,
-    wording::{backing_text, percent, value_text},
+    wording::{backing_text, percent, quantile_name, value_text},
 };
 
 /// Names and texts, in reading order.
@@ -50,8 +50,23 @@ fn load_line(subject: &Subject) -> String {
         let levels: Vec<_> = axis.levels.iter().map(|v| param_text(&axis.name, v)).collect();
         format!("{} in ({})", axis.name, levels.join(", "))
     });
-    let parts: Vec<_> = params.chain(axes).collect();
+    let parts: Vec<_> = params.chain(axes).chain(plan.capacity.as_ref().map(search_text)).collect();
     format!("workload {}: {}", plan.workload, parts.join(", "))
+}
+
+/// `rate searched from 2,000/s to 1,000,000/s, within a factor of 1.15`.
+fn search_text(search: &CapacitySearch) -> String {
+    let bound = search.bound.map(|bound| {
+        let (name, most) = (quantile_name(bound.quantile), duration_text(bound.value_ns_max));
+        format!(", with a response {name} of {most} at most")
+    });
+    format!(
+        "rate searched from {}/s to {}/s, within a factor of {}{}",
+        significant(search.start_per_s),
+        significant(search.limit_per_s),
+        search.precision,
+        bound.unwrap_or_default()
+    )
 }
 
 /// A parameter's value with the unit that its name tells.
@@ -103,12 +118,15 @@ pub fn noise_text(row: &NoiseRow) -> String {
     )
 }
 
-/// A notice in words, with the trials that it concerns.
-pub fn notice_text(notice: &Notice) -> String {
-    match notice.trials {
-        0 => format!("{}: {}", notice.kind, notice.text),
-        1 => format!("{} (1 trial): {}", notice.kind, notice.text),
-        n => format!("{} ({n} trials): {}", notice.kind, notice.text),
+/// A notice in words, with the trials of the run that it concerns.
+pub fn notice_text(subject: &Subject, notice: &Notice) -> String {
+    let all = subject.run.trials.len();
+    let (kind, text) = (&notice.kind, &notice.text);
+    match notice.trials as usize {
+        0 => format!("{kind}: {text}"),
+        1 => format!("{kind} (1 of {all} trials): {text}"),
+        n if n == all => format!("{kind} (all {all} trials), the first: {text}"),
+        n => format!("{kind} ({n} of {all} trials), the first: {text}"),
     }
 }
 

@@ -14,6 +14,7 @@ pub mod csv;
 pub mod hlog;
 pub mod html;
 pub mod markdown;
+pub mod notes;
 pub mod png;
 pub mod ranking;
 pub mod subject;

@@ -1,15 +1,20 @@
 //! Markdown for a pull request: the verdict first, one table per panel, details folded.
 
-use pickfs_model::{finding::Panel, plan::ArticleNote, quantity::span_text};
+use pickfs_model::{
+    finding::Panel,
+    plan::{ArticleNote, Statistic},
+    quantity::span_text,
+};
 
 use crate::{
     Subject,
     card::setup_card,
     conditions::{conditions, notice_text},
+    notes::Notes,
     ranking::{self, SHOWN},
-    subject::summary,
+    subject::{durability_text, is_mixed, summary},
     terminal::NextStep,
-    wording::{metric_name, op_name, quantile_name, range_text, view_name},
+    wording::{op_name, quantile_name, range_text, survives_text, view_name},
 };
 
 /// Writes the run as Markdown.
@@ -51,7 +56,7 @@ fn open_ends(subject: &Subject, next: Option<&NextStep>) -> String {
         out.push_str(&format!("- not yet: {} ({})\n", text(&open.what), text(&open.why)));
     }
     for notice in &subject.findings.notices {
-        out.push_str(&format!("- doubt: {}\n", text(&notice_text(notice))));
+        out.push_str(&format!("- doubt: {}\n", text(&notice_text(subject, notice))));
     }
     if let Some(next) = next {
         let span = span_text(next.duration_s);
@@ -65,12 +70,16 @@ fn table(subject: &Subject, panel: &Panel) -> String {
     let metrics = ranking::compared(subject, panel);
     let levels = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
     let title = format!("{}{levels}, {}", op_name(&metric.op), view_name(metric.view));
-    let mut out = format!("\n### {}\n\n{}\n\n", cell(&title), text(&panel.durability.to_string()));
-    let mut header = vec!["candidate".to_string()];
+    let notes = Notes::new(subject, panel);
+    let about = format!("{}. {}", durability_text(panel), ranking::ratios_text(panel, &metrics));
+    let mut out = format!("\n### {}\n\n{}\n\n", cell(&title), text(about.trim_end()));
+    let is_rate = metric.statistic == Statistic::Rate;
+    let mut header = vec![subject.compares().to_string()];
+    header.extend(is_rate.then(|| ranking::rate_head(panel).to_string()));
     header.extend(SHOWN.map(quantile_name));
     header.push("largest of n".into());
-    header
-        .extend(metrics.iter().map(|m| format!("against {}, {}", panel.reference, metric_name(m))));
+    header.extend(is_mixed(panel).then(|| "survives".to_string()));
+    header.extend(metrics.iter().map(|metric| ranking::against(panel, metric, &metrics)));
     header.extend(["trials".into(), "notes".into()]);
     out.push_str(&line(&header));
     let rule: Vec<_> = (0..header.len())
@@ -80,23 +89,31 @@ fn table(subject: &Subject, panel: &Panel) -> String {
     for row in ranking::ranked(subject, panel) {
         let op = summary(row, &metric);
         let mut cells = vec![ranking::label(row)];
+        cells.extend(is_rate.then(|| {
+            let (rate, range) = ranking::rate_cell(row, &metric);
+            range.map_or(rate.clone(), |range| format!("{rate} ({range})"))
+        }));
         for q in SHOWN {
             let value = ranking::quantile_text(op, q);
             let first = op.and_then(|op| ranking::quantile(op, q)).filter(|q| q.carried);
-            let range = first.filter(|_| q == SHOWN[0] && row.trials > 1);
+            let range = first.filter(|_| q == SHOWN[0] && !is_rate && row.trials > 1);
             let range = range.map(|q| format!(" ({})", range_text(q.value_ns)));
             cells.push(format!("{value}{}", range.unwrap_or_default()));
         }
         cells.push(ranking::largest_text(op));
+        cells.extend(is_mixed(panel).then(|| survives_text(row.durability).to_string()));
         for metric in &metrics {
             let (words, interval) = ranking::verdict_cell(panel, row, metric);
             cells.push(interval.map_or(words.clone(), |interval| format!("{words} {interval}")));
         }
-        cells.extend([row.trials.to_string(), ranking::notes(panel, row).join("; ")]);
+        cells.extend([row.trials.to_string(), notes.words(row)]);
         out.push_str(&line(&cells));
     }
     if ranking::is_any_uncarried(panel, &metric, &SHOWN) {
         out.push_str("\n`-`: fewer than ten slow episodes over three trials.\n");
+    }
+    for note in &notes.of_all {
+        out.push_str(&format!("\nAll rows: {}.\n", text(note)));
     }
     out
 }

@@ -2,6 +2,8 @@
 //!
 //! Order is not a claim: which rows differ is said by comparisons alone.
 
+use std::cmp::Reverse;
+
 use pickfs_model::{
     finding::{Comparison, OpSummary, Panel, QuantileSummary, Row},
     plan::{Metric, Statistic},
@@ -10,21 +12,27 @@ use pickfs_model::{
 
 use crate::{
     Subject,
-    subject::{is_floor, summary},
-    wording::{claim_text, interval_text},
+    subject::{is_capacity, is_floor, summary},
+    wording::{
+        claim_text, interval_text, level_text, metric_name, metric_value, rate_range_text,
+        statistic_name,
+    },
 };
 
 /// Quantiles of the tables.
 pub const SHOWN: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];
 
-/// The rows with the best headline first; floors come first of all, rows without a value last.
+/// The rows with the best headline first; floors come first of all, rows without a value
+/// last. Where rows survive different things, those that survive the most come first:
+/// order then speaks only within what survives the same.
 pub fn ranked<'p>(subject: &Subject, panel: &'p Panel) -> Vec<&'p Row> {
     let metric = subject.headline(panel);
     let mut rows: Vec<_> = panel.rows.iter().collect();
     let key = |row: &Row| {
         let value = crate::chart::row_value(row, &metric).map_or(f64::INFINITY, |v| v.median);
         let higher_is_better = metric.statistic == Statistic::Rate && value.is_finite();
-        (!is_floor(row), if higher_is_better { -value } else { value })
+        let weakness = Reverse(row.durability);
+        ((!is_floor(row), weakness), if higher_is_better { -value } else { value })
     };
     rows.sort_by(|a, b| {
         let (a, b) = (key(a), key(b));
@@ -74,30 +82,75 @@ pub fn verdict_cell(panel: &Panel, row: &Row, metric: &Metric) -> (String, Optio
         return ("reference".into(), None);
     }
     match comparison(panel, row, metric) {
-        Some(found) => (claim_text(found), interval_text(found)),
+        Some(found) => {
+            let interval = interval_text(found).map(|text| match level(panel, metric) {
+                Some(_) => text,
+                None => format!("{text} at {}", level_text(found.level)),
+            });
+            (claim_text(found), interval)
+        }
         None if is_floor(row) => ("floor".into(), None),
         None => ("-".into(), None),
     }
 }
 
-/// Notes of a row, failures and robbed trials included.
-pub fn notes(panel: &Panel, row: &Row) -> Vec<String> {
-    let mut notes = row.notes.clone();
-    if row.failed > 0 {
-        let reason = row.failure.as_deref().unwrap_or("no reason kept");
-        let trials = if row.failed == 1 { "trial" } else { "trials" };
-        notes.push(format!("{} {trials} failed: {reason}", row.failed));
-    }
-    if row.durability != panel.durability {
-        notes.push(row.durability.to_string());
-    }
-    for found in panel.comparisons.iter().filter(|c| c.other == row.label) {
-        if let Some(claim) = found.claim_without_robbed {
-            let word = crate::wording::claim_word(claim);
-            notes.push(format!("without robbed trials: {word}"));
+/// The level of the intervals of a column; none where rows differ or nothing is claimed.
+pub fn level(panel: &Panel, metric: &Metric) -> Option<f64> {
+    let rows = panel.rows.iter().filter_map(|row| comparison(panel, row, metric));
+    let mut levels = rows.filter(|found| interval_text(found).is_some()).map(|found| found.level);
+    let first = levels.next()?;
+    levels.all(|level| level == first).then_some(first)
+}
+
+/// Head of a column of ratios in one line: `against ext4`, with the metric where there are several.
+pub fn against(panel: &Panel, metric: &Metric, metrics: &[Metric]) -> String {
+    let which = match metrics {
+        [_] => String::new(),
+        [first, ..] if metrics.iter().all(|other| other.op == first.op) => {
+            format!(", {}", statistic_name(metric.statistic))
         }
+        _ => format!(", {} {}", metric.op, statistic_name(metric.statistic)),
+    };
+    format!("against {}{which}", reference(panel))
+}
+
+/// The reference's label, or `reference` where the label is long.
+pub fn reference(panel: &Panel) -> &str {
+    let short = panel.reference.chars().count() <= 13;
+    if short { &panel.reference } else { "reference" }
+}
+
+/// What the ratios of a table are, for the line above it; empty without ratios.
+pub fn ratios_text(panel: &Panel, metrics: &[Metric]) -> String {
+    let names: Vec<_> = metrics
+        .iter()
+        .map(|metric| match level(panel, metric) {
+            Some(level) => {
+                format!("{} (intervals at {})", metric_name(metric), level_text(level))
+            }
+            None => metric_name(metric),
+        })
+        .collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("Against {}: {}.", panel.reference, names.join("; ")),
     }
-    notes
+}
+
+/// Head of the column of rates.
+pub fn rate_head(panel: &Panel) -> &'static str {
+    if is_capacity(panel) { "highest rate held" } else { "rate held" }
+}
+
+/// A row's rate with its range over trials.
+pub fn rate_cell(row: &Row, metric: &Metric) -> (String, Option<String>) {
+    match crate::chart::row_value(row, metric) {
+        Some(rate) => {
+            let range = (row.trials > 1).then(|| rate_range_text(rate));
+            (metric_value(metric, rate.median), range)
+        }
+        None => ("-".into(), None),
+    }
 }
 
 /// The largest lap with the number of laps: `0.41 ms of 400,000`.

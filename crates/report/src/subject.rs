@@ -12,6 +12,11 @@ use pickfs_model::{
     record::OpRecord,
 };
 
+use pickfs_analysis::{
+    panels::BY_CANDIDATE,
+    summary::{CAPACITY_KEY, rate_held},
+};
+
 use crate::{chart::Slot, wording::value_text};
 
 /// A run and what may be said of it.
@@ -32,7 +37,7 @@ impl<'a> Subject<'a> {
         for trial in &run.trials {
             trials.entry(&trial.cell).or_default().push(trial);
         }
-        Subject { run, findings, slots: slots(findings), trials }
+        Subject { run, findings, slots: slots(run, findings), trials }
     }
 
     /// Colour, dash and marker of a row's label.
@@ -53,6 +58,16 @@ impl<'a> Subject<'a> {
     /// The cell of an id.
     pub fn cell(&self, id: &CellId) -> Option<&'a Cell> {
         self.run.cells.iter().find(|cell| cell.id == *id)
+    }
+
+    /// What tells rows apart: `candidate`, or the axis that the plan compares.
+    pub fn compares(&self) -> &'a str {
+        &self.run.plan.design.compare
+    }
+
+    /// The axis that the plan compares; none where it compares candidates.
+    pub fn axis(&self) -> Option<&'a str> {
+        Some(self.compares()).filter(|word| *word != BY_CANDIDATE)
     }
 
     /// The metrics that the plan fixed and that apply to a panel.
@@ -109,7 +124,7 @@ pub fn operation<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRe
 /// The value of a metric in one trial: nanoseconds, or turns per second for rates.
 pub fn trial_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
     if metric.statistic == Statistic::Rate {
-        return trial.load.as_ref().map(|load| load.achieved_per_s);
+        return rate_held(trial);
     }
     let op = operation(trial, metric)?;
     let laps = op.view(metric.view).unwrap_or(&op.service);
@@ -119,7 +134,9 @@ pub fn trial_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
     }
 }
 
-fn slots(findings: &Findings) -> BTreeMap<&str, Slot> {
+/// Rows take slots in their order; candidates that are no rows (an axis is compared)
+/// take theirs apart, as the two never share a picture.
+fn slots<'a>(run: &'a RunRecord, findings: &'a Findings) -> BTreeMap<&'a str, Slot> {
     let mut slots = BTreeMap::new();
     let (mut series, mut floors) = (0, 0);
     for row in findings.panels.iter().flat_map(|panel| &panel.rows) {
@@ -129,7 +146,36 @@ fn slots(findings: &Findings) -> BTreeMap<&str, Slot> {
             if is_floor(row) { Slot::Floor(*next - 1) } else { Slot::Series(*next - 1) }
         });
     }
+    for (index, candidate) in run.plan.candidates.iter().enumerate() {
+        slots.entry(candidate.label.as_str()).or_insert(Slot::Series(index));
+    }
     slots
+}
+
+/// The rows that are no floor; all of them where every row is one.
+pub fn counted(panel: &Panel) -> Vec<&Row> {
+    let rows: Vec<_> = panel.rows.iter().filter(|row| !is_floor(row)).collect();
+    if rows.is_empty() { panel.rows.iter().collect() } else { rows }
+}
+
+/// Whether the rows of a panel survive different things, floors aside.
+pub fn is_mixed(panel: &Panel) -> bool {
+    let rows = counted(panel);
+    rows.iter().any(|row| row.durability != rows[0].durability)
+}
+
+/// What a panel survives in words; the rows say it where they differ.
+pub fn durability_text(panel: &Panel) -> String {
+    match is_mixed(panel) {
+        true => "rows differ in what they survive".into(),
+        false => panel.durability.to_string(),
+    }
+}
+
+/// Whether the rows looked for the highest rate that they hold.
+pub fn is_capacity(panel: &Panel) -> bool {
+    let mut counts = panel.rows.iter().flat_map(|row| &row.counts);
+    counts.any(|(name, _)| name == CAPACITY_KEY)
 }
 
 /// Whether a row stands on memory: the floor, not a choice.

@@ -5,6 +5,7 @@
 //! its cost. It fits 100 columns, wraps to 80, and needs no colour.
 
 mod colour;
+mod column;
 mod comparison;
 mod doctor;
 mod grid;
@@ -73,7 +74,7 @@ pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
     }
     out.push('\n');
     out.push_str(&verdict(subject.findings, columns, paint));
-    out.push_str(&open_ends(subject.findings, screen, columns, paint));
+    out.push_str(&open_ends(subject, screen, columns, paint));
     out
 }
 
@@ -102,7 +103,8 @@ fn verdict(findings: &Findings, columns: usize, paint: Paint) -> String {
     out
 }
 
-fn open_ends(findings: &Findings, screen: &Screen, columns: usize, paint: Paint) -> String {
+fn open_ends(subject: &Subject, screen: &Screen, columns: usize, paint: Paint) -> String {
+    let findings = subject.findings;
     let mut out = String::new();
     let open: Vec<_> = findings.not_yet.iter().map(|o| format!("{} ({})", o.what, o.why)).collect();
     if !open.is_empty() {
@@ -110,7 +112,7 @@ fn open_ends(findings: &Findings, screen: &Screen, columns: usize, paint: Paint)
         out.push_str(&paint.warning(&hanging("NOT YET", &text, MARGIN, columns), "NOT YET"));
     }
     for notice in &findings.notices {
-        let text = plain(&notice_text(notice));
+        let text = plain(&notice_text(subject, notice));
         out.push_str(&paint.warning(&hanging("doubt", &text, MARGIN, columns), "doubt"));
     }
     for absent in &findings.absent {

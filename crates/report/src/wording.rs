@@ -1,7 +1,7 @@
 //! The same words everywhere: names of quantiles and metrics, claims, ratios.
 
 use pickfs_model::{
-    BackingSpec, Outcome,
+    BackingSpec, Durability, Outcome,
     finding::{Claim, Comparison, Spread},
     plan::{Metric, Statistic, View},
     quantity::{duration_text, significant},
@@ -82,9 +82,22 @@ pub fn claim_text(comparison: &Comparison) -> String {
 pub fn interval_text(comparison: &Comparison) -> Option<String> {
     let (low, high) = comparison.interval?;
     match comparison.claim {
-        Claim::Faster => Some(format!("[{low:.2}, {high:.2}]")),
-        Claim::Slower => Some(format!("[{:.2}, {:.2}]", 1.0 / high, 1.0 / low)),
+        Claim::Faster => Some(factors(low, high)),
+        Claim::Slower => Some(factors(1.0 / high, 1.0 / low)),
         Claim::Tie { .. } | Claim::NotClaimed => None,
+    }
+}
+
+pub use pickfs_analysis::wording::{interval_text as factors, level_text};
+
+/// What survives, in two words: `power loss`.
+pub fn survives_text(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Nothing => "nothing",
+        Durability::ProcessCrash => "process crash",
+        Durability::KernelCrash => "kernel crash",
+        Durability::PowerLoss => "power loss",
+        Durability::HostLoss => "loss of a host",
     }
 }
 
@@ -120,6 +133,11 @@ pub fn range_text(spread: Spread) -> String {
         (Some((a, unit)), Some((b, other))) if unit == other => format!("{a}-{b} {unit}"),
         _ => format!("{low}-{high}"),
     }
+}
+
+/// The range over trials of a rate: `8,000-9,200/s`.
+pub fn rate_range_text(spread: Spread) -> String {
+    format!("{}-{}/s", significant(spread.low), significant(spread.high))
 }
 
 /// A plan's value as a level writes it: text without quotation marks.

@@ -2,7 +2,8 @@
 
 mod fixture;
 
-use fixture::{Shape, fixture};
+use fixture::{Shape, axes, fixture};
+use pickfs_model::{Findings, RunRecord};
 use pickfs_report::{NextStep, Screen, Subject, markdown::markdown, terminal::first_screen};
 
 fn next() -> NextStep {
@@ -15,6 +16,10 @@ fn screen(shape: &Shape, columns: usize) -> String {
     let report = Some("pickfs-runs/2026-11-21-journal/report.html");
     let screen = Screen { columns, colour: false, next: Some(&next), report };
     first_screen(&Subject::new(&run, &findings), &screen)
+}
+
+fn axis_screen((run, findings): &(RunRecord, Findings), columns: usize) -> String {
+    first_screen(&Subject::new(run, findings), &Screen { columns, ..Screen::default() })
 }
 
 #[test]
@@ -33,6 +38,74 @@ fn long_labels_at_80_columns() {
 }
 
 #[test]
+fn capacity_at_100_columns() {
+    insta::assert_snapshot!(axis_screen(&axes::capacity(), 100));
+}
+
+#[test]
+fn capacity_at_80_columns() {
+    insta::assert_snapshot!(axis_screen(&axes::capacity(), 80));
+}
+
+#[test]
+fn an_axis_names_the_first_column() {
+    for (run, column) in [(axes::roll(), "roll "), (axes::write_path(), "write_path ")] {
+        let text = axis_screen(&run, 80);
+        assert!(
+            text.lines().any(|line| line.starts_with(column) && line.contains("p50")),
+            "{text}"
+        );
+    }
+    let (run, findings) = axes::roll();
+    let markdown = markdown(&Subject::new(&run, &findings), None);
+    assert!(markdown.contains("| roll | p50 |"), "{markdown}");
+}
+
+#[test]
+fn markdown_of_a_capacity() {
+    let (run, findings) = axes::capacity();
+    insta::assert_snapshot!(markdown(&Subject::new(&run, &findings), None));
+}
+
+#[test]
+fn the_level_of_an_interval_is_that_of_the_comparison() {
+    let (run, mut findings) = fixture(&Shape::first_screen());
+    let subject = Subject::new(&run, &findings);
+    let text = first_screen(&subject, &Screen { columns: 100, ..Screen::default() });
+    assert!(text.contains("p50 [95 %]"), "{text}");
+    for found in findings.panels.iter_mut().flat_map(|panel| &mut panel.comparisons) {
+        found.level = 0.9375;
+    }
+    let subject = Subject::new(&run, &findings);
+    let text = first_screen(&subject, &Screen { columns: 100, ..Screen::default() });
+    assert!(text.contains("p50 [93.75 %]") && !text.contains("95 %"), "{text}");
+    findings.panels[1].comparisons[0].level = 0.95;
+    let subject = Subject::new(&run, &findings);
+    let text = first_screen(&subject, &Screen { columns: 100, ..Screen::default() });
+    assert!(text.contains("] at 95 %") && text.contains("] at 93.75 %"), "{text}");
+}
+
+#[test]
+fn what_every_trial_raises_is_no_note_of_a_row() {
+    let (run, mut findings) = fixture(&Shape::first_screen());
+    for row in findings.panels.iter_mut().flat_map(|panel| &mut panel.rows) {
+        row.doubts = vec![("period-not-covered".into(), row.trials)];
+    }
+    findings.panels[0].rows[1].doubts.push(("not-steady".into(), 2));
+    for row in &mut findings.panels[1].rows {
+        row.doubts.push(("rate-missed".into(), 1));
+    }
+    let subject = Subject::new(&run, &findings);
+    let text = first_screen(&subject, &Screen { columns: 100, ..Screen::default() });
+    assert!(!text.contains("period-not-covered"), "{text}");
+    assert!(text.contains(" [1]  not-steady: xfs 2 of 5 trials"), "{text}");
+    assert!(
+        text.contains(" all  rate-missed: xfs 1 of 5, ext4 1 of 5, btrfs 1 of 4 trials"),
+        "{text}"
+    );
+}
+
+#[test]
 fn markdown_of_a_pull_request() {
     let (run, findings) = fixture(&Shape::first_screen());
     insta::assert_snapshot!(markdown(&Subject::new(&run, &findings), Some(&next())));
@@ -43,6 +116,13 @@ fn no_line_is_wider_than_the_screen() {
     for shape in [Shape::first_screen(), Shape::preallocation(), Shape::thousand()] {
         for columns in [80, 100, 120] {
             for line in screen(&shape, columns).lines() {
+                assert!(line.chars().count() <= columns, "{columns}: {line}");
+            }
+        }
+    }
+    for run in [axes::capacity(), axes::roll(), axes::write_path()] {
+        for columns in [80, 100, 120] {
+            for line in axis_screen(&run, columns).lines() {
                 assert!(line.chars().count() <= columns, "{columns}: {line}");
             }
         }

@@ -7,21 +7,23 @@ use pickfs_model::{
     plan::{Metric, Statistic},
 };
 
+use pickfs_analysis::summary::{CAPACITY_KEY, spread};
+
 use super::{Anchor, Axis, Canvas, Dash, Frame, Ink, Look, Rows, Scene, Shape, Unit};
 use crate::{
     Subject,
-    subject::summary,
-    wording::{metric_name, metric_value},
+    subject::{is_capacity, is_mixed, summary},
+    wording::{metric_name, metric_value, survives_text},
 };
 
-/// The headline of every row of a panel.
+/// The headline of every row of a panel; none where it is the capacity, drawn by [`capacity`].
 pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     let metric = subject.headline(panel);
-    let rows: Vec<_> = panel
-        .rows
-        .iter()
-        .filter_map(|row| Some((row.label.as_str(), row_value(row, &metric)?)))
-        .collect();
+    if metric.statistic == Statistic::Rate && is_capacity(panel) {
+        return None;
+    }
+    let rows: Vec<_> =
+        panel.rows.iter().filter_map(|row| Some((row, row_value(row, &metric)?))).collect();
     let better = match metric.statistic {
         Statistic::Rate => "Longer is better.",
         _ => "Shorter is better.",
@@ -31,38 +33,33 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
         Statistic::Rate => Unit::Count,
         _ => Unit::Nanoseconds,
     };
-    let title =
-        super::titled(&format!("{} by candidate", super::capital(&metric_name(&metric))), panel);
+    let by = if subject.axis().is_none() { " by candidate" } else { "" };
+    let title = format!("{}{by}", super::capital(&metric_name(&metric)));
+    let title = super::titled(subject, &title, panel);
     let words = Words { title, hint, x_title: metric_name(&metric), unit };
-    bars(subject, look, &rows, words, &|value| metric_value(&metric, value))
+    bars((subject, panel), look, &rows, words, &|value| metric_value(&metric, value))
 }
 
 /// The highest rate that each row held, where a run looked for it.
 pub fn capacity(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
-    let rows: Vec<_> = panel
-        .rows
-        .iter()
-        .filter_map(|row| Some((row.label.as_str(), capacity_of(subject, row)?)))
-        .collect();
+    let rows: Vec<_> =
+        panel.rows.iter().filter_map(|row| Some((row, capacity_of(subject, row)?))).collect();
     let words = Words {
-        title: super::titled("Highest rate that was held", panel),
+        title: super::titled(subject, "Highest rate that was held", panel),
         hint: "Longer is better. Above it the schedule slips. Median over trials; the thin line is their range.".into(),
         x_title: "operations per second".into(),
         unit: Unit::Count,
     };
     let text = |value| format!("{}/s", pickfs_model::quantity::significant(value));
-    bars(subject, look, &rows, words, &text)
+    bars((subject, panel), look, &rows, words, &text)
 }
 
 /// The rates that the trials of a row held: the median, and the range.
 fn capacity_of(subject: &Subject, row: &Row) -> Option<Spread> {
     let trials = subject.finished(&row.cell);
-    let mut held: Vec<f64> =
-        trials.filter_map(|trial| trial.counts.get("capacity_per_s").copied()).collect();
-    held.sort_by(f64::total_cmp);
-    let (low, high) = (*held.first()?, *held.last()?);
-    let median = (held[(held.len() - 1) / 2] + held[held.len() / 2]) / 2.0;
-    Some(Spread { median, low, high })
+    let held: Vec<f64> =
+        trials.filter_map(|trial| trial.counts.get(CAPACITY_KEY).copied()).collect();
+    (!held.is_empty()).then(|| spread(&held))
 }
 
 /// The value of a metric over the trials of a row.
@@ -77,6 +74,14 @@ pub fn row_value(row: &Row, metric: &Metric) -> Option<Spread> {
     }
 }
 
+/// A row's label, with what it survives where rows differ in that.
+fn name(panel: &Panel, row: &Row) -> String {
+    match is_mixed(panel) {
+        true => format!("{} ({})", row.label, survives_text(row.durability)),
+        false => row.label.clone(),
+    }
+}
+
 struct Words {
     title: String,
     hint: String,
@@ -85,9 +90,9 @@ struct Words {
 }
 
 fn bars(
-    subject: &Subject,
+    (subject, panel): (&Subject, &Panel),
     look: Look,
-    rows: &[(&str, Spread)],
+    rows: &[(&Row, Spread)],
     words: Words,
     text: &dyn Fn(f64) -> String,
 ) -> Option<Scene> {
@@ -104,12 +109,12 @@ fn bars(
         x_title: words.x_title,
         y_title: String::new(),
         legend: Vec::new(),
-        rows: Rows::Names(rows.iter().map(|(label, _)| label.to_string()).collect()),
+        rows: Rows::Names(rows.iter().map(|(row, _)| name(panel, row)).collect()),
     };
     let mut canvas = frame.open();
     canvas.scene.scales = None;
-    for (index, (label, value)) in rows.iter().enumerate() {
-        bar(&mut canvas, subject, (index, label), *value, text);
+    for (index, (row, value)) in rows.iter().enumerate() {
+        bar(&mut canvas, subject, (index, &row.label), *value, text);
     }
     Some(canvas.scene)
 }

@@ -38,7 +38,7 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look, linear: bool) -> Optio
     let blocks = rows.iter().flat_map(|(_, dots)| dots).map(|(trial, _)| trial.block);
     let frame = Frame {
         look,
-        title: super::titled(&format!("Every trial: {}", metric_name(&metric)), panel),
+        title: super::titled(subject, &format!("Every trial: {}", metric_name(&metric)), panel),
         hint: "Lines that bend together: the machine drifts. Lines that cross: no clear order. \
                Hollow: a doubt is noted."
             .into(),

@@ -36,6 +36,7 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look, linear: bool) -> Optio
     let frame = Frame {
         look,
         title: super::titled(
+            subject,
             &format!("{}: how slow are the slowest?", super::capital(op_name(&metric.op))),
             panel,
         ),

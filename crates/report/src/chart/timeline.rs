@@ -57,7 +57,7 @@ fn draw(subject: &Subject, panel: &Panel, look: Look, linear: bool, keep: Keep) 
     let view = if keep == Keep::Largest { metric.view } else { View::Service };
     let frame = Frame {
         look,
-        title: super::titled(&title, panel),
+        title: super::titled(subject, &title, panel),
         hint: hint.into(),
         x: Axis::span(Unit::Seconds, 0.0, last),
         y,

@@ -14,7 +14,7 @@ use super::markup::Page;
 use crate::{
     Subject,
     chart::{row_value, trial_lines},
-    ranking,
+    notes,
     subject::trial_value,
     svg::{Setting, escape, svg},
     wording::{
@@ -46,7 +46,7 @@ fn cell(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
     let value = value.unwrap_or_else(|| "no value".into());
     page.element("summary", &format!("{}: {} {value}", row.label, metric_name(&metric)));
     page.element("p class=\"muted\"", &format!("{}, on {}.", row.durability, row.backing));
-    for note in ranking::notes(panel, row) {
+    for note in notes::all_words(panel, row) {
         page.element("p", &note);
     }
     page.raw("<div class=\"pair\">");

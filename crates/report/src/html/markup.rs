@@ -44,8 +44,12 @@ impl Page {
     pub fn open_table(&mut self, header: &[&str]) {
         self.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\"><table><thead><tr>");
         for name in header {
-            let is_text = matches!(*name, "notes" | "reason" | "remedy" | "doubts" | "outcome");
-            self.element(if is_text { "th class=\"text\"" } else { "th" }, name);
+            let tag = match *name {
+                "notes" => "th class=\"text notes\"",
+                "reason" | "remedy" | "doubts" | "outcome" => "th class=\"text\"",
+                _ => "th",
+            };
+            self.element(tag, name);
         }
         self.raw("</tr></thead><tbody>\n");
     }

@@ -56,10 +56,9 @@ fn verdict(page: &mut Page, verdict: &Verdict) {
     }
     page.element("p", &verdict.sentences.join(" "));
     if !verdict.conditions.is_empty() {
-        page.element(
-            "p class=\"muted\"",
-            &format!("Holds for: {}.", verdict.conditions.join("; ")),
-        );
+        let name = if verdict.best.is_empty() { "Measured with" } else { "Holds for" };
+        let conditions = verdict.conditions.join("; ");
+        page.element("p class=\"muted\"", &format!("{name}: {conditions}."));
     }
     if !verdict.commands.is_empty() {
         page.element("pre", &verdict.commands.join("\n"));
@@ -88,7 +87,7 @@ fn doubts(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
         page.element("h3", "Doubts");
     }
     for notice in &findings.notices {
-        page.element("p", &crate::conditions::notice_text(notice));
+        page.element("p", &crate::conditions::notice_text(subject, notice));
     }
     page.raw("</div>\n");
 }

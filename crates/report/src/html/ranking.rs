@@ -2,17 +2,18 @@
 
 use pickfs_model::{
     finding::{Panel, Row},
-    plan::Metric,
-    quantity::grouped,
+    plan::{Metric, Statistic},
+    quantity::{duration_text, grouped},
 };
 
 use super::markup::Page;
 use crate::{
     Subject,
     conditions::rate_text,
+    notes::Notes,
     ranking::{self, SHOWN},
-    subject::{is_floor, summary},
-    wording::{metric_name, op_name, quantile_name, range_text, view_meaning, view_name},
+    subject::{durability_text, is_capacity, is_floor, is_mixed, summary},
+    wording::{op_name, quantile_name, range_text, survives_text, view_meaning, view_name},
 };
 
 /// All panels.
@@ -29,75 +30,123 @@ fn table(page: &mut Page, subject: &Subject, panel: &Panel) {
     let metric = subject.headline(panel);
     let metrics = ranking::compared(subject, panel);
     let title = if panel.title.is_empty() { "All cells" } else { &panel.title };
-    page.element("h3", &format!("{title}: {}", panel.durability));
-    page.element(
-        "p class=\"muted\"",
-        &format!(
-            "{}, {}. {} Median over trials, range below it.",
-            op_name(&metric.op),
-            view_name(metric.view),
-            view_meaning(metric.view)
-        ),
-    );
-    let quantiles = SHOWN.map(quantile_name);
-    let against: Vec<_> = metrics
-        .iter()
-        .map(|m| format!("against {}, {}", panel.reference, metric_name(m)))
-        .collect();
-    let mut header = vec!["candidate"];
-    header.extend(quantiles.iter().map(String::as_str));
-    header.push("largest of n");
-    header.extend(against.iter().map(String::as_str));
-    header.extend(["rate held", "trials", "notes"]);
-    page.open_table(&header);
+    page.element("h3", &format!("{title}: {}", durability_text(panel)));
+    page.element("p class=\"muted\"", &about(panel, &metric, &metrics));
+    let table = Table { subject, panel, notes: Notes::new(subject, panel), metric, metrics };
+    let header = table.header();
+    page.open_table(&header.iter().map(String::as_str).collect::<Vec<_>>());
     for row in ranking::ranked(subject, panel) {
-        write_row(page, subject, panel, (row, &metric, &metrics));
+        table.row(page, row, header.len());
     }
     page.close_table();
+    let Table { notes, metric, .. } = table;
+    for note in &notes.of_all {
+        page.element("p class=\"muted\"", &format!("All rows: {note}."));
+    }
     if ranking::is_any_uncarried(panel, &metric, &SHOWN) {
         let text = "- : fewer than ten slow episodes over three trials; the value is not shown.";
         page.element("p class=\"muted\"", text);
     }
 }
 
-fn write_row(
-    page: &mut Page,
-    subject: &Subject,
-    panel: &Panel,
-    (row, metric, metrics): (&Row, &Metric, &[Metric]),
-) {
-    let op = summary(row, metric);
-    page.raw(if is_floor(row) { "<tr class=\"floor\">" } else { "<tr>" });
-    page.raw(&format!(
-        "<td><span class=\"swatch\" style=\"background:var(--{})\"></span>",
-        subject.slot(&row.label).class()
-    ));
-    page.raw(&format!("<a href=\"#cell-{}\">", crate::svg::escape(&row.cell.0)));
-    page.text(&ranking::label(row));
-    page.raw("</a></td>");
-    for q in SHOWN {
-        let range = op.and_then(|op| ranking::quantile(op, q)).filter(|row| row.carried);
-        let range = range.filter(|_| row.trials > 1).map(|row| range_text(row.value_ns));
-        cell(page, &ranking::quantile_text(op, q), range.as_deref());
+/// What the numbers of a table are.
+fn about(panel: &Panel, metric: &Metric, metrics: &[Metric]) -> String {
+    let rate = match metric.statistic {
+        Statistic::Rate if is_capacity(panel) => " Latencies at the highest rate that was held.",
+        _ => "",
+    };
+    let text = format!(
+        "{}, {}. {}{rate} Median over trials, range below it. {}",
+        op_name(&metric.op),
+        view_name(metric.view),
+        view_meaning(metric.view),
+        ranking::ratios_text(panel, metrics)
+    );
+    text.trim_end().to_string()
+}
+
+struct Table<'t> {
+    subject: &'t Subject<'t>,
+    panel: &'t Panel,
+    notes: Notes,
+    metric: Metric,
+    metrics: Vec<Metric>,
+}
+
+impl Table<'_> {
+    fn is_rate(&self) -> bool {
+        self.metric.statistic == Statistic::Rate
     }
-    match op {
-        Some(op) => {
-            let of = format!("of {}", grouped(op.count as i64));
-            let largest = pickfs_model::quantity::duration_text(op.max_ns as f64);
-            cell(page, &largest, Some(&of));
+
+    fn header(&self) -> Vec<String> {
+        let mut header = vec![self.subject.compares().to_string()];
+        header.extend(self.is_rate().then(|| ranking::rate_head(self.panel).to_string()));
+        header.extend(SHOWN.map(quantile_name));
+        header.push("largest of n".into());
+        header.extend(is_mixed(self.panel).then(|| "survives".to_string()));
+        let metrics = self.metrics.iter();
+        header.extend(metrics.map(|m| ranking::against(self.panel, m, &self.metrics)));
+        header.extend((!self.is_rate()).then(|| "rate held".to_string()));
+        header.push("trials".into());
+        header.extend(self.notes.has_own().then(|| "notes".to_string()));
+        header
+    }
+
+    /// A row; its notes stand in the last column, or under it where the page is narrow.
+    fn row(&self, page: &mut Page, row: &Row, columns: usize) {
+        let words = self.notes.words(row);
+        let floor = if is_floor(row) { " floor" } else { "" };
+        let noted = if words.is_empty() { "" } else { " noted" };
+        page.raw(&format!("<tr class=\"row{floor}{noted}\">"));
+        self.label(page, row);
+        self.numbers(page, row);
+        if self.notes.has_own() {
+            page.element("td class=\"text notes\"", &words);
         }
-        None => cell(page, "-", None),
+        page.raw("</tr>\n");
+        if !words.is_empty() {
+            page.raw(&format!("<tr class=\"below\"><td colspan=\"{columns}\">"));
+            page.element("div", &words);
+            page.raw("</td></tr>\n");
+        }
     }
-    for metric in metrics {
-        let (words, interval) = ranking::verdict_cell(panel, row, metric);
-        let level = ranking::comparison(panel, row, metric).map_or(0.95, |c| c.level);
-        let interval = interval.map(|i| format!("{i} at {:.0} %", level * 100.0));
-        cell(page, &words, interval.as_deref());
+
+    fn label(&self, page: &mut Page, row: &Row) {
+        page.raw(&format!(
+            "<td><span class=\"swatch\" style=\"background:var(--{})\"></span>",
+            self.subject.slot(&row.label).class()
+        ));
+        page.raw(&format!("<a href=\"#cell-{}\">", crate::svg::escape(&row.cell.0)));
+        page.text(&ranking::label(row));
+        page.raw("</a></td>");
     }
-    cell(page, &rate_text(row), None);
-    cell(page, &row.trials.to_string(), None);
-    page.element("td class=\"text\"", &ranking::notes(panel, row).join("; "));
-    page.raw("</tr>\n");
+
+    fn numbers(&self, page: &mut Page, row: &Row) {
+        let op = summary(row, &self.metric);
+        if self.is_rate() {
+            let (rate, range) = ranking::rate_cell(row, &self.metric);
+            cell(page, &rate, range.as_deref());
+        }
+        for q in SHOWN {
+            let range = op.and_then(|op| ranking::quantile(op, q)).filter(|row| row.carried);
+            let range = range.filter(|_| row.trials > 1).map(|row| range_text(row.value_ns));
+            cell(page, &ranking::quantile_text(op, q), range.as_deref());
+        }
+        let largest = op.map_or_else(|| "-".into(), |op| duration_text(op.max_ns as f64));
+        let of = op.map(|op| format!("of {}", grouped(op.count as i64)));
+        cell(page, &largest, of.as_deref());
+        if is_mixed(self.panel) {
+            cell(page, survives_text(row.durability), None);
+        }
+        for metric in &self.metrics {
+            let (words, interval) = ranking::verdict_cell(self.panel, row, metric);
+            cell(page, &words, interval.as_deref());
+        }
+        if !self.is_rate() {
+            cell(page, &rate_text(row), None);
+        }
+        cell(page, &row.trials.to_string(), None);
+    }
 }
 
 fn cell(page: &mut Page, words: &str, below: Option<&str>) {
@@ -119,7 +168,7 @@ fn noise(page: &mut Page, subject: &Subject) {
         page.raw("<tr>");
         cell(page, &row.backing.to_string(), None);
         for value in [row.p50_ns, row.p99_ns] {
-            let median = pickfs_model::quantity::duration_text(value.median);
+            let median = duration_text(value.median);
             cell(page, &median, Some(&range_text(value)));
         }
         cell(page, &format!("+-{} %", crate::wording::percent(row.half_width)), None);

@@ -20,8 +20,12 @@ pub fn comparison_screen(comparison: &RunComparison, columns: usize) -> String {
     let mut name = "changed";
     for changed in &comparison.changed {
         let (here, there) = (changed.here.as_deref(), changed.there.as_deref());
-        let text =
-            format!("{}: {} -> {}", changed.key, here.unwrap_or("absent"), there.unwrap_or("absent"));
+        let text = format!(
+            "{}: {} -> {}",
+            changed.key,
+            here.unwrap_or("absent"),
+            there.unwrap_or("absent")
+        );
         out.push_str(&hanging(name, &plain(&text), MARGIN, columns));
         name = "";
     }

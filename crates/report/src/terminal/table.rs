@@ -6,41 +6,24 @@
 use pickfs_model::{
     Durability,
     finding::{NoiseRow, Panel, Row, Verdict},
-    plan::Metric,
-    quantity::{duration_text, grouped, significant},
+    plan::{Metric, Statistic},
+    quantity::{grouped, significant},
 };
 
 use super::{
     colour::Paint,
+    column::{Cells, Column, ROOMS, Room, align, columns, shown},
     grid::{Align, Grid},
     paragraph::{hanging, wrap},
     plain,
 };
 use crate::{
-    Subject, ranking,
-    subject::{is_floor, summary},
-    wording::{op_name, quantile_name, range_text, statistic_name, view_name},
+    Subject,
+    notes::Notes,
+    ranking,
+    subject::{durability_text, is_capacity, is_floor, summary},
+    wording::{op_name, view_name},
 };
-
-const SHOWN: [f64; 3] = [0.5, 0.99, 0.999];
-
-/// What a table gives up for room: each step keeps less.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Room {
-    range: bool,
-    one_line: bool,
-    largest: bool,
-    all_ratios: bool,
-}
-
-const ROOMS: [Room; 6] = [
-    Room { range: true, one_line: true, largest: true, all_ratios: true },
-    Room { range: true, one_line: false, largest: true, all_ratios: true },
-    Room { range: false, one_line: true, largest: true, all_ratios: true },
-    Room { range: false, one_line: false, largest: true, all_ratios: true },
-    Room { range: false, one_line: false, largest: false, all_ratios: true },
-    Room { range: false, one_line: false, largest: false, all_ratios: false },
-];
 
 /// Title, table and notes of a panel.
 pub fn panel(subject: &Subject, panel: &Panel, columns: usize, paint: Paint) -> String {
@@ -49,7 +32,7 @@ pub fn panel(subject: &Subject, panel: &Panel, columns: usize, paint: Paint) -> 
         panel,
         metric: subject.headline(panel),
         metrics: ranking::compared(subject, panel),
-        notes: numbered_notes(panel),
+        notes: Notes::new(subject, panel),
         label_max: columns / 4,
     };
     let fits = |room: &Room| table.grid(*room).width() <= columns;
@@ -65,19 +48,8 @@ struct Table<'t> {
     panel: &'t Panel,
     metric: Metric,
     metrics: Vec<Metric>,
-    notes: Vec<String>,
+    notes: Notes,
     label_max: usize,
-}
-
-/// Notes of the panel without repeats, in the order of the rows.
-fn numbered_notes(panel: &Panel) -> Vec<String> {
-    let mut known = Vec::new();
-    for note in panel.rows.iter().flat_map(|row| ranking::notes(panel, row)) {
-        if !known.contains(&note) {
-            known.push(note);
-        }
-    }
-    known
 }
 
 impl Table<'_> {
@@ -85,95 +57,57 @@ impl Table<'_> {
         let panel = self.panel;
         let levels = if panel.title.is_empty() { "" } else { &format!(", {}", panel.title) };
         let asked = panel.rows.iter().find_map(|row| row.rate_asked);
-        let rate = asked.map(|r| format!(", {}/s asked", significant(r))).unwrap_or_default();
+        let rate = match asked {
+            Some(rate) => format!(", {}/s asked", significant(rate)),
+            None if is_capacity(panel) => ", at the highest rate held".into(),
+            None => String::new(),
+        };
         let text = format!(
             "{}{levels}{rate}, {}: {}",
             op_name(&self.metric.op),
             view_name(self.metric.view),
-            panel.durability
+            durability_text(panel)
         );
         wrap(&plain(&text), columns).join("\n") + "\n"
     }
 
-    fn shared_count(&self) -> Option<u64> {
-        let mut counts =
-            self.panel.rows.iter().filter_map(|row| summary(row, &self.metric)).map(|op| op.count);
-        let first = counts.next()?;
-        counts.all(|count| count == first).then_some(first)
+    fn cells(&self) -> Cells<'_> {
+        Cells { panel: self.panel, metric: &self.metric }
+    }
+
+    fn columns(&self, room: Room) -> Vec<Column> {
+        columns(self.panel, &self.metric, &self.metrics, room)
     }
 
     fn grid(&self, room: Room) -> Grid {
-        let rows = ranking::ranked(self.subject, self.panel);
-        let mut cells = vec![self.header(room)];
-        cells.extend(rows.iter().map(|row| self.row(row, room)));
-        cells.extend(self.raw_rows(room, cells[0].len()));
-        let mut columns = vec![Align::Right; cells[0].len()];
-        columns[0] = Align::Left;
-        let last = columns.len() - 1;
-        columns[last] = Align::Left;
-        let ratios = self.ratios(room).len();
-        for column in columns.iter_mut().rev().skip(1).take(ratios) {
-            *column = Align::Left;
+        let (cells, columns) = (self.cells(), self.columns(room));
+        let first = self.subject.axis().map(|axis| format!("\n{}", plain(axis)));
+        let mut head = vec![first.unwrap_or_default()];
+        head.extend(columns.iter().map(|column| cells.head(column)));
+        head.push("\ntrials".into());
+        let mut rows = vec![head];
+        for row in ranking::ranked(self.subject, self.panel) {
+            let label = wrap_label(&plain(&ranking::label(row)), self.label_max);
+            let mut line = vec![label];
+            line.extend(columns.iter().map(|column| cells.cell(row, column, room)));
+            line.push(self.trials(row));
+            rows.push(line);
         }
-        Grid { columns, rows: cells }
+        rows.extend(self.raw_rows(&columns));
+        let mut aligned = vec![Align::Left];
+        aligned.extend(columns.iter().map(align));
+        aligned.push(Align::Left);
+        Grid { columns: aligned, rows }
     }
 
-    fn ratios(&self, room: Room) -> &[Metric] {
-        let keep = if room.all_ratios { self.metrics.len() } else { self.metrics.len().min(1) };
-        &self.metrics[..keep]
-    }
-
-    fn header(&self, room: Room) -> Vec<String> {
-        let mut cells = vec![String::new(), format!("\n{}", quantile_name(SHOWN[0]))];
-        if room.range {
-            cells.push("range\nof trials".into());
-        }
-        cells.extend(SHOWN[1..].iter().map(|q| format!("\n{}", quantile_name(*q))));
-        if room.largest {
-            let count = self.shared_count().map(|count| grouped(count as i64));
-            cells.push(format!("largest\nof {}", count.as_deref().unwrap_or("n")));
-        }
-        let short = self.panel.reference.chars().count() <= 13;
-        let reference = if short { &self.panel.reference } else { "reference" };
-        for metric in self.ratios(room) {
-            let statistic = statistic_name(metric.statistic);
-            let same = metric.op == self.metric.op;
-            let op = if same { String::new() } else { format!("{} ", metric.op) };
-            cells.push(format!("against {}\n{op}{statistic} [95 %]", plain(reference)));
-        }
-        cells.push("\ntrials".into());
-        cells
-    }
-
-    fn row(&self, row: &Row, room: Room) -> Vec<String> {
-        let op = summary(row, &self.metric);
-        let label = wrap_label(&plain(&ranking::label(row)), self.label_max);
-        let mut cells = vec![label, ranking::quantile_text(op, SHOWN[0])];
-        if room.range {
-            let first = op.and_then(|op| ranking::quantile(op, SHOWN[0])).filter(|q| q.carried);
-            cells.push(first.map_or_else(|| "-".into(), |q| range_text(q.value_ns)));
-        }
-        cells.extend(SHOWN[1..].iter().map(|q| ranking::quantile_text(op, *q)));
-        if room.largest {
-            cells.push(op.map_or_else(|| "-".into(), |op| duration_text(op.max_ns as f64)));
-        }
-        for metric in self.ratios(room) {
-            let (words, interval) = ranking::verdict_cell(self.panel, row, metric);
-            let gap = if room.one_line { " " } else { "\n" };
-            cells.push(interval.map_or(words.clone(), |i| format!("{words}{gap}{i}")));
-        }
+    /// Trials that count, of how many where some failed, and the numbers of the notes.
+    fn trials(&self, row: &Row) -> String {
         let failed = match row.failed {
             0 => String::new(),
             failed => format!(" of {}", row.trials + failed),
         };
-        cells.push(format!("{}{failed}{}", row.trials, self.note_numbers(row)));
-        cells
-    }
-
-    fn note_numbers(&self, row: &Row) -> String {
-        let own = ranking::notes(self.panel, row);
-        let numbers = own.iter().filter_map(|note| self.notes.iter().position(|n| n == note));
-        numbers.map(|index| format!(" [{}]", index + 1)).collect()
+        let numbers = self.notes.numbers(row).iter().map(|number| format!(" [{number}]"));
+        format!("{}{failed}{}", row.trials, numbers.collect::<String>())
     }
 
     fn print(&self, room: Room, paint: Paint) -> String {
@@ -192,7 +126,7 @@ impl Table<'_> {
 
     /// The number of laps of every row, where they differ.
     fn counts_text(&self) -> Option<String> {
-        if self.shared_count().is_some() {
+        if self.cells().shared_count().is_some() {
             return None;
         }
         let rows = ranking::ranked(self.subject, self.panel).into_iter();
@@ -204,21 +138,19 @@ impl Table<'_> {
     }
 
     /// The raw device under durable rows: what a flush costs without a file system.
-    fn raw_rows(&self, room: Room, cells: usize) -> Vec<Vec<String>> {
-        if self.panel.durability < Durability::PowerLoss {
+    fn raw_rows(&self, columns: &[Column]) -> Vec<Vec<String>> {
+        let is_rate = self.metric.statistic == Statistic::Rate;
+        if self.panel.durability < Durability::PowerLoss || is_rate {
             return Vec::new();
         }
         let stands = |n: &&NoiseRow| self.panel.rows.iter().any(|row| row.backing == n.backing);
+        let words = columns.iter().position(|column| align(column) == Align::Left);
         let rows = self.subject.findings.noise.iter().filter(stands);
         rows.map(|noise| {
-            let mut row = vec!["raw device".into(), duration_text(noise.p50_ns.median)];
-            if room.range {
-                row.push(range_text(noise.p50_ns));
-            }
-            row.push(duration_text(noise.p99_ns.median));
-            row.resize(cells - 1 - self.ratios(room).len(), String::new());
-            row.push("4 KiB write + flush".into());
-            row.resize(cells, String::new());
+            let mut row = vec!["raw device".to_string()];
+            row.extend(columns.iter().map(|column| self.cells().raw(noise, column)));
+            row.push(String::new());
+            row[words.map_or(columns.len() + 1, |at| at + 1)] = "4 KiB write + flush".into();
             row
         })
         .collect()
@@ -226,14 +158,18 @@ impl Table<'_> {
 
     fn footer(&self, room: Room, columns: usize) -> String {
         let mut out = String::new();
-        if ranking::is_any_uncarried(self.panel, &self.metric, &SHOWN) {
+        if ranking::is_any_uncarried(self.panel, &self.metric, shown(&self.metric)) {
             let text = "fewer than ten slow episodes over three trials: not shown";
             out.push_str(&hanging("  -", text, 6, columns));
         }
-        if let Some(text) = self.counts_text().filter(|_| room.largest) {
+        let has_largest = self.columns(room).contains(&Column::Largest);
+        if let Some(text) = self.counts_text().filter(|_| has_largest) {
             out.push_str(&hanging("  n", &plain(&text), 6, columns));
         }
-        for (index, note) in self.notes.iter().enumerate() {
+        for note in &self.notes.of_all {
+            out.push_str(&hanging(" all", &plain(note), 6, columns));
+        }
+        for (index, note) in self.notes.listed.iter().enumerate() {
             out.push_str(&hanging(&format!(" [{}]", index + 1), &plain(note), 6, columns));
         }
         out

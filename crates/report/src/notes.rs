@@ -1,0 +1,150 @@
+//! Notes of a panel: what holds for every row is said once, what tells rows apart is
+//! numbered.
+//!
+//! A doubt that every trial of the run raises is no note at all: the doubts of the
+//! run say it. Floors may lack a doubt (memory has no periodic work) and still not
+//! make it one that tells rows apart.
+
+use std::collections::BTreeMap;
+
+use pickfs_model::{
+    CellId,
+    finding::{Panel, Row},
+};
+
+use crate::{Subject, ranking, subject::counted, wording::claim_word};
+
+/// The notes of a panel.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Notes {
+    /// What holds for every row.
+    pub of_all: Vec<String>,
+    /// What holds for some rows, each once, in the order of the rows.
+    pub listed: Vec<String>,
+    rows: BTreeMap<CellId, OfRow>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct OfRow {
+    numbers: Vec<usize>,
+    words: Vec<String>,
+}
+
+impl Notes {
+    /// Sorts out the notes of a panel.
+    pub fn new(subject: &Subject, panel: &Panel) -> Notes {
+        let mut notes = Notes::default();
+        let ranked = ranking::ranked(subject, panel);
+        let shared_texts = texts_of_all(panel);
+        let shared_kinds = kinds_of_all(panel);
+        for kind in shared_kinds.iter().filter(|kind| !holds_for_the_run(subject, kind)) {
+            notes.of_all.push(kind_text(&ranked, kind));
+        }
+        notes.of_all.extend(shared_texts.iter().cloned());
+        for row in &ranked {
+            let mut own = OfRow::default();
+            for (kind, count) in row.doubts.iter().filter(|(kind, _)| !shared_kinds.contains(kind))
+            {
+                own.words.push(format!("{kind} {count} of {}", row.trials));
+                own.numbers.push(notes.number(kind_text(&ranked, kind)));
+            }
+            for text in texts(panel, row).into_iter().filter(|text| !shared_texts.contains(text)) {
+                own.numbers.push(notes.number(text.clone()));
+                own.words.push(text);
+            }
+            own.numbers.sort_unstable();
+            notes.rows.insert(row.cell.clone(), own);
+        }
+        notes
+    }
+
+    fn number(&mut self, text: String) -> usize {
+        let known = self.listed.iter().position(|listed| *listed == text);
+        known.map_or_else(
+            || {
+                self.listed.push(text);
+                self.listed.len()
+            },
+            |index| index + 1,
+        )
+    }
+
+    /// Numbers of a row's notes in [`Notes::listed`], from 1, in ascending order.
+    pub fn numbers(&self, row: &Row) -> &[usize] {
+        self.rows.get(&row.cell).map_or(&[], |own| &own.numbers)
+    }
+
+    /// What tells a row from others, in words: `rate-missed 2 of 6; 1 trial failed: ...`.
+    pub fn words(&self, row: &Row) -> String {
+        self.rows.get(&row.cell).map_or_else(String::new, |own| own.words.join("; "))
+    }
+
+    /// Whether some row has notes of its own.
+    pub fn has_own(&self) -> bool {
+        !self.listed.is_empty()
+    }
+}
+
+/// Everything that is noted of a row, for a place that has no table around it.
+pub fn all_words(panel: &Panel, row: &Row) -> Vec<String> {
+    let doubts = row.doubts.iter();
+    let doubts = doubts.map(|(kind, n)| format!("{kind}: {n} of {} trials", row.trials));
+    doubts.chain(texts(panel, row)).collect()
+}
+
+fn texts(panel: &Panel, row: &Row) -> Vec<String> {
+    let mut texts = row.notes.clone();
+    if row.failed > 0 {
+        let reason = row.failure.as_deref().unwrap_or("no reason kept");
+        let trials = if row.failed == 1 { "trial" } else { "trials" };
+        texts.push(format!("{} {trials} failed: {reason}", row.failed));
+    }
+    for found in panel.comparisons.iter().filter(|c| c.primary && c.other == row.label) {
+        if let Some(claim) = found.claim_without_robbed {
+            texts.push(format!("without robbed trials: {}", claim_word(claim)));
+        }
+    }
+    texts
+}
+
+/// Texts that all rows share, where there is more than one row.
+fn texts_of_all(panel: &Panel) -> Vec<String> {
+    let rows = counted(panel);
+    let [first, others @ ..] = rows.as_slice() else { return Vec::new() };
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let in_all = |text: &String| others.iter().all(|row| texts(panel, row).contains(text));
+    texts(panel, first).into_iter().filter(in_all).collect()
+}
+
+/// Kinds of doubt that every row raises, be it in some of its trials.
+fn kinds_of_all(panel: &Panel) -> Vec<String> {
+    let rows = counted(panel);
+    let first = rows.iter().find(|row| row.trials > 0);
+    let kinds = first.iter().flat_map(|row| &row.doubts).map(|(kind, _)| kind.clone());
+    let in_all = |kind: &String| rows.iter().all(|row| row.trials == 0 || count(row, kind) > 0);
+    kinds.filter(in_all).collect()
+}
+
+/// Whether every trial of the run raises a doubt, floors aside.
+fn holds_for_the_run(subject: &Subject, kind: &str) -> bool {
+    let mut rows = subject.findings.panels.iter().flat_map(counted);
+    rows.all(|row| count(row, kind) == row.trials)
+}
+
+fn count(row: &Row, kind: &str) -> u32 {
+    row.doubts.iter().find(|(known, _)| known == kind).map_or(0, |(_, count)| *count)
+}
+
+/// `rate-missed: ext4 2, xfs 3 of 6 trials`; every number of trials where they differ.
+fn kind_text(rows: &[&Row], kind: &str) -> String {
+    let concerned: Vec<_> = rows.iter().filter(|row| count(row, kind) > 0).collect();
+    let trials = concerned.first().map_or(0, |row| row.trials);
+    if concerned.iter().all(|row| row.trials == trials) {
+        let parts = concerned.iter().map(|row| format!("{} {}", row.label, count(row, kind)));
+        return format!("{kind}: {} of {trials} trials", parts.collect::<Vec<_>>().join(", "));
+    }
+    let part = |row: &&&Row| format!("{} {} of {}", row.label, count(row, kind), row.trials);
+    format!("{kind}: {} trials", concerned.iter().map(part).collect::<Vec<_>>().join(", "))
+}

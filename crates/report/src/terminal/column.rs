@@ -1,0 +1,175 @@
+//! The columns of a panel's table: head, cells, and what a table gives up for room.
+
+use pickfs_model::{
+    finding::{NoiseRow, Panel, Row},
+    plan::{Metric, Statistic},
+    quantity::{duration_text, grouped},
+};
+
+use super::{grid::Align, plain};
+use crate::{
+    chart::row_value,
+    ranking,
+    subject::{is_capacity, is_mixed, summary},
+    wording::{level_text, metric_value, quantile_name, range_text, statistic_name, survives_text},
+};
+
+/// What a table gives up for room: each step keeps less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// The range over trials.
+    pub range: bool,
+    /// A ratio and its interval beside each other.
+    pub one_line: bool,
+    /// The largest lap.
+    pub largest: bool,
+    /// Ratios after the first.
+    pub all_ratios: bool,
+}
+
+/// The steps, the widest first.
+pub const ROOMS: [Room; 6] = [
+    Room { range: true, one_line: true, largest: true, all_ratios: true },
+    Room { range: true, one_line: false, largest: true, all_ratios: true },
+    Room { range: false, one_line: true, largest: true, all_ratios: true },
+    Room { range: false, one_line: false, largest: true, all_ratios: true },
+    Room { range: false, one_line: false, largest: false, all_ratios: true },
+    Room { range: false, one_line: false, largest: false, all_ratios: false },
+];
+
+/// A column of numbers or words beside the label.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// The rate that was held: the headline of a search for the capacity.
+    Rate,
+    /// The range over trials of the column before it.
+    Range,
+    /// A quantile of the headline's operation.
+    Quantile(f64),
+    /// The largest lap.
+    Largest,
+    /// What the row survives.
+    Survives,
+    /// The ratio to the reference.
+    Ratio(Metric),
+}
+
+/// Quantiles of the table; beside a rate fewer, and fewer still in a small room.
+pub fn shown(metric: &Metric) -> &'static [f64] {
+    if metric.statistic == Statistic::Rate { &[0.5, 0.99] } else { &[0.5, 0.99, 0.999] }
+}
+
+/// The columns of a panel in a room.
+pub fn columns(panel: &Panel, metric: &Metric, ratios: &[Metric], room: Room) -> Vec<Column> {
+    let is_rate = metric.statistic == Statistic::Rate;
+    let kept = match (is_rate, room.largest, room.all_ratios) {
+        (false, ..) | (true, true, _) => shown(metric),
+        (true, false, true) => &shown(metric)[1..],
+        (true, false, false) => &[],
+    };
+    let mut quantiles = kept.iter().map(|q| Column::Quantile(*q));
+    let mut columns =
+        if is_rate { vec![Column::Rate] } else { quantiles.next().into_iter().collect() };
+    if room.range {
+        columns.push(Column::Range);
+    }
+    columns.extend(quantiles);
+    if room.largest && !is_rate {
+        columns.push(Column::Largest);
+    }
+    if is_mixed(panel) {
+        columns.push(Column::Survives);
+    }
+    let kept = if room.all_ratios { ratios.len() } else { ratios.len().min(1) };
+    columns.extend(ratios[..kept].iter().cloned().map(Column::Ratio));
+    columns
+}
+
+/// What the cells of a table are drawn from.
+pub struct Cells<'t> {
+    /// The panel.
+    pub panel: &'t Panel,
+    /// Its headline.
+    pub metric: &'t Metric,
+}
+
+impl Cells<'_> {
+    /// Two lines above a column.
+    pub fn head(&self, column: &Column) -> String {
+        match column {
+            Column::Rate if is_capacity(self.panel) => "highest\nrate held".into(),
+            Column::Rate => "\nrate held".into(),
+            Column::Range => "range\nof trials".into(),
+            Column::Quantile(q) => format!("\n{}", quantile_name(*q)),
+            Column::Largest => {
+                let count = self.shared_count().map(|count| grouped(count as i64));
+                format!("largest\nof {}", count.as_deref().unwrap_or("n"))
+            }
+            Column::Survives => "\nsurvives".into(),
+            Column::Ratio(metric) => self.ratio_head(metric),
+        }
+    }
+
+    fn ratio_head(&self, metric: &Metric) -> String {
+        let op = if metric.op == self.metric.op { "" } else { &format!("{} ", metric.op) };
+        let level = ranking::level(self.panel, metric);
+        let level = level.map(|level| format!(" [{}]", level_text(level))).unwrap_or_default();
+        let statistic = statistic_name(metric.statistic);
+        format!("against {}\n{op}{statistic}{level}", plain(ranking::reference(self.panel)))
+    }
+
+    /// The laps of every row, where they are the same.
+    pub fn shared_count(&self) -> Option<u64> {
+        let rows = self.panel.rows.iter();
+        let mut counts = rows.filter_map(|row| summary(row, self.metric)).map(|op| op.count);
+        let first = counts.next()?;
+        counts.all(|count| count == first).then_some(first)
+    }
+
+    /// A row's cell.
+    pub fn cell(&self, row: &Row, column: &Column, room: Room) -> String {
+        let op = summary(row, self.metric);
+        match column {
+            Column::Rate => row_value(row, self.metric)
+                .map_or_else(|| "-".into(), |value| metric_value(self.metric, value.median)),
+            Column::Range => self.range(row),
+            Column::Quantile(q) => ranking::quantile_text(op, *q),
+            Column::Largest => op.map_or_else(|| "-".into(), |op| duration_text(op.max_ns as f64)),
+            Column::Survives => survives_text(row.durability).into(),
+            Column::Ratio(metric) => {
+                let (words, interval) = ranking::verdict_cell(self.panel, row, metric);
+                let gap = if room.one_line { " " } else { "\n" };
+                interval.map_or(words.clone(), |i| format!("{words}{gap}{i}"))
+            }
+        }
+    }
+
+    fn range(&self, row: &Row) -> String {
+        if self.metric.statistic == Statistic::Rate {
+            let rate = row_value(row, self.metric);
+            return rate.map_or_else(|| "-".into(), crate::wording::rate_range_text);
+        }
+        let op = summary(row, self.metric);
+        let first = op.and_then(|op| ranking::quantile(op, shown(self.metric)[0]));
+        let first = first.filter(|quantile| quantile.carried);
+        first.map_or_else(|| "-".into(), |quantile| range_text(quantile.value_ns))
+    }
+
+    /// The raw device's cell: what a flush costs without a file system.
+    pub fn raw(&self, noise: &NoiseRow, column: &Column) -> String {
+        match column {
+            Column::Quantile(q) if *q == 0.5 => duration_text(noise.p50_ns.median),
+            Column::Quantile(q) if *q == 0.99 => duration_text(noise.p99_ns.median),
+            Column::Range if self.metric.statistic != Statistic::Rate => range_text(noise.p50_ns),
+            _ => String::new(),
+        }
+    }
+}
+
+/// Words stand left, numbers right.
+pub fn align(column: &Column) -> Align {
+    match column {
+        Column::Survives | Column::Ratio(_) => Align::Left,
+        Column::Rate | Column::Range | Column::Quantile(_) | Column::Largest => Align::Right,
+    }
+}
