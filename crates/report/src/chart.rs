@@ -27,13 +27,21 @@ pub use timeline::trial_lines;
 
 use pickfs_model::finding::Panel;
 
-use crate::Subject;
+use crate::{Subject, subject::is_capacity};
 
 /// A chart's title with the axis that the rows are levels of and the shared levels of its panel.
 fn titled(subject: &Subject, title: &str, panel: &Panel) -> String {
     let by = subject.axis().map(|axis| format!(" · by {axis}")).unwrap_or_default();
     let levels = if panel.title.is_empty() { "" } else { &format!(" · {}", panel.title) };
     format!("{title}{by}{levels}")
+}
+
+/// What must be said of latencies that were taken at a rate of each row's own.
+fn at_own_rate(panel: &Panel) -> &'static str {
+    match is_capacity(panel) {
+        true => " Each row ran at the highest rate that it held.",
+        false => "",
+    }
 }
 
 /// The same words with a capital first letter.

@@ -46,7 +46,7 @@ pub fn capacity(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
         panel.rows.iter().filter_map(|row| Some((row, capacity_of(subject, row)?))).collect();
     let words = Words {
         title: super::titled(subject, "Highest rate that was held", panel),
-        hint: "Longer is better. Above it the schedule slips. Median over trials; the thin line is their range.".into(),
+        hint: capacity_hint(panel),
         x_title: "operations per second".into(),
         unit: Unit::Count,
     };
@@ -72,6 +72,17 @@ pub fn row_value(row: &Row, metric: &Metric) -> Option<Spread> {
             quantiles.iter().find(|row| (row.q - q).abs() < 1e-9).map(|row| row.value_ns)
         }
     }
+}
+
+fn capacity_hint(panel: &Panel) -> String {
+    let survives = match is_mixed(panel) {
+        true => " In brackets what survives: only rows that survive the same compete.",
+        false => "",
+    };
+    format!(
+        "Longer is better. Above it the schedule slips. Median over trials; the thin line is \
+         their range.{survives}"
+    )
 }
 
 /// A row's label, with what it survives where rows differ in that.

@@ -1,7 +1,8 @@
 //! Grouped bars: largest lap, mean and p99.99 by one axis of the plan and by candidate.
 //!
 //! The articles show their preallocation results so: one group of bars per way,
-//! one bar per file system, three rows of bars under each other.
+//! one bar per file system, three rows of bars under each other. Laps of a search for
+//! the capacity stay out: each row ran at a rate of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     Subject,
-    subject::summary,
+    subject::{is_capacity, summary},
     wording::{op_name, value_text},
 };
 
@@ -52,6 +53,7 @@ fn tables(subject: &Subject, axis: &str, levels: &[String]) -> Vec<Table> {
     let panels = &subject.findings.panels;
     let rows: BTreeMap<&CellId, (&Row, Metric)> = panels
         .iter()
+        .filter(|panel| !is_capacity(panel))
         .flat_map(|p| p.rows.iter().map(|row| (&row.cell, (row, subject.headline(p)))))
         .collect();
     let mut tables: Vec<Table> = Vec::new();
@@ -111,7 +113,7 @@ fn picture(subject: &Subject, look: Look, table: &Table) -> Option<Scene> {
     let legend = table.candidates.iter().map(|c| (c.clone(), subject.slot(c))).collect();
     let frame = Frame {
         look: Look { plot: look.plot * 1.9, ..look },
-        title: format!("{} by {}{others}", super::capital(op_name(&table.op)), table.axis),
+        title: format!("{} laps by {}{others}", super::capital(op_name(&table.op)), table.axis),
         hint: "Lower is better. The scales differ from row to row: compare within a row. \
                A dash: too few slow episodes carry the value."
             .into(),

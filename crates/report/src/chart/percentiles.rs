@@ -40,9 +40,11 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look, linear: bool) -> Optio
             &format!("{}: how slow are the slowest?", super::capital(op_name(&metric.op))),
             panel,
         ),
-        hint: "Lower is better. Right of 99 % lies the slowest call in a hundred. Median over \
-               trials; dotted where too few slow episodes carry the value."
-            .into(),
+        hint: format!(
+            "Lower is better. Right of 99 % lies the slowest call in a hundred. Median over \
+             trials; dotted where too few slow episodes carry the value.{}",
+            super::at_own_rate(panel)
+        ),
         x: Axis::nines(highest),
         y,
         x_title: "share of calls at or below (each step one more nine)".into(),

@@ -58,7 +58,7 @@ fn draw(subject: &Subject, panel: &Panel, look: Look, linear: bool, keep: Keep) 
     let frame = Frame {
         look,
         title: super::titled(subject, &title, panel),
-        hint: hint.into(),
+        hint: format!("{hint}{}", super::at_own_rate(panel)),
         x: Axis::span(Unit::Seconds, 0.0, last),
         y,
         x_title: "second of the trial (s)".into(),

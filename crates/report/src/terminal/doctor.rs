@@ -1,4 +1,7 @@
 //! What a machine can test, and the remedy for what it cannot.
+//!
+//! File systems that lack the same thing share a row: what differs in their texts is
+//! the kernel module alone, which then stands as NAME.
 
 use pickfs_model::{
     Diagnosis, Environment,
@@ -17,14 +20,19 @@ pub fn doctor_screen(diagnosis: &Diagnosis, columns: usize) -> String {
     out.push_str(&hanging("clock", &clock(&diagnosis.clock), MARGIN, columns));
     out.push('\n');
     out.push_str("needs\n");
+    let margin = margin(diagnosis.needs.iter().map(|need| need.what.as_str()));
     for need in &diagnosis.needs {
-        out.push_str(&hanging(&mark(need.met, &need.what), &need_text(need), MARGIN + 4, columns));
+        out.push_str(&hanging(&mark(need.met, &need.what), &need_text(need), margin, columns));
     }
     out.push_str("\nfile systems\n");
     let (ready, missing): (Vec<_>, Vec<_>) =
         diagnosis.file_systems.iter().partition(|row| row.ready);
-    for row in ready.into_iter().chain(missing) {
-        out.push_str(&hanging(&mark(row.ready, &row.name), &row_text(row), MARGIN + 4, columns));
+    let margin = margin_of(&diagnosis.file_systems);
+    for row in ready {
+        out.push_str(&hanging(&mark(true, &row.name), &plain(&row.origin), margin, columns));
+    }
+    for lack in lacks(&missing) {
+        out.push_str(&hanging(&mark(false, &lack.names[0]), &lack_text(&lack), margin, columns));
     }
     if !diagnosis.packages.is_empty() {
         let command = format!("sudo apt-get install {}", diagnosis.packages.join(" "));
@@ -42,11 +50,61 @@ fn need_text(need: &Need) -> String {
     plain(&need.text)
 }
 
-fn row_text(row: &FileSystemDiagnosis) -> String {
-    if row.ready {
-        return plain(&row.origin);
+/// Width of the marks and names in front of texts.
+fn margin<'n>(names: impl Iterator<Item = &'n str>) -> usize {
+    let longest = names.map(|name| name.chars().count()).max().unwrap_or(0);
+    7 + longest.min(16) + 2
+}
+
+fn margin_of(rows: &[FileSystemDiagnosis]) -> usize {
+    margin(rows.iter().map(|row| row.name.as_str()))
+}
+
+/// File systems that lack the same thing.
+struct Lack {
+    /// Their names.
+    names: Vec<String>,
+    /// The modules that NAME stands for in the template.
+    modules: Vec<String>,
+    /// Reason and remedy with NAME for the module.
+    template: String,
+}
+
+fn lacks(missing: &[&FileSystemDiagnosis]) -> Vec<Lack> {
+    let mut lacks: Vec<Lack> = Vec::new();
+    for row in missing {
+        let module = row.reason.rsplit(' ').next().unwrap_or("").to_string();
+        let template = named(&format!("{}; {}", row.reason, row.remedy), &module);
+        let at = lacks.iter().position(|lack| lack.template == template).unwrap_or_else(|| {
+            lacks.push(Lack { names: Vec::new(), modules: Vec::new(), template });
+            lacks.len() - 1
+        });
+        lacks[at].names.push(row.name.clone());
+        if !lacks[at].modules.contains(&module) {
+            lacks[at].modules.push(module);
+        }
     }
-    plain(&format!("{}; {}", row.reason, row.remedy))
+    lacks
+}
+
+/// A text with NAME for every word that is the module.
+fn named(text: &str, module: &str) -> String {
+    let word = |word: &str| match word.trim_end_matches([';', ',', '.']) == module {
+        true => word.replace(module, "NAME"),
+        false => word.to_string(),
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn lack_text(lack: &Lack) -> String {
+    let others = match &lack.names[1..] {
+        [] => String::new(),
+        others => format!("and {}: ", others.join(", ")),
+    };
+    match lack.modules.as_slice() {
+        [module] => plain(&format!("{others}{}", lack.template.replace("NAME", module))),
+        modules => plain(&format!("{others}{}; NAME is {}", lack.template, modules.join(", "))),
+    }
 }
 
 fn machine(environment: &Environment) -> String {
@@ -105,5 +163,33 @@ mod tests {
         assert!(ext4.is_some() && ext4 < f2fs, "{screen}");
         assert!(screen.contains("sudo apt-get install f2fs-tools"), "{screen}");
         assert!(screen.lines().all(|line| line.chars().count() <= 80));
+    }
+
+    #[test]
+    fn what_lacks_the_same_shares_a_row_and_keeps_its_remedy() {
+        let row = |name: &str, module: &str| FileSystemDiagnosis {
+            name: name.into(),
+            origin: String::new(),
+            ready: false,
+            reason: format!("this kernel has no file system {module}"),
+            remedy: format!("load it with modprobe {module}"),
+        };
+        let rows = [row("jfs", "jfs"), row("fat16", "vfat"), row("fat32", "vfat")];
+        let lacks = lacks(&rows.iter().collect::<Vec<_>>());
+        assert_eq!(lacks.len(), 1);
+        assert_eq!(
+            lack_text(&lacks[0]),
+            "and fat16, fat32: this kernel has no file system NAME; load it with modprobe NAME; \
+             NAME is jfs, vfat"
+        );
+        let twins = lacks_of(&rows[1..]);
+        assert_eq!(
+            twins,
+            "and fat32: this kernel has no file system vfat; load it with modprobe vfat"
+        );
+    }
+
+    fn lacks_of(rows: &[FileSystemDiagnosis]) -> String {
+        lack_text(&lacks(&rows.iter().collect::<Vec<_>>())[0])
     }
 }
