@@ -105,7 +105,12 @@ fn control_c_and_a_termination_are_told_kept_and_resumed() {
         let outer = rustix::process::Pid::from_raw(session.outer()).unwrap();
         rustix::process::kill_process(outer, Signal::TERM).unwrap();
     };
-    let ways: [&dyn Fn(&Session); 2] = [&to_group, &to_one];
+    // As timeout(1) does: one to the program and one to its group are one request.
+    let to_both = |session: &Session| {
+        to_one(session);
+        session.signal_group(Signal::TERM);
+    };
+    let ways: [&dyn Fn(&Session); 3] = [&to_group, &to_one, &to_both];
     for stop in ways {
         let (_folder, out) = folder();
         let session = in_the_second_trial(&out);

@@ -1,18 +1,27 @@
 //! Ctrl-C, SIGTERM and SIGHUP as a flag that the run looks at between and within trials.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use pickfs_model::{Outcome, TrialRecord};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
 
 /// Why a trial failed that somebody asked to end.
 pub const INTERRUPTED: &str = "interrupted";
 
-/// The exit code of a program that a second signal ended at once.
+/// The exit code of a program that somebody asked twice to end.
 const ENDED_BY_SIGNAL: i32 = 130;
+/// Signals within this time are one request: timeout(1) sends one to the program and one to its
+/// group.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 /// Whether a trial was cut short by a request to stop: it says nothing about its candidate, and its
 /// block is not complete.
@@ -25,16 +34,22 @@ pub fn is_interrupted(trial: &TrialRecord) -> bool {
 pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// A flag that the three signals raise from now on. A second signal ends the program at once:
-    /// what takes long before the first trial (a device is filled) does not look at the flag.
+    /// A flag that the three signals raise from now on. Asked a second time, the program ends at
+    /// once: what takes long before the first trial (a device is filled) does not look at the flag.
     pub fn on_signals() -> std::io::Result<Interrupt> {
         let interrupt = Interrupt::default();
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // In this order: the first signal finds the flag down and raises it.
-            let flag = || Arc::clone(&interrupt.0);
-            signal_hook::flag::register_conditional_shutdown(signal, ENDED_BY_SIGNAL, flag())?;
-            signal_hook::flag::register(signal, flag())?;
-        }
+        let raised = interrupt.clone();
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let body = move || {
+            let mut first: Option<Instant> = None;
+            for _ in signals.forever() {
+                raised.raise();
+                if first.get_or_insert_with(Instant::now).elapsed() > ONE_REQUEST {
+                    std::process::exit(ENDED_BY_SIGNAL);
+                }
+            }
+        };
+        std::thread::Builder::new().name("signals".into()).spawn(body)?;
         Ok(interrupt)
     }
 
