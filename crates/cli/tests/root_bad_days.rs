@@ -274,6 +274,40 @@ fn an_image_never_takes_its_host_under_one_tenth_free() {
 }
 
 #[test]
+fn a_resumed_run_wants_the_device_that_it_pinned() {
+    if !may_run(&["mkfs.ext4", "losetup", "fusermount3"]) {
+        return;
+    }
+    let (_folder, out) = folder();
+    let disk = SlowDisk::mount(64 << 20);
+    let mut device = disk.attach();
+    let more =
+        ["--blocks", "1", "--device", device.path(), "--erase", "--device-state", "discarded"];
+    let mut session = Session::start(&words(&more), &out);
+    session.wait_for_trial(2);
+    session.wait_for_worker();
+    session.signal_group(Signal::INT);
+    assert_eq!(session.end().0.code, Some(130));
+    // The same node, after a replug: it may be any disk now.
+    device = device.replug();
+    let run = only_run(&out);
+    let resume = ["run", "--resume", run.to_str().unwrap()];
+    let (said, _) = Session::start(&resume, &out).end();
+    let parts =
+        ["is not the device that was named", "name the device again: --resume RUN --device"];
+    assert!(said.code == Some(1) && parts.iter().all(|p| said.err.contains(p)), "{said:?}");
+    let larger = SlowDisk::mount(96 << 20);
+    let another = larger.attach();
+    let named = [&resume[..], &["--device", another.path(), "--erase"]].concat();
+    let (said, _) = Session::start(&named, &out).end();
+    assert!(said.code == Some(1) && said.err.contains("is not the disk that"), "{said:?}");
+    assert_eq!(record(&run).trials.len(), 2, "nothing was done");
+    let named = [&resume[..], &["--device", device.path(), "--erase"]].concat();
+    let (said, _) = Session::start(&named, &out).end();
+    assert_eq!((said.code, record(&run).ended.unwrap().how.as_str()), (Some(0), "completed"));
+}
+
+#[test]
 fn a_device_must_be_one() {
     if !may_run(&[]) {
         return;

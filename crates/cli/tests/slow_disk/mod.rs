@@ -85,12 +85,7 @@ impl SlowDisk {
 
     /// A loop device over it. Nobody keeps it open, as with a disk of a user.
     pub fn attach(&self) -> Attached {
-        let file = self.folder.path().join(NAME);
-        let mut losetup = Command::new("losetup");
-        losetup.args(["--find", "--show", "--direct-io=on"]).arg(file);
-        let output = losetup.output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        Attached { path: String::from_utf8(output.stdout).unwrap().trim().into() }
+        attached(&["--find".as_ref()], &self.folder.path().join(NAME))
     }
 }
 
@@ -103,14 +98,32 @@ impl Drop for SlowDisk {
     }
 }
 
+/// A loop device over a file: any free one, or the one that is named.
+fn attached(which: &[&OsStr], file: &Path) -> Attached {
+    let mut losetup = Command::new("losetup");
+    losetup.args(["--show", "--direct-io=on"]).args(which).arg(file);
+    let output = losetup.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let path = String::from_utf8(output.stdout).unwrap().trim().into();
+    Attached { path, file: file.into() }
+}
+
 /// A loop device; dropping detaches it.
 pub struct Attached {
     path: PathBuf,
+    file: PathBuf,
 }
 
 impl Attached {
     pub fn path(&self) -> &str {
         self.path.to_str().unwrap()
+    }
+
+    /// Takes it away and attaches it again under the same name.
+    pub fn replug(self) -> Attached {
+        let (path, file) = (self.path.clone(), self.file.clone());
+        drop(self);
+        attached(&[path.as_os_str()], &file)
     }
 }
 

@@ -1,0 +1,102 @@
+//! What stands beside a measurement sleeps: neither the lab nor the helper threads of the worker may
+//! spin (validity rule 11). And what a plan may do to the machine is off unless it is allowed
+//! (rules 13, 14 and 18).
+#![allow(clippy::unwrap_used)]
+
+mod pickfs;
+
+use std::{
+    fs,
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use pickfs::{command, folder, pickfs};
+use serde_json::Value;
+
+/// CPU time of a thread or process in clock ticks; fields 14 and 15 of proc_pid_stat(5).
+fn ticks(stat: &str) -> u64 {
+    let text = fs::read_to_string(stat).unwrap_or_default();
+    let tail = text.rsplit_once(") ").map_or("", |(_, tail)| tail);
+    tail.split(' ').skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum()
+}
+
+fn threads(process: u32) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    tasks.map(|task| task.path().join("stat").to_str().unwrap().to_owned()).collect()
+}
+
+fn worker_of(lab: u32) -> Option<u32> {
+    let children = fs::read_to_string(format!("/proc/{lab}/task/{lab}/children")).ok()?;
+    children.split_whitespace().next()?.parse().ok()
+}
+
+#[test]
+fn nothing_spins_beside_the_measurement() {
+    let (_data, data) = folder();
+    let (_out, out) = folder();
+    let words = [
+        "run",
+        "quick",
+        "--blocks",
+        "1",
+        "--dir",
+        data.to_str().unwrap(),
+        "--out",
+        out.to_str().unwrap(),
+        "--measure",
+        "4s",
+        "--warmup",
+        "1s",
+        "--raw-probe",
+        "0s",
+        "--set",
+        "rate=100/s",
+        "--set",
+        "sync=none",
+        "--set",
+        "wait=sleep",
+        "--json",
+    ];
+    let mut lab = command(&words).stdout(Stdio::null()).spawn().unwrap();
+    let began = Instant::now();
+    let worker = loop {
+        if let Some(worker) = worker_of(lab.id()) {
+            break worker;
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "no worker comes");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    // Past its preparation, so that only the loop is looked at.
+    std::thread::sleep(Duration::from_millis(1500));
+    let watched = [threads(lab.id()), threads(worker)].concat();
+    let used = || watched.iter().map(|stat| ticks(stat)).sum::<u64>();
+    let before = used();
+    std::thread::sleep(Duration::from_secs(2));
+    let after = used();
+    assert!(watched.len() >= 4, "{watched:?}");
+    assert!(after > 0, "the test can see CPU time");
+    // One spinning thread would take 200 ticks of 10 ms.
+    assert!(after - before < 50, "{} ticks in two seconds", after - before);
+    assert!(lab.wait().unwrap().success());
+}
+
+fn plan(more: &[&str]) -> Value {
+    let said = pickfs(&[&["plan", "quick", "--json"], more].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    serde_json::from_str(&said.out).unwrap()
+}
+
+#[test]
+fn nothing_is_allowed_unless_it_is_said() {
+    let consent = |plan: &Value| -> Vec<bool> {
+        let consent = plan["consent"].as_object().unwrap();
+        consent.values().map(|value| value.as_bool().unwrap()).collect()
+    };
+    assert!(consent(&plan(&[])).iter().all(|allowed| !allowed));
+    let all = ["--allow-drop-caches", "--allow-realtime"];
+    assert!(consent(&plan(&all)).iter().all(|allowed| *allowed));
+    let device = plan(&["--device", "/dev/a-disk"]);
+    assert_eq!(device["backing"]["state"], "filled", "a disk is filled before it is measured");
+    assert_eq!(device["backing"]["erase"], false);
+}
