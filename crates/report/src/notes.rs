@@ -12,6 +12,8 @@ use pickfs_model::{
     finding::{Panel, Row},
 };
 
+use pickfs_analysis::wording::list;
+
 use crate::{Subject, ranking, subject::counted, wording::claim_word};
 
 /// The notes of a panel.
@@ -137,10 +139,22 @@ fn count(row: &Row, kind: &str) -> u32 {
     row.doubts.iter().find(|(known, _)| known == kind).map_or(0, |(_, count)| *count)
 }
 
-/// `rate-missed: ext4 2, xfs 3 of 6 trials`; every number of trials where they differ.
+/// `rate-missed: ext4 2, xfs 3 of 6 trials`; every number of trials where they differ,
+/// one number for all where none does.
 fn kind_text(rows: &[&Row], kind: &str) -> String {
     let concerned: Vec<_> = rows.iter().filter(|row| count(row, kind) > 0).collect();
     let trials = concerned.first().map_or(0, |row| row.trials);
+    let share = |row: &Row| (count(row, kind), row.trials);
+    if let [first, _, ..] = concerned.as_slice()
+        && concerned.iter().all(|row| share(row) == share(first))
+    {
+        let labels: Vec<_> = concerned.iter().map(|row| row.label.as_str()).collect();
+        return format!(
+            "{kind}: {}, each {} of {trials} trials",
+            list(&labels),
+            count(first, kind)
+        );
+    }
     if concerned.iter().all(|row| row.trials == trials) {
         let parts = concerned.iter().map(|row| format!("{} {}", row.label, count(row, kind)));
         return format!("{kind}: {} of {trials} trials", parts.collect::<Vec<_>>().join(", "));

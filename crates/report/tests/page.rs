@@ -88,6 +88,24 @@ fn the_page_holds_the_numbers_and_the_reasons() {
 }
 
 #[test]
+fn notes_stand_beside_their_row_or_under_it() {
+    let page = page(&Shape::first_screen());
+    assert!(page.contains("<td class=\"text notes\">robbed 1 of 5</td>"));
+    assert!(page.contains("<tr class=\"below\"><td colspan=\"10\"><div>robbed 1 of 5</div>"));
+    assert!(page.contains("<th>against ext4</th>"), "the metric stands above the table");
+}
+
+#[test]
+fn a_capacity_shows_the_rate_and_what_survives() {
+    let (run, findings) = fixture::axes::capacity();
+    let page = html(&Subject::new(&run, &findings), None);
+    let head = "<th>variant</th>\n<th>highest rate held</th>\n<th>p50</th>";
+    assert!(page.contains(head) && page.contains("<th>survives</th>"));
+    assert!(page.contains("101,370/s<small>95,790-106,950/s</small>"));
+    assert!(page.contains("id=\"chart-capacity\"") && !page.contains("id=\"chart-grouped\""));
+}
+
+#[test]
 fn the_articles_note_stands_at_the_top() {
     let page = page(&Shape::preallocation());
     let note = page.find("article 001, figure 3").expect("the note");
