@@ -127,7 +127,7 @@ home_of() { getent passwd "$1" | cut -d: -f6; }
 
 # Sets $cargo, or stops and says where one comes from.
 find_cargo() {
-    local home=$HOME
+    local home=${HOME:-$(home_of "$(id -un)")}
     choose_builder
     if [ -n "$builder" ]; then
         home=$(home_of "$builder")

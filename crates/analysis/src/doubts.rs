@@ -54,7 +54,7 @@ fn percent(share: f64) -> String {
 fn robbed_text(trial: &TrialRecord) -> Option<String> {
     let robbery = trial.robbery.as_ref().filter(|_| robbed::is_robbed(trial))?;
     Some(format!(
-        "others took {} of the processors (steal {}, foreign programs {})",
+        "others took {} of a CPU (steal {}, foreign programs {})",
         percent(robbed::taken_share(robbery)),
         percent(robbery.steal_share),
         percent(robbery.foreign_user_share)

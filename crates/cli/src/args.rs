@@ -132,7 +132,10 @@ pub struct RunArgs {
     #[command(flatten)]
     pub choice: PlanChoice,
     /// Go on with a run in a new block
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["candidates", "dir", "ram"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = [
+        "candidates", "reference", "dir", "ram", "image_dir", "size", "blocks", "seed", "measure", "warmup",
+        "raw_probe", "set", "axis", "until_decided", "budget",
+    ])]
     pub resume: Option<PathBuf>,
     /// Folder of runs
     #[arg(long, value_name = "DIR", default_value = "pickfs-runs")]
@@ -170,7 +173,7 @@ pub struct DoctorArgs {
 /// `pickfs trust`.
 #[derive(Debug, Clone, Args)]
 pub struct TrustArgs {
-    /// The plan: the built-in `trust`, or one with the same three names
+    /// What is different this time; the plan is always `trust`
     #[command(flatten)]
     pub run: RunArgs,
 }

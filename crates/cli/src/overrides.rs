@@ -1,7 +1,7 @@
 //! The plan that a command line means: a built-in plan or a file, with what is different
 //! this time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use pickfs_lab::{
@@ -14,7 +14,7 @@ use pickfs_model::{
     plan::{Axis, StopRule},
     quantity::{parse_bytes, parse_duration_ns},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::args::{PlanChoice, StateWord};
 
@@ -69,6 +69,9 @@ fn change_backing(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
         _ => 1 << 30,
     };
     let size_bytes = asked_bytes.unwrap_or(planned_bytes);
+    if choice.ram && choice.image_dir.is_some() {
+        bail!("--image-dir chooses the disk of an image; with --ram there is none");
+    }
     if choice.ram {
         plan.backing = BackingSpec::Ram { size_bytes };
     } else if let Some(path) = &choice.device {
@@ -76,52 +79,119 @@ fn change_backing(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
             StateWord::Filled => DeviceState::Filled,
             StateWord::Discarded => DeviceState::Discarded,
         };
-        let (path, size_bytes) = (path.clone(), asked_bytes);
+        let (path, size_bytes) = (absolute(path), asked_bytes);
         plan.backing = BackingSpec::Device { path, erase: choice.erase, state, size_bytes };
     } else if let Some(path) = &choice.dir {
-        plan.backing = BackingSpec::Directory { path: path.clone() };
-    } else if choice.size.is_some() || choice.image_dir.is_some() {
-        plan.backing = BackingSpec::Loop { size_bytes, directory: choice.image_dir.clone() };
+        if choice.size.is_some() || choice.image_dir.is_some() {
+            bail!("--dir measures in a folder that exists; --size and --image-dir are for images");
+        }
+        plan.backing = BackingSpec::Directory { path: absolute(path) };
+    } else {
+        change_image(&mut plan.backing, asked_bytes, choice.image_dir.as_deref())?;
+    }
+    make_absolute(plan);
+    Ok(())
+}
+
+/// Another size or another disk for the backing that the plan has.
+fn change_image(
+    backing: &mut BackingSpec,
+    asked_bytes: Option<u64>,
+    image_dir: Option<&Path>,
+) -> anyhow::Result<()> {
+    match backing {
+        BackingSpec::Loop { size_bytes, directory } => {
+            *size_bytes = asked_bytes.unwrap_or(*size_bytes);
+            *directory = image_dir.map(absolute).or(directory.take());
+        }
+        BackingSpec::Ram { size_bytes } if image_dir.is_none() => {
+            *size_bytes = asked_bytes.unwrap_or(*size_bytes);
+        }
+        BackingSpec::Device { size_bytes, .. } if image_dir.is_none() => {
+            *size_bytes = asked_bytes.or(*size_bytes);
+        }
+        _ if asked_bytes.is_none() && image_dir.is_none() => {}
+        _ => bail!("--size and --image-dir are for images, and the plan's backing is none"),
     }
     Ok(())
 }
 
+/// A stored plan must mean the same from every folder.
+fn make_absolute(plan: &mut Plan) {
+    match &mut plan.backing {
+        BackingSpec::Loop { directory: Some(path), .. }
+        | BackingSpec::Device { path, .. }
+        | BackingSpec::Directory { path } => *path = absolute(path),
+        _ => {}
+    }
+    let recording = plan.params.get("recording").and_then(Value::as_str).unwrap_or_default();
+    if !recording.is_empty() {
+        let path = absolute(Path::new(recording)).display().to_string();
+        plan.params.insert("recording".into(), path.into());
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.into())
+}
+
+/// What the command line fixes or varies wins over the plan's own word, in its adjustments
+/// too. A parameter that was an axis stays one, with a single level, so that what the plan
+/// says of that level still holds.
 fn change_params(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
     for text in &choice.set {
         let (name, value) = name_and_value("--set", text)?;
-        plan.axes.retain(|axis| axis.name != name);
-        plan.params.insert(name.into(), word(value));
+        change_param(plan, name, vec![word(value)], false);
     }
     for text in &choice.axis {
         let (name, values) = name_and_value("--axis", text)?;
         let levels = values.split(',').map(|value| word(value.trim())).collect();
-        plan.params.remove(name);
-        match plan.axes.iter_mut().find(|axis| axis.name == name) {
-            Some(axis) => axis.levels = levels,
-            None => plan.axes.push(Axis { name: name.into(), levels }),
-        }
+        change_param(plan, name, levels, true);
     }
-    drop_idle_metrics(plan);
+    let before = plan.design.primary.len();
+    drop_what_is_not_run(plan);
+    let design = &plan.design;
+    if before > 0 && design.primary.is_empty() {
+        eprintln!(
+            "note: the plan's primary metric is at a level that is not run now; nothing will be \
+             claimed, values are shown"
+        );
+    }
     Ok(())
 }
 
-/// A metric at a level that the plan no longer has cannot be measured.
-fn drop_idle_metrics(plan: &mut Plan) {
-    let axes = plan.axes.clone();
-    let params = plan.params.clone();
-    let has = |name: &str, value: &Value| match axes.iter().find(|axis| axis.name == name) {
-        Some(axis) => axis.levels.contains(value),
-        None => params.get(name) == Some(value),
+/// What the plan says of levels and candidates that are left out this time.
+fn drop_what_is_not_run(plan: &mut Plan) {
+    let (axes, candidates) = (plan.axes.clone(), plan.candidates.clone());
+    let has = |levels: &Map<String, Value>| {
+        levels.iter().all(|(name, value)| {
+            axes.iter().find(|axis| axis.name == *name).is_none_or(|axis| {
+                axis.levels.iter().any(|level| level_text(level) == level_text(value))
+            })
+        })
     };
-    for metric in &mut plan.design.primary {
-        let fixed: Vec<String> =
-            metric.at.keys().filter(|name| params.contains_key(*name)).cloned().collect();
-        let holds = metric.at.iter().all(|(name, value)| has(name, value));
-        if holds {
-            fixed.iter().for_each(|name| drop(metric.at.remove(name)));
+    let runs = |label: &Option<String>| {
+        label.as_ref().is_none_or(|label| candidates.iter().any(|c| c.label == *label))
+    };
+    plan.design.primary.retain(|metric| has(&metric.at));
+    plan.adjust.retain(|adjust| has(&adjust.levels) && runs(&adjust.candidate));
+    plan.without.retain(|without| has(&without.levels) && runs(&without.candidate));
+}
+
+fn change_param(plan: &mut Plan, name: &str, levels: Vec<Value>, varies: bool) {
+    for adjustment in &mut plan.adjust {
+        adjustment.params.remove(name);
+    }
+    match plan.axes.iter_mut().find(|axis| axis.name == name) {
+        Some(axis) => axis.levels = levels,
+        None if varies => {
+            plan.params.remove(name);
+            plan.axes.push(Axis { name: name.into(), levels });
+        }
+        None => {
+            plan.params.extend(levels.into_iter().map(|value| (name.to_owned(), value)));
         }
     }
-    plan.design.primary.retain(|metric| metric.at.iter().all(|(name, value)| has(name, value)));
 }
 
 fn change_design(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
@@ -132,14 +202,18 @@ fn change_design(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
     design.blocks = choice.blocks.unwrap_or(design.blocks);
     design.seed = choice.seed.unwrap_or(design.seed);
     if choice.until_decided || choice.budget.is_some() {
+        let (planned_s, tie_margin) = match design.stop {
+            StopRule::Decided { budget_s, tie_margin } => (budget_s, tie_margin),
+            StopRule::Blocks => (2_700.0, 0.05),
+        };
         let budget_s = match &choice.budget {
             Some(text) => parse_duration_ns(text)? as f64 / 1e9,
-            None => 2_700.0,
+            None => planned_s,
         };
         if choice.until_decided && choice.blocks.is_none() {
             design.blocks = design.blocks.max(60);
         }
-        design.stop = StopRule::Decided { budget_s, tie_margin: 0.05 };
+        design.stop = StopRule::Decided { budget_s, tie_margin };
     }
     let known = compared(plan);
     match &choice.reference {

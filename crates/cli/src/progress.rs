@@ -1,6 +1,6 @@
 //! The progress line: what happens now, the live maximum, the time that is left.
 
-use std::{io::Write, time::Duration};
+use std::io::Write;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pickfs_lab::sink::Sink;
@@ -24,7 +24,6 @@ impl Progress {
         if !on_terminal {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
-        bar.enable_steady_tick(Duration::from_millis(500));
         Progress { bar, on_terminal, cell: String::new() }
     }
 

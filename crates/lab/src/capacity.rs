@@ -28,13 +28,15 @@ pub fn seek(
         limit_per_s: ask.limit_per_s,
         precision: ask.precision,
     };
-    let mut search_state = Search { ask, spec, attempts: 0, best: None, blank: record.clone() };
+    let mut search_state =
+        Search { ask, spec, attempts: 0, held: Vec::new(), blank: record.clone() };
     let found = search(range, |rate| search_state.attempt(rate, run))?;
-    let Search { attempts, best, .. } = search_state;
-    if let Some((_, best)) = best {
-        *record = best;
+    let Search { attempts, mut held, .. } = search_state;
+    let voted_per_s = held_per_s(found);
+    if let Some(at) = held.iter().position(|(rate, _)| *rate == voted_per_s) {
+        *record = held.swap_remove(at).1;
     }
-    record.counts.insert("capacity_per_s".into(), held_per_s(found));
+    record.counts.insert("capacity_per_s".into(), voted_per_s);
     record.counts.insert("capacity_attempts".into(), f64::from(attempts));
     record.notes.push(words(found, attempts));
     match found {
@@ -50,7 +52,8 @@ struct Search<'a> {
     ask: &'a CapacitySearch,
     spec: TrialSpec,
     attempts: u32,
-    best: Option<(f64, TrialRecord)>,
+    /// The latest record of each rate that was held at least once.
+    held: Vec<(f64, TrialRecord)>,
     blank: TrialRecord,
 }
 
@@ -67,8 +70,9 @@ impl Search<'_> {
         run(&spec, &mut record)?;
         remove_folder(&spec.directory)?;
         let held = is_held(&record, self.bound(&record).as_ref());
-        if held && self.best.as_ref().is_none_or(|(best, _)| rate_per_s >= *best) {
-            self.best = Some((rate_per_s, record));
+        if held {
+            self.held.retain(|(rate, _)| *rate != rate_per_s);
+            self.held.push((rate_per_s, record));
         }
         Ok(held)
     }
@@ -115,10 +119,15 @@ fn make_folder(path: &Path) -> Result<(), TrialError> {
         .map_err(|error| TrialError::Failed(format!("cannot make {}: {error}", path.display())))
 }
 
-/// The folder was made by us a moment ago, on a file system or in a folder of our own.
+/// The folder was made by us a moment ago, on a file system or in a folder of our own. What
+/// it left to be written is written before the next rate is tried (validity rule 12).
 fn remove_folder(path: &Path) -> Result<(), TrialError> {
-    std::fs::remove_dir_all(path)
-        .map_err(|error| TrialError::Failed(format!("cannot remove {}: {error}", path.display())))
+    let failed = |error: std::io::Error| {
+        TrialError::Failed(format!("cannot remove {}: {error}", path.display()))
+    };
+    std::fs::remove_dir_all(path).map_err(failed)?;
+    let parent = std::fs::File::open(path.parent().unwrap_or(path)).map_err(failed)?;
+    rustix::fs::syncfs(&parent).map_err(|error| failed(error.into()))
 }
 
 #[cfg(test)]

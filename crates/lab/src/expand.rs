@@ -6,8 +6,28 @@ use pickfs_model::{
 };
 use pickfs_workload::{ParamError, Resolved, Workload};
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 use crate::plan_file::VARIANT;
+
+/// A plan that has no honest expansion.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ExpandError {
+    /// A parameter is wrong.
+    #[error(transparent)]
+    Param(#[from] ParamError),
+    /// Two levels of an axis mean the same, or an adjustment makes them the same.
+    #[error(
+        "{label} {levels} stands twice in the plan; remove a level, or the adjustment that makes \
+         two of them equal"
+    )]
+    SameCell {
+        /// The candidate.
+        label: String,
+        /// The second one's levels.
+        levels: String,
+    },
+}
 
 /// The cells of a plan, and those that are left out with the reason.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,7 +43,7 @@ pub fn expand(
     plan: &Plan,
     workload: &dyn Workload,
     ceiling: impl Fn(&CandidateSpec) -> Durability,
-) -> Result<Expansion, ParamError> {
+) -> Result<Expansion, ExpandError> {
     let mut expansion = Expansion::default();
     for levels in combinations(plan) {
         for candidate in &plan.candidates {
@@ -31,6 +51,12 @@ pub fn expand(
             match left_out(plan, workload, &cell, &params, &levels) {
                 Some((reason, remedy)) => {
                     expansion.skipped.push(SkippedCell { cell, reason, remedy });
+                }
+                None if expansion.cells.iter().any(|other| other.id == cell.id) => {
+                    return Err(ExpandError::SameCell {
+                        label: cell.candidate.label.clone(),
+                        levels: cell.levels_text(),
+                    });
                 }
                 None => expansion.cells.push(cell),
             }
@@ -261,6 +287,13 @@ params = { rate = 1000 }"#;
         let safe = expansion.cells.iter().filter(|c| c.level("variant") == Some("slow and safe"));
         assert!(safe.clone().all(|cell| cell.workload.params["sync"] == "fdatasync"));
         assert_eq!(safe.count(), 4);
+    }
+
+    #[test]
+    fn two_levels_that_mean_the_same_are_refused() {
+        let adjust = r#"adjust = [{ params = { size = 64 } }]"#;
+        let error = expand(&plan(adjust), &Toy, ceiling).expect_err("refused").to_string();
+        assert!(error.starts_with("ext4 sync=none, size=4096 stands twice"), "{error}");
     }
 
     #[test]

@@ -40,6 +40,17 @@ pub enum LaunchError {
         /// Why.
         source: std::io::Error,
     },
+    /// A resumed run was begun by another build.
+    #[error(
+        "{path} was begun by build {begun_by}, this is {}; begin a new run, or use that build",
+        pickfs_workload::BUILD
+    )]
+    OtherBuild {
+        /// The run file.
+        path: PathBuf,
+        /// The build that began it.
+        begun_by: String,
+    },
     /// A resumed run does not find the device that it pinned.
     #[error("{why}; to go on, name the device again: --resume RUN --device {path} --erase")]
     OtherDevice {
@@ -141,13 +152,23 @@ pub fn resume(
     preflight::check_privilege(&record.plan)?;
     check_unfinished(path, &record)?;
     let worker = worker_program()?;
-    let run_folder = path.parent().unwrap_or(Path::new(".")).to_path_buf();
+    let path = &std::path::absolute(path).unwrap_or_else(|_| path.into());
+    check_build(path, &record)?;
+    let run_folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
     for difference in changed(&record.environment) {
         to.sink.accept(&Event::Noticed { text: difference });
     }
     let backing = confirmed(&record, device)?;
     let scratch = prepare(&backing, &run_folder, &mut to)?;
     go(record, file, Stagehands { scratch, worker, run_folder }, to)
+}
+
+/// Another build may measure otherwise: its trials do not belong in the same run.
+fn check_build(path: &Path, record: &RunRecord) -> Result<(), LaunchError> {
+    match record.build == pickfs_workload::BUILD {
+        true => Ok(()),
+        false => Err(LaunchError::OtherBuild { path: path.into(), begun_by: record.build.clone() }),
+    }
 }
 
 /// A run that has all its blocks has nothing to go on with.
@@ -298,9 +319,10 @@ fn quiet(backing: &BackingSpec, run_folder: &Path) -> Quiet {
     let folder = match backing {
         BackingSpec::Loop { directory, .. } => directory.as_deref().unwrap_or(run_folder),
         BackingSpec::Directory { path } => path,
-        BackingSpec::Ram { .. } => return Quiet::default(),
+        BackingSpec::Ram { .. } => run_folder,
         BackingSpec::Device { path, .. } => {
-            return Quiet { host_folder: None, device: BlockDevice::at(path).ok() };
+            let device = BlockDevice::at(path).ok();
+            return Quiet { host_folder: Some(run_folder.into()), device };
         }
     };
     let mount = pickfs_sys::mount::mount_of(folder).ok();
@@ -332,6 +354,7 @@ pub fn worker_program() -> Result<PathBuf, LaunchError> {
 
 /// `2026-11-21-quick`, or with a number behind it where that is taken.
 fn new_folder(folder: &Path, plan: &str) -> Result<PathBuf, LaunchError> {
+    let folder = &std::path::absolute(folder).unwrap_or_else(|_| folder.into());
     let error = |path: &Path, source| LaunchError::Folder { path: path.into(), source };
     std::fs::create_dir_all(folder).map_err(|source| error(folder, source))?;
     let day: String = run::now_text().chars().take(10).collect();

@@ -64,10 +64,9 @@ const RAW_TRIES: u32 = 3;
 const SPIKES_MAX: u32 = 64;
 
 impl Machine {
-    /// A stage on this machine; the lab itself keeps off the CPU that measures.
+    /// A stage on this machine.
     pub fn new(parts: MachineParts) -> Machine {
         let placement = Placement::choose();
-        placement.keep_off();
         let raw_p50s_ns = VecDeque::new();
         Machine { parts, placement, began: Instant::now(), raw_p50s_ns }
     }
@@ -98,7 +97,7 @@ impl Machine {
         record.backing = mounted.backing();
         doubts::periods(record, &mounted.promise().periods, parts.plan.timing.measure_s);
         let spec = trial_spec(order, &parts.plan, placement, mounted.directory());
-        let helper = Helper { program: &parts.worker, interrupt: &parts.interrupt };
+        let helper = Helper { program: &parts.worker, interrupt: &parts.interrupt, placement };
         let measured = match &parts.plan.capacity {
             None => helper.measure(&spec, order, record, tell),
             Some(ask) => capacity::seek(ask, spec, record, &mut |spec, attempt| {
@@ -106,7 +105,7 @@ impl Machine {
             }),
         };
         let ended = unmount(mounted, record);
-        measured.and(ended)
+        both(measured, ended)
     }
 
     /// Probes until the device is as it usually is, or gives up and says so.
@@ -150,7 +149,10 @@ impl Stage for Machine {
     fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord {
         let mut record = blank(order, self.parts.scratch.kind(), self.now_s());
         if let Err(error) = self.trial(order, &mut record, tell) {
-            record.outcome = error.outcome();
+            record.outcome = match self.parts.interrupt.is_raised() {
+                true => Outcome::Failed { reason: "interrupted".into() },
+                false => error.outcome(),
+            };
             record.ops.clear();
         }
         record.elapsed_s = self.now_s() - record.started_s;
@@ -189,6 +191,7 @@ impl From<TargetError> for TrialError {
 struct Helper<'a> {
     program: &'a Path,
     interrupt: &'a Interrupt,
+    placement: &'a Placement,
 }
 
 impl Helper<'_> {
@@ -199,6 +202,7 @@ impl Helper<'_> {
         record: &mut TrialRecord,
         tell: &mut dyn FnMut(Event),
     ) -> Result<(), TrialError> {
+        let _kept_off = self.placement.keep_off();
         let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns));
         let page = watch.page();
         let mut observe = |moment| watch.at(moment, tell);
@@ -207,6 +211,17 @@ impl Helper<'_> {
         record.robbery = watch.finish();
         let messages = messages.map_err(|error| TrialError::Failed(error.to_string()))?;
         transcript::into_record(messages, record)
+    }
+}
+
+/// Neither of two reasons is lost.
+fn both(measured: Result<(), TrialError>, ended: Result<(), TrialError>) -> Result<(), TrialError> {
+    match (measured, ended) {
+        (
+            Err(TrialError::Failed(first) | TrialError::Skipped(first)),
+            Err(TrialError::Failed(then) | TrialError::Skipped(then)),
+        ) => Err(TrialError::Failed(format!("{first}; and then: {then}"))),
+        (measured, ended) => measured.and(ended),
     }
 }
 

@@ -10,6 +10,20 @@ pub struct Placement {
     pub helping: Option<u32>,
 }
 
+/// Gives the thread its CPUs back.
+#[derive(Debug)]
+pub struct KeptOff {
+    before: Vec<u32>,
+}
+
+impl Drop for KeptOff {
+    fn drop(&mut self) {
+        if !self.before.is_empty() {
+            let _ = pickfs_sys::affinity::pin_to(&self.before);
+        }
+    }
+}
+
 impl Placement {
     /// Chooses among the CPUs that this process may use.
     pub fn choose() -> Placement {
@@ -24,20 +38,34 @@ impl Placement {
         }
     }
 
-    /// Keeps this process off the measuring CPU.
-    pub fn keep_off(&self) {
+    /// Keeps the calling thread off the measuring CPU until the guard is dropped. Only while
+    /// a worker runs: what makes, mounts and serves a candidate must keep the whole machine.
+    pub fn keep_off(&self) -> KeptOff {
         let allowed = pickfs_sys::affinity::allowed_processors().unwrap_or_default();
         let others: Vec<u32> =
-            allowed.into_iter().filter(|cpu| Some(*cpu) != self.measuring).collect();
+            allowed.iter().copied().filter(|cpu| Some(*cpu) != self.measuring).collect();
         if !others.is_empty() {
             let _ = pickfs_sys::affinity::pin_to(&others);
         }
+        KeptOff { before: allowed }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_gets_its_cpus_back() {
+        let before = pickfs_sys::affinity::allowed_processors().expect("readable");
+        let placement = Placement::choose();
+        let kept_off = placement.keep_off();
+        let during = pickfs_sys::affinity::allowed_processors().expect("readable");
+        assert!(placement.measuring.is_none_or(|cpu| !during.contains(&cpu)));
+        drop(kept_off);
+        assert_eq!(pickfs_sys::affinity::allowed_processors().expect("readable"), before);
+        assert_eq!(Placement::choose(), placement);
+    }
 
     #[test]
     fn one_cpu_is_left_to_the_scheduler() {

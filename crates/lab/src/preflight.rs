@@ -5,10 +5,12 @@ use pickfs_model::{
     BackingSpec, CandidateSpec, Cell, Durability, Plan, plan::StopRule, record::SkippedCell,
 };
 use pickfs_target::{Availability, TargetError, availability, fs};
-use pickfs_workload::ParamError;
 use thiserror::Error;
 
-use crate::expand::{Expansion, expand};
+use crate::{
+    expand::{ExpandError, Expansion, expand, level_text},
+    plan_file::VARIANT,
+};
 
 /// A plan that cannot be run at all.
 #[derive(Debug, Error)]
@@ -19,7 +21,7 @@ pub enum PreflightError {
         /// Name of the plan.
         plan: String,
         /// What is wrong.
-        cause: ParamError,
+        cause: ExpandError,
     },
     /// No cell is left.
     #[error("nothing of plan {plan} can run here: {reasons}")]
@@ -35,6 +37,20 @@ pub enum PreflightError {
          measure in a directory that exists"
     )]
     NotRoot,
+    /// A name that nothing in the plan has.
+    #[error("{plan}: {place} names {what} `{name}`, which is not there; there are {known}")]
+    UnknownName {
+        /// Name of the plan.
+        plan: String,
+        /// Where: `primary`, `adjust`, `without`.
+        place: &'static str,
+        /// What is named: operation, parameter, level or candidate.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// What there is.
+        known: String,
+    },
     /// SCHED_FIFO can take a CPU from everything else.
     #[error(
         "thread_policy = fifo takes a CPU from everything else on the machine; allow it with \
@@ -49,11 +65,12 @@ pub enum PreflightError {
 /// Expands a plan and asks the machine for each candidate. Nothing is touched.
 pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
     let param = |cause| PreflightError::Param { plan: plan.name.clone(), cause };
-    let workload = pickfs_workload::find(&plan.workload).map_err(param)?;
+    let workload = pickfs_workload::find(&plan.workload).map_err(|e| param(e.into()))?;
     for candidate in &plan.candidates {
         pickfs_target::plan_steps(candidate, &plan.backing)?;
     }
     let mut expansion = expand(plan, workload, |c| ceiling(c, &plan.backing)).map_err(param)?;
+    check_names(plan, workload, &expansion)?;
     let asks_realtime = |cell: &Cell| {
         cell.workload.params.get("thread_policy").is_some_and(|policy| policy == "fifo")
     };
@@ -75,6 +92,85 @@ pub fn check_privilege(plan: &Plan) -> Result<(), PreflightError> {
     match needs_root && !rustix::process::geteuid().is_root() {
         true => Err(PreflightError::NotRoot),
         false => Ok(()),
+    }
+}
+
+/// A typo in a metric, an adjustment or an exclusion would cost a whole run.
+fn check_names(
+    plan: &Plan,
+    workload: &dyn pickfs_workload::Workload,
+    expansion: &Expansion,
+) -> Result<(), PreflightError> {
+    let names = Names { plan, expansion };
+    let mut ops = std::collections::BTreeSet::new();
+    for cell in &expansion.cells {
+        if let Ok(resolved) = workload.validate(&cell.workload.params) {
+            ops.extend(workload.ops(&resolved));
+        }
+    }
+    let ops: Vec<String> = ops.into_iter().collect();
+    for metric in &plan.design.primary {
+        if !ops.is_empty() {
+            names.one_of("primary", "operation", &metric.op, &ops)?;
+        }
+        names.levels("primary", &metric.at)?;
+    }
+    for adjustment in &plan.adjust {
+        names.candidate("adjust", adjustment.candidate.as_deref())?;
+        names.levels("adjust", &adjustment.levels)?;
+    }
+    for exclusion in &plan.without {
+        names.candidate("without", exclusion.candidate.as_deref())?;
+        names.levels("without", &exclusion.levels)?;
+    }
+    Ok(())
+}
+
+/// The names that a plan has.
+struct Names<'a> {
+    plan: &'a Plan,
+    expansion: &'a Expansion,
+}
+
+impl Names<'_> {
+    fn one_of(
+        &self,
+        place: &'static str,
+        what: &'static str,
+        name: &str,
+        known: &[String],
+    ) -> Result<(), PreflightError> {
+        if known.iter().any(|one| one == name) {
+            return Ok(());
+        }
+        let (plan, name) = (self.plan.name.clone(), name.to_owned());
+        Err(PreflightError::UnknownName { plan, place, what, name, known: known.join(", ") })
+    }
+
+    fn candidate(&self, place: &'static str, label: Option<&str>) -> Result<(), PreflightError> {
+        let known: Vec<String> = self.plan.candidates.iter().map(|c| c.label.clone()).collect();
+        label.map_or(Ok(()), |label| self.one_of(place, "candidate", label, &known))
+    }
+
+    /// An axis of the plan with one of its levels, or a parameter that every cell has.
+    fn levels(
+        &self,
+        place: &'static str,
+        levels: &serde_json::Map<String, serde_json::Value>,
+    ) -> Result<(), PreflightError> {
+        let cells = self.expansion.cells.iter();
+        let cells = cells.chain(self.expansion.skipped.iter().map(|skipped| &skipped.cell));
+        let mut params: Vec<String> = self.plan.axes.iter().map(|a| a.name.clone()).collect();
+        params.extend(cells.take(1).flat_map(|cell| cell.workload.params.keys().cloned()));
+        params.push(VARIANT.into());
+        for (name, value) in levels {
+            self.one_of(place, "axis", name, &params)?;
+            if let Some(axis) = self.plan.axes.iter().find(|axis| axis.name == *name) {
+                let known: Vec<String> = axis.levels.iter().map(level_text).collect();
+                self.one_of(place, "level", &level_text(value), &known)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -117,13 +213,23 @@ pub fn expected_s(plan: &Plan, cells: &[Cell]) -> f64 {
         let memory = fs::find(&cell.candidate.fs)
             .is_some_and(|row| row.needs().ground == fs::Ground::Memory);
         let raw_s = if memory { 0.0 } else { timing.raw_probe_s };
-        raw_s + timing.warmup_s + timing.measure_s + OVERHEAD_S
+        raw_s + (timing.warmup_s + timing.measure_s) * attempts(plan) + OVERHEAD_S
     };
     let block_s: f64 = cells.iter().map(trial_s).sum();
     match plan.design.stop {
         StopRule::Blocks => f64::from(plan.design.blocks) * block_s,
         StopRule::Decided { budget_s, .. } => budget_s.min(f64::from(plan.design.blocks) * block_s),
     }
+}
+
+/// Rates that a search tries, about: two answers to each, doubling to the middle of the
+/// range and halving the gap to its precision.
+fn attempts(plan: &Plan) -> f64 {
+    plan.capacity.map_or(1.0, |search| {
+        let doublings = (search.limit_per_s / search.start_per_s).log2().max(1.0) / 2.0;
+        let halvings = (2f64.ln() / search.precision.ln()).log2().max(0.0).ceil();
+        2.0 * (doublings + halvings + 1.0)
+    })
 }
 
 /// Making, mounting, verifying, unmounting and settling, as measured on a virtual disk.
@@ -162,6 +268,23 @@ mod tests {
         plan.params.insert("sise".into(), 3.into());
         let error = preflight(&plan).expect_err("refused").to_string();
         assert!(error.contains("sise") && error.contains("size"), "{error}");
+    }
+
+    #[test]
+    fn a_typo_in_a_metric_or_a_level_is_refused() {
+        let refused = |change: fn(&mut Plan)| {
+            let mut plan = quick();
+            change(&mut plan);
+            preflight(&plan).expect_err("refused").to_string()
+        };
+        let error = refused(|plan| plan.design.primary[0].op = "apend".into());
+        assert!(error.contains("primary names operation `apend`"), "{error}");
+        let error = refused(|plan| plan.without[0].candidate = Some("tmpffs".into()));
+        assert!(error.contains("without names candidate `tmpffs`"), "{error}");
+        let error = refused(|plan| {
+            plan.adjust[0].levels.insert("sync".into(), "fsynk".into());
+        });
+        assert!(error.contains("adjust names level `fsynk`"), "{error}");
     }
 
     #[test]

@@ -39,8 +39,9 @@ impl RobberyMeter {
 
     /// Call it several times a second; it reads once a second while the trial measures.
     pub fn tick(&mut self) {
-        let due = Duration::from_secs(self.seconds.len() as u64 + 1).min(self.window);
-        let over = self.seconds.len() as u64 > self.window.as_secs();
+        let passed = self.seconds.len() as u64;
+        let due = Duration::from_secs(passed + 1).min(self.window);
+        let over = Duration::from_secs(passed) >= self.window;
         if !over && self.began.elapsed() >= due {
             self.read();
         }
@@ -81,10 +82,12 @@ fn own_processes() -> Option<Vec<Process>> {
     process::tree_of(std::process::id(), &proc_root).ok()
 }
 
-/// (steal, foreign user) as shares of all CPU time between two readings.
+/// (steal, foreign user) between two readings, in CPUs: 0.5 is half of one CPU's time,
+/// whatever the number of CPUs, as one CPU is what measures.
 fn shares(before: &Reading, after: &Reading) -> (f64, f64) {
     let spent = after.machine.machine.since(&before.machine.machine);
-    let total = spent.total_ticks().max(1) as f64;
+    let cpus = after.machine.processors.len().max(1) as f64;
+    let total = (spent.total_ticks() as f64 / cpus).max(1.0);
     let user = spent.user_ticks + spent.nice_ticks;
     let own = after.own_user_ticks.saturating_sub(before.own_user_ticks);
     (spent.steal_ticks as f64 / total, user.saturating_sub(own) as f64 / total)
@@ -117,13 +120,14 @@ mod tests {
         let ticks = pickfs_sys::cpu_time::ticks_per_second() * 45 / 100;
         assert!(own + 5 >= ticks, "450 ms of spinning are {ticks} ticks, not {own}");
         assert_eq!(robbery.seconds.len(), 1);
-        assert!(robbery.foreign_user_share <= 1.0 && robbery.steal_share <= 1.0);
+        assert!(robbery.foreign_user_share >= 0.0 && robbery.steal_share >= 0.0);
     }
 
     #[test]
     fn shares_count_only_what_is_not_ours() {
         let reading = |user_ticks, steal_ticks, idle_ticks, own_user_ticks| {
             let mut machine = CpuTimes::now().expect("a Linux kernel");
+            machine.processors.truncate(1);
             machine.machine = pickfs_sys::cpu_time::CpuTicks {
                 user_ticks,
                 steal_ticks,

@@ -264,9 +264,9 @@ pub struct LoadRecord {
 /// CPU that others took while the trial measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Robbery {
-    /// Steal time as a share of all CPU time, in [0, 1].
+    /// Steal time in CPUs: 1.0 is all of one CPU's time.
     pub steal_share: f64,
-    /// User time of foreign programs as a share of all CPU time, in [0, 1].
+    /// User time of foreign programs in CPUs: 1.0 is all of one CPU's time.
     pub foreign_user_share: f64,
     /// The same, second by second: (steal, foreign user).
     pub seconds: Vec<(f64, f64)>,

@@ -9,6 +9,7 @@
 //! # Ok::<(), pickfs_target::TargetError>(())
 //! ```
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -82,7 +83,9 @@ fn perform(action: &Action, calls: &mut dyn Calls) -> Result<String, TargetError
 /// Runs a program to its end and gives back what it printed.
 pub(crate) fn run(program: &str, args: &[String]) -> Result<String, TargetError> {
     let path = find_program(program).ok_or_else(|| not_found(program))?;
+    // A group of its own: Ctrl-C is for the lab, which ends the step's trial in order.
     let output = Command::new(&path)
+        .process_group(0)
         .args(args)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())

@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -40,6 +41,7 @@ impl Daemon {
         let unwritable = TargetError::io("keep the output of", &path);
         let (said, output) = output_file().map_err(unwritable)?;
         let child = Command::new(&path)
+            .process_group(0)
             .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

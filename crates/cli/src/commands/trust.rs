@@ -3,6 +3,8 @@
 use pickfs_analysis::trust::trust as judge;
 use pickfs_report::terminal::trust_screen;
 
+use pickfs_model::RunRecord;
+
 use crate::{
     args::TrustArgs,
     commands::run::{exit_of, perform},
@@ -10,20 +12,21 @@ use crate::{
     screen::columns,
 };
 
-/// How much longer the plan makes every operation of the slowed copy.
-const PLANTED_RATIO: f64 = 1.1;
-
 /// Runs the trust plan and judges lab and machine by it.
 pub fn trust(args: &TrustArgs) -> anyhow::Result<Exit> {
     let mut words = args.run.clone();
-    if words.choice.plan == "quick" {
-        words.choice.plan = "trust".into();
-    }
+    words.choice.plan = "trust".into();
     let launched = perform(&words)?;
-    let trust = judge(&launched.record, PLANTED_RATIO);
+    let trust = judge(&launched.record, planted_ratio(&launched.record));
     match args.run.json {
         true => println!("{}", serde_json::to_string(&trust)?),
         false => print!("{}", trust_screen(&trust, columns())),
     }
     Ok(exit_of(&launched.record))
+}
+
+/// How much longer the plan makes every operation of the slowed copy: its largest slowdown.
+fn planted_ratio(run: &RunRecord) -> f64 {
+    let slowdowns = run.cells.iter().filter_map(|cell| cell.workload.params.get("slowdown"));
+    slowdowns.filter_map(|value| value.as_f64()).fold(1.0, f64::max)
 }
