@@ -20,6 +20,7 @@ use crate::{
 };
 
 fn main() -> ExitCode {
+    pickfs_sys::broken_pipe::end_quietly();
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&args),

@@ -2,7 +2,12 @@
 
 use std::path::Path;
 
-use pickfs_model::{Findings, RunRecord, plan::StopRule};
+use pickfs_lab::{
+    plan_file::read_plan,
+    plans::built_in,
+    preflight::{expected_s, preflight},
+};
+use pickfs_model::{BackingSpec, Findings, RunRecord, plan::StopRule};
 use pickfs_report::{NextStep, Screen, Subject, terminal::first_screen};
 
 /// Prints the first screen of a run.
@@ -20,17 +25,40 @@ pub fn print_run(run: &RunRecord, findings: &Findings, report: Option<&Path>) {
     print!("{}", first_screen(&subject, &screen));
 }
 
-/// The command that would tell more, with its cost.
+/// The command that would tell more on the same ground, with its cost: after the quick plan
+/// the long one, after any other the same until it is decided.
 pub fn next_step(run: &RunRecord) -> Option<NextStep> {
-    match run.plan.design.stop {
-        StopRule::Decided { .. } => None,
-        StopRule::Blocks => {
-            let plan = pickfs_lab::plans::built_in("journal")?;
-            let plan = pickfs_lab::plan_file::read_plan(plan.name, plan.text).ok()?;
-            let cells = pickfs_lab::preflight::preflight(&plan).ok()?.cells;
-            let duration_s = pickfs_lab::preflight::expected_s(&plan, &cells);
-            Some(NextStep { command: "./run journal".into(), duration_s })
+    if matches!(run.plan.design.stop, StopRule::Decided { .. }) || run.plan.capacity.is_some() {
+        return None;
+    }
+    let ground = ground(&run.plan.backing);
+    if run.plan.name != "quick" {
+        let command = format!("./run {} --until-decided{ground}", run.plan.name);
+        return Some(NextStep { command, duration_s: UNTIL_DECIDED_S });
+    }
+    let plan = built_in("journal")?;
+    let mut plan = read_plan(plan.name, plan.text).ok()?;
+    if let BackingSpec::Directory { .. } = run.plan.backing {
+        plan.candidates.truncate(1);
+    }
+    let cells = preflight(&plan).ok()?.cells;
+    let duration_s = expected_s(&plan, &cells);
+    Some(NextStep { command: format!("./run journal{ground}"), duration_s })
+}
+
+/// Budget of `--until-decided` where none is named.
+const UNTIL_DECIDED_S: f64 = 2_700.0;
+
+/// The words that name the backing again.
+fn ground(backing: &BackingSpec) -> String {
+    match backing {
+        BackingSpec::Loop { directory: None, .. } => String::new(),
+        BackingSpec::Loop { directory: Some(path), .. } => {
+            format!(" --image-dir {}", path.display())
         }
+        BackingSpec::Ram { .. } => " --ram".into(),
+        BackingSpec::Device { path, .. } => format!(" --device {} --erase", path.display()),
+        BackingSpec::Directory { path } => format!(" --dir {}", path.display()),
     }
 }
 

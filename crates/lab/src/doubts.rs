@@ -20,7 +20,7 @@ pub fn periods(record: &mut TrialRecord, periods: &[Period], measure_s: f64) {
     }
     let Some(longest) = longest.filter(|p| measure_s < PERIODS_MIN * p.seconds) else { return };
     let text = format!(
-        "{measure_s:.1} s do not cover the {} every {:.0} s (two periods are needed)",
+        "{measure_s:.1} s do not cover periodic work: {} every {:.0} s (two periods are needed)",
         longest.what, longest.seconds
     );
     flag(record, "period-not-covered", text);
@@ -125,7 +125,8 @@ mod tests {
         periods(&mut record, &commit, 61.0);
         assert!(record.flags.is_empty());
         periods(&mut record, &commit, 8.0);
-        let text = "8.0 s do not cover the btrfs commit every 30 s (two periods are needed)";
+        let text =
+            "8.0 s do not cover periodic work: btrfs commit every 30 s (two periods are needed)";
         assert_eq!(record.flags[0].text, text);
     }
 }

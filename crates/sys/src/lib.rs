@@ -18,6 +18,7 @@
 pub mod affinity;
 pub mod aligned_buffer;
 pub mod block;
+pub mod broken_pipe;
 pub mod cgroup;
 pub mod cpu;
 pub mod cpu_time;
