@@ -20,8 +20,10 @@ use crate::{
 };
 
 fn main() -> ExitCode {
-    pickfs_sys::broken_pipe::end_quietly();
     let cli = Cli::parse();
+    if !matches!(cli.command, Command::Run(_) | Command::Trust(_) | Command::Tour(_)) {
+        pickfs_sys::broken_pipe::end_quietly();
+    }
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&args),
         Command::Plan(args) => commands::plan::plan(&args),
