@@ -19,6 +19,10 @@ use pickfs::{folder, only_run, record, worker};
 use pickfs_model::{
     Event, FORMAT, Outcome, TrialRecord, TrialSpec, WorkerMessage, WorkloadSpec, record::OpRecord,
 };
+use pickfs_sys::{
+    loop_device::{LoopDevice, LoopOptions},
+    mount::{MountRequest, Mounted},
+};
 use serde_json::{Map, Value, json};
 use slow_disk::SlowDisk;
 
@@ -148,6 +152,55 @@ fn a_closed_loop_shows_the_stall_once_and_claims_no_response() {
     let half_ns = (stall.1 - stall.0) / 2;
     let long = durable.spikes.iter().filter(|lap| lap.end_ns - lap.start_ns > half_ns).count();
     assert_eq!(long, 1);
+}
+
+#[test]
+fn an_image_on_a_copying_host_is_written_in_place() {
+    if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
+        return;
+    }
+    let (_folder, place) = folder();
+    let (host, out) = (place.join("host"), place.join("runs"));
+    let file = fs::File::create(place.join("btrfs")).unwrap();
+    file.set_len(400 << 20).unwrap();
+    let made = Command::new("mkfs.btrfs").arg("-q").arg(place.join("btrfs")).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    fs::create_dir(&host).unwrap();
+    let file = fs::File::options().read(true).write(true).open(place.join("btrfs")).unwrap();
+    let device = LoopDevice::attach(&file, &LoopOptions::default()).unwrap();
+    let mounted = Mounted::mount(&MountRequest::new(device.path(), &host, "btrfs")).unwrap();
+    let more = [
+        "run",
+        "quick",
+        "--fs",
+        "ext4",
+        "--blocks",
+        "1",
+        "--size",
+        "64MiB",
+        "--image-dir",
+        host.to_str().unwrap(),
+        "--measure",
+        "500ms",
+        "--warmup",
+        "50ms",
+        "--raw-probe",
+        "100ms",
+        "--set",
+        "sync=fdatasync",
+        "--set",
+        "rate=200/s",
+        "--set",
+        "file_size=1MiB",
+    ];
+    let (said, _) = Session::start(&more, &out).end();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let image = first_trial(&out).image.unwrap();
+    assert!(image.direct_io && image.holes_before_bytes == 0 && image.holes_after_bytes == 0);
+    // Copied on write, each sync would have torn the image into more extents.
+    assert_eq!(image.extents_before, image.extents_after, "{image:?}");
+    mounted.unmount().unwrap();
+    device.detach().unwrap();
 }
 
 /// One trial of the worker on its own under strace: its messages, and its system calls while it
