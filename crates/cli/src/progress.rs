@@ -31,7 +31,7 @@ impl Progress {
         if self.on_terminal {
             self.bar.println(text);
         } else {
-            eprintln!("{text}");
+            crate::screen::tell(&text);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Printing a run on the terminal: its width, colour, and what to do next.
 
-use std::path::Path;
+use std::{io::Write, path::Path};
 
 use pickfs_lab::{
     plan_file::read_plan,
@@ -22,7 +22,19 @@ pub fn print_run(run: &RunRecord, findings: &Findings, report: Option<&Path>) {
         next: next.as_ref(),
         report: report.as_deref(),
     };
-    print!("{}", first_screen(&subject, &screen));
+    put(&first_screen(&subject, &screen));
+}
+
+/// Puts a text on standard output. Nobody there to read it (`pickfs run | head`) is no reason to
+/// lose a run: what is written down counts.
+pub fn put(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// As [`put`], a line on standard error.
+pub fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// The command that would tell more on the same ground, with its cost: after the quick plan

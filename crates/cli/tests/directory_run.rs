@@ -181,6 +181,20 @@ fn is_a_picture(path: &Path) {
 }
 
 #[test]
+fn a_reader_that_goes_away_does_not_end_the_run() {
+    for more in [&["--json"][..], &[]] {
+        let (_data, data) = folder();
+        let (_kept, out) = folder();
+        let place = ["--dir", data.to_str().unwrap(), "--out", out.to_str().unwrap()];
+        let closed = || std::process::Stdio::from(std::io::pipe().unwrap().1);
+        let mut run = pickfs::command(&[SHORT, &place, more].concat());
+        let status = run.stdout(closed()).stderr(closed()).status().unwrap();
+        assert_eq!(status.code(), Some(0));
+        assert_eq!(record(&only_run(&out)).ended.unwrap().how, "completed");
+    }
+}
+
+#[test]
 fn events_are_lines_of_json_in_the_past_tense() {
     let (_kept, _out, said) = run(&["--json"]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""));

@@ -71,7 +71,7 @@ fn finish(launched: &Launched, json: bool) -> anyhow::Result<()> {
         report::write(&launched.file, &launched.record, &findings, &[Format::Html], folder)?;
     give_to_caller(folder);
     if json {
-        println!("{}", serde_json::to_string(&findings)?);
+        screen::put(&format!("{}\n", serde_json::to_string(&findings)?));
     } else {
         screen::print_run(&launched.record, &findings, written.first().map(AsRef::as_ref));
     }

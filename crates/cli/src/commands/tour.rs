@@ -5,6 +5,7 @@ use crate::{
     args::{RunArgs, TourArgs},
     commands::run,
     exit::Exit,
+    screen,
 };
 
 /// The stops, in order; a new workload adds a line.
@@ -14,7 +15,7 @@ const STOPS: &[&str] = &["quick", "article-001-readers", "roll", "seek-write-or-
 pub fn tour(args: &TourArgs) -> anyhow::Result<Exit> {
     let mut worst = Exit::Done;
     for stop in STOPS {
-        eprintln!("\n=== {stop} ===");
+        screen::tell(&format!("\n=== {stop} ==="));
         let mut words: RunArgs = args.run.clone();
         words.choice.plan = (*stop).into();
         match run::run(&words)? {
