@@ -69,7 +69,7 @@ fn op<'a>(trial: &'a TrialRecord, name: &str) -> &'a OpRecord {
 
 #[test]
 fn a_flush_of_ten_milliseconds_never_shows_less() {
-    if !may_run(&["mkfs.ext4", "losetup", "fusermount3"]) {
+    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
         return;
     }
     let (_folder, out) = folder();
@@ -124,7 +124,7 @@ fn stall_is_the_worst_lap(trial: &TrialRecord, (began_ns, ended_ns): (u64, u64))
 
 #[test]
 fn a_stall_stands_where_the_disk_says_and_turns_behind_it_wait() {
-    if !may_run(&["mkfs.ext4", "losetup", "fusermount3"]) {
+    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
         return;
     }
     let (trial, stall) = stalled(&["--set", "rate=200/s"]);
@@ -142,7 +142,7 @@ fn a_stall_stands_where_the_disk_says_and_turns_behind_it_wait() {
 
 #[test]
 fn a_closed_loop_shows_the_stall_once_and_claims_no_response() {
-    if !may_run(&["mkfs.ext4", "losetup", "fusermount3"]) {
+    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
         return;
     }
     let (trial, stall) = stalled(&["--set", "arrival=closed", "--set", "pause=5ms"]);
