@@ -10,7 +10,7 @@ use std::{fs, path::Path};
 
 use lab_session::{Session, kill, may_run, traces};
 use pickfs::{folder, only_run, pickfs, record};
-use pickfs_model::{Outcome, RunRecord, TrialRecord};
+use pickfs_model::{Event, Outcome, RunRecord, TrialRecord};
 use pickfs_sys::mount::{MountRequest, Mounted};
 use pickfs_target::undo::{Undo, UndoLog};
 use rustix::process::Signal;
@@ -216,17 +216,18 @@ fn an_io_error_is_a_row_and_a_healed_disk_goes_on() {
     let disk = SlowDisk::mount(64 << 20);
     let device = disk.attach();
     let more =
-        ["--blocks", "1", "--device", device.path(), "--erase", "--device-state", "discarded"];
+        ["--blocks", "2", "--device", device.path(), "--erase", "--device-state", "discarded"];
     let mut session = Session::start(&words(&more), &out);
     session.wait_for_trial(2);
     session.wait_for_worker();
     disk.fail(true);
-    let (said, _) = session.end();
+    session.wait_for(|event| matches!(event, Event::TrialFinished { number: 2, .. }));
     disk.fail(false);
-    let run = only_run(&out);
-    let record = first_trial_is_kept(&run);
-    let last = reason(record.trials.last().unwrap());
-    assert!(last.contains("Input/output error"), "{:?} {said:?}", reasons(&record));
+    let (said, _) = session.end();
+    let record = first_trial_is_kept(&only_run(&out));
+    let why = reasons(&record);
+    assert!(why[1].contains("Input/output error"), "{why:?} {said:?}");
+    assert_eq!(why.last(), Some(&""), "the disk is well again, and the run went on: {why:?}");
     assert_eq!(said.code, Some(3), "{said:?}");
 }
 
