@@ -321,7 +321,7 @@ impl Panelled<'_> {
         let mut commands: Vec<String> = Vec::new();
         for trial in members.filter_map(|member| member.chosen(Robbed::Kept).first().copied()) {
             for step in trial.steps.iter().filter(|step| step.succeeded && builds(step)) {
-                let command = step.step.action.to_string();
+                let command = general(&step.step.action.to_string(), trial);
                 if !commands.contains(&command) {
                     commands.push(command);
                 }
@@ -329,6 +329,18 @@ impl Panelled<'_> {
         }
         commands
     }
+}
+
+/// A command for the reader's own machine: scratch device and mount point of the trial
+/// become words to fill in.
+fn general(command: &str, trial: &pickfs_model::TrialRecord) -> String {
+    let mount = trial.steps.iter().find_map(|step| match &step.step.action {
+        Action::Mount { source, at, .. } => Some((source.as_str(), at.as_str())),
+        _ => None,
+    });
+    let Some((source, at)) = mount else { return command.to_owned() };
+    let named = command.replace(at, "DIRECTORY");
+    if source.starts_with("/dev/") { named.replace(source, "DEVICE") } else { named }
 }
 
 fn builds(step: &pickfs_model::StepRecord) -> bool {
@@ -360,7 +372,7 @@ mod tests {
         assert_eq!(verdict.sentences[2], "tmpfs is a floor (memory), not a choice.");
         assert_eq!(
             verdict.commands,
-            ["mkfs.xfs -q -K /dev/loop7", "mount -t xfs -o noatime /dev/loop7 /run/pickfs/mnt"]
+            ["mkfs.xfs -q -K DEVICE", "mount -t xfs -o noatime DEVICE DIRECTORY"]
         );
         assert_eq!(verdict.conditions[0], "loop image: relative, not absolute");
         assert_eq!(verdict.conditions[1], "survives a power loss, if the device keeps its word");
