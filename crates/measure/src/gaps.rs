@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn gaps_are_told_from_readings() {
         let gaps = watch_gaps(&Scripted::default(), 1_000_000);
-        assert_eq!((gaps.count, gaps.ns_max, gaps.step_ns_min), (15, 40_000, 25));
+        assert_eq!((gaps.count, gaps.ns_max, gaps.step_ns_min), (16, 40_000, 25));
         assert_eq!(gaps.read_ns(), 25.0);
     }
 }
