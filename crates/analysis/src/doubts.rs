@@ -132,7 +132,7 @@ pub fn notices(run: &RunRecord) -> Vec<Notice> {
     }
     let repeated = run.trials.iter().filter(|trial| trial.attempt > 1).count();
     if let Some(notice) = notices.iter_mut().find(|n| n.kind == "robbed" && repeated > 0) {
-        notice.text.push_str(&format!("; {repeated} trials repeated robbed ones, both are kept"));
+        notice.text.push_str(&format!("; repeated once more: {repeated}, both attempts are kept"));
     }
     notices
 }

@@ -2,15 +2,32 @@
 
 use pickfs_model::{
     RunRecord,
-    finding::{Findings, Notice, OpSummary, Panel},
+    finding::{Findings, NoIo, Notice, OpSummary, Panel},
     plan::Metric,
 };
 
 use crate::{
     absent, bimodal, claims, doubts, drift, noise, not_yet,
     panels::{Group, Robbed, groups},
-    rows, summary, verdict,
+    rows, summary,
+    summary::spread,
+    verdict,
 };
+
+/// The row without I/O, from what the workers counted.
+fn no_io(group: &Group<'_>) -> Option<NoIo> {
+    let trials: Vec<_> = group.members.iter().flat_map(|m| m.chosen(Robbed::Kept)).collect();
+    let values = |name: &str| -> Vec<f64> {
+        trials.iter().filter_map(|trial| trial.counts.get(name).copied()).collect()
+    };
+    let (p50, p99, largest) =
+        (values("no_io_p50_ns"), values("no_io_p99_ns"), values("no_io_max_ns"));
+    (!p50.is_empty()).then(|| NoIo {
+        p50_ns: spread(&p50),
+        p99_ns: spread(&p99),
+        ns_max: largest.into_iter().fold(0.0, f64::max),
+    })
+}
 
 /// Everything that may be said of a run, finished or not.
 pub fn findings(run: &RunRecord) -> Findings {
@@ -31,6 +48,7 @@ pub fn findings(run: &RunRecord) -> Findings {
                 .map_or_else(String::new, |m| m.label.clone()),
             rows: rows::rows(group, ops),
             comparisons,
+            no_io: no_io(group),
         })
         .collect();
     let noise = noise::rows(run);
@@ -129,6 +147,21 @@ mod tests {
                 run.trials.push(copy);
             }
         }
+    }
+
+    #[test]
+    fn the_row_without_io_is_that_of_all_trials_of_a_panel() {
+        let mut run = fake_run(&FakeRun { blocks: 3, ..FakeRun::default() });
+        assert!(findings(&run).panels.iter().all(|panel| panel.no_io.is_none()));
+        for trial in &mut run.trials {
+            let own = f64::from(trial.block);
+            trial.counts.insert("no_io_p50_ns".into(), 30.0 * own);
+            trial.counts.insert("no_io_p99_ns".into(), 50.0 * own);
+            trial.counts.insert("no_io_max_ns".into(), 1_000.0 * own);
+        }
+        let no_io = findings(&run).panels[0].no_io.expect("a row without I/O");
+        assert_eq!((no_io.p50_ns.median, no_io.p50_ns.high), (60.0, 90.0));
+        assert_eq!((no_io.p99_ns.low, no_io.ns_max), (50.0, 3_000.0));
     }
 
     proptest! {

@@ -61,9 +61,12 @@ fn counts(trials: &[&TrialRecord]) -> Vec<(String, f64)> {
     for (name, value) in trials.iter().flat_map(|trial| &trial.counts) {
         values.entry(name).or_default().push(*value);
     }
-    let over = |name: &str, values: &[f64]| match name.ends_with("_per_s") {
-        true => median(values),
-        false => values.iter().sum(),
+    // Times, rates and shares are readings: their median stands for the trials, their sum for nothing.
+    let over = |name: &str, values: &[f64]| match name {
+        name if name.ends_with("_max_ns") => values.iter().copied().fold(0.0, f64::max),
+        name if name.ends_with("_ns") || name.ends_with("_per_s") => median(values),
+        name if name.contains("_share") => median(values),
+        _ => values.iter().sum(),
     };
     values.iter().map(|(name, values)| (name.to_string(), over(name, values))).collect()
 }

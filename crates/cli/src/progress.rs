@@ -5,9 +5,10 @@ use std::io::Write;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pickfs_lab::sink::Sink;
 use pickfs_model::{
-    Event, Outcome,
+    Environment, Event, Outcome,
     quantity::{duration_text, span_text},
 };
+use pickfs_report::card::card_facts;
 
 /// A listener for people: a bar on a terminal, plain lines elsewhere.
 pub struct Progress {
@@ -45,7 +46,8 @@ fn style() -> ProgressStyle {
 impl Sink for Progress {
     fn accept(&mut self, event: &Event) {
         match event {
-            Event::RunStarted { trials, expected_s, seed, file, .. } => {
+            Event::RunStarted { trials, expected_s, seed, file, card, environment, .. } => {
+                self.say(card_text(card, environment));
                 self.bar.set_length(u64::from(*trials));
                 let expected = span_text(*expected_s);
                 self.say(format!("{trials} trials, about {expected}, seed {seed}, kept in {file}"));
@@ -75,6 +77,22 @@ impl Sink for Progress {
             }
         }
     }
+}
+
+/// The set-up card in a few lines: what is measured on, before anything is measured.
+fn card_text(card: &Environment, environment: &Environment) -> String {
+    let mut lines = vec![String::from("set-up ")];
+    for fact in card_facts(card, environment) {
+        let doubt = fact.flag.map_or_else(String::new, |flag| format!(" ({flag})"));
+        let text = format!(" {} {}{doubt};", fact.name, fact.value);
+        let line = lines.last_mut().expect("there is always a line");
+        if line.chars().count() + text.chars().count() > 98 {
+            lines.push(format!("       {text}"));
+        } else {
+            line.push_str(&text);
+        }
+    }
+    lines.join("\n")
 }
 
 impl Progress {

@@ -353,3 +353,17 @@ fn clean_removes_what_was_written_down_and_only_that() {
     assert!(!ours.exists() && theirs.exists() && state.join("undo-list").exists());
     assert_eq!(clean().out, "nothing to clean: no run left anything behind\n");
 }
+
+#[test]
+fn a_ring_that_the_kernel_closes_late_does_not_fail_the_unmount() {
+    if !may_run(&["mkfs.ext4"]) {
+        return;
+    }
+    let (_kept, out) = folder();
+    let ring = ["--set", "write_path=io-uring", "--set", "preallocation=zero-filled"];
+    let session =
+        Session::start(&words(&[&["--blocks", "2", "--size", "64MiB"][..], &ring].concat()), &out);
+    let (said, _) = session.end();
+    let run = record(&only_run(&out));
+    assert!(reasons(&run).iter().all(|reason| reason.is_empty()), "{said:?}");
+}

@@ -278,6 +278,8 @@ fn announce(record: &RunRecord, file: &Path, sink: &mut dyn Sink) {
         trials: record.plan.design.blocks * record.cells.len() as u32,
         expected_s: preflight::expected_s(&record.plan, &record.cells),
         seed: record.plan.design.seed,
+        card: record.card.clone(),
+        environment: record.environment.clone(),
     });
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CellId, Outcome};
+use crate::{CellId, Environment, Outcome};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,10 @@ pub enum Event {
         expected_s: f64,
         /// Seed of the order.
         seed: u64,
+        /// The set-up card: bare figures of the backing.
+        card: Environment,
+        /// The machine.
+        environment: Environment,
     },
     /// Something long before the first trial: writing the image, filling a device.
     Preparing {

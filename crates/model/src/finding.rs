@@ -42,6 +42,21 @@ pub struct Panel {
     pub rows: Vec<Row>,
     /// Comparisons with the reference, primary ones first.
     pub comparisons: Vec<Comparison>,
+    /// The same loop at the same pace with nothing to do, where the workload tells it: what
+    /// the clock and the machine add to every row. Over the trials of all rows.
+    #[serde(default)]
+    pub no_io: Option<NoIo>,
+}
+
+/// The row without I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct NoIo {
+    /// Median lap per trial, over trials, in nanoseconds.
+    pub p50_ns: Spread,
+    /// 99th percentile per trial, over trials, in nanoseconds.
+    pub p99_ns: Spread,
+    /// Largest lap of all trials, in nanoseconds.
+    pub ns_max: f64,
 }
 
 /// A cell over its trials.

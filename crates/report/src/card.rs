@@ -65,13 +65,17 @@ const FLAGS: &[(&str, &str)] = &[("card.flush_p50_ns", "card.flush_doubt")];
 
 /// The card of a run, in a fixed order.
 pub fn setup_card(run: &RunRecord) -> Vec<Fact> {
-    let get = |key: &str| run.card.get(key).or_else(|| run.environment.get(key));
-    let mut facts: Vec<_> = KEYS
-        .iter()
-        .filter_map(|(key, name)| get(key).map(|value| fact(key, name, value, &get)))
-        .collect();
+    let mut facts = card_facts(&run.card, &run.environment);
     facts.extend(unknown(&run.card));
     facts
+}
+
+/// The facts that have a name, from what was measured of the backing and what the machine says.
+pub fn card_facts(card: &Environment, environment: &Environment) -> Vec<Fact> {
+    let get = |key: &str| card.get(key).or_else(|| environment.get(key));
+    KEYS.iter()
+        .filter_map(|(key, name)| get(key).map(|value| fact(key, name, value, &get)))
+        .collect()
 }
 
 fn fact<'a>(key: &str, name: &str, value: &str, get: &impl Fn(&str) -> Option<&'a str>) -> Fact {

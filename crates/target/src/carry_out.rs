@@ -12,10 +12,10 @@
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pickfs_model::{Action, Step, StepRecord};
-use pickfs_sys::mount::{self, MountRequest};
+use pickfs_sys::mount::{self, MountError, MountRequest};
 
 use crate::availability::find_program;
 use crate::error::TargetError;
@@ -75,8 +75,29 @@ fn perform(action: &Action, calls: &mut dyn Calls) -> Result<String, TargetError
             let request = MountRequest::new(source, at, fs_type).options(options.join(","));
             Ok(mount::mount(&request).map(|()| String::new())?)
         }
-        Action::Unmount { at } => Ok(mount::unmount(Path::new(at)).map(|()| String::new())?),
+        Action::Unmount { at } => unmount(Path::new(at)),
         Action::Call { name, args } => calls.call(name, args),
+    }
+}
+
+/// Longest wait for what a program that has ended still holds: the kernel closes the files
+/// of an io_uring a moment after its last user (Linux, `io_ring_exit_work`).
+const RELEASE_LIMIT: Duration = Duration::from_secs(5);
+const RELEASE_POLL: Duration = Duration::from_millis(20);
+
+/// A real unmount, never lazy; busy is asked again for a while, and the wait is told.
+fn unmount(at: &Path) -> Result<String, TargetError> {
+    let began = Instant::now();
+    loop {
+        match mount::unmount(at) {
+            Err(MountError::Busy { .. }) if began.elapsed() < RELEASE_LIMIT => {
+                std::thread::sleep(RELEASE_POLL);
+            }
+            Ok(()) if began.elapsed() >= RELEASE_POLL => {
+                return Ok(format!("busy for {:.0} ms", began.elapsed().as_secs_f64() * 1e3));
+            }
+            other => return Ok(other.map(|()| String::new())?),
+        }
     }
 }
 

@@ -31,6 +31,7 @@ const TESTS: &[ring::Test] = &[
     ("the_card_and_the_probe_leave_the_scratch_usable", the_card_and_the_probe),
     ("a_smaller_size_is_made_on_a_larger_device", a_smaller_size_is_made),
     ("a_busy_mount_says_so_and_lets_go_later", a_busy_mount_says_so),
+    ("a_file_that_is_closed_a_moment_later_is_waited_for", a_late_close_is_waited_for),
     ("a_killed_lab_leaves_no_daemon_and_no_pool", a_killed_lab_leaves_no_daemon),
     ("an_image_that_fills_its_host_is_refused", an_image_that_fills_its_host_is_refused),
 ];
@@ -357,6 +358,23 @@ fn a_busy_mount_says_so() {
     assert!(!log[0].succeeded);
     drop(file);
     mount::unmount(&at).unwrap();
+}
+
+/// As the kernel closes the files of an io_uring after its process has ended.
+fn a_late_close_is_waited_for() {
+    let (_folder, run_dir) = ring::folder();
+    let mut scratch = scratch(&run_dir);
+    let at = run_dir.join("mnt");
+    let mounted = make(&mut scratch, "ext4", &at, &mut Vec::new());
+    let file = File::create(at.join("open")).unwrap();
+    let closing = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        drop(file);
+    });
+    let mut log = Vec::new();
+    mounted.unmount(&mut log).unwrap();
+    closing.join().unwrap();
+    assert!(log[0].succeeded && log[0].output.starts_with("busy for"), "{:?}", log[0]);
 }
 
 /// The other role of this program: makes a pool in a private room of its own, and waits.

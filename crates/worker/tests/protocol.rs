@@ -33,6 +33,8 @@ fn a_journal_is_written_synced_and_verified_record_by_record() {
     assert_eq!(laps(&messages, "sync"), Some(appends));
     assert_eq!(laps(&messages, "durable"), Some(appends));
     assert_eq!(count(&messages, "syncs"), Some(appends as f64));
+    let without_io = ["no_io_p50_ns", "no_io_p99_ns", "no_io_max_ns"].map(|n| count(&messages, n));
+    assert!(without_io.is_sorted() && without_io[0] > Some(0.0), "{without_io:?}");
     let checked = messages.iter().find_map(|message| match message {
         WorkerMessage::Verified { checked } => Some(*checked),
         _ => None,

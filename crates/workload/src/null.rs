@@ -9,7 +9,7 @@ use crate::{
     bench::Bench,
     drive::{Pace, Span, Turn, Work},
     fault::Fault,
-    measurement::Measured,
+    measurement::{Measured, Measurement},
     param::{Literal, Param, ParamError, Resolved},
     placement,
     workload::{Prepared, Session, Workload},
@@ -98,6 +98,34 @@ impl Work for Nothing {
     fn bytes_written(&self) -> u64 {
         0
     }
+}
+
+/// How long the row without I/O is measured.
+const WITHOUT_IO_NS: u64 = 200_000_000;
+
+/// The measured loop at this pace with nothing to do, for a moment: `no_io_p50_ns`,
+/// `no_io_p99_ns` and `no_io_max_ns`, what clock and machine add to every lap.
+pub(crate) fn without_io(
+    session: &Session,
+    mut pace: Pace,
+) -> Result<Vec<(&'static str, f64)>, Fault> {
+    let setup = Measurement {
+        ops: vec!["null".into()],
+        spikes_max: 0,
+        live: None,
+        ..session.measurement(true)
+    };
+    let measured = setup.run(&mut Nothing, &mut pace, Span::time(WITHOUT_IO_NS))?;
+    let Some(laps) = measured.ops.first().map(|op| &op.service).filter(|laps| laps.count > 0)
+    else {
+        return Ok(Vec::new());
+    };
+    let at = |q: f64| laps.quantile(q).map_or(0.0, |row| row.value_ns as f64);
+    Ok(vec![
+        ("no_io_p50_ns", at(0.5)),
+        ("no_io_p99_ns", at(0.99)),
+        ("no_io_max_ns", laps.max_ns as f64),
+    ])
 }
 
 struct Ready {

@@ -158,7 +158,29 @@ fn cell(page: &mut Page, words: &str, below: Option<&str>) {
     page.raw("</td>");
 }
 
+/// The loop with nothing to do: what the clock and the machine add to every lap.
+fn without_io(page: &mut Page, subject: &Subject) {
+    let told: Vec<_> =
+        subject.findings.panels.iter().filter_map(|p| Some((&p.title, p.no_io?))).collect();
+    if told.is_empty() {
+        return;
+    }
+    page.element("h3", "The same loop without I/O");
+    page.open_table(&["panel", "lap p50", "p99", "largest"]);
+    for (title, no_io) in told {
+        page.raw("<tr>");
+        cell(page, if title.is_empty() { "all" } else { title }, None);
+        for value in [no_io.p50_ns, no_io.p99_ns] {
+            cell(page, &duration_text(value.median), Some(&range_text(value)));
+        }
+        cell(page, &duration_text(no_io.ns_max), None);
+        page.raw("</tr>\n");
+    }
+    page.close_table();
+}
+
 fn noise(page: &mut Page, subject: &Subject) {
+    without_io(page, subject);
     if subject.findings.noise.is_empty() {
         return;
     }

@@ -1,7 +1,7 @@
 //! The columns of a panel's table: head, cells, and what a table gives up for room.
 
 use pickfs_model::{
-    finding::{NoiseRow, Panel, Row},
+    finding::{NoIo, NoiseRow, Panel, Row},
     plan::{Metric, Statistic},
     quantity::{duration_text, grouped},
 };
@@ -153,6 +153,17 @@ impl Cells<'_> {
         let first = op.and_then(|op| ranking::quantile(op, shown(self.metric)[0]));
         let first = first.filter(|quantile| quantile.carried);
         first.map_or_else(|| "-".into(), |quantile| range_text(quantile.value_ns))
+    }
+
+    /// The cell of the loop with nothing to do.
+    pub fn no_io(&self, no_io: &NoIo, column: &Column) -> String {
+        match column {
+            Column::Quantile(q) if *q == 0.5 => duration_text(no_io.p50_ns.median),
+            Column::Quantile(q) if *q == 0.99 => duration_text(no_io.p99_ns.median),
+            Column::Range => range_text(no_io.p50_ns),
+            Column::Largest => duration_text(no_io.ns_max),
+            _ => String::new(),
+        }
     }
 
     /// The raw device's cell: what a flush costs without a file system.

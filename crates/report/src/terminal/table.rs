@@ -93,6 +93,7 @@ impl Table<'_> {
             line.push(self.trials(row));
             rows.push(line);
         }
+        rows.extend(self.no_io_row(&columns));
         rows.extend(self.raw_rows(&columns));
         let mut aligned = vec![Align::Left];
         aligned.extend(columns.iter().map(align));
@@ -135,6 +136,15 @@ impl Table<'_> {
             .map(|(row, op)| format!("{} {}", row.label, grouped(op.count as i64)))
             .collect();
         (!texts.is_empty()).then(|| format!("laps: {}", texts.join(", ")))
+    }
+
+    /// What the clock and the machine add to every lap.
+    fn no_io_row(&self, columns: &[Column]) -> Option<Vec<String>> {
+        let no_io = self.panel.no_io.filter(|_| self.metric.statistic != Statistic::Rate)?;
+        let mut row = vec!["no I/O".to_string()];
+        row.extend(columns.iter().map(|column| self.cells().no_io(&no_io, column)));
+        row.push(String::new());
+        Some(row)
     }
 
     /// The raw device under durable rows: what a flush costs without a file system.

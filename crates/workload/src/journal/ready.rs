@@ -18,6 +18,7 @@ use crate::{
         verify, wear,
     },
     measurement::{Measured, Measurement},
+    null,
     param::Resolved,
     workload::{Prepared, Session},
 };
@@ -34,6 +35,8 @@ pub(super) struct Ready {
     arrival: Arrival,
     notes: Vec<String>,
     warm_up: Done,
+    /// The loop with nothing to do, as counts.
+    no_io: Vec<(&'static str, f64)>,
     _guard: Option<Registration>,
 }
 
@@ -63,6 +66,7 @@ impl Ready {
             appending,
             notes,
             warm_up: Done::default(),
+            no_io: Vec::new(),
         })
     }
 
@@ -131,6 +135,8 @@ impl Ready {
             counts.push(("neighbour_files", neighbour.files));
         }
         measured.counts.extend(counts.into_iter().map(|(name, n)| (name.to_string(), n as f64)));
+        let no_io = self.no_io.iter().map(|(name, value)| (name.to_string(), *value));
+        measured.counts.extend(no_io);
     }
 }
 
@@ -175,6 +181,7 @@ impl Prepared for Ready {
         let length_ns = session.spec.warmup_ns;
         let length_ns_max = 2 * length_ns + WARM_UP_GRACE_NS;
         let span = Span { length_ns, bytes: session.spec.warmup_bytes, length_ns_max };
+        self.no_io = null::without_io(session, self.pace(session, true))?;
         let measured = self.run(session, span, true)?;
         self.warm_up = self.appending.done;
         if self.warm_up.bytes_written < span.bytes {
