@@ -47,6 +47,7 @@ pub fn findings(run: &RunRecord) -> Findings {
                 .get(group.reference)
                 .map_or_else(String::new, |m| m.label.clone()),
             rows: rows::rows(group, ops),
+            phases: Vec::new(),
             comparisons,
             no_io: no_io(group),
         })

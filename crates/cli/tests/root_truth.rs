@@ -246,6 +246,7 @@ fn spec(params: Value, directory: &Path) -> TrialSpec {
         directory: directory.into(),
         role: "appender".into(),
         lane: 0,
+        lanes: 1,
         seed: 7,
         warmup_ns: 50_000_000,
         warmup_bytes: 0,

@@ -147,6 +147,7 @@ mod tests {
             directory: folder.path().into(),
             role: String::new(),
             lane: 0,
+            lanes: 1,
             seed: 1,
             warmup_ns: 0,
             warmup_bytes: 0,

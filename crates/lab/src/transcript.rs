@@ -12,7 +12,11 @@ pub fn into_record(
     let mut verified = false;
     for message in messages {
         match message {
-            WorkerMessage::Hello { .. } | WorkerMessage::Finished => {}
+            WorkerMessage::Hello { .. }
+            | WorkerMessage::PhaseBegins { .. }
+            | WorkerMessage::ColdAsked
+            | WorkerMessage::Phase(_)
+            | WorkerMessage::Finished => {}
             WorkerMessage::Ready { notes, warmup_ns } => {
                 record.notes.extend(notes);
                 record.warmup_s = warmup_ns as f64 / 1e9;

@@ -264,6 +264,7 @@ mod tests {
             directory: "/tmp".into(),
             role: "appender".into(),
             lane: 0,
+            lanes: 1,
             seed: 1,
             warmup_ns: 0,
             warmup_bytes: 0,

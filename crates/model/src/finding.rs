@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BackingKind, CellId, Durability, Level,
+    BackingKind, CellId, Durability, Heat, Level, WorkUnit,
     plan::{Metric, View},
 };
 
@@ -40,6 +40,9 @@ pub struct Panel {
     pub reference: String,
     /// One row per cell, in plan order.
     pub rows: Vec<Row>,
+    /// Phases over the rows, in the workload's order; empty where the workload is one loop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseRow>,
     /// Comparisons with the reference, primary ones first.
     pub comparisons: Vec<Comparison>,
     /// The same loop at the same pace with nothing to do, where the workload tells it: what
@@ -126,6 +129,66 @@ pub struct QuantileSummary {
     pub episodes: u64,
     /// At least ten episodes over at least three trials carry it (rule 7).
     pub carried: bool,
+}
+
+/// One phase over the rows of its panel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRow {
+    /// Its name: unique in the panel.
+    pub phase: String,
+    /// Its name in the field's tables.
+    pub label: String,
+    /// The group that it belongs to.
+    pub suite: String,
+    /// Hot or cold, where that makes a difference.
+    pub heat: Option<Heat>,
+    /// It belongs to the table that is looked at first.
+    pub is_high_impact: bool,
+    /// Computed from other phases.
+    pub is_derived: bool,
+    /// What is counted.
+    pub unit: WorkUnit,
+    /// One entry per row of the panel, in the panel's order.
+    pub cells: Vec<PhaseCell>,
+}
+
+/// One phase of one row over its trials.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PhaseCell {
+    /// Trials in which it was run to its end.
+    pub trials: u32,
+    /// Trials in which it failed or was skipped.
+    pub failed: u32,
+    /// Reason of the first failure or skip.
+    pub failure: Option<String>,
+    /// Work per second over the trials.
+    pub rate: Option<Spread>,
+    /// Seconds of the slowest lane, over the trials.
+    pub elapsed_s: Option<Spread>,
+    /// User and system CPU / elapsed time, over the trials: 1.0 is all of one CPU.
+    pub cpu_share: Option<Spread>,
+    /// Largest operation of all trials, in nanoseconds; absent where no operation repeats.
+    pub latency_ns_max: Option<u64>,
+    /// Start of the last lane after the first, in nanoseconds, over the trials.
+    pub skew_ns: Option<Spread>,
+    /// Counted facts: medians over the trials.
+    pub values: Vec<(String, f64)>,
+    /// Kinds of doubt, each with the number of trials that it concerns.
+    pub flags: Vec<(String, u32)>,
+    /// The reference's rate divided by this one's; absent for the reference itself.
+    pub ratio: Option<RowRatio>,
+}
+
+/// A ratio of two rows' rates within blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RowRatio {
+    /// Reference divided by the other, geometric mean over blocks: above 1, the reference is
+    /// faster.
+    pub value: f64,
+    /// Its interval of the exact sign-flip test at 95 per cent; absent under five blocks.
+    pub interval: Option<(f64, f64)>,
+    /// Blocks in which both have the phase.
+    pub blocks: u32,
 }
 
 /// A number over trials.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BackingKind, Cell, CellId, Environment, Plan, StepRecord, plan::View};
+use crate::{BackingKind, Cell, CellId, Environment, PhaseRecord, Plan, StepRecord, plan::View};
 
 /// Quantiles that every distribution carries, in ascending order.
 pub const QUANTILES: &[f64] = &[
@@ -92,6 +92,9 @@ pub struct TrialRecord {
     pub settle: Option<SettleRecord>,
     /// Laps by operation.
     pub ops: Vec<OpRecord>,
+    /// Phases, in the order in which they ran; empty where the workload is one loop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseRecord>,
     /// What was offered and kept.
     pub load: Option<LoadRecord>,
     /// Counted facts.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    WorkloadSpec,
+    PhaseRecord, WorkloadSpec,
     record::{LoadRecord, OpRecord},
 };
 
@@ -27,6 +27,9 @@ pub struct TrialSpec {
     pub role: String,
     /// Which one of several that do the same, from 0.
     pub lane: u32,
+    /// How many do the same.
+    #[serde(default = "one")]
+    pub lanes: u32,
     /// Seed of every random choice in the worker.
     pub seed: u64,
     /// Shortest warm-up in nanoseconds.
@@ -43,6 +46,10 @@ pub struct TrialSpec {
     pub spikes_max: u32,
     /// The machine's caches may be dropped.
     pub drop_caches: bool,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// What a worker says.
@@ -65,6 +72,18 @@ pub enum WorkerMessage {
     },
     /// One operation's laps.
     Op(Box<OpRecord>),
+    /// One phase, as this lane ran it.
+    Phase(Box<LanePhase>),
+    /// A phase is about to begin; said by the first lane only, between two phases.
+    PhaseBegins {
+        /// Its name.
+        phase: String,
+        /// Its place among the phases, from 1.
+        number: u32,
+    },
+    /// The caches of the mount are to be dropped, and nothing of it is open: the lab does it and
+    /// answers with the line `go`. Said by the first lane only, between two phases.
+    ColdAsked,
     /// What was offered and kept.
     Load(LoadRecord),
     /// A counted fact: mixed reads, bytes written, syncs made.
@@ -91,4 +110,15 @@ pub enum WorkerMessage {
     },
     /// Last line.
     Finished,
+}
+
+/// One phase of one lane.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LanePhase {
+    /// What this lane did; its rate is that of this lane alone, its skew is unknown.
+    pub record: PhaseRecord,
+    /// When it began, on the CLOCK_MONOTONIC line.
+    pub began_ns: u64,
+    /// When it ended, on the same line.
+    pub ended_ns: u64,
 }

@@ -326,6 +326,7 @@ impl Slot<'_> {
             raw: (backing != BackingKind::Memory).then(|| fake_raw(raw_ns, self.dice)),
             settle: Some(SettleRecord { waited_s: 0.4, raw_probes: 1, ..SettleRecord::default() }),
             ops: Vec::new(),
+            phases: Vec::new(),
             load: None,
             counts: BTreeMap::new(),
             robbery: Some(fake_robbery(robbed, self.ask.measure_s, self.dice)),

@@ -21,6 +21,7 @@ pub fn spec(workload: &str, params: Value, directory: &Path) -> TrialSpec {
         directory: directory.into(),
         role: "appender".into(),
         lane: 0,
+        lanes: 1,
         seed: 7,
         warmup_ns: 50_000_000,
         warmup_bytes: 0,

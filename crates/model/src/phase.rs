@@ -1,0 +1,132 @@
+//! Phases: named stretches of work within a trial, each done once from its start to its end by
+//! every lane. Workloads that are a list of tests rather than one loop are made of them.
+//!
+//! ```
+//! use pickfs_model::phase::{PhaseRecord, WorkUnit};
+//! let phase = PhaseRecord { unit: WorkUnit::Bytes, work: 5e8, elapsed_ns: 250_000_000, ..PhaseRecord::named("write float large") };
+//! assert_eq!(phase.label, "write float large");
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Outcome, record::Flag};
+
+/// Where the data of a phase was when it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Heat {
+    /// On the device only.
+    Cold,
+    /// In the page cache.
+    Hot,
+}
+
+/// What a phase counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkUnit {
+    /// Bytes.
+    Bytes,
+    /// Files.
+    Files,
+    /// Seeks.
+    Seeks,
+    /// Calls.
+    #[default]
+    Calls,
+}
+
+impl WorkUnit {
+    /// The word that follows a number: `bytes`, `files`.
+    pub fn word(self) -> &'static str {
+        match self {
+            WorkUnit::Bytes => "bytes",
+            WorkUnit::Files => "files",
+            WorkUnit::Seeks => "seeks",
+            WorkUnit::Calls => "calls",
+        }
+    }
+}
+
+/// One phase of one trial, over all its lanes. Times are nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// Its name, unique in the trial and known to plans: `random read 4k cold`.
+    pub phase: String,
+    /// Its name in the field's tables: `random read 4k`.
+    pub label: String,
+    /// The group that it belongs to: `write`, `random read`.
+    pub suite: String,
+    /// Hot or cold, where that makes a difference.
+    pub heat: Option<Heat>,
+    /// It belongs to the table that is looked at first.
+    pub is_high_impact: bool,
+    /// Computed from other phases of the trial; nothing ran for it.
+    pub is_derived: bool,
+    /// What is counted.
+    pub unit: WorkUnit,
+    /// Work of all lanes, as the field counts it.
+    pub work: f64,
+    /// Bytes that went to or came from files, of all lanes.
+    pub real_bytes: u64,
+    /// Sum over the lanes of work / own elapsed time, per second.
+    pub rate_per_s: f64,
+    /// Elapsed time of the slowest lane.
+    pub elapsed_ns: u64,
+    /// Elapsed time, mean over the lanes.
+    pub elapsed_mean_ns: u64,
+    /// From the first lane's start to the last lane's.
+    pub start_skew_ns: u64,
+    /// From the first lane's start to the median lane's.
+    pub start_skew_p50_ns: u64,
+    /// Processes that ran it, each in its own directory.
+    pub lanes: u32,
+    /// Threads of each lane.
+    pub threads: u32,
+    /// User CPU of all lanes.
+    pub cpu_user_ns: u64,
+    /// System CPU of all lanes.
+    pub cpu_system_ns: u64,
+    /// How it went.
+    pub outcome: Outcome,
+    /// Doubts: `not-cold`, `not-hot`, `under-dirty-limit`.
+    pub flags: Vec<Flag>,
+    /// Counted facts, by name with the unit last.
+    pub values: BTreeMap<String, f64>,
+}
+
+impl PhaseRecord {
+    /// A finished phase of one lane and one thread that did nothing yet.
+    pub fn named(phase: &str) -> PhaseRecord {
+        PhaseRecord {
+            phase: phase.into(),
+            label: phase.into(),
+            suite: String::new(),
+            heat: None,
+            is_high_impact: false,
+            is_derived: false,
+            unit: WorkUnit::default(),
+            work: 0.0,
+            real_bytes: 0,
+            rate_per_s: 0.0,
+            elapsed_ns: 0,
+            elapsed_mean_ns: 0,
+            start_skew_ns: 0,
+            start_skew_p50_ns: 0,
+            lanes: 1,
+            threads: 1,
+            cpu_user_ns: 0,
+            cpu_system_ns: 0,
+            outcome: Outcome::Finished,
+            flags: Vec::new(),
+            values: BTreeMap::new(),
+        }
+    }
+
+    /// Whether it was run to its end.
+    pub fn is_finished(&self) -> bool {
+        self.outcome == Outcome::Finished
+    }
+}
