@@ -1,0 +1,166 @@
+//! A gate at which several processes wait for each other, again and again: the last one to come
+//! opens it for all. A process that cannot go on breaks it, and nobody waits for ever.
+//!
+//! ```no_run
+//! use pickfs_sys::starting_gate::StartingGate;
+//! // the parent
+//! let gate = StartingGate::create(64)?;
+//! let mut child = std::process::Command::new("pickfs-worker");
+//! gate.hand_to(&mut child);
+//! // each child
+//! let gate = StartingGate::inherited()?.expect("the parent hands one to every child");
+//! gate.pass()?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! Layout: 64-bit words of the machine's byte order: processes, arrived, round, broken. The low half
+//! of `round` is the futex. Source: futex(2); waiting with a time-out, so that a lost wake-up costs
+//! time and never a deadlock.
+#![allow(unsafe_code)]
+
+use crate::shared_page::SharedPage;
+use std::io;
+use std::process::Command;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+const STARTING_GATE_FD: &str = "PICKFS_STARTING_GATE_FD";
+const PROCESSES: usize = 0;
+const ARRIVED: usize = 1;
+const ROUND: usize = 2;
+const BROKEN: usize = 3;
+/// Longest sleep before the round is looked at again, in milliseconds.
+const LOOK_EACH_MS: i64 = 200;
+
+/// The gate, on any side.
+#[derive(Debug)]
+pub struct StartingGate(SharedPage);
+
+impl StartingGate {
+    /// A gate for this many processes, at least one.
+    pub fn create(processes: u32) -> io::Result<Self> {
+        let page = SharedPage::create("pickfs-gate")?;
+        page.word(PROCESSES).store(u64::from(processes.max(1)), Release);
+        Ok(Self(page))
+    }
+
+    /// The gate that the parent handed to this program, if it did. Call it once.
+    ///
+    /// # Errors
+    /// When the descriptor is not a gate.
+    pub fn inherited() -> io::Result<Option<Self>> {
+        let page = SharedPage::inherited(STARTING_GATE_FD)?;
+        match page {
+            Some(page) if page.word(PROCESSES).load(Acquire) == 0 => {
+                let text = format!("{STARTING_GATE_FD} names a page that is no gate");
+                Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+            }
+            page => Ok(page.map(Self)),
+        }
+    }
+
+    /// Lets a child inherit the gate. The gate must live until the child is spawned.
+    pub fn hand_to(&self, command: &mut Command) {
+        self.0.hand_to(STARTING_GATE_FD, command);
+    }
+
+    /// Processes that must come before it opens.
+    pub fn processes(&self) -> u32 {
+        self.0.word(PROCESSES).load(Relaxed) as u32
+    }
+
+    /// Waits until all have come.
+    ///
+    /// # Errors
+    /// When one of them has broken the gate ([`io::ErrorKind::BrokenPipe`]).
+    pub fn pass(&self) -> io::Result<()> {
+        let round = self.0.word(ROUND);
+        let mine = round.load(Acquire);
+        if self.0.word(ARRIVED).fetch_add(1, AcqRel) + 1 == self.0.word(PROCESSES).load(Relaxed) {
+            self.0.word(ARRIVED).store(0, Release);
+            round.fetch_add(1, AcqRel);
+            self.wake_all();
+        }
+        while round.load(Acquire) == mine {
+            if self.is_broken() {
+                let text = "another lane of the trial has failed";
+                return Err(io::Error::new(io::ErrorKind::BrokenPipe, text));
+            }
+            self.sleep(mine as u32);
+        }
+        Ok(())
+    }
+
+    /// Nobody shall wait any more.
+    pub fn break_open(&self) {
+        self.0.word(BROKEN).store(1, Release);
+        self.wake_all();
+    }
+
+    /// Whether somebody broke it.
+    pub fn is_broken(&self) -> bool {
+        self.0.word(BROKEN).load(Acquire) != 0
+    }
+
+    fn futex(&self) -> *mut u32 {
+        let word = std::ptr::from_ref(self.0.word(ROUND)).cast_mut().cast::<u32>();
+        // The low half of the word, wherever this machine keeps it.
+        if cfg!(target_endian = "big") { word.wrapping_add(1) } else { word }
+    }
+
+    fn sleep(&self, round: u32) {
+        let time = libc::timespec { tv_sec: 0, tv_nsec: LOOK_EACH_MS * 1_000_000 };
+        // SAFETY: the address is a mapped, aligned word that lives as long as `self`; the kernel
+        // only compares it. All outcomes mean the same: look again.
+        unsafe { libc::syscall(libc::SYS_futex, self.futex(), libc::FUTEX_WAIT, round, &time) };
+    }
+
+    fn wake_all(&self) {
+        // SAFETY: as above; waking reads nothing.
+        unsafe { libc::syscall(libc::SYS_futex, self.futex(), libc::FUTEX_WAKE, i32::MAX) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU32;
+
+    #[test]
+    fn nobody_is_a_round_ahead() {
+        let gate = Arc::new(StartingGate::create(4).unwrap());
+        let inside = Arc::new(AtomicU32::new(0));
+        let runner = |_| {
+            let (gate, inside) = (Arc::clone(&gate), Arc::clone(&inside));
+            std::thread::spawn(move || {
+                for round in 1..=200u32 {
+                    inside.fetch_add(1, AcqRel);
+                    gate.pass().unwrap();
+                    // All four came in this round, and none is in the next but one.
+                    let seen = inside.load(Acquire);
+                    assert!((4 * round..=4 * round + 4).contains(&seen), "{seen} in {round}");
+                    gate.pass().unwrap();
+                }
+            })
+        };
+        (0..4).map(runner).collect::<Vec<_>>().into_iter().for_each(|t| t.join().unwrap());
+        assert_eq!(inside.load(Acquire), 800);
+    }
+
+    #[test]
+    fn a_broken_gate_lets_nobody_wait() {
+        let gate = Arc::new(StartingGate::create(2).unwrap());
+        let waiting = Arc::clone(&gate);
+        let waiter = std::thread::spawn(move || waiting.pass());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        gate.break_open();
+        assert_eq!(waiter.join().unwrap().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn a_gate_for_one_is_always_open() {
+        let gate = StartingGate::create(1).unwrap();
+        assert!((0..3).all(|_| gate.pass().is_ok()));
+        assert!(StartingGate::inherited().unwrap().is_none());
+    }
+}
