@@ -11,6 +11,7 @@ pub mod cell;
 pub mod diagnosis;
 pub mod environment;
 pub mod event;
+pub mod features;
 pub mod finding;
 pub mod phase;
 pub mod plan;

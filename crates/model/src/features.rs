@@ -1,0 +1,299 @@
+//! What file systems can do, as data: the table of `pickfs features`, with each
+//! answer as it was measured and each fact with its source. Written, never read back.
+//!
+//! ```
+//! use pickfs_model::features::{Answer, Verdict};
+//! let answer = Answer::new(Verdict::No, "link: EPERM");
+//! assert_eq!(answer.verdict, Verdict::No);
+//! ```
+
+use serde::Serialize;
+
+use crate::Environment;
+
+/// All that was asked of all candidates.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FeatureTable {
+    /// Version of this description.
+    pub format: u32,
+    /// When the asking began, RFC 3339 in UTC.
+    pub started: String,
+    /// What built the table: `pickfs 0.1.0 (...)`.
+    pub build: String,
+    /// The machine, as its kernel reports it.
+    pub machine: Environment,
+    /// What candidates stood on, in words.
+    pub ground: String,
+    /// What was asked, in order of the table; answers of a row are parallel to it.
+    pub capabilities: Vec<Capability>,
+    /// One row a candidate, in the order asked for.
+    pub rows: Vec<FeatureRow>,
+}
+
+/// One thing that is asked of a mounted file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Capability {
+    /// Its short name, unique: `reflink`.
+    pub key: &'static str,
+    /// What stands beside its cells: `copies that share blocks`.
+    pub label: &'static str,
+    /// The heading it stands under.
+    pub group: Group,
+    /// How it is measured, in a sentence.
+    pub how: &'static str,
+}
+
+/// Headings of the table, in its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Group {
+    /// Who may do what, and links.
+    Unix,
+    /// How files may be called.
+    Names,
+    /// Names that change while files are in use.
+    Renames,
+    /// Space that is reserved, given back or shared.
+    Space,
+    /// How bytes get in and out, and whether they stay.
+    Data,
+    /// Time stamps.
+    Time,
+    /// Locks, handles, quotas.
+    Service,
+}
+
+impl Group {
+    /// The heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Unix => "Owners, permissions, links",
+            Group::Names => "Names",
+            Group::Renames => "Renames and files in use",
+            Group::Space => "Space",
+            Group::Data => "Reading, writing, keeping",
+            Group::Time => "Time stamps",
+            Group::Service => "Locks, handles, quotas",
+        }
+    }
+}
+
+/// One candidate with all its answers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FeatureRow {
+    /// Its label.
+    pub label: String,
+    /// The file system's name in the table of file systems; `dir` for a directory as it is.
+    pub fs: String,
+    /// Whether it could be asked.
+    pub presence: Presence,
+    /// Parallel to [`FeatureTable::capabilities`]; empty when it could not be asked.
+    pub answers: Vec<Answer>,
+    /// Where it comes from, where that is known.
+    pub origin: Option<Origin>,
+    /// Native or foreign, where the origin is known.
+    pub classification: Option<Classification>,
+}
+
+/// Whether a candidate could be asked.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "how", rename_all = "kebab-case")]
+pub enum Presence {
+    /// It was mounted and asked.
+    Asked {
+        /// The driver that served it.
+        driver: String,
+        /// Mount options in force.
+        options: String,
+    },
+    /// This machine lacks something.
+    Missing {
+        /// What.
+        reason: String,
+        /// What would help.
+        remedy: String,
+    },
+    /// It could not be made, mounted or unmounted.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// One answer of one candidate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Answer {
+    /// In one word.
+    pub verdict: Verdict,
+    /// What stands in the cell instead of the verdict's word, where there is a measure: `255 B`.
+    pub value: Option<String>,
+    /// What was seen, or which call was refused and how; empty where the verdict says it all.
+    pub words: String,
+}
+
+impl Answer {
+    /// A verdict with what was seen.
+    pub fn new(verdict: Verdict, words: impl Into<String>) -> Self {
+        Self { verdict, value: None, words: words.into() }
+    }
+
+    /// A measure, and in words how it was come by.
+    pub fn measured(value: impl Into<String>, words: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Measured, value: Some(value.into()), words: words.into() }
+    }
+
+    /// What a cell shows.
+    pub fn cell(&self) -> &str {
+        self.value.as_deref().unwrap_or(self.verdict.word())
+    }
+}
+
+/// An answer in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It does it.
+    Yes,
+    /// It does a part of it.
+    Partly,
+    /// It does not do it.
+    No,
+    /// A size, a share or a name; neither good nor bad by itself.
+    Measured,
+    /// It could not be asked: a call failed that should not.
+    Failed,
+}
+
+impl Verdict {
+    /// The word of a cell.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Yes => "yes",
+            Verdict::Partly => "partly",
+            Verdict::No => "no",
+            Verdict::Measured => "?",
+            Verdict::Failed => "FAILED",
+        }
+    }
+}
+
+/// Where a file system comes from and what is known of it without asking. Every text has its
+/// source; all were looked up in the same month.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Origin {
+    /// Designed within the Linux community and for Linux, or elsewhere.
+    pub home: Home,
+    /// Its design has what Unix programs need: owners, permissions, links.
+    pub is_unix_by_design: bool,
+    /// The class that the article of 2011 gave it; `None` where it is not in there.
+    pub article_class: Option<Class>,
+    /// Who designed it, for what system, and when.
+    pub designed: Fact,
+    /// What it was designed for.
+    pub purpose: Fact,
+    /// The first Linux in which this driver counts as stable (or the state it is in).
+    pub stable_since: Fact,
+    /// What serves it: the kernel, a program through FUSE, a module from outside the kernel.
+    pub served_by: Fact,
+    /// Whether this driver keeps a journal, and of what.
+    pub journal: Fact,
+    /// Whether one file system may span several devices.
+    pub devices: Fact,
+    /// Other systems that read or write it.
+    pub systems: Fact,
+    /// Which of RHEL, SUSE, Debian and Ubuntu support it.
+    pub distributions: Fact,
+    /// Checksums of data and metadata.
+    pub checksums: Fact,
+    /// Compression.
+    pub compression: Fact,
+    /// Snapshots.
+    pub snapshots: Fact,
+    /// Encryption.
+    pub encryption: Fact,
+    /// Names without regard to case, by choice.
+    pub casefold: Fact,
+    /// The largest file, file system and directory by format.
+    pub limits: Fact,
+    /// Month in which the facts were looked up: `2026-11`.
+    pub looked_up: &'static str,
+}
+
+impl Origin {
+    /// All facts with their names, in the order in which they are shown.
+    pub fn facts(&self) -> [(&'static str, Fact); 14] {
+        [
+            ("designed", self.designed),
+            ("for", self.purpose),
+            ("stable in Linux", self.stable_since),
+            ("served by", self.served_by),
+            ("journal", self.journal),
+            ("several devices", self.devices),
+            ("other systems", self.systems),
+            ("distributions", self.distributions),
+            ("checksums", self.checksums),
+            ("compression", self.compression),
+            ("snapshots", self.snapshots),
+            ("encryption", self.encryption),
+            ("case folding", self.casefold),
+            ("limits of the format", self.limits),
+        ]
+    }
+}
+
+/// A statement and where it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Fact {
+    /// The statement.
+    pub text: &'static str,
+    /// Where it is written.
+    pub source: &'static str,
+}
+
+/// Where a design was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Home {
+    /// Within the Linux community, for Linux.
+    Linux,
+    /// For another system.
+    Elsewhere,
+}
+
+/// The article's three classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// Designed for Linux.
+    Native,
+    /// Designed elsewhere; has what Unix programs need.
+    ForeignSupported,
+    /// Designed elsewhere; lacks something that Unix programs need.
+    ForeignUnsupported,
+}
+
+impl Class {
+    /// As the article writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Native => "native",
+            Class::ForeignSupported => "foreign supported",
+            Class::ForeignUnsupported => "foreign unsupported",
+        }
+    }
+}
+
+/// The class by our rule, and the article's where it gave one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Classification {
+    /// By our rule.
+    pub class: Class,
+    /// Why.
+    pub because: String,
+    /// It follows from what was measured, not from the design alone.
+    pub is_measured: bool,
+    /// The article's.
+    pub article: Option<Class>,
+    /// Why the two differ; empty where they agree or the article is silent.
+    pub differs_because: String,
+}
