@@ -1,0 +1,146 @@
+//! Facts: one published number each, with where it stood.
+//!
+//! ```text
+//! # lines of the source
+//! processes,table,split,test_type,label,file_system,statistic,value,unit
+//! 64,write,high-impact,write disk,write float large,ext4,rate,11133,MB/s
+//! ```
+
+use pickfs_model::phase::Heat;
+use serde::Deserialize;
+
+/// Label of the rows that hold the geometric mean of a column.
+pub const GEOMETRIC_MEAN: &str = "GEOMETRIC MEAN";
+/// Label of the rows that hold the largest number of a column.
+pub const MAX_RATIO: &str = "MAX RATIO";
+
+/// What a published number is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// Work per second, in the fact's unit.
+    Rate,
+    /// The reference's rate divided by this one's: above 1, the reference is faster.
+    Ratio,
+    /// CPU time as a share of the elapsed time, in per cent.
+    Cpu,
+    /// The longest single operation.
+    LatencyMax,
+    /// The source has no figure because the test failed.
+    Failed,
+}
+
+/// A published number.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fact {
+    /// Processes that worked at the same time.
+    pub processes: u32,
+    /// The table that it stood in: `write`, `read`, `bonnie`.
+    pub table: String,
+    /// The part of that table: `high-impact`, `less critical`, `cold`, `hot`, or a group of phases.
+    pub split: String,
+    /// The source's own class of the test; may be empty.
+    pub test_type: String,
+    /// The row's label.
+    pub label: String,
+    /// The file system, as candidates name it.
+    pub file_system: String,
+    /// What the number is.
+    pub statistic: Statistic,
+    /// The number as it was printed; empty where none was.
+    #[serde(rename = "value")]
+    pub printed: String,
+    /// Its unit; empty for ratios.
+    pub unit: String,
+}
+
+impl Fact {
+    /// The number, if one was printed.
+    pub fn value(&self) -> Option<f64> {
+        self.printed.parse().ok()
+    }
+
+    /// The numbers that would have been printed like this one: it, give or take half of its last digit.
+    pub fn rounded_from(&self) -> Option<(f64, f64)> {
+        let value = self.value()?;
+        let half = 0.5 * 10f64.powi(-(self.decimals() as i32));
+        Some(((value - half).max(0.0), value + half))
+    }
+
+    /// Digits after the point.
+    pub fn decimals(&self) -> usize {
+        self.printed.split_once('.').map_or(0, |(_, digits)| digits.len())
+    }
+
+    /// Cold or hot, where the table's part says it.
+    pub fn heat(&self) -> Option<Heat> {
+        match self.split.as_str() {
+            "cold" => Some(Heat::Cold),
+            "hot" => Some(Heat::Hot),
+            _ => None,
+        }
+    }
+
+    /// Whether the source derived it from the other rows of its table.
+    pub fn is_summary(&self) -> bool {
+        self.label == GEOMETRIC_MEAN || self.label == MAX_RATIO
+    }
+
+    /// A latency in nanoseconds.
+    pub fn value_ns(&self) -> Option<f64> {
+        let factor = match self.unit.as_str() {
+            "us" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            _ => return None,
+        };
+        Some(self.value()? * factor)
+    }
+}
+
+/// Reads the facts of a file of this crate.
+pub fn read(text: &str) -> Result<Vec<Fact>, csv::Error> {
+    csv::ReaderBuilder::new()
+        .comment(Some(b'#'))
+        .from_reader(text.as_bytes())
+        .deserialize()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "processes,table,split,test_type,label,file_system,statistic,value,unit\n";
+
+    fn fact(line: &str) -> Fact {
+        read(&format!("# a source\n{HEAD}{line}\n")).expect("a legal line").remove(0)
+    }
+
+    #[test]
+    fn a_printed_number_stands_for_all_that_round_to_it() {
+        let ratio = fact("1,write,high-impact,,a,ext4,ratio,1.10,");
+        assert_eq!((ratio.value(), ratio.decimals()), (Some(1.1), 2));
+        let (low, high) = ratio.rounded_from().expect("printed");
+        assert!((low - 1.095).abs() < 1e-12 && (high - 1.105).abs() < 1e-12);
+        let zero = fact("1,write,high-impact,,a,ext4,ratio,0.0,");
+        assert_eq!(zero.rounded_from(), Some((0.0, 0.05)));
+    }
+
+    #[test]
+    fn heat_and_units_are_read() {
+        let cold = fact("64,read,cold,,\"mmap, random read 4k\",xfs,latency_max,9545,ms");
+        assert_eq!((cold.heat(), cold.value_ns()), (Some(Heat::Cold), Some(9.545e9)));
+        assert_eq!(cold.label, "mmap, random read 4k");
+        let none = fact("1,bonnie,one file,,seeks,hpfs,latency_max,,");
+        assert_eq!((none.value(), none.value_ns()), (None, None));
+    }
+
+    #[test]
+    fn a_wrong_line_is_an_error() {
+        assert!(read(&format!("{HEAD}x,write,,,a,ext4,rate,1,MB/s\n")).is_err());
+        assert!(read(&format!("{HEAD}1,write,,,a,ext4,speed,1,MB/s\n")).is_err());
+        assert!(read("processes,table\n1,write\n").is_err());
+    }
+}

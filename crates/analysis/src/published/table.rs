@@ -1,0 +1,199 @@
+//! The list of published tables, by name.
+
+use std::sync::LazyLock;
+
+use pickfs_model::phase::Heat;
+use thiserror::Error;
+
+use super::facts::{Fact, Statistic, read};
+
+/// A published set of tables.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Published {
+    /// The name by which it is asked for.
+    pub name: String,
+    /// Source and conditions in one line.
+    pub about: String,
+    /// The file system that its ratios divide, if it names one.
+    pub reference: Option<&'static str>,
+    /// Every number.
+    pub facts: Vec<Fact>,
+}
+
+/// A name that no table has.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "published table `{name}` not known; use {}, or a file of bonnie++ CSV lines that ends in .csv",
+    names().join(", ")
+)]
+pub struct UnknownTable {
+    /// The name that was given.
+    pub name: String,
+}
+
+/// Name, source in one line, reference, text.
+type Entry = (&'static str, &'static str, Option<&'static str>, &'static str);
+
+const ENTRIES: [Entry; 3] = [
+    (
+        "kx-2025-rhel9",
+        "KX, September 2025: Nano 6.4.5 with kdb+ 4.1 on RHEL 9.3 (kernel 5.14), PCIe 4.0 SSD, one run each",
+        Some("xfs"),
+        include_str!("kx-2025-rhel9.csv"),
+    ),
+    (
+        "kx-2025-ubuntu",
+        "KX, September 2025: Nano 6.4.5 with kdb+ 4.1 on Ubuntu 24.04 (kernel 6.8), PCIe 5.0 SSD, one run each",
+        Some("xfs"),
+        include_str!("kx-2025-ubuntu.csv"),
+    ),
+    (
+        "linux-2011-eighteen",
+        "a personal page of 2011: bonnie++ 1.96 on Linux 2.6.33, a hard disk, 2000 MiB and 512,000 empty files with fsync, one run each",
+        None,
+        include_str!("linux-2011-eighteen.csv"),
+    ),
+];
+
+static TABLES: LazyLock<Vec<Published>> = LazyLock::new(|| {
+    let table = |(name, about, reference, text): Entry| Published {
+        name: name.into(),
+        about: about.into(),
+        reference,
+        facts: read(text).expect("the tables of this crate are read by its tests"),
+    };
+    ENTRIES.into_iter().map(table).collect()
+});
+
+/// All names.
+pub fn names() -> Vec<&'static str> {
+    ENTRIES.iter().map(|(name, ..)| *name).collect()
+}
+
+/// The table of a name.
+pub fn find(name: &str) -> Result<&'static Published, UnknownTable> {
+    let found = TABLES.iter().find(|table| table.name == name);
+    found.ok_or_else(|| UnknownTable { name: name.into() })
+}
+
+impl Published {
+    /// The facts of a row and file system.
+    pub fn row(
+        &self,
+        processes: u32,
+        label: &str,
+        heat: Option<Heat>,
+        fs: &str,
+    ) -> impl Iterator<Item = &Fact> {
+        let is_it = move |fact: &&Fact| {
+            fact.processes == processes
+                && fact.label == label
+                && fact.heat() == heat
+                && fact.file_system == fs
+        };
+        self.facts.iter().filter(is_it)
+    }
+
+    /// One number of a row and file system, if it was printed.
+    pub fn number(
+        &self,
+        (processes, label, heat): (u32, &str, Option<Heat>),
+        fs: &str,
+        statistic: Statistic,
+    ) -> Option<f64> {
+        self.row(processes, label, heat, fs).find(|fact| fact.statistic == statistic)?.value()
+    }
+
+    /// The published ratio of a file system: its reference's rate divided by its own.
+    pub fn ratio(&self, processes: u32, label: &str, heat: Option<Heat>, fs: &str) -> Option<f64> {
+        self.number((processes, label, heat), fs, Statistic::Ratio)
+    }
+
+    /// Whether the source says that this row failed on the file system.
+    pub fn failed(&self, processes: u32, label: &str, heat: Option<Heat>, fs: &str) -> bool {
+        self.row(processes, label, heat, fs).any(|fact| fact.statistic == Statistic::Failed)
+    }
+
+    /// The file systems, in the order of the source.
+    pub fn file_systems(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for fact in &self.facts {
+            if !names.contains(&fact.file_system.as_str()) {
+                names.push(&fact.file_system);
+            }
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn rows(name: &str) -> usize {
+        let table = find(name).expect("built in");
+        let keys: BTreeSet<_> = table
+            .facts
+            .iter()
+            .filter(|fact| !fact.is_summary())
+            .map(|fact| (fact.processes, &fact.split, &fact.label))
+            .collect();
+        keys.len()
+    }
+
+    /// 10 + 21 write rows, 12 cold and 11 hot reads, for 1 and for 64 processes; Test 2 has no
+    /// row "sync column after parted attribute".
+    #[test]
+    fn every_printed_row_is_there() {
+        assert_eq!((rows("kx-2025-rhel9"), rows("kx-2025-ubuntu")), (108, 106));
+        assert_eq!(rows("linux-2011-eighteen"), 10);
+        let count = |name: &str| find(name).expect("built in").facts.len();
+        assert_eq!((count("kx-2025-rhel9"), count("kx-2025-ubuntu")), (372, 488));
+        assert_eq!(count("linux-2011-eighteen"), 19 * 12 + 15 * 18 + 4 * 6);
+    }
+
+    #[test]
+    fn numbers_stand_where_the_articles_print_them() {
+        let rhel = find("kx-2025-rhel9").expect("built in");
+        let at = (64, "add attribute", None);
+        assert_eq!(rhel.number(at, "ext4", Statistic::Rate), Some(1876.0));
+        assert_eq!(rhel.ratio(64, "sequential read binary", Some(Heat::Cold), "ext4"), Some(19.37));
+        assert_eq!(rhel.ratio(64, "sequential read binary", Some(Heat::Hot), "ext4"), Some(0.96));
+        let ubuntu = find("kx-2025-ubuntu").expect("built in");
+        assert_eq!(
+            ubuntu.ratio(64, "open replace random float large", None, "btrfs"),
+            Some(2262.0)
+        );
+        assert_eq!(ubuntu.file_systems(), ["ext4", "btrfs", "f2fs", "zfs"]);
+    }
+
+    #[test]
+    fn the_failed_ones_of_the_eighteen_are_failed_and_not_missing() {
+        let table = find("linux-2011-eighteen").expect("built in");
+        let failed: Vec<&str> = table
+            .file_systems()
+            .into_iter()
+            .filter(|fs| table.failed(1, "seq create", None, fs))
+            .collect();
+        assert_eq!(failed, ["affs", "fat16", "fat32", "hfs"]);
+        let seeks = table.number((1, "seeks", None), "btrfs", Statistic::Cpu);
+        assert_eq!(seeks, Some(262.0));
+        let latency = table.row(1, "block write", None, "hpfs").find(|fact| fact.unit == "us");
+        assert!(latency.is_none(), "the article prints none");
+    }
+
+    #[test]
+    fn rows_stand_once() {
+        for name in names() {
+            let mut seen = BTreeSet::new();
+            for fact in &find(name).expect("built in").facts {
+                let key = format!(
+                    "{} {} {} {} {:?}",
+                    fact.processes, fact.split, fact.label, fact.file_system, fact.statistic
+                );
+                assert!(seen.insert(key.clone()), "{name}: {key} stands twice");
+            }
+        }
+    }
+}
