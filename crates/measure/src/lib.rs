@@ -9,6 +9,7 @@ pub mod clock;
 pub mod episode;
 pub mod gaps;
 pub mod keeper;
+pub mod merge;
 pub mod recorder;
 pub mod summary;
 pub mod turnstile;

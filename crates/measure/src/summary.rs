@@ -94,7 +94,7 @@ impl Summary {
     }
 }
 
-fn encode(histogram: &Histogram<u64>) -> Vec<u8> {
+pub(crate) fn encode(histogram: &Histogram<u64>) -> Vec<u8> {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new()
         .serialize(histogram, &mut bytes)

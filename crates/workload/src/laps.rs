@@ -16,6 +16,59 @@ pub fn op_record(laps: OpLaps) -> OpRecord {
     }
 }
 
+/// The way back: what was stored as what a recorder keeps.
+///
+/// # Errors
+/// In words, when a histogram is not base64.
+pub fn op_laps(record: OpRecord) -> Result<OpLaps, String> {
+    Ok(OpLaps {
+        service: summary(record.service)?,
+        response: record.response.map(summary).transpose()?,
+        seconds: record.intervals.iter().map(second_row).collect(),
+        spikes: record.spikes.iter().map(lap).collect(),
+        op: record.op,
+        interval_log: record.interval_log,
+    })
+}
+
+fn summary(laps: Distribution) -> Result<Summary, String> {
+    let value = |row: &QuantileRow| QuantileValue {
+        q: row.q,
+        value_ns: row.value_ns,
+        episodes: row.episodes,
+    };
+    Ok(Summary {
+        count: laps.count,
+        mean_ns: laps.mean_ns,
+        sd_ns: laps.sd_ns,
+        min_ns: laps.min_ns,
+        max_ns: laps.max_ns,
+        quantiles: laps.quantiles.iter().map(value).collect(),
+        overflow: laps.overflow,
+        encoded: STANDARD.decode(&laps.histogram).map_err(|error| error.to_string())?,
+    })
+}
+
+fn second_row(row: &IntervalRow) -> SecondRow {
+    SecondRow {
+        second: row.second,
+        count: row.count,
+        service_min_ns: row.service_min_ns,
+        service_p50_ns: row.service_p50_ns,
+        service_max_ns: row.service_max_ns,
+        response_max_ns: row.response_max_ns,
+    }
+}
+
+fn lap(spike: &Spike) -> Lap {
+    Lap {
+        due_ns: spike.due_ns,
+        start_ns: spike.start_ns,
+        end_ns: spike.end_ns,
+        offset_bytes: spike.offset_bytes,
+    }
+}
+
 fn distribution(summary: Summary) -> Distribution {
     Distribution {
         count: summary.count,
@@ -77,5 +130,6 @@ mod tests {
         assert_eq!(record.service.quantiles.len(), QUANTILES.len());
         assert!(!record.service.histogram.is_empty());
         assert_eq!(record.spikes[0].end_ns, 700);
+        assert_eq!(op_record(op_laps(record.clone()).unwrap()), record);
     }
 }

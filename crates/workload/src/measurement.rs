@@ -12,7 +12,10 @@ use std::{
 };
 
 use pickfs_measure::{IntervalKeeper, MonotonicClock, RecorderOptions, recorder};
-use pickfs_model::record::{LoadRecord, OpRecord, QUANTILES};
+use pickfs_model::{
+    record::{LoadRecord, OpRecord, QUANTILES},
+    trial::LanePhase,
+};
 
 use crate::{
     bench::{Bench, LiveLaps},
@@ -30,6 +33,8 @@ const DRAIN_EACH: Duration = Duration::from_millis(200);
 pub struct Measured {
     /// Laps by operation.
     pub ops: Vec<OpRecord>,
+    /// Phases of this lane; empty where the work is one loop.
+    pub phases: Vec<LanePhase>,
     /// What was offered and kept.
     pub load: LoadRecord,
     /// Counted facts, by name with the unit last.
@@ -106,7 +111,7 @@ fn measured(
         counts.insert("timing_error_mean_ns".into(), mean_ns);
         counts.insert("timing_error_max_ns".into(), timing_error.max_ns as f64);
     }
-    Measured { ops, load, counts, notes: Vec::new() }
+    Measured { ops, load, counts, ..Measured::default() }
 }
 
 /// The thread that empties the recorder while the measurement runs.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pickfs_model::{Durability, TrialSpec};
+use pickfs_model::{Durability, PhaseRecord, TrialSpec};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
     measurement::{Measured, Measurement},
     null::Null,
     param::{Param, ParamError, Resolved},
+    phase::{Gate, LabLine},
 };
 
 /// Every workload.
@@ -60,6 +61,20 @@ pub trait Workload: Sync {
     /// lab lowers it where the backing or a mount option says so.
     fn durability(&self, params: &Resolved) -> Durability;
 
+    /// Worker processes of a trial, each in a directory of its own.
+    fn lanes(&self, _params: &Resolved) -> u32 {
+        1
+    }
+
+    /// Whether a trial is a list of phases, which take as long as they take, rather than one loop
+    /// for a set time.
+    fn is_phased(&self) -> bool {
+        false
+    }
+
+    /// Adds phases that follow from others of the trial; called once all lanes are merged.
+    fn derive(&self, _params: &Resolved, _phases: &mut Vec<PhaseRecord>) {}
+
     /// Why these parameters do not go together, if they do not: such a cell is skipped.
     fn incompatible(&self, params: &Resolved) -> Option<String>;
 
@@ -79,6 +94,10 @@ pub struct Session {
     pub ops: Vec<String>,
     /// Where live figures go while it measures.
     pub live: Option<Arc<dyn LiveLaps>>,
+    /// Where all lanes of the trial wait for each other.
+    pub gate: Gate,
+    /// The lab, where there is one.
+    pub lab: Option<Arc<dyn LabLine>>,
 }
 
 impl Session {
@@ -87,7 +106,7 @@ impl Session {
         let workload = find(&spec.workload.name)?;
         let params = workload.validate(&spec.workload.params)?;
         let ops = workload.ops(&params);
-        Ok(Session { spec, params, ops, live })
+        Ok(Session { spec, params, ops, live, gate: Gate::default(), lab: None })
     }
 
     /// The set-up of the measured loop; without live figures for a warm-up.

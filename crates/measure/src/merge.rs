@@ -1,0 +1,215 @@
+//! One distribution from several recorders that ran side by side: the threads of a lane, the lanes
+//! of a trial. Never over trials (validity rule 16).
+//!
+//! Histograms, seconds, counts and extremes merge exactly. Episodes are added as each part counted
+//! them at its own quantile, which is the merged quantile where the parts are alike.
+
+use std::{collections::BTreeMap, io::Cursor, time::Duration};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use hdrhistogram::{
+    Histogram,
+    serialization::{
+        Deserializer, V2DeflateSerializer,
+        interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag},
+    },
+};
+
+use crate::{
+    keeper::{OpLaps, SecondRow},
+    recorder::Lap,
+    summary::{QuantileValue, Summary, encode, histogram},
+};
+
+impl OpLaps {
+    /// Merges what ran side by side; times in the logs count from each part's own beginning.
+    ///
+    /// # Errors
+    /// In words, when a part is not what a recorder made.
+    pub fn merged(parts: Vec<OpLaps>, spikes_max: usize) -> Result<OpLaps, String> {
+        let Some(op) = parts.first().map(|part| part.op.clone()) else {
+            return Ok(OpLaps::default());
+        };
+        if parts.len() == 1 {
+            return Ok(parts.into_iter().next().unwrap_or_default());
+        }
+        let services: Vec<&Summary> = parts.iter().map(|part| &part.service).collect();
+        let service = merged_summary(&services)?;
+        let responses: Vec<&Summary> = parts.iter().flat_map(|part| &part.response).collect();
+        let response = match responses.is_empty() {
+            true => None,
+            false => Some(merged_summary(&responses)?),
+        };
+        let (seconds, interval_log) = merged_seconds(&parts)?;
+        let mut spikes: Vec<Lap> = parts.iter().flat_map(|part| part.spikes.clone()).collect();
+        spikes.sort_by_key(|lap| std::cmp::Reverse(lap.end_ns - lap.start_ns));
+        spikes.truncate(spikes_max);
+        Ok(OpLaps { op, service, response, seconds, spikes, interval_log })
+    }
+}
+
+fn merged_summary(parts: &[&Summary]) -> Result<Summary, String> {
+    let mut laps = histogram();
+    for part in parts.iter().filter(|part| part.count > 0) {
+        laps.add(decoded(&part.encoded)?).map_err(|error| error.to_string())?;
+    }
+    let parts: Vec<&&Summary> = parts.iter().filter(|part| part.count > 0).collect();
+    let count = laps.len();
+    let Some(first) = parts.first().filter(|_| count > 0) else { return Ok(Summary::default()) };
+    let min_ns = parts.iter().map(|part| part.min_ns).min().unwrap_or(0);
+    let max_ns = parts.iter().map(|part| part.max_ns).max().unwrap_or(0);
+    let episodes = |index: usize| {
+        parts.iter().filter_map(|part| part.quantiles.get(index)).map(|row| row.episodes).sum()
+    };
+    let quantile = |(index, row): (usize, &QuantileValue)| QuantileValue {
+        q: row.q,
+        value_ns: laps.value_at_quantile(row.q).clamp(min_ns, max_ns),
+        episodes: episodes(index),
+    };
+    let sum_ns: f64 = parts.iter().map(|part| part.mean_ns * part.count as f64).sum();
+    Ok(Summary {
+        count,
+        mean_ns: sum_ns / count as f64,
+        sd_ns: laps.stdev() * (count as f64 / (count - 1).max(1) as f64).sqrt(),
+        min_ns,
+        max_ns,
+        quantiles: first.quantiles.iter().enumerate().map(quantile).collect(),
+        overflow: parts.iter().map(|part| part.overflow).sum(),
+        encoded: encode(&laps),
+    })
+}
+
+fn decoded(bytes: &[u8]) -> Result<Histogram<u64>, String> {
+    Deserializer::new()
+        .deserialize(&mut Cursor::new(bytes))
+        .map_err(|error| format!("a histogram cannot be read back: {error}"))
+}
+
+/// One second over the parts.
+struct Second {
+    row: SecondRow,
+    service: Histogram<u64>,
+    response: Histogram<u64>,
+}
+
+fn merged_seconds(parts: &[OpLaps]) -> Result<(Vec<SecondRow>, String), String> {
+    let mut seconds: BTreeMap<u32, Second> = BTreeMap::new();
+    for row in parts.iter().flat_map(|part| &part.seconds) {
+        let second = seconds.entry(row.second).or_insert_with(|| Second {
+            row: SecondRow { count: 0, service_min_ns: u64::MAX, ..*row },
+            service: histogram(),
+            response: histogram(),
+        });
+        second.row.count += row.count;
+        second.row.service_min_ns = second.row.service_min_ns.min(row.service_min_ns);
+        second.row.service_max_ns = second.row.service_max_ns.max(row.service_max_ns);
+        second.row.response_max_ns = second.row.response_max_ns.max(row.response_max_ns);
+    }
+    for part in parts {
+        add_log(part.interval_log.as_bytes(), &mut seconds)?;
+    }
+    for second in seconds.values_mut().filter(|second| !second.service.is_empty()) {
+        second.row.service_p50_ns = second.service.value_at_quantile(0.5);
+    }
+    let log = log_of(&seconds);
+    Ok((seconds.into_values().map(|second| second.row).collect(), log))
+}
+
+fn add_log(log: &[u8], seconds: &mut BTreeMap<u32, Second>) -> Result<(), String> {
+    for entry in IntervalLogIterator::new(log) {
+        let entry = entry.map_err(|error| format!("an interval log cannot be read: {error:?}"))?;
+        let LogEntry::Interval(interval) = entry else { continue };
+        let at = interval.start_timestamp().as_secs() as u32;
+        let Some(second) = seconds.get_mut(&at) else { continue };
+        let bytes = STANDARD
+            .decode(interval.encoded_histogram())
+            .map_err(|error| format!("an interval log cannot be read: {error}"))?;
+        let laps = decoded(&bytes)?;
+        let into = match interval.tag().as_deref() {
+            Some("response") => &mut second.response,
+            _ => &mut second.service,
+        };
+        into.add(laps).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn log_of(seconds: &BTreeMap<u32, Second>) -> String {
+    let (mut log, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
+    let mut writer = IntervalLogWriterBuilder::new()
+        .with_max_value_divisor(1e6)
+        .begin_log_with(&mut log, &mut serializer)
+        .expect("writing to memory does not fail");
+    for (at, second) in seconds {
+        let start = Duration::from_secs(u64::from(*at));
+        for (tag, laps) in [("service", &second.service), ("response", &second.response)] {
+            if !laps.is_empty() {
+                let _ = writer.write_histogram(laps, start, Duration::from_secs(1), Tag::new(tag));
+            }
+        }
+    }
+    String::from_utf8_lossy(&log).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{OpIndex, RecorderOptions, recorder};
+
+    fn laps(lengths_ns: &[(u64, u64)]) -> OpLaps {
+        let (mut laps, keeper) = recorder(&RecorderOptions {
+            ops: vec!["read".into()],
+            responses: false,
+            spikes_max: 2,
+            quantiles: vec![0.5, 0.99],
+        });
+        laps.begin(0);
+        for (start_ns, length_ns) in lengths_ns {
+            let end_ns = start_ns + length_ns;
+            laps.lap(
+                OpIndex(0),
+                Lap { due_ns: *start_ns, start_ns: *start_ns, end_ns, offset_bytes: 0 },
+                None,
+            );
+        }
+        keeper.finish(laps.finish()).remove(0)
+    }
+
+    #[test]
+    fn two_halves_are_the_whole() {
+        let turns: Vec<(u64, u64)> = (0..3000)
+            .map(|i| (i * 1_000_000, if i % 100 == 7 { 90_000 } else { 1_000 + i }))
+            .collect();
+        let whole = laps(&turns);
+        let even: Vec<_> = turns.iter().step_by(2).copied().collect();
+        let odd: Vec<_> = turns.iter().skip(1).step_by(2).copied().collect();
+        let merged = OpLaps::merged(vec![laps(&even), laps(&odd)], 2).expect("merges");
+        assert_eq!(merged.service.count, whole.service.count);
+        assert_eq!(merged.service.max_ns, whole.service.max_ns);
+        assert_eq!(merged.service.min_ns, whole.service.min_ns);
+        assert!((merged.service.mean_ns - whole.service.mean_ns).abs() < 1e-6);
+        assert!((merged.service.sd_ns / whole.service.sd_ns - 1.0).abs() < 1e-9);
+        for (ours, theirs) in merged.service.quantiles.iter().zip(&whole.service.quantiles) {
+            assert_eq!((ours.q, ours.value_ns), (theirs.q, theirs.value_ns));
+        }
+        assert_eq!(merged.seconds, whole.seconds);
+        assert_eq!(merged.spikes.len(), 2);
+        assert_eq!(merged.service.encoded, whole.service.encoded);
+    }
+
+    #[test]
+    fn a_part_without_laps_adds_nothing() {
+        let merged = OpLaps::merged(vec![laps(&[]), laps(&[(0, 5)]), laps(&[])], 4);
+        let merged = merged.expect("merges");
+        assert_eq!((merged.service.count, merged.service.max_ns), (1, 5));
+        let none = OpLaps::merged(vec![laps(&[]), laps(&[])], 4).expect("merges");
+        assert_eq!(none.service.count, 0);
+    }
+
+    #[test]
+    fn a_torn_histogram_is_told() {
+        let mut torn = laps(&[(0, 5)]);
+        torn.service.encoded.truncate(9);
+        assert!(OpLaps::merged(vec![laps(&[(0, 5)]), torn], 4).is_err());
+    }
+}

@@ -1,0 +1,41 @@
+//! What a lane shares with others: the gate where all lanes wait for each other, and the lab, which
+//! alone may drop the caches of a mount.
+
+use std::sync::Arc;
+
+use pickfs_sys::starting_gate::StartingGate;
+
+use crate::fault::Fault;
+
+/// The lab, as a lane sees it between two phases.
+pub trait LabLine: Send + Sync {
+    /// A phase is about to begin.
+    fn phase_begins(&self, phase: &str, number: u32) -> Result<(), Fault>;
+
+    /// Drops the caches of the mount as far as the user consented. Nothing of it may be open.
+    fn make_cold(&self) -> Result<(), Fault>;
+}
+
+/// The gate of a trial; open at all times where there is one lane.
+#[derive(Debug, Clone, Default)]
+pub struct Gate(Option<Arc<StartingGate>>);
+
+impl Gate {
+    /// The gate that this process was handed, if any.
+    pub fn new(gate: Option<StartingGate>) -> Gate {
+        Gate(gate.map(Arc::new))
+    }
+
+    /// Waits until all lanes have come.
+    pub(crate) fn pass(&self) -> Result<(), Fault> {
+        let passed = self.0.as_ref().map_or(Ok(()), |gate| gate.pass());
+        passed.map_err(|error| Fault::Failed { reason: error.to_string() })
+    }
+
+    /// This lane cannot go on: nobody shall wait for it.
+    pub fn break_open(&self) {
+        if let Some(gate) = &self.0 {
+            gate.break_open();
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! From what each lane did to what the trial did.
+
+use std::collections::BTreeMap;
+
+use pickfs_measure::OpLaps;
+use pickfs_model::{
+    Outcome, PhaseRecord,
+    record::{Flag, OpRecord},
+    trial::LanePhase,
+};
+
+use crate::laps::{op_laps, op_record};
+
+/// The phases of all lanes as those of the trial, in the order of the first lane. Rates, work, bytes
+/// and CPU are added up; elapsed time is the slowest lane's; counted facts are added up unless they
+/// are shares, factors, limits, sizes of one thing or maxima (see [`is_common`]).
+pub fn merged_phases(lanes: &[Vec<LanePhase>]) -> Vec<PhaseRecord> {
+    let Some(first) = lanes.first() else { return Vec::new() };
+    let of = |name: &str| -> Vec<&LanePhase> {
+        let same = |phase: &&LanePhase| phase.record.phase == name;
+        lanes.iter().filter_map(|phases| phases.iter().find(same)).collect()
+    };
+    first.iter().map(|phase| merged(&of(&phase.record.phase))).collect()
+}
+
+fn merged(parts: &[&LanePhase]) -> PhaseRecord {
+    let records: Vec<&PhaseRecord> = parts.iter().map(|part| &part.record).collect();
+    let finished: Vec<&&LanePhase> =
+        parts.iter().filter(|part| part.record.is_finished()).collect();
+    let (skew_ns, skew_p50_ns) = skew(&finished);
+    let elapsed_sum_ns: u64 = records.iter().map(|record| record.elapsed_ns).sum();
+    PhaseRecord {
+        work: records.iter().map(|record| record.work).sum(),
+        real_bytes: records.iter().map(|record| record.real_bytes).sum(),
+        rate_per_s: records.iter().map(|record| record.rate_per_s).sum(),
+        elapsed_ns: records.iter().map(|record| record.elapsed_ns).max().unwrap_or(0),
+        elapsed_mean_ns: elapsed_sum_ns / finished.len().max(1) as u64,
+        start_skew_ns: skew_ns,
+        start_skew_p50_ns: skew_p50_ns,
+        lanes: parts.len() as u32,
+        cpu_user_ns: records.iter().map(|record| record.cpu_user_ns).sum(),
+        cpu_system_ns: records.iter().map(|record| record.cpu_system_ns).sum(),
+        outcome: outcome(&records),
+        flags: flags(&records),
+        values: values(&records),
+        ..records[0].clone()
+    }
+}
+
+/// Last and median start after the first.
+fn skew(parts: &[&&LanePhase]) -> (u64, u64) {
+    let mut starts_ns: Vec<u64> = parts.iter().map(|part| part.began_ns).collect();
+    starts_ns.sort_unstable();
+    match (starts_ns.first(), starts_ns.get(starts_ns.len() / 2), starts_ns.last()) {
+        (Some(first), Some(median), Some(last)) => (last - first, median - first),
+        _ => (0, 0),
+    }
+}
+
+/// One lane that did not finish is the phase's outcome, a failure before a skip.
+fn outcome(records: &[&PhaseRecord]) -> Outcome {
+    let failed = |record: &&&PhaseRecord| matches!(record.outcome, Outcome::Failed { .. });
+    let unfinished =
+        records.iter().find(failed).or_else(|| records.iter().find(|record| !record.is_finished()));
+    unfinished.map_or(Outcome::Finished, |record| record.outcome.clone())
+}
+
+/// One flag of each kind: the first lane's words, with the number of lanes.
+fn flags(records: &[&PhaseRecord]) -> Vec<Flag> {
+    let mut by_kind: BTreeMap<&str, (&Flag, usize)> = BTreeMap::new();
+    for flag in records.iter().flat_map(|record| &record.flags) {
+        by_kind.entry(&flag.kind).or_insert((flag, 0)).1 += 1;
+    }
+    let told = |(flag, lanes): (&Flag, usize)| match records.len() {
+        1 => flag.clone(),
+        all => Flag {
+            kind: flag.kind.clone(),
+            text: format!("{} ({lanes} of {all} lanes)", flag.text),
+        },
+    };
+    by_kind.into_values().map(told).collect()
+}
+
+fn values(records: &[&PhaseRecord]) -> BTreeMap<String, f64> {
+    let mut sums: BTreeMap<String, (f64, usize)> = BTreeMap::new();
+    for (name, value) in records.iter().flat_map(|record| &record.values) {
+        let entry = sums.entry(name.clone()).or_insert((0.0, 0));
+        entry.1 += 1;
+        entry.0 = match is_maximum(name) {
+            true => entry.0.max(*value),
+            false => entry.0 + value,
+        };
+    }
+    let mean = |(name, (sum, lanes)): (String, (f64, usize))| {
+        let value = if is_common(&name) { sum / lanes as f64 } else { sum };
+        (name, value)
+    };
+    sums.into_iter().map(mean).collect()
+}
+
+fn is_maximum(name: &str) -> bool {
+    name.ends_with("_max") || name.contains("_max_")
+}
+
+/// Whether a counted fact is the same thing in every lane, so that its mean over the lanes counts:
+/// shares, factors, percentages, limits, settings in KiB, thresholds.
+pub(crate) fn is_common(name: &str) -> bool {
+    const ENDS: &[&str] = &["_share", "_factor", "_percent", "_limit_bytes", "_kb", "_setting"];
+    !is_maximum(name) && ENDS.iter().any(|end| name.ends_with(end))
+}
+
+/// The operations of all lanes as those of the trial.
+///
+/// # Errors
+/// In words, when a lane's histogram cannot be read.
+pub fn merged_ops(lanes: Vec<Vec<OpRecord>>, spikes_max: usize) -> Result<Vec<OpRecord>, String> {
+    let mut order: Vec<String> = Vec::new();
+    let mut by_op: BTreeMap<String, Vec<OpRecord>> = BTreeMap::new();
+    for op in lanes.into_iter().flatten() {
+        if !by_op.contains_key(&op.op) {
+            order.push(op.op.clone());
+        }
+        by_op.entry(op.op.clone()).or_default().push(op);
+    }
+    order.iter().map(|name| merged_op(by_op.remove(name).unwrap_or_default(), spikes_max)).collect()
+}
+
+fn merged_op(mut parts: Vec<OpRecord>, spikes_max: usize) -> Result<OpRecord, String> {
+    if parts.len() == 1 {
+        return Ok(parts.remove(0));
+    }
+    let laps: Vec<OpLaps> = parts.into_iter().map(op_laps).collect::<Result<_, _>>()?;
+    OpLaps::merged(laps, spikes_max).map(op_record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane(began_ns: u64, elapsed_ns: u64, work: f64) -> Vec<LanePhase> {
+        let record = PhaseRecord {
+            work,
+            rate_per_s: work * 1e9 / elapsed_ns as f64,
+            elapsed_ns,
+            values: BTreeMap::from([
+                ("disk_bytes".to_string(), 10.0),
+                ("resident_share".to_string(), 0.5),
+                ("latency_max_ns".to_string(), elapsed_ns as f64),
+            ]),
+            ..PhaseRecord::named("write")
+        };
+        vec![LanePhase { record, began_ns, ended_ns: began_ns + elapsed_ns }]
+    }
+
+    #[test]
+    fn rates_add_up_and_the_slowest_lane_tells_the_time() {
+        let lanes = [lane(100, 1_000, 5.0), lane(400, 2_000, 5.0), lane(900, 500, 5.0)];
+        let phase = merged_phases(&lanes).remove(0);
+        assert_eq!((phase.lanes, phase.work, phase.elapsed_ns), (3, 15.0, 2_000));
+        assert!((phase.rate_per_s - (5e6 + 2.5e6 + 1e7)).abs() < 1e-3);
+        assert_eq!((phase.start_skew_ns, phase.start_skew_p50_ns), (800, 300));
+        let value = |name: &str| phase.values[name];
+        assert_eq!((value("disk_bytes"), value("resident_share")), (30.0, 0.5));
+        assert_eq!(value("latency_max_ns"), 2_000.0);
+    }
+
+    #[test]
+    fn a_lane_that_failed_is_the_outcome() {
+        let mut lanes = [lane(1, 1, 1.0), lane(1, 1, 1.0), lane(1, 1, 1.0)];
+        lanes[1][0].record.outcome = Outcome::Skipped { reason: "no room".into() };
+        lanes[2][0].record.outcome = Outcome::Failed { reason: "EIO".into() };
+        let phase = merged_phases(&lanes).remove(0);
+        assert_eq!(phase.outcome, Outcome::Failed { reason: "EIO".into() });
+    }
+
+    #[test]
+    fn doubts_are_counted_over_lanes() {
+        let mut lanes = [lane(1, 1, 1.0), lane(1, 1, 1.0)];
+        lanes[1][0].record.flags.push(Flag { kind: "not-cold".into(), text: "40 % left".into() });
+        let phase = merged_phases(&lanes).remove(0);
+        assert_eq!(phase.flags[0].text, "40 % left (1 of 2 lanes)");
+    }
+}

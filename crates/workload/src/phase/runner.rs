@@ -1,0 +1,255 @@
+//! Runs phases one after another, all lanes together.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_model::{
+    Outcome,
+    record::{Flag, LoadRecord},
+    trial::LanePhase,
+};
+
+use super::{
+    bench::PhaseBench,
+    cold::{Residency, forget_all, write_out},
+    gate::LabLine,
+    spec::PhaseSpec,
+};
+use crate::{
+    fault::Fault, laps::op_record, measurement::Measured, usage::Usage, workload::Session,
+};
+
+/// What a phase's work did.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Done {
+    /// Units of work, as the field counts them.
+    pub work: f64,
+    /// Bytes that went to or came from files.
+    pub real_bytes: u64,
+    /// Beginning and end on the clock's line, where they are not those of the call.
+    pub span: Option<(u64, u64)>,
+}
+
+impl Done {
+    /// This much work, without bytes.
+    pub fn work(work: f64) -> Done {
+        Done { work, ..Done::default() }
+    }
+
+    /// This many bytes, counted as they are.
+    pub fn bytes(bytes: u64) -> Done {
+        Done { work: bytes as f64, real_bytes: bytes, span: None }
+    }
+
+    /// The same, timed between two readings of the bench's clock.
+    #[must_use]
+    pub fn between(self, began_ns: u64, ended_ns: u64) -> Done {
+        Done { span: Some((began_ns, ended_ns)), ..self }
+    }
+}
+
+/// Runs the phases of one lane.
+pub struct PhaseRunner {
+    session: Session,
+    directory: PathBuf,
+    phases: Vec<LanePhase>,
+    ops: Vec<pickfs_model::record::OpRecord>,
+    before: Usage,
+    announced: u32,
+}
+
+impl PhaseRunner {
+    /// A runner with a directory of its own, `lane-N` in the session's (N from 1), which must not
+    /// be there yet.
+    pub fn new(session: &Session) -> Result<PhaseRunner, Fault> {
+        let directory = session.spec.directory.join(format!("lane-{}", session.spec.lane + 1));
+        fs::create_dir(&directory).map_err(Fault::io("create", &directory))?;
+        Ok(PhaseRunner {
+            session: session.clone(),
+            directory,
+            phases: Vec::new(),
+            ops: Vec::new(),
+            before: Usage::now(),
+            announced: 0,
+        })
+    }
+
+    /// Which lane this is, from 0.
+    pub fn lane(&self) -> u32 {
+        self.session.spec.lane
+    }
+
+    /// How many lanes there are.
+    pub fn lanes(&self) -> u32 {
+        self.session.spec.lanes
+    }
+
+    /// This lane's own directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Waits for all lanes, then times `work`. When it fails, no lane waits any more.
+    pub fn run(
+        &mut self,
+        spec: &PhaseSpec,
+        work: impl FnOnce(&mut PhaseBench) -> Result<Done, Fault>,
+    ) -> Result<(), Fault> {
+        let told = self.timed(spec, work)?;
+        told.inspect_err(|_| self.session.gate.break_open())
+    }
+
+    /// The same, but a fault is the phase's outcome; gives whether it was run to its end.
+    pub fn run_or_tell(
+        &mut self,
+        spec: &PhaseSpec,
+        work: impl FnOnce(&mut PhaseBench) -> Result<Done, Fault>,
+    ) -> Result<bool, Fault> {
+        let Err(fault) = self.timed(spec, work)? else { return Ok(true) };
+        let reason = fault.to_string();
+        let outcome = match fault.is_skip() {
+            true => Outcome::Skipped { reason },
+            false => Outcome::Failed { reason },
+        };
+        self.keep(spec, outcome);
+        Ok(false)
+    }
+
+    /// A phase that this lane does not run. It waits for the others all the same.
+    pub fn skip(&mut self, spec: &PhaseSpec, reason: impl Into<String>) -> Result<(), Fault> {
+        self.together()?;
+        self.keep(spec, Outcome::Skipped { reason: reason.into() });
+        Ok(())
+    }
+
+    /// Waits until all lanes are here; not timed.
+    pub fn together(&mut self) -> Result<(), Fault> {
+        self.session.gate.pass()
+    }
+
+    /// Writes everything out, drops these files of this lane from memory, and counts what is left of
+    /// them. All lanes call it, with nothing of the mount open or mapped.
+    pub fn make_cold(&mut self, files: &[PathBuf]) -> Result<Residency, Fault> {
+        self.cold(files).inspect_err(|_| self.session.gate.break_open())
+    }
+
+    fn cold(&mut self, files: &[PathBuf]) -> Result<Residency, Fault> {
+        self.together()?;
+        if self.lane() == 0 {
+            write_out(&self.session.spec.directory)?;
+        }
+        self.together()?;
+        forget_all(files)?;
+        self.together()?;
+        if let Some(lab) = self.lab() {
+            lab.make_cold()?;
+        }
+        self.together()?;
+        Residency::of(files)
+    }
+
+    /// The last phase is in doubt.
+    pub fn flag_last(&mut self, kind: &str, text: impl Into<String>) {
+        if let Some(last) = self.phases.last_mut() {
+            last.record.flags.push(Flag { kind: kind.into(), text: text.into() });
+        }
+    }
+
+    /// A counted fact of the last phase.
+    pub fn value_last(&mut self, name: &str, value: f64) {
+        if let Some(last) = self.phases.last_mut() {
+            last.record.values.insert(name.into(), value);
+        }
+    }
+
+    /// What this lane ran so far.
+    pub fn phases(&self) -> &[LanePhase] {
+        &self.phases
+    }
+
+    /// All that was measured.
+    pub fn finish(self) -> Measured {
+        let used = Usage::now().since(&self.before);
+        let began_ns = self.phases.first().map_or(0, |phase| phase.began_ns);
+        let ended_ns = self.phases.last().map_or(0, |phase| phase.ended_ns);
+        let turns: u64 = self.ops.iter().map(|op| op.service.count).sum();
+        let measured_ns = ended_ns - began_ns;
+        let load = LoadRecord {
+            achieved_per_s: turns as f64 * 1e9 / measured_ns.max(1) as f64,
+            turns,
+            measured_ns,
+            began_ns,
+            cpu_user_ns: used.user_ns,
+            cpu_system_ns: used.system_ns,
+            preemptions: used.preemptions,
+            ..LoadRecord::default()
+        };
+        Measured { ops: self.ops, phases: self.phases, load, ..Measured::default() }
+    }
+
+    fn lab(&self) -> Option<Arc<dyn LabLine>> {
+        self.session.lab.clone().filter(|_| self.lane() == 0)
+    }
+
+    /// The outer result is the runner's own, the inner one the work's.
+    fn timed(
+        &mut self,
+        spec: &PhaseSpec,
+        work: impl FnOnce(&mut PhaseBench) -> Result<Done, Fault>,
+    ) -> Result<Result<(), Fault>, Fault> {
+        self.announced += 1;
+        if let Some(lab) = self.lab() {
+            lab.phase_begins(&spec.phase, self.announced)?;
+        }
+        let mut bench = PhaseBench::new(
+            spec.ops(),
+            self.session.spec.spikes_max as usize,
+            self.session.spec.helper_cpu,
+            self.session.live.clone(),
+        )?;
+        self.together()?;
+        let before = Usage::now();
+        let began_ns = MonotonicClock.now_ns();
+        bench.begin(began_ns);
+        let done = work(&mut bench);
+        let ended_ns = MonotonicClock.now_ns();
+        let used = Usage::now().since(&before);
+        let laps = bench.finish()?;
+        let done = match done {
+            Ok(done) => done,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let (began_ns, ended_ns) = done.span.unwrap_or((began_ns, ended_ns));
+        self.keep(spec, Outcome::Finished);
+        if let Some(phase) = self.phases.last_mut() {
+            tell(phase, &done, (began_ns, ended_ns), &used);
+        }
+        // A single operation is the phase itself: its time says all.
+        let repeated = laps.into_iter().filter(|laps| laps.service.count > 1);
+        self.ops.extend(repeated.map(op_record));
+        Ok(Ok(()))
+    }
+
+    fn keep(&mut self, spec: &PhaseSpec, outcome: Outcome) {
+        let record = pickfs_model::PhaseRecord { outcome, ..spec.record() };
+        let now_ns = MonotonicClock.now_ns();
+        self.phases.push(LanePhase { record, began_ns: now_ns, ended_ns: now_ns });
+    }
+}
+
+fn tell(phase: &mut LanePhase, done: &Done, span: (u64, u64), used: &Usage) {
+    let elapsed_ns = span.1.saturating_sub(span.0);
+    (phase.began_ns, phase.ended_ns) = span;
+    let record = &mut phase.record;
+    record.work = done.work;
+    record.real_bytes = done.real_bytes;
+    record.rate_per_s = done.work * 1e9 / elapsed_ns.max(1) as f64;
+    record.elapsed_ns = elapsed_ns;
+    record.elapsed_mean_ns = elapsed_ns;
+    record.cpu_user_ns = used.user_ns;
+    record.cpu_system_ns = used.system_ns;
+}
