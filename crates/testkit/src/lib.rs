@@ -12,12 +12,15 @@
 
 pub mod dice;
 mod fake_machine;
+pub mod fake_phases;
 pub mod fake_run;
 pub mod fake_trial;
 pub mod mishap;
+pub mod phase_list;
 pub mod simulate;
 
 pub use dice::Dice;
+pub use fake_phases::{FakePhase, FakePhasedRun, LostPhase, Speed, fake_phased_run};
 pub use fake_run::{FakeCandidate, FakeRun, fake_run};
 pub use mishap::{Mishap, MishapKind, Mishaps};
 pub use simulate::{Shape, Simulation, simulate};
