@@ -63,6 +63,13 @@ impl Method {
         }
     }
 
+    /// The centre of log-ratios with its interval; none under five of them.
+    pub(crate) fn estimate_with_interval(self, ratios: &[f64]) -> (f64, Option<(f64, f64)>) {
+        let evidence = self.evidence(ratios);
+        let interval = evidence.and_then(|evidence| evidence.interval(evidence.level()));
+        (self.estimate(ratios), interval)
+    }
+
     /// The centre of log-ratios as this method estimates it; 0 without any.
     fn estimate(self, ratios: &[f64]) -> f64 {
         match self {
@@ -191,12 +198,14 @@ fn drafts<'a>(
 }
 
 /// The plan's metrics, then a few that are always worth a look: median and p99 of
-/// the service time and p99 of the response time of each operation.
+/// the service time and p99 of the response time of each operation. The rows of a phased
+/// workload have their own ratios, so nothing is added there.
 fn metrics(run: &RunRecord, group: &Group<'_>, ops: &[OpSummary]) -> Vec<(Metric, bool)> {
     let planned = &run.plan.design.primary;
     let mut metrics: Vec<(Metric, bool)> =
         planned.iter().map(|metric| (metric.clone(), group.reference_planned)).collect();
-    for op in ops {
+    let is_phased = group.members.iter().flat_map(|m| &m.trials).any(|t| !t.phases.is_empty());
+    for op in ops.iter().filter(|_| !is_phased) {
         for q in [0.5, 0.99] {
             let metric = Metric {
                 op: op.op.clone(),

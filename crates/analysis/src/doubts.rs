@@ -90,7 +90,9 @@ fn rate_missed_text(load: &LoadRecord) -> Option<String> {
 }
 
 fn steady_text(trial: &TrialRecord) -> Option<String> {
-    let op = trial.ops.iter().find(|op| steady::is_unsteady(&op.intervals))?;
+    // A phase is done once from its start to its end: its course is the result.
+    let looped = trial.ops.iter().filter(|_| trial.phases.is_empty());
+    let op = looped.into_iter().find(|op| steady::is_unsteady(&op.intervals))?;
     let ratio = steady::thirds_ratio(&op.intervals)?;
     Some(format!("{}: the last third ran at {ratio:.2} times the median of the first", op.op))
 }

@@ -9,7 +9,7 @@ use pickfs_model::{
 use crate::{
     absent, bimodal, claims, doubts, drift, noise, not_yet,
     panels::{Group, Robbed, groups},
-    rows, summary,
+    phases, rows, summary,
     summary::spread,
     verdict,
 };
@@ -47,7 +47,7 @@ pub fn findings(run: &RunRecord) -> Findings {
                 .get(group.reference)
                 .map_or_else(String::new, |m| m.label.clone()),
             rows: rows::rows(group, ops),
-            phases: Vec::new(),
+            phases: phases::rows(run, group),
             comparisons,
             no_io: no_io(group),
         })

@@ -24,6 +24,7 @@ pub mod holm;
 pub mod noise;
 pub mod not_yet;
 pub mod panels;
+pub mod phases;
 pub mod published;
 pub mod racing;
 mod random;

@@ -108,10 +108,11 @@ fn periods(run: &RunRecord) -> Option<NotYet> {
     Some(NotYet { what: "tails with periodic work in them".into(), why: flag.text })
 }
 
-/// Tails that some row of a panel does not carry, operations with the same limit together.
+/// Tails that some row of a panel does not carry, operations with the same limit together. The
+/// tables of phases show rates, and say at each quantile whether it is carried.
 fn tails(panels: &[Panel]) -> Option<NotYet> {
     let mut open: Vec<(String, Vec<&str>)> = Vec::new();
-    for panel in panels {
+    for panel in panels.iter().filter(|panel| panel.phases.is_empty()) {
         let mut limits: Vec<(f64, Vec<String>)> = Vec::new();
         for op in ops(panel) {
             let (carried, known) = (highest(panel, &op, true), highest(panel, &op, false));

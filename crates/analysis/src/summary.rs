@@ -65,7 +65,7 @@ fn op_summary(op: &str, view: View, trials: &[&TrialRecord]) -> OpSummary {
         measured_s: trials
             .iter()
             .filter(|trial| op_of(trial, op).is_some_and(|op| op.view(view).is_some()))
-            .map(|trial| measured_s(trial))
+            .map(|trial| op_measured_s(trial, op))
             .sum(),
         mean_ns: over(|row| row.mean_ns),
         sd_ns: over(|row| row.sd_ns),
@@ -104,8 +104,29 @@ pub fn op_of<'a>(trial: &'a TrialRecord, op: &str) -> Option<&'a OpRecord> {
     trial.ops.iter().find(|record| record.op == op)
 }
 
-/// Measured time of a trial in seconds: of the schedule, else the seconds with laps.
+/// Whether an operation is one of a phase: named as it, or `phase: kind`.
+///
+/// ```
+/// use pickfs_analysis::summary::belongs_to;
+/// assert!(belongs_to("seeks: update", "seeks") && belongs_to("seeks", "seeks"));
+/// assert!(!belongs_to("seeks hot", "seeks"));
+/// ```
+pub fn belongs_to(op: &str, phase: &str) -> bool {
+    op.strip_prefix(phase).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
+}
+
+/// Seconds in which an operation was measured: those of its phase, else of the trial.
+fn op_measured_s(trial: &TrialRecord, op: &str) -> f64 {
+    let phase = trial.phases.iter().find(|phase| belongs_to(op, &phase.phase));
+    phase.map_or_else(|| measured_s(trial), |phase| phase.elapsed_ns as f64 / 1e9)
+}
+
+/// Measured time of a trial in seconds: of its phases, of the schedule, else the seconds with laps.
 pub fn measured_s(trial: &TrialRecord) -> f64 {
+    if !trial.phases.is_empty() {
+        let ran = trial.phases.iter().filter(|phase| !phase.is_derived);
+        return ran.map(|phase| phase.elapsed_ns as f64 / 1e9).sum();
+    }
     let seconds = || trial.ops.iter().map(|op| op.intervals.len()).max().unwrap_or(0) as f64;
     match &trial.load {
         Some(load) if load.measured_ns > 0 => load.measured_ns as f64 / 1e9,
@@ -122,17 +143,23 @@ pub fn rate_held(trial: &TrialRecord) -> Option<f64> {
     found.or(trial.load.as_ref().map(|load| load.achieved_per_s))
 }
 
-/// A metric of one trial; the rate is the capacity where the trial looked for one. Absent where the trial does not hold it or it is not above zero.
+/// A metric of one trial. The rate is that of the phase with this name, or the capacity where the
+/// trial looked for one. Absent where the trial does not hold it or it is not above zero.
 pub fn metric_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
     let capacity = trial.counts.get(CAPACITY_KEY).filter(|_| metric.statistic == Statistic::Rate);
     if let Some(&held) = capacity {
         return (held.is_finite() && held > 0.0).then_some(held);
     }
+    let phase = trial.phases.iter().find(|phase| phase.phase == metric.op);
+    if let (Some(phase), Statistic::Rate) = (phase, metric.statistic) {
+        let rate = phase.rate_per_s;
+        return (phase.is_finished() && rate.is_finite() && rate > 0.0).then_some(rate);
+    }
     let laps = op_of(trial, &metric.op)?.view(metric.view)?;
     let value = match metric.statistic {
         Statistic::Quantile(q) => laps.quantile(q)?.value_ns as f64,
         Statistic::Mean => laps.mean_ns,
-        Statistic::Rate => laps.count as f64 / measured_s(trial),
+        Statistic::Rate => laps.count as f64 / op_measured_s(trial, &metric.op),
     };
     (value.is_finite() && value > 0.0).then_some(value)
 }

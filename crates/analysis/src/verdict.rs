@@ -8,6 +8,7 @@
 //! false exclusion in a hundred).
 
 mod best;
+mod phased;
 mod words;
 
 use pickfs_model::{
@@ -57,6 +58,9 @@ struct Panelled<'a> {
 
 impl Panelled<'_> {
     fn verdict(&self, noise: &[NoiseRow]) -> Option<Verdict> {
+        if !self.panel.phases.is_empty() {
+            return self.phased(noise);
+        }
         let metrics = self.metrics();
         let mut peers = self.compared(metrics.first()?);
         peers.retain(|comparison| self.survives_as_the_reference(&comparison.other));
@@ -73,7 +77,7 @@ impl Panelled<'_> {
 
     /// Values without a claim, where the plan fixed no metric that the panel holds.
     fn exploratory(&self, noise: &[NoiseRow]) -> Option<Verdict> {
-        if !self.metrics().is_empty() {
+        if !self.metrics().is_empty() || !self.panel.phases.is_empty() {
             return None;
         }
         let metric = self.first_op()?;
@@ -301,6 +305,9 @@ impl Panelled<'_> {
         if counts.any(|(name, _)| name == CAPACITY_KEY) {
             return "open loop at the highest rate that each row held".into();
         }
+        if let Some(text) = self.lanes_text() {
+            return text;
+        }
         match self.panel.rows.iter().find_map(|row| row.rate_asked) {
             Some(rate) if rate >= 1.0 => format!("{}/s, open loop", grouped(rate.round() as i64)),
             Some(rate) => format!("{}/s, open loop", significant(rate)),
@@ -311,6 +318,9 @@ impl Panelled<'_> {
     fn design_text(&self) -> String {
         let trials = self.panel.rows.iter().map(|row| row.trials).max().unwrap_or(0);
         let design = &self.run.plan.design;
+        if !self.panel.phases.is_empty() {
+            return format!("{trials} blocks, seed {}", design.seed);
+        }
         let measured = span_text(self.run.plan.timing.measure_s);
         format!("{trials} blocks of {measured} trials, seed {}", design.seed)
     }

@@ -1,0 +1,317 @@
+//! One row per phase, one cell per candidate: numbers per trial, then over trials.
+
+use std::collections::BTreeMap;
+
+use pickfs_model::{
+    Outcome, PhaseRecord, RunRecord, TrialRecord,
+    finding::{PhaseCell, PhaseRow, RowRatio, Spread},
+    plan::{Metric, Statistic, View},
+};
+
+use crate::{
+    claims::{Method, log_ratios},
+    panels::{Group, Member, Robbed},
+    summary::{belongs_to, median, spread},
+};
+
+/// The metric that reads the rate of a phase.
+pub fn rate_metric(phase: &str) -> Metric {
+    Metric {
+        op: phase.into(),
+        view: View::Service,
+        statistic: Statistic::Rate,
+        at: Default::default(),
+    }
+}
+
+/// Every phase of a group's trials, in the order of the trials; empty where they have none.
+pub fn rows(run: &RunRecord, group: &Group<'_>) -> Vec<PhaseRow> {
+    let method = Method::of(&run.plan.design.stop);
+    order(group).into_iter().map(|first| row(group, method, first)).collect()
+}
+
+/// The first record of each phase. A phase that the first trial lacks stands after the one that
+/// it follows in its own trial.
+fn order<'a>(group: &Group<'a>) -> Vec<&'a PhaseRecord> {
+    let mut order: Vec<&PhaseRecord> = Vec::new();
+    for trial in group.members.iter().flat_map(|member| &member.trials) {
+        let mut at = 0;
+        for phase in &trial.phases {
+            match order.iter().position(|known| known.phase == phase.phase) {
+                Some(known) => at = known + 1,
+                None => {
+                    order.insert(at, phase);
+                    at += 1;
+                }
+            }
+        }
+    }
+    order
+}
+
+fn row(group: &Group<'_>, method: Method, first: &PhaseRecord) -> PhaseRow {
+    let metric = rate_metric(&first.phase);
+    let rivals = group.rivals();
+    let cells = group.members.iter().enumerate().map(|(index, member)| {
+        let reference = rivals.contains(&index).then(|| &group.members[group.reference]);
+        let ratio = reference.and_then(|reference| ratio(reference, member, &metric, method));
+        PhaseCell { ratio, ..cell(member, &first.phase) }
+    });
+    PhaseRow {
+        phase: first.phase.clone(),
+        label: first.label.clone(),
+        suite: first.suite.clone(),
+        heat: first.heat,
+        is_high_impact: first.is_high_impact,
+        is_derived: first.is_derived,
+        unit: first.unit,
+        cells: cells.collect(),
+    }
+}
+
+fn ratio(
+    reference: &Member<'_>,
+    other: &Member<'_>,
+    metric: &Metric,
+    method: Method,
+) -> Option<RowRatio> {
+    let ratios = log_ratios(reference, other, metric, Robbed::Kept);
+    row_ratio(&ratios, method)
+}
+
+/// The ratio as the tables print it, of logarithms that say how much faster the other is.
+pub(super) fn row_ratio(speedups: &[f64], method: Method) -> Option<RowRatio> {
+    if speedups.is_empty() {
+        return None;
+    }
+    let (estimate, interval) = method.estimate_with_interval(speedups);
+    Some(RowRatio {
+        value: (-estimate).exp(),
+        interval: interval.map(|(low, high)| ((-high).exp(), (-low).exp())),
+        blocks: speedups.len() as u32,
+    })
+}
+
+fn cell(member: &Member<'_>, phase: &str) -> PhaseCell {
+    let chosen = member.chosen(Robbed::Kept);
+    let done: Vec<&PhaseRecord> = chosen
+        .iter()
+        .filter_map(|trial| of(trial, phase))
+        .filter(|record| record.is_finished())
+        .collect();
+    let failures = failures(member, phase);
+    let over = |number: fn(&PhaseRecord) -> f64| -> Option<Spread> {
+        let values: Vec<f64> =
+            done.iter().map(|record| number(record)).filter(|v| v.is_finite()).collect();
+        (!values.is_empty()).then(|| spread(&values))
+    };
+    PhaseCell {
+        trials: done.len() as u32,
+        failed: failures.len() as u32,
+        failure: failures.first().map(|reason| reason.to_string()),
+        rate: over(|record| record.rate_per_s),
+        elapsed_s: over(|record| record.elapsed_ns as f64 / 1e9),
+        cpu_share: over(cpu_share),
+        latency_ns_max: longest(&chosen, phase),
+        skew_ns: over(|record| record.start_skew_ns as f64),
+        values: values(&done),
+        flags: flags(&done),
+        ratio: None,
+    }
+}
+
+fn of<'a>(trial: &'a TrialRecord, phase: &str) -> Option<&'a PhaseRecord> {
+    trial.phases.iter().find(|record| record.phase == phase)
+}
+
+/// CPU of all lanes over the elapsed time; NaN without any.
+fn cpu_share(record: &PhaseRecord) -> f64 {
+    (record.cpu_user_ns + record.cpu_system_ns) as f64 / record.elapsed_ns as f64
+}
+
+/// Why the phase has no result, once per trial: its own reason, or the trial's.
+fn failures<'a>(member: &Member<'a>, phase: &str) -> Vec<&'a str> {
+    let trials = member.trials.iter();
+    trials
+        .filter_map(|trial| reason(&of(trial, phase)?.outcome).or(reason(&trial.outcome)))
+        .chain(member.trials.iter().filter_map(|trial| match of(trial, phase) {
+            None => reason(&trial.outcome),
+            Some(_) => None,
+        }))
+        .collect()
+}
+
+fn reason(outcome: &Outcome) -> Option<&str> {
+    match outcome {
+        Outcome::Failed { reason } | Outcome::Skipped { reason } => Some(reason),
+        Outcome::Finished => None,
+    }
+}
+
+fn longest(trials: &[&TrialRecord], phase: &str) -> Option<u64> {
+    let ops = trials.iter().flat_map(|trial| &trial.ops);
+    ops.filter(|op| belongs_to(&op.op, phase) && op.service.count > 0)
+        .map(|op| op.service.max_ns)
+        .max()
+}
+
+fn values(records: &[&PhaseRecord]) -> Vec<(String, f64)> {
+    let mut found: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (name, value) in records.iter().flat_map(|record| &record.values) {
+        found.entry(name).or_default().push(*value);
+    }
+    let over = |name: &str, values: &[f64]| match name.contains("_max_") {
+        true => values.iter().copied().fold(f64::MIN, f64::max),
+        false => median(values),
+    };
+    found.iter().map(|(name, values)| (name.to_string(), over(name, values))).collect()
+}
+
+/// How many of the trials each kind of doubt concerns.
+fn flags(records: &[&PhaseRecord]) -> Vec<(String, u32)> {
+    let mut kinds: BTreeMap<&str, u32> = BTreeMap::new();
+    for record in records {
+        let mut own: Vec<&str> = record.flags.iter().map(|flag| flag.kind.as_str()).collect();
+        own.sort_unstable();
+        own.dedup();
+        own.into_iter().for_each(|kind| *kinds.entry(kind).or_default() += 1);
+    }
+    kinds.into_iter().map(|(kind, count)| (kind.to_string(), count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{findings, panels::groups};
+    use pickfs_model::finding::Panel;
+    use pickfs_testkit::{FakePhasedRun, LostPhase, Mishap, Speed, fake_phased_run};
+
+    fn panel(ask: &FakePhasedRun) -> Panel {
+        findings(&fake_phased_run(ask)).panels.remove(0)
+    }
+
+    fn row<'a>(panel: &'a Panel, phase: &str) -> &'a PhaseRow {
+        panel.phases.iter().find(|row| row.phase == phase).expect("the phase was run")
+    }
+
+    fn eight() -> FakePhasedRun {
+        FakePhasedRun { blocks: 8, ..FakePhasedRun::column() }
+    }
+
+    #[test]
+    fn ratios_are_the_references_rate_divided_by_this_one() {
+        let panel = panel(&eight());
+        let row = row(&panel, "write float large");
+        assert!(row.cells[0].ratio.is_none(), "xfs is the reference");
+        let ext4 = row.cells[1].ratio.expect("both ran");
+        assert!((ext4.value - 1.0 / 0.62).abs() < 0.1, "{ext4:?}");
+        let (low, high) = ext4.interval.expect("eight blocks");
+        assert!(low < ext4.value && ext4.value < high && low > 1.0, "{ext4:?}");
+        assert_eq!((ext4.blocks, row.cells[1].trials), (8, 8));
+        let rate = row.cells[0].rate.expect("finished");
+        assert!(rate.low <= rate.median && (rate.median / 2.17e9 - 1.0).abs() < 0.1, "{rate:?}");
+    }
+
+    #[test]
+    fn nine_in_ten_intervals_hold_the_planted_ratio() {
+        let panel = panel(&FakePhasedRun { blocks: 10, ..FakePhasedRun::column() });
+        let truth = |row: &PhaseRow| if row.is_derived { None } else { Some(1.0 / 0.7) };
+        let cells = panel.phases.iter().filter_map(|row| Some((truth(row)?, row.cells[2].ratio?)));
+        let all: Vec<bool> = cells
+            .map(|(truth, ratio)| {
+                let (low, high) = ratio.interval.expect("ten blocks");
+                low <= truth && truth <= high
+            })
+            .collect();
+        let held = all.iter().filter(|held| **held).count();
+        assert!(all.len() > 50 && held * 10 >= all.len() * 9, "{held} of {}", all.len());
+    }
+
+    #[test]
+    fn under_five_blocks_there_is_a_ratio_and_no_interval() {
+        let panel = panel(&FakePhasedRun { blocks: 4, ..FakePhasedRun::column() });
+        let ratio = row(&panel, "disk sort").cells[2].ratio.expect("both ran");
+        assert_eq!((ratio.interval, ratio.blocks), (None, 4));
+    }
+
+    #[test]
+    fn a_failed_phase_is_a_cell_with_its_reason() {
+        let panel = panel(&FakePhasedRun::files());
+        let cell = &row(&panel, "seq create").cells[3];
+        assert_eq!((cell.trials, cell.failed, cell.rate, cell.ratio), (0, 6, None, None));
+        let reason = cell.failure.as_deref().expect("it failed");
+        assert!(reason.contains("65,536"), "{reason}");
+        assert_eq!(row(&panel, "block write").cells[3].trials, 6);
+    }
+
+    #[test]
+    fn a_skip_in_one_block_leaves_the_others() {
+        let outcome = Outcome::Skipped { reason: "no space".into() };
+        let lost = LostPhase { label: "ext4".into(), phase: "disk sort".into(), block: 2, outcome };
+        let panel = panel(&FakePhasedRun { lost: vec![lost], ..eight() });
+        let cell = &row(&panel, "disk sort").cells[1];
+        assert_eq!((cell.trials, cell.failed, cell.failure.as_deref()), (7, 1, Some("no space")));
+        assert_eq!(cell.ratio.expect("seven blocks").blocks, 7);
+    }
+
+    #[test]
+    fn a_trial_that_failed_as_a_whole_fails_each_of_its_phases() {
+        let mishaps = vec![Mishap::failed("btrfs", "", 3, "mount: EIO")];
+        let panel = panel(&FakePhasedRun { mishaps, ..eight() });
+        let cell = &row(&panel, "disk sort").cells[2];
+        assert_eq!((cell.trials, cell.failed, cell.failure.as_deref()), (7, 1, Some("mount: EIO")));
+    }
+
+    #[test]
+    fn flags_latencies_and_shares_stand_in_the_cell() {
+        let panel = panel(&eight());
+        let cell = &row(&panel, "sequential read binary cold").cells[0];
+        assert_eq!(cell.flags, [("not-cold".to_string(), 8)]);
+        assert_eq!(cell.latency_ns_max, None);
+        let random = &row(&panel, "random read 4k cold").cells[0];
+        assert!(random.latency_ns_max.expect("it repeats") > 3_100);
+        let share = random.cpu_share.expect("it ran").median;
+        assert!((share - 0.433).abs() < 0.01, "{share}");
+        assert!(random.values.iter().any(|(name, _)| name == "latency_max_ns"));
+        assert_eq!(random.skew_ns.expect("it ran").median, 40_000.0);
+    }
+
+    #[test]
+    fn a_robbed_trial_counts_as_it_came() {
+        let mishaps = vec![Mishap::robbed("xfs", "", 3, 1.5)];
+        let panel = panel(&FakePhasedRun { mishaps, ..eight() });
+        let rate = row(&panel, "disk sort").cells[0].rate.expect("finished");
+        assert!(rate.low < 0.75 * rate.median, "{rate:?}");
+        assert_eq!(row(&panel, "disk sort").cells[0].trials, 8);
+    }
+
+    #[test]
+    fn phases_keep_the_workloads_order_also_where_the_first_trial_lacks_one() {
+        let mut run = fake_phased_run(&eight());
+        run.trials[0].phases.remove(3);
+        let group = &groups(&run)[0];
+        let names: Vec<String> = rows(&run, group).into_iter().map(|row| row.phase).collect();
+        let expected: Vec<String> =
+            run.trials[1].phases.iter().map(|phase| phase.phase.clone()).collect();
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn a_loop_has_no_phases() {
+        let run = pickfs_testkit::fake_run(&pickfs_testkit::FakeRun::default());
+        assert!(findings(&run).panels.iter().all(|panel| panel.phases.is_empty()));
+    }
+
+    #[test]
+    fn lanes_are_panels_of_their_own() {
+        let ask = FakePhasedRun {
+            lanes: vec![1, 64],
+            speeds: vec![Speed::new("ext4", "", 0.5)],
+            ..eight()
+        };
+        let found = findings(&fake_phased_run(&ask));
+        let titles: Vec<_> = found.panels.iter().map(|panel| panel.title.as_str()).collect();
+        assert_eq!(titles, ["lanes=1", "lanes=64"]);
+        assert_eq!(found.verdicts.len(), 2);
+    }
+}

@@ -1,0 +1,227 @@
+//! The answer for a phased workload: one sentence per tier and per primary phase.
+//!
+//! A tier gets a choice where the plan fixed its rate as a primary metric and the blocks carry
+//! a claim; otherwise its ratios are shown and nothing is claimed.
+
+use pickfs_model::{
+    finding::{Claim, Comparison, NoiseRow, Panel, PhaseRow, Verdict},
+    plan::{Metric, Statistic},
+};
+
+use super::{
+    Panelled,
+    best::best,
+    words::{claim_text, levels_text},
+};
+use crate::{
+    phases::{TIERS, rate_metric, tier},
+    wording::{interval_text, list, metric_name},
+};
+
+impl Panelled<'_> {
+    /// The verdict of a panel whose trials are lists of phases; none without tiers and metrics.
+    pub(super) fn phased(&self, noise: &[NoiseRow]) -> Option<Verdict> {
+        let metrics = self.metrics();
+        let planned = |phase: &str| {
+            metrics.iter().find(|m| m.op == phase && m.statistic == Statistic::Rate).copied()
+        };
+        let tiers = TIERS.iter().filter_map(|tier| self.phase(tier.phase));
+        let mut sentences: Vec<String> = Vec::new();
+        let mut chosen: Vec<String> = Vec::new();
+        for row in tiers {
+            sentences.extend(match planned(&row.phase) {
+                Some(metric) => self.judged(metric, &mut chosen),
+                None => vec![self.unclaimed(row, "exploratory, nothing is claimed")],
+            });
+        }
+        for metric in metrics.iter().filter(|metric| tier(&metric.op).is_none()) {
+            sentences.extend(self.judged(metric, &mut chosen));
+        }
+        if sentences.is_empty() {
+            return None;
+        }
+        sentences.insert(0, self.place());
+        Some(self.ended(chosen, sentences, noise))
+    }
+
+    /// What worked at the same time; none without phases.
+    pub(super) fn lanes_text(&self) -> Option<String> {
+        let trials = self.group.members.iter().flat_map(|member| &member.trials);
+        let record = trials.flat_map(|trial| &trial.phases).next()?;
+        let lanes = match record.lanes {
+            1 => "one process".to_string(),
+            lanes => format!("{lanes} processes at the same time"),
+        };
+        Some(format!("each phase once a trial, {lanes}"))
+    }
+
+    fn phase(&self, name: &str) -> Option<&PhaseRow> {
+        self.panel.phases.iter().find(|row| row.phase == name)
+    }
+
+    fn unclaimed(&self, row: &PhaseRow, why: &str) -> String {
+        let ratios =
+            ratios_text(row, self.panel).map_or_else(String::new, |text| format!("; {text}"));
+        format!("{}: {why}{ratios}.", subject(&rate_metric(&row.phase)))
+    }
+
+    fn place(&self) -> String {
+        let backing = self.group.members.get(self.group.reference).map(|member| member.backing);
+        let on = backing.map_or_else(String::new, |backing| format!("On this {backing}"));
+        let has_tiers = self.panel.phases.iter().any(|row| tier(&row.phase).is_some());
+        let by = if has_tiers { "tier by tier" } else { "phase by phase" };
+        match self.panel.title.as_str() {
+            "" => format!("{on}, {by}."),
+            title => format!("{on}, for {title}, {by}."),
+        }
+    }
+
+    /// The choice by one metric with its comparisons; the first choice that is made is kept.
+    fn judged(&self, metric: &Metric, chosen: &mut Vec<String>) -> Vec<String> {
+        let compared = self.compared(metric);
+        let name = subject(metric);
+        if compared.iter().all(|comparison| comparison.claim == Claim::NotClaimed) {
+            let why = self.nothing_claimed(&compared, &name);
+            let row = self.phase(&metric.op).filter(|_| metric.statistic == Statistic::Rate);
+            return vec![match row {
+                Some(row) => self.unclaimed(row, &format!("nothing is claimed ({why})")),
+                None => {
+                    format!("{name}: nothing is claimed ({why}); {}.", self.values_text(metric))
+                }
+            }];
+        }
+        let peers: Vec<&Comparison> = compared
+            .iter()
+            .copied()
+            .filter(|comparison| self.survives_as_the_reference(&comparison.other))
+            .collect();
+        let best = best(&peers, &self.panel.reference);
+        if chosen.is_empty() {
+            chosen.clone_from(&best);
+        }
+        let choice = match best.as_slice() {
+            [] => "no choice".to_string(),
+            [one] => one.clone(),
+            many => format!("{}, not told apart", list(many)),
+        };
+        let parts: Vec<String> = compared.iter().map(|c| claim_text(c, c.claim)).collect();
+        let level = levels_text(&compared);
+        let said = format!("{name}{level}: {choice}. {}.", parts.join("; "));
+        let robbed = compared.iter().filter_map(|c| Some((c, c.claim_without_robbed?)));
+        let robbed =
+            robbed.map(|(c, claim)| format!("Without robbed trials: {}.", claim_text(c, claim)));
+        std::iter::once(said).chain(robbed).collect()
+    }
+}
+
+/// `Hot tier, reads from memory`, `seq create rate`.
+fn subject(metric: &Metric) -> String {
+    match tier(&metric.op) {
+        Some(tier) => tier_name(tier.phase, tier.stands_for),
+        None => metric_name(metric),
+    }
+}
+
+fn tier_name(phase: &str, stands_for: &str) -> String {
+    let mut letters = phase.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    let name: String = first.into_iter().chain(letters).collect();
+    format!("{name}, {stands_for}")
+}
+
+/// Ratios without a claim, in the direction of the tables: `xfs / this: ext4 1.20 [1.10, 1.30]`.
+fn ratios_text(row: &PhaseRow, panel: &Panel) -> Option<String> {
+    let ratios: Vec<String> = panel
+        .rows
+        .iter()
+        .zip(&row.cells)
+        .filter_map(|(named, cell)| {
+            let ratio = cell.ratio?;
+            let interval = ratio
+                .interval
+                .map_or_else(String::new, |(low, high)| format!(" {}", interval_text(low, high)));
+            Some(format!("{} {:.2}{interval}", named.label, ratio.value))
+        })
+        .collect();
+    let reference = &panel.reference;
+    (!ratios.is_empty()).then(|| {
+        format!("{reference} / this, above 1 {reference} is faster: {}", ratios.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::findings;
+    use pickfs_testkit::{FakePhasedRun, Speed, fake_phased_run};
+
+    fn said(ask: &FakePhasedRun) -> Vec<String> {
+        findings(&fake_phased_run(ask)).verdicts.remove(0).sentences
+    }
+
+    /// Eight comparisons need nine blocks.
+    fn nine() -> FakePhasedRun {
+        FakePhasedRun { blocks: 9, ..FakePhasedRun::column() }
+    }
+
+    #[test]
+    fn each_tier_has_its_choice_and_a_tie_says_so() {
+        let said = said(&nine());
+        assert_eq!(said[0], "On this loop image, tier by tier.");
+        assert!(
+            said[1].starts_with(
+                "Hot tier, reads from memory (intervals at 95 %): xfs and ext4, not told apart. "
+            ),
+            "{}",
+            said[1]
+        );
+        assert!(said[1].contains("ext4 and xfs are tied at this precision"), "{}", said[1]);
+        assert!(said[1].contains("btrfs is slower than xfs by 1.4"), "{}", said[1]);
+        assert!(
+            said[4].starts_with("Ingest, durable, that is writes with their sync"),
+            "{}",
+            said[4]
+        );
+        assert!(said[4].contains(": xfs. ext4 is slower than xfs by 1.2"), "{}", said[4]);
+    }
+
+    #[test]
+    fn a_faster_candidate_is_chosen_over_the_reference() {
+        let mut ask = nine();
+        ask.speeds.push(Speed::new("ext4", "mid tier", 1.5));
+        let said = said(&ask);
+        assert!(said[2].contains(": ext4. ext4 is faster than xfs by 1.4"), "{}", said[2]);
+    }
+
+    #[test]
+    fn too_few_blocks_choose_nothing_and_show_ratios() {
+        let said = said(&FakePhasedRun { blocks: 3, ..FakePhasedRun::column() });
+        let why = "Hot tier, reads from memory: nothing is claimed (3 blocks ran, and the 8 \
+                   comparisons of this plan need 9 to be told from chance); xfs / this, above 1 \
+                   xfs is faster: ext4 ";
+        assert!(said[1].starts_with(why), "{}", said[1]);
+    }
+
+    #[test]
+    fn tiers_that_the_plan_did_not_fix_are_exploratory() {
+        let said = said(&FakePhasedRun { primary: vec!["write float large".into()], ..nine() });
+        assert!(
+            said[1].starts_with("Hot tier, reads from memory: exploratory, nothing is claimed;"),
+            "{}",
+            said[1]
+        );
+        assert!(
+            said[5].starts_with("write float large rate (intervals at 95 %): xfs. "),
+            "{}",
+            said[5]
+        );
+    }
+
+    #[test]
+    fn a_workload_without_tiers_is_judged_by_its_primary_phases() {
+        let ask = FakePhasedRun { blocks: 8, ..FakePhasedRun::files() };
+        let said = said(&ask);
+        assert!(said[1].starts_with("seq create rate"), "{said:?}");
+        assert!(said[1].contains("xfs and ext4 are tied"), "{said:?}");
+        assert!(!said[1].contains("fat16"), "it has no result: {said:?}");
+    }
+}
