@@ -3,6 +3,7 @@
 //! nothing behind. It decides; it never formats for people.
 
 pub mod capacity;
+pub mod crew;
 pub mod doctor;
 pub mod doubts;
 pub mod environment;

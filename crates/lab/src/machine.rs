@@ -18,15 +18,18 @@ use pickfs_target::{
     fs::{self, Ground},
 };
 
+use pickfs_workload::{ParamError, Workload};
+
 use crate::{
-    capacity, doubts,
+    capacity,
+    crew::{Around, Limits, run_crew},
+    doubts,
     interrupt::Interrupt,
     placement::Placement,
     settle::{Quiet, settle},
     stage::{Stage, TrialOrder},
     transcript,
     watch::Watch,
-    worker_process::run_worker,
 };
 
 /// What the machine needs to know once.
@@ -61,7 +64,7 @@ const RAW_BAND_PROBES: usize = 9;
 /// Probes that are taken until one lies in the band.
 const RAW_TRIES: u32 = 3;
 /// Worst laps kept per operation and trial.
-const SPIKES_MAX: u32 = 64;
+pub(crate) const SPIKES_MAX: u32 = 64;
 
 impl Machine {
     /// A stage on this machine.
@@ -88,22 +91,31 @@ impl Machine {
         }
         tell(phase(order, "make and mount"));
         let Machine { parts, placement, .. } = self;
-        let mounted = parts.scratch.make_and_mount(
+        let mut mounted = parts.scratch.make_and_mount(
             &order.cell.candidate,
             &parts.mount_point,
             &mut record.steps,
         )?;
         record.environment = mounted.environment().clone();
         record.backing = mounted.backing();
-        doubts::periods(record, &mounted.promise().periods, parts.plan.timing.measure_s);
-        let spec = trial_spec(order, &parts.plan, placement, mounted.directory());
-        let helper = Helper { program: &parts.worker, interrupt: &parts.interrupt, placement };
+        let job = Job::of(order)?;
+        if !job.workload.is_phased() {
+            doubts::periods(record, &mounted.promise().periods, parts.plan.timing.measure_s);
+        }
+        let spec = trial_spec(order, &parts.plan, placement, &job, mounted.directory());
+        let helper = Helper { program: &parts.worker, interrupt: &parts.interrupt, placement, job };
+        let (drop_caches, mut cooling) = (parts.plan.consent.drop_caches, Vec::new());
+        let mut make_cold = || {
+            let done = mounted.make_cold(drop_caches, &mut cooling);
+            done.map_err(|error| error.to_string())
+        };
         let measured = match &parts.plan.capacity {
-            None => helper.measure(&spec, order, record, tell),
+            None => helper.measure(&spec, order, record, &mut make_cold, tell),
             Some(ask) => capacity::seek(ask, spec, record, &mut |spec, attempt| {
-                helper.measure(spec, order, attempt, tell)
+                helper.measure(spec, order, attempt, &mut make_cold, tell)
             }),
         };
+        record.steps.append(&mut cooling);
         let ended = unmount(mounted, record);
         both(measured, ended)
     }
@@ -187,11 +199,33 @@ impl From<TargetError> for TrialError {
     }
 }
 
+/// What a trial's workers are to do.
+struct Job {
+    workload: &'static dyn Workload,
+    lanes: u32,
+}
+
+impl Job {
+    fn of(order: &TrialOrder<'_>) -> Result<Job, TrialError> {
+        let asked = &order.cell.workload;
+        let failed = |error: ParamError| TrialError::Failed(error.to_string());
+        let workload = pickfs_workload::find(&asked.name).map_err(failed)?;
+        let params = workload.validate(&asked.params).map_err(failed)?;
+        Ok(Job { workload, lanes: workload.lanes(&params) })
+    }
+
+    /// One loop is pinned to a CPU; phases use threads and lanes, which need all of them.
+    fn placement(&self, placement: &Placement) -> Placement {
+        if self.workload.is_phased() { Placement::default() } else { *placement }
+    }
+}
+
 /// The worker program and when to stop it.
 struct Helper<'a> {
     program: &'a Path,
     interrupt: &'a Interrupt,
     placement: &'a Placement,
+    job: Job,
 }
 
 impl Helper<'_> {
@@ -200,17 +234,23 @@ impl Helper<'_> {
         spec: &TrialSpec,
         order: &TrialOrder<'_>,
         record: &mut TrialRecord,
+        make_cold: &mut dyn FnMut() -> Result<(), String>,
         tell: &mut dyn FnMut(Event),
     ) -> Result<(), TrialError> {
-        let _kept_off = self.placement.keep_off();
+        let _kept_off = self.job.placement(self.placement).keep_off();
         let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns));
         let page = watch.page();
-        let mut observe = |moment| watch.at(moment, tell);
-        let messages =
-            run_worker(self.program, spec, page.as_deref(), self.interrupt, &mut observe);
+        let limits = Limits::of(spec, self.job.workload.is_phased());
+        let around = Around {
+            page: page.as_deref(),
+            interrupt: self.interrupt,
+            observe: &mut |moment| watch.at(moment, tell),
+            make_cold,
+        };
+        let said = run_crew(self.program, spec, limits, around);
         record.robbery = watch.finish();
-        let messages = messages.map_err(|error| TrialError::Failed(error.to_string()))?;
-        transcript::into_record(messages, record)
+        let said = said.map_err(|error| TrialError::Failed(error.to_string()))?;
+        transcript::into_record(said, self.job.workload, &spec.workload.params, record)
     }
 }
 
@@ -238,8 +278,10 @@ fn trial_spec(
     order: &TrialOrder<'_>,
     plan: &Plan,
     placement: &Placement,
+    job: &Job,
     directory: &Path,
 ) -> TrialSpec {
+    let placement = job.placement(placement);
     TrialSpec {
         format: FORMAT,
         build: pickfs_workload::BUILD.into(),
@@ -247,7 +289,7 @@ fn trial_spec(
         directory: directory.into(),
         role: "appender".into(),
         lane: 0,
-        lanes: 1,
+        lanes: job.lanes,
         seed: order.seed,
         warmup_ns: (plan.timing.warmup_s * 1e9) as u64,
         warmup_bytes: plan.timing.warmup_bytes,

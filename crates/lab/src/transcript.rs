@@ -1,41 +1,153 @@
-//! What a worker said, as part of the trial's record.
+//! What the lanes of a trial said, as the trial's record.
 
-use pickfs_model::{TrialRecord, WorkerMessage};
+use pickfs_model::{
+    TrialRecord, WorkerMessage,
+    record::{LoadRecord, OpRecord},
+    trial::LanePhase,
+};
+use pickfs_workload::{
+    Workload,
+    phase::{GATE_BROKEN, merged_ops, merged_phases},
+};
 
-use crate::machine::TrialError;
+use crate::machine::{SPIKES_MAX, TrialError};
 
-/// Puts the messages into the record; `Failed` and `Skipped` are the trial's outcome.
+/// Puts what all lanes said into the record; `Failed` and `Skipped` are the trial's outcome.
 pub fn into_record(
-    messages: Vec<WorkerMessage>,
+    lanes: Vec<Vec<WorkerMessage>>,
+    workload: &dyn Workload,
+    params: &serde_json::Map<String, serde_json::Value>,
     record: &mut TrialRecord,
 ) -> Result<(), TrialError> {
-    let mut verified = false;
-    for message in messages {
-        match message {
-            WorkerMessage::Hello { .. }
-            | WorkerMessage::PhaseBegins { .. }
-            | WorkerMessage::ColdAsked
-            | WorkerMessage::Phase(_)
-            | WorkerMessage::Finished => {}
-            WorkerMessage::Ready { notes, warmup_ns } => {
-                record.notes.extend(notes);
-                record.warmup_s = warmup_ns as f64 / 1e9;
-            }
-            WorkerMessage::Op(op) => record.ops.push(*op),
-            WorkerMessage::Load(load) => record.load = Some(load),
-            WorkerMessage::Count { name, value } => {
-                record.counts.insert(name, value);
-            }
-            WorkerMessage::Verified { checked } => {
-                verified = true;
-                record.counts.insert("records_verified".into(), checked as f64);
-            }
-            WorkerMessage::Failed { reason } => return Err(TrialError::Failed(reason)),
-            WorkerMessage::Skipped { reason } => return Err(TrialError::Skipped(reason)),
-        }
+    if let Some(error) = ended_early(&lanes) {
+        return Err(error);
     }
-    match verified {
-        true => Ok(()),
-        false => Err(TrialError::Failed("the worker verified nothing of what it wrote".into())),
+    let count = lanes.len();
+    let mut sums = Sums::default();
+    for messages in lanes {
+        sums.add(messages, record);
+    }
+    if sums.verified < count {
+        return Err(TrialError::Failed("the worker verified nothing of what it wrote".into()));
+    }
+    record.ops = merged_ops(sums.ops, SPIKES_MAX as usize).map_err(TrialError::Failed)?;
+    record.phases = merged_phases(&sums.phases);
+    if workload.is_phased() {
+        let params =
+            workload.validate(params).map_err(|error| TrialError::Failed(error.to_string()))?;
+        workload.derive(&params, &mut record.phases);
+    }
+    record.load = merged_load(&sums.loads);
+    Ok(())
+}
+
+/// What each lane said, by kind.
+#[derive(Default)]
+struct Sums {
+    ops: Vec<Vec<OpRecord>>,
+    phases: Vec<Vec<LanePhase>>,
+    loads: Vec<LoadRecord>,
+    verified: usize,
+}
+
+impl Sums {
+    fn add(&mut self, messages: Vec<WorkerMessage>, record: &mut TrialRecord) {
+        let (mut ops, mut phases) = (Vec::new(), Vec::new());
+        for message in messages {
+            match message {
+                WorkerMessage::Ready { notes, warmup_ns } => {
+                    let new = notes.into_iter().filter(|note| !record.notes.contains(note));
+                    let new: Vec<String> = new.collect();
+                    record.notes.extend(new);
+                    record.warmup_s = record.warmup_s.max(warmup_ns as f64 / 1e9);
+                }
+                WorkerMessage::Op(op) => ops.push(*op),
+                WorkerMessage::Phase(phase) => phases.push(*phase),
+                WorkerMessage::Load(load) => self.loads.push(load),
+                WorkerMessage::Count { name, value } => {
+                    *record.counts.entry(name).or_default() += value;
+                }
+                WorkerMessage::Verified { checked } => {
+                    self.verified += 1;
+                    *record.counts.entry("records_verified".into()).or_default() += checked as f64;
+                }
+                _ => {}
+            }
+        }
+        self.ops.push(ops);
+        self.phases.push(phases);
+    }
+}
+
+/// The reason of the first lane that failed by itself; a lane that only found its gate broken has
+/// nothing to say. A failure comes before a skip.
+fn ended_early(lanes: &[Vec<WorkerMessage>]) -> Option<TrialError> {
+    let all = || lanes.iter().flatten();
+    let failed = |own: bool| {
+        all().find_map(|message| match message {
+            WorkerMessage::Failed { reason } if !own || !reason.contains(GATE_BROKEN) => {
+                Some(TrialError::Failed(reason.clone()))
+            }
+            _ => None,
+        })
+    };
+    let skipped = || {
+        all().find_map(|message| match message {
+            WorkerMessage::Skipped { reason } => Some(TrialError::Skipped(reason.clone())),
+            _ => None,
+        })
+    };
+    failed(true).or_else(skipped).or_else(|| failed(false))
+}
+
+/// Turns, rates and CPU add up; the measured time is the longest.
+fn merged_load(loads: &[LoadRecord]) -> Option<LoadRecord> {
+    let first = loads.first()?;
+    if loads.len() == 1 {
+        return Some(first.clone());
+    }
+    let sum = |of: fn(&LoadRecord) -> u64| loads.iter().map(of).sum::<u64>();
+    Some(LoadRecord {
+        achieved_per_s: loads.iter().map(|load| load.achieved_per_s).sum(),
+        turns: sum(|load| load.turns),
+        late_driver: sum(|load| load.late_driver),
+        late_queue: sum(|load| load.late_queue),
+        measured_ns: loads.iter().map(|load| load.measured_ns).max().unwrap_or(0),
+        began_ns: loads.iter().map(|load| load.began_ns).min().unwrap_or(0),
+        cpu_user_ns: sum(|load| load.cpu_user_ns),
+        cpu_system_ns: sum(|load| load.cpu_system_ns),
+        preemptions: sum(|load| load.preemptions),
+        ..first.clone()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(reason: &str) -> Vec<WorkerMessage> {
+        vec![WorkerMessage::Failed { reason: reason.into() }]
+    }
+
+    #[test]
+    fn the_lane_that_failed_by_itself_gives_the_reason() {
+        let lanes = [failed(GATE_BROKEN), failed("write lane-2/x: no space"), failed(GATE_BROKEN)];
+        let Some(TrialError::Failed(reason)) = ended_early(&lanes) else { panic!("failed") };
+        assert_eq!(reason, "write lane-2/x: no space");
+        let skipped = vec![WorkerMessage::Skipped { reason: "no room".into() }];
+        let lanes = [failed(GATE_BROKEN), skipped];
+        let Some(TrialError::Skipped(reason)) = ended_early(&lanes) else { panic!("skipped") };
+        assert_eq!(reason, "no room");
+        assert!(ended_early(&[vec![WorkerMessage::Finished]]).is_none());
+    }
+
+    #[test]
+    fn loads_of_lanes_add_up() {
+        let load =
+            LoadRecord { turns: 5, achieved_per_s: 10.0, measured_ns: 7, ..Default::default() };
+        let other = LoadRecord { measured_ns: 9, ..load.clone() };
+        let sum = merged_load(&[load, other]).expect("two");
+        assert_eq!((sum.turns, sum.measured_ns), (10, 9));
+        assert!((sum.achieved_per_s - 20.0).abs() < 1e-9);
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use pickfs_model::{Event, record::Robbery};
 use pickfs_sys::live_page::{LiveCounter, LivePage};
 
-use crate::{robbery::RobberyMeter, worker_process::Moment};
+use crate::{crew::Moment, robbery::RobberyMeter};
 
 /// The watch over one trial.
 pub struct Watch {
@@ -17,6 +17,8 @@ pub struct Watch {
     page: Option<Rc<LivePage>>,
     meter: Option<RobberyMeter>,
     told: Option<Instant>,
+    /// What is measured: `measure`, or the phase that runs.
+    doing: String,
 }
 
 const TELL_EACH: Duration = Duration::from_secs(1);
@@ -30,6 +32,7 @@ impl Watch {
             page: LivePage::create().ok().map(Rc::new),
             meter: None,
             told: None,
+            doing: "measure".into(),
         }
     }
 
@@ -42,10 +45,11 @@ impl Watch {
     pub fn at(&mut self, moment: Moment, tell: &mut dyn FnMut(Event)) {
         match moment {
             Moment::Preparing => self.tell("warm-up", tell),
+            Moment::Phase(phase) => self.doing = phase,
             Moment::Going => self.meter = RobberyMeter::begin(self.window),
             Moment::Measuring => {
                 self.meter.iter_mut().for_each(RobberyMeter::tick);
-                self.tell("measure", tell);
+                self.tell(&self.doing.clone(), tell);
             }
         }
     }

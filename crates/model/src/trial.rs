@@ -1,7 +1,8 @@
 //! What a worker is told on standard input, and what it answers on standard output.
 //!
 //! Both are JSON, one value a line. The worker answers `ready`, waits for the
-//! line `go`, and writes nothing more until it has measured and verified.
+//! line `go`, and writes nothing while it measures. The first lane of a phased
+//! workload speaks between two phases, when all lanes stand still.
 
 use std::path::PathBuf;
 

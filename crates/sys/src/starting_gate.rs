@@ -31,6 +31,9 @@ const BROKEN: usize = 3;
 /// Longest sleep before the round is looked at again, in milliseconds.
 const LOOK_EACH_MS: i64 = 200;
 
+/// What [`StartingGate::pass`] says when the gate is broken.
+pub const BROKEN_TEXT: &str = "another lane of the trial has failed";
+
 /// The gate, on any side.
 #[derive(Debug)]
 pub struct StartingGate(SharedPage);
@@ -82,8 +85,7 @@ impl StartingGate {
         }
         while round.load(Acquire) == mine {
             if self.is_broken() {
-                let text = "another lane of the trial has failed";
-                return Err(io::Error::new(io::ErrorKind::BrokenPipe, text));
+                return Err(io::Error::new(io::ErrorKind::BrokenPipe, BROKEN_TEXT));
             }
             self.sleep(mine as u32);
         }

@@ -109,6 +109,9 @@ pub enum TargetError {
         /// The candidate.
         candidate: String,
     },
+    /// A setting of the kernel could not be written.
+    #[error(transparent)]
+    Tunable(#[from] pickfs_sys::tunables::TunableError),
     /// The interlock said no.
     #[error(transparent)]
     Refused(#[from] Box<Refusal>),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use pickfs_model::record::ImageRecord;
 use pickfs_model::{BackingKind, Durability, Environment, Step, StepRecord};
+use pickfs_sys::residency::{self, Caches};
 
 use crate::carry_out;
 use crate::error::TargetError;
@@ -19,6 +20,7 @@ pub struct Mounted<'scratch> {
     pub(crate) backing: BackingKind,
     pub(crate) image: Option<ImageRecord>,
     pub(crate) promise: Promise,
+    pub(crate) cool: Vec<Step>,
     pub(crate) end: Vec<Step>,
     pub(crate) ended: bool,
 }
@@ -62,6 +64,25 @@ impl Mounted<'_> {
     /// What is known of it without asking.
     pub fn promise(&self) -> &Promise {
         &self.promise
+    }
+
+    /// Empties the caches of this mount: its own (a pool is exported and imported again), and with
+    /// `drop_caches` the kernel's, which is machine-wide and needs the user's consent. Nothing of the
+    /// mount may be open.
+    ///
+    /// # Errors
+    /// The first step that failed, or the switch that could not be written.
+    pub fn make_cold(
+        &mut self,
+        drop_caches: bool,
+        log: &mut Vec<StepRecord>,
+    ) -> Result<(), TargetError> {
+        let steps = self.cool.clone();
+        carry_out::carry_out_all(&steps, self.scratch, log)?;
+        match drop_caches {
+            true => residency::drop_caches(Caches::Both).map_err(TargetError::from),
+            false => Ok(()),
+        }
     }
 
     /// Unmounts for real and ends what served it; gives back the image's record with both states.

@@ -22,6 +22,8 @@ pub(crate) enum Bed {
 pub(crate) struct Life {
     /// Up to the mounted file system.
     pub(crate) begin: Vec<Step>,
+    /// What empties the caches that the kernel's switch does not reach.
+    pub(crate) cool: Vec<Step>,
     /// From there to nothing left.
     pub(crate) end: Vec<Step>,
 }
@@ -74,7 +76,8 @@ pub(crate) fn life(
     let row = row_of(candidate)?;
     Ok(match row.needs().ground {
         Ground::Memory => {
-            Life { begin: row.mount(candidate, place), end: row.unmount(candidate, place) }
+            let (begin, end) = (row.mount(candidate, place), row.unmount(candidate, place));
+            Life { begin, cool: Vec::new(), end }
         }
         Ground::BlockDevice => on_block_device(row, candidate, bed, place),
     })
@@ -87,6 +90,7 @@ fn in_directory(candidate: &CandidateSpec, place: &Place) -> Result<Life, Target
     let at = [place.at.as_str()];
     Ok(Life {
         begin: vec![recipe::call("a folder of our own", "make-trial-folder", at)],
+        cool: Vec::new(),
         end: vec![recipe::call("take it away", "remove-trial-folder", at)],
     })
 }
@@ -123,7 +127,7 @@ fn on_block_device(
     begin.extend(row.mount(candidate, place));
     let mut end = row.unmount(candidate, place);
     end.push(recipe::call("wait until nobody has it open", "wait-device-free", device));
-    Life { begin, end }
+    Life { begin, cool: row.cool(candidate, place), end }
 }
 
 #[cfg(test)]

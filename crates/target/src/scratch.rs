@@ -210,8 +210,9 @@ impl Scratch {
         let backing = self.backing_of(row);
         let promise = promise(row, candidate, backing);
         let directory = PathBuf::from(place.at);
-        let (end, ended) = (life.end, false);
-        Ok(Mounted { scratch: self, directory, environment, backing, image, promise, end, ended })
+        let (cool, end, ended) = (life.cool, life.end, false);
+        let scratch = self;
+        Ok(Mounted { scratch, directory, environment, backing, image, promise, cool, end, ended })
     }
 
     /// Everything that can be known before anything is touched.

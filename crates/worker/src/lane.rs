@@ -4,10 +4,20 @@
 use std::sync::Arc;
 
 use pickfs_model::{TrialSpec, WorkerMessage};
-use pickfs_sys::live_page::LivePage;
-use pickfs_workload::{Fault, LiveLaps, Measured, ParamError, Session, find, pin, rank};
+use pickfs_sys::{
+    affinity::pin_to,
+    live_page::LivePage,
+    nodes::{bind_memory_to, nodes},
+    starting_gate::StartingGate,
+};
+use pickfs_workload::{
+    Fault, LiveLaps, Measured, ParamError, Session, Workload, find, phase::Gate, pin, rank,
+};
 
-use crate::conversation::{hello, say, spec, wait_for_go};
+use crate::{
+    conversation::{hello, say, spec, wait_for_go},
+    lab_line::StandardLine,
+};
 
 /// How a trial ended early.
 pub enum Ending {
@@ -54,17 +64,53 @@ pub fn run() -> Result<(), Ending> {
     let workload = find(&spec.workload.name)?;
     same_version(&spec, workload.version())?;
     let session = Session::new(spec, live_page()?)?;
+    let session = session.among(starting_gate()?, Arc::new(StandardLine));
+    let ran = trial(workload, &session);
+    if ran.is_err() {
+        session.gate.break_open();
+    }
+    ran
+}
+
+fn trial(workload: &dyn Workload, session: &Session) -> Result<(), Ending> {
+    settle_on_node(&session.spec)?;
     // Threads of the workload itself (roll ahead, reader of hot files) inherit the helper's CPU.
-    pin(session.spec.helper_cpu)?;
-    let mut prepared = workload.prepare(&session)?;
-    pin(session.spec.cpu)?;
+    if session.spec.lanes == 1 {
+        pin(session.spec.helper_cpu)?;
+    }
+    let mut prepared = workload.prepare(session)?;
+    if session.spec.lanes == 1 {
+        pin(session.spec.cpu)?;
+    }
     rank(&session.params)?;
-    let warmup_ns = prepared.warm_up(&session)?;
+    let warmup_ns = prepared.warm_up(session)?;
     say(&WorkerMessage::Ready { notes: prepared.notes(), warmup_ns })?;
     wait_for_go()?;
-    let measured = prepared.measure(&session)?;
-    let checked = prepared.verify(&session)?;
+    let measured = prepared.measure(session)?;
+    let checked = prepared.verify(session)?;
     report(measured, checked)
+}
+
+/// Lanes take the memory nodes of the machine in turn, with processors and memory of one each.
+fn settle_on_node(spec: &TrialSpec) -> Result<(), Ending> {
+    let nodes = nodes();
+    if spec.lanes == 1 || nodes.len() < 2 {
+        return Ok(());
+    }
+    let node = &nodes[spec.lane as usize % nodes.len()];
+    pin_to(&node.processors).map_err(|error| Ending::failed(error.to_string()))?;
+    bind_memory_to(node).map_err(|error| {
+        Ending::failed(format!(
+            "bind the memory of lane {} to node {}: {error}",
+            spec.lane, node.number
+        ))
+    })
+}
+
+/// The gate where the lanes of a trial wait for each other, if the lab handed one over.
+fn starting_gate() -> Result<Gate, Ending> {
+    let gate = StartingGate::inherited().map_err(|error| Ending::failed(error.to_string()))?;
+    Ok(Gate::new(gate))
 }
 
 /// The page that the lab looks at while we measure, if it handed one over.
@@ -85,6 +131,9 @@ fn same_version(spec: &TrialSpec, ours: u32) -> Result<(), Ending> {
 fn report(measured: Measured, checked: u64) -> Result<(), Ending> {
     for op in measured.ops {
         say(&WorkerMessage::Op(Box::new(op)))?;
+    }
+    for phase in measured.phases {
+        say(&WorkerMessage::Phase(Box::new(phase)))?;
     }
     say(&WorkerMessage::Load(measured.load))?;
     for (name, value) in measured.counts {

@@ -8,6 +8,7 @@
 //! ```
 
 mod conversation;
+mod lab_line;
 mod lane;
 mod last_words;
 

@@ -109,6 +109,12 @@ impl Session {
         Ok(Session { spec, params, ops, live, gate: Gate::default(), lab: None })
     }
 
+    /// The same session as one lane among others, with a line to the lab.
+    #[must_use]
+    pub fn among(self, gate: Gate, lab: Arc<dyn LabLine>) -> Session {
+        Session { gate, lab: Some(lab), ..self }
+    }
+
     /// The set-up of the measured loop; without live figures for a warm-up.
     pub(crate) fn measurement(&self, is_warm_up: bool) -> Measurement {
         Measurement {

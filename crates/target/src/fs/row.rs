@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use pickfs_model::features::Origin;
 use pickfs_model::{CandidateSpec, Durability, Step};
 
 use super::recipe;
@@ -17,6 +18,11 @@ pub trait FileSystem: Sync {
 
     /// Where it comes from and what serves it, in a sentence for people.
     fn origin(&self) -> &'static str;
+
+    /// Who designed it, for what, and what its driver and its makers say of it.
+    fn facts(&self) -> Option<Origin> {
+        None
+    }
 
     /// What must be there before it can be tried.
     fn needs(&self) -> Needs;
@@ -33,6 +39,12 @@ pub trait FileSystem: Sync {
     /// The steps that unmount it and end what `mount` and `make` began.
     fn unmount(&self, _spec: &CandidateSpec, place: &Place) -> Vec<Step> {
         vec![recipe::unmount(&place.at)]
+    }
+
+    /// The steps that empty the caches that the kernel's own switch does not reach, on a mounted file
+    /// system of which nothing is open.
+    fn cool(&self, _spec: &CandidateSpec, _place: &Place) -> Vec<Step> {
+        Vec::new()
     }
 
     /// What it is known not to do; all else must be asked of the mounted file system.

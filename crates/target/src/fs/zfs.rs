@@ -55,6 +55,14 @@ impl FileSystem for Zfs {
         ]
     }
 
+    /// Its own cache keeps what the kernel's drops: only an exported pool is cold.
+    fn cool(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        let mut steps =
+            vec![recipe::exec("drop its cache", "zpool", ["export", &place.unique_name])];
+        steps.extend(self.mount(spec, place));
+        steps
+    }
+
     fn periods(&self, _options: &[String]) -> Vec<Period> {
         let path = "/sys/module/zfs/parameters/zfs_txg_timeout";
         vec![Period::from_kernel("zfs transaction group", path, 1.0, 5.0)]

@@ -75,6 +75,14 @@ impl FileSystem for ZfsFuse {
         steps
     }
 
+    /// Its own cache keeps what the kernel's drops: only an exported pool is cold.
+    fn cool(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        let mut steps =
+            vec![recipe::exec("drop its cache", "zpool", ["export", &place.unique_name])];
+        steps.extend(self.mount(spec, place));
+        steps
+    }
+
     fn lacks(&self) -> &'static [Lack] {
         &[Lack::Fallocate, Lack::UserAttributes]
     }

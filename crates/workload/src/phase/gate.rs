@@ -7,6 +7,9 @@ use pickfs_sys::starting_gate::StartingGate;
 
 use crate::fault::Fault;
 
+/// How a lane words that another one has failed; not a reason of its own.
+pub const GATE_BROKEN: &str = pickfs_sys::starting_gate::BROKEN_TEXT;
+
 /// The lab, as a lane sees it between two phases.
 pub trait LabLine: Send + Sync {
     /// A phase is about to begin.

@@ -29,7 +29,7 @@ mod spec;
 
 pub use bench::{PhaseBench, ThreadBench};
 pub use cold::Residency;
-pub use gate::{Gate, LabLine};
+pub use gate::{GATE_BROKEN, Gate, LabLine};
 pub use lanes::{merged_ops, merged_phases};
 pub use runner::{Done, PhaseRunner};
 pub use spec::PhaseSpec;

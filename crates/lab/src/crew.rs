@@ -1,0 +1,368 @@
+//! The worker processes of one trial, from their start to their last word.
+//!
+//! All of them prepare; when all are ready they are told to go; between two phases the
+//! first one may ask for cold caches. A crew of one is the ordinary case. When one fails,
+//! the others find their gate broken and end too; when one dies, all are ended.
+
+use std::{
+    path::Path,
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    time::{Duration, Instant},
+};
+
+use pickfs_model::{TrialSpec, WorkerMessage};
+use pickfs_sys::{live_page::LivePage, starting_gate::StartingGate};
+
+use crate::{
+    interrupt::Interrupt,
+    worker_process::{Heard, Inheritance, Worker, WorkerError},
+};
+
+/// What a watched crew is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moment {
+    /// It prepares and warms up; called several times a second.
+    Preparing,
+    /// It has been told to go: the measurement begins.
+    Going,
+    /// It measures; called several times a second.
+    Measuring,
+    /// A phase of it begins.
+    Phase(String),
+}
+
+/// How long a crew may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Until all lanes are ready.
+    pub prepare: Duration,
+    /// From the word to the end, or from one phase to the next.
+    pub measure: Duration,
+}
+
+/// Longest time for preparation beyond the warm-up itself (zero-filling files, heating), and for
+/// verification and hand-over beyond the measured time.
+const MARGIN: Duration = Duration::from_secs(180);
+/// Longest time for one phase: half an hour, as a phase takes as long as its data takes.
+const PHASE_LIMIT: Duration = Duration::from_secs(1800);
+const POLL: Duration = Duration::from_millis(200);
+
+impl Limits {
+    /// For a trial of this spec; phased work has no measured time of its own.
+    pub fn of(spec: &TrialSpec, is_phased: bool) -> Limits {
+        let measure = match is_phased {
+            true => PHASE_LIMIT,
+            false => MARGIN + 2 * Duration::from_nanos(spec.measure_ns),
+        };
+        let lanes = Duration::from_secs(u64::from(spec.lanes));
+        Limits { prepare: MARGIN + lanes + 3 * Duration::from_nanos(spec.warmup_ns), measure }
+    }
+}
+
+/// Who watches a crew, and who serves it.
+pub struct Around<'a> {
+    /// Where the first lane shows how it goes.
+    pub page: Option<&'a LivePage>,
+    /// Raised when the run shall end.
+    pub interrupt: &'a Interrupt,
+    /// Called as it goes.
+    pub observe: &'a mut dyn FnMut(Moment),
+    /// Makes the mount cold; the error ends the trial.
+    pub make_cold: &'a mut dyn FnMut() -> Result<(), String>,
+}
+
+/// Runs one worker for each lane of `spec` to its end; gives what each of them said.
+pub fn run_crew(
+    program: &Path,
+    spec: &TrialSpec,
+    limits: Limits,
+    around: Around<'_>,
+) -> Result<Vec<Vec<WorkerMessage>>, WorkerError> {
+    let gate = match spec.lanes {
+        0 | 1 => None,
+        lanes => {
+            let made = StartingGate::create(lanes);
+            Some(
+                made.map_err(|source| WorkerError::NotStarted { program: program.into(), source })?,
+            )
+        }
+    };
+    let inherits = Inheritance { page: around.page, gate: gate.as_ref() };
+    let (sender, inbox) = channel();
+    let mut lanes = Vec::new();
+    for lane in 0..spec.lanes.max(1) {
+        let spec = TrialSpec { lane, ..spec.clone() };
+        lanes.push(Worker::start(program, &spec, &inherits, &sender)?);
+    }
+    drop(sender);
+    let messages = vec![Vec::new(); lanes.len()];
+    let mut crew = Crew { lanes, inbox, messages, ended: 0, around };
+    crew.listen("prepare", limits.prepare, Moment::Preparing)?;
+    if crew.are_ready() {
+        (crew.around.observe)(Moment::Going);
+        crew.ended = 0;
+        crew.lanes.iter_mut().for_each(Worker::say_go);
+        crew.listen("measure", limits.measure, Moment::Measuring)?;
+    }
+    Ok(crew.messages)
+}
+
+struct Crew<'a> {
+    lanes: Vec<Worker>,
+    inbox: Receiver<Heard>,
+    messages: Vec<Vec<WorkerMessage>>,
+    /// Lanes that have said the last word of this part.
+    ended: usize,
+    around: Around<'a>,
+}
+
+impl Crew<'_> {
+    fn are_ready(&self) -> bool {
+        let ready =
+            |said: &Vec<WorkerMessage>| matches!(said.last(), Some(WorkerMessage::Ready { .. }));
+        self.messages.iter().all(ready)
+    }
+
+    /// Hears all lanes until each is ready, or has said its last.
+    fn listen(
+        &mut self,
+        part: &'static str,
+        limit: Duration,
+        meanwhile: Moment,
+    ) -> Result<(), WorkerError> {
+        let mut began = Instant::now();
+        while self.ended < self.lanes.len() {
+            match self.inbox.recv_timeout(POLL) {
+                Ok(heard) => {
+                    if self.hear(heard, part)? {
+                        began = Instant::now();
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(self.lanes[0].died(part)),
+                Err(RecvTimeoutError::Timeout) => (self.around.observe)(meanwhile.clone()),
+            }
+            if self.around.interrupt.is_raised() {
+                return Err(WorkerError::Interrupted);
+            }
+            if began.elapsed() > limit {
+                return Err(WorkerError::Hung { phase: part, limit_s: limit.as_secs_f64() });
+            }
+        }
+        Ok(())
+    }
+
+    /// One line of one lane; true when a new phase begins.
+    fn hear(&mut self, heard: Heard, part: &'static str) -> Result<bool, WorkerError> {
+        let lane = heard.lane;
+        let Some(line) = heard.line else {
+            // The end of its output after its last word is the ordinary end.
+            return match self.messages[lane].last().is_some_and(is_last) {
+                true => Ok(false),
+                false => Err(self.lanes[lane].died(part)),
+            };
+        };
+        let message = self.lanes[lane].understand(&line)?;
+        match message {
+            WorkerMessage::PhaseBegins { phase, .. } => {
+                (self.around.observe)(Moment::Phase(phase));
+                return Ok(true);
+            }
+            WorkerMessage::ColdAsked => {
+                (self.around.make_cold)().map_err(|reason| WorkerError::NotCold { reason })?;
+                self.lanes[lane].say_go();
+                return Ok(true);
+            }
+            message => {
+                self.ended += usize::from(ends_part(&message));
+                self.messages[lane].push(message);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn ends_part(message: &WorkerMessage) -> bool {
+    matches!(message, WorkerMessage::Ready { .. }) || is_last(message)
+}
+
+fn is_last(message: &WorkerMessage) -> bool {
+    matches!(
+        message,
+        WorkerMessage::Failed { .. } | WorkerMessage::Skipped { .. } | WorkerMessage::Finished
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::fs::PermissionsExt, path::PathBuf};
+
+    use pickfs_model::FORMAT;
+
+    use super::*;
+
+    fn spec() -> TrialSpec {
+        TrialSpec {
+            format: FORMAT,
+            build: "b".into(),
+            workload: pickfs_model::WorkloadSpec {
+                name: "null".into(),
+                version: 1,
+                params: serde_json::Map::new(),
+            },
+            directory: "/tmp".into(),
+            role: "appender".into(),
+            lane: 0,
+            lanes: 1,
+            seed: 1,
+            warmup_ns: 0,
+            warmup_bytes: 0,
+            measure_ns: 0,
+            cpu: None,
+            helper_cpu: None,
+            spikes_max: 0,
+            drop_caches: false,
+        }
+    }
+
+    fn run(
+        program: &Path,
+        lanes: u32,
+        interrupt: &Interrupt,
+        observe: &mut dyn FnMut(Moment),
+    ) -> Result<Vec<Vec<WorkerMessage>>, WorkerError> {
+        let spec = TrialSpec { lanes, ..spec() };
+        let make_cold = &mut || Ok(());
+        let around = Around { page: None, interrupt, observe, make_cold };
+        run_crew(program, &spec, Limits::of(&spec, false), around)
+    }
+
+    fn script_file(folder: &Path, script: &str) -> PathBuf {
+        let path = folder.join("worker");
+        std::fs::write(&path, format!("#!/bin/sh\nread spec\n{script}\n")).expect("write");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("chmod");
+        path
+    }
+
+    /// Runs a shell script as the only worker.
+    fn played(script: &str) -> Result<Vec<WorkerMessage>, WorkerError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = script_file(folder.path(), script);
+        run(&path, 1, &Interrupt::default(), &mut |_| {}).map(|mut said| said.remove(0))
+    }
+
+    const HELLO: &str = r#"echo '{"event":"hello","format":1,"build":"b"}'"#;
+    const READY: &str = r#"echo '{"event":"ready","notes":[],"warmup_ns":5}'"#;
+
+    #[test]
+    fn a_worker_that_keeps_the_protocol_is_heard_to_its_end() {
+        let script = format!(
+            "{HELLO}; {READY}; read go; [ $go = go ] || exit 9\n\
+             echo '{{\"event\":\"verified\",\"checked\":3}}'; echo '{{\"event\":\"finished\"}}'"
+        );
+        let messages = played(&script).expect("a good worker");
+        assert_eq!(messages.len(), 4);
+        assert_eq!(messages[2], WorkerMessage::Verified { checked: 3 });
+    }
+
+    #[test]
+    fn a_worker_killed_by_a_signal_is_told_with_its_last_words() {
+        let error = played(&format!("{HELLO}; echo no space >&2; kill -9 $$")).expect_err("died");
+        assert_eq!(
+            error.to_string(),
+            "worker ended in its prepare phase by signal 9; it said: no space"
+        );
+        let error = played(&format!("{HELLO}; {READY}; read go; exit 3")).expect_err("died");
+        assert_eq!(error.to_string(), "worker ended in its measure phase by exit code 3");
+    }
+
+    #[test]
+    fn nonsense_and_other_builds_are_refused() {
+        let error = played("echo hello").expect_err("nonsense");
+        assert!(error.to_string().starts_with("worker said `hello`"), "{error}");
+        let other = HELLO.replace("\"b\"", "\"old\"");
+        let error = played(&format!("{other}; sleep 60")).expect_err("another build");
+        assert!(error.to_string().contains("worker is build old (format 1)"), "{error}");
+    }
+
+    #[test]
+    fn a_worker_that_is_not_there_is_named() {
+        let none = Path::new("/nowhere/pickfs-worker");
+        let error = run(none, 1, &Interrupt::default(), &mut |_| {}).expect_err("no");
+        assert!(error.to_string().starts_with("worker /nowhere/pickfs-worker not started"));
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_whole_group() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pid_file = folder.path().join("pid");
+        let script = format!("sleep 100 & echo $! > {}\nwait", pid_file.display());
+        let path = script_file(folder.path(), &script);
+        let interrupt = Interrupt::default();
+        let error = run(&path, 1, &interrupt, &mut |_| {
+            if pid_file.exists() {
+                interrupt.raise();
+            }
+        })
+        .expect_err("interrupted");
+        assert_eq!(error.to_string(), "interrupted");
+        let pid = std::fs::read_to_string(&pid_file).expect("a pid");
+        std::thread::sleep(Duration::from_millis(100));
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        assert!(stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z ")), "sleep lives on");
+    }
+
+    #[test]
+    fn lanes_are_told_to_go_when_all_are_ready_and_each_is_heard() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = format!(
+            "{HELLO}; {READY}; read go; [ $go = go ] || exit 9\n\
+             [ -n \"$PICKFS_STARTING_GATE_FD\" ] || exit 8\n\
+             echo \"$spec\" | grep -q '\"lane\":2' && n=2 || n=7\n\
+             echo '{{\"event\":\"verified\",\"checked\":'$n'}}'; echo '{{\"event\":\"finished\"}}'"
+        );
+        let path = script_file(folder.path(), &script);
+        let said = run(&path, 3, &Interrupt::default(), &mut |_| {}).expect("a good crew");
+        let checked: Vec<_> = said.iter().map(|lane| lane[2].clone()).collect();
+        assert_eq!(checked[2], WorkerMessage::Verified { checked: 2 });
+        assert_eq!(checked[1], WorkerMessage::Verified { checked: 7 });
+    }
+
+    #[test]
+    fn phases_are_told_and_a_request_for_cold_caches_is_served() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = format!(
+            "{HELLO}; {READY}; read go\n\
+             echo '{{\"event\":\"phase-begins\",\"phase\":\"write\",\"number\":1}}'\n\
+             echo '{{\"event\":\"cold-asked\"}}'; read go; [ $go = go ] || exit 9\n\
+             echo '{{\"event\":\"finished\"}}'"
+        );
+        let path = script_file(folder.path(), &script);
+        let (mut phases, mut asked) = (Vec::new(), 0);
+        let interrupt = Interrupt::default();
+        let around = Around {
+            page: None,
+            interrupt: &interrupt,
+            observe: &mut |moment| phases.push(moment),
+            make_cold: &mut || {
+                asked += 1;
+                Ok(())
+            },
+        };
+        let said = run_crew(&path, &spec(), Limits::of(&spec(), true), around).expect("a crew");
+        assert_eq!(said[0].len(), 3);
+        assert!(phases.contains(&Moment::Phase("write".into())));
+        assert_eq!(asked, 1);
+    }
+
+    #[test]
+    fn a_lane_that_dies_ends_the_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script =
+            format!("{HELLO}\necho \"$spec\" | grep -q '\"lane\":1' && exit 5\n{READY}; sleep 100");
+        let path = script_file(folder.path(), &script);
+        let began = Instant::now();
+        let error = run(&path, 3, &Interrupt::default(), &mut |_| {}).expect_err("died");
+        assert_eq!(error.to_string(), "worker ended in its prepare phase by exit code 5");
+        assert!(began.elapsed() < Duration::from_secs(50), "the others were not waited for");
+    }
+}
