@@ -55,6 +55,8 @@ pub struct Machine {
     began: Instant,
     /// Medians of the latest raw probes: the band that the next one is held against.
     raw_p50s_ns: VecDeque<u64>,
+    /// Why what the last trial left could not be taken away.
+    stuck: Option<String>,
 }
 
 /// A raw probe may be this many times its usual median, or this many times under it.
@@ -71,7 +73,7 @@ impl Machine {
     pub fn new(parts: MachineParts) -> Machine {
         let placement = Placement::choose();
         let raw_p50s_ns = VecDeque::new();
-        Machine { parts, placement, began: Instant::now(), raw_p50s_ns }
+        Machine { parts, placement, began: Instant::now(), raw_p50s_ns, stuck: None }
     }
 
     /// The scratch, to be removed at the end.
@@ -90,7 +92,7 @@ impl Machine {
             self.probe_raw(record)?;
         }
         tell(phase(order, "make and mount"));
-        let Machine { parts, placement, .. } = self;
+        let Machine { parts, placement, stuck, .. } = self;
         let mut mounted = parts.scratch.make_and_mount(
             &order.cell.candidate,
             &parts.mount_point,
@@ -117,6 +119,9 @@ impl Machine {
         };
         record.steps.append(&mut cooling);
         let ended = unmount(mounted, record);
+        if let Err(TrialError::Failed(why) | TrialError::Skipped(why)) = &ended {
+            *stuck = Some(why.clone());
+        }
         both(measured, ended)
     }
 
@@ -156,6 +161,10 @@ impl Stage for Machine {
     fn settle(&mut self) -> SettleRecord {
         let limit = Duration::from_secs_f64(self.parts.plan.timing.settle_s);
         settle(&self.parts.quiet, limit)
+    }
+
+    fn stuck(&self) -> Option<String> {
+        self.stuck.clone()
     }
 
     fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord {

@@ -34,8 +34,11 @@ pub struct RunParts<'a> {
 /// Runs (or goes on with) `record`: trials that it holds already are kept, and the next
 /// block is a new one.
 pub fn carry_out(record: RunRecord, parts: RunParts<'_>) -> Result<RunRecord, StoreError> {
+    // A run that goes on counts from where it was interrupted: budgets and times are of the whole.
+    let ends_s = record.trials.iter().map(|trial| trial.started_s + trial.elapsed_s);
+    let spent_s = ends_s.fold(0.0, f64::max);
     let began_s = parts.stage.now_s();
-    let mut run = Run { record, parts, began_s, pending: None };
+    let mut run = Run { record, parts, began_s, spent_s, pending: None };
     let end = run.blocks();
     run.keep_pending()?;
     let end = end?;
@@ -49,6 +52,8 @@ struct Run<'a> {
     record: RunRecord,
     parts: RunParts<'a>,
     began_s: f64,
+    /// Seconds that the run took before it was interrupted.
+    spent_s: f64,
     /// Finished but not yet in the file: nothing is committed before the machine has
     /// settled (validity rule 12).
     pending: Option<TrialRecord>,
@@ -58,17 +63,43 @@ impl Run<'_> {
     fn blocks(&mut self) -> Result<RunEnd, StoreError> {
         let first = self.record.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
         for block in first.. {
-            let elapsed_s = self.parts.stage.now_s() - self.began_s;
+            let elapsed_s = self.elapsed_s();
             let active = match self.parts.referee.rule(&self.record, block, elapsed_s) {
-                Ruling::Stop { how, note } => return Ok(end(how, note)),
+                Ruling::Stop { how, note } => return Ok(self.end(how, note)),
                 Ruling::Continue(active) => self.cells(&active),
             };
             if !self.block(block + 1, &active)? {
+                if let Some(why) = self.parts.stage.stuck() {
+                    let note = format!("{why}; no further trial can be made before that is mended");
+                    return Ok(end("failed", note));
+                }
                 let note = "asked to stop; run --resume goes on in a new block".to_owned();
                 return Ok(end("interrupted", note));
             }
         }
-        Ok(end("completed", String::new()))
+        Ok(self.end("completed", String::new()))
+    }
+
+    /// Seconds from the beginning of the run, without the time between its sittings.
+    fn elapsed_s(&self) -> f64 {
+        self.spent_s + self.parts.stage.now_s() - self.began_s
+    }
+
+    /// An end that does not hide what failed: a run without one finished trial has failed.
+    fn end(&self, how: &str, note: String) -> RunEnd {
+        let all = self.record.trials.len();
+        let finished =
+            self.record.trials.iter().filter(|trial| trial.outcome == Outcome::Finished).count();
+        let unfinished = match all - finished {
+            0 => None,
+            some => Some(format!("{some} of {all} trials gave no result")),
+        };
+        let note: Vec<String> = [Some(note).filter(|note| !note.is_empty()), unfinished]
+            .into_iter()
+            .flatten()
+            .collect();
+        let how = if all > 0 && finished == 0 { "failed" } else { how };
+        end(how, note.join("; "))
     }
 
     fn cells(&self, active: &[CellId]) -> Vec<Cell> {
@@ -107,11 +138,12 @@ impl Run<'_> {
         let seed = self.record.plan.design.seed.wrapping_add(u64::from(block) << 32);
         let order = TrialOrder { number, block, attempt, cell, seed, settle };
         let RunParts { stage, sink, .. } = &mut self.parts;
-        let trial = stage.perform(&order, &mut |event| sink.accept(&event));
+        let mut trial = stage.perform(&order, &mut |event| sink.accept(&event));
+        trial.started_s += self.spent_s;
         self.tell_finish(&trial);
         self.record.trials.push(trial.clone());
         self.pending = Some(trial);
-        Ok(!self.parts.interrupt.is_raised())
+        Ok(!self.parts.interrupt.is_raised() && self.parts.stage.stuck().is_none())
     }
 
     fn keep_pending(&mut self) -> Result<(), StoreError> {
@@ -148,8 +180,7 @@ impl Run<'_> {
         let blocks = f64::from(self.parts.referee.blocks_max()) - f64::from(trial.block);
         let trials = (blocks * per_block + per_block - in_block - 1.0).max(0.0);
         let done = self.record.trials.len() as f64 + 1.0;
-        let elapsed_s = self.parts.stage.now_s() - self.began_s;
-        trials * elapsed_s / done
+        trials * self.elapsed_s() / done
     }
 }
 

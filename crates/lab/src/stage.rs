@@ -30,6 +30,11 @@ pub trait Stage {
     /// Waits until the machine is quiet again (validity rule 12).
     fn settle(&mut self) -> SettleRecord;
 
+    /// Why no further trial can happen here: what the last one left could not be taken away.
+    fn stuck(&self) -> Option<String> {
+        None
+    }
+
     /// Makes, mounts, measures and unmakes. Whatever goes wrong is the record's outcome.
     fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord;
 }

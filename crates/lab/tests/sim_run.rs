@@ -22,6 +22,8 @@ struct Script {
     robbed: Vec<u32>,
     fails: Vec<u32>,
     stop_at: Option<u32>,
+    sticks_at: Option<u32>,
+    stuck: Option<String>,
     interrupt: Interrupt,
     clock_s: f64,
     seeds: Vec<(u32, u64)>,
@@ -30,6 +32,10 @@ struct Script {
 impl Stage for Script {
     fn now_s(&self) -> f64 {
         self.clock_s
+    }
+
+    fn stuck(&self) -> Option<String> {
+        self.stuck.clone()
     }
 
     fn settle(&mut self) -> SettleRecord {
@@ -57,6 +63,9 @@ impl Stage for Script {
         });
         if self.fails.contains(&order.number) {
             trial.outcome = Outcome::Failed { reason: "scripted".into() };
+        }
+        if self.sticks_at == Some(order.number) {
+            self.stuck = Some("unmount mnt: busy".into());
         }
         if self.stop_at == Some(order.number) {
             self.interrupt.raise();
@@ -169,4 +178,62 @@ fn an_interrupted_run_keeps_what_it_has_and_resumes_in_a_new_block() {
     assert_eq!(blocks, [vec![3; cells], vec![4; cells]].concat(), "block 2 stays incomplete");
     assert_eq!(resumed.trials.last().expect("a trial").number, 11 + 2 * cells as u32);
     assert_eq!(stored(&folder).ended.expect("ended").how, "completed");
+}
+
+#[test]
+fn a_mount_that_stays_ends_the_run() {
+    let (folder, run, _, _) = run_with(Script { sticks_at: Some(4), ..Script::default() }, 3);
+    assert_eq!((run.trials.len(), stored(&folder).trials.len()), (4, 4));
+    let end = stored(&folder).ended.expect("ended");
+    assert_eq!(end.how, "failed");
+    assert!(end.note.starts_with("unmount mnt: busy"), "{}", end.note);
+}
+
+#[test]
+fn the_end_of_a_run_says_what_gave_no_result() {
+    let cells = fake().cells.len() as u32;
+    let (_, run, _, _) = run_with(Script { fails: vec![2], ..Script::default() }, 1);
+    let end = run.ended.expect("ended");
+    assert_eq!(end.how, "completed");
+    assert!(end.note.contains(&format!("1 of {cells} trials gave no result")), "{}", end.note);
+    let all = Script { fails: (1..=cells).collect(), ..Script::default() };
+    let (_, run, _, _) = run_with(all, 1);
+    assert_eq!(run.ended.expect("ended").how, "failed");
+}
+
+/// Gives the seconds that it was told up to each block.
+struct Stopwatch(FixedBlocks, Vec<f64>);
+
+impl pickfs_lab::referee::Referee for Stopwatch {
+    fn rule(&mut self, run: &RunRecord, block: u32, elapsed_s: f64) -> pickfs_lab::referee::Ruling {
+        self.1.push(elapsed_s);
+        self.0.rule(run, block, elapsed_s)
+    }
+
+    fn blocks_max(&self) -> u32 {
+        self.0.blocks_max()
+    }
+}
+
+#[test]
+fn a_resumed_run_has_spent_what_it_spent_before() {
+    let (folder, run, _, mut script) =
+        run_with(Script { stop_at: Some(11), ..Script::default() }, 3);
+    let spent_s = run.trials.iter().map(|t| t.started_s + t.elapsed_s).fold(0.0, f64::max);
+    script.interrupt = Interrupt::default();
+    let interrupt = script.interrupt.clone();
+    let mut stopwatch = Stopwatch(FixedBlocks(3), Vec::new());
+    let mut file = RunFile::open(&folder.path().join("r.pickfs")).expect("open");
+    let parts = RunParts {
+        stage: &mut script,
+        file: &mut file,
+        sink: &mut |_: &Event| {},
+        referee: &mut stopwatch,
+        interrupt: &interrupt,
+        robbed,
+    };
+    let resumed = carry_out(run, parts).expect("runs");
+    assert!((stopwatch.1[0] - spent_s).abs() < 1e-9, "{:?} after {spent_s}", stopwatch.1);
+    let starts: Vec<f64> = resumed.trials.iter().map(|trial| trial.started_s).collect();
+    assert!(starts.windows(2).all(|pair| pair[0] <= pair[1]), "{starts:?}");
 }

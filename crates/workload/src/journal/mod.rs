@@ -39,7 +39,7 @@ impl Workload for Journal {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn about(&self) -> &'static str {
