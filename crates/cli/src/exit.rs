@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+use pickfs_lab::launch::LaunchError;
+use pickfs_target::TargetError;
+
 /// How the program ends. Usage errors end with 2 (clap's own).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -23,5 +26,15 @@ impl From<Exit> for ExitCode {
             Exit::TrialsFailed => 3,
             Exit::Interrupted => 130,
         })
+    }
+}
+
+impl Exit {
+    /// How the program ends with an error: one that somebody asked for is an interruption.
+    pub fn of_error(error: &anyhow::Error) -> Exit {
+        match error.downcast_ref::<LaunchError>() {
+            Some(LaunchError::Target(TargetError::Interrupted { .. })) => Exit::Interrupted,
+            _ => Exit::Failed,
+        }
     }
 }

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(&args),
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Doctor(args) => commands::doctor::doctor(&args),
+        Command::Features(args) => commands::features::features(&args),
         Command::Trust(args) => commands::trust::trust(&args),
         Command::Tour(args) => commands::tour::tour(&args),
         Command::List(args) => commands::list::list(&args),
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => {
             eprintln!("pickfs: {error:#}");
-            Exit::Failed.into()
+            Exit::of_error(&error).into()
         }
     }
 }

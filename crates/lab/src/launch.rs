@@ -313,6 +313,7 @@ fn prepare(
     Ok(Scratch::prepare(backing, run_folder, &mut |progress| {
         let share = progress.done_bytes as f64 / progress.total_bytes.max(1) as f64;
         to.sink.accept(&Event::Preparing { what: progress.what.into(), share });
+        progress.stop.set(to.interrupt.is_raised());
     })?)
 }
 

@@ -51,6 +51,16 @@ pub enum PreflightError {
         /// What there is.
         known: String,
     },
+    /// A search for the highest rate needs a loop that has one.
+    #[error(
+        "{plan}: workload {workload} is a list of phases and has no rate; leave [capacity] out"
+    )]
+    NoRate {
+        /// Name of the plan.
+        plan: String,
+        /// The workload.
+        workload: &'static str,
+    },
     /// SCHED_FIFO can take a CPU from everything else.
     #[error(
         "thread_policy = fifo takes a CPU from everything else on the machine; allow it with \
@@ -71,6 +81,9 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
     }
     let mut expansion = expand(plan, workload, |c| ceiling(c, &plan.backing)).map_err(param)?;
     check_names(plan, workload, &expansion)?;
+    if workload.is_phased() && plan.capacity.is_some() {
+        return Err(PreflightError::NoRate { plan: plan.name.clone(), workload: workload.name() });
+    }
     let asks_realtime = |cell: &Cell| {
         cell.workload.params.get("thread_policy").is_some_and(|policy| policy == "fifo")
     };
@@ -213,13 +226,23 @@ pub fn expected_s(plan: &Plan, cells: &[Cell]) -> f64 {
         let memory = fs::find(&cell.candidate.fs)
             .is_some_and(|row| row.needs().ground == fs::Ground::Memory);
         let raw_s = if memory { 0.0 } else { timing.raw_probe_s };
-        raw_s + (timing.warmup_s + timing.measure_s) * attempts(plan) + OVERHEAD_S
+        raw_s + measured_s(plan, cell) + OVERHEAD_S
     };
     let block_s: f64 = cells.iter().map(trial_s).sum();
     match plan.design.stop {
         StopRule::Blocks => f64::from(plan.design.blocks) * block_s,
         StopRule::Decided { budget_s, .. } => budget_s.min(f64::from(plan.design.blocks) * block_s),
     }
+}
+
+/// Seconds of a trial's work: a phased workload takes what it takes.
+fn measured_s(plan: &Plan, cell: &Cell) -> f64 {
+    let workload = pickfs_workload::find(&cell.workload.name).ok();
+    let phased = workload.filter(|workload| workload.is_phased()).and_then(|workload| {
+        let params = workload.validate(&cell.workload.params).ok()?;
+        Some(workload.expected_s(&params))
+    });
+    phased.unwrap_or((plan.timing.warmup_s + plan.timing.measure_s) * attempts(plan))
 }
 
 /// Rates that a search tries, about: two answers to each, doubling to the middle of the

@@ -109,6 +109,12 @@ pub enum TargetError {
         /// The candidate.
         candidate: String,
     },
+    /// Somebody asked for an end.
+    #[error("interrupted while {what}")]
+    Interrupted {
+        /// What was being done.
+        what: &'static str,
+    },
     /// A setting of the kernel could not be written.
     #[error(transparent)]
     Tunable(#[from] pickfs_sys::tunables::TunableError),

@@ -9,6 +9,7 @@
 //! host        the file system of the run's folder, or a tmpfs of our own
 //! ```
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ impl Image {
     pub(crate) fn on_disk(
         directory: &Path,
         size_bytes: u64,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Self, TargetError> {
         let host = HostFolder::at(directory)?;
         check_size(size_bytes)?;
@@ -88,7 +89,7 @@ impl Image {
     pub(crate) fn in_memory(
         run_dir: &Path,
         size_bytes: u64,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Self, TargetError> {
         check_size(size_bytes)?;
         memory::check("a RAM image", size_bytes)?;
@@ -104,7 +105,7 @@ impl Image {
         kind: BackingKind,
         size_bytes: u64,
         host: HostFolder,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Self, TargetError> {
         fill(&file, size_bytes, progress)?;
         extents::rewrite_unwritten(&file)?;
@@ -206,7 +207,7 @@ fn forbid_copy_on_write(
 fn fill(
     file: &File,
     size_bytes: u64,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), TargetError> {
     // Not every host can reserve; writing does it then.
     let _ = fallocate(file, FallocateFlags::empty(), 0, size_bytes);
@@ -218,7 +219,7 @@ pub(crate) fn write_noise(
     file: &File,
     name: &Path,
     size_bytes: u64,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), TargetError> {
     let direct = direct_twin(file);
     let mut source = Incompressible::new(Noise::seed_from_the_clock());
@@ -234,7 +235,12 @@ pub(crate) fn write_noise(
             file.write_all_at(piece, done_bytes).map_err(TargetError::io("fill", name))?;
         }
         done_bytes += length;
-        progress(Progress { what: "filling the scratch", done_bytes, total_bytes: size_bytes });
+        let stop = Cell::new(false);
+        let (what, total_bytes) = ("filling the scratch", size_bytes);
+        progress(Progress { what, done_bytes, total_bytes, stop: &stop });
+        if stop.get() {
+            return Err(TargetError::Interrupted { what });
+        }
     }
     file.sync_all().map_err(TargetError::io("sync", name))
 }
@@ -284,5 +290,24 @@ impl Drop for PrivateTmpfs {
             drop(mounted);
             let _ = fs::remove_dir(&self.folder);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filling_ends_when_it_is_asked_to() {
+        let file = tempfile::tempfile().unwrap();
+        let mut pieces = 0;
+        let mut stop_at_two = |progress: Progress<'_>| {
+            pieces += 1;
+            progress.stop.set(pieces == 2);
+        };
+        let size_bytes = 4 * PIECE_BYTES as u64;
+        let error = write_noise(&file, Path::new("the image"), size_bytes, &mut stop_at_two);
+        assert!(matches!(error, Err(TargetError::Interrupted { .. })), "{error:?}");
+        assert_eq!(file.metadata().unwrap().len(), 2 * PIECE_BYTES as u64);
     }
 }

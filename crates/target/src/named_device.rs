@@ -32,7 +32,7 @@ impl NamedDevice {
     pub(crate) fn prepared(
         mut self,
         limit_bytes: u64,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Self, TargetError> {
         if self.state == DeviceState::Filled {
             self.check()?;

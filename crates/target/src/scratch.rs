@@ -2,6 +2,7 @@
 //! the other. It owns the image (or the right to a device, or a directory) and
 //! does the named calls of the steps; the order of trials is the lab's.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -29,13 +30,15 @@ use crate::raw_probe;
 
 /// How far a long piece of work has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct Progress<'a> {
     /// What is being done.
     pub what: &'static str,
     /// Bytes done.
     pub done_bytes: u64,
     /// All bytes.
     pub total_bytes: u64,
+    /// Set to true, it ends the work with [`TargetError::Interrupted`].
+    pub stop: &'a Cell<bool>,
 }
 
 /// The place where candidates are made.
@@ -66,7 +69,7 @@ impl Scratch {
     pub fn prepare(
         backing: &BackingSpec,
         run_dir: &Path,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Self, TargetError> {
         let mut limit_bytes = u64::MAX;
         let base = match backing {

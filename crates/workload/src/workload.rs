@@ -72,6 +72,11 @@ pub trait Workload: Sync {
         false
     }
 
+    /// Seconds that a phased trial takes on a disk of a gigabyte a second, about.
+    fn expected_s(&self, _params: &Resolved) -> f64 {
+        0.0
+    }
+
     /// Adds phases that follow from others of the trial; called once all lanes are merged.
     fn derive(&self, _params: &Resolved, _phases: &mut Vec<PhaseRecord>) {}
 

@@ -84,6 +84,7 @@ pub fn exit_of(run: &RunRecord) -> Exit {
     let failed = run.trials.iter().any(|trial| failed(trial) && !is_interrupted(trial));
     match &run.ended {
         Some(end) if end.how == "interrupted" => Exit::Interrupted,
+        Some(end) if end.how == "failed" => Exit::TrialsFailed,
         _ if failed => Exit::TrialsFailed,
         _ => Exit::Done,
     }
