@@ -32,6 +32,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// What this machine can test, and the remedy for what it cannot
     Doctor(DoctorArgs),
+    /// What each file system can do, asked of it: links, holes, flushes, torn reads, ...
+    Features(FeaturesArgs),
     /// Ten minutes: the smallest difference that this machine can resolve
     Trust(TrustArgs),
     /// Fifteen minutes: every workload at its smallest honest scale
@@ -168,6 +170,39 @@ pub struct DoctorArgs {
     /// As JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `pickfs features`.
+#[derive(Debug, Clone, Args)]
+pub struct FeaturesArgs {
+    /// Candidates, fs[:mount options][;mkfs=options], or names with commas between; may be
+    /// repeated (default: every file system that pickfs knows)
+    #[arg(long = "fs", value_name = "A,B,C")]
+    pub candidates: Vec<String>,
+    /// Every capability and every candidate, not only where they differ
+    #[arg(long)]
+    pub all: bool,
+    /// Ask a directory that exists: nothing is made or mounted, no root
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["candidates", "image_dir", "size", "ram"])]
+    pub dir: Option<PathBuf>,
+    /// Loop image on a tmpfs
+    #[arg(long, conflicts_with = "image_dir")]
+    pub ram: bool,
+    /// Folder for the loop image (default: this one)
+    #[arg(long, value_name = "DIR")]
+    pub image_dir: Option<PathBuf>,
+    /// Size of the image
+    #[arg(long, value_name = "BYTES", default_value = "384MiB")]
+    pub size: String,
+    /// Write the table as Markdown to a file
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Write the table as one offline page to a file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write all answers and facts as JSON to a file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }
 
 /// `pickfs trust`.

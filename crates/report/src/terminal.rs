@@ -4,12 +4,12 @@
 //! panel, then the verdict with what it cannot tell, and the next command with
 //! its cost. It fits 100 columns, wraps to 80, and needs no colour.
 
-mod colour;
+pub(crate) mod colour;
 mod column;
 mod comparison;
 mod doctor;
-mod grid;
-mod paragraph;
+pub(crate) mod grid;
+pub(crate) mod paragraph;
 mod table;
 mod trust;
 

@@ -15,6 +15,7 @@ const FLOORS: &[(&str, f32)] = &[
     ("journal", 3.0),
     ("probe", 3.0),
     ("fix", 3.5),
+    ("features", 4.0),
     ("workload", 4.0),
     ("store", 4.0),
     ("analysis", 4.0),

@@ -3,6 +3,7 @@
 pub mod clean;
 pub mod compare;
 pub mod doctor;
+pub mod features;
 pub mod list;
 pub mod plan;
 pub mod report;

@@ -1,0 +1,216 @@
+//! `pickfs features`: what each file system can do, asked of it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use anyhow::{Context, bail};
+use pickfs_features::{Asked, Listener, Request, capabilities, survey};
+use pickfs_lab::{environment, interrupt::Interrupt};
+use pickfs_model::{
+    BackingSpec, CandidateSpec, FORMAT,
+    features::{FeatureRow, FeatureTable, Presence},
+    quantity::{bytes_text, parse_bytes},
+};
+use pickfs_report::features::{Detail, features_html, features_markdown, features_screen};
+use pickfs_sys::namespace;
+
+use crate::{args::FeaturesArgs, exit::Exit, screen};
+
+/// Asks, prints the table, and writes it where it is wanted.
+pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
+    let backing = backing(args)?;
+    if !rustix::process::geteuid().is_root() && args.dir.is_none() {
+        bail!("only root makes and mounts file systems; run with sudo, or ask a --dir");
+    }
+    private(&backing)?;
+    let listener = &mut Line { interrupt: Interrupt::on_signals()?, is_drawn: false };
+    let folder = OwnFolder::make(args)?;
+    let request = Request {
+        candidates: candidates(args)?,
+        run_dir: folder.0.clone(),
+        backing: backing.clone(),
+    };
+    let mut table = head(&backing);
+    let rows = survey(&request, listener);
+    listener.clear();
+    table.rows = rows?;
+    drop(folder);
+    write(args, &table)?;
+    let detail = if args.all { Detail::All } else { Detail::Differences };
+    screen::put(&features_screen(&table, detail, screen::columns(), has_colour()));
+    Ok(exit_of(&table, &listener.interrupt))
+}
+
+/// Mounts happen in a private namespace, so that whatever ends this program, nothing stays.
+fn private(backing: &BackingSpec) -> anyhow::Result<()> {
+    let mounts = !matches!(backing, BackingSpec::Directory { .. });
+    if !mounts || namespace::is_private() {
+        return Ok(());
+    }
+    let status = namespace::run_private(std::env::args_os().skip(1))?;
+    std::process::exit(namespace::exit_code(status));
+}
+
+/// The candidates that were named, or one of every file system.
+fn candidates(args: &FeaturesArgs) -> anyhow::Result<Vec<CandidateSpec>> {
+    if args.dir.is_some() {
+        return Ok(vec!["dir".parse()?]);
+    }
+    let mut words: Vec<&str> = args.candidates.iter().flat_map(|word| names(word)).collect();
+    if words.is_empty() {
+        words = pickfs_target::fs::table::names();
+    }
+    words.into_iter().map(|word| Ok(word.parse()?)).collect()
+}
+
+/// Commas stand between names, but within options they belong to the candidate.
+fn names(word: &str) -> Vec<&str> {
+    match word.contains([':', ';']) {
+        true => vec![word],
+        false => word.split(',').map(str::trim).filter(|name| !name.is_empty()).collect(),
+    }
+}
+
+fn backing(args: &FeaturesArgs) -> anyhow::Result<BackingSpec> {
+    let size_bytes = parse_bytes(&args.size)?;
+    Ok(match (&args.dir, args.ram) {
+        (Some(path), _) => BackingSpec::Directory { path: path.clone() },
+        (None, true) => BackingSpec::Ram { size_bytes },
+        (None, false) => BackingSpec::Loop { size_bytes, directory: None },
+    })
+}
+
+fn head(backing: &BackingSpec) -> FeatureTable {
+    FeatureTable {
+        format: FORMAT,
+        started: pickfs_lab::run::now_text(),
+        build: pickfs_workload::BUILD.into(),
+        machine: environment::capture(),
+        ground: ground(backing),
+        capabilities: capabilities(),
+        rows: Vec::new(),
+    }
+}
+
+fn ground(backing: &BackingSpec) -> String {
+    match backing {
+        BackingSpec::Directory { path } => format!("the directory {}", path.display()),
+        BackingSpec::Ram { size_bytes } => {
+            format!("a loop image of {} in memory", bytes_text(*size_bytes))
+        }
+        BackingSpec::Loop { size_bytes, .. }
+        | BackingSpec::Device { size_bytes: Some(size_bytes), .. } => {
+            format!("a loop image of {}", bytes_text(*size_bytes))
+        }
+        BackingSpec::Device { path, .. } => format!("the device {}", path.display()),
+    }
+}
+
+fn write(args: &FeaturesArgs, table: &FeatureTable) -> anyhow::Result<()> {
+    let put = |path: &Option<PathBuf>, text: &dyn Fn() -> anyhow::Result<String>| match path {
+        None => Ok(()),
+        Some(path) => {
+            fs::write(path, text()?).with_context(|| format!("cannot write {}", path.display()))
+        }
+    };
+    put(&args.markdown, &|| Ok(features_markdown(table)))?;
+    put(&args.html, &|| Ok(features_html(table)))?;
+    put(&args.json, &|| Ok(serde_json::to_string_pretty(table)? + "\n"))
+}
+
+fn has_colour() -> bool {
+    rustix::termios::isatty(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// A candidate that failed shows in the exit code; one that is not here does not.
+fn exit_of(table: &FeatureTable, interrupt: &Interrupt) -> Exit {
+    let failed = |row: &FeatureRow| matches!(row.presence, Presence::Failed { .. });
+    match () {
+        () if interrupt.is_raised() => Exit::Interrupted,
+        () if table.rows.iter().any(failed) => Exit::TrialsFailed,
+        () => Exit::Done,
+    }
+}
+
+/// The folder for image and mount point; nothing in a directory that is only asked.
+struct OwnFolder(PathBuf);
+
+impl OwnFolder {
+    fn make(args: &FeaturesArgs) -> anyhow::Result<Self> {
+        if args.dir.is_some() {
+            return Ok(Self(PathBuf::new()));
+        }
+        let above = args.image_dir.as_deref().unwrap_or(Path::new("."));
+        let above =
+            above.canonicalize().with_context(|| format!("no folder {}", above.display()))?;
+        let path = above.join(format!("pickfs-features-{:x}", now_ns()));
+        fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+fn now_ns() -> u128 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, |now| now.as_nanos())
+}
+
+impl Drop for OwnFolder {
+    /// Only when it is empty again.
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// One line on standard error that is drawn over, on a terminal.
+struct Line {
+    interrupt: Interrupt,
+    is_drawn: bool,
+}
+
+impl Line {
+    fn draw(&mut self, text: &str) {
+        if rustix::termios::isatty(std::io::stderr()) {
+            eprint!("\r\x1b[K{text}");
+            self.is_drawn = true;
+        }
+    }
+
+    fn clear(&mut self) {
+        if self.is_drawn {
+            eprint!("\r\x1b[K");
+            self.is_drawn = false;
+        }
+    }
+}
+
+impl Listener for Line {
+    fn hear(&mut self, asked: Asked) {
+        match asked {
+            Asked::Preparing(done, total) => {
+                self.draw(&format!("writing the image: {} %", done * 100 / total.max(1)));
+            }
+            Asked::Question(candidate, capability) => {
+                self.draw(&format!("{candidate}: {}", capability.label));
+            }
+            Asked::Row(_) => self.clear(),
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.interrupt.is_raised()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_part_names_but_not_options() {
+        assert_eq!(names("ext4,xfs, btrfs"), ["ext4", "xfs", "btrfs"]);
+        assert_eq!(names("ext4:noatime,barrier=0"), ["ext4:noatime,barrier=0"]);
+    }
+}

@@ -1,0 +1,31 @@
+//! The probes, a file a group. Each asks one thing in a folder of its own and
+//! says what it saw; what the answer means is a pure function beside it.
+
+mod data;
+mod flush;
+mod largest;
+mod names;
+mod renames;
+mod service;
+mod sharing;
+mod space;
+mod times;
+mod torn;
+mod unix;
+
+use crate::probe::Probe;
+
+/// All groups, in the order of the table.
+pub const ALL: &[&[Probe]] = &[
+    unix::PROBES,
+    names::PROBES,
+    renames::PROBES,
+    space::PROBES,
+    sharing::PROBES,
+    largest::PROBES,
+    data::PROBES,
+    flush::PROBES,
+    torn::PROBES,
+    times::PROBES,
+    service::PROBES,
+];

@@ -1,0 +1,205 @@
+//! Time stamps: their step, their first and last year, how far apart those of
+//! two writes are, and the time of birth.
+
+use std::fs;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::time::{Duration, Instant, SystemTime};
+
+use pickfs_model::features::{Answer, Group, Verdict};
+use rustix::fs::{AtFlags, CWD, StatxFlags, Timespec, Timestamps, statx, utimensat};
+
+use crate::figures::span_text;
+use crate::probe::Probe;
+use crate::refusal::{Asking, CallResult};
+use crate::room::Room;
+
+/// Probes of this group.
+pub const PROBES: &[Probe] = &[
+    Probe::new(
+        Group::Time,
+        "time-step",
+        "step of a time stamp",
+        "Set a modification time of an odd second and 123,456,789 ns, and read it back.",
+        step,
+    ),
+    Probe::new(
+        Group::Time,
+        "time-range",
+        "years of a time stamp",
+        "Set the first of January of years from 1700 to 9999 and see which are kept.",
+        range,
+    ),
+    Probe::new(
+        Group::Time,
+        "time-fresh",
+        "stamps of two writes",
+        "Write again and again for 50 ms; the smallest step between two stamps that differ.",
+        fresh,
+    ),
+    Probe::new(
+        Group::Time,
+        "birth",
+        "time of birth",
+        "statx with STATX_BTIME, and whether it is the time at which the file was made.",
+        birth,
+    ),
+];
+
+const ODD_S: i64 = 1_000_000_001;
+const NANOSECONDS: i64 = 123_456_789;
+
+/// Sets the modification time and reads it back, in seconds and nanoseconds.
+fn set_and_read(room: &Room, seconds: i64, nanoseconds: i64) -> Asking<(i64, i64)> {
+    let path = room.path("file");
+    let time = Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ };
+    let times = Timestamps { last_access: time, last_modification: time };
+    utimensat(CWD, &path, &times, AtFlags::empty()).asked("utimensat")?;
+    let facts = fs::metadata(&path).needed("stat")?;
+    Ok((facts.mtime(), facts.mtime_nsec()))
+}
+
+fn step(room: &Room) -> Asking {
+    room.filled("file", b"x")?;
+    let kept = set_and_read(room, ODD_S, NANOSECONDS)?;
+    Ok(match step_ns(kept) {
+        Some(ns) => Answer::measured(span_text(ns), ""),
+        None => Answer::new(Verdict::Failed, format!("{ODD_S}.{NANOSECONDS} s became {kept:?}")),
+    })
+}
+
+/// The step of which the kept time is a multiple; `None` where it is none of the usual ones.
+fn step_ns((seconds, nanoseconds): (i64, i64)) -> Option<u64> {
+    let set_ns = ODD_S as i128 * 1_000_000_000 + NANOSECONDS as i128;
+    let kept_ns = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
+    let steps = [1, 100, 1_000, 1_000_000, 10_000_000, 1_000_000_000, 2_000_000_000_u64];
+    let nearest = |step: i128| [set_ns / step * step, (set_ns / step + 1) * step];
+    steps.into_iter().find(|step| nearest(i128::from(*step)).contains(&kept_ns))
+}
+
+/// Years whose first of January is tried: round ones, and both sides of known limits.
+const YEARS: [i64; 26] = [
+    1700, 1800, 1900, 1901, 1902, 1903, 1904, 1905, 1960, 1970, 1971, 1980, 1981, 2037, 2039, 2040,
+    2041, 2105, 2107, 2108, 2261, 2263, 2446, 2447, 2486, 2487,
+];
+const LATE_YEARS: [i64; 3] = [3000, 9999, 60_000];
+
+fn range(room: &Room) -> Asking {
+    room.filled("file", b"x")?;
+    let mut kept = Vec::new();
+    for year in YEARS.into_iter().chain(LATE_YEARS) {
+        let seconds = new_year_s(year);
+        // A driver may refuse a time, or clamp it: both mean that the year is not kept.
+        let read = set_and_read(room, seconds, 0);
+        if read.is_ok_and(|(found, _)| (found - seconds).abs() <= 86_400) {
+            kept.push(year);
+        }
+    }
+    Ok(range_answer(&kept))
+}
+
+/// Seconds from 1970 to the beginning of a year, by the rule of leap years.
+fn new_year_s(year: i64) -> i64 {
+    let leaps = |year: i64| year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    let days = (year - 1970) * 365 + leaps(year - 1) - leaps(1969);
+    days * 86_400
+}
+
+fn range_answer(kept: &[i64]) -> Answer {
+    let (Some(first), Some(last)) = (kept.first(), kept.last()) else {
+        return Answer::new(Verdict::Failed, "no year is kept");
+    };
+    let known: Vec<_> = YEARS.into_iter().chain(LATE_YEARS).collect();
+    let within = known.iter().filter(|year| (first..=last).contains(year));
+    let gaps: Vec<_> = within.filter(|year| !kept.contains(year)).map(i64::to_string).collect();
+    let gap =
+        if gaps.is_empty() { String::new() } else { format!(", but not {}", gaps.join(", ")) };
+    let after = |year: i64| if *last >= year { "kept" } else { "lost" };
+    let before = if *first < 1970 { "kept" } else { "lost" };
+    let words = format!(
+        "before 1970 {before}, after 2038 {}, after 2106 {}{gap}",
+        after(2039),
+        after(2107)
+    );
+    Answer::measured(format!("{first}-{last}"), words)
+}
+
+const FRESH_TIME: Duration = Duration::from_millis(50);
+
+fn fresh(room: &Room) -> Asking {
+    let file = room.filled("file", b"x")?;
+    let (began, mut last, mut smallest) = (Instant::now(), None, None::<i128>);
+    while began.elapsed() < FRESH_TIME {
+        file.write_all_at(b"y", 0).needed("write")?;
+        let facts = file.metadata().needed("stat")?;
+        let now = i128::from(facts.mtime()) * 1_000_000_000 + i128::from(facts.mtime_nsec());
+        let stride = last.map_or(0, |last| now - last);
+        if stride > 0 {
+            smallest = Some(smallest.map_or(stride, |known| known.min(stride)));
+        }
+        last = Some(now);
+    }
+    Ok(match smallest {
+        None => Answer::measured(">50 ms", "all writes within 50 ms got one stamp"),
+        Some(ns) => Answer::measured(span_text(ns as u64), "the smallest step that was seen"),
+    })
+}
+
+fn birth(room: &Room) -> Asking {
+    room.filled("file", b"x")?;
+    let path = room.path("file");
+    let facts = statx(CWD, &path, AtFlags::empty(), StatxFlags::BTIME).asked("statx")?;
+    let is_told = facts.stx_mask & StatxFlags::BTIME.bits() != 0;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now_s = now.map_or(0, |now| now.as_secs() as i64);
+    Ok(birth_answer(is_told.then_some(facts.stx_btime.tv_sec), now_s))
+}
+
+/// The time of birth as statx tells it, and the time now, in seconds.
+fn birth_answer(told_s: Option<i64>, now_s: i64) -> Answer {
+    match told_s {
+        None => Answer::new(Verdict::No, "statx does not tell it"),
+        Some(told_s) if (told_s - now_s).abs() < 120 => Answer::new(Verdict::Yes, ""),
+        Some(told_s) => {
+            Answer::new(Verdict::Partly, format!("told, and {} s off", (told_s - now_s).abs()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_is_the_finest_one_that_the_kept_time_fits() {
+        assert_eq!(step_ns((ODD_S, NANOSECONDS)), Some(1));
+        assert_eq!(step_ns((ODD_S, 123_456_700)), Some(100));
+        assert_eq!(step_ns((ODD_S, 123_456_000)), Some(1_000));
+        assert_eq!(step_ns((ODD_S, 120_000_000)), Some(10_000_000));
+        assert_eq!(step_ns((ODD_S, 0)), Some(1_000_000_000));
+        assert_eq!(step_ns((ODD_S - 1, 0)), Some(2_000_000_000));
+        assert_eq!(step_ns((0, 0)), None);
+    }
+
+    #[test]
+    fn years_begin_where_the_calendar_says() {
+        assert_eq!(new_year_s(1970), 0);
+        assert_eq!(new_year_s(2000), 946_684_800);
+        assert_eq!(new_year_s(1900), -2_208_988_800);
+        assert_eq!(new_year_s(2100), 4_102_444_800);
+    }
+
+    #[test]
+    fn a_range_names_its_ends_its_known_limits_and_its_gaps() {
+        let answer = range_answer(&[1902, 1970, 2037, 2039]);
+        assert_eq!(answer.cell(), "1902-2039");
+        assert!(answer.words.starts_with("before 1970 kept, after 2038 kept, after 2106 lost"));
+        assert!(answer.words.contains("but not 1903"));
+    }
+
+    #[test]
+    fn a_birth_that_is_now_is_true() {
+        assert_eq!(birth_answer(Some(1000), 1001).verdict, Verdict::Yes);
+        assert_eq!(birth_answer(Some(0), 1001).verdict, Verdict::Partly);
+        assert_eq!(birth_answer(None, 1001).verdict, Verdict::No);
+    }
+}

@@ -1,0 +1,296 @@
+//! Owners, permissions, links, special files, attributes and access lists: what
+//! programs written for Unix take for granted.
+
+use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use pickfs_model::features::{Answer, Group, Verdict};
+use rustix::fs::{CWD, FileType, Mode, XattrFlags, makedev, mknodat};
+
+use crate::errno;
+use crate::probe::Probe;
+use crate::refusal::{Asking, CallResult};
+use crate::room::Room;
+
+/// Probes of this group.
+pub const PROBES: &[Probe] = &[
+    Probe::new(
+        Group::Unix,
+        "permissions",
+        "permissions stick",
+        "chmod a file to 0640, 0705, 0400 and 4711 and read the mode back.",
+        permissions,
+    ),
+    Probe::new(
+        Group::Unix,
+        "owners",
+        "owners stick",
+        "chown a file to a user and a group that nobody else uses and read both back.",
+        owners,
+    ),
+    Probe::new(
+        Group::Unix,
+        "hard-links",
+        "hard links",
+        "Link a file to a second name, write through one, read through the other.",
+        hard_links,
+    ),
+    Probe::new(
+        Group::Unix,
+        "symbolic-links",
+        "symbolic links",
+        "Make a symbolic link, read it, and read through it.",
+        symbolic_links,
+    ),
+    Probe::new(
+        Group::Unix,
+        "special-files",
+        "FIFOs, sockets, devices",
+        "mknod a FIFO, a socket and a character device and look at their types.",
+        special_files,
+    ),
+    Probe::new(
+        Group::Unix,
+        "acl",
+        "POSIX ACLs",
+        "Give a named user access by an ACL, read it back, and see the mask in the mode.",
+        acl,
+    ),
+    Probe::new(
+        Group::Unix,
+        "xattr-user",
+        "attributes: user",
+        "Set and read an attribute user.*; the largest power of two that is taken, up to 64 KiB.",
+        |room| attribute(room, "user.pickfs"),
+    ),
+    Probe::new(
+        Group::Unix,
+        "xattr-trusted",
+        "attributes: trusted",
+        "The same with trusted.*, which only root sees.",
+        |room| attribute(room, "trusted.pickfs"),
+    ),
+    Probe::new(
+        Group::Unix,
+        "xattr-security",
+        "attributes: security",
+        "The same with security.*, where labels and capabilities are kept.",
+        |room| attribute(room, "security.pickfs"),
+    ),
+];
+
+const MODES: [u32; 4] = [0o640, 0o705, 0o400, 0o4711];
+
+fn permissions(room: &Room) -> Asking {
+    room.filled("file", b"x")?;
+    let path = room.path("file");
+    let mut seen = Vec::new();
+    for mode in MODES {
+        let taken = match fs::set_permissions(&path, Permissions::from_mode(mode)).asked("chmod") {
+            Ok(()) => Some(fs::metadata(&path).needed("stat")?.mode() & 0o7777),
+            Err(refusal) if errno::means_no(refusal.errno, room.is_root) => None,
+            Err(refusal) => return Err(refusal),
+        };
+        seen.push((mode, taken));
+    }
+    let _ = fs::set_permissions(&path, Permissions::from_mode(0o600));
+    Ok(stuck_modes(&seen))
+}
+
+/// Modes that were set, and what was there afterwards (`None`: the call was refused).
+fn stuck_modes(seen: &[(u32, Option<u32>)]) -> Answer {
+    let kept = seen.iter().filter(|(set, got)| Some(*set) == *got).count();
+    let told = |(set, got): &(u32, Option<u32>)| match got {
+        Some(got) => format!("{set:04o} became {got:04o}"),
+        None => format!("{set:04o} was refused"),
+    };
+    let lost: Vec<_> = seen.iter().filter(|(set, got)| Some(*set) != *got).map(told).collect();
+    match (kept, lost.len()) {
+        (_, 0) => Answer::new(Verdict::Yes, ""),
+        (0, _) => Answer::new(Verdict::No, lost.join(", ")),
+        _ => Answer::new(Verdict::Partly, lost.join(", ")),
+    }
+}
+
+const USER: u32 = 12_345;
+const GROUP: u32 = 23_456;
+
+fn owners(room: &Room) -> Asking {
+    room.filled("file", b"x")?;
+    let path = room.path("file");
+    std::os::unix::fs::chown(&path, Some(USER), Some(GROUP)).asked("chown")?;
+    let facts = fs::metadata(&path).needed("stat")?;
+    Ok(match (facts.uid() == USER, facts.gid() == GROUP) {
+        (true, true) => Answer::new(Verdict::Yes, ""),
+        (false, false) => Answer::new(Verdict::No, "chown is accepted and has no effect"),
+        (true, false) => Answer::new(Verdict::Partly, "the user sticks, the group does not"),
+        (false, true) => Answer::new(Verdict::Partly, "the group sticks, the user does not"),
+    })
+}
+
+fn hard_links(room: &Room) -> Asking {
+    room.filled("one", b"first")?;
+    fs::hard_link(room.path("one"), room.path("two")).asked("link")?;
+    fs::write(room.path("two"), b"second").needed("write")?;
+    if room.read("one")? != b"second" {
+        return Ok(Answer::new(Verdict::No, "the second name is a file of its own"));
+    }
+    let links = fs::metadata(room.path("one")).needed("stat")?.nlink();
+    Ok(match links {
+        2 => Answer::new(Verdict::Yes, ""),
+        other => Answer::new(Verdict::Partly, format!("two names, but st_nlink says {other}")),
+    })
+}
+
+fn symbolic_links(room: &Room) -> Asking {
+    room.filled("target", b"there")?;
+    symlink("target", room.path("link")).asked("symlink")?;
+    let kept = fs::read_link(room.path("link")).needed("readlink")?;
+    if kept != Path::new("target") {
+        return Ok(Answer::new(Verdict::No, format!("the link says {}", kept.display())));
+    }
+    match room.read("link")?.as_slice() {
+        b"there" => Ok(Answer::new(Verdict::Yes, "")),
+        _ => Ok(Answer::new(Verdict::Partly, "it is kept, but does not lead to the file")),
+    }
+}
+
+fn special_files(room: &Room) -> Asking {
+    let kinds = [
+        ("FIFO", FileType::Fifo, 0),
+        ("socket", FileType::Socket, 0),
+        ("device", FileType::CharacterDevice, makedev(1, 3)),
+    ];
+    let mut refused = Vec::new();
+    let mut last = None;
+    for (name, kind, device) in kinds {
+        let mode = Mode::from_raw_mode(0o600);
+        match mknodat(CWD, room.path(name), kind, mode, device).asked("mknod") {
+            Ok(()) if is_kind(&room.path(name), kind, device)? => {}
+            Ok(()) => refused.push(format!("{name}: it is there as something else")),
+            Err(refusal) => {
+                refused.push(format!("{name}: {refusal}"));
+                last = Some(refusal);
+            }
+        }
+    }
+    match (refused.len(), last) {
+        (0, _) => Ok(Answer::new(Verdict::Yes, "")),
+        (3, Some(refusal)) => Err(refusal),
+        (3, None) => Ok(Answer::new(Verdict::No, refused.join(", "))),
+        _ => Ok(Answer::new(Verdict::Partly, refused.join(", "))),
+    }
+}
+
+fn is_kind(path: &Path, kind: FileType, device: u64) -> Asking<bool> {
+    let facts = fs::symlink_metadata(path).needed("stat")?;
+    let found = facts.file_type();
+    Ok(match kind {
+        FileType::Fifo => found.is_fifo(),
+        FileType::Socket => found.is_socket(),
+        _ => found.is_char_device() && facts.rdev() == device,
+    })
+}
+
+/// An access list as the kernel takes it: a version, then entries of tag, rights and id.
+/// Source: `include/uapi/linux/posix_acl_xattr.h`.
+///
+/// ```text
+/// 0         4    6        8
+/// | version | tag | rights | id | ...   little endian; id is -1 where the tag needs none
+/// ```
+fn access_list() -> Vec<u8> {
+    const OWNER: u16 = 0x01;
+    const NAMED_USER: u16 = 0x02;
+    const OWNING_GROUP: u16 = 0x04;
+    const MASK: u16 = 0x10;
+    const OTHERS: u16 = 0x20;
+    let none = u32::MAX;
+    let entries = [
+        (OWNER, 6_u16, none),
+        (NAMED_USER, 7, USER),
+        (OWNING_GROUP, 4, none),
+        (MASK, 5, none),
+        (OTHERS, 0, none),
+    ];
+    let mut bytes = 2_u32.to_le_bytes().to_vec();
+    for (tag, rights, id) in entries {
+        bytes.extend(tag.to_le_bytes());
+        bytes.extend(rights.to_le_bytes());
+        bytes.extend(id.to_le_bytes());
+    }
+    bytes
+}
+
+fn acl(room: &Room) -> Asking {
+    room.filled("file", b"x")?;
+    let (path, list) = (room.path("file"), access_list());
+    let name = "system.posix_acl_access";
+    rustix::fs::setxattr(&path, name, &list, XattrFlags::empty()).asked("setxattr")?;
+    let kept = read_attribute(&path, name, 512)?;
+    let mode = fs::metadata(&path).needed("stat")?.mode() & 0o777;
+    Ok(match (kept == list, mode) {
+        (true, 0o650) => Answer::new(Verdict::Yes, ""),
+        (true, other) => {
+            Answer::new(Verdict::Partly, format!("kept, but the mode says {other:04o}, not 0650"))
+        }
+        (false, _) => Answer::new(Verdict::No, "accepted, and not there afterwards"),
+    })
+}
+
+const ATTRIBUTE_BYTES_MAX: usize = 65_536;
+
+fn attribute(room: &Room, name: &str) -> Asking {
+    room.filled("file", b"x")?;
+    let path = room.path("file");
+    let value = [0x5a_u8; 32];
+    rustix::fs::setxattr(&path, name, &value, XattrFlags::empty()).asked("setxattr")?;
+    if read_attribute(&path, name, 64)? != value {
+        return Ok(Answer::new(Verdict::No, "accepted, and not there afterwards"));
+    }
+    let sizes = (6..=16).map(|power| 1_usize << power);
+    let largest = sizes.take_while(|size| takes(&path, name, *size)).last().unwrap_or(32);
+    let most = if largest == ATTRIBUTE_BYTES_MAX { "all that the kernel lets through" } else { "" };
+    let words = format!("values up to {}", crate::figures::size_text(largest as u64));
+    let words = if most.is_empty() { words } else { format!("{words}, {most}") };
+    Ok(Answer::new(Verdict::Yes, words))
+}
+
+fn takes(path: &Path, name: &str, size: usize) -> bool {
+    let value = vec![0x5a_u8; size];
+    let set = rustix::fs::setxattr(path, name, &value, XattrFlags::empty());
+    set.is_ok() && read_attribute(path, name, size).is_ok_and(|kept| kept == value)
+}
+
+fn read_attribute(path: &Path, name: &str, room_bytes: usize) -> Asking<Vec<u8>> {
+    let mut kept = vec![0; room_bytes];
+    let path = path.as_os_str().as_bytes();
+    let length = rustix::fs::getxattr(path, name, kept.as_mut_slice()).needed("getxattr")?;
+    kept.truncate(length);
+    Ok(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_that_stick_all_some_and_none() {
+        let all = [(0o640, Some(0o640)), (0o400, Some(0o400))];
+        assert_eq!(stuck_modes(&all).verdict, Verdict::Yes);
+        let fat = [(0o640, Some(0o755)), (0o400, None)];
+        let answer = stuck_modes(&fat);
+        assert_eq!(answer.verdict, Verdict::No);
+        assert_eq!(answer.words, "0640 became 0755, 0400 was refused");
+        let some = [(0o640, Some(0o640)), (0o4711, Some(0o711))];
+        assert_eq!(stuck_modes(&some).verdict, Verdict::Partly);
+    }
+
+    #[test]
+    fn the_access_list_has_its_version_and_five_entries() {
+        let list = access_list();
+        assert_eq!((list.len(), &list[..4]), (4 + 5 * 8, &[2, 0, 0, 0][..]));
+    }
+}

@@ -1,0 +1,90 @@
+//! Where probes ask: a directory of ours on the file system in question, and
+//! what is known of the ground under it. Not its making or removing: the
+//! scratch does that.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pickfs_sys::block::BlockDevice;
+
+use crate::refusal::{Asking, CallResult};
+
+/// How long the reader and the writer of a torn-read probe run beside each other.
+const TORN_TIME: Duration = Duration::from_secs(1);
+
+/// A directory to ask in.
+#[derive(Debug, Clone)]
+pub struct Room {
+    folder: PathBuf,
+    device: Option<BlockDevice>,
+    /// Asked as root: a refused permission then speaks of the file system.
+    pub is_root: bool,
+    /// Time for each probe that watches two threads.
+    pub torn_time: Duration,
+}
+
+impl Room {
+    /// An existing directory that is ours, and the block device under it where there is one.
+    pub fn new(folder: &Path, device: Option<&Path>) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            device: device.and_then(|path| BlockDevice::at(path).ok()),
+            is_root: rustix::process::geteuid().is_root(),
+            torn_time: TORN_TIME,
+        }
+    }
+
+    /// The same with a folder of its own inside, made now.
+    pub fn inner(&self, name: &str) -> Asking<Self> {
+        let folder = self.folder.join(name);
+        fs::create_dir(&folder).needed("mkdir")?;
+        Ok(Self { folder, ..self.clone() })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The block device under it, where there is one that the kernel counts.
+    pub fn device(&self) -> Option<&BlockDevice> {
+        self.device.as_ref()
+    }
+
+    /// A path in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The folder, open.
+    pub fn open_folder(&self) -> Asking<OwnedFd> {
+        File::open(&self.folder).map(OwnedFd::from).needed("open")
+    }
+
+    /// A new empty file, open for reading and writing.
+    pub fn file(&self, name: &str) -> Asking<File> {
+        let path = self.path(name);
+        File::options().read(true).write(true).create_new(true).open(path).needed("open")
+    }
+
+    /// A new file that holds these bytes.
+    pub fn filled(&self, name: &str, bytes: &[u8]) -> Asking<File> {
+        let mut file = self.file(name)?;
+        file.write_all(bytes).needed("write")?;
+        Ok(file)
+    }
+
+    /// What a file holds.
+    pub fn read(&self, name: &str) -> Asking<Vec<u8>> {
+        fs::read(self.path(name)).needed("read")
+    }
+
+    /// The names in the folder, in no order.
+    pub fn names(&self) -> Asking<Vec<std::ffi::OsString>> {
+        let entries = fs::read_dir(&self.folder).needed("readdir")?;
+        entries.map(|entry| Ok(entry.needed("readdir")?.file_name())).collect()
+    }
+}

@@ -1,0 +1,198 @@
+//! Candidates, one after the other: made on a scratch, mounted, asked, taken
+//! away. What cannot be tried is a row with its reason, never the end of it all.
+
+use std::path::{Path, PathBuf};
+
+use pickfs_model::features::{Answer, Capability, FeatureRow, Origin, Presence, Verdict};
+use pickfs_model::{BackingSpec, CandidateSpec};
+use pickfs_sys::mount;
+use pickfs_target::fs;
+use pickfs_target::{Availability, Mounted, Scratch, TargetError};
+
+use crate::class::classify;
+use crate::room::Room;
+use crate::table;
+
+/// What to ask, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// Candidates, in the order of the table.
+    pub candidates: Vec<CandidateSpec>,
+    /// What they are made on. In a directory nothing is made and the candidate is `dir`.
+    pub backing: BackingSpec,
+    /// An existing folder for the mount point and, unless the backing names another, the image.
+    pub run_dir: PathBuf,
+}
+
+/// What happens, as it happens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Asked<'a> {
+    /// The scratch is being written: bytes done, of all.
+    Preparing(u64, u64),
+    /// A question is about to be put to a candidate.
+    Question(&'a CandidateSpec, &'a Capability),
+    /// A candidate is done.
+    Row(&'a FeatureRow),
+}
+
+/// Who is told, and may stop it.
+pub trait Listener {
+    /// Something happened.
+    fn hear(&mut self, asked: Asked);
+    /// No further question is wanted; what is mounted is taken away in order.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Why nothing could be asked at all.
+#[derive(Debug, thiserror::Error)]
+#[error("no scratch to make candidates on: {0}")]
+pub struct SurveyError(#[from] TargetError);
+
+/// Asks every candidate. The answers of a row are parallel to [`table::capabilities`].
+///
+/// # Errors
+/// Only when the scratch cannot be made; whatever is wrong with a candidate is in its row.
+pub fn survey(
+    request: &Request,
+    listener: &mut dyn Listener,
+) -> Result<Vec<FeatureRow>, SurveyError> {
+    let mut scratch = None;
+    let mut rows = Vec::new();
+    for candidate in &request.candidates {
+        if listener.is_stopped() {
+            break;
+        }
+        let row = match missing(candidate, &request.backing) {
+            Some(presence) => row_of(candidate, presence, Vec::new()),
+            None => {
+                if scratch.is_none() {
+                    scratch = Some(prepare(request, listener)?);
+                }
+                let scratch = scratch.as_mut().expect("made one line above");
+                ask_candidate(scratch, candidate, &request.run_dir.join("mnt"), listener)
+            }
+        };
+        listener.hear(Asked::Row(&row));
+        rows.push(row);
+    }
+    if let Some(scratch) = scratch {
+        scratch.remove()?;
+    }
+    Ok(rows)
+}
+
+fn prepare(request: &Request, listener: &mut dyn Listener) -> Result<Scratch, TargetError> {
+    Scratch::prepare(&request.backing, &request.run_dir, &mut |progress| {
+        listener.hear(Asked::Preparing(progress.done_bytes, progress.total_bytes));
+    })
+}
+
+/// What this machine lacks for a candidate; nothing is touched to find out.
+fn missing(candidate: &CandidateSpec, backing: &BackingSpec) -> Option<Presence> {
+    if let BackingSpec::Directory { .. } = backing {
+        return None;
+    }
+    match pickfs_target::availability(&candidate.fs) {
+        Availability::Ready => None,
+        Availability::Missing(missing) => {
+            Some(Presence::Missing { reason: missing.reason, remedy: missing.remedy })
+        }
+    }
+}
+
+fn ask_candidate(
+    scratch: &mut Scratch,
+    candidate: &CandidateSpec,
+    at: &Path,
+    listener: &mut dyn Listener,
+) -> FeatureRow {
+    let device = scratch.device().map(Path::to_owned);
+    let mut log = Vec::new();
+    let mounted = match scratch.make_and_mount(candidate, at, &mut log) {
+        Ok(mounted) => mounted,
+        Err(error) => {
+            let reason = error.to_string();
+            return row_of(candidate, Presence::Failed { reason }, Vec::new());
+        }
+    };
+    let presence = presence_of(&mounted);
+    let device = device.or_else(|| device_under(mounted.directory()));
+    let answers = ask(&mounted, device.as_deref(), candidate, listener);
+    let named = origin_name(&mounted, candidate);
+    match mounted.unmount(&mut log) {
+        Ok(_) => FeatureRow { fs: named, ..row_of(candidate, presence, answers) }.placed(),
+        Err(error) => {
+            let reason = format!("asked, and then not unmounted: {error}");
+            row_of(candidate, Presence::Failed { reason }, answers)
+        }
+    }
+}
+
+fn ask(
+    mounted: &Mounted,
+    device: Option<&Path>,
+    candidate: &CandidateSpec,
+    listener: &mut dyn Listener,
+) -> Vec<Answer> {
+    let room = Room::new(mounted.directory(), device.filter(|_| stands_on_it(mounted)));
+    let asked = table::questions().map(|probe| {
+        if listener.is_stopped() {
+            return Answer::new(Verdict::Failed, "not asked: interrupted");
+        }
+        listener.hear(Asked::Question(candidate, &probe.capability));
+        probe.ask(&room)
+    });
+    asked.collect()
+}
+
+/// A candidate in memory has the scratch's device beside it, not under it.
+fn stands_on_it(mounted: &Mounted) -> bool {
+    mounted.backing() != pickfs_model::BackingKind::Memory
+}
+
+fn presence_of(mounted: &Mounted) -> Presence {
+    let fact = |key: &str| mounted.environment().get(key).unwrap_or("not told").to_owned();
+    Presence::Asked { driver: fact("mount.driver"), options: fact("mount.options") }
+}
+
+/// The block device that a directory's mount names.
+fn device_under(directory: &Path) -> Option<PathBuf> {
+    let source = mount::mount_of(directory).ok()?.source;
+    source.starts_with("/dev").then_some(source)
+}
+
+/// The name to look the origin up by: of a directory, what is mounted there.
+fn origin_name(mounted: &Mounted, candidate: &CandidateSpec) -> String {
+    let found = mounted.environment().get("mount.fs_type");
+    match fs::find(&candidate.fs) {
+        Some(_) => candidate.fs.clone(),
+        None => found.unwrap_or(&candidate.fs).to_owned(),
+    }
+}
+
+fn row_of(candidate: &CandidateSpec, presence: Presence, answers: Vec<Answer>) -> FeatureRow {
+    let (label, fs) = (candidate.label.clone(), candidate.fs.clone());
+    let row = FeatureRow { label, fs, presence, answers, origin: None, classification: None };
+    row.placed()
+}
+
+/// Adds what is known of a row by its name.
+trait Placed {
+    fn placed(self) -> Self;
+}
+
+impl Placed for FeatureRow {
+    fn placed(mut self) -> Self {
+        self.origin = origin_of(&self.fs);
+        let asked: Vec<_> =
+            table::capabilities().into_iter().zip(self.answers.iter().cloned()).collect();
+        self.classification = self.origin.as_ref().map(|origin| classify(origin, &asked));
+        self
+    }
+}
+
+fn origin_of(name: &str) -> Option<Origin> {
+    fs::find(name)?.facts()
+}

@@ -1,0 +1,138 @@
+//! What every form of the table shows: which candidates stand in it, where they
+//! agree, what has to be explained, and their classes. Not how it looks.
+
+use pickfs_model::features::{
+    Answer, Capability, Class, Classification, FeatureRow, FeatureTable, Group, Presence, Verdict,
+};
+
+/// A table with its rows sorted out.
+pub struct View<'t> {
+    /// The table.
+    pub table: &'t FeatureTable,
+    /// Candidates that answered.
+    pub asked: Vec<&'t FeatureRow>,
+}
+
+/// A capability with the answers of those that were asked.
+#[derive(Clone)]
+pub struct Line<'t> {
+    /// What was asked.
+    pub capability: &'t Capability,
+    /// Answers, parallel to [`View::asked`].
+    pub answers: Vec<&'t Answer>,
+}
+
+impl Line<'_> {
+    /// What all cells show, if they show the same.
+    pub fn shared(&self) -> Option<&str> {
+        let first = self.answers.first()?.cell();
+        self.answers.iter().all(|answer| answer.cell() == first).then_some(first)
+    }
+}
+
+/// Something that a cell cannot say, with all to whom it applies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// The capability's label.
+    pub label: &'static str,
+    /// Those with the same words.
+    pub who: Vec<String>,
+    /// The words.
+    pub words: String,
+}
+
+impl<'t> View<'t> {
+    /// Sorts a table.
+    pub fn new(table: &'t FeatureTable) -> Self {
+        let asked = table.rows.iter().filter(|row| !row.answers.is_empty()).collect();
+        Self { table, asked }
+    }
+
+    /// Every capability with its answers.
+    pub fn lines(&self) -> Vec<Line<'t>> {
+        let capabilities = self.table.capabilities.iter().enumerate();
+        capabilities
+            .map(|(index, capability)| {
+                let answers = self.asked.iter().filter_map(|row| row.answers.get(index)).collect();
+                Line { capability, answers }
+            })
+            .collect()
+    }
+
+    /// Lines by heading, in the order of the table.
+    pub fn groups(&self) -> Vec<(Group, Vec<Line<'t>>)> {
+        let mut groups: Vec<(Group, Vec<Line<'t>>)> = Vec::new();
+        for line in self.lines() {
+            match groups.last_mut() {
+                Some((group, lines)) if *group == line.capability.group => lines.push(line),
+                _ => groups.push((line.capability.group, vec![line])),
+            }
+        }
+        groups
+    }
+
+    /// Labels of what all candidates answer with this cell.
+    pub fn shared_by_all(&self, cell: &str) -> Vec<&'static str> {
+        let lines = self.lines();
+        let same = lines.iter().filter(|line| line.shared() == Some(cell));
+        same.map(|line| line.capability.label).collect()
+    }
+
+    /// What was partly, failed, or measured with words, the same words once.
+    pub fn remarks(&self, wanted: &[Verdict]) -> Vec<Remark> {
+        let mut remarks: Vec<Remark> = Vec::new();
+        for line in self.lines() {
+            for (row, answer) in self.asked.iter().zip(&line.answers) {
+                if wanted.contains(&answer.verdict) && !answer.words.is_empty() {
+                    add(&mut remarks, line.capability.label, &row.label, &answer.words);
+                }
+            }
+        }
+        remarks
+    }
+
+    /// Classes with their members, of those that were asked.
+    pub fn classes(&self) -> Vec<(Class, Vec<&'t FeatureRow>)> {
+        let classes = [Class::Native, Class::ForeignSupported, Class::ForeignUnsupported];
+        let members = |class: Class| {
+            let of = |row: &&&FeatureRow| class_of(row).is_some_and(|found| found.class == class);
+            (class, self.asked.iter().filter(of).copied().collect::<Vec<_>>())
+        };
+        classes.map(members).into_iter().filter(|(_, rows)| !rows.is_empty()).collect()
+    }
+
+    /// Candidates that could not be asked, with reason and remedy.
+    pub fn absent(&self) -> Vec<(&'t FeatureRow, String)> {
+        let rows = self.table.rows.iter();
+        rows.filter_map(|row| Some((row, absence(&row.presence)?))).collect()
+    }
+}
+
+/// Why a candidate has no answers, or why they are in doubt.
+fn absence(presence: &Presence) -> Option<String> {
+    match presence {
+        Presence::Asked { .. } => None,
+        Presence::Missing { reason, remedy } => Some(format!("{reason}; {remedy}")),
+        Presence::Failed { reason } => Some(format!("FAILED: {reason}")),
+    }
+}
+
+/// The classification of a row.
+pub fn class_of(row: &FeatureRow) -> Option<&Classification> {
+    row.classification.as_ref()
+}
+
+/// The article's class where it is another, with the reason.
+pub fn dissent(row: &FeatureRow) -> Option<String> {
+    let found = class_of(row)?;
+    let article = found.article.filter(|article| *article != found.class)?;
+    Some(format!("the article says {}: {}", article.name(), found.differs_because))
+}
+
+fn add(remarks: &mut Vec<Remark>, label: &'static str, who: &str, words: &str) {
+    let same = |remark: &&mut Remark| remark.label == label && remark.words == words;
+    match remarks.iter_mut().find(same) {
+        Some(remark) => remark.who.push(who.into()),
+        None => remarks.push(Remark { label, who: vec![who.into()], words: words.into() }),
+    }
+}
