@@ -17,6 +17,7 @@
 mod arrival;
 mod bench;
 mod closest;
+pub mod column;
 mod drive;
 mod fault;
 mod journal;

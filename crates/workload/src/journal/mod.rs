@@ -28,6 +28,7 @@ use crate::{
 };
 
 pub use appending::Appending;
+pub(crate) use content::scrambled;
 pub(crate) use replayed::recording;
 
 /// The row of the table.

@@ -1,0 +1,132 @@
+//! Columns read: mapped and made resident, or read whole into memory.
+//!
+//! ```text
+//! get        open fstat pread(header) mmap(MAP_PRIVATE) close
+//! resident   madvise(WILLNEED), then one byte of each 4 KiB touched, front to back, by one thread
+//! read1      open fstat one read of the whole file into fresh memory, close
+//! ```
+
+use std::{fs::File, io::Read, os::unix::fs::FileExt, path::Path};
+
+use pickfs_sys::{
+    elements::ELEMENT_BYTES,
+    mapped_elements::ReadMap,
+    mapped_file::{MapAdvice, MapError},
+};
+
+use super::{
+    append::wrong,
+    layout::{Header, Layout},
+};
+use crate::fault::Fault;
+
+/// A column in memory's address space.
+#[derive(Debug)]
+pub struct Mapped {
+    /// What its header says.
+    pub header: Header,
+    /// Its elements.
+    pub elements: ReadMap,
+}
+
+/// Maps a column of elements (not of plain symbols). It has at least one element.
+pub fn get(path: &Path, layout: Layout) -> Result<Mapped, Fault> {
+    let file = File::open(path).map_err(Fault::io("open", path))?;
+    let length = file.metadata().map_err(Fault::io("fstat", path))?.len() as usize;
+    let mut bytes = vec![0; layout.header_bytes()];
+    file.read_exact_at(&mut bytes, 0).map_err(Fault::io("read the header of", path))?;
+    let header = layout.parse(&bytes).map_err(|error| wrong(path, &error))?;
+    let count = (length - bytes.len()) / ELEMENT_BYTES;
+    let elements = ReadMap::map(&file, path, bytes.len(), count).map_err(map_fault)?;
+    Ok(Mapped { header, elements })
+}
+
+/// How a mapped column is brought into memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Touch {
+    /// Told to the kernel for the whole mapping, first.
+    pub hint: Option<MapAdvice>,
+    /// From one touched byte to the next.
+    pub stride_bytes: usize,
+}
+
+impl Touch {
+    /// Brings it in.
+    pub fn resident(&self, column: &ReadMap) -> Result<(), Fault> {
+        if let Some(hint) = self.hint {
+            column.advise(hint).map_err(map_fault)?;
+        }
+        std::hint::black_box(column.touch(self.stride_bytes));
+        Ok(())
+    }
+}
+
+/// Reads a whole file into fresh memory.
+pub fn read1(path: &Path) -> Result<Vec<u8>, Fault> {
+    let mut file = File::open(path).map_err(Fault::io("open", path))?;
+    let length = file.metadata().map_err(Fault::io("fstat", path))?.len();
+    let mut bytes = vec![0; length as usize];
+    file.read_exact(&mut bytes).map_err(Fault::io("read", path))?;
+    Ok(bytes)
+}
+
+/// A refused mapping, or an access outside of one.
+pub(super) fn map_fault(error: MapError) -> Fault {
+    match error {
+        MapError::Request { request, path, cause } => {
+            Fault::Io { verb: request, path, source: cause }
+        }
+        short @ MapError::FileTooShort { .. } => Fault::Wrong { what: short.to_string() },
+        other => Fault::Failed { reason: other.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{
+        super::layout::{Attribute, ElementType},
+        *,
+    };
+
+    const LONGS: Layout = Layout::Elements(ElementType::Long);
+
+    fn column(folder: &Path, count: u64) -> std::path::PathBuf {
+        let path = folder.join("column");
+        let mut bytes = LONGS.header(Header { attribute: Attribute::Sorted, count });
+        (0..count).for_each(|element| bytes.extend(element.to_le_bytes()));
+        fs::write(&path, &bytes).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_column_is_mapped_from_its_first_element() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = column(folder.path(), 3000);
+        let found = get(&path, LONGS).unwrap();
+        assert_eq!(found.header, Header { attribute: Attribute::Sorted, count: 3000 });
+        assert_eq!(found.elements.count(), 3000);
+        for hint in [None, Some(MapAdvice::WillNeed)] {
+            Touch { hint, stride_bytes: 4096 }.resident(&found.elements).unwrap();
+        }
+        let mut out = [0; 2];
+        found.elements.gather(&[2999, 0], &mut out).unwrap();
+        assert_eq!(out, [2999, 0]);
+        assert_eq!(read1(&path).unwrap(), fs::read(&path).unwrap());
+    }
+
+    #[test]
+    fn damaged_and_missing_files_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = column(folder.path(), 3);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[1] = 0;
+        fs::write(&path, &bytes).unwrap();
+        assert!(matches!(get(&path, LONGS).unwrap_err(), Fault::Wrong { .. }));
+        fs::write(&path, &bytes[..10]).unwrap();
+        assert!(matches!(get(&path, LONGS).unwrap_err(), Fault::Io { .. }));
+        let missing = folder.path().join("missing");
+        assert!(matches!(get(&missing, LONGS).unwrap_err(), Fault::Io { verb: "open", .. }));
+    }
+}

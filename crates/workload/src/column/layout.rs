@@ -1,0 +1,268 @@
+//! How a column stands in its file: three layouts, as kdb+ writes them. The facts are from KX's
+//! documentation and from readers of such files that others wrote.
+//!
+//! ```text
+//! Elements (fixed width)          0     2     3          4      8              16
+//!                                 | FE 20 | type | attribute | 0 0 0 0 | count, 64 bit | elements ...
+//!
+//! PlainSymbols                    0     2     3          4               8
+//!                                 | FF 01 | 0B | attribute | count, 32 bit | "abcd\0efgh\0" ...
+//!
+//! EnumeratedSymbols               0     2        16             4080  4082 4083       4088            4096
+//!                                 | FD 20 | 0 ... | domain, name | 0 .. | 14 | attribute | count, 64 bit | indexes ...
+//! ```
+//!
+//! All numbers are little-endian. Elements begin 16 bytes into a page, which decides how many pages a
+//! block of them touches. Plain symbols cannot be mapped: whoever wants one reads them all. The domain
+//! of enumerated ones is a file of plain symbols.
+
+/// The type of elements of eight bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ElementType {
+    /// Signed whole numbers.
+    Long,
+    /// IEEE doubles.
+    Float,
+}
+
+/// What is known about the order of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attribute {
+    /// Nothing.
+    None,
+    /// Ascending.
+    Sorted,
+    /// All different.
+    Unique,
+    /// Equal ones stand together.
+    Parted,
+    /// An index over all values exists.
+    Grouped,
+}
+
+/// How a column stands in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// Elements of eight bytes.
+    Elements(ElementType),
+    /// Symbols as text, each with a zero byte behind it.
+    PlainSymbols,
+    /// Indexes of eight bytes into a domain of symbols.
+    EnumeratedSymbols,
+}
+
+/// What a file's header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// The order.
+    pub attribute: Attribute,
+    /// Elements; stale after appends through a handle.
+    pub count: u64,
+}
+
+/// A file does not begin as its layout asks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    /// Too short for a header.
+    #[error("has {found_bytes} bytes, and the header alone has {header_bytes}")]
+    Short {
+        /// Its length.
+        found_bytes: usize,
+        /// The header's.
+        header_bytes: usize,
+    },
+    /// The first bytes are others.
+    #[error("byte {offset_bytes} of the header is {found:#04x} instead of {expected:#04x}")]
+    Byte {
+        /// Where.
+        offset_bytes: usize,
+        /// What stands there.
+        found: u8,
+        /// What belongs there.
+        expected: u8,
+    },
+    /// No attribute has this number.
+    #[error("attribute {found:#04x} is not known")]
+    Attribute {
+        /// The byte.
+        found: u8,
+    },
+}
+
+/// The name in the header of enumerated symbols.
+pub const DOMAIN_NAME: &str = "sym";
+/// Bytes in front of the elements of the enumerated layout.
+const PAGE_HEADER_BYTES: usize = 4096;
+
+impl Attribute {
+    const ALL: [Attribute; 5] = [
+        Attribute::None,
+        Attribute::Sorted,
+        Attribute::Unique,
+        Attribute::Parted,
+        Attribute::Grouped,
+    ];
+
+    fn byte(self) -> u8 {
+        self as u8
+    }
+}
+
+impl ElementType {
+    fn byte(self) -> u8 {
+        match self {
+            ElementType::Long => 0x07,
+            ElementType::Float => 0x09,
+        }
+    }
+}
+
+impl Layout {
+    /// Bytes in front of the first element.
+    pub fn header_bytes(self) -> usize {
+        match self {
+            Layout::Elements(_) => 16,
+            Layout::PlainSymbols => 8,
+            Layout::EnumeratedSymbols => PAGE_HEADER_BYTES,
+        }
+    }
+
+    /// Where the header holds the count, and in how many bytes.
+    pub fn count_field(self) -> std::ops::Range<usize> {
+        match self {
+            Layout::Elements(_) => 8..16,
+            Layout::PlainSymbols => 4..8,
+            Layout::EnumeratedSymbols => PAGE_HEADER_BYTES - 8..PAGE_HEADER_BYTES,
+        }
+    }
+
+    fn attribute_offset_bytes(self) -> usize {
+        match self {
+            Layout::EnumeratedSymbols => PAGE_HEADER_BYTES - 13,
+            _ => 3,
+        }
+    }
+
+    /// The header of a file. A count of plain symbols keeps its lower 32 bits.
+    pub fn header(self, header: Header) -> Vec<u8> {
+        let mut bytes = self.blank();
+        bytes[self.attribute_offset_bytes()] = header.attribute.byte();
+        let field = self.count_field();
+        let width = field.len();
+        bytes[field].copy_from_slice(&header.count.to_le_bytes()[..width]);
+        bytes
+    }
+
+    /// A header without attribute and elements.
+    fn blank(self) -> Vec<u8> {
+        let mut bytes = vec![0; self.header_bytes()];
+        match self {
+            Layout::Elements(element) => bytes[..3].copy_from_slice(&[0xfe, 0x20, element.byte()]),
+            Layout::PlainSymbols => bytes[..3].copy_from_slice(&[0xff, 0x01, 0x0b]),
+            Layout::EnumeratedSymbols => {
+                bytes[..2].copy_from_slice(&[0xfd, 0x20]);
+                bytes[16..16 + DOMAIN_NAME.len()].copy_from_slice(DOMAIN_NAME.as_bytes());
+                bytes[PAGE_HEADER_BYTES - 14] = 0x14;
+            }
+        }
+        bytes
+    }
+
+    /// Reads the first bytes of a file, and checks each one of the header.
+    pub fn parse(self, bytes: &[u8]) -> Result<Header, LayoutError> {
+        let (found_bytes, header_bytes) = (bytes.len(), self.header_bytes());
+        let found = bytes.get(..header_bytes);
+        let found = found.ok_or(LayoutError::Short { found_bytes, header_bytes })?;
+        let byte = found[self.attribute_offset_bytes()];
+        let attribute = Attribute::ALL.into_iter().find(|attribute| attribute.byte() == byte);
+        let attribute = attribute.ok_or(LayoutError::Attribute { found: byte })?;
+        let mut count = [0; 8];
+        let field = self.count_field();
+        count[..field.len()].copy_from_slice(&found[field]);
+        let header = Header { attribute, count: u64::from_le_bytes(count) };
+        same(found, &self.header(header))?;
+        Ok(header)
+    }
+}
+
+fn same(found: &[u8], expected: &[u8]) -> Result<(), LayoutError> {
+    let differs = found.iter().zip(expected).position(|(found, expected)| found != expected);
+    differs.map_or(Ok(()), |offset_bytes| {
+        let (found, expected) = (found[offset_bytes], expected[offset_bytes]);
+        Err(LayoutError::Byte { offset_bytes, found, expected })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAYOUTS: [Layout; 4] = [
+        Layout::Elements(ElementType::Long),
+        Layout::Elements(ElementType::Float),
+        Layout::PlainSymbols,
+        Layout::EnumeratedSymbols,
+    ];
+
+    #[test]
+    fn each_byte_of_the_headers_is_where_the_picture_has_it() {
+        let header = |layout: Layout, attribute, count| layout.header(Header { attribute, count });
+        let long = header(Layout::Elements(ElementType::Long), Attribute::None, 2047);
+        assert_eq!(long, [0xfe, 0x20, 7, 0, 0, 0, 0, 0, 0xff, 7, 0, 0, 0, 0, 0, 0]);
+        let float = header(Layout::Elements(ElementType::Float), Attribute::Sorted, 1 << 33);
+        assert_eq!(float, [0xfe, 0x20, 9, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0]);
+        let plain = header(Layout::PlainSymbols, Attribute::Parted, 0x0102_0304);
+        assert_eq!(plain, [0xff, 1, 0x0b, 3, 4, 3, 2, 1]);
+        let page = header(Layout::EnumeratedSymbols, Attribute::Grouped, 9);
+        assert_eq!(
+            (page.len(), &page[..2], &page[16..20]),
+            (4096, &[0xfd, 0x20][..], &b"sym\0"[..])
+        );
+        assert_eq!(page[4080..], [0, 0, 20, 4, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
+        assert!(page[19..4082].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        for layout in LAYOUTS {
+            for attribute in Attribute::ALL {
+                let header = Header { attribute, count: 123_456 };
+                let mut bytes = layout.header(header);
+                assert_eq!(bytes.len(), layout.header_bytes());
+                bytes.extend([1, 2, 3]);
+                assert_eq!(layout.parse(&bytes), Ok(header));
+            }
+        }
+    }
+
+    #[test]
+    fn every_damaged_byte_outside_attribute_and_count_is_found() {
+        for layout in LAYOUTS {
+            let whole = layout.header(Header { attribute: Attribute::None, count: 5 });
+            for at in 0..whole.len() {
+                if at == layout.attribute_offset_bytes() || layout.count_field().contains(&at) {
+                    continue;
+                }
+                let mut bytes = whole.clone();
+                bytes[at] ^= 0x40;
+                let error = layout.parse(&bytes).unwrap_err();
+                assert!(
+                    matches!(error, LayoutError::Byte { offset_bytes, .. } if offset_bytes == at)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn short_files_and_unknown_attributes_are_told() {
+        let layout = Layout::Elements(ElementType::Long);
+        let error = layout.parse(&[0xfe; 15]).unwrap_err();
+        assert_eq!(error.to_string(), "has 15 bytes, and the header alone has 16");
+        let mut bytes = layout.header(Header { attribute: Attribute::None, count: 0 });
+        bytes[3] = 9;
+        assert_eq!(layout.parse(&bytes).unwrap_err().to_string(), "attribute 0x09 is not known");
+        bytes[..4].copy_from_slice(&[0xfe, 0x20, 9, 0]);
+        let error = layout.parse(&bytes).unwrap_err().to_string();
+        assert_eq!(error, "byte 2 of the header is 0x09 instead of 0x07");
+    }
+}

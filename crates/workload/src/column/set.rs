@@ -1,0 +1,175 @@
+//! A whole column written at once. A new file is written where it belongs; an existing one is replaced
+//! by another file that is renamed over it, so that a reader never sees half a column.
+//!
+//! ```text
+//! new        open(O_CREAT) writev(header, data) write(data) ... close
+//! existing   stat open(O_CREAT, COLUMN#) writev write ... close rename
+//! ```
+//!
+//! No fsync: what syncs is a row of its own. Writes end at multiples of their length, so that the 16
+//! bytes of the header do not split a page between two calls.
+
+use std::{
+    fs::{self, File},
+    io::{self, IoSlice, Write},
+    path::{Path, PathBuf},
+};
+
+use pickfs_sys::files::{Access, Create, OpenHow};
+
+use super::watch::Watch;
+use crate::fault::Fault;
+
+/// A file that is being written from its beginning.
+#[derive(Debug)]
+pub struct Setting {
+    path: PathBuf,
+    under: PathBuf,
+    file: File,
+    chunk_bytes: usize,
+    written_bytes: u64,
+}
+
+impl Setting {
+    /// Begins a column. `chunk_bytes` is the length of one write call.
+    pub fn begin(path: &Path, chunk_bytes: usize) -> Result<Setting, Fault> {
+        let is_there = path.try_exists().map_err(Fault::io("stat", path))?;
+        let under = if is_there { beside(path) } else { path.to_owned() };
+        let how = OpenHow { create: Create::New, ..OpenHow::new(Access::Write) };
+        let file = how.open(&under).map_err(file_fault)?;
+        Ok(Setting { path: path.to_owned(), under, file, chunk_bytes, written_bytes: 0 })
+    }
+
+    /// Writes header and first data with one call, then the rest: one lap for each call.
+    pub fn write(
+        &mut self,
+        header: &[u8],
+        data: &[u8],
+        watch: &mut impl Watch,
+    ) -> Result<(), Fault> {
+        let room = self.room().saturating_sub(header.len());
+        let (first, mut rest) = data.split_at(room.min(data.len()));
+        self.call(header, first, watch)?;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(self.room().min(rest.len()));
+            self.call(&[], now, watch)?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Ends the column; gives its length in bytes.
+    pub fn finish(self) -> Result<u64, Fault> {
+        drop(self.file);
+        if self.under != self.path {
+            fs::rename(&self.under, &self.path).map_err(Fault::io("rename over", &self.path))?;
+        }
+        Ok(self.written_bytes)
+    }
+
+    /// Bytes up to the next multiple of the chunk.
+    fn room(&self) -> usize {
+        self.chunk_bytes - (self.written_bytes % self.chunk_bytes as u64) as usize
+    }
+
+    fn call(&mut self, header: &[u8], data: &[u8], watch: &mut impl Watch) -> Result<(), Fault> {
+        let start_ns = watch.now_ns();
+        write_both(&mut self.file, header, data).map_err(Fault::io("write", &self.under))?;
+        watch.lap(start_ns, watch.now_ns(), self.written_bytes);
+        self.written_bytes += (header.len() + data.len()) as u64;
+        Ok(())
+    }
+}
+
+/// Writes a column; gives its length in bytes.
+pub fn set(
+    path: &Path,
+    header: &[u8],
+    data: &[u8],
+    chunk_bytes: usize,
+    watch: &mut impl Watch,
+) -> Result<u64, Fault> {
+    let mut setting = Setting::begin(path, chunk_bytes)?;
+    setting.write(header, data, watch)?;
+    setting.finish()
+}
+
+/// The name of a replacement until it is renamed.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("#");
+    name.into()
+}
+
+/// One writev, or one write where there is no header; more only where the kernel took less.
+pub(super) fn write_both(file: &mut File, header: &[u8], data: &[u8]) -> io::Result<()> {
+    if header.is_empty() {
+        return file.write_all(data);
+    }
+    let taken = file.write_vectored(&[IoSlice::new(header), IoSlice::new(data)])?;
+    if taken < header.len() {
+        file.write_all(&header[taken..])?;
+    }
+    file.write_all(&data[taken.saturating_sub(header.len())..])
+}
+
+/// A refused open, with the call as its verb.
+pub(super) fn file_fault(error: pickfs_sys::files::FileError) -> Fault {
+    use pickfs_sys::files::FileError;
+    match error {
+        FileError::Open { path, cause, .. } => Fault::Io { verb: "open", path, source: cause },
+        other => Fault::Failed { reason: other.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::watch::Tally, *};
+
+    #[test]
+    fn a_new_column_is_written_in_calls_that_end_at_chunks() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("column");
+        let mut tally = Tally::default();
+        let data: Vec<u8> = (0..10_000u32).map(|byte| byte as u8).collect();
+        let bytes = set(&path, b"header: ", &data, 4096, &mut tally).unwrap();
+        assert_eq!((bytes, tally.count), (10_008, 3));
+        assert_eq!(fs::read(&path).unwrap(), [b"header: ", &data[..]].concat());
+        assert!(!beside(&path).exists());
+    }
+
+    #[test]
+    fn an_existing_column_is_replaced_by_a_rename() {
+        use std::os::unix::fs::MetadataExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("column");
+        fs::write(&path, b"old").unwrap();
+        let open = File::open(&path).unwrap();
+        set(&path, b"h", b"new", 4096, &mut Tally::default()).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"hnew");
+        assert_eq!(
+            (open.metadata().unwrap().nlink(), fs::read_dir(&folder).unwrap().count()),
+            (0, 1)
+        );
+    }
+
+    #[test]
+    fn a_header_that_fills_the_chunk_leaves_the_data_to_the_next_call() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("column");
+        let mut tally = Tally::default();
+        set(&path, &[1; 4096], &[2; 10], 4096, &mut tally).unwrap();
+        assert_eq!((fs::read(&path).unwrap().len(), tally.count), (4106, 2));
+    }
+
+    #[test]
+    fn a_leftover_replacement_is_not_written_into() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("column");
+        fs::write(&path, b"old").unwrap();
+        fs::write(beside(&path), b"left").unwrap();
+        let fault = set(&path, b"h", b"new", 4096, &mut Tally::default()).unwrap_err();
+        assert!(fault.to_string().contains("column#"), "{fault}");
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+    }
+}

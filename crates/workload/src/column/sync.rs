@@ -1,0 +1,89 @@
+//! Files made durable, each by its path: as a database calls fsync, or as the original's shell command.
+//!
+//! ```text
+//! native    open(O_RDONLY) fsync close, path by path
+//! command   sh -c "sync PATH PATH": the same inside another process, and what starting one costs
+//! ```
+//!
+//! A path that is a directory makes the directory durable, not the files in it. Source: sync(1) of GNU
+//! coreutils, which calls fsync on what it is given.
+
+use std::{
+    fs::File,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use crate::fault::Fault;
+
+/// Who calls fsync.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SyncBy {
+    /// This process.
+    Native,
+    /// The program `sync`, started through a shell.
+    Command,
+}
+
+/// Makes these files durable.
+pub fn sync(paths: &[&Path], by: SyncBy) -> Result<(), Fault> {
+    match by {
+        SyncBy::Native => paths.iter().try_for_each(|path| sync_one(path)),
+        SyncBy::Command => sync_by_command(paths),
+    }
+}
+
+fn sync_one(path: &Path) -> Result<(), Fault> {
+    let file = File::open(path).map_err(Fault::io("open", path))?;
+    file.sync_all().map_err(Fault::io("fsync", path))
+}
+
+fn sync_by_command(paths: &[&Path]) -> Result<(), Fault> {
+    let text = command_text(paths);
+    let output = Command::new("/bin/sh").arg("-c").arg(&text).stdin(Stdio::null()).output();
+    let output = output.map_err(Fault::io("run", "/bin/sh"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(Fault::Failed { reason: format!("`{text}` ended with {}: {}", output.status, said.trim()) })
+}
+
+/// The command of the original. Its length is a factor of the original's figures for sync rows.
+pub fn command_text(paths: &[&Path]) -> String {
+    paths.iter().fold("sync".into(), |text, path| format!("{text} {}", quoted(path)))
+}
+
+/// A path as a shell takes it: bare, unless a character in it means something there.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
+    if text.chars().all(is_plain) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_sync_files_and_directories() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("it's a column");
+        std::fs::write(&path, b"data").unwrap();
+        for by in [SyncBy::Native, SyncBy::Command] {
+            sync(&[&path, folder.path()], by).unwrap();
+            let missing = folder.path().join("missing");
+            let fault = sync(&[&missing], by).unwrap_err().to_string();
+            assert!(fault.contains("missing"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn the_command_is_the_originals() {
+        let text = command_text(&[Path::new("/mnt/a"), Path::new("/mnt/b c")]);
+        assert_eq!(text, "sync /mnt/a '/mnt/b c'");
+    }
+}
