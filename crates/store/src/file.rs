@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pickfs_model::{
-    FORMAT, RunRecord, TrialRecord,
+    CellId, FORMAT, RunRecord, TrialRecord,
     record::{OpRecord, RunEnd},
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
@@ -14,6 +14,21 @@ use crate::{derived, error::StoreError, schema};
 pub struct RunFile {
     path: PathBuf,
     connection: Connection,
+}
+
+/// What a listing says of a trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrialRow {
+    /// Position in the run, from 1.
+    pub number: u32,
+    /// The cell.
+    pub cell: CellId,
+    /// The block, from 1.
+    pub block: u32,
+    /// 1, or 2 where a robbed trial was repeated.
+    pub attempt: u32,
+    /// `finished`, `failed` or `skipped`.
+    pub outcome: String,
 }
 
 impl RunFile {
@@ -43,6 +58,22 @@ impl RunFile {
             return Err(StoreError::Missing { path: path.into() });
         }
         let file = RunFile { path: path.into(), connection: connect(path, false)? };
+        file.check_kind()?;
+        Ok(file)
+    }
+
+    /// Opens a file that nobody may change through it: for readers of folders that are not
+    /// theirs. A link is refused; a commit that a crash cut short is not put right.
+    pub fn open_read_only(path: &Path) -> Result<RunFile, StoreError> {
+        if !path.exists() {
+            return Err(StoreError::Missing { path: path.into() });
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let connection = Connection::open_with_flags(path, flags)
+            .map_err(|cause| StoreError::Sqlite { path: path.into(), cause })?;
+        let file = RunFile { path: path.into(), connection };
         file.check_kind()?;
         Ok(file)
     }
@@ -91,15 +122,51 @@ impl RunFile {
 
     /// The whole run, without interval logs.
     pub fn read(&self) -> Result<RunRecord, StoreError> {
+        let mut run = self.read_head()?;
+        run.trials = self.read_trials()?;
+        Ok(run)
+    }
+
+    /// The run without its trials: what is known before the first one, and how it ended.
+    pub fn read_head(&self) -> Result<RunRecord, StoreError> {
         let text: String =
             self.query("SELECT record FROM run", [])?.ok_or_else(|| StoreError::Foreign {
                 path: self.path.clone(),
                 what: "the run's own row is missing".into(),
             })?;
         let mut run: RunRecord = self.parse("the run's record", &text)?;
-        run.trials = self.read_trials()?;
         run.ended = self.read_end()?;
         Ok(run)
+    }
+
+    /// One short row for each trial after a number, in their order; no record is parsed.
+    pub fn trials_after(&self, number: u32) -> Result<Vec<TrialRow>, StoreError> {
+        let sql = "SELECT number, cell, block, attempt, outcome FROM trial WHERE number > ?1 \
+                   ORDER BY number";
+        (|| {
+            let mut statement = self.connection.prepare(sql)?;
+            let rows = statement.query_map([number], |row| {
+                Ok(TrialRow {
+                    number: row.get(0)?,
+                    cell: CellId(row.get(1)?),
+                    block: row.get(2)?,
+                    attempt: row.get(3)?,
+                    outcome: row.get(4)?,
+                })
+            })?;
+            rows.collect::<Result<Vec<_>, _>>()
+        })()
+        .map_err(|cause| self.sqlite(cause))
+    }
+
+    /// How many trials the file holds, and the first whose record is no JSON, if one is not.
+    /// Much cheaper than reading the run.
+    pub fn trial_count(&self) -> Result<(usize, Option<u32>), StoreError> {
+        let sql =
+            "SELECT count(*), min(CASE WHEN NOT json_valid(record) THEN number END) FROM trial";
+        self.connection
+            .query_row(sql, [], |row| Ok((row.get::<_, i64>(0)? as usize, row.get(1)?)))
+            .map_err(|cause| self.sqlite(cause))
     }
 
     /// The interval log of one operation of one trial.

@@ -17,5 +17,5 @@ mod listing;
 pub mod schema;
 
 pub use error::StoreError;
-pub use file::RunFile;
-pub use listing::{EXTENSION, RunAbout, RunRow, list_runs};
+pub use file::{RunFile, TrialRow};
+pub use listing::{EXTENSION, RunAbout, RunRow, list_runs, run_paths};

@@ -52,13 +52,15 @@ fn about(path: &Path) -> Result<RunAbout, StoreError> {
     })
 }
 
-fn run_paths(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+/// The run files of a folder and of those one folder down, in no order. A folder within that
+/// may not be read is passed over.
+pub fn run_paths(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            let inner = std::fs::read_dir(&path)?.filter_map(|entry| Some(entry.ok()?.path()));
-            paths.extend(inner.filter(|path| is_run(path)));
+            let inner = std::fs::read_dir(&path).into_iter().flatten();
+            paths.extend(inner.filter_map(|entry| Some(entry.ok()?.path())).filter(|p| is_run(p)));
         } else if is_run(&path) {
             paths.push(path);
         }

@@ -119,6 +119,36 @@ fn a_listing_shows_runs_and_says_which_file_is_damaged() {
     assert!(rows[1].about.is_err());
 }
 
+#[test]
+fn a_reader_that_may_not_write_sees_the_same_and_follows_no_link() {
+    let kept = kept();
+    let file = RunFile::open_read_only(&kept.path).expect("open");
+    assert_eq!(file.read().expect("read").trials, without_logs(kept.run.clone()).trials);
+    assert_eq!(file.read_head().expect("head").trials, []);
+    assert_eq!(file.trial_count().expect("count"), (kept.run.trials.len(), None));
+    let late = file.trials_after(14).expect("rows");
+    assert_eq!(late.iter().map(|row| row.number).collect::<Vec<_>>(), [15, 16]);
+    assert_eq!((&late[0].cell, late[0].outcome.as_str()), (&kept.run.trials[14].cell, "finished"));
+    let refused = RunFile::open_read_only(&kept.path).expect("open").end(&RunEnd {
+        at: "x".into(),
+        how: "x".into(),
+        note: "x".into(),
+    });
+    assert!(refused.is_err());
+    let link = kept.folder.path().join("link.pickfs");
+    std::os::unix::fs::symlink(&kept.path, &link).expect("link");
+    assert!(RunFile::open_read_only(&link).is_err());
+}
+
+#[test]
+fn a_count_names_the_first_trial_that_is_damaged() {
+    let kept = kept();
+    let sql = rusqlite::Connection::open(&kept.path).expect("open");
+    sql.execute("UPDATE trial SET record = '{' WHERE number IN (3, 5)", []).expect("spoil");
+    let file = RunFile::open_read_only(&kept.path).expect("open");
+    assert_eq!(file.trial_count().expect("count"), (16, Some(3)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
