@@ -113,6 +113,9 @@ pub struct PlanChoice {
     /// Allow the page cache of the whole machine to be dropped
     #[arg(long)]
     pub allow_drop_caches: bool,
+    /// Allow settings of the whole machine (vm.*, mm.*) to be changed for a trial; put back after it
+    #[arg(long)]
+    pub allow_system_tuning: bool,
     /// Allow SCHED_FIFO where the parameter thread_policy asks for it
     #[arg(long)]
     pub allow_realtime: bool,

@@ -27,6 +27,7 @@ pub fn chosen_plan(choice: &PlanChoice) -> anyhow::Result<Plan> {
     change_design(&mut plan, choice)?;
     change_timing(&mut plan, choice)?;
     plan.consent.drop_caches |= choice.allow_drop_caches;
+    plan.consent.system_tuning |= choice.allow_system_tuning;
     plan.consent.realtime |= choice.allow_realtime;
     Ok(plan)
 }

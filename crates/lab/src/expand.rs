@@ -1,9 +1,12 @@
 //! A plan to its cells: candidates x the levels of every axis.
 
+use std::collections::BTreeMap;
+
 use pickfs_model::{
     BackingSpec, CandidateSpec, Cell, CellId, Durability, Level, Plan, WorkloadSpec,
     record::SkippedCell,
 };
+use pickfs_target::knob::is_knob;
 use pickfs_workload::{ParamError, Resolved, Workload};
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -80,14 +83,16 @@ fn cell(
     });
     asked.extend(adjusted.flat_map(|adjustment| adjustment.params.clone()));
     asked.remove(VARIANT);
+    let (knobs, asked) = split_knobs(asked);
     let resolved = workload.validate(&asked)?;
     let durability = workload.durability(&resolved).min(ceiling(candidate));
     let (name, version) = (plan.workload.clone(), workload.version());
     let spec = WorkloadSpec { name, version, params: resolved.params.clone() };
     let cell = Cell {
-        id: cell_id(candidate, &plan.backing, &spec),
+        id: cell_id(candidate, &plan.backing, &spec, &knobs),
         candidate: candidate.clone(),
         workload: spec,
+        knobs,
         levels: levels
             .iter()
             .map(|(axis, value)| Level { axis: axis.clone(), value: level_text(value) })
@@ -95,6 +100,13 @@ fn cell(
         durability,
     };
     Ok((cell, resolved))
+}
+
+/// Settings of the machine have a dot in their name, the workload's parameters have none.
+fn split_knobs(asked: Map<String, Value>) -> (BTreeMap<String, String>, Map<String, Value>) {
+    let (knobs, params): (Map<String, Value>, Map<String, Value>) =
+        asked.into_iter().partition(|(name, _)| is_knob(name));
+    (knobs.into_iter().map(|(name, value)| (name, level_text(&value))).collect(), params)
 }
 
 fn left_out(
@@ -145,8 +157,17 @@ pub fn level_text(value: &Value) -> String {
 
 /// FNV-1a, 64 bits (Fowler, Noll, Vo), over the canonical JSON of all that was asked:
 /// maps are in key order, so equal questions have equal names on every machine.
-fn cell_id(candidate: &CandidateSpec, backing: &BackingSpec, spec: &WorkloadSpec) -> CellId {
-    let asked = serde_json::json!([candidate, backing, spec]).to_string();
+fn cell_id(
+    candidate: &CandidateSpec,
+    backing: &BackingSpec,
+    spec: &WorkloadSpec,
+    knobs: &BTreeMap<String, String>,
+) -> CellId {
+    let asked = match knobs.is_empty() {
+        true => serde_json::json!([candidate, backing, spec]),
+        false => serde_json::json!([candidate, backing, spec, knobs]),
+    };
+    let asked = asked.to_string();
     let hash = asked.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
@@ -294,6 +315,22 @@ params = { rate = 1000 }"#;
         let adjust = r#"adjust = [{ params = { size = 64 } }]"#;
         let error = expand(&plan(adjust), &Toy, ceiling).expect_err("refused").to_string();
         assert!(error.starts_with("ext4 sync=none, size=4096 stands twice"), "{error}");
+    }
+
+    #[test]
+    fn a_setting_of_the_machine_is_an_axis_like_any_other() {
+        let text = plan_text("").replace(
+            r#"sync = ["none", "fdatasync", "msync"]"#,
+            r#""fs.read_ahead_kb" = [0, 128]"#,
+        );
+        let plan = read_plan("t.toml", &text).expect("a good plan");
+        let expansion = expand(&plan, &Toy, ceiling).expect("expands");
+        assert_eq!(expansion.cells.len(), 8);
+        let cell = &expansion.cells[0];
+        assert_eq!(cell.knobs["fs.read_ahead_kb"], "0");
+        assert!(!cell.workload.params.contains_key("fs.read_ahead_kb"));
+        let ids: std::collections::BTreeSet<_> = expansion.cells.iter().map(|c| &c.id).collect();
+        assert_eq!(ids.len(), 8);
     }
 
     #[test]

@@ -6,7 +6,12 @@ use std::path::{Path, PathBuf};
 use pickfs_model::{BackingSpec, Environment, Event, FORMAT, Plan, RunRecord, plan::StopRule};
 use pickfs_store::{RunFile, StoreError};
 use pickfs_sys::block::BlockDevice;
-use pickfs_target::{Scratch, TargetError, identity::Identity, interlock::same_device};
+use pickfs_target::{
+    Scratch, TargetError,
+    identity::Identity,
+    interlock::same_device,
+    undo::{CleanOutcome, UndoLog},
+};
 use thiserror::Error;
 
 use crate::{
@@ -114,6 +119,7 @@ pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launc
     let expansion = preflight::preflight(plan)?;
     preflight::check_privilege(plan)?;
     let worker = worker_program()?;
+    put_back_settings(to.sink);
     let run_folder = new_folder(folder, &plan.name)?;
     let (record, file, scratch) =
         begin(plan, &run_folder, expansion, &mut to).inspect_err(|_| {
@@ -121,6 +127,19 @@ pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launc
             let _ = std::fs::remove_dir(&run_folder);
         })?;
     go(record, file, Stagehands { scratch, worker, run_folder }, to)
+}
+
+/// Settings that a run left changed when it was killed would falsify this one.
+fn put_back_settings(sink: &mut dyn Sink) {
+    let cleaned = UndoLog::open_default().put_back_settings().unwrap_or_default();
+    for one in cleaned {
+        let text = match one.outcome {
+            CleanOutcome::Undone => format!("a run was killed; put back: {}", one.what),
+            CleanOutcome::Failed(why) => format!("a run was killed; {}: {why}", one.what),
+            CleanOutcome::AlreadyGone(_) | CleanOutcome::InUse => continue,
+        };
+        sink.accept(&Event::Noticed { text });
+    }
 }
 
 /// Everything up to the first trial.

@@ -16,6 +16,7 @@ use pickfs_model::{
 use pickfs_target::{
     Mounted, Scratch, TargetError,
     fs::{self, Ground},
+    knob::{IO_PRIORITY, KnobError, turn},
 };
 
 use pickfs_workload::{ParamError, Workload};
@@ -101,6 +102,10 @@ impl Machine {
         record.environment = mounted.environment().clone();
         record.backing = mounted.backing();
         let job = Job::of(order)?;
+        let turned = turn(&order.cell.knobs, mounted.directory())?;
+        for (name, value) in &turned.values {
+            record.environment.put(&format!("knob.{name}"), value);
+        }
         if !job.workload.is_phased() {
             doubts::periods(record, &mounted.promise().periods, parts.plan.timing.measure_s);
         }
@@ -118,7 +123,8 @@ impl Machine {
             }),
         };
         record.steps.append(&mut cooling);
-        let ended = unmount(mounted, record);
+        let put_back = turned.put_back().map_err(TrialError::Failed);
+        let ended = both(put_back, unmount(mounted, record));
         if let Err(TrialError::Failed(why) | TrialError::Skipped(why)) = &ended {
             *stuck = Some(why.clone());
         }
@@ -195,6 +201,15 @@ impl TrialError {
         match self {
             TrialError::Skipped(reason) => Outcome::Skipped { reason },
             TrialError::Failed(reason) => Outcome::Failed { reason },
+        }
+    }
+}
+
+impl From<KnobError> for TrialError {
+    fn from(error: KnobError) -> Self {
+        match &error {
+            KnobError::NoPlace { .. } => TrialError::Skipped(error.to_string()),
+            _ => TrialError::Failed(error.to_string()),
         }
     }
 }
@@ -305,6 +320,7 @@ fn trial_spec(
         measure_ns: (plan.timing.measure_s * 1e9) as u64,
         cpu: placement.measuring,
         helper_cpu: placement.helping,
+        io_priority: order.cell.knobs.get(IO_PRIORITY).cloned(),
         spikes_max: SPIKES_MAX,
         drop_caches: plan.consent.drop_caches,
     }

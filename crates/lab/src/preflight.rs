@@ -4,7 +4,10 @@
 use pickfs_model::{
     BackingSpec, CandidateSpec, Cell, Durability, Plan, plan::StopRule, record::SkippedCell,
 };
-use pickfs_target::{Availability, TargetError, availability, fs};
+use pickfs_target::{
+    Availability, TargetError, availability, fs,
+    knob::{self, KnobError, Reach},
+};
 use thiserror::Error;
 
 use crate::{
@@ -51,6 +54,18 @@ pub enum PreflightError {
         /// What there is.
         known: String,
     },
+    /// A setting is unknown or cannot have this value.
+    #[error(transparent)]
+    Knob(#[from] KnobError),
+    /// A setting reaches every program of the machine.
+    #[error(
+        "{knob} reaches every program of the machine while a trial runs (it is put back after \
+         each); allow it with --allow-system-tuning or system_tuning = true under [consent]"
+    )]
+    TuningNotAllowed {
+        /// The setting.
+        knob: &'static str,
+    },
     /// A search for the highest rate needs a loop that has one.
     #[error(
         "{plan}: workload {workload} is a list of phases and has no rate; leave [capacity] out"
@@ -81,6 +96,7 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
     }
     let mut expansion = expand(plan, workload, |c| ceiling(c, &plan.backing)).map_err(param)?;
     check_names(plan, workload, &expansion)?;
+    check_knobs(plan, &expansion)?;
     if workload.is_phased() && plan.capacity.is_some() {
         return Err(PreflightError::NoRate { plan: plan.name.clone(), workload: workload.name() });
     }
@@ -135,6 +151,20 @@ fn check_names(
     for exclusion in &plan.without {
         names.candidate("without", exclusion.candidate.as_deref())?;
         names.levels("without", &exclusion.levels)?;
+    }
+    Ok(())
+}
+
+/// Settings are known, their values are legal, and those that reach every program are consented to.
+fn check_knobs(plan: &Plan, expansion: &Expansion) -> Result<(), PreflightError> {
+    let knobs: std::collections::BTreeSet<(&String, &String)> =
+        expansion.cells.iter().flat_map(|cell| &cell.knobs).collect();
+    for (name, value) in knobs {
+        let knob = knob::find(name)?;
+        knob.check(value)?;
+        if knob.reach == Reach::Machine && !plan.consent.system_tuning {
+            return Err(PreflightError::TuningNotAllowed { knob: knob.name });
+        }
     }
     Ok(())
 }
@@ -318,6 +348,19 @@ mod tests {
         assert!(error.contains("--allow-realtime"), "{error}");
         plan.consent.realtime = true;
         preflight(&plan).expect("allowed");
+    }
+
+    #[test]
+    fn a_setting_that_reaches_every_program_needs_consent() {
+        let mut plan = quick();
+        plan.params.insert("vm.dirty_bytes".into(), 16_777_216.into());
+        let error = preflight(&plan).expect_err("refused").to_string();
+        assert!(error.contains("--allow-system-tuning"), "{error}");
+        plan.consent.system_tuning = true;
+        preflight(&plan).expect("allowed");
+        plan.params.insert("vm.dirty".into(), 1.into());
+        let error = preflight(&plan).expect_err("refused").to_string();
+        assert!(error.contains("vm.dirty_bytes"), "{error}");
     }
 
     #[test]

@@ -12,7 +12,10 @@ use std::{fmt::Write, fs, path::PathBuf};
 use pickfs_analysis::claims::Method;
 use pickfs_lab::{expand::expand, plan_file::read_plan, plans::PLANS};
 use pickfs_model::{Durability, Plan, plan::StopRule};
-use pickfs_target::fs::{FILE_SYSTEMS, FileSystem, Formatter, Ground, Lack};
+use pickfs_target::{
+    fs::{FILE_SYSTEMS, FileSystem, Formatter, Ground, Lack},
+    knob::{KNOBS, Reach},
+};
 
 fn page_path(page: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs")).join(page)
@@ -121,6 +124,21 @@ fn the_parameters_of_the_journal_are_listed() {
 #[test]
 fn the_axes_that_go_together_are_listed() {
     check_part("axes.md", "tables", &pickfs_journal::compatibility::markdown());
+}
+
+#[test]
+fn the_knobs_are_listed() {
+    let mut table = String::from("| knob | what it does | values | reaches |\n|---|---|---|---|\n");
+    for knob in KNOBS {
+        let reach = match knob.reach {
+            Reach::Scratch => "the candidate's device or mount",
+            Reach::Machine => "every program of the machine",
+            Reach::Worker => "the measuring processes",
+        };
+        let (name, doc, values) = (knob.name, knob.doc, knob.values_text());
+        writeln!(table, "| `{name}` | {doc} | {values} | {reach} |").expect("a line");
+    }
+    check_part("knobs.md", "knobs", &table);
 }
 
 #[test]

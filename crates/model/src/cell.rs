@@ -1,6 +1,6 @@
 //! A cell: one candidate under one set of workload parameters.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -74,6 +74,9 @@ pub struct Cell {
     pub candidate: CandidateSpec,
     /// What is done to it.
     pub workload: WorkloadSpec,
+    /// Settings of the machine and of the device, by knob.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub knobs: BTreeMap<String, String>,
     /// The axes of the plan that tell this cell from its neighbours, in plan order.
     pub levels: Vec<Level>,
     /// Declared durability of one completed operation.

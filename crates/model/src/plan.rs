@@ -209,6 +209,9 @@ pub struct Consent {
     /// The page cache of the whole machine may be dropped.
     #[serde(default)]
     pub drop_caches: bool,
+    /// Settings that reach every program of the machine may be changed for a trial.
+    #[serde(default)]
+    pub system_tuning: bool,
     /// SCHED_FIFO may be asked for.
     #[serde(default)]
     pub realtime: bool,

@@ -43,6 +43,9 @@ pub struct TrialSpec {
     pub cpu: Option<u32>,
     /// CPU of helper threads (readers, neighbours, roll-ahead); free choice when absent.
     pub helper_cpu: Option<u32>,
+    /// I/O priority of the worker: `realtime`, `best-effort`, `idle`; as it is when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_priority: Option<String>,
     /// Spikes kept per operation.
     pub spikes_max: u32,
     /// The machine's caches may be dropped.

@@ -36,6 +36,7 @@ pub mod identity;
 mod image;
 mod incompressible;
 pub mod interlock;
+pub mod knob;
 mod memory;
 mod mounted;
 mod named_device;

@@ -22,6 +22,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -105,6 +106,19 @@ impl Undo {
     }
 }
 
+impl Undo {
+    /// Undoes it, in the boot in which it was done.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn undo_now(&self) -> Result<(), String> {
+        match undo(self, true) {
+            CleanOutcome::Failed(why) => Err(why),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl std::fmt::Display for Undo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -123,9 +137,13 @@ struct Record {
     undo: Undo,
 }
 
-/// A record that was written; what [`UndoLog::forget`] takes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note(PathBuf);
+/// A record that was written; what [`UndoLog::forget`] takes. While it lives, the record is locked:
+/// nobody takes it for one that was left behind.
+#[derive(Debug)]
+pub struct Note {
+    path: PathBuf,
+    _held: File,
+}
 
 /// What `clean` did with one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,6 +161,8 @@ pub enum CleanOutcome {
     Undone,
     /// Nothing was left to undo; the record was removed.
     AlreadyGone(String),
+    /// It belongs to a run that is going on; the record stays.
+    InUse,
     /// It could not be undone; the record stays.
     Failed(String),
 }
@@ -171,30 +191,28 @@ impl UndoLog {
         let path = self.folder.join(name);
         let record = Record { format: FORMAT, boot_id: boot_id(), undo: undo.clone() };
         match self.write(&path, &record) {
-            Ok(()) => Ok(Note(path)),
+            Ok(held) => Ok(Note { path, _held: held }),
             Err(cause) => Err(UndoError::Record { what: "write", path, cause }),
         }
     }
 
     /// Under another name first, so that no half record is ever read.
-    fn write(&self, path: &Path, record: &Record) -> io::Result<()> {
+    fn write(&self, path: &Path, record: &Record) -> io::Result<File> {
         fs::create_dir_all(&self.folder)?;
         let draft = path.with_extension("draft");
         let mut file = File::create(&draft)?;
+        // The lock ends with the process, whatever ends it.
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         file.write_all(&serde_json::to_vec_pretty(record)?)?;
         file.sync_all()?;
         fs::rename(&draft, path)?;
-        File::open(&self.folder)?.sync_all()
+        File::open(&self.folder)?.sync_all()?;
+        Ok(file)
     }
 
     /// Removes a record: the thing was undone.
     pub fn forget(&self, note: &Note) -> Result<(), UndoError> {
-        match fs::remove_file(&note.0) {
-            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-                Err(UndoError::Record { what: "remove", path: note.0.clone(), cause })
-            }
-            _ => Ok(()),
-        }
+        remove(&note.path)
     }
 
     /// Undoes what is written down, each record once, and nothing else.
@@ -202,6 +220,23 @@ impl UndoLog {
     /// # Errors
     /// Only when the folder cannot be read; what fails with one record is its outcome.
     pub fn clean(&self) -> Result<Vec<Cleaned>, UndoError> {
+        Ok(self.records()?.iter().map(|path| self.clean_one(path)).collect())
+    }
+
+    /// Puts back the settings that a killed run left changed, and touches nothing else.
+    ///
+    /// # Errors
+    /// As [`UndoLog::clean`].
+    pub fn put_back_settings(&self) -> Result<Vec<Cleaned>, UndoError> {
+        let is_setting = |path: &&PathBuf| {
+            let record = fs::read(path).map(|bytes| serde_json::from_slice::<Record>(&bytes));
+            matches!(record, Ok(Ok(Record { undo: Undo::Tunable { .. }, .. })))
+        };
+        let records = self.records()?;
+        Ok(records.iter().filter(is_setting).map(|path| self.clean_one(path)).collect())
+    }
+
+    fn records(&self) -> Result<Vec<PathBuf>, UndoError> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -213,10 +248,15 @@ impl UndoLog {
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
         paths.sort();
-        Ok(paths.iter().map(|path| self.clean_one(path)).collect())
+        Ok(paths)
     }
 
     fn clean_one(&self, path: &Path) -> Cleaned {
+        if is_held(path) {
+            let what = fs::read(path).ok().and_then(|b| serde_json::from_slice::<Record>(&b).ok());
+            let what = what.map_or_else(String::new, |record| record.undo.to_string());
+            return Cleaned { what, outcome: CleanOutcome::InUse };
+        }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let record = match fs::read(path).map(|bytes| serde_json::from_slice::<Record>(&bytes)) {
             Ok(Ok(record)) if record.format <= FORMAT => record,
@@ -227,10 +267,25 @@ impl UndoLog {
         let same_boot = record.boot_id == boot_id();
         let outcome = undo(&record.undo, same_boot);
         if !matches!(outcome, CleanOutcome::Failed(_)) {
-            let _ = self.forget(&Note(path.to_owned()));
+            let _ = remove(path);
         }
         Cleaned { what: record.undo.to_string(), outcome }
     }
+}
+
+fn remove(path: &Path) -> Result<(), UndoError> {
+    match fs::remove_file(path) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+            Err(UndoError::Record { what: "remove", path: path.to_owned(), cause })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the process that wrote the record still lives.
+fn is_held(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    flock(&file, FlockOperation::NonBlockingLockExclusive).is_err()
 }
 
 fn failed(what: String, why: String) -> Cleaned {
@@ -304,8 +359,10 @@ mod tests {
         let (folder, log) = log();
         let tunable = folder.path().join("dirty_ratio");
         fs::write(&tunable, "20\n").unwrap();
-        log.note(&Undo::tunable(&tunable).unwrap()).unwrap();
+        let note = log.note(&Undo::tunable(&tunable).unwrap()).unwrap();
         fs::write(&tunable, "5\n").unwrap();
+        assert_eq!(outcomes(&log), [CleanOutcome::InUse], "its run is going on");
+        drop(note);
         assert_eq!(outcomes(&log), [CleanOutcome::Undone]);
         assert_eq!(fs::read_to_string(&tunable).unwrap(), "20");
         assert!(outcomes(&log).is_empty());

@@ -233,6 +233,7 @@ fn cell(ask: &FakeRun, candidate: &FakeCandidate, sync: &str) -> Cell {
             version: 1,
             params: params(ask, Some(sync)),
         },
+        knobs: BTreeMap::new(),
         levels: if ask.syncs.len() < 2 { Vec::new() } else { vec![level] },
         durability,
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pickfs_model::{TrialSpec, WorkerMessage};
 use pickfs_sys::{
-    affinity::pin_to,
+    affinity::{IoPriority, pin_to, set_io_priority},
     live_page::LivePage,
     nodes::{bind_memory_to, nodes},
     starting_gate::StartingGate,
@@ -74,6 +74,7 @@ pub fn run() -> Result<(), Ending> {
 
 fn trial(workload: &dyn Workload, session: &Session) -> Result<(), Ending> {
     settle_on_node(&session.spec)?;
+    take_io_priority(session.spec.io_priority.as_deref())?;
     // Threads of the workload itself (roll ahead, reader of hot files) inherit the helper's CPU.
     if session.spec.lanes == 1 {
         pin(session.spec.helper_cpu)?;
@@ -89,6 +90,18 @@ fn trial(workload: &dyn Workload, session: &Session) -> Result<(), Ending> {
     let measured = prepared.measure(session)?;
     let checked = prepared.verify(session)?;
     report(measured, checked)
+}
+
+/// Threads that are started later inherit it. Level 4 is the middle of a class.
+fn take_io_priority(asked: Option<&str>) -> Result<(), Ending> {
+    let priority = match asked {
+        None | Some("unset") => return Ok(()),
+        Some("realtime") => IoPriority::RealTime(4),
+        Some("best-effort") => IoPriority::BestEffort(4),
+        Some("idle") => IoPriority::Idle,
+        Some(other) => return Err(Ending::failed(format!("I/O priority {other:?} not known"))),
+    };
+    set_io_priority(priority).map_err(|error| Ending::failed(error.to_string()))
 }
 
 /// Lanes take the memory nodes of the machine in turn, with processors and memory of one each.

@@ -19,6 +19,7 @@ fn text(cleaned: &Cleaned) -> String {
     match &cleaned.outcome {
         CleanOutcome::Undone => format!("undone: {}", cleaned.what),
         CleanOutcome::AlreadyGone(why) => format!("gone: {} ({why})", cleaned.what),
+        CleanOutcome::InUse => format!("left: {} (a run that is going on needs it)", cleaned.what),
         CleanOutcome::Failed(why) => format!("FAILED: {}: {why}", cleaned.what),
     }
 }

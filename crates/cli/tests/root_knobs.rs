@@ -1,0 +1,115 @@
+//! Root ring: settings of the machine and of the device are varied like parameters, and are as they
+//! were afterwards, also when the run was killed.
+#![allow(clippy::unwrap_used)]
+
+mod lab_session;
+mod pickfs;
+
+use std::{collections::BTreeSet, fs, sync::Mutex};
+
+use lab_session::{Session, kill, may_run};
+use pickfs::{folder, only_run, pickfs, record};
+use pickfs_model::Outcome;
+
+const EXPIRY: &str = "/proc/sys/vm/dirty_expire_centisecs";
+
+const SHORT: &[&str] = &[
+    "run",
+    "quick",
+    "--fs",
+    "ext4",
+    "--fs",
+    "btrfs",
+    "--blocks",
+    "1",
+    "--size",
+    "128MiB",
+    "--warmup",
+    "50ms",
+    "--raw-probe",
+    "50ms",
+    "--set",
+    "sync=none",
+    "--set",
+    "rate=200/s",
+    "--set",
+    "file_size=1MiB",
+];
+
+const BRIEF: &[&str] = &["--measure", "300ms"];
+
+/// The setting belongs to the whole machine: one test at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn setting() -> String {
+    fs::read_to_string(EXPIRY).unwrap().trim().to_owned()
+}
+
+#[test]
+fn settings_are_an_axis_and_are_put_back() {
+    if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
+        return;
+    }
+    let _alone = ONE_AT_A_TIME.lock();
+    let (_kept, out) = folder();
+    let before = setting();
+    let more = [
+        "--axis",
+        "fs.read_ahead_kb=64,256",
+        "--set",
+        "vm.dirty_expire_centisecs=1234",
+        "--allow-system-tuning",
+        "--out",
+        out.to_str().unwrap(),
+    ];
+    let said = pickfs(&[SHORT, BRIEF, &more[..]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let run = record(&only_run(&out));
+    assert_eq!(run.cells.len(), 4);
+    let mut seen = BTreeSet::new();
+    for trial in &run.trials {
+        assert_eq!(trial.outcome, Outcome::Finished);
+        let cell = run.cells.iter().find(|cell| cell.id == trial.cell).unwrap();
+        let found = trial.environment.get("knob.fs.read_ahead_kb").unwrap();
+        assert_eq!(found, cell.knobs["fs.read_ahead_kb"]);
+        assert_eq!(trial.environment.get("knob.vm.dirty_expire_centisecs"), Some("1234"));
+        seen.insert((cell.candidate.label.clone(), found.to_owned()));
+    }
+    assert_eq!(seen.len(), 4);
+    assert_eq!(setting(), before);
+}
+
+#[test]
+fn a_setting_of_the_machine_needs_consent_and_a_legal_value() {
+    if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
+        return;
+    }
+    let said = pickfs(&[SHORT, &["--set", "vm.swappiness=10"][..]].concat());
+    assert!(said.code == Some(1) && said.err.contains("--allow-system-tuning"), "{said:?}");
+    let said = pickfs(&[SHORT, &["--set", "fs.read_ahead_kb=far"][..]].concat());
+    assert!(said.code == Some(1) && said.err.contains("a whole number from 0"), "{said:?}");
+}
+
+#[test]
+fn a_killed_run_leaves_a_note_and_clean_puts_the_setting_back() {
+    if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
+        return;
+    }
+    let _alone = ONE_AT_A_TIME.lock();
+    let (_kept, out) = folder();
+    let before = setting();
+    let more =
+        ["--set", "vm.dirty_expire_centisecs=2345", "--allow-system-tuning", "--measure", "20s"];
+    let mut session = Session::start(&[SHORT, &more[..]].concat(), &out);
+    session.wait_for_trial(1);
+    session.wait_for_worker();
+    assert_eq!(setting(), "2345");
+    let said = pickfs(&["clean"]);
+    assert!(said.out.contains("a run that is going on needs it"), "{said:?}");
+    kill(session.outer());
+    session.end();
+    assert_eq!(setting(), "2345", "nobody was left to put it back");
+    let said = pickfs(&["clean"]);
+    assert!(said.out.contains("undone") && said.out.contains("dirty_expire"), "{said:?}");
+    assert_eq!(setting(), before);
+}

@@ -1,0 +1,350 @@
+//! Settings of the machine and of the device that a plan may vary like any parameter: each is one row
+//! of a table. What was there before is written down first, and put back after the trial; after a
+//! kill, by the next start of pickfs or by `pickfs clean`.
+//!
+//! A knob's name has a dot, a workload's parameter has none, so one plan holds both:
+//!
+//! ```toml
+//! [axes]
+//! "fs.read_ahead_kb" = [0, 128]
+//! ```
+//!
+//! Source: Documentation/block/queue-sysfs.rst, Documentation/admin-guide/sysctl/vm.rst,
+//! Documentation/ABI/testing/sysfs-class-bdi.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use pickfs_sys::{
+    block::BlockDevice,
+    mount::mount_of,
+    tunables::{Tunable, TunableError, chosen_word},
+};
+use thiserror::Error;
+
+use crate::undo::{Note, Undo, UndoError, UndoLog};
+
+/// Whom a knob reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// The device under the candidate, or its mount.
+    Scratch,
+    /// Every program of the machine: needs consent.
+    Machine,
+    /// The measuring processes alone; the worker turns it.
+    Worker,
+}
+
+/// What a value may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Values {
+    /// A whole number between two bounds.
+    Number(u64, u64),
+    /// One of some words; none given: whatever the kernel offers.
+    Words(&'static [&'static str]),
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Knob {
+    /// Its name in plans.
+    pub name: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// Whom it reaches.
+    pub reach: Reach,
+    /// What it may be.
+    pub values: Values,
+}
+
+const PERCENT: Values = Values::Number(0, 100);
+const BYTES: Values = Values::Number(8192, 1 << 50);
+const HUNDREDTHS: Values = Values::Number(0, 360_000);
+
+/// Every knob.
+pub static KNOBS: &[Knob] = &[
+    scratch("device.scheduler", "I/O scheduler of the device's queue", Values::Words(&[])),
+    scratch(
+        "device.nr_requests",
+        "requests that the device's queue holds",
+        Values::Number(4, 65_536),
+    ),
+    scratch(
+        "fs.read_ahead_kb",
+        "how far the kernel reads ahead on the mount, in KiB",
+        Values::Number(0, 1 << 20),
+    ),
+    machine("vm.dirty_ratio", "percent of memory that may be dirty before writers wait", PERCENT),
+    machine("vm.dirty_background_ratio", "percent of memory from which write-back begins", PERCENT),
+    machine("vm.dirty_bytes", "bytes that may be dirty before writers wait", BYTES),
+    machine("vm.dirty_background_bytes", "bytes from which write-back begins", BYTES),
+    machine("vm.dirty_expire_centisecs", "age at which dirty data is old, in 10 ms", HUNDREDTHS),
+    machine("vm.dirty_writeback_centisecs", "how often write-back looks, in 10 ms", HUNDREDTHS),
+    machine("vm.swappiness", "how willingly memory of programs is swapped", Values::Number(0, 200)),
+    machine(
+        "mm.transparent_hugepage",
+        "huge pages for memory of programs",
+        Values::Words(&["always", "madvise", "never"]),
+    ),
+    Knob {
+        name: IO_PRIORITY,
+        doc: "I/O priority of the measuring processes, for schedulers that look at it",
+        reach: Reach::Worker,
+        values: Values::Words(&["unset", "realtime", "best-effort", "idle"]),
+    },
+];
+
+/// The knob that the worker turns itself.
+pub const IO_PRIORITY: &str = "worker.io_priority";
+
+const fn scratch(name: &'static str, doc: &'static str, values: Values) -> Knob {
+    Knob { name, doc, reach: Reach::Scratch, values }
+}
+
+const fn machine(name: &'static str, doc: &'static str, values: Values) -> Knob {
+    Knob { name, doc, reach: Reach::Machine, values }
+}
+
+/// A knob that cannot be turned.
+#[derive(Debug, Error)]
+pub enum KnobError {
+    /// No row has this name.
+    #[error("knob `{name}` not known; known are {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Every name.
+        known: String,
+    },
+    /// The value is not one that it takes.
+    #[error("knob {name} = {value}: {wanted}")]
+    Value {
+        /// The knob.
+        name: &'static str,
+        /// The value.
+        value: String,
+        /// What it takes.
+        wanted: String,
+    },
+    /// There is nothing to turn.
+    #[error("{name} has no place here: {why}")]
+    NoPlace {
+        /// The knob.
+        name: String,
+        /// Why.
+        why: String,
+    },
+    /// The kernel refused.
+    #[error(transparent)]
+    Tunable(#[from] TunableError),
+    /// What was there could not be written down.
+    #[error(transparent)]
+    Undo(#[from] UndoError),
+}
+
+/// Whether a name of a plan is a knob's, not a workload's parameter.
+pub fn is_knob(name: &str) -> bool {
+    name.contains('.')
+}
+
+/// The row of a name.
+pub fn find(name: &str) -> Result<&'static Knob, KnobError> {
+    KNOBS.iter().find(|knob| knob.name == name).ok_or_else(|| KnobError::Unknown {
+        name: name.into(),
+        known: KNOBS.iter().map(|knob| knob.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+impl Knob {
+    /// Checks a value without turning anything.
+    pub fn check(&self, value: &str) -> Result<(), KnobError> {
+        let (good, wanted) = match self.values {
+            Values::Number(low, high) => (
+                value.parse::<u64>().is_ok_and(|number| (low..=high).contains(&number)),
+                format!("a whole number from {low} to {high}"),
+            ),
+            Values::Words([]) => (!value.is_empty(), "a word that the kernel offers".into()),
+            Values::Words(words) => {
+                (words.contains(&value), format!("one of {}", words.join(", ")))
+            }
+        };
+        match good {
+            true => Ok(()),
+            false => Err(KnobError::Value { name: self.name, value: value.into(), wanted }),
+        }
+    }
+
+    /// The values as the documentation prints them.
+    pub fn values_text(&self) -> String {
+        match self.values {
+            Values::Number(low, high) => format!("{low} to {high}"),
+            Values::Words([]) => "what the kernel offers".into(),
+            Values::Words(words) => words.join(", "),
+        }
+    }
+
+    fn place(&self, mounted_at: &Path) -> Result<PathBuf, KnobError> {
+        match self.name {
+            "device.scheduler" => queue_file(self.name, mounted_at, "scheduler"),
+            "device.nr_requests" => queue_file(self.name, mounted_at, "nr_requests"),
+            "fs.read_ahead_kb" => read_ahead_file(self.name, mounted_at),
+            "mm.transparent_hugepage" => Ok("/sys/kernel/mm/transparent_hugepage/enabled".into()),
+            name => Ok(Tunable::sysctl(name).path().to_owned()),
+        }
+    }
+}
+
+fn no_place(name: &str, why: impl ToString) -> KnobError {
+    KnobError::NoPlace { name: name.into(), why: why.to_string() }
+}
+
+fn device_of(name: &str, mounted_at: &Path) -> Result<BlockDevice, KnobError> {
+    let entry = mount_of(mounted_at).map_err(|error| no_place(name, error))?;
+    BlockDevice::at(&entry.source)
+        .map_err(|_| no_place(name, format!("{} stands on no block device", entry.fs_type)))
+}
+
+fn queue_file(name: &str, mounted_at: &Path, file: &str) -> Result<PathBuf, KnobError> {
+    Ok(device_of(name, mounted_at)?.disk_sysfs().join("queue").join(file))
+}
+
+/// Read-ahead belongs to the mount: that of its device, or of the file system where it has one of
+/// its own (btrfs, FUSE).
+fn read_ahead_file(name: &str, mounted_at: &Path) -> Result<PathBuf, KnobError> {
+    let facts = fs::metadata(mounted_at).map_err(|error| no_place(name, error))?;
+    let number = format!("{}:{}", rustix::fs::major(facts.dev()), rustix::fs::minor(facts.dev()));
+    let own = [format!("{number}-fuseblk"), format!("{number}-fuse"), number]
+        .map(|folder| Path::new("/sys/class/bdi").join(folder).join("read_ahead_kb"));
+    if let Some(found) = own.into_iter().find(|path| path.exists()) {
+        return Ok(found);
+    }
+    let device = device_of(name, mounted_at)?;
+    let disk = device.sysfs().file_name().unwrap_or_default().to_owned();
+    let systems = fs::read_dir("/sys/fs/btrfs").into_iter().flatten().flatten();
+    let found = systems
+        .map(|entry| entry.path())
+        .find(|path| path.join("devices").join(&disk).exists())
+        .map(|path| path.join("bdi/read_ahead_kb"));
+    found.ok_or_else(|| no_place(name, "the kernel shows no read-ahead for it"))
+}
+
+/// Knobs that were turned. Dropping it puts them back too, without a report.
+#[derive(Debug, Default)]
+pub struct Turned {
+    undone: Vec<(Undo, Note)>,
+    /// What each holds now, by name.
+    pub values: BTreeMap<String, String>,
+}
+
+/// Turns every knob that is not the worker's. A knob that fails puts the others back.
+///
+/// # Errors
+/// The first one that cannot be turned.
+pub fn turn(knobs: &BTreeMap<String, String>, mounted_at: &Path) -> Result<Turned, KnobError> {
+    let mut turned = Turned::default();
+    for (name, value) in knobs {
+        let knob = find(name)?;
+        knob.check(value)?;
+        if knob.reach == Reach::Worker {
+            continue;
+        }
+        let tunable = Tunable::at(knob.place(mounted_at)?);
+        let undo = undo_of(tunable.path())?;
+        let note = UndoLog::open_default().note(&undo)?;
+        turned.undone.push((undo, note));
+        tunable.write(value)?;
+        turned.values.insert(name.clone(), chosen_word(&tunable.read()?).to_owned());
+    }
+    Ok(turned)
+}
+
+/// Setting one of a pair (bytes, percent) sets the other to zero, and zero cannot be written back:
+/// the one in force is what is put back.
+fn undo_of(path: &Path) -> Result<Undo, KnobError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let twin = match name.strip_suffix("_bytes") {
+        Some(stem) => Some(format!("{stem}_ratio")),
+        None => name.strip_suffix("_ratio").map(|stem| format!("{stem}_bytes")),
+    };
+    let twin = twin.map(|twin| path.with_file_name(twin)).filter(|twin| twin.exists());
+    let in_force = match (twin, Tunable::at(path).read()?.as_str()) {
+        (Some(twin), "0") => twin,
+        _ => path.to_owned(),
+    };
+    match Undo::tunable(&in_force)? {
+        Undo::Tunable { path, before } => {
+            Ok(Undo::Tunable { path, before: chosen_word(&before).to_owned() })
+        }
+        other => Ok(other),
+    }
+}
+
+impl Turned {
+    /// Puts back what was there, the last one first.
+    ///
+    /// # Errors
+    /// In words, the first one that could not be put back; the others are, all the same.
+    pub fn put_back(mut self) -> Result<(), String> {
+        self.undo_all()
+    }
+
+    fn undo_all(&mut self) -> Result<(), String> {
+        let mut answer = Ok(());
+        let log = UndoLog::open_default();
+        while let Some((undo, note)) = self.undone.pop() {
+            match undo.undo_now() {
+                Ok(()) => drop(log.forget(&note)),
+                Err(why) => answer = answer.and(Err(format!("{undo}, not put back: {why}"))),
+            }
+        }
+        answer
+    }
+}
+
+impl Drop for Turned {
+    fn drop(&mut self) {
+        let _ = self.undo_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_knob_has_a_dot_and_a_name_of_its_own() {
+        let names: std::collections::BTreeSet<_> = KNOBS.iter().map(|knob| knob.name).collect();
+        assert_eq!(names.len(), KNOBS.len());
+        assert!(names.iter().all(|name| is_knob(name)));
+    }
+
+    #[test]
+    fn names_and_values_are_checked_with_the_way_out() {
+        let error = find("vm.dirty").unwrap_err().to_string();
+        assert!(error.contains("vm.dirty_bytes"), "{error}");
+        let error = find("vm.dirty_ratio").unwrap().check("101").unwrap_err().to_string();
+        assert_eq!(error, "knob vm.dirty_ratio = 101: a whole number from 0 to 100");
+        let error = find(IO_PRIORITY).unwrap().check("high").unwrap_err().to_string();
+        assert!(error.ends_with("one of unset, realtime, best-effort, idle"), "{error}");
+    }
+
+    #[test]
+    fn of_a_pair_the_one_in_force_is_put_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("dirty_bytes"), "0\n").unwrap();
+        fs::write(at("dirty_ratio"), "20\n").unwrap();
+        let of = |name: &str| match undo_of(&at(name)).unwrap() {
+            Undo::Tunable { path, before } => (path, before),
+            other => panic!("{other}"),
+        };
+        assert_eq!(of("dirty_bytes"), (at("dirty_ratio"), "20".into()));
+        assert_eq!(of("dirty_ratio"), (at("dirty_ratio"), "20".into()));
+        fs::write(at("scheduler"), "none [mq-deadline] bfq\n").unwrap();
+        assert_eq!(of("scheduler"), (at("scheduler"), "mq-deadline".into()));
+    }
+}
