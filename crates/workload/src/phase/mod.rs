@@ -24,6 +24,7 @@ mod cold;
 mod gate;
 mod keepers;
 mod lanes;
+mod machine_cpu;
 mod runner;
 mod spec;
 

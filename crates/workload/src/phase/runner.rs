@@ -13,10 +13,13 @@ use pickfs_model::{
     trial::LanePhase,
 };
 
+use pickfs_sys::cpu_time::CpuTimes;
+
 use super::{
     bench::PhaseBench,
     cold::{Residency, forget_all, write_out},
     gate::LabLine,
+    machine_cpu::busy_processors,
     spec::PhaseSpec,
 };
 use crate::{
@@ -195,6 +198,11 @@ impl PhaseRunner {
         self.session.lab.clone().filter(|_| self.lane() == 0)
     }
 
+    /// Read by the first lane alone: it is the same for all.
+    fn machine_cpu(&self) -> Option<CpuTimes> {
+        (self.lane() == 0).then(CpuTimes::now).and_then(Result::ok)
+    }
+
     /// The outer result is the runner's own, the inner one the work's.
     fn timed(
         &mut self,
@@ -211,6 +219,7 @@ impl PhaseRunner {
             self.session.spec.helper_cpu,
             self.session.live.clone(),
         )?;
+        let machine_before = self.machine_cpu();
         self.together()?;
         let before = Usage::now();
         let began_ns = MonotonicClock.now_ns();
@@ -218,6 +227,7 @@ impl PhaseRunner {
         let done = work(&mut bench);
         let ended_ns = MonotonicClock.now_ns();
         let used = Usage::now().since(&before);
+        let machine_after = self.machine_cpu();
         let laps = bench.finish()?;
         let done = match done {
             Ok(done) => done,
@@ -227,6 +237,9 @@ impl PhaseRunner {
         self.keep(spec, Outcome::Finished);
         if let Some(phase) = self.phases.last_mut() {
             tell(phase, &done, (began_ns, ended_ns), &used);
+            let elapsed_ns = phase.record.elapsed_ns;
+            let busy = busy_processors(machine_before.as_ref(), machine_after.as_ref(), elapsed_ns);
+            phase.record.values.extend(busy.map(|busy| ("machine_busy_cpus".into(), busy)));
         }
         // A single operation is the phase itself: its time says all.
         let repeated = laps.into_iter().filter(|laps| laps.service.count > 1);
