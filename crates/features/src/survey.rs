@@ -194,5 +194,5 @@ impl Placed for FeatureRow {
 }
 
 fn origin_of(name: &str) -> Option<Origin> {
-    fs::find(name)?.facts()
+    Some(fs::find(name)?.facts())
 }

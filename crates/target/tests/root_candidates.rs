@@ -112,6 +112,10 @@ fn every_verified_file_system() {
         ("tmpfs", "tmpfs"),
         ("ramfs", "ramfs"),
         ("ntfs-3g", "ntfs-3g (FUSE)"),
+        ("exfat-fuse", "exfat-fuse (FUSE)"),
+        ("ext4-fuse2fs", "fuse2fs (FUSE)"),
+        ("ext3-fuse2fs", "fuse2fs (FUSE)"),
+        ("ext2-fuse2fs", "fuse2fs (FUSE)"),
         ("zfs-fuse", "zfs-fuse (FUSE)"),
     ];
     for (name, driver) in expected_drivers {
@@ -127,7 +131,8 @@ fn every_verified_file_system() {
         assert!(!options.split(',').any(|o| o.starts_with("discard")), "{name}: {options}");
         assert!(options.starts_with("rw"), "{name}: {options}");
         let block = facts.get("mount.block_size_bytes");
-        assert!(block == Some("4096") || name == "zfs-fuse", "{name}: {block:?}");
+        let own_size = ["zfs-fuse", "exfat-fuse"].contains(&name);
+        assert!(block == Some("4096") || own_size, "{name}: {block:?}");
         let image = mounted.image();
         if ["tmpfs", "ramfs"].contains(&name) {
             assert_eq!(mounted.backing(), BackingKind::Memory);

@@ -1,8 +1,10 @@
 //! F2FS, made for flash. It discards by itself unless told `nodiscard`.
 //! Source: mkfs.f2fs(8), `-t 0`; `Documentation/filesystems/f2fs.rst`.
 
+use pickfs_model::features::{Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
+use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Period, Place, recipe};
 
 /// The row of f2fs.
@@ -15,6 +17,10 @@ impl FileSystem for F2fs {
 
     fn origin(&self) -> &'static str {
         "From Samsung (2012), a log-structured file system for flash; served by the f2fs driver."
+    }
+
+    fn facts(&self) -> Origin {
+        ORIGIN
     }
 
     fn needs(&self) -> Needs {
@@ -43,3 +49,40 @@ impl FileSystem for F2fs {
         vec![Period::new("f2fs checkpoint", 60.0)]
     }
 }
+
+/// Where it comes from.
+const ORIGIN: Origin = Origin {
+    home: Home::Linux,
+    is_unix_by_design: true,
+    article_class: None,
+    designed: fact(
+        "2012 by Jaegeuk Kim and others at Samsung, for Linux",
+        "Lee et al., F2FS: A New File System for Flash Storage, FAST 2015",
+    ),
+    purpose: fact(
+        "flash behind a controller: phones, cards, SSDs",
+        "Lee et al., F2FS: A New File System for Flash Storage, FAST 2015",
+    ),
+    stable_since: fact("3.8 (February 2013)", "kernelnewbies.org, Linux_3.8"),
+    served_by: fact("the kernel's f2fs driver", "fs/f2fs/Kconfig"),
+    journal: fact(
+        "none: a log with checkpoints, and roll-forward after fsync",
+        "Lee et al., F2FS: A New File System for Flash Storage, FAST 2015",
+    ),
+    devices: fact("several, by mkfs.f2fs -c", "mkfs.f2fs(8)"),
+    systems: fact("Android; none that is not Linux", "Documentation/filesystems/f2fs.rst"),
+    distributions: fact(
+        "Debian; not in the lists of RHEL 9 and SLES 15; Ubuntu not looked up",
+        "RHEL 9, Managing file systems; SLES 15 SP3, Storage Administration Guide, chapter 1; modules of Debian 12's linux-image 6.1",
+    ),
+    checksums: fact(
+        "of checkpoints, of inodes with -O inode_checksum; none of data",
+        "mkfs.f2fs(8)",
+    ),
+    compression: fact("lzo, lz4, zstd, with -O compression", "Documentation/filesystems/f2fs.rst"),
+    snapshots: fact("none", "Documentation/filesystems/f2fs.rst"),
+    encryption: fact("per directory (fscrypt), with -O encrypt", "mkfs.f2fs(8)"),
+    casefold: fact("per directory, with -O casefold", "mkfs.f2fs(8)"),
+    limits: fact("volume 16 TiB, file 3.94 TiB", "Documentation/filesystems/f2fs.rst"),
+    looked_up: LOOKED_UP,
+};

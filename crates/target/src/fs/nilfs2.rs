@@ -1,7 +1,9 @@
 //! NILFS2, a log that keeps its past. Source: mkfs.nilfs2(8), `-K`.
 
+use pickfs_model::features::{Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
+use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Period, Place, recipe};
 
 /// The row of nilfs2.
@@ -14,6 +16,10 @@ impl FileSystem for Nilfs2 {
 
     fn origin(&self) -> &'static str {
         "From NTT (2005), a log-structured file system with snapshots; served by the nilfs2 driver."
+    }
+
+    fn facts(&self) -> Origin {
+        ORIGIN
     }
 
     fn needs(&self) -> Needs {
@@ -42,3 +48,43 @@ impl FileSystem for Nilfs2 {
         vec![Period::new("nilfs2 segment", 5.0)]
     }
 }
+
+/// Where it comes from.
+const ORIGIN: Origin = Origin {
+    home: Home::Linux,
+    is_unix_by_design: true,
+    article_class: None,
+    designed: fact(
+        "2005 by Ryusuke Konishi and others at NTT, for Linux",
+        "Konishi et al., The Linux Implementation of a Log-structured File System, ACM OSR 2006",
+    ),
+    purpose: fact(
+        "a log that keeps its past: files as they were seconds ago",
+        "Konishi et al., The Linux Implementation of a Log-structured File System, ACM OSR 2006",
+    ),
+    stable_since: fact("2.6.30 (June 2009)", "kernelnewbies.org, Linux_2_6_30"),
+    served_by: fact(
+        "the kernel's nilfs2 driver, with a cleaner daemon",
+        "Documentation/filesystems/nilfs2.rst",
+    ),
+    journal: fact("none: a log with checkpoints", "Documentation/filesystems/nilfs2.rst"),
+    devices: fact("one", "Documentation/filesystems/nilfs2.rst"),
+    systems: fact("NetBSD reads it", "NetBSD mount_nilfs(8)"),
+    distributions: fact(
+        "Debian; not in the lists of RHEL 9 and SLES 15; Ubuntu not looked up",
+        "RHEL 9, Managing file systems; SLES 15 SP3, Storage Administration Guide, chapter 1; modules of Debian 12's linux-image 6.1",
+    ),
+    checksums: fact(
+        "of log segments, used for recovery",
+        "Konishi et al., The Linux Implementation of a Log-structured File System, ACM OSR 2006",
+    ),
+    compression: fact("none", "Documentation/filesystems/nilfs2.rst"),
+    snapshots: fact("yes, of any checkpoint, read-only", "Documentation/filesystems/nilfs2.rst"),
+    encryption: fact("none", "Documentation/filesystems/nilfs2.rst"),
+    casefold: fact("none", "Documentation/filesystems/nilfs2.rst"),
+    limits: fact(
+        "file 8 EiB",
+        "Konishi et al., The Linux Implementation of a Log-structured File System, ACM OSR 2006",
+    ),
+    looked_up: LOOKED_UP,
+};

@@ -1,8 +1,10 @@
 //! NTFS by the kernel's own driver ntfs3 (Linux 5.15), made by ntfs-3g's mkfs.
 //! Source: `Documentation/filesystems/ntfs3.rst`.
 
+use pickfs_model::features::{Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
+use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Place, recipe};
 
 /// The row of ntfs3.
@@ -15,6 +17,10 @@ impl FileSystem for Ntfs3 {
 
     fn origin(&self) -> &'static str {
         "Microsoft's NTFS, served by Paragon's driver in Linux since 5.15."
+    }
+
+    fn facts(&self) -> Origin {
+        ORIGIN
     }
 
     fn needs(&self) -> Needs {
@@ -34,3 +40,40 @@ impl FileSystem for Ntfs3 {
         vec![recipe::exec("make", "mkfs.ntfs", args)]
     }
 }
+
+/// Where it comes from.
+const ORIGIN: Origin = Origin {
+    home: Home::Elsewhere,
+    is_unix_by_design: true,
+    article_class: None,
+    designed: fact(
+        "1990 to 1993 by Tom Miller, Gary Kimura and others at Microsoft, for Windows NT",
+        "Custer, Inside the Windows NT File System, Microsoft Press 1994",
+    ),
+    purpose: fact(
+        "a server's file system: recovery after a crash, access control, large volumes",
+        "Custer, Inside the Windows NT File System, Microsoft Press 1994",
+    ),
+    stable_since: fact("5.15 (October 2021)", "kernelnewbies.org, Linux_5.15"),
+    served_by: fact(
+        "the kernel's ntfs3 driver, from Paragon Software",
+        "Documentation/filesystems/ntfs3.rst",
+    ),
+    journal: fact("replays Windows' log; writes none yet", "Documentation/filesystems/ntfs3.rst"),
+    devices: fact("one", "Documentation/filesystems/ntfs3.rst"),
+    systems: fact("Windows; macOS reads it", "Microsoft, NTFS overview"),
+    distributions: fact(
+        "not built in Debian 12; not in the lists of RHEL 9 and SLES 15; Ubuntu not looked up",
+        "RHEL 9, Managing file systems; SLES 15 SP3, Storage Administration Guide, chapter 1; modules of Debian 12's linux-image 6.1",
+    ),
+    checksums: fact(
+        "none of data; fix-ups against torn sectors of metadata",
+        "Custer, Inside the Windows NT File System, Microsoft Press 1994",
+    ),
+    compression: fact("reads and writes compressed files", "Documentation/filesystems/ntfs3.rst"),
+    snapshots: fact("none in this driver", "Documentation/filesystems/ntfs3.rst"),
+    encryption: fact("none", "Documentation/filesystems/ntfs3.rst"),
+    casefold: fact("by the mount option nocase where the kernel has it", "fs/ntfs3/super.c"),
+    limits: fact("file 16 EiB by format", "Microsoft, NTFS overview"),
+    looked_up: LOOKED_UP,
+};

@@ -39,6 +39,16 @@ pub fn mount(source: &str, fs_type: &str, options: Vec<String>, at: &str) -> Ste
     Step { purpose: "mount".into(), action: Action::Mount { source, fs_type, options, at } }
 }
 
+/// What a FUSE program is told that mounts by itself: options, device, mount point.
+pub fn helper_args(spec: &CandidateSpec, place: &Place) -> Vec<String> {
+    let mut args = Vec::new();
+    if !spec.mount_options.is_empty() {
+        args.extend(["-o".into(), spec.mount_options.join(",")]);
+    }
+    args.extend([place.device.clone(), place.at.clone()]);
+    args
+}
+
 /// A mount of the place's device with the candidate's options.
 pub fn mount_device(fs_type: &str, options: Vec<String>, place: &Place) -> Vec<Step> {
     vec![mount(&place.device, fs_type, options, &place.at)]

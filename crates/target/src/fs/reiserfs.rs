@@ -5,8 +5,10 @@
 //! check counts directory entries too large. Such a trial fails at the mount
 //! step, with the kernel's words.
 
+use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Durability, Step};
 
+use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Period, Place, recipe};
 
 /// The rows of ReiserFS.
@@ -27,6 +29,13 @@ impl FileSystem for Reiserfs {
 
     fn origin(&self) -> &'static str {
         "From Namesys (2001), in Linux from 2.4.1 to 6.12; served by the reiserfs driver."
+    }
+
+    fn facts(&self) -> Origin {
+        match self {
+            Reiserfs::V35 => V35,
+            Reiserfs::V36 => V36,
+        }
     }
 
     fn needs(&self) -> Needs {
@@ -67,3 +76,46 @@ impl FileSystem for Reiserfs {
         }
     }
 }
+
+/// Where it comes from.
+const V36: Origin = Origin {
+    home: Home::Linux,
+    is_unix_by_design: true,
+    article_class: Some(Class::Native),
+    designed: fact(
+        "1996 to 2001 by Hans Reiser and Namesys, for Linux",
+        "reiserfs FAQ, Namesys, 2004",
+    ),
+    purpose: fact(
+        "many small files and large directories, in one balanced tree",
+        "fs/reiserfs/Kconfig",
+    ),
+    stable_since: fact(
+        "2.4.1 (January 2001); removed in 6.13 (January 2025)",
+        "change log of Linux 2.4.1; kernelnewbies.org, Linux_6.13",
+    ),
+    served_by: fact("the kernel's reiserfs driver, up to 6.12", "fs/reiserfs/Kconfig"),
+    journal: fact("metadata, with data written before it", "reiserfs FAQ, Namesys, 2004"),
+    devices: fact("one; the journal may lie on another", "mkreiserfs(8), -j"),
+    systems: fact("none", "reiserfs FAQ, Namesys, 2004"),
+    distributions: fact(
+        "Debian 12; SUSE up to SLES 12; not in the lists of RHEL 9 and SLES 15; Ubuntu not looked up",
+        "RHEL 9, Managing file systems; SLES 15 SP3, Storage Administration Guide, chapter 1; modules of Debian 12's linux-image 6.1; SLES 12 SP4, Storage Administration Guide",
+    ),
+    checksums: fact("none", "reiserfs FAQ, Namesys, 2004"),
+    compression: fact("none", "reiserfs FAQ, Namesys, 2004"),
+    snapshots: fact("none", "reiserfs FAQ, Namesys, 2004"),
+    encryption: fact("none", "reiserfs FAQ, Namesys, 2004"),
+    casefold: fact("none", "reiserfs FAQ, Namesys, 2004"),
+    limits: fact("file 8 TiB, volume 16 TiB", "reiserfs FAQ, Namesys, 2004"),
+    looked_up: LOOKED_UP,
+};
+
+/// What differs.
+const V35: Origin = Origin {
+    home: Home::Linux,
+    is_unix_by_design: true,
+    article_class: Some(Class::Native),
+    limits: fact("file 2 GiB, volume 16 TiB", "reiserfs FAQ, Namesys, 2004"),
+    ..V36
+};

@@ -20,9 +20,7 @@ pub trait FileSystem: Sync {
     fn origin(&self) -> &'static str;
 
     /// Who designed it, for what, and what its driver and its makers say of it.
-    fn facts(&self) -> Option<Origin> {
-        None
-    }
+    fn facts(&self) -> Origin;
 
     /// What must be there before it can be tried.
     fn needs(&self) -> Needs;

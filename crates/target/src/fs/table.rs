@@ -2,9 +2,10 @@
 
 use super::{
     FileSystem, Formatter, Program, affs::Affs, bcachefs::Bcachefs, btrfs::Btrfs, exfat::Exfat,
-    ext2::Ext2, ext3::Ext3, ext4::Ext4, f2fs::F2fs, fat::Fat, hfs::Hfs, hfsplus::HfsPlus,
-    hpfs::Hpfs, jfs::Jfs, nilfs2::Nilfs2, ntfs_3g::Ntfs3g, ntfs3::Ntfs3, ramfs::Ramfs,
-    reiserfs::Reiserfs, tmpfs::Tmpfs, ufs::Ufs, xfs::Xfs, zfs::Zfs, zfs_fuse::ZfsFuse,
+    exfat_fuse::ExfatFuse, ext2::Ext2, ext3::Ext3, ext4::Ext4, f2fs::F2fs, fat::Fat,
+    fuse2fs::Fuse2fs, hfs::Hfs, hfsplus::HfsPlus, hpfs::Hpfs, jfs::Jfs, nilfs2::Nilfs2,
+    ntfs_3g::Ntfs3g, ntfs3::Ntfs3, ramfs::Ramfs, reiserfs::Reiserfs, tmpfs::Tmpfs, ufs::Ufs,
+    xfs::Xfs, zfs::Zfs, zfs_fuse::ZfsFuse,
 };
 
 /// Every file system that a candidate may name, those that run everywhere first.
@@ -18,6 +19,10 @@ pub static FILE_SYSTEMS: &[&dyn FileSystem] = &[
     &Ramfs,
     &Ntfs3g,
     &ZfsFuse,
+    &ExfatFuse,
+    &Fuse2fs::Ext4,
+    &Fuse2fs::Ext3,
+    &Fuse2fs::Ext2,
     &F2fs,
     &Zfs,
     &Jfs,
@@ -79,7 +84,7 @@ mod tests {
             assert!(seen.insert(name), "{name} stands twice");
             assert_eq!(name.parse::<CandidateSpec>().unwrap().fs, name);
         }
-        assert_eq!(seen.len(), 27);
+        assert_eq!(seen.len(), 31);
     }
 
     #[test]
@@ -88,6 +93,19 @@ mod tests {
             assert!(row.origin().ends_with('.'), "{}", row.name());
             assert!(!row.needs().kernel_remedy.is_empty(), "{}", row.name());
             assert!(!row.needs().kernel_types.is_empty(), "{}", row.name());
+        }
+    }
+
+    #[test]
+    fn every_fact_of_every_row_is_written_and_has_its_source() {
+        for row in FILE_SYSTEMS {
+            let origin = row.facts();
+            assert_eq!(origin.looked_up.len(), "2026-11".len(), "{}", row.name());
+            for (what, fact) in origin.facts() {
+                let is_short = (3..=160).contains(&fact.text.chars().count());
+                assert!(is_short && !fact.text.ends_with('.'), "{}: {what}", row.name());
+                assert!(fact.source.chars().count() > 5, "{}: source of {what}", row.name());
+            }
         }
     }
 

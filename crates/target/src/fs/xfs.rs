@@ -3,8 +3,10 @@
 //! `mkfs.xfs -K` keeps mkfs from discarding; mounts do not discard by
 //! themselves. Source: mkfs.xfs(8); `Documentation/admin-guide/xfs.rst`.
 
+use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
+use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Period, Place, recipe};
 
 /// The row of XFS.
@@ -17,6 +19,10 @@ impl FileSystem for Xfs {
 
     fn origin(&self) -> &'static str {
         "From Silicon Graphics' IRIX (1994), in Linux since 2.4.25; served by the xfs driver."
+    }
+
+    fn facts(&self) -> Origin {
+        ORIGIN
     }
 
     fn needs(&self) -> Needs {
@@ -43,3 +49,43 @@ impl FileSystem for Xfs {
         vec![Period::from_kernel("xfs log work", path, 0.01, 30.0)]
     }
 }
+
+/// Where it comes from.
+const ORIGIN: Origin = Origin {
+    home: Home::Elsewhere,
+    is_unix_by_design: true,
+    article_class: Some(Class::ForeignSupported),
+    designed: fact(
+        "1993 by Adam Sweeney, Doug Doucette and others at Silicon Graphics, for IRIX",
+        "Sweeney et al., Scalability in the XFS File System, USENIX 1996",
+    ),
+    purpose: fact(
+        "very large files and volumes, and many disks at once",
+        "Sweeney et al., Scalability in the XFS File System, USENIX 1996",
+    ),
+    stable_since: fact(
+        "2.4.25 (February 2004), and 2.6 from its beginning",
+        "change log of Linux 2.4.25",
+    ),
+    served_by: fact("the kernel's xfs driver", "fs/xfs/Kconfig"),
+    journal: fact("metadata only", "xfs(5), logdev and logbufs"),
+    devices: fact(
+        "one for data; the journal and a real-time part may lie on others",
+        "mkfs.xfs(8), -l and -r",
+    ),
+    systems: fact(
+        "IRIX, which is no longer made",
+        "Sweeney et al., Scalability in the XFS File System, USENIX 1996",
+    ),
+    distributions: fact(
+        "RHEL (default), SUSE (default for data), Debian, Ubuntu",
+        "RHEL 7, Migration Planning Guide, 2.5.1; SLES 15 SP3, Storage Administration Guide, chapter 1; installers of Debian and Ubuntu",
+    ),
+    checksums: fact("of metadata (crc=1, the default); none of data", "mkfs.xfs(8), -m crc"),
+    compression: fact("none", "mkfs.xfs(8)"),
+    snapshots: fact("none; single files by reflink", "mkfs.xfs(8), -m reflink"),
+    encryption: fact("none", "mkfs.xfs(8)"),
+    casefold: fact("the whole volume, ASCII only, with -n version=ci", "mkfs.xfs(8)"),
+    limits: fact("file and volume 8 EiB", "XFS Algorithms and Data Structures, kernel.org"),
+    looked_up: LOOKED_UP,
+};

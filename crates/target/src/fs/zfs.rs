@@ -2,8 +2,10 @@
 //! framed by an undo record. The candidate's mount options become properties
 //! of the pool's file system. Source: zpool-create(8), zfsprops(7).
 
+use pickfs_model::features::{Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
+use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Period, Place, recipe};
 
 /// The row of OpenZFS.
@@ -16,6 +18,10 @@ impl FileSystem for Zfs {
 
     fn origin(&self) -> &'static str {
         "OpenZFS, a kernel module outside the kernel's tree."
+    }
+
+    fn facts(&self) -> Origin {
+        ORIGIN
     }
 
     fn needs(&self) -> Needs {
@@ -88,3 +94,46 @@ fn create_args(spec: &CandidateSpec, place: &Place) -> Vec<String> {
     args.extend([place.unique_name.clone(), place.device.clone()]);
     args
 }
+
+/// Where it comes from.
+const ORIGIN: Origin = Origin {
+    home: Home::Elsewhere,
+    is_unix_by_design: true,
+    article_class: None,
+    designed: fact(
+        "2001 to 2005 by Jeff Bonwick, Matthew Ahrens and others at Sun, for Solaris",
+        "Bonwick et al., The Zettabyte File System, 2003",
+    ),
+    purpose: fact(
+        "pooled storage with end-to-end checksums",
+        "Bonwick et al., The Zettabyte File System, 2003",
+    ),
+    stable_since: fact(
+        "never in the kernel; ZFS on Linux 0.6.1 (March 2013) was called ready",
+        "zfsonlinux.org, release 0.6.1",
+    ),
+    served_by: fact(
+        "the module zfs of OpenZFS, outside the kernel's tree",
+        "openzfs.github.io, Getting Started",
+    ),
+    journal: fact("none: copy on write, with an intent log for fsync", "zfsconcepts(7)"),
+    devices: fact("several: mirrors, RAID-Z", "zpoolconcepts(7)"),
+    systems: fact(
+        "FreeBSD, illumos, NetBSD; macOS and Windows by added programs",
+        "openzfs.org, Platforms",
+    ),
+    distributions: fact(
+        "Ubuntu (module in its kernel package), Debian (contrib, built by dkms); not RHEL, not SUSE",
+        "openzfs.github.io, Getting Started; packages zfs-dkms and zfsutils-linux",
+    ),
+    checksums: fact(
+        "of data and metadata: fletcher4, sha256, blake3 and others",
+        "zfsprops(7), checksum",
+    ),
+    compression: fact("lz4, zstd, gzip, lzjb, zle", "zfsprops(7), compression"),
+    snapshots: fact("yes; writable as clones", "zfsconcepts(7)"),
+    encryption: fact("per dataset", "zfsprops(7), encryption"),
+    casefold: fact("per dataset, chosen at its creation (casesensitivity)", "zfsprops(7)"),
+    limits: fact("file 16 EiB", "Bonwick et al., The Zettabyte File System, 2003"),
+    looked_up: LOOKED_UP,
+};

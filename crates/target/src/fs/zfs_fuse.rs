@@ -8,8 +8,10 @@
 //! properties of the pool's file system (`zfs-fuse:compression=on`).
 //! Source: zfs-fuse(8), zpool(8).
 
+use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Durability, Step};
 
+use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Period, Place, Program, recipe};
 
 const FOLDERS: [&str; 3] = ["/etc/zfs", "/run/zfs", "/run/lock/zfs"];
@@ -29,6 +31,10 @@ impl FileSystem for ZfsFuse {
 
     fn origin(&self) -> &'static str {
         "Sun's ZFS as of 2010, served outside the kernel by the daemon zfs-fuse."
+    }
+
+    fn facts(&self) -> Origin {
+        ORIGIN
     }
 
     fn needs(&self) -> Needs {
@@ -114,3 +120,40 @@ fn create_args(spec: &CandidateSpec, place: &Place) -> Vec<String> {
     args.extend([place.unique_name.clone(), place.device.clone()]);
     args
 }
+
+/// Where it comes from.
+const ORIGIN: Origin = Origin {
+    home: Home::Elsewhere,
+    is_unix_by_design: true,
+    article_class: Some(Class::ForeignSupported),
+    designed: fact(
+        "2001 to 2005 by Jeff Bonwick, Matthew Ahrens and others at Sun, for Solaris",
+        "Bonwick et al., The Zettabyte File System, 2003",
+    ),
+    purpose: fact(
+        "pooled storage with end-to-end checksums",
+        "Bonwick et al., The Zettabyte File System, 2003",
+    ),
+    stable_since: fact(
+        "never in the kernel; zfs-fuse 0.7.0 (2011) is its last release",
+        "Debian package zfs-fuse 0.7.0",
+    ),
+    served_by: fact("the daemon zfs-fuse, through FUSE; pool version 23", "zfs-fuse(8)"),
+    journal: fact("none: copy on write, with an intent log for fsync", "zpool(8) of zfs-fuse"),
+    devices: fact("several: mirrors, RAID-Z", "zpool(8) of zfs-fuse"),
+    systems: fact(
+        "FreeBSD, illumos and others import its pools; it does not import theirs when they are newer",
+        "zpool(8) of zfs-fuse, version 23",
+    ),
+    distributions: fact(
+        "Debian (package zfs-fuse); not RHEL, not SUSE; Ubuntu not looked up",
+        "Debian package zfs-fuse 0.7.0",
+    ),
+    checksums: fact("of data and metadata: fletcher2, fletcher4, sha256", "zfs(8) of zfs-fuse"),
+    compression: fact("lzjb, gzip, zle", "zfs(8) of zfs-fuse"),
+    snapshots: fact("yes; writable as clones", "zfs(8) of zfs-fuse"),
+    encryption: fact("none in pool version 23", "zfs(8) of zfs-fuse"),
+    casefold: fact("per dataset, chosen at its creation (casesensitivity)", "zfs(8) of zfs-fuse"),
+    limits: fact("file 16 EiB", "Bonwick et al., The Zettabyte File System, 2003"),
+    looked_up: LOOKED_UP,
+};

@@ -1,0 +1,77 @@
+//! exFAT by the FUSE program of the project exfat, which opens the device
+//! itself. Not the kernel's exfat: that is a row of its own, so that the two
+//! show what FUSE costs. Made by exfatprogs' mkfs.exfat.
+//! Source: mount.exfat-fuse(8), mkfs.exfat(8).
+
+use pickfs_model::features::Origin;
+use pickfs_model::{CandidateSpec, Step};
+
+use super::facts::fact;
+use super::{FileSystem, Lack, Needs, Place, Program, exfat, recipe};
+
+const PROGRAM: &str = "mount.exfat-fuse";
+
+/// The row of exfat-fuse.
+pub struct ExfatFuse;
+
+impl FileSystem for ExfatFuse {
+    fn name(&self) -> &'static str {
+        "exfat-fuse"
+    }
+
+    fn origin(&self) -> &'static str {
+        "Microsoft's exFAT, served outside the kernel by the program mount.exfat-fuse through FUSE."
+    }
+
+    fn facts(&self) -> Origin {
+        ORIGIN
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::block(
+            &["fuseblk"],
+            "the kernel module fuse is in every Debian kernel; load it with modprobe fuse",
+            "mkfs.exfat",
+            "exfatprogs",
+        )
+        .with_helpers(&[Program { name: PROGRAM, package: "exfat-fuse" }])
+        .whole_device()
+    }
+
+    fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        exfat::Exfat.make(spec, place)
+    }
+
+    fn mount(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        vec![recipe::exec("mount", PROGRAM, recipe::helper_args(spec, place))]
+    }
+
+    fn lacks(&self) -> &'static [Lack] {
+        &[
+            Lack::Fallocate,
+            Lack::HardLinks,
+            Lack::SymbolicLinks,
+            Lack::Permissions,
+            Lack::UserAttributes,
+            Lack::CaseSensitivity,
+        ]
+    }
+
+    fn driver(&self, _fs_type: &str, _device: &str) -> String {
+        "exfat-fuse (FUSE)".into()
+    }
+}
+
+/// What differs from the kernel's.
+const ORIGIN: Origin = Origin {
+    stable_since: fact(
+        "outside the kernel; 1.0 (January 2013)",
+        "github.com/relan/exfat, ChangeLog",
+    ),
+    served_by: fact("the program mount.exfat-fuse, through FUSE", "mount.exfat-fuse(8)"),
+    distributions: fact(
+        "Debian, Ubuntu (package exfat-fuse); not in the lists of RHEL 9 and SLES 15",
+        "packages.debian.org, exfat-fuse; wiki.ubuntuusers.de, exFAT; RHEL 9, Managing file systems",
+    ),
+    ..exfat::ORIGIN
+};
