@@ -87,9 +87,10 @@ fn flush_answer(flushes: Option<u64>) -> Answer {
         Some(0) => Answer::new(Verdict::No, words(0)),
         Some(flushes) if flushes < TIMES => Answer::new(Verdict::Partly, words(flushes)),
         Some(flushes) => {
-            let each = flushes as f64 / TIMES as f64;
+            let tenths = (flushes * 10 + TIMES / 2) / TIMES;
+            let each = usize::from(!tenths.is_multiple_of(10));
             let mut answer = Answer::new(Verdict::Yes, words(flushes));
-            answer.value = Some(format!("yes, {each:.1}x"));
+            answer.value = Some(format!("{:.each$} each", tenths as f64 / 10.0));
             answer
         }
     }
@@ -103,7 +104,8 @@ mod tests {
     fn fewer_flushes_than_turns_are_only_a_part() {
         assert_eq!(flush_answer(Some(0)).verdict, Verdict::No);
         assert_eq!(flush_answer(Some(8)).verdict, Verdict::Partly);
-        assert_eq!(flush_answer(Some(24)).cell(), "yes, 1.5x");
+        assert_eq!(flush_answer(Some(24)).cell(), "1.5 each");
+        assert_eq!(flush_answer(Some(32)).cell(), "2 each");
         assert_eq!(flush_answer(None).cell(), "-");
     }
 }

@@ -31,9 +31,8 @@ fn largest(room: &Room) -> Asking {
         let words = "not tried: holes take space here, so the search would fill the device";
         return Ok(Answer::measured("-", words));
     }
-    file.set_len(0).needed("ftruncate")?;
-    let size_bytes = search(|size| can_hold(&file, size));
-    file.set_len(0).needed("ftruncate")?;
+    drop(file);
+    let size_bytes = search(|size| can_hold(room, size));
     Ok(size_answer(size_bytes))
 }
 
@@ -50,10 +49,14 @@ fn search(mut holds: impl FnMut(u64) -> bool) -> u64 {
     low
 }
 
-fn can_hold(file: &File, size_bytes: u64) -> bool {
+/// Each size is tried in a file of its own: shrinking one again is another question.
+fn can_hold(room: &Room, size_bytes: u64) -> bool {
+    let path = room.path("large");
+    let Ok(file) = File::create(&path) else { return false };
     let grown = file.set_len(size_bytes).is_ok();
     let written = grown && file.write_all_at(&[1], size_bytes - 1).is_ok();
-    let _ = file.set_len(0);
+    drop(file);
+    let _ = std::fs::remove_file(path);
     written
 }
 

@@ -98,7 +98,7 @@ fn length_answer(longest: [usize; 3]) -> Answer {
         (0, ..) => return Answer::new(Verdict::Failed, words),
         (_, 0, _) | (.., 0) => format!("{one} B, ASCII"),
         _ if fits(two, 2) && fits(three, 3) => format!("{one} B"),
-        _ if two == one && three == one => format!("{one} chars"),
+        _ if two == one && three == one => format!("{one} ch"),
         _ => format!("{one} to {three}"),
     };
     Answer::measured(value, words)
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_limit_is_in_bytes_or_in_characters() {
         assert_eq!(length_answer([255, 127, 85]).cell(), "255 B");
-        assert_eq!(length_answer([255, 255, 255]).cell(), "255 chars");
+        assert_eq!(length_answer([255, 255, 255]).cell(), "255 ch");
         assert_eq!(length_answer([30, 0, 0]).cell(), "30 B, ASCII");
         assert_eq!(length_answer([254, 200, 127]).cell(), "254 to 127");
     }

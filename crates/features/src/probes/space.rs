@@ -147,7 +147,7 @@ fn reserve(room: &Room, flags: FallocateFlags, size_bytes: u64) -> Asking {
 
 /// Three parts that can be told apart.
 fn parts() -> Vec<u8> {
-    [1, 2, 3].into_iter().flat_map(|byte| [byte; PART_BYTES]).collect()
+    [1, 2, 3].into_iter().flat_map(|byte| std::iter::repeat_n(byte, PART_BYTES)).collect()
 }
 
 fn zeroed(whole: &[u8]) -> Vec<u8> {
@@ -161,7 +161,7 @@ fn collapsed(whole: &[u8]) -> Vec<u8> {
 }
 
 fn inserted(whole: &[u8]) -> Vec<u8> {
-    [&whole[..PART_BYTES], &[0; PART_BYTES], &whole[PART_BYTES..]].concat()
+    [&whole[..PART_BYTES], &vec![0; PART_BYTES], &whole[PART_BYTES..]].concat()
 }
 
 /// Does a mode to the middle part and compares what is there with what must be.

@@ -24,10 +24,17 @@ pub const PROBES: &[Probe] = &[
     ),
     Probe::new(
         Group::Time,
-        "time-range",
-        "years of a time stamp",
-        "Set the first of January of years from 1700 to 9999 and see which are kept.",
-        range,
+        "time-first",
+        "first year of a stamp",
+        "Set the first of January of years from 1700 to 60000 and see which is the first kept.",
+        |room| Ok(first_answer(&kept_years(room)?)),
+    ),
+    Probe::new(
+        Group::Time,
+        "time-last",
+        "last year of a stamp",
+        "The same; the last that is kept, with what becomes of 2038 and 2106.",
+        |room| Ok(last_answer(&kept_years(room)?)),
     ),
     Probe::new(
         Group::Time,
@@ -83,18 +90,19 @@ const YEARS: [i64; 26] = [
 ];
 const LATE_YEARS: [i64; 3] = [3000, 9999, 60_000];
 
-fn range(room: &Room) -> Asking {
+fn tried_years() -> impl Iterator<Item = i64> {
+    YEARS.into_iter().chain(LATE_YEARS)
+}
+
+fn kept_years(room: &Room) -> Asking<Vec<i64>> {
     room.filled("file", b"x")?;
-    let mut kept = Vec::new();
-    for year in YEARS.into_iter().chain(LATE_YEARS) {
+    let kept = tried_years().filter(|&year| {
         let seconds = new_year_s(year);
         // A driver may refuse a time, or clamp it: both mean that the year is not kept.
         let read = set_and_read(room, seconds, 0);
-        if read.is_ok_and(|(found, _)| (found - seconds).abs() <= 86_400) {
-            kept.push(year);
-        }
-    }
-    Ok(range_answer(&kept))
+        read.is_ok_and(|(found, _)| (found - seconds).abs() <= 86_400)
+    });
+    Ok(kept.collect())
 }
 
 /// Seconds from 1970 to the beginning of a year, by the rule of leap years.
@@ -104,23 +112,31 @@ fn new_year_s(year: i64) -> i64 {
     days * 86_400
 }
 
-fn range_answer(kept: &[i64]) -> Answer {
+fn first_answer(kept: &[i64]) -> Answer {
+    match kept.first() {
+        None => Answer::new(Verdict::Failed, "no year is kept"),
+        Some(first) if tried_years().next() == Some(*first) => {
+            Answer::measured("any", format!("the earliest that was tried, {first}"))
+        }
+        Some(first) => {
+            let before = if *first < 1970 { "kept" } else { "lost" };
+            Answer::measured(first.to_string(), format!("years before 1970 are {before}"))
+        }
+    }
+}
+
+fn last_answer(kept: &[i64]) -> Answer {
     let (Some(first), Some(last)) = (kept.first(), kept.last()) else {
         return Answer::new(Verdict::Failed, "no year is kept");
     };
-    let known: Vec<_> = YEARS.into_iter().chain(LATE_YEARS).collect();
-    let within = known.iter().filter(|year| (first..=last).contains(year));
-    let gaps: Vec<_> = within.filter(|year| !kept.contains(year)).map(i64::to_string).collect();
+    let within = tried_years().filter(|year| (first..=last).contains(&year));
+    let gaps: Vec<_> = within.filter(|year| !kept.contains(year)).map(|y| y.to_string()).collect();
     let gap =
         if gaps.is_empty() { String::new() } else { format!(", but not {}", gaps.join(", ")) };
     let after = |year: i64| if *last >= year { "kept" } else { "lost" };
-    let before = if *first < 1970 { "kept" } else { "lost" };
-    let words = format!(
-        "before 1970 {before}, after 2038 {}, after 2106 {}{gap}",
-        after(2039),
-        after(2107)
-    );
-    Answer::measured(format!("{first}-{last}"), words)
+    let words = format!("after 2038 {}, after 2106 {}{gap}", after(2039), after(2107));
+    let value = if tried_years().last() == Some(*last) { "any".into() } else { last.to_string() };
+    Answer::measured(value, words)
 }
 
 const FRESH_TIME: Duration = Duration::from_millis(50);
@@ -190,10 +206,16 @@ mod tests {
 
     #[test]
     fn a_range_names_its_ends_its_known_limits_and_its_gaps() {
-        let answer = range_answer(&[1902, 1970, 2037, 2039]);
-        assert_eq!(answer.cell(), "1902-2039");
-        assert!(answer.words.starts_with("before 1970 kept, after 2038 kept, after 2106 lost"));
-        assert!(answer.words.contains("but not 1903"));
+        let kept = [1902, 1970, 2037, 2039];
+        assert_eq!(first_answer(&kept).cell(), "1902");
+        assert_eq!(first_answer(&kept).words, "years before 1970 are kept");
+        let last = last_answer(&kept);
+        assert_eq!(last.cell(), "2039");
+        assert!(last.words.starts_with("after 2038 kept, after 2106 lost, but not 1903"));
+        let all: Vec<_> = tried_years().collect();
+        assert_eq!(first_answer(&all).cell(), "any");
+        assert_eq!(last_answer(&all).words, "after 2038 kept, after 2106 kept");
+        assert_eq!(last_answer(&[]).verdict, Verdict::Failed);
     }
 
     #[test]

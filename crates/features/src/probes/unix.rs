@@ -8,6 +8,7 @@ use std::path::Path;
 
 use pickfs_model::features::{Answer, Group, Verdict};
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, makedev, mknodat};
+use rustix::io::Errno;
 
 use crate::errno;
 use crate::probe::Probe;
@@ -264,10 +265,14 @@ fn takes(path: &Path, name: &str, size: usize) -> bool {
     set.is_ok() && read_attribute(path, name, size).is_ok_and(|kept| kept == value)
 }
 
+/// The value of an attribute; empty where there is none.
 fn read_attribute(path: &Path, name: &str, room_bytes: usize) -> Asking<Vec<u8>> {
     let mut kept = vec![0; room_bytes];
     let path = path.as_os_str().as_bytes();
-    let length = rustix::fs::getxattr(path, name, kept.as_mut_slice()).needed("getxattr")?;
+    let length = match rustix::fs::getxattr(path, name, kept.as_mut_slice()) {
+        Err(Errno::NODATA) => 0,
+        other => other.needed("getxattr")?,
+    };
     kept.truncate(length);
     Ok(kept)
 }
