@@ -20,6 +20,7 @@ pub mod aligned_buffer;
 pub mod block;
 pub mod broken_pipe;
 pub mod cgroup;
+pub mod closing;
 pub mod cpu;
 pub mod cpu_time;
 pub mod device_users;

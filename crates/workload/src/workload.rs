@@ -9,6 +9,7 @@ use crate::{
     bench::LiveLaps,
     closest::closest,
     fault::Fault,
+    files::Files,
     journal::Journal,
     measurement::{Measured, Measurement},
     null::Null,
@@ -17,7 +18,7 @@ use crate::{
 };
 
 /// Every workload.
-pub static WORKLOADS: &[&dyn Workload] = &[&Null, &Journal];
+pub static WORKLOADS: &[&dyn Workload] = &[&Null, &Journal, &Files];
 
 /// The row with this name.
 pub fn find(name: &str) -> Result<&'static dyn Workload, ParamError> {

@@ -1,0 +1,194 @@
+//! Deleting a set of files, in the order of the directory or in none, with the directories at the
+//! end. Only names that were created are removed: anything else in the directory stays, and keeps
+//! its directory.
+
+use std::mem::MaybeUninit;
+
+use rustix::fs::{RawDir, SeekFrom};
+
+use super::{
+    calls::{close, fault},
+    interrupt,
+    lane::Lane,
+    laps::Places,
+    looking::{LISTING_BYTES, not_made},
+    many_files::{Set, sync_after, timed},
+    names::{NameBuffer, Names},
+    original::Original,
+    phases::{Kind, Phase},
+    settings::Settings,
+    tree::Tree,
+};
+use crate::{
+    fault::Fault,
+    phase::{Done, PhaseBench},
+};
+
+/// Runs the phase.
+pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, Fault> {
+    let settings = lane.settings;
+    let Set { names, tree, .. } = set;
+    let mut told = (0, 0);
+    let ran = lane.run(phase, |bench, original| {
+        let tree = tree.as_mut().ok_or_else(not_made)?;
+        tree.open()?;
+        let places = Places::of(&phase.kinds(settings));
+        let mut hand = Hand { settings, names, places, deleted: 0, passes: 0 };
+        timed(bench, original, |bench, original| {
+            match phase {
+                Phase::SeqDelete => hand.delete_along(tree, bench, original)?,
+                _ => hand.delete_in_order(tree, bench, original)?,
+            }
+            all_gone(hand.deleted, names.count())?;
+            tree.created = 0;
+            tree.remove_top()?;
+            sync_after(settings, tree.parent())?;
+            told = (tree.foreign, hand.passes);
+            Ok(Done::work(f64::from(hand.deleted)))
+        })
+    })?;
+    tell(lane, ran, told);
+    Ok(ran)
+}
+
+fn all_gone(deleted: u32, count: u32) -> Result<(), Fault> {
+    if deleted == count {
+        return Ok(());
+    }
+    let what = format!("readdir gave {deleted} files of {count} that were created");
+    Err(Fault::Wrong { what })
+}
+
+fn tell(lane: &mut Lane, ran: bool, (foreign, passes): (u64, u64)) {
+    if ran && passes > 0 {
+        lane.runner.value_last("further_passes", passes as f64);
+    }
+    if ran && foreign > 0 {
+        let text = format!(
+            "{foreign} entries of somebody else were seen in the directory; they stay, and so does it"
+        );
+        lane.runner.flag_last("foreign-files", text);
+    }
+}
+
+/// What deletes files.
+struct Hand<'a> {
+    settings: &'a Settings,
+    names: &'a Names,
+    places: Places,
+    deleted: u32,
+    /// How often a directory had to be read once more.
+    passes: u64,
+}
+
+impl Hand<'_> {
+    fn delete_along(
+        &mut self,
+        tree: &mut Tree,
+        bench: &mut PhaseBench,
+        original: &mut Original,
+    ) -> Result<(), Fault> {
+        let count = tree.holders().len();
+        tree.foreign = 0;
+        for number in 0..count {
+            self.empty(tree, number, bench, original)?;
+            if tree.has_directories() {
+                tree.remove_folder(number as u32)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes our files of one directory. Where entries move while it is read, some are not given in
+    /// the first pass: it is read again until a pass gives none of ours.
+    fn empty(
+        &mut self,
+        tree: &mut Tree,
+        number: usize,
+        bench: &mut PhaseBench,
+        original: &mut Original,
+    ) -> Result<(), Fault> {
+        let folder = tree.holders()[number];
+        let listing = folder.listing()?;
+        let expected = self.names.spread().files_in(number as u32);
+        let mut deleted = 0;
+        loop {
+            let (ours, foreign) = self.pass(tree, number, &listing, bench, original)?;
+            deleted += ours;
+            if deleted >= expected || ours == 0 {
+                tree.foreign += foreign;
+                break;
+            }
+            self.passes += 1;
+            let rewound = rustix::fs::seek(&listing, SeekFrom::Start(0));
+            rewound.map_err(fault("seek", &tree.top().path))?;
+        }
+        self.deleted += deleted;
+        close(listing, &tree.top().path)
+    }
+
+    /// Gives how many files of ours were deleted, and how many others were seen.
+    fn pass(
+        &self,
+        tree: &Tree,
+        number: usize,
+        listing: &std::os::fd::OwnedFd,
+        bench: &mut PhaseBench,
+        original: &mut Original,
+    ) -> Result<(u32, u64), Fault> {
+        let folder = tree.holders()[number];
+        let mut memory = [MaybeUninit::uninit(); LISTING_BYTES];
+        let mut entries = RawDir::new(listing, &mut memory);
+        let (mut ours, mut foreign) = (0, 0);
+        loop {
+            let start_ns = bench.now_ns();
+            let is_call = entries.is_buffer_empty();
+            let Some(entry) = entries.next() else { break };
+            let entry = entry.map_err(fault("readdir", &folder.path))?;
+            let mut before_ns = 0;
+            if is_call {
+                before_ns = self.places.until_now(bench, Kind::Readdir, start_ns, 0) - start_ns;
+            }
+            let name = entry.file_name();
+            if self.names.index_of(name.to_bytes()).is_none() {
+                foreign += u64::from(!matches!(name.to_bytes(), b"." | b".."));
+                continue;
+            }
+            let start_ns = bench.now_ns();
+            folder.unlink(name)?;
+            let mut end_ns = self.places.until_now(bench, Kind::Unlink, start_ns, 0);
+            if self.settings.fsync_deletes.directory {
+                folder.fsync()?;
+                end_ns = self.places.until_now(bench, Kind::FsyncDirectory, end_ns, 0);
+            }
+            original.note(before_ns + end_ns - start_ns);
+            ours += 1;
+            interrupt::check()?;
+        }
+        Ok((ours, foreign))
+    }
+
+    fn delete_in_order(
+        &mut self,
+        tree: &mut Tree,
+        bench: &mut PhaseBench,
+        original: &mut Original,
+    ) -> Result<(), Fault> {
+        let mut name = NameBuffer::new();
+        for place in 0..self.names.count() {
+            let index = self.names.at(place);
+            self.names.path(index, &mut name);
+            let start_ns = bench.now_ns();
+            tree.top().unlink(name.as_c_str())?;
+            let mut end_ns = self.places.until_now(bench, Kind::Unlink, start_ns, 0);
+            if self.settings.fsync_deletes.directory {
+                tree.folder_of(self.names, index).fsync()?;
+                end_ns = self.places.until_now(bench, Kind::FsyncDirectory, end_ns, 0);
+            }
+            original.note(end_ns - start_ns);
+            self.deleted += 1;
+            interrupt::check()?;
+        }
+        tree.remove_folders()
+    }
+}

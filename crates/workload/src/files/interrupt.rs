@@ -1,0 +1,52 @@
+//! A request to stop, looked at before each operation, so that a worker that is asked to end takes
+//! away what it made.
+//!
+//! Source: signal(7). The first of SIGTERM, SIGINT and SIGHUP raises a flag; the next one ends the
+//! process as if nobody listened.
+
+use std::{
+    io,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    flag,
+};
+
+use crate::fault::Fault;
+
+/// The reason of a trial that somebody asked to end: the lab's word for it.
+const INTERRUPTED: &str = "interrupted";
+
+static RAISED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Listens from now on, for the rest of the process.
+pub(super) fn listen() -> Result<(), Fault> {
+    if RAISED.get().is_some() {
+        return Ok(());
+    }
+    let raised = RAISED.get_or_init(Arc::default);
+    register(raised).map_err(Fault::io("listen to signals in", "/proc/self"))
+}
+
+fn register(raised: &Arc<AtomicBool>) -> io::Result<()> {
+    for signal in [SIGTERM, SIGINT, SIGHUP] {
+        // First the action that looks at the flag, then the one that raises it.
+        flag::register_conditional_default(signal, Arc::clone(raised))?;
+        flag::register(signal, Arc::clone(raised))?;
+    }
+    Ok(())
+}
+
+/// A fault when somebody asked to end.
+#[inline]
+pub(super) fn check() -> Result<(), Fault> {
+    if RAISED.get().is_some_and(|raised| raised.load(Relaxed)) {
+        return Err(Fault::Failed { reason: INTERRUPTED.into() });
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! One lane at work: what its phases share, and how a phase is run, skipped or told.
+
+use std::path::PathBuf;
+
+use super::{
+    fitting::Fitted, interrupt, original::Original, phases::Phase, rand::CRand, settings::Settings,
+};
+use crate::{
+    fault::Fault,
+    phase::{Done, PhaseBench, PhaseRunner, Residency},
+};
+
+/// What the phases of a lane share.
+pub(super) struct Lane<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) runner: &'a mut PhaseRunner,
+    /// What does not fit on this file system.
+    pub(super) fitted: &'a Fitted,
+    /// The one stream of random numbers.
+    pub(super) stream: CRand,
+    /// Chunks and files that were compared with what must be in them.
+    pub(super) checked: u64,
+    /// The caches of the machine may be dropped.
+    pub(super) may_drop_caches: bool,
+}
+
+impl Lane<'_> {
+    /// Runs a phase; false when it failed, which is told in its row.
+    pub(super) fn run(
+        &mut self,
+        phase: Phase,
+        work: impl FnOnce(&mut PhaseBench, &mut Original) -> Result<Done, Fault>,
+    ) -> Result<bool, Fault> {
+        let mut original = Original::default();
+        let spec = phase.spec(self.settings);
+        let ran = self.runner.run_or_tell(&spec, |bench| work(bench, &mut original))?;
+        interrupt::check()?;
+        if ran {
+            original.tell(self.runner);
+        }
+        Ok(ran)
+    }
+
+    /// A row that says why a phase was not run. Where others make their caches cold, so does it.
+    pub(super) fn skip(&mut self, phase: Phase, reason: &str) -> Result<(), Fault> {
+        self.make_cold(phase, &[])?;
+        self.runner.skip(&phase.spec(self.settings), reason)?;
+        interrupt::check()
+    }
+
+    /// Makes files cold where this phase asks for it.
+    pub(super) fn make_cold(
+        &mut self,
+        phase: Phase,
+        files: &[PathBuf],
+    ) -> Result<Option<Residency>, Fault> {
+        if !phase.is_cold(self.settings) {
+            return Ok(None);
+        }
+        interrupt::check()?;
+        self.runner.make_cold(files).map(Some)
+    }
+
+    /// Says in the row of the last phase how cold the one file was.
+    pub(super) fn tell_residency(&mut self, residency: Option<Residency>) {
+        let Some(residency) = residency else { return };
+        self.runner.value_last("resident_share", residency.share());
+        if !residency.is_cold() {
+            let percent = 100.0 * residency.share();
+            let text = format!("{percent:.0} % of the file were still in memory");
+            self.runner.flag_last("not-cold", text);
+        }
+    }
+
+    /// Says in the row of the last phase that names and inodes may have been in memory.
+    pub(super) fn tell_names_residency(&mut self, phase: Phase) {
+        if phase.is_cold(self.settings) && !self.may_drop_caches {
+            let text = "names and inodes stay in memory unless the machine's caches may be dropped";
+            self.runner.flag_last("not-cold", text);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Looking at a set of files: in the order of the directory or in none, each file's facts, and its
+//! bytes where it has any. Each size is compared with what was written, and now and then the bytes.
+
+use std::{ffi::CStr, mem::MaybeUninit, os::fd::AsFd};
+
+use rustix::fs::RawDir;
+
+use super::{
+    calls::{Folder, close, fault, read_full},
+    interrupt,
+    lane::Lane,
+    laps::Places,
+    many_files::{Set, timed},
+    names::{NameBuffer, Names},
+    original::Original,
+    phases::{Kind, Phase},
+    settings::{Settings, Small},
+    small_content::SmallContent,
+    tree::Tree,
+};
+use crate::{
+    fault::Fault,
+    phase::{Done, PhaseBench},
+};
+
+/// The bytes of every so many files are compared.
+const CHECK_EVERY: u32 = 16;
+/// Memory for the entries of one readdir call, as in the C library.
+pub(super) const LISTING_BYTES: usize = 32 << 10;
+
+/// Runs the phase.
+pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, Fault> {
+    let settings = lane.settings;
+    // Caches cannot be dropped of what is open.
+    set.tree.iter_mut().for_each(Tree::close);
+    lane.make_cold(phase, &[])?;
+    let mut checked = 0;
+    let ran = lane.run(phase, |bench, original| {
+        set.tree()?.open()?;
+        let mut eyes = Eyes::new(settings, phase, &set.names, &set.content);
+        let done = timed(bench, original, |bench, original| {
+            let tree = set.tree.as_ref().ok_or_else(not_made)?;
+            if phase == Phase::SeqStat {
+                for folder in tree.holders() {
+                    eyes.look_along(folder, bench, original)?;
+                }
+            } else {
+                eyes.look_in_order(tree.top(), bench, original)?;
+            }
+            Ok(Done { work: f64::from(eyes.seen), real_bytes: eyes.bytes, span: None })
+        })?;
+        checked = eyes.seen;
+        all_there(eyes.seen, set.names.count())?;
+        Ok(done)
+    })?;
+    lane.checked += u64::from(checked);
+    if ran {
+        lane.tell_names_residency(phase);
+    }
+    Ok(ran)
+}
+
+pub(super) fn not_made() -> Fault {
+    Fault::Failed { reason: "the directory of the files was not made".into() }
+}
+
+fn all_there(seen: u32, count: u32) -> Result<(), Fault> {
+    if seen == count {
+        return Ok(());
+    }
+    Err(Fault::Wrong { what: format!("{seen} files are there of {count} that were created") })
+}
+
+/// What looks at files.
+struct Eyes<'a> {
+    settings: &'a Settings,
+    names: &'a Names,
+    content: &'a SmallContent,
+    places: Places,
+    buffer: Vec<u8>,
+    seen: u32,
+    bytes: u64,
+}
+
+impl<'a> Eyes<'a> {
+    fn new(
+        settings: &'a Settings,
+        phase: Phase,
+        names: &'a Names,
+        content: &'a SmallContent,
+    ) -> Eyes<'a> {
+        Eyes {
+            settings,
+            names,
+            content,
+            places: Places::of(&phase.kinds(settings)),
+            buffer: vec![0; settings.file_chunk_bytes],
+            seen: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Every entry of a directory, as readdir gives them.
+    fn look_along(
+        &mut self,
+        folder: &Folder,
+        bench: &mut PhaseBench,
+        original: &mut Original,
+    ) -> Result<(), Fault> {
+        let listing = folder.listing()?;
+        let mut memory = [MaybeUninit::uninit(); LISTING_BYTES];
+        let mut entries = RawDir::new(&listing, &mut memory);
+        loop {
+            let start_ns = bench.now_ns();
+            let is_call = entries.is_buffer_empty();
+            let Some(entry) = entries.next() else { break };
+            let entry = entry.map_err(fault("readdir", &folder.path))?;
+            let mut before_ns = 0;
+            if is_call {
+                before_ns = self.places.until_now(bench, Kind::Readdir, start_ns, 0) - start_ns;
+            }
+            let name = entry.file_name();
+            // Somebody else's entries are looked over; deleting tells of them.
+            if let Some(index) = self.names.index_of(name.to_bytes()) {
+                original.note(before_ns + self.look(folder, name, index, bench)?);
+            }
+            interrupt::check()?;
+        }
+        close(listing, &folder.path)
+    }
+
+    /// Every file in the order of the set.
+    fn look_in_order(
+        &mut self,
+        top: &Folder,
+        bench: &mut PhaseBench,
+        original: &mut Original,
+    ) -> Result<(), Fault> {
+        let mut name = NameBuffer::new();
+        for place in 0..self.names.count() {
+            let index = self.names.at(place);
+            self.names.path(index, &mut name);
+            original.note(self.look(top, name.as_c_str(), index, bench)?);
+            interrupt::check()?;
+        }
+        Ok(())
+    }
+
+    /// One file; gives the time that it took.
+    fn look(
+        &mut self,
+        folder: &Folder,
+        name: &CStr,
+        index: u32,
+        bench: &mut PhaseBench,
+    ) -> Result<u64, Fault> {
+        let start_ns = bench.now_ns();
+        let facts = folder.stat(name)?;
+        let mut end_ns = self.places.until_now(bench, Kind::Stat, start_ns, 0);
+        if facts.st_size > 0 {
+            let is_checked = index.is_multiple_of(CHECK_EVERY);
+            self.read(folder, name, index, facts.st_size as usize, is_checked)?;
+            end_ns = self.places.until_now(bench, Kind::Read, end_ns, 0);
+        }
+        self.check_size(folder, name, index, facts.st_size as u64)?;
+        self.seen += 1;
+        Ok(end_ns - start_ns)
+    }
+
+    fn read(
+        &mut self,
+        folder: &Folder,
+        name: &CStr,
+        index: u32,
+        size: usize,
+        is_checked: bool,
+    ) -> Result<(), Fault> {
+        let file = folder.read(name)?;
+        let mut offset = 0;
+        while offset < size {
+            let length = self.buffer.len().min(size - offset);
+            read_full(file.as_fd(), &mut self.buffer[..length], &folder.path)?;
+            let expected = || self.content.piece(index, offset, length);
+            if is_checked && self.buffer[..length] != *expected() {
+                let path = folder.path_of(name);
+                let what = format!("{}: other bytes at offset {offset}", path.display());
+                return Err(Fault::Wrong { what });
+            }
+            offset += length;
+        }
+        self.bytes += size as u64;
+        close(file, &folder.path)
+    }
+
+    fn check_size(
+        &self,
+        folder: &Folder,
+        name: &CStr,
+        index: u32,
+        found_bytes: u64,
+    ) -> Result<(), Fault> {
+        let expected_bytes = match self.settings.small {
+            Small::Bytes(_) => u64::from(self.content.size_of(index)),
+            Small::HardLinks | Small::SymbolicLinks => 0,
+        };
+        if found_bytes == expected_bytes {
+            return Ok(());
+        }
+        let path = folder.path_of(name);
+        let what = format!("{}: {found_bytes} bytes instead of {expected_bytes}", path.display());
+        Err(Fault::Wrong { what })
+    }
+}

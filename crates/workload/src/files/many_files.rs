@@ -1,0 +1,125 @@
+//! Creating, looking at and deleting many files: first in the order of their names, then with names
+//! and visits in no order.
+//!
+//! Creating and deleting end with a sync that their time holds (`sync_after`); making and, in the
+//! beginning, opening the directories is not timed, removing them is.
+
+use super::{
+    calls::Folder,
+    creating, deleting,
+    lane::Lane,
+    looking,
+    names::{Layout, Names},
+    original::{Original, cpu_ns},
+    phases::Phase,
+    settings::{Settings, Small, SyncAfter},
+    small_content::SmallContent,
+    tree::Tree,
+};
+use crate::{
+    fault::Fault,
+    phase::{Done, PhaseBench},
+};
+
+/// Runs both sets of phases that are asked for.
+pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
+    let asked = Phase::asked(lane.settings);
+    if asked.contains(&Phase::SeqCreate) {
+        run_set(lane, Layout::Sequential)?;
+        run_set(lane, Layout::Random)?;
+    }
+    Ok(())
+}
+
+/// A set of files: its names, where they are, and what must be in them.
+pub(super) struct Set {
+    pub(super) names: Names,
+    pub(super) tree: Option<Tree>,
+    pub(super) content: SmallContent,
+}
+
+impl Set {
+    /// The tree, which the first phase of the set has made.
+    pub(super) fn tree(&mut self) -> Result<&mut Tree, Fault> {
+        let missing = || Fault::Failed { reason: "the directory of the files was not made".into() };
+        self.tree.as_mut().ok_or_else(missing)
+    }
+}
+
+impl Drop for Set {
+    /// What a failed phase left goes: our names, and directories that are empty then.
+    fn drop(&mut self) {
+        if let Some(tree) = &mut self.tree
+            && tree.created > 0
+        {
+            tree.clear(&self.names);
+        }
+    }
+}
+
+/// The three phases of one set.
+fn run_set(lane: &mut Lane, layout: Layout) -> Result<(), Fault> {
+    let phases = phases(layout);
+    let names = Names::draw(layout, lane.settings.spread, &mut lane.stream);
+    let mut set = Set { names, tree: None, content: SmallContent::new(lane.settings) };
+    if let Some(reason) = lane.fitted.reason(phases[0]) {
+        let reason = reason.to_owned();
+        draw_what_was_skipped(lane, &set);
+        return phases.iter().try_for_each(|phase| lane.skip(*phase, &reason));
+    }
+    if !creating::run(lane, phases[0], &mut set)? {
+        let reason = format!("{} failed", phases[0].word());
+        return phases[1..].iter().try_for_each(|phase| lane.skip(*phase, &reason));
+    }
+    shuffle(lane, &mut set, layout);
+    looking::run(lane, phases[1], &mut set)?;
+    shuffle(lane, &mut set, layout);
+    deleting::run(lane, phases[2], &mut set)?;
+    Ok(())
+}
+
+fn phases(layout: Layout) -> [Phase; 3] {
+    match layout {
+        Layout::Sequential => [Phase::SeqCreate, Phase::SeqStat, Phase::SeqDelete],
+        Layout::Random => [Phase::RanCreate, Phase::RanStat, Phase::RanDelete],
+    }
+}
+
+fn shuffle(lane: &mut Lane, set: &mut Set, layout: Layout) {
+    if layout == Layout::Random {
+        set.names.shuffle(&mut lane.stream);
+    }
+}
+
+/// Sizes that would have been drawn, so that what comes behind keeps its names.
+fn draw_what_was_skipped(lane: &mut Lane, set: &Set) {
+    if matches!(lane.settings.small, Small::Bytes(sizes) if !sizes.are_zero()) {
+        lane.stream.skip(set.names.count());
+    }
+}
+
+/// Times `work` from here, with the original's processor time.
+pub(super) fn timed(
+    bench: &mut PhaseBench,
+    original: &mut Original,
+    work: impl FnOnce(&mut PhaseBench, &mut Original) -> Result<Done, Fault>,
+) -> Result<Done, Fault> {
+    let before_ns = cpu_ns();
+    let began_ns = bench.now_ns();
+    let done = work(bench, original)?;
+    let ended_ns = bench.now_ns();
+    original.cpu_ns = cpu_ns() - before_ns;
+    Ok(done.between(began_ns, ended_ns))
+}
+
+/// The sync that ends a phase.
+pub(super) fn sync_after(settings: &Settings, folder: &Folder) -> Result<(), Fault> {
+    match settings.sync_after {
+        SyncAfter::None => Ok(()),
+        SyncAfter::FileSystem => folder.syncfs(),
+        SyncAfter::Machine => {
+            rustix::fs::sync();
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! The parameters of the `files` workload: a profile, a scale, and everything that these two
+//! decide, each of which can be set by itself.
+//!
+//! bonnie++'s options under clear names: `-s` is `size`, `chunk`, `seeks` and `seekers`; `-n` is
+//! `files`, `file_max`, `file_min`, `directories` and `file_chunk` (its -1 and -2 are `content`);
+//! `-f` is `char_size`, `-b` is `fsync`, `-D` is `direct`, `-z` is `seed`.
+
+use serde_json::{Map, Value};
+
+use super::scale;
+use crate::param::{Check, Literal, Param, ParamError, Resolved};
+
+/// What stands in the documentation where profile or scale decide.
+pub(super) const BY_SCALE: Literal = Literal::Text("by scale");
+const BY_PROFILE: Literal = Literal::Text("by profile");
+const BY_FSYNC: Literal = Literal::Text("by fsync");
+
+const MIB: u64 = 1 << 20;
+
+pub(super) const PARAMS: &[Param] = &[
+    Param {
+        name: "profile",
+        doc: "modern: cold reads, bytes that do not compress, only this file system is synced; bonnie: \
+              the same calls with the same names, offsets and bytes as bonnie++ 2.00a",
+        default: Literal::Text("modern"),
+        check: Check::Words(|| vec!["modern", "bonnie"]),
+    },
+    Param {
+        name: "scale",
+        doc: "how much: a try-out, half a minute, or what the article ran (2000 MiB, 512,000 files)",
+        default: Literal::Text("small"),
+        check: Check::Words(|| vec!["tiny", "small", "full"]),
+    },
+    Param {
+        name: "size",
+        doc: "length of the one file; 0 skips its phases (bonnie++ -s)",
+        default: BY_SCALE,
+        check: Check::Rule("a multiple of 1MiB up to 1TiB, or 0", whole_mebibytes),
+    },
+    Param {
+        name: "chunk",
+        doc: "bytes of one write, read or seek in the one file",
+        default: Literal::Text("8KiB"),
+        check: Check::Rule("a power of two from 256 to 1MiB", power_of_two),
+    },
+    Param {
+        name: "char_size",
+        doc: "bytes that are written and read one by one; 0 skips both (bonnie++ -f)",
+        default: BY_SCALE,
+        check: Check::Bytes(0, 1 << 30),
+    },
+    Param {
+        name: "seeks",
+        doc: "chunks that are read at random; every tenth number of the stream also writes",
+        default: BY_SCALE,
+        check: Check::Integer(0, 100_000_000),
+    },
+    Param {
+        name: "seekers",
+        doc: "threads that share the seeks",
+        default: Literal::Integer(5),
+        check: Check::Integer(1, 256),
+    },
+    Param {
+        name: "settle",
+        doc: "pause between the start of the seekers and their first seek, not timed",
+        default: BY_PROFILE,
+        check: Check::Duration(60_000_000_000),
+    },
+    Param {
+        name: "files",
+        doc: "number of small files; bonnie++ counts in units of 1024 (-n)",
+        default: BY_SCALE,
+        check: Check::Integer(0, 100_000_000),
+    },
+    Param {
+        name: "content",
+        doc: "small files with bytes of their own, or links to the first one",
+        default: Literal::Text("bytes"),
+        check: Check::Words(|| vec!["bytes", "hard-links", "symbolic-links"]),
+    },
+    Param {
+        name: "file_min",
+        doc: "smallest size of a small file",
+        default: Literal::Integer(0),
+        check: Check::Bytes(0, 1 << 30),
+    },
+    Param {
+        name: "file_max",
+        doc: "largest size of a small file; sizes are random from file_min to this, 0 leaves all empty",
+        default: Literal::Integer(0),
+        check: Check::Bytes(0, 1 << 30),
+    },
+    Param {
+        name: "file_chunk",
+        doc: "bytes of one write or read in a small file",
+        default: Literal::Text("8KiB"),
+        check: Check::Bytes(1, MIB),
+    },
+    Param {
+        name: "directories",
+        doc: "directories that the small files are spread over",
+        default: Literal::Integer(1),
+        check: Check::Integer(1, 99_999),
+    },
+    Param {
+        name: "fsync",
+        doc: "closing: the one file is synced before each close; each: small files, their directories \
+              and updated chunks are synced too, one by one (bonnie++ -b)",
+        default: Literal::Text("closing"),
+        check: Check::Words(|| vec!["closing", "each"]),
+    },
+    Param {
+        name: "fsync_blocks",
+        doc: "block write and rewrite: sync once before the close, or after each write",
+        default: Literal::Text("closing"),
+        check: Check::Words(|| vec!["closing", "each"]),
+    },
+    Param {
+        name: "fsync_updates",
+        doc: "seeks: sync each updated chunk",
+        default: BY_FSYNC,
+        check: Check::Words(on_off),
+    },
+    Param {
+        name: "fsync_creates",
+        doc: "what is synced after each create",
+        default: BY_FSYNC,
+        check: Check::Words(|| vec!["none", "file", "directory", "both"]),
+    },
+    Param {
+        name: "fsync_deletes",
+        doc: "what is synced after each delete",
+        default: BY_FSYNC,
+        check: Check::Words(|| vec!["none", "directory"]),
+    },
+    Param {
+        name: "sync_after",
+        doc: "what ends the creates and the deletes, timed with them: nothing, this file system, or all \
+              of the machine as bonnie++ does",
+        default: BY_PROFILE,
+        check: Check::Words(|| vec!["none", "syncfs", "sync"]),
+    },
+    Param {
+        name: "direct",
+        doc: "past the page cache: block write only (bonnie++ -D), or all block phases",
+        default: Literal::Text("off"),
+        check: Check::Words(|| vec!["off", "write", "all"]),
+    },
+    Param {
+        name: "cache",
+        doc: "cold: dropped before each phase that reads, and looked for; left: as the phase before \
+              left it",
+        default: BY_PROFILE,
+        check: Check::Words(|| vec!["cold", "left"]),
+    },
+    Param {
+        name: "data",
+        doc: "bytes that do not compress, or the nearly constant ones of bonnie++",
+        default: BY_PROFILE,
+        check: Check::Words(|| vec!["random", "bonnie"]),
+    },
+    Param {
+        name: "further",
+        doc: "also mkdir, readdir, rename, link, fsync of a directory, and safe saves",
+        default: BY_PROFILE,
+        check: Check::Words(on_off),
+    },
+    Param {
+        name: "saves",
+        doc: "safe saves, and fsyncs of a directory",
+        default: BY_SCALE,
+        check: Check::Integer(0, 10_000_000),
+    },
+    Param {
+        name: "save_size",
+        doc: "bytes of a document that is saved",
+        default: Literal::Text("4KiB"),
+        check: Check::Bytes(1, 64 * MIB),
+    },
+    Param {
+        name: "save_fsync",
+        doc: "safe save: sync the new file before it takes the old one's name, or its directory after \
+              that as well",
+        default: Literal::Text("both"),
+        check: Check::Words(|| vec!["file", "both"]),
+    },
+    Param {
+        name: "seed",
+        doc: "where the stream of random numbers begins: the trial's own, or a number (bonnie++ -z)",
+        default: Literal::Text("trial"),
+        check: Check::Rule("trial, or a whole number from 0 to 4294967295", seed_value),
+    },
+    Param {
+        name: "lanes",
+        doc: "copies that run at once, each in its own directory with a seed of its own",
+        default: Literal::Integer(1),
+        check: Check::Integer(1, 200),
+    },
+];
+
+fn on_off() -> Vec<&'static str> {
+    vec!["off", "on"]
+}
+
+fn whole_mebibytes(value: &Value) -> Option<Value> {
+    let bytes = Check::Bytes(0, 1 << 40).accept(value)?;
+    bytes.as_u64()?.is_multiple_of(MIB).then_some(bytes)
+}
+
+fn power_of_two(value: &Value) -> Option<Value> {
+    let bytes = Check::Bytes(256, MIB).accept(value)?;
+    bytes.as_u64()?.is_power_of_two().then_some(bytes)
+}
+
+fn seed_value(value: &Value) -> Option<Value> {
+    match value.as_str() {
+        Some("trial") => Some("trial".into()),
+        _ => Check::Integer(0, u64::from(u32::MAX)).accept(value),
+    }
+}
+
+/// Completes what was asked: what profile, scale and `fsync` decide is filled in first.
+pub(super) fn resolve(asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
+    let mut filled: Map<String, Value> = asked
+        .iter()
+        .filter(|(name, value)| !is_left_open(name, value))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let word = |name: &str| filled.get(name).and_then(Value::as_str).unwrap_or_default();
+    let decided = scale::decided(word("profile"), word("scale"), word("fsync"));
+    for (name, value) in decided {
+        filled.entry(name).or_insert(value);
+    }
+    let params = Resolved::new("files", PARAMS, &filled)?;
+    if params.integer("file_min") > params.integer("file_max") {
+        return Err(params.together("file_min", "is above file_max; lower it or raise file_max"));
+    }
+    Ok(params)
+}
+
+/// `size = "by scale"`: the same as not to say it.
+fn is_left_open(name: &str, value: &Value) -> bool {
+    let is_open =
+        |literal: Literal| matches!(literal, Literal::Text(text) if text.starts_with("by "));
+    let param = PARAMS.iter().find(|param| param.name == name);
+    param.is_some_and(|param| is_open(param.default) && param.default.value() == *value)
+}
+
+/// Which parameters do not go together, and why.
+pub(super) fn incompatible(params: &Resolved) -> Option<String> {
+    if params.text("direct") != "off" && params.integer("chunk") < 4096 {
+        return Some("direct needs chunks of at least 4096 bytes; raise chunk".into());
+    }
+    if params.text("content") == "symbolic-links" && params.integer("directories") > 1 {
+        return Some(
+            "symbolic links lead to the first file of the same directory; set directories = 1"
+                .into(),
+        );
+    }
+    if params.integer("size") == 0
+        && params.integer("files") == 0
+        && params.text("further") == "off"
+    {
+        return Some("size 0, files 0 and further off leave nothing to do".into());
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn resolved(asked: Value) -> Resolved {
+        resolve(asked.as_object().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_is_resolved_resolves_to_itself() {
+        for profile in ["modern", "bonnie"] {
+            for scale in ["tiny", "small", "full"] {
+                let params = resolved(json!({ "profile": profile, "scale": scale }));
+                assert_eq!(params.params.len(), PARAMS.len());
+                assert_eq!(resolve(&params.params).unwrap(), params);
+                assert_eq!(incompatible(&params), None);
+            }
+        }
+    }
+
+    #[test]
+    fn the_full_scale_is_what_the_article_ran() {
+        let params = resolved(json!({ "scale": "full", "fsync": "each" }));
+        let number = |name| params.integer(name);
+        assert_eq!((number("size"), number("chunk")), (2000 << 20, 8192));
+        assert_eq!((number("files"), number("char_size")), (512_000, 0));
+        assert_eq!(params.text("fsync_creates"), "both");
+        assert_eq!((number("seeks"), number("seekers")), (8192, 5));
+    }
+
+    #[test]
+    fn each_parameter_can_be_set_beside_profile_and_scale() {
+        let asked =
+            json!({ "profile": "bonnie", "cache": "cold", "files": 77, "size": "by scale" });
+        let params = resolved(asked);
+        assert_eq!((params.text("cache"), params.text("data")), ("cold", "bonnie"));
+        assert_eq!((params.integer("files"), params.integer("size")), (77, 64 << 20));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_said_with_the_way_out() {
+        let asked = json!({ "direct": "write", "chunk": 512 });
+        assert!(incompatible(&resolved(asked)).unwrap().contains("raise chunk"));
+        let asked = json!({ "size": 0, "files": 0, "profile": "bonnie" });
+        assert!(incompatible(&resolved(asked)).unwrap().contains("nothing to do"));
+        let error = resolve(json!({ "file_min": 5 }).as_object().unwrap()).unwrap_err();
+        assert_eq!(error.param(), Some("file_min"));
+        assert!(resolve(json!({ "size": 5000 }).as_object().unwrap()).is_err());
+        assert!(resolve(json!({ "chunk": 5000 }).as_object().unwrap()).is_err());
+        assert!(resolve(json!({ "seed": "mine" }).as_object().unwrap()).is_err());
+    }
+}

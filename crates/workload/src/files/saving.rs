@@ -1,0 +1,145 @@
+//! The safe save: a new file is written and synced, then takes the name of the old one, then the
+//! directory is synced. What editors, package managers and small databases do.
+//!
+//! Source: rename(2), fsync(2): a rename is atomic, and only the sync before it makes sure that the
+//! name never leads to an empty file after a crash.
+
+use std::{ffi::CString, os::fd::AsFd};
+
+use super::{
+    calls::{close, fsync, read_full, write_all},
+    content::noise,
+    interrupt,
+    lane::Lane,
+    laps::Places,
+    many_files::timed,
+    phases::{Kind, Phase},
+    settings::Settings,
+    spread::Spread,
+    tree::Tree,
+};
+use crate::{
+    fault::Fault,
+    phase::{Done, PhaseBench},
+};
+
+/// Documents that are saved in turn.
+const DOCUMENTS: u32 = 64;
+/// Bytes at the head of a document that say which save it is.
+const STAMP_BYTES: usize = 4;
+
+/// Runs the phase.
+pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
+    let settings = lane.settings;
+    let desk = Desk::new(lane);
+    let mut kept = None;
+    let mut checked = 0;
+    lane.run(Phase::SafeSave, |bench, original| {
+        let desk = kept.insert(desk?);
+        let done = timed(bench, original, |bench, original| {
+            for number in 0..settings.saves {
+                original.note(desk.save(settings, number, bench)?);
+                interrupt::check()?;
+            }
+            let real_bytes = u64::from(settings.saves) * settings.save_bytes as u64;
+            Ok(Done { work: f64::from(settings.saves), real_bytes, span: None })
+        })?;
+        checked = desk.check(settings)?;
+        Ok(done)
+    })?;
+    lane.checked += checked;
+    Ok(())
+}
+
+/// The documents; they go when this is dropped.
+struct Desk {
+    tree: Tree,
+    bytes: Vec<u8>,
+    places: Places,
+    /// Saves that were begun.
+    begun: u32,
+}
+
+impl Desk {
+    fn new(lane: &Lane) -> Result<Desk, Fault> {
+        let settings = lane.settings;
+        let length = settings.save_bytes.next_multiple_of(8);
+        let bytes = noise(length, u64::from(settings.seed))[..settings.save_bytes].to_vec();
+        let places = Places::of(&Phase::SafeSave.kinds(settings));
+        let tree = Tree::make(lane.runner.directory(), Spread::new(0, 1))?;
+        Ok(Desk { tree, bytes, places, begun: 0 })
+    }
+
+    /// One save; gives its length.
+    fn save(
+        &mut self,
+        settings: &Settings,
+        number: u32,
+        bench: &mut PhaseBench,
+    ) -> Result<u64, Fault> {
+        let (new, document) = (new_name(number), document_name(number));
+        stamp(&mut self.bytes, number);
+        self.begun = number + 1;
+        let (places, folder) = (self.places, self.tree.top());
+        let start_ns = bench.now_ns();
+        let file = folder.create(&new)?;
+        write_all(file.as_fd(), &self.bytes, &folder.path)?;
+        let written_ns = places.until_now(bench, Kind::Write, start_ns, 0);
+        fsync(file.as_fd(), &folder.path)?;
+        let synced_ns = places.until_now(bench, Kind::Fsync, written_ns, 0);
+        close(file, &folder.path)?;
+        folder.rename(&new, &document)?;
+        let mut end_ns = places.until_now(bench, Kind::Rename, synced_ns, 0);
+        if settings.save_syncs_directory {
+            folder.fsync()?;
+            end_ns = places.until_now(bench, Kind::FsyncDirectory, end_ns, 0);
+        }
+        places.lap(bench, Kind::Whole, (start_ns, end_ns), 0);
+        Ok(end_ns - start_ns)
+    }
+
+    /// Reads every document and compares it with its last save; gives how many there are.
+    fn check(&mut self, settings: &Settings) -> Result<u64, Fault> {
+        let documents = settings.saves.min(DOCUMENTS);
+        let mut found = vec![0; self.bytes.len()];
+        for number in settings.saves - documents..settings.saves {
+            let name = document_name(number);
+            let folder = self.tree.top();
+            let file = folder.read(&name)?;
+            read_full(file.as_fd(), &mut found, &folder.path)?;
+            stamp(&mut self.bytes, number);
+            if found != self.bytes {
+                let path = folder.path_of(&name);
+                let what = format!("{} is not what save {number} wrote", path.display());
+                return Err(Fault::Wrong { what });
+            }
+        }
+        Ok(u64::from(documents))
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let folder = self.tree.top();
+        for number in 0..self.begun.min(DOCUMENTS) {
+            let _ = folder.unlink(&document_name(number));
+        }
+        if let Some(last) = self.begun.checked_sub(1) {
+            let _ = folder.unlink(&new_name(last));
+        }
+    }
+}
+
+/// Says in a document which save it is, as far as it has room.
+fn stamp(bytes: &mut [u8], number: u32) {
+    let length = STAMP_BYTES.min(bytes.len());
+    bytes[..length].copy_from_slice(&number.to_le_bytes()[..length]);
+}
+
+fn document_name(number: u32) -> CString {
+    CString::new(format!("document-{}", number % DOCUMENTS)).expect("digits")
+}
+
+fn new_name(number: u32) -> CString {
+    CString::new(format!("document-{}.new", number % DOCUMENTS)).expect("digits")
+}
