@@ -12,13 +12,14 @@ use fixture::{Shape, fixture};
 use pickfs_report::{
     Look, NextStep, Screen, Subject, charts, csv, html, markdown, png, svg, terminal,
 };
-use pickfs_testkit::{FakeRun, Mishap, fake_run};
+use pickfs_testkit::{FakePhasedRun, FakeRun, Mishap, fake_phased_run, fake_run};
 
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
     let folder = env::args().nth(1).ok_or("name a folder: gallery OUTDIR")?;
     simulated(&Path::new(&folder).join("simulated"))?;
+    phased(Path::new(&folder))?;
     let axes = [
         ("capacity", fixture::axes::capacity()),
         ("roll", fixture::axes::roll()),
@@ -50,6 +51,21 @@ fn simulated(folder: &Path) -> Result<(), Failure> {
     let run = fake_run(&ask);
     fs::create_dir_all(folder)?;
     write_all(&Subject::new(&run, &pickfs_analysis::findings(&run)), folder, true)
+}
+
+/// A column store with 1 and 64 lanes, and bonnie++'s phases with a file system that cannot hold
+/// the files.
+fn phased(folder: &Path) -> Result<(), Failure> {
+    let column = FakePhasedRun { blocks: 12, lanes: vec![1, 64], ..FakePhasedRun::column() };
+    for (name, ask) in [("column", column), ("files", FakePhasedRun::files())] {
+        let run = fake_phased_run(&ask);
+        let findings = pickfs_analysis::findings(&run);
+        let (folder, subject) = (folder.join(name), Subject::new(&run, &findings));
+        fs::create_dir_all(&folder)?;
+        write_all(&subject, &folder, true)?;
+        fs::write(folder.join("tables.txt"), terminal::phase_tables(&subject, 100, false))?;
+    }
+    Ok(())
 }
 
 fn write_all(subject: &Subject, folder: &Path, pictures: bool) -> Result<(), Failure> {

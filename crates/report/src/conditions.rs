@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::{
     Subject,
     card::machine_line,
+    phases::is_phased,
     wording::{backing_text, percent, quantile_name, value_text},
 };
 
@@ -51,7 +52,10 @@ fn load_line(subject: &Subject) -> String {
         format!("{} in ({})", axis.name, levels.join(", "))
     });
     let parts: Vec<_> = params.chain(axes).chain(plan.capacity.as_ref().map(search_text)).collect();
-    format!("workload {}: {}", plan.workload, parts.join(", "))
+    match parts.is_empty() {
+        true => format!("workload {}", plan.workload),
+        false => format!("workload {}: {}", plan.workload, parts.join(", ")),
+    }
 }
 
 /// `rate searched from 2,000/s to 1,000,000/s, within a factor of 1.15`.
@@ -92,10 +96,13 @@ fn design_line(subject: &Subject) -> String {
         (done, StopRule::Blocks) if done == planned => format!("{done} blocks"),
         (done, StopRule::Blocks) => format!("{done} of {planned} blocks"),
     };
+    let each = match subject.findings.panels.iter().any(is_phased) {
+        true => "each phase once".into(),
+        false => span_text(plan.timing.measure_s),
+    };
     format!(
-        "{blocks} x {} cells x {}, shuffled by seed {}; {} trials",
+        "{blocks} x {} cells x {each}, shuffled by seed {}; {} trials",
         subject.run.cells.len(),
-        span_text(plan.timing.measure_s),
         plan.design.seed,
         subject.run.trials.len()
     )

@@ -6,7 +6,7 @@
 //! every cell with its exact commands; what was skipped.
 
 mod drill_down;
-mod markup;
+pub(crate) mod markup;
 mod opening;
 mod pictures;
 mod ranking;

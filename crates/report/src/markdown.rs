@@ -1,7 +1,7 @@
 //! Markdown for a pull request: the verdict first, one table per panel, details folded.
 
 use pickfs_model::{
-    finding::Panel,
+    finding::{Panel, Verdict},
     plan::{ArticleNote, Statistic},
     quantity::span_text,
 };
@@ -11,6 +11,7 @@ use crate::{
     card::setup_card,
     conditions::{conditions, notice_text},
     notes::Notes,
+    phases::{self, is_phased},
     ranking::{self, SHOWN},
     subject::{durability_text, is_mixed, summary},
     terminal::NextStep,
@@ -23,8 +24,12 @@ pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
     if let Some(note) = &subject.run.plan.article {
         out.push_str(&article(note));
     }
+    let phased = subject.findings.panels.iter().any(is_phased);
     for verdict in &subject.findings.verdicts {
-        out.push_str(&format!("**{}**\n\n", text(&verdict.sentences.join(" "))));
+        out.push_str(&match phased {
+            true => sentences(verdict),
+            false => format!("**{}**\n\n", text(&verdict.sentences.join(" "))),
+        });
         if !verdict.commands.is_empty() {
             out.push_str(&fenced(&verdict.commands.join("\n")));
         }
@@ -34,11 +39,20 @@ pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
         out.push_str(&format!("- {name}: {}\n", text(&value)));
     }
     for panel in &subject.findings.panels {
-        out.push_str(&table(subject, panel));
+        out.push_str(&match is_phased(panel) {
+            true => phases::markdown::write(subject, panel),
+            false => table(subject, panel),
+        });
     }
     out.push_str(&absent(subject));
     out.push_str(&card(subject));
     out
+}
+
+/// The advice of a phased run, one sentence an entry.
+fn sentences(verdict: &Verdict) -> String {
+    let entries = verdict.sentences.iter().map(|sentence| format!("- {}\n", text(sentence)));
+    entries.collect::<String>() + "\n"
 }
 
 fn article(note: &ArticleNote) -> String {
@@ -146,7 +160,7 @@ fn card(subject: &Subject) -> String {
     out
 }
 
-fn line<T: AsRef<str>>(cells: &[T]) -> String {
+pub(crate) fn line<T: AsRef<str>>(cells: &[T]) -> String {
     let cells: Vec<_> = cells.iter().map(|text| cell(text.as_ref())).collect();
     format!("| {} |\n", cells.join(" | "))
 }
@@ -166,11 +180,11 @@ fn longest_run(words: &str) -> usize {
 }
 
 /// Words in a cell: one line, and nothing that Markdown or HTML would read as its own.
-fn cell(words: &str) -> String {
+pub(crate) fn cell(words: &str) -> String {
     text(words).replace('|', "\\|")
 }
 
-fn text(words: &str) -> String {
+pub(crate) fn text(words: &str) -> String {
     let mut out = String::with_capacity(words.len());
     for c in words.chars() {
         match c {

@@ -80,6 +80,7 @@ impl<'a> Subject<'a> {
         };
         let measured = |metric: &&Metric| {
             panel.rows.iter().any(|row| row.ops.iter().any(|op| op.op == metric.op))
+                || panel.phases.iter().any(|phase| phase.phase == metric.op)
         };
         self.run.plan.design.primary.iter().filter(fits).filter(measured).cloned().collect()
     }

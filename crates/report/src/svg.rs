@@ -8,7 +8,7 @@ use std::fmt::Write;
 use crate::chart::{
     Anchor, Form, Ink, Item, Scene, Shape,
     lettering::FAMILIES,
-    palette::{FLOOR, GRID, MUTED, PAPER, Rgb, Slot, TEXT},
+    palette::{FLOOR, GRID, HEAT_STEPS, MUTED, PAPER, Rgb, Slot, TEXT, heat, heat_class},
 };
 
 /// Where the SVG will stand.
@@ -49,6 +49,9 @@ pub fn colours(dark: bool) -> String {
         let _ = write!(out, "--c{index}:{};", pick(Slot::Series(index).colours()));
     }
     let _ = write!(out, "--cf:{};", pick(FLOOR));
+    for step in -HEAT_STEPS..=HEAT_STEPS {
+        let _ = write!(out, "--{}:{};", heat_class(step), pick(heat(step)));
+    }
     out
 }
 
@@ -58,7 +61,11 @@ pub fn style_sheet() -> String {
         ["paper", "ink", "muted", "grid", "cf", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
     let rule =
         |name: &&str| format!(".s-{name}{{stroke:var(--{name})}}.f-{name}{{fill:var(--{name})}}");
-    names.iter().map(rule).collect::<Vec<_>>().join("\n")
+    let steps = (-HEAT_STEPS..=HEAT_STEPS).map(|step| {
+        let name = heat_class(step);
+        format!(".f-{name}{{fill:var(--{name})}}")
+    });
+    names.iter().map(rule).chain(steps).collect::<Vec<_>>().join("\n")
 }
 
 fn open(out: &mut String, scene: &Scene, setting: Setting) {
@@ -192,6 +199,7 @@ pub(crate) fn ink_colour(ink: Ink) -> Rgb {
         Ink::Muted => MUTED.0,
         Ink::Grid => GRID.0,
         Ink::Series(slot) => slot.colours().0,
+        Ink::Heat(step) => heat(step).0,
     }
 }
 
@@ -202,6 +210,7 @@ fn ink_class(ink: Ink) -> String {
         Ink::Muted => "muted".into(),
         Ink::Grid => "grid".into(),
         Ink::Series(slot) => slot.class(),
+        Ink::Heat(step) => heat_class(step),
     }
 }
 

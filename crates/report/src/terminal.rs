@@ -2,7 +2,8 @@
 //!
 //! The question first, then what would make a reader doubt, then a table per
 //! panel, then the verdict with what it cannot tell, and the next command with
-//! its cost. It fits 100 columns, wraps to 80, and needs no colour.
+//! its cost. It fits 100 columns, wraps to 80, and needs no colour. A run of phases has
+//! too many tables for that: its verdict comes first, then the table that matters most.
 
 pub(crate) mod colour;
 mod column;
@@ -10,11 +11,13 @@ mod comparison;
 mod doctor;
 pub(crate) mod grid;
 pub(crate) mod paragraph;
+mod phased;
 mod table;
 mod trust;
 
 pub use comparison::comparison_screen;
 pub use doctor::doctor_screen;
+pub use phased::phase_tables;
 pub use trust::trust_screen;
 
 use pickfs_model::{
@@ -28,6 +31,7 @@ use paragraph::hanging;
 use crate::{
     Subject,
     conditions::{conditions, notice_text},
+    phases::is_phased,
 };
 
 /// What to do next, and what it costs.
@@ -68,12 +72,17 @@ pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
     for (name, text) in conditions(subject) {
         out.push_str(&paint.name(&hanging(name, &plain(&text), MARGIN, columns), name));
     }
-    for panel in &subject.findings.panels {
-        out.push('\n');
-        out.push_str(&table::panel(subject, panel, columns, paint));
-    }
     out.push('\n');
-    out.push_str(&verdict(subject.findings, columns, paint));
+    if subject.findings.panels.iter().any(is_phased) {
+        out.push_str(&phased::verdict(subject.findings, columns, paint));
+        out.push_str(&phased::opening(subject, columns, paint));
+    } else {
+        for panel in &subject.findings.panels {
+            out.push_str(&table::panel(subject, panel, columns, paint));
+            out.push('\n');
+        }
+        out.push_str(&verdict(subject.findings, columns, paint));
+    }
     out.push_str(&open_ends(subject, screen, columns, paint));
     out
 }

@@ -17,7 +17,7 @@ pub const TIERS: [Tier; 4] = [
     Tier { phase: "hot tier", stands_for: "reads from memory" },
     Tier { phase: "mid tier", stands_for: "reads from the device" },
     Tier { phase: "cold tier", stands_for: "kept for long, read seldom" },
-    Tier { phase: "ingest, durable", stands_for: "that is writes with their sync" },
+    Tier { phase: "ingest, durable", stands_for: "writes and their sync" },
 ];
 
 /// What a phase stands for, if it is a tier.

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     phases::{TIERS, rate_metric, tier},
-    wording::{interval_text, list, metric_name},
+    wording::{interval_text, metric_name},
 };
 
 impl Panelled<'_> {
@@ -70,9 +70,12 @@ impl Panelled<'_> {
         let on = backing.map_or_else(String::new, |backing| format!("On this {backing}"));
         let has_tiers = self.panel.phases.iter().any(|row| tier(&row.phase).is_some());
         let by = if has_tiers { "tier by tier" } else { "phase by phase" };
+        let primary: Vec<&Comparison> =
+            self.panel.comparisons.iter().filter(|comparison| comparison.primary).collect();
+        let levels = levels_text(&primary);
         match self.panel.title.as_str() {
-            "" => format!("{on}, {by}."),
-            title => format!("{on}, for {title}, {by}."),
+            "" => format!("{on}, {by}{levels}."),
+            title => format!("{on}, for {title}, {by}{levels}."),
         }
     }
 
@@ -102,11 +105,10 @@ impl Panelled<'_> {
         let choice = match best.as_slice() {
             [] => "no choice".to_string(),
             [one] => one.clone(),
-            many => format!("{}, not told apart", list(many)),
+            [first @ .., last] => format!("{} or {last}", first.join(", ")),
         };
         let parts: Vec<String> = compared.iter().map(|c| claim_text(c, c.claim)).collect();
-        let level = levels_text(&compared);
-        let said = format!("{name}{level}: {choice}. {}.", parts.join("; "));
+        let said = format!("{name}: {choice}. {}.", parts.join("; "));
         let robbed = compared.iter().filter_map(|c| Some((c, c.claim_without_robbed?)));
         let robbed =
             robbed.map(|(c, claim)| format!("Without robbed trials: {}.", claim_text(c, claim)));
@@ -114,7 +116,7 @@ impl Panelled<'_> {
     }
 }
 
-/// `Hot tier, reads from memory`, `seq create rate`.
+/// `Hot tier (reads from memory)`, `seq create rate`.
 fn subject(metric: &Metric) -> String {
     match tier(&metric.op) {
         Some(tier) => tier_name(tier.phase, tier.stands_for),
@@ -126,7 +128,7 @@ fn tier_name(phase: &str, stands_for: &str) -> String {
     let mut letters = phase.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     let name: String = first.into_iter().chain(letters).collect();
-    format!("{name}, {stands_for}")
+    format!("{name} ({stands_for})")
 }
 
 /// Ratios without a claim, in the direction of the tables: `xfs / this: ext4 1.20 [1.10, 1.30]`.
@@ -166,21 +168,11 @@ mod tests {
     #[test]
     fn each_tier_has_its_choice_and_a_tie_says_so() {
         let said = said(&nine());
-        assert_eq!(said[0], "On this loop image, tier by tier.");
-        assert!(
-            said[1].starts_with(
-                "Hot tier, reads from memory (intervals at 95 %): xfs and ext4, not told apart. "
-            ),
-            "{}",
-            said[1]
-        );
+        assert_eq!(said[0], "On this loop image, tier by tier (intervals at 95 %).");
+        assert!(said[1].starts_with("Hot tier (reads from memory): xfs or ext4. "), "{}", said[1]);
         assert!(said[1].contains("ext4 and xfs are tied at this precision"), "{}", said[1]);
         assert!(said[1].contains("btrfs is slower than xfs by 1.4"), "{}", said[1]);
-        assert!(
-            said[4].starts_with("Ingest, durable, that is writes with their sync"),
-            "{}",
-            said[4]
-        );
+        assert!(said[4].starts_with("Ingest, durable (writes and their sync)"), "{}", said[4]);
         assert!(said[4].contains(": xfs. ext4 is slower than xfs by 1.2"), "{}", said[4]);
     }
 
@@ -195,7 +187,7 @@ mod tests {
     #[test]
     fn too_few_blocks_choose_nothing_and_show_ratios() {
         let said = said(&FakePhasedRun { blocks: 3, ..FakePhasedRun::column() });
-        let why = "Hot tier, reads from memory: nothing is claimed (3 blocks ran, and the 8 \
+        let why = "Hot tier (reads from memory): nothing is claimed (3 blocks ran, and the 8 \
                    comparisons of this plan need 9 to be told from chance); xfs / this, above 1 \
                    xfs is faster: ext4 ";
         assert!(said[1].starts_with(why), "{}", said[1]);
@@ -205,15 +197,11 @@ mod tests {
     fn tiers_that_the_plan_did_not_fix_are_exploratory() {
         let said = said(&FakePhasedRun { primary: vec!["write float large".into()], ..nine() });
         assert!(
-            said[1].starts_with("Hot tier, reads from memory: exploratory, nothing is claimed;"),
+            said[1].starts_with("Hot tier (reads from memory): exploratory, nothing is claimed;"),
             "{}",
             said[1]
         );
-        assert!(
-            said[5].starts_with("write float large rate (intervals at 95 %): xfs. "),
-            "{}",
-            said[5]
-        );
+        assert!(said[5].starts_with("write float large rate: xfs. "), "{}", said[5]);
     }
 
     #[test]

@@ -2,10 +2,14 @@
 
 use std::{fmt, str::FromStr};
 
+use pickfs_model::finding::Panel;
 use thiserror::Error;
 
 use super::{Look, Scene, bars, blocks, grouped, noise, percentiles, timeline};
-use crate::Subject;
+use crate::{
+    Subject,
+    phases::{self, is_phased},
+};
 
 /// A kind of chart. Its name is stable: files and links use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,6 +28,10 @@ pub enum ChartKind {
     Grouped,
     /// The highest rate that was held.
     Capacity,
+    /// Phases by candidates, coloured by their ratio.
+    HeatMap,
+    /// The rates of one phase by candidate.
+    PhaseBars,
     /// The raw device between the trials.
     Noise,
 }
@@ -51,7 +59,7 @@ pub struct Chart {
 
 impl ChartKind {
     /// Every kind, in the order of the page.
-    pub const ALL: [ChartKind; 8] = [
+    pub const ALL: [ChartKind; 10] = [
         ChartKind::Percentiles,
         ChartKind::Bars,
         ChartKind::WorstPerSecond,
@@ -59,6 +67,8 @@ impl ChartKind {
         ChartKind::Blocks,
         ChartKind::Grouped,
         ChartKind::Capacity,
+        ChartKind::HeatMap,
+        ChartKind::PhaseBars,
         ChartKind::Noise,
     ];
 
@@ -72,6 +82,8 @@ impl ChartKind {
             ChartKind::Blocks => "blocks",
             ChartKind::Grouped => "grouped",
             ChartKind::Capacity => "capacity",
+            ChartKind::HeatMap => "heat-map",
+            ChartKind::PhaseBars => "phase-bars",
             ChartKind::Noise => "noise",
         }
     }
@@ -88,17 +100,18 @@ impl ChartKind {
 
     /// Draws every chart of this kind that the run can fill; linear where asked and possible.
     pub fn draw(self, subject: &Subject, look: Look, linear: bool) -> Vec<Chart> {
-        let panels = subject.findings.panels.iter().enumerate();
-        let each = |draw: &dyn Fn(&_) -> Option<Scene>| -> Vec<(Option<usize>, Scene)> {
-            panels.clone().filter_map(|(i, panel)| Some((Some(i), draw(panel)?))).collect()
-        };
+        let loops = |draw: &dyn Fn(&Panel) -> Option<Scene>| panels(subject, false, draw);
+        let phased = |draw: &dyn Fn(&Panel) -> Option<Scene>| panels(subject, true, draw);
         let scenes = match self {
-            ChartKind::Percentiles => each(&|p| percentiles::draw(subject, p, look, linear)),
-            ChartKind::WorstPerSecond => each(&|p| timeline::worst(subject, p, look, linear)),
-            ChartKind::BestPerSecond => each(&|p| timeline::best(subject, p, look, linear)),
-            ChartKind::Bars => each(&|p| bars::draw(subject, p, look)),
-            ChartKind::Capacity => each(&|p| bars::capacity(subject, p, look)),
-            ChartKind::Blocks => each(&|p| blocks::draw(subject, p, look, linear)),
+            ChartKind::Percentiles => loops(&|p| percentiles::draw(subject, p, look, linear)),
+            ChartKind::WorstPerSecond => loops(&|p| timeline::worst(subject, p, look, linear)),
+            ChartKind::BestPerSecond => loops(&|p| timeline::best(subject, p, look, linear)),
+            ChartKind::Bars => loops(&|p| bars::draw(subject, p, look)),
+            ChartKind::Capacity => loops(&|p| bars::capacity(subject, p, look)),
+            ChartKind::Blocks => loops(&|p| blocks::draw(subject, p, look, linear)),
+            ChartKind::HeatMap => phased(&|p| phases::heat_map::draw(subject, p, look)),
+            ChartKind::PhaseBars => return phase_bars(subject, look),
+            ChartKind::Grouped if subject.findings.panels.iter().any(is_phased) => Vec::new(),
             ChartKind::Grouped => grouped::draw(subject, look).map(|s| (None, s)).collect(),
             ChartKind::Noise => noise::draw(subject, look).map(|s| (None, s)).into_iter().collect(),
         };
@@ -111,6 +124,39 @@ impl ChartKind {
         };
         scenes.into_iter().enumerate().map(named).collect()
     }
+}
+
+/// A chart of each panel that is made of phases, or of each that is one loop.
+fn panels(
+    subject: &Subject,
+    phased: bool,
+    draw: &dyn Fn(&Panel) -> Option<Scene>,
+) -> Vec<(Option<usize>, Scene)> {
+    let all = subject.findings.panels.iter().enumerate();
+    let fitting = all.filter(|(_, panel)| is_phased(panel) == phased);
+    fitting.filter_map(|(index, panel)| Some((Some(index), draw(panel)?))).collect()
+}
+
+/// A chart for each phase that gets one: `phase-bars-seq-create`, with the panel's number from
+/// the second on.
+fn phase_bars(subject: &Subject, look: Look) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    for (index, panel) in subject.findings.panels.iter().enumerate() {
+        for phase in phases::bars::charted(panel) {
+            let Some(scene) = phases::bars::draw(subject, panel, phase, look) else { continue };
+            let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
+            let name = format!("{}-{}{number}", ChartKind::PhaseBars.name(), stem(&phase.phase));
+            charts.push(Chart { kind: ChartKind::PhaseBars, panel: Some(index), name, scene });
+        }
+    }
+    charts
+}
+
+/// A name for files: letters, digits and single dashes.
+fn stem(name: &str) -> String {
+    let kept =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' });
+    kept.collect::<String>().split_whitespace().collect::<Vec<_>>().join("-")
 }
 
 /// Every chart that a run can fill, latencies on logarithmic axes.
@@ -144,6 +190,7 @@ mod tests {
         for kind in ChartKind::ALL {
             assert_eq!(kind.name().parse(), Ok(kind));
         }
+        assert_eq!(stem("open append mid float, sync once"), "open-append-mid-float-sync-once");
         let error = "pie".parse::<ChartKind>().expect_err("no such chart");
         assert!(error.to_string().contains("use one of percentiles, bars"));
     }

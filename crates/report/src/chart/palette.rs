@@ -47,6 +47,36 @@ pub const GRID: (Rgb, Rgb) = (Rgb(0xDDE2E7), Rgb(0x2C343C));
 /// The floor.
 pub const FLOOR: (Rgb, Rgb) = (Rgb(0x7B858F), Rgb(0x8D98A3));
 
+/// Steps of the heat map on each side of its middle.
+pub const HEAT_STEPS: i8 = 6;
+/// Faster than the reference, as far as the scale goes.
+const HEAT_FAST: (Rgb, Rgb) = (Rgb(0x5FA8DC), Rgb(0x1B5E91));
+/// As fast as the reference.
+const HEAT_EVEN: (Rgb, Rgb) = (Rgb(0xF1F3F5), Rgb(0x2C343C));
+/// Slower than the reference, as far as the scale goes.
+const HEAT_SLOW: (Rgb, Rgb) = (Rgb(0xE89A50), Rgb(0x94501A));
+
+/// The colour of a step of the heat map on light and on dark paper; words stand on it.
+pub fn heat(step: i8) -> (Rgb, Rgb) {
+    let end = if step < 0 { HEAT_FAST } else { HEAT_SLOW };
+    let share = f64::from(step.unsigned_abs().min(HEAT_STEPS as u8)) / f64::from(HEAT_STEPS);
+    (mixed(HEAT_EVEN.0, end.0, share), mixed(HEAT_EVEN.1, end.1, share))
+}
+
+fn mixed(from: Rgb, to: Rgb, share: f64) -> Rgb {
+    let (from, to) = (from.parts(), to.parts());
+    let part = |index: usize| {
+        let (a, b) = (f64::from(from[index]), f64::from(to[index]));
+        (a + (b - a) * share).round() as u32
+    };
+    Rgb(part(0) << 16 | part(1) << 8 | part(2))
+}
+
+/// The name of a step's colour in a style sheet: `h0` to `h12`.
+pub fn heat_class(step: i8) -> String {
+    format!("h{}", step.clamp(-HEAT_STEPS, HEAT_STEPS) + HEAT_STEPS)
+}
+
 impl Slot {
     /// The colour on light and on dark paper.
     pub fn colours(self) -> (Rgb, Rgb) {
@@ -108,6 +138,19 @@ mod tests {
         }
         assert!(contrast(MUTED.0, PAPER.0) >= 4.5);
         assert!(contrast(MUTED.1, PAPER.1) >= 4.5);
+    }
+
+    #[test]
+    fn words_can_be_read_on_every_step_of_the_heat_map() {
+        for step in -HEAT_STEPS..=HEAT_STEPS {
+            let (light, dark) = heat(step);
+            assert!(contrast(TEXT.0, light) >= 4.5, "light {step}");
+            assert!(contrast(TEXT.1, dark) >= 4.5, "dark {step}");
+        }
+        let classes: std::collections::BTreeSet<_> =
+            (-HEAT_STEPS..=HEAT_STEPS).map(heat_class).collect();
+        assert_eq!(classes.len(), 13);
+        assert_eq!((heat_class(-9), heat_class(9)), ("h0".to_string(), "h12".to_string()));
     }
 
     /// Contrast ratio of WCAG 2.1.

@@ -105,6 +105,8 @@ pub enum Ink {
     Grid,
     /// A series.
     Series(Slot),
+    /// A step of the heat map: below zero faster than the reference, above slower.
+    Heat(i8),
 }
 
 /// Dash pattern of a line.

@@ -15,6 +15,7 @@ use crate::{
     Subject,
     chart::{row_value, trial_lines},
     notes,
+    phases::{self, is_phased},
     subject::trial_value,
     svg::{Setting, escape, svg},
     wording::{
@@ -49,6 +50,19 @@ fn cell(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
     for note in notes::all_words(panel, row) {
         page.element("p", &note);
     }
+    match is_phased(panel) {
+        true => phases::details::write(page, subject, panel, row),
+        false => loop_figures(page, subject, row, &metric),
+    }
+    trials(page, subject, row, &metric);
+    spikes(page, subject, row);
+    page.raw("<div class=\"pair\">");
+    steps(page, subject.trials(&row.cell));
+    environment(page, subject.trials(&row.cell));
+    page.raw("</div></details>\n");
+}
+
+fn loop_figures(page: &mut Page, subject: &Subject, row: &Row, metric: &Metric) {
     page.raw("<div class=\"pair\">");
     for op in &row.ops {
         page.raw("<div>");
@@ -57,17 +71,11 @@ fn cell(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
     }
     page.raw("</div>\n");
     counts(page, row);
-    if let Some(scene) = trial_lines(subject, row, &metric) {
+    if let Some(scene) = trial_lines(subject, row, metric) {
         page.raw("<figure>");
         page.raw(&svg(&scene, Setting::Page));
         page.raw("</figure>\n");
     }
-    trials(page, subject, row, &metric);
-    spikes(page, subject, row);
-    page.raw("<div class=\"pair\">");
-    steps(page, subject.trials(&row.cell));
-    environment(page, subject.trials(&row.cell));
-    page.raw("</div></details>\n");
 }
 
 fn quantiles(page: &mut Page, op: &OpSummary) {

@@ -1,7 +1,9 @@
 //! The first screen of the page, the set-up card, and what has no result.
 
 use super::markup::Page;
-use crate::{Subject, card::setup_card, conditions::conditions, terminal::NextStep};
+use crate::{
+    Subject, card::setup_card, conditions::conditions, phases::is_phased, terminal::NextStep,
+};
 use pickfs_model::{finding::Verdict, plan::ArticleNote, quantity::span_text};
 
 /// Verdicts that are open when the page opens.
@@ -22,11 +24,12 @@ pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
     page.raw("<div class=\"verdict\">\n");
     let verdicts = &subject.findings.verdicts;
     let (first, more) = verdicts.split_at(verdicts.len().min(VERDICTS_OPEN));
-    first.iter().for_each(|found| verdict(page, found));
+    let phased = subject.findings.panels.iter().any(is_phased);
+    first.iter().for_each(|found| verdict(page, found, phased));
     if !more.is_empty() {
         page.raw("<details>");
         page.element("summary", &format!("{} more verdicts", more.len()));
-        more.iter().for_each(|found| verdict(page, found));
+        more.iter().for_each(|found| verdict(page, found, phased));
         page.raw("</details>\n");
     }
     page.raw("</div>\n");
@@ -50,11 +53,15 @@ fn article(page: &mut Page, note: &ArticleNote) {
     page.raw("</dl></div>\n");
 }
 
-fn verdict(page: &mut Page, verdict: &Verdict) {
+/// The verdict of a panel; a phased one has a paragraph for each sentence.
+fn verdict(page: &mut Page, verdict: &Verdict, phased: bool) {
     if !verdict.panel.is_empty() {
         page.element("h3", &verdict.panel);
     }
-    page.element("p", &verdict.sentences.join(" "));
+    match phased {
+        true => verdict.sentences.iter().for_each(|sentence| page.element("p", sentence)),
+        false => page.element("p", &verdict.sentences.join(" ")),
+    }
     if !verdict.conditions.is_empty() {
         let name = if verdict.best.is_empty() { "Measured with" } else { "Holds for" };
         let conditions = verdict.conditions.join("; ");

@@ -11,6 +11,7 @@ use crate::{
     Subject,
     conditions::rate_text,
     notes::Notes,
+    phases::{self, is_phased},
     ranking::{self, SHOWN},
     subject::{durability_text, is_capacity, is_floor, is_mixed, summary},
     wording::{op_name, quantile_name, range_text, survives_text, view_meaning, view_name},
@@ -20,7 +21,10 @@ use crate::{
 pub fn write(page: &mut Page, subject: &Subject) {
     page.section("ranking", "Ranking");
     for panel in &subject.findings.panels {
-        table(page, subject, panel);
+        match is_phased(panel) {
+            true => phases::html::write(page, subject, panel),
+            false => table(page, subject, panel),
+        }
     }
     noise(page, subject);
     page.raw("</section>\n");

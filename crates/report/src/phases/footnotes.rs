@@ -1,0 +1,102 @@
+//! Footnotes of a table: doubts and missing results, each once, with a number.
+
+use pickfs_model::{
+    Outcome,
+    finding::{Panel, PhaseRow},
+};
+
+use crate::Subject;
+
+/// Footnotes, numbered from 1 in the order in which they are asked for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Footnotes {
+    /// The texts.
+    pub texts: Vec<String>,
+}
+
+impl Footnotes {
+    /// The numbers of a row's notes; new texts get new numbers.
+    pub fn of_row(&mut self, subject: &Subject, panel: &Panel, phase: &PhaseRow) -> Vec<usize> {
+        let mut numbers: Vec<usize> = Vec::new();
+        for text in doubts(subject, panel, phase).into_iter().chain(losses(panel, phase)) {
+            let number = self.number(text);
+            if !numbers.contains(&number) {
+                numbers.push(number);
+            }
+        }
+        numbers
+    }
+
+    fn number(&mut self, text: String) -> usize {
+        match self.texts.iter().position(|known| *known == text) {
+            Some(index) => index + 1,
+            None => {
+                self.texts.push(text);
+                self.texts.len()
+            }
+        }
+    }
+}
+
+/// ` [1] [3]`, or nothing.
+pub fn marks(numbers: &[usize]) -> String {
+    numbers.iter().map(|number| format!(" [{number}]")).collect()
+}
+
+/// `not-cold: xfs 8 of 8, ext4 8 of 8 trials; first: 12 % of its pages were resident`.
+fn doubts(subject: &Subject, panel: &Panel, phase: &PhaseRow) -> Vec<String> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for (kind, _) in phase.cells.iter().flat_map(|cell| &cell.flags) {
+        if !kinds.contains(&kind.as_str()) {
+            kinds.push(kind);
+        }
+    }
+    kinds.into_iter().map(|kind| doubt(subject, panel, phase, kind)).collect()
+}
+
+fn doubt(subject: &Subject, panel: &Panel, phase: &PhaseRow, kind: &str) -> String {
+    let counts = panel.rows.iter().zip(&phase.cells).filter_map(|(row, cell)| {
+        let (_, count) = cell.flags.iter().find(|(known, _)| known == kind)?;
+        Some(format!("{} {count} of {}", row.label, cell.trials))
+    });
+    let counts: Vec<String> = counts.collect();
+    match first_text(subject, panel, phase, kind) {
+        Some(text) => format!("{kind}: {} trials; the first: {text}", counts.join(", ")),
+        None => format!("{kind}: {} trials", counts.join(", ")),
+    }
+}
+
+fn first_text(subject: &Subject, panel: &Panel, phase: &PhaseRow, kind: &str) -> Option<String> {
+    let trials = panel.rows.iter().flat_map(|row| subject.trials(&row.cell));
+    let records = trials.flat_map(|trial| &trial.phases).filter(|r| r.phase == phase.phase);
+    let mut flags = records.flat_map(|record| &record.flags);
+    flags.find(|flag| flag.kind == kind).map(|flag| flag.text.clone())
+}
+
+/// `fat16, no result in 6 trials: ENOSPC`.
+fn losses(panel: &Panel, phase: &PhaseRow) -> Vec<String> {
+    let lost = panel.rows.iter().zip(&phase.cells).filter(|(_, cell)| cell.failed > 0);
+    lost.map(|(row, cell)| {
+        let reason = cell.failure.as_deref().unwrap_or("no reason kept");
+        let all = cell.failed + cell.trials;
+        format!("{}, no result in {} of {all} trials: {reason}", row.label, cell.failed)
+    })
+    .collect()
+}
+
+/// The word of a cell without a result: `failed`, or `skipped` where it was not tried.
+pub fn lost_word(subject: &Subject, panel: &Panel, phase: &PhaseRow, index: usize) -> &'static str {
+    let Some(row) = panel.rows.get(index) else { return "-" };
+    let trials = subject.trials(&row.cell);
+    let mut outcomes = trials.iter().map(|trial| {
+        let record = trial.phases.iter().find(|record| record.phase == phase.phase);
+        record.map_or(&trial.outcome, |record| &record.outcome)
+    });
+    if outcomes.clone().any(|outcome| matches!(outcome, Outcome::Failed { .. })) {
+        return "failed";
+    }
+    match outcomes.any(|outcome| matches!(outcome, Outcome::Skipped { .. })) {
+        true => "skipped",
+        false => "-",
+    }
+}

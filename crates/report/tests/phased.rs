@@ -1,0 +1,190 @@
+//! Phased runs in every form: screens as snapshots, pages and pictures by what they must say.
+
+use pickfs_model::{Outcome, RunRecord};
+use pickfs_report::{
+    ChartKind, Look, Screen, Subject,
+    chart::{Scene, Shape},
+    html::html,
+    markdown::markdown,
+    terminal::{first_screen, phase_tables},
+};
+use pickfs_testkit::{FakePhasedRun, LostPhase, fake_phased_run};
+
+const HOSTILE: &str = "x\"'><script>alert(1)</script>|\u{1b}[31m";
+
+fn shown<T>(run: &RunRecord, show: impl FnOnce(&Subject) -> T) -> T {
+    let findings = pickfs_analysis::findings(run);
+    show(&Subject::new(run, &findings))
+}
+
+fn screen(ask: &FakePhasedRun, columns: usize) -> String {
+    let screen = Screen { columns, ..Screen::default() };
+    shown(&fake_phased_run(ask), |subject| first_screen(subject, &screen))
+}
+
+fn two_lanes() -> FakePhasedRun {
+    FakePhasedRun { blocks: 12, lanes: vec![1, 64], ..FakePhasedRun::column() }
+}
+
+/// As many candidates as the table of 2011 has.
+fn eighteen() -> FakePhasedRun {
+    let names = [
+        "affs", "btrfs", "ext2", "ext3", "ext4", "fat16", "fat32", "hfs", "hfsplus", "hfsx",
+        "hpfs", "jfs", "ntfs-3g", "reiserfs-3.6", "ufs", "ufs2", "xfs", "zfs-fuse",
+    ];
+    FakePhasedRun { candidates: names.map(String::from).into(), ..FakePhasedRun::files() }
+}
+
+#[test]
+fn column_store_at_100_columns() {
+    insta::assert_snapshot!(screen(&two_lanes(), 100));
+}
+
+#[test]
+fn files_at_80_columns() {
+    insta::assert_snapshot!(screen(&FakePhasedRun::files(), 80));
+}
+
+#[test]
+fn three_blocks_say_that_nothing_is_called_different() {
+    let said = screen(&FakePhasedRun { blocks: 3, ..FakePhasedRun::column() }, 100);
+    assert!(said.contains("nothing is claimed (3 blocks ran"), "{said}");
+    assert!(said.contains("under five blocks there are no intervals"), "{said}");
+    assert!(!said.contains('~'), "{said}");
+}
+
+#[test]
+fn eighteen_candidates_stay_within_the_columns() {
+    let run = fake_phased_run(&eighteen());
+    for columns in [80, 100, 120] {
+        let tables = shown(&run, |subject| phase_tables(subject, columns, false));
+        let longest = tables.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(longest <= columns, "{longest} of {columns}");
+        for label in ["btrfs", "reiserfs-3.6", "zfs-fuse"] {
+            assert!(tables.contains(&format!("affs/{label}")), "{label}");
+        }
+    }
+}
+
+#[test]
+fn every_header_of_a_ratio_says_its_direction() {
+    let run = fake_phased_run(&FakePhasedRun::column());
+    let page = shown(&run, |subject| html(subject, None));
+    let text = shown(&run, |subject| markdown(subject, None));
+    let tables = shown(&run, |subject| phase_tables(subject, 100, false));
+    assert_eq!(page.matches(">xfs/ext4<").count(), 5, "one in each table");
+    assert_eq!(page.matches("&gt;1: xfs faster").count(), 10);
+    assert_eq!(text.matches("xfs/ext4 (&gt;1: xfs faster)").count(), 5);
+    assert_eq!(tables.matches(">1: xfs faster").count(), 10);
+}
+
+#[test]
+fn means_stand_under_every_table_but_the_derived_one() {
+    let run = fake_phased_run(&FakePhasedRun::column());
+    let tables = shown(&run, |subject| phase_tables(subject, 100, false));
+    assert_eq!(tables.matches("GEOMETRIC MEAN").count(), 4);
+    assert_eq!(tables.matches("MAX RATIO").count(), 4);
+    assert_eq!(tables.matches("not-cold: xfs 6 of 6, ext4 6 of 6, btrfs 6 of 6 trials").count(), 1);
+}
+
+#[test]
+fn a_skipped_phase_is_told_from_a_failed_one() {
+    let lost = |label: &str, outcome| LostPhase {
+        label: label.into(),
+        phase: "disk sort".into(),
+        block: 0,
+        outcome,
+    };
+    let ask = FakePhasedRun {
+        lost: vec![
+            lost("ext4", Outcome::Skipped { reason: "no space for it".into() }),
+            lost("btrfs", Outcome::Failed { reason: "write: EIO".into() }),
+        ],
+        ..FakePhasedRun::column()
+    };
+    let tables = shown(&fake_phased_run(&ask), |subject| phase_tables(subject, 100, false));
+    let row = tables.lines().find(|line| line.starts_with("disk sort")).expect("the row");
+    assert!(row.contains("skipped") && row.contains("failed"), "{row}");
+    assert!(tables.contains("ext4, no result in 6 of 6 trials: no space for it"), "{tables}");
+}
+
+#[test]
+fn hostile_words_stay_words() {
+    let mut run = fake_phased_run(&FakePhasedRun { blocks: 5, ..FakePhasedRun::column() });
+    run.plan.candidates[1].label = HOSTILE.into();
+    for cell in run.cells.iter_mut().filter(|cell| cell.candidate.label == "ext4") {
+        cell.candidate.label = HOSTILE.into();
+    }
+    for trial in &mut run.trials {
+        for phase in &mut trial.phases {
+            phase.values.insert(HOSTILE.into(), 1.0);
+            phase.flags.iter_mut().for_each(|flag| flag.text = HOSTILE.into());
+        }
+        trial.phases[0].label = HOSTILE.into();
+        trial.phases[1].suite = HOSTILE.into();
+        trial.phases[2].outcome = Outcome::Failed { reason: HOSTILE.into() };
+    }
+    let page = shown(&run, |subject| html(subject, None));
+    assert!(page.contains("&lt;script&gt;alert(1)"));
+    assert!(!page.contains("<script>alert") && !page.contains("x\"'>"));
+    let text = shown(&run, |subject| markdown(subject, None));
+    assert!(!text.contains("<script>"), "no markup leaves its cell");
+    let tables = shown(&run, |subject| phase_tables(subject, 100, false));
+    assert!(!tables.contains('\u{1b}'), "no control character reaches the terminal");
+}
+
+fn words(scene: &Scene) -> Vec<&str> {
+    let texts = scene.items.iter().filter_map(|item| match &item.shape {
+        Shape::Words { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[test]
+fn the_heat_map_has_a_cell_for_every_phase_and_candidate() {
+    let run = fake_phased_run(&FakePhasedRun::files());
+    let drawn = shown(&run, |s| ChartKind::HeatMap.draw(s, Look::SHEET, false));
+    assert_eq!((drawn.len(), drawn[0].name.as_str()), (1, "heat-map"));
+    let scene = &drawn[0].scene;
+    let cells = scene.items.iter().filter(|item| item.tip.is_some()).count();
+    assert_eq!(cells, 10 * 4);
+    let said = words(scene);
+    assert_eq!(said.iter().filter(|text| **text == "failed").count(), 6);
+    assert!(said.iter().any(|text| text.ends_with('~')), "undecided ratios are marked");
+}
+
+#[test]
+fn every_phase_of_the_files_has_its_bars_and_the_failed_one_says_so() {
+    let run = fake_phased_run(&FakePhasedRun::files());
+    let drawn = shown(&run, |s| ChartKind::PhaseBars.draw(s, Look::PAGE, false));
+    let names: Vec<&str> = drawn.iter().map(|chart| chart.name.as_str()).collect();
+    assert_eq!(names.len(), 10);
+    assert!(names.contains(&"phase-bars-seq-create"), "{names:?}");
+    let create = drawn.iter().find(|chart| chart.name.ends_with("seq-create")).expect("drawn");
+    assert!(words(&create.scene).iter().any(|text| text.starts_with("failed: seq create")));
+    let column = fake_phased_run(&two_lanes());
+    let drawn = shown(&column, |s| ChartKind::PhaseBars.draw(s, Look::PAGE, false));
+    assert_eq!(drawn.len(), 2 * (10 + 4), "of many phases only those that matter most");
+}
+
+#[test]
+fn charts_of_loops_are_not_drawn_of_phases() {
+    let run = fake_phased_run(&FakePhasedRun::column());
+    for kind in ChartKind::ALL {
+        let phased = matches!(kind, ChartKind::HeatMap | ChartKind::PhaseBars | ChartKind::Noise);
+        let drawn = shown(&run, |s| kind.draw(s, Look::PAGE, false));
+        assert_eq!(!drawn.is_empty(), phased, "{kind}");
+    }
+}
+
+#[test]
+fn the_details_have_quantiles_and_the_worst_second() {
+    let run = fake_phased_run(&FakePhasedRun::column());
+    let page = shown(&run, |subject| html(subject, None));
+    assert_eq!(page.matches("Operations within the phases").count(), 3);
+    assert!(page.contains("worst second") && page.contains("lanes began within"));
+    assert!(page.contains("latency max "), "values stand with their unit");
+    let size = page.len();
+    assert!(size < 1_500_000, "{size} bytes");
+}
