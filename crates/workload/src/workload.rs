@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::{
     bench::LiveLaps,
     closest::closest,
+    column::Column,
     fault::Fault,
     files::Files,
     journal::Journal,
@@ -18,7 +19,7 @@ use crate::{
 };
 
 /// Every workload.
-pub static WORKLOADS: &[&dyn Workload] = &[&Null, &Journal, &Files];
+pub static WORKLOADS: &[&dyn Workload] = &[&Null, &Journal, &Column, &Files];
 
 /// The row with this name.
 pub fn find(name: &str) -> Result<&'static dyn Workload, ParamError> {

@@ -15,20 +15,44 @@
 //! What each row of the tables does is in `docs/column-workload.md`.
 
 mod append;
+mod check;
+mod conditions;
+mod course;
+mod files;
 mod get;
+mod lane;
 mod layout;
 mod list;
 mod lock;
+mod meta_suite;
+mod params;
+mod prepared_files;
 mod random;
+mod random_suite;
 mod ranks;
+mod read_suite;
 mod replace;
+mod room;
+mod rows;
 mod set;
 mod shuffle;
 mod sizes;
+mod sort_suite;
 mod symbols;
 mod sync;
 mod table;
+mod tiers;
 mod watch;
+mod write_suite;
+
+use pickfs_model::{Durability, PhaseRecord};
+use serde_json::{Map, Value};
+
+use crate::{
+    fault::Fault,
+    param::{Param, ParamError, Resolved},
+    workload::{Prepared, Session, Workload},
+};
 
 pub use append::{Handle, open_append};
 pub use get::{Mapped, Touch, get, read1};
@@ -44,3 +68,61 @@ pub use symbols::{Domain, Draw, SymbolLayout};
 pub use sync::{SyncBy, command_text, sync};
 pub use table::{Rewritten, Table};
 pub use watch::{Tally, Watch};
+
+/// The row of the table.
+pub struct Column;
+
+impl Workload for Column {
+    fn name(&self) -> &'static str {
+        "column"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn about(&self) -> &'static str {
+        "what a column store does: set, append, replace, sync, map, read at random, sort; by 1 or many processes"
+    }
+
+    fn params(&self) -> &'static [Param] {
+        params::PARAMS
+    }
+
+    fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
+        let params = Resolved::new(self.name(), params::PARAMS, asked)?;
+        params::check(&params)?;
+        Ok(params)
+    }
+
+    fn ops(&self, params: &Resolved) -> Vec<String> {
+        let settings = params::Settings::new(params);
+        let measured = rows::rows(&settings).into_iter().map(|row| row.phase);
+        measured.chain(tiers::derived_phases(&settings)).collect()
+    }
+
+    /// Rows without a sync outlive the process alone; what is called durable has been synced.
+    fn durability(&self, _params: &Resolved) -> Durability {
+        Durability::PowerLoss
+    }
+
+    fn lanes(&self, params: &Resolved) -> u32 {
+        params.integer("lanes").max(1) as u32
+    }
+
+    fn is_phased(&self) -> bool {
+        true
+    }
+
+    fn derive(&self, params: &Resolved, phases: &mut Vec<PhaseRecord>) {
+        tiers::derive(&params::Settings::new(params), phases);
+    }
+
+    fn incompatible(&self, _params: &Resolved) -> Option<String> {
+        None
+    }
+
+    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
+        Ok(Box::new(course::Course::new(session)?))
+    }
+}

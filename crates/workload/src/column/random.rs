@@ -156,10 +156,13 @@ impl Blocks {
         }
     }
 
-    /// The sum that [`Blocks::read`] must give, where `element` tells each element of the files.
-    pub fn expected(&self, element: impl Fn(u64) -> u64) -> u64 {
+    /// The sum that [`Blocks::read`] must give, where `element` tells what stands in a file at an
+    /// index.
+    pub fn expected(&self, element: impl Fn(u32, u64) -> u64) -> u64 {
         let last = self.block_elements as u64 - 1;
-        let ends = |place: &Place| [element(place.first), element(place.first + last)];
+        let ends = |place: &Place| {
+            [element(place.file, place.first), element(place.file, place.first + last)]
+        };
         self.places.iter().fold(0, |sum, place| folded(sum, &ends(place)))
     }
 }
@@ -220,11 +223,15 @@ mod tests {
         for by in [ReadBy::Mapped, ReadBy::MappedPerRead, ReadBy::Advised, ReadBy::Pread] {
             let mut tally = Tally::default();
             let sum = blocks.read(&blocks.open(by).unwrap(), &mut tally).unwrap();
-            assert_eq!((sum, tally.count), (blocks.expected(|element| element * 3), 21), "{by:?}");
+            assert_eq!(
+                (sum, tally.count),
+                (blocks.expected(|_, element| element * 3), 21),
+                "{by:?}"
+            );
         }
         assert_ne!(
-            blocks.expected(|element| element * 3),
-            blocks.expected(|element| element * 3 + 1)
+            blocks.expected(|_, element| element * 3),
+            blocks.expected(|_, element| element * 3 + 1)
         );
         assert_eq!(blocks.bytes(), 21 * 4000);
     }

@@ -1,0 +1,265 @@
+//! One lane on its way through the suites: its files, its sizes, and how a row of each kind is run and what
+//! is noted beside it.
+
+use std::path::{Path, PathBuf};
+
+use pickfs_model::phase::Heat;
+use pickfs_sys::own_reads::OwnReads;
+
+use super::{
+    check::Replaced,
+    conditions::{DirtyLimits, dirty_bytes, disk_bytes},
+    files::{Data, Files},
+    params::Settings,
+    room::Machine,
+    rows::{Row, rows},
+    sizes::Sizes,
+    symbols::Domain,
+    sync::{command_text, sync},
+    table::Table,
+};
+use crate::{
+    fault::Fault,
+    phase::{Done, PhaseBench, PhaseRunner, PhaseSpec, Residency},
+};
+
+/// One lane.
+pub(super) struct Lane {
+    pub(super) runner: PhaseRunner,
+    pub(super) settings: Settings,
+    pub(super) sizes: Sizes,
+    pub(super) files: Files,
+    pub(super) data: Data,
+    pub(super) domain: Domain,
+    pub(super) machine: Machine,
+    pub(super) replaced: AllReplaced,
+    pub(super) read_ahead_kb: Option<f64>,
+    /// Files that were read back and compared.
+    pub(super) checked: u64,
+    rows: Vec<Row>,
+}
+
+/// Elements that were replaced in place, by file.
+#[derive(Debug, Default)]
+pub(super) struct AllReplaced {
+    pub(super) tiny: Replaced,
+    pub(super) small: Replaced,
+    pub(super) medium: Replaced,
+    pub(super) large: Replaced,
+    pub(super) huge: Replaced,
+}
+
+/// What a row of reads counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted {
+    /// Bytes as the original counts them.
+    pub(super) work_bytes: u64,
+    /// Bytes of the files that were read.
+    pub(super) real_bytes: u64,
+    /// All of the files is read, so that all of them must be in memory where the row is hot.
+    pub(super) is_whole: bool,
+}
+
+impl Lane {
+    pub(super) fn new(
+        runner: PhaseRunner,
+        settings: Settings,
+        sizes: Sizes,
+        (data, domain, machine): (Data, Domain, Machine),
+    ) -> Lane {
+        let directory = runner.directory().to_owned();
+        Lane {
+            files: Files::new(&directory),
+            rows: rows(&settings),
+            read_ahead_kb: super::conditions::read_ahead_kb(&directory),
+            runner,
+            settings,
+            sizes,
+            data,
+            domain,
+            machine,
+            replaced: AllReplaced::default(),
+            checked: 0,
+        }
+    }
+
+    pub(super) fn table(&self) -> Table {
+        self.files.table(&self.settings)
+    }
+
+    /// The row of a phase, as its runner wants it.
+    pub(super) fn spec(&self, phase: &str) -> PhaseSpec {
+        let row = self.rows.iter().find(|row| row.phase == phase);
+        row.expect("a row of the table").spec(self.settings.threads)
+    }
+
+    /// A row that writes `dirty_bytes` in this lane. `work` gives bytes as the original counts
+    /// them, and real ones.
+    pub(super) fn write_row(
+        &mut self,
+        phase: &str,
+        dirty_bytes: u64,
+        work: impl FnOnce(&mut PhaseBench) -> Result<Done, Fault>,
+    ) -> Result<(), Fault> {
+        let spec = self.spec(phase);
+        let limits = DirtyLimits::now();
+        self.runner.run(&spec, work)?;
+        self.keep_limits(&limits, dirty_bytes);
+        Ok(())
+    }
+
+    /// A row that not every file system can do: an error of the system fails the row, a wrong file
+    /// the trial. Gives whether it was done.
+    pub(super) fn row_if_possible(
+        &mut self,
+        phase: &str,
+        work: impl FnOnce(&mut PhaseBench) -> Result<Done, Fault>,
+    ) -> Result<bool, Fault> {
+        let spec = self.spec(phase);
+        let mut wrong = None;
+        let is_done = self.runner.run_or_tell(&spec, |bench| {
+            work(bench).inspect_err(|fault| {
+                if let Fault::Wrong { what } = fault {
+                    wrong = Some(what.clone());
+                }
+            })
+        })?;
+        wrong.map_or(Ok(is_done), |what| Err(Fault::Wrong { what }))
+    }
+
+    /// Notes the limits of write-back with the last row, and a doubt where all lanes stay below.
+    pub(super) fn keep_limits(&mut self, limits: &DirtyLimits, dirty_bytes: u64) {
+        self.runner.value_last("dirty_background_limit_bytes", limits.background_bytes as f64);
+        self.runner.value_last("dirty_limit_bytes", limits.limit_bytes as f64);
+        let all_lanes = dirty_bytes * u64::from(self.sizes.lanes);
+        if let Some(text) = limits.doubt(all_lanes).filter(|_| !self.machine.is_in_memory) {
+            self.runner.flag_last("under-dirty-limit", text);
+        }
+    }
+
+    /// A row that syncs paths. `elements` is what the original multiplies with the length of its
+    /// command.
+    pub(super) fn sync_row(
+        &mut self,
+        phase: &str,
+        paths: &[&Path],
+        elements: u64,
+        done: Done,
+    ) -> Result<(), Fault> {
+        let (spec, by) = (self.spec(phase), self.settings.sync_by);
+        let dirty = dirty_bytes(paths);
+        self.runner.run(&spec, |_| sync(paths, by).map(|()| done))?;
+        self.keep_value("dirty_before_bytes", dirty.map(|bytes| bytes as f64));
+        self.keep_value("disk_bytes", disk_bytes(paths).map(|bytes| bytes as f64));
+        if self.settings.has_inflated_sync {
+            let elapsed_ns = self.runner.phases().last().map_or(1, |last| last.record.elapsed_ns);
+            let letters = command_text(paths).len() as f64;
+            let inflated = 8.0 * elements as f64 * letters * 1e9 / elapsed_ns.max(1) as f64;
+            self.runner.value_last("inflated_rate_per_s", inflated);
+        }
+        Ok(())
+    }
+
+    fn keep_value(&mut self, name: &str, value: Option<f64>) {
+        if let Some(value) = value {
+            self.runner.value_last(name, value);
+        }
+    }
+
+    /// Drops files from memory, where that can be. Nothing of the mount may be open or mapped.
+    pub(super) fn make_cold(&mut self, files: &[PathBuf]) -> Result<(), Fault> {
+        if self.machine.is_in_memory {
+            return self.runner.together();
+        }
+        self.runner.make_cold(files).map(drop)
+    }
+
+    /// A row that reads files, cold or hot as its place in the table says. What was resident before,
+    /// and what had to be fetched, stand beside it.
+    pub(super) fn read_row(
+        &mut self,
+        phase: &str,
+        files: &[PathBuf],
+        counted: Counted,
+        work: impl FnOnce(&mut PhaseBench) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let spec = self.spec(phase);
+        if spec.heat == Some(Heat::Cold) && self.machine.is_in_memory {
+            let reason = "files of this mount are in memory and can never be cold";
+            return self.runner.skip(&spec, reason);
+        }
+        let resident = Residency::of(files)?;
+        let before = OwnReads::now();
+        self.runner.run(&spec, |bench| {
+            work(bench)?;
+            let Counted { work_bytes, real_bytes, .. } = counted;
+            Ok(Done { work: work_bytes as f64, real_bytes, span: None })
+        })?;
+        self.keep_reads(&spec, &OwnReads::now().since(&before), &resident, counted);
+        Ok(())
+    }
+
+    fn keep_reads(
+        &mut self,
+        spec: &PhaseSpec,
+        fetched: &OwnReads,
+        resident: &Residency,
+        counted: Counted,
+    ) {
+        self.runner.value_last("resident_before_share", resident.share());
+        self.runner.value_last("major_faults", fetched.major_faults as f64);
+        self.keep_value("device_read_bytes", fetched.device_bytes.map(|bytes| bytes as f64));
+        self.keep_value("read_ahead_kb", self.read_ahead_kb);
+        match spec.heat {
+            Some(Heat::Cold) if !resident.is_cold() => {
+                let percent = 100.0 * resident.share();
+                let text = format!("{percent:.1} % of its files were in memory when it began");
+                self.runner.flag_last("not-cold", text);
+            }
+            Some(Heat::Hot) => {
+                if let Some(text) = not_hot(fetched, resident, counted) {
+                    self.runner.flag_last("not-hot", text);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// That a hot row had to fetch more than a hundredth of what it read, or would have had to, in words.
+fn not_hot(fetched: &OwnReads, resident: &Residency, counted: Counted) -> Option<String> {
+    /// Pages of the program itself may be fetched, too.
+    const PARDONED_BYTES: u64 = 64 << 10;
+    let by_faults = fetched.major_faults * rustix::param::page_size() as u64;
+    let bytes = fetched.device_bytes.unwrap_or(0).max(by_faults);
+    if counted.is_whole && !resident.is_hot() {
+        let percent = 100.0 * resident.share();
+        return Some(format!("only {percent:.1} % of its files were in memory when it began"));
+    }
+    let (real_bytes, faults) = (counted.real_bytes, fetched.major_faults);
+    (bytes > (real_bytes / 100).max(PARDONED_BYTES)).then(|| {
+        format!(
+            "{bytes} bytes had to be fetched while it read {real_bytes} ({faults} major faults)"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hot_row_that_fetched_a_hundredth_is_in_doubt() {
+        let fetched = |major_faults, device_bytes| OwnReads { major_faults, device_bytes };
+        let resident = Residency { resident_bytes: 10, total_bytes: 100 };
+        let counted = Counted { work_bytes: 0, real_bytes: 100 << 20, is_whole: false };
+        let doubt = |fetched| not_hot(&fetched, &resident, counted);
+        assert_eq!(doubt(fetched(0, Some(1 << 20))), None);
+        assert!(doubt(fetched(0, Some(1 << 21))).is_some());
+        assert!(doubt(fetched(300, None)).unwrap().contains("300 major faults"));
+        assert_eq!(doubt(fetched(1, None)), None);
+        let whole = Counted { is_whole: true, ..counted };
+        let text = not_hot(&fetched(0, None), &resident, whole).unwrap();
+        assert!(text.contains("only 10.0 %"), "{text}");
+    }
+}

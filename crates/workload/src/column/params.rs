@@ -1,0 +1,306 @@
+//! The parameters of the column workload, and what they mean in types.
+
+use pickfs_sys::mapped_file::MapAdvice;
+use serde_json::Value;
+
+use super::{get::Touch, list::Profile, symbols::SymbolLayout, sync::SyncBy};
+use crate::param::{Check, Literal, Param, ParamError, Resolved};
+
+pub(super) const PARAMS: &[Param] = &[
+    Param {
+        name: "lanes",
+        doc: "worker processes, each with files of its own; counts and large files shrink with 1 + log2(lanes)",
+        default: Literal::Integer(1),
+        check: Check::Integer(1, 512),
+    },
+    Param {
+        name: "threads",
+        doc: "threads of each lane, where a row is parallel: disk sort, aggregate",
+        default: Literal::Integer(8),
+        check: Check::Integer(1, 256),
+    },
+    Param {
+        name: "scale",
+        doc: "factor on all lengths: tiny 0.05, small 0.2, full 1 (the article's), double 2; reduced where \
+              space or memory is short",
+        default: Literal::Text("small"),
+        check: Check::Words(|| SCALES.iter().map(|(word, _)| *word).collect()),
+    },
+    Param {
+        name: "data",
+        doc: "bytes that do not compress, others in each lane; or the original's, which compress well and are \
+              the same in each lane",
+        default: Literal::Text("random"),
+        check: Check::Words(|| vec!["random", "nano"]),
+    },
+    Param {
+        name: "suites",
+        doc: "groups of rows: all, or some of write, meta, read, reread, random, sort with commas between them; \
+              read, random and sort need the files of write, reread those that read has read",
+        default: Literal::Text("all"),
+        check: Check::Rule("all, or a list like write,read,reread", suites_value),
+    },
+    Param {
+        name: "symbols",
+        doc: "column of symbols as text (as the original, whatever its comments say), or as indexes into a domain \
+              (as databases have it)",
+        default: Literal::Text("plain"),
+        check: Check::Words(|| vec!["plain", "enumerated"]),
+    },
+    Param {
+        name: "sync_by",
+        doc: "who calls fsync on a path: this process, or the program sync through a shell, as the original",
+        default: Literal::Text("native"),
+        check: Check::Words(|| vec!["native", "command"]),
+    },
+    Param {
+        name: "inflated_sync",
+        doc: "adds to each sync row what the original would have printed: its bytes times the length of its \
+              command's text",
+        default: Literal::Text("no"),
+        check: Check::Words(|| vec!["no", "yes"]),
+    },
+    Param {
+        name: "random_variants",
+        doc: "adds random reads by pread and from mappings with MADV_RANDOM, which the original does not have",
+        default: Literal::Text("yes"),
+        check: Check::Words(|| vec!["no", "yes"]),
+    },
+    Param {
+        name: "touch_hint",
+        doc: "what the kernel is told of a mapped column before it is touched in the sequential reads",
+        default: Literal::Text("willneed"),
+        check: Check::Words(|| vec!["none", "willneed", "sequential"]),
+    },
+    Param {
+        name: "touch_stride",
+        doc: "from one touched byte of a mapped column to the next",
+        default: Literal::Text("4KiB"),
+        check: Check::Bytes(1, 1 << 30),
+    },
+    Param {
+        name: "write_chunk",
+        doc: "bytes of one write call, where a column is written at once",
+        default: Literal::Text("4MiB"),
+        check: Check::Rule("a multiple of 4096 from 64KiB to 1GiB", chunk_value),
+    },
+    Param {
+        name: "files_limit",
+        doc: "most bytes that the files of all lanes may take",
+        default: Literal::Text("1024TiB"),
+        check: Check::Bytes(1 << 20, 1 << 50),
+    },
+    Param {
+        name: "space_percent",
+        doc: "share of the free space that the files of all lanes may take",
+        default: Literal::Integer(70),
+        check: Check::Integer(1, 95),
+    },
+    Param {
+        name: "memory_percent",
+        doc: "share of the available memory that all lanes may take, with the files that hot rows must find there",
+        default: Literal::Integer(60),
+        check: Check::Integer(1, 90),
+    },
+];
+
+const SCALES: &[(&str, f64)] = &[("tiny", 0.05), ("small", 0.2), ("full", 1.0), ("double", 2.0)];
+
+/// A group of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Suite {
+    Write,
+    Meta,
+    Read,
+    Reread,
+    Random,
+    Sort,
+}
+
+impl Suite {
+    pub(super) const ALL: [Suite; 6] =
+        [Suite::Write, Suite::Meta, Suite::Read, Suite::Reread, Suite::Random, Suite::Sort];
+
+    /// In the parameter.
+    fn word(self) -> &'static str {
+        match self {
+            Suite::Write => "write",
+            Suite::Meta => "meta",
+            Suite::Read => "read",
+            Suite::Reread => "reread",
+            Suite::Random => "random",
+            Suite::Sort => "sort",
+        }
+    }
+
+    /// In tables.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Suite::Read => "sequential read",
+            Suite::Reread => "sequential reread",
+            Suite::Random => "random read",
+            Suite::Write | Suite::Meta | Suite::Sort => self.word(),
+        }
+    }
+
+    /// The suite whose files it needs.
+    fn needs(self) -> Option<Suite> {
+        match self {
+            Suite::Write | Suite::Meta => None,
+            Suite::Read | Suite::Random | Suite::Sort => Some(Suite::Write),
+            Suite::Reread => Some(Suite::Read),
+        }
+    }
+}
+
+/// All suites, or the known ones of a list, each once and in their order.
+fn suites_value(value: &Value) -> Option<Value> {
+    let text = value.as_str()?.trim();
+    if text == "all" {
+        return Some("all".into());
+    }
+    let mut suites = text.split(',').map(|word| suite(word.trim())).collect::<Option<Vec<_>>>()?;
+    suites.sort_unstable();
+    suites.dedup();
+    if suites == Suite::ALL {
+        return Some("all".into());
+    }
+    Some(suites.iter().map(|suite| suite.word()).collect::<Vec<_>>().join(",").into())
+}
+
+fn suite(word: &str) -> Option<Suite> {
+    Suite::ALL.into_iter().find(|suite| suite.word() == word)
+}
+
+fn chunk_value(value: &Value) -> Option<Value> {
+    let bytes = Check::Bytes(64 << 10, 1 << 30).accept(value)?;
+    bytes.as_u64()?.is_multiple_of(4096).then_some(bytes)
+}
+
+/// The parameters in types.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Settings {
+    pub(super) threads: u32,
+    pub(super) scale: f64,
+    pub(super) profile: Profile,
+    pub(super) suites: Vec<Suite>,
+    pub(super) symbols: SymbolLayout,
+    pub(super) sync_by: SyncBy,
+    pub(super) has_inflated_sync: bool,
+    pub(super) has_random_variants: bool,
+    pub(super) touch: Touch,
+    pub(super) chunk_bytes: usize,
+    pub(super) files_bytes_max: u64,
+    pub(super) space_percent: u64,
+    pub(super) memory_percent: u64,
+}
+
+impl Settings {
+    pub(super) fn new(params: &Resolved) -> Settings {
+        let scale = SCALES.iter().find(|(word, _)| *word == params.text("scale"));
+        let symbols = match params.text("symbols") {
+            "enumerated" => SymbolLayout::Enumerated,
+            _ => SymbolLayout::Plain,
+        };
+        let is_nano = params.text("data") == "nano";
+        let by_command = params.text("sync_by") == "command";
+        Settings {
+            threads: params.integer("threads") as u32,
+            scale: scale.map_or(1.0, |(_, factor)| *factor),
+            profile: if is_nano { Profile::Nano } else { Profile::Random },
+            suites: suites(params),
+            symbols,
+            sync_by: if by_command { SyncBy::Command } else { SyncBy::Native },
+            has_inflated_sync: params.text("inflated_sync") == "yes",
+            has_random_variants: params.text("random_variants") == "yes",
+            touch: touch(params),
+            chunk_bytes: params.integer("write_chunk") as usize,
+            files_bytes_max: params.integer("files_limit"),
+            space_percent: params.integer("space_percent"),
+            memory_percent: params.integer("memory_percent"),
+        }
+    }
+
+    pub(super) fn has(&self, suite: Suite) -> bool {
+        self.suites.contains(&suite)
+    }
+}
+
+fn suites(params: &Resolved) -> Vec<Suite> {
+    match params.text("suites") {
+        "all" => Suite::ALL.to_vec(),
+        list => list.split(',').filter_map(suite).collect(),
+    }
+}
+
+fn touch(params: &Resolved) -> Touch {
+    let hint = match params.text("touch_hint") {
+        "willneed" => Some(MapAdvice::WillNeed),
+        "sequential" => Some(MapAdvice::Sequential),
+        _ => None,
+    };
+    Touch { hint, stride_bytes: params.integer("touch_stride") as usize }
+}
+
+/// A suite without the one whose files it needs makes no sense.
+pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
+    let chosen = suites(params);
+    for suite in &chosen {
+        if let Some(needed) = suite.needs().filter(|needed| !chosen.contains(needed)) {
+            let (word, needed) = (suite.word(), needed.word());
+            let reason = format!("{word} needs the files of {needed}; add {needed} to the list");
+            return Err(params.together("suites", reason));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Workload;
+
+    fn resolve(asked: Value) -> Result<Resolved, ParamError> {
+        super::super::Column.validate(asked.as_object().unwrap())
+    }
+
+    #[test]
+    fn the_defaults_are_legal() {
+        let settings = Settings::new(&resolve(json!({})).unwrap());
+        assert_eq!((settings.scale, settings.threads), (0.2, 8));
+        assert_eq!((settings.chunk_bytes, settings.touch.stride_bytes), (4 << 20, 4096));
+        assert_eq!(settings.suites, Suite::ALL);
+        assert_eq!(settings.files_bytes_max, 1 << 50);
+    }
+
+    #[test]
+    fn suites_have_one_spelling() {
+        for (asked, kept) in [
+            ("read, write", "write,read"),
+            ("write,write", "write"),
+            ("sort,random,reread,read,meta,write", "all"),
+        ] {
+            assert_eq!(resolve(json!({ "suites": asked })).unwrap().text("suites"), kept);
+        }
+    }
+
+    #[test]
+    fn bad_scales_lanes_and_suites_are_refused_with_what_is_allowed() {
+        for (asked, said) in [
+            (json!({ "scale": "huge" }), "use one of tiny, small, full, double"),
+            (json!({ "scale": 0.2 }), "use one of tiny, small, full, double"),
+            (json!({ "lanes": 0 }), "use a whole number from 1 to 512"),
+            (json!({ "lanes": 4096 }), "use a whole number from 1 to 512"),
+            (json!({ "suites": "write,raed" }), "use all, or a list like"),
+            (json!({ "suites": "" }), "use all, or a list like"),
+            (json!({ "suites": "random" }), "random needs the files of write; add write"),
+            (json!({ "suites": "write,reread" }), "reread needs the files of read; add read"),
+            (json!({ "write_chunk": 100_000 }), "a multiple of 4096"),
+        ] {
+            let text = resolve(asked).unwrap_err().to_string();
+            assert!(text.contains(said), "{text}");
+        }
+    }
+}

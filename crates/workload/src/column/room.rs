@@ -1,0 +1,311 @@
+//! What fits: the files of all lanes into a share of the free space, and what they need of memory into a
+//! share of what is available. Where the scale that was asked for does not fit, all that follows the
+//! scale is reduced by one factor; where not even the smallest does, the trial is refused. Nothing
+//! has been written by then.
+//!
+//! ```text
+//! asked   scale 1, 64 lanes: 860 GiB of files         allowed   70 % of 40 GiB
+//! ran     scale 0.0325 (factor 0.0325), and the notes say so
+//! ```
+
+use pickfs_model::quantity::bytes_text;
+use pickfs_sys::{cgroup::CgroupLimits, mount::file_system_use, vm_state::Memory};
+
+use super::{
+    params::{Settings, Suite},
+    sizes::{BINARY_REPEATS, RANDOM_FILES, SCALE_MIN, Sizes},
+};
+use crate::fault::Fault;
+
+/// tmpfs and ramfs; see statfs(2).
+const TYPES_IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+
+/// What the machine has before anything is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Machine {
+    /// Free space of the mount, in bytes; `None` where it does not say (ramfs).
+    pub(super) space_bytes: Option<u64>,
+    /// Memory that programs could get.
+    pub(super) available_bytes: u64,
+    /// All memory.
+    pub(super) memory_bytes: u64,
+    /// Files of this mount are in memory and nowhere else.
+    pub(super) is_in_memory: bool,
+}
+
+impl Machine {
+    pub(super) fn at(directory: &std::path::Path) -> Result<Machine, Fault> {
+        let refused = |error: &dyn std::fmt::Display| Fault::Failed { reason: error.to_string() };
+        let file_system = file_system_use(directory).map_err(|error| refused(&error))?;
+        let memory = Memory::now().map_err(|error| refused(&error))?;
+        let limit = CgroupLimits::of_self().memory_bytes_max.unwrap_or(u64::MAX);
+        Ok(Machine {
+            space_bytes: (file_system.total_bytes > 0).then_some(file_system.available_bytes),
+            available_bytes: memory.available_bytes.min(limit),
+            memory_bytes: memory.total_bytes.min(limit),
+            is_in_memory: TYPES_IN_MEMORY.contains(&file_system.type_number),
+        })
+    }
+}
+
+/// Bytes, over all lanes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Room {
+    /// In files, at their most.
+    pub(super) files_bytes: u64,
+    /// In memory, with the files that hot rows must find there.
+    pub(super) memory_bytes: u64,
+}
+
+/// Bytes of each group of a lane's files.
+struct FileBytes {
+    lists: u64,
+    table: u64,
+    column_max: u64,
+    random: u64,
+    prepared: u64,
+}
+
+impl FileBytes {
+    fn new(sizes: &Sizes, settings: &Settings) -> FileBytes {
+        let rows = sizes.rows();
+        let symbols = rows * settings.symbols.symbol_bytes() as u64 + 4096;
+        FileBytes {
+            lists: 8 * (sizes.tiny + sizes.small + sizes.medium + sizes.huge),
+            table: symbols + 8 * rows,
+            column_max: symbols.max(8 * rows),
+            random: RANDOM_FILES * 8 * sizes.random_file(),
+            prepared: 8 * (sizes.small * (BINARY_REPEATS + 2) + sizes.large),
+        }
+    }
+}
+
+impl Room {
+    /// What a trial takes.
+    pub(super) fn needed(sizes: &Sizes, settings: &Settings, is_in_memory: bool) -> Room {
+        let lanes = u64::from(sizes.lanes);
+        let file = FileBytes::new(sizes, settings);
+        let rewritten = if settings.has(Suite::Sort) { file.column_max } else { 0 };
+        let files_bytes = file.lists + file.table + file.random + file.prepared + rewritten;
+        let of = |suite: &Suite| heap_and_cache(*suite, sizes, &file, settings);
+        let uses: Vec<(u64, u64)> = settings.suites.iter().map(of).collect();
+        let memory_bytes = if is_in_memory {
+            files_bytes + uses.iter().map(|(heap, _)| *heap).max().unwrap_or(0)
+        } else {
+            uses.iter().map(|(heap, cache)| heap + cache).max().unwrap_or(0)
+        };
+        Room { files_bytes: lanes * files_bytes, memory_bytes: lanes * memory_bytes }
+    }
+
+    /// What a trial may take.
+    fn allowed(machine: &Machine, settings: &Settings) -> Room {
+        let share = |bytes: u64, percent: u64| (bytes as f64 * percent as f64 / 100.0) as u64;
+        let space = machine.space_bytes.map(|bytes| share(bytes, settings.space_percent));
+        Room {
+            files_bytes: space.unwrap_or(u64::MAX).min(settings.files_bytes_max),
+            memory_bytes: share(machine.available_bytes, settings.memory_percent),
+        }
+    }
+
+    fn fits(&self, allowed: &Room) -> bool {
+        self.files_bytes <= allowed.files_bytes && self.memory_bytes <= allowed.memory_bytes
+    }
+
+    fn text(&self) -> String {
+        let (files, memory) = (bytes_text(self.files_bytes), bytes_text(self.memory_bytes));
+        format!("{files} in files and {memory} of memory")
+    }
+}
+
+/// Memory of a lane in a suite: its own, and the page cache that its hot rows need.
+fn heap_and_cache(
+    suite: Suite,
+    sizes: &Sizes,
+    file: &FileBytes,
+    settings: &Settings,
+) -> (u64, u64) {
+    const GATHERED_BYTES: u64 = 32 << 20;
+    let symbols = sizes.rows() * settings.symbols.symbol_bytes() as u64;
+    let binary = 8 * sizes.small * BINARY_REPEATS;
+    match suite {
+        Suite::Write => (8 * sizes.huge.max(sizes.large).max(4 * sizes.small), 0),
+        Suite::Meta => (8 * sizes.large, 0),
+        Suite::Read | Suite::Reread => (binary, file.lists + 8 * sizes.rows() + binary),
+        Suite::Random => (16 * 125_000, file.random),
+        Suite::Sort => (symbols + 8 * sizes.rows() + GATHERED_BYTES, 2 * file.table),
+    }
+}
+
+/// The sizes that fit.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Fitted {
+    /// All lengths and counts.
+    pub(super) sizes: Sizes,
+    /// What was reduced, in words with the numbers.
+    pub(super) notes: Vec<String>,
+}
+
+/// The largest sizes that fit, at most those that were asked for.
+pub(super) fn fitted(settings: &Settings, lanes: u32, machine: &Machine) -> Result<Fitted, Fault> {
+    let sizes = |scale| Sizes::new(scale, lanes, machine.memory_bytes);
+    let needed = |scale| Room::needed(&sizes(scale), settings, machine.is_in_memory);
+    let allowed = Room::allowed(machine, settings);
+    let asked = needed(settings.scale);
+    if !needed(SCALE_MIN).fits(&allowed) {
+        return Err(refused(settings, lanes, (&needed(SCALE_MIN), &allowed), machine));
+    }
+    let mut scale = settings.scale;
+    if !asked.fits(&allowed) {
+        scale = largest(SCALE_MIN, settings.scale, |scale| needed(scale).fits(&allowed));
+    }
+    let sizes = sizes(scale);
+    let mut notes = Vec::new();
+    if scale < settings.scale {
+        notes.push(reduced(settings, lanes, scale, (&asked, &allowed)));
+    }
+    notes.extend(shortened(&sizes, machine));
+    Ok(Fitted { sizes, notes })
+}
+
+/// The largest number at which `fits` still holds, to three digits; it holds at `low`.
+fn largest(low: f64, high: f64, fits: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (low, high);
+    while high / low > 1.002 {
+        let middle = (low * high).sqrt();
+        if fits(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+fn reduced(settings: &Settings, lanes: u32, scale: f64, rooms: (&Room, &Room)) -> String {
+    let (asked, factor) = (settings.scale, scale / settings.scale);
+    format!(
+        "scale {asked} with {lanes} lanes asks for {}; allowed are {} ({} % of the free space, {} % of the \
+         available memory, files_limit): all lengths and counts that follow the scale are reduced by \
+         the factor {factor:.4}, to scale {scale:.4}",
+        rooms.0.text(),
+        rooms.1.text(),
+        settings.space_percent,
+        settings.memory_percent,
+    )
+}
+
+fn shortened(sizes: &Sizes, machine: &Machine) -> Option<String> {
+    let whole = Sizes::new(sizes.scale, sizes.lanes, u64::MAX >> 1).huge;
+    let (huge, memory) = (sizes.huge, bytes_text(machine.memory_bytes));
+    (huge < whole).then(|| {
+        format!(
+            "int huge has {huge} elements instead of {whole}: as in the original, memory ({memory}) below 16 bytes \
+             for each of them in every lane shortens it to a 32nd of a lane's share"
+        )
+    })
+}
+
+fn refused(
+    settings: &Settings,
+    lanes: u32,
+    (needed, allowed): (&Room, &Room),
+    machine: &Machine,
+) -> Fault {
+    let space = machine.space_bytes.map_or("unknown".into(), bytes_text);
+    let available = bytes_text(machine.available_bytes);
+    let reason = format!(
+        "{lanes} lanes need {} even at the smallest scale ({SCALE_MIN}); allowed are {}: {} % of {space} free space, \
+         {} % of {available} available memory, and files_limit {}; use fewer lanes or a larger scratch, or \
+         raise space_percent, memory_percent or files_limit",
+        needed.text(),
+        allowed.text(),
+        settings.space_percent,
+        settings.memory_percent,
+        bytes_text(settings.files_bytes_max),
+    );
+    Fault::Skipped { reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::Workload;
+
+    const GIB: u64 = 1 << 30;
+
+    fn settings(asked: Value) -> Settings {
+        Settings::new(&super::super::Column.validate(asked.as_object().unwrap()).unwrap())
+    }
+
+    fn machine(space: u64, memory: u64) -> Machine {
+        Machine {
+            space_bytes: Some(space * GIB),
+            available_bytes: memory * GIB,
+            memory_bytes: memory * GIB,
+            is_in_memory: false,
+        }
+    }
+
+    #[test]
+    fn the_articles_sizes_take_about_what_it_says() {
+        let settings =
+            settings(json!({ "scale": "full", "suites": "write,meta,read,reread,random" }));
+        let gb = |lanes, memory| {
+            let sizes = Sizes::new(1.0, lanes, memory * GIB);
+            Room::needed(&sizes, &settings, false).files_bytes / 1_000_000_000
+        };
+        assert!((43..47).contains(&gb(1, 502)), "{}", gb(1, 502));
+        assert!((480..520).contains(&gb(64, 502)), "{}", gb(64, 502));
+        assert!((890..940).contains(&gb(64, 2_200)), "{}", gb(64, 2_200));
+    }
+
+    #[test]
+    fn what_fits_is_left_alone() {
+        let fitted = fitted(&settings(json!({ "scale": "full" })), 1, &machine(1000, 500)).unwrap();
+        assert_eq!((fitted.sizes.scale, fitted.notes.len()), (1.0, 0));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_reduced_by_one_factor_that_is_told() {
+        for (space, memory) in [(20, 500), (1000, 8), (40, 24)] {
+            let (settings, machine) =
+                (settings(json!({ "scale": "full" })), machine(space, memory));
+            let fitted = fitted(&settings, 64, &machine).unwrap();
+            let allowed = Room::allowed(&machine, &settings);
+            let room = Room::needed(&fitted.sizes, &settings, false);
+            assert!(room.fits(&allowed), "{room:?} in {allowed:?}");
+            let more = Sizes::new(fitted.sizes.scale * 1.05, 64, machine.memory_bytes);
+            assert!(!Room::needed(&more, &settings, false).fits(&allowed), "room was left");
+            assert!(fitted.notes[0].contains("factor 0.0"), "{}", fitted.notes[0]);
+        }
+    }
+
+    #[test]
+    fn a_limit_in_bytes_holds_as_well() {
+        let settings = settings(json!({ "scale": "tiny", "files_limit": "200MiB" }));
+        let fitted = fitted(&settings, 1, &machine(1000, 500)).unwrap();
+        let room = Room::needed(&fitted.sizes, &settings, false);
+        assert!((150 << 20..=200 << 20).contains(&room.files_bytes), "{room:?}");
+    }
+
+    #[test]
+    fn where_nothing_fits_the_numbers_and_the_ways_out_are_told() {
+        let machine = Machine { space_bytes: Some(1 << 20), ..machine(1, 24) };
+        let fault = fitted(&settings(json!({})), 64, &machine).unwrap_err();
+        let text = fault.to_string();
+        assert!(fault.is_skip());
+        for said in ["64 lanes need", "70 % of 1 MiB free", "fewer lanes", "space_percent"] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+    }
+
+    #[test]
+    fn files_in_memory_count_as_memory() {
+        let settings = settings(json!({ "scale": "small" }));
+        let in_memory = Machine { is_in_memory: true, ..machine(20, 20) };
+        let on_disk = fitted(&settings, 1, &machine(20, 20)).unwrap();
+        assert!(fitted(&settings, 1, &in_memory).unwrap().sizes.scale <= on_disk.sizes.scale);
+    }
+}

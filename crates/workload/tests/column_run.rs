@@ -1,0 +1,251 @@
+//! Whole trials of the column workload at its smallest, in a directory: every row runs, is verified, and
+//! what is damaged on the way fails the trial.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+};
+
+use pickfs_model::{FORMAT, Outcome, PhaseRecord, TrialSpec, WorkloadSpec, phase::Heat};
+use pickfs_sys::starting_gate::StartingGate;
+use pickfs_workload::{
+    BUILD, Fault, Measured, Session, find,
+    phase::{Gate, LabLine, merged_phases},
+};
+use serde_json::{Value, json};
+
+/// A lab that may damage a file whenever caches are to be dropped.
+struct Lab(Option<(PathBuf, u64)>);
+
+impl LabLine for Lab {
+    fn phase_begins(&self, _phase: &str, _number: u32) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn make_cold(&self) -> Result<(), Fault> {
+        if let Some((path, offset)) = &self.0 {
+            let file =
+                fs::OpenOptions::new().read(true).write(true).open(path).expect("it is there");
+            let mut byte = [0];
+            file.read_exact_at(&mut byte, *offset).expect("long enough");
+            file.write_all_at(&[byte[0] ^ 1], *offset).expect("a write");
+        }
+        Ok(())
+    }
+}
+
+/// The smallest trial: every suite, in some hundred megabytes.
+fn params(more: Value) -> serde_json::Map<String, Value> {
+    let mut params = json!({ "scale": "tiny", "files_limit": "150MiB", "threads": 3 });
+    let more = more.as_object().expect("an object").clone();
+    params.as_object_mut().expect("an object").extend(more);
+    params.as_object().expect("an object").clone()
+}
+
+fn spec(directory: &Path, lane: u32, lanes: u32, more: Value) -> TrialSpec {
+    let mut params = params(more);
+    params.insert("lanes".into(), lanes.into());
+    TrialSpec {
+        format: FORMAT,
+        build: BUILD.into(),
+        workload: WorkloadSpec { name: "column".into(), version: 1, params },
+        directory: directory.into(),
+        role: "lane".into(),
+        lane,
+        lanes,
+        seed: 7,
+        warmup_ns: 0,
+        warmup_bytes: 0,
+        measure_ns: 0,
+        cpu: None,
+        helper_cpu: None,
+        spikes_max: 5,
+        drop_caches: false,
+        io_priority: None,
+    }
+}
+
+/// One lane's trial; gives what it measured and how many files it compared.
+fn trial(spec: TrialSpec, gate: Gate, lab: Lab) -> Result<(Measured, u64), Fault> {
+    let session = Session::new(spec, None).expect("good parameters").among(gate, Arc::new(lab));
+    let mut prepared = find("column").expect("a workload").prepare(&session)?;
+    assert_eq!(prepared.warm_up(&session)?, 0);
+    let measured = prepared.measure(&session).inspect_err(|_| session.gate.break_open())?;
+    let checked = prepared.verify(&session)?;
+    Ok((measured, checked))
+}
+
+fn alone(more: Value) -> (Measured, u64) {
+    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    trial(spec(folder.path(), 0, 1, more), Gate::default(), Lab(None)).expect("it runs")
+}
+
+fn expected_phases(more: Value) -> Vec<String> {
+    let column = find("column").expect("a workload");
+    column.ops(&column.validate(&params(more)).expect("good parameters"))
+}
+
+fn with_derived(measured: &Measured, more: Value) -> Vec<PhaseRecord> {
+    let column = find("column").expect("a workload");
+    let mut phases = merged_phases(&[measured.phases.clone()]);
+    column.derive(&column.validate(&params(more)).expect("good"), &mut phases);
+    phases
+}
+
+fn laps(measured: &Measured) -> BTreeMap<&str, u64> {
+    measured.ops.iter().map(|op| (op.op.as_str(), op.service.count)).collect()
+}
+
+#[test]
+fn one_lane_runs_every_row_that_was_announced() {
+    let (measured, checked) = alone(json!({}));
+    let phases = with_derived(&measured, json!({}));
+    let mut ran: Vec<&str> = phases.iter().map(|phase| phase.phase.as_str()).collect();
+    let mut announced = expected_phases(json!({}));
+    ran.sort_unstable();
+    announced.sort_unstable();
+    assert_eq!(ran, announced);
+    for phase in &phases {
+        assert!(phase.is_finished(), "{}: {:?}", phase.phase, phase.outcome);
+        assert!(phase.rate_per_s > 0.0 && phase.elapsed_ns > 0, "{}", phase.phase);
+    }
+    assert!(checked > 15, "{checked} files were compared");
+    let note = &measured.notes[0];
+    assert!(note.contains("scale 0.05 with 1 lanes asks for"), "{note}");
+    assert!(measured.counts["space_filled_bytes"] < 150.0 * 1048576.0);
+}
+
+#[test]
+fn repeated_calls_have_laps_each() {
+    let (measured, _) = alone(json!({ "random_variants": "no" }));
+    let laps = laps(&measured);
+    for (phase, count) in [
+        ("open append tiny, sync once", 200),
+        ("append tiny, sync once", 500),
+        ("append small, sync once", 50),
+        ("open replace int tiny", 20_000),
+        ("open replace random int small", 2_000),
+        ("open replace random int medium", 500),
+        ("open append mid float, sync once", 8),
+    ] {
+        assert_eq!(laps.get(phase), Some(&count), "{phase}");
+    }
+    assert!(laps["open append small, sync once"] > 50_000);
+    assert_eq!(laps["random read 4k cold"], laps["random read 4k hot"]);
+    assert!(!laps.contains_key("sync int tiny"), "a single call is the phase itself");
+    assert!(!laps.contains_key("pread, random read 4k hot"), "it was not asked for");
+}
+
+#[test]
+fn three_lanes_start_together_each_with_data_of_its_own() {
+    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    let gate = Gate::new(Some(StartingGate::create(3).expect("a gate")));
+    let run = |lane| {
+        let spec = spec(folder.path(), lane, 3, json!({ "suites": "write,read,random,sort" }));
+        trial(spec, gate.clone(), Lab(None)).expect("it runs").0
+    };
+    let lanes: Vec<Measured> = thread::scope(|scope| {
+        let lanes: Vec<_> = (0..3).map(|lane| scope.spawn(move || run(lane))).collect();
+        lanes.into_iter().map(|lane| lane.join().expect("no panic")).collect()
+    });
+    let phases = merged_phases(&lanes.iter().map(|lane| lane.phases.clone()).collect::<Vec<_>>());
+    assert!(phases.iter().all(|phase| phase.lanes == 3 && phase.is_finished()));
+    let float = phases.iter().find(|phase| phase.phase == "write float large").expect("a row");
+    assert_eq!(float.work, float.real_bytes as f64 - 3.0 * 16.0);
+    let list =
+        |lane| fs::read(folder.path().join(format!("lane-{lane}/seqreadMedium"))).expect("it");
+    assert!(list(1) != list(2) && list(1).len() == list(2).len());
+    assert_eq!(lanes.iter().filter(|lane| !lane.notes.is_empty()).count(), 1);
+}
+
+#[test]
+fn the_originals_ways_run_too() {
+    let asked = json!({
+        "data": "nano", "symbols": "enumerated", "sync_by": "command", "inflated_sync": "yes",
+        "random_variants": "no", "touch_hint": "none", "touch_stride": 64,
+    });
+    let (measured, checked) = alone(asked);
+    assert!(checked > 15);
+    let sync = measured.phases.iter().find(|phase| phase.record.phase == "sync float large");
+    let record = &sync.expect("a row").record;
+    let inflated = record.values["inflated_rate_per_s"];
+    assert!(inflated > 20.0 * record.rate_per_s, "{inflated} and {}", record.rate_per_s);
+    let directory = measured.phases.iter().find(|p| p.record.phase == "sync table after sort");
+    assert_eq!(directory.expect("a row").record.work, 1.0);
+}
+
+#[test]
+fn cold_rows_are_cold_or_say_so_and_hot_rows_fetch_nothing() {
+    let (measured, _) = alone(json!({ "random_variants": "no" }));
+    for phase in &measured.phases {
+        let record = &phase.record;
+        let has = |kind: &str| record.flags.iter().any(|flag| flag.kind == kind);
+        if record.heat == Some(Heat::Cold) {
+            let is_cold = record.values["resident_before_share"] <= 0.01;
+            assert_ne!(is_cold, has("not-cold"), "{}", record.phase);
+        }
+        assert!(record.heat == Some(Heat::Hot) || !has("not-hot"), "{}", record.phase);
+    }
+    let share = |name: &str| {
+        let phase = measured.phases.iter().find(|phase| phase.record.phase == name);
+        phase.expect("a row").record.values["resident_before_share"]
+    };
+    assert!(share("sequential reread float large") > 0.99);
+}
+
+#[test]
+fn a_byte_that_changes_on_the_device_fails_the_trial() {
+    for (name, offset, suites) in [
+        ("seqreadMedium", 5_000, "write,read"),
+        ("readbinary", 40, "write,read"),
+        ("kdbdb/tbl/floatcol", 4_000, "write,sort"),
+        ("kdbdb/tbl/sym", 1_000, "write,sort"),
+        ("seqreadSmall", 2, "write,read"),
+    ] {
+        let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+        let spec = spec(folder.path(), 0, 1, json!({ "suites": suites }));
+        let lab = Lab(Some((folder.path().join("lane-1").join(name), offset)));
+        let fault = trial(spec, Gate::default(), lab).err().expect("it fails");
+        assert!(matches!(fault, Fault::Wrong { .. }), "{name}: {fault}");
+    }
+}
+
+#[test]
+fn too_little_room_is_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    let spec = spec(folder.path(), 0, 1, json!({ "files_limit": "1MiB" }));
+    let fault = trial(spec, Gate::default(), Lab(None)).err().expect("it is refused");
+    assert!(fault.is_skip());
+    let text = fault.to_string();
+    assert!(text.contains("files_limit 1 MiB") && text.contains("fewer lanes"), "{text}");
+    let lane = fs::read_dir(folder.path().join("lane-1")).expect("a folder");
+    assert_eq!(lane.count(), 0);
+}
+
+#[test]
+fn what_cannot_be_cold_is_skipped_with_the_reason() {
+    let shm = Path::new("/dev/shm");
+    let is_memory = rustix::fs::statfs(shm).is_ok_and(|found| found.f_type as u64 == 0x0102_1994);
+    let Some(folder) = is_memory.then(|| tempfile::tempdir_in(shm).ok()).flatten() else {
+        println!("SKIPPED: no tmpfs at /dev/shm to write to");
+        return;
+    };
+    let more = json!({ "suites": "write,read,reread,random", "files_limit": "110MiB" });
+    let Ok((measured, _)) =
+        trial(spec(folder.path(), 0, 1, more.clone()), Gate::default(), Lab(None))
+    else {
+        println!("SKIPPED: /dev/shm is too small");
+        return;
+    };
+    for phase in &measured.phases {
+        let is_skipped = matches!(phase.record.outcome, Outcome::Skipped { .. });
+        assert_eq!(is_skipped, phase.record.heat == Some(Heat::Cold), "{}", phase.record.phase);
+    }
+    let phases = with_derived(&measured, more);
+    let tier = |name: &str| phases.iter().find(|phase| phase.phase == name).expect("a tier");
+    assert!(tier("hot tier").is_finished() && !tier("cold tier").is_finished());
+}
