@@ -34,8 +34,10 @@ pub fn classify(origin: &Origin, asked: &[(Capability, Answer)]) -> Classificati
 
 fn foreign(origin: &Origin, asked: &[(Capability, Answer)]) -> (Class, String, bool) {
     let needed = asked.iter().filter(|(capability, _)| NEEDED.contains(&capability.key));
-    let answered: Vec<_> = needed.filter(|(_, answer)| answer.verdict != Verdict::Failed).collect();
-    let lacking = answered.iter().filter(|(_, answer)| answer.verdict == Verdict::No);
+    let is_asked = |answer: &Answer| answer.verdict != Verdict::NotAsked;
+    let answered: Vec<_> = needed.filter(|(_, answer)| is_asked(answer)).collect();
+    let is_seen = |answer: &Answer| !matches!(answer.verdict, Verdict::No | Verdict::Failed);
+    let lacking = answered.iter().filter(|(_, answer)| !is_seen(answer));
     let lacking: Vec<_> = lacking.map(|(capability, _)| capability.label).collect();
     match (lacking.is_empty(), answered.len() == NEEDED.len(), origin.is_unix_by_design) {
         (false, ..) => {
@@ -121,6 +123,18 @@ mod tests {
         assert_eq!(found.class, Class::ForeignUnsupported);
         assert_eq!(found.because, "lacks here: permissions stick, owners stick");
         assert!(found.differs_because.starts_with("the article went by the design"));
+    }
+
+    #[test]
+    fn a_failed_call_is_lacking_and_an_unasked_question_is_not() {
+        let origin = origin(Home::Elsewhere, true, None);
+        let mut answers = asked(&[]);
+        let at = answers.iter().position(|(one, _)| one.key == "owners").unwrap();
+        answers[at].1.verdict = Verdict::Failed;
+        assert_eq!(classify(&origin, &answers).because, "lacks here: owners stick");
+        answers[at].1.verdict = Verdict::NotAsked;
+        let found = classify(&origin, &answers);
+        assert_eq!((found.class, found.is_measured), (Class::ForeignSupported, false));
     }
 
     #[test]

@@ -28,6 +28,6 @@ mod table;
 pub use class::classify;
 pub use probe::Probe;
 pub use refusal::Refusal;
-pub use room::Room;
+pub use room::{Room, TORN_TIME};
 pub use survey::{Asked, Listener, Request, SurveyError, survey};
 pub use table::{ask, capabilities, questions};

@@ -25,9 +25,11 @@ impl Refusal {
     pub fn answer(&self, is_root: bool) -> Answer {
         let means_no = self.is_the_question && errno::means_no(self.errno, is_root);
         let needs_root = self.is_the_question && self.errno == Errno::PERM && !is_root;
-        let hint = if needs_root { " (ask as root)" } else { "" };
-        let verdict = if means_no { Verdict::No } else { Verdict::Failed };
-        Answer::new(verdict, format!("{self}{hint}"))
+        match (needs_root, means_no) {
+            (true, _) => Answer::new(Verdict::NotAsked, format!("{self}; only root may ask")),
+            (_, true) => Answer::new(Verdict::No, self.to_string()),
+            (_, false) => Answer::new(Verdict::Failed, self.to_string()),
+        }
     }
 }
 
@@ -88,7 +90,7 @@ mod tests {
     #[test]
     fn without_root_a_missing_right_is_no_answer() {
         let answer = answer(true, Errno::PERM, false);
-        assert_eq!(answer, Answer::new(Verdict::Failed, "link: EPERM (ask as root)"));
+        assert_eq!(answer, Answer::new(Verdict::NotAsked, "link: EPERM; only root may ask"));
     }
 
     #[test]

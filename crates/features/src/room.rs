@@ -12,8 +12,8 @@ use pickfs_sys::block::BlockDevice;
 
 use crate::refusal::{Asking, CallResult};
 
-/// How long the reader and the writer of a torn-read probe run beside each other.
-const TORN_TIME: Duration = Duration::from_secs(1);
+/// How long the reader and the writer of a torn-read probe run beside each other, unless told.
+pub const TORN_TIME: Duration = Duration::from_secs(1);
 
 /// A directory to ask in.
 #[derive(Debug, Clone)]

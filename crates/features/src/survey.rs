@@ -2,6 +2,7 @@
 //! away. What cannot be tried is a row with its reason, never the end of it all.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use pickfs_model::features::{Answer, Capability, FeatureRow, Origin, Presence, Verdict};
 use pickfs_model::{BackingSpec, CandidateSpec};
@@ -22,6 +23,8 @@ pub struct Request {
     pub backing: BackingSpec,
     /// An existing folder for the mount point and, unless the backing names another, the image.
     pub run_dir: PathBuf,
+    /// How long each probe of torn reads watches its two threads.
+    pub torn_time: Duration,
 }
 
 /// What happens, as it happens.
@@ -71,7 +74,7 @@ pub fn survey(
                     scratch = Some(prepare(request, listener)?);
                 }
                 let scratch = scratch.as_mut().expect("made one line above");
-                ask_candidate(scratch, candidate, &request.run_dir.join("mnt"), listener)
+                ask_candidate(scratch, candidate, request, listener)
             }
         };
         listener.hear(Asked::Row(&row));
@@ -105,12 +108,12 @@ fn missing(candidate: &CandidateSpec, backing: &BackingSpec) -> Option<Presence>
 fn ask_candidate(
     scratch: &mut Scratch,
     candidate: &CandidateSpec,
-    at: &Path,
+    request: &Request,
     listener: &mut dyn Listener,
 ) -> FeatureRow {
     let device = scratch.device().map(Path::to_owned);
     let mut log = Vec::new();
-    let mounted = match scratch.make_and_mount(candidate, at, &mut log) {
+    let mounted = match scratch.make_and_mount(candidate, &request.run_dir.join("mnt"), &mut log) {
         Ok(mounted) => mounted,
         Err(error) => {
             let reason = error.to_string();
@@ -119,7 +122,10 @@ fn ask_candidate(
     };
     let presence = presence_of(&mounted);
     let device = device.or_else(|| device_under(mounted.directory()));
-    let answers = ask(&mounted, device.as_deref(), candidate, listener);
+    let device = device.filter(|_| stands_on_it(&mounted));
+    let mut room = Room::new(mounted.directory(), device.as_deref());
+    room.torn_time = request.torn_time;
+    let answers = ask(&room, candidate, listener);
     let named = origin_name(&mounted, candidate);
     match mounted.unmount(&mut log) {
         Ok(_) => FeatureRow { fs: named, ..row_of(candidate, presence, answers) }.placed(),
@@ -130,19 +136,13 @@ fn ask_candidate(
     }
 }
 
-fn ask(
-    mounted: &Mounted,
-    device: Option<&Path>,
-    candidate: &CandidateSpec,
-    listener: &mut dyn Listener,
-) -> Vec<Answer> {
-    let room = Room::new(mounted.directory(), device.filter(|_| stands_on_it(mounted)));
+fn ask(room: &Room, candidate: &CandidateSpec, listener: &mut dyn Listener) -> Vec<Answer> {
     let asked = table::questions().map(|probe| {
         if listener.is_stopped() {
-            return Answer::new(Verdict::Failed, "not asked: interrupted");
+            return Answer::new(Verdict::NotAsked, "interrupted");
         }
         listener.hear(Asked::Question(candidate, &probe.capability));
-        probe.ask(&room)
+        probe.ask(room)
     });
     asked.collect()
 }

@@ -160,8 +160,10 @@ pub enum Verdict {
     No,
     /// A size, a share or a name; neither good nor bad by itself.
     Measured,
-    /// It could not be asked: a call failed that should not.
+    /// A call failed that should not: an error of the driver or of the device.
     Failed,
+    /// It was not asked; the words say why.
+    NotAsked,
 }
 
 impl Verdict {
@@ -173,6 +175,7 @@ impl Verdict {
             Verdict::No => "no",
             Verdict::Measured => "?",
             Verdict::Failed => "FAILED",
+            Verdict::NotAsked => "-",
         }
     }
 }

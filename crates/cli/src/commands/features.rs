@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use pickfs_features::{Asked, Listener, Request, capabilities, survey};
+use pickfs_features::{Asked, Listener, Request, TORN_TIME, capabilities, survey};
 use pickfs_lab::{environment, interrupt::Interrupt};
 use pickfs_model::{
     BackingSpec, CandidateSpec, FORMAT,
@@ -32,6 +32,7 @@ pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
         candidates: candidates(args)?,
         run_dir: folder.0.clone(),
         backing: backing.clone(),
+        torn_time: TORN_TIME,
     };
     let mut table = head(&backing);
     let rows = survey(&request, listener);

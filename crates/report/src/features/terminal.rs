@@ -157,7 +157,7 @@ impl Screen<'_> {
 
     fn remarks(&self) -> String {
         let mut out = String::new();
-        for remark in self.view.remarks(&[Verdict::Partly, Verdict::Failed]) {
+        for remark in self.view.remarks(&[Verdict::Partly, Verdict::Failed, Verdict::NotAsked]) {
             let who = remark.who.join(", ");
             let text = plain(&format!("{}, {who}: {}", remark.label, remark.words));
             let name = if out.is_empty() { "partly" } else { "" };
