@@ -32,7 +32,8 @@ pub fn interval_logs(run: &RunRecord) -> Vec<IntervalLog> {
     .collect()
 }
 
-fn file_name(trial: &TrialRecord, op: &OpRecord) -> String {
+/// The name of the log of an operation of a trial: `trial-0007-append.hlog`.
+pub fn file_name(trial: &TrialRecord, op: &OpRecord) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let op: String = op.op.chars().map(plain).collect();
     format!("trial-{:04}-{op}.hlog", trial.number)

@@ -174,6 +174,17 @@ impl RunFile {
         self.query("SELECT log FROM interval_log WHERE trial = ?1 AND op = ?2", params![trial, op])
     }
 
+    /// Trial and operation of every interval log that was kept.
+    pub fn interval_logs(&self) -> Result<Vec<(u32, String)>, StoreError> {
+        (|| {
+            let sql = "SELECT trial, op FROM interval_log ORDER BY trial, op";
+            let mut statement = self.connection.prepare(sql)?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect::<Result<Vec<_>, _>>()
+        })()
+        .map_err(|cause| self.sqlite(cause))
+    }
+
     /// Makes the derived tables again from the records.
     pub fn rebuild_derived(&mut self) -> Result<(), StoreError> {
         let run = self.read()?;

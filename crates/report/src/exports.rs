@@ -1,0 +1,81 @@
+//! Every file that a run can be written as, by name.
+//!
+//! The command line writes all files of a format; a page server sends one by its
+//! name. Interval logs are apart ([`crate::hlog`]): they need what only the run file
+//! holds.
+//!
+//! ```
+//! use pickfs_report::{Subject, exports::{file_names, render}};
+//! let run = pickfs_testkit::fake_run(&Default::default());
+//! let findings = pickfs_analysis::findings(&run);
+//! let subject = Subject::new(&run, &findings);
+//! assert!(file_names(&subject).contains(&"charts/percentiles.png".to_string()));
+//! let page = render(&subject, None, "report.md").unwrap().unwrap();
+//! assert!(page.starts_with(b"#"));
+//! ```
+
+use thiserror::Error;
+
+use crate::{Look, NextStep, Subject, charts, csv, html, markdown, png, svg};
+
+/// Pixels per unit of a drawing: sharp on a laptop's screen.
+const PNG_SCALE: f32 = 2.0;
+
+/// A file that could not be written.
+#[derive(Debug, Error)]
+#[error("cannot write {name}: {cause}; the other formats do not depend on it")]
+pub struct ExportError {
+    /// Which file.
+    pub name: String,
+    /// Why.
+    pub cause: Box<dyn std::error::Error + Send + Sync>,
+}
+
+/// Names of texts and tables; pictures come after them.
+const TEXTS: [&str; 5] = ["report.html", "report.md", "trials.csv", "summary.csv", "report.json"];
+
+/// The names of all files of a run but its interval logs.
+pub fn file_names(subject: &Subject) -> Vec<String> {
+    let mut names: Vec<String> = TEXTS.map(String::from).to_vec();
+    for chart in charts(subject, Look::SHEET) {
+        names.extend(["svg", "png"].map(|kind| format!("charts/{}.{kind}", chart.name)));
+    }
+    names
+}
+
+/// One file; nothing where the run has no file of that name.
+pub fn render(
+    subject: &Subject,
+    next: Option<&NextStep>,
+    name: &str,
+) -> Result<Option<Vec<u8>>, ExportError> {
+    let bytes = match name {
+        "report.html" => Ok(html::html(subject, next).into_bytes()),
+        "report.md" => Ok(markdown::markdown(subject, next).into_bytes()),
+        "trials.csv" => csv::trials_csv(subject).map(String::into_bytes).map_err(Into::into),
+        "summary.csv" => csv::summary_csv(subject).map(String::into_bytes).map_err(Into::into),
+        "report.json" => json(subject).map_err(Into::into),
+        _ => return picture(subject, name),
+    };
+    bytes.map(Some).map_err(|cause| ExportError { name: name.into(), cause })
+}
+
+fn json(subject: &Subject) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec_pretty(&serde_json::json!({
+        "run": subject.run, "findings": subject.findings,
+    }))
+}
+
+fn picture(subject: &Subject, name: &str) -> Result<Option<Vec<u8>>, ExportError> {
+    let found = name.strip_prefix("charts/").and_then(|file| file.rsplit_once('.'));
+    let Some((stem, kind)) = found else { return Ok(None) };
+    let drawn = charts(subject, Look::SHEET).into_iter().find(|chart| chart.name == stem);
+    let Some(chart) = drawn else { return Ok(None) };
+    match kind {
+        "svg" => Ok(Some(svg::svg(&chart.scene, svg::Setting::Alone).into_bytes())),
+        "png" => png::png(&chart.scene, PNG_SCALE)
+            .map(Some)
+            .map_err(|cause| ExportError { name: name.into(), cause: cause.into() }),
+        _ => Ok(None),
+    }
+}

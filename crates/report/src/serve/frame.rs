@@ -1,0 +1,88 @@
+//! What every page of a server shares: head, the bar of links, foot.
+
+use super::link;
+use crate::{
+    html::markup::Page,
+    svg::{colours, escape, style_sheet},
+};
+
+const REPORT_STYLE: &str = include_str!("../html/style.css");
+const STYLE: &str = include_str!("style.css");
+
+/// Opens a page with its heading.
+pub(super) fn open(title: &str) -> Page {
+    let mut page = Page::default();
+    let (light, dark) = (colours(false), colours(true));
+    page.raw("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
+    page.raw("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
+    page.raw("<link rel=\"icon\" href=\"data:,\">\n<title>");
+    page.text(&format!("{title} - pickfs"));
+    page.raw(&format!(
+        "</title>\n<style>\n:root{{{light}}}\n\
+         @media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n\
+         {}\n{REPORT_STYLE}{STYLE}</style></head>\n<body>\n",
+        style_sheet()
+    ));
+    page
+}
+
+/// The bar and the heading of a page that is reached from the list.
+pub(super) fn open_below(title: &str, heading: &str) -> Page {
+    let mut page = open(title);
+    bar(&mut page, &[]);
+    page.element("h1", heading);
+    page
+}
+
+/// Links at the top; the list comes first.
+pub(super) fn bar(page: &mut Page, links: &[(String, &str)]) {
+    page.raw("<nav class=\"bar\" aria-label=\"Pages\"><a href=\"/\">All runs</a>");
+    for (to, words) in links {
+        page.raw(&format!("<a href=\"{}\">", escape(to)));
+        page.text(words);
+        page.raw("</a>");
+    }
+    page.raw("</nav>\n");
+}
+
+/// Closes a page, with a script of ours where it has one.
+pub(super) fn close(mut page: Page, script: Option<&str>) -> String {
+    if let Some(script) = script {
+        page.raw(&format!("<script>\n{script}</script>\n"));
+    }
+    page.raw("</body></html>\n");
+    page.text
+}
+
+/// The page of a run with the bar above it: to the list, its files, its cells.
+pub fn with_bar(html: &str, name: &str, is_over: bool) -> String {
+    let mut page = Page::default();
+    let cells = (link::cells(name, name), "Two cells side by side");
+    let mut links = vec![(link::files(name), "Files"), cells];
+    if !is_over {
+        links.push((link::live(name), "Follow"));
+    }
+    bar(&mut page, &links);
+    let style = html.replacen("</style></head>", &format!("{STYLE}</style></head>"), 1);
+    style.replacen("<body>\n", &format!("<body>\n{}", page.text), 1)
+}
+
+/// A page that says one thing.
+pub fn message_page(heading: &str, text: &str) -> String {
+    let mut page = open_below(heading, heading);
+    page.element("p", text);
+    close(page, None)
+}
+
+/// The page that asks for the token.
+pub fn token_page() -> String {
+    let mut page = open("token");
+    page.element("h1", "pickfs serve");
+    let text = "This address asks for a token. It stands in the link that pickfs serve printed.";
+    page.element("p", text);
+    page.raw(
+        "<form class=\"search\" action=\"/\"><input type=\"password\" name=\"token\" \
+         aria-label=\"Token\" autocomplete=\"off\"><button>Go on</button></form>\n",
+    );
+    close(page, None)
+}

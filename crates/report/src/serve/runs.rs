@@ -1,0 +1,209 @@
+//! The list of runs, with a search over what was asked and where.
+
+use pickfs_model::{RunRecord, plan::StopRule};
+
+use super::{frame, link};
+use crate::{html::markup::Page, svg::escape, wording::backing_text};
+
+/// A run file of the folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunLine {
+    /// Its name in links.
+    pub name: String,
+    /// What is known of it, or why it cannot be read.
+    pub about: Result<RunSummary, String>,
+}
+
+/// What the list shows of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSummary {
+    /// Start, RFC 3339.
+    pub started: String,
+    /// Its question.
+    pub question: String,
+    /// Plan and workload.
+    pub plan: String,
+    /// Labels of the candidates.
+    pub candidates: Vec<String>,
+    /// What they were made on.
+    pub backing: String,
+    /// Kernel and processor.
+    pub machine: String,
+    /// Trials that are kept.
+    pub trials: usize,
+    /// Trials that the plan asks for; the most, where the run ends when it is decided.
+    pub trials_planned: usize,
+    /// How it ended; nothing while it goes on, or where it was cut short.
+    pub ended: Option<String>,
+}
+
+impl RunSummary {
+    /// What is known before the first trial, and how many there are.
+    pub fn new(run: &RunRecord, trials: usize) -> RunSummary {
+        let fact = |key: &str| run.environment.get(key).unwrap_or_default().to_owned();
+        let machine: Vec<_> = [fact("kernel.release"), fact("cpu.model")].into();
+        let machine: Vec<_> = machine.into_iter().filter(|text| !text.is_empty()).collect();
+        RunSummary {
+            started: run.started.clone(),
+            question: run.plan.question.clone(),
+            plan: format!("{} ({})", run.plan.name, run.plan.workload),
+            candidates: run.plan.candidates.iter().map(|c| c.label.clone()).collect(),
+            backing: backing_text(&run.plan.backing),
+            machine: machine.join(", "),
+            trials,
+            trials_planned: run.cells.len() * run.plan.design.blocks as usize,
+            ended: run.ended.as_ref().map(|end| end.how.clone()),
+        }
+    }
+
+    /// How many trials there are, of how many.
+    pub fn trials_text(&self) -> String {
+        match self.ended {
+            Some(_) => format!("{} trials", self.trials),
+            None => format!("{} of {} trials", self.trials, self.trials_planned),
+        }
+    }
+}
+
+/// Trials that a plan asks for at most, in words for a run that is going on.
+pub(super) fn planned_text(run: &RunRecord) -> String {
+    let planned = run.cells.len() * run.plan.design.blocks as usize;
+    match run.plan.design.stop {
+        StopRule::Blocks => format!("of {planned}"),
+        StopRule::Decided { .. } => format!("of at most {planned}"),
+    }
+}
+
+impl RunLine {
+    /// Whether every word of a search stands somewhere in the row.
+    pub fn matches(&self, search: &str) -> bool {
+        let text = match &self.about {
+            Err(why) => format!("{} damaged {why}", self.name),
+            Ok(about) => [
+                &self.name,
+                &about.started,
+                &about.question,
+                &about.plan,
+                &about.candidates.join(" "),
+                &about.backing,
+                &about.machine,
+                about.ended.as_deref().unwrap_or("not ended"),
+            ]
+            .join(" "),
+        };
+        let text = text.to_lowercase();
+        search.to_lowercase().split_whitespace().all(|word| text.contains(word))
+    }
+}
+
+/// The list; `search` is what was looked for.
+pub fn list_page(folder: &str, lines: &[RunLine], search: &str) -> String {
+    let mut page = frame::open("runs");
+    page.element("h1", "Runs");
+    page.raw("<form class=\"search\" action=\"/\" role=\"search\">");
+    page.raw(&format!(
+        "<input type=\"search\" name=\"q\" value=\"{}\" aria-label=\"Search runs\" \
+         placeholder=\"name, question, candidate, kernel ...\"><button>Search</button></form>\n",
+        escape(search)
+    ));
+    let found: Vec<_> = lines.iter().filter(|line| line.matches(search)).collect();
+    let of = if search.trim().is_empty() { String::new() } else { format!(" of {}", lines.len()) };
+    page.element("p class=\"muted\"", &format!("{}{of} in {folder}, newest first.", found.len()));
+    if lines.is_empty() {
+        page.element("p", "No run yet: pickfs run makes one.");
+    }
+    page.raw("<form action=\"/compare\">\n<ul class=\"runs\">\n");
+    found.iter().for_each(|line| row(&mut page, line));
+    page.raw("</ul>\n");
+    if lines.len() > 1 {
+        page.raw("<div class=\"act\"><button>Compare the chosen runs</button>");
+        page.element("span class=\"muted\"", "two or more; the oldest comes first");
+        page.raw("</div>\n");
+    }
+    page.raw("</form>\n");
+    frame::close(page, None)
+}
+
+fn row(page: &mut Page, line: &RunLine) {
+    let name = escape(&line.name);
+    let off = if line.about.is_err() { " disabled" } else { "" };
+    page.raw(&format!(
+        "<li><input type=\"checkbox\" name=\"run\" value=\"{name}\" aria-label=\"choose {name}\"{off}><div>"
+    ));
+    match &line.about {
+        Ok(about) => good(page, line, about),
+        Err(why) => {
+            page.raw("<h2>");
+            page.text(&line.name);
+            page.raw(" <span class=\"state bad\">cannot be read</span></h2>\n");
+            page.element("p", why);
+        }
+    }
+    page.raw("</div></li>\n");
+}
+
+fn good(page: &mut Page, line: &RunLine, about: &RunSummary) {
+    page.raw(&format!("<h2><a href=\"{}\">", link::run(&line.name)));
+    page.text(&line.name);
+    page.raw("</a> ");
+    let (class, state) = match about.ended.as_deref() {
+        None => ("on", "not ended"),
+        Some("failed") => ("bad", "failed"),
+        Some(how) => ("over", how),
+    };
+    page.element(&format!("span class=\"state {class}\""), state);
+    page.raw("</h2>\n");
+    page.element("p", &about.question);
+    let facts = [
+        about.started.as_str(),
+        &about.plan,
+        &about.trials_text(),
+        &about.backing,
+        &about.machine,
+        &about.candidates.join(", "),
+    ];
+    page.raw("<p class=\"muted\">");
+    page.text(&facts.join(" · "));
+    page.raw("</p>\n<p>");
+    page.raw(&format!("<a href=\"{}\">Files</a>", link::files(&line.name)));
+    if about.ended.is_none() {
+        page.raw(&format!(" · <a href=\"{}\">Follow</a>", link::live(&line.name)));
+    }
+    page.raw("</p>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pickfs_testkit::{FakeRun, fake_run};
+
+    fn line() -> RunLine {
+        let run = fake_run(&FakeRun::default());
+        RunLine { name: "2026-a".into(), about: Ok(RunSummary::new(&run, run.trials.len())) }
+    }
+
+    #[test]
+    fn every_word_of_a_search_must_stand_somewhere() {
+        let line = line();
+        assert!(line.matches("") && line.matches("  XFS 2026 ") && line.matches("completed"));
+        assert!(!line.matches("xfs zfs"));
+        let bad = RunLine { name: "b".into(), about: Err("not a run".into()) };
+        assert!(bad.matches("damaged") && !bad.matches("xfs"));
+    }
+
+    #[test]
+    fn a_damaged_file_is_a_row_that_says_so_and_cannot_be_chosen() {
+        let bad = RunLine { name: "<b>".into(), about: Err("trial 3 is <damaged>".into()) };
+        let page = list_page("runs", &[line(), bad], "");
+        assert!(page.contains("trial 3 is &lt;damaged&gt;"));
+        assert!(page.contains("aria-label=\"choose &lt;b&gt;\" disabled>"));
+        assert!(page.contains("<a href=\"/run/2026-a\">2026-a</a>"));
+    }
+
+    #[test]
+    fn a_search_is_shown_escaped() {
+        let page = list_page("runs", &[line()], "\"><script>");
+        assert!(page.contains("value=\"&quot;&gt;&lt;script&gt;\""));
+        assert!(page.contains("0 of 1 in runs"));
+    }
+}
