@@ -22,6 +22,7 @@ const FLOORS: &[(&str, f32)] = &[
     ("lab", 5.0),
     ("worker", 5.0),
     ("report", 5.0),
+    ("serve", 5.5),
     ("cli", 6.0),
 ];
 

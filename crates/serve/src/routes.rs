@@ -1,0 +1,221 @@
+//! Which page a path means.
+
+use std::sync::Arc;
+
+use pickfs_model::{RunRecord, record::OpRecord};
+use pickfs_report::{
+    NextStep, Subject, exports, hlog, html,
+    serve::{
+        RunLine, Side, cells_page, choose_cells_page, comparison_page, files_page, link, list_page,
+        live_page, token_page, with_bar,
+    },
+};
+
+use crate::{
+    access::{Gate, Passage, random_token},
+    events::{Followed, live_row},
+    request::Request,
+    response::Response,
+    server::refusal,
+    shelf::{Loaded, Place, Shelf},
+};
+
+/// What goes over the wire.
+pub enum Answer {
+    /// One answer.
+    Whole(Response),
+    /// A stream of events.
+    Events(Box<Followed>),
+}
+
+/// The pages of a folder.
+pub struct Routes {
+    /// The folder.
+    pub shelf: Shelf,
+    /// The next command that a page names.
+    pub next: fn(&RunRecord) -> Option<NextStep>,
+}
+
+type Made = Result<Response, Response>;
+
+impl Routes {
+    /// The answer to a request, once the gate lets it in.
+    pub fn answer(&self, gate: &Gate, request: &Request) -> Answer {
+        match gate.passage(request) {
+            Passage::Open => {}
+            Passage::Welcome { cookie } => {
+                return Answer::Whole(Response::redirect("/").with("Set-Cookie", cookie));
+            }
+            Passage::ForeignHost => {
+                let text = "the name in the address is not one of this machine's own; open \
+                            http://localhost with this port";
+                return Answer::Whole(refusal(403, text));
+            }
+            Passage::Closed => return Answer::Whole(page(401, token_page())),
+        }
+        let parts: Vec<&str> = request.parts.iter().map(String::as_str).collect();
+        if let ["events", name] = parts[..] {
+            return match self.followed(name, request) {
+                Ok(followed) => Answer::Events(Box::new(followed)),
+                Err(response) => Answer::Whole(response),
+            };
+        }
+        Answer::Whole(self.page(&parts, request).unwrap_or_else(|refused| refused))
+    }
+
+    fn page(&self, parts: &[&str], request: &Request) -> Made {
+        match parts {
+            [] => self.list(request.value("q").unwrap_or_default()),
+            ["run", name] => self.report(name),
+            ["live", name] => self.live(name),
+            ["files", name] => self.files(name),
+            ["files", name, file @ ..] => self.file(name, &file.join("/")),
+            ["compare"] => self.compare(&request.values("run").collect::<Vec<_>>()),
+            ["cells"] => self.cells(request),
+            _ => Err(refusal(404, "there is no such page")),
+        }
+    }
+
+    fn place(&self, name: &str) -> Result<Place, Response> {
+        self.shelf.find(name).ok_or_else(|| refusal(404, "there is no such run in the folder"))
+    }
+
+    fn load(&self, name: &str) -> Result<Arc<Loaded>, Response> {
+        let place = self.place(name)?;
+        self.shelf.load(&place).map_err(|why| refusal(500, &why))
+    }
+
+    fn list(&self, search: &str) -> Made {
+        let lines: Vec<RunLine> =
+            self.shelf.lines().map_err(|why| refusal(500, &format!("cannot list: {why}")))?;
+        let folder = self.shelf.folder().display().to_string();
+        Ok(page(200, list_page(&folder, &lines, search)))
+    }
+
+    fn report(&self, name: &str) -> Made {
+        let loaded = self.load(name)?;
+        let subject = Subject::new(&loaded.run, &loaded.findings);
+        let next = (self.next)(&loaded.run);
+        let html = html::html(&subject, next.as_ref());
+        Ok(page(200, with_bar(&html, name, loaded.run.ended.is_some())))
+    }
+
+    fn live(&self, name: &str) -> Made {
+        let place = self.place(name)?;
+        let file = place.open().map_err(|why| refusal(500, &why))?;
+        let told = |error: pickfs_store::StoreError| refusal(500, &error.to_string());
+        let head = file.read_head().map_err(told)?;
+        let rows: Vec<_> = file.trials_after(0).map_err(told)?;
+        let rows: Vec<_> = rows.into_iter().map(|row| live_row(&head, row)).collect();
+        Ok(page(200, live_page(name, &head, &rows, place.idle_s())))
+    }
+
+    fn followed(&self, name: &str, request: &Request) -> Result<Followed, Response> {
+        let place = self.place(name)?;
+        let file = place.open().map_err(|why| refusal(500, &why))?;
+        let head = file.read_head().map_err(|error| refusal(500, &error.to_string()))?;
+        let known = request.last_event.as_deref().or(request.value("after"));
+        let after = known.and_then(|text| text.parse().ok()).unwrap_or(0);
+        Ok(Followed { place, head, after })
+    }
+
+    fn files(&self, name: &str) -> Made {
+        let loaded = self.load(name)?;
+        let subject = Subject::new(&loaded.run, &loaded.findings);
+        let mut files = exports::file_names(&subject);
+        let opened = self.place(name)?.open().map_err(|why| refusal(500, &why))?;
+        let kept = opened.interval_logs().map_err(|error| refusal(500, &error.to_string()))?;
+        for trial in &loaded.run.trials {
+            let has_log = |op: &&OpRecord| {
+                !op.service.histogram.is_empty() || kept.contains(&(trial.number, op.op.clone()))
+            };
+            let ops = trial.ops.iter().filter(has_log);
+            files.extend(ops.map(|op| format!("hlog/{}", hlog::file_name(trial, op))));
+        }
+        Ok(page(200, files_page(name, &files)))
+    }
+
+    fn file(&self, name: &str, file: &str) -> Made {
+        let loaded = self.load(name)?;
+        if file.starts_with("hlog/") {
+            let text = self.interval_log(name, &loaded.run, file)?;
+            return Ok(Response::file(file, text.into_bytes()));
+        }
+        let subject = Subject::new(&loaded.run, &loaded.findings);
+        let next = (self.next)(&loaded.run);
+        match exports::render(&subject, next.as_ref(), file) {
+            Ok(Some(bytes)) if file.ends_with(".html") => {
+                Ok(page(200, String::from_utf8_lossy(&bytes).into_owned()))
+            }
+            Ok(Some(bytes)) => Ok(Response::file(&file.replace('/', "-"), bytes)),
+            Ok(None) => Err(refusal(404, "there is no such file of this run")),
+            Err(error) => Err(refusal(500, &error.to_string())),
+        }
+    }
+
+    /// The log of one operation of one trial, which only the run file holds.
+    fn interval_log(&self, name: &str, run: &RunRecord, file: &str) -> Result<String, Response> {
+        let wanted = file.trim_start_matches("hlog/");
+        let ops = run.trials.iter().flat_map(|trial| trial.ops.iter().map(move |op| (trial, op)));
+        let named = ops.into_iter().find(|(trial, op)| hlog::file_name(trial, op) == wanted);
+        let none = || refusal(404, "there is no such log of this run");
+        let (trial, op) = named.ok_or_else(none)?;
+        let opened = self.place(name)?.open().map_err(|why| refusal(500, &why))?;
+        let log = opened.interval_log(trial.number, &op.op);
+        let log = log.map_err(|error| refusal(500, &error.to_string()))?;
+        let (mut trial, mut op) = (trial.clone(), op.clone());
+        op.interval_log = log.unwrap_or_default();
+        trial.ops = vec![op];
+        let one = RunRecord { trials: vec![trial], ..without_trials(run) };
+        hlog::interval_logs(&one).pop().map(|log| log.text).ok_or_else(none)
+    }
+
+    fn compare(&self, names: &[&str]) -> Made {
+        let [a, b] = names else {
+            return Err(refusal(400, "choose two runs in the list, then compare them"));
+        };
+        let (here, there) = (self.load(a)?, self.load(b)?);
+        let (a, here, b, there) = match here.run.started <= there.run.started {
+            true => (a, here, b, there),
+            false => (b, there, a, here),
+        };
+        let comparison = pickfs_analysis::compare::compare(&here.run, &there.run);
+        Ok(page(200, comparison_page(&comparison, [a, b])))
+    }
+
+    fn cells(&self, request: &Request) -> Made {
+        let (Some(a), Some(b)) = (request.value("a"), request.value("b")) else {
+            return Err(refusal(400, "a link to two cells names their runs as a and b"));
+        };
+        let (here, there) = (self.load(a)?, self.load(b)?);
+        let asked = (request.value("a-cell"), request.value("b-cell"));
+        let (Some(one), Some(other)) = asked else {
+            let sides = [(a, &here.findings), (b, &there.findings)];
+            return Ok(page(200, choose_cells_page(sides)));
+        };
+        let found = (
+            Side::find(a, &here.run, &here.findings, one),
+            Side::find(b, &there.run, &there.findings, other),
+        );
+        match found {
+            (Some(one), Some(other)) => Ok(page(200, cells_page([one, other]))),
+            _ => {
+                let to = link::cells(a, b);
+                Err(refusal(404, &format!("there is no such cell with a result; choose at {to}")))
+            }
+        }
+    }
+}
+
+fn without_trials(run: &RunRecord) -> RunRecord {
+    let mut bare = run.clone();
+    bare.trials.clear();
+    bare
+}
+
+fn page(status: u16, html: String) -> Response {
+    match random_token() {
+        Ok(nonce) => Response::page(status, html, &nonce),
+        Err(_) => Response::page(status, html, ""),
+    }
+}

@@ -1,0 +1,174 @@
+//! The listener: a thread a connection, bounded, one answer each.
+//!
+//! Few people read at a time, so a thread each is cheap; above the bound a
+//! connection is told so and closed. A panic while a page is made ends that answer
+//! and nothing else.
+
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use pickfs_model::RunRecord;
+use pickfs_report::{NextStep, serve::message_page};
+
+use crate::{
+    access::{Gate, random_token},
+    error::ServeError,
+    events,
+    request::{BadRequest, Request},
+    response::Response,
+    routes::{Answer, Routes},
+    shelf::Shelf,
+};
+
+/// Connections that are answered at once; an open page that follows a run holds one.
+const CONNECTIONS_MAX: usize = 32;
+/// Longest wait for a reader who does not take what is sent.
+const SEND_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// What is served, and where.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Folder of runs.
+    pub folder: PathBuf,
+    /// Address to listen on; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Token that is asked for; made where absent and the address is not loopback.
+    pub token: Option<String>,
+    /// The next command that a page names, if there is one.
+    pub next: fn(&RunRecord) -> Option<NextStep>,
+}
+
+impl Settings {
+    /// A folder on an address, everything else by default.
+    pub fn new(folder: impl AsRef<Path>, listen: SocketAddr) -> Settings {
+        let folder = folder.as_ref().to_owned();
+        Settings { folder, listen, token: None, next: |_| None }
+    }
+}
+
+/// A server that listens.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    gate: Gate,
+    routes: Routes,
+    connections: AtomicUsize,
+}
+
+impl Server {
+    /// Opens the folder and the address.
+    pub fn bind(settings: Settings) -> Result<Server, ServeError> {
+        let Settings { folder, listen, token, next } = settings;
+        let shelf = Shelf::open(&folder)
+            .map_err(|source| ServeError::Folder { path: folder.clone(), source })?;
+        let failed = |source| ServeError::Listen { address: listen, source };
+        let listener = TcpListener::bind(listen).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let gate = Gate::new(address, token)?;
+        let routes = Routes { shelf, next };
+        let shared = Shared { gate, routes, connections: AtomicUsize::new(0) };
+        Ok(Server { listener, address, shared: Arc::new(shared) })
+    }
+
+    /// The address that is listened on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The token that is asked for, if one is.
+    pub fn token(&self) -> Option<&str> {
+        self.shared.gate.token()
+    }
+
+    /// The link to open first, with the token where one is asked for.
+    pub fn first_link(&self) -> String {
+        let ip = match self.address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            ip => ip,
+        };
+        let address = SocketAddr::new(ip, self.address.port());
+        match self.token() {
+            Some(token) => format!("http://{address}/?token={token}"),
+            None => format!("http://{address}/"),
+        }
+    }
+
+    /// Answers until the program ends.
+    pub fn serve(&self) {
+        for stream in self.listener.incoming() {
+            match stream {
+                Ok(stream) => self.take(stream),
+                // Out of file handles, or the other side has gone: others may still come.
+                Err(_) => thread::sleep(Duration::from_millis(50)),
+            }
+        }
+    }
+
+    fn take(&self, mut stream: TcpStream) {
+        let shared = self.shared.clone();
+        if shared.connections.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
+            shared.connections.fetch_sub(1, Ordering::Relaxed);
+            let _ = stream.set_write_timeout(Some(Duration::from_millis(200)));
+            let _ = refusal(503, "too many connections at once; close a page that follows a run")
+                .send(&mut stream, false);
+            return;
+        }
+        let spawned = thread::Builder::new().name("reader".into()).spawn(move || {
+            let _ = stream.set_write_timeout(Some(SEND_TIME_MAX));
+            let _ = shared.answer(&mut stream);
+            let _ = stream.shutdown(Shutdown::Both);
+            shared.connections.fetch_sub(1, Ordering::Relaxed);
+        });
+        if spawned.is_err() {
+            self.shared.connections.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Shared {
+    fn answer(&self, stream: &mut TcpStream) -> io::Result<()> {
+        let request = match Request::read(stream) {
+            Ok(request) => request,
+            Err(bad) => return of_bad(&bad).send(stream, false),
+        };
+        let made = catch_unwind(AssertUnwindSafe(|| self.routes.answer(&self.gate, &request)));
+        let answer = made.unwrap_or_else(|_| {
+            Answer::Whole(refusal(500, "this page could not be made; the run file may be damaged"))
+        });
+        match answer {
+            Answer::Whole(response) => response.send(stream, request.head_only),
+            Answer::Events(followed) => events::follow(stream, request.head_only, &followed),
+        }
+    }
+}
+
+fn of_bad(bad: &BadRequest) -> Response {
+    let said = bad.to_string();
+    match bad {
+        BadRequest::Method(_) => refusal(405, &said).with("Allow", "GET, HEAD".into()),
+        BadRequest::TooLong => refusal(431, &said),
+        BadRequest::Unfinished => refusal(408, &said),
+        BadRequest::NotHttp(_) | BadRequest::Path => refusal(400, &said),
+    }
+}
+
+/// A page that says why there is no other.
+pub fn refusal(status: u16, text: &str) -> Response {
+    let nonce = random_token().unwrap_or_default();
+    Response::page(status, message_page("pickfs serve", text), &nonce)
+}

@@ -1,0 +1,182 @@
+//! The runs of the folder, by name.
+//!
+//! Every name in a link is looked up among the names here, and the path beside it
+//! is opened: no text of a client becomes a path. A run whose file lies outside the
+//! folder (a link) is a row that says so and is never opened. What was read is kept
+//! until the file changes.
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
+};
+
+use pickfs_model::{Findings, RunRecord};
+use pickfs_report::serve::{RunLine, RunSummary};
+use pickfs_store::{RunFile, StoreError, run_paths};
+
+/// Name of the run file in a run's folder: such a run has the name of its folder.
+const RUN_FILE: &str = "run.pickfs";
+/// Whole runs that are kept in memory.
+const LOADED_MAX: usize = 4;
+
+/// A run that was read, with what may be said of it.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The run.
+    pub run: RunRecord,
+    /// Its findings.
+    pub findings: Findings,
+}
+
+/// When a file was last written, and how long it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    written: SystemTime,
+    bytes: u64,
+}
+
+/// A run file of the folder.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Its name in links.
+    pub name: String,
+    /// Where it is; nothing where that is outside the folder.
+    path: Option<PathBuf>,
+}
+
+/// The folder.
+pub struct Shelf {
+    folder: PathBuf,
+    lines: Mutex<HashMap<PathBuf, (Stamp, RunLine)>>,
+    loaded: Mutex<Vec<(PathBuf, Stamp, Arc<Loaded>)>>,
+}
+
+impl Shelf {
+    /// A folder that can be read.
+    pub fn open(folder: &Path) -> io::Result<Shelf> {
+        let folder = fs::canonicalize(folder)?;
+        fs::read_dir(&folder)?;
+        Ok(Shelf { folder, lines: Mutex::default(), loaded: Mutex::default() })
+    }
+
+    /// The folder's own path.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Every run file of the folder by its name.
+    pub fn places(&self) -> io::Result<Vec<Place>> {
+        let mut places: Vec<Place> =
+            run_paths(&self.folder)?.iter().map(|path| self.place(path)).collect();
+        places.sort_by(|one, other| one.name.cmp(&other.name));
+        places.dedup_by(|one, other| one.name == other.name);
+        Ok(places)
+    }
+
+    fn place(&self, path: &Path) -> Place {
+        let inner = path.strip_prefix(&self.folder).unwrap_or(path);
+        let named = match (inner.file_name(), inner.parent()) {
+            (Some(file), Some(run)) if file == RUN_FILE && run != Path::new("") => run,
+            _ => inner,
+        };
+        let within = |path: &PathBuf| path.starts_with(&self.folder) && path.is_file();
+        let path = fs::canonicalize(path).ok().filter(within);
+        Place { name: named.to_string_lossy().into_owned(), path }
+    }
+
+    /// The run of a name.
+    pub fn find(&self, name: &str) -> Option<Place> {
+        self.places().ok()?.into_iter().find(|place| place.name == name)
+    }
+
+    /// The rows of the list, newest first; damaged ones last.
+    pub fn lines(&self) -> io::Result<Vec<RunLine>> {
+        let mut lines: Vec<RunLine> = self.places()?.iter().map(|place| self.line(place)).collect();
+        let started = |line: &RunLine| line.about.as_ref().map(|about| about.started.clone()).ok();
+        lines.sort_by_key(|line| std::cmp::Reverse(started(line)));
+        Ok(lines)
+    }
+
+    fn line(&self, place: &Place) -> RunLine {
+        let known = place.stamp().and_then(|(path, stamp)| {
+            let lines = locked(&self.lines);
+            let (kept, line) = lines.get(path)?;
+            (*kept == stamp).then(|| line.clone())
+        });
+        if let Some(line) = known {
+            return line;
+        }
+        let line = RunLine { name: place.name.clone(), about: summary(place) };
+        if let Some((path, stamp)) = place.stamp() {
+            locked(&self.lines).insert(path.to_owned(), (stamp, line.clone()));
+        }
+        line
+    }
+
+    /// The whole run, read now or kept from before.
+    pub fn load(&self, place: &Place) -> Result<Arc<Loaded>, String> {
+        let (path, stamp) = place.stamp().ok_or_else(|| outside(place))?;
+        let mut kept = locked(&self.loaded);
+        if let Some(at) = kept.iter().position(|(p, s, _)| p == path && *s == stamp) {
+            let found = kept.remove(at);
+            kept.insert(0, found);
+            return Ok(kept[0].2.clone());
+        }
+        drop(kept);
+        let run = place.open()?.read().map_err(|error| self.told(&error))?;
+        let findings = pickfs_analysis::findings(&run);
+        let loaded = Arc::new(Loaded { run, findings });
+        let mut kept = locked(&self.loaded);
+        kept.retain(|(p, _, _)| p != path);
+        kept.insert(0, (path.to_owned(), stamp, loaded.clone()));
+        kept.truncate(LOADED_MAX);
+        Ok(loaded)
+    }
+
+    fn told(&self, error: &StoreError) -> String {
+        error.to_string()
+    }
+}
+
+impl Place {
+    /// Opens the file; the words say why it cannot be.
+    pub fn open(&self) -> Result<RunFile, String> {
+        let path = self.path.as_ref().ok_or_else(|| outside(self))?;
+        RunFile::open_read_only(path).map_err(|error| error.to_string())
+    }
+
+    /// The file with the stamp that it has now.
+    pub fn stamp(&self) -> Option<(&Path, Stamp)> {
+        let path = self.path.as_deref()?;
+        let about = fs::metadata(path).ok()?;
+        Some((path, Stamp { written: about.modified().ok()?, bytes: about.len() }))
+    }
+
+    /// Seconds since the file was last written.
+    pub fn idle_s(&self) -> Option<u64> {
+        let (_, stamp) = self.stamp()?;
+        Some(stamp.written.elapsed().unwrap_or_default().as_secs())
+    }
+}
+
+fn outside(place: &Place) -> String {
+    format!("{} is a link out of the folder; it is not served", place.name)
+}
+
+fn summary(place: &Place) -> Result<RunSummary, String> {
+    let file = place.open()?;
+    let told = |error: StoreError| error.to_string();
+    let run = file.read_head().map_err(told)?;
+    let (trials, damaged) = file.trial_count().map_err(told)?;
+    if let Some(number) = damaged {
+        return Err(format!("trial {number} of {} is damaged; restore the file", place.name));
+    }
+    Ok(RunSummary::new(&run, trials))
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,162 @@
+//! Every page and every file by an ordinary client.
+#![allow(clippy::unwrap_used)]
+
+mod shelf;
+
+use std::{io::Read, net::TcpStream, time::Duration};
+
+use pickfs_model::RunRecord;
+use pickfs_testkit::{FakeRun, fake_run};
+use shelf::{Folder, folder, get, put, serve};
+
+fn links(html: &str) -> Vec<String> {
+    let parts = html.split(" href=\"").skip(1);
+    parts.map(|part| part.split('"').next().unwrap().replace("&amp;", "&")).collect()
+}
+
+#[test]
+fn the_list_has_every_run_and_says_which_cannot_be_read() {
+    let Folder { runs, .. } = &folder();
+    let page = get(serve(runs, None), "/").text();
+    assert!(page.contains("<a href=\"/run/first\">first</a>"));
+    assert!(page.contains("<a href=\"/run/second%20run\">second run</a>"));
+    assert!(page.contains("junk.pickfs is not a pickfs run") || page.contains("not a database"));
+    assert!(page.contains("is a link out of the folder; it is not served"));
+    assert!(page.contains("40 trials") && page.contains("16 of 16 trials"));
+    assert_eq!(page.matches("cannot be read").count(), 4, "junk and three links");
+}
+
+#[test]
+fn a_search_leaves_what_matches() {
+    let Folder { runs, .. } = &folder();
+    let address = serve(runs, None);
+    let page = get(address, "/?q=6.19.0-other").text();
+    assert!(page.contains("/run/second%20run\"") && !page.contains("/run/first\""));
+    assert!(get(address, "/?q=no+such+thing").text().contains("0 of 7 in"));
+}
+
+#[test]
+fn every_link_of_every_page_leads_somewhere() {
+    let Folder { runs, .. } = &folder();
+    let address = serve(runs, None);
+    let mut seen = vec!["/".to_string()];
+    let mut at = 0;
+    while at < seen.len() {
+        let got = get(address, &seen[at]);
+        assert_eq!(got.status, 200, "{}", seen[at]);
+        let is_page = got.kind.starts_with("text/html") && !seen[at].contains("report.html");
+        let found = if is_page { links(&got.text()) } else { Vec::new() };
+        // One chart of one run and one log stand for all of them.
+        for link in found.into_iter().filter(|link| link.starts_with('/')) {
+            let is_another = link.contains("/charts/")
+                && !link.contains("first/charts/percentiles.")
+                || link.contains("/hlog/") && !link.contains("trial-0001");
+            if !is_another && !seen.contains(&link) {
+                seen.push(link);
+            }
+        }
+        at += 1;
+    }
+    assert!(seen.len() > 30, "{seen:?}");
+}
+
+#[test]
+fn the_page_of_a_run_is_its_report_with_a_bar() {
+    let Folder { runs, .. } = &folder();
+    let got = get(serve(runs, None), "/run/second%20run");
+    let page = got.text();
+    assert!(page.contains("All runs</a>") && page.contains("id=\"ranking\""));
+    assert!(page.contains("href=\"/files/second%20run\""));
+    let policy = &got.head.iter().find(|(name, _)| name == "content-security-policy").unwrap().1;
+    let nonce = policy.split("'nonce-").nth(1).unwrap().split('\'').next().unwrap();
+    assert_eq!(nonce.len(), 32);
+    assert_eq!(page.matches(&format!("<script nonce=\"{nonce}\">")).count(), 1);
+}
+
+#[test]
+fn each_export_is_of_its_kind() {
+    let Folder { runs, .. } = &folder();
+    let address = serve(runs, None);
+    for (file, kind, begins) in [
+        ("report.html", "text/html", "<!doctype html>"),
+        ("report.md", "text/markdown", "#"),
+        ("trials.csv", "text/csv", ""),
+        ("summary.csv", "text/csv", ""),
+        ("report.json", "application/json", "{"),
+        ("charts/percentiles.svg", "image/svg+xml", "<svg"),
+        ("hlog/trial-0001-append.hlog", "text/plain", "#[pickfs run: first]"),
+    ] {
+        let got = get(address, &format!("/files/first/{file}"));
+        assert_eq!(got.status, 200, "{file}");
+        assert!(got.kind.starts_with(kind), "{file}: {}", got.kind);
+        assert!(got.text().starts_with(begins), "{file}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_slice(&get(address, "/files/first/report.json").body).unwrap();
+    assert_eq!(json["run"]["trials"].as_array().unwrap().len(), 40);
+    let png = get(address, "/files/first/charts/percentiles.png");
+    assert!(png.body.starts_with(b"\x89PNG"));
+    assert_eq!(get(address, "/files/first/report.exe").status, 404);
+}
+
+#[test]
+fn two_runs_differ_in_their_machines_first_and_the_older_is_divided_by() {
+    let Folder { runs, .. } = &folder();
+    let address = serve(runs, None);
+    let page = get(address, "/compare?run=second%20run&run=first").text();
+    let changed = page.find("6.19.0-other").unwrap();
+    assert!(changed < page.find("What differs in the results").unwrap());
+    assert!(page.contains("xfs:noatime") && page.contains("Before you believe a ratio"));
+    assert_eq!(get(address, "/compare?run=first").status, 400);
+    assert_eq!(get(address, "/compare?run=first&run=nowhere").status, 404);
+    assert_eq!(get(address, "/compare?run=first&run=junk.pickfs").status, 500);
+}
+
+#[test]
+fn two_cells_stand_beside_each_other() {
+    let Folder { runs, .. } = &folder();
+    let address = serve(runs, None);
+    let run = fake_run(&FakeRun { name: "first".into(), ..FakeRun::default() });
+    let id = |label: &str| {
+        let cell = run.cells.iter().find(|cell| cell.candidate.label == label);
+        cell.unwrap().id.0.clone()
+    };
+    let choice = get(address, "/cells?a=first&b=second%20run").text();
+    assert!(choice.contains(&format!("<option value=\"{}\">", id("xfs:noatime"))));
+    let of = |b: &str, label: &str| {
+        let (one, other) = (id("ext4:noatime"), id(label));
+        get(address, &format!("/cells?a=first&b={b}&a-cell={one}&b-cell={other}")).text()
+    };
+    let within = of("first", "xfs:noatime");
+    assert!(within.contains("within 5 blocks") && within.contains("id=\"chart-percentiles\""));
+    let across = of("second%20run", "ext4:noatime");
+    assert!(across.contains("nothing is claimed") && across.contains("6.19.0-other"));
+    let unknown = get(address, "/cells?a=first&b=first&a-cell=x&b-cell=y");
+    assert_eq!(unknown.status, 404);
+}
+
+#[test]
+fn a_run_that_goes_on_is_followed_to_its_end() {
+    let Folder { runs, .. } = &folder();
+    let ask = FakeRun { name: "live".into(), blocks: 1, ..FakeRun::default() };
+    let run = fake_run(&ask);
+    let (first, later) = run.trials.split_at(3);
+    let begun = RunRecord { trials: first.to_vec(), ended: None, ..run.clone() };
+    let mut file = put(&runs.join("live"), &begun);
+    let address = serve(runs, None);
+    let page = get(address, "/live/live").text();
+    assert!(page.contains("<strong id=\"count\">3</strong>"), "{page}");
+    assert!(page.contains("data-events=\"/events/live?after=3\""));
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let ask = b"GET /events/live?after=3 HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    std::io::Write::write_all(&mut stream, ask).unwrap();
+    later.iter().for_each(|trial| file.add_trial(trial).unwrap());
+    file.end(run.ended.as_ref().unwrap()).unwrap();
+    let mut told = String::new();
+    stream.read_to_string(&mut told).unwrap();
+    assert!(told.contains("Content-Type: text/event-stream"), "{told}");
+    assert_eq!(told.matches("event: trial\n").count(), later.len(), "{told}");
+    assert!(told.contains("id: 4\n") && told.contains("event: ended\ndata: Ended: completed"));
+    assert!(get(address, "/live/live").text().contains("Ended: completed"));
+}
