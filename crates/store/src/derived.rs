@@ -1,7 +1,7 @@
 //! The derived tables: the same facts as the records, laid out for an SQL client.
 
 use pickfs_model::{
-    Environment, Outcome, RunRecord, TrialRecord,
+    Environment, Heat, Outcome, PhaseRecord, RunRecord, TrialRecord,
     record::{Distribution, OpRecord},
 };
 use rusqlite::{Connection, Result, params};
@@ -43,6 +43,9 @@ pub fn put_trial(connection: &Connection, trial: &TrialRecord) -> Result<()> {
     }
     put_facts(connection, trial.number, &trial.environment)?;
     put_steps(connection, trial)?;
+    for (position, phase) in trial.phases.iter().enumerate() {
+        put_phase(connection, trial.number, position, phase)?;
+    }
     for flag in &trial.flags {
         connection.execute(
             "INSERT INTO flag VALUES (?1, ?2, ?3)",
@@ -53,6 +56,51 @@ pub fn put_trial(connection: &Connection, trial: &TrialRecord) -> Result<()> {
         connection.execute(
             "INSERT INTO counted VALUES (?1, ?2, ?3)",
             params![trial.number, name, value],
+        )?;
+    }
+    Ok(())
+}
+
+fn put_phase(
+    connection: &Connection,
+    trial: u32,
+    position: usize,
+    phase: &PhaseRecord,
+) -> Result<()> {
+    let heat = phase.heat.map(|heat| match heat {
+        Heat::Cold => "cold",
+        Heat::Hot => "hot",
+    });
+    let flags: Vec<&str> = phase.flags.iter().map(|flag| flag.kind.as_str()).collect();
+    connection.execute(
+        "INSERT INTO phase VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, \
+         ?15, ?16, ?17, ?18, ?19)",
+        params![
+            trial,
+            position as i64,
+            phase.phase,
+            phase.label,
+            phase.suite,
+            heat,
+            outcome_name(&phase.outcome),
+            phase.is_derived,
+            phase.unit.word(),
+            phase.work,
+            phase.real_bytes as i64,
+            phase.rate_per_s,
+            phase.elapsed_ns as i64,
+            phase.start_skew_ns as i64,
+            phase.lanes,
+            phase.threads,
+            phase.cpu_user_ns as i64,
+            phase.cpu_system_ns as i64,
+            flags.join(" "),
+        ],
+    )?;
+    for (name, value) in &phase.values {
+        connection.execute(
+            "INSERT INTO phase_value VALUES (?1, ?2, ?3, ?4)",
+            params![trial, phase.phase, name, value],
         )?;
     }
     Ok(())

@@ -38,6 +38,7 @@ pub const CREATE_DERIVED: &str = "
 DROP TABLE IF EXISTS cell; DROP TABLE IF EXISTS op; DROP TABLE IF EXISTS quantile;
 DROP TABLE IF EXISTS second; DROP TABLE IF EXISTS spike; DROP TABLE IF EXISTS fact;
 DROP TABLE IF EXISTS step; DROP TABLE IF EXISTS flag; DROP TABLE IF EXISTS counted;
+DROP TABLE IF EXISTS phase; DROP TABLE IF EXISTS phase_value;
 CREATE TABLE cell (id TEXT PRIMARY KEY, candidate TEXT, fs TEXT, specification TEXT,
   workload TEXT, version INTEGER, levels TEXT, durability TEXT);
 CREATE TABLE op (trial INTEGER, op TEXT, view TEXT, count INTEGER, mean_ns REAL, sd_ns REAL,
@@ -52,6 +53,11 @@ CREATE TABLE step (trial INTEGER, position INTEGER, purpose TEXT, command TEXT, 
   succeeded INTEGER, output TEXT);
 CREATE TABLE flag (trial INTEGER, kind TEXT, text TEXT);
 CREATE TABLE counted (trial INTEGER, name TEXT, value REAL);
+CREATE TABLE phase (trial INTEGER, position INTEGER, phase TEXT, label TEXT, suite TEXT, heat TEXT,
+  outcome TEXT, is_derived INTEGER, unit TEXT, work REAL, real_bytes INTEGER, rate_per_s REAL,
+  elapsed_ns INTEGER, start_skew_ns INTEGER, lanes INTEGER, threads INTEGER, cpu_user_ns INTEGER,
+  cpu_system_ns INTEGER, flags TEXT);
+CREATE TABLE phase_value (trial INTEGER, phase TEXT, name TEXT, value REAL);
 ";
 
 /// Marks the file as ours for file(1) and for [`crate::RunFile::open`]: `pkfs`.

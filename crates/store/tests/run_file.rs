@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pickfs_model::{FORMAT, RunRecord, record::RunEnd};
 use pickfs_store::{RunFile, StoreError, list_runs};
-use pickfs_testkit::{FakeRun, fake_run};
+use pickfs_testkit::{FakePhasedRun, FakeRun, fake_phased_run, fake_run};
 use proptest::prelude::*;
 
 fn small_run() -> RunRecord {
@@ -74,6 +74,28 @@ fn derived_tables_can_be_made_again() {
     sql.execute_batch("DELETE FROM op; DROP TABLE quantile;").expect("spoil");
     RunFile::open(&kept.path).expect("open").rebuild_derived().expect("rebuild");
     assert_eq!(count(), before);
+}
+
+#[test]
+fn phases_are_rows_for_an_sql_client() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = RunRecord { ended: None, ..fake_phased_run(&FakePhasedRun::files()) };
+    let path = folder.path().join("files.pickfs");
+    let bare = RunRecord { trials: vec![], ..run.clone() };
+    let mut file = RunFile::create(&path, &bare).expect("create");
+    run.trials.iter().for_each(|trial| file.add_trial(trial).expect("add"));
+    let sql = rusqlite::Connection::open(&path).expect("open");
+    let rows: i64 =
+        sql.query_row("SELECT count(*) FROM phase", [], |row| row.get(0)).expect("count");
+    let phases: usize = run.trials.iter().map(|trial| trial.phases.len()).sum();
+    assert_eq!(rows as usize, phases);
+    let first = &run.trials[0].phases[0];
+    let rate: f64 = sql
+        .query_row("SELECT rate_per_s FROM phase WHERE trial = 1 AND position = 0", [], |row| {
+            row.get(0)
+        })
+        .expect("a rate");
+    assert_eq!(rate, first.rate_per_s);
 }
 
 #[test]
