@@ -6,7 +6,7 @@ use std::{
     fs,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, LazyLock},
     thread,
 };
 
@@ -79,6 +79,9 @@ fn trial(spec: TrialSpec, gate: Gate, lab: Lab) -> Result<(Measured, u64), Fault
     Ok((measured, checked))
 }
 
+/// The trial that several tests look at.
+static WHOLE: LazyLock<(Measured, u64)> = LazyLock::new(|| alone(json!({})));
+
 fn alone(more: Value) -> (Measured, u64) {
     let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
     trial(spec(folder.path(), 0, 1, more), Gate::default(), Lab(None)).expect("it runs")
@@ -102,8 +105,8 @@ fn laps(measured: &Measured) -> BTreeMap<&str, u64> {
 
 #[test]
 fn one_lane_runs_every_row_that_was_announced() {
-    let (measured, checked) = alone(json!({}));
-    let phases = with_derived(&measured, json!({}));
+    let (measured, checked) = &*WHOLE;
+    let phases = with_derived(measured, json!({}));
     let mut ran: Vec<&str> = phases.iter().map(|phase| phase.phase.as_str()).collect();
     let mut announced = expected_phases(json!({}));
     ran.sort_unstable();
@@ -113,7 +116,7 @@ fn one_lane_runs_every_row_that_was_announced() {
         assert!(phase.is_finished(), "{}: {:?}", phase.phase, phase.outcome);
         assert!(phase.rate_per_s > 0.0 && phase.elapsed_ns > 0, "{}", phase.phase);
     }
-    assert!(checked > 15, "{checked} files were compared");
+    assert!(*checked > 15, "{checked} files were compared");
     let note = &measured.notes[0];
     assert!(note.contains("scale 0.05 with 1 lanes asks for"), "{note}");
     assert!(measured.counts["space_filled_bytes"] < 150.0 * 1048576.0);
@@ -121,8 +124,7 @@ fn one_lane_runs_every_row_that_was_announced() {
 
 #[test]
 fn repeated_calls_have_laps_each() {
-    let (measured, _) = alone(json!({ "random_variants": "no" }));
-    let laps = laps(&measured);
+    let laps = laps(&WHOLE.0);
     for (phase, count) in [
         ("open append tiny, sync once", 200),
         ("append tiny, sync once", 500),
@@ -137,7 +139,7 @@ fn repeated_calls_have_laps_each() {
     assert!(laps["open append small, sync once"] > 50_000);
     assert_eq!(laps["random read 4k cold"], laps["random read 4k hot"]);
     assert!(!laps.contains_key("sync int tiny"), "a single call is the phase itself");
-    assert!(!laps.contains_key("pread, random read 4k hot"), "it was not asked for");
+    assert_eq!(laps["pread, random read 4k hot"], laps["random read 4k hot"]);
 }
 
 #[test]
@@ -180,7 +182,7 @@ fn the_originals_ways_run_too() {
 
 #[test]
 fn cold_rows_are_cold_or_say_so_and_hot_rows_fetch_nothing() {
-    let (measured, _) = alone(json!({ "random_variants": "no" }));
+    let (measured, _) = &*WHOLE;
     for phase in &measured.phases {
         let record = &phase.record;
         let has = |kind: &str| record.flags.iter().any(|flag| flag.kind == kind);
@@ -201,10 +203,8 @@ fn cold_rows_are_cold_or_say_so_and_hot_rows_fetch_nothing() {
 fn a_byte_that_changes_on_the_device_fails_the_trial() {
     for (name, offset, suites) in [
         ("seqreadMedium", 5_000, "write,read"),
-        ("readbinary", 40, "write,read"),
-        ("kdbdb/tbl/floatcol", 4_000, "write,sort"),
-        ("kdbdb/tbl/sym", 1_000, "write,sort"),
         ("seqreadSmall", 2, "write,read"),
+        ("kdbdb/tbl/floatcol", 4_000, "write,sort"),
     ] {
         let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
         let spec = spec(folder.path(), 0, 1, json!({ "suites": suites }));
