@@ -21,6 +21,7 @@ pub struct Mounted<'scratch> {
     pub(crate) image: Option<ImageRecord>,
     pub(crate) promise: Promise,
     pub(crate) cool: Vec<Step>,
+    pub(crate) anew: Vec<Step>,
     pub(crate) end: Vec<Step>,
     pub(crate) ended: bool,
 }
@@ -83,6 +84,17 @@ impl Mounted<'_> {
             true => residency::drop_caches(Caches::Both).map_err(TargetError::from),
             false => Ok(()),
         }
+    }
+
+    /// Unmounts it and mounts it again, so that only what was written down is left. False where
+    /// that cannot be: what lives in memory would be lost, and a directory is not ours to unmount.
+    ///
+    /// # Errors
+    /// The first step that failed; the candidate may not be mounted then.
+    pub fn mount_again(&mut self, log: &mut Vec<StepRecord>) -> Result<bool, TargetError> {
+        let steps = self.anew.clone();
+        carry_out::carry_out_all(&steps, self.scratch, log)?;
+        Ok(!steps.is_empty())
     }
 
     /// Unmounts for real and ends what served it; gives back the image's record with both states.

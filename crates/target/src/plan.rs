@@ -24,6 +24,8 @@ pub(crate) struct Life {
     pub(crate) begin: Vec<Step>,
     /// What empties the caches that the kernel's switch does not reach.
     pub(crate) cool: Vec<Step>,
+    /// What unmounts it and mounts it again; empty where that would lose it.
+    pub(crate) anew: Vec<Step>,
     /// From there to nothing left.
     pub(crate) end: Vec<Step>,
 }
@@ -77,7 +79,7 @@ pub(crate) fn life(
     Ok(match row.needs().ground {
         Ground::Memory => {
             let (begin, end) = (row.mount(candidate, place), row.unmount(candidate, place));
-            Life { begin, cool: Vec::new(), end }
+            Life { begin, cool: Vec::new(), anew: Vec::new(), end }
         }
         Ground::BlockDevice => on_block_device(row, candidate, bed, place),
     })
@@ -91,6 +93,7 @@ fn in_directory(candidate: &CandidateSpec, place: &Place) -> Result<Life, Target
     Ok(Life {
         begin: vec![recipe::call("a folder of our own", "make-trial-folder", at)],
         cool: Vec::new(),
+        anew: Vec::new(),
         end: vec![recipe::call("take it away", "remove-trial-folder", at)],
     })
 }
@@ -125,9 +128,18 @@ fn on_block_device(
     }
     guard(&mut begin);
     begin.extend(row.mount(candidate, place));
+    let is_free = recipe::call("wait until nobody has it open", "wait-device-free", device);
     let mut end = row.unmount(candidate, place);
-    end.push(recipe::call("wait until nobody has it open", "wait-device-free", device));
-    Life { begin, cool: row.cool(candidate, place), end }
+    end.push(is_free.clone());
+    let cool = row.cool(candidate, place);
+    let mut anew = cool.clone();
+    if cool.is_empty() {
+        anew.extend(row.unmount(candidate, place));
+        anew.push(is_free);
+        guard(&mut anew);
+        anew.extend(row.mount(candidate, place));
+    }
+    Life { begin, cool, anew, end }
 }
 
 #[cfg(test)]

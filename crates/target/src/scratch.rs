@@ -213,9 +213,20 @@ impl Scratch {
         let backing = self.backing_of(row);
         let promise = promise(row, candidate, backing);
         let directory = PathBuf::from(place.at);
-        let (cool, end, ended) = (life.cool, life.end, false);
+        let (cool, anew, end, ended) = (life.cool, life.anew, life.end, false);
         let scratch = self;
-        Ok(Mounted { scratch, directory, environment, backing, image, promise, cool, end, ended })
+        Ok(Mounted {
+            scratch,
+            directory,
+            environment,
+            backing,
+            image,
+            promise,
+            cool,
+            anew,
+            end,
+            ended,
+        })
     }
 
     /// Everything that can be known before anything is touched.

@@ -124,7 +124,7 @@ fn every_verified_file_system() {
             continue;
         }
         let mut log = Vec::new();
-        let mounted = make(&mut scratch, name, &at, &mut log);
+        let mut mounted = make(&mut scratch, name, &at, &mut log);
         let facts = mounted.environment().clone();
         assert_eq!(facts.get("mount.driver"), Some(driver), "{name}");
         let options = facts.get("mount.options").unwrap();
@@ -147,6 +147,10 @@ fn every_verified_file_system() {
             assert!(facts.get("host.fs_type").is_some(), "{name}");
         }
         write_and_read_back(mounted.directory());
+        let again = mounted.mount_again(&mut log).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(again, mounted.backing() == BackingKind::LoopImage, "{name}");
+        let kept = fs::metadata(mounted.directory().join("bytes")).map(|facts| facts.len());
+        assert_eq!(kept.ok(), Some(3_000_000), "{name}");
         let image = mounted.unmount(&mut log).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(image.map_or(0, |image| image.holes_after_bytes), 0, "{name}");
         assert!(log.iter().all(|record| record.succeeded), "{name}: {log:?}");

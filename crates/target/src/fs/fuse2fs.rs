@@ -7,7 +7,7 @@ use pickfs_model::features::Origin;
 use pickfs_model::{CandidateSpec, Durability, Step};
 
 use super::facts::fact;
-use super::{FileSystem, Lack, Needs, Place, Program, ext2, ext3, ext4, recipe};
+use super::{FileSystem, Needs, Place, Program, ext2, ext3, ext4, recipe};
 
 const PROGRAM: &str = "fuse2fs";
 
@@ -98,12 +98,11 @@ impl FileSystem for Fuse2fs {
         vec![recipe::exec("mount", PROGRAM, device_first(&shared, place))]
     }
 
-    fn lacks(&self) -> &'static [Lack] {
-        &[Lack::Fallocate]
-    }
-
     fn durability(&self, _options: &[String]) -> (Durability, &'static str) {
-        (Durability::PowerLoss, "fsync ends with a flush of the device; no journal is written")
+        (
+            Durability::PowerLoss,
+            "fsync of a file ends with a flush of the device; no journal is written",
+        )
     }
 
     fn driver(&self, _fs_type: &str, _device: &str) -> String {
