@@ -11,8 +11,8 @@
 //! for value in [3u64, 1, 2] {
 //!     file.write_all(&value.to_le_bytes())?;
 //! }
-//! StoreMap::map(&file, "column".as_ref(), 16, 3)?.store(&[1], 9)?;
-//! let map = ReadMap::map(&file, "column".as_ref(), 16, 3)?;
+//! StoreMap::map(&file, "column".as_ref(), 16, None)?.store(&[1], 9)?;
+//! let map = ReadMap::map(&file, "column".as_ref(), 16, Some(3))?;
 //! let mut found = [0; 2];
 //! map.gather(&[2, 1], &mut found)?;
 //! assert_eq!((found, map.max_signed(0..3)?), ([2, 9], Some(9)));
@@ -29,7 +29,7 @@ use crate::sigbus::Registration;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use std::fs::File;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::ptr::NonNull;
 
 /// The mapping that both views stand on.
@@ -39,7 +39,6 @@ struct Mapping {
     length_bytes: usize,
     first_offset_bytes: usize,
     count: usize,
-    path: PathBuf,
     _registration: Registration,
 }
 
@@ -48,11 +47,13 @@ impl Mapping {
         file: &File,
         path: &Path,
         first_offset_bytes: usize,
-        count: usize,
+        count: Option<usize>,
         (access, sharing): (ProtFlags, MapFlags),
     ) -> Result<Self, MapError> {
         let refused = |request, cause| MapError::Request { request, path: path.to_owned(), cause };
         let size = file.metadata().map_err(|cause| refused("read the size of", cause))?.len();
+        let all = (size as usize).saturating_sub(first_offset_bytes) / ELEMENT_BYTES;
+        let count = count.unwrap_or(all);
         let whole =
             count.checked_mul(ELEMENT_BYTES).and_then(|n| n.checked_add(first_offset_bytes));
         let length_bytes = whole.unwrap_or(usize::MAX);
@@ -71,7 +72,6 @@ impl Mapping {
                 length_bytes,
                 first_offset_bytes,
                 count,
-                path: path.to_owned(),
                 _registration: registration,
             }),
             Err(error) => {
@@ -122,8 +122,8 @@ unsafe impl Send for ReadMap {}
 unsafe impl Sync for ReadMap {}
 
 impl ReadMap {
-    /// Maps a file that holds at least `count` elements (not none) from `first_offset_bytes` on. The
-    /// path is for messages only.
+    /// Maps `count` elements of a file, or all that it has, from `first_offset_bytes` on. The path is
+    /// for messages only.
     ///
     /// # Panics
     /// When the offset is not a multiple of eight.
@@ -131,7 +131,7 @@ impl ReadMap {
         file: &File,
         path: &Path,
         first_offset_bytes: usize,
-        count: usize,
+        count: Option<usize>,
     ) -> Result<Self, MapError> {
         let how = (ProtFlags::READ, MapFlags::PRIVATE);
         Mapping::new(file, path, first_offset_bytes, count, how).map(Self)
@@ -204,11 +204,11 @@ impl ReadMap {
         places.map(|place| u64::from(unsafe { start.add(place).read_volatile() })).sum()
     }
 
-    /// Tells the kernel what comes, for the whole mapping.
+    /// Tells the kernel what comes, for the whole mapping. The path is for messages only.
     ///
     /// # Errors
     /// `EINVAL` for advice that is for shared mappings only.
-    pub fn advise(&self, advice: MapAdvice) -> Result<(), MapError> {
+    pub fn advise(&self, advice: MapAdvice, path: &Path) -> Result<(), MapError> {
         let advice = match advice {
             MapAdvice::Sequential => Advice::Sequential,
             MapAdvice::Random => Advice::Random,
@@ -222,7 +222,7 @@ impl ReadMap {
         let answer = unsafe { madvise(start, self.0.length_bytes, advice) };
         answer.map_err(|error| MapError::Request {
             request: "advise on the mapping of",
-            path: self.0.path.clone(),
+            path: path.to_owned(),
             cause: error.into(),
         })
     }
@@ -238,7 +238,7 @@ impl StoreMap {
         file: &File,
         path: &Path,
         first_offset_bytes: usize,
-        count: usize,
+        count: Option<usize>,
     ) -> Result<Self, MapError> {
         let how = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         Mapping::new(file, path, first_offset_bytes, count, how).map(Self)
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn stores_reach_the_file_and_nothing_else_changes() {
         let file = column(&[1, 2, 3, 4]);
-        let mut map = StoreMap::map(&file, "column".as_ref(), 16, 4).unwrap();
+        let mut map = StoreMap::map(&file, "column".as_ref(), 16, Some(4)).unwrap();
         map.store(&[3, 0], 42).unwrap();
         drop(map);
         let mut read = [0; 48];
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn what_is_gathered_copied_and_compared_is_what_stands_there() {
         let file = column(&[5, u64::MAX, 7, 8]);
-        let map = ReadMap::map(&file, "column".as_ref(), 16, 4).unwrap();
+        let map = ReadMap::map(&file, "column".as_ref(), 16, Some(4)).unwrap();
         let mut found = [0; 3];
         map.gather(&[3, 3, 0], &mut found).unwrap();
         assert_eq!(found, [8, 8, 5]);
@@ -304,26 +304,26 @@ mod tests {
     #[test]
     fn nothing_outside_is_touched() {
         let file = column(&[1, 2]);
-        let map = ReadMap::map(&file, "column".as_ref(), 16, 2).unwrap();
+        let map = ReadMap::map(&file, "column".as_ref(), 16, Some(2)).unwrap();
         let error = map.gather(&[2], &mut [0]).unwrap_err().to_string();
         assert_eq!(error, "bytes 32..40 are outside a mapping of 32 bytes");
         assert!(map.gather(&[u64::MAX], &mut [0]).is_err());
         assert!(map.copy(1, &mut [0; 2]).is_err());
         assert!(map.copy(usize::MAX, &mut [0; 2]).is_err());
         assert!(map.max_signed(1..3).is_err());
-        let mut map = StoreMap::map(&file, "column".as_ref(), 16, 2).unwrap();
+        let mut map = StoreMap::map(&file, "column".as_ref(), 16, Some(2)).unwrap();
         assert!(map.store(&[0, 2], 1).is_err());
-        let error = ReadMap::map(&file, "column".as_ref(), 16, 3).unwrap_err().to_string();
+        let error = ReadMap::map(&file, "column".as_ref(), 16, Some(3)).unwrap_err().to_string();
         assert_eq!(error, "column has 32 bytes, too few to map 40");
-        assert!(ReadMap::map(&file, "column".as_ref(), 16, usize::MAX / 4).is_err());
+        assert!(ReadMap::map(&file, "column".as_ref(), 16, Some(usize::MAX / 4)).is_err());
     }
 
     #[test]
     fn a_touch_reads_each_stride_and_advice_loses_nothing() {
         let file = column(&vec![0x0101_0101_0101_0101; 2046]);
-        let map = ReadMap::map(&file, "column".as_ref(), 16, 2046).unwrap();
+        let map = ReadMap::map(&file, "column".as_ref(), 16, None).unwrap();
         for advice in [MapAdvice::WillNeed, MapAdvice::Random, MapAdvice::Sequential] {
-            map.advise(advice).unwrap();
+            map.advise(advice, "column".as_ref()).unwrap();
         }
         assert_eq!(map.touch(4096), 0xfe + 3);
         assert_eq!(map.touch(8), 0xfe * 2 + 2046);

@@ -7,7 +7,9 @@ use std::{
 };
 
 use pickfs_measure::{Arrival, Clock, MonotonicClock, RecorderOptions, recorder};
-use pickfs_workload::{Appending, Bench, Fault, Nothing, Pace, Span, Turn, Work, drive, find};
+use pickfs_workload::{
+    Appending, Bench, Fault, Nothing, Pace, Span, Turn, Work, column, drive, find,
+};
 use serde_json::json;
 
 thread_local! {
@@ -76,6 +78,37 @@ fn appends_and_syncs_allocate_nothing() {
         assert!(turns > 1_000, "{turns}");
         assert_eq!(count, 0, "{path} {sync}: in {turns} turns");
     }
+}
+
+#[test]
+fn repeated_calls_of_a_column_store_allocate_nothing() {
+    use column::{Blocks, ElementType, Handle, Layout, ReadBy, Tally, open_append, replace};
+    let longs = Layout::Elements(ElementType::Long);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("column");
+    let mut append = || open_append(&path, longs, &[7; 80_000], 10_000, 1 << 20).expect("appended");
+    append();
+    let mut handle = Handle::create(&folder.path().join("handle"), longs).expect("made");
+    let mut calls: [(&str, &mut dyn FnMut()); 3] = [
+        ("open append", &mut append),
+        ("handle append", &mut || handle.append(&[7; 80]).expect("appended")),
+        ("replace", &mut || replace(&path, longs, &[0, 9_999], 42).expect("replaced")),
+    ];
+    for (name, call) in &mut calls {
+        let before = ALLOCATIONS.get();
+        (0..10).for_each(|_| call());
+        assert_eq!(ALLOCATIONS.get() - before, 0, "{name}");
+    }
+    let count = |reads| {
+        let blocks = Blocks::new(vec![path.clone()], 500, (reads, 18), 1);
+        [ReadBy::Mapped, ReadBy::MappedPerRead, ReadBy::Pread].map(|by| {
+            let open = blocks.open(by).expect("opened");
+            let before = ALLOCATIONS.get();
+            blocks.read(&open, &mut Tally::default()).expect("read");
+            ALLOCATIONS.get() - before
+        })
+    };
+    assert_eq!(count(2), count(18), "more reads need no more memory");
 }
 
 /// An allocation in each turn.

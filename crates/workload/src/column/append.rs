@@ -42,9 +42,7 @@ pub fn open_append(
         write_both(&mut file, &header, first).map_err(Fault::io("write", path))?;
         return write_chunks(&mut file, path, rest, chunk_bytes);
     }
-    let mut header = vec![0; layout.header_bytes()];
-    file.read_exact_at(&mut header, 0).map_err(Fault::io("read the header of", path))?;
-    let known = layout.parse(&header).map_err(|error| wrong(path, &error))?;
+    let known = layout.read(&file, path)?;
     file.seek(SeekFrom::End(0)).map_err(Fault::io("lseek", path))?;
     write_chunks(&mut file, path, data, chunk_bytes)?;
     let field = layout.count_field();
@@ -61,11 +59,6 @@ fn write_chunks(
 ) -> Result<(), Fault> {
     let mut chunks = data.chunks(chunk_bytes);
     chunks.try_for_each(|chunk| file.write_all(chunk).map_err(Fault::io("append to", path)))
-}
-
-/// A file that is not what was written.
-pub(super) fn wrong(path: &Path, what: &dyn std::fmt::Display) -> Fault {
-    Fault::Wrong { what: format!("{} {what}", path.display()) }
 }
 
 /// A column that stays open for appends.

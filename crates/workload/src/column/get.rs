@@ -1,23 +1,19 @@
 //! Columns read: mapped and made resident, or read whole into memory.
 //!
 //! ```text
-//! get        open fstat pread(header) mmap(MAP_PRIVATE) close
+//! get        open pread(header) fstat mmap(MAP_PRIVATE) close
 //! resident   madvise(WILLNEED), then one byte of each 4 KiB touched, front to back, by one thread
 //! read1      open fstat one read of the whole file into fresh memory, close
 //! ```
 
-use std::{fs::File, io::Read, os::unix::fs::FileExt, path::Path};
+use std::{fs::File, io::Read, path::Path};
 
 use pickfs_sys::{
-    elements::ELEMENT_BYTES,
     mapped_elements::ReadMap,
     mapped_file::{MapAdvice, MapError},
 };
 
-use super::{
-    append::wrong,
-    layout::{Header, Layout},
-};
+use super::layout::{Header, Layout};
 use crate::fault::Fault;
 
 /// A column in memory's address space.
@@ -32,12 +28,8 @@ pub struct Mapped {
 /// Maps a column of elements (not of plain symbols). It has at least one element.
 pub fn get(path: &Path, layout: Layout) -> Result<Mapped, Fault> {
     let file = File::open(path).map_err(Fault::io("open", path))?;
-    let length = file.metadata().map_err(Fault::io("fstat", path))?.len() as usize;
-    let mut bytes = vec![0; layout.header_bytes()];
-    file.read_exact_at(&mut bytes, 0).map_err(Fault::io("read the header of", path))?;
-    let header = layout.parse(&bytes).map_err(|error| wrong(path, &error))?;
-    let count = (length - bytes.len()) / ELEMENT_BYTES;
-    let elements = ReadMap::map(&file, path, bytes.len(), count).map_err(map_fault)?;
+    let header = layout.read(&file, path)?;
+    let elements = ReadMap::map(&file, path, layout.header_bytes(), None).map_err(map_fault)?;
     Ok(Mapped { header, elements })
 }
 
@@ -51,10 +43,10 @@ pub struct Touch {
 }
 
 impl Touch {
-    /// Brings it in.
-    pub fn resident(&self, column: &ReadMap) -> Result<(), Fault> {
+    /// Brings it in. The path is for messages only.
+    pub fn resident(&self, column: &ReadMap, path: &Path) -> Result<(), Fault> {
         if let Some(hint) = self.hint {
-            column.advise(hint).map_err(map_fault)?;
+            column.advise(hint, path).map_err(map_fault)?;
         }
         std::hint::black_box(column.touch(self.stride_bytes));
         Ok(())
@@ -108,7 +100,7 @@ mod tests {
         assert_eq!(found.header, Header { attribute: Attribute::Sorted, count: 3000 });
         assert_eq!(found.elements.count(), 3000);
         for hint in [None, Some(MapAdvice::WillNeed)] {
-            Touch { hint, stride_bytes: 4096 }.resident(&found.elements).unwrap();
+            Touch { hint, stride_bytes: 4096 }.resident(&found.elements, &path).unwrap();
         }
         let mut out = [0; 2];
         found.elements.gather(&[2999, 0], &mut out).unwrap();

@@ -16,6 +16,10 @@
 //! block of them touches. Plain symbols cannot be mapped: whoever wants one reads them all. The domain
 //! of enumerated ones is a file of plain symbols.
 
+use std::{fs::File, os::unix::fs::FileExt, path::Path};
+
+use crate::fault::Fault;
+
 /// The type of elements of eight bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElementType {
@@ -93,6 +97,8 @@ pub enum LayoutError {
 pub const DOMAIN_NAME: &str = "sym";
 /// Bytes in front of the elements of the enumerated layout.
 const PAGE_HEADER_BYTES: usize = 4096;
+/// The type of enumerated symbols stands in the last 16 bytes of the header.
+const ENUMERATED_TYPE_OFFSET_BYTES: usize = PAGE_HEADER_BYTES - 14;
 
 impl Attribute {
     const ALL: [Attribute; 5] = [
@@ -145,27 +151,33 @@ impl Layout {
 
     /// The header of a file. A count of plain symbols keeps its lower 32 bits.
     pub fn header(self, header: Header) -> Vec<u8> {
-        let mut bytes = self.blank();
-        bytes[self.attribute_offset_bytes()] = header.attribute.byte();
-        let field = self.count_field();
-        let width = field.len();
-        bytes[field].copy_from_slice(&header.count.to_le_bytes()[..width]);
-        bytes
+        (0..self.header_bytes()).map(|offset| self.header_byte(&header, offset)).collect()
     }
 
-    /// A header without attribute and elements.
-    fn blank(self) -> Vec<u8> {
-        let mut bytes = vec![0; self.header_bytes()];
-        match self {
-            Layout::Elements(element) => bytes[..3].copy_from_slice(&[0xfe, 0x20, element.byte()]),
-            Layout::PlainSymbols => bytes[..3].copy_from_slice(&[0xff, 0x01, 0x0b]),
-            Layout::EnumeratedSymbols => {
-                bytes[..2].copy_from_slice(&[0xfd, 0x20]);
-                bytes[16..16 + DOMAIN_NAME.len()].copy_from_slice(DOMAIN_NAME.as_bytes());
-                bytes[PAGE_HEADER_BYTES - 14] = 0x14;
-            }
+    /// One byte of the header.
+    #[inline]
+    fn header_byte(self, header: &Header, offset: usize) -> u8 {
+        let field = self.count_field();
+        if field.contains(&offset) {
+            return header.count.to_le_bytes()[offset - field.start];
         }
-        bytes
+        if offset == self.attribute_offset_bytes() {
+            return header.attribute.byte();
+        }
+        match (self, offset) {
+            (Layout::Elements(_), 0) => 0xfe,
+            (Layout::PlainSymbols, 0) => 0xff,
+            (Layout::EnumeratedSymbols, 0) => 0xfd,
+            (Layout::PlainSymbols, 1) => 0x01,
+            (_, 1) => 0x20,
+            (Layout::Elements(element), 2) => element.byte(),
+            (Layout::PlainSymbols, 2) => 0x0b,
+            (Layout::EnumeratedSymbols, 16..) if offset < 16 + DOMAIN_NAME.len() => {
+                DOMAIN_NAME.as_bytes()[offset - 16]
+            }
+            (Layout::EnumeratedSymbols, ENUMERATED_TYPE_OFFSET_BYTES) => 0x14,
+            _ => 0,
+        }
     }
 
     /// Reads the first bytes of a file, and checks each one of the header.
@@ -180,17 +192,34 @@ impl Layout {
         let field = self.count_field();
         count[..field.len()].copy_from_slice(&found[field]);
         let header = Header { attribute, count: u64::from_le_bytes(count) };
-        same(found, &self.header(header))?;
-        Ok(header)
+        let expected = |offset: usize| self.header_byte(&header, offset);
+        match found.iter().enumerate().find(|(offset, byte)| **byte != expected(*offset)) {
+            None => Ok(header),
+            Some((offset_bytes, found)) => {
+                let expected = expected(offset_bytes);
+                Err(LayoutError::Byte { offset_bytes, found: *found, expected })
+            }
+        }
+    }
+
+    /// Reads and checks the header of an open file. Where it has 16 bytes or fewer nothing is
+    /// allocated.
+    pub(super) fn read(self, file: &File, path: &Path) -> Result<Header, Fault> {
+        let (mut short, mut long) = ([0; 16], Vec::new());
+        let bytes = if self.header_bytes() <= short.len() {
+            &mut short[..self.header_bytes()]
+        } else {
+            long.resize(self.header_bytes(), 0);
+            &mut long[..]
+        };
+        file.read_exact_at(bytes, 0).map_err(Fault::io("read the header of", path))?;
+        self.parse(bytes).map_err(|error| wrong(path, &error))
     }
 }
 
-fn same(found: &[u8], expected: &[u8]) -> Result<(), LayoutError> {
-    let differs = found.iter().zip(expected).position(|(found, expected)| found != expected);
-    differs.map_or(Ok(()), |offset_bytes| {
-        let (found, expected) = (found[offset_bytes], expected[offset_bytes]);
-        Err(LayoutError::Byte { offset_bytes, found, expected })
-    })
+/// A file that is not what was written.
+pub(super) fn wrong(path: &Path, what: &dyn std::fmt::Display) -> Fault {
+    Fault::Wrong { what: format!("{} {what}", path.display()) }
 }
 
 #[cfg(test)]

@@ -17,8 +17,7 @@ use pickfs_sys::files::{Access, Create, OpenHow};
 use rustix::fs::{FlockOperation, fcntl_lock};
 
 use super::{
-    append::wrong,
-    layout::{Attribute, Header, Layout},
+    layout::{Attribute, Header, Layout, wrong},
     set::file_fault,
 };
 use crate::fault::Fault;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! mapped           the files are mapped before; the block is gathered by a list of indexes
-//! mapped per read  open fstat pread(header) mmap close, gather, munmap: for each block
+//! mapped per read  open pread(header) fstat mmap close, gather, munmap: for each block
 //! advised          as mapped, after madvise(MADV_RANDOM): no read-ahead
 //! pread            one pread of the block; the files were opened before
 //! ```
@@ -105,7 +105,7 @@ impl Blocks {
             ReadBy::Advised => {
                 let advised = |path: &PathBuf| {
                     let map = get(path, LAYOUT)?.elements;
-                    map.advise(MapAdvice::Random).map_err(map_fault)?;
+                    map.advise(MapAdvice::Random, path).map_err(map_fault)?;
                     Ok(map)
                 };
                 paths.map(advised).collect::<Result<_, Fault>>().map(OpenFiles::Mapped)

@@ -75,7 +75,7 @@ fn sequential(lane: &mut Lane, phase: &str, column: &Sequential) -> Result<(), F
     let mut kept = None;
     lane.read_row(phase, &[path], counted, |_| {
         let mapped = kept.insert(get(&column.path, column.layout)?);
-        touch.resident(&mapped.elements)
+        touch.resident(&mapped.elements, &column.path)
     })
 }
 

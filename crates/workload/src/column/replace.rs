@@ -1,32 +1,27 @@
 //! Some elements of a column changed in place.
 //!
 //! ```text
-//! open(O_RDWR) fstat pread(header) mmap(MAP_SHARED) one store of eight bytes for each index munmap close
+//! open(O_RDWR) pread(header) fstat mmap(MAP_SHARED) one store of eight bytes for each index close munmap
 //! ```
 //!
 //! No msync and no fsync: what it costs is a fault, and making the page writable, for each page that is
 //! met.
 
-use std::{os::unix::fs::FileExt, path::Path};
+use std::path::Path;
 
 use pickfs_sys::{
-    elements::ELEMENT_BYTES,
     files::{Access, OpenHow},
     mapped_elements::StoreMap,
 };
 
-use super::{append::wrong, get::map_fault, layout::Layout, set::file_fault};
+use super::{get::map_fault, layout::Layout, set::file_fault};
 use crate::fault::Fault;
 
 /// Stores one value at each index of a column of elements.
 pub fn replace(path: &Path, layout: Layout, indexes: &[u64], value: u64) -> Result<(), Fault> {
     let file = OpenHow::new(Access::ReadWrite).open(path).map_err(file_fault)?;
-    let length = file.metadata().map_err(Fault::io("fstat", path))?.len() as usize;
-    let mut header = vec![0; layout.header_bytes()];
-    file.read_exact_at(&mut header, 0).map_err(Fault::io("read the header of", path))?;
-    layout.parse(&header).map_err(|error| wrong(path, &error))?;
-    let count = (length - header.len()) / ELEMENT_BYTES;
-    let mut map = StoreMap::map(&file, path, header.len(), count).map_err(map_fault)?;
+    layout.read(&file, path)?;
+    let mut map = StoreMap::map(&file, path, layout.header_bytes(), None).map_err(map_fault)?;
     map.store(indexes, value).map_err(map_fault)
 }
 

@@ -14,9 +14,8 @@ use std::path::PathBuf;
 use pickfs_sys::elements::bytes_of;
 
 use super::{
-    append::wrong,
     get::{get, map_fault, read1},
-    layout::{Attribute, ElementType, Header, Layout},
+    layout::{Attribute, ElementType, Header, Layout, wrong},
     ranks::{Interned, Ranks, SymbolError, even_pieces, in_parallel, next_symbol, symbol_text},
     set::{Setting, set},
     symbols::SymbolLayout,

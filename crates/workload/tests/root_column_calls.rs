@@ -1,0 +1,207 @@
+//! Root ring: the system calls of one row of each kind, as strace sees them. Needs strace, and to be allowed to
+//! trace a child. The child is this very test, asked to make one call.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use pickfs_sys::elements::bytes_of;
+use pickfs_workload::column::{
+    Attribute, Blocks, ElementType, Handle, Header, Layout, ReadBy, SyncBy, Tally, Touch, enter,
+    get, open_append, read1, replace, set, sync,
+};
+
+const LONGS: Layout = Layout::Elements(ElementType::Long);
+/// Elements of the file that is there before the call.
+const COUNT: u64 = 20_000;
+
+/// Whether the test can run: false, with the reason, where it cannot; a panic where it must.
+fn may_trace() -> bool {
+    let traced = Command::new("strace").args(["-o", "/dev/null", "true"]).output();
+    if traced.is_ok_and(|output| output.status.success()) {
+        return true;
+    }
+    let reason = "SKIPPED(root ring): strace is missing or may not trace; apt-get install strace";
+    assert!(env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "{reason}");
+    println!("{reason}");
+    false
+}
+
+/// What the child does.
+fn make_call(call: &str, path: &Path) {
+    let data = bytes_of(&[7; 512]);
+    let mut tally = Tally::default();
+    match call {
+        "set" => drop(set(path, &header(1 << 19), &vec![7; 4 << 20], 1 << 20, &mut tally).unwrap()),
+        "open append" => open_append(path, LONGS, data, 512, 1 << 20).unwrap(),
+        "handle append" => {
+            let mut handle = Handle::create(path, LONGS).unwrap();
+            (0..2).for_each(|_| handle.append(data).unwrap());
+        }
+        "replace" => replace(path, LONGS, &[0, 511, 5_000], 42).unwrap(),
+        "sync" => sync(&[path], SyncBy::Native).unwrap(),
+        "sync by command" => sync(&[path], SyncBy::Command).unwrap(),
+        "get" => {
+            let touch = Touch { hint: None, stride_bytes: 4096 };
+            touch.resident(&get(path, LONGS).unwrap().elements, path).unwrap();
+        }
+        "read1" => drop(read1(path).unwrap()),
+        "lock" => drop(enter(path, &["a", "b"]).unwrap()),
+        "pread" => read_blocks(path, ReadBy::Pread),
+        "mapped" => read_blocks(path, ReadBy::Mapped),
+        "mapped per read" => read_blocks(path, ReadBy::MappedPerRead),
+        other => panic!("no call {other}"),
+    }
+}
+
+/// Three blocks of 4,000 bytes.
+fn read_blocks(path: &Path, by: ReadBy) {
+    let blocks = Blocks::new(vec![path.to_owned()], 500, (3, 38), 1);
+    blocks.read(&blocks.open(by).unwrap(), &mut Tally::default()).unwrap();
+}
+
+fn header(count: u64) -> Vec<u8> {
+    LONGS.header(Header { attribute: Attribute::None, count })
+}
+
+#[test]
+fn the_traced_child() {
+    if let (Ok(call), Some(path)) =
+        (env::var("PICKFS_COLUMN_CALL"), env::var_os("PICKFS_COLUMN_FILE"))
+    {
+        make_call(&call, &PathBuf::from(path));
+    }
+}
+
+/// The names of the system calls that touch the file, in their order, with what matters of them.
+fn traced(call: &str, before: &[u8]) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, log) = (folder.path().join("column"), folder.path().join("strace"));
+    if !before.is_empty() {
+        fs::write(&path, before).expect("a file");
+    }
+    let status = Command::new("strace")
+        .args(["-f", "-qq", "-y", "-s", "0", "-P"])
+        .arg(&path)
+        .args(["-P".into(), format!("{}#", path.display())])
+        .arg("-o")
+        .arg(&log)
+        .arg(env::current_exe().expect("a program"))
+        .args(["--exact", "the_traced_child", "--test-threads", "1"])
+        .env("PICKFS_COLUMN_CALL", call)
+        .env("PICKFS_COLUMN_FILE", &path)
+        .output()
+        .expect("strace runs");
+    assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stdout));
+    let text = fs::read_to_string(&log).expect("a log");
+    text.lines().filter_map(name_of).collect()
+}
+
+/// `write`, or with a word that tells one use of a call from another: `openat CREAT`.
+fn name_of(line: &str) -> Option<String> {
+    let call = line.split_once(' ').map_or(line, |(_, rest)| rest.trim_start());
+    let name = call.split('(').next()?;
+    let has = |word: &str| call.contains(word);
+    match name {
+        "fstat" | "newfstatat" | "statx" | "stat" => Some("stat".into()),
+        "fcntl" if has("F_SETLKW") => Some("lock".into()),
+        "fcntl" | "execve" | "access" | "readlink" => None,
+        "openat" if has("O_APPEND") => Some("openat APPEND".into()),
+        "openat" if has("O_CREAT") => Some("openat CREAT".into()),
+        "openat" if has("ENOENT") => None,
+        "mmap" if has("MAP_SHARED") => Some("mmap SHARED".into()),
+        "mmap" if has("MAP_PRIVATE") => Some("mmap PRIVATE".into()),
+        name if name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') => Some(name.into()),
+        _ => None,
+    }
+}
+
+fn column() -> Vec<u8> {
+    [header(COUNT), vec![1; 8 * COUNT as usize]].concat()
+}
+
+fn check(call: &str, before: &[u8], expected: &[&str]) {
+    assert_eq!(traced(call, before), expected, "{call}");
+}
+
+#[test]
+fn a_new_column_is_written_in_large_calls() {
+    if !may_trace() {
+        return;
+    }
+    let expected = ["openat CREAT", "writev", "write", "write", "write", "write", "close"];
+    let found: Vec<String> = traced("set", &[]).into_iter().filter(|name| name != "stat").collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn an_existing_column_is_renamed_over() {
+    if !may_trace() {
+        return;
+    }
+    let found = traced("set", &column());
+    assert_eq!(found.first().map(String::as_str), Some("stat"));
+    assert_eq!(found.last().map(String::as_str), Some("rename"));
+    assert!(!found.iter().any(|name| name.contains("sync")), "{found:?}");
+}
+
+#[test]
+fn an_open_append_opens_seeks_writes_and_closes() {
+    if !may_trace() {
+        return;
+    }
+    check("open append", &[], &["openat CREAT", "stat", "writev", "close"]);
+    let again = ["openat CREAT", "stat", "pread64", "lseek", "write", "pwrite64", "close"];
+    check("open append", &column(), &again);
+}
+
+#[test]
+fn a_handle_append_is_one_write() {
+    if !may_trace() {
+        return;
+    }
+    let made = ["openat CREAT", "write", "close"];
+    let appended = ["openat APPEND", "write", "write", "close"];
+    check("handle append", &[], &[&made[..], &appended[..]].concat());
+}
+
+#[test]
+fn a_replace_maps_and_stores_and_does_not_sync() {
+    if !may_trace() {
+        return;
+    }
+    check("replace", &column(), &["openat", "pread64", "stat", "mmap SHARED", "close"]);
+}
+
+#[test]
+fn a_sync_is_an_fsync_of_the_path_by_whoever_does_it() {
+    if !may_trace() {
+        return;
+    }
+    check("sync", &column(), &["openat", "fsync", "close"]);
+    check("sync by command", &column(), &["openat", "fsync", "close"]);
+}
+
+#[test]
+fn reads_map_or_read_as_their_names_say() {
+    if !may_trace() {
+        return;
+    }
+    let mapped = ["openat", "pread64", "stat", "mmap PRIVATE", "close"];
+    check("get", &column(), &mapped);
+    check("mapped", &column(), &mapped);
+    check("mapped per read", &column(), &[mapped; 3].concat());
+    check("read1", &column(), &["openat", "stat", "read", "close"]);
+    check("pread", &column(), &["openat", "pread64", "pread64", "pread64", "close"]);
+}
+
+#[test]
+fn a_domain_is_locked_before_it_is_read() {
+    if !may_trace() {
+        return;
+    }
+    let expected = ["openat CREAT", "lock", "stat", "write", "pwrite64", "close"];
+    check("lock", &[], &expected);
+}
