@@ -1,53 +1,74 @@
 //! The words of the command line. Each is checked where it is read; nothing is touched.
 
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::examples;
 
 /// Finds the file system - and how to make it, mount it and write to it - that gives an
 /// application the lowest latency and the highest throughput on its own hardware.
 #[derive(Debug, Parser)]
-#[command(name = "pickfs", version, about, after_help = EXAMPLES)]
+#[command(name = "pickfs", version, about, after_help = examples::PICKFS)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-const EXAMPLES: &str = "Examples:
-  pickfs run                              five minutes: which file system for my journal?
-  pickfs run quick --fs ext4:noatime --fs xfs
-  pickfs run journal --device /dev/nvme1n1 --erase
-  pickfs run my-plan.toml --dir /data --json
-  pickfs plan quick --steps               the exact commands, nothing touched
-  pickfs report pickfs-runs/2026-11-21-quick --format png --out pictures/
-  pickfs compare pickfs-runs/a pickfs-runs/b";
-
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a plan: make, mount and measure every candidate, and give a verdict
+    #[command(after_help = examples::RUN)]
     Run(RunArgs),
     /// Show what a plan would do; nothing is touched
+    #[command(after_help = examples::PLAN)]
     Plan(PlanArgs),
     /// What this machine can test, and the remedy for what it cannot
+    #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
     /// What each file system can do, asked of it: links, holes, flushes, torn reads, ...
+    #[command(after_help = examples::FEATURES)]
     Features(FeaturesArgs),
     /// Ten minutes: the smallest difference that this machine can resolve
+    #[command(after_help = examples::TRUST)]
     Trust(TrustArgs),
     /// Fifteen minutes: every workload at its smallest honest scale
+    #[command(after_help = examples::TOUR)]
     Tour(TourArgs),
     /// The runs in a folder
+    #[command(after_help = examples::LIST)]
     List(ListArgs),
     /// One run on the terminal
+    #[command(after_help = examples::SHOW)]
     Show(ShowArgs),
     /// One run as HTML, Markdown, CSV, hlog, PNG, SVG or JSON
+    #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
     /// Two runs side by side, the differences of their machines first
+    #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
+    /// All runs of a folder in a browser, read-only
+    #[command(after_help = examples::SERVE)]
+    Serve(ServeArgs),
+    /// The manual: a page, or all pages to a folder
+    #[command(after_help = examples::MAN)]
+    Man(ManArgs),
+    /// What a shell needs to complete these words
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(CompletionsArgs),
     /// Remove what outlived a run that was killed, and only that
+    #[command(after_help = examples::CLEAN)]
     Clean(CleanArgs),
+}
+
+impl Command {
+    /// Whether it goes on when nobody reads its output any more.
+    pub fn outlives_its_reader(&self) -> bool {
+        use Command::{Run, Serve, Tour, Trust};
+        matches!(self, Run(_) | Serve(_) | Tour(_) | Trust(_))
+    }
 }
 
 /// Which plan, and what is different this time.
@@ -287,6 +308,36 @@ pub struct CompareArgs {
     /// As JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `pickfs serve`.
+#[derive(Debug, Clone, Args)]
+pub struct ServeArgs {
+    /// Folder of runs
+    #[arg(default_value = "pickfs-runs")]
+    pub folder: PathBuf,
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7433")]
+    pub listen: SocketAddr,
+    /// Who reads must know this; 16 or more letters, digits, - or _ (default: none on loopback, a
+    /// random one elsewhere)
+    #[arg(long, value_name = "TOKEN")]
+    pub token: Option<String>,
+}
+
+/// `pickfs man`.
+#[derive(Debug, Clone, Args)]
+pub struct ManArgs {
+    /// Write pickfs.1 and a page of each command to this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// `pickfs completions`.
+#[derive(Debug, Clone, Args)]
+pub struct CompletionsArgs {
+    /// Which shell
+    pub shell: clap_complete::Shell,
 }
 
 /// `pickfs clean`.

@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod examples;
 mod exit;
 mod overrides;
 mod progress;
@@ -21,7 +22,7 @@ use crate::{
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    if !matches!(cli.command, Command::Run(_) | Command::Trust(_) | Command::Tour(_)) {
+    if !cli.command.outlives_its_reader() {
         pickfs_sys::broken_pipe::end_quietly();
     }
     let result = match cli.command {
@@ -35,6 +36,9 @@ fn main() -> ExitCode {
         Command::Show(args) => commands::show::show(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
+        Command::Serve(args) => commands::serve::serve(&args),
+        Command::Man(args) => commands::man::man(&args),
+        Command::Completions(args) => commands::completions::completions(&args),
         Command::Clean(args) => commands::clean::clean(&args),
     };
     match result {

@@ -2,12 +2,15 @@
 
 pub mod clean;
 pub mod compare;
+pub mod completions;
 pub mod doctor;
 pub mod features;
 pub mod list;
+pub mod man;
 pub mod plan;
 pub mod report;
 pub mod run;
+pub mod serve;
 pub mod show;
 pub mod tour;
 pub mod trust;

@@ -1,0 +1,152 @@
+//! What `--help` shows under each command: lines that work as they stand.
+//!
+//! A test reads every line back as words of the command line.
+
+/// Under `pickfs --help`.
+pub const PICKFS: &str = "Examples:
+  pickfs run                              five minutes: which file system for my journal?
+  pickfs run quick --fs ext4:noatime --fs xfs
+  pickfs run journal --device /dev/nvme1n1 --erase
+  pickfs run my-plan.toml --dir /data --json
+  pickfs plan quick --steps               the exact commands, nothing touched
+  pickfs report pickfs-runs/2026-11-21-quick --format png --out pictures/
+  pickfs compare pickfs-runs/a pickfs-runs/b
+  pickfs serve                            all runs in a browser
+
+pickfs COMMAND --help has examples of each command; pickfs man is the manual.";
+
+/// Under `pickfs run --help`.
+pub const RUN: &str = "Examples:
+  pickfs run                              the plan `quick`, about five minutes
+  pickfs run --ram                        on a loop image in RAM: the software path alone
+  pickfs run quick --fs ext4:noatime --fs xfs --blocks 8
+  pickfs run quick --fs 'ext4:noatime;mkfs=-O ^has_journal' --fs ext4
+  pickfs run journal --device /dev/nvme1n1 --erase
+  pickfs run quick --dir /data            in a folder that exists: no root, no mkfs
+  pickfs run quick --axis size=64,256 --set sync=fdatasync
+  pickfs run quick --until-decided --budget 30m
+  pickfs run --resume pickfs-runs/2026-11-21-quick
+
+Exit codes: 0 done, 1 could not be done, 2 wrong words, 3 a trial failed, 130 interrupted.";
+
+/// Under `pickfs plan --help`.
+pub const PLAN: &str = "Examples:
+  pickfs plan --list                      the built-in plans with their questions
+  pickfs plan quick                       its cells, blocks and time
+  pickfs plan quick --steps               the exact commands, nothing touched
+  pickfs plan journal --fs xfs --json     the plan as it would be kept";
+
+/// Under `pickfs doctor --help`.
+pub const DOCTOR: &str = "Examples:
+  pickfs doctor
+  pickfs doctor --json";
+
+/// Under `pickfs features --help`.
+pub const FEATURES: &str = "Examples:
+  pickfs features --fs ext4,xfs,btrfs     where they differ
+  pickfs features --all --markdown features.md
+  pickfs features --dir /data             a directory that exists: no root";
+
+/// Under `pickfs trust --help`.
+pub const TRUST: &str = "Examples:
+  pickfs trust
+  pickfs trust --image-dir /mnt/disk
+  pickfs trust --json";
+
+/// Under `pickfs tour --help`.
+pub const TOUR: &str = "Examples:
+  pickfs tour
+  pickfs tour --ram --out /tmp/runs";
+
+/// Under `pickfs list --help`.
+pub const LIST: &str = "Examples:
+  pickfs list
+  pickfs list /srv/runs --json";
+
+/// Under `pickfs show --help`.
+pub const SHOW: &str = "Examples:
+  pickfs show pickfs-runs/2026-11-21-quick
+  pickfs show pickfs-runs/2026-11-21-quick --trial 7";
+
+/// Under `pickfs report --help`.
+pub const REPORT: &str = "Examples:
+  pickfs report pickfs-runs/2026-11-21-quick
+  pickfs report pickfs-runs/2026-11-21-quick --format markdown --format csv --out table/
+  pickfs report pickfs-runs/2026-11-21-quick --format png --out pictures/";
+
+/// Under `pickfs compare --help`.
+pub const COMPARE: &str = "Examples:
+  pickfs compare pickfs-runs/old-kernel pickfs-runs/new-kernel
+  pickfs compare pickfs-runs/a pickfs-runs/b --json";
+
+/// Under `pickfs serve --help`.
+pub const SERVE: &str = "Examples:
+  pickfs serve                            http://127.0.0.1:7433/ for this machine alone
+  pickfs serve /srv/runs --listen 127.0.0.1:8080
+  pickfs serve --listen 0.0.0.0:7433      for others: a token is made and printed
+
+Nothing is written, and no file outside the folder is shown. From another machine, a tunnel needs
+no token: ssh -L 7433:localhost:7433 HOST, then http://localhost:7433/";
+
+/// Under `pickfs man --help`.
+pub const MAN: &str = "Examples:
+  pickfs man
+  pickfs man --out /usr/local/share/man/man1";
+
+/// Under `pickfs completions --help`.
+pub const COMPLETIONS: &str = "Examples:
+  pickfs completions bash
+  pickfs completions zsh
+  pickfs completions fish
+
+bash: pickfs completions bash > /usr/share/bash-completion/completions/pickfs
+zsh:  pickfs completions zsh > /usr/share/zsh/site-functions/_pickfs
+fish: pickfs completions fish > ~/.config/fish/completions/pickfs.fish";
+
+/// Under `pickfs clean --help`.
+pub const CLEAN: &str = "Examples:
+  pickfs clean";
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use crate::args::Cli;
+
+    /// The words of a line, quotation marks taken off; what stands after two spaces is a remark.
+    fn words(line: &str) -> Vec<String> {
+        let line = line.trim();
+        let command = line.split("  ").next().unwrap();
+        let mut words = vec![String::new()];
+        let mut quoted = false;
+        for c in command.chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                c => words.last_mut().unwrap().push(c),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn every_command_has_examples_and_each_is_read() {
+        let program = Cli::command();
+        let mut texts = vec![("pickfs".to_string(), program.get_after_help().unwrap().to_string())];
+        for command in program.get_subcommands() {
+            let name = command.get_name();
+            let text = command.get_after_help().unwrap_or_else(|| panic!("{name} has no examples"));
+            texts.push((name.into(), text.to_string()));
+        }
+        for (name, text) in texts {
+            let lines: Vec<_> = text.lines().filter(|line| line.starts_with("  pickfs ")).collect();
+            assert!(!lines.is_empty(), "{name}");
+            for line in lines {
+                let words = words(line);
+                assert!(name == "pickfs" || words[1] == name, "{line}");
+                Cli::try_parse_from(&words).unwrap_or_else(|why| panic!("{line}: {why}"));
+            }
+        }
+    }
+}
