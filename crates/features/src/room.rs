@@ -15,6 +15,9 @@ use crate::refusal::{Asking, CallResult};
 /// How long the reader and the writer of a torn-read probe run beside each other, unless told.
 pub const TORN_TIME: Duration = Duration::from_secs(1);
 
+/// Longest name of a POSIX system with Linux's limits: `NAME_MAX` of linux/limits.h.
+pub const NAME_MAX: usize = 255;
+
 /// A directory to ask in.
 #[derive(Debug, Clone)]
 pub struct Room {
@@ -24,6 +27,9 @@ pub struct Room {
     pub is_root: bool,
     /// Time for each probe that watches two threads.
     pub torn_time: Duration,
+    /// Longest name that may be tried. Drivers are known that break a folder by a name that is too
+    /// long (fuse2fs 1.47.0 by one of 256 bytes), so on what is not ours it is [`NAME_MAX`].
+    pub name_bytes_max: usize,
 }
 
 impl Room {
@@ -34,14 +40,20 @@ impl Room {
             device: device.and_then(|path| BlockDevice::at(path).ok()),
             is_root: rustix::process::geteuid().is_root(),
             torn_time: TORN_TIME,
+            name_bytes_max: NAME_MAX,
         }
     }
 
     /// The same with a folder of its own inside, made now.
     pub fn inner(&self, name: &str) -> Asking<Self> {
-        let folder = self.folder.join(name);
-        fs::create_dir(&folder).needed("mkdir")?;
-        Ok(Self { folder, ..self.clone() })
+        let inner = self.within(name);
+        fs::create_dir(&inner.folder).needed("mkdir")?;
+        Ok(inner)
+    }
+
+    /// The same in a folder inside that is there already.
+    pub fn within(&self, name: &str) -> Self {
+        Self { folder: self.folder.join(name), ..self.clone() }
     }
 
     /// The folder.

@@ -113,19 +113,31 @@ fn ask_candidate(
 ) -> FeatureRow {
     let device = scratch.device().map(Path::to_owned);
     let mut log = Vec::new();
-    let mounted = match scratch.make_and_mount(candidate, &request.run_dir.join("mnt"), &mut log) {
-        Ok(mounted) => mounted,
-        Err(error) => {
-            let reason = error.to_string();
-            return row_of(candidate, Presence::Failed { reason }, Vec::new());
-        }
-    };
+    let mut mounted =
+        match scratch.make_and_mount(candidate, &request.run_dir.join("mnt"), &mut log) {
+            Ok(mounted) => mounted,
+            Err(error) => {
+                let reason = error.to_string();
+                return row_of(candidate, Presence::Failed { reason }, Vec::new());
+            }
+        };
     let presence = presence_of(&mounted);
     let device = device.or_else(|| device_under(mounted.directory()));
     let device = device.filter(|_| stands_on_it(&mounted));
     let mut room = Room::new(mounted.directory(), device.as_deref());
     room.torn_time = request.torn_time;
-    let answers = ask(&room, candidate, listener);
+    if !matches!(request.backing, BackingSpec::Directory { .. }) {
+        room.name_bytes_max = usize::MAX;
+    }
+    let mut answers = ask(&room, candidate, listener);
+    match mounted.mount_again(&mut log) {
+        Ok(false) => {}
+        Ok(true) => answers = ask_again(&room, answers),
+        Err(error) => {
+            let reason = format!("asked, and then not mounted again: {error}");
+            return row_of(candidate, Presence::Failed { reason }, answers);
+        }
+    }
     let named = origin_name(&mounted, candidate);
     match mounted.unmount(&mut log) {
         Ok(_) => FeatureRow { fs: named, ..row_of(candidate, presence, answers) }.placed(),
@@ -145,6 +157,13 @@ fn ask(room: &Room, candidate: &CandidateSpec, listener: &mut dyn Listener) -> V
         probe.ask(room)
     });
     asked.collect()
+}
+
+/// What was left behind is looked at again after a new mount: what a driver keeps in memory alone
+/// does not count.
+fn ask_again(room: &Room, answers: Vec<Answer>) -> Vec<Answer> {
+    let looked = table::questions().zip(answers);
+    looked.map(|(probe, first)| probe.ask_again(room, first)).collect()
 }
 
 /// A candidate in memory has the scratch's device beside it, not under it.

@@ -46,7 +46,7 @@ impl Listener for Quiet {
 fn ask(run_dir: &Path, names: &[&str], limit: usize) -> Vec<FeatureRow> {
     let request = Request {
         candidates: names.iter().map(|name| name.parse().unwrap()).collect(),
-        backing: BackingSpec::Loop { size_bytes: SIZE_BYTES, directory: None },
+        backing: BackingSpec::Ram { size_bytes: SIZE_BYTES },
         run_dir: run_dir.to_owned(),
         torn_time: Duration::from_millis(150),
     };

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use pickfs_model::features::{Answer, Group, Verdict};
@@ -21,21 +22,24 @@ pub const PROBES: &[Probe] = &[
         "step of a time stamp",
         "Set a modification time of an odd second and 123,456,789 ns, and read it back.",
         step,
-    ),
+    )
+    .kept(look_at_step),
     Probe::new(
         Group::Time,
         "time-first",
         "first year of a stamp",
         "Set the first of January of years from 1700 to 60000 and see which is the first kept.",
-        |room| Ok(first_answer(&kept_years(room)?)),
-    ),
+        |room| Ok(first_answer(&set_years(room)?)),
+    )
+    .kept(|room| Ok(first_answer(&kept_years(room)?))),
     Probe::new(
         Group::Time,
         "time-last",
         "last year of a stamp",
         "The same; the last that is kept, with what becomes of 2038 and 2106.",
-        |room| Ok(last_answer(&kept_years(room)?)),
-    ),
+        |room| Ok(last_answer(&set_years(room)?)),
+    )
+    .kept(|room| Ok(last_answer(&kept_years(room)?))),
     Probe::new(
         Group::Time,
         "time-fresh",
@@ -49,25 +53,29 @@ pub const PROBES: &[Probe] = &[
         "time of birth",
         "statx with STATX_BTIME, and whether it is the time at which the file was made.",
         birth,
-    ),
+    )
+    .kept(look_at_birth),
 ];
 
 const ODD_S: i64 = 1_000_000_001;
 const NANOSECONDS: i64 = 123_456_789;
 
-/// Sets the modification time and reads it back, in seconds and nanoseconds.
-fn set_and_read(room: &Room, seconds: i64, nanoseconds: i64) -> Asking<(i64, i64)> {
-    let path = room.path("file");
+/// Sets the modification time, in seconds and nanoseconds since 1970.
+fn set(path: &Path, seconds: i64, nanoseconds: i64) -> Asking<()> {
     let time = Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ };
     let times = Timestamps { last_access: time, last_modification: time };
-    utimensat(CWD, &path, &times, AtFlags::empty()).asked("utimensat")?;
-    let facts = fs::metadata(&path).needed("stat")?;
-    Ok((facts.mtime(), facts.mtime_nsec()))
+    utimensat(CWD, path, &times, AtFlags::empty()).asked("utimensat")
 }
 
 fn step(room: &Room) -> Asking {
     room.filled("file", b"x")?;
-    let kept = set_and_read(room, ODD_S, NANOSECONDS)?;
+    set(&room.path("file"), ODD_S, NANOSECONDS)?;
+    look_at_step(room)
+}
+
+fn look_at_step(room: &Room) -> Asking {
+    let facts = fs::metadata(room.path("file")).needed("stat")?;
+    let kept = (facts.mtime(), facts.mtime_nsec());
     Ok(match step_ns(kept) {
         Some(ns) => Answer::measured(span_text(ns), ""),
         None => Answer::new(Verdict::Failed, format!("{ODD_S}.{NANOSECONDS} s became {kept:?}")),
@@ -94,15 +102,26 @@ fn tried_years() -> impl Iterator<Item = i64> {
     YEARS.into_iter().chain(LATE_YEARS)
 }
 
-fn kept_years(room: &Room) -> Asking<Vec<i64>> {
-    room.filled("file", b"x")?;
-    let kept = tried_years().filter(|&year| {
-        let seconds = new_year_s(year);
+/// Makes a file a year, and says at once which are kept.
+fn set_years(room: &Room) -> Asking<Vec<i64>> {
+    for year in tried_years() {
+        let name = year.to_string();
+        room.filled(&name, b"x")?;
         // A driver may refuse a time, or clamp it: both mean that the year is not kept.
-        let read = set_and_read(room, seconds, 0);
-        read.is_ok_and(|(found, _)| (found - seconds).abs() <= 86_400)
-    });
-    Ok(kept.collect())
+        let _ = set(&room.path(&name), new_year_s(year), 0);
+    }
+    kept_years(room)
+}
+
+fn kept_years(room: &Room) -> Asking<Vec<i64>> {
+    let mut kept = Vec::new();
+    for year in tried_years() {
+        let facts = fs::metadata(room.path(&year.to_string())).needed("stat")?;
+        if (facts.mtime() - new_year_s(year)).abs() <= 86_400 {
+            kept.push(year);
+        }
+    }
+    Ok(kept)
 }
 
 /// Seconds from 1970 to the beginning of a year, by the rule of leap years.
@@ -162,6 +181,10 @@ fn fresh(room: &Room) -> Asking {
 
 fn birth(room: &Room) -> Asking {
     room.filled("file", b"x")?;
+    look_at_birth(room)
+}
+
+fn look_at_birth(room: &Room) -> Asking {
     let path = room.path("file");
     let facts = statx(CWD, &path, AtFlags::empty(), StatxFlags::BTIME).asked("statx")?;
     let is_told = facts.stx_mask & StatxFlags::BTIME.bits() != 0;

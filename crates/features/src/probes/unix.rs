@@ -2,6 +2,7 @@
 //! programs written for Unix take for granted.
 
 use std::fs::{self, Permissions};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
@@ -23,81 +24,99 @@ pub const PROBES: &[Probe] = &[
         "permissions stick",
         "chmod a file to 0640, 0705, 0400 and 4711 and read the mode back.",
         permissions,
-    ),
+    )
+    .kept(look_at_permissions),
     Probe::new(
         Group::Unix,
         "owners",
         "owners stick",
         "chown a file to a user and a group that nobody else uses and read both back.",
         owners,
-    ),
+    )
+    .kept(look_at_owners),
     Probe::new(
         Group::Unix,
         "hard-links",
         "hard links",
         "Link a file to a second name, write through one, read through the other.",
         hard_links,
-    ),
+    )
+    .kept(look_at_hard_links),
     Probe::new(
         Group::Unix,
         "symbolic-links",
         "symbolic links",
         "Make a symbolic link, read it, and read through it.",
         symbolic_links,
-    ),
+    )
+    .kept(look_at_symbolic_link),
     Probe::new(
         Group::Unix,
         "special-files",
         "FIFOs, sockets, devices",
         "mknod a FIFO, a socket and a character device and look at their types.",
         special_files,
-    ),
+    )
+    .kept(look_at_special_files),
     Probe::new(
         Group::Unix,
         "acl",
         "POSIX ACLs",
         "Give a named user access by an ACL, read it back, and see the mask in the mode.",
         acl,
-    ),
+    )
+    .kept(look_at_acl),
     Probe::new(
         Group::Unix,
         "xattr-user",
         "attributes: user",
         "Set and read an attribute user.*; the largest power of two that is taken, up to 64 KiB.",
         |room| attribute(room, "user.pickfs"),
-    ),
+    )
+    .kept(|room| look_at_attribute(room, "user.pickfs")),
     Probe::new(
         Group::Unix,
         "xattr-trusted",
         "attributes: trusted",
         "The same with trusted.*, which only root sees.",
         |room| attribute(room, "trusted.pickfs"),
-    ),
+    )
+    .kept(|room| look_at_attribute(room, "trusted.pickfs")),
     Probe::new(
         Group::Unix,
         "xattr-security",
         "attributes: security",
         "The same with security.*, where labels and capabilities are kept.",
         |room| attribute(room, "security.pickfs"),
-    ),
+    )
+    .kept(|room| look_at_attribute(room, "security.pickfs")),
 ];
 
 const MODES: [u32; 4] = [0o640, 0o705, 0o400, 0o4711];
 
 fn permissions(room: &Room) -> Asking {
-    room.filled("file", b"x")?;
-    let path = room.path("file");
-    let mut seen = Vec::new();
     for mode in MODES {
-        let taken = match fs::set_permissions(&path, Permissions::from_mode(mode)).asked("chmod") {
-            Ok(()) => Some(fs::metadata(&path).needed("stat")?.mode() & 0o7777),
-            Err(refusal) if errno::means_no(refusal.errno, room.is_root) => None,
-            Err(refusal) => return Err(refusal),
-        };
-        seen.push((mode, taken));
+        let name = format!("{mode:04o}");
+        room.filled(&name, b"x")?;
+        let path = room.path(&name);
+        match fs::set_permissions(&path, Permissions::from_mode(mode)).asked("chmod") {
+            // A driver may refuse some modes and take others: a refused one has no file.
+            Err(refusal) if errno::means_no(refusal.errno, room.is_root) => {
+                fs::remove_file(&path).needed("unlink")?;
+            }
+            other => other?,
+        }
     }
-    let _ = fs::set_permissions(&path, Permissions::from_mode(0o600));
-    Ok(stuck_modes(&seen))
+    look_at_permissions(room)
+}
+
+fn look_at_permissions(room: &Room) -> Asking {
+    let kept = |mode: u32| match fs::metadata(room.path(&format!("{mode:04o}"))) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => Ok(Some(other.needed("stat")?.mode() & 0o7777)),
+    };
+    let seen: Asking<Vec<_>> = MODES.into_iter().map(|mode| Ok((mode, kept(mode)?))).collect();
+    Ok(stuck_modes(&seen?))
 }
 
 /// Modes that were set, and what was there afterwards (`None`: the call was refused).
@@ -120,9 +139,12 @@ const GROUP: u32 = 23_456;
 
 fn owners(room: &Room) -> Asking {
     room.filled("file", b"x")?;
-    let path = room.path("file");
-    std::os::unix::fs::chown(&path, Some(USER), Some(GROUP)).asked("chown")?;
-    let facts = fs::metadata(&path).needed("stat")?;
+    std::os::unix::fs::chown(room.path("file"), Some(USER), Some(GROUP)).asked("chown")?;
+    look_at_owners(room)
+}
+
+fn look_at_owners(room: &Room) -> Asking {
+    let facts = fs::metadata(room.path("file")).needed("stat")?;
     Ok(match (facts.uid() == USER, facts.gid() == GROUP) {
         (true, true) => Answer::new(Verdict::Yes, ""),
         (false, false) => Answer::new(Verdict::No, "chown is accepted and has no effect"),
@@ -135,6 +157,10 @@ fn hard_links(room: &Room) -> Asking {
     room.filled("one", b"first")?;
     fs::hard_link(room.path("one"), room.path("two")).asked("link")?;
     fs::write(room.path("two"), b"second").needed("write")?;
+    look_at_hard_links(room)
+}
+
+fn look_at_hard_links(room: &Room) -> Asking {
     if room.read("one")? != b"second" {
         return Ok(Answer::new(Verdict::No, "the second name is a file of its own"));
     }
@@ -148,6 +174,10 @@ fn hard_links(room: &Room) -> Asking {
 fn symbolic_links(room: &Room) -> Asking {
     room.filled("target", b"there")?;
     symlink("target", room.path("link")).asked("symlink")?;
+    look_at_symbolic_link(room)
+}
+
+fn look_at_symbolic_link(room: &Room) -> Asking {
     let kept = fs::read_link(room.path("link")).needed("readlink")?;
     if kept != Path::new("target") {
         return Ok(Answer::new(Verdict::No, format!("the link says {}", kept.display())));
@@ -158,35 +188,52 @@ fn symbolic_links(room: &Room) -> Asking {
     }
 }
 
-fn special_files(room: &Room) -> Asking {
-    let kinds = [
+/// Kinds of special files, with the device number of the one that has any: /dev/null's.
+fn kinds() -> [(&'static str, FileType, u64); 3] {
+    let null = makedev(1, 3);
+    [
         ("FIFO", FileType::Fifo, 0),
         ("socket", FileType::Socket, 0),
-        ("device", FileType::CharacterDevice, makedev(1, 3)),
-    ];
-    let mut refused = Vec::new();
-    let mut last = None;
-    for (name, kind, device) in kinds {
-        let mode = Mode::from_raw_mode(0o600);
-        match mknodat(CWD, room.path(name), kind, mode, device).asked("mknod") {
-            Ok(()) if is_kind(&room.path(name), kind, device)? => {}
-            Ok(()) => refused.push(format!("{name}: it is there as something else")),
-            Err(refusal) => {
-                refused.push(format!("{name}: {refusal}"));
-                last = Some(refusal);
-            }
-        }
+        ("device", FileType::CharacterDevice, null),
+    ]
+}
+
+fn special_files(room: &Room) -> Asking {
+    let mode = Mode::from_raw_mode(0o600);
+    let mut refusals = Vec::new();
+    for (name, kind, device) in kinds() {
+        let made = mknodat(CWD, room.path(name), kind, mode, device).asked("mknod");
+        refusals.extend(made.err().map(|refusal| (name, refusal)));
     }
-    match (refused.len(), last) {
-        (0, _) => Ok(Answer::new(Verdict::Yes, "")),
-        (3, Some(refusal)) => Err(refusal),
-        (3, None) => Ok(Answer::new(Verdict::No, refused.join(", "))),
-        _ => Ok(Answer::new(Verdict::Partly, refused.join(", "))),
+    match refusals.as_slice() {
+        [.., (_, last)] if refusals.len() == kinds().len() => Err(last.clone()),
+        [] => look_at_special_files(room),
+        some => {
+            let words: Vec<_> = some.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+            Ok(Answer::new(Verdict::Partly, words.join(", ")))
+        }
     }
 }
 
+fn look_at_special_files(room: &Room) -> Asking {
+    let mut missing = Vec::new();
+    for (name, kind, device) in kinds() {
+        if !is_kind(&room.path(name), kind, device)? {
+            missing.push(name);
+        }
+    }
+    Ok(match missing.len() {
+        0 => Answer::new(Verdict::Yes, ""),
+        3 => Answer::new(Verdict::No, "accepted, and none of them is there"),
+        _ => Answer::new(Verdict::Partly, format!("not there: {}", missing.join(", "))),
+    })
+}
+
 fn is_kind(path: &Path, kind: FileType, device: u64) -> Asking<bool> {
-    let facts = fs::symlink_metadata(path).needed("stat")?;
+    let facts = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        other => other.needed("stat")?,
+    };
     let found = facts.file_type();
     Ok(match kind {
         FileType::Fifo => found.is_fifo(),
@@ -225,14 +272,20 @@ fn access_list() -> Vec<u8> {
     bytes
 }
 
+const ACL: &str = "system.posix_acl_access";
+
 fn acl(room: &Room) -> Asking {
     room.filled("file", b"x")?;
     let (path, list) = (room.path("file"), access_list());
-    let name = "system.posix_acl_access";
-    rustix::fs::setxattr(&path, name, &list, XattrFlags::empty()).asked("setxattr")?;
-    let kept = read_attribute(&path, name, 512)?;
+    rustix::fs::setxattr(&path, ACL, &list, XattrFlags::empty()).asked("setxattr")?;
+    look_at_acl(room)
+}
+
+fn look_at_acl(room: &Room) -> Asking {
+    let path = room.path("file");
+    let kept = read_attribute(&path, ACL, 512)?;
     let mode = fs::metadata(&path).needed("stat")?.mode() & 0o777;
-    Ok(match (kept == list, mode) {
+    Ok(match (kept == access_list(), mode) {
         (true, 0o650) => Answer::new(Verdict::Yes, ""),
         (true, other) => {
             Answer::new(Verdict::Partly, format!("kept, but the mode says {other:04o}, not 0650"))
@@ -242,21 +295,30 @@ fn acl(room: &Room) -> Asking {
 }
 
 const ATTRIBUTE_BYTES_MAX: usize = 65_536;
+const VALUE: [u8; 32] = [0x5a; 32];
 
 fn attribute(room: &Room, name: &str) -> Asking {
+    room.filled("large", b"x")?;
     room.filled("file", b"x")?;
-    let path = room.path("file");
-    let value = [0x5a_u8; 32];
-    rustix::fs::setxattr(&path, name, &value, XattrFlags::empty()).asked("setxattr")?;
-    if read_attribute(&path, name, 64)? != value {
-        return Ok(Answer::new(Verdict::No, "accepted, and not there afterwards"));
+    rustix::fs::setxattr(room.path("file"), name, &VALUE, XattrFlags::empty()).asked("setxattr")?;
+    let seen = look_at_attribute(room, name)?;
+    if seen.verdict != Verdict::Yes {
+        return Ok(seen);
     }
     let sizes = (6..=16).map(|power| 1_usize << power);
+    let path = room.path("large");
     let largest = sizes.take_while(|size| takes(&path, name, *size)).last().unwrap_or(32);
-    let most = if largest == ATTRIBUTE_BYTES_MAX { "all that the kernel lets through" } else { "" };
-    let words = format!("values up to {}", crate::figures::size_text(largest as u64));
-    let words = if most.is_empty() { words } else { format!("{words}, {most}") };
-    Ok(Answer::new(Verdict::Yes, words))
+    let text = crate::figures::size_text(largest as u64);
+    let limit =
+        if largest == ATTRIBUTE_BYTES_MAX { ", all that the kernel lets through" } else { "" };
+    Ok(Answer::new(Verdict::Yes, format!("values up to {text}{limit}")))
+}
+
+fn look_at_attribute(room: &Room, name: &str) -> Asking {
+    Ok(match read_attribute(&room.path("file"), name, 64)? == VALUE {
+        true => Answer::new(Verdict::Yes, ""),
+        false => Answer::new(Verdict::No, "accepted, and not there afterwards"),
+    })
 }
 
 fn takes(path: &Path, name: &str, size: usize) -> bool {
