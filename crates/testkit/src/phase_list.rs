@@ -129,8 +129,8 @@ pub fn files() -> Vec<FakePhase> {
         FakePhase { is_high_impact: true, ..many("seq create", "sequential files", 29e3, 34.0) },
         many("seq stat", "sequential files", 410e3, 2.4),
         many("seq delete", "sequential files", 45e3, 22.0),
-        many("random create", "random files", 43e3, 23.0),
-        many("random stat", "random files", 380e3, 2.6),
-        many("random delete", "random files", 43e3, 23.0),
+        many("ran create", "random files", 43e3, 23.0),
+        many("ran stat", "random files", 380e3, 2.6),
+        many("ran delete", "random files", 43e3, 23.0),
     ]
 }

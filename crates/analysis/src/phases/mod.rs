@@ -18,6 +18,7 @@ mod rows;
 mod tables;
 mod tiers;
 
+pub(crate) use rows::row_ratio;
 pub use rows::{rate_metric, rows};
 pub use tables::{ColumnMean, Kind, PhaseTable, tables};
 pub use tiers::{TIERS, Tier, tier};

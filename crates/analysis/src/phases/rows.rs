@@ -80,7 +80,7 @@ fn ratio(
 }
 
 /// The ratio as the tables print it, of logarithms that say how much faster the other is.
-pub(super) fn row_ratio(speedups: &[f64], method: Method) -> Option<RowRatio> {
+pub(crate) fn row_ratio(speedups: &[f64], method: Method) -> Option<RowRatio> {
     if speedups.is_empty() {
         return None;
     }

@@ -15,8 +15,8 @@ pub struct Tier {
 /// Every tier, in the order of the advice.
 pub const TIERS: [Tier; 4] = [
     Tier { phase: "hot tier", stands_for: "reads from memory" },
-    Tier { phase: "mid tier", stands_for: "reads from the device" },
-    Tier { phase: "cold tier", stands_for: "kept for long, read seldom" },
+    Tier { phase: "mid tier", stands_for: "random reads from the device" },
+    Tier { phase: "cold tier", stands_for: "sequential reads from the device" },
     Tier { phase: "ingest, durable", stands_for: "writes and their sync" },
 ];
 

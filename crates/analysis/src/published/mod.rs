@@ -13,9 +13,12 @@
 //! assert!(find("kx-2026").expect_err("no such table").to_string().contains("kx-2025-ubuntu"));
 //! ```
 
+pub mod beside;
+pub mod bonnie;
 pub mod facts;
 pub mod means;
 pub mod table;
 
+pub use beside::{Beside, beside};
 pub use facts::{Fact, Statistic};
 pub use table::{Published, UnknownTable, find, names};

@@ -1,0 +1,537 @@
+//! A run beside a published table, row by row: the same label, the same number of processes, the
+//! same file system. Ratios are compared, not rates: the machines differ.
+//!
+//! Both ratios divide the rate of the table's reference by that of the candidate. The word of a
+//! pair follows from the interval of the run's ratio; a published ratio comes without one, and
+//! counts as a difference where its printed digits differ from 1.
+
+use pickfs_model::{Heat, Outcome, PhaseRecord, RunRecord, finding::RowRatio};
+use serde::Serialize;
+
+use super::{
+    facts::{Fact, Statistic},
+    means::geometric_mean,
+    table::Published,
+};
+use crate::{
+    claims::{Method, log_ratios},
+    panels::{BY_CANDIDATE, Group, Member, Robbed, groups},
+    phases::{rate_metric, row_ratio},
+};
+
+/// What a row says of both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Word {
+    /// Both find the same one faster.
+    SameSide,
+    /// They find opposite ones faster.
+    OppositeSide,
+    /// The table has a difference, the run none at its precision.
+    NoDifferenceHere,
+    /// The run has a difference, the table prints 1.
+    OnlyHere,
+    /// Neither has one.
+    NoDifference,
+    /// Under five blocks nothing is called different.
+    TooFewBlocks,
+    /// The run has no figure.
+    NotMeasured,
+    /// The table has no figure.
+    NotPublished,
+}
+
+impl Word {
+    /// Every word, in the order of a summary.
+    pub const ALL: [Word; 8] = [
+        Word::SameSide,
+        Word::OppositeSide,
+        Word::NoDifferenceHere,
+        Word::OnlyHere,
+        Word::NoDifference,
+        Word::TooFewBlocks,
+        Word::NotMeasured,
+        Word::NotPublished,
+    ];
+
+    /// As tables print it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Word::SameSide => "same side",
+            Word::OppositeSide => "opposite side",
+            Word::NoDifferenceHere => "no difference here",
+            Word::OnlyHere => "only here",
+            Word::NoDifference => "no difference",
+            Word::TooFewBlocks => "too few blocks",
+            Word::NotMeasured => "not measured",
+            Word::NotPublished => "not published",
+        }
+    }
+}
+
+/// A run beside a published table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Beside {
+    /// Name of the run.
+    pub run: String,
+    /// Name of the table.
+    pub table: String,
+    /// Its source in one line.
+    pub about: String,
+    /// One per number of processes, part of the table and panel of the run.
+    pub parts: Vec<Part>,
+    /// What a reader must know, and what could not be compared.
+    pub notes: Vec<String>,
+}
+
+/// A part of the table beside a panel of the run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Part {
+    /// `write, high-impact, 64 processes`.
+    pub title: String,
+    /// The file system that both divide.
+    pub reference: String,
+    /// Labels of the candidates: the columns.
+    pub candidates: Vec<String>,
+    /// The rows.
+    pub rows: Vec<BesideRow>,
+    /// One per candidate: geometric means over the rows that both have.
+    pub means: Vec<Option<MeanPair>>,
+}
+
+/// A row of both.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BesideRow {
+    /// Its label.
+    pub label: String,
+    /// One per candidate.
+    pub pairs: Vec<Pair>,
+}
+
+/// The two figures of a candidate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pair {
+    /// The published ratio, as printed or from printed rates.
+    pub published: Option<f64>,
+    /// Why there is none, where the source says so.
+    pub published_failed: bool,
+    /// The run's ratio.
+    pub measured: Option<RowRatio>,
+    /// Why there is none.
+    pub why: Option<String>,
+    /// What follows.
+    pub word: Word,
+}
+
+/// Means over the rows that both have.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct MeanPair {
+    /// Of the published ratios.
+    pub published: f64,
+    /// Of the run's.
+    pub measured: f64,
+    /// Rows.
+    pub rows: usize,
+}
+
+/// Puts a run beside a table.
+pub fn beside(run: &RunRecord, table: &Published) -> Beside {
+    let mut found = Beside {
+        run: run.name.clone(),
+        table: table.name.clone(),
+        about: table.about.clone(),
+        parts: Vec::new(),
+        notes: vec![
+            "the table is of another machine, one run each, without a spread; ratios are compared"
+                .into(),
+        ],
+    };
+    if run.plan.design.compare != BY_CANDIDATE {
+        found.notes.push(format!(
+            "the run compares {}, not candidates: nothing stands beside the table",
+            run.plan.design.compare
+        ));
+        return found;
+    }
+    let method = Method::of(&run.plan.design.stop);
+    for group in &groups(run) {
+        match Columns::of(group, table) {
+            Ok(columns) => found.parts.extend(parts(table, &columns, method)),
+            Err(note) if !found.notes.contains(&note) => found.notes.push(note),
+            Err(_) => {}
+        }
+    }
+    found.notes.extend(unmatched(run, table));
+    found
+}
+
+/// The members of a group that the table has, with the reference of both.
+struct Columns<'a> {
+    group: &'a Group<'a>,
+    processes: u32,
+    reference: &'a Member<'a>,
+    reference_fs: String,
+    others: Vec<(&'a Member<'a>, String)>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(group: &'a Group<'a>, table: &Published) -> Result<Columns<'a>, String> {
+        let at = if group.title.is_empty() { "" } else { &format!("{}: ", group.title) };
+        let records = group.members.iter().flat_map(|member| &member.trials);
+        let Some(record) = records.flat_map(|trial| &trial.phases).next() else {
+            return Err(format!("{at}no phases were measured"));
+        };
+        let processes = record.lanes;
+        if !table.facts.iter().any(|fact| fact.processes == processes) {
+            return Err(format!(
+                "{at}{processes} processes; {} has {}",
+                table.name,
+                processes_text(table)
+            ));
+        }
+        let mut members: Vec<(&Member<'_>, String)> = Vec::new();
+        for member in &group.members {
+            members.extend(published_name(member, table).map(|fs| (member, fs)));
+        }
+        let own = &group.members[group.reference].cell.candidate.fs;
+        let wanted = table.reference.unwrap_or(own);
+        let place = members.iter().position(|(_, fs)| fs == wanted);
+        let place = match (place, table.reference) {
+            (Some(place), _) => place,
+            (None, None) if !members.is_empty() => 0,
+            _ => return Err(format!("{at}{wanted}, the reference of the table, was not measured")),
+        };
+        let (reference, reference_fs) = members.remove(place);
+        members.retain(|(member, _)| member.backing == reference.backing);
+        Ok(Columns { group, processes, reference, reference_fs, others: members })
+    }
+}
+
+fn processes_text(table: &Published) -> String {
+    let mut counts: Vec<u32> = table.facts.iter().map(|fact| fact.processes).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let texts: Vec<String> = counts.iter().map(u32::to_string).collect();
+    crate::wording::list(&texts)
+}
+
+/// The file system of a table that a candidate stands for: by its label, else by its name. The
+/// reference of the table has no rows of its own where it prints ratios only.
+fn published_name(member: &Member<'_>, table: &Published) -> Option<String> {
+    let known = |name: &str| {
+        table.reference == Some(name) || table.facts.iter().any(|fact| fact.file_system == name)
+    };
+    let candidate = &member.cell.candidate;
+    [&candidate.label, &candidate.fs].into_iter().find(|name| known(name)).cloned()
+}
+
+fn parts(table: &Published, columns: &Columns<'_>, method: Method) -> Vec<Part> {
+    let mut splits: Vec<(&str, &str)> = Vec::new();
+    for fact in table.facts.iter().filter(|fact| fact.processes == columns.processes) {
+        if !splits.contains(&(fact.table.as_str(), fact.split.as_str())) {
+            splits.push((&fact.table, &fact.split));
+        }
+    }
+    splits.into_iter().map(|split| part(table, columns, split, method)).collect()
+}
+
+fn part(
+    table: &Published,
+    columns: &Columns<'_>,
+    (name, split): (&str, &str),
+    method: Method,
+) -> Part {
+    let mut labels: Vec<&Fact> = Vec::new();
+    let own = |fact: &&Fact| {
+        fact.processes == columns.processes
+            && fact.table == name
+            && fact.split == split
+            && !fact.is_summary()
+    };
+    for fact in table.facts.iter().filter(own) {
+        if !labels.iter().any(|known| known.label == fact.label) {
+            labels.push(fact);
+        }
+    }
+    let rows: Vec<BesideRow> =
+        labels.into_iter().map(|fact| row(table, columns, fact, method)).collect();
+    let processes = match columns.processes {
+        1 => "one process".to_string(),
+        many => format!("{many} processes"),
+    };
+    let panel = &columns.group.title;
+    let at = if panel.is_empty() { String::new() } else { format!(" ({panel})") };
+    Part {
+        title: format!("{name}, {split}, {processes}{at}"),
+        reference: columns.reference_fs.clone(),
+        candidates: columns.others.iter().map(|(member, _)| member.label.clone()).collect(),
+        means: (0..columns.others.len()).map(|index| mean(&rows, index)).collect(),
+        rows,
+    }
+}
+
+fn row(table: &Published, columns: &Columns<'_>, fact: &Fact, method: Method) -> BesideRow {
+    let pairs = columns.others.iter().map(|(member, fs)| {
+        let published = published(table, columns, fact, fs);
+        let failed = table.failed(columns.processes, &fact.label, fact.heat(), fs);
+        let measured = measured(columns.reference, member, fact, method);
+        let word = word(published, measured.as_ref().ok().copied());
+        let (measured, why) = match measured {
+            Ok(ratio) => (Some(ratio), None),
+            Err(why) => (None, Some(why)),
+        };
+        Pair { published, published_failed: failed, measured, why, word }
+    });
+    BesideRow { label: fact.label.clone(), pairs: pairs.collect() }
+}
+
+/// The printed ratio, else that of the printed rates.
+fn published(table: &Published, columns: &Columns<'_>, fact: &Fact, fs: &str) -> Option<f64> {
+    let at = (columns.processes, fact.label.as_str(), fact.heat());
+    if let Some(ratio) = table.number(at, fs, Statistic::Ratio) {
+        return Some(ratio);
+    }
+    let above = table.number(at, &columns.reference_fs, Statistic::Rate)?;
+    let below = table.number(at, fs, Statistic::Rate)?;
+    (below > 0.0).then(|| above / below)
+}
+
+/// The run's ratio of the phase with this label, or why there is none.
+fn measured(
+    reference: &Member<'_>,
+    other: &Member<'_>,
+    fact: &Fact,
+    method: Method,
+) -> Result<RowRatio, String> {
+    let Some(phase) = phase_of(reference, fact).or_else(|| phase_of(other, fact)) else {
+        return Err("not in this run".into());
+    };
+    let ratios = log_ratios(reference, other, &rate_metric(&phase), Robbed::Kept);
+    row_ratio(&ratios, method).ok_or_else(|| {
+        let lost = [other, reference].into_iter().find_map(|member| loss(member, &phase));
+        lost.unwrap_or_else(|| "no block holds both".into())
+    })
+}
+
+/// The phase with a fact's label and heat; a fact without heat means either.
+fn phase_of(member: &Member<'_>, fact: &Fact) -> Option<String> {
+    let fits = |phase: &&PhaseRecord| {
+        let same_heat = |heat: Heat| phase.heat.is_none_or(|own| own == heat);
+        phase.label == fact.label && !phase.is_derived && fact.heat().is_none_or(same_heat)
+    };
+    let mut phases = member.trials.iter().flat_map(|trial| &trial.phases);
+    phases.find(fits).map(|phase| phase.phase.clone())
+}
+
+fn loss(member: &Member<'_>, phase: &str) -> Option<String> {
+    let trials = member.trials.iter();
+    let mut outcomes = trials.map(|trial| {
+        let record = trial.phases.iter().find(|record| record.phase == phase);
+        record.map_or(&trial.outcome, |record| &record.outcome)
+    });
+    outcomes.find_map(|outcome| match outcome {
+        Outcome::Failed { reason } => Some(format!("failed: {reason}")),
+        Outcome::Skipped { reason } => Some(format!("skipped: {reason}")),
+        Outcome::Finished => None,
+    })
+}
+
+/// A published ratio is on a side where two decimals tell it from 1.
+fn word(published: Option<f64>, measured: Option<RowRatio>) -> Word {
+    let (Some(published), Some(measured)) = (published, measured) else {
+        return if measured.is_none() { Word::NotMeasured } else { Word::NotPublished };
+    };
+    let Some((low, high)) = measured.interval else { return Word::TooFewBlocks };
+    let printed = (published * 100.0).round() / 100.0;
+    let (theirs, ours) = (side(printed, printed), side(low, high));
+    match (theirs, ours) {
+        (0, 0) => Word::NoDifference,
+        (_, 0) => Word::NoDifferenceHere,
+        (0, _) => Word::OnlyHere,
+        (theirs, ours) if theirs == ours => Word::SameSide,
+        _ => Word::OppositeSide,
+    }
+}
+
+/// 1 above one, -1 below it, 0 at or around it.
+fn side(low: f64, high: f64) -> i8 {
+    i8::from(low > 1.0) - i8::from(high < 1.0)
+}
+
+fn mean(rows: &[BesideRow], index: usize) -> Option<MeanPair> {
+    let pairs: Vec<(f64, f64)> = rows
+        .iter()
+        .filter_map(|row| Some((row.pairs[index].published?, row.pairs[index].measured?.value)))
+        .filter(|(published, _)| *published > 0.0)
+        .collect();
+    let (published, measured): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+    Some(MeanPair {
+        published: geometric_mean(&published)?,
+        measured: geometric_mean(&measured)?,
+        rows: published.len(),
+    })
+}
+
+/// Candidates without a place in the table, and file systems of the table that were not run.
+fn unmatched(run: &RunRecord, table: &Published) -> Vec<String> {
+    let names = table.file_systems();
+    let known = |name: &str| table.reference == Some(name) || names.contains(&name);
+    let ours: Vec<&str> = run
+        .plan
+        .candidates
+        .iter()
+        .filter(|candidate| !known(&candidate.label) && !known(&candidate.fs))
+        .map(|candidate| candidate.label.as_str())
+        .collect();
+    let has = |name: &&str| run.plan.candidates.iter().any(|c| c.fs == *name || c.label == *name);
+    let theirs: Vec<&str> = names.iter().copied().filter(|name| !has(name)).collect();
+    let mut notes = Vec::new();
+    if !ours.is_empty() {
+        notes.push(format!("not in the table: {}", ours.join(", ")));
+    }
+    if !theirs.is_empty() {
+        notes.push(format!("not in this run: {}", theirs.join(", ")));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::published::{bonnie, find};
+    use pickfs_testkit::{FakePhasedRun, LostPhase, Speed, fake_phased_run};
+
+    fn rhel9(ask: &FakePhasedRun) -> Beside {
+        beside(&fake_phased_run(ask), find("kx-2025-rhel9").expect("built in"))
+    }
+
+    fn pair<'a>(found: &'a Beside, part: &str, label: &str) -> &'a Pair {
+        let part = found.parts.iter().find(|p| p.title.contains(part)).expect("the part");
+        &part.rows.iter().find(|row| row.label == label).expect("the row").pairs[0]
+    }
+
+    fn eight() -> FakePhasedRun {
+        FakePhasedRun { blocks: 8, ..FakePhasedRun::column() }
+    }
+
+    #[test]
+    fn each_row_has_both_ratios_and_a_word() {
+        let found = rhel9(&eight());
+        let titles: Vec<_> = found.parts.iter().map(|part| part.title.as_str()).collect();
+        assert_eq!(
+            titles,
+            [
+                "write, high-impact, one process",
+                "write, less critical, one process",
+                "read, cold, one process",
+                "read, hot, one process"
+            ]
+        );
+        let write = pair(&found, "high-impact", "write float large");
+        assert_eq!((write.published, write.word), (Some(1.66), Word::SameSide));
+        assert!((write.measured.expect("measured").value - 1.61).abs() < 0.1);
+        let sort = pair(&found, "high-impact", "disk sort");
+        assert_eq!((sort.published, sort.word), (Some(1.09), Word::NoDifferenceHere));
+        assert_eq!(pair(&found, "high-impact", "write int small").word, Word::OppositeSide);
+        let tiny = pair(&found, "cold", "sequential read int tiny");
+        assert_eq!((tiny.word, tiny.why.as_deref()), (Word::NotMeasured, Some("not in this run")));
+        assert_eq!(pair(&found, "hot", "sequential read binary").published, Some(1.01));
+        assert!(found.notes.contains(&"not in the table: btrfs".to_string()), "{:?}", found.notes);
+    }
+
+    #[test]
+    fn the_reference_is_the_tables_whatever_the_runs() {
+        let candidates = ["ext4", "xfs", "btrfs"].map(String::from).into();
+        let found = rhel9(&FakePhasedRun { candidates, ..eight() });
+        assert_eq!(found.parts[0].reference, "xfs");
+        assert_eq!(found.parts[0].candidates, ["ext4"]);
+        assert_eq!(pair(&found, "high-impact", "write float large").word, Word::SameSide);
+    }
+
+    #[test]
+    fn processes_must_be_the_same() {
+        let found = rhel9(&FakePhasedRun { lanes: vec![1, 4, 64], ..eight() });
+        assert_eq!(found.parts.len(), 8);
+        assert!(found.parts[4].title.ends_with("64 processes (lanes=64)"));
+        assert!(
+            found.notes.contains(&"lanes=4: 4 processes; kx-2025-rhel9 has 1 and 64".to_string()),
+            "{:?}",
+            found.notes
+        );
+    }
+
+    #[test]
+    fn few_blocks_and_failures_are_said() {
+        let found = rhel9(&FakePhasedRun { blocks: 3, ..FakePhasedRun::column() });
+        assert_eq!(pair(&found, "high-impact", "disk sort").word, Word::TooFewBlocks);
+        let outcome = Outcome::Failed { reason: "EIO".into() };
+        let lost = LostPhase { label: "ext4".into(), phase: "disk sort".into(), block: 0, outcome };
+        let found = rhel9(&FakePhasedRun { lost: vec![lost], ..eight() });
+        let sort = pair(&found, "high-impact", "disk sort");
+        assert_eq!((sort.word, sort.why.as_deref()), (Word::NotMeasured, Some("failed: EIO")));
+    }
+
+    #[test]
+    fn means_are_of_the_rows_that_both_have() {
+        let found = rhel9(&eight());
+        let part = &found.parts[2];
+        let mean = part.means[0].expect("rows");
+        assert_eq!((part.rows.len(), mean.rows), (12, 11), "the tiny read is not in the run");
+        assert!(mean.published > 1.2 && (mean.measured - 1.0 / 0.93).abs() < 0.03, "{mean:?}");
+        assert_eq!(found.parts[0].means[0].expect("rows").rows, 10);
+    }
+
+    #[test]
+    fn rates_of_eighteen_become_ratios_to_the_runs_reference() {
+        let table = find("linux-2011-eighteen").expect("built in");
+        let found =
+            beside(&fake_phased_run(&FakePhasedRun { blocks: 8, ..FakePhasedRun::files() }), table);
+        assert_eq!(found.parts[0].reference, "ext4");
+        assert_eq!(found.parts[0].candidates, ["xfs", "btrfs", "fat16"]);
+        let write = &found.parts[0].rows[0].pairs[0];
+        assert!((write.published.expect("printed") - 28_852.0 / 28_707.0).abs() < 1e-12);
+        let create = &found.parts[1].rows[0].pairs[2];
+        assert!(create.published_failed && create.word == Word::NotMeasured, "{create:?}");
+    }
+
+    #[test]
+    fn a_bonnie_file_is_a_table_by_the_names_in_its_lines() {
+        let line = |name: &str, rate: u32| {
+            let rest = ",".repeat(50 - 13);
+            format!("1.98,2.00a,{name},1,7,64M,,8192,5,,,{rate},5{rest}")
+        };
+        let text = format!("{}\n{}\n{}", line("ext4", 900), line("xfs", 300), line("zfs", 10));
+        let table = bonnie::read("mine.csv", &text).expect("50 fields");
+        let ask = FakePhasedRun {
+            blocks: 8,
+            speeds: vec![Speed::new("xfs", "", 0.5)],
+            ..FakePhasedRun::files()
+        };
+        let found = beside(&fake_phased_run(&ask), &table);
+        let pair = &found.parts[0].rows[0].pairs[0];
+        assert_eq!((pair.published, pair.word), (Some(3.0), Word::SameSide));
+        assert!(found.notes.contains(&"not in this run: zfs".to_string()));
+        assert!(found.notes.contains(&"not in the table: btrfs, fat16".to_string()));
+    }
+
+    #[test]
+    fn a_run_of_one_loop_has_nothing_to_compare() {
+        let run = pickfs_testkit::fake_run(&pickfs_testkit::FakeRun::default());
+        let found = beside(&run, find("kx-2025-ubuntu").expect("built in"));
+        assert!(found.parts.is_empty());
+        assert!(found.notes.iter().any(|note| note.contains("no phases were measured")));
+    }
+
+    #[test]
+    fn words_follow_from_intervals() {
+        let ratio = |low, high| RowRatio { value: 1.2, interval: Some((low, high)), blocks: 8 };
+        let said = |published, low, high| word(Some(published), Some(ratio(low, high)));
+        assert_eq!(said(1.0, 0.9, 1.1), Word::NoDifference);
+        assert_eq!(said(1.004, 1.1, 1.3), Word::OnlyHere);
+        assert_eq!(said(0.0, 0.5, 0.7), Word::SameSide);
+        assert_eq!(said(0.0, 1.5, 1.7), Word::OppositeSide);
+        assert_eq!(word(None, Some(ratio(1.1, 1.2))), Word::NotPublished);
+        assert_eq!(word(None, None), Word::NotMeasured);
+        assert_eq!(Word::ALL.len(), 8);
+    }
+}

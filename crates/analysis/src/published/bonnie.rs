@@ -1,0 +1,420 @@
+//! bonnie++'s CSV lines, read strictly: formats 1.96, 1.97 and 1.98.
+//!
+//! ```text
+//! 1.96, 1.97   version,program,name,concurrency,seed,size,chunk,              12 rates with %CPU ..., 12 latencies
+//! 1.98         version,program,name,concurrency,seed,size,chunk,seeks,seekers,12 rates with %CPU ..., 12 latencies
+//! ```
+//!
+//! The old formats have 48 fields, and 47 where the program skipped the one file (`-s 0`); 1.98
+//! has 50. Between the rates of the one file and those of the small files stand five fields on
+//! the files. `+++++` is a phase too short to be measured, an empty field one that did not run.
+//! Lines of one name are repetitions: their median counts.
+
+use thiserror::Error;
+
+use super::{
+    facts::{Fact, Statistic},
+    table::Published,
+};
+use crate::summary::median;
+
+/// A phase of bonnie++: its name among our phases, the group it belongs to, and its unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BonniePhase {
+    /// The label of our workload `files`.
+    pub label: &'static str,
+    /// The group.
+    pub suite: &'static str,
+    /// The unit of its rate in the CSV.
+    pub unit: &'static str,
+}
+
+const fn phase(label: &'static str, suite: &'static str, unit: &'static str) -> BonniePhase {
+    BonniePhase { label, suite, unit }
+}
+
+/// The phases in the order of the fields.
+pub const PHASES: [BonniePhase; 12] = [
+    phase("char write", "one file", "KiB/s"),
+    phase("block write", "one file", "KiB/s"),
+    phase("rewrite", "one file", "KiB/s"),
+    phase("char read", "one file", "KiB/s"),
+    phase("block read", "one file", "KiB/s"),
+    phase("seeks", "one file", "seeks/s"),
+    phase("seq create", "sequential files", "files/s"),
+    phase("seq stat", "sequential files", "files/s"),
+    phase("seq delete", "sequential files", "files/s"),
+    phase("ran create", "random files", "files/s"),
+    phase("ran stat", "random files", "files/s"),
+    phase("ran delete", "random files", "files/s"),
+];
+
+/// What the program prints for a phase too short to be measured.
+pub const TOO_SHORT: &str = "+++++";
+
+/// Phases on the one file.
+const ONE_FILE: usize = 6;
+/// Fields between the two groups: number of files, sizes, directories, chunk.
+const FILE_FIELDS: usize = 5;
+/// Lines that are read of one file at most.
+const LINES_MAX: usize = 10_000;
+
+/// A file that is not bonnie++'s CSV.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BonnieCsvError {
+    /// No line with figures.
+    #[error("no line of bonnie++ CSV in it; each begins with 1.96, 1.97 or 1.98")]
+    Empty,
+    /// More lines than anybody measured.
+    #[error("more than {LINES_MAX} lines; keep those that are to be compared")]
+    TooLong,
+    /// Another format.
+    #[error("line {line}: begins with `{found}`; 1.96, 1.97 and 1.98 are read")]
+    Format {
+        /// Its number, from 1.
+        line: usize,
+        /// The first field.
+        found: String,
+    },
+    /// Another number of fields.
+    #[error("line {line}: {found} fields; format {format} has {wanted}")]
+    Fields {
+        /// Its number, from 1.
+        line: usize,
+        /// Its format.
+        format: String,
+        /// Fields that it has.
+        found: usize,
+        /// Fields that it should have.
+        wanted: &'static str,
+    },
+    /// No name.
+    #[error(
+        "line {line}: no machine name in field 2; name the file system there, as in bonnie++ -m xfs"
+    )]
+    NoName {
+        /// Its number, from 1.
+        line: usize,
+    },
+    /// A field that is no number of its kind.
+    #[error("line {line}, {field}: `{found}` is not {wanted}")]
+    Value {
+        /// Its number, from 1.
+        line: usize,
+        /// Which figure.
+        field: String,
+        /// What stands there.
+        found: String,
+        /// What may stand there.
+        wanted: &'static str,
+    },
+}
+
+/// A line with its figures.
+#[derive(Debug, Clone, PartialEq)]
+struct Figures {
+    name: String,
+    phases: Vec<Figure>,
+}
+
+/// Figures of a phase; none where it did not run or was too short.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Figure {
+    rate: Option<f64>,
+    cpu_percent: Option<f64>,
+    latency_us: Option<f64>,
+}
+
+/// Reads a file as a published table under a name of its own; the names in its lines are its
+/// file systems.
+///
+/// ```
+/// use pickfs_analysis::published::bonnie::read;
+/// let line = "1.97,1.97,xfs,1,7,2G,,,,100000,5,50000,3,,,200000,2,400.5,1,,,,,,,,,,,,,,,,,,,20ms,30us,,1s,2ms,,,,,,";
+/// let table = read("mine.csv", line).expect("48 fields");
+/// assert_eq!(table.file_systems(), ["xfs"]);
+/// ```
+pub fn read(name: &str, text: &str) -> Result<Published, BonnieCsvError> {
+    let mut lines: Vec<Figures> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim_end_matches('\r');
+        if line.trim().is_empty() || line.starts_with('#') || line.starts_with("format_version") {
+            continue;
+        }
+        if lines.len() >= LINES_MAX {
+            return Err(BonnieCsvError::TooLong);
+        }
+        lines.push(figures(index + 1, line)?);
+    }
+    if lines.is_empty() {
+        return Err(BonnieCsvError::Empty);
+    }
+    let count = if lines.len() == 1 { "1 line".into() } else { format!("{} lines", lines.len()) };
+    Ok(Published {
+        name: name.into(),
+        about: format!(
+            "bonnie++ CSV, {count}; lines of one name are repetitions, their median counts"
+        ),
+        reference: None,
+        facts: facts(&lines),
+    })
+}
+
+fn figures(line: usize, text: &str) -> Result<Figures, BonnieCsvError> {
+    let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+    let rates_at = rates_at(line, &fields)?;
+    let name = fields[2].to_string();
+    if name.is_empty() {
+        return Err(BonnieCsvError::NoName { line });
+    }
+    let skipped = rates_at.one_file.is_none();
+    let mut phases = vec![Figure::default(); PHASES.len()];
+    for (index, figure) in phases.iter_mut().enumerate() {
+        let at = match (index < ONE_FILE, rates_at.one_file) {
+            (true, None) => None,
+            (true, Some(first)) => Some(first + 2 * index),
+            (false, _) => Some(rates_at.files + 2 * (index - ONE_FILE)),
+        };
+        let label = PHASES[index].label;
+        if let Some(at) = at {
+            figure.rate = rate(line, label, fields[at])?;
+            figure.cpu_percent = percent(line, label, fields[at + 1])?;
+        }
+        figure.latency_us = latency_us(line, label, fields[rates_at.latencies + index])?;
+    }
+    debug_assert!(!skipped || phases[..ONE_FILE].iter().all(|figure| figure.rate.is_none()));
+    Ok(Figures { name, phases })
+}
+
+/// Where the figures of a line stand.
+struct Places {
+    one_file: Option<usize>,
+    files: usize,
+    latencies: usize,
+}
+
+fn rates_at(line: usize, fields: &[&str]) -> Result<Places, BonnieCsvError> {
+    let format = fields[0];
+    let short = fields.len() == 47 && fields[5..18].iter().all(|field| field.is_empty());
+    let (head, wanted, fits) = match format {
+        "1.96" | "1.97" if short => (6, "48", true),
+        "1.96" | "1.97" => (7, "48, or 47 without the one file", fields.len() == 48),
+        "1.98" => (9, "50", fields.len() == 50),
+        _ => return Err(BonnieCsvError::Format { line, found: shortened(format) }),
+    };
+    if !fits {
+        let (format, found) = (format.to_string(), fields.len());
+        return Err(BonnieCsvError::Fields { line, format, found, wanted });
+    }
+    let files = head + 2 * ONE_FILE + FILE_FIELDS;
+    let latencies = files + 2 * (PHASES.len() - ONE_FILE);
+    Ok(Places { one_file: (!short).then_some(head), files, latencies })
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(20).collect::<String>().escape_debug().to_string()
+}
+
+fn wrong(line: usize, field: String, found: &str, wanted: &'static str) -> BonnieCsvError {
+    BonnieCsvError::Value { line, field, found: shortened(found), wanted }
+}
+
+fn rate(line: usize, label: &str, text: &str) -> Result<Option<f64>, BonnieCsvError> {
+    if text.is_empty() || text == TOO_SHORT {
+        return Ok(None);
+    }
+    let wanted = "a rate: digits, perhaps with a point, +++++ or nothing";
+    let error = || wrong(line, format!("rate of {label}"), text, wanted);
+    number(text).map(Some).ok_or_else(error)
+}
+
+fn percent(line: usize, label: &str, text: &str) -> Result<Option<f64>, BonnieCsvError> {
+    if text.is_empty() || text == "+++" || text == TOO_SHORT {
+        return Ok(None);
+    }
+    let wanted = "a CPU share in per cent: digits, +++ or nothing";
+    let error = || wrong(line, format!("%CPU of {label}"), text, wanted);
+    number(text).map(Some).ok_or_else(error)
+}
+
+/// Digits with at most one point; no sign, no exponent, no blank.
+fn number(text: &str) -> Option<f64> {
+    let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.') && text.len() <= 20;
+    let has_digit = text.starts_with(|c: char| c.is_ascii_digit());
+    (plain && has_digit).then(|| text.parse().ok()).flatten()
+}
+
+fn latency_us(line: usize, label: &str, text: &str) -> Result<Option<f64>, BonnieCsvError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let wanted = "a latency: digits with us, ms or s, or nothing";
+    let error = || wrong(line, format!("latency of {label}"), text, wanted);
+    let end = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(error)?;
+    let factor = match &text[end..] {
+        "us" => 1.0,
+        "ms" => 1e3,
+        "s" => 1e6,
+        _ => return Err(error()),
+    };
+    let digits = number(&text[..end]).ok_or_else(error)?;
+    Ok(Some(digits * factor))
+}
+
+fn facts(lines: &[Figures]) -> Vec<Fact> {
+    let mut names: Vec<&str> = Vec::new();
+    for line in lines {
+        if !names.contains(&line.name.as_str()) {
+            names.push(&line.name);
+        }
+    }
+    let mut facts = Vec::new();
+    for name in names {
+        let own: Vec<&Figures> = lines.iter().filter(|line| line.name == name).collect();
+        for (index, phase) in PHASES.iter().enumerate() {
+            let figure = |value: fn(&Figure) -> Option<f64>| -> Option<f64> {
+                let values: Vec<f64> =
+                    own.iter().filter_map(|line| value(&line.phases[index])).collect();
+                (!values.is_empty()).then(|| median(&values))
+            };
+            let all = [
+                (Statistic::Rate, figure(|f| f.rate), phase.unit),
+                (Statistic::Cpu, figure(|f| f.cpu_percent), "%"),
+                (Statistic::LatencyMax, figure(|f| f.latency_us), "us"),
+            ];
+            for (statistic, value, unit) in all {
+                facts.extend(value.map(|value| fact(name, phase, statistic, (value, unit))));
+            }
+        }
+    }
+    facts
+}
+
+fn fact(name: &str, phase: &BonniePhase, statistic: Statistic, (value, unit): (f64, &str)) -> Fact {
+    Fact {
+        processes: 1,
+        table: "bonnie".into(),
+        split: phase.suite.into(),
+        test_type: String::new(),
+        label: phase.label.into(),
+        file_system: name.into(),
+        statistic,
+        printed: value.to_string(),
+        unit: unit.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Our own figures in the order of the fields.
+    const RATES: &str = ",,100,5,+++++,+++,,,200,3,50.5,1";
+    const FILES: &str = "1000,5,2000,6,3000,7,1001,5,2001,6,3001,7";
+    const LATENCIES: &str = ",10us,20ms,,30us,1s,1us,2us,3us,4us,5us,6us";
+
+    fn line(format: &str) -> String {
+        let seeks = if format == "1.98" { ",8192,5" } else { "" };
+        format!("{format},2.00a,xfs,1,7,64M,{seeks},{RATES},16,,,,,{FILES},{LATENCIES}")
+    }
+
+    fn rate_of(text: &str, label: &str) -> Option<f64> {
+        let table = read("x.csv", text).expect("legal");
+        table.number((1, label, None), "xfs", Statistic::Rate)
+    }
+
+    #[test]
+    fn the_three_formats_hold_the_same_figures() {
+        for format in ["1.96", "1.97", "1.98"] {
+            let text = line(format);
+            assert_eq!(rate_of(&text, "block write"), Some(100.0), "{format}");
+            assert_eq!(rate_of(&text, "rewrite"), None, "too short");
+            assert_eq!(rate_of(&text, "char write"), None, "not run");
+            assert_eq!(rate_of(&text, "seeks"), Some(50.5));
+            assert_eq!(rate_of(&text, "seq create"), Some(1000.0));
+            assert_eq!(rate_of(&text, "ran delete"), Some(3001.0));
+            let table = read("x.csv", &text).expect("legal");
+            let latency = |label| table.number((1, label, None), "xfs", Statistic::LatencyMax);
+            assert_eq!((latency("rewrite"), latency("seeks")), (Some(20_000.0), Some(1e6)));
+            let cpu = table.number((1, "seq stat", None), "xfs", Statistic::Cpu);
+            assert_eq!(cpu, Some(6.0));
+        }
+    }
+
+    /// The shape of a line of 1.96 with `-s 0`, with our own figures: one field fewer.
+    #[test]
+    fn an_old_line_without_the_one_file_has_47_fields() {
+        let empty = ",".repeat(13);
+        let text =
+            format!("1.96,1.96,xfs,1,7,{empty}60,32,32,,,{FILES},,,,,,,1ms,2ms,3ms,4ms,5ms,6ms");
+        assert_eq!(text.split(',').count(), 47);
+        assert_eq!(rate_of(&text, "seq create"), Some(1000.0));
+        assert_eq!(rate_of(&text, "block write"), None);
+    }
+
+    #[test]
+    fn lines_of_one_name_are_repetitions() {
+        let text = format!(
+            "# a comment\nformat_version,bonnie_version,name\n{}\r\n\n{}\n{}\n",
+            line("1.98"),
+            line("1.98").replace(",100,5,", ",140,5,"),
+            line("1.97").replace(",100,5,", ",300,5,"),
+        );
+        assert_eq!(rate_of(&text, "block write"), Some(140.0));
+        assert!(read("x.csv", &text).expect("legal").about.contains("3 lines"));
+    }
+
+    fn error(text: &str) -> String {
+        read("x.csv", text).expect_err("not legal").to_string()
+    }
+
+    #[test]
+    fn errors_name_line_field_and_value() {
+        assert!(error("").starts_with("no line of bonnie++ CSV"));
+        assert_eq!(error("2,1.03e,host"), "line 1: begins with `2`; 1.96, 1.97 and 1.98 are read");
+        let short = line("1.98").rsplit_once(',').expect("fields").0.to_string();
+        assert_eq!(error(&short), "line 1: 49 fields; format 1.98 has 50");
+        assert_eq!(
+            error(&format!("{},1us", line("1.97"))),
+            "line 1: 49 fields; format 1.97 has 48, or 47 without the one file"
+        );
+        let text = format!("{}\n{}", line("1.98"), line("1.98").replace(",100,5,", ",1e9,5,"));
+        assert_eq!(
+            error(&text),
+            "line 2, rate of block write: `1e9` is not a rate: digits, perhaps with a point, +++++ \
+             or nothing"
+        );
+        let text = line("1.98").replace(",20ms,", ",20 ms,");
+        assert!(error(&text).starts_with("line 1, latency of rewrite: `20 ms` is not a latency"));
+        let text = line("1.98").replace(",100,5,", ",100,-5,");
+        assert!(error(&text).starts_with("line 1, %CPU of block write: `-5`"), "{}", error(&text));
+        let text = line("1.98").replace(",xfs,", ",,");
+        assert!(error(&text).contains("bonnie++ -m xfs"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC{0,300}") {
+            let _ = read("x.csv", &text);
+        }
+
+        #[test]
+        fn no_damaged_line_makes_it_panic_and_no_figure_is_nonsense(
+            format in 0usize..3,
+            at in 0usize..60,
+            put in "[-+.,0-9a-z ]{0,6}",
+        ) {
+            let text = line(["1.96", "1.97", "1.98"][format]);
+            let mut fields: Vec<&str> = text.split(',').collect();
+            let at = at % fields.len();
+            fields[at] = &put;
+            if let Ok(table) = read("x.csv", &fields.join(",")) {
+                for fact in &table.facts {
+                    let value = fact.value().expect("facts hold numbers");
+                    prop_assert!(value.is_finite() && value >= 0.0, "{fact:?}");
+                }
+            }
+        }
+    }
+}
