@@ -12,62 +12,13 @@ use super::{
     facts::{Fact, Statistic},
     means::geometric_mean,
     table::Published,
+    word::Word,
 };
 use crate::{
     claims::{Method, log_ratios},
     panels::{BY_CANDIDATE, Group, Member, Robbed, groups},
     phases::{rate_metric, row_ratio},
 };
-
-/// What a row says of both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Word {
-    /// Both find the same one faster.
-    SameSide,
-    /// They find opposite ones faster.
-    OppositeSide,
-    /// The table has a difference, the run none at its precision.
-    NoDifferenceHere,
-    /// The run has a difference, the table prints 1.
-    OnlyHere,
-    /// Neither has one.
-    NoDifference,
-    /// Under five blocks nothing is called different.
-    TooFewBlocks,
-    /// The run has no figure.
-    NotMeasured,
-    /// The table has no figure.
-    NotPublished,
-}
-
-impl Word {
-    /// Every word, in the order of a summary.
-    pub const ALL: [Word; 8] = [
-        Word::SameSide,
-        Word::OppositeSide,
-        Word::NoDifferenceHere,
-        Word::OnlyHere,
-        Word::NoDifference,
-        Word::TooFewBlocks,
-        Word::NotMeasured,
-        Word::NotPublished,
-    ];
-
-    /// As tables print it.
-    pub fn text(self) -> &'static str {
-        match self {
-            Word::SameSide => "same side",
-            Word::OppositeSide => "opposite side",
-            Word::NoDifferenceHere => "no difference here",
-            Word::OnlyHere => "only here",
-            Word::NoDifference => "no difference",
-            Word::TooFewBlocks => "too few blocks",
-            Word::NotMeasured => "not measured",
-            Word::NotPublished => "not published",
-        }
-    }
-}
 
 /// A run beside a published table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -275,7 +226,7 @@ fn row(table: &Published, columns: &Columns<'_>, fact: &Fact, method: Method) ->
         let published = published(table, columns, fact, fs);
         let failed = table.failed(columns.processes, &fact.label, fact.heat(), fs);
         let measured = measured(columns.reference, member, fact, method);
-        let word = word(published, measured.as_ref().ok().copied());
+        let word = Word::of(published, measured.as_ref().ok().copied());
         let (measured, why) = match measured {
             Ok(ratio) => (Some(ratio), None),
             Err(why) => (None, Some(why)),
@@ -334,28 +285,6 @@ fn loss(member: &Member<'_>, phase: &str) -> Option<String> {
         Outcome::Skipped { reason } => Some(format!("skipped: {reason}")),
         Outcome::Finished => None,
     })
-}
-
-/// A published ratio is on a side where two decimals tell it from 1.
-fn word(published: Option<f64>, measured: Option<RowRatio>) -> Word {
-    let (Some(published), Some(measured)) = (published, measured) else {
-        return if measured.is_none() { Word::NotMeasured } else { Word::NotPublished };
-    };
-    let Some((low, high)) = measured.interval else { return Word::TooFewBlocks };
-    let printed = (published * 100.0).round() / 100.0;
-    let (theirs, ours) = (side(printed, printed), side(low, high));
-    match (theirs, ours) {
-        (0, 0) => Word::NoDifference,
-        (_, 0) => Word::NoDifferenceHere,
-        (0, _) => Word::OnlyHere,
-        (theirs, ours) if theirs == ours => Word::SameSide,
-        _ => Word::OppositeSide,
-    }
-}
-
-/// 1 above one, -1 below it, 0 at or around it.
-fn side(low: f64, high: f64) -> i8 {
-    i8::from(low > 1.0) - i8::from(high < 1.0)
 }
 
 fn mean(rows: &[BesideRow], index: usize) -> Option<MeanPair> {
@@ -520,18 +449,5 @@ mod tests {
         let found = beside(&run, find("kx-2025-ubuntu").expect("built in"));
         assert!(found.parts.is_empty());
         assert!(found.notes.iter().any(|note| note.contains("no phases were measured")));
-    }
-
-    #[test]
-    fn words_follow_from_intervals() {
-        let ratio = |low, high| RowRatio { value: 1.2, interval: Some((low, high)), blocks: 8 };
-        let said = |published, low, high| word(Some(published), Some(ratio(low, high)));
-        assert_eq!(said(1.0, 0.9, 1.1), Word::NoDifference);
-        assert_eq!(said(1.004, 1.1, 1.3), Word::OnlyHere);
-        assert_eq!(said(0.0, 0.5, 0.7), Word::SameSide);
-        assert_eq!(said(0.0, 1.5, 1.7), Word::OppositeSide);
-        assert_eq!(word(None, Some(ratio(1.1, 1.2))), Word::NotPublished);
-        assert_eq!(word(None, None), Word::NotMeasured);
-        assert_eq!(Word::ALL.len(), 8);
     }
 }

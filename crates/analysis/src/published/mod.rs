@@ -18,7 +18,9 @@ pub mod bonnie;
 pub mod facts;
 pub mod means;
 pub mod table;
+pub mod word;
 
 pub use beside::{Beside, beside};
 pub use facts::{Fact, Statistic};
 pub use table::{Published, UnknownTable, find, names};
+pub use word::Word;
