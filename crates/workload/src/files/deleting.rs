@@ -88,12 +88,12 @@ impl Hand<'_> {
         bench: &mut PhaseBench,
         original: &mut Original,
     ) -> Result<(), Fault> {
-        let count = tree.holders().len();
+        let count = tree.holders();
         tree.foreign = 0;
         for number in 0..count {
             self.empty(tree, number, bench, original)?;
             if tree.has_directories() {
-                tree.remove_folder(number as u32)?;
+                tree.remove_folder(number)?;
             }
         }
         Ok(())
@@ -104,13 +104,13 @@ impl Hand<'_> {
     fn empty(
         &mut self,
         tree: &mut Tree,
-        number: usize,
+        number: u32,
         bench: &mut PhaseBench,
         original: &mut Original,
     ) -> Result<(), Fault> {
-        let folder = tree.holders()[number];
+        let folder = tree.holder(number);
         let listing = folder.listing()?;
-        let expected = self.names.spread().files_in(number as u32);
+        let expected = self.names.spread().files_in(number);
         let mut deleted = 0;
         loop {
             let (ours, foreign) = self.pass(tree, number, &listing, bench, original)?;
@@ -131,12 +131,12 @@ impl Hand<'_> {
     fn pass(
         &self,
         tree: &Tree,
-        number: usize,
+        number: u32,
         listing: &std::os::fd::OwnedFd,
         bench: &mut PhaseBench,
         original: &mut Original,
     ) -> Result<(u32, u64), Fault> {
-        let folder = tree.holders()[number];
+        let folder = tree.holder(number);
         let mut memory = [MaybeUninit::uninit(); LISTING_BYTES];
         let mut entries = RawDir::new(listing, &mut memory);
         let (mut ours, mut foreign) = (0, 0);

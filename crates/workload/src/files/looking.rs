@@ -41,8 +41,8 @@ pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, 
         let done = timed(bench, original, |bench, original| {
             let tree = set.tree.as_ref().ok_or_else(not_made)?;
             if phase == Phase::SeqStat {
-                for folder in tree.holders() {
-                    eyes.look_along(folder, bench, original)?;
+                for number in 0..tree.holders() {
+                    eyes.look_along(tree.holder(number), bench, original)?;
                 }
             } else {
                 eyes.look_in_order(tree.top(), bench, original)?;

@@ -113,14 +113,13 @@ impl Stage {
     fn block_write(&mut self, lane: &mut Lane) -> Result<bool, Fault> {
         let settings = lane.settings;
         if settings.is_bonnie && settings.char_bytes == 0 {
-            self.file.touch()?;
+            self.file.touch(direct_write(settings))?;
         }
         let mut content =
             Content::new(settings.data, settings.chunk_bytes, u64::from(settings.seed));
         let file = &mut self.file;
         let ran = lane.run(Phase::BlockWrite, |bench, original| {
-            let direct = flag_if(settings.direct != Direct::Off, OFlags::DIRECT);
-            let open = file.create(OFlags::RDWR | direct)?;
+            let open = file.create(OFlags::RDWR | direct_write(settings))?;
             let path = file.path();
             timed(bench, original, settings.size_bytes, |bench, original| {
                 write_chunks(&open, path, settings, &mut content, bench, original)?;
@@ -292,7 +291,7 @@ fn read_chunks(
         let start_ns = bench.now_ns();
         read_full(file.as_fd(), &mut buffer, path)?;
         lap(bench, original, start_ns, offset_bytes);
-        if index % CHECK_EVERY == 0
+        if index.is_multiple_of(CHECK_EVERY)
             && let Some(content) = content
         {
             let found = content.difference(index, &buffer, Expected::Rewritten, &mut expected);
@@ -310,6 +309,10 @@ pub(super) fn differs(place: Option<usize>, path: &Path, offset_bytes: u64) -> R
         let at = offset_bytes + place as u64;
         Err(Fault::Wrong { what: format!("{}: another byte at offset {at}", path.display()) })
     })
+}
+
+fn direct_write(settings: &Settings) -> OFlags {
+    flag_if(settings.direct != Direct::Off, OFlags::DIRECT)
 }
 
 fn direct_all(settings: &Settings) -> OFlags {

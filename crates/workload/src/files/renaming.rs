@@ -74,8 +74,8 @@ fn read_directories(
         let tree = set.tree()?;
         tree.open()?;
         timed(bench, original, |bench, original| {
-            for folder in tree.holders() {
-                count += read_all(folder, bench, original)?;
+            for number in 0..tree.holders() {
+                count += read_all(tree.holder(number), bench, original)?;
             }
             Ok(Done::work(f64::from(count)))
         })

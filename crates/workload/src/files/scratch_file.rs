@@ -39,8 +39,8 @@ impl ScratchFile {
     }
 
     /// Makes it and closes it empty: what the original does where it skips the characters.
-    pub(super) fn touch(&mut self) -> Result<(), Fault> {
-        fsync_and_close(self.create(OFlags::RDWR)?, &self.path)
+    pub(super) fn touch(&mut self, flags: OFlags) -> Result<(), Fault> {
+        fsync_and_close(self.create(OFlags::RDWR | flags)?, &self.path)
     }
 
     /// Removes it if it is still the one that we made.
@@ -68,13 +68,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("scratch");
         let mut file = ScratchFile::at(path.clone());
-        file.touch().unwrap();
+        file.touch(OFlags::empty()).unwrap();
         assert!(path.exists());
         drop(file);
         assert!(!path.exists());
 
         let mut file = ScratchFile::at(path.clone());
-        file.touch().unwrap();
+        file.touch(OFlags::empty()).unwrap();
         // The old one keeps its inode until the new one has one.
         std::fs::rename(&path, folder.path().join("old")).unwrap();
         std::fs::write(&path, "theirs").unwrap();
@@ -87,7 +87,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("scratch");
         std::fs::write(&path, "theirs").unwrap();
-        let error = ScratchFile::at(path.clone()).touch().unwrap_err().to_string();
+        let error = ScratchFile::at(path.clone()).touch(OFlags::empty()).unwrap_err().to_string();
         assert!(error.contains("File exists"), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
     }

@@ -12,7 +12,7 @@ use std::{
         mpsc::{Receiver, channel},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use pickfs_sys::aligned_buffer::AlignedBuffer;
@@ -98,7 +98,7 @@ fn seek_together(shared: &Shared, bench: &mut PhaseBench) -> Result<Vec<Sought>,
             let started = thread::Builder::new().name("seeker".into()).spawn_scoped(scope, body);
             seekers.push(started.map_err(Fault::io("start a thread for", shared.path))?);
         }
-        thread::sleep(Duration::from_nanos(shared.settings.settle_ns));
+        settle(shared.settings.settle_ns)?;
         for gate in &gates {
             let _ = gate.send(());
         }
@@ -110,6 +110,16 @@ fn seek_together(shared: &Shared, bench: &mut PhaseBench) -> Result<Vec<Sought>,
         // All of them are waited for, also behind a failed one.
         joined.collect::<Vec<_>>().into_iter().collect()
     })
+}
+
+/// A pause that ends when somebody asks to end.
+fn settle(length_ns: u64) -> Result<(), Fault> {
+    let until = Instant::now() + Duration::from_nanos(length_ns);
+    while let Some(rest) = until.checked_duration_since(Instant::now()) {
+        interrupt::check()?;
+        thread::sleep(rest.min(Duration::from_millis(20)));
+    }
+    Ok(())
 }
 
 /// One seeker from its open to its close. Without a signal it ends at once.
@@ -193,7 +203,7 @@ impl<'a> Hands<'a> {
         read_full(file.as_fd(), &mut self.buffer, path)?;
         let mut end_ns = self.places.until_now(bench, Kind::Read, start_ns, offset_bytes);
         sought.bytes += chunk_bytes;
-        if self.served % CHECK_EVERY == 0 {
+        if self.served.is_multiple_of(CHECK_EVERY) {
             self.check(ticket, offset_bytes, sought)?;
         }
         self.served += 1;

@@ -32,17 +32,17 @@ pub(super) struct Tree {
     /// Somebody else's entries that were seen.
     pub(super) foreign: u64,
     is_removed: bool,
+    /// Where the top directory stands, while it is open.
+    parent: Option<Folder>,
     open: Option<Open>,
 }
 
 /// The same directories as the kernel's.
 struct Open {
-    /// Where the top directory stands.
-    parent: Folder,
     /// The top directory: names of files are seen from here.
     top: Folder,
-    /// The directories below; none where files lie in the top directory itself.
-    folders: Vec<Folder>,
+    /// The directories below, until they are removed; none where files lie in the top directory.
+    folders: Vec<Option<Folder>>,
 }
 
 impl Tree {
@@ -57,6 +57,7 @@ impl Tree {
             created: 0,
             foreign: 0,
             is_removed: false,
+            parent: Some(parent),
             open: None,
         };
         tree.open()?;
@@ -73,7 +74,7 @@ impl Tree {
         self.top().make_directory(name.as_c_str())?;
         self.directories = number + 1;
         let folder = Folder::open(&self.top().path_of(name.as_c_str()))?;
-        self.open_parts().folders.push(folder);
+        self.open.as_mut().expect(OPEN).folders.push(Some(folder));
         Ok(())
     }
 
@@ -84,23 +85,22 @@ impl Tree {
         }
         let parent = Folder::open(&self.lane)?;
         let top = Folder::open(&parent.path_of(&self.name))?;
-        let folder = |number| Folder::open(&top.path_of(NameBuffer::directory(number).as_c_str()));
+        let folder =
+            |number| Folder::open(&top.path_of(NameBuffer::directory(number).as_c_str())).map(Some);
         let folders = (0..self.directories).map(folder).collect::<Result<_, _>>()?;
-        self.open = Some(Open { parent, top, folders });
+        self.parent = Some(parent);
+        self.open = Some(Open { top, folders });
         Ok(())
     }
 
     /// Lets go of all of it, so that caches can be dropped.
     pub(super) fn close(&mut self) {
         self.open = None;
-    }
-
-    fn open_parts(&mut self) -> &mut Open {
-        self.open.as_mut().expect("a tree is open while a phase runs")
+        self.parent = None;
     }
 
     fn parts(&self) -> &Open {
-        self.open.as_ref().expect("a tree is open while a phase runs")
+        self.open.as_ref().expect(OPEN)
     }
 
     /// The top directory.
@@ -111,7 +111,7 @@ impl Tree {
 
     /// The directory in which the top one stands: what a sync of the file system is asked through.
     pub(super) fn parent(&self) -> &Folder {
-        &self.parts().parent
+        self.parent.as_ref().expect(OPEN)
     }
 
     /// The directory that holds a file.
@@ -119,17 +119,23 @@ impl Tree {
     pub(super) fn folder_of(&self, names: &Names, index: u32) -> &Folder {
         let number = names.spread().directory_of(index) as usize;
         let parts = self.parts();
-        parts.folders.get(number).unwrap_or(&parts.top)
+        parts.folders.get(number).and_then(Option::as_ref).unwrap_or(&parts.top)
     }
 
-    /// The directories that hold files, in their order.
-    pub(super) fn holders(&self) -> Vec<&Folder> {
+    /// How many directories hold files.
+    pub(super) fn holders(&self) -> u32 {
+        if self.has_directories { self.directories } else { 1 }
+    }
+
+    /// One of the directories that hold files.
+    pub(super) fn holder(&self, number: u32) -> &Folder {
         let parts = self.parts();
-        if self.has_directories { parts.folders.iter().collect() } else { vec![&parts.top] }
+        parts.folders.get(number as usize).and_then(Option::as_ref).unwrap_or(&parts.top)
     }
 
-    /// Removes one directory below the top one, after all our names in it are gone.
+    /// Closes and removes one directory below the top one, after all our names in it are gone.
     pub(super) fn remove_folder(&mut self, number: u32) -> Result<(), Fault> {
+        self.open.as_mut().expect(OPEN).folders[number as usize] = None;
         let name = NameBuffer::directory(number);
         let top = self.top();
         let removed = top.remove_directory(name.as_c_str());
@@ -148,11 +154,12 @@ impl Tree {
         self.has_directories
     }
 
-    /// Removes the top directory, which is the end of the tree.
+    /// Closes and removes the top directory, which is the end of the tree.
     pub(super) fn remove_top(&mut self) -> Result<(), Fault> {
-        let parts = self.parts();
-        let removed = parts.parent.remove_directory(&self.name);
-        let foreign = tolerated(removed, &parts.top.path)?;
+        self.open = None;
+        let parent = self.parent();
+        let removed = parent.remove_directory(&self.name);
+        let foreign = tolerated(removed, &parent.path_of(&self.name))?;
         self.foreign = self.foreign.max(foreign);
         self.is_removed = true;
         Ok(())
@@ -179,13 +186,13 @@ impl Tree {
     fn clear_directories(&mut self) {
         self.is_removed = true;
         let _ = self.open();
-        let Some(open) = &self.open else { return };
+        let (Some(open), Some(parent)) = (&self.open, &self.parent) else { return };
         // One more than were counted: the last one may have been made and not opened.
         for number in 0..=self.directories {
             let name = NameBuffer::directory(number);
             let _ = open.top.remove_directory(name.as_c_str());
         }
-        let _ = open.parent.remove_directory(&self.name);
+        let _ = parent.remove_directory(&self.name);
     }
 }
 
@@ -197,6 +204,8 @@ impl Drop for Tree {
         }
     }
 }
+
+const OPEN: &str = "a tree is open while a phase runs";
 
 /// In which forms a file's name may be there: as created, renamed, linked.
 const FORMS: &[Option<u8>] = &[None, Some(RENAMED), Some(LINKED)];

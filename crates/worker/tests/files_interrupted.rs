@@ -1,0 +1,55 @@
+//! A worker of the `files` workload that is asked to end takes away what it made, wherever it is, and
+//! nothing else.
+
+mod spoken;
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use crate::spoken::{spec, worker};
+
+/// Starts a trial that would take long, ends it after a while, and gives what is left of it.
+fn interrupted_after(pause: Duration, directory: &Path, params: serde_json::Value) -> String {
+    let mut worker = worker();
+    let mut input = worker.stdin.take().expect("piped");
+    let text = serde_json::to_string(&spec("files", params, directory)).expect("JSON");
+    writeln!(input, "{text}\ngo").expect("it reads");
+    let mut lines = BufReader::new(worker.stdout.take().expect("piped")).lines();
+    let is_ready = |line: &str| line.contains("\"ready\"");
+    let ready = lines.by_ref().map(|line| line.expect("text")).find(|line| is_ready(line));
+    assert!(ready.is_some(), "it becomes ready");
+    std::thread::sleep(pause);
+    kill_process(Pid::from_child(&worker), Signal::TERM).expect("ours");
+    let last = lines.map(|line| line.expect("text")).last().unwrap_or_default();
+    assert!(!worker.wait().expect("it ends").success());
+    last
+}
+
+#[test]
+fn wherever_it_is_nothing_of_it_is_left_and_all_else_is() {
+    let of_one_file = json!({ "scale": "full", "files": 0, "size": "1GiB", "further": "off" });
+    let of_seeks = json!({
+        "profile": "bonnie", "scale": "tiny", "seeks": 1, "settle": "60s", "files": 0,
+    });
+    let of_many_files = json!({ "scale": "full", "size": 0, "directories": 7, "fsync": "each" });
+    let of_saves = json!({ "scale": "tiny", "size": 0, "files": 0, "saves": 1_000_000 });
+    for params in [of_one_file, of_seeks, of_many_files, of_saves] {
+        for pause_ms in [5, 150, 400] {
+            let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+            fs::write(folder.path().join("theirs"), "keep").expect("a file");
+            let pause = Duration::from_millis(pause_ms);
+            let last = interrupted_after(pause, folder.path(), params.clone());
+            assert!(last.contains("interrupted"), "{params} after {pause_ms} ms: {last}");
+            let left: Vec<_> = fs::read_dir(folder.path()).expect("a folder").flatten().collect();
+            assert_eq!(left.len(), 1, "{params} after {pause_ms} ms left {left:?}");
+            assert_eq!(left[0].file_name(), "theirs");
+        }
+    }
+}

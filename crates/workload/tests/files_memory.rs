@@ -1,0 +1,61 @@
+//! Memory of the `files` workload: at most forty bytes for each file, whatever is done with them.
+//! A program of its own, because the high-water mark is the process's.
+#![allow(clippy::unwrap_used)]
+
+use std::{fs, path::Path};
+
+use pickfs_model::{FORMAT, TrialSpec};
+use pickfs_workload::{BUILD, Session, find};
+use serde_json::json;
+
+/// Bytes that a file may cost.
+const EACH_BYTES: u64 = 40;
+/// What the allocator and the kernel round.
+const SLACK_BYTES: u64 = 2 << 20;
+
+fn run(directory: &Path, files: u64) {
+    let params = json!({
+        "size": 0, "files": files, "file_max": 1, "directories": 3, "saves": 0,
+        "sync_after": "none", "cache": "left",
+    });
+    let spec: TrialSpec = serde_json::from_value(json!({
+        "format": FORMAT, "build": BUILD, "directory": directory, "role": "phases", "lane": 0,
+        "workload": { "name": "files", "version": 1, "params": params },
+        "seed": 42, "warmup_ns": 0, "warmup_bytes": 0, "measure_ns": 0, "spikes_max": 3,
+        "drop_caches": false,
+    }))
+    .unwrap();
+    let session = Session::new(spec, None).unwrap();
+    let mut prepared = find("files").unwrap().prepare(&session).unwrap();
+    let measured = prepared.measure(&session).unwrap();
+    let failed: Vec<_> = measured.phases.iter().filter(|row| !row.record.is_finished()).collect();
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// The most memory that this process has had, in bytes.
+fn peak_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}
+
+fn grows_by_at_most(few: u64, many: u64) {
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    run(folder.path(), few);
+    let before = peak_bytes();
+    run(folder.path(), many);
+    let grown = peak_bytes() - before;
+    let allowed = (many - few) * EACH_BYTES + SLACK_BYTES;
+    assert!(grown <= allowed, "{grown} bytes more for {} files more", many - few);
+}
+
+#[test]
+fn thirty_thousand_files_cost_forty_bytes_each_at_most() {
+    grows_by_at_most(1_000, 31_000);
+}
+
+#[test]
+#[ignore = "heavy: a million files in memory, about a gigabyte"]
+fn a_million_files_cost_no_more() {
+    grows_by_at_most(1_000, 1_001_000);
+}
