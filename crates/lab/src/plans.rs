@@ -28,6 +28,14 @@ pub static PLANS: &[BuiltInPlan] = &[
     plan!("roll"),
     plan!("dispute-latency"),
     plan!("dispute-capacity"),
+    plan!("column"),
+    plan!("column-tiny"),
+    plan!("article-002-rhel9"),
+    plan!("article-002-ubuntu"),
+    plan!("compression"),
+    plan!("files"),
+    plan!("files-tiny"),
+    plan!("article-004"),
 ];
 
 /// The plan of that name.

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The stops, in order; a new workload adds a line.
-const STOPS: &[&str] = &["quick", "article-001-readers", "roll", "seek-write-or-pwrite"];
+const STOPS: &[&str] = &["quick", "column-tiny", "files-tiny", "article-001-readers", "roll"];
 
 /// Runs each stop; an interrupt ends the tour, a failed trial does not.
 pub fn tour(args: &TourArgs) -> anyhow::Result<Exit> {
