@@ -9,7 +9,7 @@ use pickfs_model::{
 use crate::{
     absent, bimodal, claims, doubts, drift, noise, not_yet,
     panels::{Group, Robbed, groups},
-    phases, rows, summary,
+    phases, racing, rows, summary,
     summary::spread,
     verdict,
 };
@@ -53,11 +53,13 @@ pub fn findings(run: &RunRecord) -> Findings {
         })
         .collect();
     let noise = noise::rows(run);
+    let races = racing::results(run, &groups);
     Findings {
         absent: absent::cells(run),
         notices: notices(run, &groups),
         not_yet: not_yet::open_questions(run, &panels),
-        verdicts: verdict::verdicts(run, &groups, &panels, &noise),
+        verdicts: verdict::verdicts(run, &groups, &panels, &noise, &races),
+        races,
         panels,
         noise,
     }

@@ -9,11 +9,12 @@
 
 mod best;
 mod phased;
+mod raced;
 mod words;
 
 use pickfs_model::{
     Action, RunRecord,
-    finding::{Claim, Comparison, NoiseRow, Panel, Row, Verdict},
+    finding::{Claim, Comparison, NoiseRow, Panel, RaceResult, Row, Verdict},
     plan::{Metric, Statistic},
     quantity::{duration_text, grouped, significant, span_text},
 };
@@ -34,12 +35,13 @@ pub fn verdicts(
     groups: &[Group<'_>],
     panels: &[Panel],
     noise: &[NoiseRow],
+    races: &[RaceResult],
 ) -> Vec<Verdict> {
     let family = panels.iter().flat_map(|panel| &panel.comparisons).filter(|c| c.primary).count();
     let needed = Method::of(&run.plan.design.stop).blocks_needed(family);
     let panelled = || {
         let both = groups.iter().zip(panels);
-        both.map(|(group, panel)| Panelled { run, group, panel, family, needed })
+        both.map(|(group, panel)| Panelled { run, group, panel, races, family, needed })
     };
     let exploratory = panelled().filter_map(|panelled| panelled.exploratory(noise));
     panelled().filter_map(|panelled| panelled.verdict(noise)).chain(exploratory).collect()
@@ -50,6 +52,7 @@ struct Panelled<'a> {
     run: &'a RunRecord,
     group: &'a Group<'a>,
     panel: &'a Panel,
+    races: &'a [RaceResult],
     /// Primary comparisons of the whole run.
     family: usize,
     /// Blocks that they need.
@@ -64,9 +67,12 @@ impl Panelled<'_> {
         let metrics = self.metrics();
         let mut peers = self.compared(metrics.first()?);
         peers.retain(|comparison| self.survives_as_the_reference(&comparison.other));
-        let best = best(&peers, &self.panel.reference);
+        let race = self.race(metrics.first()?);
+        let left = race.and_then(|race| self.left(race));
+        let best = left.unwrap_or_else(|| best(&peers, &self.panel.reference));
         let mut sentences: Vec<String> = Vec::new();
         sentences.extend(self.headline(&best));
+        sentences.extend(race.map(raced::sentence));
         for sentence in metrics.iter().flat_map(|metric| self.metric_sentences(metric)) {
             if !sentences.contains(&sentence) {
                 sentences.push(sentence);

@@ -77,18 +77,57 @@ impl Race {
     }
 }
 
+impl Race {
+    /// Why the next block is not begun, if it is not: a block that would end after the budget
+    /// is left out, except the first.
+    fn spent(
+        &self,
+        run: &RunRecord,
+        cells: &[CellId],
+        block: u32,
+        elapsed_s: f64,
+    ) -> Option<String> {
+        if block >= self.blocks_max {
+            return Some(format!("the most there may be, {block} blocks"));
+        }
+        let expected_s = elapsed_s + block_s(run, cells, elapsed_s);
+        let (took, budget) = (span_text(elapsed_s), span_text(self.budget_s));
+        match block {
+            0 => None,
+            _ if elapsed_s >= self.budget_s => Some(format!("{took} of {budget}")),
+            _ if expected_s > self.budget_s => {
+                Some(format!("{took} of {budget}, too little left for another block"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a block of these cells takes, by the time that the trials so far took with all that
+/// lies between them.
+fn block_s(run: &RunRecord, cells: &[CellId], elapsed_s: f64) -> f64 {
+    cells.len() as f64 * elapsed_s / run.trials.len().max(1) as f64
+}
+
 impl Referee for Race {
     fn rule(&mut self, run: &RunRecord, block: u32, elapsed_s: f64) -> Ruling {
         let next = racing::next_block(run);
+        let standing = match next.words.is_empty() {
+            true => "nothing is raced by".to_string(),
+            false => next.words.join("; "),
+        };
         if next.decided {
-            let note = format!("every comparison settled after {block} blocks");
+            let note =
+                format!("settled after {block} blocks in {}: {standing}", span_text(elapsed_s));
             return Ruling::Stop { how: "decided", note };
         }
-        if elapsed_s >= self.budget_s || block >= self.blocks_max {
-            let note = format!("{block} blocks in {}", span_text(elapsed_s));
-            return Ruling::Stop { how: "budget-spent", note };
+        match self.spent(run, &next.cells, block, elapsed_s) {
+            Some(spent) => Ruling::Stop {
+                how: "budget-spent",
+                note: format!("not settled after {block} blocks ({spent}): {standing}"),
+            },
+            None => Ruling::Continue(next.cells),
         }
-        Ruling::Continue(next.cells)
     }
 
     fn blocks_max(&self) -> u32 {
@@ -98,11 +137,53 @@ impl Referee for Race {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_model::Outcome;
+    use pickfs_model::{Outcome, plan::StopRule};
     use pickfs_testkit::{FakeRun, fake_run};
 
     use super::*;
     use crate::interrupt::INTERRUPTED;
+
+    fn race_of(blocks: u32) -> RunRecord {
+        let stop = StopRule::Decided { budget_s: 600.0, tie_margin: 0.05 };
+        fake_run(&FakeRun { blocks, stop, ..FakeRun::default() })
+    }
+
+    fn stopped(ruling: Ruling) -> (&'static str, String) {
+        match ruling {
+            Ruling::Stop { how, note } => (how, note),
+            Ruling::Continue(cells) => panic!("goes on with {cells:?}"),
+        }
+    }
+
+    #[test]
+    fn a_settled_race_stops_and_says_who_is_left() {
+        let (how, note) = stopped(Race::new(60, 1e9).rule(&race_of(25), 25, 100.0));
+        assert_eq!(how, "decided");
+        assert!(note.starts_with("settled after 25 blocks in "), "{note}");
+        assert!(note.ends_with("sync=fdatasync, durable p50: xfs:noatime is left"), "{note}");
+    }
+
+    #[test]
+    fn a_race_ends_before_a_block_that_would_not_fit_the_budget() {
+        let run = race_of(4);
+        let goes_on = |budget_s: f64| {
+            matches!(Race::new(60, budget_s).rule(&run, 4, 400.0), Ruling::Continue(_))
+        };
+        // 32 trials took 400 s, so 8 more take 100 s.
+        assert!(goes_on(501.0) && !goes_on(499.0));
+        let (how, note) = stopped(Race::new(60, 450.0).rule(&run, 4, 400.0));
+        assert_eq!(how, "budget-spent");
+        assert!(note.contains("too little left for another block): "), "{note}");
+        assert!(note.contains(": still open between "), "{note}");
+        let (how, note) = stopped(Race::new(4, 1e9).rule(&run, 4, 400.0));
+        assert_eq!(how, "budget-spent");
+        assert!(note.contains("the most there may be, 4 blocks"), "{note}");
+    }
+
+    #[test]
+    fn the_first_block_runs_whatever_the_budget() {
+        assert!(matches!(Race::new(60, 0.001).rule(&race_of(0), 0, 5.0), Ruling::Continue(_)));
+    }
 
     #[test]
     fn a_block_that_was_cut_short_is_made_up_for_and_a_failed_trial_is_not() {

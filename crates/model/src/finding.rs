@@ -25,6 +25,9 @@ pub struct Findings {
     /// The answer in words, one paragraph per panel: those that carry a primary metric
     /// first, then exploratory ones, which claim nothing.
     pub verdicts: Vec<Verdict>,
+    /// How the races stand: one per panel and primary metric of a run that stops when decided.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub races: Vec<RaceResult>,
 }
 
 /// Cells that differ only in what is compared.
@@ -312,4 +315,48 @@ pub struct Verdict {
     pub conditions: Vec<String>,
     /// The exact commands of the best: mkfs and mount.
     pub commands: Vec<String>,
+}
+
+/// How one race stands: which candidates are left, and who fell behind when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RaceResult {
+    /// Title of the panel.
+    pub panel: String,
+    /// What was raced by.
+    pub metric: Metric,
+    /// Chance, at most, that the best fell behind.
+    pub alpha: f64,
+    /// Ratios closer to 1 than this count as a tie (0.05 = five per cent).
+    pub tie_margin: f64,
+    /// One is left, or all that are left are tied within the margin.
+    pub decided: bool,
+    /// Labels of those that are left, in plan order.
+    pub leaders: Vec<String>,
+    /// Those that are not the best.
+    pub behind: Vec<FellBehind>,
+    /// Blocks of the run.
+    pub blocks: u32,
+    /// Trials that were spent.
+    pub trials: u32,
+    /// Trials that as many whole blocks would have taken.
+    pub trials_of_whole_blocks: u32,
+}
+
+/// A candidate that is not the best of a race.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FellBehind {
+    /// Its label.
+    pub label: String,
+    /// The one that spoke most clearly against it.
+    pub of: String,
+    /// The block after which that was settled, from 1.
+    pub at_block: u32,
+    /// Ratio to that one over all blocks that hold both: above 1, this one is slower.
+    pub slower_by: f64,
+    /// The 95 per cent interval of the ratio that holds at every look; absent under five blocks.
+    pub interval: Option<(f64, f64)>,
+    /// Later blocks in which both ran.
+    pub sentinels: u32,
+    /// How many of those said the opposite.
+    pub contradicted: u32,
 }

@@ -3,18 +3,11 @@
 //! Shared by the example (which prints the tables) and by `tests/calibration.rs`
 //! (which holds the bounds with fewer experiments).
 
-use pickfs_analysis::{
-    ALPHA, holm,
-    racing::{Race, Rules},
-    sequential::Watch,
-    signflip::SignFlip,
-};
+use pickfs_analysis::{ALPHA, BLOCKS_MIN, holm, sequential::Sequential, signflip::SignFlip};
 use pickfs_testkit::{Shape, Simulation, simulate};
 
 /// Noise of a trial in these experiments: ten per cent.
 pub const NOISE: f64 = 0.1;
-/// Blocks after which a race has spent its budget.
-pub const RACE_BLOCKS_MAX: usize = 60;
 
 /// What came of many experiments with planned blocks.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,8 +18,8 @@ pub struct Fixed {
     pub family_alarms: f64,
     /// Share of intervals that held a true ratio of 1.25.
     pub coverage: f64,
-    /// Median longer arm of the interval, as a ratio.
-    pub arm: f64,
+    /// Median longer arm of the interval, as a ratio; none where the blocks carry no interval.
+    pub arm: Option<f64>,
     /// Share of true ratios of 1.25 that were claimed, in the right direction.
     pub power: f64,
 }
@@ -55,7 +48,7 @@ pub fn fixed(shape: Shape, blocks: usize, count: u64) -> Fixed {
         family_alarms: mean(sums.family_alarms),
         coverage: mean(sums.coverage),
         power: mean(sums.power),
-        arm: arms[arms.len() / 2],
+        arm: (blocks >= BLOCKS_MIN as usize).then_some(arms[arms.len() / 2]),
     }
 }
 
@@ -70,88 +63,22 @@ fn tests(medians: &[f64], shape: Shape, blocks: usize, seed: u64) -> Vec<SignFli
         .collect()
 }
 
-fn values(medians: &[f64], shape: Shape, blocks: usize, seed: u64) -> Vec<Vec<f64>> {
+/// Trials of an experiment: by block, then by candidate.
+pub fn values(medians: &[f64], shape: Shape, blocks: usize, seed: u64) -> Vec<Vec<f64>> {
     simulate(&Simulation { medians: medians.to_vec(), noise: NOISE, shape, blocks, seed })
 }
 
-fn share(yes: bool) -> f64 {
+/// 1 for yes, 0 for no.
+pub fn share(yes: bool) -> f64 {
     f64::from(u8::from(yes))
 }
 
-/// What came of many races.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Raced {
-    /// Share of races in which the true best was not among the leaders at the end.
-    pub wrong: f64,
-    /// Share that ended with the true best alone.
-    pub alone: f64,
-    /// Share that was decided within the budget.
-    pub decided: f64,
-    /// Share in which anybody at all was dropped.
-    pub dropped: f64,
-    /// Mean number of blocks.
-    pub blocks: f64,
-    /// Mean number of trials.
-    pub trials: f64,
-}
-
-/// Plays `count` races; the first candidate is the best.
-pub fn raced(medians: &[f64], shape: Shape, count: u64) -> Raced {
-    let mut sums = Raced::default();
-    for seed in 0..count {
-        let blocks = values(medians, shape, RACE_BLOCKS_MAX, seed);
-        let (race, trials, used) = race(medians.len(), &blocks);
-        let leaders = race.leaders();
-        sums.wrong += share(!leaders.contains(&0));
-        sums.alone += share(leaders == [0]);
-        sums.decided += share(race.is_decided());
-        sums.dropped += share(leaders.len() < medians.len());
-        sums.blocks += used as f64;
-        sums.trials += trials as f64;
-    }
-    let mean = |sum: f64| sum / count as f64;
-    Raced {
-        wrong: mean(sums.wrong),
-        alone: mean(sums.alone),
-        decided: mean(sums.decided),
-        dropped: mean(sums.dropped),
-        blocks: mean(sums.blocks),
-        trials: mean(sums.trials),
-    }
-}
-
-/// One race as the lab would run it: only the cells that it asks for.
-fn race(candidates: usize, blocks: &[Vec<f64>]) -> (Race, usize, usize) {
-    let rules = Rules {
-        alpha: ALPHA,
-        comparisons: candidates - 1,
-        tie_margin: 0.05,
-        reference: Some(candidates - 1),
-    };
-    let mut race = Race::new(candidates, rules);
-    let (mut trials, mut used) = (0, 0);
-    for block in blocks {
-        let next = race.next();
-        let seen = |index: usize| next.contains(&index).then_some(block[index]);
-        race.push(&(0..candidates).map(seen).collect::<Vec<_>>());
-        trials += next.len();
-        used += 1;
-        if race.is_decided() {
-            break;
-        }
-    }
-    (race, trials, used)
-}
-
-/// Share of series whose confidence sequence lost a true ratio of 1.25 at any time.
+/// Share of series that reject a true ratio of 1.25 at any time: with it, their interval loses it.
 pub fn sequence_misses(shape: Shape, blocks: usize, count: u64) -> f64 {
     let missed = (0..count).filter(|&seed| {
-        let mut watch = Watch::new(1.0 - ALPHA);
-        let truth = -1.25f64.ln();
-        values(&[1.0, 1.25], shape, blocks, seed).iter().any(|block| {
-            watch.push((block[0] / block[1]).ln());
-            watch.interval().is_some_and(|(low, high)| truth < low || high < truth)
-        })
+        let blocks = values(&[1.0, 1.25], shape, blocks, seed);
+        let ratios: Vec<f64> = blocks.iter().map(|block| (block[0] / block[1]).ln()).collect();
+        Sequential::new(&ratios).is_some_and(|test| test.p(-1.25f64.ln()) <= ALPHA)
     });
     missed.count() as f64 / count as f64
 }
