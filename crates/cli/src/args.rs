@@ -125,10 +125,10 @@ pub struct PlanChoice {
     /// A parameter that varies, name=value,value; may be repeated
     #[arg(long = "axis", value_name = "NAME=A,B")]
     pub axis: Vec<String>,
-    /// Go on until every comparison is settled
+    /// Race: blocks go to those that may be the best, until the choice is settled
     #[arg(long)]
     pub until_decided: bool,
-    /// Longest time for --until-decided
+    /// Race as --until-decided does, for this long at most (default: the plan's, else 45m)
     #[arg(long, value_name = "DURATION")]
     pub budget: Option<String>,
     /// Allow the page cache of the whole machine to be dropped

@@ -195,6 +195,9 @@ fn change_param(plan: &mut Plan, name: &str, levels: Vec<Value>, varies: bool) {
     }
 }
 
+/// A race ends by its budget; this many blocks are only reached by very short trials.
+const RACE_BLOCKS_MAX: u32 = 1_000;
+
 fn change_design(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
     let design = &mut plan.design;
     if let Some(blocks) = choice.blocks.filter(|blocks| !(1..=1_000).contains(blocks)) {
@@ -211,8 +214,8 @@ fn change_design(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
             Some(text) => parse_duration_ns(text)? as f64 / 1e9,
             None => planned_s,
         };
-        if choice.until_decided && choice.blocks.is_none() {
-            design.blocks = design.blocks.max(60);
+        if choice.blocks.is_none() {
+            design.blocks = design.blocks.max(RACE_BLOCKS_MAX);
         }
         design.stop = StopRule::Decided { budget_s, tie_margin };
     }
