@@ -8,7 +8,7 @@ use pickfs_model::{
     CellId, Environment, Findings, RunRecord,
     environment::Difference,
     finding::{OpSummary, Panel, Row},
-    quantity::{duration_text, significant},
+    quantity::{duration_text, grouped, significant},
 };
 
 use super::{comparison::facts, frame, link};
@@ -104,10 +104,11 @@ pub fn cells_page(sides: [Side; 2]) -> String {
     let (left, right) = (a.facts(), b.facts());
     around(&mut page, sides, &left.differences(&right));
     page.section("numbers", "What was measured");
+    let heads = heads(sides);
     for op in &a.row.ops {
         let same = |other: &&OpSummary| other.op == op.op && other.view == op.view;
         if let Some(other) = b.row.ops.iter().find(same) {
-            numbers(&mut page, [op, other]);
+            numbers(&mut page, [op, other], &heads);
         }
     }
     page.raw("</section>\n");
@@ -180,9 +181,9 @@ fn around(page: &mut Page, sides: [Side; 2], differences: &[Difference]) {
 /// Facts that differ between any two trials and change no result.
 const FLEETING: [&str; 4] = ["memory.available", "host.boot_id", "host.uptime", "load."];
 
-fn numbers(page: &mut Page, ops: [&OpSummary; 2]) {
+fn numbers(page: &mut Page, ops: [&OpSummary; 2], heads: &[String; 2]) {
     page.element("h3", &format!("{}, {}", op_name(&ops[0].op), view_name(ops[0].view)));
-    page.open_table(&["share", "first", "second", "second / first"]);
+    page.open_table(&["share", &heads[0], &heads[1], "second / first"]);
     let mut shown = SHOWN;
     shown.sort_by(f64::total_cmp);
     for q in shown {
@@ -204,7 +205,10 @@ fn numbers(page: &mut Page, ops: [&OpSummary; 2]) {
     page.raw("<tr>");
     page.element("td", "largest of n");
     for op in ops {
-        page.element("td", &format!("{} of {}", duration_text(op.max_ns as f64), op.count));
+        page.element(
+            "td",
+            &format!("{} of {}", duration_text(op.max_ns as f64), grouped(op.count as i64)),
+        );
     }
     page.element("td", "-");
     page.raw("</tr>\n");

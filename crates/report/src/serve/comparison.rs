@@ -89,11 +89,13 @@ fn ratios(page: &mut Page, cells: &[CellRatio], names: [&str; 2]) {
     let text = "Median over trials, range below it. The runs share no block: a ratio is not a \
                 finding, and no interval belongs to it.";
     page.element("p class=\"muted\"", text);
-    page.open_table(&["cell", "metric", names[0], names[1], "second / first", "trials"]);
+    page.open_table(&["cell", names[0], names[1], "second / first", "trials"]);
     for cell in cells {
         page.raw("<tr>");
-        page.element("td", format!("{} {}", cell.label, cell.levels).trim());
-        page.element("td class=\"left\"", &metric_name(&cell.metric));
+        page.raw("<td>");
+        page.text(format!("{} {}", cell.label, cell.levels).trim());
+        page.element("small", &metric_name(&cell.metric));
+        page.raw("</td>");
         for side in [cell.here, cell.there] {
             page.raw("<td>");
             page.text(&metric_value(&cell.metric, side.median));

@@ -69,7 +69,7 @@ pub fn live_page(name: &str, head: &RunRecord, rows: &[LiveRow], idle_s: Option<
                 sees is to choose the result. A page that is open here costs the measuring machine \
                 a look at the file every two seconds.";
     page.element("p class=\"muted\"", text);
-    page.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Trials\">");
+    page.raw("<div class=\"wide slim\" tabindex=\"0\" role=\"region\" aria-label=\"Trials\">");
     page.raw("<table><thead><tr><th>trial</th><th>block</th><th class=\"left\">cell</th>");
     page.raw("<th class=\"left\">outcome</th></tr></thead><tbody id=\"rows\">\n");
     for row in rows.iter().rev().take(ROWS_MAX) {

@@ -41,7 +41,8 @@ impl RunSummary {
     /// What is known before the first trial, and how many there are.
     pub fn new(run: &RunRecord, trials: usize) -> RunSummary {
         let fact = |key: &str| run.environment.get(key).unwrap_or_default().to_owned();
-        let machine: Vec<_> = [fact("kernel.release"), fact("cpu.model")].into();
+        let kernel = format!("Linux {}", fact("kernel.release"));
+        let machine = [kernel.trim().to_owned(), fact("cpu.model")];
         let machine: Vec<_> = machine.into_iter().filter(|text| !text.is_empty()).collect();
         RunSummary {
             started: run.started.clone(),
@@ -155,7 +156,7 @@ fn good(page: &mut Page, line: &RunLine, about: &RunSummary) {
     page.raw("</h2>\n");
     page.element("p", &about.question);
     let facts = [
-        about.started.as_str(),
+        &*about.started.replacen('T', " ", 1),
         &about.plan,
         &about.trials_text(),
         &about.backing,

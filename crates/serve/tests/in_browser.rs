@@ -1,0 +1,179 @@
+//! Every page in a real browser: no complaint, no request to another host, and it works.
+#![allow(clippy::unwrap_used)]
+
+mod browser;
+mod shelf;
+
+use std::{net::SocketAddr, time::Duration};
+
+use browser::Browser;
+use pickfs_model::RunRecord;
+use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
+use shelf::{Folder, folder, put, serve};
+
+/// A page loads at both widths, complains of nothing and is not wider than its window.
+fn visit(browser: &mut Browser, address: SocketAddr, path: &str, name: &str) {
+    for (width, height) in [(1280, 900), (390, 844)] {
+        browser.resize(width, height);
+        browser.goto(&format!("http://{address}{path}"));
+        let wide = browser.eval("document.documentElement.scrollWidth").as_u64().unwrap();
+        let is_picture = path.ends_with(".svg");
+        assert!(
+            is_picture || wide <= u64::from(width),
+            "{path} is {wide} px wide in a window of {width}"
+        );
+        browser.screenshot(&format!("{name}-{width}"));
+    }
+    assert_eq!(browser.complaints(), Vec::<String>::new(), "{path}");
+    let own = format!("http://{address}/");
+    let foreign = browser.requests().into_iter().filter(|url| !url.starts_with(&own));
+    assert_eq!(foreign.collect::<Vec<_>>(), Vec::<String>::new(), "{path}");
+}
+
+#[test]
+fn pages_load_without_a_complaint_and_ask_no_other_host() {
+    let Some(mut browser) = Browser::start() else { return };
+    let Folder { runs, .. } = &folder();
+    let address = serve(runs, None);
+    let run = fake_run(&FakeRun::default());
+    let id =
+        |label: &str| run.cells.iter().find(|c| c.candidate.label == label).unwrap().id.0.clone();
+    let (xfs, ext4) = (id("xfs:noatime"), id("ext4:noatime"));
+    for (path, name) in [
+        ("/", "list"),
+        ("/?q=other", "search"),
+        ("/run/first", "run"),
+        ("/files/first", "files"),
+        ("/files/first/report.html", "report"),
+        ("/compare?run=first&run=second+run", "compare"),
+        ("/cells?a=first&b=second+run", "choose"),
+        (&*format!("/cells?a=first&b=first&a-cell={ext4}&b-cell={xfs}"), "cells"),
+        ("/live/going", "live"),
+        ("/files/first/charts/percentiles.svg", "chart"),
+    ] {
+        visit(&mut browser, address, path, name);
+    }
+    browser.scheme(true);
+    visit(&mut browser, address, "/", "list-dark");
+    assert_eq!(
+        browser.eval("getComputedStyle(document.documentElement).colorScheme"),
+        "light dark"
+    );
+}
+
+#[test]
+fn the_script_of_a_report_runs_under_our_policy() {
+    let Some(mut browser) = Browser::start() else { return };
+    let Folder { runs, .. } = &folder();
+    let address = serve(runs, None);
+    browser.goto(&format!("http://{address}/run/first"));
+    assert_eq!(browser.eval("document.getElementById('theme').hidden"), false);
+    browser.eval("document.getElementById('theme').click()");
+    assert_eq!(browser.eval("typeof document.documentElement.dataset.theme"), "string");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_script_in_a_run_does_not_run() {
+    let Some(mut browser) = Browser::start() else { return };
+    let Folder { runs, .. } = &folder();
+    let hostile = "<script>window.mine=1</script><img src=x onerror=\"window.mine=2\">";
+    let mut run = fake_run(&FakeRun { name: hostile.into(), ..FakeRun::default() });
+    run.plan.question = hostile.into();
+    run.environment.put("cpu.model", hostile);
+    run.trials[0].notes.push(hostile.into());
+    put(&runs.join("<img src=x onerror='window.mine=3'>"), &run);
+    let address = serve(runs, None);
+    let name = "%3Cimg%20src%3Dx%20onerror%3D%27window.mine%3D3%27%3E";
+    for path in ["/", "/run/", "/files/", "/live/", "/compare?run=first&run="] {
+        let of = if path == "/" { "" } else { name };
+        browser.goto(&format!("http://{address}{path}{of}"));
+        assert_eq!(browser.eval("typeof window.mine"), "undefined", "{path}");
+        assert_eq!(browser.eval("document.images.length"), 0, "{path}");
+    }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn chosen_runs_are_compared_and_searched_by_the_forms() {
+    let Some(mut browser) = Browser::start() else { return };
+    let Folder { runs, .. } = &folder();
+    let address = serve(runs, None);
+    let home = format!("http://{address}/");
+    browser.goto(&home);
+    browser.eval(
+        "document.querySelectorAll('li input:not(:disabled)').forEach(box => \
+         box.checked = box.value !== 'going')",
+    );
+    browser.eval("document.querySelector('.act button').click()");
+    wait(&mut browser, "location.pathname === '/compare'");
+    wait(&mut browser, "document.body?.textContent.includes('6.19.0-other')");
+    browser.goto(&home);
+    browser.eval("document.querySelector('[name=q]').value = 'going'");
+    browser.eval("document.querySelector('form.search button').click()");
+    wait(&mut browser, "location.search === '?q=going'");
+    wait(&mut browser, "document.querySelectorAll('ul.runs li').length === 1");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_page_that_follows_a_run_grows_until_its_end() {
+    let Some(mut browser) = Browser::start() else { return };
+    let Folder { runs, .. } = &folder();
+    let run = fake_run(&FakeRun { name: "live".into(), blocks: 1, ..FakeRun::default() });
+    let (first, later) = run.trials.split_at(2);
+    let begun = RunRecord { trials: first.to_vec(), ended: None, ..run.clone() };
+    let mut file = put(&runs.join("live"), &begun);
+    let address = serve(runs, None);
+    browser.goto(&format!("http://{address}/live/live"));
+    assert_eq!(browser.eval("document.getElementById('count').textContent"), "2");
+    later.iter().for_each(|trial| file.add_trial(trial).unwrap());
+    wait(&mut browser, "document.getElementById('count').textContent === '8'");
+    assert_eq!(browser.eval("document.querySelectorAll('#rows tr').length"), 8);
+    assert_eq!(browser.eval("document.querySelector('#rows td').textContent"), "8");
+    file.end(run.ended.as_ref().unwrap()).unwrap();
+    wait(&mut browser, "document.getElementById('state').textContent.startsWith('Ended')");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// Times are asserted where the build is optimised: the debug build is some ten times slower.
+#[test]
+fn a_thousand_trials_are_small_and_shown_within_a_second() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str| FakeCandidate::new(name, 500.0, 150_000.0);
+    let names = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2", "zfs", "tmpfs"];
+    let candidates = names.map(of).to_vec();
+    let ask = FakeRun { candidates, blocks: 50, reference: "ext4".into(), ..FakeRun::default() };
+    let run = fake_run(&ask);
+    assert_eq!(run.trials.len(), 1_000);
+    put(&folder.path().join("thousand"), &run);
+    let address = serve(folder.path(), None);
+    for path in ["/", "/run/thousand"] {
+        let url = format!("http://{address}{path}");
+        browser.resize(1280, 900);
+        browser.goto(&url);
+        let paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime";
+        wait(&mut browser, "performance.getEntriesByName('first-contentful-paint').length");
+        let paint_ms = browser.eval(paint).as_f64().unwrap();
+        let size = "performance.getEntriesByType('navigation')[0].transferSize";
+        let bytes = browser.eval(size).as_u64().unwrap();
+        println!("{path}: first paint after {paint_ms:.0} ms, {bytes} bytes");
+        browser.screenshot(if path == "/" { "thousand-list" } else { "thousand" });
+        assert!(bytes < 5_000_000, "{path}: {bytes} bytes");
+        let bound_ms = if cfg!(debug_assertions) { 60_000.0 } else { 1_000.0 };
+        assert!(paint_ms < bound_ms, "{path}: {paint_ms} ms");
+    }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// Waits until an expression is true in the page.
+fn wait(browser: &mut Browser, expression: &str) {
+    for _ in 0..300 {
+        if browser.eval(&format!("Boolean({expression})")) == true {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("never: {expression}");
+}
