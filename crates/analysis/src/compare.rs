@@ -2,7 +2,8 @@
 //!
 //! The trials of two runs share no block, so their ratio is unpaired: drift between
 //! the runs is in it, and nothing is claimed. Cells of another workload version or
-//! backing are not compared at all, and that is said.
+//! backing are not compared at all, and that is said. Where each run has one candidate
+//! and they differ, the candidate itself is the thing that changed.
 
 use pickfs_model::{
     BackingKind, Cell, Environment, RunRecord, environment::Difference, finding::Spread,
@@ -50,6 +51,9 @@ pub struct Changed {
 pub struct CellRatio {
     /// The candidate's label.
     pub label: String,
+    /// Its label in the second run, where the candidate is what changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label_there: Option<String>,
     /// The levels in words.
     pub levels: String,
     /// What is compared.
@@ -70,7 +74,15 @@ const FLEETING: &[&str] = &["memory.available_bytes", "host.boot_id", "host.upti
 /// Compares the second run with the first, cell by cell.
 pub fn compare(here: &RunRecord, there: &RunRecord) -> RunComparison {
     let (left, right) = (groups(here), groups(there));
-    let changed = changes(here, there);
+    let replaced = replaced(&left, &right);
+    let mut changed = changes(here, there);
+    changed.extend(replaced.map(|[here, there]| Changed {
+        key: "plan.candidate".into(),
+        here: Some(here.into()),
+        there: Some(there.into()),
+    }));
+    let same_cell =
+        |one: &Member<'_>, other: &Member<'_>| same_cell(one, other, replaced.is_some());
     let mut found = RunComparison {
         here: here.name.clone(),
         there: there.name.clone(),
@@ -80,7 +92,7 @@ pub fn compare(here: &RunRecord, there: &RunRecord) -> RunComparison {
         uncompared: Vec::new(),
     };
     for member in members(&left) {
-        match partner(member, &right) {
+        match partner(member, &right, same_cell) {
             Ok(other) => found.cells.extend(ratios(member, other, &here.plan.design.primary)),
             Err(why) => found.uncompared.push((name(member.cell), why)),
         }
@@ -102,13 +114,29 @@ fn name(cell: &Cell) -> String {
     }
 }
 
-fn same_cell(one: &Member<'_>, other: &Member<'_>) -> bool {
-    one.cell.candidate == other.cell.candidate
+/// The two candidates, where each run has one besides its floors and they are not the same.
+fn replaced<'a>(here: &'a [Group<'a>], there: &'a [Group<'a>]) -> Option<[&'a str; 2]> {
+    let lone = |groups: &'a [Group<'a>]| {
+        let mut choices = members(groups).filter(|m| !m.is_floor()).map(|m| &m.cell.candidate);
+        let first = choices.next()?;
+        choices.all(|other| other == first).then_some(first)
+    };
+    let (here, there) = (lone(here)?, lone(there)?);
+    (here != there).then_some([&here.label, &there.label])
+}
+
+fn same_cell(one: &Member<'_>, other: &Member<'_>, replaced: bool) -> bool {
+    let is_choice = !one.is_floor() && !other.is_floor();
+    (one.cell.candidate == other.cell.candidate || replaced && is_choice)
         && one.cell.workload.name == other.cell.workload.name
         && one.cell.workload.params == other.cell.workload.params
 }
 
-fn partner<'a>(member: &Member<'_>, groups: &'a [Group<'a>]) -> Result<&'a Member<'a>, String> {
+fn partner<'a>(
+    member: &Member<'_>,
+    groups: &'a [Group<'a>],
+    same_cell: impl Fn(&Member<'_>, &Member<'_>) -> bool,
+) -> Result<&'a Member<'a>, String> {
     let same: Vec<&Member<'_>> = members(groups).filter(|m| same_cell(m, member)).collect();
     let other = same.first().ok_or_else(|| "not in the other run".to_string())?;
     let (own, others) = (member.cell.workload.version, other.cell.workload.version);
@@ -139,6 +167,9 @@ fn ratios(here: &Member<'_>, there: &Member<'_>, primary: &[Metric]) -> Vec<Cell
             let (left, right) = (spread(&left), spread(&right));
             Some(CellRatio {
                 label: here.cell.candidate.label.clone(),
+                label_there: Some(&there.cell.candidate)
+                    .filter(|other| **other != here.cell.candidate)
+                    .map(|other| other.label.clone()),
                 levels: here.cell.levels_text(),
                 metric: metric.clone(),
                 here: left,
@@ -199,12 +230,7 @@ fn warnings(here: &RunRecord, there: &RunRecord, changed: &[Changed]) -> Vec<Str
          claim nothing"
             .to_string(),
     ];
-    let mut subjects: Vec<&str> = changed
-        .iter()
-        .filter(|changed| !is_reading(&changed.key))
-        .map(|changed| subject(&changed.key))
-        .collect();
-    subjects.dedup();
+    let subjects = subjects(changed);
     if subjects.len() > 1 {
         warnings.push(format!(
             "{} things changed ({}): a difference cannot be put down to one of them",
@@ -219,6 +245,14 @@ fn warnings(here: &RunRecord, there: &RunRecord, changed: &[Changed]) -> Vec<Str
         }
     }
     warnings
+}
+
+/// The things that changed, each once: `kernel`, `plan.candidate`; readings aside.
+pub fn subjects(changed: &[Changed]) -> Vec<&str> {
+    let set = changed.iter().filter(|changed| !is_reading(&changed.key));
+    let mut subjects: Vec<&str> = set.map(|changed| subject(&changed.key)).collect();
+    subjects.dedup();
+    subjects
 }
 
 /// What a key speaks of: its first word, `plan.` and `card.` keys their second one too.

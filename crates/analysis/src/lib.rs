@@ -15,6 +15,7 @@
 pub mod absent;
 pub mod bimodal;
 pub mod capacity;
+pub mod chain;
 pub mod claims;
 pub mod compare;
 pub mod doubts;
