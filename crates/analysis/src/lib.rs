@@ -13,6 +13,7 @@
 //! ```
 
 pub mod absent;
+pub mod articles;
 pub mod bimodal;
 pub mod capacity;
 pub mod chain;
@@ -24,6 +25,7 @@ mod entry;
 pub mod holm;
 pub mod noise;
 pub mod not_yet;
+pub mod objective;
 pub mod panels;
 pub mod phases;
 pub mod published;

@@ -1,0 +1,138 @@
+//! What runs say to a claim.
+
+use serde::Serialize;
+
+use super::Claim;
+
+/// How a claim stands on this machine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It was seen here.
+    Seen,
+    /// It was seen here in the same direction, and by less than it says.
+    Weaker,
+    /// The opposite was seen here.
+    Opposite,
+    /// No difference at this precision.
+    NoDifference {
+        /// Smallest ratio above 1 that the run could have seen.
+        visible_ratio: f64,
+    },
+    /// There are rows, and they do not carry an answer yet.
+    NotDecided {
+        /// Blocks that hold both rows.
+        blocks: u32,
+        /// What is missing.
+        why: String,
+    },
+    /// These runs cannot tell.
+    NotTestable {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Outcome {
+    /// A claim that these runs cannot tell.
+    pub fn not_testable(reason: impl Into<String>) -> Self {
+        Outcome::NotTestable { reason: reason.into() }
+    }
+
+    /// In words, without numbers.
+    pub fn words(&self) -> &'static str {
+        match self {
+            Outcome::Seen => "seen here",
+            Outcome::Weaker => "seen here, but smaller",
+            Outcome::Opposite => "opposite here",
+            Outcome::NoDifference { .. } => "no difference at this precision",
+            Outcome::NotDecided { .. } => "not decided",
+            Outcome::NotTestable { .. } => "not testable here",
+        }
+    }
+
+    /// The claim was put to the test, whatever came of it.
+    pub fn is_answer(&self) -> bool {
+        !matches!(self, Outcome::NotDecided { .. } | Outcome::NotTestable { .. })
+    }
+
+    /// How much a pair weakens a claim that must hold in each: the largest wins.
+    pub(super) fn weight(&self) -> u8 {
+        match self {
+            Outcome::NotTestable { .. } => 0,
+            Outcome::Seen => 1,
+            Outcome::Weaker => 2,
+            Outcome::NoDifference { .. } => 3,
+            Outcome::NotDecided { .. } => 4,
+            Outcome::Opposite => 5,
+        }
+    }
+}
+
+/// What one pair of rows, or one row, says to a claim.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evidence {
+    /// Title of the panel; empty where the run has one.
+    pub panel: String,
+    /// Label of the subject's row.
+    pub subject: String,
+    /// Label of the object's row; empty where one row is enough.
+    pub object: String,
+    /// How many times faster the subject is.
+    pub ratio: Option<f64>,
+    /// The interval of that ratio; absent under five blocks.
+    pub interval: Option<(f64, f64)>,
+    /// Blocks that hold both rows.
+    pub blocks: u32,
+    /// The run's plan fixed this comparison before it ran, and Holm's correction covers it.
+    pub is_planned: bool,
+    /// The row through which the two were compared, where neither is the reference.
+    pub through: Option<String>,
+    /// What it says to the claim.
+    pub outcome: Outcome,
+    /// All of it in words.
+    pub text: String,
+}
+
+/// What one run says to a claim.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunAnswer {
+    /// Name of the run.
+    pub run: String,
+    /// Taken together.
+    pub outcome: Outcome,
+    /// Each pair of rows.
+    pub evidence: Vec<Evidence>,
+    /// Names that the claim lists and the run has no row of.
+    pub without: Vec<String>,
+    /// Under which conditions: backing, kernel, device.
+    pub conditions: Vec<String>,
+}
+
+/// What all runs say to a claim.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// Number of the article.
+    pub article: String,
+    /// The claim.
+    pub claim: Claim,
+    /// Of the run that carries most, see [`Answer::runs`].
+    pub outcome: Outcome,
+    /// Runs with rows for the claim, the one that carries most first.
+    pub runs: Vec<RunAnswer>,
+}
+
+impl Answer {
+    /// The run that answers.
+    pub fn first(&self) -> Option<&RunAnswer> {
+        self.runs.first()
+    }
+
+    /// Runs that say another thing than the one that answers.
+    pub fn dissent(&self) -> impl Iterator<Item = &RunAnswer> {
+        let other = |run: &&RunAnswer| {
+            run.outcome.is_answer() && run.outcome.words() != self.outcome.words()
+        };
+        self.runs.iter().skip(1).filter(other)
+    }
+}

@@ -1,0 +1,106 @@
+//! Puts claims to runs.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use pickfs_model::{BackingKind, features::Origin};
+
+use super::{
+    Answer, Article, Claim, Measure, Outcome, RunAnswer, beside,
+    pairs::{self, Miss},
+    placed::{Placed, Source},
+};
+use crate::objective::FeatureAnswers;
+
+/// What is known besides the runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// Names of the workloads that there are.
+    pub workloads: &'a [&'a str],
+    /// Answers of a table of features.
+    pub features: Option<&'a FeatureAnswers>,
+    /// What is known of each file system, by name.
+    pub origins: &'a BTreeMap<String, Origin>,
+}
+
+/// The answers to every claim of these articles, in their order.
+pub fn answers<'a>(
+    articles: impl IntoIterator<Item = &'a Article>,
+    sources: &[Source<'_>],
+    known: &Known<'_>,
+) -> Vec<Answer> {
+    let claims = articles
+        .into_iter()
+        .flat_map(|article| article.claims.iter().map(move |claim| (article, claim)));
+    claims.map(|(article, claim)| answer(article, claim, sources, known)).collect()
+}
+
+fn answer(article: &Article, claim: &Claim, sources: &[Source<'_>], known: &Known<'_>) -> Answer {
+    let (outcome, runs) = match &claim.measure {
+        Measure::Advice => {
+            let reason = "a recommendation on method: no measurement answers it";
+            (Outcome::not_testable(reason), Vec::new())
+        }
+        Measure::Fact(name) => (beside::fact(claim, name, known.origins), Vec::new()),
+        Measure::Feature(key) => {
+            let run = known.features.map(|features| beside::feature(claim, key, features));
+            let none =
+                "no table of features was given: pickfs features --json FILE, then --features FILE";
+            let outcome =
+                run.as_ref().map_or(Outcome::not_testable(none), |run| run.outcome.clone());
+            (outcome, run.into_iter().collect())
+        }
+        _ => of_runs(claim, sources, known),
+    };
+    Answer { article: article.id.clone(), claim: claim.clone(), outcome, runs }
+}
+
+fn of_runs(claim: &Claim, sources: &[Source<'_>], known: &Known<'_>) -> (Outcome, Vec<RunAnswer>) {
+    let mut runs: Vec<(RunAnswer, Strength)> = Vec::new();
+    let mut miss: Option<Miss> = None;
+    for source in sources {
+        let rows = Placed::all(source, &claim.workload);
+        if rows.is_empty() {
+            continue;
+        }
+        match pairs::run_answer(claim, source, &rows) {
+            Ok(answer) => {
+                let strength = strength(&answer, rows[0].row.backing);
+                runs.push((answer, strength));
+            }
+            Err(other) if miss.as_ref().is_none_or(|known| known.step < other.step) => {
+                miss = Some(other)
+            }
+            Err(_) => {}
+        }
+    }
+    runs.sort_by_key(|(_, strength)| Reverse(*strength));
+    let runs: Vec<RunAnswer> = runs.into_iter().map(|(run, _)| run).collect();
+    let outcome = match (runs.first(), miss) {
+        (Some(run), _) => run.outcome.clone(),
+        (None, Some(miss)) => Outcome::NotTestable { reason: miss.reason },
+        (None, None) => Outcome::NotTestable { reason: without_run(claim, known) },
+    };
+    (outcome, runs)
+}
+
+/// A decided run before an open one, a disk before a loop image, a planned comparison before
+/// another, then the number of blocks.
+type Strength = (bool, u8, bool, u32);
+
+fn strength(answer: &RunAnswer, backing: BackingKind) -> Strength {
+    let ground = match backing {
+        BackingKind::Disk => 2,
+        BackingKind::LoopImage => 1,
+        BackingKind::RamImage | BackingKind::Memory | BackingKind::Directory => 0,
+    };
+    let is_planned = answer.evidence.iter().any(|evidence| evidence.is_planned);
+    let blocks = answer.evidence.iter().map(|evidence| evidence.blocks).min().unwrap_or(0);
+    (answer.outcome.is_answer(), ground, is_planned, blocks)
+}
+
+fn without_run(claim: &Claim, known: &Known<'_>) -> String {
+    match known.workloads.contains(&claim.workload.as_str()) {
+        true => format!("no run of the workload {} was given", claim.workload),
+        false => format!("pickfs has no workload {} yet", claim.workload),
+    }
+}

@@ -1,0 +1,82 @@
+//! Claims that no run answers: features that were asked of a mounted file system, and facts that
+//! others wrote down.
+
+use std::collections::BTreeMap;
+
+use pickfs_model::features::Origin;
+
+use super::{Claim, Evidence, Outcome, Relation, RunAnswer};
+use crate::{objective::FeatureAnswers, wording::list};
+
+/// The name under which a table of features answers.
+pub const FEATURES: &str = "table of features";
+
+fn subjects(claim: &Claim) -> &[String] {
+    claim.subject.get("fs").map_or(&[], |condition| condition.words())
+}
+
+/// What a table of features says: each file system of the claim that was asked must bear it out.
+pub(super) fn feature(claim: &Claim, key: &str, features: &FeatureAnswers) -> RunAnswer {
+    let evidence: Vec<Evidence> =
+        subjects(claim).iter().filter_map(|fs| of_file_system(claim, key, fs, features)).collect();
+    let asked: Vec<&String> = evidence.iter().map(|evidence| &evidence.subject).collect();
+    let without: Vec<String> =
+        subjects(claim).iter().filter(|fs| !asked.contains(fs)).cloned().collect();
+    let worst = evidence.iter().max_by_key(|evidence| evidence.outcome.weight());
+    let outcome = worst.map_or_else(
+        || {
+            Outcome::not_testable(format!(
+                "the table of features has no answer of {}",
+                list(subjects(claim))
+            ))
+        },
+        |worst| worst.outcome.clone(),
+    );
+    RunAnswer { run: FEATURES.into(), outcome, evidence, without, conditions: Vec::new() }
+}
+
+fn of_file_system(
+    claim: &Claim,
+    key: &str,
+    fs: &str,
+    features: &FeatureAnswers,
+) -> Option<Evidence> {
+    let given = features.of(fs, fs, key)?;
+    let has = match given.verdict.as_str() {
+        "yes" | "partly" => true,
+        "no" => false,
+        _ => return None,
+    };
+    let outcome =
+        if has == (claim.relation == Relation::Yes) { Outcome::Seen } else { Outcome::Opposite };
+    let words = if given.words.is_empty() { String::new() } else { format!(" ({})", given.words) };
+    Some(Evidence {
+        panel: String::new(),
+        subject: fs.into(),
+        object: String::new(),
+        ratio: None,
+        interval: None,
+        blocks: 0,
+        is_planned: false,
+        through: None,
+        outcome,
+        text: format!("{fs}: {key} {}{words}", given.verdict),
+    })
+}
+
+/// Facts are not measured; what their sources say is named.
+pub(super) fn fact(claim: &Claim, name: &str, origins: &BTreeMap<String, Origin>) -> Outcome {
+    let said: Vec<String> = subjects(claim)
+        .iter()
+        .filter_map(|fs| {
+            let (_, fact) =
+                origins.get(fs)?.facts().into_iter().find(|(known, _)| *known == name)?;
+            Some(format!("{fs}: {} ({})", fact.text, fact.source))
+        })
+        .collect();
+    let sources = match said.is_empty() {
+        true => "nothing is written down here".into(),
+        false => said.join("; "),
+    };
+    Outcome::not_testable(format!("a fact of the file system and not a measurement; {sources}"))
+}

@@ -1,0 +1,94 @@
+//! A claim as data: what an article said, in our words, and the predicate over measured rows
+//! that answers it.
+//!
+//! ```
+//! let article = pickfs_analysis::articles::find("002").expect("built in");
+//! let claim = article.claims.iter().find(|claim| claim.id == "002-write-float-64").expect("a row");
+//! assert_eq!((claim.workload.as_str(), claim.relation.to_string().as_str()), ("column", "at least 2"));
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Condition, Measure, Relation};
+
+/// Properties of a row, by name, that must all hold: `fs`, `label`, `driver`, `backing`, a level,
+/// a parameter of the workload, a knob.
+pub type Selector = BTreeMap<String, Condition>;
+
+/// What one article said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Article {
+    /// Three digits, as users name it.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Who wrote it, and when.
+    pub by: String,
+    /// Machine, kernel, file systems and method, in a sentence.
+    pub setting: String,
+    /// Every observation and recommendation.
+    #[serde(rename = "claim", default)]
+    pub claims: Vec<Claim>,
+}
+
+/// One observation or recommendation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Unique over all articles; begins with the article's.
+    pub id: String,
+    /// The claim in our words.
+    pub says: String,
+    /// What it is.
+    #[serde(default)]
+    pub kind: Kind,
+    /// The article's own number, where it has one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub saw: String,
+    /// The workload whose rows answer it; empty where no workload does.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub workload: String,
+    /// What must hold of both rows.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub at: Selector,
+    /// Facts of run, machine and mount that must hold; without them the run cannot answer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub needs: Selector,
+    /// What is compared.
+    pub measure: Measure,
+    /// The row that the claim is about.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub subject: Selector,
+    /// The rows that it is compared with; each that is there must bear the claim out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub object: Selector,
+    /// How the two stand.
+    pub relation: Relation,
+}
+
+/// What a claim is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Something that was seen.
+    #[default]
+    Observation,
+    /// Something that readers should do.
+    Recommendation,
+    /// An explanation of what was seen.
+    Cause,
+}
+
+impl Kind {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Observation => "observation",
+            Kind::Recommendation => "recommendation",
+            Kind::Cause => "cause",
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What a claim is about: a number of a trial, rows of a table, a count, a feature, a fact.
+//!
+//! | text | meaning |
+//! |---|---|
+//! | `append.p99.9`, `write float large.rate` | a [`Number`] that comparisons or phase rows carry |
+//! | `append.largest`, `append.smallest` | the largest or smallest of all laps |
+//! | `table high impact`, `table cold`, `table suite write` | geometric mean over the rows of a table |
+//! | `phases cold: sequential read` | each phase of that heat whose name holds the words |
+//! | `count reads_mixed` | a counted fact of the row |
+//! | `feature reflink` | an answer of the table of features |
+//! | `fact snapshots` | a statement on the file system, with its source |
+//! | `unkept standard deviation` | something that findings do not compare |
+//! | `advice` | a recommendation that no measurement answers |
+
+use std::{fmt, str::FromStr};
+
+use pickfs_model::Heat;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::objective::number::{Number, NumberError};
+
+/// What a claim is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Measure {
+    /// A number of a trial.
+    Number(Number),
+    /// Largest lap of an operation over all trials.
+    Largest(String),
+    /// Smallest lap of an operation over all trials.
+    Smallest(String),
+    /// Geometric mean over the rows of a table.
+    Table(Rows),
+    /// Each of several phases.
+    Phases(Rows),
+    /// A counted fact.
+    Count(String),
+    /// An answer of the table of features.
+    Feature(String),
+    /// A statement on the file system.
+    Fact(String),
+    /// Something that findings do not compare.
+    Unkept(String),
+    /// No measurement answers it.
+    Advice,
+}
+
+/// Which rows of a phased workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rows {
+    /// Those that are looked at first.
+    HighImpact,
+    /// A suite without those that are looked at first.
+    Suite(String),
+    /// Those of this heat (any when absent) whose name holds the words.
+    Named {
+        /// Hot or cold.
+        heat: Option<Heat>,
+        /// Words of the name; every name when empty.
+        words: String,
+    },
+}
+
+/// A measure that could not be read.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum MeasureError {
+    /// A number that is none.
+    #[error(transparent)]
+    Number(#[from] NumberError),
+    /// A word without what it needs.
+    #[error(
+        "measure `{text}` not understood; write `table high impact`, `table cold`, `phases cold: WORDS`"
+    )]
+    Rows {
+        /// The text that was given.
+        text: String,
+    },
+}
+
+impl FromStr for Measure {
+    type Err = MeasureError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (head, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let named = || rest.trim().to_string();
+        Ok(match head {
+            "advice" if rest.is_empty() => Measure::Advice,
+            "table" => {
+                Measure::Table(table_rows(rest).ok_or(MeasureError::Rows { text: text.into() })?)
+            }
+            "phases" | "phases:" => {
+                let asked = text.strip_prefix("phases").unwrap_or_default();
+                Measure::Phases(phase_rows(asked).ok_or(MeasureError::Rows { text: text.into() })?)
+            }
+            "count" => Measure::Count(named()),
+            "feature" => Measure::Feature(named()),
+            "fact" => Measure::Fact(named()),
+            "unkept" => Measure::Unkept(named()),
+            _ => return lap_measure(text),
+        })
+    }
+}
+
+fn lap_measure(text: &str) -> Result<Measure, MeasureError> {
+    if let Some(op) = text.strip_suffix(".largest") {
+        return Ok(Measure::Largest(op.into()));
+    }
+    if let Some(op) = text.strip_suffix(".smallest") {
+        return Ok(Measure::Smallest(op.into()));
+    }
+    Ok(Measure::Number(text.parse()?))
+}
+
+fn table_rows(text: &str) -> Option<Rows> {
+    match text {
+        "high impact" => Some(Rows::HighImpact),
+        "cold" | "hot" => Some(Rows::Named { heat: heat(text), words: String::new() }),
+        _ => text.strip_prefix("suite ").map(|suite| Rows::Suite(suite.into())),
+    }
+}
+
+fn phase_rows(text: &str) -> Option<Rows> {
+    if text == " high impact" {
+        return Some(Rows::HighImpact);
+    }
+    let (before, words) = text.split_once(':')?;
+    let word = before.trim();
+    let heat = heat(word);
+    let is_legal = word.is_empty() || heat.is_some();
+    is_legal.then(|| Rows::Named { heat, words: words.trim().into() })
+}
+
+fn heat(word: &str) -> Option<Heat> {
+    match word {
+        "cold" => Some(Heat::Cold),
+        "hot" => Some(Heat::Hot),
+        _ => None,
+    }
+}
+
+fn heat_word(heat: Option<Heat>) -> &'static str {
+    match heat {
+        Some(Heat::Cold) => "cold",
+        Some(Heat::Hot) => "hot",
+        None => "",
+    }
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Measure::Number(number) => write!(f, "{number}"),
+            Measure::Largest(op) => write!(f, "{op}.largest"),
+            Measure::Smallest(op) => write!(f, "{op}.smallest"),
+            Measure::Table(rows) => write!(f, "table {}", rows.in_table()),
+            Measure::Phases(Rows::HighImpact) => f.write_str("phases high impact"),
+            Measure::Phases(rows) => write!(f, "phases {rows}"),
+            Measure::Count(name) => write!(f, "count {name}"),
+            Measure::Feature(key) => write!(f, "feature {key}"),
+            Measure::Fact(name) => write!(f, "fact {name}"),
+            Measure::Unkept(what) => write!(f, "unkept {what}"),
+            Measure::Advice => f.write_str("advice"),
+        }
+    }
+}
+
+impl Rows {
+    fn in_table(&self) -> String {
+        match self {
+            Rows::HighImpact => "high impact".into(),
+            Rows::Suite(suite) => format!("suite {suite}"),
+            Rows::Named { heat, .. } => heat_word(*heat).into(),
+        }
+    }
+}
+
+impl fmt::Display for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rows::Named { heat, words } => write!(f, "{}: {words}", heat_word(*heat)),
+            other => f.write_str(&other.in_table()),
+        }
+    }
+}
+
+impl TryFrom<String> for Measure {
+    type Error = MeasureError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Measure> for String {
+    fn from(measure: Measure) -> String {
+        measure.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_reads_and_prints_back() {
+        for text in [
+            "append.p99.9",
+            "write float large.rate",
+            "append.largest",
+            "append.smallest",
+            "table high impact",
+            "table cold",
+            "table suite write",
+            "phases high impact",
+            "phases cold: sequential read",
+            "phases : replace random",
+            "count reads_mixed",
+            "feature reflink",
+            "fact snapshots",
+            "unkept standard deviation of append",
+            "advice",
+        ] {
+            let measure: Measure = text.parse().expect(text);
+            assert_eq!(measure.to_string(), text);
+            assert!(
+                !matches!(measure, Measure::Number(_))
+                    || text.contains(".p")
+                    || text.ends_with("rate")
+            );
+        }
+        let plain: Measure = "phases: replace random".parse().expect("legal");
+        assert_eq!(plain.to_string(), "phases : replace random");
+    }
+
+    #[test]
+    fn what_is_not_understood_says_what_to_write() {
+        let error = |text: &str| text.parse::<Measure>().expect_err("not legal").to_string();
+        assert!(error("table warm").contains("table cold"));
+        assert!(error("phases warm: x").contains("phases cold: WORDS"));
+        assert!(error("append").contains("ends in no statistic"));
+    }
+}

@@ -1,0 +1,103 @@
+//! The five articles with their claims, read from the data files of this folder.
+
+use std::sync::LazyLock;
+
+use thiserror::Error;
+
+use super::Article;
+
+/// An article that there is none of.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("article `{name}` not known; use one of {}", ids().join(", "))]
+pub struct UnknownArticle {
+    /// What was asked for.
+    pub name: String,
+}
+
+const TEXTS: [&str; 5] = [
+    include_str!("data/000.toml"),
+    include_str!("data/001.toml"),
+    include_str!("data/002.toml"),
+    include_str!("data/003.toml"),
+    include_str!("data/004.toml"),
+];
+
+static ARTICLES: LazyLock<Vec<Article>> = LazyLock::new(|| {
+    let read =
+        |text: &&str| toml::from_str(text).expect("the data of this crate is read by its tests");
+    TEXTS.iter().map(read).collect()
+});
+
+/// All articles, in their order.
+pub fn articles() -> &'static [Article] {
+    &ARTICLES
+}
+
+/// The article of a number.
+pub fn find(name: &str) -> Result<&'static Article, UnknownArticle> {
+    let found = ARTICLES.iter().find(|article| article.id == name);
+    found.ok_or_else(|| UnknownArticle { name: name.into() })
+}
+
+fn ids() -> Vec<&'static str> {
+    articles().iter().map(|article| article.id.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::articles::{Measure, Relation};
+
+    #[test]
+    fn every_data_file_is_read_and_says_where() {
+        for text in TEXTS {
+            if let Err(error) = toml::from_str::<Article>(text) {
+                panic!("{error}");
+            }
+        }
+        let count: usize = articles().iter().map(|article| article.claims.len()).sum();
+        assert!(count >= 120, "{count} claims");
+        assert!(
+            find("999")
+                .expect_err("there is none")
+                .to_string()
+                .ends_with("000, 001, 002, 003, 004")
+        );
+    }
+
+    #[test]
+    fn ids_are_unique_and_begin_with_their_article() {
+        let mut seen = BTreeSet::new();
+        for article in articles() {
+            for claim in &article.claims {
+                assert!(seen.insert(&claim.id), "{} stands twice", claim.id);
+                assert!(claim.id.starts_with(&format!("{}-", article.id)), "{}", claim.id);
+                assert!(claim.says.ends_with('.') && claim.says.len() > 20, "{}", claim.id);
+            }
+        }
+    }
+
+    #[test]
+    fn each_claim_has_what_its_relation_needs() {
+        use Relation::{Advised, AtLeast, Dominates, Faster, Mixed, No, Slower, Within, Yes};
+        for claim in articles().iter().flat_map(|article| &article.claims) {
+            let id = &claim.id;
+            let compares = matches!(
+                claim.relation,
+                Faster | Slower | AtLeast(_) | Within(_) | Dominates(_) | Mixed
+            );
+            assert_eq!(compares, !claim.object.is_empty(), "{id}: object");
+            let beside =
+                matches!(claim.measure, Measure::Feature(_) | Measure::Fact(_) | Measure::Advice);
+            assert_eq!(beside, claim.workload.is_empty(), "{id}: workload");
+            assert_eq!(claim.measure == Measure::Advice, claim.relation == Advised, "{id}: advice");
+            let is_feature = matches!(claim.measure, Measure::Feature(_) | Measure::Fact(_));
+            assert_eq!(is_feature, matches!(claim.relation, Yes | No), "{id}: feature");
+            let several = matches!(claim.measure, Measure::Phases(_));
+            assert_eq!(several, matches!(claim.relation, Dominates(_) | Mixed), "{id}: rows");
+            assert!(claim.measure == Measure::Advice || !claim.subject.is_empty(), "{id}: subject");
+        }
+    }
+}
