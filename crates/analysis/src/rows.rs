@@ -21,6 +21,7 @@ pub fn rows(group: &Group<'_>, ops: Vec<Vec<OpSummary>>) -> Vec<Row> {
 fn row(member: &Member<'_>, ops: Vec<OpSummary>) -> Row {
     let chosen = member.chosen(Robbed::Kept);
     let failures: Vec<&str> = member.trials.iter().filter_map(|trial| failure(trial)).collect();
+    let skips: Vec<&str> = member.trials.iter().filter_map(|trial| skip(trial)).collect();
     Row {
         cell: member.cell.id.clone(),
         label: member.label.clone(),
@@ -29,6 +30,8 @@ fn row(member: &Member<'_>, ops: Vec<OpSummary>) -> Row {
         trials: chosen.len() as u32,
         failed: failures.len() as u32,
         failure: failures.first().map(|reason| reason.to_string()),
+        skipped: skips.len() as u32,
+        skip: skips.first().map(|reason| reason.to_string()),
         ops,
         rate: rate(&chosen),
         rate_asked: rate_asked(&chosen),
@@ -40,8 +43,16 @@ fn row(member: &Member<'_>, ops: Vec<OpSummary>) -> Row {
 
 fn failure(trial: &TrialRecord) -> Option<&str> {
     match &trial.outcome {
-        Outcome::Failed { reason } | Outcome::Skipped { reason } => Some(reason),
-        Outcome::Finished => None,
+        Outcome::Failed { reason } => Some(reason),
+        Outcome::Finished | Outcome::Skipped { .. } => None,
+    }
+}
+
+/// Skipped and failed are different words.
+fn skip(trial: &TrialRecord) -> Option<&str> {
+    match &trial.outcome {
+        Outcome::Skipped { reason } => Some(reason),
+        Outcome::Finished | Outcome::Failed { .. } => None,
     }
 }
 
@@ -113,6 +124,19 @@ mod tests {
     use pickfs_testkit::{FakeRun, Mishap, MishapKind, fake_run};
 
     #[test]
+    fn a_skipped_trial_has_not_failed() {
+        let mishaps = vec![Mishap::failed("xfs:noatime", "none", 1, "no O_DIRECT here")];
+        let mut run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
+        for trial in run.trials.iter_mut().filter(|trial| trial.outcome != Outcome::Finished) {
+            trial.outcome = Outcome::Skipped { reason: "no O_DIRECT here".into() };
+        }
+        let groups = groups(&run);
+        let row = row(&groups[0].members[1], Vec::new());
+        assert_eq!((row.trials, row.failed, row.failure.as_deref()), (4, 0, None));
+        assert_eq!((row.skipped, row.skip.as_deref()), (1, Some("no O_DIRECT here")));
+    }
+
+    #[test]
     fn a_row_counts_its_trials_and_names_its_doubts() {
         let mishaps = vec![
             Mishap::failed("xfs:noatime", "none", 1, "append: EIO"),
@@ -123,6 +147,7 @@ mod tests {
         let groups = groups(&run);
         let row = row(&groups[0].members[1], Vec::new());
         assert_eq!((row.trials, row.failed, row.failure.as_deref()), (4, 1, Some("append: EIO")));
+        assert_eq!((row.skipped, row.skip.as_deref()), (0, None));
         assert_eq!(row.doubts, [("not-steady".to_string(), 1), ("robbed".to_string(), 1)]);
         assert!(row.notes.is_empty());
         assert_eq!(row.counts, [("bytes_written".to_string(), 4.0 * 8.0 * 10_000.0 * 256.0)]);

@@ -28,6 +28,9 @@ pub struct Findings {
     /// How the races stand: one per panel and primary metric of a run that stops when decided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub races: Vec<RaceResult>,
+    /// What each factor of the plan does, by primary metric; empty where fewer than two vary.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub factors: Vec<FactorFindings>,
 }
 
 /// Cells that differ only in what is compared.
@@ -82,6 +85,12 @@ pub struct Row {
     pub failed: u32,
     /// Reason of the first failure.
     pub failure: Option<String>,
+    /// Trials that could not be run as asked: nobody failed.
+    #[serde(default)]
+    pub skipped: u32,
+    /// Reason of the first skip.
+    #[serde(default)]
+    pub skip: Option<String>,
     /// One entry per operation.
     pub ops: Vec<OpSummary>,
     /// Turns per second over the trials.
@@ -359,4 +368,77 @@ pub struct FellBehind {
     pub sentinels: u32,
     /// How many of those said the opposite.
     pub contradicted: u32,
+}
+
+/// What the factors of a plan do to one metric: which knob matters, by how much.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FactorFindings {
+    /// What was measured.
+    pub metric: Metric,
+    /// How the cells lie.
+    pub design: FactorDesign,
+    /// Cells that hold the metric.
+    pub cells: u32,
+    /// Blocks of the run.
+    pub blocks: u32,
+    /// The factors, the one that moves the metric most first.
+    pub factors: Vec<Factor>,
+    /// Two-factor interactions whose interval leaves out "none", largest first; exploratory.
+    pub interactions: Vec<Effect>,
+    /// Interactions that were looked at.
+    pub interactions_seen: u32,
+    /// All of it in words.
+    pub sentences: Vec<String>,
+}
+
+/// How the cells of a plan lie among the levels of its factors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FactorDesign {
+    /// Every combination of levels.
+    FullFactorial,
+    /// Each cell differs from the base in one factor at most.
+    OneAtATime,
+    /// Some combinations.
+    Partial,
+}
+
+/// One factor: an axis of the plan, or `candidate`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Factor {
+    /// Its name.
+    pub name: String,
+    /// The level that the others are compared with.
+    pub base: String,
+    /// Its fastest level over its slowest, by the estimates: at least 1.
+    pub spread: f64,
+    /// Its cells do not all survive the same.
+    pub is_mixed: bool,
+    /// Main effect of every other level, largest first.
+    pub effects: Vec<Effect>,
+}
+
+/// What a level does, or two levels together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// The level; for an interaction the two.
+    pub levels: Vec<Level>,
+    /// Combinations of the other factors over which it is the mean.
+    pub contexts: u32,
+    /// Blocks that hold all of them.
+    pub blocks: u32,
+    /// How much faster than the base: above 1, faster. For an interaction, how much faster than
+    /// the two levels alone say.
+    pub speedup: f64,
+    /// Interval of the speedup at [`Effect::level`]; absent under five blocks.
+    pub interval: Option<(f64, f64)>,
+    /// Level of the interval.
+    pub level: f64,
+    /// p of the test on whole blocks; absent under five.
+    pub p: Option<f64>,
+    /// p after Holm's correction over the main effects of all primary metrics; interactions have
+    /// none.
+    pub p_holm: Option<f64>,
+    /// What may be said.
+    pub claim: Claim,
 }

@@ -96,10 +96,14 @@ pub fn all_words(panel: &Panel, row: &Row) -> Vec<String> {
 
 fn texts(panel: &Panel, row: &Row) -> Vec<String> {
     let mut texts = row.notes.clone();
-    if row.failed > 0 {
-        let reason = row.failure.as_deref().unwrap_or("no reason kept");
-        let trials = if row.failed == 1 { "trial" } else { "trials" };
-        texts.push(format!("{} {trials} failed: {reason}", row.failed));
+    for (count, how, reason) in
+        [(row.failed, "failed", &row.failure), (row.skipped, "skipped", &row.skip)]
+    {
+        if count > 0 {
+            let reason = reason.as_deref().unwrap_or("no reason kept");
+            let trials = if count == 1 { "trial" } else { "trials" };
+            texts.push(format!("{count} {trials} {how}: {reason}"));
+        }
     }
     for found in panel.comparisons.iter().filter(|c| c.primary && c.other == row.label) {
         if let Some(claim) = found.claim_without_robbed {

@@ -101,11 +101,11 @@ impl Table<'_> {
         Grid { columns: aligned, rows }
     }
 
-    /// Trials that count, of how many where some failed, and the numbers of the notes.
+    /// Trials that count, of how many where some have no result, and the numbers of the notes.
     fn trials(&self, row: &Row) -> String {
-        let failed = match row.failed {
+        let failed = match row.failed + row.skipped {
             0 => String::new(),
-            failed => format!(" of {}", row.trials + failed),
+            missing => format!(" of {}", row.trials + missing),
         };
         let numbers = self.notes.numbers(row).iter().map(|number| format!(" [{number}]"));
         format!("{}{failed}{}", row.trials, numbers.collect::<String>())
