@@ -8,6 +8,7 @@
 //! ```
 
 pub mod card;
+pub mod chain;
 pub mod chart;
 pub mod conditions;
 pub mod csv;

@@ -6,8 +6,8 @@ use pickfs_model::{RunRecord, record::OpRecord};
 use pickfs_report::{
     NextStep, Subject, exports, hlog, html,
     serve::{
-        RunLine, Side, cells_page, choose_cells_page, comparison_page, files_page, link, list_page,
-        live_page, token_page, with_bar,
+        RunLine, Side, cells_page, chain_page, choose_cells_page, comparison_page, files_page,
+        link, list_page, live_page, token_page, with_bar,
     },
 };
 
@@ -35,6 +35,9 @@ pub struct Routes {
     /// The next command that a page names.
     pub next: fn(&RunRecord) -> Option<NextStep>,
 }
+
+/// Most runs of a chain.
+const CHAIN_MAX: usize = 12;
 
 type Made = Result<Response, Response>;
 
@@ -171,16 +174,20 @@ impl Routes {
     }
 
     fn compare(&self, names: &[&str]) -> Made {
-        let [a, b] = names else {
-            return Err(refusal(400, "choose two runs in the list, then compare them"));
-        };
-        let (here, there) = (self.load(a)?, self.load(b)?);
-        let (a, here, b, there) = match here.run.started <= there.run.started {
-            true => (a, here, b, there),
-            false => (b, there, a, here),
-        };
-        let comparison = pickfs_analysis::compare::compare(&here.run, &there.run);
-        Ok(page(200, comparison_page(&comparison, [a, b])))
+        if !(2..=CHAIN_MAX).contains(&names.len()) {
+            let text = format!("choose two to {CHAIN_MAX} runs in the list, then compare them");
+            return Err(refusal(400, &text));
+        }
+        let loaded = names.iter().map(|name| Ok((*name, self.load(name)?)));
+        let mut loaded = loaded.collect::<Result<Vec<_>, Response>>()?;
+        loaded.sort_by(|(_, one), (_, other)| one.run.started.cmp(&other.run.started));
+        if let [(a, here), (b, there)] = &loaded[..] {
+            let comparison = pickfs_analysis::compare::compare(&here.run, &there.run);
+            return Ok(page(200, comparison_page(&comparison, [a, b])));
+        }
+        let names: Vec<_> = loaded.iter().map(|(name, _)| *name).collect();
+        let runs: Vec<_> = loaded.iter().map(|(_, loaded)| &loaded.run).collect();
+        Ok(page(200, chain_page(&pickfs_analysis::chain::chain(&runs), &names)))
     }
 
     fn cells(&self, request: &Request) -> Made {

@@ -57,7 +57,7 @@ fn every_link_of_every_page_leads_somewhere() {
         }
         at += 1;
     }
-    assert!(seen.len() > 30, "{seen:?}");
+    assert!(seen.len() > 25, "{seen:?}");
 }
 
 #[test]
@@ -110,6 +110,19 @@ fn two_runs_differ_in_their_machines_first_and_the_older_is_divided_by() {
     assert_eq!(get(address, "/compare?run=first").status, 400);
     assert_eq!(get(address, "/compare?run=first&run=nowhere").status, 404);
     assert_eq!(get(address, "/compare?run=first&run=junk.pickfs").status, 500);
+}
+
+#[test]
+fn three_runs_are_a_chain_in_the_order_of_their_start() {
+    let Folder { runs, .. } = &folder();
+    let mut third = fake_run(&FakeRun { seed: 11, ..FakeRun::default() });
+    third.started = "2026-12-01T00:00:00Z".into();
+    third.environment.put("kernel.release", "7.0");
+    put(&runs.join("third"), &third);
+    let page = get(serve(runs, None), "/compare?run=third&run=first&run=second+run").text();
+    assert!(page.contains("<h1>first -&gt; second run -&gt; third</h1>"), "{page}");
+    assert!(page.find("6.19.0-other").unwrap() < page.find("<td class=\"value\">7.0").unwrap());
+    assert!(page.find("Step 2").unwrap() < page.find("What came of it").unwrap());
 }
 
 #[test]

@@ -93,7 +93,11 @@ fn ratios(page: &mut Page, cells: &[CellRatio], names: [&str; 2]) {
     for cell in cells {
         page.raw("<tr>");
         page.raw("<td>");
-        page.text(format!("{} {}", cell.label, cell.levels).trim());
+        let label = match &cell.label_there {
+            Some(there) => format!("{} -> {there}", cell.label),
+            None => cell.label.clone(),
+        };
+        page.text(format!("{label} {}", cell.levels).trim());
         page.element("small", &metric_name(&cell.metric));
         page.raw("</td>");
         for side in [cell.here, cell.there] {
@@ -109,7 +113,8 @@ fn ratios(page: &mut Page, cells: &[CellRatio], names: [&str; 2]) {
     page.close_table();
 }
 
-fn left_out(page: &mut Page, uncompared: &[(String, String)]) {
+/// Cells that could not be compared, with the reason.
+pub(super) fn left_out(page: &mut Page, uncompared: &[(String, String)]) {
     if uncompared.is_empty() {
         return;
     }

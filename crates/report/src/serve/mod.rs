@@ -5,6 +5,7 @@
 //! or a file: input is data, output is a page that loads nothing but itself.
 
 mod cells;
+mod chain;
 mod comparison;
 mod files;
 mod frame;
@@ -13,6 +14,7 @@ mod live;
 mod runs;
 
 pub use cells::{Side, cells_page, choose_cells_page};
+pub use chain::chain_page;
 pub use comparison::comparison_page;
 pub use files::files_page;
 pub use frame::{message_page, token_page, with_bar};
