@@ -31,6 +31,7 @@ pub mod phases;
 pub mod published;
 pub mod racing;
 mod random;
+pub mod rerun;
 pub mod robbed;
 pub mod rows;
 pub mod sequential;
