@@ -267,8 +267,16 @@ fn judge(drafts: &[Draft<'_>], method: Method, robbed: Robbed) -> Vec<Judged> {
             Judged { ratios, evidence, p_holm: None, claim: Claim::NotClaimed }
         })
         .collect();
-    let family: Vec<usize> = (0..drafts.len())
-        .filter(|&index| drafts[index].primary && judged[index].evidence.is_some())
+    let primary: Vec<bool> = drafts.iter().map(|draft| draft.primary).collect();
+    let carried: Vec<bool> = drafts.iter().map(|draft| draft.carried).collect();
+    correct(&mut judged, method, &primary, &carried);
+    judged
+}
+
+/// Holm's correction over the primary ones, and claims for those that are also carried.
+fn correct(judged: &mut [Judged], method: Method, primary: &[bool], carried: &[bool]) {
+    let family: Vec<usize> = (0..judged.len())
+        .filter(|&index| primary[index] && judged[index].evidence.is_some())
         .collect();
     let p: Vec<f64> = family
         .iter()
@@ -281,11 +289,44 @@ fn judge(drafts: &[Draft<'_>], method: Method, robbed: Robbed) -> Vec<Judged> {
         judged[index].p_holm = Some(p_holm);
         // A tie needs blocks that could have told it apart; a rejection proves that it had them.
         let enough = p_holm <= ALPHA || judged[index].ratios.len() >= needed as usize;
-        if drafts[index].carried && enough {
+        if carried[index] && enough {
             judged[index].claim = claim(&judged[index], p_holm, open, method);
         }
     }
-    judged
+}
+
+/// What one series of a family says.
+pub(crate) struct Said {
+    pub(crate) estimate: f64,
+    pub(crate) interval: Option<(f64, f64)>,
+    pub(crate) level: f64,
+    pub(crate) p: Option<f64>,
+    pub(crate) p_holm: Option<f64>,
+    pub(crate) claim: Claim,
+}
+
+/// Judges series of log-ratios: those marked as planned as one family with Holm's correction,
+/// the others without a claim.
+pub(crate) fn judge_series(method: Method, series: Vec<(Vec<f64>, bool)>) -> Vec<Said> {
+    let judged = series.into_iter().map(|(ratios, planned)| {
+        let evidence = method.evidence(&ratios);
+        (Judged { ratios, evidence, p_holm: None, claim: Claim::NotClaimed }, planned)
+    });
+    let (mut judged, planned): (Vec<Judged>, Vec<bool>) = judged.unzip();
+    correct(&mut judged, method, &planned, &planned);
+    let said = |judged: Judged| {
+        let evidence = judged.evidence.as_ref();
+        let level = evidence.map_or(1.0 - ALPHA, Evidence::level);
+        Said {
+            estimate: method.estimate(&judged.ratios),
+            interval: evidence.and_then(|evidence| evidence.interval(level)),
+            level,
+            p: evidence.map(Evidence::p),
+            p_holm: judged.p_holm,
+            claim: judged.claim,
+        }
+    };
+    judged.into_iter().map(said).collect()
 }
 
 fn claim(judged: &Judged, p_holm: f64, open: usize, method: Method) -> Claim {

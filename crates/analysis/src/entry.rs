@@ -7,7 +7,7 @@ use pickfs_model::{
 };
 
 use crate::{
-    absent, bimodal, claims, doubts, drift, noise, not_yet,
+    absent, bimodal, claims, doubts, drift, factors, noise, not_yet,
     panels::{Group, Robbed, groups},
     phases, racing, rows, summary,
     summary::spread,
@@ -34,6 +34,7 @@ pub fn findings(run: &RunRecord) -> Findings {
     let groups = groups(run);
     let ops: Vec<Vec<Vec<OpSummary>>> = groups.iter().map(op_summaries).collect();
     let comparisons = claims::comparisons(run, &groups, &ops);
+    let factors = factors::findings(run, &groups, &ops);
     let panels: Vec<Panel> = groups
         .iter()
         .zip(ops)
@@ -60,6 +61,7 @@ pub fn findings(run: &RunRecord) -> Findings {
         not_yet: not_yet::open_questions(run, &panels),
         verdicts: verdict::verdicts(run, &groups, &panels, &noise, &races),
         races,
+        factors,
         panels,
         noise,
     }

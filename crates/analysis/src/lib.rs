@@ -22,6 +22,7 @@ pub mod compare;
 pub mod doubts;
 pub mod drift;
 mod entry;
+pub mod factors;
 pub mod holm;
 pub mod noise;
 pub mod not_yet;

@@ -1,0 +1,156 @@
+//! The cells of a run as points among the levels of its factors.
+
+use std::collections::BTreeMap;
+
+use pickfs_model::{
+    BackingKind, Cell, Durability, RunRecord,
+    finding::{FactorDesign, OpSummary},
+    plan::{Metric, Statistic},
+};
+
+use crate::{
+    claims::values_by_block,
+    panels::{BY_CANDIDATE, Group, Member, Robbed, applies},
+    summary::is_carried,
+};
+
+/// A factor with its levels, the base first.
+pub(super) struct Axis {
+    pub(super) name: String,
+    pub(super) levels: Vec<String>,
+}
+
+/// One cell.
+pub(super) struct Point {
+    /// Index of its level, per factor.
+    pub(super) at: Vec<usize>,
+    /// Logarithm of its speed by block: higher is better, for times and for rates.
+    pub(super) ln_speeds: BTreeMap<u32, f64>,
+    durability: Durability,
+}
+
+/// All cells that hold a metric on one backing.
+pub(super) struct Table {
+    pub(super) factors: Vec<Axis>,
+    pub(super) points: Vec<Point>,
+}
+
+impl Table {
+    /// None where fewer than two factors vary.
+    pub(super) fn new(
+        run: &RunRecord,
+        groups: &[Group<'_>],
+        ops: &[Vec<Vec<OpSummary>>],
+        metric: &Metric,
+    ) -> Option<Self> {
+        let members = members(groups, ops, metric);
+        let names = std::iter::once(BY_CANDIDATE.to_string())
+            .chain(run.plan.axes.iter().map(|axis| axis.name.clone()));
+        let factors: Vec<Axis> = names
+            .map(|name| axis(run, name, &members))
+            .filter(|axis| axis.levels.len() > 1)
+            .collect();
+        if factors.len() < 2 {
+            return None;
+        }
+        let points = members.iter().map(|member| point(member, metric, &factors)).collect();
+        Some(Table { factors, points })
+    }
+
+    pub(super) fn design(&self) -> FactorDesign {
+        let all: usize = self.factors.iter().map(|factor| factor.levels.len()).product();
+        let away = |point: &Point| point.at.iter().filter(|level| **level != 0).count();
+        if self.points.len() == all {
+            FactorDesign::FullFactorial
+        } else if self.points.iter().all(|point| away(point) <= 1) {
+            FactorDesign::OneAtATime
+        } else {
+            FactorDesign::Partial
+        }
+    }
+
+    /// Blocks in which any cell has a value.
+    pub(super) fn blocks(&self) -> u32 {
+        let blocks = self.points.iter().flat_map(|point| point.ln_speeds.keys());
+        blocks.collect::<std::collections::BTreeSet<_>>().len() as u32
+    }
+
+    /// Cells that differ in a factor alone and do not survive the same.
+    pub(super) fn is_mixed(&self, factor: usize) -> bool {
+        let others = |point: &Point| {
+            let mut at = point.at.clone();
+            at[factor] = 0;
+            at
+        };
+        let mut seen: BTreeMap<Vec<usize>, Durability> = BTreeMap::new();
+        self.points
+            .iter()
+            .any(|point| *seen.entry(others(point)).or_insert(point.durability) != point.durability)
+    }
+}
+
+/// Members that are asked for the metric, carry it and stand on the backing of most of them.
+/// Memory is a floor, unless there is nothing else.
+fn members<'a>(
+    groups: &'a [Group<'a>],
+    ops: &[Vec<Vec<OpSummary>>],
+    metric: &Metric,
+) -> Vec<&'a Member<'a>> {
+    let mut members: Vec<&Member<'_>> = groups
+        .iter()
+        .zip(ops)
+        .flat_map(|(group, ops)| group.members.iter().zip(ops))
+        .filter(|(member, ops)| applies(metric, member.cell) && is_carried(ops, metric))
+        .map(|(member, _)| member)
+        .filter(|member| !values_by_block(member, metric, Robbed::Kept).is_empty())
+        .collect();
+    let mut backings: BTreeMap<(bool, usize), BackingKind> = BTreeMap::new();
+    for member in &members {
+        let count = members.iter().filter(|other| other.backing == member.backing).count();
+        backings.insert((member.backing != BackingKind::Memory, count), member.backing);
+    }
+    let most = backings.last_key_value().map(|(_, backing)| *backing);
+    members.retain(|member| Some(member.backing) == most);
+    members
+}
+
+fn axis(run: &RunRecord, name: String, members: &[&Member<'_>]) -> Axis {
+    let mut levels: Vec<String> = Vec::new();
+    for member in members {
+        let level = level(member.cell, &name);
+        if !levels.iter().any(|known| known == level) {
+            levels.push(level.to_string());
+        }
+    }
+    let design = &run.plan.design;
+    if name == design.compare
+        && let Some(base) = levels.iter().position(|level| *level == design.reference)
+    {
+        levels[..=base].rotate_right(1);
+    }
+    Axis { name, levels }
+}
+
+fn level<'c>(cell: &'c Cell, name: &str) -> &'c str {
+    match name {
+        BY_CANDIDATE => &cell.candidate.label,
+        axis => cell.level(axis).unwrap_or("-"),
+    }
+}
+
+fn point(member: &Member<'_>, metric: &Metric, factors: &[Axis]) -> Point {
+    let sign = if metric.statistic == Statistic::Rate { 1.0 } else { -1.0 };
+    let values = values_by_block(member, metric, Robbed::Kept).into_iter();
+    let at = |factor: &Axis| {
+        let own = level(member.cell, &factor.name);
+        factor.levels.iter().position(|level| level == own).unwrap_or(0)
+    };
+    Point {
+        at: factors.iter().map(at).collect(),
+        ln_speeds: values
+            .filter(|(_, value)| *value > 0.0 && value.is_finite())
+            .map(|(block, value)| (block, sign * value.ln()))
+            .collect(),
+        durability: member.cell.durability,
+    }
+}

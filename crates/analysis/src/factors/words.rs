@@ -1,0 +1,128 @@
+//! The answer of a factor analysis in sentences.
+
+use pickfs_model::finding::{Claim, Effect, Factor, FactorDesign, FactorFindings};
+
+use super::matters;
+use crate::wording::{interval_text, list, metric_name, percent_over_one, times};
+
+/// Interactions that a sentence names, at most.
+const NAMED: usize = 3;
+
+pub(super) fn sentences(found: &FactorFindings, family: usize, needed: u32) -> Vec<String> {
+    let mut sentences = vec![headline(found, family, needed)];
+    sentences.extend(found.factors.iter().filter(|factor| matters(factor)).map(claimed));
+    sentences.extend(interactions(found));
+    let mixed: Vec<&str> =
+        found.factors.iter().filter(|f| f.is_mixed).map(|f| f.name.as_str()).collect();
+    if !mixed.is_empty() {
+        sentences.push(format!("Not all levels of {} survive the same.", list(&mixed)));
+    }
+    sentences
+}
+
+fn headline(found: &FactorFindings, family: usize, needed: u32) -> String {
+    let place = format!("{} over {}", metric_name(&found.metric), design(found));
+    let said = found.factors.iter().flat_map(|factor| &factor.effects);
+    if said.into_iter().all(|effect| effect.claim == Claim::NotClaimed) {
+        return format!(
+            "Nothing is claimed of the factors of {place}: {} blocks ran, and the {family} main \
+             effects need {needed} to be told from chance.",
+            found.blocks
+        );
+    }
+    let strong = found.factors.iter().filter(|factor| matters(factor));
+    let mut parts: Vec<String> =
+        strong.map(|f| format!("{} by up to {}", f.name, times(f.spread))).collect();
+    if parts.is_empty() {
+        parts.push("nothing that could be told from chance".into());
+    }
+    let weak: Vec<String> =
+        found.factors.iter().filter(|factor| !matters(factor)).map(unseen).collect();
+    let weak = if weak.is_empty() { String::new() } else { format!("; {}", weak.join("; ")) };
+    format!("What moves {place}: {}{weak}.", parts.join(", then "))
+}
+
+fn design(found: &FactorFindings) -> String {
+    let kind = match found.design {
+        FactorDesign::FullFactorial => "every combination",
+        FactorDesign::OneAtATime => "one factor at a time",
+        FactorDesign::Partial => "some combinations",
+    };
+    format!("{} cells ({kind})", found.cells)
+}
+
+/// A factor of which no effect is claimed, with what could have been seen.
+fn unseen(factor: &Factor) -> String {
+    let visible = factor.effects.iter().filter_map(|effect| match effect.claim {
+        Claim::Tie { visible_ratio } => Some(visible_ratio),
+        _ => None,
+    });
+    let name = &factor.name;
+    match visible.reduce(f64::max) {
+        Some(ratio) => {
+            let visible = percent_over_one(ratio);
+            format!("{name}: no difference at this precision (under {visible} could not be seen)")
+        }
+        None => format!("{name}: not judged"),
+    }
+}
+
+/// `sync, against none: fdatasync slower by 350x [340, 360]`.
+fn claimed(factor: &Factor) -> String {
+    let parts: Vec<String> = factor.effects.iter().map(effect_text).collect();
+    format!("{}, against {}: {}.", factor.name, factor.base, parts.join("; "))
+}
+
+fn effect_text(effect: &Effect) -> String {
+    let level = effect.levels.first().map_or("", |level| level.value.as_str());
+    let range = |low: f64, high: f64| format!(" {}", interval_text(low, high));
+    match (effect.claim, effect.interval) {
+        (Claim::Faster, interval) => {
+            let range = interval.map_or(String::new(), |(low, high)| range(low, high));
+            format!("{level} faster by {}{range}", times(effect.speedup))
+        }
+        (Claim::Slower, interval) => {
+            let range = interval.map_or(String::new(), |(low, high)| range(1.0 / high, 1.0 / low));
+            format!("{level} slower by {}{range}", times(1.0 / effect.speedup))
+        }
+        (Claim::Tie { visible_ratio }, _) => {
+            let visible = percent_over_one(visible_ratio);
+            format!("{level} tied at this precision (under {visible} could not be seen)")
+        }
+        (Claim::NotClaimed, _) => format!("{level} not judged ({} blocks)", effect.blocks),
+    }
+}
+
+fn interactions(found: &FactorFindings) -> Option<String> {
+    if found.interactions_seen == 0 {
+        return None;
+    }
+    let seen = found.interactions_seen;
+    if found.interactions.is_empty() {
+        return Some(format!("Of {seen} pairs of levels none is seen to depend on each other."));
+    }
+    let named: Vec<String> = found.interactions.iter().take(NAMED).map(together).collect();
+    let more = match found.interactions.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!("; {more} more"),
+    };
+    Some(format!(
+        "Factors depend on each other (exploratory; of {seen} pairs of levels about {} would show \
+         this by chance): {}{more}.",
+        (f64::from(seen) / 20.0).ceil(),
+        named.join("; ")
+    ))
+}
+
+/// `candidate=xfs with sync=fdatasync 1.30x [1.21, 1.40] faster than the two alone say`.
+fn together(effect: &Effect) -> String {
+    let parts: Vec<String> =
+        effect.levels.iter().map(|level| format!("{}={}", level.axis, level.value)).collect();
+    let (word, ratio, interval) = match effect.speedup >= 1.0 {
+        true => ("faster", effect.speedup, effect.interval),
+        false => ("slower", 1.0 / effect.speedup, effect.interval.map(|(l, h)| (1.0 / h, 1.0 / l))),
+    };
+    let range =
+        interval.map_or(String::new(), |(low, high)| format!(" {}", interval_text(low, high)));
+    format!("{} {}{range} {word} than the two alone say", parts.join(" with "), times(ratio))
+}
