@@ -40,9 +40,9 @@ impl Probe {
 
     /// Looks again after a new mount: the answer that counts.
     pub fn ask_again(&self, room: &Room, first: Answer) -> Answer {
-        let is_answered = !matches!(first.verdict, Verdict::Failed | Verdict::NotAsked);
+        let is_held = matches!(first.verdict, Verdict::Yes | Verdict::Partly | Verdict::Measured);
         match self.look {
-            Some(look) if is_answered => {
+            Some(look) if is_held => {
                 let looked = look(&room.within(self.capability.key));
                 let second = looked.unwrap_or_else(|refusal| refusal.answer(room.is_root));
                 settled(first, second)

@@ -41,7 +41,7 @@ pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
     drop(folder);
     write(args, &table)?;
     let detail = if args.all { Detail::All } else { Detail::Differences };
-    screen::put(&features_screen(&table, detail, screen::columns(), has_colour()));
+    screen::put(&features_screen(&table, detail, columns(), has_colour()));
     Ok(exit_of(&table, &listener.interrupt))
 }
 
@@ -120,6 +120,14 @@ fn write(args: &FeaturesArgs, table: &FeatureTable) -> anyhow::Result<()> {
     put(&args.markdown, &|| Ok(features_markdown(table)))?;
     put(&args.html, &|| Ok(features_html(table)))?;
     put(&args.json, &|| Ok(serde_json::to_string_pretty(table)? + "\n"))
+}
+
+/// The whole width of the terminal: a grid of many columns uses all of it.
+fn columns() -> usize {
+    match rustix::termios::tcgetwinsize(std::io::stdout()) {
+        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
+        _ => screen::columns(),
+    }
 }
 
 fn has_colour() -> bool {

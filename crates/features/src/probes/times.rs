@@ -28,7 +28,7 @@ pub const PROBES: &[Probe] = &[
         Group::Time,
         "time-first",
         "first year of a stamp",
-        "Set the first of January of years from 1700 to 60000 and see which is the first kept.",
+        "Set the second of January of years from 1700 to 60000; the first year that is kept.",
         |room| Ok(first_answer(&set_years(room)?)),
     )
     .kept(|room| Ok(first_answer(&kept_years(room)?))),
@@ -108,7 +108,7 @@ fn set_years(room: &Room) -> Asking<Vec<i64>> {
         let name = year.to_string();
         room.filled(&name, b"x")?;
         // A driver may refuse a time, or clamp it: both mean that the year is not kept.
-        let _ = set(&room.path(&name), new_year_s(year), 0);
+        let _ = set(&room.path(&name), stamp_s(year), 0);
     }
     kept_years(room)
 }
@@ -117,12 +117,20 @@ fn kept_years(room: &Room) -> Asking<Vec<i64>> {
     let mut kept = Vec::new();
     for year in tried_years() {
         let facts = fs::metadata(room.path(&year.to_string())).needed("stat")?;
-        if (facts.mtime() - new_year_s(year)).abs() <= 86_400 {
+        if (facts.mtime() - stamp_s(year)).abs() <= TOLERANCE_S {
             kept.push(year);
         }
     }
     Ok(kept)
 }
+
+/// The second of January, so that a time clamped to the end of the year before is another.
+fn stamp_s(year: i64) -> i64 {
+    new_year_s(year) + 86_400
+}
+
+/// Times of FAT go by two seconds.
+const TOLERANCE_S: i64 = 10;
 
 /// Seconds from 1970 to the beginning of a year, by the rule of leap years.
 fn new_year_s(year: i64) -> i64 {

@@ -1,9 +1,9 @@
 //! The table on a terminal: classes, a grid of what differs, one line for what
 //! all share, and what could not be asked.
 
-use pickfs_model::features::{FeatureTable, Verdict};
+use pickfs_model::features::FeatureTable;
 
-use super::view::{Line, View, class_of, dissent};
+use super::view::{EXPLAINED, Line, View, class_of, dissent};
 use crate::terminal::colour::Paint;
 use crate::terminal::grid::{Align, Grid};
 use crate::terminal::paragraph::hanging;
@@ -19,6 +19,8 @@ pub enum Detail {
 }
 
 const MARGIN: usize = 10;
+/// Longest line of words; the grid may be wider.
+const TEXT_MAX: usize = 110;
 /// The widest cell that a heading is broken for.
 const CELL: usize = 8;
 
@@ -29,7 +31,8 @@ pub fn features_screen(
     columns: usize,
     colour: bool,
 ) -> String {
-    let screen = Screen { view: View::new(table), detail, columns, paint: Paint { on: colour } };
+    let (text, paint) = (columns.min(TEXT_MAX), Paint { on: colour });
+    let screen = Screen { view: View::new(table), detail, wide: columns, columns: text, paint };
     let mut out = screen.opening();
     out.push_str(&screen.classes());
     out.push_str(&screen.grids());
@@ -42,6 +45,7 @@ pub fn features_screen(
 struct Screen<'t> {
     view: View<'t>,
     detail: Detail,
+    wide: usize,
     columns: usize,
     paint: Paint,
 }
@@ -86,7 +90,7 @@ impl Screen<'_> {
     /// Lines that stand in the grid.
     fn is_shown(&self, line: &Line) -> bool {
         let is_alone = self.view.asked.len() < 2;
-        self.detail == Detail::All || is_alone || !matches!(line.shared(), Some("yes" | "no"))
+        self.detail == Detail::All || is_alone || line.shared().is_none()
     }
 
     /// As many grids as the screen needs, each with some of the candidates.
@@ -95,7 +99,7 @@ impl Screen<'_> {
         let mut from = 0;
         while from < self.view.asked.len() {
             let mut to = from + 1;
-            while to < self.view.asked.len() && self.grid(from, to + 1).0.width() <= self.columns {
+            while to < self.view.asked.len() && self.grid(from, to + 1).0.width() <= self.wide {
                 to += 1;
             }
             out.push('\n');
@@ -146,6 +150,10 @@ impl Screen<'_> {
             return String::new();
         }
         let mut out = String::from("\n");
+        let measures = self.view.shared_measures();
+        if !measures.is_empty() {
+            out.push_str(&self.name("alike", &plain(&measures.join(", "))));
+        }
         for (cell, name) in [("yes", "all do"), ("no", "none does")] {
             let labels = self.view.shared_by_all(cell);
             if !labels.is_empty() {
@@ -157,22 +165,27 @@ impl Screen<'_> {
 
     fn remarks(&self) -> String {
         let mut out = String::new();
-        for remark in self.view.remarks(&[Verdict::Partly, Verdict::Failed, Verdict::NotAsked]) {
+        for remark in self.view.remarks(&EXPLAINED) {
             let who = remark.who.join(", ");
             let text = plain(&format!("{}, {who}: {}", remark.label, remark.words));
-            let name = if out.is_empty() { "partly" } else { "" };
+            let name = if out.is_empty() { "notes" } else { "" };
             out.push_str(&self.paint.warning(&hanging(name, &text, MARGIN, self.columns), name));
         }
         out
     }
 
     fn absent(&self) -> String {
+        let absent = match self.detail {
+            Detail::Differences => self.view.absent_in_short(),
+            Detail::All => {
+                let rows = self.view.absent().into_iter();
+                rows.map(|(row, reason)| format!("{}: {reason}", row.label)).collect()
+            }
+        };
         let mut out = String::new();
-        let absent = self.view.absent();
-        for (row, reason) in &absent {
-            let text = plain(&format!("{}: {reason}", row.label));
+        for text in &absent {
             let name = if out.is_empty() { "not here" } else { "" };
-            out.push_str(&self.name(name, &text));
+            out.push_str(&self.name(name, &plain(text)));
         }
         out
     }

@@ -13,6 +13,9 @@ pub struct View<'t> {
     pub asked: Vec<&'t FeatureRow>,
 }
 
+/// Verdicts that a cell's word does not explain.
+pub const EXPLAINED: [Verdict; 3] = [Verdict::Partly, Verdict::Failed, Verdict::NotAsked];
+
 /// A capability with the answers of those that were asked.
 #[derive(Clone)]
 pub struct Line<'t> {
@@ -71,6 +74,14 @@ impl<'t> View<'t> {
         groups
     }
 
+    /// Measures that are the same for all, with what they are: `longest name 255 B`.
+    pub fn shared_measures(&self) -> Vec<String> {
+        let lines = self.lines();
+        let shared = lines.iter().filter_map(|line| Some((line, line.shared()?)));
+        let measures = shared.filter(|(_, cell)| !["yes", "no"].contains(cell));
+        measures.map(|(line, cell)| format!("{} {cell}", line.capability.label)).collect()
+    }
+
     /// Labels of what all candidates answer with this cell.
     pub fn shared_by_all(&self, cell: &str) -> Vec<&'static str> {
         let lines = self.lines();
@@ -106,7 +117,34 @@ impl<'t> View<'t> {
         let rows = self.table.rows.iter();
         rows.filter_map(|row| Some((row, absence(&row.presence)?))).collect()
     }
+
+    /// The same in few words: those whose kernel type is missing share a line.
+    pub fn absent_in_short(&self) -> Vec<String> {
+        let (mut kernel, mut others) = (Vec::new(), Vec::new());
+        for row in &self.table.rows {
+            match &row.presence {
+                Presence::Asked { .. } => {}
+                Presence::Missing { reason, .. } if reason.starts_with(NO_KERNEL_TYPE) => {
+                    kernel.push(row.label.clone());
+                }
+                Presence::Missing { reason, remedy } => {
+                    others.push(format!("{}: {reason}; {remedy}", row.label));
+                }
+                Presence::Failed { reason } => {
+                    others.push(format!("{}: FAILED: {reason}", row.label))
+                }
+            }
+        }
+        if !kernel.is_empty() {
+            let names = kernel.join(", ");
+            others.push(format!("{names}: {NO_KERNEL_TYPE} for them; --all says what would help"));
+        }
+        others
+    }
 }
+
+/// How `availability` of the crate target begins this reason.
+const NO_KERNEL_TYPE: &str = "this kernel has no file system";
 
 /// Why a candidate has no answers, or why they are in doubt.
 fn absence(presence: &Presence) -> Option<String> {

@@ -1,0 +1,51 @@
+//! `pickfs features --dir` as any user may run it: all three files are written, and the directory
+//! holds afterwards what it held.
+#![allow(clippy::unwrap_used)]
+
+mod pickfs;
+
+use std::fs;
+
+use pickfs::{folder, unprivileged};
+use serde_json::Value;
+
+#[test]
+fn a_directory_is_asked_without_root_and_stays_as_it_was() {
+    let (_data, data) = folder();
+    fs::write(data.join("theirs"), b"keep me").unwrap();
+    let (_kept, out) = folder();
+    let file = |name: &str| out.join(name).to_str().unwrap().to_owned();
+    let (json, html, markdown) = (file("t.json"), file("t.html"), file("t.md"));
+    let directory = data.to_str().unwrap();
+    let said = unprivileged(&[
+        "features",
+        "--dir",
+        directory,
+        "--json",
+        &json,
+        "--html",
+        &html,
+        "--markdown",
+        &markdown,
+    ]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.out.contains("hard links"), "{}", said.out);
+    let names: Vec<_> = fs::read_dir(&data).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names, ["theirs"]);
+    assert_eq!(fs::read(data.join("theirs")).unwrap(), b"keep me");
+    let table: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    let (asked, answers) = (&table["capabilities"], &table["rows"][0]["answers"]);
+    assert_eq!(asked.as_array().unwrap().len(), answers.as_array().unwrap().len());
+    assert_eq!(table["format"], 1);
+    assert!(fs::read_to_string(&html).unwrap().starts_with("<!doctype html>"));
+    assert!(fs::read_to_string(&markdown).unwrap().contains("| hard links |"));
+}
+
+#[test]
+fn words_that_do_not_go_together_are_refused() {
+    let said = pickfs::pickfs(&["features", "--dir", "/", "--fs", "ext4"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    let said = pickfs::pickfs(&["features", "--dir", "/no/such/folder"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    assert!(said.err.contains("/no/such/folder"), "{}", said.err);
+}

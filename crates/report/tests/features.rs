@@ -1,0 +1,194 @@
+//! The table of features in its three forms: what must be seen, at every width, whatever the
+//! words hold.
+#![allow(clippy::unwrap_used)]
+
+use pickfs_model::Environment;
+use pickfs_model::features::{
+    Answer, Capability, Class, Classification, Fact, FeatureRow, FeatureTable, Group, Home, Origin,
+    Presence, Verdict,
+};
+use pickfs_report::features::{Detail, features_html, features_markdown, features_screen};
+
+const NAMES: [&str; 12] = [
+    "ext4",
+    "xfs",
+    "btrfs",
+    "tmpfs",
+    "ntfs-3g",
+    "zfs-fuse",
+    "exfat-fuse",
+    "ext4-fuse2fs",
+    "ext3-fuse2fs",
+    "f2fs",
+    "jfs",
+    "nilfs2",
+];
+
+const fn capability(key: &'static str, label: &'static str, group: Group) -> Capability {
+    Capability { key, label, group, how: "Ask <and> look." }
+}
+
+const CAPABILITIES: [Capability; 4] = [
+    capability("hard-links", "hard links", Group::Unix),
+    capability("reflink", "copies share blocks", Group::Space),
+    capability("name-length", "longest name", Group::Names),
+    capability("direct", "direct I/O", Group::Data),
+];
+
+const FACT: Fact = Fact { text: "in 1999 by <somebody>", source: "a | paper" };
+
+fn origin() -> Origin {
+    Origin {
+        home: Home::Elsewhere,
+        is_unix_by_design: true,
+        article_class: Some(Class::ForeignSupported),
+        designed: FACT,
+        purpose: FACT,
+        stable_since: FACT,
+        served_by: FACT,
+        journal: FACT,
+        devices: FACT,
+        systems: FACT,
+        distributions: FACT,
+        checksums: FACT,
+        compression: FACT,
+        snapshots: FACT,
+        encryption: FACT,
+        casefold: FACT,
+        limits: FACT,
+        looked_up: "2026-11",
+    }
+}
+
+fn asked(name: &str) -> FeatureRow {
+    let reflink = if name == "xfs" { Verdict::Yes } else { Verdict::No };
+    let direct = match name {
+        "tmpfs" => Answer::new(Verdict::Partly, "goes through the <cache>"),
+        _ => Answer::new(Verdict::Yes, ""),
+    };
+    let is_foreign = name == "ntfs-3g";
+    let class = if is_foreign { Class::ForeignUnsupported } else { Class::Native };
+    FeatureRow {
+        label: name.into(),
+        fs: name.into(),
+        presence: Presence::Asked { driver: name.into(), options: "rw".into() },
+        answers: vec![
+            Answer::new(Verdict::Yes, ""),
+            Answer::new(reflink, "ioctl FICLONE: EOPNOTSUPP"),
+            Answer::measured("255 B", "255 of a"),
+            direct,
+        ],
+        origin: Some(origin()),
+        classification: Some(Classification {
+            class,
+            because: "lacks here: owners stick".into(),
+            is_measured: is_foreign,
+            article: is_foreign.then_some(Class::ForeignSupported),
+            differs_because: if is_foreign { "it went by the design" } else { "" }.into(),
+        }),
+    }
+}
+
+fn absent(name: &str, reason: &str) -> FeatureRow {
+    let presence = Presence::Missing { reason: reason.into(), remedy: "install tools".into() };
+    FeatureRow { presence, answers: Vec::new(), ..asked(name) }
+}
+
+fn table(names: &[&str]) -> FeatureTable {
+    let mut rows: Vec<_> = names.iter().map(|name| asked(name)).collect();
+    rows.push(absent("hfs", "this kernel has no file system hfs"));
+    rows.push(absent("bcachefs", "bcachefs not found"));
+    FeatureTable {
+        format: 1,
+        started: "2026-11-22T01:02:03Z".into(),
+        build: "pickfs 0".into(),
+        machine: Environment::default(),
+        ground: "a loop image of \u{1b}[31m384 MiB".into(),
+        capabilities: CAPABILITIES.to_vec(),
+        rows,
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_screen_and_no_candidate_is_lost() {
+    let table = table(&NAMES);
+    for columns in [80, 100, 160] {
+        for detail in [Detail::Differences, Detail::All] {
+            let screen = features_screen(&table, detail, columns, false);
+            let widest = screen.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= columns, "{columns}: {widest}\n{screen}");
+            let heads: String = screen.split_whitespace().collect();
+            for name in NAMES {
+                assert!(heads.contains(name.split('-').next_back().unwrap()), "{name}\n{screen}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_screen_shows_differences_and_says_the_rest_in_a_line() {
+    let screen = features_screen(&table(&NAMES[..5]), Detail::Differences, 100, false);
+    let grid: Vec<_> = screen.lines().filter(|line| line.starts_with("  ")).collect();
+    assert!(grid.iter().any(|line| line.contains("copies share blocks")), "{screen}");
+    assert!(!grid.iter().any(|line| line.trim_start().starts_with("hard links")), "{screen}");
+    assert!(screen.contains("all do    hard links\n"), "{screen}");
+    assert!(screen.contains("alike     longest name 255 B\n"), "{screen}");
+    assert!(screen.contains("notes     direct I/O, tmpfs: goes through the <cache>"), "{screen}");
+    assert!(screen.contains("bcachefs: bcachefs not found; install tools"), "{screen}");
+    assert!(screen.contains("hfs: this kernel has no file system for them"), "{screen}");
+}
+
+#[test]
+fn all_shows_every_capability_and_every_reason() {
+    let screen = features_screen(&table(&NAMES[..5]), Detail::All, 100, false);
+    assert!(screen.contains("\n  hard links "), "{screen}");
+    assert!(screen.contains("hfs: this kernel has no file system hfs; install tools"), "{screen}");
+}
+
+#[test]
+fn both_classes_are_shown_where_they_differ() {
+    let table = table(&NAMES[..5]);
+    let wanted = "the article says foreign supported: it went by the design";
+    let screen = features_screen(&table, Detail::Differences, 140, false);
+    for text in [screen, features_markdown(&table), features_html(&table)] {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("lacks here: owners stick"), "{text}");
+        assert!(text.contains(wanted), "{text}");
+    }
+}
+
+#[test]
+fn words_can_neither_steer_a_terminal_nor_write_markup() {
+    let table = table(&NAMES[..5]);
+    let screen = features_screen(&table, Detail::All, 100, false);
+    assert!(!screen.contains('\u{1b}'));
+    let page = features_html(&table);
+    assert!(!page.contains("<cache>") && page.contains("&lt;cache&gt;"));
+    assert!(!page.contains("<somebody>") && !page.contains("<and>"));
+    let markdown = features_markdown(&table);
+    assert!(markdown.contains("a \\| paper") && markdown.contains("\\<somebody\\>"));
+}
+
+#[test]
+fn the_page_loads_nothing_and_hides_what_is_the_same() {
+    let page = features_html(&table(&NAMES));
+    for loads in ["<script", "src=", "url(", "@import", "http://", "https://"] {
+        assert!(!page.contains(loads), "{loads}");
+    }
+    assert!(
+        page.contains("<tr class=\"same\"><th scope=\"row\" title=\"Ask &lt;and&gt; look.\">hard")
+    );
+    assert!(page.contains("<td class=\"partly\""));
+    assert_eq!(page.matches("<th scope=\"col\">").count(), NAMES.len());
+    assert!(page.contains("mounted here by"));
+}
+
+#[test]
+fn markdown_rows_have_a_cell_for_every_candidate() {
+    let markdown = features_markdown(&table(&NAMES));
+    let rows: Vec<_> = markdown.lines().filter(|line| line.starts_with("| ")).collect();
+    assert_eq!(rows.len(), 1 + 4 + CAPABILITIES.len());
+    for row in rows {
+        assert_eq!(row.matches('|').count(), NAMES.len() + 2, "{row}");
+    }
+}
