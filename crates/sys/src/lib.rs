@@ -30,6 +30,7 @@ mod extent_repair;
 pub mod extents;
 pub mod file_handle;
 pub mod files;
+pub mod huge_pages;
 mod ioctl;
 pub mod kernel;
 pub mod live_page;

@@ -94,7 +94,7 @@ fn expected_phases(more: Value) -> Vec<String> {
 
 fn with_derived(measured: &Measured, more: Value) -> Vec<PhaseRecord> {
     let column = find("column").expect("a workload");
-    let mut phases = merged_phases(&[measured.phases.clone()]);
+    let mut phases = merged_phases(std::slice::from_ref(&measured.phases));
     column.derive(&column.validate(&params(more)).expect("good"), &mut phases);
     phases
 }
@@ -209,7 +209,7 @@ fn a_byte_that_changes_on_the_device_fails_the_trial() {
         let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
         let spec = spec(folder.path(), 0, 1, json!({ "suites": suites }));
         let lab = Lab(Some((folder.path().join("lane-1").join(name), offset)));
-        let fault = trial(spec, Gate::default(), lab).err().expect("it fails");
+        let fault = trial(spec, Gate::default(), lab).expect_err("it fails");
         assert!(matches!(fault, Fault::Wrong { .. }), "{name}: {fault}");
     }
 }
@@ -218,7 +218,7 @@ fn a_byte_that_changes_on_the_device_fails_the_trial() {
 fn too_little_room_is_refused_before_anything_is_written() {
     let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
     let spec = spec(folder.path(), 0, 1, json!({ "files_limit": "1MiB" }));
-    let fault = trial(spec, Gate::default(), Lab(None)).err().expect("it is refused");
+    let fault = trial(spec, Gate::default(), Lab(None)).expect_err("it is refused");
     assert!(fault.is_skip());
     let text = fault.to_string();
     assert!(text.contains("files_limit 1 MiB") && text.contains("fewer lanes"), "{text}");

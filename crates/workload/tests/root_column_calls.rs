@@ -34,21 +34,23 @@ fn make_call(call: &str, path: &Path) {
     let data = bytes_of(&[7; 512]);
     let mut tally = Tally::default();
     match call {
-        "set" => drop(set(path, &header(1 << 19), &vec![7; 4 << 20], 1 << 20, &mut tally).unwrap()),
-        "open append" => open_append(path, LONGS, data, 512, 1 << 20).unwrap(),
+        "set" => drop(
+            set(path, &header(1 << 19), &vec![7; 4 << 20], 1 << 20, &mut tally).expect("it works"),
+        ),
+        "open append" => open_append(path, LONGS, data, 512, 1 << 20).expect("it works"),
         "handle append" => {
-            let mut handle = Handle::create(path, LONGS).unwrap();
-            (0..2).for_each(|_| handle.append(data).unwrap());
+            let mut handle = Handle::create(path, LONGS).expect("it works");
+            (0..2).for_each(|_| handle.append(data).expect("it works"));
         }
-        "replace" => replace(path, LONGS, &[0, 511, 5_000], 42).unwrap(),
-        "sync" => sync(&[path], SyncBy::Native).unwrap(),
-        "sync by command" => sync(&[path], SyncBy::Command).unwrap(),
+        "replace" => replace(path, LONGS, &[0, 511, 5_000], 42).expect("it works"),
+        "sync" => sync(&[path], SyncBy::Native).expect("it works"),
+        "sync by command" => sync(&[path], SyncBy::Command).expect("it works"),
         "get" => {
             let touch = Touch { hint: None, stride_bytes: 4096 };
-            touch.resident(&get(path, LONGS).unwrap().elements, path).unwrap();
+            touch.resident(&get(path, LONGS).expect("it works").elements, path).expect("it works");
         }
-        "read1" => drop(read1(path).unwrap()),
-        "lock" => drop(enter(path, &["a", "b"]).unwrap()),
+        "read1" => drop(read1(path).expect("it works")),
+        "lock" => drop(enter(path, &["a", "b"]).expect("it works")),
         "pread" => read_blocks(path, ReadBy::Pread),
         "mapped" => read_blocks(path, ReadBy::Mapped),
         "mapped per read" => read_blocks(path, ReadBy::MappedPerRead),
@@ -59,7 +61,7 @@ fn make_call(call: &str, path: &Path) {
 /// Three blocks of 4,000 bytes.
 fn read_blocks(path: &Path, by: ReadBy) {
     let blocks = Blocks::new(vec![path.to_owned()], 500, (3, 38), 1);
-    blocks.read(&blocks.open(by).unwrap(), &mut Tally::default()).unwrap();
+    blocks.read(&blocks.open(by).expect("it works"), &mut Tally::default()).expect("it works");
 }
 
 fn header(count: u64) -> Vec<u8> {

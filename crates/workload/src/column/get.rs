@@ -9,6 +9,7 @@
 use std::{fs::File, io::Read, path::Path};
 
 use pickfs_sys::{
+    huge_pages,
     mapped_elements::ReadMap,
     mapped_file::{MapAdvice, MapError},
 };
@@ -58,6 +59,7 @@ pub fn read1(path: &Path) -> Result<Vec<u8>, Fault> {
     let mut file = File::open(path).map_err(Fault::io("open", path))?;
     let length = file.metadata().map_err(Fault::io("fstat", path))?.len();
     let mut bytes = vec![0; length as usize];
+    huge_pages::ask_for(&mut bytes);
     file.read_exact(&mut bytes).map_err(Fault::io("read", path))?;
     Ok(bytes)
 }

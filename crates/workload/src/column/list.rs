@@ -9,6 +9,8 @@
 //! Floats of the original: the same with 0.1 added, 42.2, two decimals up to 100, and -1089.3. Its huge
 //! list counts from 0. All of that compresses well and is the same in every lane.
 
+use pickfs_sys::huge_pages;
+
 use super::shuffle::Shuffle;
 use crate::journal::scrambled;
 
@@ -76,6 +78,7 @@ impl List {
     /// The whole list.
     pub fn whole(&self) -> Vec<u64> {
         let mut all = vec![0; self.count as usize];
+        huge_pages::ask_for(&mut all);
         self.fill(0, &mut all);
         all
     }

@@ -81,7 +81,7 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "write_chunk",
         doc: "bytes of one write call, where a column is written at once",
-        default: Literal::Text("4MiB"),
+        default: Literal::Text("16MiB"),
         check: Check::Rule("a multiple of 4096 from 64KiB to 1GiB", chunk_value),
     },
     Param {
@@ -270,7 +270,7 @@ mod tests {
     fn the_defaults_are_legal() {
         let settings = Settings::new(&resolve(json!({})).unwrap());
         assert_eq!((settings.scale, settings.threads), (0.2, 8));
-        assert_eq!((settings.chunk_bytes, settings.touch.stride_bytes), (4 << 20, 4096));
+        assert_eq!((settings.chunk_bytes, settings.touch.stride_bytes), (16 << 20, 4096));
         assert_eq!(settings.suites, Suite::ALL);
         assert_eq!(settings.files_bytes_max, 1 << 50);
     }

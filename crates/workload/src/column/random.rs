@@ -62,13 +62,15 @@ pub struct Blocks {
 const LAYOUT: Layout = Layout::Elements(ElementType::Long);
 
 impl Blocks {
-    /// `reads` places in each file, out of `positions` that are a step apart. Same seed, same places.
+    /// `reads` places in each file, out of `positions` that are a step apart and of which there are no
+    /// more. Same seed, same places.
     pub fn new(
         files: Vec<PathBuf>,
         block_elements: usize,
         (reads, positions): (u64, u64),
         seed: u64,
     ) -> Blocks {
+        let reads = reads.min(positions);
         let count = reads * files.len() as u64;
         let order = Shuffle::new(count.max(1), seed);
         let pages: Vec<Shuffle> = (1..=files.len() as u64)
@@ -234,6 +236,12 @@ mod tests {
             blocks.expected(|_, element| element * 3 + 1)
         );
         assert_eq!(blocks.bytes(), 21 * 4000);
+    }
+
+    #[test]
+    fn there_are_no_more_reads_than_positions() {
+        let blocks = Blocks::new(vec!["a".into()], 500, (1000, 10), 9);
+        assert_eq!(blocks.places().len(), 10);
     }
 
     #[test]

@@ -28,10 +28,13 @@ impl Shuffle {
         Shuffle { count, seed, half_bits: bits.div_ceil(2).max(1) }
     }
 
-    /// What stands at a place below the count.
+    /// What stands at a place.
+    ///
+    /// # Panics
+    /// When the place is not below the count: the walk would not end.
     #[inline]
     pub(super) fn at(&self, place: u64) -> u64 {
-        debug_assert!(place < self.count, "place {place} of {}", self.count);
+        assert!(place < self.count, "place {place} of {}", self.count);
         let mut number = self.step(place);
         while number >= self.count {
             number = self.step(number);

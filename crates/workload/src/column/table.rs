@@ -11,7 +11,7 @@
 
 use std::path::PathBuf;
 
-use pickfs_sys::elements::bytes_of;
+use pickfs_sys::{elements::bytes_of, huge_pages};
 
 use super::{
     get::{get, map_fault, read1},
@@ -127,6 +127,7 @@ impl Table {
         let mut header = FLOATS.header(Header { attribute: Attribute::None, count });
         let mut setting = Setting::begin(&self.floats, self.chunk_bytes)?;
         let mut gathered = vec![0; GATHERED_ELEMENTS.min(grade.len())];
+        huge_pages::ask_for(&mut gathered);
         for part in grade.chunks(GATHERED_ELEMENTS) {
             let into = &mut gathered[..part.len()];
             let gathers = in_parallel(paired(part, into, self.threads), |(rows, into)| {

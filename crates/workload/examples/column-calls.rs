@@ -1,0 +1,113 @@
+//! Makes one of the column store's calls on files in a directory and prints the seconds that it took, input
+//! made and files opened before. For `benches/against-numpy`, which makes the same with other programs.
+//!
+//! ```text
+//! column-calls write DIR MIB            a new file `column` of MIB mebibytes (removed before)
+//! column-calls read DIR                 read1 of `column`: all of it into fresh memory
+//! column-calls resident DIR             get of `column`, one byte of each page touched
+//! column-calls random DIR READS BYTES   READS blocks of BYTES gathered from the mapped `column`
+//! column-calls make-table DIR ROWS      `sym` and `floatcol`, unsorted
+//! column-calls sort DIR THREADS         both sorted by sym and written anew
+//! ```
+
+use std::{error::Error, fs, path::Path, time::Instant};
+
+use pickfs_sys::elements::bytes_of;
+use pickfs_workload::column::{
+    Attribute, Blocks, Domain, Draw, ElementType, Header, Layout, List, ListKind, Profile, ReadBy,
+    SymbolLayout, Table, Tally, Touch, get, read1, set,
+};
+
+const FLOATS: Layout = Layout::Elements(ElementType::Float);
+const LONGS: Layout = Layout::Elements(ElementType::Long);
+/// Bytes of one write call, as the workload's default.
+const CHUNK_BYTES: usize = 16 << 20;
+const SEED: u64 = 7;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let directory = Path::new(words.get(1).ok_or("name a call and a directory")?);
+    let number = |at: usize| -> Result<u64, Box<dyn Error>> {
+        Ok(words.get(at).ok_or("a number is missing")?.parse()?)
+    };
+    let seconds = match words[0].as_str() {
+        "write" => write(directory, number(2)?)?,
+        "read" => read(directory)?,
+        "resident" => resident(directory)?,
+        "random" => random(directory, number(2)?, number(3)?)?,
+        "make-table" => make_table(directory, number(2)?)?,
+        "sort" => sort(directory, number(2)? as usize)?,
+        other => return Err(format!("no call {other}").into()),
+    };
+    println!("{seconds:.9}");
+    Ok(())
+}
+
+fn header(layout: Layout, count: u64) -> Vec<u8> {
+    layout.header(Header { attribute: Attribute::None, count })
+}
+
+fn write(directory: &Path, mib: u64) -> Result<f64, Box<dyn Error>> {
+    let elements = List::new(ListKind::Long, Profile::Random, mib << 17, SEED).whole();
+    let (path, header) = (directory.join("column"), header(LONGS, mib << 17));
+    let _ = fs::remove_file(&path);
+    let start = Instant::now();
+    set(&path, &header, bytes_of(&elements), CHUNK_BYTES, &mut Tally::default())?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn read(directory: &Path) -> Result<f64, Box<dyn Error>> {
+    let start = Instant::now();
+    let bytes = read1(&directory.join("column"))?;
+    let seconds = start.elapsed().as_secs_f64();
+    std::hint::black_box(bytes);
+    Ok(seconds)
+}
+
+fn resident(directory: &Path) -> Result<f64, Box<dyn Error>> {
+    let (path, touch) = (directory.join("column"), Touch { hint: None, stride_bytes: 4096 });
+    let start = Instant::now();
+    let column = get(&path, LONGS)?;
+    touch.resident(&column.elements, &path)?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn random(directory: &Path, reads: u64, block_bytes: u64) -> Result<f64, Box<dyn Error>> {
+    let path = directory.join("column");
+    let elements = fs::metadata(&path)?.len() / 8;
+    let positions = (elements - block_bytes / 8) / 512;
+    let blocks = Blocks::new(vec![path], (block_bytes / 8) as usize, (reads, positions), SEED);
+    let open = blocks.open(ReadBy::Mapped)?;
+    let start = Instant::now();
+    std::hint::black_box(blocks.read(&open, &mut Tally::default())?);
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn table(directory: &Path, threads: usize) -> Table {
+    Table {
+        symbols: directory.join("sym"),
+        floats: directory.join("floatcol"),
+        domain: directory.join("domain"),
+        layout: SymbolLayout::Plain,
+        threads,
+        chunk_bytes: CHUNK_BYTES,
+    }
+}
+
+fn make_table(directory: &Path, rows: u64) -> Result<f64, Box<dyn Error>> {
+    let (domain, draw) = (Domain::new(SEED), Draw { count: rows, seed: SEED });
+    let symbols = SymbolLayout::Plain.bytes(&domain, (0..rows).map(|row| draw.number(row)));
+    let floats = List::new(ListKind::Float, Profile::Random, rows, SEED).whole();
+    let table = table(directory, 1);
+    let start = Instant::now();
+    let nobody = &mut Tally::default();
+    set(&table.symbols, &header(Layout::PlainSymbols, rows), &symbols, CHUNK_BYTES, nobody)?;
+    set(&table.floats, &header(FLOATS, rows), bytes_of(&floats), CHUNK_BYTES, nobody)?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn sort(directory: &Path, threads: usize) -> Result<f64, Box<dyn Error>> {
+    let start = Instant::now();
+    table(directory, threads).sort(&mut Tally::default())?;
+    Ok(start.elapsed().as_secs_f64())
+}
