@@ -16,7 +16,11 @@
 
 use thiserror::Error;
 
-use crate::{Look, NextStep, Subject, charts, csv, html, markdown, png, svg};
+use crate::{
+    Look, NextStep, Subject, charts, csv, html, markdown,
+    phases::{self, bonnie_csv, is_phased, psv},
+    png, svg,
+};
 
 /// Pixels per unit of a drawing: sharp on a laptop's screen.
 const PNG_SCALE: f32 = 2.0;
@@ -34,9 +38,17 @@ pub struct ExportError {
 /// Names of texts and tables; pictures come after them.
 const TEXTS: [&str; 5] = ["report.html", "report.md", "trials.csv", "summary.csv", "report.json"];
 
+/// Every phase of every trial.
+pub const PHASES: &str = "phases.csv";
+/// bonnie++'s CSV.
+pub const BONNIE: &str = "bonnie.csv";
+/// Folder of KX Nano's tables.
+pub const PSV: &str = "psv/";
+
 /// The names of all files of a run but its interval logs.
 pub fn file_names(subject: &Subject) -> Vec<String> {
     let mut names: Vec<String> = TEXTS.map(String::from).to_vec();
+    names.extend(phased_names(subject));
     for chart in charts(subject, Look::SHEET) {
         names.extend(["svg", "png"].map(|kind| format!("charts/{}.{kind}", chart.name)));
     }
@@ -55,9 +67,36 @@ pub fn render(
         "trials.csv" => csv::trials_csv(subject).map(String::into_bytes).map_err(Into::into),
         "summary.csv" => csv::summary_csv(subject).map(String::into_bytes).map_err(Into::into),
         "report.json" => json(subject).map_err(Into::into),
+        PHASES => csv_of_phases(subject),
+        _ if name == BONNIE || name.starts_with(PSV) => return Ok(older(subject, name)),
         _ => return picture(subject, name),
     };
     bytes.map(Some).map_err(|cause| ExportError { name: name.into(), cause })
+}
+
+/// The names of what only a phased run has: its phases, and the tables of older tools.
+pub fn phased_names(subject: &Subject) -> Vec<String> {
+    if !subject.findings.panels.iter().any(is_phased) {
+        return Vec::new();
+    }
+    let psv = psv::psv_files(subject).into_iter();
+    let psv = psv.map(|file| format!("{PSV}{}", file.file_name));
+    let bonnie = bonnie_csv::bonnie_csv(subject).map(|_| BONNIE.to_string());
+    std::iter::once(PHASES.to_string()).chain(bonnie).chain(psv).collect()
+}
+
+fn csv_of_phases(subject: &Subject) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+    Ok(phases::csv::phases_csv(subject)?.into_bytes())
+}
+
+/// A file in the format of an older tool.
+fn older(subject: &Subject, name: &str) -> Option<Vec<u8>> {
+    if name == BONNIE {
+        return bonnie_csv::bonnie_csv(subject).map(String::into_bytes);
+    }
+    let wanted = name.strip_prefix(PSV)?;
+    let mut files = psv::psv_files(subject).into_iter();
+    files.find(|file| file.file_name == wanted).map(|file| file.text.into_bytes())
 }
 
 fn json(subject: &Subject) -> Result<Vec<u8>, serde_json::Error> {

@@ -37,7 +37,12 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
 }
 
 fn head(page: &mut Page, subject: &Subject) {
-    let title = escape(&format!("{} - pickfs", subject.run.plan.question));
+    open_page(page, &subject.run.plan.question);
+}
+
+/// Opens a page that loads nothing, with its title.
+pub(crate) fn open_page(page: &mut Page, title: &str) {
+    let title = escape(&format!("{title} - pickfs"));
     let (light, dark) = (colours(false), colours(true));
     page.raw("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
     page.raw("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
@@ -49,6 +54,11 @@ fn head(page: &mut Page, subject: &Subject) {
          :root[data-theme=light]{{color-scheme:light}}}}\n"
     ));
     page.raw(&format!("{}\n{STYLE}</style></head>\n<body>\n", style_sheet()));
+}
+
+/// Closes a page that needs no script.
+pub(crate) fn close_page(page: &mut Page) {
+    page.raw("</body></html>\n");
 }
 
 fn foot(page: &mut Page, subject: &Subject) {

@@ -29,8 +29,24 @@ fn two_lanes() -> FakePhasedRun {
 /// As many candidates as the table of 2011 has.
 fn eighteen() -> FakePhasedRun {
     let names = [
-        "affs", "btrfs", "ext2", "ext3", "ext4", "fat16", "fat32", "hfs", "hfsplus", "hfsx",
-        "hpfs", "jfs", "ntfs-3g", "reiserfs-3.6", "ufs", "ufs2", "xfs", "zfs-fuse",
+        "affs",
+        "btrfs",
+        "ext2",
+        "ext3",
+        "ext4",
+        "fat16",
+        "fat32",
+        "hfs",
+        "hfsplus",
+        "hfsx",
+        "hpfs",
+        "jfs",
+        "ntfs-3g",
+        "reiserfs-3.6",
+        "ufs",
+        "ufs2",
+        "xfs",
+        "zfs-fuse",
     ];
     FakePhasedRun { candidates: names.map(String::from).into(), ..FakePhasedRun::files() }
 }

@@ -93,7 +93,8 @@ pub fn beside(run: &RunRecord, table: &Published) -> Beside {
         about: table.about.clone(),
         parts: Vec::new(),
         notes: vec![
-            "the table is of another machine, one run each, without a spread; ratios are compared"
+            "the table is of another machine, without a spread: a ratio of it counts as a \
+             difference where its two decimals differ from 1.00; here the interval decides"
                 .into(),
         ],
     };

@@ -5,17 +5,21 @@
 //! `xfs/ext4, >1: xfs faster`. What cannot be trusted or has no result is a footnote.
 //!
 //! ```text
-//! pickfs show RUN --phases        every table on the terminal
-//! pickfs report RUN --chart heat-map --format png
+//! pickfs show RUN --phases                          every table on the terminal
+//! pickfs report RUN --format png --chart heat-map   one picture
+//! pickfs report RUN --format psv --format bonnie    what older tools read
 //! ```
 
 pub mod bars;
+pub mod bonnie_csv;
+pub mod csv;
 pub mod details;
 pub mod footnotes;
 pub mod heat_map;
 pub mod html;
 pub mod lines;
 pub mod markdown;
+pub mod psv;
 pub mod terminal;
 pub mod words;
 

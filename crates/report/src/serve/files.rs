@@ -12,6 +12,7 @@ pub fn files_page(name: &str, files: &[String]) -> String {
     let groups = [
         ("Reports and tables", None),
         ("Charts", Some("charts")),
+        ("Tables as KX Nano writes them", Some("psv")),
         ("HdrHistogram interval logs", Some("hlog")),
     ];
     for (title, folder) in groups {
