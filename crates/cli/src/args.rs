@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use pickfs_report::{ChartKind, chart::UnknownChart};
 
 use crate::examples;
 
@@ -264,6 +265,9 @@ pub struct ShowArgs {
     /// One trial by its number, with steps, environment and laps
     #[arg(long, value_name = "N")]
     pub trial: Option<u32>,
+    /// Every table of a run that is made of phases (column, files)
+    #[arg(long, conflicts_with = "trial")]
+    pub phases: bool,
 }
 
 /// A format of a report.
@@ -273,8 +277,12 @@ pub enum Format {
     Html,
     /// For a pull request
     Markdown,
-    /// One row per trial and operation, and a summary
+    /// One row per trial and operation, and a summary; for phases one row each
     Csv,
+    /// Phases in the columns of KX Nano's throughput table, one file a candidate
+    Psv,
+    /// Phases of `files` as bonnie++ CSV 1.98, for bon_csv2html and bon_csv2txt
+    Bonnie,
     /// HdrHistogram interval logs, one per trial and operation
     Hlog,
     /// Every chart as a picture
@@ -293,6 +301,9 @@ pub struct ReportArgs {
     /// Format; may be repeated
     #[arg(long, value_enum, default_value = "html")]
     pub format: Vec<Format>,
+    /// Of the pictures only this chart, for example heat-map or phase-bars; may be repeated
+    #[arg(long, value_name = "CHART", value_parser = chart_name)]
+    pub chart: Vec<ChartKind>,
     /// Folder to write to (default: the run's folder)
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -304,10 +315,26 @@ pub struct CompareArgs {
     /// The run that is divided by
     pub run_a: PathBuf,
     /// The other run
-    pub run_b: PathBuf,
+    #[arg(required_unless_present = "with")]
+    pub run_b: Option<PathBuf>,
+    /// Instead of another run: a published table (kx-2025-rhel9, kx-2025-ubuntu,
+    /// linux-2011-eighteen), or a file of bonnie++ CSV lines (1.96 to 1.98)
+    #[arg(long, value_name = "TABLE|FILE.csv", conflicts_with = "run_b")]
+    pub with: Option<String>,
     /// As JSON
     #[arg(long)]
     pub json: bool,
+    /// Write the comparison with a table as Markdown to a file
+    #[arg(long, value_name = "FILE", requires = "with")]
+    pub markdown: Option<PathBuf>,
+    /// Write the comparison with a table as a page to a file
+    #[arg(long, value_name = "FILE", requires = "with")]
+    pub html: Option<PathBuf>,
+}
+
+/// The chart of a name.
+fn chart_name(name: &str) -> Result<ChartKind, String> {
+    name.parse().map_err(|error: UnknownChart| error.to_string())
 }
 
 /// `pickfs serve`.

@@ -66,18 +66,23 @@ pub const LIST: &str = "Examples:
 /// Under `pickfs show --help`.
 pub const SHOW: &str = "Examples:
   pickfs show pickfs-runs/2026-11-21-quick
-  pickfs show pickfs-runs/2026-11-21-quick --trial 7";
+  pickfs show pickfs-runs/2026-11-21-quick --trial 7
+  pickfs show pickfs-runs/2026-11-21-column --phases";
 
 /// Under `pickfs report --help`.
 pub const REPORT: &str = "Examples:
   pickfs report pickfs-runs/2026-11-21-quick
   pickfs report pickfs-runs/2026-11-21-quick --format markdown --format csv --out table/
-  pickfs report pickfs-runs/2026-11-21-quick --format png --out pictures/";
+  pickfs report pickfs-runs/2026-11-21-quick --format png --out pictures/
+  pickfs report pickfs-runs/2026-11-21-column --format png --chart heat-map
+  pickfs report pickfs-runs/2026-11-21-files --format bonnie";
 
 /// Under `pickfs compare --help`.
 pub const COMPARE: &str = "Examples:
   pickfs compare pickfs-runs/old-kernel pickfs-runs/new-kernel
-  pickfs compare pickfs-runs/a pickfs-runs/b --json";
+  pickfs compare pickfs-runs/a pickfs-runs/b --json
+  pickfs compare pickfs-runs/2026-11-21-column --with kx-2025-rhel9
+  pickfs compare pickfs-runs/2026-11-21-files --with bonnie.csv --html beside.html";
 
 /// Under `pickfs serve --help`.
 pub const SERVE: &str = "Examples:

@@ -2,13 +2,19 @@
 
 use std::{io::Write, path::Path};
 
+use anyhow::bail;
 use pickfs_lab::{
     plan_file::read_plan,
     plans::built_in,
     preflight::{expected_s, preflight},
 };
 use pickfs_model::{BackingSpec, Findings, RunRecord, plan::StopRule};
-use pickfs_report::{NextStep, Screen, Subject, terminal::first_screen};
+use pickfs_report::{
+    NextStep, Screen, Subject,
+    terminal::{first_screen, phase_tables},
+};
+
+use crate::exit::Exit;
 
 /// Prints the first screen of a run.
 pub fn print_run(run: &RunRecord, findings: &Findings, report: Option<&Path>) {
@@ -17,12 +23,27 @@ pub fn print_run(run: &RunRecord, findings: &Findings, report: Option<&Path>) {
     let report = report.map(|path| path.display().to_string());
     let screen = Screen {
         columns: columns(),
-        colour: rustix::termios::isatty(std::io::stdout())
-            && std::env::var_os("NO_COLOR").is_none(),
+        colour: has_colour(),
         next: next.as_ref(),
         report: report.as_deref(),
     };
     put(&first_screen(&subject, &screen));
+}
+
+/// Whether the terminal shows colours and nobody asked for none.
+fn has_colour() -> bool {
+    rustix::termios::isatty(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// Prints every table of a run that is made of phases.
+pub fn print_phases(run: &RunRecord, findings: &Findings) -> anyhow::Result<Exit> {
+    let subject = Subject::new(run, findings);
+    let text = phase_tables(&subject, columns(), has_colour());
+    if text.is_empty() {
+        bail!("run {} is one loop, not phases; pickfs show RUN prints its tables", run.name);
+    }
+    put(&text);
+    Ok(Exit::Done)
 }
 
 /// Puts a text on standard output. Nobody there to read it (`pickfs run | head`) is no reason to

@@ -1,17 +1,89 @@
-//! `pickfs compare`: two runs, the differences of their machines first.
+//! `pickfs compare`: two runs, the differences of their machines first; or a run beside a table
+//! that others published.
 
-use pickfs_report::terminal::comparison_screen;
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
-use crate::{args::CompareArgs, commands::read_run, exit::Exit, screen::columns};
+use anyhow::{Context, bail};
+use pickfs_analysis::published::{self, Published, beside::beside, bonnie};
+use pickfs_report::{
+    beside::{beside_html, beside_markdown, beside_screen},
+    terminal::comparison_screen,
+};
+
+use crate::{
+    args::CompareArgs,
+    commands::read_run,
+    exit::Exit,
+    screen::{columns, put},
+};
+
+/// Largest file of CSV lines that is read.
+const CSV_BYTES_MAX: u64 = 16 << 20;
 
 /// Prints the comparison.
 pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
+    match (&args.with, &args.run_b) {
+        (Some(with), _) => with_table(args, with),
+        (None, Some(other)) => runs(args, other),
+        (None, None) => bail!("name another run, or a table with --with"),
+    }
+}
+
+fn runs(args: &CompareArgs, other: &Path) -> anyhow::Result<Exit> {
     let (_, first) = read_run(&args.run_a)?;
-    let (_, second) = read_run(&args.run_b)?;
+    let (_, second) = read_run(other)?;
     let comparison = pickfs_analysis::compare::compare(&first, &second);
     match args.json {
         true => println!("{}", serde_json::to_string_pretty(&comparison)?),
         false => print!("{}", comparison_screen(&comparison, columns())),
     }
     Ok(Exit::Done)
+}
+
+fn with_table(args: &CompareArgs, with: &str) -> anyhow::Result<Exit> {
+    let read;
+    let table: &Published = match published::find(with) {
+        Ok(table) => table,
+        Err(unknown) if !is_file(with) => return Err(unknown.into()),
+        Err(_) => {
+            read = csv_table(Path::new(with))?;
+            &read
+        }
+    };
+    let (_, run) = read_run(&args.run_a)?;
+    let found = beside(&run, table);
+    write(&args.markdown, || beside_markdown(&found))?;
+    write(&args.html, || beside_html(&found))?;
+    match args.json {
+        true => println!("{}", serde_json::to_string_pretty(&found)?),
+        false => put(&beside_screen(&found, columns())),
+    }
+    Ok(Exit::Done)
+}
+
+/// A name with `.csv` at its end, or of something that exists.
+fn is_file(name: &str) -> bool {
+    name.ends_with(".csv") || Path::new(name).exists()
+}
+
+fn csv_table(path: &Path) -> anyhow::Result<Published> {
+    let shown = path.display();
+    let file = fs::File::open(path).with_context(|| format!("cannot open {shown}"))?;
+    let mut bytes = Vec::new();
+    let read = file.take(CSV_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.with_context(|| format!("cannot read {shown}"))?;
+    if bytes.len() as u64 > CSV_BYTES_MAX {
+        bail!("{shown} is larger than {} MiB: not bonnie++ CSV lines", CSV_BYTES_MAX >> 20);
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    bonnie::read(&shown.to_string(), &text).with_context(|| shown.to_string())
+}
+
+fn write(path: &Option<PathBuf>, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    fs::write(path, text()).with_context(|| format!("cannot write {}", path.display()))
 }

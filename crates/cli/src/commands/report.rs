@@ -5,9 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use pickfs_model::{Findings, RunRecord};
-use pickfs_report::{Look, Subject, charts, csv, hlog, html, markdown, png, svg};
+use pickfs_report::{
+    ChartKind, Look, Subject, charts, csv, exports, hlog, html, markdown, png, svg,
+};
 use pickfs_store::RunFile;
 
 use crate::{
@@ -24,7 +26,8 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
     let findings = pickfs_analysis::findings(&run);
     let beside = path.parent().unwrap_or(Path::new("."));
     let folder = args.out.as_deref().unwrap_or(beside);
-    for written in write(&path, &run, &findings, &args.format, folder)? {
+    let subject = Subject::new(&run, &findings);
+    for written in write_chosen(&path, &subject, &args.format, &args.chart, folder)? {
         println!("{}", written.display());
     }
     Ok(Exit::Done)
@@ -38,10 +41,20 @@ pub fn write(
     formats: &[Format],
     folder: &Path,
 ) -> anyhow::Result<Vec<PathBuf>> {
-    let subject = Subject::new(run, findings);
+    write_chosen(run_file, &Subject::new(run, findings), formats, &[], folder)
+}
+
+/// The same with some of the charts only; all of them where none is named.
+fn write_chosen(
+    run_file: &Path,
+    subject: &Subject,
+    formats: &[Format],
+    chosen: &[ChartKind],
+    folder: &Path,
+) -> anyhow::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for format in formats {
-        for (name, bytes) in rendered(*format, &subject, run_file)? {
+        for (name, bytes) in rendered(*format, subject, chosen, run_file)? {
             let path = folder.join(name);
             let parent = path.parent().unwrap_or(folder);
             fs::create_dir_all(parent)
@@ -55,7 +68,12 @@ pub fn write(
 
 type Files = Vec<(String, Vec<u8>)>;
 
-fn rendered(format: Format, subject: &Subject, run_file: &Path) -> anyhow::Result<Files> {
+fn rendered(
+    format: Format,
+    subject: &Subject,
+    chosen: &[ChartKind],
+    run_file: &Path,
+) -> anyhow::Result<Files> {
     let one = |name: &str, text: String| vec![(name.to_owned(), text.into_bytes())];
     let next = next_step(subject.run);
     Ok(match format {
@@ -64,6 +82,7 @@ fn rendered(format: Format, subject: &Subject, run_file: &Path) -> anyhow::Resul
         Format::Csv => {
             let mut files = one("trials.csv", csv::trials_csv(subject)?);
             files.extend(one("summary.csv", csv::summary_csv(subject)?));
+            files.extend(phased(subject, |name| name == exports::PHASES)?);
             files
         }
         Format::Json => one(
@@ -73,9 +92,32 @@ fn rendered(format: Format, subject: &Subject, run_file: &Path) -> anyhow::Resul
             }))?,
         ),
         Format::Hlog => interval_logs(subject.run, run_file)?,
-        Format::Svg => pictures(subject, "svg")?,
-        Format::Png => pictures(subject, "png")?,
+        Format::Psv => named(phased(subject, |name| name.starts_with(exports::PSV))?, PSV_NEEDS)?,
+        Format::Bonnie => named(phased(subject, |name| name == exports::BONNIE)?, BONNIE_NEEDS)?,
+        Format::Svg => pictures(subject, chosen, "svg")?,
+        Format::Png => pictures(subject, chosen, "png")?,
     })
+}
+
+const PSV_NEEDS: &str = "psv needs a run that is made of phases: ./run column";
+const BONNIE_NEEDS: &str = "bonnie needs a run with bonnie++'s phases: ./run files";
+
+/// The files of a phased run whose names are wanted.
+fn phased(subject: &Subject, wanted: impl Fn(&str) -> bool) -> anyhow::Result<Files> {
+    let mut files = Files::new();
+    for name in exports::phased_names(subject).into_iter().filter(|name| wanted(name)) {
+        let bytes = exports::render(subject, None, &name)?;
+        files.extend(bytes.map(|bytes| (name, bytes)));
+    }
+    Ok(files)
+}
+
+/// Files that were asked for by their format, or what the run would have needed.
+fn named(files: Files, needs: &str) -> anyhow::Result<Files> {
+    if files.is_empty() {
+        bail!("nothing to write: {needs}");
+    }
+    Ok(files)
 }
 
 fn interval_logs(run: &RunRecord, run_file: &Path) -> anyhow::Result<Files> {
@@ -90,9 +132,10 @@ fn interval_logs(run: &RunRecord, run_file: &Path) -> anyhow::Result<Files> {
     Ok(logs.map(|log| (format!("hlog/{}", log.file_name), log.text.into_bytes())).collect())
 }
 
-fn pictures(subject: &Subject, kind: &str) -> anyhow::Result<Files> {
+fn pictures(subject: &Subject, chosen: &[ChartKind], kind: &str) -> anyhow::Result<Files> {
     let mut files = Files::new();
-    for chart in charts(subject, Look::SHEET) {
+    let is_chosen = |kind: &ChartKind| chosen.is_empty() || chosen.contains(kind);
+    for chart in charts(subject, Look::SHEET).into_iter().filter(|chart| is_chosen(&chart.kind)) {
         let bytes = match kind {
             "png" => png::png(&chart.scene, PNG_SCALE)?,
             _ => svg::svg(&chart.scene, svg::Setting::Alone).into_bytes(),

@@ -8,6 +8,9 @@ use crate::{args::ShowArgs, commands::read_run, exit::Exit, screen};
 /// Prints a run or a trial.
 pub fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
     let (_, run) = read_run(&args.run)?;
+    if args.phases {
+        return screen::print_phases(&run, &pickfs_analysis::findings(&run));
+    }
     let Some(number) = args.trial else {
         screen::print_run(&run, &pickfs_analysis::findings(&run), None);
         return Ok(Exit::Done);
