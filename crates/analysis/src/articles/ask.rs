@@ -2,12 +2,12 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use pickfs_model::{BackingKind, features::Origin};
+use pickfs_model::{BackingKind, Findings, RunRecord, features::Origin};
 
 use super::{
     Answer, Article, Claim, Measure, Outcome, RunAnswer, beside,
     pairs::{self, Miss},
-    placed::{Placed, Source},
+    placed::{Desk, Placed, Source},
 };
 use crate::objective::FeatureAnswers;
 
@@ -28,13 +28,22 @@ pub fn answers<'a>(
     sources: &[Source<'_>],
     known: &Known<'_>,
 ) -> Vec<Answer> {
+    let desks: Vec<Desk<'_>> = sources.iter().map(Desk::new).collect();
     let claims = articles
         .into_iter()
         .flat_map(|article| article.claims.iter().map(move |claim| (article, claim)));
-    claims.map(|(article, claim)| answer(article, claim, sources, known)).collect()
+    claims.map(|(article, claim)| answer(article, claim, &desks, known)).collect()
 }
 
-fn answer(article: &Article, claim: &Claim, sources: &[Source<'_>], known: &Known<'_>) -> Answer {
+/// The answers that one run has rows for, decided or not.
+pub fn of_run(run: &RunRecord, findings: &Findings) -> Vec<Answer> {
+    let known = Known { workloads: &[], features: None, origins: &BTreeMap::new() };
+    let mut all = answers(super::articles(), &[Source { run, findings }], &known);
+    all.retain(|answer| !answer.runs.is_empty());
+    all
+}
+
+fn answer(article: &Article, claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> Answer {
     let (outcome, runs) = match &claim.measure {
         Measure::Advice => {
             let reason = "a recommendation on method: no measurement answers it";
@@ -49,20 +58,20 @@ fn answer(article: &Article, claim: &Claim, sources: &[Source<'_>], known: &Know
                 run.as_ref().map_or(Outcome::not_testable(none), |run| run.outcome.clone());
             (outcome, run.into_iter().collect())
         }
-        _ => of_runs(claim, sources, known),
+        _ => of_runs(claim, desks, known),
     };
     Answer { article: article.id.clone(), claim: claim.clone(), outcome, runs }
 }
 
-fn of_runs(claim: &Claim, sources: &[Source<'_>], known: &Known<'_>) -> (Outcome, Vec<RunAnswer>) {
+fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> (Outcome, Vec<RunAnswer>) {
     let mut runs: Vec<(RunAnswer, Strength)> = Vec::new();
     let mut miss: Option<Miss> = None;
-    for source in sources {
-        let rows = Placed::all(source, &claim.workload);
+    for desk in desks {
+        let rows = Placed::all(desk, &claim.workload);
         if rows.is_empty() {
             continue;
         }
-        match pairs::run_answer(claim, source, &rows) {
+        match pairs::run_answer(claim, desk, &rows) {
             Ok(answer) => {
                 let strength = strength(&answer, rows[0].row.backing);
                 runs.push((answer, strength));

@@ -50,6 +50,14 @@ impl Condition {
         }
     }
 
+    /// In words behind the name of what it is asked of: `sync = none|sparse`, `lanes >=16`.
+    pub fn of(&self, name: &str) -> String {
+        match self {
+            Condition::OneOf(_) => format!("{name} = {self}"),
+            Condition::Not(_) | Condition::Side { .. } => format!("{name} {self}"),
+        }
+    }
+
     /// The texts that it lists; none where it is a comparison.
     pub fn words(&self) -> &[String] {
         match self {

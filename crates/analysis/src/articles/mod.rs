@@ -31,7 +31,7 @@ mod table;
 mod value;
 
 pub use answer::{Answer, Evidence, Outcome, RunAnswer};
-pub use ask::{Known, answers};
+pub use ask::{Known, answers, of_run};
 pub use beside::FEATURES;
 pub use claim::{Article, Claim, Kind, Selector};
 pub use condition::{Condition, ConditionError};

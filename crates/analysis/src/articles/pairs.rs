@@ -5,12 +5,12 @@ use pickfs_model::{finding::Panel, plan::Metric};
 use super::{
     Claim, Evidence, Measure, Outcome, Relation, RunAnswer, judge,
     measure::Rows,
-    placed::{Placed, Source},
+    placed::{Desk, Placed},
     ratio::{self, Ratio},
     value,
 };
 use crate::{
-    phases::{Kind, tables},
+    phases::Kind,
     wording::{interval_text, metric_name, percent_over_one, times},
 };
 
@@ -30,24 +30,24 @@ fn miss<T>(step: u8, reason: impl Into<String>) -> Result<T, Miss> {
 /// What a run says; the rows are those of the claim's workload, at least one.
 pub(super) fn run_answer(
     claim: &Claim,
-    source: &Source<'_>,
+    desk: &Desk<'_>,
     rows: &[Placed<'_>],
 ) -> Result<RunAnswer, Miss> {
     if let Measure::Unkept(what) = &claim.measure {
         return miss(9, format!("runs hold no comparison of {what}"));
     }
-    let subjects = fitting(claim, source, rows, &claim.subject)?;
+    let subjects = fitting(claim, desk, rows, &claim.subject)?;
     let evidence = match needs_object(claim.relation) {
         false => alone(claim, &subjects)?,
         true => {
-            let objects = fitting(claim, source, rows, &claim.object)?;
-            together(claim, source, &subjects, &objects)?
+            let objects = fitting(claim, desk, rows, &claim.object)?;
+            together(claim, desk, &subjects, &objects)?
         }
     };
     let worst = evidence.iter().max_by_key(|evidence| evidence.outcome.weight());
     let outcome = worst.map_or(Outcome::not_testable("no rows"), |worst| worst.outcome.clone());
     Ok(RunAnswer {
-        run: source.run.name.clone(),
+        run: desk.run.name.clone(),
         outcome: coarsest(outcome, &evidence),
         without: without(claim, rows),
         conditions: conditions(&subjects[0]),
@@ -77,37 +77,37 @@ fn coarsest(outcome: Outcome, evidence: &[Evidence]) -> Outcome {
 /// The rows of a selector under the claim's conditions, or the first thing that is missing.
 fn fitting<'a>(
     claim: &Claim,
-    source: &Source<'_>,
+    desk: &Desk<'_>,
     rows: &[Placed<'a>],
     selector: &super::claim::Selector,
 ) -> Result<Vec<Placed<'a>>, Miss> {
     let named: Vec<_> = rows.iter().filter(|row| row.is(selector)).collect();
     if named.is_empty() {
-        return miss(1, absent(source, selector));
+        return miss(1, absent(desk, selector));
     }
     let placed: Vec<_> = named.iter().filter(|row| row.is(&claim.at)).collect();
     let Some(first) = placed.first() else {
         let (name, condition, found) = named[0].unfit(&claim.at).expect("no row fits");
         let found = found.map_or("not set".into(), |found| format!("here {found}"));
-        return miss(2, format!("no row with {name} = {condition} ({found})"));
+        return miss(2, format!("no row with {} ({found})", condition.of(name)));
     };
     if let Some((name, condition, found)) = first.unfit(&claim.needs) {
         let found = found.unwrap_or("not known".into());
-        return miss(3, format!("needs {name} = {condition}, here {found}"));
+        return miss(3, format!("needs {}, here {found}", condition.of(name)));
     }
     Ok(placed.into_iter().map(|row| **row).filter(|row| row.is(&claim.needs)).collect())
 }
 
-fn absent(source: &Source<'_>, selector: &super::claim::Selector) -> String {
+fn absent(desk: &Desk<'_>, selector: &super::claim::Selector) -> String {
     let words: Vec<String> = selector
         .iter()
         .map(|(name, condition)| match name.as_str() {
             "fs" => condition.words().join(" or "),
-            _ => format!("{name} = {condition}"),
+            _ => condition.of(name),
         })
         .collect();
     let is_it = |fs: &str| selector.get("fs").is_some_and(|condition| condition.holds(fs));
-    let skipped = source.run.skipped.iter().find(|skipped| is_it(&skipped.cell.candidate.fs));
+    let skipped = desk.run.skipped.iter().find(|skipped| is_it(&skipped.cell.candidate.fs));
     let why = skipped.map_or(String::new(), |skipped| format!(" ({})", skipped.reason));
     format!("no row of {}{why}", words.join(", "))
 }
@@ -154,7 +154,7 @@ fn place(panel: &Panel) -> String {
 
 fn together(
     claim: &Claim,
-    source: &Source<'_>,
+    desk: &Desk<'_>,
     subjects: &[Placed<'_>],
     objects: &[Placed<'_>],
 ) -> Result<Vec<Evidence>, Miss> {
@@ -165,7 +165,7 @@ fn together(
             std::ptr::eq(object.panel, subject.panel) && object.row.cell != subject.row.cell
         };
         for object in objects.iter().filter(same) {
-            match pair(claim, source, subject, object) {
+            match pair(claim, desk, subject, object) {
                 Ok(evidence) => found.push(evidence),
                 Err(miss) if miss.step > nearest.step => nearest = miss,
                 Err(_) => {}
@@ -177,7 +177,7 @@ fn together(
 
 fn pair(
     claim: &Claim,
-    source: &Source<'_>,
+    desk: &Desk<'_>,
     subject: &Placed<'_>,
     object: &Placed<'_>,
 ) -> Result<Evidence, Miss> {
@@ -195,7 +195,7 @@ fn pair(
             };
             of_metric(claim, &number.metric(op), subject, object)
         }
-        Measure::Table(rows) => of_table(claim, source, rows, subject, object),
+        Measure::Table(rows) => of_table(claim, desk, rows, subject, object),
         Measure::Phases(rows) => of_phases(claim, rows, subject, object),
         Measure::Largest(_) | Measure::Smallest(_) => {
             miss(9, "the largest and the smallest of n laps are shown and never ranked")
@@ -240,7 +240,7 @@ fn reason(placed: &Placed<'_>) -> String {
 /// The mean over a table, with the interval of the means of each block.
 fn of_table(
     claim: &Claim,
-    source: &Source<'_>,
+    desk: &Desk<'_>,
     rows: &Rows,
     subject: &Placed<'_>,
     object: &Placed<'_>,
@@ -252,7 +252,7 @@ fn of_table(
         (Kind::Heat(heat), Rows::Named { heat: asked, .. }) => Some(*heat) == *asked,
         _ => false,
     };
-    let tables = tables(source.run, panel);
+    let tables = desk.tables(panel);
     let Some(table) = tables.iter().find(|table| wanted(&table.kind)) else {
         return miss(6, format!("no {} was measured", claim.measure));
     };

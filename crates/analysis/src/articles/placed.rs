@@ -8,6 +8,7 @@ use pickfs_model::{
 use serde_json::Value;
 
 use super::{Condition, claim::Selector};
+use crate::phases::{PhaseTable, tables};
 
 /// A run with what may be said of it.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +17,29 @@ pub struct Source<'a> {
     pub run: &'a RunRecord,
     /// What it supports.
     pub findings: &'a Findings,
+}
+
+/// A run at hand: with its tables, made once for all claims.
+#[derive(Debug)]
+pub(super) struct Desk<'a> {
+    pub(super) run: &'a RunRecord,
+    findings: &'a Findings,
+    /// One entry per panel.
+    tables: Vec<Vec<PhaseTable>>,
+}
+
+impl<'a> Desk<'a> {
+    pub(super) fn new(source: &Source<'a>) -> Self {
+        let panels = source.findings.panels.iter();
+        let tables = panels.map(|panel| tables(source.run, panel)).collect();
+        Desk { run: source.run, findings: source.findings, tables }
+    }
+
+    /// The tables of one of its panels.
+    pub(super) fn tables(&self, panel: &Panel) -> &[PhaseTable] {
+        let at = self.findings.panels.iter().position(|own| std::ptr::eq(own, panel));
+        at.map_or(&[], |at| &self.tables[at])
+    }
 }
 
 /// A row in its place.
@@ -29,9 +53,9 @@ pub(super) struct Placed<'a> {
 
 impl<'a> Placed<'a> {
     /// Every row of a run that a workload made.
-    pub(super) fn all(source: &Source<'a>, workload: &str) -> Vec<Placed<'a>> {
-        let run = source.run;
-        let rows = source
+    pub(super) fn all(desk: &Desk<'a>, workload: &str) -> Vec<Placed<'a>> {
+        let run = desk.run;
+        let rows = desk
             .findings
             .panels
             .iter()
@@ -189,7 +213,7 @@ mod tests {
     fn candidates_levels_parameters_and_facts_are_properties() {
         let run = fake_run(&FakeRun::default());
         let found = findings(&run);
-        let rows = Placed::all(&Source { run: &run, findings: &found }, "journal");
+        let rows = Placed::all(&Desk::new(&Source { run: &run, findings: &found }), "journal");
         assert_eq!(rows.len(), 8);
         let row = &rows[1];
         for (name, value) in [
@@ -205,9 +229,11 @@ mod tests {
         }
         assert!(row.is(&selector(&[("fs", "ext4|xfs"), ("kernel", ">=6.1")])));
         let wanted = selector(&[("fs", "xfs"), ("readers", ">=1")]);
-        let (name, _, found) = row.unfit(&wanted).expect("no readers there");
-        assert_eq!((name, found), ("readers", None));
-        assert!(Placed::all(&Source { run: &run, findings: &findings(&run) }, "files").is_empty());
+        let (name, _, stands) = row.unfit(&wanted).expect("no readers there");
+        assert_eq!((name, stands), ("readers", None));
+        assert!(
+            Placed::all(&Desk::new(&Source { run: &run, findings: &found }), "files").is_empty()
+        );
     }
 
     #[test]
@@ -216,7 +242,7 @@ mod tests {
         let mishaps = vec![Mishap::new("ext4:noatime", "none", 0, flag)];
         let run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
         let found = findings(&run);
-        let rows = Placed::all(&Source { run: &run, findings: &found }, "journal");
+        let rows = Placed::all(&Desk::new(&Source { run: &run, findings: &found }), "journal");
         let doubt = |row: usize, q: f64| rows[row].doubt(&service_quantile("append", q));
         assert!(doubt(0, 0.999).is_some_and(|text| text.contains("periodic work")));
         assert!(doubt(0, 0.99).is_none() && doubt(1, 0.999).is_none());
