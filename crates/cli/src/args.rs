@@ -50,6 +50,9 @@ pub enum Command {
     /// Two runs side by side, the differences of their machines first
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
+    /// Run a stored plan again: which earlier choices hold, changed, or cannot be told
+    #[command(after_help = examples::RERUN)]
+    Rerun(RerunArgs),
     /// All runs of a folder in a browser, read-only
     #[command(after_help = examples::SERVE)]
     Serve(ServeArgs),
@@ -67,8 +70,8 @@ pub enum Command {
 impl Command {
     /// Whether it goes on when nobody reads its output any more.
     pub fn outlives_its_reader(&self) -> bool {
-        use Command::{Run, Serve, Tour, Trust};
-        matches!(self, Run(_) | Serve(_) | Tour(_) | Trust(_))
+        use Command::{Rerun, Run, Serve, Tour, Trust};
+        matches!(self, Rerun(_) | Run(_) | Serve(_) | Tour(_) | Trust(_))
     }
 }
 
@@ -335,6 +338,28 @@ pub struct CompareArgs {
 /// The chart of a name.
 fn chart_name(name: &str) -> Result<ChartKind, String> {
     name.parse().map_err(|error: UnknownChart| error.to_string())
+}
+
+/// `pickfs rerun`.
+#[derive(Debug, Clone, Args)]
+pub struct RerunArgs {
+    /// The earlier run: its file or its folder
+    pub run: PathBuf,
+    /// Run nothing: judge by a run of the same plan that is there already
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["device", "out"])]
+    pub by: Option<PathBuf>,
+    /// The block device, named again where the plan has one; everything on it is lost
+    #[arg(long, value_name = "NODE")]
+    pub device: Option<PathBuf>,
+    /// Allow an inactive file-system signature on the device to be overwritten
+    #[arg(long, requires = "device")]
+    pub erase: bool,
+    /// Folder of runs
+    #[arg(long, value_name = "DIR", default_value = "pickfs-runs")]
+    pub out: PathBuf,
+    /// As JSON: events of the run as lines, the judgement as the last one
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `pickfs serve`.

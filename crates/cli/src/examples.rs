@@ -84,6 +84,15 @@ pub const COMPARE: &str = "Examples:
   pickfs compare pickfs-runs/2026-11-21-column --with kx-2025-rhel9
   pickfs compare pickfs-runs/2026-11-21-files --with bonnie.csv --html beside.html";
 
+/// Under `pickfs rerun --help`.
+pub const RERUN: &str = "Examples:
+  pickfs rerun pickfs-runs/2026-11-21-journal
+  pickfs rerun pickfs-runs/2026-11-21-journal --by pickfs-runs/2026-12-24-journal
+  pickfs rerun pickfs-runs/2026-11-21-device --device /dev/nvme1n1 --erase
+
+The plan is the stored one: candidates, parameters, blocks, seed. The new run is a run like any
+other; with --by nothing is run.";
+
 /// Under `pickfs serve --help`.
 pub const SERVE: &str = "Examples:
   pickfs serve                            http://127.0.0.1:7433/ for this machine alone

@@ -22,6 +22,7 @@ pub mod notes;
 pub mod phases;
 pub mod png;
 pub mod ranking;
+pub mod rerun;
 pub mod serve;
 pub mod subject;
 pub mod svg;

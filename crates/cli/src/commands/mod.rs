@@ -9,6 +9,7 @@ pub mod list;
 pub mod man;
 pub mod plan;
 pub mod report;
+pub mod rerun;
 pub mod run;
 pub mod serve;
 pub mod show;

@@ -28,23 +28,31 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
 
 /// Runs a plan, or goes on with a run.
 pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
-    let plan = match &args.resume {
-        None => chosen_plan(&args.choice)?,
-        Some(path) => pickfs_store::RunFile::open(&run_path(path))?.read()?.plan,
+    let Some(path) = &args.resume else {
+        return perform_plan(&chosen_plan(&args.choice)?, &args.out, args.json);
     };
-    preflight::preflight(&plan)?;
-    preflight::check_privilege(&plan)?;
-    private(&plan)?;
+    let plan = pickfs_store::RunFile::open(&run_path(path))?.read()?.plan;
+    prepared(&plan)?;
     let interrupt = Interrupt::on_signals()?;
     let mut sink = listener(args.json);
     let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
-    Ok(match &args.resume {
-        None => launch(&plan, &args.out, to)?,
-        Some(path) => {
-            let device = args.choice.device.clone().map(|node| (node, args.choice.erase));
-            resume(&run_path(path), device, to)?
-        }
-    })
+    let device = args.choice.device.clone().map(|node| (node, args.choice.erase));
+    Ok(resume(&run_path(path), device, to)?)
+}
+
+/// Runs a plan in a new folder below `out`.
+pub fn perform_plan(plan: &Plan, out: &Path, json: bool) -> anyhow::Result<Launched> {
+    prepared(plan)?;
+    let interrupt = Interrupt::on_signals()?;
+    let mut sink = listener(json);
+    let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
+    Ok(launch(plan, out, to)?)
+}
+
+fn prepared(plan: &Plan) -> anyhow::Result<()> {
+    preflight::preflight(plan)?;
+    preflight::check_privilege(plan)?;
+    private(plan)
 }
 
 /// Mounts happen in a private namespace, so that a killed run leaves nothing: this program
@@ -64,7 +72,9 @@ fn listener(json: bool) -> Box<dyn Sink> {
     if json { Box::new(JsonLines) } else { Box::new(Progress::new()) }
 }
 
-fn finish(launched: &Launched, json: bool) -> anyhow::Result<()> {
+/// Writes the page of a run beside it, and shows the run: its findings as one JSON value, or its
+/// first screen.
+pub fn finish(launched: &Launched, json: bool) -> anyhow::Result<()> {
     let findings = pickfs_analysis::findings(&launched.record);
     let folder = launched.file.parent().unwrap_or(Path::new("."));
     let written =

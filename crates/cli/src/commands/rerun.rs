@@ -1,0 +1,89 @@
+//! `pickfs rerun`: a stored plan once more, and what became of its choices.
+
+use std::path::Path;
+
+use anyhow::bail;
+use pickfs_analysis::{findings, rerun::rerun as judge};
+use pickfs_model::{BackingSpec, Plan, RunRecord};
+use pickfs_report::rerun::rerun_screen;
+
+use crate::{
+    args::RerunArgs,
+    commands::{
+        read_run,
+        run::{exit_of, finish, perform_plan},
+    },
+    exit::Exit,
+    screen::{columns, put},
+};
+
+/// Runs the plan of a run again, or takes another run of it, and judges the earlier choices.
+pub fn rerun(args: &RerunArgs) -> anyhow::Result<Exit> {
+    let (_, before) = read_run(&args.run)?;
+    if let Some(by) = &args.by {
+        let (_, now) = read_run(by)?;
+        if now.plan.workload != before.plan.workload {
+            bail!("{} ran {}, not {}", by.display(), now.plan.workload, before.plan.workload);
+        }
+        print(&before, &now, args.json)?;
+        return Ok(Exit::Done);
+    }
+    let plan = renamed(before.plan.clone(), args.device.as_deref(), args.erase)?;
+    let launched = perform_plan(&plan, &args.out, args.json)?;
+    finish(&launched, args.json)?;
+    if !args.json {
+        put("\n");
+    }
+    print(&before, &launched.record, args.json)?;
+    Ok(exit_of(&launched.record))
+}
+
+/// A device is named again each time: a stored name may be another disk by now, and a stored
+/// consent was for then.
+fn renamed(mut plan: Plan, device: Option<&Path>, may_erase: bool) -> anyhow::Result<Plan> {
+    match (&mut plan.backing, device) {
+        (BackingSpec::Device { path, erase, .. }, Some(node)) => {
+            *path = std::path::absolute(node)?;
+            *erase = may_erase;
+        }
+        (BackingSpec::Device { path, .. }, None) => bail!(
+            "the plan ran on {}, and all on it would be lost; name the device again with --device",
+            path.display()
+        ),
+        (_, Some(_)) => bail!("the plan ran on no device; leave --device out"),
+        (_, None) => {}
+    }
+    Ok(plan)
+}
+
+fn print(before: &RunRecord, now: &RunRecord, json: bool) -> anyhow::Result<()> {
+    let judged = judge((before, &findings(before)), (now, &findings(now)));
+    match json {
+        true => put(&format!("{}\n", serde_json::to_string(&judged)?)),
+        false => put(&rerun_screen(&judged, columns())),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use pickfs_model::DeviceState;
+    use pickfs_testkit::{FakeRun, fake_run};
+
+    #[test]
+    fn a_device_is_named_again_and_its_consent_given_again() {
+        let image = fake_run(&FakeRun::default()).plan;
+        let (path, state) = ("/dev/old".into(), DeviceState::Filled);
+        let backing = BackingSpec::Device { path, erase: true, state, size_bytes: None };
+        let device = Plan { backing, ..image.clone() };
+        let refused = renamed(device.clone(), None, false).unwrap_err().to_string();
+        assert!(refused.contains("/dev/old") && refused.contains("--device"), "{refused}");
+        let new = renamed(device, Some(Path::new("/dev/new")), false).unwrap();
+        let BackingSpec::Device { path, erase, .. } = new.backing else { panic!("a device") };
+        assert_eq!((path.to_str(), erase), (Some("/dev/new"), false));
+        assert!(renamed(image.clone(), Some(Path::new("/dev/new")), false).is_err());
+        assert_eq!(renamed(image.clone(), None, false).unwrap(), image);
+    }
+}
