@@ -122,6 +122,19 @@ fn the_parameters_of_the_journal_are_listed() {
 }
 
 #[test]
+fn the_parameters_and_limits_of_files_are_listed() {
+    let files = pickfs_workload::find("files").expect("files");
+    let table = pickfs_workload::params_markdown(files.params());
+    check_part("files-workload.md", "parameters", &table);
+    check_part("files-workload.md", "limits", &pickfs_workload::limits_markdown());
+    let page = page_text("files-workload.md");
+    let everything = files.validate(&serde_json::Map::new()).expect("defaults");
+    for op in files.ops(&everything).iter().filter(|op| !op.contains(':')) {
+        assert!(page.contains(&format!("`{op}`")), "docs/files-workload.md does not name `{op}`");
+    }
+}
+
+#[test]
 fn the_axes_that_go_together_are_listed() {
     check_part("axes.md", "tables", &pickfs_journal::compatibility::markdown());
 }

@@ -35,7 +35,7 @@ mod workload;
 pub use bench::{Bench, LiveLaps, TimingError};
 pub use drive::{Driven, Pace, Span, Turn, Work, drive};
 pub use fault::Fault;
-pub use files::Files;
+pub use files::{Files, limits_markdown};
 pub use journal::{Appending, Journal};
 pub use laps::{op_laps, op_record};
 pub use measurement::{Measured, Measurement};

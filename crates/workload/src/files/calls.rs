@@ -21,6 +21,17 @@ pub(super) fn fault(verb: &'static str, path: &Path) -> impl Fn(Errno) -> Fault 
     move |error| Fault::Io { verb, path: path.to_owned(), source: error.into() }
 }
 
+/// The same fault with a name behind the directory that it named.
+pub(super) fn fault_of(fault: Fault, name: &CStr) -> Fault {
+    match fault {
+        Fault::Io { verb, path, source } => {
+            let path = path.join(String::from_utf8_lossy(name.to_bytes()).as_ref());
+            Fault::Io { verb, path, source }
+        }
+        other => other,
+    }
+}
+
 /// Opens a file by its path, mode 0600 where it is made.
 pub(super) fn open(path: &Path, flags: OFlags) -> Result<OwnedFd, Fault> {
     let verb = if flags.contains(OFlags::CREATE) { "create" } else { "open" };

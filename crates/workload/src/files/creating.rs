@@ -4,7 +4,7 @@
 use std::{ffi::CStr, os::fd::AsFd};
 
 use super::{
-    calls::{Folder, close, write_all},
+    calls::{Folder, close, fault_of, write_all},
     interrupt,
     lane::Lane,
     laps::Places,
@@ -112,7 +112,7 @@ impl Maker<'_> {
             self.folder().fsync()?;
             end_ns = self.places.until_now(bench, Kind::FsyncDirectory, end_ns, 0);
         }
-        close(file, &self.tree.top().path)?;
+        close(file, &self.tree.top().path).map_err(|fault| fault_of(fault, name))?;
         end_ns = self.places.until_now(bench, Kind::Close, end_ns, 0);
         Ok(end_ns - start_ns)
     }
@@ -123,7 +123,7 @@ impl Maker<'_> {
         while offset < size {
             let length = chunk.min(size - offset);
             let piece = self.content.piece(self.index, offset, length);
-            write_all(file, piece, &self.tree.top().path).map_err(|fault| named(fault, name))?;
+            write_all(file, piece, &self.tree.top().path).map_err(|fault| fault_of(fault, name))?;
             offset += length;
         }
         Ok(())
@@ -148,16 +148,5 @@ impl Maker<'_> {
             end_ns = self.places.until_now(bench, Kind::FsyncDirectory, end_ns, 0);
         }
         Ok(end_ns - start_ns)
-    }
-}
-
-/// The same fault with the file's own name instead of its directory's.
-fn named(fault: Fault, name: &CStr) -> Fault {
-    match fault {
-        Fault::Io { verb, path, source } => {
-            let path = path.join(String::from_utf8_lossy(name.to_bytes()).as_ref());
-            Fault::Io { verb, path, source }
-        }
-        other => other,
     }
 }

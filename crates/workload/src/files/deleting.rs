@@ -141,8 +141,8 @@ impl Hand<'_> {
         let mut entries = RawDir::new(listing, &mut memory);
         let (mut ours, mut foreign) = (0, 0);
         loop {
-            let start_ns = bench.now_ns();
             let is_call = entries.is_buffer_empty();
+            let start_ns = if is_call { bench.now_ns() } else { 0 };
             let Some(entry) = entries.next() else { break };
             let entry = entry.map_err(fault("readdir", &folder.path))?;
             let mut before_ns = 0;

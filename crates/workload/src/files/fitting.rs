@@ -37,8 +37,8 @@ pub(super) struct Fitted {
     pub(super) many_files: Option<String>,
     /// Why no hard links can be made.
     pub(super) links: Option<String>,
-    /// The most directories that one directory holds.
-    pub(super) subdirectories_max: Option<u32>,
+    /// The most directories that the `mkdir` phase makes in one directory.
+    pub(super) directories_max: u32,
     /// What was made smaller, in words.
     pub(super) notes: Vec<String>,
 }
@@ -98,7 +98,7 @@ fn fit_to(settings: &mut Settings, fs_type: &str, room: Room) -> Fitted {
     let mut fitted = Fitted {
         one_file: one_file(settings, fs_type, room),
         links: no_links(fs_type, room),
-        subdirectories_max: room.limits.subdirectories_max,
+        directories_max: directories_max(room),
         ..Fitted::default()
     };
     fitted.many_files = no_names(settings, fs_type, room);
@@ -108,6 +108,8 @@ fn fit_to(settings: &mut Settings, fs_type: &str, room: Room) -> Fitted {
         fitted.notes.extend(more_directories(settings, fs_type, room));
         fitted.notes.extend(fewer_directories(settings, fs_type, room));
         if settings.spread.files == 0 {
+            // Its phases are asked for all the same, and told as skipped.
+            settings.spread.files = 1;
             fitted.many_files = Some(format!("{fs_type} has no room for a single file here"));
         }
     }
@@ -132,6 +134,14 @@ fn one_file(settings: &Settings, fs_type: &str, room: Room) -> Option<String> {
 
 fn no_links(fs_type: &str, room: Room) -> Option<String> {
     (room.limits.hard_links_max == Some(0)).then(|| format!("{fs_type} has no hard links"))
+}
+
+/// By the format, and by half of the free space where each takes a block.
+fn directories_max(room: Room) -> u32 {
+    let by_format = room.limits.subdirectories_max.unwrap_or(u32::MAX);
+    let by_names = room.limits.directory.names_max().unwrap_or(u32::MAX);
+    let by_space = (room.available_bytes / 2 / room.block_bytes).min(u64::from(u32::MAX)) as u32;
+    by_format.min(by_names).min(by_space)
 }
 
 /// Names that cannot be made at all.
@@ -289,6 +299,27 @@ mod tests {
         assert!(reason.starts_with("size is 5 GiB, and 1 GiB are free"), "{reason}");
         let small = Room { available_bytes: 1 << 30, ..room("btrfs") };
         assert_eq!(fit_to(&mut large, "btrfs", small).one_file, None);
+    }
+
+    #[test]
+    fn without_room_for_a_single_file_the_phases_say_so() {
+        let mut settings = settings(json!({}));
+        let none = Room { inodes: Some(3), ..room("ext2") };
+        let fitted = fit_to(&mut settings, "ext2", none);
+        assert!(Phase::asked(&settings).contains(&Phase::SeqCreate));
+        let reason = fitted.reason(Phase::SeqCreate).unwrap();
+        assert_eq!(reason, "ext2 has no room for a single file here");
+    }
+
+    #[test]
+    fn directories_stop_at_links_names_and_space() {
+        let most = |fs_type, available_bytes| {
+            let room = Room { available_bytes, ..room(fs_type) };
+            fit_to(&mut settings(json!({})), fs_type, room).directories_max
+        };
+        assert_eq!(most("ext2", 8 << 30), 31_998);
+        assert_eq!(most("vfat", 8 << 30), 21_844);
+        assert_eq!(most("xfs", 80 << 20), (40 << 20) / 4096);
     }
 
     #[test]

@@ -160,6 +160,31 @@ pub(super) fn of(fs_type: &str) -> Limits {
     LIMITS.iter().copied().find(|limits| limits.fs_type == fs_type).unwrap_or(PLAIN)
 }
 
+/// The table for the documentation.
+pub fn limits_markdown() -> String {
+    let mut text = String::from(
+        "| type | longest file, bytes | our names in a directory | names of one file | directories in a \
+         directory | symbolic links | case |\n|---|---|---|---|---|---|---|\n",
+    );
+    for limits in LIMITS {
+        let number = |number: Option<u64>| number.map_or("-".into(), |number| number.to_string());
+        let links = match limits.hard_links_max {
+            Some(0) => "one: no hard links".into(),
+            other => number(other.map(u64::from)),
+        };
+        text += &format!(
+            "| `{}` | {} | {} | {links} | {} | {} | {} |\n",
+            limits.fs_type,
+            number(limits.file_bytes_max),
+            number(limits.directory.names_max().map(u64::from)),
+            number(limits.subdirectories_max.map(u64::from)),
+            if limits.has_symbolic_links { "yes" } else { "no" },
+            if limits.is_case_blind { "not told apart" } else { "told apart" },
+        );
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

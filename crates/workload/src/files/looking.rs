@@ -1,12 +1,16 @@
 //! Looking at a set of files: in the order of the directory or in none, each file's facts, and its
 //! bytes where it has any. Each size is compared with what was written, and now and then the bytes.
 
-use std::{ffi::CStr, mem::MaybeUninit, os::fd::AsFd};
+use std::{
+    ffi::CStr,
+    mem::MaybeUninit,
+    os::fd::{AsFd, OwnedFd},
+};
 
 use rustix::fs::RawDir;
 
 use super::{
-    calls::{Folder, close, fault, read_full},
+    calls::{Folder, close, fault, fault_of, read_full},
     interrupt,
     lane::Lane,
     laps::Places,
@@ -111,8 +115,8 @@ impl<'a> Eyes<'a> {
         let mut memory = [MaybeUninit::uninit(); LISTING_BYTES];
         let mut entries = RawDir::new(&listing, &mut memory);
         loop {
-            let start_ns = bench.now_ns();
             let is_call = entries.is_buffer_empty();
+            let start_ns = if is_call { bench.now_ns() } else { 0 };
             let Some(entry) = entries.next() else { break };
             let entry = entry.map_err(fault("readdir", &folder.path))?;
             let mut before_ns = 0;
@@ -159,7 +163,9 @@ impl<'a> Eyes<'a> {
         let mut end_ns = self.places.until_now(bench, Kind::Stat, start_ns, 0);
         if facts.st_size > 0 {
             let is_checked = index.is_multiple_of(CHECK_EVERY);
-            self.read(folder, name, index, facts.st_size as usize, is_checked)?;
+            let file = folder.read(name)?;
+            self.read(file, folder, name, index, facts.st_size as usize, is_checked)
+                .map_err(|fault| fault_of(fault, name))?;
             end_ns = self.places.until_now(bench, Kind::Read, end_ns, 0);
         }
         self.check_size(folder, name, index, facts.st_size as u64)?;
@@ -169,13 +175,13 @@ impl<'a> Eyes<'a> {
 
     fn read(
         &mut self,
+        file: OwnedFd,
         folder: &Folder,
         name: &CStr,
         index: u32,
         size: usize,
         is_checked: bool,
     ) -> Result<(), Fault> {
-        let file = folder.read(name)?;
         let mut offset = 0;
         while offset < size {
             let length = self.buffer.len().min(size - offset);

@@ -55,6 +55,8 @@ use crate::{
 };
 use settings::Settings;
 
+pub use limits::limits_markdown;
+
 /// The row of the table.
 pub struct Files;
 

@@ -45,14 +45,13 @@ impl Drop for Numbered {
 }
 
 fn name(number: u32) -> CString {
-    CString::new(format!("n{number:08x}")).expect("digits")
+    CString::new(format!("n{number:07x}")).expect("digits")
 }
 
 /// As many directories as there are files, as far as one directory holds them.
 pub(super) fn make_directories(lane: &mut Lane) -> Result<(), Fault> {
     let settings = lane.settings;
-    let most = lane.fitted.subdirectories_max.unwrap_or(u32::MAX);
-    let count = settings.spread.files.min(most).max(1);
+    let count = settings.spread.files.min(lane.fitted.directories_max).max(1);
     let numbered = Numbered::new(lane, true);
     let mut kept = None;
     lane.run(Phase::MakeDirectories, |bench, original| {

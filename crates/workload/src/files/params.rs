@@ -59,7 +59,7 @@ pub(super) const PARAMS: &[Param] = &[
         name: "seekers",
         doc: "threads that share the seeks",
         default: Literal::Integer(5),
-        check: Check::Integer(1, 256),
+        check: Check::Integer(1, 128),
     },
     Param {
         name: "settle",

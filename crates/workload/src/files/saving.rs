@@ -7,7 +7,7 @@
 use std::{ffi::CString, os::fd::AsFd};
 
 use super::{
-    calls::{close, fsync, read_full, write_all},
+    calls::{close, fault_of, fsync, read_full, write_all},
     content::noise,
     interrupt,
     lane::Lane,
@@ -81,13 +81,14 @@ impl Desk {
         stamp(&mut self.bytes, number);
         self.begun = number + 1;
         let (places, folder) = (self.places, self.tree.top());
+        let of_new = |fault| fault_of(fault, &new);
         let start_ns = bench.now_ns();
         let file = folder.create(&new)?;
-        write_all(file.as_fd(), &self.bytes, &folder.path)?;
+        write_all(file.as_fd(), &self.bytes, &folder.path).map_err(&of_new)?;
         let written_ns = places.until_now(bench, Kind::Write, start_ns, 0);
-        fsync(file.as_fd(), &folder.path)?;
+        fsync(file.as_fd(), &folder.path).map_err(&of_new)?;
         let synced_ns = places.until_now(bench, Kind::Fsync, written_ns, 0);
-        close(file, &folder.path)?;
+        close(file, &folder.path).map_err(&of_new)?;
         folder.rename(&new, &document)?;
         let mut end_ns = places.until_now(bench, Kind::Rename, synced_ns, 0);
         if settings.save_syncs_directory {
@@ -106,7 +107,8 @@ impl Desk {
             let name = document_name(number);
             let folder = self.tree.top();
             let file = folder.read(&name)?;
-            read_full(file.as_fd(), &mut found, &folder.path)?;
+            read_full(file.as_fd(), &mut found, &folder.path)
+                .map_err(|fault| fault_of(fault, &name))?;
             stamp(&mut self.bytes, number);
             if found != self.bytes {
                 let path = folder.path_of(&name);
@@ -137,9 +139,9 @@ fn stamp(bytes: &mut [u8], number: u32) {
 }
 
 fn document_name(number: u32) -> CString {
-    CString::new(format!("document-{}", number % DOCUMENTS)).expect("digits")
+    CString::new(format!("doc-{}", number % DOCUMENTS)).expect("digits")
 }
 
 fn new_name(number: u32) -> CString {
-    CString::new(format!("document-{}.new", number % DOCUMENTS)).expect("digits")
+    CString::new(format!("doc-{}.new", number % DOCUMENTS)).expect("digits")
 }
