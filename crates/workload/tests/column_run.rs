@@ -71,10 +71,25 @@ fn spec(directory: &Path, lane: u32, lanes: u32, more: Value) -> TrialSpec {
 
 /// One lane's trial; gives what it measured and how many files it compared.
 fn trial(spec: TrialSpec, gate: Gate, lab: Lab) -> Result<(Measured, u64), Fault> {
+    let directory = spec.directory.clone();
+    let (measured, checked) = trial_that_leaves(spec, gate, lab, |_| {})?;
+    assert_eq!(fs::read_dir(directory).expect("a folder").count(), 0, "it cleans up");
+    Ok((measured, checked))
+}
+
+/// The same, with a look at the lane's directory before it is removed.
+fn trial_that_leaves(
+    spec: TrialSpec,
+    gate: Gate,
+    lab: Lab,
+    look: impl FnOnce(&Path),
+) -> Result<(Measured, u64), Fault> {
+    let folder = spec.directory.join(format!("lane-{}", spec.lane + 1));
     let session = Session::new(spec, None).expect("good parameters").among(gate, Arc::new(lab));
     let mut prepared = find("column").expect("a workload").prepare(&session)?;
     assert_eq!(prepared.warm_up(&session)?, 0);
     let measured = prepared.measure(&session).inspect_err(|_| session.gate.break_open())?;
+    look(&folder);
     let checked = prepared.verify(&session)?;
     Ok((measured, checked))
 }
@@ -148,19 +163,20 @@ fn three_lanes_start_together_each_with_data_of_its_own() {
     let gate = Gate::new(Some(StartingGate::create(3).expect("a gate")));
     let run = |lane| {
         let spec = spec(folder.path(), lane, 3, json!({ "suites": "write,read,random,sort" }));
-        trial(spec, gate.clone(), Lab(None)).expect("it runs").0
+        let mut list = Vec::new();
+        let look = |files: &Path| list = fs::read(files.join("seqreadMedium")).expect("a list");
+        let ran = trial_that_leaves(spec, gate.clone(), Lab(None), look);
+        (ran.expect("it runs").0, list)
     };
-    let lanes: Vec<Measured> = thread::scope(|scope| {
+    let (lanes, lists): (Vec<Measured>, Vec<Vec<u8>>) = thread::scope(|scope| {
         let lanes: Vec<_> = (0..3).map(|lane| scope.spawn(move || run(lane))).collect();
-        lanes.into_iter().map(|lane| lane.join().expect("no panic")).collect()
+        lanes.into_iter().map(|lane| lane.join().expect("no panic")).unzip()
     });
     let phases = merged_phases(&lanes.iter().map(|lane| lane.phases.clone()).collect::<Vec<_>>());
     assert!(phases.iter().all(|phase| phase.lanes == 3 && phase.is_finished()));
     let float = phases.iter().find(|phase| phase.phase == "write float large").expect("a row");
     assert_eq!(float.work, float.real_bytes as f64 - 3.0 * 16.0);
-    let list =
-        |lane| fs::read(folder.path().join(format!("lane-{lane}/seqreadMedium"))).expect("it");
-    assert!(list(1) != list(2) && list(1).len() == list(2).len());
+    assert!(lists[0] != lists[1] && lists[0].len() == lists[1].len());
     assert_eq!(lanes.iter().filter(|lane| !lane.notes.is_empty()).count(), 1);
 }
 

@@ -3,7 +3,10 @@
 //! The first lane decides the sizes, for what is free changes as soon as anybody starts; the others read
 //! its decision from a file in the mount, before anything large is written.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use pickfs_sys::{files::sync_file_system, mount::file_system_use};
 use serde::{Deserialize, Serialize};
@@ -44,13 +47,16 @@ enum Decision {
 pub(super) struct Course {
     settings: Settings,
     runner: Option<PhaseRunner>,
+    folder: PathBuf,
     checked: u64,
 }
 
 impl Course {
     pub(super) fn new(session: &Session) -> Result<Course, Fault> {
-        let runner = Some(PhaseRunner::new(session)?);
-        Ok(Course { settings: Settings::new(&session.params), runner, checked: 0 })
+        let runner = PhaseRunner::new(session)?;
+        let folder = runner.directory().to_owned();
+        let settings = Settings::new(&session.params);
+        Ok(Course { settings, runner: Some(runner), folder, checked: 0 })
     }
 }
 
@@ -82,7 +88,13 @@ impl Prepared for Course {
         Ok(measured)
     }
 
-    fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
+    /// Everything was compared where it was still there; what is left is removed.
+    fn verify(&mut self, session: &Session) -> Result<u64, Fault> {
+        fs::remove_dir_all(&self.folder).map_err(Fault::io("remove", &self.folder))?;
+        if session.spec.lane == 0 {
+            let path = session.spec.directory.join(DECISION);
+            fs::remove_file(&path).map_err(Fault::io("remove", &path))?;
+        }
         Ok(self.checked)
     }
 }
