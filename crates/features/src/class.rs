@@ -147,6 +147,18 @@ mod tests {
     }
 
     #[test]
+    fn by_design_alone_every_class_is_the_articles() {
+        let mut compared = 0;
+        for row in pickfs_target::fs::FILE_SYSTEMS {
+            let origin = row.facts();
+            let Some(article) = origin.article_class else { continue };
+            assert_eq!(classify(&origin, &[]).class, article, "{}", row.name());
+            compared += 1;
+        }
+        assert_eq!(compared, 19, "eighteen names, one of them in two formats");
+    }
+
+    #[test]
     fn every_needed_capability_is_in_the_table() {
         let all = crate::table::capabilities();
         for key in NEEDED {

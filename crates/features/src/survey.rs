@@ -48,9 +48,9 @@ pub trait Listener {
     }
 }
 
-/// Why nothing could be asked at all.
+/// Why nothing could be asked at all: there is no scratch to make candidates on.
 #[derive(Debug, thiserror::Error)]
-#[error("no scratch to make candidates on: {0}")]
+#[error(transparent)]
 pub struct SurveyError(#[from] TargetError);
 
 /// Asks every candidate. The answers of a row are parallel to [`table::capabilities`].

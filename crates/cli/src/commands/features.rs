@@ -39,10 +39,14 @@ pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
     listener.clear();
     table.rows = rows?;
     drop(folder);
+    if listener.interrupt.is_raised() {
+        screen::tell("interrupted: what was mounted and made is taken away, no table is written");
+        return Ok(Exit::Interrupted);
+    }
     write(args, &table)?;
     let detail = if args.all { Detail::All } else { Detail::Differences };
     screen::put(&features_screen(&table, detail, columns(), has_colour()));
-    Ok(exit_of(&table, &listener.interrupt))
+    Ok(exit_of(&table))
 }
 
 /// Mounts happen in a private namespace, so that whatever ends this program, nothing stays.
@@ -135,13 +139,9 @@ fn has_colour() -> bool {
 }
 
 /// A candidate that failed shows in the exit code; one that is not here does not.
-fn exit_of(table: &FeatureTable, interrupt: &Interrupt) -> Exit {
+fn exit_of(table: &FeatureTable) -> Exit {
     let failed = |row: &FeatureRow| matches!(row.presence, Presence::Failed { .. });
-    match () {
-        () if interrupt.is_raised() => Exit::Interrupted,
-        () if table.rows.iter().any(failed) => Exit::TrialsFailed,
-        () => Exit::Done,
-    }
+    if table.rows.iter().any(failed) { Exit::TrialsFailed } else { Exit::Done }
 }
 
 /// The folder for image and mount point; nothing in a directory that is only asked.

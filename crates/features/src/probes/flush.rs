@@ -23,7 +23,7 @@ pub const PROBES: &[Probe] = &[
     Probe::new(
         Group::Data,
         "flush-rewrite",
-        "fdatasync of a rewrite",
+        "fdatasync flushes",
         "Rewrite the same 4 KiB and fdatasync, 16 times; count the device's flushes.",
         rewritten,
     ),

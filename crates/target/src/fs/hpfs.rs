@@ -65,7 +65,10 @@ const ORIGIN: Origin = Origin {
         "hard disks beyond the limits of FAT, with long names",
         "Duncan, Design Goals and Implementation of the New High Performance File System, Microsoft Systems Journal 1989",
     ),
-    stable_since: fact("2.2 (January 1999), with writing", "Documentation/filesystems/hpfs.rst"),
+    stable_since: fact(
+        "2.4 (January 2001), with writing",
+        "Configure.help of Linux 2.4, CONFIG_HPFS_FS",
+    ),
     served_by: fact("the kernel's hpfs driver", "Documentation/filesystems/hpfs.rst"),
     journal: fact("none", "Documentation/filesystems/hpfs.rst"),
     devices: fact("one", "Documentation/filesystems/hpfs.rst"),
