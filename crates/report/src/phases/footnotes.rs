@@ -12,14 +12,22 @@ use crate::Subject;
 pub struct Footnotes {
     /// The texts.
     pub texts: Vec<String>,
+    /// What makes a note the same as another: the doubt and its counts, not the words of a row.
+    keys: Vec<String>,
+}
+
+/// A note, with what makes it the same as another.
+struct Note {
+    key: String,
+    text: String,
 }
 
 impl Footnotes {
     /// The numbers of a row's notes; new texts get new numbers.
     pub fn of_row(&mut self, subject: &Subject, panel: &Panel, phase: &PhaseRow) -> Vec<usize> {
         let mut numbers: Vec<usize> = Vec::new();
-        for text in doubts(subject, panel, phase).into_iter().chain(losses(panel, phase)) {
-            let number = self.number(text);
+        for note in doubts(subject, panel, phase).into_iter().chain(losses(panel, phase)) {
+            let number = self.number(note);
             if !numbers.contains(&number) {
                 numbers.push(number);
             }
@@ -27,11 +35,12 @@ impl Footnotes {
         numbers
     }
 
-    fn number(&mut self, text: String) -> usize {
-        match self.texts.iter().position(|known| *known == text) {
+    fn number(&mut self, note: Note) -> usize {
+        match self.keys.iter().position(|known| *known == note.key) {
             Some(index) => index + 1,
             None => {
-                self.texts.push(text);
+                self.keys.push(note.key);
+                self.texts.push(note.text);
                 self.texts.len()
             }
         }
@@ -44,7 +53,7 @@ pub fn marks(numbers: &[usize]) -> String {
 }
 
 /// `not-cold: xfs 8 of 8, ext4 8 of 8 trials; first: 12 % of its pages were resident`.
-fn doubts(subject: &Subject, panel: &Panel, phase: &PhaseRow) -> Vec<String> {
+fn doubts(subject: &Subject, panel: &Panel, phase: &PhaseRow) -> Vec<Note> {
     let mut kinds: Vec<&str> = Vec::new();
     for (kind, _) in phase.cells.iter().flat_map(|cell| &cell.flags) {
         if !kinds.contains(&kind.as_str()) {
@@ -54,16 +63,18 @@ fn doubts(subject: &Subject, panel: &Panel, phase: &PhaseRow) -> Vec<String> {
     kinds.into_iter().map(|kind| doubt(subject, panel, phase, kind)).collect()
 }
 
-fn doubt(subject: &Subject, panel: &Panel, phase: &PhaseRow, kind: &str) -> String {
+fn doubt(subject: &Subject, panel: &Panel, phase: &PhaseRow, kind: &str) -> Note {
     let counts = panel.rows.iter().zip(&phase.cells).filter_map(|(row, cell)| {
         let (_, count) = cell.flags.iter().find(|(known, _)| known == kind)?;
         Some(format!("{} {count} of {}", row.label, cell.trials))
     });
     let counts: Vec<String> = counts.collect();
-    match first_text(subject, panel, phase, kind) {
-        Some(text) => format!("{kind}: {} trials; the first: {text}", counts.join(", ")),
-        None => format!("{kind}: {} trials", counts.join(", ")),
-    }
+    let key = format!("{kind}: {} trials", counts.join(", "));
+    let text = match first_text(subject, panel, phase, kind) {
+        Some(first) => format!("{key}; the first: {first}"),
+        None => key.clone(),
+    };
+    Note { key, text }
 }
 
 fn first_text(subject: &Subject, panel: &Panel, phase: &PhaseRow, kind: &str) -> Option<String> {
@@ -74,12 +85,13 @@ fn first_text(subject: &Subject, panel: &Panel, phase: &PhaseRow, kind: &str) ->
 }
 
 /// `fat16, no result in 6 trials: ENOSPC`.
-fn losses(panel: &Panel, phase: &PhaseRow) -> Vec<String> {
+fn losses(panel: &Panel, phase: &PhaseRow) -> Vec<Note> {
     let lost = panel.rows.iter().zip(&phase.cells).filter(|(_, cell)| cell.failed > 0);
     lost.map(|(row, cell)| {
         let reason = cell.failure.as_deref().unwrap_or("no reason kept");
         let all = cell.failed + cell.trials;
-        format!("{}, no result in {} of {all} trials: {reason}", row.label, cell.failed)
+        let text = format!("{}, no result in {} of {all} trials: {reason}", row.label, cell.failed);
+        Note { key: text.clone(), text }
     })
     .collect()
 }
