@@ -47,7 +47,7 @@ pub enum Command {
     /// One run as HTML, Markdown, CSV, hlog, PNG, SVG or JSON
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
-    /// Two runs side by side, the differences of their machines first
+    /// Runs side by side, the differences of their machines first; three or more are a chain
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
     /// Run a stored plan again: which earlier choices hold, changed, or cannot be told
@@ -320,6 +320,9 @@ pub struct CompareArgs {
     /// The other run
     #[arg(required_unless_present = "with")]
     pub run_b: Option<PathBuf>,
+    /// Further runs: a chain of upgrades in this order, with each step's share of the whole
+    #[arg(conflicts_with = "with")]
+    pub more: Vec<PathBuf>,
     /// Instead of another run: a published table (kx-2025-rhel9, kx-2025-ubuntu,
     /// linux-2011-eighteen), or a file of bonnie++ CSV lines (1.96 to 1.98)
     #[arg(long, value_name = "TABLE|FILE.csv", conflicts_with = "run_b")]

@@ -81,6 +81,7 @@ pub const REPORT: &str = "Examples:
 pub const COMPARE: &str = "Examples:
   pickfs compare pickfs-runs/old-kernel pickfs-runs/new-kernel
   pickfs compare pickfs-runs/a pickfs-runs/b --json
+  pickfs compare pickfs-runs/old pickfs-runs/new-kernel pickfs-runs/new-kernel-xfs
   pickfs compare pickfs-runs/2026-11-21-column --with kx-2025-rhel9
   pickfs compare pickfs-runs/2026-11-21-files --with bonnie.csv --html beside.html";
 

@@ -1,5 +1,5 @@
-//! `pickfs compare`: two runs, the differences of their machines first; or a run beside a table
-//! that others published.
+//! `pickfs compare`: two runs, the differences of their machines first; more runs as a chain of
+//! upgrades; or a run beside a table that others published.
 
 use std::{
     fs,
@@ -8,9 +8,13 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use pickfs_analysis::published::{self, Published, beside::beside, bonnie};
+use pickfs_analysis::{
+    chain::chain,
+    published::{self, Published, beside::beside, bonnie},
+};
 use pickfs_report::{
     beside::{beside_html, beside_markdown, beside_screen},
+    chain::chain_screen,
     terminal::comparison_screen,
 };
 
@@ -28,7 +32,8 @@ const CSV_BYTES_MAX: u64 = 16 << 20;
 pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     match (&args.with, &args.run_b) {
         (Some(with), _) => with_table(args, with),
-        (None, Some(other)) => runs(args, other),
+        (None, Some(other)) if args.more.is_empty() => runs(args, other),
+        (None, Some(other)) => upgrades(args, other),
         (None, None) => bail!("name another run, or a table with --with"),
     }
 }
@@ -40,6 +45,18 @@ fn runs(args: &CompareArgs, other: &Path) -> anyhow::Result<Exit> {
     match args.json {
         true => println!("{}", serde_json::to_string_pretty(&comparison)?),
         false => print!("{}", comparison_screen(&comparison, columns())),
+    }
+    Ok(Exit::Done)
+}
+
+fn upgrades(args: &CompareArgs, second: &Path) -> anyhow::Result<Exit> {
+    let words = [args.run_a.as_path(), second].into_iter();
+    let words = words.chain(args.more.iter().map(PathBuf::as_path));
+    let runs = words.map(|word| Ok(read_run(word)?.1)).collect::<anyhow::Result<Vec<_>>>()?;
+    let chain = chain(&runs.iter().collect::<Vec<_>>());
+    match args.json {
+        true => println!("{}", serde_json::to_string_pretty(&chain)?),
+        false => put(&chain_screen(&chain, columns())),
     }
     Ok(Exit::Done)
 }

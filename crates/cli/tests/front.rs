@@ -1,0 +1,155 @@
+//! Commands that measure nothing, as a user calls them: serve, rerun --by, compare as a chain,
+//! man, completions, help.
+#![allow(clippy::unwrap_used)]
+
+mod pickfs;
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, Stdio},
+};
+
+use pickfs::{command, folder, pickfs};
+use pickfs_model::RunRecord;
+use pickfs_store::RunFile;
+use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
+
+/// A run of ten blocks of ext4 and xfs with their true durable appends, in microseconds.
+fn kept(out: &Path, name: &str, durable_us: [f64; 2]) -> PathBuf {
+    let of = |name: &str, us: f64| FakeCandidate::new(name, 500.0, us * 1e3);
+    let mut run = fake_run(&FakeRun {
+        name: name.into(),
+        seed: name.len() as u64,
+        blocks: 10,
+        candidates: vec![of("ext4", durable_us[0]), of("xfs", durable_us[1])],
+        reference: "ext4".into(),
+        syncs: vec!["fdatasync".into()],
+        ..FakeRun::default()
+    });
+    run.environment.put("kernel.release", name);
+    let path = out.join(name);
+    fs::create_dir(&path).unwrap();
+    let bare = RunRecord { trials: vec![], ended: None, ..run.clone() };
+    let mut file = RunFile::create(&path.join("run.pickfs"), &bare).unwrap();
+    run.trials.iter().for_each(|trial| file.add_trial(trial).unwrap());
+    path
+}
+
+fn words<'a>(words: &[&'a str], runs: &[&'a PathBuf]) -> Vec<&'a str> {
+    words.iter().copied().chain(runs.iter().map(|run| run.to_str().unwrap())).collect()
+}
+
+#[test]
+fn a_rerun_by_another_run_judges_each_choice() {
+    let (_kept, out) = folder();
+    let then = kept(&out, "6.1", [200.0, 100.0]);
+    let same = kept(&out, "6.12", [210.0, 100.0]);
+    let turned = kept(&out, "6.18.1", [50.0, 100.0]);
+    let said = pickfs(&words(&["rerun"], &[&then, &PathBuf::from("--by"), &same]));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("kernel.release: 6.1 -> 6.12"), "{}", said.out);
+    assert!(said.out.contains("HOLDS        xfs is still best."), "{}", said.out);
+    let said = pickfs(&words(&["rerun", "--json"], &[&then, &PathBuf::from("--by"), &turned]));
+    let judged: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(judged["choices"][0]["standing"], "changed");
+    assert_eq!(judged["choices"][0]["before"][0], "xfs");
+}
+
+#[test]
+fn three_runs_are_a_chain_and_json_says_the_same() {
+    let (_kept, out) = folder();
+    let runs = [("6.1", 400.0), ("6.12", 200.0), ("6.18.1", 100.0)];
+    let runs = runs.map(|(name, us)| kept(&out, name, [us, us]));
+    let said = pickfs(&words(&["compare"], &runs.each_ref()));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.starts_with("chain      6.1 -> 6.12 -> 6.18.1\n"), "{}", said.out);
+    let said = pickfs(&words(&["compare", "--json"], &runs.each_ref()));
+    let chain: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(chain["steps"].as_array().unwrap().len(), 2);
+    assert_eq!(chain["steps"][0]["subjects"][0], "kernel");
+    let shares = chain["cells"][0]["shares"].as_array().unwrap();
+    let sum: f64 = shares.iter().filter_map(|share| share.as_f64()).sum();
+    assert!((sum - 1.0).abs() < 1e-6, "{shares:?}");
+}
+
+/// A server that ends with the test.
+struct Serving(Child);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn serve_says_its_link_and_outlives_a_reader_that_leaves() {
+    let (_kept, out) = folder();
+    kept(&out, "6.1", [200.0, 100.0]);
+    let mut serving = command(&["serve", out.to_str().unwrap(), "--listen", "127.0.0.1:0"]);
+    let mut serving = Serving(serving.stdout(Stdio::piped()).spawn().unwrap());
+    let mut said = BufReader::new(serving.0.stdout.take().unwrap());
+    let mut link = String::new();
+    said.read_line(&mut link).unwrap();
+    drop(said);
+    let address = link.trim().trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let ask = |path: &str| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        stream
+    };
+    drop(ask("/run/6.1"));
+    drop(ask("/run/6.1"));
+    let mut page = String::new();
+    ask("/").read_to_string(&mut page).unwrap();
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\n") && page.contains("/run/6.1"), "{page}");
+    assert!(serving.0.try_wait().unwrap().is_none());
+}
+
+#[test]
+fn serve_refuses_what_it_cannot_serve() {
+    let said = pickfs(&["serve", "/nowhere"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.contains("cannot read /nowhere"), "{}", said.err);
+    let (_kept, out) = folder();
+    let words = ["serve", out.to_str().unwrap(), "--listen", "0.0.0.0:0", "--token", "short"];
+    let said = pickfs(&words);
+    assert!(said.err.contains("a token of 5 characters can be guessed"), "{}", said.err);
+}
+
+#[test]
+fn the_manual_has_a_page_of_every_command() {
+    let said = pickfs(&["man"]);
+    assert!(said.out.contains(".TH pickfs 1") && said.out.contains("pickfs\\-serve(1)"));
+    let (_kept, out) = folder();
+    let pages = out.join("man1");
+    assert_eq!(pickfs(&["man", "--out", pages.to_str().unwrap()]).code, Some(0));
+    let help = pickfs(&["--help"]).out;
+    let commands = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
+    let lines = commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names: Vec<&str> = lines.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() > 12, "{names:?}");
+    for name in names.iter().filter(|name| **name != "help") {
+        let page = fs::read_to_string(pages.join(format!("pickfs-{name}.1"))).unwrap();
+        assert!(page.contains("Examples:"), "{name}");
+        assert!(pickfs(&[*name, "--help"]).out.contains("Examples:"), "{name}");
+    }
+}
+
+#[test]
+fn a_script_for_each_shell_knows_our_words() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let said = pickfs(&["completions", shell]);
+        assert_eq!(said.code, Some(0), "{shell}");
+        assert!(said.out.contains("rerun") && said.out.contains("until-decided"), "{shell}");
+    }
+    let bash = pickfs(&["completions", "bash"]).out;
+    let (_kept, out) = folder();
+    let script = out.join("pickfs.bash");
+    fs::write(&script, bash).unwrap();
+    let checked = std::process::Command::new("bash").arg("-n").arg(&script).status();
+    assert!(checked.is_ok_and(|status| status.success()));
+}
