@@ -14,7 +14,7 @@ mod ranking;
 use markup::Page;
 
 use crate::{
-    Subject,
+    Subject, factors,
     svg::{colours, escape, style_sheet},
     terminal::NextStep,
 };
@@ -29,6 +29,7 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     opening::write(&mut page, subject, next);
     ranking::write(&mut page, subject);
     opening::card(&mut page, subject);
+    factors::section(&mut page, subject);
     pictures::write(&mut page, subject);
     drill_down::write(&mut page, subject);
     opening::absent(&mut page, subject);

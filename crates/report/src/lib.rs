@@ -14,6 +14,7 @@ pub mod chart;
 pub mod conditions;
 pub mod csv;
 pub mod exports;
+pub mod factors;
 pub mod features;
 pub mod hlog;
 pub mod html;

@@ -10,6 +10,7 @@ use crate::{
     Subject,
     card::setup_card,
     conditions::{conditions, notice_text},
+    factors,
     notes::Notes,
     phases::{self, is_phased},
     ranking::{self, SHOWN},
@@ -34,6 +35,7 @@ pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
             out.push_str(&fenced(&verdict.commands.join("\n")));
         }
     }
+    out.push_str(&factors::markdown(subject, text));
     out.push_str(&open_ends(subject, next));
     for (name, value) in conditions(subject) {
         out.push_str(&format!("- {name}: {}\n", text(&value)));

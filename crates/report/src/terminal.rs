@@ -31,6 +31,7 @@ use paragraph::hanging;
 use crate::{
     Subject,
     conditions::{conditions, notice_text},
+    factors,
     phases::is_phased,
 };
 
@@ -83,6 +84,7 @@ pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
         }
         out.push_str(&verdict(subject.findings, columns, paint));
     }
+    out.push_str(&factors::lines(subject, MARGIN, columns, paint));
     out.push_str(&open_ends(subject, screen, columns, paint));
     out
 }

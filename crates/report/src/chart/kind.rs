@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::{Look, Scene, bars, blocks, grouped, noise, percentiles, timeline};
 use crate::{
-    Subject,
+    Subject, factors,
     phases::{self, is_phased},
 };
 
@@ -24,6 +24,8 @@ pub enum ChartKind {
     Bars,
     /// The headline of every trial, block by block.
     Blocks,
+    /// What each level of each factor does.
+    Factors,
     /// Largest lap, mean and p99.99 by an axis and by candidate.
     Grouped,
     /// The highest rate that was held.
@@ -59,12 +61,13 @@ pub struct Chart {
 
 impl ChartKind {
     /// Every kind, in the order of the page.
-    pub const ALL: [ChartKind; 10] = [
+    pub const ALL: [ChartKind; 11] = [
         ChartKind::Percentiles,
         ChartKind::Bars,
         ChartKind::WorstPerSecond,
         ChartKind::BestPerSecond,
         ChartKind::Blocks,
+        ChartKind::Factors,
         ChartKind::Grouped,
         ChartKind::Capacity,
         ChartKind::HeatMap,
@@ -80,6 +83,7 @@ impl ChartKind {
             ChartKind::BestPerSecond => "best-per-second",
             ChartKind::Bars => "bars",
             ChartKind::Blocks => "blocks",
+            ChartKind::Factors => "factors",
             ChartKind::Grouped => "grouped",
             ChartKind::Capacity => "capacity",
             ChartKind::HeatMap => "heat-map",
@@ -109,6 +113,9 @@ impl ChartKind {
             ChartKind::Bars => loops(&|p| bars::draw(subject, p, look)),
             ChartKind::Capacity => loops(&|p| bars::capacity(subject, p, look)),
             ChartKind::Blocks => loops(&|p| blocks::draw(subject, p, look, linear)),
+            ChartKind::Factors => {
+                whole(&subject.findings.factors, |f| factors::chart::draw(f, look))
+            }
             ChartKind::HeatMap => phased(&|p| phases::heat_map::draw(subject, p, look)),
             ChartKind::PhaseBars => return phase_bars(subject, look),
             ChartKind::Grouped if subject.findings.panels.iter().any(is_phased) => Vec::new(),
@@ -135,6 +142,11 @@ fn panels(
     let all = subject.findings.panels.iter().enumerate();
     let fitting = all.filter(|(_, panel)| is_phased(panel) == phased);
     fitting.filter_map(|(index, panel)| Some((Some(index), draw(panel)?))).collect()
+}
+
+/// Charts that show the whole run, one per finding.
+fn whole<F>(findings: &[F], draw: impl Fn(&F) -> Option<Scene>) -> Vec<(Option<usize>, Scene)> {
+    findings.iter().filter_map(draw).map(|scene| (None, scene)).collect()
 }
 
 /// A chart for each phase that gets one: `phase-bars-seq-create`, with the panel's number from

@@ -1,4 +1,4 @@
-//! The pictures: what an axis does first, then panel by panel, the raw device last.
+//! The pictures: what factors and an axis do first, then panel by panel, the raw device last.
 
 use super::markup::Page;
 use crate::{
@@ -16,8 +16,8 @@ pub fn write(page: &mut Page, subject: &Subject) {
     let text = "Hover for values; a legend entry hides its line; each picture says how to read it.";
     page.element("p class=\"muted\"", text);
     let drawn: Vec<_> = ChartKind::ALL.into_iter().flat_map(|kind| pairs(subject, kind)).collect();
-    let is_grouped = |chart: &Chart| chart.kind == ChartKind::Grouped;
-    figures(page, drawn.iter().filter(|(chart, _)| is_grouped(chart)));
+    let first = |chart: &Chart| matches!(chart.kind, ChartKind::Factors | ChartKind::Grouped);
+    figures(page, drawn.iter().filter(|(chart, _)| first(chart)));
     for (index, panel) in subject.findings.panels.iter().enumerate() {
         let open = if index < OPEN_PANELS { " open" } else { "" };
         page.raw(&format!("<details class=\"panel\"{open}>"));
@@ -25,7 +25,7 @@ pub fn write(page: &mut Page, subject: &Subject) {
         figures(page, drawn.iter().filter(|(chart, _)| chart.panel == Some(index)));
         page.raw("</details>\n");
     }
-    let is_whole = |chart: &Chart| chart.panel.is_none() && !is_grouped(chart);
+    let is_whole = |chart: &Chart| chart.panel.is_none() && !first(chart);
     figures(page, drawn.iter().filter(|(chart, _)| is_whole(chart)));
     page.raw("</section>\n");
 }

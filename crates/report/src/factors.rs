@@ -1,0 +1,81 @@
+//! What the factors of a plan do: the picture "which knob matters, by how much", and the words
+//! for every kind of report.
+//!
+//! Everything comes from [`pickfs_model::finding::FactorFindings`]; nothing is computed here
+//! but where a bar ends.
+//!
+//! ```text
+//! pickfs report RUN --format svg --chart factors
+//! ```
+
+pub mod chart;
+
+use pickfs_model::finding::FactorFindings;
+
+use crate::{
+    Subject,
+    html::markup::Page,
+    terminal::{colour::Paint, paragraph::hanging, plain},
+};
+
+/// Sentences of all metrics for a terminal, hanging under the word `factors`.
+pub(crate) fn lines(subject: &Subject, margin: usize, columns: usize, paint: Paint) -> String {
+    let mut out = String::new();
+    for found in &subject.findings.factors {
+        let text = plain(&found.sentences.join(" "));
+        out.push_str(&paint.strong(&hanging("factors", &text, margin, columns), "factors"));
+    }
+    out
+}
+
+/// A section for Markdown; empty where the plan has no two factors.
+pub(crate) fn markdown(subject: &Subject, escape: impl Fn(&str) -> String) -> String {
+    let factors = &subject.findings.factors;
+    if factors.is_empty() {
+        return String::new();
+    }
+    let sentence = |sentence: &String| format!("- {}\n", escape(sentence));
+    let entries: String = factors.iter().flat_map(|found| &found.sentences).map(sentence).collect();
+    format!("### Which knob matters\n\n{entries}\n")
+}
+
+/// The sentences on a page, above the pictures.
+pub(crate) fn section(page: &mut Page, subject: &Subject) {
+    if subject.findings.factors.is_empty() {
+        return;
+    }
+    page.section("factors", "Which knob matters");
+    for found in &subject.findings.factors {
+        found.sentences.iter().for_each(|sentence| page.element("p", sentence));
+        table(page, found);
+    }
+    page.raw("</section>\n");
+}
+
+/// Every effect with its interval and its p: the picture's numbers.
+fn table(page: &mut Page, found: &FactorFindings) {
+    page.raw("<details><summary>Every effect</summary><div class=\"scroll\"><table>\n<thead><tr>");
+    for name in ["Factor", "Level", "Base", "Speedup", "Interval", "p", "p (Holm)", "Blocks"] {
+        page.element("th", name);
+    }
+    page.raw("</tr></thead><tbody>\n");
+    for (factor, effect) in found.factors.iter().flat_map(|f| f.effects.iter().map(move |e| (f, e)))
+    {
+        page.raw("<tr>");
+        let level = effect.levels.first().map_or("", |level| level.value.as_str());
+        let number = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.4}"));
+        let cells = [
+            factor.name.clone(),
+            level.to_string(),
+            factor.base.clone(),
+            chart::ratio_text(effect.speedup),
+            chart::interval(effect).unwrap_or("-".into()),
+            number(effect.p),
+            number(effect.p_holm),
+            effect.blocks.to_string(),
+        ];
+        cells.iter().for_each(|cell| page.element("td", cell));
+        page.raw("</tr>\n");
+    }
+    page.raw("</tbody></table></div></details>\n");
+}
