@@ -6,8 +6,7 @@ use std::path::Path;
 use pickfs_model::quantity::bytes_text;
 use pickfs_sys::mount::mount_of;
 use rustix::{
-    fs::{OFlags, StatVfs, statvfs},
-    io::Errno,
+    fs::{StatVfs, statvfs},
     process::{Resource, Rlimit, getrlimit, setrlimit},
 };
 
@@ -16,7 +15,8 @@ use super::{
     limits::{self, Limits},
     names::NAME_BYTES_MAX,
     phases::Phase,
-    settings::{Direct, Settings, Small},
+    probing::{self, Refused},
+    settings::{Settings, Small},
     spread::Spread,
 };
 use crate::fault::Fault;
@@ -72,9 +72,7 @@ pub(super) fn fit(settings: &mut Settings, directory: &Path, lanes: u32) -> Resu
     let space = statvfs(directory).map_err(calls::fault("ask for space in", directory))?;
     let room = Room::new(limits::of(&mount.fs_type), &space, lanes);
     let mut fitted = fit_to(settings, &mount.fs_type, room);
-    if settings.direct != Direct::Off && fitted.one_file.is_none() {
-        fitted.one_file = direct_refused(directory, &mount.fs_type)?;
-    }
+    refuse(&mut fitted, settings, &mount.fs_type, probing::probe(settings, directory)?);
     if fitted.many_files.is_none() {
         fitted.many_files = too_many_open(settings);
     }
@@ -213,20 +211,18 @@ fn fewer_directories(settings: &mut Settings, fs_type: &str, room: Room) -> Opti
     })
 }
 
-/// Tries direct I/O on a file that is gone at once.
-fn direct_refused(directory: &Path, fs_type: &str) -> Result<Option<String>, Fault> {
-    let path = directory.join(format!("pickfs-direct-{}", std::process::id()));
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::DIRECT | OFlags::CLOEXEC;
-    let opened = rustix::fs::openat(rustix::fs::CWD, &path, flags, calls::PRIVATE);
-    let refused = matches!(opened, Err(Errno::INVAL | Errno::OPNOTSUPP));
-    // Some kernels refuse after the file was made; EXCL says that it is ours.
-    if !matches!(opened, Err(Errno::EXIST)) {
-        let _ = rustix::fs::unlink(&path);
-    }
-    if refused {
-        return Ok(Some(format!("{fs_type} refuses O_DIRECT; set direct = off")));
-    }
-    opened.map(|_| None).map_err(calls::fault("create", &path))
+/// What was tried and refused, where the table did not know it.
+fn refuse(fitted: &mut Fitted, settings: &Settings, fs_type: &str, refused: Refused) {
+    let or = |known: &mut Option<String>, is_refused: bool, what: &str| {
+        if is_refused && known.is_none() {
+            *known = Some(format!("{fs_type} refuses {what}"));
+        }
+    };
+    or(&mut fitted.one_file, refused.direct, "O_DIRECT; set direct = off");
+    or(&mut fitted.links, refused.hard_links, "hard links");
+    let is_linked = settings.small == Small::HardLinks && refused.hard_links;
+    or(&mut fitted.many_files, is_linked, "hard links");
+    or(&mut fitted.many_files, refused.symbolic_links, "symbolic links");
 }
 
 /// All directories of a set are open at once.

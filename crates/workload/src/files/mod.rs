@@ -31,6 +31,7 @@ mod one_file;
 mod original;
 mod params;
 mod phases;
+mod probing;
 mod rand;
 mod ready;
 mod renaming;
