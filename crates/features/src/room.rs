@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pickfs_sys::block::BlockDevice;
+use pickfs_sys::mount;
 
 use crate::refusal::{Asking, CallResult};
 
@@ -27,9 +28,8 @@ pub struct Room {
     pub is_root: bool,
     /// Time for each probe that watches two threads.
     pub torn_time: Duration,
-    /// Longest name that may be tried. Drivers are known that break a folder by a name that is too
-    /// long (fuse2fs 1.47.0 by one of 256 bytes), so on what is not ours it is [`NAME_MAX`].
-    pub name_bytes_max: usize,
+    /// The file system was made for the asking; what may break one is asked there only.
+    pub is_scratch: bool,
 }
 
 impl Room {
@@ -40,7 +40,7 @@ impl Room {
             device: device.and_then(|path| BlockDevice::at(path).ok()),
             is_root: rustix::process::geteuid().is_root(),
             torn_time: TORN_TIME,
-            name_bytes_max: NAME_MAX,
+            is_scratch: false,
         }
     }
 
@@ -56,12 +56,23 @@ impl Room {
         Self { folder: self.folder.join(name), ..self.clone() }
     }
 
+    /// Longest name that may be tried. Drivers are known that break a folder by a name that is too
+    /// long (fuse2fs 1.47.0 by one of 256 bytes), so on what is not ours it is [`NAME_MAX`].
+    pub fn name_bytes_max(&self) -> usize {
+        if self.is_scratch { usize::MAX } else { NAME_MAX }
+    }
+
+    /// A program serves it, through FUSE.
+    pub fn is_fuse(&self) -> bool {
+        mount::mount_of(&self.folder).is_ok_and(|entry| entry.fs_type.starts_with("fuse"))
+    }
+
     /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The block device under it, where there is one that the kernel counts.
+    /// The block device under it, where there is one.
     pub fn device(&self) -> Option<&BlockDevice> {
         self.device.as_ref()
     }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pickfs_model::features::{Answer, Capability, FeatureRow, Origin, Presence, Verdict};
+use pickfs_model::features::{Answer, Capability, FeatureRow, Presence, Verdict};
 use pickfs_model::{BackingSpec, CandidateSpec};
 use pickfs_sys::mount;
 use pickfs_target::fs;
@@ -126,9 +126,7 @@ fn ask_candidate(
     let device = device.filter(|_| stands_on_it(&mounted));
     let mut room = Room::new(mounted.directory(), device.as_deref());
     room.torn_time = request.torn_time;
-    if !matches!(request.backing, BackingSpec::Directory { .. }) {
-        room.name_bytes_max = usize::MAX;
-    }
+    room.is_scratch = !matches!(request.backing, BackingSpec::Directory { .. });
     let mut answers = ask(&room, candidate, listener);
     match mounted.mount_again(&mut log) {
         Ok(false) => {}
@@ -140,7 +138,7 @@ fn ask_candidate(
     }
     let named = origin_name(&mounted, candidate);
     match mounted.unmount(&mut log) {
-        Ok(_) => FeatureRow { fs: named, ..row_of(candidate, presence, answers) }.placed(),
+        Ok(_) => named_row(candidate, named, presence, answers),
         Err(error) => {
             let reason = format!("asked, and then not unmounted: {error}");
             row_of(candidate, Presence::Failed { reason }, answers)
@@ -184,7 +182,7 @@ fn device_under(directory: &Path) -> Option<PathBuf> {
 
 /// The name to look the origin up by: of a directory, what is mounted there.
 fn origin_name(mounted: &Mounted, candidate: &CandidateSpec) -> String {
-    let found = mounted.environment().get("mount.fs_type");
+    let found = mounted.environment().get("mount.type");
     match fs::find(&candidate.fs) {
         Some(_) => candidate.fs.clone(),
         None => found.unwrap_or(&candidate.fs).to_owned(),
@@ -192,26 +190,18 @@ fn origin_name(mounted: &Mounted, candidate: &CandidateSpec) -> String {
 }
 
 fn row_of(candidate: &CandidateSpec, presence: Presence, answers: Vec<Answer>) -> FeatureRow {
-    let (label, fs) = (candidate.label.clone(), candidate.fs.clone());
-    let row = FeatureRow { label, fs, presence, answers, origin: None, classification: None };
-    row.placed()
+    named_row(candidate, candidate.fs.clone(), presence, answers)
 }
 
-/// Adds what is known of a row by its name.
-trait Placed {
-    fn placed(self) -> Self;
-}
-
-impl Placed for FeatureRow {
-    fn placed(mut self) -> Self {
-        self.origin = origin_of(&self.fs);
-        let asked: Vec<_> =
-            table::capabilities().into_iter().zip(self.answers.iter().cloned()).collect();
-        self.classification = self.origin.as_ref().map(|origin| classify(origin, &asked));
-        self
-    }
-}
-
-fn origin_of(name: &str) -> Option<Origin> {
-    Some(fs::find(name)?.facts())
+/// A row with what is known of it by the name of its file system.
+fn named_row(
+    candidate: &CandidateSpec,
+    fs: String,
+    presence: Presence,
+    answers: Vec<Answer>,
+) -> FeatureRow {
+    let origin = fs::find(&fs).map(|row| row.facts());
+    let asked: Vec<_> = table::capabilities().into_iter().zip(answers.iter().cloned()).collect();
+    let classification = origin.as_ref().map(|origin| classify(origin, &asked));
+    FeatureRow { label: candidate.label.clone(), fs, presence, answers, origin, classification }
 }

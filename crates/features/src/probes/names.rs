@@ -75,7 +75,7 @@ fn length(room: &Room) -> Asking {
     let mut longest = [0; 3];
     for (index, letter) in LETTERS.iter().enumerate() {
         let (mut low, mut high) =
-            (0, room.name_bytes_max.min(CHARACTERS_MAX * 3) / letter.len_utf8());
+            (0, room.name_bytes_max().min(CHARACTERS_MAX * 3) / letter.len_utf8());
         high = high.min(CHARACTERS_MAX);
         while low < high {
             let middle = (low + high).div_ceil(2);
@@ -89,7 +89,7 @@ fn length(room: &Room) -> Asking {
         }
         longest[index] = low;
     }
-    Ok(length_answer(longest, room.name_bytes_max))
+    Ok(length_answer(longest, room.name_bytes_max()))
 }
 
 /// Characters of one, two and three bytes that fit into a name.

@@ -95,7 +95,10 @@ fn quota_answer(quota: Quota) -> Answer {
             answer.value = Some("off".into());
             answer
         }
-        Quota::None => Answer::new(Verdict::No, "none that quotactl reaches, by this driver as this kernel is built"),
+        Quota::None => Answer::new(
+            Verdict::No,
+            "none that quotactl reaches, by this driver as this kernel is built",
+        ),
     }
 }
 
