@@ -296,7 +296,10 @@ fn tables_and_several_rows_answer_as_one() {
     let run = || column(64, 8, slow_ext4());
     let mean = shipped("002-write-mean-64", &[run()]);
     assert_eq!(mean.outcome, Outcome::Seen, "{mean:?}");
-    assert!(mean.runs[0].evidence[0].text.starts_with("mean of high impact (10 rows)"), "{mean:?}");
+    assert!(
+        mean.runs[0].evidence[0].text.starts_with("mean of 10 rows (table high impact)"),
+        "{mean:?}"
+    );
     let rows = shipped("002-write-consistent-64", &[run()]);
     assert_eq!(rows.outcome, Outcome::Seen, "{rows:?}");
     assert!(rows.runs[0].evidence[0].text.contains("faster in 6 of 10 rows"), "{rows:?}");
@@ -304,7 +307,7 @@ fn tables_and_several_rows_answer_as_one() {
     assert_eq!(all.outcome, Outcome::Opposite, "ext4 and btrfs are slower throughout: {all:?}");
     assert_eq!(all.runs[0].without, ["f2fs", "zfs"]);
     let hot = shipped("002-hot-1", &[run()]);
-    assert!(hot.runs[0].evidence[0].text.contains("mean of hot"), "{hot:?}");
+    assert!(hot.runs[0].evidence[0].text.contains("mean of 11 rows (table hot)"), "{hot:?}");
 }
 
 #[test]

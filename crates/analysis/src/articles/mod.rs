@@ -27,6 +27,7 @@ mod pairs;
 mod placed;
 mod ratio;
 mod relation;
+mod several;
 mod table;
 mod value;
 

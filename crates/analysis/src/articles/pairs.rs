@@ -4,15 +4,11 @@ use pickfs_model::{finding::Panel, plan::Metric};
 
 use super::{
     Claim, Evidence, Measure, Outcome, Relation, RunAnswer, judge,
-    measure::Rows,
     placed::{Desk, Placed},
     ratio::{self, Ratio},
-    value,
+    several, value,
 };
-use crate::{
-    phases::Kind,
-    wording::{interval_text, metric_name, percent_over_one, times},
-};
+use crate::wording::{interval_text, metric_name, percent_over_one, times};
 
 /// Why a run says nothing to a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +19,7 @@ pub(super) struct Miss {
     pub(super) reason: String,
 }
 
-fn miss<T>(step: u8, reason: impl Into<String>) -> Result<T, Miss> {
+pub(super) fn miss<T>(step: u8, reason: impl Into<String>) -> Result<T, Miss> {
     Err(Miss { step, reason: reason.into() })
 }
 
@@ -148,7 +144,7 @@ fn alone(claim: &Claim, subjects: &[Placed<'_>]) -> Result<Vec<Evidence>, Miss> 
     }
 }
 
-fn place(panel: &Panel) -> String {
+pub(super) fn place(panel: &Panel) -> String {
     if panel.title.is_empty() { String::new() } else { format!(" ({})", panel.title) }
 }
 
@@ -195,8 +191,8 @@ fn pair(
             };
             of_metric(claim, &number.metric(op), subject, object)
         }
-        Measure::Table(rows) => of_table(claim, desk, rows, subject, object),
-        Measure::Phases(rows) => of_phases(claim, rows, subject, object),
+        Measure::Table(rows) => several::mean(claim, desk, rows, subject, object),
+        Measure::Phases(rows) => several::each(claim, rows, subject, object),
         Measure::Largest(_) | Measure::Smallest(_) => {
             miss(9, "the largest and the smallest of n laps are shown and never ranked")
         }
@@ -204,7 +200,7 @@ fn pair(
     }
 }
 
-fn labels<'a>(subject: &Placed<'a>, object: &Placed<'a>) -> (&'a str, &'a str) {
+pub(super) fn labels<'a>(subject: &Placed<'a>, object: &Placed<'a>) -> (&'a str, &'a str) {
     (&subject.row.label, &object.row.label)
 }
 
@@ -237,86 +233,7 @@ fn reason(placed: &Placed<'_>) -> String {
     placed.row.failure.clone().unwrap_or("no trial came to its end".into())
 }
 
-/// The mean over a table, with the interval of the means of each block.
-fn of_table(
-    claim: &Claim,
-    desk: &Desk<'_>,
-    rows: &Rows,
-    subject: &Placed<'_>,
-    object: &Placed<'_>,
-) -> Result<Evidence, Miss> {
-    let panel = subject.panel;
-    let wanted = |kind: &Kind| match (kind, rows) {
-        (Kind::HighImpact, Rows::HighImpact) => true,
-        (Kind::Suite(suite), Rows::Suite(asked)) => suite == asked,
-        (Kind::Heat(heat), Rows::Named { heat: asked, .. }) => Some(*heat) == *asked,
-        _ => false,
-    };
-    let tables = desk.tables(panel);
-    let Some(table) = tables.iter().find(|table| wanted(&table.kind)) else {
-        return miss(6, format!("no {} was measured", claim.measure));
-    };
-    let mean = |label: &str| {
-        let place = panel.rows.iter().position(|row| row.label == label)?;
-        table.means.get(place)?.ratio.as_ref().map(Ratio::from)
-    };
-    let Some(found) = ratio::between(panel, labels(subject, object), mean) else {
-        return miss(7, format!("{} holds no row that both have", claim.measure));
-    };
-    let name = format!("mean of {} ({} rows)", table.title, table.rows.len());
-    match judge::of_ratio(claim.relation, &found) {
-        Some(outcome) => Ok(evidence(&name, found, outcome, subject, object)),
-        None => miss(9, format!("`{}` says nothing of a mean", claim.relation)),
-    }
-}
-
-fn of_phases(
-    claim: &Claim,
-    rows: &Rows,
-    subject: &Placed<'_>,
-    object: &Placed<'_>,
-) -> Result<Evidence, Miss> {
-    let panel = subject.panel;
-    let wanted = panel.phases.iter().filter(|phase| match rows {
-        Rows::HighImpact => phase.is_high_impact && !phase.is_derived,
-        Rows::Suite(suite) => phase.suite == *suite && !phase.is_high_impact && !phase.is_derived,
-        Rows::Named { heat, words } => {
-            (heat.is_none() || phase.heat == *heat)
-                && phase.phase.contains(words)
-                && !phase.is_derived
-        }
-    });
-    let ratios: Vec<judge::Named<'_>> = wanted
-        .filter(|phase| [subject, object].iter().all(|row| row.wrong_heat(&phase.phase).is_none()))
-        .filter_map(|phase| {
-            let to_reference = |label: &str| ratio::by_phase(panel, label, &phase.phase);
-            let found = ratio::between(panel, labels(subject, object), to_reference)?;
-            Some((phase.phase.as_str(), found))
-        })
-        .collect();
-    if ratios.is_empty() {
-        return miss(6, format!("no {} that both rows have", claim.measure));
-    }
-    let Some((outcome, text)) = judge::of_rows(claim.relation, &ratios) else {
-        return miss(9, format!("`{}` says nothing of several rows", claim.relation));
-    };
-    let (one, other) = labels(subject, object);
-    let blocks = ratios.iter().map(|(_, ratio)| ratio.blocks).min().unwrap_or(0);
-    Ok(Evidence {
-        panel: panel.title.clone(),
-        subject: one.into(),
-        object: other.into(),
-        ratio: None,
-        interval: None,
-        blocks,
-        is_planned: false,
-        through: ratios[0].1.through.clone(),
-        text: format!("{one} beside {other}{}: {text}; {blocks} blocks", place(panel)),
-        outcome,
-    })
-}
-
-fn evidence(
+pub(super) fn evidence(
     name: &str,
     found: Ratio,
     outcome: Outcome,

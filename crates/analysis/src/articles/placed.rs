@@ -8,7 +8,7 @@ use pickfs_model::{
 use serde_json::Value;
 
 use super::{Condition, claim::Selector};
-use crate::phases::{PhaseTable, tables};
+use crate::panels::{Group, Member, groups};
 
 /// A run with what may be said of it.
 #[derive(Debug, Clone, Copy)]
@@ -19,26 +19,23 @@ pub struct Source<'a> {
     pub findings: &'a Findings,
 }
 
-/// A run at hand: with its tables, made once for all claims.
+/// A run at hand: with its groups, made once for all claims.
 #[derive(Debug)]
 pub(super) struct Desk<'a> {
     pub(super) run: &'a RunRecord,
     findings: &'a Findings,
-    /// One entry per panel.
-    tables: Vec<Vec<PhaseTable>>,
+    groups: Vec<Group<'a>>,
 }
 
 impl<'a> Desk<'a> {
     pub(super) fn new(source: &Source<'a>) -> Self {
-        let panels = source.findings.panels.iter();
-        let tables = panels.map(|panel| tables(source.run, panel)).collect();
-        Desk { run: source.run, findings: source.findings, tables }
+        Desk { run: source.run, findings: source.findings, groups: groups(source.run) }
     }
 
-    /// The tables of one of its panels.
-    pub(super) fn tables(&self, panel: &Panel) -> &[PhaseTable] {
-        let at = self.findings.panels.iter().position(|own| std::ptr::eq(own, panel));
-        at.map_or(&[], |at| &self.tables[at])
+    /// The trials of a row.
+    pub(super) fn member(&self, panel: &Panel, label: &str) -> Option<&Member<'a>> {
+        let group = self.groups.iter().find(|group| group.levels == panel.levels)?;
+        group.members.iter().find(|member| member.label == label)
     }
 }
 

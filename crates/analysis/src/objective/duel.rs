@@ -1,0 +1,190 @@
+//! Two candidates against each other, and the best of all of them.
+//!
+//! Every pair is judged: the log-ratio of the two within each block, by the exact sign-flip test (or
+//! the always-valid one, where the run could stop early). The intervals of all pairs hold together at
+//! 95 per cent: each has the level 1 - 0.05 / (pairs x parts). So the chance that any candidate is
+//! wrongly called behind is under five per cent, whoever is compared with whom. Of several parts,
+//! each from a run of its own, the estimates and the ends of the intervals are weighed and added.
+
+use serde::Serialize;
+
+use super::field::Field;
+use crate::{
+    ALPHA, BLOCKS_MIN,
+    claims::Method,
+    panels::Robbed,
+    sequential::{self, Sequential},
+    signflip::{self, SignFlip},
+};
+
+/// One candidate against another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Duel {
+    /// The one.
+    pub label: String,
+    /// The other.
+    pub other: String,
+    /// How many times better the one is.
+    pub ratio: f64,
+    /// Holds together with those of all other pairs at 95 per cent; absent where the blocks cannot
+    /// carry that.
+    pub interval: Option<(f64, f64)>,
+    /// Blocks that hold both; of several parts the fewest.
+    pub blocks: u32,
+}
+
+impl Duel {
+    /// The one is told to be better.
+    pub fn is_ahead(&self) -> bool {
+        self.interval.is_some_and(|(low, _)| low > 1.0)
+    }
+
+    /// The one is told to be worse.
+    pub fn is_behind(&self) -> bool {
+        self.interval.is_some_and(|(_, high)| high < 1.0)
+    }
+
+    /// Smallest ratio above 1 that could have been seen.
+    pub fn visible_ratio(&self) -> Option<f64> {
+        let (low, high) = self.interval?;
+        Some((high / self.ratio).max(self.ratio / low))
+    }
+
+    fn turned(&self) -> Duel {
+        Duel {
+            label: self.other.clone(),
+            other: self.label.clone(),
+            ratio: 1.0 / self.ratio,
+            interval: self.interval.map(|(low, high)| (1.0 / high, 1.0 / low)),
+            blocks: self.blocks,
+        }
+    }
+}
+
+/// All pairs of some candidates.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Duels {
+    duels: Vec<Duel>,
+    /// Blocks that so many pairs need.
+    pub needed: u32,
+}
+
+impl Duels {
+    /// Judges every pair of the labels over the fields, which all hold every label.
+    pub fn new(fields: &[Field<'_>], labels: &[&str], robbed: Robbed, only: Option<usize>) -> Self {
+        let pairs = labels.len() * labels.len().saturating_sub(1) / 2;
+        let family = pairs.max(1) * fields.len();
+        let mut duels = Vec::new();
+        for (index, label) in labels.iter().enumerate() {
+            for other in &labels[index + 1..] {
+                duels.extend(duel(fields, (label, other), family, (robbed, only)));
+            }
+        }
+        let needed =
+            fields.iter().map(|field| blocks_needed(field.method, family)).max().unwrap_or(0);
+        Duels { duels, needed }
+    }
+
+    /// One against another, seen from the first.
+    pub fn between(&self, label: &str, other: &str) -> Option<Duel> {
+        self.duels.iter().find_map(|duel| match (duel.label.as_str(), duel.other.as_str()) {
+            (one, two) if one == label && two == other => Some(duel.clone()),
+            (one, two) if one == other && two == label => Some(duel.turned()),
+            _ => None,
+        })
+    }
+
+    /// Those of the labels that are told to be behind none of them, in their order; none where no
+    /// pair has an interval.
+    pub fn best(&self, labels: &[&str]) -> Vec<String> {
+        let duels = |label: &str| -> Vec<Duel> {
+            labels.iter().filter_map(|other| self.between(label, other)).collect()
+        };
+        if labels.len() > 1
+            && labels.iter().all(|label| duels(label).iter().all(|duel| duel.interval.is_none()))
+        {
+            return Vec::new();
+        }
+        let stays = |label: &&&str| !duels(label).iter().any(Duel::is_behind);
+        labels.iter().filter(stays).map(|label| (*label).to_string()).collect()
+    }
+
+    /// The one with the best estimates among the labels.
+    pub fn leader<'l>(&self, labels: &[&'l str]) -> Option<&'l str> {
+        let wins = |label: &str| {
+            let ahead =
+                |other: &&&str| self.between(label, other).is_some_and(|duel| duel.ratio > 1.0);
+            labels.iter().filter(ahead).count()
+        };
+        labels.iter().copied().rev().max_by_key(|label| wins(label))
+    }
+}
+
+/// Fewest blocks with which so many intervals can hold together.
+fn blocks_needed(method: Method, family: usize) -> u32 {
+    match method {
+        Method::SignFlip => signflip::blocks_needed(family, ALPHA),
+        Method::Sequential => sequential::blocks_needed(family, ALPHA),
+    }
+}
+
+fn duel(
+    fields: &[Field<'_>],
+    (label, other): (&str, &str),
+    family: usize,
+    (robbed, only): (Robbed, Option<usize>),
+) -> Option<Duel> {
+    let level = 1.0 - ALPHA / family as f64;
+    let weights: f64 = fields.iter().map(|field| field.weight).sum();
+    let mut sum = Duel {
+        label: label.into(),
+        other: other.into(),
+        ratio: 0.0,
+        interval: Some((0.0, 0.0)),
+        blocks: u32::MAX,
+    };
+    for field in fields {
+        let ratios = log_ratios(field, (label, other), robbed, only)?;
+        let (estimate, interval) = judged(field.method, &ratios, level)?;
+        let share = field.weight / weights;
+        sum.ratio += share * estimate;
+        sum.interval = sum
+            .interval
+            .zip(interval)
+            .map(|(sum, own)| (sum.0 + share * own.0, sum.1 + share * own.1));
+        sum.blocks = sum.blocks.min(ratios.len() as u32);
+    }
+    let interval = sum.interval.map(|(low, high)| (low.exp(), high.exp()));
+    Some(Duel { ratio: sum.ratio.exp(), interval, ..sum })
+}
+
+/// In each block that holds both.
+fn log_ratios(
+    field: &Field<'_>,
+    (label, other): (&str, &str),
+    robbed: Robbed,
+    only: Option<usize>,
+) -> Option<Vec<f64>> {
+    let scores = |label: &str| Some(field.scores(field.member(label)?, robbed, only));
+    let (own, theirs) = (scores(label)?, scores(other)?);
+    let ratios: Vec<f64> =
+        own.iter().filter_map(|(block, score)| Some(score - theirs.get(block)?)).collect();
+    (!ratios.is_empty()).then_some(ratios)
+}
+
+type Judged = (f64, Option<(f64, f64)>);
+
+fn judged(method: Method, ratios: &[f64], level: f64) -> Option<Judged> {
+    let is_enough = ratios.len() >= BLOCKS_MIN as usize;
+    match method {
+        Method::SignFlip => {
+            let test = SignFlip::new(ratios)?;
+            let carries = is_enough && test.level_max() >= level - 1e-9;
+            Some((test.estimate(), test.interval(level).filter(|_| carries)))
+        }
+        Method::Sequential => {
+            let test = Sequential::new(ratios)?;
+            Some((test.estimate(), test.interval(level).filter(|_| is_enough)))
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What somebody may want, under names: each a formula, or several on different workloads.
+
+use serde::Serialize;
+use thiserror::Error;
+
+use super::formula::{Formula, FormulaError};
+use crate::articles::Selector;
+
+/// What is wanted of a file system.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Objective {
+    /// Its name, or the formula.
+    pub name: String,
+    /// What it stands for, in words; empty for a formula.
+    pub stands_for: String,
+    /// What it is made of; more than one where it takes several workloads.
+    pub parts: Vec<Part>,
+}
+
+/// One formula on one workload.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Part {
+    /// Weight among the parts, on a logarithmic scale; above 0.
+    pub weight: f64,
+    /// The workload; any that has the numbers when absent.
+    pub workload: Option<String>,
+    /// What must hold of the rows: `readers >=1`.
+    pub at: Selector,
+    /// What is weighed.
+    pub formula: Formula,
+}
+
+/// An objective that could not be read.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ObjectiveError {
+    /// Neither a name nor a formula.
+    #[error("objective `{text}` is none of {} and no formula: {cause}", names().join(", "))]
+    Unknown {
+        /// What was asked for.
+        text: String,
+        /// Why it is no formula.
+        cause: FormulaError,
+    },
+}
+
+/// Name, what it stands for, parts as (weight, workload, condition, formula).
+type Entry = (&'static str, &'static str, &'static [PartEntry]);
+type PartEntry = (f64, &'static str, &'static [(&'static str, &'static str)], &'static str);
+
+const TAIL: &str = "durable|append.p99 + durable|append.p99.9";
+const INGEST: PartEntry = (1.0, "column", &[], "ingest, durable.rate");
+const HOT: PartEntry = (1.0, "column", &[], "hot tier.rate");
+const COLD: PartEntry = (1.0, "column", &[], "mid tier.rate + cold tier.rate");
+const BIG: PartEntry = (1.0, "files", &[], "block write.rate + block read.rate + 0.5*rewrite.rate");
+const SMALL: PartEntry = (1.0, "files", &[], SMALL_FILES);
+const SMALL_FILES: &str = "seq create.rate + ran create.rate + seq stat.rate + ran stat.rate + seq delete.rate + ran delete.rate";
+const ALONE: &[(&str, &str)] = &[("readers", "0")];
+const READ: &[(&str, &str)] = &[("readers", ">=1")];
+
+const ENTRIES: &[Entry] = &[
+    (
+        "journal",
+        "a journal that is only appended to: what most records take, and one in a hundred",
+        &[(1.0, "journal", ALONE, "durable|append.p50 + durable|append.p99")],
+    ),
+    (
+        "journal tail",
+        "a journal that must not stall: what one record in a hundred and in a thousand takes",
+        &[(1.0, "journal", ALONE, TAIL)],
+    ),
+    (
+        "journal with readers",
+        "a journal that others read while it is written: the writer's tail counts twice",
+        &[(1.0, "journal", READ, "2*durable|append.p99 + read.p99")],
+    ),
+    (
+        "FIX round trip",
+        "from an order that is read to its answer that is sent",
+        &[(1.0, "fix", &[], "round trip.p99 + round trip.p99.9")],
+    ),
+    ("ingest", "a column store that takes in data and keeps it", &[INGEST]),
+    ("query hot", "queries whose data is in memory", &[HOT]),
+    ("query cold", "queries whose data is on the device: at random, and in sequence", &[COLD]),
+    (
+        "big sequential files",
+        "large files that are written, read and rewritten from start to end",
+        &[BIG],
+    ),
+    ("many small files", "many files that are made, looked at and deleted", &[SMALL]),
+    (
+        "all-round",
+        "a bit of everything: a journal, a column store and files, six parts of equal weight",
+        &[
+            (1.0, "journal", ALONE, "durable|append.p50 + durable|append.p99"),
+            INGEST,
+            HOT,
+            COLD,
+            BIG,
+            SMALL,
+        ],
+    ),
+    (
+        "mixed",
+        "reads and writes at the same time: a journal with readers, and seeks that also write",
+        &[
+            (1.0, "journal", READ, "durable|append.p99 + read.p99"),
+            (1.0, "files", &[], "rewrite.rate + seeks.rate"),
+        ],
+    ),
+];
+
+/// All names.
+pub fn names() -> Vec<&'static str> {
+    ENTRIES.iter().map(|(name, ..)| *name).collect()
+}
+
+/// Every named objective.
+pub fn objectives() -> Vec<Objective> {
+    ENTRIES.iter().map(made).collect()
+}
+
+fn made((name, stands_for, parts): &Entry) -> Objective {
+    let part = |(weight, workload, at, formula): &PartEntry| Part {
+        weight: *weight,
+        workload: Some((*workload).into()),
+        at: at
+            .iter()
+            .map(|(name, condition)| {
+                (
+                    name.to_string(),
+                    condition.parse().expect("conditions of this table are read by its tests"),
+                )
+            })
+            .collect(),
+        formula: formula.parse().expect("formulas of this table are read by its tests"),
+    };
+    Objective {
+        name: (*name).into(),
+        stands_for: (*stands_for).into(),
+        parts: parts.iter().map(part).collect(),
+    }
+}
+
+/// The objective of a name, else of a formula.
+pub fn objective(text: &str) -> Result<Objective, ObjectiveError> {
+    let wanted = text.trim();
+    if let Some(entry) = ENTRIES.iter().find(|(name, ..)| name.eq_ignore_ascii_case(wanted)) {
+        return Ok(made(entry));
+    }
+    let formula: Formula =
+        wanted.parse().map_err(|cause| ObjectiveError::Unknown { text: wanted.into(), cause })?;
+    Ok(Objective {
+        name: formula.to_string(),
+        stands_for: String::new(),
+        parts: parts_of(&formula),
+    })
+}
+
+/// Terms of one workload are a part; its weight is the sum of theirs.
+fn parts_of(formula: &Formula) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for term in &formula.terms {
+        match parts.iter_mut().find(|part| part.workload == term.number.workload) {
+            Some(part) => part.formula.terms.push(term.clone()),
+            None => parts.push(Part {
+                weight: 0.0,
+                workload: term.number.workload.clone(),
+                at: Selector::new(),
+                formula: Formula { terms: vec![term.clone()] },
+            }),
+        }
+    }
+    for part in &mut parts {
+        part.weight = part.formula.weights();
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_an_objective_with_parts() {
+        assert_eq!(objectives().len(), 11);
+        for objective in objectives() {
+            assert!(
+                !objective.parts.is_empty() && objective.stands_for.len() > 20,
+                "{}",
+                objective.name
+            );
+            assert_eq!(
+                super::objective(&objective.name.to_uppercase()).expect("its name"),
+                objective
+            );
+        }
+    }
+
+    #[test]
+    fn a_formula_is_parted_by_workload() {
+        let mixed =
+            objective("0.5*journal/durable.p50 + files/seq create.rate + 2*files/seeks.rate")
+                .expect("a formula");
+        assert_eq!(mixed.parts.len(), 2);
+        assert_eq!(
+            (mixed.parts[1].weight, mixed.parts[1].workload.as_deref()),
+            (3.0, Some("files"))
+        );
+        assert_eq!(objective("append.p99 + read.p50").expect("a formula").parts.len(), 1);
+    }
+
+    #[test]
+    fn neither_name_nor_formula_lists_the_names() {
+        let error = objective("journl tail").expect_err("neither").to_string();
+        assert!(error.contains("journal tail, journal with readers, FIX round trip"), "{error}");
+        assert!(error.contains("ends in no statistic"), "{error}");
+    }
+}

@@ -1,0 +1,448 @@
+//! Choices on simulated runs whose truth is known: winners, ties, winners that a condition ruled
+//! out, several runs, and everything that carries no choice.
+
+use std::collections::BTreeMap;
+
+use pickfs_analysis::{
+    articles::Source,
+    findings,
+    objective::{Choice, ChoiceVerdict, Facts, FeatureAnswers, Need, choose, objective},
+};
+use pickfs_model::{
+    BackingKind, Outcome, RunRecord,
+    features::{Fact, Home, Origin},
+};
+use pickfs_testkit::{
+    FakeCandidate, FakePhasedRun, FakeRun, LostPhase, Mishap, MishapKind, Speed, fake_phased_run,
+    fake_run,
+};
+
+fn asked_with(text: &str, needs: &[&str], runs: &[RunRecord], facts: &Facts<'_>) -> Choice {
+    let found: Vec<_> = runs.iter().map(findings).collect();
+    let sources: Vec<Source<'_>> =
+        runs.iter().zip(&found).map(|(run, findings)| Source { run, findings }).collect();
+    let needs: Vec<Need> = needs.iter().map(|need| need.parse().expect("a condition")).collect();
+    choose(&objective(text).expect("an objective"), &needs, &sources, facts)
+}
+
+fn asked(text: &str, needs: &[&str], runs: &[RunRecord]) -> Choice {
+    let origins = origins();
+    let features = features();
+    asked_with(text, needs, runs, &Facts { origins: &origins, features: Some(&features) })
+}
+
+fn only(choice: &Choice) -> &ChoiceVerdict {
+    let [verdict] = choice.verdicts.as_slice() else { panic!("{choice:?}") };
+    verdict
+}
+
+/// ext4, xfs and btrfs with these medians of a durable append.
+fn journal(blocks: u32, medians_us: [f64; 3]) -> FakeRun {
+    let named = ["ext4", "xfs", "btrfs"].into_iter().zip(medians_us);
+    FakeRun {
+        seed: 12,
+        blocks,
+        measure_s: 30,
+        candidates: named.map(|(fs, us)| FakeCandidate::new(fs, 500.0, us * 1000.0)).collect(),
+        syncs: vec!["fdatasync".into()],
+        reference: "ext4".into(),
+        ..FakeRun::default()
+    }
+}
+
+const NOTHING: Fact = Fact { text: "none", source: "a test" };
+
+fn origin(
+    served_by: &'static str,
+    journal: &'static str,
+    systems: &'static str,
+    distributions: &'static str,
+) -> Origin {
+    let fact = |text| Fact { text, source: "a test" };
+    Origin {
+        home: Home::Linux,
+        is_unix_by_design: true,
+        article_class: None,
+        designed: NOTHING,
+        purpose: NOTHING,
+        stable_since: NOTHING,
+        served_by: fact(served_by),
+        journal: fact(journal),
+        devices: NOTHING,
+        systems: fact(systems),
+        distributions: fact(distributions),
+        checksums: NOTHING,
+        compression: NOTHING,
+        snapshots: NOTHING,
+        encryption: NOTHING,
+        casefold: NOTHING,
+        limits: NOTHING,
+        looked_up: "2026-11",
+    }
+}
+
+fn origins() -> BTreeMap<String, Origin> {
+    let ext4 = origin(
+        "the kernel's ext4 driver",
+        "metadata",
+        "FreeBSD; Windows needs added programs",
+        "RHEL, Debian (default)",
+    );
+    let xfs = origin("the kernel's xfs driver", "metadata only", "IRIX", "RHEL (default), Debian");
+    let btrfs = origin(
+        "the kernel's btrfs driver",
+        "none: copy on write",
+        "none",
+        "Debian; not in RHEL since 8; Ubuntu not looked up",
+    );
+    let zfs = origin(
+        "the module zfs, outside the kernel's tree",
+        "none: copy on write",
+        "FreeBSD",
+        "Ubuntu; not RHEL",
+    );
+    [("ext4", ext4), ("xfs", xfs), ("btrfs", btrfs), ("zfs", zfs)]
+        .map(|(fs, origin)| (fs.to_string(), origin))
+        .into()
+}
+
+fn features() -> FeatureAnswers {
+    let json = r#"{ "capabilities": [{ "key": "reflink" }], "rows": [
+        { "label": "ext4", "fs": "ext4", "answers": [{ "verdict": "no", "words": "FICLONE: EOPNOTSUPP" }] },
+        { "label": "btrfs", "fs": "btrfs", "answers": [{ "verdict": "yes", "words": "" }] } ] }"#;
+    FeatureAnswers::read(json).expect("a table")
+}
+
+#[test]
+fn the_fastest_is_chosen_and_the_others_stand_behind_it() {
+    let choice = asked("journal tail", &[], &[fake_run(&journal(9, [200.0, 140.0, 560.0]))]);
+    let verdict = only(&choice);
+    assert_eq!(verdict.best, ["xfs"], "{verdict:?}");
+    let order: Vec<_> = verdict.standings.iter().map(|duel| duel.other.as_str()).collect();
+    assert_eq!(order, ["ext4", "btrfs"]);
+    let nearest = &verdict.standings[0];
+    assert!((nearest.ratio - 200.0 / 140.0).abs() < 0.1, "{nearest:?}");
+    let (low, high) = nearest.interval.expect("nine blocks");
+    assert!(low > 1.0 && low < nearest.ratio && nearest.ratio < high);
+    assert_eq!(verdict.sentences[0], "For journal tail on this loop image: xfs.");
+    assert!(verdict.sentences[1].starts_with("xfs beside the others: 1."), "{verdict:?}");
+    assert!(verdict.conditions.iter().any(|text| text.contains("relative, not absolute")));
+    assert!(verdict.conditions.iter().any(|text| text.contains("noise +-")));
+    assert!(verdict.conditions.iter().any(|text| text.contains("survives a power loss")));
+    assert!(verdict.would_change.iter().any(|text| text.contains("--device")), "{verdict:?}");
+}
+
+#[test]
+fn equals_are_tied_and_named_with_what_would_have_been_seen() {
+    let choice = asked("journal tail", &[], &[fake_run(&journal(9, [150.0, 150.0, 560.0]))]);
+    let verdict = only(&choice);
+    assert_eq!(verdict.best, ["ext4", "xfs"], "{verdict:?}");
+    assert!(verdict.sentences[0].ends_with("ext4 and xfs; they are not told apart."));
+    assert!(verdict.sentences[1].contains("would have been seen"), "{verdict:?}");
+    assert!(verdict.would_change.iter().any(|text| text.contains("--until-decided")));
+}
+
+#[test]
+fn a_ruled_out_winner_is_named_with_its_condition() {
+    let run = || fake_run(&journal(9, [200.0, 300.0, 100.0]));
+    let free = asked("journal tail", &[], &[run()]);
+    assert_eq!(only(&free).best, ["btrfs"]);
+    let bound = asked("journal tail", &["distribution=RHEL"], &[run()]);
+    let verdict = only(&bound);
+    assert_eq!(verdict.best, ["ext4"], "{verdict:?}");
+    assert_eq!((verdict.ruled_out.len(), verdict.ruled_out[0].label.as_str()), (1, "btrfs"));
+    let text = verdict.sentences.join(" ");
+    assert!(
+        text.contains(
+            "Ruled out, distribution=RHEL: btrfs (distributions: Debian; not in RHEL since 8"
+        ),
+        "{text}"
+    );
+    let change = &verdict.would_change[0];
+    assert!(
+        change.starts_with("without the condition distribution=RHEL: btrfs would be ahead (2.0"),
+        "{change}"
+    );
+}
+
+#[test]
+fn a_loser_that_is_ruled_out_changes_nothing() {
+    let bound = asked(
+        "journal tail",
+        &["distribution=RHEL"],
+        &[fake_run(&journal(9, [200.0, 300.0, 900.0]))],
+    );
+    assert!(
+        only(&bound).would_change.iter().all(|text| !text.contains("distribution")),
+        "{bound:?}"
+    );
+}
+
+#[test]
+fn features_are_met_missing_or_not_known() {
+    let choice =
+        asked("journal tail", &["reflink"], &[fake_run(&journal(9, [100.0, 200.0, 300.0]))]);
+    let verdict = only(&choice);
+    assert_eq!(verdict.best, ["xfs"], "not known does not rule out: {verdict:?}");
+    let text = verdict.sentences.join(" ");
+    assert!(text.contains("Ruled out, reflink: ext4 (FICLONE: EOPNOTSUPP)."), "{text}");
+    assert!(
+        text.contains("Not known, reflink: xfs (pickfs features --fs xfs --json FILE"),
+        "{text}"
+    );
+    assert!(verdict.would_change.iter().any(|text| text.contains("reflink of xfs")), "{verdict:?}");
+}
+
+#[test]
+fn nobody_left_is_said() {
+    let choice =
+        asked("journal tail", &["systems=Plan9"], &[fake_run(&journal(9, [100.0, 200.0, 300.0]))]);
+    let verdict = only(&choice);
+    assert!(verdict.best.is_empty());
+    assert!(
+        verdict.sentences[0].ends_with("nothing is chosen: no candidate fulfils every condition."),
+        "{verdict:?}"
+    );
+    let one = asked(
+        "journal tail",
+        &["reflink", "journal", "systems=IRIX"],
+        &[fake_run(&journal(9, [100.0, 200.0, 300.0]))],
+    );
+    assert!(only(&one).sentences[0].ends_with("xfs, the only one left."), "{one:?}");
+}
+
+#[test]
+fn too_few_blocks_choose_nothing_and_say_how_many_it_takes() {
+    let choice = asked("journal tail", &[], &[fake_run(&journal(5, [100.0, 200.0, 900.0]))]);
+    let verdict = only(&choice);
+    assert!(verdict.best.is_empty(), "{verdict:?}");
+    assert!(
+        verdict.sentences[0].contains("5 blocks, and the pairs of these candidates need 7"),
+        "{verdict:?}"
+    );
+    let enough = asked("journal tail", &[], &[fake_run(&journal(7, [100.0, 200.0, 900.0]))]);
+    assert_eq!(only(&enough).best, ["ext4"]);
+}
+
+#[test]
+fn a_floor_takes_no_part_and_another_promise_neither() {
+    let both =
+        FakeRun { syncs: vec!["none".into(), "fdatasync".into()], blocks: 9, ..FakeRun::default() };
+    let choice = asked("durable|append.p50", &[], &[fake_run(&both)]);
+    assert_eq!(choice.verdicts.len(), 2, "a verdict per table");
+    assert_eq!(choice.verdicts[0].place, "sync=none");
+    assert_eq!(choice.verdicts[0].best, ["ext4:noatime"]);
+    assert_eq!(choice.verdicts[1].best, ["xfs:noatime"]);
+    let aside = &choice.verdicts[0].aside[0];
+    assert_eq!(
+        (aside.0.as_str(), aside.1.as_str()),
+        ("tmpfs", "it lies in memory: a floor, not a choice")
+    );
+    let bound = asked("durable|append.p50", &["durability=power-loss"], &[fake_run(&both)]);
+    assert!(bound.verdicts[0].best.is_empty(), "{:?}", bound.verdicts[0]);
+    assert_eq!(bound.verdicts[1].best, ["xfs:noatime"]);
+    let syncs = FakeRun { compare: "sync".into(), reference: "fdatasync".into(), ..both };
+    let rows = asked("append.p50", &[], &[fake_run(&syncs)]);
+    assert!(rows.verdicts[0].aside[0].1.contains("--need durability=process-crash"), "{rows:?}");
+}
+
+#[test]
+fn weights_decide_and_each_number_alone_is_told() {
+    let candidates = vec![
+        FakeCandidate { tail: 0.2, ..FakeCandidate::new("ext4", 500.0, 200_000.0) },
+        FakeCandidate { tail: 0.9, ..FakeCandidate::new("xfs", 500.0, 100_000.0) },
+    ];
+    let run = || fake_run(&FakeRun { candidates: candidates.clone(), ..journal(9, [1.0; 3]) });
+    let tail = asked("0.1*durable.p50 + durable.p99", &[], &[run()]);
+    assert_eq!(only(&tail).best, ["ext4"], "{tail:?}");
+    assert!(
+        only(&tail)
+            .would_change
+            .iter()
+            .any(|text| text == "other weights: by durable.p50 alone xfs"),
+        "{tail:?}"
+    );
+    let middle = asked("5*durable.p50 + durable.p99", &[], &[run()]);
+    assert_eq!(only(&middle).best, ["xfs"]);
+}
+
+#[test]
+fn tails_need_episodes_and_long_trials() {
+    let short = vec![Mishap::new(
+        "xfs",
+        "",
+        0,
+        MishapKind::Flagged("period-not-covered".into(), "30 s of 60 s".into()),
+    )];
+    let plain =
+        FakeRun { syncs: vec!["none".into()], mishaps: short, ..journal(9, [100.0, 200.0, 300.0]) };
+    let choice = asked("journal tail", &[], &[fake_run(&plain)]);
+    let aside: Vec<_> = only(&choice).aside.iter().map(|(label, _)| label.as_str()).collect();
+    assert_eq!(aside, ["xfs"]);
+    assert!(only(&choice).aside[0].1.contains("periodic work is not covered"));
+    let far = asked(
+        "durable.p99.999",
+        &[],
+        &[fake_run(&FakeRun { rate_per_s: 10.0, ..journal(9, [100.0, 200.0, 300.0]) })],
+    );
+    assert!(
+        only(&far).sentences[0].contains("no candidate has a result that carries it"),
+        "{far:?}"
+    );
+}
+
+#[test]
+fn a_rate_that_the_plan_set_is_no_score() {
+    let choice = asked("append.rate", &[], &[fake_run(&journal(9, [100.0, 200.0, 300.0]))]);
+    assert!(
+        only(&choice).aside.iter().all(|(_, why)| why.contains("set by the plan")),
+        "{choice:?}"
+    );
+}
+
+#[test]
+fn phases_of_a_column_store_choose_too() {
+    let ask = FakePhasedRun { blocks: 9, ..FakePhasedRun::column() };
+    let run = fake_phased_run(&ask);
+    let ingest = asked("ingest", &[], std::slice::from_ref(&run));
+    assert_eq!(only(&ingest).best, ["xfs"], "{ingest:?}");
+    assert!(only(&ingest).conditions[0].ends_with("its plan fixed these numbers"), "{ingest:?}");
+    let hot = asked("query hot", &[], std::slice::from_ref(&run));
+    assert!(
+        hot.verdicts[0].best.contains(&"xfs".to_string())
+            && !hot.verdicts[0].best.contains(&"btrfs".to_string())
+    );
+    let formula = asked("write float large.rate + 0.5*disk sort.rate", &[], &[run]);
+    assert!(only(&formula).conditions[0].contains("exploratory"), "{formula:?}");
+}
+
+#[test]
+fn a_phase_that_failed_takes_no_part() {
+    let outcome = Outcome::Failed { reason: "ENOSPC".into() };
+    let lost =
+        LostPhase { label: "ext4".into(), phase: "ingest, durable".into(), block: 0, outcome };
+    let run =
+        fake_phased_run(&FakePhasedRun { blocks: 9, lost: vec![lost], ..FakePhasedRun::column() });
+    let choice = asked("ingest", &[], &[run]);
+    assert_eq!(only(&choice).aside, [("ext4".to_string(), "ENOSPC".to_string())]);
+}
+
+#[test]
+fn several_workloads_are_weighed_together_and_missing_ones_named() {
+    let speeds = vec![Speed::new("ext4", "", 0.5), Speed::new("btrfs", "", 0.3)];
+    let column = fake_phased_run(&FakePhasedRun { blocks: 12, speeds, ..FakePhasedRun::column() });
+    let run = fake_run(&journal(12, [200.0, 150.0, 560.0]));
+    let choice = asked("all-round", &[], &[run, column]);
+    let verdict = only(&choice);
+    assert_eq!(verdict.best, ["xfs"], "{verdict:?}");
+    assert_eq!(verdict.runs, ["2026-11-21-journal", "2026-11-21-column"]);
+    assert_eq!(choice.missing.len(), 2, "two parts are files: {:?}", choice.missing);
+    assert!(choice.missing[0].ends_with("no run of the workload files was given"));
+    assert!(
+        verdict.sentences.last().expect("words").contains("A part of the objective is missing")
+    );
+}
+
+#[test]
+fn a_workload_that_is_not_there_is_named() {
+    let run = fake_run(&journal(9, [1.0, 2.0, 3.0]));
+    let fix = asked("FIX round trip", &[], std::slice::from_ref(&run));
+    assert!(
+        fix.verdicts.is_empty() && fix.missing[0].contains("no run of the workload fix was given"),
+        "{fix:?}"
+    );
+    let readers = asked("journal with readers", &[], &[run]);
+    assert!(readers.missing[0].contains("no run with readers >=1 holds it"), "{readers:?}");
+}
+
+#[test]
+fn robbed_trials_that_make_the_choice_are_told() {
+    let mishaps = (1..=9).map(|block| Mishap::robbed("xfs", "", block, 3.0)).collect();
+    let run = fake_run(&FakeRun { mishaps, ..journal(9, [200.0, 140.0, 560.0]) });
+    let choice = asked("durable.p50", &[], &[run]);
+    assert_eq!(only(&choice).best, ["ext4"], "{choice:?}");
+    assert!(
+        only(&choice).would_change.contains(&"robbed trials: without them xfs".to_string()),
+        "{choice:?}"
+    );
+}
+
+#[test]
+fn skipped_candidates_and_directories_are_told() {
+    let mishaps = vec![Mishap::skipped("btrfs", "no btrfs here", "modprobe btrfs")];
+    let run = fake_run(&FakeRun { mishaps, ..journal(9, [200.0, 140.0, 560.0]) });
+    let choice = asked("durable.p50", &[], &[run]);
+    assert!(
+        only(&choice).sentences.iter().any(|text| text.contains("btrfs (skipped: no btrfs here)")),
+        "{choice:?}"
+    );
+    let folder = FakeRun { backing: BackingKind::Directory, ..journal(9, [200.0, 140.0, 560.0]) };
+    let choice = asked("durable.p50", &[], &[fake_run(&folder)]);
+    assert!(only(&choice).conditions[0].contains("never ranked against fresh"), "{choice:?}");
+}
+
+/// Equals called different in any pair: at most one run in twenty, with room for chance.
+#[test]
+fn equals_are_seldom_called_different() {
+    let wrong = (0..60u64)
+        .filter(|seed| {
+            let ask =
+                FakeRun { seed: 1000 + seed, measure_s: 3, ..journal(8, [150.0, 150.0, 150.0]) };
+            only(&asked("durable.p50", &[], &[fake_run(&ask)])).best.len() < 3
+        })
+        .count();
+    assert!(wrong <= 8, "{wrong} of 60");
+}
+
+#[test]
+fn conditions_are_read_or_explained() {
+    for text in [
+        "durability=power-loss",
+        "systems=Windows",
+        "distribution=RHEL",
+        "journal",
+        "untainted",
+        "in-kernel",
+        "on-device",
+        "reflink",
+    ] {
+        let need: Need = text.parse().expect(text);
+        assert_eq!(need.to_string(), text);
+    }
+    for text in ["", "durability=some", "systems", "memory=much", "journal=yes", "reflink=yes"] {
+        let error = text.parse::<Need>().expect_err(text).to_string();
+        assert!(error.contains("pickfs features"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_written_down_rules_out_or_not() {
+    let fit = |fs: &str, need: &str| {
+        let run = || {
+            fake_run(&FakeRun {
+                candidates: vec![
+                    FakeCandidate::new(fs, 500.0, 1e5),
+                    FakeCandidate::new("xfs", 500.0, 1e5),
+                ],
+                reference: fs.into(),
+                ..journal(5, [1.0; 3])
+            })
+        };
+        let choice = asked("durable.p50", &[need], &[run()]);
+        let verdict = only(&choice).clone();
+        let is_out = verdict.ruled_out.iter().any(|entry| entry.label == fs);
+        let is_open = verdict.not_known.iter().any(|entry| entry.label == fs);
+        (is_out, is_open)
+    };
+    assert_eq!(fit("ext4", "journal"), (false, false));
+    assert_eq!(fit("btrfs", "journal"), (false, false), "copy on write is met, with a remark");
+    assert_eq!(fit("ext4", "systems=Windows"), (false, false), "by added programs");
+    assert_eq!(fit("btrfs", "systems=Windows"), (true, false));
+    assert_eq!(fit("zfs", "untainted"), (true, false));
+    assert_eq!(fit("ext4", "in-kernel"), (false, false));
+    assert_eq!(fit("btrfs", "distribution=Ubuntu"), (false, true));
+    assert_eq!(fit("zfs", "distribution=RHEL"), (true, false));
+    assert_eq!(fit("f2fs", "journal"), (false, true), "nothing is written down of it");
+    assert_eq!(fit("ext4", "memory=64GiB"), (false, false));
+    assert_eq!(fit("ext4", "memory=4GiB"), (false, true));
+}
