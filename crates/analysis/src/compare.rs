@@ -69,7 +69,8 @@ pub struct CellRatio {
 }
 
 /// Facts of the machine that differ between any two runs and change no result.
-const FLEETING: &[&str] = &["memory.available_bytes", "host.boot_id", "host.uptime_s", "load."];
+pub const FLEETING: &[&str] =
+    &["cpu.load_at_start", "memory.available", "host.boot_id", "host.uptime", "load."];
 
 /// Compares the second run with the first, cell by cell.
 pub fn compare(here: &RunRecord, there: &RunRecord) -> RunComparison {
@@ -187,7 +188,7 @@ fn values(member: &Member<'_>, metric: &Metric) -> Vec<f64> {
 
 fn changes(here: &RunRecord, there: &RunRecord) -> Vec<Changed> {
     let mut changed: Vec<Changed> = differences("", &here.environment, &there.environment);
-    changed.extend(differences("card.", &here.card, &there.card));
+    changed.extend(differences("", &here.card, &there.card));
     changed.extend(differences("plan.", &plan_facts(here), &plan_facts(there)));
     changed
 }
@@ -221,7 +222,7 @@ fn plan_facts(run: &RunRecord) -> Environment {
 
 /// Keys that are readings and follow from the machine, rather than being set on it.
 fn is_reading(key: &str) -> bool {
-    key.starts_with("card.bare.")
+    key.starts_with("card.")
 }
 
 fn warnings(here: &RunRecord, there: &RunRecord, changed: &[Changed]) -> Vec<String> {
@@ -250,14 +251,18 @@ fn warnings(here: &RunRecord, there: &RunRecord, changed: &[Changed]) -> Vec<Str
 /// The things that changed, each once: `kernel`, `plan.candidate`; readings aside.
 pub fn subjects(changed: &[Changed]) -> Vec<&str> {
     let set = changed.iter().filter(|changed| !is_reading(&changed.key));
-    let mut subjects: Vec<&str> = set.map(|changed| subject(&changed.key)).collect();
-    subjects.dedup();
+    let mut subjects: Vec<&str> = Vec::new();
+    for subject in set.map(|changed| subject(&changed.key)) {
+        if !subjects.contains(&subject) {
+            subjects.push(subject);
+        }
+    }
     subjects
 }
 
-/// What a key speaks of: its first word, `plan.` and `card.` keys their second one too.
+/// What a key speaks of: its first word, `plan.` keys their second one too.
 fn subject(key: &str) -> &str {
-    let words = if key.starts_with("plan.") || key.starts_with("card.") { 2 } else { 1 };
+    let words = if key.starts_with("plan.") { 2 } else { 1 };
     key.match_indices('.').nth(words - 1).map_or(key, |(end, _)| &key[..end])
 }
 
@@ -290,7 +295,12 @@ mod tests {
         assert_eq!(one.changed[0].there.as_deref(), Some("6.19.0"));
         assert_eq!(one.warnings.len(), 1);
         there.environment.put("cpu.governor", "powersave");
+        there.environment.put("cpu.load_at_start", "7.0 1.0 1.0");
+        there.environment.put("memory.available_at_start_bytes", 1);
+        there.card.put("card.flush_p50_ns", 1);
         let two = compare(&here, &there);
+        let keys: Vec<_> = two.changed.iter().map(|changed| changed.key.as_str()).collect();
+        assert_eq!(keys, ["cpu.governor", "kernel.release", "card.flush_p50_ns"]);
         assert!(two.warnings[1].starts_with("2 things changed (cpu and kernel)"));
     }
 

@@ -33,12 +33,16 @@ pub fn chain_screen(chain: &Chain, columns: usize) -> String {
     out.push('\n');
     out.push_str(&hanging("doubt", UNPAIRED, MARGIN, columns));
     out.push('\n');
-    for line in table(chain).lines().concat() {
-        out.push_str(&line);
+    if chain.cells.is_empty() {
+        out.push_str(&hanging("", "No cell was measured in every run.", MARGIN, columns));
+    } else {
+        for line in table(chain).lines().concat() {
+            out.push_str(&line);
+            out.push('\n');
+        }
         out.push('\n');
+        out.push_str(&hanging("", HOW_TO_READ, MARGIN, columns));
     }
-    out.push('\n');
-    out.push_str(&hanging("", HOW_TO_READ, MARGIN, columns));
     for (cell, why) in &chain.uncompared {
         out.push_str(&hanging("left out", &plain(&format!("{cell}: {why}")), MARGIN, columns));
     }

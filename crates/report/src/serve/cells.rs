@@ -4,6 +4,7 @@
 //! run that were compared within blocks show that finding; all others are values
 //! beside each other, and nothing is claimed.
 
+use pickfs_analysis::compare::FLEETING;
 use pickfs_model::{
     CellId, Environment, Findings, RunRecord,
     environment::Difference,
@@ -177,9 +178,6 @@ fn around(page: &mut Page, sides: [Side; 2], differences: &[Difference]) {
     }
     page.raw("</section>\n");
 }
-
-/// Facts that differ between any two trials and change no result.
-const FLEETING: [&str; 4] = ["memory.available", "host.boot_id", "host.uptime", "load."];
 
 fn numbers(page: &mut Page, ops: [&OpSummary; 2], heads: &[String; 2]) {
     page.element("h3", &format!("{}, {}", op_name(&ops[0].op), view_name(ops[0].view)));
