@@ -29,15 +29,15 @@ fn column() -> RunRecord {
 
 #[test]
 fn a_phased_run_has_its_files_by_name_and_a_loop_has_none() {
-    let names = shown(&column(), |subject| file_names(subject));
+    let names = shown(&column(), file_names);
     for name in ["phases.csv", "psv/xfs.psv", "psv/ext4.psv", "charts/heat-map.svg"] {
         assert!(names.contains(&name.to_string()), "{name}");
     }
     assert!(!names.contains(&"bonnie.csv".to_string()));
-    let names = shown(&files(), |subject| phased_names(subject));
+    let names = shown(&files(), phased_names);
     assert!(names.contains(&"bonnie.csv".to_string()), "{names:?}");
     let run = pickfs_testkit::fake_run(&Default::default());
-    assert!(shown(&run, |subject| phased_names(subject)).is_empty());
+    assert!(shown(&run, phased_names).is_empty());
     assert!(shown(&run, |s| render(s, None, "bonnie.csv")).expect("no error").is_none());
 }
 

@@ -22,7 +22,7 @@ pub enum Kind {
     HighImpact,
     /// A suite without the rows that are looked at first.
     Suite(String),
-    /// Rows with their data in this state, of all suites.
+    /// Rows with their data in this state, of all suites; where a workload has both states.
     Heat(Heat),
 }
 
@@ -80,8 +80,10 @@ pub fn tables(run: &RunRecord, panel: &Panel) -> Vec<PhaseTable> {
 
 fn split(phases: &[PhaseRow]) -> Vec<(Kind, Vec<usize>)> {
     let mut found: Vec<(Kind, Vec<usize>)> = Vec::new();
+    let has = |heat| phases.iter().any(|phase| phase.heat == Some(heat) && !phase.is_derived);
+    let has_both = has(Heat::Cold) && has(Heat::Hot);
     for (index, phase) in phases.iter().enumerate() {
-        let kind = kind(phase);
+        let kind = kind(phase, has_both);
         match found.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, rows)) => rows.push(index),
             None => found.push((kind, vec![index])),
@@ -95,8 +97,8 @@ fn split(phases: &[PhaseRow]) -> Vec<(Kind, Vec<usize>)> {
     found
 }
 
-fn kind(phase: &PhaseRow) -> Kind {
-    match phase.heat {
+fn kind(phase: &PhaseRow, has_both: bool) -> Kind {
+    match phase.heat.filter(|_| has_both) {
         _ if phase.is_derived => Kind::Derived,
         _ if phase.is_high_impact => Kind::HighImpact,
         Some(heat) => Kind::Heat(heat),

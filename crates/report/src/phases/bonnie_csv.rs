@@ -65,10 +65,10 @@ fn line(subject: &Subject, cell: &Cell, label: &str, trial: &TrialRecord) -> Str
     fields.join(",")
 }
 
-/// `pickfs-0.1.0` of `pickfs 0.1.0 (...)`.
+/// `pickfs-0.1.0` of `0.1.0 (...)` and of `pickfs 0.1.0 (...)`.
 fn program(build: &str) -> String {
-    let words: Vec<&str> = build.split_whitespace().take(2).collect();
-    name(&words.join("-"))
+    let version = build.split_whitespace().find(|word| *word != "pickfs").unwrap_or("unknown");
+    format!("pickfs-{}", name(version))
 }
 
 /// A text without what would end its field.
@@ -181,5 +181,6 @@ mod tests {
     fn a_comma_does_not_leave_its_field() {
         assert_eq!(name("ext4:noatime,barrier=0"), "ext4:noatime barrier=0");
         assert_eq!(program("pickfs 0.1.0 (abc, dirty)"), "pickfs-0.1.0");
+        assert_eq!(program("0.1.0+dirty"), "pickfs-0.1.0+dirty");
     }
 }

@@ -226,7 +226,7 @@ struct Found {
 
 /// A row's name with heat and unit, as the map has all of them in one picture.
 fn name(phase: &PhaseRow) -> String {
-    let name = row_name(phase, Some(phase.unit), phase.is_derived);
+    let name = row_name(phase, Some(phase.unit));
     format!("{name}, {}", unit_name(phase.unit))
 }
 

@@ -9,7 +9,7 @@ use pickfs_model::{
 use super::{
     footnotes::{Footnotes, lost_word},
     words::{
-        interval_text, leaves_out_one, range_number, rate_number, ratio_number, row_name, unit_name,
+        heat_text, interval_text, leaves_out_one, range_number, rate_number, ratio_number, row_name, unit_name,
     },
 };
 use crate::Subject;
@@ -107,8 +107,14 @@ fn line(
 ) -> Line {
     let phase = &panel.phases[index];
     let cells = phase.cells.iter().enumerate();
+    // Where a table holds rows of several states each says its own.
+    let own_heat = table.kind != Kind::Derived && {
+        let mut rows = table.rows.iter();
+        rows.any(|row| panel.phases[*row].heat != phase.heat)
+    };
+    let heat = if own_heat { heat_text(phase.heat) } else { "" };
     Line {
-        name: row_name(phase, table.unit, table.kind == Kind::Derived),
+        name: format!("{}{heat}", row_name(phase, table.unit)),
         phase: Some(index),
         cells: cells.map(|(at, cell)| cell_words(subject, panel, phase, (at, cell))).collect(),
         notes: notes.of_row(subject, panel, phase),

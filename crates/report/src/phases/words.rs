@@ -1,7 +1,7 @@
 //! Words for rates and ratios: one place, so that terminal, pages and pictures agree.
 
 use pickfs_model::{
-    WorkUnit,
+    Heat, WorkUnit,
     finding::{PhaseRow, RowRatio, Spread},
     quantity::significant,
 };
@@ -62,13 +62,22 @@ pub fn ratio_head(reference: &str, label: &str) -> (String, String) {
     (format!("{reference}/{label}"), format!(">1: {reference} faster"))
 }
 
-/// A row's name in a table: its label, with heat where the table mixes them and the unit where
-/// the table's rows count different things.
-pub fn row_name(phase: &PhaseRow, table_unit: Option<WorkUnit>, derived: bool) -> String {
-    let name = if derived { &phase.phase } else { &phase.label };
+/// A row's name in a table: its label, and the unit where the table's rows count different
+/// things. Derived rows have the names of their phases.
+pub fn row_name(phase: &PhaseRow, table_unit: Option<WorkUnit>) -> String {
+    let name = if phase.is_derived { &phase.phase } else { &phase.label };
     match table_unit {
         Some(_) => name.clone(),
         None => format!("{name} ({})", unit_name(phase.unit)),
+    }
+}
+
+/// `, cold` or `, hot`, where the heat of a row is to be said.
+pub fn heat_text(heat: Option<Heat>) -> &'static str {
+    match heat {
+        Some(Heat::Cold) => ", cold",
+        Some(Heat::Hot) => ", hot",
+        None => "",
     }
 }
 

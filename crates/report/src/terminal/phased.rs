@@ -35,7 +35,8 @@ pub(super) fn verdict(findings: &Findings, columns: usize, paint: Paint) -> Stri
 pub(super) fn opening(subject: &Subject, columns: usize, paint: Paint) -> String {
     let panels: Vec<&Panel> = subject.findings.panels.iter().filter(|p| is_phased(p)).collect();
     let mut out = format!("\n{}", phases::terminal::opening(subject, &panels, columns, paint));
-    let text = "pickfs show RUN --phases prints every table";
+    let text = "ratios are geometric means of the blocks, not quotients of the medians; pickfs show \
+                RUN --phases prints every table";
     out.push_str(&hanging("tables", text, MARGIN, columns));
     out
 }
