@@ -107,9 +107,8 @@ fn interactions(found: &FactorFindings) -> Option<String> {
         more => format!("; {more} more"),
     };
     Some(format!(
-        "Factors depend on each other (exploratory; of {seen} pairs of levels about {} would show \
+        "Factors depend on each other (exploratory; of {seen} pairs of levels one in twenty shows \
          this by chance): {}{more}.",
-        (f64::from(seen) / 20.0).ceil(),
         named.join("; ")
     ))
 }

@@ -4,7 +4,7 @@
 //! Bars begin at 1 and their axis is one of ratios: twice as fast and half as fast are equally
 //! long. A bar that is not claimed is grey.
 
-use pickfs_analysis::wording::{interval_text, metric_name, times};
+use pickfs_analysis::wording::{interval_text, list, metric_name, times};
 use pickfs_model::{
     finding::{Claim, Effect, Factor, FactorDesign, FactorFindings},
     plan::Metric,
@@ -71,10 +71,10 @@ fn bars(found: &FactorFindings) -> Vec<Bar<'_>> {
     main.take(LEVELS_MAX).chain(together.take(INTERACTIONS_MAX)).collect()
 }
 
-/// `sync: fdatasync / none`.
+/// `sync: fdatasync`.
 fn level_name(factor: &Factor, effect: &Effect) -> String {
     let level = effect.levels.first().map_or("", |level| level.value.as_str());
-    format!("{}: {level} / {}", factor.name, factor.base)
+    format!("{}: {level}", factor.name)
 }
 
 fn hint(found: &FactorFindings) -> String {
@@ -87,9 +87,12 @@ fn hint(found: &FactorFindings) -> String {
         true => "",
         false => " A WITH B: how much more than the two alone say; exploratory.",
     };
+    let base = |factor: &Factor| format!("{} {}", factor.name, factor.base);
+    let bases: Vec<String> = found.factors.iter().map(base).collect();
     format!(
-        "Level / base: {design}. Right of 1 is faster. The thin line is the interval; grey is not \
-         claimed.{together}"
+        "Against {}; {design}. Right of 1 is faster. The thin line is the interval; grey is not \
+         claimed.{together}",
+        list(&bases)
     )
 }
 
