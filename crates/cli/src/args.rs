@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pickfs_report::{ChartKind, chart::UnknownChart};
 
-use crate::examples;
+use crate::{commands::claims, examples};
 
 /// Finds the file system - and how to make it, mount it and write to it - that gives an
 /// application the lowest latency and the highest throughput on its own hardware.
@@ -50,6 +50,9 @@ pub enum Command {
     /// Runs side by side, the differences of their machines first; three or more are a chain
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
+    /// What five articles said of file systems, and what runs of this machine say to it
+    #[command(after_help = claims::EXAMPLES)]
+    Claims(claims::ClaimsArgs),
     /// Run a stored plan again: which earlier choices hold, changed, or cannot be told
     #[command(after_help = examples::RERUN)]
     Rerun(RerunArgs),

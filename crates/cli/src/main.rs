@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Command::Show(args) => commands::show::show(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
+        Command::Claims(args) => commands::claims::claims(&args),
         Command::Rerun(args) => commands::rerun::rerun(&args),
         Command::Serve(args) => commands::serve::serve(&args),
         Command::Man(args) => commands::man::man(&args),

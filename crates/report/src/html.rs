@@ -13,8 +13,10 @@ mod ranking;
 
 use markup::Page;
 
+use pickfs_analysis::articles::of_run;
+
 use crate::{
-    Subject, factors,
+    Subject, articles, factors,
     svg::{colours, escape, style_sheet},
     terminal::NextStep,
 };
@@ -33,6 +35,7 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     pictures::write(&mut page, subject);
     drill_down::write(&mut page, subject);
     opening::absent(&mut page, subject);
+    articles::section(&mut page, &of_run(subject.run, subject.findings));
     foot(&mut page, subject);
     page.text
 }

@@ -7,6 +7,7 @@
 //! cargo run -p pickfs-report --example gallery -- /tmp/gallery
 //! ```
 
+pub mod articles;
 pub mod beside;
 pub mod card;
 pub mod chain;

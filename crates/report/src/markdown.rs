@@ -1,5 +1,6 @@
 //! Markdown for a pull request: the verdict first, one table per panel, details folded.
 
+use pickfs_analysis::articles::of_run;
 use pickfs_model::{
     finding::{Panel, Verdict},
     plan::{ArticleNote, Statistic},
@@ -7,7 +8,7 @@ use pickfs_model::{
 };
 
 use crate::{
-    Subject,
+    Subject, articles,
     card::setup_card,
     conditions::{conditions, notice_text},
     factors,
@@ -48,6 +49,7 @@ pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
     }
     out.push_str(&absent(subject));
     out.push_str(&card(subject));
+    out.push_str(&articles::of_run(&of_run(subject.run, subject.findings)));
     out
 }
 

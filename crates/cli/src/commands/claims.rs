@@ -1,0 +1,133 @@
+//! `pickfs claims`: what the articles said, put to runs.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
+use clap::Args;
+use pickfs_analysis::{
+    articles::{self, Answer, Article, Known, Source},
+    objective::FeatureAnswers,
+};
+use pickfs_model::{Findings, RunRecord, features::Origin};
+use pickfs_report::articles::{claims_markdown, claims_screen};
+use pickfs_target::fs::FILE_SYSTEMS;
+use pickfs_workload::WORKLOADS;
+
+use crate::{
+    commands::read_run,
+    exit::Exit,
+    screen::{columns, put},
+};
+
+/// Under `pickfs claims --help`.
+pub const EXAMPLES: &str = "Examples:
+  pickfs claims pickfs-runs/2026-11-21-article-001-readers --article 001
+  pickfs claims pickfs-runs/a pickfs-runs/b --features features.json
+  pickfs claims pickfs-runs/a --markdown claims.md
+  pickfs claims pickfs-runs/a --json";
+
+/// `pickfs claims`.
+#[derive(Debug, Clone, Args)]
+pub struct ClaimsArgs {
+    /// Runs, each its file or its folder
+    #[arg(required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Only the claims of this article: 000 FIX engine, 001 journal, 002 column store,
+    /// 003 kernel upgrade, 004 eighteen file systems; may be repeated
+    #[arg(long, value_name = "NUMBER")]
+    pub article: Vec<String>,
+    /// Answers of `pickfs features --json FILE`
+    #[arg(long, value_name = "FILE")]
+    pub features: Option<PathBuf>,
+    /// Write all answers as a page in Markdown to a file
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub markdown: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Puts the claims to the runs and prints the answers.
+pub fn claims(args: &ClaimsArgs) -> anyhow::Result<Exit> {
+    let articles = chosen(&args.article)?;
+    let features = args.features.as_deref().map(read_features).transpose()?;
+    let runs = read_all(&args.runs)?;
+    let answers = answers(&articles, &runs, features.as_ref());
+    if let Some(path) = &args.markdown {
+        let page = claims_markdown(&articles, &answers, &names(&runs));
+        fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+        println!("{}", path.display());
+    } else if args.json {
+        println!("{}", serde_json::to_string_pretty(&answers)?);
+    } else {
+        put(&claims_screen(&articles, &answers, columns(), has_colour()));
+    }
+    Ok(Exit::Done)
+}
+
+fn chosen(numbers: &[String]) -> anyhow::Result<Vec<&'static Article>> {
+    if numbers.is_empty() {
+        return Ok(articles::articles().iter().collect());
+    }
+    numbers.iter().map(|number| Ok(articles::find(number)?)).collect()
+}
+
+/// Reads a table of features.
+pub fn read_features(path: &Path) -> anyhow::Result<FeatureAnswers> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    FeatureAnswers::read(&text).with_context(|| format!("{}", path.display()))
+}
+
+/// Reads runs with what may be said of each.
+pub fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<(RunRecord, Findings)>> {
+    let read = |path: &PathBuf| {
+        let (_, run) = read_run(path).with_context(|| format!("{}", path.display()))?;
+        let findings = pickfs_analysis::findings(&run);
+        Ok((run, findings))
+    };
+    paths.iter().map(read).collect()
+}
+
+/// What is known of each file system without asking it.
+pub fn origins() -> BTreeMap<String, Origin> {
+    FILE_SYSTEMS.iter().map(|row| (row.name().to_owned(), row.facts())).collect()
+}
+
+/// Whether the terminal shows colours.
+pub fn has_colour() -> bool {
+    rustix::termios::isatty(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none()
+}
+
+fn answers(
+    articles: &[&'static Article],
+    runs: &[(RunRecord, Findings)],
+    features: Option<&FeatureAnswers>,
+) -> Vec<Answer> {
+    let workloads: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name()).collect();
+    let sources: Vec<Source<'_>> =
+        runs.iter().map(|(run, findings)| Source { run, findings }).collect();
+    let known = Known { workloads: &workloads, features, origins: &origins() };
+    articles::answers(articles.iter().copied(), &sources, &known)
+}
+
+/// `2026-11-21-quick, begun ..., Linux 6.18, 7 blocks`: what a reader of the page must know.
+fn names(runs: &[(RunRecord, Findings)]) -> Vec<String> {
+    let text = |(run, _): &(RunRecord, Findings)| {
+        let fact = |key: &str| run.environment.get(key).unwrap_or("not known").to_owned();
+        let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+        format!(
+            "{}, begun {}, workload {}, {blocks} blocks, Linux {}, {}",
+            run.name,
+            run.started,
+            run.plan.workload,
+            fact("kernel.release"),
+            fact("cpu.model")
+        )
+    };
+    runs.iter().map(text).collect()
+}

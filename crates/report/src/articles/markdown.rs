@@ -1,0 +1,101 @@
+//! The answers as a page: "what the articles said, what this machine says".
+
+use pickfs_analysis::articles::{Answer, Article};
+
+use super::words::{CAVEAT, COLUMNS, answered_by, claims_text, counts, details, outcome_text};
+use crate::markdown::{cell, line, text};
+
+/// Writes the page. `runs` are the names of the runs that were asked, with what they stand on.
+pub fn claims_markdown(articles: &[&Article], answers: &[Answer], runs: &[String]) -> String {
+    let mut out = String::from("# What the articles said, what this machine says\n\n");
+    out.push_str(&format!("This page is written by `pickfs claims`. {CAVEAT}\n\n"));
+    out.push_str(match runs.is_empty() {
+        true => "No run was asked yet.\n",
+        false => "Runs that were asked:\n\n",
+    });
+    for run in runs {
+        out.push_str(&format!("- {}\n", text(run)));
+    }
+    out.push_str(&overview(articles, answers));
+    for article in articles {
+        out.push_str(&section(article, &of(article, answers)));
+    }
+    out
+}
+
+fn of<'a>(article: &Article, answers: &'a [Answer]) -> Vec<&'a Answer> {
+    answers.iter().filter(|answer| answer.article == article.id).collect()
+}
+
+fn overview(articles: &[&Article], answers: &[Answer]) -> String {
+    let head: Vec<String> =
+        ["article", "claims"].into_iter().chain(COLUMNS).map(String::from).collect();
+    let mut out = format!("\n{}| :-- |{}\n", line(&head), " --: |".repeat(head.len() - 1));
+    for article in articles {
+        let own = of(article, answers);
+        let mut cells = vec![format!("{} {}", article.id, article.title), own.len().to_string()];
+        cells.extend(counts(own.iter().copied()).map(|count| count.to_string()));
+        out.push_str(&line(&cells));
+    }
+    out
+}
+
+fn section(article: &Article, answers: &[&Answer]) -> String {
+    let mut out = format!("\n## {}: {}\n\n", article.id, text(&article.title));
+    out.push_str(&format!("{}. {}.\n", text(&article.by), text(&article.setting)));
+    let (told, rest): (Vec<&Answer>, Vec<&Answer>) =
+        answers.iter().partition(|answer| !answer.runs.is_empty());
+    if !told.is_empty() {
+        out.push_str(
+            "\n| the article said | this machine says | how it was seen |\n| :-- | :-- | :-- |\n",
+        );
+        told.iter().for_each(|answer| out.push_str(&row(answer)));
+    }
+    if !rest.is_empty() {
+        out.push_str("\n| not testable here | why |\n| :-- | :-- |\n");
+        for answer in rest {
+            let why = outcome_text(&answer.outcome);
+            let why = why.strip_prefix("not testable here: ").unwrap_or(&why);
+            out.push_str(&format!("| {} | {} |\n", said(answer), cell(why)));
+        }
+    }
+    out
+}
+
+fn said(answer: &Answer) -> String {
+    let claim = &answer.claim;
+    let saw = if claim.saw.is_empty() {
+        String::new()
+    } else {
+        format!(" It saw: {}.", cell(&claim.saw))
+    };
+    format!("{}{saw} ({}, `{}`)", cell(&claim.says), claim.kind.word(), claim.id)
+}
+
+fn row(answer: &Answer) -> String {
+    let mut how: Vec<String> = details(answer).iter().map(|detail| cell(detail)).collect();
+    how.push(format!("*{}*", cell(&answered_by(answer))));
+    format!(
+        "| {} | **{}** | {} |\n",
+        said(answer),
+        cell(&outcome_text(&answer.outcome)),
+        how.join("<br>")
+    )
+}
+
+/// The section of one run's report: the claims that it has rows for; empty without any.
+pub(crate) fn of_run(answers: &[Answer]) -> String {
+    if answers.is_empty() {
+        return String::new();
+    }
+    let mut out = format!(
+        "\n<details><summary>What articles said of this ({})</summary>\n\n",
+        claims_text(answers.len())
+    );
+    out.push_str(&format!(
+        "{CAVEAT}\n\n| the article said | this run says | how it was seen |\n| :-- | :-- | :-- |\n"
+    ));
+    answers.iter().for_each(|answer| out.push_str(&row(answer)));
+    out.push_str("\n</details>\n");
+    out
+}

@@ -1,0 +1,102 @@
+//! What articles said, on the screen, on a page of the book and on a run's own page.
+
+use std::collections::BTreeMap;
+
+use pickfs_analysis::{
+    articles::{Answer, Article, Known, Source, answers, articles, find},
+    findings,
+};
+use pickfs_model::RunRecord;
+use pickfs_report::{
+    Subject,
+    articles::{claims_markdown, claims_screen},
+    html::html,
+    markdown::markdown,
+};
+use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, Speed, fake_phased_run, fake_run};
+
+fn asked(article: &'static Article, run: &RunRecord) -> Vec<Answer> {
+    let found = findings(run);
+    let known =
+        Known { workloads: &["journal", "column"], features: None, origins: &BTreeMap::new() };
+    answers([article], &[Source { run, findings: &found }], &known)
+}
+
+fn journal() -> RunRecord {
+    fake_run(&FakeRun {
+        blocks: 8,
+        candidates: vec![
+            FakeCandidate::new("ext4", 500.0, 190_000.0),
+            FakeCandidate::new("ext3", 900.0, 190_000.0),
+        ],
+        reference: "ext4".into(),
+        ..FakeRun::default()
+    })
+}
+
+#[test]
+fn the_screen_has_counts_answers_and_reasons() {
+    let article = find("003").expect("built in");
+    let screen = claims_screen(&[article], &asked(article, &journal()), 100, false);
+    assert!(screen.starts_with("003  Improving journalling latency (LMAX Exchange"), "{screen}");
+    assert!(screen.contains("27 claims: 2 seen here"), "{screen}");
+    assert!(
+        screen.contains("(it saw: 4-5 us)\n    -> seen here\n       ext4 (sync=none): smallest of"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("not testable here: pickfs has no workload guests yet\n    003-baseline, "),
+        "{screen}"
+    );
+    assert!(screen.lines().all(|line| line.chars().count() <= 100), "{screen}");
+    assert!(!screen.contains('\u{1b}'));
+    let article = find("002").expect("built in");
+    let run = fake_phased_run(&FakePhasedRun { blocks: 8, ..FakePhasedRun::column() });
+    assert!(claims_screen(&[article], &asked(article, &run), 80, true).contains("\u{1b}[32m"));
+}
+
+#[test]
+fn the_page_counts_every_claim_once() {
+    let all: Vec<&Article> = articles().iter().collect();
+    let run = journal();
+    let answers: Vec<Answer> = articles().iter().flat_map(|article| asked(article, &run)).collect();
+    let page = claims_markdown(&all, &answers, &["a run | with a bar".into()]);
+    assert!(page.starts_with("# What the articles said, what this machine says\n"));
+    for article in articles() {
+        let row = page
+            .lines()
+            .find(|line| line.starts_with(&format!("| {} ", article.id)))
+            .expect("a row");
+        let numbers: Vec<usize> =
+            row.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
+        assert_eq!(numbers[0], article.claims.len(), "{row}");
+        assert_eq!(numbers[1..].iter().sum::<usize>(), numbers[0], "{row}");
+        for claim in &article.claims {
+            assert_eq!(page.matches(&format!("`{}`", claim.id)).count(), 1, "{}", claim.id);
+        }
+    }
+    assert!(!page.contains("NaN"), "{page}");
+}
+
+#[test]
+fn a_run_page_shows_the_claims_that_it_has_rows_for() {
+    let hostile = "<script>alert(1)</script>";
+    let speeds = vec![Speed::new("ext4", "write", 0.5)];
+    let mut run = fake_phased_run(&FakePhasedRun { blocks: 8, speeds, ..FakePhasedRun::column() });
+    for cell in &mut run.cells {
+        if cell.candidate.fs == "btrfs" {
+            cell.candidate.label = hostile.into();
+        }
+    }
+    let found = findings(&run);
+    let subject = Subject::new(&run, &found);
+    let page = html(&subject, None);
+    assert!(page.contains("id=\"articles\"") && page.contains("002-write-float-1"));
+    assert!(!page.contains("002-write-float-64") && !page.contains(hostile));
+    let text = markdown(&subject, None);
+    assert!(text.contains("What articles said of this (") && text.contains("`002-write-float-1`"));
+    let mut none = run.clone();
+    none.cells.iter_mut().for_each(|cell| cell.workload.name = "null".into());
+    let found = findings(&none);
+    assert!(!html(&Subject::new(&none, &found), None).contains("id=\"articles\""));
+}
