@@ -135,6 +135,14 @@ fn the_parameters_and_limits_of_files_are_listed() {
 }
 
 #[test]
+fn the_parameters_and_phases_of_the_column_store_are_listed() {
+    let column = pickfs_workload::find("column").expect("the column store");
+    let table = pickfs_workload::params_markdown(column.params());
+    check_part("column-workload.md", "parameters", &table);
+    check_part("column-workload.md", "phases", &pickfs_workload::column::phases_markdown());
+}
+
+#[test]
 fn the_axes_that_go_together_are_listed() {
     check_part("axes.md", "tables", &pickfs_journal::compatibility::markdown());
 }

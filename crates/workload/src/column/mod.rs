@@ -72,6 +72,15 @@ pub use watch::{Tally, Watch};
 /// The row of the table.
 pub struct Column;
 
+/// All phases that are measured, by suite, as Markdown.
+pub fn phases_markdown() -> String {
+    let defaults = Column.validate(&Map::new());
+    defaults.map_or_else(
+        |error| error.to_string(),
+        |params| rows::rows_markdown(&params::Settings::new(&params)),
+    )
+}
+
 impl Workload for Column {
     fn name(&self) -> &'static str {
         "column"

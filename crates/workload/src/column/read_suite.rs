@@ -79,9 +79,10 @@ fn sequential(lane: &mut Lane, phase: &str, column: &Sequential) -> Result<(), F
     })
 }
 
-/// The largest element of a column that was mapped before, by several threads.
+/// The largest element of a column that was mapped and touched before, by several threads.
 fn aggregate(lane: &mut Lane, path: &Path) -> Result<(), Fault> {
     let column = get(path, LONGS)?;
+    lane.settings.touch.resident(&column.elements, path)?;
     let threads = lane.settings.threads as usize;
     let pieces = || even_pieces(column.elements.count(), threads);
     let count = column.elements.count() as u64;

@@ -67,6 +67,11 @@ impl Row {
         Row { phase: format!("{} {word}", self.label), ..self.heat(heat) }
     }
 
+    fn markdown(&self) -> String {
+        let name = format!("`{}`", self.phase);
+        if self.is_high_impact { format!("**{name}**") } else { name }
+    }
+
     /// The name of the phase that is derived from this row and its syncs.
     pub(super) fn durable_phase(&self) -> Option<String> {
         (!self.synced_by.is_empty()).then(|| format!("{}, durable", self.phase))
@@ -82,6 +87,18 @@ impl Row {
             ..PhaseSpec::new(self.phase.clone(), self.suite.title())
         }
     }
+}
+
+/// Every phase by suite, as Markdown: for the documentation to embed. High-impact rows are bold.
+pub(super) fn rows_markdown(settings: &Settings) -> String {
+    let rows = rows(settings);
+    let mut text = String::from("| suite | phases |\n|---|---|\n");
+    for suite in Suite::ALL {
+        let of_suite = rows.iter().filter(|row| row.suite == suite);
+        let names: Vec<String> = of_suite.map(Row::markdown).collect();
+        text += &format!("| {} | {} |\n", suite.title(), names.join(", "));
+    }
+    text
 }
 
 /// The rows that run under these settings.
