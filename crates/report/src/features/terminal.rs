@@ -54,9 +54,12 @@ impl Screen<'_> {
     fn opening(&self) -> String {
         let table = self.view.table;
         let count = self.view.asked.len();
-        let what = if count == 1 { "one file system does" } else { "file systems do" };
+        let (what, each) = match count {
+            1 => ("one file system does", "it"),
+            _ => ("file systems do", "each"),
+        };
         let text = format!(
-            "what {what}, asked of each while it was mounted here ({} asked, {} not here)",
+            "what {what}, asked of {each} while it was mounted here ({} asked, {} not here)",
             count,
             self.view.absent().len()
         );
