@@ -18,12 +18,18 @@ use crate::{
     terminal::{colour::Paint, paragraph::hanging, plain},
 };
 
-/// Sentences of all metrics for a terminal, hanging under the word `factors`.
+/// Metrics of which a terminal tells the headline, at most.
+const METRICS_ON_SCREEN: usize = 2;
+
+/// The headlines of the first metrics for a terminal, hanging under the word `factors`. Levels
+/// and interactions stand in the other reports.
 pub(crate) fn lines(subject: &Subject, margin: usize, columns: usize, paint: Paint) -> String {
+    let factors = &subject.findings.factors;
+    let headlines = factors.iter().filter_map(|found| found.sentences.first());
     let mut out = String::new();
-    for found in &subject.findings.factors {
-        let text = plain(&found.sentences.join(" "));
-        out.push_str(&paint.strong(&hanging("factors", &text, margin, columns), "factors"));
+    for (index, text) in headlines.take(METRICS_ON_SCREEN).enumerate() {
+        let name = if index == 0 { "factors" } else { "" };
+        out.push_str(&paint.strong(&hanging(name, &plain(text), margin, columns), name));
     }
     out
 }
