@@ -5,7 +5,10 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pickfs_report::{ChartKind, chart::UnknownChart};
 
-use crate::{commands::claims, examples};
+use crate::{
+    commands::{choose, claims},
+    examples,
+};
 
 /// Finds the file system - and how to make it, mount it and write to it - that gives an
 /// application the lowest latency and the highest throughput on its own hardware.
@@ -53,6 +56,9 @@ pub enum Command {
     /// What five articles said of file systems, and what runs of this machine say to it
     #[command(after_help = claims::EXAMPLES)]
     Claims(claims::ClaimsArgs),
+    /// Which candidate serves an objective best, under hard conditions
+    #[command(after_help = choose::EXAMPLES)]
+    Choose(choose::ChooseArgs),
     /// Run a stored plan again: which earlier choices hold, changed, or cannot be told
     #[command(after_help = examples::RERUN)]
     Rerun(RerunArgs),

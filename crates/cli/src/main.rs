@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Claims(args) => commands::claims::claims(&args),
+        Command::Choose(args) => commands::choose::choose(&args),
         Command::Rerun(args) => commands::rerun::rerun(&args),
         Command::Serve(args) => commands::serve::serve(&args),
         Command::Man(args) => commands::man::man(&args),

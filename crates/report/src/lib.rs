@@ -12,6 +12,7 @@ pub mod beside;
 pub mod card;
 pub mod chain;
 pub mod chart;
+pub mod choice;
 pub mod conditions;
 pub mod csv;
 pub mod exports;

@@ -1,5 +1,6 @@
 //! One file per word of the command line.
 
+pub mod choose;
 pub mod claims;
 pub mod clean;
 pub mod compare;
