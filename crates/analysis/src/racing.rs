@@ -52,7 +52,7 @@ pub enum Standing {
         of: usize,
         /// Block that settled it, from 1.
         at_block: u32,
-        /// Sentinel blocks since then in which both ran.
+        /// Blocks since then in which both ran.
         sentinels: u32,
         /// How many of them said the opposite.
         contradicted: u32,
@@ -160,22 +160,29 @@ impl Race {
         }
     }
 
+    /// The clearest first; the last one stays, whatever is said against it.
     fn drop_those_behind(&mut self) {
-        for index in 0..self.runners.len() {
-            let runner = &self.runners[index];
-            if runner.standing != Standing::Racing || runner.ln_fortune_max < self.ln_bound() {
-                continue;
+        let mut order: Vec<usize> = (0..self.runners.len()).collect();
+        let ln_max = |index: &usize| self.runners[*index].ln_fortune_max;
+        order.sort_by(|a, b| ln_max(b).total_cmp(&ln_max(a)));
+        for index in order {
+            let says_so = self.runners[index].ln_fortune_max >= self.ln_bound();
+            if says_so && self.is_racing(index) && self.leaders().len() > 1 {
+                self.drop_one(index);
             }
-            let others = (0..self.runners.len()).filter(|other| *other != index);
-            let ln_fortune = |other: &usize| self.bets[&(index, *other)].behind.ln_fortune();
-            let of = others.max_by(|a, b| ln_fortune(a).total_cmp(&ln_fortune(b)));
-            self.runners[index].standing = Standing::Behind {
-                of: of.unwrap_or(index),
-                at_block: self.blocks,
-                sentinels: 0,
-                contradicted: 0,
-            };
         }
+    }
+
+    fn drop_one(&mut self, index: usize) {
+        let others = (0..self.runners.len()).filter(|other| *other != index);
+        let ln_fortune = |other: &usize| self.bets[&(index, *other)].behind.ln_fortune();
+        let of = others.max_by(|a, b| ln_fortune(a).total_cmp(&ln_fortune(b)));
+        self.runners[index].standing = Standing::Behind {
+            of: of.unwrap_or(index),
+            at_block: self.blocks,
+            sentinels: 0,
+            contradicted: 0,
+        };
     }
 
     /// Bound for the choice: one candidate is the best, so one error may happen.
@@ -280,6 +287,21 @@ mod tests {
         };
         // Behind since block six; it ran in the other four of those ten, too.
         assert_eq!((sentinels, contradicted), (5, 1));
+    }
+
+    /// The machine changes so that each is beaten in turn: somebody is left all the same.
+    #[test]
+    fn somebody_is_left_whatever_happens() {
+        let fast_first = vec![Some(100.0), Some(200.0)];
+        let fast_second = vec![Some(200.0), Some(100.0)];
+        let mut blocks = vec![fast_first; 8];
+        blocks.extend(vec![fast_second; 40]);
+        let race = Race::replay(2, RULES, &blocks);
+        assert_eq!(race.leaders(), [0]);
+        let Standing::Behind { sentinels, contradicted, .. } = race.standings()[1] else {
+            panic!("{:?}", race.standings());
+        };
+        assert_eq!((sentinels, contradicted), (43, 40), "behind after five");
     }
 
     /// One large ratio is one block: heavy tails do not decide.
