@@ -143,7 +143,7 @@ pub struct Design {
 pub enum StopRule {
     /// After the planned blocks.
     Blocks,
-    /// When the always-valid test has settled every comparison, or the budget is spent.
+    /// When the always-valid test has settled the choice, or the budget is spent.
     Decided {
         /// Longest run, in seconds.
         budget_s: f64,
