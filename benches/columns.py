@@ -1,9 +1,10 @@
 """The calls of crates/workload/examples/column-calls.rs, made with numpy: same files, same words, same output.
 
-    columns.py write DIR MIB | read DIR | resident DIR | random DIR READS BYTES
+    columns.py write DIR MIB | reserved DIR MIB | read DIR | resident DIR | random DIR READS BYTES
     columns.py sort DIR strings | sort DIR codes
 
-Input is made before the clock starts. `sort strings` orders the symbols as texts of five bytes; `sort codes` sees
+Input is made before the clock starts. `write` hands the array's memory to write(2); `reserved` is ndarray.tofile, which
+reserves the space by fallocate first. `sort strings` orders the symbols as texts of five bytes; `sort codes` sees
 their four letters as one number, which numpy sorts faster. Both are stable and write both columns anew.
 """
 
@@ -17,6 +18,14 @@ HEADER_BYTES = 16
 
 
 def write(directory, mib):
+    return new_column(directory, mib, lambda file, elements: file.write(memoryview(elements)))
+
+
+def reserved(directory, mib):
+    return new_column(directory, mib, lambda file, elements: elements.tofile(file))
+
+
+def new_column(directory, mib, fill):
     generator = numpy.random.default_rng(7)
     elements = generator.integers(0, 2**63, int(mib) << 17, dtype=numpy.int64)
     header = numpy.array([0x0720FE, len(elements)], dtype="<i8")
@@ -24,9 +33,9 @@ def write(directory, mib):
     if os.path.exists(path):
         os.unlink(path)
     start = time.perf_counter()
-    with open(path, "wb") as file:
-        header.tofile(file)
-        elements.tofile(file)
+    with open(path, "wb", buffering=0) as file:
+        file.write(header.tobytes())
+        fill(file, elements)
     return time.perf_counter() - start
 
 
@@ -84,5 +93,5 @@ def replace(path, header_bytes, column):
     os.rename(path + "#", path)
 
 
-CALLS = {"write": write, "read": read, "resident": resident, "random": random, "sort": sort}
+CALLS = {"write": write, "reserved": reserved, "read": read, "resident": resident, "random": random, "sort": sort}
 print("%.9f" % CALLS[sys.argv[1]](*sys.argv[2:]))

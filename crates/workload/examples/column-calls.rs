@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! column-calls write DIR MIB            a new file `column` of MIB mebibytes (removed before)
+//! column-calls reserved DIR MIB         the same, its space reserved before
 //! column-calls read DIR                 read1 of `column`: all of it into fresh memory
 //! column-calls resident DIR             get of `column`, one byte of each page touched
 //! column-calls random DIR READS BYTES   READS blocks of BYTES gathered from the mapped `column`
@@ -15,13 +16,14 @@ use std::{error::Error, fs, path::Path, time::Instant};
 use pickfs_sys::elements::bytes_of;
 use pickfs_workload::column::{
     Attribute, Blocks, Domain, Draw, ElementType, Header, Layout, List, ListKind, Profile, ReadBy,
-    SymbolLayout, Table, Tally, Touch, get, read1, set,
+    SetHow, SymbolLayout, Table, Tally, Touch, get, read1, set,
 };
 
 const FLOATS: Layout = Layout::Elements(ElementType::Float);
 const LONGS: Layout = Layout::Elements(ElementType::Long);
 /// Bytes of one write call, as the workload's default.
 const CHUNK_BYTES: usize = 16 << 20;
+const HOW: SetHow = SetHow { chunk_bytes: CHUNK_BYTES, is_reserved: false };
 const SEED: u64 = 7;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -31,7 +33,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(words.get(at).ok_or("a number is missing")?.parse()?)
     };
     let seconds = match words[0].as_str() {
-        "write" => write(directory, number(2)?)?,
+        "write" => write(directory, number(2)?, false)?,
+        "reserved" => write(directory, number(2)?, true)?,
         "read" => read(directory)?,
         "resident" => resident(directory)?,
         "random" => random(directory, number(2)?, number(3)?)?,
@@ -47,12 +50,13 @@ fn header(layout: Layout, count: u64) -> Vec<u8> {
     layout.header(Header { attribute: Attribute::None, count })
 }
 
-fn write(directory: &Path, mib: u64) -> Result<f64, Box<dyn Error>> {
+fn write(directory: &Path, mib: u64, is_reserved: bool) -> Result<f64, Box<dyn Error>> {
     let elements = List::new(ListKind::Long, Profile::Random, mib << 17, SEED).whole();
     let (path, header) = (directory.join("column"), header(LONGS, mib << 17));
     let _ = fs::remove_file(&path);
+    let how = SetHow { chunk_bytes: CHUNK_BYTES, is_reserved };
     let start = Instant::now();
-    set(&path, &header, bytes_of(&elements), CHUNK_BYTES, &mut Tally::default())?;
+    set(&path, &header, bytes_of(&elements), how, &mut Tally::default())?;
     Ok(start.elapsed().as_secs_f64())
 }
 
@@ -90,7 +94,7 @@ fn table(directory: &Path, threads: usize) -> Table {
         domain: directory.join("domain"),
         layout: SymbolLayout::Plain,
         threads,
-        chunk_bytes: CHUNK_BYTES,
+        set: HOW,
     }
 }
 
@@ -101,8 +105,8 @@ fn make_table(directory: &Path, rows: u64) -> Result<f64, Box<dyn Error>> {
     let table = table(directory, 1);
     let start = Instant::now();
     let nobody = &mut Tally::default();
-    set(&table.symbols, &header(Layout::PlainSymbols, rows), &symbols, CHUNK_BYTES, nobody)?;
-    set(&table.floats, &header(FLOATS, rows), bytes_of(&floats), CHUNK_BYTES, nobody)?;
+    set(&table.symbols, &header(Layout::PlainSymbols, rows), &symbols, HOW, nobody)?;
+    set(&table.floats, &header(FLOATS, rows), bytes_of(&floats), HOW, nobody)?;
     Ok(start.elapsed().as_secs_f64())
 }
 

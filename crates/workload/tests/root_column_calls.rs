@@ -9,8 +9,8 @@ use std::{
 
 use pickfs_sys::elements::bytes_of;
 use pickfs_workload::column::{
-    Attribute, Blocks, ElementType, Handle, Header, Layout, ReadBy, SyncBy, Tally, Touch, enter,
-    get, open_append, read1, replace, set, sync,
+    Attribute, Blocks, ElementType, Handle, Header, Layout, ReadBy, SetHow, SyncBy, Tally, Touch,
+    enter, get, open_append, read1, replace, set, sync,
 };
 
 const LONGS: Layout = Layout::Elements(ElementType::Long);
@@ -35,7 +35,8 @@ fn make_call(call: &str, path: &Path) {
     let mut tally = Tally::default();
     match call {
         "set" => drop(
-            set(path, &header(1 << 19), &vec![7; 4 << 20], 1 << 20, &mut tally).expect("it works"),
+            set(path, &header(1 << 19), &vec![7; 4 << 20], SetHow::chunks(1 << 20), &mut tally)
+                .expect("it works"),
         ),
         "open append" => open_append(path, LONGS, data, 512, 1 << 20).expect("it works"),
         "handle append" => {

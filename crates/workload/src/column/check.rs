@@ -275,6 +275,7 @@ mod tests {
     use super::{
         super::{
             list::{ListKind, Profile},
+            set::SetHow,
             watch::Tally,
         },
         *,
@@ -299,7 +300,7 @@ mod tests {
             domain: folder.join("domain"),
             layout,
             threads: 2,
-            chunk_bytes: 1 << 16,
+            set: SetHow::chunks(1 << 16),
         };
         let numbers = (0..6000).map(|row| content.draw.number(row % 3000));
         let header = |layout: super::super::layout::Layout| {

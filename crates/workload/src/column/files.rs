@@ -51,7 +51,7 @@ impl Files {
             domain: self.at("kdbdb/sym"),
             layout: settings.symbols,
             threads: settings.threads as usize,
-            chunk_bytes: settings.chunk_bytes,
+            set: settings.set,
         }
     }
 

@@ -3,11 +3,13 @@
 //! runs here; the calls are those of one.
 //!
 //! ```
-//! use pickfs_workload::column::{Attribute, ElementType, Header, Layout, Tally, get, set};
+//! use pickfs_workload::column::{
+//!     Attribute, ElementType, Header, Layout, SetHow, Tally, get, set,
+//! };
 //! let folder = tempfile::tempdir()?;
 //! let (path, layout) = (folder.path().join("price"), Layout::Elements(ElementType::Long));
 //! let header = layout.header(Header { attribute: Attribute::None, count: 2 });
-//! set(&path, &header, &[7; 16], 1 << 20, &mut Tally::default())?;
+//! set(&path, &header, &[7; 16], SetHow::chunks(1 << 20), &mut Tally::default())?;
 //! assert_eq!(get(&path, layout)?.elements.count(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -62,7 +64,7 @@ pub use lock::enter;
 pub use random::{Blocks, OpenFiles, Place, ReadBy};
 pub use ranks::{Ranks, SymbolError};
 pub use replace::replace;
-pub use set::{Setting, set};
+pub use set::{SetHow, Setting, set};
 pub use sizes::Sizes;
 pub use symbols::{Domain, Draw, SymbolLayout};
 pub use sync::{SyncBy, command_text, sync};

@@ -3,7 +3,7 @@
 use pickfs_sys::mapped_file::MapAdvice;
 use serde_json::Value;
 
-use super::{get::Touch, list::Profile, symbols::SymbolLayout, sync::SyncBy};
+use super::{get::Touch, list::Profile, set::SetHow, symbols::SymbolLayout, sync::SyncBy};
 use crate::param::{Check, Literal, Param, ParamError, Resolved};
 
 pub(super) const PARAMS: &[Param] = &[
@@ -83,6 +83,12 @@ pub(super) const PARAMS: &[Param] = &[
         doc: "bytes of one write call, where a column is written at once",
         default: Literal::Text("16MiB"),
         check: Check::Rule("a multiple of 4096 from 64KiB to 1GiB", chunk_value),
+    },
+    Param {
+        name: "reserve",
+        doc: "whether the space of a column is reserved by fallocate before it is set, as numpy does; the original does not",
+        default: Literal::Text("no"),
+        check: Check::Words(|| vec!["no", "yes"]),
     },
     Param {
         name: "files_limit",
@@ -189,7 +195,7 @@ pub(super) struct Settings {
     pub(super) has_inflated_sync: bool,
     pub(super) has_random_variants: bool,
     pub(super) touch: Touch,
-    pub(super) chunk_bytes: usize,
+    pub(super) set: SetHow,
     pub(super) files_bytes_max: u64,
     pub(super) space_percent: u64,
     pub(super) memory_percent: u64,
@@ -214,7 +220,10 @@ impl Settings {
             has_inflated_sync: params.text("inflated_sync") == "yes",
             has_random_variants: params.text("random_variants") == "yes",
             touch: touch(params),
-            chunk_bytes: params.integer("write_chunk") as usize,
+            set: SetHow {
+                chunk_bytes: params.integer("write_chunk") as usize,
+                is_reserved: params.text("reserve") == "yes",
+            },
             files_bytes_max: params.integer("files_limit"),
             space_percent: params.integer("space_percent"),
             memory_percent: params.integer("memory_percent"),
@@ -270,7 +279,7 @@ mod tests {
     fn the_defaults_are_legal() {
         let settings = Settings::new(&resolve(json!({})).unwrap());
         assert_eq!((settings.scale, settings.threads), (0.2, 8));
-        assert_eq!((settings.chunk_bytes, settings.touch.stride_bytes), (16 << 20, 4096));
+        assert_eq!((settings.set.chunk_bytes, settings.touch.stride_bytes), (16 << 20, 4096));
         assert_eq!(settings.suites, Suite::ALL);
         assert_eq!(settings.files_bytes_max, 1 << 50);
     }

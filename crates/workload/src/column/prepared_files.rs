@@ -43,9 +43,9 @@ pub(super) fn prepare(lane: &mut Lane) -> Result<(), Fault> {
 
 fn write_list(lane: &Lane, name: &str, elements: &[u64]) -> Result<(), Fault> {
     let header = Header { attribute: Attribute::None, count: elements.len() as u64 };
-    let (path, chunk) = (lane.files.at(name), lane.settings.chunk_bytes);
+    let (path, how) = (lane.files.at(name), lane.settings.set);
     let mut nobody = Tally::default();
-    set(&path, &LONGS.header(header), bytes_of(elements), chunk, &mut nobody).map(drop)
+    set(&path, &LONGS.header(header), bytes_of(elements), how, &mut nobody).map(drop)
 }
 
 /// What the table is made of.

@@ -4,6 +4,7 @@
 //! ```text
 //! new        open(O_CREAT) writev(header, data) write(data) ... close
 //! existing   stat open(O_CREAT, COLUMN#) writev write ... close rename
+//! reserved   open fallocate(FALLOC_FL_KEEP_SIZE, all of it) writev ... close
 //! ```
 //!
 //! No fsync: what syncs is a row of its own. Writes end at multiples of their length, so that the 16
@@ -15,10 +16,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pickfs_sys::files::{Access, Create, OpenHow};
+use pickfs_sys::files::{Access, Allocate, Create, FileError, OpenHow, allocate};
 
 use super::watch::Watch;
 use crate::fault::Fault;
+
+const NOT_SUPPORTED: i32 = rustix::io::Errno::OPNOTSUPP.raw_os_error();
+
+/// How a column is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetHow {
+    /// Bytes of one write call.
+    pub chunk_bytes: usize,
+    /// The space is reserved before the first write; not every file system can.
+    pub is_reserved: bool,
+}
+
+impl SetHow {
+    /// Written by calls of so many bytes, nothing reserved.
+    pub fn chunks(chunk_bytes: usize) -> SetHow {
+        SetHow { chunk_bytes, is_reserved: false }
+    }
+}
 
 /// A file that is being written from its beginning.
 #[derive(Debug)]
@@ -31,13 +50,20 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Begins a column. `chunk_bytes` is the length of one write call.
-    pub fn begin(path: &Path, chunk_bytes: usize) -> Result<Setting, Fault> {
+    /// Begins a column, which will have `length_bytes`.
+    ///
+    /// # Errors
+    /// [`Fault::Skipped`] where space was to be reserved and the file system cannot.
+    pub fn begin(path: &Path, how: SetHow, length_bytes: u64) -> Result<Setting, Fault> {
         let is_there = path.try_exists().map_err(Fault::io("stat", path))?;
         let under = if is_there { beside(path) } else { path.to_owned() };
-        let how = OpenHow { create: Create::New, ..OpenHow::new(Access::Write) };
-        let file = how.open(&under).map_err(file_fault)?;
-        Ok(Setting { path: path.to_owned(), under, file, chunk_bytes, written_bytes: 0 })
+        let new = OpenHow { create: Create::New, ..OpenHow::new(Access::Write) };
+        let file = new.open(&under).map_err(file_fault)?;
+        if how.is_reserved {
+            allocate(&file, Allocate::KeepSize, 0, length_bytes).map_err(unreserved)?;
+        }
+        let (path, chunk_bytes) = (path.to_owned(), how.chunk_bytes);
+        Ok(Setting { path, under, file, chunk_bytes, written_bytes: 0 })
     }
 
     /// Writes header and first data with one call, then the rest: one lap for each call.
@@ -86,10 +112,10 @@ pub fn set(
     path: &Path,
     header: &[u8],
     data: &[u8],
-    chunk_bytes: usize,
+    how: SetHow,
     watch: &mut impl Watch,
 ) -> Result<u64, Fault> {
-    let mut setting = Setting::begin(path, chunk_bytes)?;
+    let mut setting = Setting::begin(path, how, (header.len() + data.len()) as u64)?;
     setting.write(header, data, watch)?;
     setting.finish()
 }
@@ -113,9 +139,19 @@ pub(super) fn write_both(file: &mut File, header: &[u8], data: &[u8]) -> io::Res
     file.write_all(&data[taken.saturating_sub(header.len())..])
 }
 
+/// A file system that cannot reserve space.
+fn unreserved(error: FileError) -> Fault {
+    match error {
+        FileError::Request { cause, .. } if cause.raw_os_error() == Some(NOT_SUPPORTED) => {
+            let reason = "this file system refuses fallocate; use reserve = no".into();
+            Fault::Skipped { reason }
+        }
+        other => Fault::Failed { reason: other.to_string() },
+    }
+}
+
 /// A refused open, with the call as its verb.
-pub(super) fn file_fault(error: pickfs_sys::files::FileError) -> Fault {
-    use pickfs_sys::files::FileError;
+pub(super) fn file_fault(error: FileError) -> Fault {
     match error {
         FileError::Open { path, cause, .. } => Fault::Io { verb: "open", path, source: cause },
         other => Fault::Failed { reason: other.to_string() },
@@ -132,10 +168,21 @@ mod tests {
         let path = folder.path().join("column");
         let mut tally = Tally::default();
         let data: Vec<u8> = (0..10_000u32).map(|byte| byte as u8).collect();
-        let bytes = set(&path, b"header: ", &data, 4096, &mut tally).unwrap();
+        let bytes = set(&path, b"header: ", &data, SetHow::chunks(4096), &mut tally).unwrap();
         assert_eq!((bytes, tally.count), (10_008, 3));
         assert_eq!(fs::read(&path).unwrap(), [b"header: ", &data[..]].concat());
         assert!(!beside(&path).exists());
+    }
+
+    #[test]
+    fn a_reserved_column_has_its_space_and_no_more_bytes() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let path = folder.path().join("column");
+        let how = SetHow { chunk_bytes: 4096, is_reserved: true };
+        match set(&path, b"h", &[7; 9_999], how, &mut Tally::default()) {
+            Ok(bytes) => assert_eq!((bytes, fs::metadata(&path).unwrap().len()), (10_000, 10_000)),
+            Err(fault) => assert!(fault.is_skip(), "{fault}"),
+        }
     }
 
     #[test]
@@ -145,7 +192,7 @@ mod tests {
         let path = folder.path().join("column");
         fs::write(&path, b"old").unwrap();
         let open = File::open(&path).unwrap();
-        set(&path, b"h", b"new", 4096, &mut Tally::default()).unwrap();
+        set(&path, b"h", b"new", SetHow::chunks(4096), &mut Tally::default()).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"hnew");
         assert_eq!(
             (open.metadata().unwrap().nlink(), fs::read_dir(&folder).unwrap().count()),
@@ -158,7 +205,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("column");
         let mut tally = Tally::default();
-        set(&path, &[1; 4096], &[2; 10], 4096, &mut tally).unwrap();
+        set(&path, &[1; 4096], &[2; 10], SetHow::chunks(4096), &mut tally).unwrap();
         assert_eq!((fs::read(&path).unwrap().len(), tally.count), (4106, 2));
     }
 
@@ -168,7 +215,8 @@ mod tests {
         let path = folder.path().join("column");
         fs::write(&path, b"old").unwrap();
         fs::write(beside(&path), b"left").unwrap();
-        let fault = set(&path, b"h", b"new", 4096, &mut Tally::default()).unwrap_err();
+        let fault =
+            set(&path, b"h", b"new", SetHow::chunks(4096), &mut Tally::default()).unwrap_err();
         assert!(fault.to_string().contains("column#"), "{fault}");
         assert_eq!(fs::read(&path).unwrap(), b"old");
     }

@@ -17,7 +17,7 @@ use super::{
     get::{get, map_fault, read1},
     layout::{Attribute, ElementType, Header, Layout, wrong},
     ranks::{Interned, Ranks, SymbolError, even_pieces, in_parallel, next_symbol, symbol_text},
-    set::{Setting, set},
+    set::{SetHow, Setting, set},
     symbols::SymbolLayout,
     watch::Watch,
 };
@@ -41,8 +41,8 @@ pub struct Table {
     pub layout: SymbolLayout,
     /// Threads for the work in memory.
     pub threads: usize,
-    /// Bytes of one write call.
-    pub chunk_bytes: usize,
+    /// How columns are written.
+    pub set: SetHow,
 }
 
 /// What a step read and wrote.
@@ -104,11 +104,13 @@ impl Table {
         let layout = self.layout.layout();
         let count = ranks.rows();
         let mut bytes = layout.header(Header { attribute: Attribute::Sorted, count });
-        let mut setting = Setting::begin(&self.symbols, self.chunk_bytes)?;
+        let length = bytes.len() as u64 + count * self.layout.symbol_bytes() as u64;
+        let mut setting = Setting::begin(&self.symbols, self.set, length)?;
+        let chunk_bytes = self.set.chunk_bytes;
         for (symbol, count) in runs.iter().zip(ranks.counts()) {
             bytes.extend(symbol.repeat(count as usize));
-            if bytes.len() >= self.chunk_bytes {
-                let whole = bytes.len() - bytes.len() % self.chunk_bytes;
+            if bytes.len() >= chunk_bytes {
+                let whole = bytes.len() - bytes.len() % chunk_bytes;
                 setting.write(&[], &bytes[..whole], watch)?;
                 bytes.drain(..whole);
             }
@@ -125,7 +127,7 @@ impl Table {
         }
         let count = grade.len() as u64;
         let mut header = FLOATS.header(Header { attribute: Attribute::None, count });
-        let mut setting = Setting::begin(&self.floats, self.chunk_bytes)?;
+        let mut setting = Setting::begin(&self.floats, self.set, header.len() as u64 + 8 * count)?;
         let mut gathered = vec![0; GATHERED_ELEMENTS.min(grade.len())];
         huge_pages::ask_for(&mut gathered);
         for part in grade.chunks(GATHERED_ELEMENTS) {
@@ -152,7 +154,7 @@ impl Table {
         let rows = rows.map_err(|error| self.no_symbols(&error))?;
         let count = rows.ok_or_else(|| wrong(&self.symbols, &"is not parted"))?;
         let header = layout.header(Header { attribute: Attribute::Parted, count });
-        let written_bytes = set(&self.symbols, &header, body, self.chunk_bytes, watch)?;
+        let written_bytes = set(&self.symbols, &header, body, self.set, watch)?;
         Ok(Rewritten { rows: count, written_bytes })
     }
 
@@ -259,7 +261,7 @@ mod tests {
             domain: folder.join("domain"),
             layout,
             threads: 3,
-            chunk_bytes: 4096,
+            set: SetHow::chunks(4096),
         };
         let write = |path: &PathBuf, head: Vec<u8>, body: &[u8]| {
             fs::write(path, [&head, body].concat()).unwrap();

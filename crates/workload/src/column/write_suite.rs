@@ -92,7 +92,7 @@ fn append_and_forget(lane: &mut Lane) -> Result<(), Fault> {
 
 fn open_appends(lane: &mut Lane, windows: &Windows) -> Result<(), Fault> {
     let (path, by, chunk) =
-        (lane.files.at("tinyAppend"), lane.settings.sync_by, lane.settings.chunk_bytes);
+        (lane.files.at("tinyAppend"), lane.settings.sync_by, lane.settings.set.chunk_bytes);
     let elements = lane.sizes.tiny * TINY_OPEN_APPENDS;
     let spec = lane.spec("open append tiny, sync once");
     lane.runner.run(&spec, |bench| {
@@ -167,9 +167,9 @@ fn set_list(
     let elements = list.whole();
     let count = list.count();
     let header = layout.header(Header { attribute: Attribute::None, count });
-    let chunk = lane.settings.chunk_bytes;
+    let how = lane.settings.set;
     lane.write_row(&format!("write {what}"), file_bytes(count), |bench| {
-        let written = set(path, &header, bytes_of(&elements), chunk, bench)?;
+        let written = set(path, &header, bytes_of(&elements), how, bench)?;
         Ok(counted(count, written))
     })?;
     drop(elements);
@@ -238,9 +238,9 @@ fn set_symbols(lane: &mut Lane) -> Result<(), Fault> {
     let data = symbol_bytes(lane);
     let layout = lane.settings.symbols.layout();
     let header = layout.header(Header { attribute: Attribute::None, count });
-    let (chunk, bytes) = (lane.settings.chunk_bytes, (header.len() + data.len()) as u64);
+    let (how, bytes) = (lane.settings.set, (header.len() + data.len()) as u64);
     lane.write_row("write sym large", bytes, |bench| {
-        let written = set(&path, &header, &data, chunk, bench)?;
+        let written = set(&path, &header, &data, how, bench)?;
         Ok(counted(count, written))
     })?;
     drop(data);
@@ -296,7 +296,7 @@ fn set_huge(lane: &mut Lane) -> Result<(), Fault> {
 fn append_random_files(lane: &mut Lane) -> Result<(), Fault> {
     let windows = lane.data.windows(Of::RandomFiles, lane.sizes.small);
     let (paths, appends) = (lane.files.random(), lane.sizes.random_appends);
-    let (by, chunk) = (lane.settings.sync_by, lane.settings.chunk_bytes);
+    let (by, chunk) = (lane.settings.sync_by, lane.settings.set.chunk_bytes);
     let elements = lane.sizes.small * appends * paths.len() as u64;
     let spec = lane.spec("open append small, sync once");
     lane.runner.run(&spec, |bench| {
@@ -331,7 +331,7 @@ fn append_column(
     data: &[u8],
 ) -> Result<(), Fault> {
     let (count, appends) = (lane.sizes.large, lane.sizes.mid_appends);
-    let (by, chunk) = (lane.settings.sync_by, lane.settings.chunk_bytes);
+    let (by, chunk) = (lane.settings.sync_by, lane.settings.set.chunk_bytes);
     let spec = lane.spec(phase);
     lane.runner.run(&spec, |bench| {
         for _ in 0..appends {
