@@ -54,6 +54,11 @@ pub fn level_text(level: f64) -> String {
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// `1 block`, `7 blocks`.
+pub fn blocks_text(blocks: u32) -> String {
+    if blocks == 1 { "1 block".into() } else { format!("{blocks} blocks") }
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     match words {

@@ -280,6 +280,7 @@ fn tails_need_episodes_and_long_trials() {
     let aside: Vec<_> = only(&choice).aside.iter().map(|(label, _)| label.as_str()).collect();
     assert_eq!(aside, ["xfs"]);
     assert!(only(&choice).aside[0].1.contains("periodic work is not covered"));
+    assert!(only(&choice).would_change.iter().any(|text| text.contains("--measure 61s")));
     let far = asked(
         "durable.p99.999",
         &[],

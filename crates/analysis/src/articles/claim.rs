@@ -29,6 +29,10 @@ pub struct Article {
     pub by: String,
     /// Machine, kernel, file systems and method, in a sentence.
     pub setting: String,
+    /// Name of its published table, where it has one: claims on several rows go by the rows of
+    /// that table and leave out those that only pickfs has.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub table: String,
     /// Every observation and recommendation.
     #[serde(rename = "claim", default)]
     pub claims: Vec<Claim>,
@@ -67,6 +71,9 @@ pub struct Claim {
     pub object: Selector,
     /// How the two stand.
     pub relation: Relation,
+    /// As [`Article::table`], for the article's own claims.
+    #[serde(skip)]
+    pub table: String,
 }
 
 /// What a claim is.

@@ -38,8 +38,8 @@ impl Condition {
     /// Whether a value fulfils it.
     pub fn holds(&self, value: &str) -> bool {
         match self {
-            Condition::OneOf(words) => words.iter().any(|word| word == value),
-            Condition::Not(word) => word != value,
+            Condition::OneOf(words) => words.iter().any(|word| same(word, value)),
+            Condition::Not(word) => !same(word, value),
             Condition::Side { is_above, has_equal, number } => {
                 let wanted = if *is_above { Ordering::Greater } else { Ordering::Less };
                 match compared(value, number) {
@@ -65,6 +65,13 @@ impl Condition {
             Condition::Not(_) | Condition::Side { .. } => &[],
         }
     }
+}
+
+/// The same text, or the same dotted number: a parameter of 0 may be kept as 0.0.
+fn same(one: &str, other: &str) -> bool {
+    let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let both = is_number(one) && is_number(other);
+    one == other || (both && compared(one, other) == Some(Ordering::Equal))
 }
 
 /// None where a text does not begin with a number.
@@ -150,6 +157,8 @@ mod tests {
     fn words_and_numbers_are_compared_as_written() {
         assert!(holds("none|sparse", "sparse") && !holds("none|sparse", "fallocate"));
         assert!(holds("!=0", "200") && !holds("!=0", "0"));
+        assert!(holds("0", "0.0") && !holds("!=0", "0.0") && holds("2.5|64", "64.0"));
+        assert!(!holds("6.1", "6.10") && !holds("64", "64k"));
         assert!(holds(">=2", "2") && holds(">=2", "64") && !holds(">2", "2"));
         assert!(holds(">=5.14", "6.18.44-fc") && holds(">5.4", "5.14.0") && !holds("<5.4", "5.14"));
         assert!(!holds(">=1", "many") && holds("<=2.6.33", "2.6.33-gentoo"));

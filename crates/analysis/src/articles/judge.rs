@@ -81,6 +81,7 @@ pub(super) fn of_rows(relation: Relation, rows: &[Named<'_>]) -> Option<(Outcome
     let blocks = rows.iter().map(|row| row.1.blocks).min().unwrap_or(0);
     if blocks < BLOCKS_MIN {
         let why = format!("under {BLOCKS_MIN} blocks nothing is called different");
+        let text = format!("{} rows, none of them decided", rows.len());
         return Some((Outcome::NotDecided { blocks, why }, text));
     }
     let outcome = match (relation, faster.len(), slower.len()) {

@@ -8,7 +8,7 @@ use super::{
     ratio::{self, Ratio},
     several, value,
 };
-use crate::wording::{interval_text, metric_name, percent_over_one, times};
+use crate::wording::{blocks_text, interval_text, metric_name, percent_over_one, times};
 
 /// Why a run says nothing to a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,29 +83,30 @@ fn fitting<'a>(
     }
     let placed: Vec<_> = named.iter().filter(|row| row.is(&claim.at)).collect();
     let Some(first) = placed.first() else {
-        let (name, condition, found) = named[0].unfit(&claim.at).expect("no row fits");
+        let (name, condition, found) = named[0].unfit(&claim.at, Some("0")).expect("no row fits");
         let found = found.map_or("not set".into(), |found| format!("here {found}"));
         return miss(2, format!("no row with {} ({found})", condition.of(name)));
     };
-    if let Some((name, condition, found)) = first.unfit(&claim.needs) {
+    if let Some((name, condition, found)) = first.unfit(&claim.needs, None) {
         let found = found.unwrap_or("not known".into());
         return miss(3, format!("needs {}, here {found}", condition.of(name)));
     }
-    Ok(placed.into_iter().map(|row| **row).filter(|row| row.is(&claim.needs)).collect())
+    Ok(placed
+        .into_iter()
+        .map(|row| **row)
+        .filter(|row| row.unfit(&claim.needs, None).is_none())
+        .collect())
 }
 
 fn absent(desk: &Desk<'_>, selector: &super::claim::Selector) -> String {
-    let words: Vec<String> = selector
-        .iter()
-        .map(|(name, condition)| match name.as_str() {
-            "fs" => condition.words().join(" or "),
-            _ => condition.of(name),
-        })
-        .collect();
+    let fs = selector.get("fs").map(|condition| condition.words().join(" or "));
+    let others = selector.iter().filter(|(name, _)| *name != "fs");
+    let others: Vec<String> = others.map(|(name, condition)| condition.of(name)).collect();
+    let words: Vec<String> = fs.into_iter().chain(others).collect();
     let is_it = |fs: &str| selector.get("fs").is_some_and(|condition| condition.holds(fs));
     let skipped = desk.run.skipped.iter().find(|skipped| is_it(&skipped.cell.candidate.fs));
     let why = skipped.map_or(String::new(), |skipped| format!(" ({})", skipped.reason));
-    format!("no row of {}{why}", words.join(", "))
+    format!("no row of {}{why}", words.join(" with "))
 }
 
 fn without(claim: &Claim, rows: &[Placed<'_>]) -> Vec<String> {
@@ -271,7 +272,7 @@ fn ratio_text(one: &str, other: &str, found: &Ratio, outcome: &Outcome) -> Strin
     let said = match outcome {
         Outcome::NoDifference { visible_ratio } => {
             format!(
-                "{one} and {other} not told apart; a ratio over {} would have been seen",
+                "{one} and {other} not told apart; a difference over {} would have been seen",
                 percent_over_one(*visible_ratio)
             )
         }
@@ -292,5 +293,5 @@ fn ratio_text(one: &str, other: &str, found: &Ratio, outcome: &Outcome) -> Strin
     let planned = if found.planned.is_some() { ", planned" } else { "" };
     let through =
         found.through.as_ref().map_or(String::new(), |label| format!(", through {label}"));
-    format!("{said}; {} blocks{planned}{through}", found.blocks)
+    format!("{said}; {}{planned}{through}", blocks_text(found.blocks))
 }

@@ -64,19 +64,22 @@ impl<'a> Placed<'a> {
         .collect()
     }
 
-    /// Whether all properties hold; one that is not known does not.
+    /// Whether all properties hold. What a run does not name is 0: an older run has no readers
+    /// where it knows nothing of them.
     pub(super) fn is(&self, selector: &Selector) -> bool {
-        self.unfit(selector).is_none()
+        self.unfit(selector, Some("0")).is_none()
     }
 
-    /// The first property that does not hold, with what stands there instead.
+    /// The first property that does not hold, with what stands there instead; `absent` stands for
+    /// what is not known.
     pub(super) fn unfit<'s>(
         &self,
         selector: &'s Selector,
+        absent: Option<&str>,
     ) -> Option<(&'s str, &'s Condition, Option<String>)> {
         selector.iter().find_map(|(name, condition)| {
             let found = self.property(name);
-            let holds = found.as_deref().is_some_and(|value| condition.holds(value));
+            let holds = found.as_deref().or(absent).is_some_and(|value| condition.holds(value));
             (!holds).then_some((name.as_str(), condition, found))
         })
     }
@@ -226,7 +229,7 @@ mod tests {
         }
         assert!(row.is(&selector(&[("fs", "ext4|xfs"), ("kernel", ">=6.1")])));
         let wanted = selector(&[("fs", "xfs"), ("readers", ">=1")]);
-        let (name, _, stands) = row.unfit(&wanted).expect("no readers there");
+        let (name, _, stands) = row.unfit(&wanted, None).expect("no readers there");
         assert_eq!((name, stands), ("readers", None));
         assert!(
             Placed::all(&Desk::new(&Source { run: &run, findings: &found }), "files").is_empty()

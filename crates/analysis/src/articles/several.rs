@@ -13,11 +13,18 @@ use crate::{
     claims::{Method, values_by_block},
     panels::{Member, Robbed},
     phases::rate_metric,
+    published,
+    wording::blocks_text,
 };
 
-/// The rows that are asked for; what is computed from others and what was not cold (or hot) as it
-/// should is left out.
-fn wanted<'a>(rows: &Rows, subject: &Placed<'a>, object: &Placed<'a>) -> Vec<&'a PhaseRow> {
+/// The rows that are asked for. Left out is what is computed from others, what the article's table
+/// does not have, and what was not cold (or hot) as it should.
+fn wanted<'a>(
+    claim: &Claim,
+    rows: &Rows,
+    subject: &Placed<'a>,
+    object: &Placed<'a>,
+) -> Vec<&'a PhaseRow> {
     let is_asked = |phase: &&PhaseRow| match rows {
         Rows::HighImpact => phase.is_high_impact,
         Rows::Suite(suite) => phase.suite == *suite && !phase.is_high_impact,
@@ -28,8 +35,13 @@ fn wanted<'a>(rows: &Rows, subject: &Placed<'a>, object: &Placed<'a>) -> Vec<&'a
     let is_sound = |phase: &&PhaseRow| {
         [subject, object].iter().all(|row| row.wrong_heat(&phase.phase).is_none())
     };
+    let table = published::find(&claim.table).ok();
+    let is_printed = |phase: &&PhaseRow| {
+        let is_it = |fact: &published::Fact| fact.label == phase.label && fact.heat() == phase.heat;
+        table.is_none_or(|table| table.facts.iter().any(is_it))
+    };
     let measured = subject.panel.phases.iter().filter(|phase| !phase.is_derived);
-    measured.filter(is_asked).filter(is_sound).collect()
+    measured.filter(is_asked).filter(is_printed).filter(is_sound).collect()
 }
 
 /// The geometric mean of the ratios: in each block that holds all rows the mean of their
@@ -47,7 +59,7 @@ pub(super) fn mean(
     else {
         return miss(6, "the two stand in no table together");
     };
-    let ratios: Vec<Vec<(u32, f64)>> = wanted(rows, subject, object)
+    let ratios: Vec<Vec<(u32, f64)>> = wanted(claim, rows, subject, object)
         .iter()
         .map(|phase| log_ratios(own, theirs, &phase.phase))
         .filter(|blocks| !blocks.is_empty())
@@ -106,7 +118,7 @@ pub(super) fn each(
     object: &Placed<'_>,
 ) -> Result<Evidence, Miss> {
     let panel = subject.panel;
-    let ratios: Vec<judge::Named<'_>> = wanted(rows, subject, object)
+    let ratios: Vec<judge::Named<'_>> = wanted(claim, rows, subject, object)
         .into_iter()
         .filter_map(|phase| {
             let to_reference = |label: &str| ratio::by_phase(panel, label, &phase.phase);
@@ -131,7 +143,7 @@ pub(super) fn each(
         blocks,
         is_planned: false,
         through: ratios[0].1.through.clone(),
-        text: format!("{one} beside {other}{}: {text}; {blocks} blocks", place(panel)),
+        text: format!("{one} beside {other}{}: {text}; {}", place(panel), blocks_text(blocks)),
         outcome,
     })
 }

@@ -23,10 +23,20 @@ const TEXTS: [&str; 5] = [
 ];
 
 static ARTICLES: LazyLock<Vec<Article>> = LazyLock::new(|| {
-    let read =
-        |text: &&str| toml::from_str(text).expect("the data of this crate is read by its tests");
+    let read = |text: &&str| -> Article {
+        let article = toml::from_str(text).expect("the data of this crate is read by its tests");
+        with_table(article)
+    };
     TEXTS.iter().map(read).collect()
 });
+
+/// Each claim knows the table of its article.
+fn with_table(mut article: Article) -> Article {
+    for claim in &mut article.claims {
+        claim.table.clone_from(&article.table);
+    }
+    article
+}
 
 /// All articles, in their order.
 pub fn articles() -> &'static [Article] {
@@ -48,7 +58,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::articles::{Measure, Relation};
+    use crate::{
+        articles::{Measure, Relation},
+        published,
+    };
 
     #[test]
     fn every_data_file_is_read_and_says_where() {
@@ -65,6 +78,14 @@ mod tests {
                 .to_string()
                 .ends_with("000, 001, 002, 003, 004")
         );
+    }
+
+    #[test]
+    fn tables_of_articles_are_published_ones() {
+        for article in articles().iter().filter(|article| !article.table.is_empty()) {
+            assert!(published::find(&article.table).is_ok(), "{}", article.id);
+            assert!(article.claims.iter().all(|claim| claim.table == article.table));
+        }
     }
 
     #[test]

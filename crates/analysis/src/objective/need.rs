@@ -172,7 +172,7 @@ fn remark_behind(text: &str, name: &str) -> String {
     let parts = text.split(", ").find(|part| words_hold(part, name));
     let inside =
         parts.and_then(|part| part.split_once('(')).map(|(_, rest)| rest.trim_end_matches(')'));
-    inside.unwrap_or_default().into()
+    inside.filter(|remark| !remark.starts_with("default")).unwrap_or_default().into()
 }
 
 /// Whether whole words of a text are the name, in any case.

@@ -11,7 +11,7 @@ use crate::{
     absent,
     panels::Robbed,
     robbed,
-    wording::{interval_text, list, percent_over_one, times},
+    wording::{blocks_text, interval_text, list, percent_over_one, times},
 };
 
 /// Who is best, how far the others are behind, who could not win.
@@ -96,9 +96,12 @@ fn duel_text(duel: &Duel) -> String {
             format!("{} ahead of {other} {}", times(duel.ratio), interval_text(low, high))
         }
         (Some(_), Some(visible)) => {
-            format!("not told from {other} ({} would have been seen)", percent_over_one(visible))
+            format!(
+                "not told from {other} (a difference over {} would have been seen)",
+                percent_over_one(visible)
+            )
         }
-        _ => format!("not decided against {other} ({} blocks)", duel.blocks),
+        _ => format!("not decided against {other} ({})", blocks_text(duel.blocks)),
     }
 }
 
@@ -173,7 +176,10 @@ pub(super) fn would_change(contest: &Contest<'_, '_>, best: &[String]) -> Vec<St
     let mut changes: Vec<String> = contest.ruled_out_winners(best);
     changes.extend(contest.by_one_number(best));
     changes.extend(contest.without_robbed(best));
-    if best.len() != 1 {
+    if contest.aside.iter().any(|(_, why)| why.contains("too short")) {
+        changes.push("longer trials: pickfs run PLAN --measure 61s".into());
+    }
+    if best.len() != 1 && contest.fit.len() > 1 {
         changes.push("more blocks: pickfs run PLAN --until-decided".into());
     }
     let unknown = contest.not_known.iter().filter(|entry| best.contains(&entry.label));

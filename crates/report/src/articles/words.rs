@@ -2,7 +2,7 @@
 
 use pickfs_analysis::{
     articles::{Answer, Outcome},
-    wording::percent_over_one,
+    wording::{blocks_text, percent_over_one},
 };
 
 /// What a reader must know before believing any line.
@@ -15,11 +15,13 @@ pub fn outcome_text(outcome: &Outcome) -> String {
     let words = outcome.words();
     match outcome {
         Outcome::NoDifference { visible_ratio } => {
-            format!("{words}: {} would have been seen", percent_over_one(*visible_ratio))
+            format!(
+                "{words}: a difference over {} would have been seen",
+                percent_over_one(*visible_ratio)
+            )
         }
         Outcome::NotDecided { blocks, why } => {
-            let blocks = if *blocks == 1 { "1 block".into() } else { format!("{blocks} blocks") };
-            format!("{words} ({blocks}): {why}")
+            format!("{words} ({}): {why}", blocks_text(*blocks))
         }
         Outcome::NotTestable { reason } => format!("{words}: {reason}"),
         Outcome::Seen | Outcome::Weaker | Outcome::Opposite => words.into(),
