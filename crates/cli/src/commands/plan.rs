@@ -6,7 +6,7 @@ use pickfs_lab::{
     plans::PLANS,
     preflight::{self, expected_s},
 };
-use pickfs_model::{Cell, Plan, quantity::span_text};
+use pickfs_model::{Cell, Plan, plan::StopRule, quantity::span_text};
 
 use crate::{args::PlanArgs, exit::Exit, overrides::chosen_plan};
 
@@ -37,13 +37,12 @@ fn list() -> anyhow::Result<Exit> {
 
 fn print_matrix(plan: &Plan, expansion: &Expansion) {
     println!("{}", plan.question);
-    println!(
-        "{} cells x {} blocks, about {}, seed {}",
-        expansion.cells.len(),
-        plan.design.blocks,
-        span_text(expected_s(plan, &expansion.cells)),
-        plan.design.seed
-    );
+    let took = span_text(expected_s(plan, &expansion.cells));
+    let blocks = match plan.design.stop {
+        StopRule::Blocks => format!("{} blocks, about {took}", plan.design.blocks),
+        StopRule::Decided { .. } => format!("blocks until decided, at most {took}"),
+    };
+    println!("{} cells x {blocks}, seed {}", expansion.cells.len(), plan.design.seed);
     for cell in &expansion.cells {
         println!("  run   {}", cell_text(cell));
     }
