@@ -121,14 +121,13 @@ impl Names {
     #[inline]
     fn push_name(&self, index: u32, into: &mut NameBuffer) {
         let part = &self.parts[index as usize];
-        let random = &part[1..=usize::from(part[0])];
         match self.layout {
             Layout::Sequential => {
                 into.push_index(index);
-                into.push(random);
+                into.push_part(part);
             }
             Layout::Random => {
-                into.push(random);
+                into.push_part(part);
                 into.push_index(index);
             }
         }
@@ -198,17 +197,26 @@ impl NameBuffer {
         self.length = 0;
     }
 
-    fn push(&mut self, bytes: &[u8]) {
-        self.bytes[self.length..self.length + bytes.len()].copy_from_slice(bytes);
-        self.length += bytes.len();
+    /// A length that the compiler knows: a few moves instead of a call.
+    #[inline]
+    fn push<const N: usize>(&mut self, bytes: &[u8; N]) {
+        self.bytes[self.length..self.length + N].copy_from_slice(bytes);
+        self.length += N;
     }
 
+    /// All places of a random part, of which only those count that are set.
+    #[inline]
+    fn push_part(&mut self, part: &Part) {
+        let end = self.length + usize::from(part[0]);
+        self.push::<RANDOM_BYTES_MAX>(part[1..].try_into().expect("a part's characters"));
+        self.length = end;
+    }
+
+    #[inline]
     fn push_index(&mut self, index: u32) {
-        let mut digits = [0; INDEX_DIGITS];
-        let mut rest = index;
-        for digit in digits.iter_mut().rev() {
-            *digit = b"0123456789abcdef"[(rest % 16) as usize];
-            rest /= 16;
+        let mut digits = [b'0'; INDEX_DIGITS];
+        for (place, digit) in digits.iter_mut().rev().enumerate().take(8) {
+            *digit = b"0123456789abcdef"[(index >> (4 * place)) as usize & 15];
         }
         self.push(&digits);
     }
