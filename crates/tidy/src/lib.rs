@@ -11,6 +11,7 @@ pub mod code;
 pub mod floors;
 pub mod length;
 pub mod licence;
+pub mod links;
 pub mod naming;
 pub mod opening;
 pub mod tree;

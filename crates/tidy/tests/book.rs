@@ -1,0 +1,61 @@
+//! The pages as a book: each is listed in `docs/SUMMARY.md`, and every link leads somewhere.
+#![allow(clippy::unwrap_used)]
+
+use std::{collections::BTreeSet, fs};
+
+use pickfs_tidy::{
+    links::{headings, is_ours, resolved, targets},
+    tree,
+};
+
+/// Pages of the repository with their text.
+fn pages() -> Vec<(String, String)> {
+    let root = tree::root();
+    let files = tree::files(&root).unwrap();
+    let pages = files.into_iter().filter(|path| path.ends_with(".md"));
+    pages.map(|path| (path.clone(), fs::read_to_string(root.join(&path)).unwrap())).collect()
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_a_heading() {
+    let pages = pages();
+    let root = tree::root();
+    let mut broken = Vec::new();
+    for (path, text) in &pages {
+        for (line, target) in targets(text).into_iter().filter(|(_, target)| is_ours(target)) {
+            let Some((file, heading)) = resolved(path, &target) else {
+                broken.push(format!("{path}:{line}: {target} leaves the repository"));
+                continue;
+            };
+            if !root.join(&file).exists() {
+                broken.push(format!("{path}:{line}: {target}: no {file}"));
+            }
+            let page = pages.iter().find(|(known, _)| *known == file);
+            if let (Some(heading), Some((_, text))) = (heading, page)
+                && !headings(text).contains(&heading)
+            {
+                broken.push(format!("{path}:{line}: {target}: {file} has no such heading"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "\n  {}\n", broken.join("\n  "));
+}
+
+#[test]
+fn every_page_of_the_book_is_listed_once() {
+    const SUMMARY: &str = "docs/SUMMARY.md";
+    let pages = pages();
+    let (_, summary) = pages.iter().find(|(path, _)| path == SUMMARY).expect("the summary");
+    let listed: Vec<String> = targets(summary)
+        .iter()
+        .filter_map(|(_, target)| Some(resolved(SUMMARY, target)?.0))
+        .collect();
+    let once: BTreeSet<&String> = listed.iter().collect();
+    assert_eq!(once.len(), listed.len(), "a page is listed twice");
+    let own = |path: &&String| path.starts_with("docs/") && path.as_str() != SUMMARY;
+    let there: BTreeSet<&String> = pages.iter().map(|(path, _)| path).filter(own).collect();
+    let missing: Vec<_> = there.difference(&once).collect();
+    assert!(missing.is_empty(), "not in {SUMMARY}: {missing:?}");
+    let gone: Vec<_> = once.difference(&there).collect();
+    assert!(gone.is_empty(), "listed and not there: {gone:?}");
+}
