@@ -64,7 +64,7 @@ fn files_at_80_columns() {
 #[test]
 fn three_blocks_say_that_nothing_is_called_different() {
     let said = screen(&FakePhasedRun { blocks: 3, ..FakePhasedRun::column() }, 100);
-    assert!(said.contains("nothing is claimed (3 blocks ran"), "{said}");
+    assert!(said.contains("nothing is claimed, 3 blocks ran"), "{said}");
     assert!(said.contains("under five blocks there are no intervals"), "{said}");
     assert!(!said.contains('~'), "{said}");
 }

@@ -26,22 +26,35 @@ impl Panelled<'_> {
             metrics.iter().find(|m| m.op == phase && m.statistic == Statistic::Rate).copied()
         };
         let tiers = TIERS.iter().filter_map(|tier| self.phase(tier.phase));
+        let common = self.common_reason(&metrics);
         let mut sentences: Vec<String> = Vec::new();
         let mut chosen: Vec<String> = Vec::new();
         for row in tiers {
             sentences.extend(match planned(&row.phase) {
-                Some(metric) => self.judged(metric, &mut chosen),
-                None => vec![self.unclaimed(row, "exploratory, nothing is claimed")],
+                Some(metric) => self.judged(metric, common.as_deref(), &mut chosen),
+                None => vec![self.unclaimed(row, ", exploratory")],
             });
         }
         for metric in metrics.iter().filter(|metric| tier(&metric.op).is_none()) {
-            sentences.extend(self.judged(metric, &mut chosen));
+            sentences.extend(self.judged(metric, common.as_deref(), &mut chosen));
         }
         if sentences.is_empty() {
             return None;
         }
-        sentences.insert(0, self.place());
+        let shows_ratios = sentences.iter().any(|said| !said.contains(". "));
+        sentences.insert(0, self.place(common.as_deref(), shows_ratios));
         Some(self.ended(chosen, sentences, noise))
+    }
+
+    /// Why nothing is claimed, where that is so for every metric and for one reason.
+    fn common_reason(&self, metrics: &[&Metric]) -> Option<String> {
+        let mut reasons = metrics.iter().map(|metric| {
+            let compared = self.compared(metric);
+            let none = compared.iter().all(|comparison| comparison.claim == Claim::NotClaimed);
+            none.then(|| self.nothing_claimed(&compared, &subject(metric)))
+        });
+        let first = reasons.next()??;
+        reasons.all(|reason| reason.as_deref() == Some(&first)).then_some(first)
     }
 
     /// What worked at the same time; none without phases.
@@ -59,13 +72,14 @@ impl Panelled<'_> {
         self.panel.phases.iter().find(|row| row.phase == name)
     }
 
-    fn unclaimed(&self, row: &PhaseRow, why: &str) -> String {
-        let ratios =
-            ratios_text(row, self.panel).map_or_else(String::new, |text| format!("; {text}"));
-        format!("{}: {why}{ratios}.", subject(&rate_metric(&row.phase)))
+    /// Ratios without a claim: `Hot tier (reads from memory), exploratory: ext4 1.20 [1.10, 1.30].`
+    fn unclaimed(&self, row: &PhaseRow, how: &str) -> String {
+        let ratios = ratios_text(row, self.panel).unwrap_or_else(|| "no ratio".into());
+        format!("{}{how}: {ratios}.", subject(&rate_metric(&row.phase)))
     }
 
-    fn place(&self) -> String {
+    /// Where this holds, why nothing is claimed if nothing is, and what ratios are.
+    fn place(&self, common: Option<&str>, shows_ratios: bool) -> String {
         let backing = self.group.members.get(self.group.reference).map(|member| member.backing);
         let on = backing.map_or_else(String::new, |backing| format!("On this {backing}"));
         let has_tiers = self.panel.phases.iter().any(|row| tier(&row.phase).is_some());
@@ -73,24 +87,37 @@ impl Panelled<'_> {
         let primary: Vec<&Comparison> =
             self.panel.comparisons.iter().filter(|comparison| comparison.primary).collect();
         let levels = levels_text(&primary);
-        match self.panel.title.as_str() {
-            "" => format!("{on}, {by}{levels}."),
-            title => format!("{on}, for {title}, {by}{levels}."),
-        }
+        let title = match self.panel.title.as_str() {
+            "" => String::new(),
+            title => format!(", for {title}"),
+        };
+        let why = common.map_or_else(String::new, |why| format!(": nothing is claimed, {why}"));
+        let reference = &self.panel.reference;
+        let ratios = match shows_ratios {
+            true => format!(" A ratio is {reference} / this: above 1, {reference} is faster."),
+            false => String::new(),
+        };
+        format!("{on}{title}, {by}{levels}{why}.{ratios}")
     }
 
     /// The choice by one metric with its comparisons; the first choice that is made is kept.
-    fn judged(&self, metric: &Metric, chosen: &mut Vec<String>) -> Vec<String> {
+    fn judged(
+        &self,
+        metric: &Metric,
+        common: Option<&str>,
+        chosen: &mut Vec<String>,
+    ) -> Vec<String> {
         let compared = self.compared(metric);
         let name = subject(metric);
         if compared.iter().all(|comparison| comparison.claim == Claim::NotClaimed) {
-            let why = self.nothing_claimed(&compared, &name);
+            let how = match common {
+                Some(_) => String::new(),
+                None => format!(", not claimed ({})", self.nothing_claimed(&compared, &name)),
+            };
             let row = self.phase(&metric.op).filter(|_| metric.statistic == Statistic::Rate);
             return vec![match row {
-                Some(row) => self.unclaimed(row, &format!("nothing is claimed ({why})")),
-                None => {
-                    format!("{name}: nothing is claimed ({why}); {}.", self.values_text(metric))
-                }
+                Some(row) => self.unclaimed(row, &how),
+                None => format!("{name}{how}: {}.", self.values_text(metric)),
             }];
         }
         let peers: Vec<&Comparison> = compared
@@ -131,7 +158,7 @@ fn tier_name(phase: &str, stands_for: &str) -> String {
     format!("{name} ({stands_for})")
 }
 
-/// Ratios without a claim, in the direction of the tables: `xfs / this: ext4 1.20 [1.10, 1.30]`.
+/// `ext4 1.20 [1.10, 1.30], btrfs 1.40`, in the direction of the tables.
 fn ratios_text(row: &PhaseRow, panel: &Panel) -> Option<String> {
     let ratios: Vec<String> = panel
         .rows
@@ -145,10 +172,7 @@ fn ratios_text(row: &PhaseRow, panel: &Panel) -> Option<String> {
             Some(format!("{} {:.2}{interval}", named.label, ratio.value))
         })
         .collect();
-    let reference = &panel.reference;
-    (!ratios.is_empty()).then(|| {
-        format!("{reference} / this, above 1 {reference} is faster: {}", ratios.join(", "))
-    })
+    (!ratios.is_empty()).then(|| ratios.join(", "))
 }
 
 #[cfg(test)]
@@ -187,17 +211,20 @@ mod tests {
     #[test]
     fn too_few_blocks_choose_nothing_and_show_ratios() {
         let said = said(&FakePhasedRun { blocks: 3, ..FakePhasedRun::column() });
-        let why = "Hot tier (reads from memory): nothing is claimed (3 blocks ran, and the 8 \
-                   comparisons of this plan need 9 to be told from chance); xfs / this, above 1 \
-                   xfs is faster: ext4 ";
-        assert!(said[1].starts_with(why), "{}", said[1]);
+        assert_eq!(
+            said[0],
+            "On this loop image, tier by tier: nothing is claimed, 3 blocks ran, and the 8 \
+             comparisons of this plan need 9 to be told from chance. A ratio is xfs / this: above \
+             1, xfs is faster."
+        );
+        assert!(said[1].starts_with("Hot tier (reads from memory): ext4 "), "{}", said[1]);
     }
 
     #[test]
     fn tiers_that_the_plan_did_not_fix_are_exploratory() {
         let said = said(&FakePhasedRun { primary: vec!["write float large".into()], ..nine() });
         assert!(
-            said[1].starts_with("Hot tier (reads from memory): exploratory, nothing is claimed;"),
+            said[1].starts_with("Hot tier (reads from memory), exploratory: ext4 "),
             "{}",
             said[1]
         );

@@ -44,6 +44,7 @@ fn cell(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
     let metric = subject.headline(panel);
     page.raw(&format!("<details id=\"cell-{}\">", escape(&row.cell.0)));
     let value = row_value(row, &metric).map(|value| metric_value(&metric, value.median));
+    let value = value.or_else(|| phases::details::headline(panel, row, &metric));
     let value = value.unwrap_or_else(|| "no value".into());
     page.element("summary", &format!("{}: {} {value}", row.label, metric_name(&metric)));
     page.element("p class=\"muted\"", &format!("{}, on {}.", row.durability, row.backing));
@@ -130,6 +131,7 @@ fn trials(page: &mut Page, subject: &Subject, row: &Row, metric: &Metric) {
         page.element("td", &trial.number.to_string());
         page.element("td", &trial.block.to_string());
         let value = trial_value(trial, metric).map(|value| metric_value(metric, value));
+        let value = value.or_else(|| phases::details::trial_headline(trial, metric));
         page.element("td", value.as_deref().unwrap_or("-"));
         let raw = trial.raw.as_ref().map(|raw| duration_text(raw.p50_ns as f64));
         page.element("td", raw.as_deref().unwrap_or("-"));

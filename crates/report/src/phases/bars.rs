@@ -8,7 +8,9 @@ use super::{
 };
 use crate::{
     Subject,
-    chart::{Anchor, Axis, Canvas, Dash, Frame, Ink, Look, Rows, Scene, Shape, Unit},
+    chart::{
+        Anchor, Axis, Canvas, Dash, Frame, Ink, Look, Rows, Scene, Shape, Unit, lettering::width,
+    },
 };
 
 /// Phases of which a panel may have so many before bars are kept to the ones that matter most.
@@ -32,7 +34,7 @@ pub fn draw(subject: &Subject, panel: &Panel, phase: &PhaseRow, look: Look) -> O
         title: format!("{}, {}{at}", phase.phase, unit_name(phase.unit)),
         hint: "Longer is better. Median over trials; the thin line is the range over trials."
             .into(),
-        x: Axis::span(Unit::Count, 0.0, (highest * scale).max(1e-9) * 1.3),
+        x: Axis::span(Unit::Count, 0.0, (highest * scale).max(1e-9) * room(phase, look)),
         y: Axis::between(Unit::Count, 0.0, panel.rows.len() as f64),
         x_title: unit_name(phase.unit).into(),
         y_title: String::new(),
@@ -45,6 +47,15 @@ pub fn draw(subject: &Subject, panel: &Panel, phase: &PhaseRow, look: Look) -> O
         bar(&mut canvas, (subject, panel, phase), (index, row), scale);
     }
     Some(canvas.scene)
+}
+
+/// How much longer than its longest bar an axis is, so that the words behind the bar fit.
+fn room(phase: &PhaseRow, look: Look) -> f64 {
+    let texts =
+        phase.cells.iter().filter_map(|cell| Some(rate_text(phase.unit, cell.rate?.median)));
+    let widest = texts.map(|text| width(&text, look.font)).fold(0.0, f32::max) + look.font * 2.0;
+    let plot = look.width * 0.7;
+    f64::from(plot / (plot - widest).max(plot * 0.3))
 }
 
 fn bar(

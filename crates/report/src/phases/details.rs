@@ -3,7 +3,9 @@
 
 use pickfs_analysis::summary::belongs_to;
 use pickfs_model::{
+    TrialRecord,
     finding::{OpSummary, Panel, PhaseCell, PhaseRow, Row},
+    plan::Metric,
     quantity::{duration_text, grouped, significant},
     record::{IntervalRow, OpRecord},
 };
@@ -25,6 +27,20 @@ pub fn write(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
     let Some(at) = panel.rows.iter().position(|other| other.cell == row.cell) else { return };
     phases(page, subject, panel, at);
     operations(page, subject, row);
+}
+
+/// The headline of a row, where it is the rate of a phase.
+pub fn headline(panel: &Panel, row: &Row, metric: &Metric) -> Option<String> {
+    let phase = panel.phases.iter().find(|phase| phase.phase == metric.op)?;
+    let at = panel.rows.iter().position(|other| other.cell == row.cell)?;
+    let rate = phase.cells.get(at)?.rate?;
+    Some(rate_text(phase.unit, rate.median))
+}
+
+/// The headline of a trial, where it is the rate of a phase.
+pub fn trial_headline(trial: &TrialRecord, metric: &Metric) -> Option<String> {
+    let phase = trial.phases.iter().find(|phase| phase.phase == metric.op)?;
+    phase.is_finished().then(|| rate_text(phase.unit, phase.rate_per_s))
 }
 
 fn phases(page: &mut Page, subject: &Subject, panel: &Panel, at: usize) {

@@ -69,9 +69,10 @@ fn doubt(subject: &Subject, panel: &Panel, phase: &PhaseRow, kind: &str) -> Note
         Some(format!("{} {count} of {}", row.label, cell.trials))
     });
     let counts: Vec<String> = counts.collect();
-    let in_all = phase.cells.iter().filter(|cell| cell.trials > 0).all(|cell| {
-        cell.flags.iter().any(|(known, count)| known == kind && *count == cell.trials)
-    });
+    let in_all =
+        phase.cells.iter().filter(|cell| cell.trials > 0).all(|cell| {
+            cell.flags.iter().any(|(known, count)| known == kind && *count == cell.trials)
+        });
     let key = match in_all {
         true => format!("{kind}: every trial"),
         false => format!("{kind}: {} trials", counts.join(", ")),

@@ -9,7 +9,8 @@ use pickfs_model::{
 use super::{
     footnotes::{Footnotes, lost_word},
     words::{
-        heat_text, interval_text, leaves_out_one, range_number, rate_number, ratio_number, row_name, unit_name,
+        heat_text, interval_text, leaves_out_one, range_number, rate_number, ratio_number,
+        row_name, unit_name,
     },
 };
 use crate::Subject;
