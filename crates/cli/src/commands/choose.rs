@@ -39,7 +39,12 @@ pub struct ChooseArgs {
     #[arg(required_unless_present = "list")]
     pub runs: Vec<PathBuf>,
     /// What is wanted: a name (see --list), or a formula like 0.5*append.p99 + 0.5*read.p50
-    #[arg(long = "for", value_name = "OBJECTIVE", required_unless_present = "list")]
+    #[arg(
+        long = "for",
+        value_name = "OBJECTIVE",
+        required_unless_present = "list",
+        allow_hyphen_values = true
+    )]
     pub objective: Option<String>,
     /// A hard condition; may be repeated
     #[arg(long = "need", value_name = "CONDITION")]
