@@ -104,7 +104,7 @@ pub fn run_crew(
         crew.lanes.iter_mut().for_each(Worker::say_go);
         crew.listen("measure", limits.measure, Moment::Measuring)?;
     }
-    Ok(crew.messages)
+    Ok(std::mem::take(&mut crew.messages))
 }
 
 struct Crew<'a> {
@@ -114,6 +114,18 @@ struct Crew<'a> {
     /// Lanes that have said the last word of this part.
     ended: usize,
     around: Around<'a>,
+}
+
+impl Drop for Crew<'_> {
+    /// A crew that did not come to its end is asked as one, so that all take away their files at once.
+    fn drop(&mut self) {
+        let is_over = |said: &Vec<WorkerMessage>| said.last().is_some_and(is_last);
+        if !self.messages.iter().all(is_over) {
+            for lane in &mut self.lanes {
+                lane.ask_to_end();
+            }
+        }
+    }
 }
 
 impl Crew<'_> {

@@ -10,10 +10,12 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{Receiver, Sender, channel},
+    time::{Duration, Instant},
 };
 
 use pickfs_model::{FORMAT, TrialSpec, WorkerMessage};
 use pickfs_sys::{live_page::LivePage, starting_gate::StartingGate};
+use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
 
 use crate::interrupt::INTERRUPTED;
@@ -88,6 +90,7 @@ pub struct Worker {
     stdin: ChildStdin,
     said: Receiver<Heard>,
     build: String,
+    asked: Option<Instant>,
 }
 
 /// What a worker inherits beside its words.
@@ -124,7 +127,7 @@ impl Worker {
         read_lines(child.stderr.take().expect("standard error is piped"), lane, last_words);
         // A worker that died at once shows as an end of its output, not here.
         let _ = writeln!(stdin, "{text}").and_then(|()| stdin.flush());
-        Ok(Worker { child, stdin, said, build: spec.build.clone() })
+        Ok(Worker { child, stdin, said, build: spec.build.clone(), asked: None })
     }
 
     /// The word to begin, or to go on. One that has died shows as the end of its output.
@@ -147,6 +150,18 @@ impl Worker {
             }
             _ => Ok(message),
         }
+    }
+
+    /// Asks it and its group to end, once; gives when that was.
+    pub fn ask_to_end(&mut self) -> Instant {
+        *self.asked.get_or_insert_with(|| {
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::TERM);
+            Instant::now()
+        })
+    }
+
+    fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
     /// Why it ended without a result.
@@ -177,12 +192,19 @@ fn read_lines(stream: impl Read + Send + 'static, lane: usize, inbox: Sender<Hea
     });
 }
 
+/// How long a worker that was asked to end may take away what it made.
+const GRACE: Duration = Duration::from_secs(10);
+
 impl Drop for Worker {
-    /// Whatever is left of the group ends here.
+    /// Whatever is left of the group ends here: asked first, as a worker may have files of its own to
+    /// take away, and made to when it does not.
     fn drop(&mut self) {
-        let group = rustix::process::Pid::from_child(&self.child);
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        if !self.has_ended() {
+            let asked = self.ask_to_end();
+            while !self.has_ended() && asked.elapsed() < GRACE {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         }
         let _ = self.child.wait();
     }
