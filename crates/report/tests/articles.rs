@@ -39,7 +39,7 @@ fn the_screen_has_counts_answers_and_reasons() {
     let article = find("003").expect("built in");
     let screen = claims_screen(&[article], &asked(article, &journal()), 100, false);
     assert!(screen.starts_with("003  Improving journalling latency (LMAX Exchange"), "{screen}");
-    assert!(screen.contains("27 claims: 2 seen here"), "{screen}");
+    assert!(screen.contains("27 claims: 3 seen here"), "{screen}");
     assert!(
         screen.contains("(it saw: 4-5 us)\n    -> seen here\n       ext4 (sync=none): smallest of"),
         "{screen}"

@@ -5,10 +5,23 @@ use pickfs_analysis::articles::{Answer, Article};
 use super::words::{CAVEAT, COLUMNS, answered_by, claims_text, counts, details, outcome_text};
 use crate::markdown::{cell, line, text};
 
+/// What the answers mean.
+const LEGEND: &str = "\
+| answer | meaning |
+| :-- | :-- |
+| seen here | the interval of the ratio, or the value of every trial, bears the claim out |
+| seen here, but smaller | the same direction, by less than the claim says |
+| opposite here | the interval lies on the other side |
+| no difference at this precision | the interval holds 1; the difference that would have been seen is named |
+| not decided | rows are there: too few blocks or slow episodes, trials too short for tails, a cold row that was warm |
+| not testable here | why: no such workload, run, file system or level; memory beside a disk; a fact and no measurement |
+";
+
 /// Writes the page. `runs` are the names of the runs that were asked, with what they stand on.
 pub fn claims_markdown(articles: &[&Article], answers: &[Answer], runs: &[String]) -> String {
     let mut out = String::from("# What the articles said, what this machine says\n\n");
-    out.push_str(&format!("This page is written by `pickfs claims`. {CAVEAT}\n\n"));
+    out.push_str("This page is written by `pickfs claims RUN ... --markdown FILE`. ");
+    out.push_str(&format!("{CAVEAT}\n\n{LEGEND}\n"));
     out.push_str(match runs.is_empty() {
         true => "No run was asked yet.\n",
         false => "Runs that were asked:\n\n",
