@@ -253,6 +253,7 @@ fn spec(params: Value, directory: &Path) -> TrialSpec {
         measure_ns: 500_000_000,
         cpu: None,
         helper_cpu: None,
+        scratch_bytes: None,
         io_priority: None,
         spikes_max: 5,
         drop_caches: false,

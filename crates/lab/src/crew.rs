@@ -43,8 +43,8 @@ pub struct Limits {
 /// Longest time for preparation beyond the warm-up itself (zero-filling files, heating), and for
 /// verification and hand-over beyond the measured time.
 const MARGIN: Duration = Duration::from_secs(180);
-/// Longest time for one phase: half an hour, as a phase takes as long as its data takes.
-const PHASE_LIMIT: Duration = Duration::from_secs(1800);
+/// Longest time for one phase: six hours, as half a million synced creates take as long as they take.
+const PHASE_LIMIT: Duration = Duration::from_secs(6 * 3600);
 const POLL: Duration = Duration::from_millis(200);
 
 impl Limits {
@@ -231,6 +231,7 @@ mod tests {
             measure_ns: 0,
             cpu: None,
             helper_cpu: None,
+            scratch_bytes: None,
             io_priority: None,
             spikes_max: 0,
             drop_caches: false,

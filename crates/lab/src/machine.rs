@@ -10,7 +10,7 @@ use std::{
 };
 
 use pickfs_model::{
-    Environment, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec,
+    BackingSpec, Environment, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec,
     record::{RawProbe, SettleRecord},
 };
 use pickfs_target::{
@@ -320,9 +320,19 @@ fn trial_spec(
         measure_ns: (plan.timing.measure_s * 1e9) as u64,
         cpu: placement.measuring,
         helper_cpu: placement.helping,
+        scratch_bytes: scratch_bytes(&plan.backing),
         io_priority: order.cell.knobs.get(IO_PRIORITY).cloned(),
         spikes_max: SPIKES_MAX,
         drop_caches: plan.consent.drop_caches,
+    }
+}
+
+/// What a size may be derived from so that it is the same for every candidate.
+fn scratch_bytes(backing: &BackingSpec) -> Option<u64> {
+    match backing {
+        BackingSpec::Loop { size_bytes, .. } | BackingSpec::Ram { size_bytes } => Some(*size_bytes),
+        BackingSpec::Device { size_bytes, .. } => *size_bytes,
+        BackingSpec::Directory { .. } => None,
     }
 }
 

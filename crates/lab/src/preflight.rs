@@ -59,7 +59,7 @@ pub enum PreflightError {
     Knob(#[from] KnobError),
     /// A setting reaches every program of the machine.
     #[error(
-        "{knob} reaches every program of the machine while a trial runs (it is put back after \
+        "{knob} reaches other programs of the machine while a trial runs (it is put back after \
          each); allow it with --allow-system-tuning or system_tuning = true under [consent]"
     )]
     TuningNotAllowed {
@@ -162,7 +162,14 @@ fn check_knobs(plan: &Plan, expansion: &Expansion) -> Result<(), PreflightError>
     for (name, value) in knobs {
         let knob = knob::find(name)?;
         knob.check(value)?;
-        if knob.reach == Reach::Machine && !plan.consent.system_tuning {
+        // A disk or a mount that the run did not make is the machine's.
+        let is_ours = matches!(plan.backing, BackingSpec::Loop { .. } | BackingSpec::Ram { .. });
+        let reaches_others = match knob.reach {
+            Reach::Machine => true,
+            Reach::Scratch => !is_ours,
+            Reach::Worker => false,
+        };
+        if reaches_others && !plan.consent.system_tuning {
             return Err(PreflightError::TuningNotAllowed { knob: knob.name });
         }
     }

@@ -61,6 +61,9 @@ impl Sums {
                     record.notes.extend(new);
                     record.warmup_s = record.warmup_s.max(warmup_ns as f64 / 1e9);
                 }
+                WorkerMessage::Note { text } if !record.notes.contains(&text) => {
+                    record.notes.push(text);
+                }
                 WorkerMessage::Op(op) => ops.push(*op),
                 WorkerMessage::Phase(phase) => phases.push(*phase),
                 WorkerMessage::Load(load) => self.loads.push(load),

@@ -43,6 +43,9 @@ pub struct TrialSpec {
     pub cpu: Option<u32>,
     /// CPU of helper threads (readers, neighbours, roll-ahead); free choice when absent.
     pub helper_cpu: Option<u32>,
+    /// Size of the scratch in bytes, the same for every candidate; absent where nobody set one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scratch_bytes: Option<u64>,
     /// I/O priority of the worker: `realtime`, `best-effort`, `idle`; as it is when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_priority: Option<String>,
@@ -96,6 +99,11 @@ pub enum WorkerMessage {
         name: String,
         /// Its value.
         value: f64,
+    },
+    /// Something that should be told: a size that was reduced, a way that was taken instead.
+    Note {
+        /// In words.
+        text: String,
     },
     /// What was written is there.
     Verified {

@@ -152,6 +152,9 @@ fn report(measured: Measured, checked: u64) -> Result<(), Ending> {
     for (name, value) in measured.counts {
         say(&WorkerMessage::Count { name, value })?;
     }
+    for text in measured.notes {
+        say(&WorkerMessage::Note { text })?;
+    }
     say(&WorkerMessage::Verified { checked })?;
     say(&WorkerMessage::Finished)
 }

@@ -65,6 +65,7 @@ fn spec(directory: &Path, lane: u32, lanes: u32, more: Value) -> TrialSpec {
         helper_cpu: None,
         spikes_max: 5,
         drop_caches: false,
+        scratch_bytes: None,
         io_priority: None,
     }
 }

@@ -52,7 +52,7 @@ fn line(subject: &Subject, cell: &Cell, label: &str, trial: &TrialRecord) -> Str
         program(&subject.run.build),
         name(label),
         lanes.to_string(),
-        subject.run.plan.design.seed.to_string(),
+        seed(subject, cell),
     ];
     fields.extend(one_file_fields(cell, trial));
     let rates = |phases: &[pickfs_analysis::published::bonnie::BonniePhase]| -> Vec<String> {
@@ -63,6 +63,12 @@ fn line(subject: &Subject, cell: &Cell, label: &str, trial: &TrialRecord) -> Str
     fields.extend(rates(&PHASES[6..]));
     fields.extend(PHASES.iter().map(|phase| latency(trial, phase.label)));
     fields.join(",")
+}
+
+/// The seed that the parameters fixed, or that of the run.
+fn seed(subject: &Subject, cell: &Cell) -> String {
+    let fixed = cell.workload.params.get("seed").and_then(serde_json::Value::as_u64);
+    fixed.unwrap_or(subject.run.plan.design.seed).to_string()
 }
 
 /// `pickfs-0.1.0` of `0.1.0 (...)` and of `pickfs 0.1.0 (...)`.

@@ -72,7 +72,7 @@ impl Prepared for Course {
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
         let mut runner = self.runner.take().expect("a course is run once");
         let mount = &session.spec.directory;
-        let machine = Machine::at(mount)?;
+        let machine = Machine::at(mount)?.alike(session.spec.scratch_bytes);
         let used_before = used_bytes(mount)?;
         let (sizes, notes) = agreed(&mut runner, &self.settings, mount, &machine)?;
         let data = Data::new(self.settings.profile, session.spec.seed, runner.lane());

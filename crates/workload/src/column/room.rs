@@ -46,6 +46,19 @@ impl Machine {
             is_in_memory: TYPES_IN_MEMORY.contains(&file_system.type_number),
         })
     }
+
+    /// The same for every candidate and every block, where that is honest: the scratch's size instead
+    /// of what each file system leaves of it, and the machine's memory instead of what is free just now.
+    pub(super) fn alike(self, scratch_bytes: Option<u64>) -> Machine {
+        let near = |real: u64, common: u64| real >= common / 100 * 80;
+        let space = |real: u64| scratch_bytes.filter(|common| near(real, *common)).unwrap_or(real);
+        let is_free = near(self.available_bytes, self.memory_bytes);
+        Machine {
+            space_bytes: self.space_bytes.map(space),
+            available_bytes: if is_free { self.memory_bytes } else { self.available_bytes },
+            ..self
+        }
+    }
 }
 
 /// Bytes, over all lanes.
@@ -232,6 +245,14 @@ mod tests {
 
     use super::*;
     use crate::Workload;
+
+    #[test]
+    fn sizes_are_derived_from_what_all_candidates_share() {
+        let of = |space, memory| machine(space, memory).alike(Some(16 * GIB));
+        assert_eq!(of(15, 20).space_bytes, Some(16 * GIB), "ext4 leaves 15 of 16");
+        assert_eq!(of(3, 20).space_bytes, Some(3 * GIB), "a scratch that is full");
+        assert_eq!(machine(15, 20).alike(None).space_bytes, Some(15 * GIB));
+    }
 
     const GIB: u64 = 1 << 30;
 

@@ -87,7 +87,9 @@ impl Settings {
     pub(super) fn new(params: &Resolved, trial_seed: u64, lane: u32) -> Settings {
         let (number, is) = (|name| params.integer(name), |name, word| params.text(name) == word);
         let count = |name| number(name).min(u64::from(u32::MAX)) as u32;
-        let seed = params.value("seed").as_u64().unwrap_or(trial_seed) as u32;
+        // The block stands in the upper half: every block has names and offsets of its own.
+        let of_trial = trial_seed ^ (trial_seed >> 32);
+        let seed = params.value("seed").as_u64().unwrap_or(of_trial) as u32;
         Settings {
             is_bonnie: is("profile", "bonnie"),
             size_bytes: number("size"),
