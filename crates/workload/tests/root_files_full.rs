@@ -44,6 +44,8 @@ fn trial(
     let entries = fs::read_dir(folder.path()).unwrap().flatten();
     let ours: Vec<_> =
         entries.map(|entry| entry.file_name()).filter(|name| name != "hog").collect();
+    // What it still holds open would keep the mount.
+    drop(prepared);
     mounted.unmount().unwrap();
     assert!(ours.is_empty(), "nothing of ours is left: {ours:?}");
     (measured.phases.into_iter().map(|phase| phase.record).collect(), notes)
