@@ -219,7 +219,8 @@ fn an_io_error_is_a_row_and_a_healed_disk_goes_on() {
         ["--blocks", "2", "--device", device.path(), "--erase", "--device-state", "discarded"];
     let mut session = Session::start(&words(&more), &out);
     session.wait_for_trial(2);
-    session.wait_for_worker();
+    // Before that, ext4 takes an inode bitmap that it cannot read for a full group: ENOSPC.
+    session.wait_for_open_file("journal-0");
     disk.fail(true);
     session.wait_for(|event| matches!(event, Event::TrialFinished { number: 2, .. }));
     disk.fail(false);

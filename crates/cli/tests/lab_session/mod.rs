@@ -100,6 +100,15 @@ impl Session {
         })
     }
 
+    /// Waits until this run's worker holds a file of this name open.
+    pub fn wait_for_open_file(&self, name: &str) {
+        let is_it = |link: &Path| fs::read_link(link).is_ok_and(|file| file.ends_with(name));
+        wait_until(name, || {
+            let files = fs::read_dir(format!("/proc/{}/fd", self.wait_for_worker())).ok()?;
+            files.flatten().any(|file| is_it(&file.path())).then_some(())
+        });
+    }
+
     /// The program inside the private namespaces: the last `pickfs` of the chain.
     pub fn inner(&self) -> i32 {
         let tree = self.processes();
