@@ -36,6 +36,8 @@ pub static PLANS: &[BuiltInPlan] = &[
     plan!("files"),
     plan!("files-tiny"),
     plan!("article-004"),
+    plan!("question-noatime"),
+    plan!("question-barrier"),
 ];
 
 /// The plan of that name.
