@@ -19,7 +19,7 @@
 //! Layout: 64-bit numbers of the machine's byte order, in the order of [`LiveCounter`].
 //! Source: memfd_create(2).
 
-use crate::shared_page::SharedPage;
+use crate::shared_memory::{PAGE_BYTES, SharedMemory};
 use std::io;
 use std::os::fd::AsFd;
 use std::process::Command;
@@ -48,12 +48,12 @@ pub enum LiveCounter {
 
 /// The page, on either side.
 #[derive(Debug)]
-pub struct LivePage(SharedPage);
+pub struct LivePage(SharedMemory);
 
 impl LivePage {
     /// A new page of zeros.
     pub fn create() -> io::Result<Self> {
-        SharedPage::create("pickfs-live").map(Self)
+        SharedMemory::create("pickfs-live", PAGE_BYTES).map(Self)
     }
 
     /// The page that the parent handed to this program, if it did. Call it once: it takes over the
@@ -62,7 +62,7 @@ impl LivePage {
     /// # Errors
     /// When the descriptor is not a page of this kind.
     pub fn inherited() -> io::Result<Option<Self>> {
-        Ok(SharedPage::inherited(LIVE_PAGE_FD)?.map(Self))
+        Ok(SharedMemory::inherited(LIVE_PAGE_FD, PAGE_BYTES)?.map(Self))
     }
 
     /// Lets a child inherit the page. The page must live until the child is spawned.

@@ -18,7 +18,7 @@
 //! time and never a deadlock.
 #![allow(unsafe_code)]
 
-use crate::shared_page::SharedPage;
+use crate::shared_memory::{PAGE_BYTES, SharedMemory};
 use std::io;
 use std::process::Command;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -36,12 +36,12 @@ pub const BROKEN_TEXT: &str = "another lane of the trial has failed";
 
 /// The gate, on any side.
 #[derive(Debug)]
-pub struct StartingGate(SharedPage);
+pub struct StartingGate(SharedMemory);
 
 impl StartingGate {
     /// A gate for this many processes, at least one.
     pub fn create(processes: u32) -> io::Result<Self> {
-        let page = SharedPage::create("pickfs-gate")?;
+        let page = SharedMemory::create("pickfs-gate", PAGE_BYTES)?;
         page.word(PROCESSES).store(u64::from(processes.max(1)), Release);
         Ok(Self(page))
     }
@@ -51,7 +51,7 @@ impl StartingGate {
     /// # Errors
     /// When the descriptor is not a gate.
     pub fn inherited() -> io::Result<Option<Self>> {
-        let page = SharedPage::inherited(STARTING_GATE_FD)?;
+        let page = SharedMemory::inherited(STARTING_GATE_FD, PAGE_BYTES)?;
         match page {
             Some(page) if page.word(PROCESSES).load(Acquire) == 0 => {
                 let text = format!("{STARTING_GATE_FD} names a page that is no gate");

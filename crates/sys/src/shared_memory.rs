@@ -1,6 +1,6 @@
-//! One page of memory that a program and the programs that it starts share. What stands on it is
-//! told by its users: [`crate::live_page`] and [`crate::starting_gate`]. Not a channel, and it never
-//! grows.
+//! Memory that a program and the programs that it starts share. What stands in it is told by its
+//! users: [`crate::live_page`], [`crate::starting_gate`] and [`crate::slow_laps`]. Not a channel, and
+//! it never grows.
 //!
 //! A child inherits the descriptor and finds its number in an environment variable.
 //! Source: memfd_create(2), environ(7).
@@ -15,39 +15,40 @@ use std::process::Command;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
+/// The size of those who need no more than a page.
 pub(crate) const PAGE_BYTES: usize = 4096;
-const WORDS: usize = PAGE_BYTES / 8;
 
-/// The page, on any side.
+/// The memory, on any side.
 #[derive(Debug)]
-pub(crate) struct SharedPage {
+pub(crate) struct SharedMemory {
     memory: OwnedFd,
-    words: NonNull<[AtomicU64; WORDS]>,
+    words: NonNull<AtomicU64>,
+    bytes: usize,
 }
 
 // SAFETY: all access goes through atomics, and the mapping lives as long as the value.
-unsafe impl Send for SharedPage {}
+unsafe impl Send for SharedMemory {}
 // SAFETY: as above.
-unsafe impl Sync for SharedPage {}
+unsafe impl Sync for SharedMemory {}
 
-impl SharedPage {
-    /// A new page of zeros.
-    pub(crate) fn create(name: &str) -> io::Result<Self> {
+impl SharedMemory {
+    /// Zeros, `bytes` of them: a multiple of eight.
+    pub(crate) fn create(name: &str, bytes: usize) -> io::Result<Self> {
         let memory = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-        ftruncate(&memory, PAGE_BYTES as u64)?;
+        ftruncate(&memory, bytes as u64)?;
         // With its size sealed, no program that has it can make us meet a SIGBUS.
         fcntl_add_seals(&memory, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        Self::map(memory)
+        Self::map(memory, bytes)
     }
 
-    /// The page whose number stands in `variable`. Call it once: it takes over the descriptor.
+    /// The memory whose number stands in `variable`. Call it once: it takes over the descriptor.
     ///
     /// # Errors
-    /// When the descriptor is not a page of this kind.
-    pub(crate) fn inherited(variable: &str) -> io::Result<Option<Self>> {
+    /// When the descriptor is not one of this kind and size.
+    pub(crate) fn inherited(variable: &str, bytes: usize) -> io::Result<Option<Self>> {
         let Some(value) = std::env::var_os(variable) else { return Ok(None) };
         let wrong = || {
-            let text = format!("{variable}={} names no shared page", value.display());
+            let text = format!("{variable}={} names no shared memory of ours", value.display());
             io::Error::new(io::ErrorKind::InvalidInput, text)
         };
         let number: i32 = value.to_str().and_then(|v| v.parse().ok()).ok_or_else(wrong)?;
@@ -56,24 +57,24 @@ impl SharedPage {
         let memory = borrowed.try_clone_to_owned().map_err(|_| wrong())?;
         let seals = rustix::fs::fcntl_get_seals(&memory).map_err(|_| wrong())?;
         let size_bytes = rustix::fs::fstat(&memory)?.st_size;
-        if !seals.contains(SealFlags::SHRINK) || size_bytes != PAGE_BYTES as i64 {
+        if !seals.contains(SealFlags::SHRINK) || size_bytes != bytes as i64 {
             return Err(wrong());
         }
-        // SAFETY: the number is the page that was made for us, and nobody else here uses it.
+        // SAFETY: the number is the memory that was made for us, and nobody else here uses it.
         unsafe { libc::close(number) };
-        Self::map(memory).map(Some)
+        Self::map(memory, bytes).map(Some)
     }
 
-    fn map(memory: OwnedFd) -> io::Result<Self> {
+    fn map(memory: OwnedFd, bytes: usize) -> io::Result<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let (anywhere, sharing) = (std::ptr::null_mut(), MapFlags::SHARED);
-        // SAFETY: a fresh mapping at a place of the kernel's choice, of a page whose size is sealed.
-        let address = unsafe { mmap(anywhere, PAGE_BYTES, access, sharing, &memory, 0) }?;
+        // SAFETY: a fresh mapping at a place of the kernel's choice, of memory whose size is sealed.
+        let address = unsafe { mmap(anywhere, bytes, access, sharing, &memory, 0) }?;
         let words = NonNull::new(address.cast()).expect("mmap does not map page zero unasked");
-        Ok(Self { memory, words })
+        Ok(Self { memory, words, bytes })
     }
 
-    /// Lets a child inherit the page. The page must live until the child is spawned.
+    /// Lets a child inherit it. It must live until the child is spawned.
     pub(crate) fn hand_to(&self, variable: &str, command: &mut Command) {
         let number = self.memory.as_raw_fd();
         command.env(variable, number.to_string());
@@ -89,24 +90,24 @@ impl SharedPage {
         unsafe { command.pre_exec(keep_open) };
     }
 
-    /// One of the page's 512 words.
+    /// One of its words.
     pub(crate) fn word(&self, index: usize) -> &AtomicU64 {
-        // SAFETY: the mapping is a whole page, aligned, holds only atomics, and lives as long as
+        assert!(index < self.bytes / 8, "word {index} of {} bytes", self.bytes);
+        // SAFETY: within the mapping, which is aligned, holds only atomics, and lives as long as
         // `self`; any bytes are a valid AtomicU64.
-        let words = unsafe { self.words.as_ref() };
-        &words[index]
+        unsafe { self.words.add(index).as_ref() }
     }
 }
 
-impl AsFd for SharedPage {
+impl AsFd for SharedMemory {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.memory.as_fd()
     }
 }
 
-impl Drop for SharedPage {
+impl Drop for SharedMemory {
     fn drop(&mut self) {
         // SAFETY: our own mapping, and nobody can use it after this.
-        let _ = unsafe { munmap(self.words.as_ptr().cast(), PAGE_BYTES) };
+        let _ = unsafe { munmap(self.words.as_ptr().cast(), self.bytes) };
     }
 }

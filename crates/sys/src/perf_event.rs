@@ -1,0 +1,300 @@
+//! Events that the kernel writes into a ring for us, by `perf_event_open(2)`. Not their meaning, and
+//! not a profiler: trace points and switches of threads, with kernel stacks, on the CLOCK_MONOTONIC
+//! line.
+//!
+//! ```no_run
+//! use pickfs_sys::perf_event::{PerfEvent, EventSpec, EventSource};
+//! let spec = EventSpec::new(EventSource::TracePoint(372)).with_stacks();
+//! let event = PerfEvent::on_processor(&spec, 0)?;
+//! event.filter("prev_pid==42")?;
+//! # Ok::<(), pickfs_sys::perf_event::PerfEventError>(())
+//! ```
+//!
+//! Source: perf_event_open(2); include/uapi/linux/perf_event.h. Needs root or CAP_PERFMON, but for
+//! switches of one's own threads.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use thiserror::Error;
+
+use crate::ioctl::{with_pointer, with_value};
+
+/// What is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventSource {
+    /// A trace point by its number.
+    TracePoint(u64),
+    /// A thread leaving and taking a processor (`PERF_RECORD_SWITCH`); nothing of the kernel itself.
+    Switches,
+}
+
+/// How it is recorded. Every record ends up on the CLOCK_MONOTONIC line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventSpec {
+    source: EventSource,
+    has_stacks: bool,
+}
+
+/// An event could not be opened or set.
+#[derive(Debug, Error)]
+pub enum PerfEventError {
+    /// The kernel refused to open it.
+    #[error("perf event not opened: {cause}{}", paranoid_remedy(cause))]
+    Open {
+        /// Why.
+        cause: io::Error,
+    },
+    /// The ring could not be mapped.
+    #[error("ring of {pages} pages not mapped: {cause}")]
+    Ring {
+        /// Pages that were asked for.
+        pages: usize,
+        /// Why.
+        cause: io::Error,
+    },
+    /// A filter was refused.
+    #[error("event filter `{filter}` refused: {cause}")]
+    Filter {
+        /// The filter, shortened.
+        filter: String,
+        /// Why.
+        cause: io::Error,
+    },
+    /// An event could not be switched on, or joined to a ring.
+    #[error("perf event not set up: {cause}")]
+    SetUp {
+        /// Why.
+        cause: io::Error,
+    },
+}
+
+impl PerfEventError {
+    /// What the kernel said.
+    pub fn cause(&self) -> &io::Error {
+        match self {
+            PerfEventError::Open { cause }
+            | PerfEventError::Ring { cause, .. }
+            | PerfEventError::Filter { cause, .. }
+            | PerfEventError::SetUp { cause } => cause,
+        }
+    }
+}
+
+fn paranoid_remedy(cause: &io::Error) -> &'static str {
+    match cause.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            "; needs root, CAP_PERFMON, or a lower kernel.perf_event_paranoid"
+        }
+        Some(libc::ENOSYS) => "; this kernel was built without CONFIG_PERF_EVENTS",
+        _ => "",
+    }
+}
+
+/// The start of `struct perf_event_attr`, as far as PERF_ATTR_SIZE_VER5 (Linux 4.1).
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_kind: u32,
+    config1: u64,
+    config2: u64,
+    branch_sample_type: u64,
+    sample_regs_user: u64,
+    sample_stack_user: u32,
+    clock_id: i32,
+    sample_regs_interrupt: u64,
+    aux_watermark: u32,
+    sample_max_stack: u16,
+    reserved: u16,
+}
+
+const KIND_SOFTWARE: u32 = 1;
+const KIND_TRACE_POINT: u32 = 2;
+/// `PERF_COUNT_SW_DUMMY`: counts nothing, but carries records.
+const SOFTWARE_DUMMY: u64 = 9;
+
+const SAMPLE_TID: u64 = 1 << 1;
+const SAMPLE_TIME: u64 = 1 << 2;
+const SAMPLE_STACK: u64 = 1 << 5;
+const SAMPLE_CPU: u64 = 1 << 7;
+const SAMPLE_RAW: u64 = 1 << 10;
+/// Puts the event's id first in a sample and last in other records.
+const SAMPLE_IDENTIFIER: u64 = 1 << 16;
+
+const FLAG_DISABLED: u64 = 1;
+const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
+const FLAG_EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const FLAG_WATERMARK: u64 = 1 << 14;
+const FLAG_SAMPLE_ID_ALL: u64 = 1 << 18;
+const FLAG_NO_USER_STACK: u64 = 1 << 22;
+const FLAG_CLOCK_ID: u64 = 1 << 25;
+const FLAG_SWITCHES: u64 = 1 << 26;
+
+const OPEN_CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
+
+/// `_IO('$', 0)`, `_IO('$', 1)`, `_IO('$', 5)`, `_IOW('$', 6, char *)`, `_IOR('$', 7, u64 *)`.
+const IOCTL_ENABLE: u64 = 0x2400;
+const IOCTL_DISABLE: u64 = 0x2401;
+const IOCTL_SET_OUTPUT: u64 = 0x2405;
+const IOCTL_SET_FILTER: u64 = 0x4008_2406;
+const IOCTL_ID: u64 = 0x8008_2407;
+
+impl EventSpec {
+    /// Records without stacks.
+    pub fn new(source: EventSource) -> EventSpec {
+        EventSpec { source, has_stacks: false }
+    }
+
+    /// With the kernel's part of the stack in each record.
+    #[must_use]
+    pub fn with_stacks(self) -> EventSpec {
+        EventSpec { has_stacks: true, ..self }
+    }
+
+    fn attributes(&self) -> Attributes {
+        let common = SAMPLE_TID | SAMPLE_TIME | SAMPLE_CPU | SAMPLE_IDENTIFIER;
+        let stack = if self.has_stacks { SAMPLE_STACK } else { 0 };
+        let flags = FLAG_DISABLED | FLAG_SAMPLE_ID_ALL | FLAG_CLOCK_ID | FLAG_WATERMARK;
+        let own = Attributes {
+            size: size_of::<Attributes>() as u32,
+            clock_id: libc::CLOCK_MONOTONIC,
+            // Nobody waits for the ring: it is looked at by the clock.
+            wakeup_events: u32::MAX,
+            ..Attributes::default()
+        };
+        match self.source {
+            EventSource::TracePoint(config) => Attributes {
+                kind: KIND_TRACE_POINT,
+                config,
+                sample_period: 1,
+                sample_type: common | stack | SAMPLE_RAW,
+                flags: flags | FLAG_NO_USER_STACK,
+                ..own
+            },
+            EventSource::Switches => Attributes {
+                kind: KIND_SOFTWARE,
+                config: SOFTWARE_DUMMY,
+                sample_type: common,
+                flags: flags | FLAG_SWITCHES | FLAG_EXCLUDE_KERNEL | FLAG_EXCLUDE_HYPERVISOR,
+                ..own
+            },
+        }
+    }
+}
+
+/// An open event, switched off until [`PerfEvent::enable`].
+#[derive(Debug)]
+pub struct PerfEvent(OwnedFd);
+
+impl PerfEvent {
+    /// On one processor, whatever runs there.
+    pub fn on_processor(spec: &EventSpec, processor: u32) -> Result<PerfEvent, PerfEventError> {
+        PerfEvent::open(spec, -1, processor as libc::c_int)
+    }
+
+    /// Of one thread, wherever it runs. The number is that of our own pid namespace.
+    pub fn of_thread(spec: &EventSpec, thread_id: u32) -> Result<PerfEvent, PerfEventError> {
+        PerfEvent::open(spec, thread_id as libc::pid_t, -1)
+    }
+
+    fn open(
+        spec: &EventSpec,
+        thread_id: libc::pid_t,
+        processor: libc::c_int,
+    ) -> Result<PerfEvent, PerfEventError> {
+        let attributes = spec.attributes();
+        // SAFETY: the kernel reads `size` bytes of a value of exactly that size; the other arguments
+        // are numbers.
+        let answer = unsafe {
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw const attributes,
+                thread_id,
+                processor,
+                -1,
+                OPEN_CLOSE_ON_EXEC,
+            )
+        };
+        if answer < 0 {
+            return Err(PerfEventError::Open { cause: io::Error::last_os_error() });
+        }
+        // SAFETY: a fresh descriptor that nobody else knows.
+        Ok(PerfEvent(unsafe { OwnedFd::from_raw_fd(answer as i32) }))
+    }
+
+    /// The number that its records carry.
+    pub fn id(&self) -> Result<u64, PerfEventError> {
+        let mut id = 0u64;
+        // SAFETY: the request writes one u64.
+        let answer = unsafe { with_pointer(self.as_fd(), IOCTL_ID, &mut id) };
+        answer.map(|_| id).map_err(set_up)
+    }
+
+    /// Only records that pass: `pid==7||pid==9`. A new filter replaces the one before.
+    pub fn filter(&self, filter: &str) -> Result<(), PerfEventError> {
+        let text = CString::new(filter).unwrap_or_default();
+        let mut bytes = text.into_bytes_with_nul();
+        // SAFETY: the kernel reads a string up to its zero byte, which is the last one here.
+        let answer = unsafe { with_pointer(self.as_fd(), IOCTL_SET_FILTER, bytes.as_mut_slice()) };
+        answer.map(|_| ()).map_err(|cause| {
+            let filter = filter.chars().take(80).collect();
+            PerfEventError::Filter { filter, cause }
+        })
+    }
+
+    /// Lets its records go into the ring of another event of the same processor.
+    pub fn write_into(&self, ring_of: &PerfEvent) -> Result<(), PerfEventError> {
+        use std::os::fd::AsRawFd;
+        let number = ring_of.0.as_raw_fd() as libc::c_ulong;
+        // SAFETY: the request takes a descriptor's number.
+        unsafe { with_value(self.as_fd(), IOCTL_SET_OUTPUT, number) }.map(|_| ()).map_err(set_up)
+    }
+
+    /// From now on it records.
+    pub fn enable(&self) -> Result<(), PerfEventError> {
+        // SAFETY: the request takes flags by value.
+        unsafe { with_value(self.as_fd(), IOCTL_ENABLE, 0) }.map(|_| ()).map_err(set_up)
+    }
+
+    /// From now on it does not.
+    pub fn disable(&self) -> Result<(), PerfEventError> {
+        // SAFETY: the request takes flags by value.
+        unsafe { with_value(self.as_fd(), IOCTL_DISABLE, 0) }.map(|_| ()).map_err(set_up)
+    }
+}
+
+impl AsFd for PerfEvent {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+fn set_up(cause: io::Error) -> PerfEventError {
+    PerfEventError::SetUp { cause }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_attributes_have_the_size_that_the_kernel_knows() {
+        assert_eq!(size_of::<Attributes>(), 112);
+    }
+
+    #[test]
+    fn a_refusal_names_the_way_out() {
+        let refused = PerfEventError::Open { cause: io::Error::from_raw_os_error(libc::EACCES) };
+        assert!(refused.to_string().contains("CAP_PERFMON"), "{refused}");
+    }
+}

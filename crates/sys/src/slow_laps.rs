@@ -1,0 +1,217 @@
+//! Slow laps as they happen: memory that all threads and lanes of a trial write into and the lab
+//! reads, so that the lab can join each of them with what the kernel did while it still knows it.
+//! Not a record of all laps, and nothing that a figure of the trial depends on.
+//!
+//! ```
+//! use pickfs_sys::slow_laps::{SlowLap, SlowLaps};
+//! let laps = SlowLaps::create(100_000)?;
+//! let append = laps.name("append");
+//! let lap = SlowLap { op: append, thread_id: 7, start_ns: 5, end_ns: 200_005, offset_bytes: 0 };
+//! laps.push(&lap);
+//! let mut read = 0;
+//! assert_eq!(laps.take(&mut read), (Some(lap), 0));
+//! assert_eq!(laps.op_name(append).as_deref(), Some("append"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! ```text
+//! word 0        threshold in ns      word 1   laps written      word 2   names claimed
+//! 16 ..         128 names of 8 words
+//! then          16,384 slots of 6 words: turn, op and thread, start, end, offset, -
+//! ```
+//!
+//! A slot's `turn` is the lap's number plus one once all of it is written, so a reader sees whole laps
+//! and can tell those that were written over before it came.
+
+use std::io;
+use std::process::Command;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::shared_memory::SharedMemory;
+
+const SLOW_LAPS_FD: &str = "PICKFS_SLOW_LAPS_FD";
+const THRESHOLD: usize = 0;
+const WRITTEN: usize = 1;
+const NAMED: usize = 2;
+const NAMES_AT: usize = 16;
+const NAMES_MAX: usize = 128;
+const NAME_WORDS: usize = 8;
+const SLOTS_AT: usize = NAMES_AT + NAMES_MAX * NAME_WORDS;
+const SLOT_WORDS: usize = 6;
+const SLOTS: usize = 16_384;
+const BYTES: usize = (SLOTS_AT + SLOTS * SLOT_WORDS) * 8;
+
+/// An operation that took longer than the threshold. Times are on the CLOCK_MONOTONIC line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SlowLap {
+    /// Which operation: a number from [`SlowLaps::name`].
+    pub op: u32,
+    /// The thread, by the number that itself knows (that of its pid namespace).
+    pub thread_id: u32,
+    /// When it began.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Offset in the file, or 0.
+    pub offset_bytes: u64,
+}
+
+/// The memory, on any side.
+#[derive(Debug)]
+pub struct SlowLaps(SharedMemory);
+
+impl SlowLaps {
+    /// Memory for laps longer than `above_ns`.
+    pub fn create(above_ns: u64) -> io::Result<Self> {
+        let memory = SharedMemory::create("pickfs-slow-laps", BYTES)?;
+        memory.word(THRESHOLD).store(above_ns, Relaxed);
+        Ok(SlowLaps(memory))
+    }
+
+    /// What the parent handed to this program, if it did. Call it once: it takes over the descriptor.
+    ///
+    /// # Errors
+    /// When the descriptor is not of this kind.
+    pub fn inherited() -> io::Result<Option<Self>> {
+        Ok(SharedMemory::inherited(SLOW_LAPS_FD, BYTES)?.map(Self))
+    }
+
+    /// Lets a child inherit it. It must live until the child is spawned.
+    pub fn hand_to(&self, command: &mut Command) {
+        self.0.hand_to(SLOW_LAPS_FD, command);
+    }
+
+    /// Only laps longer than this are kept here, in nanoseconds.
+    pub fn above_ns(&self) -> u64 {
+        self.0.word(THRESHOLD).load(Relaxed)
+    }
+
+    /// The number of an operation's name; the first 63 bytes count. Several numbers may stand for
+    /// one name. The last number stands for all names beyond the 127th.
+    pub fn name(&self, name: &str) -> u32 {
+        let known = (0..NAMES_MAX as u32).find(|op| self.op_name(*op).as_deref() == Some(name));
+        if let Some(op) = known {
+            return op;
+        }
+        let op = self.0.word(NAMED).fetch_add(1, Relaxed).min(NAMES_MAX as u64 - 1) as usize;
+        let name = if op + 1 == NAMES_MAX { "others" } else { name };
+        let mut bytes = [0; NAME_WORDS * 8];
+        let length = name.len().min(bytes.len() - 1);
+        bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
+        for (index, word) in bytes.chunks_exact(8).enumerate() {
+            let word = u64::from_ne_bytes(word.try_into().expect("eight bytes"));
+            self.0.word(NAMES_AT + op * NAME_WORDS + index).store(word, Release);
+        }
+        op as u32
+    }
+
+    /// The name behind a number; `None` where there is none.
+    pub fn op_name(&self, op: u32) -> Option<String> {
+        if op as usize >= NAMES_MAX {
+            return None;
+        }
+        let at = NAMES_AT + op as usize * NAME_WORDS;
+        let words = (at..at + NAME_WORDS).map(|index| self.0.word(index).load(Acquire));
+        let bytes: Vec<u8> =
+            words.flat_map(u64::to_ne_bytes).take_while(|byte| *byte != 0).collect();
+        (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Keeps a lap. No system call, no lock.
+    pub fn push(&self, lap: &SlowLap) {
+        let number = self.0.word(WRITTEN).fetch_add(1, Relaxed);
+        let at = slot(number);
+        self.0.word(at).store(0, Release);
+        self.0.word(at + 1).store(u64::from(lap.op) << 32 | u64::from(lap.thread_id), Relaxed);
+        self.0.word(at + 2).store(lap.start_ns, Relaxed);
+        self.0.word(at + 3).store(lap.end_ns, Relaxed);
+        self.0.word(at + 4).store(lap.offset_bytes, Relaxed);
+        self.0.word(at).store(number + 1, Release);
+    }
+
+    /// The lap after the first `read` ones, and how many before it were written over unread. `read`
+    /// moves on.
+    pub fn take(&self, read: &mut u64) -> (Option<SlowLap>, u64) {
+        let written = self.0.word(WRITTEN).load(Acquire);
+        let missed = written.saturating_sub(*read + SLOTS as u64);
+        *read += missed;
+        if *read >= written {
+            return (None, missed);
+        }
+        let at = slot(*read);
+        if self.0.word(at).load(Acquire) != *read + 1 {
+            // It is being written, or has just been written over: the next look tells.
+            return (None, missed);
+        }
+        let both = self.0.word(at + 1).load(Relaxed);
+        let lap = SlowLap {
+            op: (both >> 32) as u32,
+            thread_id: both as u32,
+            start_ns: self.0.word(at + 2).load(Relaxed),
+            end_ns: self.0.word(at + 3).load(Relaxed),
+            offset_bytes: self.0.word(at + 4).load(Relaxed),
+        };
+        *read += 1;
+        match self.0.word(at).load(Acquire) == *read {
+            true => (Some(lap), missed),
+            false => (None, missed + 1),
+        }
+    }
+}
+
+fn slot(number: u64) -> usize {
+    SLOTS_AT + (number as usize % SLOTS) * SLOT_WORDS
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn lap(number: u64) -> SlowLap {
+        SlowLap { op: 1, thread_id: 9, start_ns: number, end_ns: number * 2, offset_bytes: number }
+    }
+
+    #[test]
+    fn names_are_numbered_once_and_read_back() {
+        let laps = SlowLaps::create(100_000).unwrap();
+        let (append, sync) = (laps.name("append"), laps.name("sync"));
+        assert_eq!((laps.name("append"), laps.above_ns()), (append, 100_000));
+        assert_eq!(laps.op_name(sync).as_deref(), Some("sync"));
+        assert_eq!((laps.op_name(77), laps.op_name(7_777)), (None, None));
+        (0..200).for_each(|number| assert!(laps.name(&format!("op {number}")) < 128));
+        assert_eq!(laps.op_name(laps.name("one more")).as_deref(), Some("others"));
+    }
+
+    #[test]
+    fn what_was_written_over_is_counted() {
+        let laps = SlowLaps::create(1).unwrap();
+        (0..SLOTS as u64 + 10).for_each(|number| laps.push(&lap(number)));
+        let mut read = 0;
+        assert_eq!(laps.take(&mut read), (Some(lap(10)), 10));
+        let rest = std::iter::from_fn(|| laps.take(&mut read).0).count();
+        assert_eq!((rest, laps.take(&mut read)), (SLOTS - 1, (None, 0)));
+    }
+
+    #[test]
+    fn laps_of_many_threads_arrive_whole() {
+        let laps = Arc::new(SlowLaps::create(1).unwrap());
+        let threads: Vec<_> = (0..4u64)
+            .map(|thread| {
+                let laps = Arc::clone(&laps);
+                std::thread::spawn(move || (0..2_000).for_each(|n| laps.push(&lap(thread + n * 4))))
+            })
+            .collect();
+        let (mut read, mut seen) = (0, Vec::new());
+        while seen.len() < 8_000 {
+            if let (Some(lap), _) = laps.take(&mut read) {
+                assert_eq!((lap.end_ns, lap.offset_bytes), (lap.start_ns * 2, lap.start_ns));
+                seen.push(lap.start_ns);
+            }
+        }
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        seen.sort_unstable();
+        assert_eq!(seen, (0..8_000).collect::<Vec<_>>());
+    }
+}
