@@ -193,7 +193,7 @@ impl Lane {
         self.runner.run(&spec, |bench| {
             work(bench)?;
             let Counted { work_bytes, real_bytes, .. } = counted;
-            Ok(Done { work: work_bytes as f64, real_bytes, span: None })
+            Ok(Done { work: work_bytes as f64, real_bytes })
         })?;
         self.keep_reads(&spec, &OwnReads::now().since(&before), &resident, counted);
         Ok(())

@@ -16,7 +16,7 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     let written = symbols + 16 + 8 * lane.sizes.rows();
     lane.write_row("disk sort", written, |bench| {
         let done = table.sort(bench)?;
-        Ok(Done { work: 16.0 * done.rows as f64, real_bytes: done.written_bytes, span: None })
+        Ok(Done { work: 16.0 * done.rows as f64, real_bytes: done.written_bytes })
     })?;
     let (rows, folder) = (lane.sizes.rows(), lane.files.table_folder());
     lane.sync_row("sync table after sort", &[&folder], 2 * rows, Done::work(1.0))?;
@@ -24,7 +24,7 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     lane.sync_row("sync columns after sort", &columns, 2 * rows, Done::bytes(written))?;
     lane.write_row("add attribute", symbols, |bench| {
         let done = table.add_parted(bench)?;
-        Ok(Done { work: 8.0 * done.rows as f64, real_bytes: done.written_bytes, span: None })
+        Ok(Done { work: 8.0 * done.rows as f64, real_bytes: done.written_bytes })
     })?;
     let sync = "sync column after parted attribute";
     lane.sync_row(sync, &[&table.symbols], rows, Done::bytes(symbols))?;

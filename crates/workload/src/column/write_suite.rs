@@ -150,7 +150,7 @@ fn forget_appends(
 }
 
 fn counted(elements: u64, real_bytes: u64) -> Done {
-    Done { work: 8.0 * elements as f64, real_bytes, span: None }
+    Done { work: 8.0 * elements as f64, real_bytes }
 }
 
 fn file_bytes(elements: u64) -> u64 {

@@ -33,7 +33,7 @@ pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, 
             let bytes = create_all(settings, phase, set, &mut stream, bench, original)?;
             sync_after(settings, set.tree()?.parent())?;
             let work = f64::from(set.names.count());
-            Ok(Done { work, real_bytes: bytes, span: None })
+            Ok(Done { work, real_bytes: bytes })
         })
     })?;
     lane.stream = stream;

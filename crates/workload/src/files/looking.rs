@@ -51,7 +51,7 @@ pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, 
             } else {
                 eyes.look_in_order(tree.top(), bench, original)?;
             }
-            Ok(Done { work: f64::from(eyes.seen), real_bytes: eyes.bytes, span: None })
+            Ok(Done { work: f64::from(eyes.seen), real_bytes: eyes.bytes })
         })?;
         checked = eyes.seen;
         all_there(eyes.seen, set.names.count())?;

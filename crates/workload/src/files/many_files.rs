@@ -104,12 +104,12 @@ pub(super) fn timed(
     original: &mut Original,
     work: impl FnOnce(&mut PhaseBench, &mut Original) -> Result<Done, Fault>,
 ) -> Result<Done, Fault> {
+    bench.span_begins();
     let before_ns = cpu_ns();
-    let began_ns = bench.now_ns();
     let done = work(bench, original)?;
-    let ended_ns = bench.now_ns();
     original.cpu_ns = cpu_ns() - before_ns;
-    Ok(done.between(began_ns, ended_ns))
+    bench.span_ends();
+    Ok(done)
 }
 
 /// The sync that ends a phase.

@@ -196,12 +196,12 @@ fn timed(
     bytes: u64,
     work: impl FnOnce(&mut PhaseBench, &mut Original) -> Result<(), Fault>,
 ) -> Result<Done, Fault> {
+    bench.span_begins();
     let before_ns = cpu_ns();
-    let began_ns = bench.now_ns();
     work(bench, original)?;
-    let ended_ns = bench.now_ns();
     original.cpu_ns = cpu_ns() - before_ns;
-    Ok(Done::bytes(bytes).between(began_ns, ended_ns))
+    bench.span_ends();
+    Ok(Done::bytes(bytes))
 }
 
 /// Keeps an operation that ends now, as the phase's only kind and as the original's operation.

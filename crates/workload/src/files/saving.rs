@@ -42,7 +42,7 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
                 interrupt::check()?;
             }
             let real_bytes = u64::from(settings.saves) * settings.save_bytes as u64;
-            Ok(Done { work: f64::from(settings.saves), real_bytes, span: None })
+            Ok(Done { work: f64::from(settings.saves), real_bytes })
         })?;
         checked = desk.check(settings)?;
         Ok(done)

@@ -49,10 +49,9 @@ struct Shared<'a> {
     is_over: AtomicBool,
 }
 
-/// What one seeker did. A seeker that came too late for a ticket has no span.
+/// What one seeker did.
 #[derive(Default)]
 struct Sought {
-    span: Option<(u64, u64)>,
     original: Original,
     bytes: u64,
     checked: u64,
@@ -72,13 +71,11 @@ pub(super) fn run(
     let mut checked = 0;
     let ran = lane.run(Phase::Seeks, |bench, original| {
         let sought = seek_together(&shared, bench)?;
-        let began_ns = sought.iter().filter_map(|one| Some(one.span?.0)).min().unwrap_or(0);
-        let ended_ns = sought.iter().filter_map(|one| Some(one.span?.1)).max().unwrap_or(0);
         *original = sought.iter().fold(Original::default(), |sum, one| sum.and(one.original));
         checked = sought.iter().map(|one| one.checked).sum();
         let real_bytes = sought.iter().map(|one| one.bytes).sum();
         let work = f64::from(shared.tickets.count());
-        Ok(Done { work, real_bytes, span: Some((began_ns, ended_ns)) })
+        Ok(Done { work, real_bytes })
     })?;
     lane.checked += checked;
     Ok(ran)
@@ -99,6 +96,7 @@ fn seek_together(shared: &Shared, bench: &mut PhaseBench) -> Result<Vec<Sought>,
             seekers.push(started.map_err(Fault::io("start a thread for", shared.path))?);
         }
         settle(shared.settings.settle_ns)?;
+        bench.span_begins();
         for gate in &gates {
             let _ = gate.send(());
         }
@@ -108,7 +106,9 @@ fn seek_together(shared: &Shared, bench: &mut PhaseBench) -> Result<Vec<Sought>,
             seeker.join().unwrap_or_else(|_| Err(Fault::Failed { reason: "a seeker died".into() }))
         });
         // All of them are waited for, also behind a failed one.
-        joined.collect::<Vec<_>>().into_iter().collect()
+        let sought: Vec<_> = joined.collect();
+        bench.span_ends();
+        sought.into_iter().collect()
     })
 }
 
@@ -142,17 +142,22 @@ fn seek_all(shared: &Shared, file: OwnedFd, mut bench: ThreadBench) -> Result<So
     let mut hands = Hands::new(shared);
     let mut sought = Sought::default();
     let mut next = shared.tickets.take();
-    let (before_ns, began_ns) = (cpu_ns(), bench.now_ns());
     let has_work = next.is_some();
+    // A seeker that came too late for a ticket has no span.
+    if has_work {
+        bench.span_begins();
+    }
+    let before_ns = cpu_ns();
     while let Some(ticket) = next {
         hands.serve(&file, ticket, &mut bench, &mut sought)?;
         interrupt::check()?;
         next = shared.tickets.take().filter(|_| !shared.is_over.load(Relaxed));
     }
     fsync_and_close(file, shared.path)?;
-    let ended_ns = bench.now_ns();
     sought.original.cpu_ns = cpu_ns() - before_ns;
-    sought.span = has_work.then_some((began_ns, ended_ns));
+    if has_work {
+        bench.span_ends();
+    }
     if shared.settings.is_bonnie {
         remove_first(shared.path)?;
     }

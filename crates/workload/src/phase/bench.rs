@@ -10,15 +10,47 @@ use pickfs_measure::{
 };
 use pickfs_model::record::QUANTILES;
 
-use super::keepers::Keepers;
+use super::{
+    keepers::Keepers,
+    machine_cpu::busy_processors,
+    span::{MachineMoment, OpenSpan, Span},
+};
 use crate::{bench::LiveLaps, fault::Fault};
 
-/// Recorders of threads that have ended, by the number of their keeper.
-type Ended = (usize, LapRecorder);
+/// What a thread that has ended hands over.
+struct Ended {
+    /// Which keeper is its own.
+    keeper: usize,
+    laps: LapRecorder,
+    span: Option<Span>,
+}
+
+/// What the bench of a phase kept.
+pub(super) struct Kept {
+    /// The laps of all threads, by operation.
+    pub(super) ops: Vec<OpLaps>,
+    pub(super) span: Option<Span>,
+    pub(super) machine_busy_cpus: Option<f64>,
+}
+
+/// Where the machine's processors stood at the beginning and at the end.
+#[derive(Default)]
+struct MachineSpan {
+    is_watched: bool,
+    began: Option<MachineMoment>,
+    ended: Option<MachineMoment>,
+}
+
+impl MachineSpan {
+    fn now(&self) -> Option<MachineMoment> {
+        self.is_watched.then(MachineMoment::now).flatten()
+    }
+}
 
 /// The bench of a phase's first thread.
 pub struct PhaseBench {
     first: ThreadBench,
+    machine: MachineSpan,
     options: RecorderOptions,
     keepers: Keepers,
     ended: Receiver<Ended>,
@@ -37,11 +69,41 @@ impl PhaseBench {
         let keepers = Keepers::start(helper_cpu)?;
         let (sender, ended) = channel();
         let first = ThreadBench::new(&options, &keepers, sender.clone(), live);
-        Ok(PhaseBench { first, options, keepers, ended, sender })
+        let machine = MachineSpan::default();
+        Ok(PhaseBench { first, machine, options, keepers, ended, sender })
     }
 
-    pub(crate) fn begin(&mut self, began_ns: u64) {
-        self.first.begin(began_ns);
+    /// The machine's processors are looked at, too: one lane does it for all.
+    pub(super) fn watch_machine(&mut self) {
+        self.machine.is_watched = true;
+    }
+
+    /// The phase begins, and its laps count from here; the work may still begin its span later.
+    pub(super) fn begin(&mut self) {
+        self.span_begins();
+        self.first.begin(self.first.span.began_ns());
+    }
+
+    /// The work has returned: its span ends here unless it ended before.
+    pub(super) fn end(&mut self) {
+        if self.first.span.is_open() {
+            self.span_ends();
+        }
+    }
+
+    /// Time and CPU of the phase count from here, not from when its work was called. What was
+    /// prepared before is in neither.
+    pub fn span_begins(&mut self) {
+        self.machine.ended = None;
+        self.machine.began = self.machine.now();
+        self.first.span_begins();
+    }
+
+    /// Time and CPU of the phase count until here. What comes behind, such as reading back, is in
+    /// neither.
+    pub fn span_ends(&mut self) {
+        self.first.span_ends();
+        self.machine.ended = self.machine.now();
     }
 
     /// The clock of the laps, on the CLOCK_MONOTONIC line, in nanoseconds.
@@ -58,7 +120,8 @@ impl PhaseBench {
 
     /// Benches for threads that the phase starts: one each. All of them must have been dropped
     /// when the phase's work returns. Making one touches about a megabyte for each kind of
-    /// operation: do it before the clock starts, with [`Done::between`](super::Done::between).
+    /// operation: do it before the span begins. Where threads tell spans of their own, the phase's
+    /// is from the first beginning to the last end of them.
     pub fn split(&mut self, threads: usize) -> Vec<ThreadBench> {
         let bench = |_| {
             let mut bench =
@@ -69,22 +132,31 @@ impl PhaseBench {
         (0..threads).map(bench).collect()
     }
 
-    /// The laps of all threads, by operation.
-    pub(crate) fn finish(self) -> Result<Vec<OpLaps>, Fault> {
-        let PhaseBench { first, options, keepers, ended, sender } = self;
+    pub(super) fn finish(self) -> Result<Kept, Fault> {
+        let PhaseBench { first, machine, options, keepers, ended, sender } = self;
+        let own = first.span.closed();
         drop((first, sender));
         let mut by_op: Vec<Vec<OpLaps>> = options.ops.iter().map(|_| Vec::new()).collect();
         let mut keepers: Vec<_> = keepers.stop().into_iter().map(Some).collect();
-        for (number, laps) in ended {
-            let Some(keeper) = keepers[number].take() else { continue };
+        let mut of_threads: Option<Span> = None;
+        for Ended { keeper, laps, span } in ended {
+            if keeper != FIRST {
+                of_threads = of_threads.into_iter().chain(span).reduce(Span::around);
+            }
+            let Some(keeper) = keepers[keeper].take() else { continue };
             for (op, laps) in keeper.finish(laps.finish()).into_iter().enumerate() {
                 by_op[op].push(laps);
             }
         }
         let merged = by_op.into_iter().map(|parts| OpLaps::merged(parts, options.spikes_max));
-        merged.collect::<Result<_, _>>().map_err(|reason| Fault::Failed { reason })
+        let ops = merged.collect::<Result<_, _>>().map_err(|reason| Fault::Failed { reason })?;
+        let machine_busy_cpus = busy_processors(machine.began.as_ref(), machine.ended.as_ref());
+        Ok(Kept { ops, span: of_threads.or(own), machine_busy_cpus })
     }
 }
+
+/// The keeper of a phase's first thread.
+const FIRST: usize = 0;
 
 /// The bench of one thread. It hands its laps over when it is dropped.
 pub struct ThreadBench {
@@ -92,6 +164,7 @@ pub struct ThreadBench {
     number: usize,
     sender: Sender<Ended>,
     live: Option<Arc<dyn LiveLaps>>,
+    span: OpenSpan,
     began_ns: u64,
     count: u64,
 }
@@ -105,7 +178,18 @@ impl ThreadBench {
     ) -> ThreadBench {
         let (laps, keeper) = recorder(options);
         let number = keepers.add(keeper);
-        ThreadBench { laps: Some(laps), number, sender, live, began_ns: 0, count: 0 }
+        let (span, laps) = (OpenSpan::default(), Some(laps));
+        ThreadBench { laps, number, sender, live, span, began_ns: 0, count: 0 }
+    }
+
+    /// This thread's work begins: time and CPU count from here.
+    pub fn span_begins(&mut self) {
+        self.span.begin();
+    }
+
+    /// This thread's work has ended: time and CPU count until here.
+    pub fn span_ends(&mut self) {
+        self.span.end();
     }
 
     fn begin(&mut self, began_ns: u64) {
@@ -134,7 +218,8 @@ impl ThreadBench {
 impl Drop for ThreadBench {
     fn drop(&mut self) {
         if let Some(laps) = self.laps.take() {
-            let _ = self.sender.send((self.number, laps));
+            let span = self.span.closed();
+            let _ = self.sender.send(Ended { keeper: self.number, laps, span });
         }
     }
 }

@@ -26,6 +26,7 @@ mod keepers;
 mod lanes;
 mod machine_cpu;
 mod runner;
+mod span;
 mod spec;
 
 pub use bench::{PhaseBench, ThreadBench};

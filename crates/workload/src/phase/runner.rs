@@ -13,13 +13,11 @@ use pickfs_model::{
     trial::LanePhase,
 };
 
-use pickfs_sys::cpu_time::CpuTimes;
-
 use super::{
     bench::PhaseBench,
     cold::{Residency, forget_all, write_out},
     gate::LabLine,
-    machine_cpu::busy_processors,
+    span::Span,
     spec::PhaseSpec,
 };
 use crate::{
@@ -33,8 +31,6 @@ pub struct Done {
     pub work: f64,
     /// Bytes that went to or came from files.
     pub real_bytes: u64,
-    /// Beginning and end on the clock's line, where they are not those of the call.
-    pub span: Option<(u64, u64)>,
 }
 
 impl Done {
@@ -45,13 +41,7 @@ impl Done {
 
     /// This many bytes, counted as they are.
     pub fn bytes(bytes: u64) -> Done {
-        Done { work: bytes as f64, real_bytes: bytes, span: None }
-    }
-
-    /// The same, timed between two readings of the bench's clock.
-    #[must_use]
-    pub fn between(self, began_ns: u64, ended_ns: u64) -> Done {
-        Done { span: Some((began_ns, ended_ns)), ..self }
+        Done { work: bytes as f64, real_bytes: bytes }
     }
 }
 
@@ -96,7 +86,8 @@ impl PhaseRunner {
         &self.directory
     }
 
-    /// Waits for all lanes, then times `work`. When it fails, no lane waits any more.
+    /// Waits for all lanes, then times `work`: the whole of it, unless it says by the bench's
+    /// `span_begins` and `span_ends` what counts. When it fails, no lane waits any more.
     pub fn run(
         &mut self,
         spec: &PhaseSpec,
@@ -198,11 +189,6 @@ impl PhaseRunner {
         self.session.lab.clone().filter(|_| self.lane() == 0)
     }
 
-    /// Read by the first lane alone: it is the same for all.
-    fn machine_cpu(&self) -> Option<CpuTimes> {
-        (self.lane() == 0).then(CpuTimes::now).and_then(Result::ok)
-    }
-
     /// The outer result is the runner's own, the inner one the work's.
     fn timed(
         &mut self,
@@ -219,30 +205,26 @@ impl PhaseRunner {
             self.session.spec.helper_cpu,
             self.session.live.clone(),
         )?;
-        let machine_before = self.machine_cpu();
+        if self.lane() == 0 {
+            bench.watch_machine();
+        }
         self.together()?;
-        let before = Usage::now();
-        let began_ns = MonotonicClock.now_ns();
-        bench.begin(began_ns);
+        bench.begin();
         let done = work(&mut bench);
-        let ended_ns = MonotonicClock.now_ns();
-        let used = Usage::now().since(&before);
-        let machine_after = self.machine_cpu();
-        let laps = bench.finish()?;
+        bench.end();
+        let kept = bench.finish()?;
         let done = match done {
             Ok(done) => done,
             Err(fault) => return Ok(Err(fault)),
         };
-        let (began_ns, ended_ns) = done.span.unwrap_or((began_ns, ended_ns));
         self.keep(spec, Outcome::Finished);
-        if let Some(phase) = self.phases.last_mut() {
-            tell(phase, &done, (began_ns, ended_ns), &used);
-            let elapsed_ns = phase.record.elapsed_ns;
-            let busy = busy_processors(machine_before.as_ref(), machine_after.as_ref(), elapsed_ns);
-            phase.record.values.extend(busy.map(|busy| ("machine_busy_cpus".into(), busy)));
+        if let (Some(phase), Some(span)) = (self.phases.last_mut(), kept.span) {
+            tell(phase, &done, &span);
+            let busy = kept.machine_busy_cpus.map(|busy| ("machine_busy_cpus".into(), busy));
+            phase.record.values.extend(busy);
         }
         // A single operation is the phase itself: its time says all.
-        let repeated = laps.into_iter().filter(|laps| laps.service.count > 1);
+        let repeated = kept.ops.into_iter().filter(|laps| laps.service.count > 1);
         self.ops.extend(repeated.map(op_record));
         Ok(Ok(()))
     }
@@ -254,9 +236,9 @@ impl PhaseRunner {
     }
 }
 
-fn tell(phase: &mut LanePhase, done: &Done, span: (u64, u64), used: &Usage) {
-    let elapsed_ns = span.1.saturating_sub(span.0);
-    (phase.began_ns, phase.ended_ns) = span;
+fn tell(phase: &mut LanePhase, done: &Done, span: &Span) {
+    let (elapsed_ns, used) = (span.elapsed_ns(), span.used());
+    (phase.began_ns, phase.ended_ns) = (span.began.at_ns, span.ended.at_ns);
     let record = &mut phase.record;
     record.work = done.work;
     record.real_bytes = done.real_bytes;

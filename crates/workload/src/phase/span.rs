@@ -1,0 +1,133 @@
+//! The timed span of a phase: the clock and what the process had used of the processors, read together
+//! at its beginning and at its end, so that CPU figures never cover more than the time they stand beside.
+//! What the whole machine did is read around it, with an interval of its own.
+//!
+//! ```text
+//! machine  began { usage  clock }  work  { clock  usage } ended  machine
+//! ```
+
+use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_sys::cpu_time::CpuTimes;
+
+use crate::usage::Usage;
+
+/// The clock and the process's usage at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Moment {
+    pub(super) at_ns: u64,
+    pub(super) usage: Usage,
+}
+
+impl Moment {
+    /// Work begins behind this: the clock is read last.
+    pub(super) fn before_work() -> Moment {
+        let usage = Usage::now();
+        Moment { usage, at_ns: MonotonicClock.now_ns() }
+    }
+
+    /// Work has ended: the clock is read first.
+    pub(super) fn after_work() -> Moment {
+        let at_ns = MonotonicClock.now_ns();
+        Moment { at_ns, usage: Usage::now() }
+    }
+}
+
+/// Beginning and end of some work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) began: Moment,
+    pub(super) ended: Moment,
+}
+
+impl Span {
+    pub(super) fn elapsed_ns(&self) -> u64 {
+        self.ended.at_ns.saturating_sub(self.began.at_ns)
+    }
+
+    /// What the process used within it, on all threads.
+    pub(super) fn used(&self) -> Usage {
+        self.ended.usage.since(&self.began.usage)
+    }
+
+    /// From the first beginning to the last end.
+    pub(super) fn around(self, other: Span) -> Span {
+        let began = if other.began.at_ns < self.began.at_ns { other.began } else { self.began };
+        let ended = if other.ended.at_ns > self.ended.at_ns { other.ended } else { self.ended };
+        Span { began, ended }
+    }
+}
+
+/// A span that is being taken.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct OpenSpan {
+    began: Option<Moment>,
+    ended: Option<Moment>,
+}
+
+impl OpenSpan {
+    /// Begins here, and forgets what was before.
+    pub(super) fn begin(&mut self) {
+        *self = OpenSpan { began: Some(Moment::before_work()), ended: None };
+    }
+
+    pub(super) fn end(&mut self) {
+        self.ended = Some(Moment::after_work());
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.ended.is_none()
+    }
+
+    /// Nothing where one of the two was not told.
+    pub(super) fn closed(&self) -> Option<Span> {
+        Some(Span { began: self.began?, ended: self.ended? })
+    }
+
+    pub(super) fn began_ns(&self) -> u64 {
+        self.began.map_or(0, |moment| moment.at_ns)
+    }
+}
+
+/// What the machine's processors had done at a moment of their own.
+#[derive(Debug, Clone)]
+pub(super) struct MachineMoment {
+    pub(super) at_ns: u64,
+    pub(super) times: CpuTimes,
+}
+
+impl MachineMoment {
+    /// Takes some 50 us and more: not for the measured time.
+    pub(super) fn now() -> Option<MachineMoment> {
+        let times = CpuTimes::now().ok()?;
+        Some(MachineMoment { at_ns: MonotonicClock.now_ns(), times })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(at_ns: u64, user_ns: u64) -> Moment {
+        Moment { at_ns, usage: Usage { user_ns, ..Usage::default() } }
+    }
+
+    #[test]
+    fn several_threads_span_from_the_first_beginning_to_the_last_end() {
+        let one = Span { began: moment(10, 1), ended: moment(50, 7) };
+        let other = Span { began: moment(20, 2), ended: moment(90, 11) };
+        for both in [one.around(other), other.around(one)] {
+            assert_eq!((both.elapsed_ns(), both.used().user_ns), (80, 10));
+        }
+    }
+
+    #[test]
+    fn a_span_that_was_not_ended_is_none() {
+        let mut open = OpenSpan::default();
+        open.end();
+        assert!(open.closed().is_none());
+        open.begin();
+        assert!(open.closed().is_none() && open.is_open());
+        open.end();
+        assert!(open.closed().is_some_and(|span| span.began.at_ns <= span.ended.at_ns));
+    }
+}

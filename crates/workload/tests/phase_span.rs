@@ -1,0 +1,98 @@
+//! CPU figures of a phase are those of its timed span, not of what was prepared before it or read
+//! back behind it. One test alone in its process: the kernel counts the CPU of all its threads.
+
+use std::{hint::black_box, path::Path, thread, time::Duration};
+
+use pickfs_model::{FORMAT, PhaseRecord};
+use pickfs_sys::own_usage::OwnUsage;
+use pickfs_workload::{
+    BUILD, Session,
+    phase::{Done, PhaseBench, PhaseRunner, PhaseSpec},
+};
+use serde_json::json;
+
+/// What is burnt outside of the span, and inside where something is.
+const BURNT_NS: u64 = 300_000_000;
+
+fn cpu_ns() -> u64 {
+    let usage = OwnUsage::now();
+    usage.user_ns + usage.system_ns
+}
+
+fn burn() {
+    let before_ns = cpu_ns();
+    while cpu_ns() - before_ns < BURNT_NS {
+        (0..100_000u64).for_each(|number| _ = black_box(number));
+    }
+}
+
+fn session(directory: &Path) -> Session {
+    let spec = json!({
+        "format": FORMAT, "build": BUILD,
+        "workload": { "name": "files", "version": 1, "params": {} },
+        "directory": directory, "role": "phases", "lane": 0, "lanes": 1, "seed": 1,
+        "warmup_ns": 0, "warmup_bytes": 0, "measure_ns": 0, "spikes_max": 5, "drop_caches": false,
+    });
+    Session::new(serde_json::from_value(spec).expect("a spec"), None).expect("a session")
+}
+
+fn ran(work: impl FnOnce(&mut PhaseBench)) -> PhaseRecord {
+    let folder = tempfile::tempdir().expect("a directory");
+    let mut runner = PhaseRunner::new(&session(folder.path())).expect("a runner");
+    let spec = PhaseSpec::new("one", "test").calls();
+    let done = runner.run(&spec, |bench| {
+        work(bench);
+        Ok(Done::work(1.0))
+    });
+    done.expect("it runs");
+    runner.finish().phases.remove(0).record
+}
+
+fn used_ns(record: &PhaseRecord) -> u64 {
+    record.cpu_user_ns + record.cpu_system_ns
+}
+
+/// The span of a thread is the phase's, however long its first thread sleeps around it.
+fn in_a_thread(bench: &mut PhaseBench) {
+    let mut other = bench.split(1).remove(0);
+    burn();
+    bench.span_begins();
+    thread::sleep(Duration::from_millis(600));
+    let work = move || {
+        other.span_begins();
+        thread::sleep(Duration::from_millis(50));
+        other.span_ends();
+    };
+    thread::spawn(work).join().expect("it ends");
+    burn();
+    bench.span_ends();
+}
+
+#[test]
+fn cpu_and_time_are_of_the_same_span() {
+    let whole = ran(|_| burn());
+    assert!(used_ns(&whole) >= BURNT_NS, "without a word the whole call counts: {whole:?}");
+
+    let inner = ran(|bench| {
+        burn();
+        bench.span_begins();
+        thread::sleep(Duration::from_millis(550));
+        bench.span_ends();
+        burn();
+    });
+    assert!(used_ns(&inner) < BURNT_NS / 3, "{inner:?}");
+    assert!(inner.values.contains_key("machine_busy_cpus"), "{inner:?}");
+
+    let begun = ran(|bench| {
+        burn();
+        bench.span_begins();
+        thread::sleep(Duration::from_millis(50));
+    });
+    assert!(used_ns(&begun) < BURNT_NS / 3, "it ends with the call: {begun:?}");
+    assert!(!begun.values.contains_key("machine_busy_cpus"), "{begun:?}");
+
+    let threaded = ran(in_a_thread);
+    assert!(used_ns(&threaded) < BURNT_NS / 3, "{threaded:?}");
+    assert!(threaded.elapsed_ns < 500_000_000, "{threaded:?}");
+    assert!(threaded.values.contains_key("machine_busy_cpus"), "{threaded:?}");
+}
