@@ -10,11 +10,14 @@ use std::{
 };
 
 use pickfs_measure::IntervalKeeper;
+use pickfs_sys::own_descriptors::leave_shared_table;
 
 use crate::fault::Fault;
 
 /// How often full seconds are taken from the measuring threads.
 const DRAIN_EACH: Duration = Duration::from_millis(200);
+/// The thread's name; the kernel shows fifteen characters.
+const NAME: &str = "phase keeper";
 
 /// Keepers of all recorders of a phase, by their number.
 pub(crate) struct Keepers {
@@ -30,13 +33,15 @@ impl Keepers {
         let (drained, told) = (Arc::clone(&all), Arc::clone(&stopped));
         let body = move || {
             let _ = crate::placement::pin(helper_cpu);
+            // Or each call of a measuring thread would pay for a second user of its descriptors.
+            leave_shared_table();
             while !told.load(Ordering::Acquire) {
                 thread::park_timeout(DRAIN_EACH);
                 let mut keepers = drained.lock().unwrap_or_else(PoisonError::into_inner);
                 keepers.iter_mut().for_each(IntervalKeeper::drain);
             }
         };
-        let thread = thread::Builder::new().name("keeper".into()).spawn(body);
+        let thread = thread::Builder::new().name(NAME.into()).spawn(body);
         let thread = thread.map_err(Fault::io("start a thread for", "the keeper"))?;
         Ok(Keepers { all, stopped, thread: Some(thread) })
     }
@@ -66,5 +71,40 @@ impl Keepers {
 impl Drop for Keepers {
     fn drop(&mut self) {
         self.end_thread();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Descriptors of each keeper of this process.
+    fn descriptors() -> Vec<usize> {
+        let tasks = fs::read_dir("/proc/self/task").unwrap().flatten().map(|task| task.path());
+        let keepers = tasks.filter(|task| {
+            fs::read_to_string(task.join("comm")).is_ok_and(|name| name.trim_end() == NAME)
+        });
+        keepers.flat_map(|task| fs::read_dir(task.join("fd"))).map(Iterator::count).collect()
+    }
+
+    #[test]
+    fn a_keeper_does_not_share_the_descriptors_of_those_who_measure() {
+        if !thread::spawn(leave_shared_table).join().unwrap() {
+            println!("SKIPPED: this kernel has no CLOSE_RANGE_UNSHARE");
+            return;
+        }
+        let _file = tempfile::tempfile().unwrap();
+        let keepers = Keepers::start(None).unwrap();
+        let is_apart = || {
+            let seen = descriptors();
+            !seen.is_empty() && seen.iter().all(|count| *count <= 3)
+        };
+        assert!((0..500).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            is_apart()
+        }));
+        drop(keepers);
     }
 }
