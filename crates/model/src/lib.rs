@@ -17,6 +17,7 @@ pub mod phase;
 pub mod plan;
 pub mod quantity;
 pub mod record;
+pub mod stall;
 pub mod step;
 pub mod trial;
 
@@ -30,6 +31,7 @@ pub use finding::Findings;
 pub use phase::{Heat, PhaseRecord, WorkUnit};
 pub use plan::Plan;
 pub use record::{Outcome, RunRecord, TrialRecord};
+pub use stall::StallRecord;
 pub use step::{Action, Step, StepRecord};
 pub use trial::{TrialSpec, WorkerMessage};
 

@@ -129,6 +129,8 @@ pub enum WorkerMessage {
 pub struct LanePhase {
     /// What this lane did; its rate is that of this lane alone, its skew is unknown.
     pub record: PhaseRecord,
+    /// When this lane came to the gate, ready to begin; from here to `began_ns` it waited for others.
+    pub came_ns: u64,
     /// When it began, on the CLOCK_MONOTONIC line.
     pub began_ns: u64,
     /// When it ended, on the same line.

@@ -80,6 +80,11 @@ impl CpuFacts {
     }
 }
 
+/// The processors that are switched on, by their numbers, whether we may use them or not.
+pub fn online() -> std::io::Result<Vec<u32>> {
+    Ok(number_list(&std::fs::read_to_string("/sys/devices/system/cpu/online")?))
+}
+
 /// Numbers of a list as the kernel writes it: `0-2,5` is 0, 1, 2 and 5. What is not a number is left
 /// out; no more than 65,536 are given.
 pub fn number_list(text: &str) -> Vec<u32> {

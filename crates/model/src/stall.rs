@@ -1,0 +1,186 @@
+//! Why laps were slow: what the kernel was doing meanwhile, as a probe saw it. Plain data; the rules
+//! that name causes, and the join, are in crate `probe`.
+//!
+//! All times are nanoseconds, moments are on the CLOCK_MONOTONIC line.
+
+use serde::{Deserialize, Serialize};
+
+/// What a probe of this machine can see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeTier {
+    /// Switches of threads and the function they wait in; needs no privilege.
+    Switches,
+    /// Scheduler trace points with both stacks.
+    Scheduler,
+}
+
+/// All slow laps of one trial, joined with what the kernel was doing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StallRecord {
+    /// How much could be seen.
+    pub tier: ProbeTier,
+    /// What could not be seen and how to get it; empty when all could.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// A lap is slow when its service time is above this.
+    pub above_ns: u64,
+    /// One entry for each operation that had slow laps.
+    pub ops: Vec<OpStalls>,
+    /// Causes that occur in `ops`, with their words.
+    pub causes: Vec<CauseWords>,
+    /// Kernel stacks that are referred to by their place here; innermost frame first.
+    pub stacks: Vec<Vec<String>>,
+    /// What was seen and what was lost.
+    pub counts: StallCounts,
+}
+
+/// What a probe saw and lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StallCounts {
+    /// Events that arrived.
+    pub events: u64,
+    /// Events that the kernel could not hand over.
+    pub events_lost: u64,
+    /// Slow laps that were not joined, as they came faster than they were read.
+    pub laps_missed: u64,
+    /// Slow laps of a thread that was not watched yet.
+    pub laps_unwatched: u64,
+    /// Threads that were watched.
+    pub threads: u64,
+}
+
+/// The slow laps of one operation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OpStalls {
+    /// `append`, `sync`, `read`.
+    pub op: String,
+    /// Number of slow laps.
+    pub laps: u64,
+    /// Their time.
+    pub total_ns: u64,
+    /// Part of it on a processor (or in a pause of the whole machine, which looks the same).
+    pub on_cpu_ns: u64,
+    /// Part of it blocked.
+    pub blocked_ns: u64,
+    /// Part of it ready to run, while another program had the processor.
+    pub cpu_wait_ns: u64,
+    /// Part of it of which nothing is known.
+    pub unexplained_ns: u64,
+    /// The ledger, greatest total first. Its totals sum to `total_ns`.
+    pub causes: Vec<CauseRow>,
+    /// The slowest laps opened, slowest first.
+    pub worst: Vec<OpenLap>,
+}
+
+/// One line of the ledger.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CauseRow {
+    /// Name of the cause; its words are in [`StallRecord::causes`].
+    pub cause: String,
+    /// Who held it or had the processor: a thread with its function, `device completion`; may be
+    /// empty.
+    pub who: String,
+    /// Slow laps in which it occurs.
+    pub laps: u64,
+    /// How often it occurs.
+    pub times: u64,
+    /// Its time in slow laps.
+    pub total_ns: u64,
+    /// The longest single one.
+    pub max_ns: u64,
+    /// Where the thread slept, in its longest one: a place in [`StallRecord::stacks`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<u32>,
+    /// Where it was woken from, then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waker_stack: Option<u32>,
+}
+
+/// A cause in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CauseWords {
+    /// Its name: `xfs-inode-lock`.
+    pub cause: String,
+    /// What it is.
+    pub title: String,
+    /// What to do about it.
+    pub advice: String,
+}
+
+/// What a part of a lap was spent with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartKind {
+    /// On a processor.
+    #[default]
+    OnCpu,
+    /// Asleep until somebody woke the thread.
+    Blocked,
+    /// Ready, while another had the processor.
+    CpuWait,
+    /// Not known: events were lost, or the thread was not watched yet.
+    Unexplained,
+}
+
+/// A part of a lap. The parts of a lap follow each other without a gap.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LapPart {
+    /// With what.
+    pub kind: PartKind,
+    /// How long.
+    pub length_ns: u64,
+    /// Name of the cause.
+    pub cause: String,
+    /// Who held it or had the processor; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub who: String,
+    /// Where the thread slept: a place in [`StallRecord::stacks`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<u32>,
+    /// Where it was woken from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waker_stack: Option<u32>,
+}
+
+/// A slow lap with its parts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenLap {
+    /// When it began.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Offset in the file, or 0.
+    pub offset_bytes: u64,
+    /// Name of the thread.
+    pub thread: String,
+    /// Its parts from start to end. Beyond a few dozen the shortest are put together.
+    pub parts: Vec<LapPart>,
+}
+
+impl OpenLap {
+    /// The part that most of the lap's time went into, by cause and holder: cause, holder, time.
+    pub fn leading(&self) -> Option<(&str, &str, u64)> {
+        let sum = |cause: &str, who: &str| -> u64 {
+            let same = self.parts.iter().filter(|part| part.cause == cause && part.who == who);
+            same.map(|part| part.length_ns).sum()
+        };
+        let each = self
+            .parts
+            .iter()
+            .map(|part| (part.cause.as_str(), part.who.as_str(), sum(&part.cause, &part.who)));
+        each.max_by_key(|(_, _, length_ns)| *length_ns)
+    }
+}
+
+impl StallRecord {
+    /// The words of a cause.
+    pub fn words(&self, cause: &str) -> Option<&CauseWords> {
+        self.causes.iter().find(|words| words.cause == cause)
+    }
+
+    /// A stack by its place; empty where there is none.
+    pub fn stack(&self, place: Option<u32>) -> &[String] {
+        place.and_then(|place| self.stacks.get(place as usize)).map_or(&[], Vec::as_slice)
+    }
+}

@@ -1,0 +1,13 @@
+//! What the kernel was doing while an operation was slow.
+//!
+//! Scheduler events of the watched threads go into a time line; slow laps are joined with it and
+//! split into parts that sum to the lap: on a processor, blocked (by a cause, with both stacks), and
+//! waiting for a processor (with the program that had it). Causes come from ordered rules in
+//! `causes.toml`. Measuring is not done here, and nothing is hooked into the path of a write.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod intern;
+pub mod recorder;
+pub mod sched;
+pub mod timeline;

@@ -1,0 +1,228 @@
+//! Scheduler events of a set of threads, taken from the kernel's rings in the order of their times.
+//!
+//! One ring for each processor holds three events: the watched thread leaves (with its stack),
+//! the watched thread takes over (without), somebody wakes the watched thread (with the waker's
+//! stack). Filters in the kernel let nothing else through, so a write that does not block meets none
+//! of them.
+//!
+//! ```no_run
+//! use pickfs_probe::recorder::Recorder;
+//! let mut recorder = Recorder::open(64)?;
+//! recorder.follow(&[4711])?;
+//! let mut events = Vec::new();
+//! recorder.drain(u64::MAX, &mut events);
+//! # Ok::<(), pickfs_probe::recorder::RecorderError>(())
+//! ```
+
+use std::collections::HashMap;
+
+use pickfs_sys::{
+    cpu,
+    perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
+    perf_ring::PerfRing,
+    proc_root::ProcRoot,
+    trace_format::NoField,
+    trace_fs::{TraceFs, TraceFsError},
+};
+use thiserror::Error;
+
+use crate::sched::{Layout, Names, Sample, SchedEvent, Source, What, parse_lost, understood};
+
+/// Scheduler events cannot be had.
+#[derive(Debug, Error)]
+pub enum RecorderError {
+    /// No trace points.
+    #[error("{0}")]
+    TraceFs(#[from] TraceFsError),
+    /// A trace point is another one on this kernel.
+    #[error("{0}")]
+    Format(#[from] NoField),
+    /// Events are refused.
+    #[error("{0}")]
+    Event(#[from] PerfEventError),
+    /// The processors are not known.
+    #[error("list of processors not read: {0}")]
+    Processors(std::io::Error),
+}
+
+/// The events of one processor.
+struct Station {
+    processor: u32,
+    ring: PerfRing,
+    out: PerfEvent,
+    into: PerfEvent,
+    waking: PerfEvent,
+}
+
+/// Records scheduler events of the threads that it follows.
+pub struct Recorder {
+    stations: Vec<Station>,
+    sources: HashMap<u64, Source>,
+    layout: Layout,
+    /// What events refer to.
+    pub names: Names,
+    namer: Namer,
+    /// Events that are younger than what has been asked for, by time.
+    held: Vec<SchedEvent>,
+    /// How full the fullest ring was when it was drained, in [0, 1].
+    pub fill_max: f64,
+}
+
+/// A filter is a string of no more than a page; longer lists become a range of numbers.
+const FILTER_BYTES_MAX: usize = 4_000;
+/// Names of threads that are remembered.
+const NAMES_MAX: usize = 8_192;
+
+impl Recorder {
+    /// Opens the events on all processors, each with a ring of `ring_pages` (a power of two).
+    pub fn open(ring_pages: usize) -> Result<Recorder, RecorderError> {
+        let trace_fs = TraceFs::open()?;
+        let switch = trace_fs.format("sched", "sched_switch")?;
+        let waking = trace_fs.format("sched", "sched_waking")?;
+        let layout = Layout::of(&switch, &waking)?;
+        let mut sources = HashMap::new();
+        let mut stations = Vec::new();
+        for processor in cpu::online().map_err(RecorderError::Processors)? {
+            let station = Station::open(processor, switch.id, waking.id, ring_pages)?;
+            sources.insert(station.out.id()?, Source::Out);
+            sources.insert(station.into.id()?, Source::In);
+            sources.insert(station.waking.id()?, Source::Waking);
+            stations.push(station);
+        }
+        Ok(Recorder {
+            stations,
+            sources,
+            layout,
+            names: Names::default(),
+            namer: Namer::default(),
+            held: Vec::new(),
+            fill_max: 0.0,
+        })
+    }
+
+    /// From now on it records these threads, by the machine's numbers, and no others.
+    pub fn follow(&mut self, threads: &[u32]) -> Result<(), RecorderError> {
+        for station in &self.stations {
+            station.out.filter(&filter("prev_pid", threads))?;
+            station.into.filter(&filter("next_pid", threads))?;
+            station.waking.filter(&filter("pid", threads))?;
+            for event in [&station.out, &station.into, &station.waking] {
+                event.enable()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Empties the rings and gives the events up to `until_ns` in the order of their times. Choose it
+    /// some milliseconds ago: what is younger may still be on its way from another processor.
+    pub fn drain(&mut self, until_ns: u64, events: &mut Vec<SchedEvent>) {
+        let Recorder { stations, sources, layout, names, namer, held, fill_max } = self;
+        for station in stations.iter_mut() {
+            let processor = station.processor;
+            *fill_max = fill_max.max(station.ring.fill());
+            station.ring.drain(&mut |record| {
+                let name_of = &mut |thread| namer.name(thread);
+                held.extend(event_of(record, processor, sources, layout, names, name_of));
+            });
+        }
+        held.sort_by_key(|event| event.time_ns);
+        let ripe = held.partition_point(|event| event.time_ns <= until_ns);
+        events.extend(held.drain(..ripe));
+    }
+}
+
+fn event_of(
+    record: &[u8],
+    processor: u32,
+    sources: &HashMap<u64, Source>,
+    layout: &Layout,
+    names: &mut Names,
+    name_of: &mut dyn FnMut(u32) -> String,
+) -> Option<SchedEvent> {
+    if let Some((count, time_ns)) = parse_lost(record) {
+        return Some(SchedEvent { time_ns, processor, thread: 0, what: What::Lost { count } });
+    }
+    let sample = Sample::parse(record, |id| sources.get(&id) != Some(&Source::In))?;
+    let source = *sources.get(&sample.id)?;
+    understood(&sample, source, layout, names, name_of)
+}
+
+impl Station {
+    fn open(
+        processor: u32,
+        switch: u64,
+        waking: u64,
+        ring_pages: usize,
+    ) -> Result<Station, PerfEventError> {
+        let bare = EventSpec::new(EventSource::TracePoint(switch));
+        let out = PerfEvent::on_processor(&bare.with_stacks(), processor)?;
+        let ring = PerfRing::map(&out, ring_pages)?;
+        let into = PerfEvent::on_processor(&bare, processor)?;
+        let spec = EventSpec::new(EventSource::TracePoint(waking)).with_stacks();
+        let waking = PerfEvent::on_processor(&spec, processor)?;
+        into.write_into(&out)?;
+        waking.write_into(&out)?;
+        Ok(Station { processor, ring, out, into, waking })
+    }
+}
+
+/// `pid==3||pid==9`, or `pid>=3&&pid<=9` where the list would be too long.
+fn filter(field: &str, threads: &[u32]) -> String {
+    let each: Vec<String> = threads.iter().map(|thread| format!("{field}=={thread}")).collect();
+    let list = each.join("||");
+    match (threads.iter().min(), threads.iter().max()) {
+        (Some(first), Some(last)) if list.len() > FILTER_BYTES_MAX => {
+            format!("{field}>={first}&&{field}<={last}")
+        }
+        (Some(_), _) => list,
+        _ => format!("{field}==-1"),
+    }
+}
+
+/// Names of threads by number, asked when first met: a thread that has ended has none.
+#[derive(Default)]
+struct Namer {
+    known: HashMap<u32, String>,
+}
+
+impl Namer {
+    fn name(&mut self, thread: u32) -> String {
+        if thread == 0 {
+            return "idle".into();
+        }
+        if self.known.len() > NAMES_MAX {
+            self.known.clear();
+        }
+        let read = || {
+            let path = ProcRoot::host().process(thread).join("comm");
+            let name = std::fs::read_to_string(path).unwrap_or_default();
+            match name.trim_end() {
+                "" => format!("thread {thread}, ended"),
+                name => name.to_owned(),
+            }
+        };
+        self.known.entry(thread).or_insert_with(read).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_names_each_thread_or_their_range() {
+        assert_eq!(filter("pid", &[]), "pid==-1");
+        assert_eq!(filter("pid", &[3, 9]), "pid==3||pid==9");
+        let many: Vec<u32> = (100_000..101_000).collect();
+        assert_eq!(filter("prev_pid", &many), "prev_pid>=100000&&prev_pid<=100999");
+    }
+
+    #[test]
+    fn a_thread_without_a_name_is_told_by_its_number() {
+        let mut namer = Namer::default();
+        assert_eq!(
+            (namer.name(0), namer.name(0x7fff_0000)),
+            ("idle".into(), "thread 2147418112, ended".into())
+        );
+    }
+}

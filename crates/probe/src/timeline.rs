@@ -1,0 +1,289 @@
+//! What each watched thread did, put together from its events: when it was off the processor, why,
+//! who woke it, and who had the processor until it was on again. Bounded: the oldest is forgotten.
+//!
+//! Not a ledger, and no cause is named here. Events must come in the order of their times.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::sched::{Left, SchedEvent, Task, What};
+
+/// A stretch that a thread spent off the processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// When it left.
+    pub out_ns: u64,
+    /// When it was on again.
+    pub in_ns: u64,
+    /// What it was.
+    pub how: How,
+}
+
+/// Why a thread was off the processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// It slept until it was woken, and then waited for a processor.
+    Slept {
+        /// Where it slept.
+        stack: u32,
+        /// Who woke it; absent where that event is missing.
+        wake: Option<Wake>,
+        /// Who had the processor just before it was on again.
+        had: Task,
+    },
+    /// Another was put in its place.
+    Preempted {
+        /// Who got the processor first.
+        by: Task,
+        /// Who had it just before it was on again.
+        had: Task,
+    },
+    /// Events are missing: it was off, or it is not known whether it was.
+    Unknown,
+}
+
+/// Being woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wake {
+    /// When.
+    pub time_ns: u64,
+    /// Who did it.
+    pub by: Task,
+    /// Where that one was in the kernel.
+    pub stack: u32,
+}
+
+/// Waits that are kept of a thread. Beyond, the oldest are forgotten.
+const WAITS_MAX: usize = 16_384;
+/// Spans in which events were lost that are kept.
+const LOST_MAX: usize = 1_024;
+
+/// One thread as its events left it.
+#[derive(Debug)]
+struct Line {
+    /// From here on its waits are known.
+    since_ns: u64,
+    waits: VecDeque<Wait>,
+    now: Now,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Now {
+    /// Nothing has been seen of it since `since_ns`.
+    Unseen,
+    On,
+    Off {
+        out_ns: u64,
+        left: Left,
+        next: Task,
+        stack: u32,
+        wake: Option<Wake>,
+    },
+}
+
+/// The time lines of all watched threads.
+#[derive(Debug, Default)]
+pub struct Timeline {
+    lines: HashMap<u32, Line>,
+    lost: VecDeque<(u64, u64)>,
+    /// Time of the last event of each processor.
+    latest: HashMap<u32, u64>,
+    /// Events that are missing.
+    pub lost_events: u64,
+}
+
+impl Timeline {
+    /// From `time_ns` on the events of a thread arrive.
+    pub fn watch(&mut self, thread: u32, time_ns: u64) {
+        let line = Line { since_ns: time_ns, waits: VecDeque::new(), now: Now::Unseen };
+        self.lines.entry(thread).or_insert(line);
+    }
+
+    /// Forgets a thread.
+    pub fn forget(&mut self, thread: u32) {
+        self.lines.remove(&thread);
+    }
+
+    /// Takes an event in.
+    pub fn take(&mut self, event: &SchedEvent) {
+        let before = self.latest.insert(event.processor, event.time_ns);
+        if let What::Lost { count } = event.what {
+            self.lost_events += count;
+            self.lost.push_back((before.unwrap_or(0), event.time_ns));
+            if self.lost.len() > LOST_MAX {
+                self.lost.pop_front();
+            }
+            return;
+        }
+        if let Some(line) = self.lines.get_mut(&event.thread) {
+            line.take(event);
+        }
+    }
+
+    /// Since when a thread has been watched; `None` when it never was.
+    pub fn since_ns(&self, thread: u32) -> Option<u64> {
+        self.lines.get(&thread).map(|line| line.since_ns)
+    }
+
+    /// The waits of a thread that overlap a span, in order. A wait that has not ended yet ends with
+    /// the span.
+    pub fn waits(&self, thread: u32, from_ns: u64, to_ns: u64) -> Vec<Wait> {
+        let Some(line) = self.lines.get(&thread) else { return Vec::new() };
+        let first = line.waits.partition_point(|wait| wait.in_ns <= from_ns);
+        let waits = line.waits.iter().skip(first).take_while(|wait| wait.out_ns < to_ns);
+        let unended = match line.now {
+            Now::Off { out_ns, .. } if out_ns < to_ns => {
+                Some(line.now.ended(to_ns, Task::default()))
+            }
+            _ => None,
+        };
+        waits.copied().chain(unended.flatten()).collect()
+    }
+
+    /// Whether events may be missing in a span.
+    pub fn has_lost(&self, from_ns: u64, to_ns: u64) -> bool {
+        self.lost.iter().any(|(from, to)| *from < to_ns && *to > from_ns)
+    }
+}
+
+impl Line {
+    fn take(&mut self, event: &SchedEvent) {
+        match (event.what, self.now) {
+            (What::Out { left, next, stack }, now) => {
+                // Two departures in a row: an arrival is missing between them.
+                if let Now::Off { out_ns, .. } = now {
+                    self.keep(Wait { out_ns, in_ns: event.time_ns, how: How::Unknown });
+                }
+                let out_ns = event.time_ns;
+                self.now = Now::Off { out_ns, left, next, stack, wake: None };
+            }
+            (
+                What::Woken { by, stack },
+                Now::Off { out_ns, left, next, stack: slept, wake: None },
+            ) => {
+                let wake = Some(Wake { time_ns: event.time_ns, by, stack });
+                self.now = Now::Off { out_ns, left, next, stack: slept, wake };
+            }
+            (What::In { .. }, Now::Unseen) => {
+                let out_ns = self.since_ns;
+                self.keep(Wait { out_ns, in_ns: event.time_ns, how: How::Unknown });
+                self.now = Now::On;
+            }
+            (What::In { prev }, now) => {
+                if let Some(wait) = now.ended(event.time_ns, prev) {
+                    self.keep(wait);
+                }
+                self.now = Now::On;
+            }
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, wait: Wait) {
+        self.waits.push_back(wait);
+        if self.waits.len() > WAITS_MAX {
+            let forgotten = self.waits.pop_front();
+            self.since_ns = forgotten.map_or(self.since_ns, |wait| wait.in_ns);
+        }
+    }
+}
+
+impl Now {
+    fn ended(self, in_ns: u64, had: Task) -> Option<Wait> {
+        let Now::Off { out_ns, left, next, stack, wake } = self else { return None };
+        let how = match left {
+            Left::Asleep => How::Slept { stack, wake, had },
+            Left::Preempted => How::Preempted { by: next, had },
+        };
+        Some(Wait { out_ns, in_ns, how })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(time_ns: u64, what: What) -> SchedEvent {
+        SchedEvent { time_ns, processor: 1, thread: 5, what }
+    }
+
+    fn task(id: u32) -> Task {
+        Task { id, name: id }
+    }
+
+    fn out(left: Left) -> What {
+        What::Out { left, next: task(8), stack: 3 }
+    }
+
+    fn played(events: &[(u64, What)]) -> Timeline {
+        let mut timeline = Timeline::default();
+        timeline.watch(5, 10);
+        events.iter().for_each(|(time_ns, what)| timeline.take(&event(*time_ns, *what)));
+        timeline
+    }
+
+    #[test]
+    fn a_sleep_has_its_stack_its_waker_and_who_had_the_processor() {
+        let woken = What::Woken { by: task(9), stack: 4 };
+        let timeline = played(&[
+            (100, out(Left::Asleep)),
+            (160, woken),
+            (170, What::Woken { by: task(77), stack: 5 }),
+            (190, What::In { prev: task(8) }),
+            (300, out(Left::Preempted)),
+            (350, What::In { prev: task(7) }),
+        ]);
+        let wake = Some(Wake { time_ns: 160, by: task(9), stack: 4 });
+        let slept = How::Slept { stack: 3, wake, had: task(8) };
+        let preempted = How::Preempted { by: task(8), had: task(7) };
+        assert_eq!(
+            timeline.waits(5, 0, 1_000),
+            [
+                Wait { out_ns: 100, in_ns: 190, how: slept },
+                Wait { out_ns: 300, in_ns: 350, how: preempted },
+            ]
+        );
+        assert_eq!(timeline.waits(5, 190, 300), []);
+        assert_eq!(timeline.waits(5, 180, 301).len(), 2);
+        assert_eq!(timeline.waits(6, 0, 1_000), []);
+    }
+
+    #[test]
+    fn what_began_before_it_was_watched_is_unknown() {
+        let timeline = played(&[(50, What::In { prev: task(0) })]);
+        assert_eq!(timeline.waits(5, 0, 60), [Wait { out_ns: 10, in_ns: 50, how: How::Unknown }]);
+        assert_eq!((timeline.since_ns(5), timeline.since_ns(6)), (Some(10), None));
+    }
+
+    #[test]
+    fn a_missing_arrival_is_unknown_and_a_wait_that_goes_on_ends_with_the_span() {
+        let timeline = played(&[(100, out(Left::Asleep)), (200, out(Left::Asleep))]);
+        let waits = timeline.waits(5, 0, 400);
+        assert_eq!(waits[0], Wait { out_ns: 100, in_ns: 200, how: How::Unknown });
+        assert_eq!((waits[1].out_ns, waits[1].in_ns), (200, 400));
+    }
+
+    #[test]
+    fn a_span_with_lost_events_is_known() {
+        let timeline = played(&[
+            (100, out(Left::Asleep)),
+            (120, What::In { prev: task(0) }),
+            (500, What::Lost { count: 7 }),
+        ]);
+        assert_eq!(timeline.lost_events, 7);
+        assert!(timeline.has_lost(110, 130) && timeline.has_lost(499, 900));
+        assert!(!timeline.has_lost(0, 120) && !timeline.has_lost(500, 900));
+    }
+
+    #[test]
+    fn an_hour_of_waits_is_bounded_and_says_what_it_forgot() {
+        let mut timeline = Timeline::default();
+        timeline.watch(5, 0);
+        for turn in 0..1_000_000u64 {
+            timeline.take(&event(turn * 10, out(Left::Asleep)));
+            timeline.take(&event(turn * 10 + 5, What::In { prev: task(0) }));
+        }
+        assert_eq!(timeline.lines[&5].waits.len(), WAITS_MAX);
+        let since_ns = timeline.since_ns(5).unwrap();
+        assert_eq!(since_ns, (1_000_000 - WAITS_MAX as u64 - 1) * 10 + 5);
+    }
+}
