@@ -31,10 +31,11 @@ pub fn into_record(
         return Err(TrialError::Failed("the worker verified nothing of what it wrote".into()));
     }
     record.ops = merged_ops(sums.ops, SPIKES_MAX as usize).map_err(TrialError::Failed)?;
-    record.phases = merged_phases(&sums.phases);
     if workload.is_phased() {
         let params =
             workload.validate(params).map_err(|error| TrialError::Failed(error.to_string()))?;
+        sums.phases.iter_mut().for_each(|phases| workload.derive_in_lane(&params, phases));
+        record.phases = merged_phases(&sums.phases);
         workload.derive(&params, &mut record.phases);
     }
     record.load = merged_load(&sums.loads);

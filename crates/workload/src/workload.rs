@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pickfs_model::{Durability, PhaseRecord, TrialSpec};
+use pickfs_model::{Durability, PhaseRecord, TrialSpec, trial::LanePhase};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -78,6 +78,10 @@ pub trait Workload: Sync {
     fn expected_s(&self, _params: &Resolved) -> f64 {
         0.0
     }
+
+    /// Adds phases that follow from others of the same lane; called for each lane before they are
+    /// merged.
+    fn derive_in_lane(&self, _params: &Resolved, _phases: &mut Vec<LanePhase>) {}
 
     /// Adds phases that follow from others of the trial; called once all lanes are merged.
     fn derive(&self, _params: &Resolved, _phases: &mut Vec<PhaseRecord>) {}

@@ -110,8 +110,11 @@ fn expected_phases(more: Value) -> Vec<String> {
 
 fn with_derived(measured: &Measured, more: Value) -> Vec<PhaseRecord> {
     let column = find("column").expect("a workload");
-    let mut phases = merged_phases(std::slice::from_ref(&measured.phases));
-    column.derive(&column.validate(&params(more)).expect("good"), &mut phases);
+    let params = column.validate(&params(more)).expect("good");
+    let mut of_lane = measured.phases.clone();
+    column.derive_in_lane(&params, &mut of_lane);
+    let mut phases = merged_phases(&[of_lane]);
+    column.derive(&params, &mut phases);
     phases
 }
 

@@ -20,6 +20,7 @@ mod append;
 mod check;
 mod conditions;
 mod course;
+mod durable;
 mod files;
 mod get;
 mod lane;
@@ -47,7 +48,7 @@ mod tiers;
 mod watch;
 mod write_suite;
 
-use pickfs_model::{Durability, PhaseRecord};
+use pickfs_model::{Durability, PhaseRecord, trial::LanePhase};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -109,7 +110,10 @@ impl Workload for Column {
     fn ops(&self, params: &Resolved) -> Vec<String> {
         let settings = params::Settings::new(params);
         let measured = rows::rows(&settings).into_iter().map(|row| row.phase);
-        measured.chain(tiers::derived_phases(&settings)).collect()
+        measured
+            .chain(durable::durable_phases(&settings))
+            .chain(tiers::tier_phases(&settings))
+            .collect()
     }
 
     /// Rows without a sync outlive the process alone; what is called durable has been synced.
@@ -129,6 +133,10 @@ impl Workload for Column {
     /// shrink), on a virtual disk of 1.7 GB/s.
     fn expected_s(&self, params: &Resolved) -> f64 {
         5.0 + 450.0 * params::Settings::new(params).scale
+    }
+
+    fn derive_in_lane(&self, params: &Resolved, phases: &mut Vec<LanePhase>) {
+        durable::derive(&params::Settings::new(params), phases);
     }
 
     fn derive(&self, params: &Resolved, phases: &mut Vec<PhaseRecord>) {

@@ -1,14 +1,10 @@
-//! Phases that follow from others of the trial: what a write took until it was durable, and one figure for
-//! each tier of storage.
+//! Phases that follow from others of the trial: one figure for each tier of storage.
 //!
 //! ```text
-//! write float large, durable = bytes / (time of the write + time of its sync)
 //! hot tier, mid tier, cold tier, ingest, durable = geometric mean of the rates of their rows
 //! ```
 //!
 //! A figure that lacks one of its rows is not made up from the others: it is skipped and says why.
-
-use std::collections::BTreeMap;
 
 use pickfs_model::{
     Outcome, PhaseRecord,
@@ -84,21 +80,12 @@ fn asked_tiers(settings: &Settings) -> Vec<Tier> {
 }
 
 /// Names of all phases that [`derive`] adds.
-pub(super) fn derived_phases(settings: &Settings) -> Vec<String> {
-    let durable: Vec<String> = rows(settings).iter().filter_map(Row::durable_phase).collect();
-    let tiers = asked_tiers(settings).iter().map(|tier| tier.name.to_string()).collect();
-    [durable, tiers].concat()
+pub(super) fn tier_phases(settings: &Settings) -> Vec<String> {
+    asked_tiers(settings).iter().map(|tier| tier.name.to_string()).collect()
 }
 
-/// Adds the derived phases: each durable one behind the syncs of its row, the tiers at the end.
+/// Adds the tiers at the end.
 pub(super) fn derive(settings: &Settings, phases: &mut Vec<PhaseRecord>) {
-    for row in rows(settings).iter().filter(|row| !row.synced_by.is_empty()) {
-        let Some(last) = row.synced_by.last() else { continue };
-        let Some(at) = phases.iter().position(|phase| phase.phase == *last) else { continue };
-        if let Some(durable) = durable(row, phases) {
-            phases.insert(at + 1, durable);
-        }
-    }
     for tier in asked_tiers(settings) {
         let mean = mean(&tier, phases);
         phases.push(mean);
@@ -107,31 +94,6 @@ pub(super) fn derive(settings: &Settings, phases: &mut Vec<PhaseRecord>) {
 
 fn find<'a>(phases: &'a [PhaseRecord], name: &str) -> Option<&'a PhaseRecord> {
     phases.iter().find(|phase| phase.phase == name)
-}
-
-/// The row's bytes over the time of the row and its syncs. A lane waits for the others between
-/// them; that wait is in neither.
-fn durable(row: &Row, phases: &[PhaseRecord]) -> Option<PhaseRecord> {
-    let names = [row.phase.as_str()].into_iter().chain(row.synced_by.iter().copied());
-    let parts: Vec<&PhaseRecord> = names.filter_map(|name| find(phases, name)).collect();
-    let op = *parts.first().filter(|_| parts.len() == 1 + row.synced_by.len())?;
-    let mean_ns: u64 = parts.iter().map(|part| part.elapsed_mean_ns).sum();
-    Some(PhaseRecord {
-        label: row.durable_phase()?,
-        is_derived: true,
-        unit: WorkUnit::Bytes,
-        work: op.real_bytes as f64,
-        rate_per_s: op.real_bytes as f64 * 1e9 / mean_ns.max(1) as f64,
-        elapsed_ns: parts.iter().map(|part| part.elapsed_ns).sum(),
-        elapsed_mean_ns: mean_ns,
-        cpu_user_ns: parts.iter().map(|part| part.cpu_user_ns).sum(),
-        cpu_system_ns: parts.iter().map(|part| part.cpu_system_ns).sum(),
-        outcome: outcome(&parts),
-        flags: Vec::new(),
-        values: BTreeMap::new(),
-        phase: row.durable_phase()?,
-        ..op.clone()
-    })
 }
 
 /// Finished when all parts are; else what is wrong with the first that is not.
@@ -206,24 +168,10 @@ mod tests {
     }
 
     fn all_phases(settings: &Settings) -> Vec<PhaseRecord> {
-        rows(settings).iter().map(|row| phase(&row.phase, 1_000, 1_000_000)).collect()
-    }
-
-    #[test]
-    fn a_durable_write_takes_its_sync_too() {
-        let mut phases = vec![
-            phase("write int tiny", 1_000, 1_000_000_000),
-            phase("sync int tiny", 0, 3_000_000_000),
-            phase("write int small", 9, 9),
-        ];
-        derive(&settings(json!({ "suites": "write" })), &mut phases);
-        let names: Vec<&str> = phases.iter().map(|phase| phase.phase.as_str()).collect();
-        assert_eq!(
-            names,
-            ["write int tiny", "sync int tiny", "write int tiny, durable", "write int small"]
-        );
-        assert_eq!((phases[2].rate_per_s, phases[2].work), (250.0, 1_000.0));
-        assert!(phases[2].is_derived && phases[2].is_high_impact == phases[0].is_high_impact);
+        let rows = rows(settings);
+        let ran = rows.iter().map(|row| phase(&row.phase, 1_000, 1_000_000));
+        let durable = rows.iter().filter_map(Row::durable_phase);
+        ran.chain(durable.map(|name| phase(&name, 1_000, 2_000_000))).collect()
     }
 
     #[test]
@@ -232,9 +180,8 @@ mod tests {
         let mut phases = all_phases(&settings);
         let measured = phases.len();
         derive(&settings, &mut phases);
-        let derived: Vec<&PhaseRecord> = phases.iter().filter(|phase| phase.is_derived).collect();
-        assert_eq!(phases.len() - measured, derived.len());
-        let announced = derived_phases(&settings);
+        let derived = &phases[measured..];
+        let announced = tier_phases(&settings);
         assert_eq!(announced.len(), derived.len());
         assert!(
             derived.iter().all(|phase| announced.contains(&phase.phase) && phase.is_finished())
@@ -276,7 +223,7 @@ mod tests {
 
     #[test]
     fn without_its_suites_a_tier_is_not_asked_for() {
-        let derived = derived_phases(&settings(json!({ "suites": "write,random" })));
+        let derived = tier_phases(&settings(json!({ "suites": "write,random" })));
         assert!(derived.contains(&"mid tier".to_string()));
         assert!(!derived.contains(&"hot tier".to_string()));
         assert!(!derived.contains(&"ingest, durable".to_string()));

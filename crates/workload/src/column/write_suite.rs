@@ -172,8 +172,10 @@ fn set_list(
         let written = set(path, &header, bytes_of(&elements), how, bench)?;
         Ok(counted(count, written))
     })?;
+    // The memory goes behind the sync: nothing of ours stands between the two.
+    lane.sync_row(&format!("sync {what}"), &[path], count, Done::bytes(file_bytes(count)))?;
     drop(elements);
-    lane.sync_row(&format!("sync {what}"), &[path], count, Done::bytes(file_bytes(count)))
+    Ok(())
 }
 
 fn amended(lane: &mut Lane, amended: &Amended) -> Result<Replaced, Fault> {
@@ -183,9 +185,10 @@ fn amended(lane: &mut Lane, amended: &Amended) -> Result<Replaced, Fault> {
     let indexes = indexes(lane, amended.of, list.count(), list.count() / 5);
     let row =
         Replacing { phase: amended.replace, path: &path, layout: LONGS, value: REPLACED_LONG };
+    let done = Done::bytes(pages_bytes(&indexes));
     let replaced = replace_row(lane, &row, &indexes, amended.repeats)?;
     let synced = format!("sync {} after replace", amended.write);
-    lane.sync_row(&synced, &[&path], list.count(), Done::bytes(pages_bytes(&indexes)))?;
+    lane.sync_row(&synced, &[&path], list.count(), done)?;
     Ok(replaced)
 }
 
@@ -211,6 +214,8 @@ fn replace_row(
 ) -> Result<Replaced, Fault> {
     let limits = super::conditions::DirtyLimits::now();
     let elements = indexes.len() as u64 * repeats;
+    // Counted and sorted before: nothing of ours stands between the row and its sync.
+    let (bytes, replaced) = (pages_bytes(indexes), Replaced::new(indexes.to_vec(), row.value));
     let is_done = lane.row_if_possible(row.phase, |bench| {
         for _ in 0..repeats {
             let start_ns = bench.now_ns();
@@ -219,10 +224,9 @@ fn replace_row(
         }
         Ok(counted(elements, 8 * elements))
     })?;
-    let bytes = pages_bytes(indexes);
     lane.keep_limits(&limits, bytes);
     lane.runner.value_last("pages_bytes", bytes as f64);
-    Ok(if is_done { Replaced::new(indexes.to_vec(), row.value) } else { Replaced::default() })
+    Ok(if is_done { replaced } else { Replaced::default() })
 }
 
 /// Bytes of the pages that hold these elements.
@@ -243,7 +247,6 @@ fn set_symbols(lane: &mut Lane) -> Result<(), Fault> {
         let written = set(&path, &header, &data, how, bench)?;
         Ok(counted(count, written))
     })?;
-    drop(data);
     lane.sync_row("sync sym large", &[&path], count, Done::bytes(bytes))
 }
 
@@ -265,8 +268,8 @@ fn set_floats(lane: &mut Lane) -> Result<(), Fault> {
         layout: FLOATS,
         value: REPLACED_FLOAT.to_bits(),
     };
-    lane.replaced.large = replace_row(lane, &row, &indexes, 1)?;
     let done = Done::bytes(pages_bytes(&indexes));
+    lane.replaced.large = replace_row(lane, &row, &indexes, 1)?;
     lane.sync_row("sync float large after replace", &[&path], list.count(), done)
 }
 

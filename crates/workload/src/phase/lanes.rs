@@ -149,7 +149,7 @@ mod tests {
             ]),
             ..PhaseRecord::named("write")
         };
-        vec![LanePhase { record, began_ns, ended_ns: began_ns + elapsed_ns }]
+        vec![LanePhase { record, came_ns: began_ns, began_ns, ended_ns: began_ns + elapsed_ns }]
     }
 
     #[test]

@@ -208,6 +208,7 @@ impl PhaseRunner {
         if self.lane() == 0 {
             bench.watch_machine();
         }
+        let came_ns = MonotonicClock.now_ns();
         self.together()?;
         bench.begin();
         let done = work(&mut bench);
@@ -220,6 +221,7 @@ impl PhaseRunner {
         self.keep(spec, Outcome::Finished);
         if let (Some(phase), Some(span)) = (self.phases.last_mut(), kept.span) {
             tell(phase, &done, &span);
+            phase.came_ns = came_ns;
             let busy = kept.machine_busy_cpus.map(|busy| ("machine_busy_cpus".into(), busy));
             phase.record.values.extend(busy);
         }
@@ -232,7 +234,7 @@ impl PhaseRunner {
     fn keep(&mut self, spec: &PhaseSpec, outcome: Outcome) {
         let record = pickfs_model::PhaseRecord { outcome, ..spec.record() };
         let now_ns = MonotonicClock.now_ns();
-        self.phases.push(LanePhase { record, began_ns: now_ns, ended_ns: now_ns });
+        self.phases.push(LanePhase { record, came_ns: now_ns, began_ns: now_ns, ended_ns: now_ns });
     }
 }
 

@@ -1,0 +1,156 @@
+//! What a write took until it was durable: a phase that follows from a row and its syncs, made for each
+//! lane before lanes are merged.
+//!
+//! ```text
+//! lane 1   |== write ==|.....wait.....|=== sync ===|
+//! lane 2   |======== write ========|..|====== sync ======|
+//! durable  <-------------------------------------------->   each lane: its start to its own sync's end
+//! ```
+//!
+//! All lanes begin the sync together, so a lane that wrote faster waits at the gate, and the kernel
+//! may write its pages back meanwhile. That wait counts: left out, the lane would be given the
+//! write-back for nothing. What does not count is what the lane prepares of its own between the end of
+//! the row and its arrival at the gate; for a lane alone the figure is time of the row + time of the
+//! syncs.
+
+use std::collections::BTreeMap;
+
+use pickfs_model::{Outcome, PhaseRecord, phase::WorkUnit, trial::LanePhase};
+
+use super::{
+    params::Settings,
+    rows::{Row, rows},
+};
+
+/// Names of the phases that [`derive`] adds.
+pub(super) fn durable_phases(settings: &Settings) -> Vec<String> {
+    rows(settings).iter().filter_map(Row::durable_phase).collect()
+}
+
+/// Adds each durable phase behind the last sync of its row.
+pub(super) fn derive(settings: &Settings, phases: &mut Vec<LanePhase>) {
+    for row in rows(settings).iter().filter(|row| !row.synced_by.is_empty()) {
+        let Some(last) = row.synced_by.last() else { continue };
+        let Some(at) = phases.iter().position(|phase| phase.record.phase == *last) else {
+            continue;
+        };
+        if let Some(durable) = durable(row, phases) {
+            phases.insert(at + 1, durable);
+        }
+    }
+}
+
+/// One row of one lane.
+fn durable(row: &Row, phases: &[LanePhase]) -> Option<LanePhase> {
+    let find = |name: &str| phases.iter().find(|phase| phase.record.phase == name);
+    let op = find(&row.phase)?;
+    let syncs: Vec<&LanePhase> =
+        row.synced_by.iter().map(|name| find(name)).collect::<Option<_>>()?;
+    let parts: Vec<&LanePhase> = [op].into_iter().chain(syncs.iter().copied()).collect();
+    let synced_ns: u64 = syncs.iter().map(|sync| sync.ended_ns - sync.came_ns).sum();
+    let elapsed_ns = op.record.elapsed_ns + synced_ns;
+    let record = PhaseRecord {
+        phase: row.durable_phase()?,
+        label: row.durable_phase()?,
+        is_derived: true,
+        unit: WorkUnit::Bytes,
+        work: op.record.real_bytes as f64,
+        rate_per_s: op.record.real_bytes as f64 * 1e9 / elapsed_ns.max(1) as f64,
+        elapsed_ns,
+        elapsed_mean_ns: elapsed_ns,
+        cpu_user_ns: parts.iter().map(|part| part.record.cpu_user_ns).sum(),
+        cpu_system_ns: parts.iter().map(|part| part.record.cpu_system_ns).sum(),
+        outcome: outcome(&parts),
+        flags: Vec::new(),
+        values: BTreeMap::new(),
+        ..op.record.clone()
+    };
+    let ended_ns = parts.last()?.ended_ns;
+    Some(LanePhase { record, came_ns: op.came_ns, began_ns: op.began_ns, ended_ns })
+}
+
+/// Finished when all parts are; else what is wrong with the first that is not.
+fn outcome(parts: &[&LanePhase]) -> Outcome {
+    let unfinished = parts.iter().find(|part| !part.record.is_finished());
+    unfinished.map_or(Outcome::Finished, |part| Outcome::Skipped {
+        reason: format!("{} was not run to its end", part.record.phase),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Workload, phase::merged_phases};
+
+    fn settings() -> Settings {
+        let asked = json!({ "suites": "write,sort" });
+        Settings::new(&super::super::Column.validate(asked.as_object().unwrap()).unwrap())
+    }
+
+    fn phase(name: &str, bytes: u64, (came_ns, began_ns, ended_ns): (u64, u64, u64)) -> LanePhase {
+        let elapsed_ns = ended_ns - began_ns;
+        let record = PhaseRecord {
+            real_bytes: bytes,
+            rate_per_s: bytes as f64 * 1e9 / elapsed_ns as f64,
+            elapsed_ns,
+            elapsed_mean_ns: elapsed_ns,
+            ..PhaseRecord::named(name)
+        };
+        LanePhase { record, came_ns, began_ns, ended_ns }
+    }
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_durable_write_takes_its_sync_too_and_stands_behind_it() {
+        let mut phases = vec![
+            phase("write int tiny", 1_000, (0, 0, S)),
+            phase("sync int tiny", 0, (5 * S, 5 * S, 8 * S)),
+            phase("write int small", 9, (8 * S, 8 * S, 9 * S)),
+        ];
+        derive(&settings(), &mut phases);
+        let names: Vec<&str> = phases.iter().map(|phase| phase.record.phase.as_str()).collect();
+        assert_eq!(
+            names,
+            ["write int tiny", "sync int tiny", "write int tiny, durable", "write int small"]
+        );
+        let durable = &phases[2].record;
+        assert_eq!((durable.rate_per_s, durable.work), (250.0, 1_000.0));
+        assert!(durable.is_derived && durable.is_high_impact == phases[0].record.is_high_impact);
+    }
+
+    /// The fast lane writes in 1 s and waits 3 s for the slow one, while the kernel writes its pages
+    /// back: its sync of 1 s alone would make it look like 500 bytes a second.
+    #[test]
+    fn a_lane_that_waited_for_the_others_waited_for_its_data_too() {
+        let lane = |wrote_ns: u64| {
+            let mut phases = vec![
+                phase("write int tiny", 1_000, (0, 0, wrote_ns)),
+                phase("sync int tiny", 0, (wrote_ns, 4 * S, 5 * S)),
+            ];
+            derive(&settings(), &mut phases);
+            phases
+        };
+        let merged = merged_phases(&[lane(S), lane(4 * S)]);
+        let durable = merged.iter().find(|phase| phase.is_derived).unwrap();
+        assert_eq!((durable.rate_per_s, durable.elapsed_ns), (400.0, 5 * S));
+        assert_eq!((durable.elapsed_mean_ns, durable.lanes), (5 * S, 2));
+    }
+
+    #[test]
+    fn all_syncs_of_a_row_count_and_one_that_failed_is_told() {
+        let mut phases = vec![
+            phase("disk sort", 900, (0, 0, S)),
+            phase("sync table after sort", 0, (S, S, 2 * S)),
+            phase("sync columns after sort", 0, (2 * S, 2 * S, 3 * S)),
+        ];
+        phases[1].record.outcome = Outcome::Failed { reason: "EIO".into() };
+        derive(&settings(), &mut phases);
+        let durable = &phases[3].record;
+        assert_eq!((durable.phase.as_str(), durable.elapsed_ns), ("disk sort, durable", 3 * S));
+        let reason = "sync table after sort was not run to its end".to_string();
+        assert_eq!(durable.outcome, Outcome::Skipped { reason });
+    }
+}
