@@ -7,7 +7,14 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod cause;
 pub mod intern;
+pub mod join;
+pub mod ledger;
+pub mod naming;
+pub mod observer;
 pub mod recorder;
 pub mod sched;
+pub mod threads;
+pub mod tier;
 pub mod timeline;

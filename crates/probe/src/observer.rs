@@ -1,0 +1,301 @@
+//! Watches some processes while they work, beside them on a thread of its own: drains the rings,
+//! joins each slow lap as soon as the events around it have arrived, and keeps only the ledger.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use pickfs_probe::observer::Observer;
+//! use pickfs_sys::slow_laps::SlowLaps;
+//! let laps = Arc::new(SlowLaps::create(100_000)?);
+//! let observer = Observer::start(Arc::clone(&laps), &[4711]);
+//! // ... process 4711 works, and writes its slow laps down ...
+//! let stalls = observer.finish();
+//! println!("{} operations had slow laps", stalls.ops.len());
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Sender, channel},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_model::stall::{OpStalls, ProbeTier, StallCounts, StallRecord};
+use pickfs_sys::{
+    kernel_symbols::KernelSymbols,
+    proc_root::ProcRoot,
+    slow_laps::{SlowLap, SlowLaps},
+};
+
+use crate::{
+    cause::IO_URING,
+    join::{Stretch, delegated, split},
+    ledger::{Ledger, NamedLap},
+    naming::{Named, Naming, words},
+    sched::{Names, SchedEvent},
+    threads::{Threads, on_machine},
+    tier::Eyes,
+    timeline::Timeline,
+};
+
+/// How often the rings are emptied.
+const LOOK_EACH: Duration = Duration::from_millis(20);
+/// An event of one processor may arrive this much later than a younger one of another.
+const LATE_NS: u64 = 10_000_000;
+/// Slow laps that wait for their events.
+const PENDING_MAX: usize = 65_536;
+
+/// Watches on a thread of its own.
+pub struct Observer {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<StallRecord>,
+}
+
+impl Observer {
+    /// Watches children of ours from now on; returns when the first events can arrive. Where this
+    /// machine lets us see little or nothing, the record says so.
+    pub fn start(laps: Arc<SlowLaps>, children: &[u32]) -> Observer {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (ready, is_ready) = channel();
+        let (told, children) = (Arc::clone(&stop), children.to_vec());
+        let body = move || Watch::begin(laps, &children).run(&told, &ready);
+        let thread = thread::Builder::new().name("probe".into()).spawn(body);
+        let thread = thread.expect("a thread can be started");
+        // An error means that it has ended, which `finish` tells.
+        let _ = is_ready.recv();
+        Observer { stop, thread }
+    }
+
+    /// Ends watching; gives what was seen.
+    pub fn finish(self) -> StallRecord {
+        self.stop.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        self.thread.join().expect("the probe's thread does not panic")
+    }
+}
+
+/// Joins slow laps with events: everything but the asking of the kernel.
+pub struct Joiner {
+    /// What the threads did.
+    pub timeline: Timeline,
+    naming: Naming,
+    ledger: Ledger,
+    counts: StallCounts,
+}
+
+impl Joiner {
+    /// Names causes by the functions of a kernel.
+    pub fn new(symbols: KernelSymbols) -> Joiner {
+        Joiner {
+            timeline: Timeline::default(),
+            naming: Naming::new(symbols),
+            ledger: Ledger::default(),
+            counts: StallCounts::default(),
+        }
+    }
+
+    /// Takes events in, in the order of their times.
+    pub fn take(&mut self, events: &[SchedEvent]) {
+        self.counts.events += events.len() as u64;
+        events.iter().for_each(|event| self.timeline.take(event));
+    }
+
+    /// Takes in a slow lap of a thread whose events have all arrived.
+    pub fn join(&mut self, op: &str, lap: &SlowLap, threads: &Threads, names: &Names) {
+        let thread = threads.by_own_id(lap.thread_id);
+        let id = thread.map_or(0, |thread| thread.id);
+        if self.timeline.since_ns(id).is_none_or(|since_ns| since_ns > lap.start_ns) {
+            self.counts.laps_unwatched += 1;
+        }
+        let mut parts = Vec::new();
+        for stretch in split(&self.timeline, id, lap.start_ns, lap.end_ns) {
+            let named = self.naming.name(names, stretch.spent);
+            match (named.cause.as_str(), thread) {
+                (IO_URING, Some(thread)) => {
+                    self.of_workers(
+                        stretch,
+                        &threads.uring_workers(thread.process),
+                        names,
+                        &mut parts,
+                    );
+                }
+                _ => parts.push((named, stretch.length_ns())),
+            }
+        }
+        let named = NamedLap {
+            start_ns: lap.start_ns,
+            end_ns: lap.end_ns,
+            offset_bytes: lap.offset_bytes,
+            thread: thread.map(|thread| thread.name.clone()).unwrap_or_default(),
+            parts,
+        };
+        self.ledger.add(op, &named);
+    }
+
+    fn of_workers(
+        &mut self,
+        stretch: Stretch,
+        workers: &[u32],
+        names: &Names,
+        parts: &mut Vec<(Named, u64)>,
+    ) {
+        let (from_ns, to_ns) = (stretch.from_ns, stretch.to_ns);
+        let waits: Vec<_> = workers
+            .iter()
+            .flat_map(|worker| self.timeline.waits(*worker, from_ns, to_ns))
+            .collect();
+        for stretch in delegated(stretch, &waits) {
+            parts.push((self.naming.name(names, stretch.spent), stretch.length_ns()));
+        }
+    }
+
+    /// The record, with stacks as words.
+    pub fn finish(mut self, tier: ProbeTier, above_ns: u64, names: &Names) -> StallRecord {
+        self.counts.events_lost = self.timeline.lost_events;
+        let mut ops = self.ledger.finish();
+        let mut stacks =
+            Stacks { naming: &self.naming, names, places: HashMap::new(), kept: Vec::new() };
+        ops.iter_mut().for_each(|op| stacks.place(op));
+        let stacks = stacks.kept;
+        let causes = causes_of(&ops).into_iter().map(|cause| words(&cause)).collect();
+        let (missing, counts) = (Vec::new(), self.counts);
+        StallRecord { tier, missing, above_ns, ops, causes, stacks, counts }
+    }
+}
+
+fn causes_of(ops: &[OpStalls]) -> BTreeSet<String> {
+    let rows = ops.iter().flat_map(|op| &op.causes).map(|row| row.cause.clone());
+    let opened = ops.iter().flat_map(|op| &op.worst).flat_map(|lap| &lap.parts);
+    rows.chain(opened.map(|part| part.cause.clone())).collect()
+}
+
+/// Puts those stacks into the record that it refers to.
+struct Stacks<'a> {
+    naming: &'a Naming,
+    names: &'a Names,
+    places: HashMap<u32, u32>,
+    kept: Vec<Vec<String>>,
+}
+
+impl Stacks<'_> {
+    fn place(&mut self, op: &mut OpStalls) {
+        for row in &mut op.causes {
+            self.replace(&mut row.stack);
+            self.replace(&mut row.waker_stack);
+        }
+        for part in op.worst.iter_mut().flat_map(|lap| &mut lap.parts) {
+            self.replace(&mut part.stack);
+            self.replace(&mut part.waker_stack);
+        }
+    }
+
+    fn replace(&mut self, stack: &mut Option<u32>) {
+        let Some(number) = *stack else { return };
+        let place = *self.places.entry(number).or_insert_with(|| {
+            self.kept.push(self.naming.frames(self.names, number));
+            self.kept.len() as u32 - 1
+        });
+        *stack = Some(place);
+    }
+}
+
+/// The observer's own state.
+struct Watch {
+    laps: Arc<SlowLaps>,
+    read: u64,
+    pending: VecDeque<SlowLap>,
+    threads: Threads,
+    eyes: Eyes,
+    joiner: Joiner,
+    events: Vec<SchedEvent>,
+    missing: Vec<String>,
+}
+
+impl Watch {
+    fn begin(laps: Arc<SlowLaps>, children: &[u32]) -> Watch {
+        let proc_root = ProcRoot::host();
+        let mut missing = Vec::new();
+        let processes = on_machine(children, &proc_root).unwrap_or_else(|error| {
+            missing.push(format!("the watched processes were not found: {error}"));
+            Vec::new()
+        });
+        let eyes = Eyes::open(&mut missing);
+        Watch {
+            laps,
+            read: 0,
+            pending: VecDeque::new(),
+            threads: Threads::of(processes, proc_root),
+            joiner: Joiner::new(eyes.symbols(&mut missing)),
+            eyes,
+            events: Vec::new(),
+            missing,
+        }
+    }
+
+    fn run(mut self, stop: &AtomicBool, ready: &Sender<()>) -> StallRecord {
+        self.look_for_threads();
+        let _ = ready.send(());
+        while !stop.load(Ordering::Acquire) {
+            thread::park_timeout(LOOK_EACH);
+            self.look_for_threads();
+            self.look();
+        }
+        thread::sleep(Duration::from_nanos(2 * LATE_NS));
+        self.look();
+        self.joiner.counts.threads = self.threads.count() as u64;
+        let (tier, above_ns) = (self.eyes.tier(), self.laps.above_ns());
+        let record = self.joiner.finish(tier, above_ns, self.eyes.names());
+        StallRecord { missing: self.missing, ..record }
+    }
+
+    fn look_for_threads(&mut self) {
+        if !self.threads.look() {
+            return;
+        }
+        let ids = self.threads.ids();
+        let own_ids: Vec<u32> =
+            ids.iter().filter_map(|id| Some(self.threads.get(*id)?.own_id)).collect();
+        match self.eyes.follow(&ids, &own_ids) {
+            Ok(()) => {
+                let now_ns = MonotonicClock.now_ns();
+                ids.iter().for_each(|id| self.joiner.timeline.watch(*id, now_ns));
+            }
+            Err(reason) if !self.missing.contains(&reason) => self.missing.push(reason),
+            Err(_) => {}
+        }
+    }
+
+    fn look(&mut self) {
+        let until_ns = MonotonicClock.now_ns() - LATE_NS;
+        self.events.clear();
+        self.eyes.drain(until_ns, &mut self.events);
+        self.joiner.take(&self.events);
+        self.take_laps();
+        while let Some(lap) = self.pending.pop_front() {
+            if lap.end_ns > until_ns {
+                self.pending.push_front(lap);
+                break;
+            }
+            let op = self.laps.op_name(lap.op).unwrap_or_else(|| "others".into());
+            self.joiner.join(&op, &lap, &self.threads, self.eyes.names());
+        }
+    }
+
+    fn take_laps(&mut self) {
+        loop {
+            let (lap, missed) = self.laps.take(&mut self.read);
+            self.joiner.counts.laps_missed += missed;
+            match lap {
+                Some(_) if self.pending.len() >= PENDING_MAX => self.joiner.counts.laps_missed += 1,
+                Some(lap) => self.pending.push_back(lap),
+                None if missed > 0 => {}
+                None => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The threads of some processes, by both of their numbers: that of the machine, which events carry,
+//! and that of their own pid namespace, which they know themselves.
+
+use std::{collections::HashMap, io};
+
+use pickfs_sys::{proc_root::ProcRoot, process};
+
+/// A thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thread {
+    /// Its number on this machine.
+    pub id: u32,
+    /// Its number in its own pid namespace.
+    pub own_id: u32,
+    /// The process, by its number on this machine.
+    pub process: u32,
+    /// Its name when it was found.
+    pub name: String,
+}
+
+/// All threads that were seen of some processes, those that have ended too.
+#[derive(Debug)]
+pub struct Threads {
+    proc_root: ProcRoot,
+    processes: Vec<u32>,
+    seen: HashMap<u32, Thread>,
+    by_own_id: HashMap<u32, u32>,
+}
+
+/// Threads that are remembered; beyond, no new ones are taken up.
+const THREADS_MAX: usize = 4_096;
+
+impl Threads {
+    /// The threads of processes by their numbers on this machine.
+    pub fn of(processes: Vec<u32>, proc_root: ProcRoot) -> Threads {
+        Threads { proc_root, processes, seen: HashMap::new(), by_own_id: HashMap::new() }
+    }
+
+    /// Looks for new ones; true when there are some.
+    pub fn look(&mut self) -> bool {
+        let before = self.seen.len();
+        for process in self.processes.clone() {
+            let folder = self.proc_root.process(process).join("task");
+            let Ok(entries) = std::fs::read_dir(folder) else { continue };
+            let ids =
+                entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+            for id in ids {
+                if !self.seen.contains_key(&id) && self.seen.len() < THREADS_MAX {
+                    self.take(process, id);
+                }
+            }
+        }
+        self.seen.len() > before
+    }
+
+    fn take(&mut self, process: u32, id: u32) {
+        let path = self.proc_root.process(process).join(format!("task/{id}/status"));
+        let Ok(text) = std::fs::read_to_string(path) else { return };
+        let own_id = own_id(&text).unwrap_or(id);
+        self.by_own_id.insert(own_id, id);
+        self.seen.insert(id, Thread { id, own_id, process, name: name(&text) });
+    }
+
+    /// Numbers on this machine of all that were seen.
+    pub fn ids(&self) -> Vec<u32> {
+        let mut ids: Vec<u32> = self.seen.keys().copied().collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// By the number that the thread itself knows.
+    pub fn by_own_id(&self, own_id: u32) -> Option<&Thread> {
+        self.seen.get(self.by_own_id.get(&own_id)?)
+    }
+
+    /// By its number on this machine.
+    pub fn get(&self, id: u32) -> Option<&Thread> {
+        self.seen.get(&id)
+    }
+
+    /// Workers of io_uring of the same process: they do what it waits for.
+    pub fn uring_workers(&self, process: u32) -> Vec<u32> {
+        let of_process = self.seen.values().filter(|thread| thread.process == process);
+        of_process
+            .filter(|thread| thread.name.starts_with("iou-"))
+            .map(|thread| thread.id)
+            .collect()
+    }
+
+    /// How many were seen.
+    pub fn count(&self) -> usize {
+        self.seen.len()
+    }
+}
+
+/// The numbers on this machine of children of ours, given by the numbers that we know them by.
+pub fn on_machine(children: &[u32], proc_root: &ProcRoot) -> io::Result<Vec<u32>> {
+    let own = std::fs::read_link(proc_root.path().join("self"))?;
+    let own =
+        own.to_str().and_then(|number| number.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
+    if proc_root == &ProcRoot::own() {
+        return Ok(children.to_vec());
+    }
+    let is_meant = |id: u32| {
+        let text = std::fs::read_to_string(proc_root.process(id).join("status"));
+        text.is_ok_and(|text| own_id(&text).is_some_and(|own| children.contains(&own)))
+    };
+    let tree = process::tree_of(own, proc_root)?;
+    let ids = tree.iter().map(|process| process.process_id);
+    Ok(ids.filter(|id| *id != own && is_meant(*id)).collect())
+}
+
+/// The innermost number of `NSpid:` (proc_pid_status(5)).
+fn own_id(status: &str) -> Option<u32> {
+    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_whitespace().last()?.parse().ok()
+}
+
+fn name(status: &str) -> String {
+    let line = status.lines().find_map(|line| line.strip_prefix("Name:"));
+    line.unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_threads_are_found_with_their_names() {
+        let own = std::process::id();
+        let mut threads = Threads::of(vec![own], ProcRoot::own());
+        assert!(threads.look() && !threads.look());
+        let (go_on, wait) = std::sync::mpsc::channel::<()>();
+        let body = move || assert!(wait.recv().is_err());
+        let other = std::thread::Builder::new().name("iou-wrk-7".into()).spawn(body).unwrap();
+        while !threads.look() {}
+        assert_eq!(threads.uring_workers(own).len(), 1);
+        assert_eq!(threads.get(own).map(|thread| thread.process), Some(own));
+        assert_eq!(threads.by_own_id(own).map(|thread| thread.id), Some(own));
+        drop(go_on);
+        other.join().unwrap();
+    }
+
+    #[test]
+    fn a_thread_in_a_namespace_has_two_numbers() {
+        let status = "Name:\tappender one\nPid:\t812\nNSpid:\t812\t7\n";
+        assert_eq!((own_id(status), name(status).as_str()), (Some(7), "appender one"));
+        assert_eq!(own_id("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn without_a_namespace_children_keep_their_numbers() {
+        assert_eq!(on_machine(&[5, 6], &ProcRoot::own()).unwrap(), [5, 6]);
+    }
+}
