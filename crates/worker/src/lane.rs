@@ -8,10 +8,12 @@ use pickfs_sys::{
     affinity::{IoPriority, pin_to, set_io_priority},
     live_page::LivePage,
     nodes::{bind_memory_to, nodes},
+    slow_laps::SlowLaps,
     starting_gate::StartingGate,
 };
 use pickfs_workload::{
-    Fault, LiveLaps, Measured, ParamError, Session, Workload, find, phase::Gate, pin, rank,
+    Fault, LiveLaps, Measured, ParamError, Session, Workload, find, measurement_begins,
+    phase::Gate, pin, rank, write_slow_laps_to,
 };
 
 use crate::{
@@ -84,11 +86,14 @@ fn trial(workload: &dyn Workload, session: &Session) -> Result<(), Ending> {
         pin(session.spec.cpu)?;
     }
     rank(&session.params)?;
+    tell_slow_laps()?;
     let warmup_ns = prepared.warm_up(session)?;
     say(&WorkerMessage::Ready { notes: prepared.notes(), warmup_ns })?;
     wait_for_go()?;
-    let measured = prepared.measure(session)?;
+    measurement_begins();
+    let mut measured = prepared.measure(session)?;
     let checked = prepared.verify(session)?;
+    measured.notes.extend(prepared.left());
     report(measured, checked)
 }
 
@@ -118,6 +123,13 @@ fn settle_on_node(spec: &TrialSpec) -> Result<(), Ending> {
             spec.lane, node.number
         ))
     })
+}
+
+/// Slow laps go to the lab, if it wants to explain them.
+fn tell_slow_laps() -> Result<(), Ending> {
+    let laps = SlowLaps::inherited().map_err(|error| Ending::failed(error.to_string()))?;
+    laps.into_iter().for_each(write_slow_laps_to);
+    Ok(())
 }
 
 /// The gate where the lanes of a trial wait for each other, if the lab handed one over.

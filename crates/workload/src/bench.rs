@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pickfs_measure::{Lap, LapRecorder, Lateness, OpIndex, Turnstile};
 use pickfs_sys::live_page::{LiveCounter, LivePage};
 
-use crate::drive::Turn;
+use crate::{drive::Turn, slow::SlowPen};
 
 /// Figures that are read while a measurement runs. They are looked at, never reported.
 pub trait LiveLaps: Send + Sync {
@@ -38,6 +38,7 @@ pub struct TimingError {
 /// The measuring thread's bench.
 pub struct Bench {
     laps: LapRecorder,
+    slow: SlowPen,
     turnstile: Turnstile,
     live: Option<Arc<dyn LiveLaps>>,
     is_open: bool,
@@ -51,6 +52,7 @@ impl Bench {
     pub fn new(laps: LapRecorder, is_open: bool, live: Option<Arc<dyn LiveLaps>>) -> Self {
         Bench {
             laps,
+            slow: SlowPen::default(),
             turnstile: Turnstile::default(),
             live,
             is_open,
@@ -58,6 +60,11 @@ impl Bench {
             turns: 0,
             timing_error: TimingError::default(),
         }
+    }
+
+    /// Slow laps are told to the lab, if it asked, under these names of the operations.
+    pub(crate) fn telling_slow(self, ops: &[String]) -> Self {
+        Bench { slow: SlowPen::new(ops), ..self }
     }
 
     pub(crate) fn open(&mut self, began_ns: u64) {
@@ -91,13 +98,19 @@ impl Bench {
     pub fn lap(&mut self, op: OpIndex, start_ns: u64, end_ns: u64, offset_bytes: u64) {
         let response_ns = self.is_open.then(|| self.turnstile.response_ns(end_ns));
         let lap = Lap { due_ns: self.due_ns, start_ns, end_ns, offset_bytes };
+        self.keep(op, lap, response_ns);
+    }
+
+    #[inline]
+    fn keep(&mut self, op: OpIndex, lap: Lap, response_ns: Option<u64>) {
         self.laps.lap(op, lap, response_ns);
+        self.slow.lap(op.0, &lap);
     }
 
     /// Keeps an operation that nobody has a due time for: service time only.
     #[inline]
     pub fn lap_alone(&mut self, op: OpIndex, start_ns: u64, end_ns: u64, offset_bytes: u64) {
-        self.laps.lap(op, Lap { due_ns: start_ns, start_ns, end_ns, offset_bytes }, None);
+        self.keep(op, Lap { due_ns: start_ns, start_ns, end_ns, offset_bytes }, None);
     }
 
     /// Keeps an operation that began in an earlier turn and ended in this one, at `end_ns`.
@@ -108,7 +121,7 @@ impl Bench {
         let response_ns =
             self.is_open.then(|| self.due_ns + self.turnstile.response_ns(end_ns) - earlier.due_ns);
         let (due_ns, start_ns) = (earlier.due_ns, earlier.start_ns);
-        self.laps.lap(op, Lap { due_ns, start_ns, end_ns, offset_bytes }, response_ns);
+        self.keep(op, Lap { due_ns, start_ns, end_ns, offset_bytes }, response_ns);
     }
 
     /// Turns that have ended.

@@ -29,6 +29,7 @@ mod param;
 pub mod phase;
 mod placement;
 mod recording;
+mod slow;
 mod usage;
 mod workload;
 
@@ -43,6 +44,7 @@ pub use null::{Nothing, Null};
 pub use param::{Check, Literal, Param, ParamError, Resolved, params_markdown};
 pub use placement::{pin, rank};
 pub use recording::{Recording, RecordingError};
+pub use slow::{measurement_begins, write_slow_laps_to};
 pub use usage::Usage;
 pub use workload::{Prepared, Session, WORKLOADS, Workload, find};
 

@@ -70,7 +70,8 @@ impl Measurement {
             spikes_max: self.spikes_max,
             quantiles: QUANTILES.to_vec(),
         });
-        let mut bench = Bench::new(laps, pace.is_open(), self.live.clone());
+        let bench = Bench::new(laps, pace.is_open(), self.live.clone());
+        let mut bench = bench.telling_slow(&self.ops);
         let housekeeping = Housekeeping::start(keeper, self.helper_cpu)?;
         let before = Usage::now();
         let driven = drive(&MonotonicClock, work, pace, &mut bench, span);

@@ -15,7 +15,7 @@ use super::{
     machine_cpu::busy_processors,
     span::{MachineMoment, OpenSpan, Span},
 };
-use crate::{bench::LiveLaps, fault::Fault};
+use crate::{bench::LiveLaps, fault::Fault, slow::SlowPen};
 
 /// What a thread that has ended hands over.
 struct Ended {
@@ -161,6 +161,7 @@ const FIRST: usize = 0;
 /// The bench of one thread. It hands its laps over when it is dropped.
 pub struct ThreadBench {
     laps: Option<LapRecorder>,
+    slow: SlowPen,
     number: usize,
     sender: Sender<Ended>,
     live: Option<Arc<dyn LiveLaps>>,
@@ -179,7 +180,8 @@ impl ThreadBench {
         let (laps, keeper) = recorder(options);
         let number = keepers.add(keeper);
         let (span, laps) = (OpenSpan::default(), Some(laps));
-        ThreadBench { laps, number, sender, live, span, began_ns: 0, count: 0 }
+        let slow = SlowPen::new(&options.ops);
+        ThreadBench { laps, slow, number, sender, live, span, began_ns: 0, count: 0 }
     }
 
     /// This thread's work begins: time and CPU count from here.
@@ -207,7 +209,9 @@ impl ThreadBench {
     #[inline]
     pub fn lap(&mut self, kind: usize, start_ns: u64, end_ns: u64, offset_bytes: u64) {
         let Some(laps) = &mut self.laps else { return };
-        laps.lap(OpIndex(kind), Lap { due_ns: start_ns, start_ns, end_ns, offset_bytes }, None);
+        let lap = Lap { due_ns: start_ns, start_ns, end_ns, offset_bytes };
+        laps.lap(OpIndex(kind), lap, None);
+        self.slow.lap(kind, &lap);
         self.count += 1;
         if let Some(live) = &self.live {
             live.show(self.count, end_ns - start_ns, end_ns);
