@@ -183,7 +183,7 @@ fn delete_kinds(phase: Phase, settings: &Settings) -> Vec<Kind> {
 
 fn save_kinds(settings: &Settings) -> Vec<Kind> {
     let directory = settings.save_syncs_directory.then_some(Kind::FsyncDirectory);
-    let file = [Kind::Whole, Kind::Write, Kind::Fsync, Kind::Rename];
+    let file = [Kind::Whole, Kind::Write, Kind::Fsync, Kind::Close, Kind::Rename];
     file.into_iter().chain(directory).collect()
 }
 

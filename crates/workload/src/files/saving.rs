@@ -1,5 +1,5 @@
-//! The safe save: a new file is written and synced, then takes the name of the old one, then the
-//! directory is synced. What editors, package managers and small databases do.
+//! The safe save: a new file is written, synced and closed, then takes the name of the old one, then
+//! the directory is synced. What editors, package managers and small databases do.
 //!
 //! Source: rename(2), fsync(2): a rename is atomic, and only the sync before it makes sure that the
 //! name never leads to an empty file after a crash.
@@ -89,8 +89,9 @@ impl Desk {
         fsync(file.as_fd(), &folder.path).map_err(&of_new)?;
         let synced_ns = places.until_now(bench, Kind::Fsync, written_ns, 0);
         close(file, &folder.path).map_err(&of_new)?;
+        let closed_ns = places.until_now(bench, Kind::Close, synced_ns, 0);
         folder.rename(&new, &document)?;
-        let mut end_ns = places.until_now(bench, Kind::Rename, synced_ns, 0);
+        let mut end_ns = places.until_now(bench, Kind::Rename, closed_ns, 0);
         if settings.save_syncs_directory {
             folder.fsync()?;
             end_ns = places.until_now(bench, Kind::FsyncDirectory, end_ns, 0);
