@@ -67,8 +67,8 @@ impl Mounted<'_> {
         &self.promise
     }
 
-    /// Empties the caches of this mount: its own (a pool is exported and imported again), and with
-    /// `drop_caches` the kernel's, which is machine-wide and needs the user's consent. Nothing of the
+    /// Empties the caches of this mount: its own (a pool is exported and imported again, what a program
+    /// serves through FUSE is unmounted and mounted again), and with `drop_caches` the kernel's, which is machine-wide and needs the user's consent. Nothing of the
     /// mount may be open.
     ///
     /// # Errors

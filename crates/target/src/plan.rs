@@ -131,7 +131,7 @@ fn on_block_device(
     let is_free = recipe::call("wait until nobody has it open", "wait-device-free", device);
     let mut end = row.unmount(candidate, place);
     end.push(is_free.clone());
-    let cool = row.cool(candidate, place);
+    let mut cool = row.cool(candidate, place);
     let mut anew = cool.clone();
     if cool.is_empty() {
         anew.extend(row.unmount(candidate, place));
@@ -139,7 +139,15 @@ fn on_block_device(
         guard(&mut anew);
         anew.extend(row.mount(candidate, place));
     }
+    if cool.is_empty() && is_program(row) {
+        cool.clone_from(&anew);
+    }
     Life { begin, cool, anew, end }
+}
+
+/// Whether a program serves it through FUSE: its caches end with it, and no switch reaches them.
+fn is_program(row: &dyn FileSystem) -> bool {
+    row.needs().kernel_types.first().is_some_and(|mounted| mounted.starts_with("fuse"))
 }
 
 #[cfg(test)]
@@ -207,6 +215,22 @@ mod tests {
             text("tmpfs", &backing),
             ["mount -t tmpfs -o size=1048576 tmpfs MOUNT", "umount MOUNT"]
         );
+    }
+
+    #[test]
+    fn what_a_program_has_in_memory_goes_with_it() {
+        let cooled = |candidate: &str| -> Vec<String> {
+            let life = life(&candidate.parse().unwrap(), Bed::Image, &Place::example()).unwrap();
+            life.cool.iter().map(|step| step.action.to_string().trim().to_owned()).collect()
+        };
+        assert_eq!(cooled("ext4"), Vec::<String>::new());
+        for name in ["ntfs-3g", "exfat-fuse", "ext4-fuse2fs"] {
+            let steps = cooled(name);
+            assert!(steps[0].ends_with("MOUNT"), "{name}: {steps:?}");
+            assert!(steps.iter().any(|step| step.starts_with("[wait-device-free]")), "{name}");
+            assert!(steps.last().unwrap().contains(" MOUNT"), "{name}: {steps:?}");
+        }
+        assert!(!cooled("zfs-fuse").is_empty());
     }
 
     #[test]

@@ -65,17 +65,11 @@ impl Lane<'_> {
     pub(super) fn tell_residency(&mut self, residency: Option<Residency>) {
         let Some(residency) = residency else { return };
         self.runner.value_last("resident_share", residency.share());
-        if !residency.is_cold() {
+        if residency.total_bytes == 0 {
+            self.runner.flag_last("not-cold", "there was nothing to look at");
+        } else if !residency.is_cold() {
             let percent = 100.0 * residency.share();
             let text = format!("{percent:.0} % of the file were still in memory");
-            self.runner.flag_last("not-cold", text);
-        }
-    }
-
-    /// Says in the row of the last phase that names and inodes may have been in memory.
-    pub(super) fn tell_names_residency(&mut self, phase: Phase) {
-        if phase.is_cold(self.settings) && !self.may_drop_caches {
-            let text = "names and inodes stay in memory unless the machine's caches may be dropped";
             self.runner.flag_last("not-cold", text);
         }
     }

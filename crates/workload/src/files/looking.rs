@@ -11,7 +11,7 @@ use rustix::fs::RawDir;
 
 use super::{
     calls::{Folder, close, fault, fault_of, read_full},
-    interrupt,
+    coldness, interrupt,
     lane::Lane,
     laps::Places,
     many_files::{Set, timed},
@@ -20,7 +20,6 @@ use super::{
     phases::{Kind, Phase},
     settings::{Settings, Small},
     small_content::SmallContent,
-    tree::Tree,
 };
 use crate::{
     fault::Fault,
@@ -35,10 +34,8 @@ pub(super) const LISTING_BYTES: usize = 32 << 10;
 /// Runs the phase.
 pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, Fault> {
     let settings = lane.settings;
-    // Caches cannot be dropped of what is open.
-    set.tree.iter_mut().for_each(Tree::close);
-    lane.make_cold(phase, &[])?;
-    let mut checked = 0;
+    let began = coldness::begin(lane, phase, set)?;
+    let (mut checked, mut bytes) = (0, 0);
     let ran = lane.run(phase, |bench, original| {
         set.tree()?.open()?;
         let mut eyes = Eyes::new(settings, phase, &set.names, &set.content);
@@ -53,13 +50,13 @@ pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, 
             }
             Ok(Done { work: f64::from(eyes.seen), real_bytes: eyes.bytes })
         })?;
-        checked = eyes.seen;
+        (checked, bytes) = (eyes.seen, eyes.bytes);
         all_there(eyes.seen, set.names.count())?;
         Ok(done)
     })?;
     lane.checked += u64::from(checked);
     if ran {
-        lane.tell_names_residency(phase);
+        coldness::tell(lane, began.as_ref(), checked, bytes);
     }
     Ok(ran)
 }

@@ -14,6 +14,7 @@
 //! ```
 
 mod calls;
+mod coldness;
 mod content;
 mod creating;
 mod deleting;
@@ -67,7 +68,7 @@ impl Workload for Files {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn about(&self) -> &'static str {

@@ -7,7 +7,7 @@ use rustix::fs::RawDir;
 
 use super::{
     calls::{Folder, fault},
-    interrupt,
+    coldness, interrupt,
     lane::Lane,
     looking::{LISTING_BYTES, not_made},
     many_files::{Set, timed},
@@ -67,7 +67,7 @@ fn read_directories(
     set: &mut Set,
     made: Result<(), Fault>,
 ) -> Result<bool, Fault> {
-    lane.make_cold(Phase::ReadDirectory, &[])?;
+    let began = coldness::begin(lane, Phase::ReadDirectory, set)?;
     let (mut count, expected) = (0, set.names.count());
     let ran = lane.run(Phase::ReadDirectory, |bench, original| {
         made?;
@@ -81,7 +81,7 @@ fn read_directories(
         })
     })?;
     if ran {
-        lane.tell_names_residency(Phase::ReadDirectory);
+        coldness::tell(lane, began.as_ref(), count, 0);
         lane.checked += u64::from(count.min(expected));
         if count != expected {
             let text = format!("{count} entries where {expected} files were created");

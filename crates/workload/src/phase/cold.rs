@@ -44,9 +44,10 @@ impl Residency {
         self.resident_bytes as f64 / self.total_bytes.max(1) as f64
     }
 
-    /// A share that rounding and the head of a file may leave: one part in a hundred.
+    /// A share that rounding and the head of a file may leave: one part in a hundred. Where there was
+    /// nothing to look at, nobody knows.
     pub fn is_cold(&self) -> bool {
-        self.share() <= 0.01
+        self.total_bytes > 0 && self.share() <= 0.01
     }
 
     /// At least ninety-nine parts in a hundred are there.
@@ -74,4 +75,17 @@ pub(crate) fn forget_all(files: &[PathBuf]) -> Result<(), Fault> {
         forget(&file).map_err(|error| Fault::Failed { reason: error.to_string() })?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_neither_cold_nor_known() {
+        let nothing = Residency::of(&["/nowhere".into()]).unwrap();
+        assert!(!nothing.is_cold());
+        assert!(Residency { resident_bytes: 0, total_bytes: 4096 }.is_cold());
+        assert!(!Residency { resident_bytes: 4096, total_bytes: 8192 }.is_cold());
+    }
 }
