@@ -76,8 +76,8 @@ fn tables(subject: &Subject, axis: &str, levels: &[String]) -> Vec<Table> {
         });
         tables[at].put(level, &cell.candidate.label, op);
     }
-    tables.retain(|table| table.levels_filled() > 1);
-    tables
+    let tables = tables.into_iter().map(Table::without_empty_levels);
+    tables.filter(|table| table.levels.len() > 1).collect()
 }
 
 fn other_levels(cell: &Cell, axis: &str) -> String {
@@ -86,9 +86,19 @@ fn other_levels(cell: &Cell, axis: &str) -> String {
 }
 
 impl Table {
-    fn levels_filled(&self) -> usize {
-        let levels: BTreeSet<_> = self.values.keys().map(|(level, _)| level).collect();
-        levels.len()
+    /// Levels at which this operation was measured: others would stand there without a bar.
+    fn without_empty_levels(mut self) -> Table {
+        let filled: BTreeSet<usize> = self.values.keys().map(|(level, _)| *level).collect();
+        let place = |level: &usize| filled.range(..level).count();
+        self.levels = filled.iter().map(|level| self.levels[*level].clone()).collect();
+        self.values = self.values.into_iter().map(|((l, c), v)| ((place(&l), c), v)).collect();
+        self
+    }
+
+    /// Places in [`STATISTICS`] that at least one cell carries.
+    fn carried(&self) -> Vec<usize> {
+        let is_carried = |at: &usize| self.values.values().any(|values| values[*at].is_some());
+        (0..STATISTICS.len()).filter(is_carried).collect()
     }
 
     fn put(&mut self, level: usize, candidate: &str, op: &OpSummary) {
@@ -112,7 +122,7 @@ fn picture(subject: &Subject, look: Look, table: &Table) -> Option<Scene> {
         if table.others.is_empty() { String::new() } else { format!(" · {}", table.others) };
     let legend = table.candidates.iter().map(|c| (c.clone(), subject.slot(c))).collect();
     let frame = Frame {
-        look: Look { plot: look.plot * 1.9, ..look },
+        look: Look { plot: look.plot * 0.64 * table.carried().len() as f32, ..look },
         title: format!("{} laps by {}{others}", super::capital(op_name(&table.op)), table.axis),
         hint: "Lower is better. The scales differ from row to row: compare within a row. \
                A dash: too few slow episodes carry the value."
@@ -130,9 +140,10 @@ fn picture(subject: &Subject, look: Look, table: &Table) -> Option<Scene> {
         .items
         .retain(|item| !matches!(&item.shape, Shape::Words { text, .. } if text == "100 ms"));
     canvas.scene.scales = None;
-    let part = (canvas.bottom - canvas.top) / 3.0;
-    for statistic in 0..3 {
-        let top = canvas.top + part * statistic as f32;
+    let carried = table.carried();
+    let part = (canvas.bottom - canvas.top) / carried.len() as f32;
+    for (place, statistic) in carried.into_iter().enumerate() {
+        let top = canvas.top + part * place as f32;
         facet(&mut canvas, subject, table, (statistic, top, top + part));
     }
     names(&mut canvas, table);
@@ -246,5 +257,31 @@ fn names(canvas: &mut Canvas, table: &Table) {
         let text = cut(level, font * 0.92, limit);
         let at = (x, canvas.bottom + font * 1.15 + lower);
         canvas.scene.words(at, font * 0.92, Anchor::Middle, Ink::Text, &text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(values: &[(usize, [Option<f64>; 3])]) -> Table {
+        Table {
+            axis: "variant".into(),
+            others: String::new(),
+            op: "durable".into(),
+            levels: vec!["no sync".into(), "data".into(), "commit".into()],
+            candidates: vec!["ext4".into()],
+            values: values.iter().map(|(level, values)| ((*level, 0), *values)).collect(),
+        }
+    }
+
+    #[test]
+    fn only_what_was_measured_has_a_place() {
+        let values = [(1, [Some(9.0), Some(2.0), None]), (2, [Some(8.0), None, None])];
+        let table = table(&values).without_empty_levels();
+        assert_eq!(table.levels, ["data", "commit"]);
+        assert_eq!(table.values[&(0, 0)], [Some(9.0), Some(2.0), None]);
+        assert_eq!(table.values[&(1, 0)], [Some(8.0), None, None]);
+        assert_eq!(table.carried(), [0, 1], "no cell carries a p99.99");
     }
 }
