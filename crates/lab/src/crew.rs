@@ -11,7 +11,7 @@ use std::{
 };
 
 use pickfs_model::{TrialSpec, WorkerMessage};
-use pickfs_sys::{live_page::LivePage, starting_gate::StartingGate};
+use pickfs_sys::{live_page::LivePage, slow_laps::SlowLaps, starting_gate::StartingGate};
 
 use crate::{
     interrupt::Interrupt,
@@ -23,8 +23,11 @@ use crate::{
 pub enum Moment {
     /// It prepares and warms up; called several times a second.
     Preparing,
-    /// It has been told to go: the measurement begins.
-    Going,
+    /// It is about to be told to go: the measurement begins.
+    Going {
+        /// Its processes, one a lane.
+        processes: Vec<u32>,
+    },
     /// It measures; called several times a second.
     Measuring,
     /// A phase of it begins.
@@ -63,6 +66,8 @@ impl Limits {
 pub struct Around<'a> {
     /// Where the first lane shows how it goes.
     pub page: Option<&'a LivePage>,
+    /// Where all lanes tell of their slow laps.
+    pub slow_laps: Option<&'a SlowLaps>,
     /// Raised when the run shall end.
     pub interrupt: &'a Interrupt,
     /// Called as it goes.
@@ -87,7 +92,8 @@ pub fn run_crew(
             )
         }
     };
-    let inherits = Inheritance { page: around.page, gate: gate.as_ref() };
+    let (page, slow_laps) = (around.page, around.slow_laps);
+    let inherits = Inheritance { page, slow_laps, gate: gate.as_ref() };
     let (sender, inbox) = channel();
     let mut lanes = Vec::new();
     for lane in 0..spec.lanes.max(1) {
@@ -99,7 +105,8 @@ pub fn run_crew(
     let mut crew = Crew { lanes, inbox, messages, ended: 0, around };
     crew.listen("prepare", limits.prepare, Moment::Preparing)?;
     if crew.are_ready() {
-        (crew.around.observe)(Moment::Going);
+        let processes = crew.lanes.iter().map(Worker::process_id).collect();
+        (crew.around.observe)(Moment::Going { processes });
         crew.ended = 0;
         crew.lanes.iter_mut().for_each(Worker::say_go);
         crew.listen("measure", limits.measure, Moment::Measuring)?;
@@ -246,7 +253,7 @@ mod tests {
     ) -> Result<Vec<Vec<WorkerMessage>>, WorkerError> {
         let spec = TrialSpec { lanes, ..spec() };
         let make_cold = &mut || Ok(());
-        let around = Around { page: None, interrupt, observe, make_cold };
+        let around = Around { page: None, slow_laps: None, interrupt, observe, make_cold };
         run_crew(program, &spec, Limits::of(&spec, false), around)
     }
 
@@ -355,6 +362,7 @@ mod tests {
         let interrupt = Interrupt::default();
         let around = Around {
             page: None,
+            slow_laps: None,
             interrupt: &interrupt,
             observe: &mut |moment| phases.push(moment),
             make_cold: &mut || {

@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod doubts;
 pub mod environment;
 pub mod expand;
+pub mod explain;
 pub mod interrupt;
 pub mod launch;
 pub mod machine;

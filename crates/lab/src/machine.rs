@@ -25,6 +25,7 @@ use crate::{
     capacity,
     crew::{Around, Limits, run_crew},
     doubts,
+    explain::Explanation,
     interrupt::Interrupt,
     placement::Placement,
     settle::{Quiet, settle},
@@ -110,7 +111,13 @@ impl Machine {
             doubts::periods(record, &mounted.promise().periods, parts.plan.timing.measure_s);
         }
         let spec = trial_spec(order, &parts.plan, placement, &job, mounted.directory());
-        let helper = Helper { program: &parts.worker, interrupt: &parts.interrupt, placement, job };
+        let helper = Helper {
+            program: &parts.worker,
+            interrupt: &parts.interrupt,
+            placement,
+            explain_above_ns: parts.plan.explain_above_ns,
+            job,
+        };
         let (drop_caches, mut cooling) = (parts.plan.consent.drop_caches, Vec::new());
         let mut make_cold = || {
             let done = mounted.make_cold(drop_caches, &mut cooling);
@@ -249,6 +256,7 @@ struct Helper<'a> {
     program: &'a Path,
     interrupt: &'a Interrupt,
     placement: &'a Placement,
+    explain_above_ns: Option<u64>,
     job: Job,
 }
 
@@ -265,14 +273,21 @@ impl Helper<'_> {
         let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns));
         let page = watch.page();
         let limits = Limits::of(spec, self.job.workload.is_phased());
+        let mut explanation = Explanation::new(self.explain_above_ns, record);
+        let slow_laps = explanation.slow_laps();
         let around = Around {
             page: page.as_deref(),
+            slow_laps: slow_laps.as_deref(),
             interrupt: self.interrupt,
-            observe: &mut |moment| watch.at(moment, tell),
+            observe: &mut |moment| {
+                explanation.at(&moment);
+                watch.at(moment, tell);
+            },
             make_cold,
         };
         let said = run_crew(self.program, spec, limits, around);
         record.robbery = watch.finish();
+        record.stalls = explanation.finish();
         let said = said.map_err(|error| TrialError::Failed(error.to_string()))?;
         transcript::into_record(said, self.job.workload, &spec.workload.params, record)
     }
@@ -357,6 +372,7 @@ fn blank(
         settle: Some(order.settle),
         ops: Vec::new(),
         phases: Vec::new(),
+        stalls: None,
         load: None,
         counts: std::collections::BTreeMap::new(),
         robbery: None,

@@ -25,6 +25,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::explain::ExplainEntry;
+
 /// The axis that stands for named sets of parameters; no workload has such a parameter.
 pub const VARIANT: &str = "variant";
 
@@ -63,6 +65,8 @@ struct PlanFile {
     design: DesignEntry,
     #[serde(default)]
     timing: TimingEntry,
+    #[serde(default)]
+    explain: ExplainEntry,
     #[serde(default)]
     consent: Consent,
 }
@@ -179,6 +183,7 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
         params: entry.params,
         adjust,
         without: entry.without,
+        explain_above_ns: source.above_ns(&entry.explain)?,
         consent: entry.consent,
     };
     source.check_reference(&plan)?;
@@ -402,6 +407,10 @@ impl Source<'_> {
         parse_duration_ns(text)
             .map(|ns| ns as f64 / 1e9)
             .map_err(|error| self.error_about(text, error.to_string()))
+    }
+
+    fn above_ns(&self, entry: &ExplainEntry) -> Result<Option<u64>, PlanError> {
+        entry.above_ns().map_err(|(text, message)| self.error_about(&text, message))
     }
 
     fn bytes(&self, text: Option<&str>, default_bytes: u64) -> Result<u64, PlanError> {

@@ -46,7 +46,7 @@ impl Watch {
         match moment {
             Moment::Preparing => self.tell("warm-up", tell),
             Moment::Phase(phase) => self.doing = phase,
-            Moment::Going => self.meter = RobberyMeter::begin(self.window),
+            Moment::Going { .. } => self.meter = RobberyMeter::begin(self.window),
             Moment::Measuring => {
                 self.meter.iter_mut().for_each(RobberyMeter::tick);
                 self.tell(&self.doing.clone(), tell);

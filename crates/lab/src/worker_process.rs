@@ -14,7 +14,7 @@ use std::{
 };
 
 use pickfs_model::{FORMAT, TrialSpec, WorkerMessage};
-use pickfs_sys::{live_page::LivePage, starting_gate::StartingGate};
+use pickfs_sys::{live_page::LivePage, slow_laps::SlowLaps, starting_gate::StartingGate};
 use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
 
@@ -97,6 +97,8 @@ pub struct Worker {
 pub struct Inheritance<'a> {
     /// Where it shows how it goes.
     pub page: Option<&'a LivePage>,
+    /// Where it tells of its slow laps.
+    pub slow_laps: Option<&'a SlowLaps>,
     /// Where it waits for other lanes.
     pub gate: Option<&'a StartingGate>,
 }
@@ -115,6 +117,9 @@ impl Worker {
         if let Some(page) = inherits.page.filter(|_| spec.lane == 0) {
             page.hand_to(&mut command);
         }
+        if let Some(laps) = inherits.slow_laps {
+            laps.hand_to(&mut command);
+        }
         if let Some(gate) = inherits.gate {
             gate.hand_to(&mut command);
         }
@@ -128,6 +133,11 @@ impl Worker {
         // A worker that died at once shows as an end of its output, not here.
         let _ = writeln!(stdin, "{text}").and_then(|()| stdin.flush());
         Ok(Worker { child, stdin, said, build: spec.build.clone(), asked: None })
+    }
+
+    /// Its process, by the number that we know.
+    pub fn process_id(&self) -> u32 {
+        self.child.id()
     }
 
     /// The word to begin, or to go on. One that has died shows as the end of its output.

@@ -41,6 +41,9 @@ pub struct Plan {
     pub design: Design,
     /// Durations within a trial.
     pub timing: Timing,
+    /// Laps above this many nanoseconds are joined with what the kernel was doing; none when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explain_above_ns: Option<u64>,
     /// What the user consented to.
     pub consent: Consent,
 }

@@ -101,6 +101,9 @@ pub struct TrialRecord {
     pub counts: BTreeMap<String, f64>,
     /// CPU that was taken from the trial.
     pub robbery: Option<Robbery>,
+    /// Why laps were slow; absent where nobody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<crate::StallRecord>,
     /// Length of the warm-up in seconds.
     pub warmup_s: f64,
     /// What the worker or the lab wants told.

@@ -18,3 +18,5 @@ pub mod sched;
 pub mod threads;
 pub mod tier;
 pub mod timeline;
+
+pub use observer::Observer;

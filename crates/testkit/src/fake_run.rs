@@ -193,6 +193,7 @@ fn plan(ask: &FakeRun) -> Plan {
             measure_s: f64::from(ask.measure_s),
             settle_s: 10.0,
         },
+        explain_above_ns: None,
         consent: Consent::default(),
     }
 }
@@ -328,6 +329,7 @@ impl Slot<'_> {
             settle: Some(SettleRecord { waited_s: 0.4, raw_probes: 1, ..SettleRecord::default() }),
             ops: Vec::new(),
             phases: Vec::new(),
+            stalls: None,
             load: None,
             counts: BTreeMap::new(),
             robbery: Some(fake_robbery(robbed, self.ask.measure_s, self.dice)),
