@@ -151,4 +151,10 @@ pub trait Prepared {
 
     /// Reads back what was written and compares; gives the number of records or files compared.
     fn verify(&mut self, session: &Session) -> Result<u64, Fault>;
+
+    /// What was not removed, with the reason: things that somebody else put among ours. Asked after
+    /// `verify`.
+    fn left(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

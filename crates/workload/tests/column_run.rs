@@ -92,6 +92,7 @@ fn trial_that_leaves(
     let measured = prepared.measure(&session).inspect_err(|_| session.gate.break_open())?;
     look(&folder);
     let checked = prepared.verify(&session)?;
+    assert_eq!(prepared.left(), Vec::<String>::new());
     Ok((measured, checked))
 }
 
@@ -242,8 +243,24 @@ fn too_little_room_is_refused_before_anything_is_written() {
     assert!(fault.is_skip());
     let text = fault.to_string();
     assert!(text.contains("files_limit 1 MiB") && text.contains("fewer lanes"), "{text}");
-    let lane = fs::read_dir(folder.path().join("lane-1")).expect("a folder");
-    assert_eq!(lane.count(), 0);
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "it cleans up");
+}
+
+#[test]
+fn what_somebody_else_put_beside_our_files_stays_and_is_told() {
+    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    let spec = spec(folder.path(), 0, 1, json!({ "suites": "meta" }));
+    let session = Session::new(spec, None).expect("good parameters");
+    let mut prepared = find("column").expect("a workload").prepare(&session).expect("it is ready");
+    let theirs = folder.path().join("lane-1/theirs");
+    fs::write(&theirs, "theirs").expect("room");
+    prepared.measure(&session).expect("it runs");
+    prepared.verify(&session).expect("it is as it was written");
+    assert_eq!(fs::read(&theirs).expect("it stays"), b"theirs");
+    let left = prepared.left();
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(left[0].ends_with("it holds theirs, which this trial did not make"), "{left:?}");
+    assert_eq!(fs::read_dir(folder.path().join("lane-1")).expect("a folder").count(), 1);
 }
 
 #[test]

@@ -3,10 +3,7 @@
 //! The first lane decides the sizes, for what is free changes as soon as anybody starts; the others read
 //! its decision from a file in the mount, before anything large is written.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 use pickfs_sys::{files::sync_file_system, mount::file_system_use};
 use serde::{Deserialize, Serialize};
@@ -15,6 +12,7 @@ use super::{
     files::{Data, Of},
     lane::Lane,
     meta_suite,
+    own_files::OwnFiles,
     params::{Settings, Suite},
     prepared_files::{check_written, make_table, prepare},
     random_suite, read_suite,
@@ -47,16 +45,19 @@ enum Decision {
 pub(super) struct Course {
     settings: Settings,
     runner: Option<PhaseRunner>,
-    folder: PathBuf,
+    own: OwnFiles,
+    left: Vec<String>,
     checked: u64,
 }
 
 impl Course {
     pub(super) fn new(session: &Session) -> Result<Course, Fault> {
         let runner = PhaseRunner::new(session)?;
-        let folder = runner.directory().to_owned();
+        let is_first = session.spec.lane == 0;
+        let decision = is_first.then(|| session.spec.directory.join(DECISION));
+        let own = OwnFiles::new(runner.directory(), decision);
         let settings = Settings::new(&session.params);
-        Ok(Course { settings, runner: Some(runner), folder, checked: 0 })
+        Ok(Course { settings, runner: Some(runner), own, left: Vec::new(), checked: 0 })
     }
 }
 
@@ -88,14 +89,14 @@ impl Prepared for Course {
         Ok(measured)
     }
 
-    /// Everything was compared where it was still there; what is left is removed.
-    fn verify(&mut self, session: &Session) -> Result<u64, Fault> {
-        fs::remove_dir_all(&self.folder).map_err(Fault::io("remove", &self.folder))?;
-        if session.spec.lane == 0 {
-            let path = session.spec.directory.join(DECISION);
-            fs::remove_file(&path).map_err(Fault::io("remove", &path))?;
-        }
+    /// Everything was compared where it was still there; what this lane made is removed.
+    fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
+        self.left = self.own.remove();
         Ok(self.checked)
+    }
+
+    fn left(&self) -> Vec<String> {
+        self.left.clone()
     }
 }
 
@@ -114,6 +115,8 @@ fn agreed(
     }
     runner.together()?;
     let text = fs::read_to_string(&path).map_err(Fault::io("read", &path))?;
+    // The first lane may take it away as soon as all have read it.
+    runner.together()?;
     let decision = serde_json::from_str(&text).map_err(|error| Fault::Wrong {
         what: format!("{} is not what was written: {error}", path.display()),
     })?;

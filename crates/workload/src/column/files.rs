@@ -25,6 +25,26 @@ pub(super) const LONGS: Layout = Layout::Elements(ElementType::Long);
 /// What the original's data follows from: the same in every lane and run.
 const NANO_SEED: u64 = 0x6b78;
 
+/// What a lane makes, but for the files that are read at random.
+const OWN_NAMES: [&str; 16] = [
+    "tinyAppend",
+    "tinyAppendFH",
+    "smallAppendFH",
+    "seqreadTiny",
+    "seqreadSmall",
+    "seqreadMedium",
+    "seqreadHuge",
+    "kdbdb/sym",
+    "kdbdb/tbl/.d",
+    "kdbdb/tbl/sym",
+    "kdbdb/tbl/floatcol",
+    "readbinary",
+    "fhcount",
+    "mmap",
+    "openclose",
+    "locktest",
+];
+
 /// The paths of a lane.
 #[derive(Debug, Clone)]
 pub(super) struct Files {
@@ -53,6 +73,12 @@ impl Files {
             threads: settings.threads as usize,
             set: settings.set,
         }
+    }
+
+    /// Every file that a lane may make.
+    pub(super) fn all(&self) -> Vec<PathBuf> {
+        let own = OWN_NAMES.iter().map(|name| self.at(name));
+        own.chain(self.random()).collect()
     }
 
     pub(super) fn random(&self) -> Vec<PathBuf> {

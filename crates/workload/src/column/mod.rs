@@ -28,6 +28,7 @@ mod layout;
 mod list;
 mod lock;
 mod meta_suite;
+mod own_files;
 mod params;
 mod prepared_files;
 mod random;

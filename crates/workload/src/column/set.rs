@@ -121,7 +121,7 @@ pub fn set(
 }
 
 /// The name of a replacement until it is renamed.
-fn beside(path: &Path) -> PathBuf {
+pub(super) fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("#");
     name.into()
