@@ -1,8 +1,9 @@
 //! One distribution from several recorders that ran side by side: the threads of a lane, the lanes
 //! of a trial. Never over trials (validity rule 16).
 //!
-//! Histograms, seconds, counts and extremes merge exactly. Episodes are added as each part counted
-//! them at its own quantile, which is the merged quantile where the parts are alike.
+//! Histograms, seconds, counts and extremes merge exactly. Episodes cannot: no part keeps when each of
+//! its laps was, and one stall that holds up 64 lanes is one episode, not 64. What is kept is a lower
+//! bound, the episodes of the one part that saw most of them beyond the merged quantile.
 
 use std::{collections::BTreeMap, io::Cursor, time::Duration};
 
@@ -58,13 +59,10 @@ fn merged_summary(parts: &[&Summary]) -> Result<Summary, String> {
     let Some(first) = parts.first().filter(|_| count > 0) else { return Ok(Summary::default()) };
     let min_ns = parts.iter().map(|part| part.min_ns).min().unwrap_or(0);
     let max_ns = parts.iter().map(|part| part.max_ns).max().unwrap_or(0);
-    let episodes = |index: usize| {
-        parts.iter().filter_map(|part| part.quantiles.get(index)).map(|row| row.episodes).sum()
-    };
-    let quantile = |(index, row): (usize, &QuantileValue)| QuantileValue {
-        q: row.q,
-        value_ns: laps.value_at_quantile(row.q).clamp(min_ns, max_ns),
-        episodes: episodes(index),
+    let quantile = |(index, row): (usize, &QuantileValue)| {
+        let value_ns = laps.value_at_quantile(row.q).clamp(min_ns, max_ns);
+        let rows = parts.iter().filter_map(|part| part.quantiles.get(index));
+        QuantileValue { q: row.q, value_ns, episodes: episodes_at_least(rows, value_ns) }
     };
     let sum_ns: f64 = parts.iter().map(|part| part.mean_ns * part.count as f64).sum();
     Ok(Summary {
@@ -77,6 +75,14 @@ fn merged_summary(parts: &[&Summary]) -> Result<Summary, String> {
         overflow: parts.iter().map(|part| part.overflow).sum(),
         encoded: encode(&laps),
     })
+}
+
+/// Episodes beyond a merged quantile, at least: those of the one part that had most. A part whose own
+/// quantile is lower counted shorter laps, too, and says nothing; some part's is never lower, but for
+/// the rounding of the histogram.
+fn episodes_at_least<'a>(rows: impl Iterator<Item = &'a QuantileValue>, value_ns: u64) -> u64 {
+    let floor_ns = value_ns - value_ns / 500;
+    rows.filter(|row| row.value_ns >= floor_ns).map(|row| row.episodes).max().unwrap_or(0)
 }
 
 fn decoded(bytes: &[u8]) -> Result<Histogram<u64>, String> {
@@ -195,6 +201,38 @@ mod tests {
         assert_eq!(merged.seconds, whole.seconds);
         assert_eq!(merged.spikes.len(), 2);
         assert_eq!(merged.service.encoded, whole.service.encoded);
+    }
+
+    #[test]
+    fn one_stall_over_many_lanes_is_one_episode() {
+        let lane = |lane: u64| {
+            let mut turns: Vec<(u64, u64)> =
+                (0..200).map(|i| (i * 1_000_000 + lane, 1_000)).collect();
+            turns[70].1 = 500_000;
+            laps(&turns)
+        };
+        let merged = OpLaps::merged((0..64).map(lane).collect(), 4).expect("merges");
+        assert_eq!(merged.service.count, 64 * 200);
+        assert_eq!(merged.service.quantiles[1].episodes, 1, "{:?}", merged.service.quantiles);
+    }
+
+    #[test]
+    fn a_quicker_part_says_nothing_of_the_tail_of_all() {
+        // Seven episodes beyond its own p99 of 1 us, none beyond that of all.
+        let quick: Vec<(u64, u64)> =
+            (0..1_000).map(|i| (i * 1_000_000, if i % 150 == 7 { 5_000 } else { 1_000 })).collect();
+        let slow: Vec<(u64, u64)> = (0..1_000)
+            .map(|i| match (i % 20, i % 300) {
+                (7, _) => (i * 1_000_000, 500_000),
+                (_, 100) => (i * 1_000_000, 900_000),
+                _ => (i * 1_000_000, 1_000),
+            })
+            .collect();
+        assert_eq!(laps(&quick).service.quantiles[1].episodes, 7);
+        let merged = OpLaps::merged(vec![laps(&quick), laps(&slow)], 4).expect("merges");
+        let tail = merged.service.quantiles[1];
+        assert!((499_000..=501_000).contains(&tail.value_ns), "{tail:?}");
+        assert_eq!(tail.episodes, 3);
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub struct QuantileValue {
     pub q: f64,
     /// Value in nanoseconds.
     pub value_ns: u64,
-    /// Episodes beyond it.
+    /// Episodes beyond it; over several threads or lanes a lower bound (see `merge`).
     pub episodes: u64,
 }
 

@@ -204,7 +204,8 @@ pub struct QuantileRow {
     pub q: f64,
     /// The value in nanoseconds (histogram precision: 0.1 %).
     pub value_ns: u64,
-    /// Runs of adjacent laps above the value: independent episodes, not samples.
+    /// Runs of adjacent laps above the value: independent episodes, not samples. Over several lanes or
+    /// threads a lower bound, those of the one that saw most: a stall that hits all of them is one.
     pub episodes: u64,
 }
 
