@@ -8,6 +8,7 @@
 //! false exclusion in a hundred).
 
 mod best;
+mod cold_disk;
 mod phased;
 mod raced;
 mod words;
@@ -27,6 +28,7 @@ use crate::{
     wording::{list, metric_name},
 };
 use best::best;
+pub use best::best_by;
 use words::{backing_text, claim_text, levels_text, survival};
 
 /// One verdict per panel with results: those that carry a primary metric first.

@@ -2,9 +2,11 @@
 //!
 //! The page loads nothing: styles, pictures and its small script are inside. It
 //! reads well without the script, in light and dark, on paper and on a phone.
-//! Order: question, verdict and conditions; ranking; set-up card; pictures;
-//! every cell with its exact commands; what was skipped.
+//! Order: question; verdict and ranking at one look, with the conditions; the verdict in words and
+//! what is open; the ranking in full; set-up card; pictures; every cell with its exact commands;
+//! what was skipped.
 
+mod board;
 mod drill_down;
 pub(crate) mod markup;
 mod opening;

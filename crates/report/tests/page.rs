@@ -96,6 +96,17 @@ fn notes_stand_beside_their_row_or_under_it() {
 }
 
 #[test]
+fn the_tiles_name_the_choice_and_what_the_plan_did_not_ask() {
+    let page = page(&Shape::first_screen());
+    let (_, board) = page.split_once("id=\"answer\"").expect("the tiles");
+    let board = board.split("</section>").next().expect("text");
+    for words in ["<strong>xfs or ext4</strong>", "2.48x slower", "[2.26, 2.76]", "reference"] {
+        assert!(board.contains(words), "{words} in {board}");
+    }
+    assert!(!board.contains("tmpfs"), "a floor is no choice");
+}
+
+#[test]
 fn a_capacity_shows_the_rate_and_what_survives() {
     let (run, findings) = fixture::axes::capacity();
     let page = html(&Subject::new(&run, &findings), None);

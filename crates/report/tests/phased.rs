@@ -204,3 +204,25 @@ fn the_details_have_quantiles_and_the_worst_second() {
     let size = page.len();
     assert!(size < 1_500_000, "{size} bytes");
 }
+
+#[test]
+fn verdict_ranking_and_conditions_open_the_page() {
+    let run = fake_phased_run(&two_lanes());
+    let page = shown(&run, |subject| html(subject, None));
+    let at = |words: &str| page.find(words).unwrap_or_else(|| panic!("{words}"));
+    assert!(at("id=\"answer\"") < at("<dl class=\"facts\">"));
+    assert!(at("<dl class=\"facts\">") < at("id=\"verdict\""));
+    let (_, board) = page.split_once("id=\"answer\"").expect("the tiles");
+    let board = board.split("</section>").next().expect("text");
+    assert_eq!(board.matches("<div class=\"tile\">").count(), 2 * 4, "tiers x lanes");
+    assert!(board.contains("<strong>xfs or ext4</strong>"), "{board}");
+    let findings = pickfs_analysis::findings(&run);
+    for found in findings.panels.iter().flat_map(|panel| &panel.comparisons) {
+        if let (pickfs_model::finding::Claim::Slower, Some((low, high))) =
+            (found.claim, found.interval)
+        {
+            let interval = format!("[{:.2}, {:.2}]", 1.0 / high, 1.0 / low);
+            assert!(board.contains(&interval), "{interval}");
+        }
+    }
+}

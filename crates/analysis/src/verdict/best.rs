@@ -1,6 +1,21 @@
 //! The best rows of a panel, from comparisons only.
 
-use pickfs_model::finding::{Claim, Comparison};
+use pickfs_model::{
+    finding::{Claim, Comparison, Panel},
+    plan::Metric,
+};
+
+/// The best rows of a panel by one metric that the plan fixed, among those that survive what the
+/// reference survives; none where nothing is claimed.
+pub fn best_by(panel: &Panel, metric: &Metric) -> Vec<String> {
+    let of =
+        |label: &str| panel.rows.iter().find(|row| row.label == label).map(|row| row.durability);
+    let promised = of(&panel.reference);
+    let peers = panel.comparisons.iter().filter(|comparison| {
+        comparison.primary && comparison.metric == *metric && of(&comparison.other) == promised
+    });
+    best(&peers.collect::<Vec<_>>(), &panel.reference)
+}
 
 /// Labels that are not claimed slower than the fastest; none where nothing is claimed.
 pub fn best(compared: &[&Comparison], reference: &str) -> Vec<String> {

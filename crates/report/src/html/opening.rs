@@ -1,6 +1,6 @@
 //! The first screen of the page, the set-up card, and what has no result.
 
-use super::markup::Page;
+use super::{board, markup::Page};
 use crate::{
     Subject, card::setup_card, conditions::conditions, phases::is_phased, terminal::NextStep,
 };
@@ -9,19 +9,35 @@ use pickfs_model::{finding::Verdict, plan::ArticleNote, quantity::span_text};
 /// Verdicts that are open when the page opens.
 const VERDICTS_OPEN: usize = 4;
 
-/// Question, article, verdict, what is open, conditions.
+/// Question; verdict and ranking at one look; conditions; the article; the verdict in words; what
+/// is open.
 pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
     page.raw("<header><div class=\"top\"><span class=\"muted\">pickfs</span>");
     page.raw("<button id=\"theme\" hidden>light / dark</button></div>\n");
     page.element("h1", &subject.run.plan.question);
-    page.raw("<nav aria-label=\"Sections\"><a href=\"#ranking\">Ranking</a>");
+    page.raw(
+        "<nav aria-label=\"Sections\"><a href=\"#verdict\">In words</a>\
+         <a href=\"#ranking\">Ranking</a>",
+    );
     page.raw("<a href=\"#setup\">Set-up</a><a href=\"#pictures\">Pictures</a>");
     page.raw("<a href=\"#cells\">Every cell</a><a href=\"#absent\">Without a result</a></nav>\n");
     page.raw("</header>\n");
+    board::write(page, subject);
+    page.raw("<dl class=\"facts\">\n");
+    for (name, value) in conditions(subject) {
+        page.fact(name, &value);
+    }
+    page.raw("</dl>\n");
     if let Some(note) = &subject.run.plan.article {
         article(page, note);
     }
-    page.raw("<div class=\"verdict\">\n");
+    verdicts(page, subject);
+    doubts(page, subject, next);
+}
+
+/// The verdict in full sentences, with the commands of the best.
+fn verdicts(page: &mut Page, subject: &Subject) {
+    page.raw("<div class=\"verdict\" id=\"verdict\">\n");
     let verdicts = &subject.findings.verdicts;
     let (first, more) = verdicts.split_at(verdicts.len().min(VERDICTS_OPEN));
     let phased = subject.findings.panels.iter().any(is_phased);
@@ -33,12 +49,6 @@ pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
         page.raw("</details>\n");
     }
     page.raw("</div>\n");
-    doubts(page, subject, next);
-    page.raw("<dl class=\"facts\">\n");
-    for (name, value) in conditions(subject) {
-        page.fact(name, &value);
-    }
-    page.raw("</dl>\n");
 }
 
 fn article(page: &mut Page, note: &ArticleNote) {

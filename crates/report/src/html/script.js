@@ -48,6 +48,46 @@ const duration = (ns) => {
   return significant(ns / unit[1]) + " " + unit[0];
 };
 
+// Every table can be taken along as text.
+const words = (cell) =>
+  [...cell.childNodes].map((node) => node.textContent.trim()).filter(Boolean).join(" ");
+const rows = (table) =>
+  [...table.rows].filter((row) => !row.classList.contains("below")).map((row) => [...row.cells].map(words));
+const formats = {
+  CSV: (table) =>
+    rows(table).map((row) => row.map((t) => (/[",\n]/.test(t) ? `"${t.replaceAll('"', '""')}"` : t)).join(",")),
+  Markdown: (table) => {
+    const lines = rows(table).map((row) => "| " + row.map((t) => t.replaceAll("|", "\\|")).join(" | ") + " |");
+    const width = Math.max(...rows(table).map((row) => row.length));
+    return [lines[0], "|" + " --- |".repeat(width), ...lines.slice(1)];
+  },
+};
+// Without the clipboard's own call: a page that was opened from a file may not have it.
+function copied(text) {
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
+}
+for (const table of document.querySelectorAll(".wide > table")) {
+  const tools = document.createElement("div");
+  tools.className = "copy";
+  for (const [name, write] of Object.entries(formats)) {
+    const button = document.createElement("button");
+    button.textContent = "copy as " + name;
+    button.addEventListener("click", () => {
+      const done = copied(write(table).join("\n") + "\n");
+      button.textContent = done ? "copied" : "not copied: the browser does not allow it";
+      setTimeout(() => (button.textContent = "copy as " + name), 1500);
+    });
+    tools.append(button);
+  }
+  table.parentElement.after(tools);
+}
+
 // Where a place of the picture lies on an axis: the inverse of what drew it.
 function axis(text) {
   const [kind, low, high, from, to, unit] = text.split(",");
