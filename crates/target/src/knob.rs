@@ -144,6 +144,14 @@ pub enum KnobError {
     /// What was there could not be written down.
     #[error(transparent)]
     Undo(#[from] UndoError),
+    /// A knob could not be turned, nor could others that had been be put back.
+    #[error("{first}; and then: {then}")]
+    Stuck {
+        /// Why it could not be turned.
+        first: Box<KnobError>,
+        /// What was not put back, and how to do it.
+        then: String,
+    },
 }
 
 /// Whether a name of a plan is a knob's, not a workload's parameter.
@@ -232,7 +240,8 @@ fn read_ahead_file(name: &str, mounted_at: &Path) -> Result<PathBuf, KnobError> 
     found.ok_or_else(|| no_place(name, "the kernel shows no read-ahead for it"))
 }
 
-/// Knobs that were turned. Dropping it puts them back too, without a report.
+/// Knobs that were turned. Dropping it puts them back too; what fails then is said on standard
+/// error, as nobody is there to hear it.
 #[derive(Debug, Default)]
 pub struct Turned {
     undone: Vec<(Undo, Note)>,
@@ -247,17 +256,9 @@ pub struct Turned {
 pub fn turn(knobs: &BTreeMap<String, String>, mounted_at: &Path) -> Result<Turned, KnobError> {
     let mut turned = Turned::default();
     for (name, value) in knobs {
-        let knob = find(name)?;
-        knob.check(value)?;
-        if knob.reach == Reach::Worker {
-            continue;
+        if let Err(error) = turned.turn_one(name, value, mounted_at) {
+            return Err(turned.given_up(error));
         }
-        let tunable = Tunable::at(knob.place(mounted_at)?);
-        let undo = undo_of(tunable.path())?;
-        let note = UndoLog::open_default().note(&undo)?;
-        turned.undone.push((undo, note));
-        tunable.write(value)?;
-        turned.values.insert(name.clone(), chosen_word(&tunable.read()?).to_owned());
     }
     Ok(turned)
 }
@@ -284,6 +285,29 @@ fn undo_of(path: &Path) -> Result<Undo, KnobError> {
 }
 
 impl Turned {
+    fn turn_one(&mut self, name: &str, value: &str, mounted_at: &Path) -> Result<(), KnobError> {
+        let knob = find(name)?;
+        knob.check(value)?;
+        if knob.reach == Reach::Worker {
+            return Ok(());
+        }
+        let tunable = Tunable::at(knob.place(mounted_at)?);
+        let undo = undo_of(tunable.path())?;
+        let note = UndoLog::open_default().note(&undo)?;
+        self.undone.push((undo, note));
+        tunable.write(value)?;
+        self.values.insert(name.to_owned(), chosen_word(&tunable.read()?).to_owned());
+        Ok(())
+    }
+
+    /// One could not be turned: the others are put back, and neither reason is lost.
+    fn given_up(self, error: KnobError) -> KnobError {
+        match self.put_back() {
+            Ok(()) => error,
+            Err(then) => KnobError::Stuck { first: Box::new(error), then },
+        }
+    }
+
     /// Puts back what was there, the last one first.
     ///
     /// # Errors
@@ -298,7 +322,7 @@ impl Turned {
         while let Some((undo, note)) = self.undone.pop() {
             match undo.undo_now() {
                 Ok(()) => drop(log.forget(&note)),
-                Err(why) => answer = answer.and(Err(format!("{undo}, not put back: {why}"))),
+                Err(why) => answer = answer.and(Err(not_put_back(&undo, &why))),
             }
         }
         answer
@@ -307,8 +331,15 @@ impl Turned {
 
 impl Drop for Turned {
     fn drop(&mut self) {
-        let _ = self.undo_all();
+        if let Err(why) = self.undo_all() {
+            eprintln!("pickfs: {why}");
+        }
     }
+}
+
+/// The note of it stays where `pickfs clean` finds it.
+fn not_put_back(undo: &Undo, why: &str) -> String {
+    format!("{undo}, not put back: {why}; it is noted, and `pickfs clean` tries again")
 }
 
 #[cfg(test)]
@@ -330,6 +361,29 @@ mod tests {
         assert_eq!(error, "knob vm.dirty_ratio = 101: a whole number from 0 to 100");
         let error = find(IO_PRIORITY).unwrap().check("high").unwrap_err().to_string();
         assert!(error.ends_with("one of unset, realtime, best-effort, idle"), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_put_back_is_told_and_stays_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let broken = |name: &str| {
+            let setting = folder.path().join(format!("{name}-setting"));
+            fs::write(&setting, "1").unwrap();
+            let undo = Undo::tunable(&setting).unwrap();
+            let log = UndoLog::at(folder.path().join(name));
+            let note = log.note(&undo).unwrap();
+            fs::remove_file(&setting).unwrap();
+            fs::create_dir(&setting).unwrap();
+            Turned { undone: vec![(undo, note)], values: BTreeMap::new() }
+        };
+        let notes = |name: &str| fs::read_dir(folder.path().join(name)).unwrap().count();
+        let why = broken("asked").put_back().unwrap_err();
+        assert!(why.contains("asked-setting was 1, not put back: "), "{why}");
+        assert!(why.ends_with("it is noted, and `pickfs clean` tries again"), "{why}");
+        let error = broken("given-up").given_up(no_place("vm.x", "no such file")).to_string();
+        assert!(error.contains("vm.x") && error.contains("; and then: "), "{error}");
+        drop(broken("dropped"));
+        assert_eq!([notes("asked"), notes("given-up"), notes("dropped")], [1, 1, 1]);
     }
 
     #[test]
