@@ -8,6 +8,7 @@ use pickfs_target::{
     Availability, TargetError, availability, fs,
     knob::{self, KnobError, Reach},
 };
+use pickfs_workload::{Scratch, TooLarge, Workload};
 use thiserror::Error;
 
 use crate::{
@@ -108,6 +109,7 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
     }
     if !matches!(plan.backing, BackingSpec::Directory { .. }) {
         leave_out_unavailable(&mut expansion);
+        leave_out_too_large(plan, workload, &mut expansion);
     }
     match expansion.cells.is_empty() {
         true => Err(nothing(plan, &expansion)),
@@ -127,7 +129,7 @@ pub fn check_privilege(plan: &Plan) -> Result<(), PreflightError> {
 /// A typo in a metric, an adjustment or an exclusion would cost a whole run.
 fn check_names(
     plan: &Plan,
-    workload: &dyn pickfs_workload::Workload,
+    workload: &dyn Workload,
     expansion: &Expansion,
 ) -> Result<(), PreflightError> {
     let names = Names { plan, expansion };
@@ -238,6 +240,30 @@ fn leave_out_unavailable(expansion: &mut Expansion) {
     }
 }
 
+/// Cells that cannot fit on a scratch whose size the plan says.
+fn leave_out_too_large(plan: &Plan, workload: &dyn Workload, expansion: &mut Expansion) {
+    let size_bytes = match &plan.backing {
+        BackingSpec::Loop { size_bytes, .. } | BackingSpec::Ram { size_bytes } => *size_bytes,
+        BackingSpec::Device { size_bytes: Some(size_bytes), .. } => *size_bytes,
+        BackingSpec::Device { .. } | BackingSpec::Directory { .. } => return,
+    };
+    for cell in std::mem::take(&mut expansion.cells) {
+        let fs = cell.candidate.fs.as_str();
+        let scratch = Scratch { fs, size_bytes, is_in_memory: is_in_memory(fs) };
+        let params = workload.validate(&cell.workload.params).ok();
+        match params.and_then(|params| workload.too_large(&params, &scratch)) {
+            Some(TooLarge { reason, remedy }) => {
+                expansion.skipped.push(SkippedCell { cell, reason, remedy });
+            }
+            None => expansion.cells.push(cell),
+        }
+    }
+}
+
+fn is_in_memory(fs: &str) -> bool {
+    fs::find(fs).is_some_and(|row| row.needs().ground == fs::Ground::Memory)
+}
+
 fn nothing(plan: &Plan, expansion: &Expansion) -> PreflightError {
     let mut reasons: Vec<String> =
         expansion.skipped.iter().map(|s| format!("{} ({})", s.reason, s.remedy)).collect();
@@ -260,9 +286,7 @@ pub fn ceiling(candidate: &CandidateSpec, backing: &BackingSpec) -> Durability {
 pub fn expected_s(plan: &Plan, cells: &[Cell]) -> f64 {
     let timing = &plan.timing;
     let trial_s = |cell: &Cell| {
-        let memory = fs::find(&cell.candidate.fs)
-            .is_some_and(|row| row.needs().ground == fs::Ground::Memory);
-        let raw_s = if memory { 0.0 } else { timing.raw_probe_s };
+        let raw_s = if is_in_memory(&cell.candidate.fs) { 0.0 } else { timing.raw_probe_s };
         raw_s + measured_s(plan, cell) + OVERHEAD_S
     };
     let block_s: f64 = cells.iter().map(trial_s).sum();
@@ -379,6 +403,38 @@ mod tests {
             expansion.skipped.iter().filter(|s| s.cell.candidate.fs == "hpfs").collect();
         assert_eq!(skipped.len(), 2);
         assert!(!skipped[0].remedy.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_fit_is_refused_with_the_numbers_before_anything_is_made() {
+        let refused = |name: &str, change: fn(&mut Plan)| {
+            let plan = built_in(name).expect("a plan");
+            let mut plan = read_plan(plan.name, plan.text).expect("a good plan");
+            plan.candidates = vec!["tmpfs".parse().expect("a candidate")];
+            plan.design.reference = "tmpfs".into();
+            plan.backing = BackingSpec::Loop { size_bytes: 64 << 20, directory: None };
+            change(&mut plan);
+            preflight(&plan).expect_err("refused").to_string()
+        };
+        let error = refused("files-tiny", |plan| {
+            plan.params.insert("size".into(), "1GiB".into());
+        });
+        assert!(error.contains("size is 1 GiB") && error.contains("64 MiB"), "{error}");
+        assert!(error.contains("larger size under [backing]"), "{error}");
+        let error = refused("column-tiny", |plan| {
+            plan.params.insert("lanes".into(), 64.into());
+            plan.axes.clear();
+        });
+        assert!(error.contains("64 lanes need") && error.contains("use fewer lanes"), "{error}");
+    }
+
+    #[test]
+    fn a_plan_of_phases_says_how_long_it_takes() {
+        let plan = built_in("files").expect("a plan");
+        let plan = read_plan(plan.name, plan.text).expect("a good plan");
+        let expansion = preflight(&plan).expect("runs");
+        let each_s = expected_s(&plan, &expansion.cells) / (8 * expansion.cells.len()) as f64;
+        assert!(each_s > plan.timing.raw_probe_s + OVERHEAD_S + 1.0, "{each_s}");
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub use placement::{pin, rank};
 pub use recording::{Recording, RecordingError};
 pub use slow::{measurement_begins, write_slow_laps_to};
 pub use usage::Usage;
-pub use workload::{Prepared, Session, WORKLOADS, Workload, find};
+pub use workload::{Prepared, Scratch, Session, TooLarge, WORKLOADS, Workload, find};
 
 /// Who we are: the version of the program, and the commit where one was known to the build. The
 /// lab and its worker must agree on it.

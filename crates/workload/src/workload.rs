@@ -79,6 +79,12 @@ pub trait Workload: Sync {
         0.0
     }
 
+    /// Why the work cannot fit on a scratch, where that is certain before anything is made. What only
+    /// the mounted file system can tell is told by the trial.
+    fn too_large(&self, _params: &Resolved, _scratch: &Scratch) -> Option<TooLarge> {
+        None
+    }
+
     /// Adds phases that follow from others of the same lane; called for each lane before they are
     /// merged.
     fn derive_in_lane(&self, _params: &Resolved, _phases: &mut Vec<LanePhase>) {}
@@ -92,6 +98,26 @@ pub trait Workload: Sync {
     /// Makes everything ready that is not measured. Threads that it starts inherit the CPU of the
     /// caller.
     fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault>;
+}
+
+/// What a plan says of the place of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scratch<'a> {
+    /// Name of the candidate's file system.
+    pub fs: &'a str,
+    /// All of it, in bytes: a file system leaves less.
+    pub size_bytes: u64,
+    /// Its files are in memory and nowhere else.
+    pub is_in_memory: bool,
+}
+
+/// Why something cannot fit, and what helps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooLarge {
+    /// With the numbers.
+    pub reason: String,
+    /// What to change.
+    pub remedy: String,
 }
 
 /// What a worker hands to its workload.

@@ -55,7 +55,7 @@ use serde_json::{Map, Value};
 use crate::{
     fault::Fault,
     param::{Param, ParamError, Resolved},
-    workload::{Prepared, Session, Workload},
+    workload::{Prepared, Scratch, Session, TooLarge, Workload},
 };
 
 pub use append::{Handle, open_append};
@@ -138,6 +138,10 @@ impl Workload for Column {
 
     fn derive_in_lane(&self, params: &Resolved, phases: &mut Vec<LanePhase>) {
         durable::derive(&params::Settings::new(params), phases);
+    }
+
+    fn too_large(&self, params: &Resolved, scratch: &Scratch) -> Option<TooLarge> {
+        room::too_large(&params::Settings::new(params), self.lanes(params), scratch)
     }
 
     fn derive(&self, params: &Resolved, phases: &mut Vec<PhaseRecord>) {

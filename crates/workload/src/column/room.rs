@@ -15,7 +15,10 @@ use super::{
     params::{Settings, Suite},
     sizes::{BINARY_REPEATS, RANDOM_FILES, SCALE_MIN, Sizes},
 };
-use crate::fault::Fault;
+use crate::{
+    fault::Fault,
+    workload::{Scratch, TooLarge},
+};
 
 /// tmpfs and ramfs; see statfs(2).
 const TYPES_IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
@@ -180,6 +183,26 @@ pub(super) fn fitted(settings: &Settings, lanes: u32, machine: &Machine) -> Resu
     Ok(Fitted { sizes, notes })
 }
 
+/// That not even the smallest scale fits on a scratch, before anything is made.
+pub(super) fn too_large(settings: &Settings, lanes: u32, scratch: &Scratch) -> Option<TooLarge> {
+    let memory = Memory::now().ok()?;
+    let limit = CgroupLimits::of_self().memory_bytes_max.unwrap_or(u64::MAX);
+    let machine = Machine {
+        space_bytes: Some(scratch.size_bytes),
+        available_bytes: memory.available_bytes.min(limit),
+        memory_bytes: memory.total_bytes.min(limit),
+        is_in_memory: scratch.is_in_memory,
+    };
+    let machine = machine.alike(None);
+    let sizes = Sizes::new(SCALE_MIN, lanes, machine.memory_bytes);
+    let needed = Room::needed(&sizes, settings, machine.is_in_memory);
+    let allowed = Room::allowed(&machine, settings);
+    (!needed.fits(&allowed)).then(|| TooLarge {
+        reason: refusal(settings, lanes, (&needed, &allowed), &machine),
+        remedy: REMEDY.into(),
+    })
+}
+
 /// The largest number at which `fits` still holds, to three digits; it holds at `low`.
 fn largest(low: f64, high: f64, fits: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (low, high);
@@ -218,25 +241,31 @@ fn shortened(sizes: &Sizes, machine: &Machine) -> Option<String> {
     })
 }
 
-fn refused(
+/// What helps where nothing fits.
+const REMEDY: &str =
+    "use fewer lanes or a larger scratch, or raise space_percent, memory_percent or files_limit";
+
+fn refused(settings: &Settings, lanes: u32, rooms: (&Room, &Room), machine: &Machine) -> Fault {
+    Fault::Skipped { reason: format!("{}; {REMEDY}", refusal(settings, lanes, rooms, machine)) }
+}
+
+fn refusal(
     settings: &Settings,
     lanes: u32,
     (needed, allowed): (&Room, &Room),
     machine: &Machine,
-) -> Fault {
+) -> String {
     let space = machine.space_bytes.map_or("unknown".into(), bytes_text);
     let available = bytes_text(machine.available_bytes);
-    let reason = format!(
+    format!(
         "{lanes} lanes need {} even at the smallest scale ({SCALE_MIN}); allowed are {}: {} % of {space} free space, \
-         {} % of {available} available memory, and files_limit {}; use fewer lanes or a larger scratch, or \
-         raise space_percent, memory_percent or files_limit",
+         {} % of {available} available memory, and files_limit {}",
         needed.text(),
         allowed.text(),
         settings.space_percent,
         settings.memory_percent,
         bytes_text(settings.files_bytes_max),
-    );
-    Fault::Skipped { reason }
+    )
 }
 
 #[cfg(test)]

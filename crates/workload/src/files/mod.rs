@@ -19,6 +19,7 @@ mod content;
 mod creating;
 mod deleting;
 mod fitting;
+mod foreseen;
 mod further;
 mod interrupt;
 mod lane;
@@ -53,7 +54,7 @@ use serde_json::{Map, Value};
 use crate::{
     fault::Fault,
     param::{Param, ParamError, Resolved},
-    workload::{Prepared, Session, Workload},
+    workload::{Prepared, Scratch, Session, TooLarge, Workload},
 };
 use settings::Settings;
 
@@ -108,6 +109,14 @@ impl Workload for Files {
 
     fn is_phased(&self) -> bool {
         true
+    }
+
+    fn expected_s(&self, params: &Resolved) -> f64 {
+        foreseen::expected_s(&Settings::new(params, 0, 0), self.lanes(params))
+    }
+
+    fn too_large(&self, params: &Resolved, scratch: &Scratch) -> Option<TooLarge> {
+        foreseen::too_large(&Settings::new(params, 0, 0), self.lanes(params), scratch)
     }
 
     fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
