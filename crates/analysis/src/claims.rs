@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use pickfs_model::{
-    RunRecord,
+    RunRecord, TrialRecord,
     finding::{Claim, Comparison, OpSummary},
     plan::{Metric, Statistic, StopRule, View},
 };
@@ -21,6 +21,7 @@ use pickfs_model::{
 use crate::{
     ALPHA, BLOCKS_MIN, holm,
     panels::{Group, Member, Robbed, applies},
+    phases::scale::are_alike,
     robbed,
     sequential::{self, Sequential},
     signflip::{self, SignFlip},
@@ -236,20 +237,22 @@ fn ratios(draft: &Draft<'_>, robbed: Robbed) -> Vec<f64> {
 }
 
 /// Logarithms of the speedup in each block that holds both rows, in block order:
-/// reference over other for times, other over reference for rates.
+/// reference over other for times, other over reference for rates. Trials of unequal scale make no pair.
 pub fn log_ratios(
     reference: &Member<'_>,
     other: &Member<'_>,
     metric: &Metric,
     robbed: Robbed,
 ) -> Vec<f64> {
-    let base = values_by_block(reference, metric, robbed);
+    let base = reference.chosen(robbed);
     let sign = if metric.statistic == Statistic::Rate { -1.0 } else { 1.0 };
-    values_by_block(other, metric, robbed)
-        .into_iter()
-        .filter_map(|(block, value)| Some(sign * (base.get(&block)? / value).ln()))
-        .filter(|ratio| ratio.is_finite())
-        .collect()
+    let ratio = |trial: &TrialRecord| {
+        let base = base.iter().find(|base| base.block == trial.block)?;
+        let pair = are_alike(base, trial).then_some(base)?;
+        Some(sign * (metric_value(pair, metric)? / metric_value(trial, metric)?).ln())
+    };
+    let ratios = other.chosen(robbed).into_iter().filter_map(ratio);
+    ratios.filter(|ratio| ratio.is_finite()).collect()
 }
 
 /// A metric of a row by block.

@@ -79,6 +79,7 @@ fn notices(run: &RunRecord, groups: &[Group<'_>]) -> Vec<Notice> {
     for metric in &run.plan.design.primary {
         notices.extend(bimodal::notices(groups, metric));
     }
+    notices.extend(phases::scale::notices(groups));
     notices.extend(few_blocks(run));
     notices
 }

@@ -15,6 +15,7 @@
 //! ```
 
 mod rows;
+pub mod scale;
 mod tables;
 mod tiers;
 

@@ -8,6 +8,7 @@ use pickfs_model::{
     plan::{Metric, Statistic, View},
 };
 
+use super::scale::{UNEQUAL_SCALE, unlike_blocks};
 use crate::{
     claims::{Method, log_ratios},
     panels::{Group, Member, Robbed},
@@ -55,7 +56,12 @@ fn row(group: &Group<'_>, method: Method, first: &PhaseRecord) -> PhaseRow {
     let cells = group.members.iter().enumerate().map(|(index, member)| {
         let reference = rivals.contains(&index).then(|| &group.members[group.reference]);
         let ratio = reference.and_then(|reference| ratio(reference, member, &metric, method));
-        PhaseCell { ratio, ..cell(member, &first.phase) }
+        let unlike = reference.map_or(0, |reference| unlike_blocks(reference, member));
+        let mut cell = cell(member, &first.phase);
+        if unlike > 0 {
+            cell.flags.push((UNEQUAL_SCALE.into(), unlike.min(cell.trials)));
+        }
+        PhaseCell { ratio, ..cell }
     });
     PhaseRow {
         phase: first.phase.clone(),

@@ -6,10 +6,13 @@ use pickfs_model::{
     finding::{Panel, PhaseRow, RowRatio},
 };
 
-use super::rows::{rate_metric, row_ratio};
+use super::{
+    rows::{rate_metric, row_ratio},
+    scale,
+};
 use crate::{
     claims::{Method, values_by_block},
-    panels::{Group, Robbed, groups},
+    panels::{Group, Member, Robbed, groups},
     published::means::geometric_mean,
 };
 
@@ -191,11 +194,7 @@ fn block_means(group: &Group<'_>, phases: &[&PhaseRow], index: usize) -> Option<
     let mut blocks: Option<Vec<(u32, f64)>> = None;
     for phase in phases {
         let metric = rate_metric(&phase.phase);
-        let base = values_by_block(reference, &metric, Robbed::Kept);
-        let own: Vec<(u32, f64)> = values_by_block(other, &metric, Robbed::Kept)
-            .into_iter()
-            .filter_map(|(block, value)| Some((block, (value / base.get(&block)?).ln())))
-            .collect();
+        let own = speedups_by_block(reference, other, &metric);
         blocks = Some(match blocks {
             None => own,
             Some(sums) => added(&sums, &own)?,
@@ -203,6 +202,21 @@ fn block_means(group: &Group<'_>, phases: &[&PhaseRow], index: usize) -> Option<
     }
     let count = phases.len().max(1) as f64;
     Some(blocks?.into_iter().map(|(_, sum)| sum / count).collect())
+}
+
+/// Logarithms of this rate over the reference's, in blocks where both did the same work.
+fn speedups_by_block(
+    reference: &Member<'_>,
+    other: &Member<'_>,
+    metric: &pickfs_model::plan::Metric,
+) -> Vec<(u32, f64)> {
+    let alike = scale::alike_blocks(reference, other);
+    let base = values_by_block(reference, metric, Robbed::Kept);
+    values_by_block(other, metric, Robbed::Kept)
+        .into_iter()
+        .filter(|(block, _)| alike.contains(block))
+        .filter_map(|(block, value)| Some((block, (value / base.get(&block)?).ln())))
+        .collect()
 }
 
 fn added(sums: &[(u32, f64)], own: &[(u32, f64)]) -> Option<Vec<(u32, f64)>> {

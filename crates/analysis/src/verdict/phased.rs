@@ -14,7 +14,7 @@ use super::{
     words::{claim_text, levels_text},
 };
 use crate::{
-    phases::{TIERS, rate_metric, tier},
+    phases::{TIERS, rate_metric, scale, tier},
     wording::{interval_text, metric_name},
 };
 
@@ -43,6 +43,8 @@ impl Panelled<'_> {
         }
         let shows_ratios = sentences.iter().any(|said| !said.contains(". "));
         sentences.insert(0, self.place(common.as_deref(), shows_ratios));
+        sentences.extend(scale::sentences(self.group));
+        sentences.extend(self.cold_tier_weighed());
         Some(self.ended(chosen, sentences, noise))
     }
 

@@ -1,0 +1,149 @@
+//! The scale that a trial really had: where a file system has less room, the sizes shrink, and its
+//! rates are those of other work. Between trials of unequal scale no ratio is formed; the row is
+//! flagged, and the verdict says why.
+//!
+//! ```text
+//! No ratio is formed with btrfs: it ran at scale 0.15, xfs at 0.20.
+//! ```
+
+use std::collections::BTreeSet;
+
+use pickfs_model::{TrialRecord, finding::Notice, quantity::significant};
+
+use crate::panels::{Group, Member, Robbed};
+
+/// The count of a trial that holds it.
+pub const SCALE_KEY: &str = "scale_factor";
+
+/// The doubt of a row whose trials did other work than the reference's.
+pub const UNEQUAL_SCALE: &str = "unequal-scale";
+
+/// Whether two trials did the same work; true where neither says a scale.
+pub fn are_alike(one: &TrialRecord, other: &TrialRecord) -> bool {
+    match (scale(one), scale(other)) {
+        (Some(one), Some(other)) => (one / other).ln().abs() < 1e-6,
+        _ => true,
+    }
+}
+
+fn scale(trial: &TrialRecord) -> Option<f64> {
+    trial.counts.get(SCALE_KEY).copied().filter(|scale| *scale > 0.0)
+}
+
+/// Blocks in which a row did other work than the reference.
+pub fn unlike_blocks(reference: &Member<'_>, other: &Member<'_>) -> u32 {
+    pairs(reference, other).filter(|(base, trial)| !are_alike(base, trial)).count() as u32
+}
+
+/// Blocks in which two rows did the same work.
+pub fn alike_blocks(reference: &Member<'_>, other: &Member<'_>) -> BTreeSet<u32> {
+    let alike = pairs(reference, other).filter(|(base, trial)| are_alike(base, trial));
+    alike.map(|(_, trial)| trial.block).collect()
+}
+
+fn pairs<'a>(
+    reference: &Member<'a>,
+    other: &Member<'a>,
+) -> impl Iterator<Item = (&'a TrialRecord, &'a TrialRecord)> {
+    let base = reference.chosen(Robbed::Kept);
+    other.chosen(Robbed::Kept).into_iter().filter_map(move |trial| {
+        let base = base.iter().find(|base| base.block == trial.block)?;
+        Some((*base, trial))
+    })
+}
+
+/// One sentence for each row of a group that did other work than its reference.
+pub fn sentences(group: &Group<'_>) -> Vec<String> {
+    let Some(reference) = group.members.get(group.reference) else { return Vec::new() };
+    let rivals = group.rivals().into_iter().map(|index| &group.members[index]);
+    rivals.filter_map(|other| sentence(reference, other)).collect()
+}
+
+fn sentence(reference: &Member<'_>, other: &Member<'_>) -> Option<String> {
+    let unlike = |(base, trial): &(&TrialRecord, &TrialRecord)| !are_alike(base, trial);
+    let (base, trial) = pairs(reference, other).find(unlike)?;
+    let all = pairs(reference, other).count() as u32;
+    let blocks = match unlike_blocks(reference, other) {
+        unlike if unlike == all => String::new(),
+        unlike => format!(" in {unlike} of {all} blocks"),
+    };
+    Some(format!(
+        "No ratio is formed with {}{blocks}: it ran at scale {}, {} at {}.",
+        other.label,
+        significant(scale(trial)?),
+        reference.label,
+        significant(scale(base)?),
+    ))
+}
+
+/// The same for a whole run, before its tables.
+pub fn notices(groups: &[Group<'_>]) -> Vec<Notice> {
+    let text = |group: &Group<'_>| -> Vec<String> {
+        let place =
+            if group.title.is_empty() { String::new() } else { format!("{}: ", group.title) };
+        sentences(group).into_iter().map(|said| format!("{place}{said}")).collect()
+    };
+    let texts = groups.iter().flat_map(text);
+    texts.map(|text| Notice { kind: UNEQUAL_SCALE.into(), text, trials: 0 }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_model::{RunRecord, finding::Claim};
+    use pickfs_testkit::{FakePhasedRun, fake_phased_run};
+
+    use super::*;
+    use crate::findings;
+
+    /// ext4 had less room than xfs, in these blocks.
+    fn shrunk(is_shrunk: fn(u32) -> bool) -> RunRecord {
+        let ask = FakePhasedRun { blocks: 9, ..FakePhasedRun::column() };
+        let mut run = fake_phased_run(&ask);
+        let ext4 = run.cells.iter().find(|cell| cell.candidate.label == "ext4");
+        let ext4 = ext4.expect("a row").id.clone();
+        for trial in &mut run.trials {
+            let is_small = trial.cell == ext4 && is_shrunk(trial.block);
+            trial.counts.insert(SCALE_KEY.into(), if is_small { 0.15 } else { 0.2 });
+        }
+        run
+    }
+
+    #[test]
+    fn trials_of_unequal_scale_have_no_ratio_and_say_why() {
+        let found = findings(&shrunk(|_| true));
+        let panel = &found.panels[0];
+        for row in &panel.phases {
+            let of = |label: &str| {
+                let at = panel.rows.iter().position(|row| row.label == label).expect("a row");
+                &row.cells[at]
+            };
+            assert!(of("ext4").ratio.is_none(), "{}", row.phase);
+            assert!(of("ext4").flags.contains(&(UNEQUAL_SCALE.into(), 9)), "{}", row.phase);
+            assert!(of("btrfs").ratio.is_some(), "{}", row.phase);
+            assert!(of("btrfs").flags.iter().all(|(kind, _)| kind != UNEQUAL_SCALE));
+        }
+        let mut compared = panel.comparisons.iter().filter(|comparison| comparison.other == "ext4");
+        assert!(compared.all(|comparison| comparison.claim == Claim::NotClaimed));
+        let said = "No ratio is formed with ext4: it ran at scale 0.15, xfs at 0.20.";
+        let sentences = &found.verdicts[0].sentences;
+        assert!(sentences.iter().any(|sentence| sentence == said), "{sentences:?}");
+        assert!(found.notices.iter().any(|notice| notice.kind == UNEQUAL_SCALE));
+    }
+
+    #[test]
+    fn blocks_of_equal_scale_still_count() {
+        let found = findings(&shrunk(|block| block == 2));
+        let ratio = found.panels[0].phases[0].cells[1].ratio.expect("eight blocks");
+        assert_eq!(ratio.blocks, 8);
+        let text = &found.notices.iter().find(|n| n.kind == UNEQUAL_SCALE).expect("told").text;
+        assert!(text.contains("with ext4 in 1 of 9 blocks"), "{text}");
+    }
+
+    #[test]
+    fn equal_scales_and_none_raise_nothing() {
+        let found = findings(&shrunk(|_| false));
+        assert!(found.notices.iter().all(|notice| notice.kind != UNEQUAL_SCALE));
+        let cells = found.panels[0].phases.iter().flat_map(|row| &row.cells);
+        assert!(cells.flat_map(|cell| &cell.flags).all(|(kind, _)| kind != UNEQUAL_SCALE));
+    }
+}
