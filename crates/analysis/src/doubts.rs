@@ -97,7 +97,11 @@ fn steady_text(trial: &TrialRecord) -> Option<String> {
     Some(format!("{}: the last third ran at {ratio:.2} times the median of the first", op.op))
 }
 
+/// A trial of phases has no time of its own: the lab judges each of them.
 fn period_text(trial: &TrialRecord) -> Option<String> {
+    if !trial.phases.is_empty() {
+        return None;
+    }
     let period_s: f64 = trial.environment.get(LONGEST_PERIOD_KEY)?.parse().ok()?;
     let measured_s = crate::summary::measured_s(trial);
     (measured_s < 2.0 * period_s).then(|| {

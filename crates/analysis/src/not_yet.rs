@@ -103,8 +103,10 @@ fn primary_quantiles(panels: &[Panel]) -> Vec<NotYet> {
 }
 
 fn periods(run: &RunRecord) -> Option<NotYet> {
-    let flags = run.trials.iter().flat_map(doubts);
-    let flag = flags.into_iter().find(|flag| flag.kind == "period-not-covered")?;
+    let of_phases =
+        run.trials.iter().flat_map(|trial| &trial.phases).flat_map(|phase| &phase.flags);
+    let mut flags = run.trials.iter().flat_map(doubts).chain(of_phases.cloned());
+    let flag = flags.find(|flag| flag.kind == "period-not-covered")?;
     Some(NotYet { what: "tails with periodic work in them".into(), why: flag.text })
 }
 

@@ -1,6 +1,7 @@
 //! Doubts about one trial, each with its numbers: what a reader must know before
 //! believing it. None of them looks at how fast the candidate was.
 
+use pickfs_analysis::summary::belongs_to;
 use pickfs_model::{
     TrialRecord,
     quantity::{bytes_text, duration_text},
@@ -13,17 +14,41 @@ pub const PERIODS_MIN: f64 = 2.0;
 
 /// Periodic work that the trial is too short for.
 pub fn periods(record: &mut TrialRecord, periods: &[Period], measure_s: f64) {
-    let longest = periods.iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
-    if let Some(longest) = longest {
-        record.environment.put("period.longest_s", longest.seconds);
-        record.environment.put("period.longest", &longest.what);
+    let Some(longest) = longest(periods) else { return };
+    record.environment.put("period.longest_s", longest.seconds);
+    record.environment.put("period.longest", &longest.what);
+    if let Some(text) = too_short(longest, measure_s) {
+        flag(record, "period-not-covered", text);
     }
-    let Some(longest) = longest.filter(|p| measure_s < PERIODS_MIN * p.seconds) else { return };
-    let text = format!(
-        "{measure_s:.1} s do not cover periodic work: {} every {:.0} s (two periods are needed)",
-        longest.what, longest.seconds
-    );
-    flag(record, "period-not-covered", text);
+}
+
+/// The same for a trial of phases, each by its own time: those whose laps may show a tail, which are
+/// the ones with repeated operations.
+pub fn periods_of_phases(record: &mut TrialRecord, periods: &[Period]) {
+    let Some(longest) = longest(periods) else { return };
+    record.environment.put("period.longest_s", longest.seconds);
+    record.environment.put("period.longest", &longest.what);
+    let TrialRecord { phases, ops, .. } = record;
+    for phase in phases.iter_mut().filter(|phase| phase.is_finished() && !phase.is_derived) {
+        let has_laps = ops.iter().any(|op| belongs_to(&op.op, &phase.phase));
+        let Some(text) = too_short(longest, phase.elapsed_ns as f64 / 1e9) else { continue };
+        if has_laps {
+            phase.flags.push(Flag { kind: "period-not-covered".into(), text });
+        }
+    }
+}
+
+fn longest(periods: &[Period]) -> Option<&Period> {
+    periods.iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds))
+}
+
+fn too_short(longest: &Period, measured_s: f64) -> Option<String> {
+    (measured_s < PERIODS_MIN * longest.seconds).then(|| {
+        format!(
+            "{measured_s:.1} s do not cover periodic work: {} every {:.0} s (two periods are needed)",
+            longest.what, longest.seconds
+        )
+    })
 }
 
 /// The raw device was not as it usually is.
@@ -73,8 +98,11 @@ fn flag(record: &mut TrialRecord, kind: &str, text: String) {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_model::record::{ImageRecord, SettleRecord};
-    use pickfs_testkit::{FakeRun, fake_run};
+    use pickfs_model::{
+        PhaseRecord,
+        record::{ImageRecord, SettleRecord},
+    };
+    use pickfs_testkit::{FakePhasedRun, FakeRun, fake_phased_run, fake_run};
 
     use super::*;
 
@@ -128,5 +156,28 @@ mod tests {
         let text =
             "8.0 s do not cover periodic work: btrfs commit every 30 s (two periods are needed)";
         assert_eq!(record.flags[0].text, text);
+    }
+
+    #[test]
+    fn each_phase_with_laps_must_cover_two_periods_by_itself() {
+        let mut run = fake_phased_run(&FakePhasedRun { blocks: 1, ..FakePhasedRun::files() });
+        let mut record = run.trials.remove(0);
+        record.phases.iter_mut().for_each(|phase| phase.elapsed_ns = 70_000_000_000);
+        let op = record.ops[0].op.clone();
+        let of_op = |phase: &PhaseRecord| belongs_to(&op, &phase.phase);
+        let at = record.phases.iter().position(of_op).expect("a phase with laps");
+        record.phases[at].elapsed_ns = 20_000_000_000;
+        let mute = PhaseRecord { elapsed_ns: 1, ..PhaseRecord::named("one call") };
+        record.phases.push(mute);
+        periods_of_phases(&mut record, &[Period::new("btrfs commit", 30.0)]);
+        let flagged: Vec<&PhaseRecord> = record
+            .phases
+            .iter()
+            .filter(|phase| phase.flags.iter().any(|flag| flag.kind == "period-not-covered"))
+            .collect();
+        assert_eq!(flagged.len(), 1, "{flagged:?}");
+        assert_eq!(flagged[0].phase, record.phases[at].phase);
+        after(&mut record);
+        assert!(record.flags.iter().all(|flag| flag.kind != "period-not-covered"));
     }
 }

@@ -103,12 +103,18 @@ impl Machine {
         record.environment = mounted.environment().clone();
         record.backing = mounted.backing();
         let job = Job::of(order)?;
-        let turned = turn(&order.cell.knobs, mounted.directory())?;
+        let turned = turn(&order.cell.knobs, mounted.directory()).inspect_err(|error| {
+            if matches!(error, KnobError::Stuck { .. }) {
+                *stuck = Some(error.to_string());
+            }
+        })?;
         for (name, value) in &turned.values {
             record.environment.put(&format!("knob.{name}"), value);
         }
-        if !job.workload.is_phased() {
-            doubts::periods(record, &mounted.promise().periods, parts.plan.timing.measure_s);
+        let periods = mounted.promise().periods.clone();
+        let is_phased = job.workload.is_phased();
+        if !is_phased {
+            doubts::periods(record, &periods, parts.plan.timing.measure_s);
         }
         let spec = trial_spec(order, &parts.plan, placement, &job, mounted.directory());
         let helper = Helper {
@@ -130,6 +136,9 @@ impl Machine {
             }),
         };
         record.steps.append(&mut cooling);
+        if is_phased {
+            doubts::periods_of_phases(record, &periods);
+        }
         let put_back = turned.put_back().map_err(TrialError::Failed);
         let ended = both(put_back, unmount(mounted, record));
         if let Err(TrialError::Failed(why) | TrialError::Skipped(why)) = &ended {
