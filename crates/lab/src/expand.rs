@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use pickfs_analysis::panels::BY_CANDIDATE;
 use pickfs_model::{
-    BackingSpec, CandidateSpec, Cell, CellId, Durability, Level, Plan, WorkloadSpec,
+    BackingSpec, CandidateSpec, Cell, CellId, Durability, Level, Plan, WorkloadSpec, plan::Combine,
     record::SkippedCell,
 };
 use pickfs_target::knob::is_knob;
@@ -49,7 +50,7 @@ pub fn expand(
 ) -> Result<Expansion, ExpandError> {
     let mut expansion = Expansion::default();
     for levels in combinations(plan) {
-        for candidate in &plan.candidates {
+        for candidate in plan.candidates.iter().filter(|one| is_asked(plan, one, &levels)) {
             let (cell, params) = cell(plan, workload, candidate, &levels, &ceiling)?;
             match left_out(plan, workload, &cell, &params, &levels) {
                 Some((reason, remedy)) => {
@@ -148,6 +149,27 @@ fn combinations(plan: &Plan) -> Vec<Vec<(String, Value)>> {
             })
             .collect()
     })
+}
+
+/// Whether a combination becomes a cell: of one factor at a time those that leave the base in one
+/// place at most.
+fn is_asked(plan: &Plan, candidate: &CandidateSpec, levels: &[(String, Value)]) -> bool {
+    if plan.design.combine == Combine::Every {
+        return true;
+    }
+    let design = &plan.design;
+    let base = |name: &str, first: Option<String>| match design.compare == name {
+        true => Some(design.reference.clone()),
+        false => first,
+    };
+    let first = plan.candidates.first().map(|first| first.label.clone());
+    let of_axis = |name: &str| {
+        let axis = plan.axes.iter().find(|axis| axis.name == name)?;
+        base(name, axis.levels.first().map(level_text))
+    };
+    let elsewhere = base(BY_CANDIDATE, first).as_ref() != Some(&candidate.label);
+    let away = levels.iter().filter(|(name, level)| of_axis(name) != Some(level_text(level)));
+    away.count() + usize::from(elsewhere) <= 1
 }
 
 /// A level as tables print it: text without quotes.
@@ -282,6 +304,40 @@ primary = []
         let expansion = expand(&plan(without), &Toy, ceiling).expect("expands");
         assert_eq!((expansion.cells.len(), expansion.skipped.len()), (6, 6));
         assert!(expansion.skipped.iter().any(|skipped| skipped.reason == "not durable"));
+    }
+
+    #[test]
+    fn one_factor_at_a_time_leaves_the_base_in_one_place() {
+        let ask = |design: &str| {
+            let text = plan_text("").replace("[design]", &format!("[design]\n{design}"));
+            let plan = read_plan("t.toml", &text).expect("a good plan");
+            let cells = expand(&plan, &Toy, ceiling).expect("expands").cells;
+            let name = |cell: &Cell| format!("{} {}", cell.candidate.label, cell.levels_text());
+            cells.iter().map(name).collect::<Vec<_>>()
+        };
+        let cells = ask("combine = \"one-at-a-time\"");
+        assert_eq!(
+            cells,
+            [
+                "ext4 sync=none, size=256",
+                "tmpfs sync=none, size=256",
+                "ext4 sync=none, size=4096",
+                "ext4 sync=fdatasync, size=256",
+            ],
+            "msync does not go with the base"
+        );
+        assert_eq!(ask("combine = \"every\"").len(), 8);
+    }
+
+    #[test]
+    fn the_base_of_what_is_compared_is_the_reference() {
+        let text = plan_text("")
+            .replace("[design]", "[design]\ncombine = \"one-at-a-time\"\ncompare = \"size\"")
+            .replace("reference = \"ext4\"", "reference = \"4096\"");
+        let plan = read_plan("t.toml", &text).expect("a good plan");
+        let cells = expand(&plan, &Toy, ceiling).expect("expands").cells;
+        let at = |size: &str| cells.iter().filter(|cell| cell.level("size") == Some(size)).count();
+        assert_eq!((at("4096"), at("256")), (3, 1));
     }
 
     #[test]

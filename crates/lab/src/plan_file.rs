@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use pickfs_model::{
     BackingSpec, CandidateSpec, DeviceState, FORMAT, Plan,
     plan::{
-        Adjustment, ArticleNote, Axis, CapacitySearch, Consent, Design, Exclusion, Metric,
+        Adjustment, ArticleNote, Axis, CapacitySearch, Combine, Consent, Design, Exclusion, Metric,
         ResponseBound, Statistic, StopRule, Timing, View,
     },
     quantity::{parse_bytes, parse_duration_ns, parse_rate_per_s},
@@ -121,6 +121,8 @@ struct DesignEntry {
     until_decided: bool,
     budget: Option<String>,
     tie_margin: Option<f64>,
+    #[serde(default)]
+    combine: Combine,
 }
 
 #[derive(Debug, Deserialize)]
@@ -322,6 +324,7 @@ impl Source<'_> {
             reference: entry.reference,
             primary: primary.collect::<Result<_, _>>()?,
             stop,
+            combine: entry.combine,
         })
     }
 

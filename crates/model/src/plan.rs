@@ -138,6 +138,28 @@ pub struct Design {
     pub primary: Vec<Metric>,
     /// When to stop.
     pub stop: StopRule,
+    /// Which combinations of candidates and levels become cells.
+    #[serde(default, skip_serializing_if = "Combine::is_every")]
+    pub combine: Combine,
+}
+
+/// Which combinations of candidates and levels become cells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Combine {
+    /// All of them.
+    #[default]
+    Every,
+    /// The base, and each level that leaves it alone. The base is the reference of what is compared,
+    /// the first candidate and the first level of everything else.
+    OneAtATime,
+}
+
+impl Combine {
+    /// Whether all combinations become cells.
+    pub fn is_every(&self) -> bool {
+        *self == Combine::Every
+    }
 }
 
 /// When a run ends.

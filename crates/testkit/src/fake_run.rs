@@ -184,6 +184,7 @@ fn plan(ask: &FakeRun) -> Plan {
             compare: ask.compare.clone(),
             reference: ask.reference.clone(),
             primary: ask.primary.clone(),
+            combine: Default::default(),
             stop: ask.stop.clone(),
         },
         timing: Timing {
