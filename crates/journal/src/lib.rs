@@ -1,9 +1,10 @@
 //! An append journal that an application links: records go in at the end, survive what the chosen
 //! policy says they survive, and come back by recovery or replay.
 //!
-//! It is not a database and not a queue: one writer, no random writes, no index. Every way to make
-//! the files, to write, to sync and to roll is an option, because the fastest of them differs from
-//! one file system to the next; [`compatibility`] says which go together.
+//! It is not a database: one writer, no random writes, no index. Every way to make the files, to
+//! write, to sync and to roll is an option, because the fastest of them differs from one file system
+//! to the next; [`compatibility`] says which go together. Between processes, with many writers and
+//! readers that wait for new messages, there is the memory-mapped [`queue`].
 //!
 //! ```
 //! use pickfs_journal::{Journal, Options, replay};
@@ -44,6 +45,7 @@ mod map;
 mod name;
 mod observe;
 mod options;
+pub mod queue;
 mod range_sync;
 mod recovery;
 mod refusal;

@@ -9,6 +9,9 @@ const ALLOWED: &[&str] = &[
     // Mapped memory and the submission queue.
     "crates/journal/src/map.rs",
     "crates/journal/src/ring.rs",
+    "crates/journal/src/queue/map.rs",
+    // Exception: F_OFD_SETLK of fcntl(2), which rustix lacks.
+    "crates/journal/src/queue/seat_lock.rs",
     // Exception: sync_file_range(2), which rustix lacks, in a crate that others link without sys.
     "crates/journal/src/range_sync.rs",
     // Exception: tests that count allocations; GlobalAlloc is an unsafe trait.

@@ -1,0 +1,17 @@
+//! The time that a message carries.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// CLOCK_REALTIME in nanoseconds since 1970; by the vDSO, so without a system call where it can.
+#[inline]
+pub(crate) fn realtime_ns() -> u64 {
+    let now = clock_gettime(ClockId::Realtime);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// CLOCK_MONOTONIC in nanoseconds: for lengths of time, which a step of the clock must not change.
+#[inline]
+pub(crate) fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

@@ -1,0 +1,318 @@
+//! Reading: each message in order, once, whole.
+//!
+//! A tailer waits for nobody and holds up nobody. Where it meets the claim of a dead appender it takes the
+//! claim over, so that everybody can pass; read-only, it passes for itself alone.
+
+use std::sync::Arc;
+
+use super::appender::last_begun;
+use super::control::{Control, Seat};
+use super::error::{DamageKind, Error, Result};
+use super::map::Access;
+use super::options::Advice;
+use super::reading::{Found, Place, ReadBy};
+use super::segment::Segment;
+use super::word::{self, Holder};
+
+/// A message as it was appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// Its number.
+    pub sequence: u64,
+    /// Its time in nanoseconds since 1970.
+    pub time_ns: u64,
+    /// What was appended: a copy in the tailer's buffer.
+    pub payload: &'a [u8],
+}
+
+/// Polls that find nothing, or the same claim, before a look at why: some hundred microseconds of spinning.
+const PATIENCE: u32 = 4096;
+/// Empty polls before a look whether the next segment is begun, which would be damage.
+const DOUBT: u32 = 1 << 16;
+
+/// One that reads; any number may, in any process. Made by [`super::Queue::tailer`].
+#[derive(Debug)]
+pub struct Tailer {
+    control: Arc<Control>,
+    seat: Option<Seat>,
+    is_named: bool,
+    by: ReadBy,
+    advice: Advice,
+    segment: Segment,
+    first_sequence: u64,
+    place: Place,
+    buffer: Vec<u8>,
+    empty_polls: u32,
+}
+
+impl Tailer {
+    /// A tailer at the beginning, or at the place of its seat.
+    pub(crate) fn new(
+        control: Arc<Control>,
+        seat: Option<Seat>,
+        is_named: bool,
+        advice: Advice,
+    ) -> Result<Self> {
+        let segment = oldest(&control)?;
+        let first_sequence = segment.begun()?.unwrap_or(1);
+        segment.advise(advice);
+        Ok(Self {
+            place: Place::start(&segment, first_sequence),
+            control,
+            seat,
+            is_named,
+            by: ReadBy::Mapping,
+            advice,
+            segment,
+            first_sequence,
+            buffer: vec![0; 4096],
+            empty_polls: 0,
+        })
+    }
+
+    /// Chooses how bytes are read; the default is [`ReadBy::Mapping`].
+    #[must_use]
+    pub fn by(mut self, by: ReadBy) -> Self {
+        self.by = by;
+        self
+    }
+
+    /// The next message, or `None` when there is none yet. It never waits.
+    ///
+    /// After an error the place is the same as before: the same call gives the same error until the file is
+    /// mended.
+    #[inline]
+    pub fn poll(&mut self) -> Result<Option<Message<'_>>> {
+        loop {
+            let Place { offset_bytes, sequence, .. } = self.place;
+            match self.segment.read(self.by, offset_bytes, sequence, &mut self.buffer)? {
+                Found::Message { payload_bytes, time_ns } => {
+                    self.place.pass(payload_bytes);
+                    self.empty_polls = 0;
+                    let payload = &self.buffer[..payload_bytes];
+                    return Ok(Some(Message { sequence, time_ns, payload }));
+                }
+                found => {
+                    if !self.settle(found)? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Deals with what is no message; `true` if there may be one now.
+    fn settle(&mut self, found: Found) -> Result<bool> {
+        match found {
+            Found::Empty => self.doubt(),
+            Found::Claimed { payload_bytes, holder } => self.resolve(payload_bytes, holder),
+            Found::Void { payload_bytes } => {
+                self.place.pass(payload_bytes);
+                Ok(true)
+            }
+            Found::End => self.go_on(),
+            Found::Message { .. } => Ok(true),
+        }
+    }
+
+    /// Nothing here: that is how it ends, unless the next segment is begun.
+    fn doubt(&mut self) -> Result<bool> {
+        self.empty_polls = self.empty_polls.wrapping_add(1);
+        if self.empty_polls.is_multiple_of(DOUBT) {
+            self.check_end()?;
+        }
+        Ok(false)
+    }
+
+    /// Refuses when nothing stands at our place although a later segment is begun.
+    fn check_end(&mut self) -> Result<()> {
+        let next = Segment::open(&self.control, self.segment.number + 1, Access::Read)?;
+        let is_begun = match next {
+            Some(next) => next.begun()?.is_some(),
+            None => false,
+        };
+        let Place { offset_bytes, sequence, .. } = self.place;
+        let still = self.segment.read(self.by, offset_bytes, sequence, &mut self.buffer)?;
+        if is_begun && still == Found::Empty {
+            return Err(Error::damage(&self.segment.path, offset_bytes, DamageKind::Blank));
+        }
+        Ok(())
+    }
+
+    /// A claim: its appender is writing, or dead.
+    #[cold]
+    fn resolve(&mut self, payload_bytes: usize, holder: Holder) -> Result<bool> {
+        self.empty_polls = self.empty_polls.wrapping_add(1);
+        let is_first_look = self.empty_polls == 1;
+        if !(is_first_look || self.empty_polls.is_multiple_of(PATIENCE))
+            || self.control.is_alive(holder)?
+        {
+            return Ok(false);
+        }
+        if self.control.access == Access::Write {
+            let word = self.segment.map.word(self.place.offset_bytes);
+            word::void(word, payload_bytes, holder);
+        } else {
+            // Nobody else can commit the claim of a dead holder, but it may have done so before it died.
+            let Place { offset_bytes, sequence, .. } = self.place;
+            let found = self.segment.read(self.by, offset_bytes, sequence, &mut self.buffer)?;
+            if found == (Found::Claimed { payload_bytes, holder }) {
+                self.place.pass(payload_bytes);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Behind an end: to the next segment, if it is begun.
+    fn go_on(&mut self) -> Result<bool> {
+        let number = self.segment.number + 1;
+        let Some(next) = Segment::open(&self.control, number, self.control.access)? else {
+            return self.explain_missing(number);
+        };
+        let Some(first_sequence) = next.begun()? else { return Ok(false) };
+        if first_sequence != self.place.sequence {
+            let kind = DamageKind::Begin { expected: self.place.sequence, found: first_sequence };
+            return Err(Error::damage(&next.path, 0, kind));
+        }
+        self.enter(next, first_sequence)?;
+        Ok(true)
+    }
+
+    fn explain_missing(&self, number: u64) -> Result<bool> {
+        let numbers = self.control.segment_numbers()?;
+        if numbers.last().is_none_or(|last| *last < number) || numbers.contains(&number) {
+            return Ok(false);
+        }
+        if numbers.first().is_some_and(|first| *first < number) {
+            let path = self.control.segment_path(number);
+            return Err(Error::damage(path, 0, DamageKind::Missing));
+        }
+        let oldest = oldest(&self.control)?.begun()?.unwrap_or(1);
+        Err(Error::Retired { sequence: self.place.sequence, oldest })
+    }
+
+    fn enter(&mut self, segment: Segment, first_sequence: u64) -> Result<()> {
+        segment.advise(self.advice);
+        self.place = Place::start(&segment, first_sequence);
+        self.first_sequence = first_sequence;
+        self.segment = segment;
+        self.empty_polls = 0;
+        match &self.seat {
+            Some(seat) if !self.is_named => self.control.remember(seat, first_sequence),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes down that everything before the next message is done with; needs a name, else it does nothing.
+    /// One write(2) of eight bytes; as durable as the page cache.
+    pub fn remember(&mut self) -> Result<()> {
+        match &self.seat {
+            Some(seat) if self.is_named => self.control.remember(seat, self.place.sequence),
+            _ => Ok(()),
+        }
+    }
+
+    /// The number of the next message.
+    pub fn next_sequence(&self) -> u64 {
+        self.place.sequence
+    }
+
+    /// Goes to the oldest message that is kept.
+    pub fn seek_start(&mut self) -> Result<()> {
+        let segment = oldest(&self.control)?;
+        let first_sequence = segment.begun()?.unwrap_or(1);
+        self.enter(segment, first_sequence)
+    }
+
+    /// Goes behind the last message that is there now.
+    pub fn seek_end(&mut self) -> Result<()> {
+        let segment = last_begun(&self.control)?;
+        let first_sequence = segment.begun()?.unwrap_or(1);
+        self.enter(segment, first_sequence)?;
+        self.land(|_| true);
+        while self.poll()?.is_some() {}
+        Ok(())
+    }
+
+    /// Goes to a message by its number: the next poll gives it, or the first one behind it where its number was
+    /// left out. A number that is not there yet is waited for by polling; an earlier one than is kept is
+    /// [`Error::Retired`].
+    pub fn seek_sequence(&mut self, sequence: u64) -> Result<()> {
+        let segment =
+            self.segment_of(|segment| Ok(segment.begun()?.is_some_and(|first| first <= sequence)))?;
+        let Some(segment) = segment else {
+            let oldest = oldest(&self.control)?.begun()?.unwrap_or(1);
+            return Err(Error::Retired { sequence, oldest });
+        };
+        let first_sequence = segment.begun()?.unwrap_or(1);
+        self.enter(segment, first_sequence)?;
+        self.land(|entry| first_sequence + entry.ordinal <= sequence);
+        self.walk_while(|next, _| next < sequence)
+    }
+
+    /// Goes to the first message with this time or a later one, in nanoseconds since 1970. Times of appenders
+    /// that race may be out of order by the length of the race.
+    pub fn seek_time(&mut self, time_ns: u64) -> Result<()> {
+        let segment = self.segment_of(|segment| {
+            Ok(segment.begun()?.is_some() && segment.first_message_time_ns() < time_ns)
+        })?;
+        let Some(segment) = segment else { return self.seek_start() };
+        let first_sequence = segment.begun()?.unwrap_or(1);
+        self.enter(segment, first_sequence)?;
+        self.land(|entry| entry.time_ns < time_ns);
+        self.walk_while(|_, time| time < time_ns)
+    }
+
+    /// The last segment of which `is_before` holds.
+    fn segment_of(&self, is_before: impl Fn(&Segment) -> Result<bool>) -> Result<Option<Segment>> {
+        for number in self.control.segment_numbers()?.into_iter().rev() {
+            if let Some(segment) = Segment::open(&self.control, number, self.control.access)?
+                && is_before(&segment)?
+            {
+                return Ok(Some(segment));
+            }
+        }
+        Ok(None)
+    }
+
+    fn land(&mut self, is_before: impl Fn(&super::segment::IndexEntry) -> bool) {
+        let landing = self.segment.landing(self.first_sequence, is_before, &mut self.buffer);
+        if let Some(entry) = landing {
+            self.place = Place::at(entry, self.first_sequence);
+        }
+    }
+
+    /// Goes past messages of which `is_early` holds, by number and time, up to the end of what is there.
+    fn walk_while(&mut self, is_early: impl Fn(u64, u64) -> bool) -> Result<()> {
+        loop {
+            let Some(message) = self.poll()? else { return Ok(()) };
+            if !is_early(message.sequence, message.time_ns) {
+                self.place = self.place_of_last();
+                return Ok(());
+            }
+        }
+    }
+
+    /// The place of the message that was just read.
+    fn place_of_last(&self) -> Place {
+        Place {
+            offset_bytes: self.place.before_bytes,
+            sequence: self.place.sequence - 1,
+            before_bytes: self.place.before_bytes,
+        }
+    }
+}
+
+/// The oldest segment that is kept and begun.
+pub(crate) fn oldest(control: &Control) -> Result<Segment> {
+    loop {
+        let numbers = control.segment_numbers()?;
+        let Some(number) = numbers.first() else {
+            return Err(Error::damage(control.segment_path(1), 0, DamageKind::Missing));
+        };
+        // Retention may take it away in between.
+        if let Some(segment) = Segment::open(control, *number, control.access)? {
+            return Ok(segment);
+        }
+    }
+}
