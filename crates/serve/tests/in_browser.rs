@@ -8,7 +8,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use browser::Browser;
 use pickfs_model::RunRecord;
-use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
+use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, fake_phased_run, fake_run};
 use shelf::{Folder, folder, put, serve};
 
 /// A page loads at both widths, complains of nothing and is not wider than its window.
@@ -59,6 +59,81 @@ fn pages_load_without_a_complaint_and_ask_no_other_host() {
         browser.eval("getComputedStyle(document.documentElement).colorScheme"),
         "light dark"
     );
+}
+
+/// Runs of phases with two factors, opened from a file as a user does, light and dark.
+#[test]
+fn a_report_opens_from_a_file_and_asks_for_nothing() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let column = FakePhasedRun { blocks: 12, lanes: vec![1, 64], ..FakePhasedRun::column() };
+    let loops = FakeRun { blocks: 10, ..FakeRun::default() };
+    for (run, name) in [
+        (fake_phased_run(&column), "phased"),
+        (fake_phased_run(&FakePhasedRun::files()), "files"),
+        (fake_run(&loops), "journal"),
+    ] {
+        let findings = pickfs_analysis::findings(&run);
+        let subject = pickfs_report::Subject::new(&run, &findings);
+        let file = folder.path().join(format!("{name}.html"));
+        std::fs::write(&file, pickfs_report::html::html(&subject, None)).unwrap();
+        let url = format!("file://{}", file.display());
+        for (width, is_dark) in [(1280, false), (1280, true), (390, false), (390, true)] {
+            browser.resize(width, 900);
+            browser.scheme(is_dark);
+            browser.goto(&url);
+            let wide = browser.eval("document.documentElement.scrollWidth").as_u64().unwrap();
+            assert!(wide <= u64::from(width), "{name} is {wide} px wide in a window of {width}");
+            browser.screenshot(&format!("file-{name}-{width}-{is_dark}"));
+            let end = "document.querySelector('dl.facts').getBoundingClientRect().bottom";
+            let end_px = browser.eval(end).as_f64().unwrap();
+            assert!(width < 500 || end_px < 900.0, "{name}: the conditions end at {end_px} px");
+        }
+        let asked = browser.requests();
+        assert!(asked.iter().all(|asked| *asked == url || !asked.starts_with("http")), "{asked:?}");
+    }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// What the page draws and says is what the store holds.
+#[test]
+fn tiles_and_charts_hold_the_numbers_of_the_store() {
+    let Some(mut browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let run = fake_run(&FakeRun { blocks: 10, ..FakeRun::default() });
+    put(&folder.path().join("kept"), &run);
+    let stored = pickfs_store::RunFile::open(&folder.path().join("kept/run.pickfs")).unwrap();
+    let findings = pickfs_analysis::findings(&stored.read().unwrap());
+    let address = serve(folder.path(), None);
+    browser.goto(&format!("http://{address}/run/kept"));
+    let tiles = browser.eval("document.getElementById('answer').textContent");
+    let blocks = "document.getElementById('chart-blocks').textContent";
+    let charts =
+        browser.eval(&format!("{blocks} + document.getElementById('ranking').textContent"));
+    let (tiles, charts) = (tiles.as_str().unwrap(), charts.as_str().unwrap());
+    let compared = findings.panels.iter().flat_map(|panel| &panel.comparisons);
+    let mut seen = 0;
+    for found in compared.filter(|found| found.primary) {
+        let (low, high) = found.interval.unwrap();
+        let (low, high) = if low > 1.0 { (low, high) } else { (1.0 / high, 1.0 / low) };
+        if low <= 1.0 {
+            continue;
+        }
+        let interval = format!("[{low:.2}, {high:.2}]");
+        assert!(tiles.contains(&interval) && charts.contains(&interval), "{interval}: {tiles}");
+        seen += 1;
+    }
+    assert!(seen >= 2, "{seen} claims");
+    // Points of the chart of blocks: one for each trial of the panel's rows, floors aside.
+    let count = "document.querySelectorAll('#chart-blocks g.data').length";
+    assert!(browser.eval(count).as_u64().unwrap() >= 3);
+    browser.eval("window.taken = ''; document.execCommand = () => { window.taken = document.activeElement.value; return true }");
+    browser.eval("document.querySelector('.copy button').click()");
+    let taken = browser.eval("window.taken");
+    let taken = taken.as_str().unwrap();
+    assert!(taken.starts_with("candidate,p50,p99,"), "{taken}");
+    assert!(taken.lines().any(|line| line.starts_with("xfs:noatime,")), "{taken}");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]
