@@ -226,3 +226,13 @@ fn verdict_ranking_and_conditions_open_the_page() {
         }
     }
 }
+
+#[test]
+fn a_row_without_a_result_has_no_place_in_a_tile() {
+    let page = shown(&fake_phased_run(&FakePhasedRun::files()), |subject| html(subject, None));
+    let (_, board) = page.split_once("id=\"answer\"").expect("the tiles");
+    let board = board.split("</section>").next().expect("text");
+    let row = board.split("<tr>").find(|row| row.contains("fat16")).expect("its row");
+    assert!(!row.contains("<svg"), "{row}");
+    assert!(board.contains("tile open"), "six blocks claim nothing");
+}

@@ -106,7 +106,8 @@ fn edge(tiles: &[Tile]) -> f64 {
 
 impl Tile<'_> {
     fn write(&self, page: &mut Page, subject: &Subject, edge: f64) {
-        page.raw("<div class=\"tile\">");
+        let is_open = self.best.as_ref().is_none_or(Vec::is_empty);
+        page.raw(if is_open { "<div class=\"tile open\">" } else { "<div class=\"tile\">" });
         page.element("h3", &self.title());
         page.raw("<p class=\"choice\">");
         match &self.best {
@@ -185,7 +186,8 @@ impl Tile<'_> {
         page.text(&self.value_text(row));
         page.raw("</td><td class=\"dot\">");
         let found = comparison(self.panel, row, &self.metric);
-        if self.best.is_some() {
+        let is_placed = found.is_some() || row.label == self.panel.reference;
+        if self.best.is_some() && is_placed {
             picture(page, subject, row, found.filter(|_| row.label != self.panel.reference), edge);
         }
         page.raw("</td><td class=\"said\">");
