@@ -1,5 +1,5 @@
-//! Commands that measure nothing, as a user calls them: serve, rerun --by, compare as a chain,
-//! man, completions, help.
+//! Commands that measure nothing, as a user calls them: serve, rerun --by, compare as a chain or
+//! with a table, phases and their exports, man, completions, help.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;
@@ -15,7 +15,7 @@ use std::{
 use pickfs::{command, folder, pickfs};
 use pickfs_model::RunRecord;
 use pickfs_store::RunFile;
-use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
+use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, fake_phased_run, fake_run};
 
 /// A run of ten blocks of ext4 and xfs with their true durable appends, in microseconds.
 fn kept(out: &Path, name: &str, durable_us: [f64; 2]) -> PathBuf {
@@ -152,4 +152,70 @@ fn a_script_for_each_shell_knows_our_words() {
     fs::write(&script, bash).unwrap();
     let checked = std::process::Command::new("bash").arg("-n").arg(&script).status();
     assert!(checked.is_ok_and(|status| status.success()));
+}
+
+/// A phased run in a folder of runs.
+fn kept_phased(out: &Path, name: &str, ask: FakePhasedRun) -> String {
+    let run = fake_phased_run(&ask);
+    let path = out.join(name);
+    fs::create_dir(&path).unwrap();
+    let bare = RunRecord { trials: vec![], ended: None, ..run.clone() };
+    let mut file = RunFile::create(&path.join("run.pickfs"), &bare).unwrap();
+    run.trials.iter().for_each(|trial| file.add_trial(trial).unwrap());
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_run_stands_beside_each_published_table_and_a_file_of_bonnie() {
+    let (_kept, out) = folder();
+    let column = kept_phased(&out, "column", FakePhasedRun::column());
+    let files = kept_phased(&out, "files", FakePhasedRun::files());
+    let (html, markdown) = (out.join("beside.html"), out.join("beside.md"));
+    let (html, markdown) = (html.to_str().unwrap(), markdown.to_str().unwrap());
+    let words = ["compare", &column, "--with", "kx-2025-rhel9", "--html", html, "--markdown"];
+    let said = pickfs(&[&words[..], &[markdown]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("column beside kx-2025-rhel9\n"), "{}", said.out);
+    assert!(fs::read_to_string(html).unwrap().contains("write float large"));
+    assert!(fs::read_to_string(markdown).unwrap().contains("| write float large |"));
+    for (run, table) in [(&column, "kx-2025-ubuntu"), (&files, "linux-2011-eighteen")] {
+        let said = pickfs(&["compare", run, "--with", table, "--json"]);
+        let found: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        assert_eq!(found["table"], table);
+        assert!(!found["parts"].as_array().unwrap().is_empty(), "{table}");
+    }
+    let said = pickfs(&["compare", &column, "--with", "kx-1999"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.contains("kx-2025-rhel9"), "the tables are named: {}", said.err);
+}
+
+#[test]
+fn what_bonnie_reads_is_written_and_read_back() {
+    let (_kept, out) = folder();
+    let files = kept_phased(&out, "files", FakePhasedRun::files());
+    let said = pickfs(&["report", &files, "--format", "bonnie"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let csv = format!("{files}/bonnie.csv");
+    let lines = fs::read_to_string(&csv).unwrap();
+    assert!(lines.lines().count() >= 3 && lines.starts_with("1.98,"), "{lines}");
+    let said = pickfs(&["compare", &files, "--with", &csv]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+}
+
+#[test]
+fn every_table_of_phases_is_printed_and_exported() {
+    let (_kept, out) = folder();
+    let column = kept_phased(&out, "column", FakePhasedRun::column());
+    let short = pickfs(&["show", &column]);
+    let all = pickfs(&["show", &column, "--phases"]);
+    assert_eq!((short.code, all.code), (Some(0), Some(0)), "{all:?}");
+    assert!(
+        all.out.matches("GEOMETRIC MEAN").count() > short.out.matches("GEOMETRIC MEAN").count()
+    );
+    assert_eq!(pickfs(&["report", &column, "--format", "psv"]).code, Some(0));
+    for label in ["xfs", "ext4", "btrfs"] {
+        let table = fs::read_to_string(format!("{column}/psv/{label}.psv")).unwrap();
+        assert!(table.starts_with("numproc|threadnr|os|"), "{table}");
+        assert!(table.contains("|write float large|"), "{table}");
+    }
 }
