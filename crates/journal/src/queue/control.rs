@@ -17,6 +17,7 @@ use super::error::{DamageKind, Error, Result};
 use super::layout::{CONTROL_BYTES, ControlHeader, NAME_BYTES_MAX, PAGE_BYTES, SEAT_BYTES, SEATS};
 use super::map::{Access, Map};
 use super::seat_lock;
+use super::segment::do_not_copy_on_write;
 use super::word::Holder;
 
 const CONTROL_NAME: &str = "queue.control";
@@ -306,6 +307,7 @@ fn seat_offset(seat: u8) -> u64 {
 
 fn write_control(path: &Path, header: &ControlHeader) -> io::Result<()> {
     let mut file = File::create(path)?;
+    do_not_copy_on_write(&file);
     let mut bytes = vec![0; CONTROL_BYTES as usize];
     bytes[..64].copy_from_slice(&header.encode());
     file.write_all(&bytes)?;

@@ -267,7 +267,7 @@ fn write_new(new: &Path, control: &Control, number: u64, allocation: Allocation)
 
 /// btrfs writes each page to a new place, which can fail with a signal when the disk is full; messages carry
 /// checksums of their own. Other file systems do not know the flag.
-fn do_not_copy_on_write(file: &File) {
+pub(crate) fn do_not_copy_on_write(file: &File) {
     if let Ok(flags) = ioctl_getflags(file) {
         let _ = ioctl_setflags(file, flags | IFlags::NOCOW);
     }
