@@ -10,7 +10,7 @@ use rustix::mm::MsyncFlags;
 use super::clock::{monotonic_ns, realtime_ns};
 use super::control::{Control, Seat};
 use super::error::{DamageKind, Error, Result};
-use super::helper::Helper;
+use super::forerunner::Forerunner;
 use super::layout::{
     ALIGN_BYTES, INDEX_BLOCK_BYTES, MESSAGE_HEADER_BYTES, PAGE_BYTES, message_checksum,
     payload_bytes_max, slot_bytes,
@@ -49,7 +49,7 @@ pub struct Appender {
     touched_bytes: u64,
     roll_at_ns: u64,
     unsynced: Unsynced,
-    helper: Option<Helper>,
+    forerunner: Option<Forerunner>,
     rolls: u64,
 }
 
@@ -65,8 +65,9 @@ impl Appender {
         let seat = control.appender_seat()?;
         let segment = Arc::new(last_begun(&control)?);
         let first_sequence = segment.begun()?.unwrap_or(1);
-        let helper =
-            Helper::wanted(&options).then(|| Helper::start(&control, &options)).transpose()?;
+        let forerunner = Forerunner::wanted(&options)
+            .then(|| Forerunner::start(&control, &options))
+            .transpose()?;
         let mut appender = Self {
             payload_bytes_max: payload_bytes_max(control.header.segment_bytes),
             place: Place::start(&segment, first_sequence),
@@ -79,7 +80,7 @@ impl Appender {
             touched_bytes: 0,
             roll_at_ns: 0,
             unsynced: Unsynced { since_ns: monotonic_ns(), ..Unsynced::default() },
-            helper,
+            forerunner,
             rolls: 0,
         };
         let segment = Arc::clone(&appender.segment);
@@ -116,8 +117,8 @@ impl Appender {
         }
         self.note(time_ns);
         self.place.pass(payload.len());
-        if let Some(helper) = &self.helper {
-            helper.reached(self.place.offset_bytes);
+        if let Some(forerunner) = &self.forerunner {
+            forerunner.reached(self.place.offset_bytes);
         }
         let appended = Appended { sequence, segment: self.segment.number, offset_bytes };
         if self.options.sync != Sync::None {
@@ -243,8 +244,8 @@ impl Appender {
             roll_ns => (segment.first_time_ns() / roll_ns + 1).saturating_mul(roll_ns),
         };
         self.stand_at(segment.data_start, &segment);
-        if let Some(helper) = &self.helper {
-            helper.enter(&segment, self.place.offset_bytes);
+        if let Some(forerunner) = &self.forerunner {
+            forerunner.enter(&segment, self.place.offset_bytes);
         }
         self.unsynced.from_bytes = 0;
         self.segment = segment;
@@ -411,7 +412,7 @@ pub(crate) fn last_begun(control: &Control) -> Result<Segment> {
 
 impl Options {
     /// Whether a thread stands beside each appender.
-    pub(crate) fn has_helper(&self) -> bool {
+    pub(crate) fn has_forerunner(&self) -> bool {
         matches!(self.touch, Touch::Ahead(_)) || self.prepare == Prepare::Ahead
     }
 }

@@ -19,7 +19,7 @@ use super::layout::PAGE_BYTES;
 use super::options::{Allocation, Options, Prepare, Sync, Touch};
 use super::segment::Segment;
 
-/// What appender and helper share.
+/// What appender and forerunner share.
 #[derive(Debug, Default)]
 struct Shared {
     position_bytes: AtomicU64,
@@ -27,17 +27,17 @@ struct Shared {
     is_over: AtomicBool,
 }
 
-/// A running helper; it ends when this is dropped.
+/// A running forerunner; it ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Helper {
+pub(crate) struct Forerunner {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Helper {
+impl Forerunner {
     /// Whether these options need one.
     pub(crate) fn wanted(options: &Options) -> bool {
-        options.has_helper()
+        options.has_forerunner()
     }
 
     /// Starts it.
@@ -51,8 +51,8 @@ impl Helper {
             touched_bytes: 0,
             prepared: 0,
         };
-        let thread = thread::Builder::new().name("queue-helper".into()).spawn(move || work.run());
-        let thread = thread.map_err(Error::io("start a helper for", control.dir()))?;
+        let thread = thread::Builder::new().name("queue-ahead".into()).spawn(move || work.run());
+        let thread = thread.map_err(Error::io("start a thread for", control.dir()))?;
         Ok(Self { shared, thread: Some(thread) })
     }
 
@@ -71,7 +71,7 @@ impl Helper {
     }
 }
 
-impl Drop for Helper {
+impl Drop for Forerunner {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Release);
         if let Some(thread) = self.thread.take() {
