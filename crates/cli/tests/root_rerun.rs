@@ -1,0 +1,74 @@
+//! root ring: a plan is run, and run again after a run of another kernel.
+#![allow(clippy::unwrap_used)]
+
+mod pickfs;
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use pickfs::{folder, is_root, only_run, pickfs, record};
+use pickfs_model::RunRecord;
+use pickfs_store::RunFile;
+
+fn is_skipped() -> bool {
+    if is_root() {
+        return false;
+    }
+    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "the root ring needs root");
+    println!("SKIPPED(root ring): file systems are mounted");
+    true
+}
+
+/// The run as it would be after seven blocks in which ext2 took twice as long, elsewhere.
+fn seven_blocks_elsewhere(run: &RunRecord) -> RunRecord {
+    let mut long = RunRecord { trials: Vec::new(), ended: None, ..run.clone() };
+    long.environment.put("kernel.release", "5.0-other");
+    for block in 1..=7 {
+        for trial in &run.trials {
+            let mut trial = trial.clone();
+            (trial.number, trial.block) = (long.trials.len() as u32 + 1, block);
+            let cell = run.cells.iter().find(|cell| cell.id == trial.cell).unwrap();
+            let factor = if cell.candidate.fs == "ext2" { 2 } else { 1 };
+            for row in trial.ops.iter_mut().flat_map(|op| &mut op.service.quantiles) {
+                row.value_ns = 200_000 * factor + u64::from(block);
+                row.episodes = 50;
+            }
+            long.trials.push(trial);
+        }
+    }
+    long
+}
+
+fn keep(folder: &Path, run: &RunRecord) {
+    fs::create_dir(folder).unwrap();
+    let bare = RunRecord { trials: Vec::new(), ..run.clone() };
+    let mut file = RunFile::create(&folder.join("run.pickfs"), &bare).unwrap();
+    run.trials.iter().for_each(|trial| file.add_trial(trial).unwrap());
+}
+
+/// One block carries no claim: the earlier choice can no longer be told, and the program says so.
+#[test]
+fn a_plan_is_run_again_and_its_choices_are_judged() {
+    if is_skipped() {
+        return;
+    }
+    let (_kept, folder) = folder();
+    let (first, before, again) =
+        (folder.join("first"), folder.join("before"), folder.join("again"));
+    let out = first.to_str().unwrap();
+    let plan =
+        ["run", "quick", "--fs", "ext4", "--fs", "ext2", "--size", "256MiB", "--blocks", "1"];
+    let short = ["--measure", "200ms", "--warmup", "100ms", "--raw-probe", "100ms", "--out", out];
+    let said = pickfs(&[&plan[..], &short[..]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let earlier = seven_blocks_elsewhere(&record(&only_run(&first)));
+    keep(&before, &earlier);
+    let said = pickfs(&["rerun", before.to_str().unwrap(), "--out", again.to_str().unwrap()]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("kernel.release: 5.0-other -> "), "{}", said.out);
+    assert!(said.out.contains("CANNOT TELL  sync=fdatasync: "), "{}", said.out);
+    assert!(said.out.contains("ext2 / ext4"), "then and now stand beside each other: {}", said.out);
+    let now = record(&only_run(&again));
+    assert_eq!(now.plan, earlier.plan);
+    let cells: BTreeSet<_> = now.trials.iter().map(|trial| &trial.cell).collect();
+    assert_eq!(cells.len(), 4, "ext4 and ext2, with and without sync");
+}
