@@ -135,4 +135,6 @@ pub struct LanePhase {
     pub began_ns: u64,
     /// When it ended, on the same line.
     pub ended_ns: u64,
+    /// When the last lane had ended, and this one went on; from `ended_ns` to here it waited.
+    pub left_ns: u64,
 }

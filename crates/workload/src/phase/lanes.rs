@@ -149,7 +149,8 @@ mod tests {
             ]),
             ..PhaseRecord::named("write")
         };
-        vec![LanePhase { record, came_ns: began_ns, began_ns, ended_ns: began_ns + elapsed_ns }]
+        let ended_ns = began_ns + elapsed_ns;
+        vec![LanePhase { record, came_ns: began_ns, began_ns, ended_ns, left_ns: ended_ns }]
     }
 
     #[test]

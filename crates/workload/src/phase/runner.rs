@@ -14,7 +14,7 @@ use pickfs_model::{
 };
 
 use super::{
-    bench::PhaseBench,
+    bench::{Kept, PhaseBench},
     cold::{Residency, forget_all, write_out},
     gate::LabLine,
     span::Span,
@@ -93,8 +93,8 @@ impl PhaseRunner {
         spec: &PhaseSpec,
         work: impl FnOnce(&mut PhaseBench) -> Result<Done, Fault>,
     ) -> Result<(), Fault> {
-        let told = self.timed(spec, work)?;
-        told.inspect_err(|_| self.session.gate.break_open())
+        let gate = self.session.gate.clone();
+        self.timed(spec, |bench| work(bench).inspect_err(|_| gate.break_open()))?
     }
 
     /// The same, but a fault is the phase's outcome; gives whether it was run to its end.
@@ -103,26 +103,28 @@ impl PhaseRunner {
         spec: &PhaseSpec,
         work: impl FnOnce(&mut PhaseBench) -> Result<Done, Fault>,
     ) -> Result<bool, Fault> {
-        let Err(fault) = self.timed(spec, work)? else { return Ok(true) };
-        let reason = fault.to_string();
-        let outcome = match fault.is_skip() {
-            true => Outcome::Skipped { reason },
-            false => Outcome::Failed { reason },
-        };
-        self.keep(spec, outcome);
-        Ok(false)
+        Ok(self.timed(spec, work)?.is_ok())
     }
 
     /// A phase that this lane does not run. It waits for the others all the same.
     pub fn skip(&mut self, spec: &PhaseSpec, reason: impl Into<String>) -> Result<(), Fault> {
         self.together()?;
         self.keep(spec, Outcome::Skipped { reason: reason.into() });
-        Ok(())
+        self.leave_together()
     }
 
     /// Waits until all lanes are here; not timed.
     pub fn together(&mut self) -> Result<(), Fault> {
         self.session.gate.pass()
+    }
+
+    /// Waits until the last lane has ended the phase, and notes when that was.
+    fn leave_together(&mut self) -> Result<(), Fault> {
+        self.together()?;
+        if let Some(last) = self.phases.last_mut() {
+            last.left_ns = MonotonicClock.now_ns();
+        }
+        Ok(())
     }
 
     /// Writes everything out, drops these files of this lane from memory, and counts what is left of
@@ -213,14 +215,18 @@ impl PhaseRunner {
         bench.begin();
         let done = work(&mut bench);
         bench.end();
+        self.keep(spec, done.as_ref().map_or_else(outcome, |_| Outcome::Finished));
+        // What a lane does with its laps would be in the way of those that still measure.
+        if let Err(broken) = self.leave_together() {
+            return Ok(Err(done.err().unwrap_or(broken)));
+        }
         let kept = bench.finish()?;
-        let done = match done {
-            Ok(done) => done,
-            Err(fault) => return Ok(Err(fault)),
-        };
-        self.keep(spec, Outcome::Finished);
+        Ok(done.map(|done| self.tell_last(&done, came_ns, kept)))
+    }
+
+    fn tell_last(&mut self, done: &Done, came_ns: u64, kept: Kept) {
         if let (Some(phase), Some(span)) = (self.phases.last_mut(), kept.span) {
-            tell(phase, &done, &span);
+            tell(phase, done, &span);
             phase.came_ns = came_ns;
             let busy = kept.machine_busy_cpus.map(|busy| ("machine_busy_cpus".into(), busy));
             phase.record.values.extend(busy);
@@ -228,13 +234,26 @@ impl PhaseRunner {
         // A single operation is the phase itself: its time says all.
         let repeated = kept.ops.into_iter().filter(|laps| laps.service.count > 1);
         self.ops.extend(repeated.map(op_record));
-        Ok(Ok(()))
     }
 
     fn keep(&mut self, spec: &PhaseSpec, outcome: Outcome) {
         let record = pickfs_model::PhaseRecord { outcome, ..spec.record() };
         let now_ns = MonotonicClock.now_ns();
-        self.phases.push(LanePhase { record, came_ns: now_ns, began_ns: now_ns, ended_ns: now_ns });
+        self.phases.push(LanePhase {
+            record,
+            came_ns: now_ns,
+            began_ns: now_ns,
+            ended_ns: now_ns,
+            left_ns: now_ns,
+        });
+    }
+}
+
+fn outcome(fault: &Fault) -> Outcome {
+    let reason = fault.to_string();
+    match fault.is_skip() {
+        true => Outcome::Skipped { reason },
+        false => Outcome::Failed { reason },
     }
 }
 
