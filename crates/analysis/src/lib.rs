@@ -37,6 +37,7 @@ pub mod robbed;
 pub mod rows;
 pub mod sequential;
 pub mod signflip;
+pub mod stalls;
 pub mod steady;
 pub mod summary;
 pub mod trust;

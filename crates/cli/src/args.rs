@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use pickfs_report::{ChartKind, chart::UnknownChart};
 
 use crate::{
-    commands::{choose, claims},
+    commands::{choose, claims, explain},
     examples,
 };
 
@@ -59,6 +59,9 @@ pub enum Command {
     /// Which candidate serves an objective best, under hard conditions
     #[command(after_help = choose::EXAMPLES)]
     Choose(choose::ChooseArgs),
+    /// Why laps of a run were slow: what the kernel was doing, and what to change
+    #[command(after_help = explain::EXAMPLES)]
+    Explain(explain::ExplainArgs),
     /// Run a stored plan again: which earlier choices hold, changed, or cannot be told
     #[command(after_help = examples::RERUN)]
     Rerun(RerunArgs),
@@ -144,6 +147,9 @@ pub struct PlanChoice {
     /// Race as --until-decided does, for this long at most (default: the plan's, else 45m)
     #[arg(long, value_name = "DURATION")]
     pub budget: Option<String>,
+    /// Join laps above this time with what the kernel was doing (see pickfs explain)
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "100us")]
+    pub explain: Option<String>,
     /// Allow the page cache of the whole machine to be dropped
     #[arg(long)]
     pub allow_drop_caches: bool,

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Claims(args) => commands::claims::claims(&args),
         Command::Choose(args) => commands::choose::choose(&args),
+        Command::Explain(args) => commands::explain::explain(&args),
         Command::Rerun(args) => commands::rerun::rerun(&args),
         Command::Serve(args) => commands::serve::serve(&args),
         Command::Man(args) => commands::man::man(&args),

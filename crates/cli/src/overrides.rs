@@ -26,6 +26,9 @@ pub fn chosen_plan(choice: &PlanChoice) -> anyhow::Result<Plan> {
     change_params(&mut plan, choice)?;
     change_design(&mut plan, choice)?;
     change_timing(&mut plan, choice)?;
+    if let Some(above) = &choice.explain {
+        plan.explain_above_ns = Some(parse_duration_ns(above)?);
+    }
     plan.consent.drop_caches |= choice.allow_drop_caches;
     plan.consent.system_tuning |= choice.allow_system_tuning;
     plan.consent.realtime |= choice.allow_realtime;

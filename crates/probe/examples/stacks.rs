@@ -30,6 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (word, stack) = match event.what {
             What::Out { left, stack, .. } => (format!("{left:?}"), stack),
             What::Woken { stack, .. } => ("Woken".into(), stack),
+            What::Found { stack } => ("Found".into(), stack),
             What::In { .. } => ("In".into(), 0),
             What::Lost { count } => (format!("Lost {count}"), 0),
         };

@@ -15,6 +15,7 @@ pub mod naming;
 pub mod observer;
 pub mod recorder;
 pub mod sched;
+pub mod switches;
 pub mod threads;
 pub mod tier;
 pub mod timeline;

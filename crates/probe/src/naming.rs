@@ -9,7 +9,7 @@ use pickfs_sys::kernel_symbols::KernelSymbols;
 use crate::{
     cause::{CPU_WAIT, Causes, ON_CPU, UNEXPLAINED, UNNAMED, Waker, plain, without_scheduler},
     join::Spent,
-    sched::{Names, Task},
+    sched::{FUNCTIONS_MAX, Names, Task},
     timeline::Wake,
 };
 
@@ -91,9 +91,13 @@ impl Naming {
     }
 }
 
-fn frames<'a>(symbols: &'a KernelSymbols, names: &Names, stack: u32) -> Vec<&'a str> {
+fn frames<'a>(symbols: &'a KernelSymbols, names: &'a Names, stack: u32) -> Vec<&'a str> {
     let addresses = names.stacks.value(stack);
-    addresses.iter().map(|at| symbols.name(*at).map_or("?", plain)).collect()
+    let name = |at: &u64| match *at {
+        number if number < FUNCTIONS_MAX => Some(names.functions.value(number as u32).as_str()),
+        address => symbols.name(address),
+    };
+    addresses.iter().map(|at| name(at).map_or("?", plain)).collect()
 }
 
 /// No rule fits: the function is the name.
@@ -116,6 +120,9 @@ fn waker(causes: &Causes, names: &Names, wake: Wake, woken: &[&str]) -> String {
 
 /// The name of a thread, without the numbers that tell workers of the kernel apart.
 fn holder(names: &Names, task: Task) -> String {
+    if task == Task::UNKNOWN {
+        return String::new();
+    }
     if task.id == 0 {
         return "idle processor, waking up".into();
     }

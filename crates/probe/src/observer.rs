@@ -43,8 +43,8 @@ use crate::{
     timeline::Timeline,
 };
 
-/// How often the rings are emptied.
-const LOOK_EACH: Duration = Duration::from_millis(20);
+/// How far the probe stands behind others.
+const NICE: i32 = 10;
 /// An event of one processor may arrive this much later than a younger one of another.
 const LATE_NS: u64 = 10_000_000;
 /// Slow laps that wait for their events.
@@ -238,10 +238,12 @@ impl Watch {
     }
 
     fn run(mut self, stop: &AtomicBool, ready: &Sender<()>) -> StallRecord {
+        // Readers and helpers of the watched work may share our processor: they come first.
+        let _ = rustix::process::setpriority_process(None, NICE);
         self.look_for_threads();
         let _ = ready.send(());
         while !stop.load(Ordering::Acquire) {
-            thread::park_timeout(LOOK_EACH);
+            thread::park_timeout(self.eyes.look_each());
             self.look_for_threads();
             self.look();
         }
@@ -258,9 +260,9 @@ impl Watch {
             return;
         }
         let ids = self.threads.ids();
-        let own_ids: Vec<u32> =
-            ids.iter().filter_map(|id| Some(self.threads.get(*id)?.own_id)).collect();
-        match self.eyes.follow(&ids, &own_ids) {
+        let both = |id: &u32| Some((*id, self.threads.get(*id)?.own_id));
+        let both: Vec<(u32, u32)> = ids.iter().filter_map(both).collect();
+        match self.eyes.follow(&both) {
             Ok(()) => {
                 let now_ns = MonotonicClock.now_ns();
                 ids.iter().for_each(|id| self.joiner.timeline.watch(*id, now_ns));

@@ -45,13 +45,12 @@ pub enum RecorderError {
     Processors(std::io::Error),
 }
 
-/// The events of one processor.
+/// The ring of one processor, and the events that write into it: none before somebody is followed.
 struct Station {
     processor: u32,
     ring: PerfRing,
-    out: PerfEvent,
-    into: PerfEvent,
-    waking: PerfEvent,
+    carrier: PerfEvent,
+    events: Vec<PerfEvent>,
 }
 
 /// Records scheduler events of the threads that it follows.
@@ -59,6 +58,8 @@ pub struct Recorder {
     stations: Vec<Station>,
     sources: HashMap<u64, Source>,
     layout: Layout,
+    /// Numbers of the trace points `sched_switch` and `sched_waking`.
+    points: (u64, u64),
     /// What events refer to.
     pub names: Names,
     namer: Namer,
@@ -80,19 +81,15 @@ impl Recorder {
         let switch = trace_fs.format("sched", "sched_switch")?;
         let waking = trace_fs.format("sched", "sched_waking")?;
         let layout = Layout::of(&switch, &waking)?;
-        let mut sources = HashMap::new();
         let mut stations = Vec::new();
         for processor in cpu::online().map_err(RecorderError::Processors)? {
-            let station = Station::open(processor, switch.id, waking.id, ring_pages)?;
-            sources.insert(station.out.id()?, Source::Out);
-            sources.insert(station.into.id()?, Source::In);
-            sources.insert(station.waking.id()?, Source::Waking);
-            stations.push(station);
+            stations.push(Station::open(processor, ring_pages)?);
         }
         Ok(Recorder {
             stations,
-            sources,
+            sources: HashMap::new(),
             layout,
+            points: (switch.id, waking.id),
             names: Names::default(),
             namer: Namer::default(),
             held: Vec::new(),
@@ -100,15 +97,20 @@ impl Recorder {
         })
     }
 
-    /// From now on it records these threads, by the machine's numbers, and no others.
+    /// From now on it records these threads, by the machine's numbers, and no others. A filter cannot
+    /// be changed, so new events take the place of old ones; in between both record, and what comes
+    /// twice changes nothing in a time line.
     pub fn follow(&mut self, threads: &[u32]) -> Result<(), RecorderError> {
-        for station in &self.stations {
-            station.out.filter(&filter("prev_pid", threads))?;
-            station.into.filter(&filter("next_pid", threads))?;
-            station.waking.filter(&filter("pid", threads))?;
-            for event in [&station.out, &station.into, &station.waking] {
-                event.enable()?;
+        for station in &mut self.stations {
+            let mut events = Vec::new();
+            if !threads.is_empty() {
+                for (source, event) in station.events(self.points, threads)? {
+                    self.sources.insert(event.id()?, source);
+                    event.enable()?;
+                    events.push(event);
+                }
             }
+            station.events = events;
         }
         Ok(())
     }
@@ -116,7 +118,7 @@ impl Recorder {
     /// Empties the rings and gives the events up to `until_ns` in the order of their times. Choose it
     /// some milliseconds ago: what is younger may still be on its way from another processor.
     pub fn drain(&mut self, until_ns: u64, events: &mut Vec<SchedEvent>) {
-        let Recorder { stations, sources, layout, names, namer, held, fill_max } = self;
+        let Recorder { stations, sources, layout, names, namer, held, fill_max, .. } = self;
         for station in stations.iter_mut() {
             let processor = station.processor;
             *fill_max = fill_max.max(station.ring.fill());
@@ -148,21 +150,32 @@ fn event_of(
 }
 
 impl Station {
-    fn open(
-        processor: u32,
-        switch: u64,
-        waking: u64,
-        ring_pages: usize,
-    ) -> Result<Station, PerfEventError> {
+    fn open(processor: u32, ring_pages: usize) -> Result<Station, PerfEventError> {
+        let carrier = PerfEvent::on_processor(&EventSpec::new(EventSource::Carrier), processor)?;
+        let ring = PerfRing::map(&carrier, ring_pages)?;
+        Ok(Station { processor, ring, carrier, events: Vec::new() })
+    }
+
+    /// The three events for these threads, switched off.
+    fn events(
+        &self,
+        (switch, waking): (u64, u64),
+        threads: &[u32],
+    ) -> Result<Vec<(Source, PerfEvent)>, PerfEventError> {
         let bare = EventSpec::new(EventSource::TracePoint(switch));
-        let out = PerfEvent::on_processor(&bare.with_stacks(), processor)?;
-        let ring = PerfRing::map(&out, ring_pages)?;
-        let into = PerfEvent::on_processor(&bare, processor)?;
-        let spec = EventSpec::new(EventSource::TracePoint(waking)).with_stacks();
-        let waking = PerfEvent::on_processor(&spec, processor)?;
-        into.write_into(&out)?;
-        waking.write_into(&out)?;
-        Ok(Station { processor, ring, out, into, waking })
+        let woken = EventSpec::new(EventSource::TracePoint(waking)).with_stacks();
+        let wanted = [
+            (Source::Out, bare.with_stacks(), "prev_pid"),
+            (Source::In, bare, "next_pid"),
+            (Source::Waking, woken, "pid"),
+        ];
+        let open = |(source, spec, field): (Source, EventSpec, &str)| {
+            let event = PerfEvent::on_processor(&spec, self.processor)?;
+            event.filter(&filter(field, threads))?;
+            event.write_into(&self.carrier)?;
+            Ok((source, event))
+        };
+        wanted.into_iter().map(open).collect()
     }
 }
 
@@ -174,8 +187,7 @@ fn filter(field: &str, threads: &[u32]) -> String {
         (Some(first), Some(last)) if list.len() > FILTER_BYTES_MAX => {
             format!("{field}>={first}&&{field}<={last}")
         }
-        (Some(_), _) => list,
-        _ => format!("{field}==-1"),
+        _ => list,
     }
 }
 
@@ -211,7 +223,6 @@ mod tests {
 
     #[test]
     fn a_filter_names_each_thread_or_their_range() {
-        assert_eq!(filter("pid", &[]), "pid==-1");
         assert_eq!(filter("pid", &[3, 9]), "pid==3||pid==9");
         let many: Vec<u32> = (100_000..101_000).collect();
         assert_eq!(filter("prev_pid", &many), "prev_pid>=100000&&prev_pid<=100999");

@@ -19,6 +19,11 @@ pub struct Task {
     pub name: u32,
 }
 
+impl Task {
+    /// Somebody, but it is not told who.
+    pub const UNKNOWN: Task = Task { id: u32::MAX, name: 0 };
+}
+
 /// Why a thread left the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
@@ -45,6 +50,11 @@ pub enum What {
         /// Who.
         by: Task,
         /// Where that one was in the kernel.
+        stack: u32,
+    },
+    /// It was found asleep; nothing is known of when it fell asleep.
+    Found {
+        /// Where.
         stack: u32,
     },
     /// It took a processor.
@@ -77,15 +87,21 @@ pub struct SchedEvent {
 pub struct Names {
     /// Names of threads.
     pub comms: Interner<String>,
-    /// Kernel stacks as addresses, innermost first.
+    /// Kernel stacks as addresses, innermost first; small numbers stand for [`Names::functions`].
     pub stacks: Interner<Vec<u64>>,
+    /// Functions of which only the name is known.
+    pub functions: Interner<String>,
 }
+
+/// Addresses below this are numbers of functions.
+pub const FUNCTIONS_MAX: u64 = 4_096;
 
 impl Default for Names {
     fn default() -> Names {
         Names {
             comms: Interner::new("others".into(), 4_096),
             stacks: Interner::new(Vec::new(), 16_384),
+            functions: Interner::new("others".into(), FUNCTIONS_MAX as usize - 1),
         }
     }
 }

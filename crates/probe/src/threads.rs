@@ -25,7 +25,12 @@ pub struct Threads {
     processes: Vec<u32>,
     seen: HashMap<u32, Thread>,
     by_own_id: HashMap<u32, u32>,
+    /// Threads whose names may still change: a thread is named after it has begun.
+    young: Vec<(u32, u8)>,
 }
+
+/// Looks in which the name of a new thread is read again.
+const YOUNG_LOOKS: u8 = 5;
 
 /// Threads that are remembered; beyond, no new ones are taken up.
 const THREADS_MAX: usize = 4_096;
@@ -33,12 +38,19 @@ const THREADS_MAX: usize = 4_096;
 impl Threads {
     /// The threads of processes by their numbers on this machine.
     pub fn of(processes: Vec<u32>, proc_root: ProcRoot) -> Threads {
-        Threads { proc_root, processes, seen: HashMap::new(), by_own_id: HashMap::new() }
+        Threads {
+            proc_root,
+            processes,
+            seen: HashMap::new(),
+            by_own_id: HashMap::new(),
+            young: Vec::new(),
+        }
     }
 
     /// Looks for new ones; true when there are some.
     pub fn look(&mut self) -> bool {
         let before = self.seen.len();
+        self.name_again();
         for process in self.processes.clone() {
             let folder = self.proc_root.process(process).join("task");
             let Ok(entries) = std::fs::read_dir(folder) else { continue };
@@ -53,11 +65,27 @@ impl Threads {
         self.seen.len() > before
     }
 
-    fn take(&mut self, process: u32, id: u32) {
+    fn name_again(&mut self) {
+        let young = std::mem::take(&mut self.young);
+        for (id, looks) in young {
+            let Some(process) = self.seen.get(&id).map(|thread| thread.process) else { continue };
+            if let Some(text) = self.status(process, id) {
+                self.seen.entry(id).and_modify(|thread| thread.name = name(&text));
+            }
+            self.young.extend((looks > 1).then(|| (id, looks - 1)));
+        }
+    }
+
+    fn status(&self, process: u32, id: u32) -> Option<String> {
         let path = self.proc_root.process(process).join(format!("task/{id}/status"));
-        let Ok(text) = std::fs::read_to_string(path) else { return };
+        std::fs::read_to_string(path).ok()
+    }
+
+    fn take(&mut self, process: u32, id: u32) {
+        let Some(text) = self.status(process, id) else { return };
         let own_id = own_id(&text).unwrap_or(id);
         self.by_own_id.insert(own_id, id);
+        self.young.push((id, YOUNG_LOOKS));
         self.seen.insert(id, Thread { id, own_id, process, name: name(&text) });
     }
 
@@ -129,11 +157,17 @@ mod tests {
     fn our_own_threads_are_found_with_their_names() {
         let own = std::process::id();
         let mut threads = Threads::of(vec![own], ProcRoot::own());
-        assert!(threads.look() && !threads.look());
+        assert!(threads.look());
         let (go_on, wait) = std::sync::mpsc::channel::<()>();
         let body = move || assert!(wait.recv().is_err());
         let other = std::thread::Builder::new().name("iou-wrk-7".into()).spawn(body).unwrap();
-        while !threads.look() {}
+        for _ in 0..400 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            threads.look();
+            if !threads.uring_workers(own).is_empty() {
+                break;
+            }
+        }
         assert_eq!(threads.uring_workers(own).len(), 1);
         assert_eq!(threads.get(own).map(|thread| thread.process), Some(own));
         assert_eq!(threads.by_own_id(own).map(|thread| thread.id), Some(own));

@@ -8,53 +8,80 @@
 
 use std::time::Duration;
 
+use pickfs_measure::{Clock, MonotonicClock};
 use pickfs_model::stall::ProbeTier;
 use pickfs_sys::{kernel_symbols::KernelSymbols, proc_root::ProcRoot};
 
 use crate::{
     recorder::Recorder,
     sched::{Names, SchedEvent, What},
+    switches::Switches,
 };
 
 /// Pages of a ring for each processor: a megabyte holds some 4,000 events.
 const RING_PAGES: usize = 256;
 
+/// How often rings are emptied.
+const LOOK_EACH: Duration = Duration::from_millis(20);
+/// How often threads are looked at where nothing else tells what they sleep in.
+const WCHAN_EACH: Duration = Duration::from_millis(3);
+
 /// What events come from.
-pub struct Eyes {
-    recorder: Option<Recorder>,
-    none: Names,
+pub enum Eyes {
+    /// Scheduler trace points.
+    Scheduler(Box<Recorder>),
+    /// Switches and looks.
+    Switches(Box<Switches>),
 }
 
 impl Eyes {
     /// The best that this machine has. What it does not have is added to `missing`.
     pub fn open(missing: &mut Vec<String>) -> Eyes {
-        let recorder = match tried() {
-            Ok(recorder) => Some(recorder),
+        match tried() {
+            Ok(recorder) => Eyes::Scheduler(Box::new(recorder)),
             Err(reason) => {
-                missing.push(format!("causes, wakers and who had the processor: {reason}"));
-                None
+                missing.push(format!(
+                    "stacks, wakers and who had the processor, and what a short wait was for: \
+                     {reason}"
+                ));
+                Eyes::without_privilege()
             }
-        };
-        Eyes { recorder, none: Names::default() }
+        }
+    }
+
+    /// What needs no privilege.
+    pub fn without_privilege() -> Eyes {
+        Eyes::Switches(Box::default())
     }
 
     /// Which tier it is.
     pub fn tier(&self) -> ProbeTier {
-        match self.recorder {
-            Some(_) => ProbeTier::Scheduler,
-            None => ProbeTier::Switches,
+        match self {
+            Eyes::Scheduler(_) => ProbeTier::Scheduler,
+            Eyes::Switches(_) => ProbeTier::Switches,
+        }
+    }
+
+    /// How often it wants to be drained.
+    pub fn look_each(&self) -> Duration {
+        match self {
+            Eyes::Scheduler(_) => LOOK_EACH,
+            Eyes::Switches(_) => WCHAN_EACH,
         }
     }
 
     /// Names and stacks that events refer to.
     pub fn names(&self) -> &Names {
-        self.recorder.as_ref().map_or(&self.none, |recorder| &recorder.names)
+        match self {
+            Eyes::Scheduler(recorder) => &recorder.names,
+            Eyes::Switches(switches) => &switches.names,
+        }
     }
 
     /// Names of the kernel's functions; empty where it hides them.
     pub fn symbols(&self, missing: &mut Vec<String>) -> KernelSymbols {
         let symbols = KernelSymbols::read().unwrap_or_default();
-        if symbols.is_empty() {
+        if symbols.is_empty() && self.tier() == ProbeTier::Scheduler {
             let way_out = "names of kernel functions: /proc/kallsyms hides its addresses; needs root \
                            and kernel.kptr_restrict below 2";
             missing.push(way_out.into());
@@ -62,18 +89,27 @@ impl Eyes {
         symbols
     }
 
-    /// From now on events of these threads come, by the machine's numbers and by ours.
-    pub fn follow(&mut self, ids: &[u32], _own_ids: &[u32]) -> Result<(), String> {
-        match &mut self.recorder {
-            Some(recorder) => recorder.follow(ids).map_err(|error| error.to_string()),
-            None => Ok(()),
+    /// From now on events of these threads come: each by the machine's number, and by the one that we
+    /// know.
+    pub fn follow(&mut self, threads: &[(u32, u32)]) -> Result<(), String> {
+        match self {
+            Eyes::Scheduler(recorder) => {
+                let ids: Vec<u32> = threads.iter().map(|(id, _)| *id).collect();
+                recorder.follow(&ids).map_err(|error| error.to_string())
+            }
+            Eyes::Switches(switches) => {
+                switches.follow(threads).map_err(|error| format!("switches of threads: {error}"))
+            }
         }
     }
 
     /// The events up to `until_ns`, in the order of their times.
     pub fn drain(&mut self, until_ns: u64, events: &mut Vec<SchedEvent>) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.drain(until_ns, events);
+        match self {
+            Eyes::Scheduler(recorder) => recorder.drain(until_ns, events),
+            Eyes::Switches(switches) => {
+                switches.drain(MonotonicClock.now_ns(), until_ns, events);
+            }
         }
     }
 }

@@ -163,6 +163,9 @@ impl Line {
                 let wake = Some(Wake { time_ns: event.time_ns, by, stack });
                 self.now = Now::Off { out_ns, left, next, stack: slept, wake };
             }
+            (What::Found { stack }, Now::Off { out_ns, left, next, stack: 0, wake }) => {
+                self.now = Now::Off { out_ns, left, next, stack, wake };
+            }
             (What::In { .. }, Now::Unseen) => {
                 let out_ns = self.since_ns;
                 self.keep(Wait { out_ns, in_ns: event.time_ns, how: How::Unknown });

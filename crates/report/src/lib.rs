@@ -27,6 +27,7 @@ pub mod png;
 pub mod ranking;
 pub mod rerun;
 pub mod serve;
+pub mod stalls;
 pub mod subject;
 pub mod svg;
 pub mod terminal;

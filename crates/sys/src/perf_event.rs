@@ -27,6 +27,8 @@ use crate::ioctl::{with_pointer, with_value};
 pub enum EventSource {
     /// A trace point by its number.
     TracePoint(u64),
+    /// Nothing: an event that others write into the ring of ([`PerfEvent::write_into`]).
+    Carrier,
     /// A thread leaving and taking a processor (`PERF_RECORD_SWITCH`); nothing of the kernel itself.
     Switches,
 }
@@ -181,6 +183,13 @@ impl EventSpec {
                 flags: flags | FLAG_NO_USER_STACK,
                 ..own
             },
+            EventSource::Carrier => Attributes {
+                kind: KIND_SOFTWARE,
+                config: SOFTWARE_DUMMY,
+                sample_type: common,
+                flags,
+                ..own
+            },
             EventSource::Switches => Attributes {
                 kind: KIND_SOFTWARE,
                 config: SOFTWARE_DUMMY,
@@ -240,7 +249,8 @@ impl PerfEvent {
         answer.map(|_| id).map_err(set_up)
     }
 
-    /// Only records that pass: `pid==7||pid==9`. A new filter replaces the one before.
+    /// Only records that pass: `pid==7||pid==9`. To be set once: the kernel refuses to replace a
+    /// filter (`EEXIST`).
     pub fn filter(&self, filter: &str) -> Result<(), PerfEventError> {
         let text = CString::new(filter).unwrap_or_default();
         let mut bytes = text.into_bytes_with_nul();

@@ -95,10 +95,18 @@ impl Ready {
                 .map(|(reader, number)| {
                     let ops = vec![params::reader_op(number)];
                     let setup = Measurement { ops, live: None, ..setup.clone() };
-                    scope.spawn(move || reader.run(session, &setup))
+                    scope.spawn(move || {
+                        name_thread(c"reader");
+                        reader.run(session, &setup)
+                    })
                 })
                 .collect();
-            let beside = neighbour.as_mut().map(|one| scope.spawn(move || one.run(session)));
+            let beside = neighbour.as_mut().map(|one| {
+                scope.spawn(move || {
+                    name_thread(c"neighbour");
+                    one.run(session)
+                })
+            });
             let written = writer.run(appending, &mut pace, span);
             published.stop(true);
             let read: Vec<_> = reading.into_iter().map(joined).collect();
@@ -138,6 +146,11 @@ impl Ready {
         let no_io = self.no_io.iter().map(|(name, value)| (name.to_string(), *value));
         measured.counts.extend(no_io);
     }
+}
+
+/// Who stalls whom is told by name.
+fn name_thread(name: &std::ffi::CStr) {
+    let _ = rustix::thread::set_name(name);
 }
 
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, Result<T, Fault>>) -> Result<T, Fault> {

@@ -1,0 +1,295 @@
+//! Why laps were slow, put together over the trials of a cell: one ledger for each operation, the
+//! slowest laps, and what was lost. Nothing is estimated here: trials are summed.
+
+use std::collections::{BTreeMap, HashMap};
+
+use pickfs_model::{
+    Cell, Outcome, RunRecord, StallRecord,
+    stall::{CauseRow, CauseWords, OpStalls, OpenLap, StallCounts},
+};
+
+/// The stalls of a cell, or of a process that was watched.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StallTable {
+    /// Whose: the candidate's label with its levels, or a process.
+    pub subject: String,
+    /// How many trials it is from; 0 where there was none.
+    pub trials: u32,
+    /// A lap is slow above this.
+    pub above_ns: u64,
+    /// One entry for each operation with slow laps.
+    pub ops: Vec<OpTable>,
+    /// What was seen and lost.
+    pub counts: StallCounts,
+    /// What could not be seen, and how to get it.
+    pub missing: Vec<String>,
+}
+
+/// The slow laps of one operation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OpTable {
+    /// The operation.
+    pub op: String,
+    /// All laps of it, slow or not; 0 where that is not known.
+    pub laps_all: u64,
+    /// Sums over the trials; without its rows and laps, which are here.
+    pub sums: OpStalls,
+    /// The ledger by cause, greatest total first.
+    pub causes: Vec<CauseLine>,
+    /// The slowest laps, slowest first.
+    pub worst: Vec<WorstLap>,
+}
+
+/// A cause with all who were met in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CauseLine {
+    /// Its name and words.
+    pub words: CauseWords,
+    /// Sums over all holders.
+    pub sum: CauseRow,
+    /// Share of the slow time, in [0, 1].
+    pub share: f64,
+    /// By holder, greatest total first.
+    pub by: Vec<CauseRow>,
+    /// Where the longest one slept, innermost frame first.
+    pub stack: Vec<String>,
+    /// Where that one was woken from.
+    pub waker_stack: Vec<String>,
+}
+
+/// An opened lap.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorstLap {
+    /// The trial it is from; 0 where there was none.
+    pub trial: u32,
+    /// When it began, from the start of the measurement.
+    pub at_ns: u64,
+    /// The lap; the stacks it refers to are those of its trial's record.
+    pub lap: OpenLap,
+}
+
+/// Opened laps that are kept for each operation.
+const WORST_MAX: usize = 64;
+
+/// The tables of all cells that were explained, in the order of the plan.
+pub fn stall_tables(run: &RunRecord) -> Vec<StallTable> {
+    run.cells.iter().filter_map(|cell| of_cell(run, cell)).collect()
+}
+
+/// The table of a process that was watched from `began_ns` on.
+pub fn table_of(subject: &str, record: &StallRecord, began_ns: u64) -> StallTable {
+    let mut table = StallTable { subject: subject.into(), ..StallTable::default() };
+    let mut sums = Sums::default();
+    sums.add(record, &Origin { trial: 0, began_ns });
+    note(&mut table, record);
+    table.ops = sums.finish();
+    table
+}
+
+fn of_cell(run: &RunRecord, cell: &Cell) -> Option<StallTable> {
+    let subject = match cell.levels_text() {
+        levels if levels.is_empty() => cell.candidate.label.clone(),
+        levels => format!("{}, {levels}", cell.candidate.label),
+    };
+    let mut table = StallTable { subject, ..StallTable::default() };
+    let mut sums = Sums::default();
+    for trial in run.trials.iter().filter(|trial| trial.cell == cell.id) {
+        let Some(record) = &trial.stalls else { continue };
+        if trial.outcome != Outcome::Finished {
+            continue;
+        }
+        table.trials += 1;
+        let began_ns = trial.load.as_ref().map_or(0, |load| load.began_ns);
+        sums.add(record, &Origin { trial: trial.number, began_ns });
+        note(&mut table, record);
+        for op in &trial.ops {
+            *sums.laps_all.entry(op.op.clone()).or_default() += op.service.count;
+        }
+    }
+    table.ops = sums.finish();
+    (table.trials > 0).then_some(table)
+}
+
+/// What holds for the record as a whole.
+fn note(table: &mut StallTable, record: &StallRecord) {
+    table.above_ns = record.above_ns;
+    let (sum, one) = (&mut table.counts, &record.counts);
+    sum.events += one.events;
+    sum.events_lost += one.events_lost;
+    sum.laps_missed += one.laps_missed;
+    sum.laps_unwatched += one.laps_unwatched;
+    sum.threads += one.threads;
+    for missing in &record.missing {
+        if !table.missing.contains(missing) {
+            table.missing.push(missing.clone());
+        }
+    }
+}
+
+struct Origin {
+    trial: u32,
+    began_ns: u64,
+}
+
+#[derive(Default)]
+struct Sums {
+    ops: BTreeMap<String, OpSums>,
+    laps_all: HashMap<String, u64>,
+}
+
+#[derive(Default)]
+struct OpSums {
+    table: OpTable,
+    rows: HashMap<(String, String), CauseRow>,
+    /// By cause: words, and the stacks of the longest one.
+    causes: HashMap<String, (CauseWords, u64, Vec<String>, Vec<String>)>,
+}
+
+impl Sums {
+    fn add(&mut self, record: &StallRecord, origin: &Origin) {
+        for op in &record.ops {
+            self.ops.entry(op.op.clone()).or_default().add(op, record, origin);
+        }
+    }
+
+    fn finish(self) -> Vec<OpTable> {
+        let laps_all = self.laps_all;
+        let each = self.ops.into_iter().map(|(op, sums)| {
+            let laps_all = laps_all.get(&op).copied().unwrap_or(0);
+            OpTable { laps_all, ..sums.finish(op) }
+        });
+        let mut tables: Vec<OpTable> = each.collect();
+        tables.sort_by_key(|table| std::cmp::Reverse(table.sums.total_ns));
+        tables
+    }
+}
+
+impl OpSums {
+    fn add(&mut self, op: &OpStalls, record: &StallRecord, origin: &Origin) {
+        let sums = &mut self.table.sums;
+        sums.laps += op.laps;
+        sums.total_ns += op.total_ns;
+        sums.on_cpu_ns += op.on_cpu_ns;
+        sums.blocked_ns += op.blocked_ns;
+        sums.cpu_wait_ns += op.cpu_wait_ns;
+        sums.unexplained_ns += op.unexplained_ns;
+        op.causes.iter().for_each(|row| self.row(row, record));
+        self.table.worst.extend(op.worst.iter().map(|lap| WorstLap {
+            trial: origin.trial,
+            at_ns: lap.start_ns.saturating_sub(origin.began_ns),
+            lap: lap.clone(),
+        }));
+    }
+
+    fn row(&mut self, row: &CauseRow, record: &StallRecord) {
+        let key = (row.cause.clone(), row.who.clone());
+        let (cause, who) = key.clone();
+        let blank = || CauseRow { cause, who, ..CauseRow::default() };
+        join(self.rows.entry(key).or_insert_with(blank), row);
+        let unknown = || CauseWords {
+            cause: row.cause.clone(),
+            title: row.cause.clone(),
+            advice: String::new(),
+        };
+        let words = || record.words(&row.cause).cloned().unwrap_or_else(unknown);
+        let known = self.causes.entry(row.cause.clone());
+        let (_, longest_ns, stack, waker_stack) =
+            known.or_insert_with(|| (words(), 0, Vec::new(), Vec::new()));
+        if row.max_ns >= *longest_ns {
+            *longest_ns = row.max_ns;
+            *stack = record.stack(row.stack).to_vec();
+            *waker_stack = record.stack(row.waker_stack).to_vec();
+        }
+    }
+
+    fn finish(self, op: String) -> OpTable {
+        let OpSums { mut table, rows, causes } = self;
+        let total_ns = table.sums.total_ns.max(1) as f64;
+        let mut by_cause: HashMap<String, Vec<CauseRow>> = HashMap::new();
+        rows.into_values().for_each(|row| by_cause.entry(row.cause.clone()).or_default().push(row));
+        let lines = causes.into_iter().map(|(cause, (words, _, stack, waker_stack))| {
+            let mut by = by_cause.remove(&cause).unwrap_or_default();
+            by.sort_by_key(|row| (std::cmp::Reverse(row.total_ns), row.who.clone()));
+            let mut sum = CauseRow { cause, ..CauseRow::default() };
+            by.iter().for_each(|row| join(&mut sum, row));
+            let share = sum.total_ns as f64 / total_ns;
+            CauseLine { words, sum, share, by, stack, waker_stack }
+        });
+        table.causes = lines.collect();
+        let order =
+            |line: &CauseLine| (std::cmp::Reverse(line.sum.total_ns), line.words.cause.clone());
+        table.causes.sort_by_key(order);
+        table.worst.sort_by_key(|worst| std::cmp::Reverse(worst.lap.end_ns - worst.lap.start_ns));
+        table.worst.truncate(WORST_MAX);
+        OpTable { op, ..table }
+    }
+}
+
+/// Laps in which several holders occur count once for each of them.
+fn join(sum: &mut CauseRow, row: &CauseRow) {
+    sum.laps += row.laps;
+    sum.times += row.times;
+    sum.total_ns += row.total_ns;
+    sum.max_ns = sum.max_ns.max(row.max_ns);
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_model::stall::ProbeTier;
+
+    use super::*;
+
+    fn row(cause: &str, who: &str, total_ns: u64, max_ns: u64, stack: u32) -> CauseRow {
+        let (cause, who, stack) = (cause.into(), who.into(), Some(stack));
+        CauseRow { cause, who, laps: 2, times: 3, total_ns, max_ns, stack, waker_stack: None }
+    }
+
+    fn record(rows: Vec<CauseRow>, stack: &str) -> StallRecord {
+        let total_ns = rows.iter().map(|row| row.total_ns).sum();
+        let lap = OpenLap { start_ns: 1_500, end_ns: 2_500, ..OpenLap::default() };
+        let op = OpStalls {
+            op: "append".into(),
+            laps: 4,
+            total_ns,
+            blocked_ns: total_ns,
+            causes: rows,
+            worst: vec![lap],
+            ..OpStalls::default()
+        };
+        StallRecord {
+            tier: ProbeTier::Scheduler,
+            missing: vec!["nothing".into()],
+            above_ns: 100_000,
+            ops: vec![op],
+            causes: vec![CauseWords { cause: "a".into(), title: "A".into(), advice: "do".into() }],
+            stacks: vec![vec![stack.into()]],
+            counts: StallCounts { events: 5, ..StallCounts::default() },
+        }
+    }
+
+    #[test]
+    fn holders_of_a_cause_are_summed_and_the_longest_gives_the_stack() {
+        let first = record(vec![row("a", "r1", 700, 90, 0), row("b", "", 100, 50, 0)], "first");
+        let second = record(vec![row("a", "r2", 200, 95, 0)], "second");
+        let mut sums = Sums::default();
+        sums.add(&first, &Origin { trial: 1, began_ns: 1_000 });
+        sums.add(&second, &Origin { trial: 2, began_ns: 0 });
+        let op = sums.finish().remove(0);
+        assert_eq!((op.sums.laps, op.sums.total_ns), (8, 1_000));
+        let line = &op.causes[0];
+        assert_eq!((line.words.title.as_str(), line.sum.total_ns, line.sum.times), ("A", 900, 6));
+        assert_eq!((line.share, line.stack.as_slice()), (0.9, &["second".to_string()][..]));
+        let whos: Vec<_> = line.by.iter().map(|row| row.who.as_str()).collect();
+        assert_eq!(whos, ["r1", "r2"]);
+        let shares: f64 = op.causes.iter().map(|line| line.share).sum();
+        assert!((shares - 1.0).abs() < 1e-12);
+        assert_eq!((op.worst[0].trial, op.worst[0].at_ns), (1, 500));
+    }
+
+    #[test]
+    fn a_watched_process_has_a_table_of_its_own() {
+        let table = table_of("process 7", &record(vec![row("a", "", 10, 10, 0)], "s"), 0);
+        assert_eq!((table.trials, table.counts.events, table.missing.len()), (0, 5, 1));
+        assert_eq!((table.ops[0].laps_all, table.ops[0].causes.len()), (0, 1));
+    }
+}
