@@ -107,6 +107,23 @@ impl Bench {
         self.slow.lap(op.0, &lap);
     }
 
+    /// When the present turn was due on the line without the driver's own stalls: what passes from then to an
+    /// end is a response time. `start_ns` is the turn's.
+    #[inline]
+    pub(crate) fn origin_ns(&self, start_ns: u64) -> u64 {
+        match self.is_open {
+            true => start_ns - self.turnstile.response_ns(start_ns).min(start_ns),
+            false => start_ns,
+        }
+    }
+
+    /// Keeps an operation that another thread began at `start_ns`, with its response time since `origin_ns`.
+    #[inline]
+    pub(crate) fn lap_since(&mut self, op: OpIndex, origin_ns: u64, start_ns: u64, end_ns: u64) {
+        let lap = Lap { due_ns: origin_ns, start_ns, end_ns, offset_bytes: 0 };
+        self.laps.lap(op, lap, Some(end_ns.saturating_sub(origin_ns)));
+    }
+
     /// Keeps an operation that nobody has a due time for: service time only.
     #[inline]
     pub fn lap_alone(&mut self, op: OpIndex, start_ns: u64, end_ns: u64, offset_bytes: u64) {

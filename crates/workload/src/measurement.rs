@@ -64,9 +64,21 @@ impl Measurement {
         pace: &mut Pace,
         span: Span,
     ) -> Result<Measured, Fault> {
+        let responses = pace.is_open();
+        self.run_with_responses(work, pace, span, responses)
+    }
+
+    /// The same, for work that knows the response times of its laps although it has no schedule itself.
+    pub(crate) fn run_with_responses<W: Work>(
+        &self,
+        work: &mut W,
+        pace: &mut Pace,
+        span: Span,
+        responses: bool,
+    ) -> Result<Measured, Fault> {
         let (laps, keeper) = recorder(&RecorderOptions {
             ops: self.ops.clone(),
-            responses: pace.is_open(),
+            responses,
             spikes_max: self.spikes_max,
             quantiles: QUANTILES.to_vec(),
         });

@@ -16,10 +16,11 @@ use crate::{
     null::Null,
     param::{Param, ParamError, Resolved},
     phase::{Gate, LabLine},
+    queue::Queue,
 };
 
 /// Every workload.
-pub static WORKLOADS: &[&dyn Workload] = &[&Null, &Journal, &Column, &Files];
+pub static WORKLOADS: &[&dyn Workload] = &[&Null, &Journal, &Column, &Files, &Queue];
 
 /// The row with this name.
 pub fn find(name: &str) -> Result<&'static dyn Workload, ParamError> {

@@ -1,0 +1,66 @@
+//! The `queue` workload: messages go through a memory-mapped queue from one pinned thread to another.
+//!
+//! Measured are the call of the append alone, and the way from its beginning to the copy in the reader's hands
+//! (`write-to-read`). The queue is the library that applications link; appender and tailer have mappings of their
+//! own, as two processes would, and the same two threads over plain memory are the noise floor.
+
+mod appending;
+mod channel;
+mod memory;
+mod params;
+mod payload;
+mod ready;
+mod tailing;
+mod verify;
+
+use pickfs_model::Durability;
+use serde_json::{Map, Value};
+
+use crate::{
+    fault::Fault,
+    param::{Param, ParamError, Resolved},
+    workload::{Prepared, Session, Workload},
+};
+
+/// The row of the table.
+pub struct Queue;
+
+impl Workload for Queue {
+    fn name(&self) -> &'static str {
+        "queue"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn about(&self) -> &'static str {
+        "sends messages through a memory-mapped queue: append alone, and write to read"
+    }
+
+    fn params(&self) -> &'static [Param] {
+        params::PARAMS
+    }
+
+    fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
+        let params = Resolved::new(self.name(), params::PARAMS, asked)?;
+        params::check(&params)?;
+        Ok(params)
+    }
+
+    fn ops(&self, params: &Resolved) -> Vec<String> {
+        params::ops(params).into_iter().map(String::from).collect()
+    }
+
+    fn durability(&self, params: &Resolved) -> Durability {
+        params::durability(params)
+    }
+
+    fn incompatible(&self, params: &Resolved) -> Option<String> {
+        params::incompatible(params)
+    }
+
+    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
+        Ok(Box::new(ready::Ready::new(session)?))
+    }
+}

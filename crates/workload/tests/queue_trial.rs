@@ -1,0 +1,114 @@
+//! The `queue` workload from its preparation to its verification, in a directory of this machine: every message has
+//! a lap on both sides, over every way of making and reading, and over the noise floor.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use pickfs_model::{Durability, FORMAT, TrialSpec, record::OpRecord};
+use pickfs_workload::{BUILD, Measured, Session, find};
+use serde_json::{Map, Value, json};
+
+fn params(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+fn session(directory: &Path, params: Value) -> Session {
+    let spec: TrialSpec = serde_json::from_value(json!({
+        "format": FORMAT, "build": BUILD, "directory": directory, "role": "appender", "lane": 0,
+        "workload": { "name": "queue", "version": 1, "params": params },
+        "seed": 42, "warmup_ns": 20_000_000, "warmup_bytes": 0, "measure_ns": 100_000_000,
+        "spikes_max": 3, "drop_caches": false,
+    }))
+    .unwrap();
+    Session::new(spec, None).unwrap()
+}
+
+/// What was measured and how much was compared.
+fn trial(params: Value) -> (Measured, u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let session = session(folder.path(), params);
+    let mut prepared = find("queue").unwrap().prepare(&session).unwrap();
+    prepared.warm_up(&session).unwrap();
+    let measured = prepared.measure(&session).unwrap();
+    let checked = prepared.verify(&session).unwrap();
+    (measured, checked)
+}
+
+fn op<'a>(measured: &'a Measured, name: &str) -> &'a OpRecord {
+    measured.ops.iter().find(|op| op.op == name).unwrap()
+}
+
+#[test]
+fn every_message_has_a_lap_on_both_sides_and_is_compared() {
+    let ways = [
+        json!({}),
+        json!({ "tailer": "read", "allocation": "sparse", "touch": "none", "madvise": "normal" }),
+        json!({ "allocation": "zero-fill", "touch": "populate", "prepare": "inline" }),
+        json!({ "touch": "ahead", "touch_pages": 8, "sync": "msync-async", "sync_every": 100 }),
+        json!({ "sync": "fdatasync", "sync_period": "20ms", "chunk": "64KiB" }),
+    ];
+    for way in ways {
+        let mut asked = json!({ "rate": 2000, "segment_size": "256KiB", "wait": "sleep" });
+        asked.as_object_mut().unwrap().extend(params(way.clone()));
+        let (measured, checked) = trial(asked);
+        let turns = measured.load.turns;
+        assert!(turns > 0, "{way}");
+        for name in ["append", "write-to-read"] {
+            assert_eq!(op(&measured, name).service.count, turns, "{way}: {name}");
+            assert_eq!(
+                op(&measured, name).response.as_ref().unwrap().count,
+                turns,
+                "{way}: {name}"
+            );
+        }
+        assert_eq!(measured.counts["messages"] as u64, turns);
+        assert!(checked >= turns, "{way}: {checked} of {turns}");
+    }
+}
+
+#[test]
+fn the_noise_floor_has_the_same_operations_and_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = session(folder.path(), json!({ "medium": "memory", "rate": 2000 }));
+    let mut prepared = find("queue").unwrap().prepare(&session).unwrap();
+    prepared.warm_up(&session).unwrap();
+    let measured = prepared.measure(&session).unwrap();
+    assert_eq!(op(&measured, "write-to-read").service.count, measured.load.turns);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_closed_loop_runs_without_a_tailer_and_old_files_go() {
+    let (measured, checked) = trial(json!({
+        "arrival": "closed", "tailer": "none", "segment_size": "64KiB", "keep": "128KiB",
+        "size": 4096,
+    }));
+    assert_eq!(measured.ops.len(), 1);
+    assert!(op(&measured, "append").response.is_none());
+    assert!(measured.counts["rolls"] > 0.0);
+    assert!(checked < measured.load.turns, "{checked} of {}", measured.load.turns);
+}
+
+#[test]
+fn parameters_that_do_not_go_together_are_told_and_durability_follows_the_sync() {
+    let queue = find("queue").unwrap();
+    let resolved = |value: Value| queue.validate(&params(value)).unwrap();
+    assert!(queue.validate(&params(json!({ "size": 23 }))).is_err());
+    assert!(queue.validate(&params(json!({ "size": "1MiB", "segment_size": "64KiB" }))).is_err());
+    assert!(
+        queue.incompatible(&resolved(json!({ "medium": "memory", "tailer": "read" }))).is_some()
+    );
+    assert!(
+        queue.incompatible(&resolved(json!({ "medium": "memory", "sync": "msync" }))).is_some()
+    );
+    let classes = [
+        (json!({ "medium": "memory" }), Durability::Nothing),
+        (json!({}), Durability::ProcessCrash),
+        (json!({ "sync": "msync-async" }), Durability::ProcessCrash),
+        (json!({ "sync": "msync" }), Durability::PowerLoss),
+        (json!({ "sync": "fdatasync", "sync_every": 2 }), Durability::ProcessCrash),
+    ];
+    for (asked, class) in classes {
+        assert_eq!(queue.durability(&resolved(asked.clone())), class, "{asked}");
+    }
+}
