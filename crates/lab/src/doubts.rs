@@ -44,8 +44,12 @@ fn longest(periods: &[Period]) -> Option<&Period> {
 
 fn too_short(longest: &Period, measured_s: f64) -> Option<String> {
     (measured_s < PERIODS_MIN * longest.seconds).then(|| {
+        let measured = match measured_s {
+            1.0.. => format!("{measured_s:.1} s"),
+            _ => duration_text(measured_s * 1e9),
+        };
         format!(
-            "{measured_s:.1} s do not cover periodic work: {} every {:.0} s (two periods are needed)",
+            "{measured} do not cover periodic work: {} every {:.0} s (two periods are needed)",
             longest.what, longest.seconds
         )
     })
@@ -156,6 +160,7 @@ mod tests {
         let text =
             "8.0 s do not cover periodic work: btrfs commit every 30 s (two periods are needed)";
         assert_eq!(record.flags[0].text, text);
+        assert!(too_short(&commit[0], 0.012).unwrap().starts_with("12.0 ms do not cover"));
     }
 
     #[test]
