@@ -38,6 +38,9 @@ pub static PLANS: &[BuiltInPlan] = &[
     plan!("article-004"),
     plan!("question-noatime"),
     plan!("question-barrier"),
+    plan!("queue"),
+    plan!("queue-throughput"),
+    plan!("queue-read-ahead"),
 ];
 
 /// The plan of that name.

@@ -143,6 +143,13 @@ fn the_parameters_and_phases_of_the_column_store_are_listed() {
 }
 
 #[test]
+fn the_parameters_of_the_queue_are_listed() {
+    let queue = pickfs_workload::find("queue").expect("the queue");
+    let table = pickfs_workload::params_markdown(queue.params());
+    check_part("queue-workload.md", "parameters", &table);
+}
+
+#[test]
 fn the_axes_that_go_together_are_listed() {
     check_part("axes.md", "tables", &pickfs_journal::compatibility::markdown());
 }
