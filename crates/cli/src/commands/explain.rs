@@ -14,8 +14,7 @@ use crate::{
 };
 
 /// Under `pickfs explain --help`.
-pub const EXAMPLES: &str = "Examples:
-  pickfs run article-001-readers --explain
+pub const EXAMPLES: &str = "Examples, after `pickfs run PLAN --explain`:
   pickfs explain pickfs-runs/2026-11-21-article-001-readers
   pickfs explain pickfs-runs/a --laps 10 --stacks
   pickfs explain pickfs-runs/a --json";
