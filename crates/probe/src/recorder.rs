@@ -71,6 +71,8 @@ pub struct Recorder {
 
 /// A filter is a string of no more than a page; longer lists become a range of numbers.
 const FILTER_BYTES_MAX: usize = 4_000;
+/// The name of a thread that was gone before it could be asked.
+const ENDED: &str = "a thread that has ended";
 /// Names of threads that are remembered.
 const NAMES_MAX: usize = 8_192;
 
@@ -209,7 +211,7 @@ impl Namer {
             let path = ProcRoot::host().process(thread).join("comm");
             let name = std::fs::read_to_string(path).unwrap_or_default();
             match name.trim_end() {
-                "" => format!("thread {thread}, ended"),
+                "" => ENDED.into(),
                 name => name.to_owned(),
             }
         };
@@ -229,11 +231,8 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_without_a_name_is_told_by_its_number() {
+    fn a_thread_without_a_name_is_told_to_have_ended() {
         let mut namer = Namer::default();
-        assert_eq!(
-            (namer.name(0), namer.name(0x7fff_0000)),
-            ("idle".into(), "thread 2147418112, ended".into())
-        );
+        assert_eq!((namer.name(0), namer.name(0x7fff_0000)), ("idle".into(), ENDED.into()));
     }
 }

@@ -131,12 +131,13 @@ impl Timeline {
         let first = line.waits.partition_point(|wait| wait.in_ns <= from_ns);
         let waits = line.waits.iter().skip(first).take_while(|wait| wait.out_ns < to_ns);
         let unended = match line.now {
-            Now::Off { out_ns, .. } if out_ns < to_ns => {
-                Some(line.now.ended(to_ns, Task::default()))
+            Now::Off { out_ns, wake: Some(_), .. } if out_ns < to_ns => {
+                line.now.without_arrival(to_ns)
             }
+            Now::Off { out_ns, .. } if out_ns < to_ns => line.now.ended(to_ns, Task::default()),
             _ => None,
         };
-        waits.copied().chain(unended.flatten()).collect()
+        waits.copied().chain(unended.filter(|wait| wait.in_ns > from_ns)).collect()
     }
 
     /// Whether events may be missing in a span.
@@ -149,9 +150,8 @@ impl Line {
     fn take(&mut self, event: &SchedEvent) {
         match (event.what, self.now) {
             (What::Out { left, next, stack }, now) => {
-                // Two departures in a row: an arrival is missing between them.
-                if let Now::Off { out_ns, .. } = now {
-                    self.keep(Wait { out_ns, in_ns: event.time_ns, how: How::Unknown });
+                if let Some(wait) = now.without_arrival(event.time_ns) {
+                    self.keep(wait);
                 }
                 let out_ns = event.time_ns;
                 self.now = Now::Off { out_ns, left, next, stack, wake: None };
@@ -191,6 +191,18 @@ impl Line {
 }
 
 impl Now {
+    /// It is known to run, and its arrival was not told. Linux 6.18 tells no arrivals from idle
+    /// processors but the first: who was woken then had its processor at once.
+    fn without_arrival(self, latest_ns: u64) -> Option<Wait> {
+        match self {
+            Now::Off { left: Left::Asleep, wake: Some(wake), .. } => {
+                self.ended(wake.time_ns.min(latest_ns), Task::default())
+            }
+            Now::Off { out_ns, .. } => Some(Wait { out_ns, in_ns: latest_ns, how: How::Unknown }),
+            _ => None,
+        }
+    }
+
     fn ended(self, in_ns: u64, had: Task) -> Option<Wait> {
         let Now::Off { out_ns, left, next, stack, wake } = self else { return None };
         let how = match left {
@@ -263,6 +275,22 @@ mod tests {
         let waits = timeline.waits(5, 0, 400);
         assert_eq!(waits[0], Wait { out_ns: 100, in_ns: 200, how: How::Unknown });
         assert_eq!((waits[1].out_ns, waits[1].in_ns), (200, 400));
+    }
+
+    #[test]
+    fn an_arrival_from_an_idle_processor_need_not_be_told() {
+        let woken = What::Woken { by: task(9), stack: 4 };
+        let slept = How::Slept {
+            stack: 3,
+            wake: Some(Wake { time_ns: 160, by: task(9), stack: 4 }),
+            had: Task::default(),
+        };
+        let wait = Wait { out_ns: 100, in_ns: 160, how: slept };
+        let first = [(100, out(Left::Asleep)), (160, woken)];
+        assert_eq!(played(&first).waits(5, 0, 400), [wait]);
+        assert_eq!(played(&first).waits(5, 170, 400), []);
+        let again = [&first[..], &[(300, out(Left::Asleep))]].concat();
+        assert_eq!(played(&again).waits(5, 0, 250), [wait]);
     }
 
     #[test]

@@ -1,0 +1,295 @@
+//! Stalls that were planted are found by name and share, not by time.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    process::{Child, Command},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_model::{
+    StallRecord,
+    stall::{CauseRow, OpStalls, ProbeTier},
+};
+use pickfs_probe::Observer;
+use pickfs_sys::{
+    affinity::{allowed_processors, pin_to, set_real_time},
+    slow_laps::{SlowLap, SlowLaps},
+};
+use rustix::thread::gettid;
+
+/// Why the root ring cannot run here; `None` when it can.
+fn skip(needs: &[&str]) -> bool {
+    let missing = needs.iter().find(|program| {
+        let found = Command::new("which").arg(program).output();
+        !found.is_ok_and(|output| output.status.success())
+    });
+    let reason = match (rustix::process::geteuid().is_root(), missing) {
+        (false, _) => "not root".to_string(),
+        (true, Some(program)) => format!("{program} not found"),
+        (true, None) => return false,
+    };
+    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "root ring: {reason}");
+    println!("SKIPPED(root ring): {reason}");
+    true
+}
+
+/// A file system on a loop image, unmounted in the end.
+struct Mounted {
+    folder: tempfile::TempDir,
+}
+
+impl Mounted {
+    fn make(mkfs: &[&str]) -> Mounted {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("image");
+        File::create(&image).and_then(|file| file.set_len(512 << 20)).expect("an image");
+        fs::create_dir(folder.path().join("mnt")).expect("a mount point");
+        let mounted = Mounted { folder };
+        run(Command::new(mkfs[0]).args(&mkfs[1..]).arg(&image));
+        run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(mounted.path()));
+        mounted
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("mnt")
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("fsfreeze").arg("-u").arg(self.path()).output();
+        let _ = Command::new("umount").arg(self.path()).status();
+    }
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().expect("it starts");
+    assert!(output.status.success(), "{command:?}: {output:?}");
+}
+
+/// What the work of this very process was slowed by.
+fn explained(above_ns: u64, work: impl FnOnce(&Laps)) -> StallRecord {
+    let laps = Arc::new(SlowLaps::create(above_ns).expect("memory"));
+    let observer = Observer::start(Arc::clone(&laps), &[std::process::id()]);
+    work(&Laps { laps });
+    let record = observer.finish();
+    assert_eq!(record.tier, ProbeTier::Scheduler, "{:?}", record.missing);
+    record
+}
+
+struct Laps {
+    laps: Arc<SlowLaps>,
+}
+
+impl Laps {
+    fn time(&self, op: u32, work: impl FnOnce()) {
+        let start_ns = MonotonicClock.now_ns();
+        work();
+        let end_ns = MonotonicClock.now_ns();
+        if end_ns - start_ns > self.laps.above_ns() {
+            let thread_id = gettid().as_raw_nonzero().get() as u32;
+            self.laps.push(&SlowLap { op, thread_id, start_ns, end_ns, offset_bytes: 0 });
+        }
+    }
+}
+
+fn journal(folder: &Path) -> File {
+    let path = folder.join("journal");
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .expect("a file")
+}
+
+fn op<'a>(record: &'a StallRecord, name: &str) -> &'a OpStalls {
+    record.ops.iter().find(|op| op.op == name).expect("slow laps")
+}
+
+fn of_cause<'a>(op: &'a OpStalls, cause: &str) -> Vec<&'a CauseRow> {
+    op.causes.iter().filter(|row| row.cause == cause).collect()
+}
+
+fn share(op: &OpStalls, cause: &str) -> f64 {
+    let total_ns: u64 = of_cause(op, cause).iter().map(|row| row.total_ns).sum();
+    total_ns as f64 / op.total_ns.max(1) as f64
+}
+
+#[test]
+fn a_frozen_file_system_stops_one_write_and_is_named() {
+    if skip(&["mkfs.ext4", "fsfreeze"]) {
+        return;
+    }
+    for mkfs in [&["mkfs.ext4", "-qF"][..], &["mkfs.xfs", "-qf"], &["mkfs.btrfs", "-qf"]] {
+        let mounted = Mounted::make(mkfs);
+        let file = journal(&mounted.path());
+        let place = mounted.path();
+        let freezer = move || {
+            thread::sleep(Duration::from_millis(300));
+            run(Command::new("fsfreeze").arg("-f").arg(&place));
+            thread::sleep(Duration::from_millis(100));
+            run(Command::new("fsfreeze").arg("-u").arg(&place));
+        };
+        let record = explained(20_000_000, |laps| {
+            let op = laps.laps.name("append");
+            let freezing = thread::spawn(freezer);
+            let began = Instant::now();
+            while !freezing.is_finished() || began.elapsed() < Duration::from_millis(600) {
+                laps.time(op, || assert_eq!(file.write_at(&[1; 256], 0).expect("write"), 256));
+                thread::sleep(Duration::from_millis(1));
+            }
+            freezing.join().expect("frozen and thawed");
+        });
+        let op = op(&record, "append");
+        let rows = of_cause(op, "frozen");
+        assert_eq!(rows.iter().map(|row| row.laps).sum::<u64>(), 1, "{:?}", op.causes);
+        let lap = op.worst.iter().find(|lap| lap.leading().is_some_and(|(c, _, _)| c == "frozen"));
+        let lap = lap.expect("the frozen one is opened");
+        let (_, who, part_ns) = lap.leading().expect("a part");
+        assert!(part_ns as f64 > 0.9 * (lap.end_ns - lap.start_ns) as f64, "{lap:?}");
+        assert!(who.contains("in thaw_super"), "thawed by {who}");
+    }
+}
+
+/// A program with a name of its own that never sleeps.
+struct Hog(Child);
+
+impl Hog {
+    fn start(folder: &Path, processor: u32) -> Hog {
+        let program = folder.join("pickfs-hog");
+        std::os::unix::fs::symlink("/bin/sh", &program).expect("a link");
+        let mut command = Command::new("taskset");
+        command.args(["-c", &processor.to_string()]).arg(&program);
+        Hog(command.args(["-c", "while :; do :; done"]).spawn().expect("a hog"))
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_hog_on_the_writers_processor_is_waiting_for_a_processor_and_has_its_name() {
+    if skip(&["taskset"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = journal(folder.path());
+    let processor = *allowed_processors().expect("processors").last().expect("one");
+    pin_to(&[processor]).expect("pinned");
+    let _hog = Hog::start(folder.path(), processor);
+    let record = explained(1_000_000, |laps| {
+        let op = laps.laps.name("append");
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(2) {
+            laps.time(op, || assert_eq!(file.write_at(&[1; 256], 0).expect("write"), 256));
+        }
+    });
+    let op = op(&record, "append");
+    assert!(share(op, "cpu-wait") > 0.95, "{:?}", op.causes);
+    assert_eq!(op.causes[0].who, "pickfs-hog", "{:?}", op.causes);
+    let sum = op.on_cpu_ns + op.blocked_ns + op.cpu_wait_ns + op.unexplained_ns;
+    assert_eq!(sum, op.total_ns);
+}
+
+#[test]
+fn each_read_of_an_xfs_file_stalls_its_writer_once() {
+    if skip(&["mkfs.xfs"]) {
+        return;
+    }
+    const READS: u64 = 300;
+    let mounted = Mounted::make(&["mkfs.xfs", "-qf"]);
+    let file = journal(&mounted.path());
+    file.write_all_at(&vec![7; 8 << 20], 0).expect("filled");
+    let processors = allowed_processors().expect("processors");
+    let [first, .., last] = processors[..] else {
+        println!("SKIPPED(root ring): one processor");
+        return;
+    };
+    let (reads, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+    let record = explained(100_000, |laps| {
+        let op = laps.laps.name("append");
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                rustix::thread::set_name(c"planted-reader").expect("a name");
+                pin_to(&[first]).and_then(|()| set_real_time(5)).expect("a processor");
+                let mut bytes = vec![0; 8 << 20];
+                // The watch finds new threads within some milliseconds.
+                thread::sleep(Duration::from_millis(100));
+                while reads.load(Relaxed) < READS {
+                    file.read_at(&mut bytes, 0).expect("read");
+                    reads.fetch_add(1, Relaxed);
+                    thread::sleep(Duration::from_millis(5));
+                }
+                is_over.store(true, Relaxed);
+            });
+            scope.spawn(|| {
+                pin_to(&[last]).and_then(|()| set_real_time(5)).expect("a processor");
+                while !is_over.load(Relaxed) {
+                    laps.time(op, || assert_eq!(file.write_at(&[1; 512], 0).expect("write"), 512));
+                    // A sleep would be two events a write: those of a busy machine may be lost.
+                    let due_ns = MonotonicClock.now_ns() + 20_000;
+                    MonotonicClock.wait_until(due_ns, u64::MAX);
+                }
+            });
+        });
+    });
+    assert_eq!(record.counts.events_lost, 0);
+    let op = op(&record, "append");
+    let rows = of_cause(op, "xfs-inode-lock");
+    let stalls: u64 = rows.iter().map(|row| row.laps).sum();
+    assert!(
+        stalls.abs_diff(READS) * 50 <= READS,
+        "{stalls} stalls of {READS} reads: {:?}",
+        op.causes
+    );
+    assert_eq!(rows[0].who, "planted-reader in xfs_file_buffered_read");
+    assert!(share(op, "xfs-inode-lock") > 0.5, "{:?}", op.causes);
+}
+
+/// A bound of its own for the dirty data of one device, taken back with it.
+fn bound_dirty(mount_point: &Path, bytes: u64) {
+    let device = rustix::fs::stat(mount_point).expect("a mount").st_dev;
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let folder = PathBuf::from(format!("/sys/class/bdi/{major}:{minor}"));
+    fs::write(folder.join("strict_limit"), "1").expect("strict limit");
+    fs::write(folder.join("max_bytes"), bytes.to_string()).expect("a bound");
+}
+
+#[test]
+fn dirty_throttling_of_one_device_is_named() {
+    if skip(&["mkfs.ext4"]) {
+        return;
+    }
+    let mounted = Mounted::make(&["mkfs.ext4", "-qF"]);
+    bound_dirty(&mounted.path(), 4 << 20);
+    let file = journal(&mounted.path());
+    let record = explained(1_000_000, |laps| {
+        let op = laps.laps.name("append");
+        let bytes = vec![1; 64 << 10];
+        let began = Instant::now();
+        for block in 0.. {
+            if began.elapsed() > Duration::from_secs(3) {
+                break;
+            }
+            let offset = block % 4_096 * bytes.len() as u64;
+            laps.time(op, || assert!(file.write_at(&bytes, offset).expect("write") > 0));
+        }
+    });
+    let op = op(&record, "append");
+    assert_eq!(op.causes[0].cause, "dirty-throttling", "{:?}", op.causes);
+    assert!(share(op, "dirty-throttling") > 0.5, "{:?}", op.causes);
+}
