@@ -260,13 +260,25 @@ fn each_read_of_an_xfs_file_stalls_its_writer_once() {
     assert!(share(op, "xfs-inode-lock") > 0.5, "{:?}", op.causes);
 }
 
-/// A bound of its own for the dirty data of one device, taken back with it.
-fn bound_dirty(mount_point: &Path, bytes: u64) {
-    let device = rustix::fs::stat(mount_point).expect("a mount").st_dev;
-    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    let folder = PathBuf::from(format!("/sys/class/bdi/{major}:{minor}"));
-    fs::write(folder.join("strict_limit"), "1").expect("strict limit");
-    fs::write(folder.join("max_bytes"), bytes.to_string()).expect("a bound");
+/// A bound for the dirty data of one device. Loop devices outlive their images: it is taken back.
+struct DirtyBound(PathBuf);
+
+impl DirtyBound {
+    fn of(mount_point: &Path, bytes: u64) -> DirtyBound {
+        let device = rustix::fs::stat(mount_point).expect("a mount").st_dev;
+        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        let bound = DirtyBound(PathBuf::from(format!("/sys/class/bdi/{major}:{minor}")));
+        fs::write(bound.0.join("strict_limit"), "1").expect("strict limit");
+        fs::write(bound.0.join("max_bytes"), bytes.to_string()).expect("a bound");
+        bound
+    }
+}
+
+impl Drop for DirtyBound {
+    fn drop(&mut self) {
+        fs::write(self.0.join("max_ratio"), "100").expect("the bound goes");
+        fs::write(self.0.join("strict_limit"), "0").expect("the limit goes");
+    }
 }
 
 #[test]
@@ -275,7 +287,7 @@ fn dirty_throttling_of_one_device_is_named() {
         return;
     }
     let mounted = Mounted::make(&["mkfs.ext4", "-qF"]);
-    bound_dirty(&mounted.path(), 4 << 20);
+    let _bound = DirtyBound::of(&mounted.path(), 4 << 20);
     let file = journal(&mounted.path());
     let record = explained(1_000_000, |laps| {
         let op = laps.laps.name("append");

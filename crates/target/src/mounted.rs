@@ -67,9 +67,10 @@ impl Mounted<'_> {
         &self.promise
     }
 
-    /// Empties the caches of this mount: its own (a pool is exported and imported again, what a program
-    /// serves through FUSE is unmounted and mounted again), and with `drop_caches` the kernel's, which is machine-wide and needs the user's consent. Nothing of the
-    /// mount may be open.
+    /// Empties the caches of this mount: its own (a pool is exported and imported again; what a program
+    /// serves through FUSE, and ext3 and ext4, whose journal holds metadata, are unmounted and mounted
+    /// again), and with `drop_caches` the kernel's, which is machine-wide and needs the user's consent.
+    /// Nothing of the mount may be open.
     ///
     /// # Errors
     /// The first step that failed, or the switch that could not be written.

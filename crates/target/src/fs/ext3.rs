@@ -34,6 +34,10 @@ impl FileSystem for Ext3 {
         &[Lack::Fallocate]
     }
 
+    fn holds_metadata(&self) -> bool {
+        true
+    }
+
     fn periods(&self, options: &[String]) -> Vec<Period> {
         e2fsprogs::commit(options)
     }

@@ -30,6 +30,10 @@ impl FileSystem for Ext4 {
         e2fsprogs::make("mkfs.ext4", spec, place)
     }
 
+    fn holds_metadata(&self) -> bool {
+        true
+    }
+
     fn periods(&self, options: &[String]) -> Vec<Period> {
         e2fsprogs::commit(options)
     }

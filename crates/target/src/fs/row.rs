@@ -45,6 +45,12 @@ pub trait FileSystem: Sync {
         Vec::new()
     }
 
+    /// Whether it holds on to metadata that neither a sync nor dropped caches free, so that only a fresh
+    /// mount is cold: the buffers of a transaction stay until jbd2's checkpoint, and are clean by then.
+    fn holds_metadata(&self) -> bool {
+        false
+    }
+
     /// What it is known not to do; all else must be asked of the mounted file system.
     fn lacks(&self) -> &'static [Lack] {
         &[]
