@@ -60,7 +60,7 @@ pub enum Command {
     #[command(after_help = choose::EXAMPLES)]
     Choose(choose::ChooseArgs),
     /// Why laps of a run were slow: what the kernel was doing, and what to change
-    #[command(after_help = explain::EXAMPLES)]
+    #[command(after_help = examples::EXPLAIN)]
     Explain(explain::ExplainArgs),
     /// Run a stored plan again: which earlier choices hold, changed, or cannot be told
     #[command(after_help = examples::RERUN)]

@@ -77,6 +77,12 @@ pub const REPORT: &str = "Examples:
   pickfs report pickfs-runs/2026-11-21-column --format png --chart heat-map
   pickfs report pickfs-runs/2026-11-21-files --format bonnie";
 
+/// Under `pickfs explain --help`; the run was made with `--explain`.
+pub const EXPLAIN: &str = "Examples:
+  pickfs explain pickfs-runs/2026-11-21-article-001-readers
+  pickfs explain pickfs-runs/a --laps 10 --stacks
+  pickfs explain pickfs-runs/a --json";
+
 /// Under `pickfs compare --help`.
 pub const COMPARE: &str = "Examples:
   pickfs compare pickfs-runs/old-kernel pickfs-runs/new-kernel

@@ -65,7 +65,7 @@ fn a_wrong_descriptor_is_refused() {
             own(&["store"]).env("PICKFS_LIVE_PAGE_FD", value).output().unwrap();
         assert_eq!(status.code(), Some(3), "{value}");
         let text = String::from_utf8(stderr).unwrap();
-        assert_eq!(text, format!("PICKFS_LIVE_PAGE_FD={value} names no shared page\n"));
+        assert_eq!(text, format!("PICKFS_LIVE_PAGE_FD={value} names no shared memory of ours\n"));
     }
 }
 

@@ -13,12 +13,6 @@ use crate::{
     screen::{columns, put},
 };
 
-/// Under `pickfs explain --help`.
-pub const EXAMPLES: &str = "Examples, after `pickfs run PLAN --explain`:
-  pickfs explain pickfs-runs/2026-11-21-article-001-readers
-  pickfs explain pickfs-runs/a --laps 10 --stacks
-  pickfs explain pickfs-runs/a --json";
-
 /// `pickfs explain`.
 #[derive(Debug, Clone, Args)]
 pub struct ExplainArgs {
