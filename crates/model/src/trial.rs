@@ -129,12 +129,12 @@ pub enum WorkerMessage {
 pub struct LanePhase {
     /// What this lane did; its rate is that of this lane alone, its skew is unknown.
     pub record: PhaseRecord,
-    /// When this lane came to the gate, ready to begin; from here to `began_ns` it waited for others.
-    pub came_ns: u64,
+    /// How long it waited at the gate for others, ready to begin, in nanoseconds.
+    pub waited_before_ns: u64,
     /// When it began, on the CLOCK_MONOTONIC line.
     pub began_ns: u64,
     /// When it ended, on the same line.
     pub ended_ns: u64,
-    /// When the last lane had ended, and this one went on; from `ended_ns` to here it waited.
-    pub left_ns: u64,
+    /// How long it waited at the gate behind it, until the last lane had ended, in nanoseconds.
+    pub waited_after_ns: u64,
 }

@@ -93,6 +93,6 @@ fn cpu_and_time_are_of_the_same_span() {
 
     let threaded = ran(in_a_thread);
     assert!(used_ns(&threaded) < BURNT_NS / 3, "{threaded:?}");
-    assert!(threaded.elapsed_ns < 500_000_000, "{threaded:?}");
+    assert!(threaded.elapsed_ns < 600_000_000, "{threaded:?}");
     assert!(threaded.values.contains_key("machine_busy_cpus"), "{threaded:?}");
 }

@@ -46,7 +46,7 @@ fn durable(row: &Row, phases: &[LanePhase]) -> Option<LanePhase> {
     let syncs: Vec<&LanePhase> =
         row.synced_by.iter().map(|name| find(name)).collect::<Option<_>>()?;
     let parts: Vec<&LanePhase> = [op].into_iter().chain(syncs.iter().copied()).collect();
-    let elapsed_ns = durable_ns(&parts)?;
+    let elapsed_ns = durable_ns(&parts);
     let record = PhaseRecord {
         phase: row.durable_phase()?,
         label: row.durable_phase()?,
@@ -64,16 +64,16 @@ fn durable(row: &Row, phases: &[LanePhase]) -> Option<LanePhase> {
         ..op.record.clone()
     };
     let last = parts.last()?;
-    let (ended_ns, left_ns) = (last.ended_ns, last.left_ns);
-    Some(LanePhase { record, came_ns: op.came_ns, began_ns: op.began_ns, ended_ns, left_ns })
+    let (waited_before_ns, waited_after_ns) = (op.waited_before_ns, last.waited_after_ns);
+    let (began_ns, ended_ns) = (op.began_ns, last.ended_ns);
+    Some(LanePhase { record, waited_before_ns, began_ns, ended_ns, waited_after_ns })
 }
 
-/// From the beginning of the first part to the end of the last one, without what the lane did
-/// between leaving one and coming to the next.
-fn durable_ns(parts: &[&LanePhase]) -> Option<u64> {
-    let whole_ns = parts.last()?.ended_ns - parts.first()?.began_ns;
-    let own_ns: u64 = parts.windows(2).map(|pair| pair[1].came_ns - pair[0].left_ns).sum();
-    Some(whole_ns - own_ns)
+/// What the parts took, and the waits for other lanes between them.
+fn durable_ns(parts: &[&LanePhase]) -> u64 {
+    let took_ns: u64 = parts.iter().map(|part| part.record.elapsed_ns).sum();
+    let waits = parts.windows(2).map(|pair| pair[0].waited_after_ns + pair[1].waited_before_ns);
+    took_ns + waits.sum::<u64>()
 }
 
 /// Finished when all parts are; else what is wrong with the first that is not.
@@ -96,8 +96,7 @@ mod tests {
         Settings::new(&super::super::Column.validate(asked.as_object().unwrap()).unwrap())
     }
 
-    /// The lane waits until the next row begins, and prepares nothing.
-    fn phase(name: &str, bytes: u64, (came_ns, began_ns, ended_ns): (u64, u64, u64)) -> LanePhase {
+    fn phase(name: &str, bytes: u64, (began_ns, ended_ns): (u64, u64)) -> LanePhase {
         let elapsed_ns = ended_ns - began_ns;
         let record = PhaseRecord {
             real_bytes: bytes,
@@ -106,7 +105,7 @@ mod tests {
             elapsed_mean_ns: elapsed_ns,
             ..PhaseRecord::named(name)
         };
-        LanePhase { record, came_ns, began_ns, ended_ns, left_ns: ended_ns }
+        LanePhase { record, waited_before_ns: 0, began_ns, ended_ns, waited_after_ns: 0 }
     }
 
     const S: u64 = 1_000_000_000;
@@ -114,9 +113,9 @@ mod tests {
     #[test]
     fn a_durable_write_takes_its_sync_too_and_stands_behind_it() {
         let mut phases = vec![
-            phase("write int tiny", 1_000, (0, 0, S)),
-            phase("sync int tiny", 0, (5 * S, 5 * S, 8 * S)),
-            phase("write int small", 9, (8 * S, 8 * S, 9 * S)),
+            phase("write int tiny", 1_000, (0, S)),
+            phase("sync int tiny", 0, (5 * S, 8 * S)),
+            phase("write int small", 9, (8 * S, 9 * S)),
         ];
         derive(&settings(), &mut phases);
         let names: Vec<&str> = phases.iter().map(|phase| phase.record.phase.as_str()).collect();
@@ -135,10 +134,11 @@ mod tests {
     fn a_lane_that_waited_for_the_others_waited_for_its_data_too() {
         let lane = |wrote_ns: u64| {
             let mut phases = vec![
-                phase("write int tiny", 1_000, (0, 0, wrote_ns)),
-                phase("sync int tiny", 0, (6 * S, 7 * S, 8 * S)),
+                phase("write int tiny", 1_000, (0, wrote_ns)),
+                phase("sync int tiny", 0, (7 * S, 8 * S)),
             ];
-            phases[0].left_ns = 4 * S;
+            phases[0].waited_after_ns = 4 * S - wrote_ns;
+            phases[1].waited_before_ns = S;
             derive(&settings(), &mut phases);
             phases
         };
@@ -153,9 +153,9 @@ mod tests {
     #[test]
     fn all_syncs_of_a_row_count_and_one_that_failed_is_told() {
         let mut phases = vec![
-            phase("disk sort", 900, (0, 0, S)),
-            phase("sync table after sort", 0, (S, S, 2 * S)),
-            phase("sync columns after sort", 0, (2 * S, 2 * S, 3 * S)),
+            phase("disk sort", 900, (0, S)),
+            phase("sync table after sort", 0, (S, 2 * S)),
+            phase("sync columns after sort", 0, (2 * S, 3 * S)),
         ];
         phases[1].record.outcome = Outcome::Failed { reason: "EIO".into() };
         derive(&settings(), &mut phases);

@@ -150,7 +150,7 @@ mod tests {
             ..PhaseRecord::named("write")
         };
         let ended_ns = began_ns + elapsed_ns;
-        vec![LanePhase { record, came_ns: began_ns, began_ns, ended_ns, left_ns: ended_ns }]
+        vec![LanePhase { record, waited_before_ns: 0, began_ns, ended_ns, waited_after_ns: 0 }]
     }
 
     #[test]

@@ -118,13 +118,19 @@ impl PhaseRunner {
         self.session.gate.pass()
     }
 
-    /// Waits until the last lane has ended the phase, and notes when that was.
+    /// Waits until the last lane has ended the phase, and notes how long that was.
     fn leave_together(&mut self) -> Result<(), Fault> {
-        self.together()?;
+        let waited_ns = self.waited_together()?;
         if let Some(last) = self.phases.last_mut() {
-            last.left_ns = MonotonicClock.now_ns();
+            last.waited_after_ns = waited_ns;
         }
         Ok(())
+    }
+
+    fn waited_together(&mut self) -> Result<u64, Fault> {
+        let came_ns = MonotonicClock.now_ns();
+        self.together()?;
+        Ok(MonotonicClock.now_ns() - came_ns)
     }
 
     /// Writes everything out, drops these files of this lane from memory, and counts what is left of
@@ -210,8 +216,7 @@ impl PhaseRunner {
         if self.lane() == 0 {
             bench.watch_machine();
         }
-        let came_ns = MonotonicClock.now_ns();
-        self.together()?;
+        let waited_before_ns = self.waited_together()?;
         bench.begin();
         let done = work(&mut bench);
         bench.end();
@@ -221,13 +226,13 @@ impl PhaseRunner {
             return Ok(Err(done.err().unwrap_or(broken)));
         }
         let kept = bench.finish()?;
-        Ok(done.map(|done| self.tell_last(&done, came_ns, kept)))
+        Ok(done.map(|done| self.tell_last(&done, waited_before_ns, kept)))
     }
 
-    fn tell_last(&mut self, done: &Done, came_ns: u64, kept: Kept) {
+    fn tell_last(&mut self, done: &Done, waited_before_ns: u64, kept: Kept) {
         if let (Some(phase), Some(span)) = (self.phases.last_mut(), kept.span) {
             tell(phase, done, &span);
-            phase.came_ns = came_ns;
+            phase.waited_before_ns = waited_before_ns;
             let busy = kept.machine_busy_cpus.map(|busy| ("machine_busy_cpus".into(), busy));
             phase.record.values.extend(busy);
         }
@@ -241,10 +246,10 @@ impl PhaseRunner {
         let now_ns = MonotonicClock.now_ns();
         self.phases.push(LanePhase {
             record,
-            came_ns: now_ns,
+            waited_before_ns: 0,
             began_ns: now_ns,
             ended_ns: now_ns,
-            left_ns: now_ns,
+            waited_after_ns: 0,
         });
     }
 }
