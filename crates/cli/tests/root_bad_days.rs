@@ -269,7 +269,7 @@ fn an_image_never_takes_its_host_under_one_tenth_free() {
     let more = ["--blocks", "1", "--size", "95MiB", "--image-dir", images.to_str().unwrap()];
     let (said, events) = Session::start(&words(&more), &out).end();
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.err.contains("under one tenth; ask for a smaller image"), "{said:?}");
+    assert!(said.err.contains("one tenth of it stays free"), "{said:?}");
     assert!(events.is_empty(), "{events:?}");
     assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "a run that did not begin leaves no folder");
     mounted.unmount().unwrap();

@@ -21,6 +21,8 @@
 //! - `durable through` is the highest sequence that the writer had synced when it wrote this record. It
 //!   lets recovery tell a hole in unsynced data (a power cut) from the loss of acknowledged data (damage).
 
+use crate::little_endian::{get_u32, get_u64, put_u32, put_u64};
+
 /// First eight bytes of every journal file.
 pub const MAGIC: [u8; 8] = *b"pickjrnl";
 /// Version of the layout. A reader refuses any other.
@@ -193,26 +195,6 @@ pub const fn record_bytes(payload_bytes: usize) -> usize {
 fn header_checksum(bytes: &[u8]) -> u32 {
     let head = crc32c::crc32c(&bytes[..12]);
     crc32c::crc32c_append(head, &bytes[16..FILE_HEADER_USED_BYTES])
-}
-
-fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
-    bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
-}
-
-fn put_u64(bytes: &mut [u8], at: usize, value: u64) {
-    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
-}
-
-fn get_u32(bytes: &[u8], at: usize) -> u32 {
-    let mut word = [0; 4];
-    word.copy_from_slice(&bytes[at..at + 4]);
-    u32::from_le_bytes(word)
-}
-
-fn get_u64(bytes: &[u8], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(word)
 }
 
 #[cfg(test)]

@@ -40,6 +40,7 @@ mod heater;
 mod histogram;
 mod journal;
 pub mod layout;
+mod little_endian;
 mod maker;
 mod map;
 mod name;

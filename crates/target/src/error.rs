@@ -48,8 +48,10 @@ pub enum TargetError {
     },
     /// The image would leave too little free space for others.
     #[error(
-        "an image of {size_bytes} bytes would leave {left_bytes} of {total_bytes} bytes free in \
-         {}, under one tenth; ask for a smaller image or name another folder",
+        "an image of {size_bytes} bytes is too much for the file system of {}, which has \
+         {free_bytes} of {total_bytes} bytes free, {available_bytes} of them for us: one tenth of \
+         it stays free, and 1 GiB for other programs; ask for a smaller image or name another \
+         folder",
         .directory.display()
     )]
     HostTooFull {
@@ -57,8 +59,10 @@ pub enum TargetError {
         directory: PathBuf,
         /// Size of the image.
         size_bytes: u64,
-        /// What would be left.
-        left_bytes: u64,
+        /// Free now, what is reserved for others included.
+        free_bytes: u64,
+        /// Free for us now.
+        available_bytes: u64,
         /// Size of that file system.
         total_bytes: u64,
     },

@@ -1,11 +1,16 @@
 //! The folder that is to hold an image: what it is on, and whether there is
-//! room. An image never takes its file system under one tenth free.
+//! room. An image never takes its file system under one tenth free, nor its other users'
+//! room under [`LEFT_FOR_OTHERS_BYTES`].
 
 use std::path::Path;
 
 use pickfs_sys::mount::{self, FileSystemUse};
 
 use crate::error::TargetError;
+
+/// Room that an image leaves to other programs, where one tenth of the file system is more: a
+/// large reserve or a quota counts as free (an allocator sees it so), but nobody can write there.
+const LEFT_FOR_OTHERS_BYTES: u64 = 1 << 30;
 
 /// What the file system under a folder does with writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,15 +51,21 @@ impl HostFolder {
         })
     }
 
-    /// Refuses an image that would leave under one tenth free.
+    /// Refuses an image that would leave under one tenth free, or others without room.
     pub(crate) fn check_room(&self, directory: &Path, size_bytes: u64) -> Result<(), TargetError> {
-        let total_bytes = self.space.total_bytes;
-        let left_bytes = self.space.available_bytes.saturating_sub(size_bytes);
-        if size_bytes <= self.space.available_bytes && left_bytes >= total_bytes / 10 {
+        let FileSystemUse { total_bytes, free_bytes, available_bytes, .. } = self.space;
+        let room_for_others = LEFT_FOR_OTHERS_BYTES.min(total_bytes / 10);
+        let leaves = |bytes: u64, least: u64| bytes.checked_sub(size_bytes) >= Some(least);
+        if leaves(free_bytes, total_bytes / 10) && leaves(available_bytes, room_for_others) {
             return Ok(());
         }
-        let directory = directory.to_owned();
-        Err(TargetError::HostTooFull { directory, size_bytes, left_bytes, total_bytes })
+        Err(TargetError::HostTooFull {
+            directory: directory.to_owned(),
+            size_bytes,
+            free_bytes,
+            available_bytes,
+            total_bytes,
+        })
     }
 }
 
@@ -71,12 +82,12 @@ fn kind_of(fs_type: &str) -> HostKind {
 mod tests {
     use super::*;
 
-    fn folder(total_bytes: u64, available_bytes: u64) -> HostFolder {
+    fn folder(total_bytes: u64, free_bytes: u64, available_bytes: u64) -> HostFolder {
         let space = FileSystemUse {
             type_number: 0,
             block_bytes: 4096,
             total_bytes,
-            free_bytes: available_bytes,
+            free_bytes,
             available_bytes,
             inode_count: 0,
         };
@@ -92,13 +103,26 @@ mod tests {
 
     #[test]
     fn an_image_may_take_all_but_one_tenth() {
-        let room = |size| folder(1000, 500).check_room(Path::new("/x"), size);
+        let room = |size| folder(1000, 500, 500).check_room(Path::new("/x"), size);
         assert!(room(400).is_ok());
         assert_eq!(
             room(401).unwrap_err().to_string(),
-            "an image of 401 bytes would leave 99 of 1000 bytes free in /x, under one tenth; \
-             ask for a smaller image or name another folder"
+            "an image of 401 bytes is too much for the file system of /x, which has 500 of 1000 \
+             bytes free, 500 of them for us: one tenth of it stays free, and 1 GiB for other \
+             programs; ask for a smaller image or name another folder"
         );
         assert!(room(u64::MAX).is_err());
+    }
+
+    #[test]
+    fn a_reserve_counts_as_free_but_not_as_room() {
+        const GIB: u64 = 1 << 30;
+        let reserved = folder(250 * GIB, 200 * GIB, 20 * GIB);
+        let room = |size| reserved.check_room(Path::new("/x"), size);
+        assert!(room(19 * GIB).is_ok(), "a tenth of 250 stays free: the reserve is not written");
+        assert!(room(19 * GIB + 1).is_err(), "others keep one");
+        let full = folder(250 * GIB, 26 * GIB, 26 * GIB);
+        assert!(full.check_room(Path::new("/x"), GIB).is_ok());
+        assert!(full.check_room(Path::new("/x"), GIB + 1).is_err());
     }
 }
