@@ -6,6 +6,7 @@
 //! Everything that is stored or crosses a process border carries [`FORMAT`].
 
 pub mod backing;
+pub mod calls;
 pub mod candidate;
 pub mod cell;
 pub mod diagnosis;
@@ -22,6 +23,7 @@ pub mod step;
 pub mod trial;
 
 pub use backing::{BackingKind, BackingSpec, DeviceState};
+pub use calls::CallsRecord;
 pub use candidate::{CandidateError, CandidateSpec};
 pub use cell::{Cell, CellId, Durability, Level, WorkloadSpec};
 pub use diagnosis::Diagnosis;

@@ -3,10 +3,12 @@
 //! Scheduler events of the watched threads go into a time line; slow laps are joined with it and
 //! split into parts that sum to the lap: on a processor, blocked (by a cause, with both stacks), and
 //! waiting for a processor (with the program that had it). Causes come from ordered rules in
-//! `causes.toml`. Measuring is not done here, and nothing is hooked into the path of a write.
+//! `causes.toml`. The laps of our own workloads are measured elsewhere, and nothing is hooked into the
+//! path of a write; of other programs [`calls`] measures the system calls.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod calls;
 pub mod cause;
 pub mod intern;
 pub mod join;

@@ -83,9 +83,20 @@ impl Observer {
 pub struct Joiner {
     /// What the threads did.
     pub timeline: Timeline,
+    /// What was seen and lost.
+    pub counts: StallCounts,
     naming: Naming,
     ledger: Ledger,
-    counts: StallCounts,
+}
+
+/// The thread of a slow lap.
+pub struct Whose<'a> {
+    /// Its number on this machine; 0 where it is not known.
+    pub thread: u32,
+    /// Its name; may be empty.
+    pub name: &'a str,
+    /// Workers of io_uring that do what it waits for, by their numbers on this machine.
+    pub workers: &'a dyn Fn() -> Vec<u32>,
 }
 
 impl Joiner {
@@ -106,24 +117,16 @@ impl Joiner {
     }
 
     /// Takes in a slow lap of a thread whose events have all arrived.
-    pub fn join(&mut self, op: &str, lap: &SlowLap, threads: &Threads, names: &Names) {
-        let thread = threads.by_own_id(lap.thread_id);
-        let id = thread.map_or(0, |thread| thread.id);
+    pub fn join(&mut self, op: &str, lap: &SlowLap, whose: &Whose<'_>, names: &Names) {
+        let id = whose.thread;
         if self.timeline.since_ns(id).is_none_or(|since_ns| since_ns > lap.start_ns) {
             self.counts.laps_unwatched += 1;
         }
         let mut parts = Vec::new();
         for stretch in split(&self.timeline, id, lap.start_ns, lap.end_ns) {
             let named = self.naming.name(names, stretch.spent);
-            match (named.cause.as_str(), thread) {
-                (IO_URING, Some(thread)) => {
-                    self.of_workers(
-                        stretch,
-                        &threads.uring_workers(thread.process),
-                        names,
-                        &mut parts,
-                    );
-                }
+            match named.cause.as_str() {
+                IO_URING => self.of_workers(stretch, &(whose.workers)(), names, &mut parts),
                 _ => parts.push((named, stretch.length_ns())),
             }
         }
@@ -131,7 +134,7 @@ impl Joiner {
             start_ns: lap.start_ns,
             end_ns: lap.end_ns,
             offset_bytes: lap.offset_bytes,
-            thread: thread.map(|thread| thread.name.clone()).unwrap_or_default(),
+            thread: whose.name.to_owned(),
             parts,
         };
         self.ledger.add(op, &named);
@@ -284,7 +287,16 @@ impl Watch {
                 break;
             }
             let op = self.laps.op_name(lap.op).unwrap_or_else(|| "others".into());
-            self.joiner.join(&op, &lap, &self.threads, self.eyes.names());
+            let thread = self.threads.by_own_id(lap.thread_id);
+            let workers = || {
+                thread.map(|thread| self.threads.uring_workers(thread.process)).unwrap_or_default()
+            };
+            let whose = Whose {
+                thread: thread.map_or(0, |thread| thread.id),
+                name: thread.map_or("", |thread| &thread.name),
+                workers: &workers,
+            };
+            self.joiner.join(&op, &lap, &whose, self.eyes.names());
         }
     }
 

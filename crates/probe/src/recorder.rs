@@ -103,10 +103,20 @@ impl Recorder {
     /// be changed, so new events take the place of old ones; in between both record, and what comes
     /// twice changes nothing in a time line.
     pub fn follow(&mut self, threads: &[u32]) -> Result<(), RecorderError> {
+        self.follow_with(threads, None)
+    }
+
+    /// The same, and all threads whose number is `newer_than` or more: those that will be started,
+    /// until the kernel's numbers begin anew, and as many strangers.
+    pub fn follow_with(
+        &mut self,
+        threads: &[u32],
+        newer_than: Option<u32>,
+    ) -> Result<(), RecorderError> {
         for station in &mut self.stations {
             let mut events = Vec::new();
-            if !threads.is_empty() {
-                for (source, event) in station.events(self.points, threads)? {
+            if !threads.is_empty() || newer_than.is_some() {
+                for (source, event) in station.events(self.points, threads, newer_than)? {
                     self.sources.insert(event.id()?, source);
                     event.enable()?;
                     events.push(event);
@@ -163,6 +173,7 @@ impl Station {
         &self,
         (switch, waking): (u64, u64),
         threads: &[u32],
+        newer_than: Option<u32>,
     ) -> Result<Vec<(Source, PerfEvent)>, PerfEventError> {
         let bare = EventSpec::new(EventSource::TracePoint(switch));
         let woken = EventSpec::new(EventSource::TracePoint(waking)).with_stacks();
@@ -173,7 +184,7 @@ impl Station {
         ];
         let open = |(source, spec, field): (Source, EventSpec, &str)| {
             let event = PerfEvent::on_processor(&spec, self.processor)?;
-            event.filter(&filter(field, threads))?;
+            event.filter(&filter(field, threads, newer_than))?;
             event.write_into(&self.carrier)?;
             Ok((source, event))
         };
@@ -181,10 +192,21 @@ impl Station {
     }
 }
 
-/// `pid==3||pid==9`, or `pid>=3&&pid<=9` where the list would be too long.
-fn filter(field: &str, threads: &[u32]) -> String {
-    let each: Vec<String> = threads.iter().map(|thread| format!("{field}=={thread}")).collect();
-    let list = each.join("||");
+/// `pid==3||pid==9||pid>=70`, or `pid>=3&&pid<=9` where the list would be too long.
+fn filter(field: &str, threads: &[u32], newer_than: Option<u32>) -> String {
+    let older = threads.iter().filter(|thread| newer_than.is_none_or(|newer| **thread < newer));
+    let each = older.map(|thread| format!("{field}=={thread}"));
+    let list: Vec<String> =
+        each.chain(newer_than.map(|newer| format!("{field}>={newer}"))).collect();
+    let list = list.join("||");
+    match (threads.iter().min(), newer_than) {
+        (Some(first), Some(_)) if list.len() > FILTER_BYTES_MAX => format!("{field}>={first}"),
+        (_, Some(_)) => list,
+        (_, None) => of_known(field, threads, list),
+    }
+}
+
+fn of_known(field: &str, threads: &[u32], list: String) -> String {
     match (threads.iter().min(), threads.iter().max()) {
         (Some(first), Some(last)) if list.len() > FILTER_BYTES_MAX => {
             format!("{field}>={first}&&{field}<={last}")
@@ -225,9 +247,12 @@ mod tests {
 
     #[test]
     fn a_filter_names_each_thread_or_their_range() {
-        assert_eq!(filter("pid", &[3, 9]), "pid==3||pid==9");
+        assert_eq!(filter("pid", &[3, 9], None), "pid==3||pid==9");
+        assert_eq!(filter("pid", &[3, 9, 80], Some(70)), "pid==3||pid==9||pid>=70");
+        assert_eq!(filter("pid", &[], Some(70)), "pid>=70");
         let many: Vec<u32> = (100_000..101_000).collect();
-        assert_eq!(filter("prev_pid", &many), "prev_pid>=100000&&prev_pid<=100999");
+        assert_eq!(filter("prev_pid", &many, None), "prev_pid>=100000&&prev_pid<=100999");
+        assert_eq!(filter("prev_pid", &many, Some(200_000)), "prev_pid>=100000");
     }
 
     #[test]

@@ -158,6 +158,8 @@ const CONTEXT_MARKS: u64 = u64::MAX - 4094;
 pub struct Sample<'a> {
     /// Number of the event.
     pub id: u64,
+    /// Process and thread as our own pid namespace knows them; 0 for strangers.
+    pub own_ids: (u32, u32),
     /// When.
     pub time_ns: u64,
     /// On which processor.
@@ -169,7 +171,7 @@ pub struct Sample<'a> {
 }
 
 /// Reads numbers from the front of some bytes.
-struct Bytes<'a>(&'a [u8]);
+pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Bytes<'a> {
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
@@ -178,11 +180,11 @@ impl<'a> Bytes<'a> {
         Some(first)
     }
 
-    fn u32(&mut self) -> Option<u32> {
+    pub(crate) fn u32(&mut self) -> Option<u32> {
         Some(u32::from_ne_bytes(self.take(4)?.try_into().ok()?))
     }
 
-    fn u64(&mut self) -> Option<u64> {
+    pub(crate) fn u64(&mut self) -> Option<u64> {
         Some(u64::from_ne_bytes(self.take(8)?.try_into().ok()?))
     }
 }
@@ -196,8 +198,7 @@ impl<'a> Sample<'a> {
         }
         bytes.u32()?;
         let id = bytes.u64()?;
-        // Process and thread as our pid namespace knows them: of strangers it knows nothing.
-        bytes.u64()?;
+        let own_ids = (bytes.u32()?, bytes.u32()?);
         let time_ns = bytes.u64()?;
         let processor = bytes.u32()?;
         bytes.u32()?;
@@ -212,7 +213,7 @@ impl<'a> Sample<'a> {
         }
         let size = bytes.u32()?;
         let raw = bytes.take(size as usize)?;
-        Some(Sample { id, time_ns, processor, stack, raw })
+        Some(Sample { id, own_ids, time_ns, processor, stack, raw })
     }
 }
 

@@ -93,13 +93,26 @@ impl Eyes {
     /// know.
     pub fn follow(&mut self, threads: &[(u32, u32)]) -> Result<(), String> {
         match self {
-            Eyes::Scheduler(recorder) => {
-                let ids: Vec<u32> = threads.iter().map(|(id, _)| *id).collect();
-                recorder.follow(&ids).map_err(|error| error.to_string())
-            }
+            Eyes::Scheduler(_) => self.follow_with(threads, None),
             Eyes::Switches(switches) => {
                 switches.follow(threads).map_err(|error| format!("switches of threads: {error}"))
             }
+        }
+    }
+
+    /// The same, and of threads that will be started: those with this number of the machine or a greater
+    /// one. Without trace points only those that are given.
+    pub fn follow_with(
+        &mut self,
+        threads: &[(u32, u32)],
+        newer_than: Option<u32>,
+    ) -> Result<(), String> {
+        match self {
+            Eyes::Scheduler(recorder) => {
+                let ids: Vec<u32> = threads.iter().map(|(id, _)| *id).collect();
+                recorder.follow_with(&ids, newer_than).map_err(|error| error.to_string())
+            }
+            Eyes::Switches(_) => self.follow(threads),
         }
     }
 

@@ -103,6 +103,19 @@ impl Timeline {
         self.lines.remove(&thread);
     }
 
+    /// Forgets the waits of a thread that were over before `time_ns`: nobody will ask for them.
+    pub fn trim(&mut self, thread: u32, time_ns: u64) {
+        if let Some(line) = self.lines.get_mut(&thread) {
+            let over = line.waits.partition_point(|wait| wait.in_ns <= time_ns);
+            line.waits.drain(..over);
+        }
+    }
+
+    /// Waits that are kept of all threads.
+    pub fn waits_kept(&self) -> usize {
+        self.lines.values().map(|line| line.waits.len()).sum()
+    }
+
     /// Takes an event in.
     pub fn take(&mut self, event: &SchedEvent) {
         let before = self.latest.insert(event.processor, event.time_ns);
@@ -167,8 +180,10 @@ impl Line {
                 self.now = Now::Off { out_ns, left, next, stack, wake };
             }
             (What::In { .. }, Now::Unseen) => {
-                let out_ns = self.since_ns;
-                self.keep(Wait { out_ns, in_ns: event.time_ns, how: How::Unknown });
+                let (out_ns, in_ns) = (self.since_ns, event.time_ns);
+                if in_ns > out_ns {
+                    self.keep(Wait { out_ns, in_ns, how: How::Unknown });
+                }
                 self.now = Now::On;
             }
             (What::In { prev }, now) => {
@@ -267,6 +282,18 @@ mod tests {
         let timeline = played(&[(50, What::In { prev: task(0) })]);
         assert_eq!(timeline.waits(5, 0, 60), [Wait { out_ns: 10, in_ns: 50, how: How::Unknown }]);
         assert_eq!((timeline.since_ns(5), timeline.since_ns(6)), (Some(10), None));
+    }
+
+    #[test]
+    fn what_was_over_is_trimmed_and_what_came_before_the_watch_is_no_wait() {
+        let mut timeline = played(&[(5, What::In { prev: task(0) }), (100, out(Left::Asleep))]);
+        timeline.take(&event(150, What::In { prev: task(0) }));
+        timeline.take(&event(200, out(Left::Asleep)));
+        timeline.take(&event(250, What::In { prev: task(0) }));
+        assert_eq!((timeline.waits_kept(), timeline.waits(5, 0, 100).len()), (2, 0));
+        timeline.trim(5, 150);
+        assert_eq!((timeline.waits_kept(), timeline.waits(5, 150, 300).len()), (1, 1));
+        assert_eq!(timeline.since_ns(5), Some(10));
     }
 
     #[test]

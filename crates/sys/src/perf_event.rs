@@ -38,6 +38,20 @@ pub enum EventSource {
 pub struct EventSpec {
     source: EventSource,
     has_stacks: bool,
+    reach: Reach,
+    tells_threads: bool,
+}
+
+/// Whom an event of a thread belongs to beside it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Nobody.
+    #[default]
+    Alone,
+    /// All threads and processes that it starts from now on, and theirs.
+    Descendants,
+    /// The same, but nothing is recorded of anyone before it has called `execve(2)`.
+    DescendantsFromExec,
 }
 
 /// An event could not be opened or set.
@@ -134,8 +148,12 @@ const SAMPLE_RAW: u64 = 1 << 10;
 const SAMPLE_IDENTIFIER: u64 = 1 << 16;
 
 const FLAG_DISABLED: u64 = 1;
+const FLAG_INHERIT: u64 = 1 << 1;
 const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
 const FLAG_EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const FLAG_COMM: u64 = 1 << 9;
+const FLAG_ENABLE_ON_EXEC: u64 = 1 << 12;
+const FLAG_TASK: u64 = 1 << 13;
 const FLAG_WATERMARK: u64 = 1 << 14;
 const FLAG_SAMPLE_ID_ALL: u64 = 1 << 18;
 const FLAG_NO_USER_STACK: u64 = 1 << 22;
@@ -154,7 +172,7 @@ const IOCTL_ID: u64 = 0x8008_2407;
 impl EventSpec {
     /// Records without stacks.
     pub fn new(source: EventSource) -> EventSpec {
-        EventSpec { source, has_stacks: false }
+        EventSpec { source, has_stacks: false, reach: Reach::Alone, tells_threads: false }
     }
 
     /// With the kernel's part of the stack in each record.
@@ -163,10 +181,33 @@ impl EventSpec {
         EventSpec { has_stacks: true, ..self }
     }
 
+    /// Of a thread and of those that it starts.
+    #[must_use]
+    pub fn reaching(self, reach: Reach) -> EventSpec {
+        EventSpec { reach, ..self }
+    }
+
+    /// With records of threads that begin, are named and end (`PERF_RECORD_FORK`, `_COMM`, `_EXIT`).
+    #[must_use]
+    pub fn telling_threads(self) -> EventSpec {
+        EventSpec { tells_threads: true, ..self }
+    }
+
+    fn flags(&self) -> u64 {
+        let reach = match self.reach {
+            Reach::Alone => 0,
+            Reach::Descendants => FLAG_INHERIT,
+            Reach::DescendantsFromExec => FLAG_INHERIT | FLAG_ENABLE_ON_EXEC,
+        };
+        let threads = if self.tells_threads { FLAG_COMM | FLAG_TASK } else { 0 };
+        let always = FLAG_DISABLED | FLAG_SAMPLE_ID_ALL | FLAG_CLOCK_ID | FLAG_WATERMARK;
+        always | reach | threads
+    }
+
     fn attributes(&self) -> Attributes {
         let common = SAMPLE_TID | SAMPLE_TIME | SAMPLE_CPU | SAMPLE_IDENTIFIER;
         let stack = if self.has_stacks { SAMPLE_STACK } else { 0 };
-        let flags = FLAG_DISABLED | FLAG_SAMPLE_ID_ALL | FLAG_CLOCK_ID | FLAG_WATERMARK;
+        let flags = self.flags();
         let own = Attributes {
             size: size_of::<Attributes>() as u32,
             clock_id: libc::CLOCK_MONOTONIC,
@@ -214,6 +255,17 @@ impl PerfEvent {
     /// Of one thread, wherever it runs. The number is that of our own pid namespace.
     pub fn of_thread(spec: &EventSpec, thread_id: u32) -> Result<PerfEvent, PerfEventError> {
         PerfEvent::open(spec, thread_id as libc::pid_t, -1)
+    }
+
+    /// Of one thread while it is on one processor: with one event for each processor, those that it
+    /// starts can write into the ring of theirs. Without a number it is the calling thread.
+    pub fn of_thread_on(
+        spec: &EventSpec,
+        thread_id: Option<u32>,
+        processor: u32,
+    ) -> Result<PerfEvent, PerfEventError> {
+        let thread_id = thread_id.unwrap_or(0) as libc::pid_t;
+        PerfEvent::open(spec, thread_id, processor as libc::c_int)
     }
 
     fn open(
@@ -300,6 +352,15 @@ mod tests {
     #[test]
     fn the_attributes_have_the_size_that_the_kernel_knows() {
         assert_eq!(size_of::<Attributes>(), 112);
+    }
+
+    #[test]
+    fn an_event_reaches_whom_it_is_told_to() {
+        let spec = EventSpec::new(EventSource::TracePoint(1));
+        assert_eq!(spec.attributes().flags & (FLAG_INHERIT | FLAG_ENABLE_ON_EXEC), 0);
+        let flags = spec.reaching(Reach::DescendantsFromExec).telling_threads().attributes().flags;
+        let all = FLAG_INHERIT | FLAG_ENABLE_ON_EXEC | FLAG_COMM | FLAG_TASK | FLAG_DISABLED;
+        assert_eq!(flags & all, all);
     }
 
     #[test]

@@ -1,0 +1,256 @@
+//! What a traced thread did: it began a call, came back from it, was started, named, ended. Read from
+//! records of `perf_event_open(2)`; opening events is the tracer's.
+//!
+//! ```text
+//! FORK, EXIT   header | process, parent's | thread, parent's | time | trailer
+//! COMM         header | process, thread | name, zeros           | trailer
+//! trailer      process, thread | time | cpu, - | id
+//! ```
+//!
+//! Source: perf_event_open(2), "PERF_RECORD_FORK" and others; include/uapi/linux/perf_event.h.
+
+use std::collections::HashMap;
+
+use pickfs_sys::{
+    file_calls::FileCall,
+    trace_format::{NoField, TraceField, TraceFormat},
+};
+
+use crate::sched::{Bytes, Sample, parse_lost};
+
+/// Something that happened to a traced thread, on the CLOCK_MONOTONIC line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallEvent {
+    /// When.
+    pub time_ns: u64,
+    /// Its process, by the number that we know.
+    pub process: u32,
+    /// The thread, by the number that we know.
+    pub thread: u32,
+    /// What.
+    pub what: CallWhat,
+}
+
+/// What happened to a traced thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallWhat {
+    /// It began a call.
+    Began {
+        /// Its place in [`FileCall::all`].
+        call: u16,
+        /// Offset in the file, or 0.
+        offset_bytes: u64,
+        /// The thread by its number on the machine, which scheduler events carry.
+        on_machine: u32,
+    },
+    /// It came back from one.
+    Ended {
+        /// Its place in [`FileCall::all`].
+        call: u16,
+        /// What the kernel answered; an error is negative.
+        answer: i64,
+    },
+    /// It was started.
+    Started {
+        /// By this thread.
+        by: u32,
+    },
+    /// It was given a name.
+    Named(Box<str>),
+    /// It is no more.
+    Gone,
+    /// The kernel had no room for events; those of any thread may be missing.
+    Lost(u64),
+}
+
+/// Which of our events a sample belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallSource {
+    /// `raw_syscalls:sys_enter`.
+    Enter,
+    /// `raw_syscalls:sys_exit`.
+    Exit,
+}
+
+/// Reads records.
+#[derive(Debug)]
+pub struct CallReader {
+    calls: Vec<FileCall>,
+    /// Place of a call's number.
+    places: HashMap<i64, u16>,
+    number: TraceField,
+    arguments: TraceField,
+    thread: TraceField,
+    ended_number: TraceField,
+    answer: TraceField,
+}
+
+const RECORD_COMM: u32 = 3;
+const RECORD_EXIT: u32 = 4;
+const RECORD_FORK: u32 = 7;
+/// The trailer of records that are no samples, and where its time stands.
+const TRAILER_BYTES: usize = 32;
+const TRAILER_TIME_AT: usize = 8;
+
+impl CallReader {
+    /// From the formats of the two trace points.
+    pub fn new(enter: &TraceFormat, exit: &TraceFormat) -> Result<CallReader, NoField> {
+        let calls = FileCall::all();
+        let place = |(place, call): (usize, &FileCall)| (call.number, place as u16);
+        Ok(CallReader {
+            places: calls.iter().enumerate().map(place).collect(),
+            calls,
+            number: enter.field("id")?.clone(),
+            arguments: enter.field("args")?.clone(),
+            thread: enter.field("common_pid")?.clone(),
+            ended_number: exit.field("id")?.clone(),
+            answer: exit.field("ret")?.clone(),
+        })
+    }
+
+    /// What a record says; `None` when it is cut off, or not one of ours.
+    pub fn read(
+        &self,
+        record: &[u8],
+        source_of: impl Fn(u64) -> Option<CallSource>,
+    ) -> Option<CallEvent> {
+        if let Some((count, time_ns)) = parse_lost(record) {
+            return Some(CallEvent { time_ns, process: 0, thread: 0, what: CallWhat::Lost(count) });
+        }
+        if let Some(event) = of_thread(record) {
+            return Some(event);
+        }
+        let sample = Sample::parse(record, |_| false)?;
+        let what = match source_of(sample.id)? {
+            CallSource::Enter => self.began(sample.raw)?,
+            CallSource::Exit => CallWhat::Ended {
+                call: *self.places.get(&self.ended_number.integer(sample.raw)?)?,
+                answer: self.answer.integer(sample.raw)?,
+            },
+        };
+        let (process, thread) = sample.own_ids;
+        Some(CallEvent { time_ns: sample.time_ns, process, thread, what })
+    }
+
+    fn began(&self, raw: &[u8]) -> Option<CallWhat> {
+        let call = *self.places.get(&self.number.integer(raw)?)?;
+        let arguments = self.arguments.bytes(raw)?;
+        let argument = |at: usize| {
+            let bytes = arguments.get(at * 8..at * 8 + 8)?;
+            Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+        };
+        let offset_bytes = self.calls[usize::from(call)].offset_at.and_then(argument).unwrap_or(0);
+        let on_machine = self.thread.integer(raw)? as u32;
+        Some(CallWhat::Began { call, offset_bytes, on_machine })
+    }
+}
+
+/// Threads that begin, are named and end.
+fn of_thread(record: &[u8]) -> Option<CallEvent> {
+    let mut bytes = Bytes(record);
+    let kind = bytes.u32()?;
+    bytes.u32()?;
+    match kind {
+        RECORD_FORK | RECORD_EXIT => {
+            let (process, _, thread, by) = (bytes.u32()?, bytes.u32()?, bytes.u32()?, bytes.u32()?);
+            let what = if kind == RECORD_FORK { CallWhat::Started { by } } else { CallWhat::Gone };
+            Some(CallEvent { time_ns: bytes.u64()?, process, thread, what })
+        }
+        RECORD_COMM => {
+            let (process, thread) = (bytes.u32()?, bytes.u32()?);
+            let (name, trailer) =
+                bytes.0.split_at_checked(bytes.0.len().checked_sub(TRAILER_BYTES)?)?;
+            let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+            let name = String::from_utf8_lossy(name).into();
+            let time_ns = Bytes(&trailer[TRAILER_TIME_AT..]).u64()?;
+            Some(CallEvent { time_ns, process, thread, what: CallWhat::Named(name) })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn reader() -> CallReader {
+        let enter = "ID: 443\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\
+            \tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n\
+            \tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n";
+        let exit = "ID: 442\n\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n\
+            \tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n";
+        let parse = |text| TraceFormat::parse(text).unwrap();
+        CallReader::new(&parse(enter), &parse(exit)).unwrap()
+    }
+
+    fn words(words: &[u64]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    }
+
+    fn pair(low: u32, high: u32) -> u64 {
+        u64::from(low) | u64::from(high) << 32
+    }
+
+    /// A sample of thread 41 of process 40, on the machine 4,100.
+    fn sample(id: u64, body: &[u64]) -> Vec<u8> {
+        let raw = words(&[&[pair(0, 4_100)], body].concat());
+        let mut record = words(&[9, id, pair(40, 41), 5_000, 1]);
+        record.extend((raw.len() as u32).to_ne_bytes());
+        record.extend(raw);
+        record
+    }
+
+    fn source_of(id: u64) -> Option<CallSource> {
+        [(7, CallSource::Enter), (8, CallSource::Exit)]
+            .into_iter()
+            .find_map(|(known, source)| (known == id).then_some(source))
+    }
+
+    fn place(name: &str) -> (u16, u64) {
+        let all = FileCall::all();
+        let place = all.iter().position(|call| call.name == name).unwrap();
+        (place as u16, all[place].number as u64)
+    }
+
+    #[test]
+    fn a_call_begins_at_its_offset_and_ends_with_an_answer() {
+        let (call, number) = place("pwrite64");
+        let began = sample(7, &[number, 3, 0, 512, 8_192, 0, 0]);
+        let began = reader().read(&began, source_of).unwrap();
+        assert_eq!((began.time_ns, began.process, began.thread), (5_000, 40, 41));
+        let what = CallWhat::Began { call, offset_bytes: 8_192, on_machine: 4_100 };
+        assert_eq!(began.what, what);
+        let ended = sample(8, &[number, -28i64 as u64]);
+        let ended = reader().read(&ended, source_of).unwrap();
+        assert_eq!(ended.what, CallWhat::Ended { call, answer: -28 });
+        assert_eq!(reader().read(&sample(7, &[99_999, 0, 0, 0, 0, 0, 0]), source_of), None);
+        assert_eq!(reader().read(&sample(77, &[number, 0]), source_of), None);
+    }
+
+    #[test]
+    fn threads_begin_are_named_and_end() {
+        let body = [pair(50, 40), pair(51, 41), 6_000];
+        let fork = words(&[&[u64::from(RECORD_FORK)], &body[..], &[0; 4]].concat());
+        let started = reader().read(&fork, source_of).unwrap();
+        assert_eq!((started.process, started.thread, started.time_ns), (50, 51, 6_000));
+        assert_eq!(started.what, CallWhat::Started { by: 41 });
+        let exit = words(&[&[u64::from(RECORD_EXIT)], &body[..], &[0; 4]].concat());
+        assert_eq!(reader().read(&exit, source_of).unwrap().what, CallWhat::Gone);
+        let name = u64::from_ne_bytes(*b"git\0\0\0\0\0");
+        let comm = words(&[u64::from(RECORD_COMM), pair(50, 51), name, pair(50, 51), 7_000, 1, 7]);
+        let named = reader().read(&comm, source_of).unwrap();
+        assert_eq!((named.time_ns, named.what), (7_000, CallWhat::Named("git".into())));
+    }
+
+    proptest! {
+        #[test]
+        fn no_record_makes_it_panic(kind in 0u32..12, body: Vec<u8>) {
+            let mut record = kind.to_ne_bytes().to_vec();
+            record.extend([0; 4]);
+            record.extend(body);
+            let _ = reader().read(&record, |id| source_of(id % 9));
+        }
+    }
+}

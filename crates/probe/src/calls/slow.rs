@@ -1,0 +1,184 @@
+//! Slow calls of other programs, joined with what the kernel was doing: those over a threshold, each as
+//! soon as the scheduler's events around it have arrived.
+//!
+//! Threads that do not live yet are followed by their numbers, which the kernel gives out in order:
+//! whoever is newer than the watch sends events from its first moment on.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    thread,
+};
+
+use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_model::{StallRecord, stall::ProbeTier};
+use pickfs_sys::{proc_root::ProcRoot, slow_laps::SlowLap};
+
+use super::{
+    event::{CallEvent, CallWhat},
+    tally::{CallTally, EndedCall},
+};
+use crate::{
+    observer::{Joiner, Whose},
+    sched::SchedEvent,
+    tier::Eyes,
+};
+
+/// How often waits are forgotten that nobody will ask for.
+const TRIM_EACH_NS: u64 = 200_000_000;
+/// Slow calls that wait for their events.
+const PENDING_MAX: usize = 65_536;
+
+/// Slow calls and what the kernel was doing meanwhile.
+pub struct SlowCalls {
+    above_ns: u64,
+    eyes: Eyes,
+    joiner: Joiner,
+    /// Calls, and the names of their threads.
+    pending: VecDeque<(EndedCall, Box<str>)>,
+    /// Threads whose waits are known: by our numbers, those of the machine.
+    watched: HashMap<u32, u32>,
+    /// Threads that were there before the watch.
+    elders: Vec<u32>,
+    /// Threads whose events come unasked: those with this number of the machine or a greater one.
+    newer_than: u32,
+    gone: Vec<u32>,
+    events: Vec<SchedEvent>,
+    missing: Vec<String>,
+    trimmed_ns: u64,
+}
+
+impl SlowCalls {
+    /// For calls above this, of these threads and of all that will be started.
+    pub fn begin(above_ns: u64, elders: &[u32]) -> SlowCalls {
+        let mut missing = Vec::new();
+        let eyes = Eyes::open(&mut missing);
+        let mut slow = SlowCalls {
+            above_ns,
+            joiner: Joiner::new(eyes.symbols(&mut missing)),
+            eyes,
+            pending: VecDeque::new(),
+            watched: HashMap::new(),
+            elders: elders.to_vec(),
+            newer_than: newest_thread().unwrap_or(1),
+            gone: Vec::new(),
+            events: Vec::new(),
+            missing,
+            trimmed_ns: 0,
+        };
+        slow.follow();
+        slow
+    }
+
+    fn follow(&mut self) {
+        let both: Vec<(u32, u32)> = self.elders.iter().map(|id| (*id, *id)).collect();
+        if let Err(reason) = self.eyes.follow_with(&both, Some(self.newer_than)) {
+            self.miss(reason);
+        }
+    }
+
+    fn miss(&mut self, reason: String) {
+        if !self.missing.contains(&reason) && self.missing.len() < 10 {
+            self.missing.push(reason);
+        }
+    }
+
+    /// Notes who began a call, who ended, and which call was slow. `ended` is what `event` ended.
+    pub fn take(&mut self, event: &CallEvent, ended: Option<EndedCall>, tally: &CallTally) {
+        match event.what {
+            CallWhat::Began { on_machine, .. } if !self.watched.contains_key(&event.thread) => {
+                self.watched.insert(event.thread, on_machine);
+                self.meet(on_machine, event);
+            }
+            CallWhat::Gone => self.gone.push(event.thread),
+            _ => {}
+        }
+        match ended.filter(|call| call.end_ns - call.start_ns > self.above_ns) {
+            Some(_) if self.pending.len() >= PENDING_MAX => self.joiner.counts.laps_missed += 1,
+            Some(call) => self.pending.push_back((call, tally.name(call.thread).into())),
+            None => {}
+        }
+    }
+
+    /// A thread in its first call. It runs, so that its waits are known from here on.
+    fn meet(&mut self, on_machine: u32, event: &CallEvent) {
+        let is_newer = on_machine >= self.newer_than;
+        let is_followed = match self.eyes.tier() {
+            ProbeTier::Scheduler => is_newer || self.elders.contains(&on_machine),
+            ProbeTier::Switches => false,
+        };
+        if is_followed {
+            return self.joiner.timeline.watch(on_machine, event.time_ns);
+        }
+        match self.eyes.tier() {
+            // The kernel's numbers have begun anew: further ones will be greater than this one.
+            ProbeTier::Scheduler => {
+                self.newer_than = on_machine;
+                self.follow();
+            }
+            // A thread may be gone by now; its calls stay unexplained.
+            ProbeTier::Switches => drop(self.eyes.follow(&[(on_machine, event.thread)])),
+        }
+        self.joiner.timeline.watch(on_machine, MonotonicClock.now_ns());
+    }
+
+    /// Joins the calls that ended up to `until_ns`: all that were taken.
+    pub fn look(&mut self, until_ns: u64, tally: &CallTally) {
+        self.events.clear();
+        self.eyes.drain(until_ns, &mut self.events);
+        self.joiner.take(&self.events);
+        while let Some((call, name)) = self.pending.pop_front() {
+            let lap = SlowLap {
+                op: 0,
+                thread_id: call.thread,
+                start_ns: call.start_ns,
+                end_ns: call.end_ns,
+                offset_bytes: call.offset_bytes,
+            };
+            let workers = || tally.uring_workers(call.thread);
+            let whose = Whose { thread: call.on_machine, name: &name, workers: &workers };
+            self.joiner.join(tally.call_name(call.call), &lap, &whose, self.eyes.names());
+        }
+        self.forget(until_ns, tally);
+    }
+
+    fn forget(&mut self, until_ns: u64, tally: &CallTally) {
+        for thread in self.gone.drain(..) {
+            if let Some(on_machine) = self.watched.remove(&thread) {
+                self.joiner.timeline.forget(on_machine);
+            }
+        }
+        if until_ns < self.trimmed_ns + TRIM_EACH_NS {
+            return;
+        }
+        self.trimmed_ns = until_ns;
+        for (thread, on_machine) in &self.watched {
+            let asked_ns = tally.open_since_ns(*thread).unwrap_or(until_ns).min(until_ns);
+            self.joiner.timeline.trim(*on_machine, asked_ns);
+        }
+    }
+
+    /// What was seen, of this many threads.
+    pub fn finish(mut self, threads: u64) -> StallRecord {
+        self.joiner.counts.threads = threads;
+        let record = self.joiner.finish(self.eyes.tier(), self.above_ns, self.eyes.names());
+        StallRecord { missing: self.missing, ..record }
+    }
+}
+
+/// The number on this machine of a thread that was started just now.
+fn newest_thread() -> Option<u32> {
+    let read = || std::fs::read_link(ProcRoot::host().path().join("thread-self")).ok();
+    let link = thread::spawn(read).join().ok()??;
+    link.file_name()?.to_str()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_thread_is_newer_than_ours() {
+        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        assert!(newest_thread().is_some_and(|newest| newest != own));
+    }
+}

@@ -1,0 +1,426 @@
+//! Calls as they begin and end, thread by thread, summed by kind. Pure, and bounded in memory: what
+//! grows is the number of threads that live at one time.
+//!
+//! Events must come in the order of their times. What comes twice changes nothing.
+
+use std::collections::{BTreeMap, HashMap};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use hdrhistogram::Histogram;
+use pickfs_measure::{
+    episode::EpisodeCounter,
+    summary::{Exact, LONGEST_NS, Summary, histogram},
+};
+use pickfs_model::{
+    calls::{CallCounts, CallError, CallRow},
+    record::{Distribution, QUANTILES, QuantileRow},
+};
+use pickfs_sys::{
+    errno_name::errno_name,
+    file_calls::{FileCall, Gives},
+};
+
+use super::event::{CallEvent, CallWhat};
+
+/// Threads that are remembered; beyond, those that are in no call are forgotten.
+const THREADS_MAX: usize = 16_384;
+/// Answers from here to -1 are errors (`MAX_ERRNO` of the kernel).
+const ERRNO_MAX: i64 = 4_095;
+
+/// A call that came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndedCall {
+    /// Its place in [`FileCall::all`].
+    pub call: u16,
+    /// Its thread, by the number that we know.
+    pub thread: u32,
+    /// Its thread on the machine.
+    pub on_machine: u32,
+    /// When it began.
+    pub start_ns: u64,
+    /// When it came back.
+    pub end_ns: u64,
+    /// Offset in the file, or 0.
+    pub offset_bytes: u64,
+}
+
+/// Sums of all calls.
+pub struct CallTally {
+    calls: Vec<FileCall>,
+    kinds: Vec<Option<Box<Kind>>>,
+    threads: HashMap<u32, Traced>,
+    /// Threads that each process has now.
+    processes: HashMap<u32, u32>,
+    counts: CallCounts,
+}
+
+#[derive(Debug, Default)]
+struct Traced {
+    process: u32,
+    on_machine: u32,
+    name: Box<str>,
+    open: Option<Open>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    call: u16,
+    start_ns: u64,
+    offset_bytes: u64,
+}
+
+/// One kind of call.
+struct Kind {
+    service: Histogram<u64>,
+    exact: Exact,
+    episodes: EpisodeCounter,
+    bytes: u64,
+    errors: BTreeMap<i32, u64>,
+    unended: u64,
+}
+
+impl Default for CallTally {
+    fn default() -> CallTally {
+        let calls = FileCall::all();
+        CallTally {
+            kinds: calls.iter().map(|_| None).collect(),
+            calls,
+            threads: HashMap::new(),
+            processes: HashMap::new(),
+            counts: CallCounts::default(),
+        }
+    }
+}
+
+impl CallTally {
+    /// Takes an event in; gives the call that came back by it.
+    pub fn take(&mut self, event: &CallEvent) -> Option<EndedCall> {
+        self.counts.events += 1;
+        match &event.what {
+            CallWhat::Began { call, offset_bytes, on_machine } => {
+                let (start_ns, offset_bytes) = (event.time_ns, *offset_bytes);
+                let thread = self.thread(event);
+                thread.on_machine = *on_machine;
+                let before = thread.open.replace(Open { call: *call, start_ns, offset_bytes });
+                self.counts.cut += u64::from(before.is_some());
+                None
+            }
+            CallWhat::Ended { call, answer } => self.ended(event, *call, *answer),
+            CallWhat::Started { by } => {
+                let name = self.threads.get(by).map(|by| by.name.clone()).unwrap_or_default();
+                self.thread(event).name = name;
+                None
+            }
+            CallWhat::Named(name) => {
+                self.thread(event).name = name.clone();
+                None
+            }
+            CallWhat::Gone => {
+                self.gone(event.thread);
+                None
+            }
+            CallWhat::Lost(count) => {
+                self.counts.events -= 1;
+                self.counts.events_lost += count;
+                None
+            }
+        }
+    }
+
+    /// The name of a thread, by the number that we know.
+    pub fn name(&self, thread: u32) -> &str {
+        self.threads.get(&thread).map_or("", |thread| &thread.name)
+    }
+
+    /// Gives a thread that was there before the watch its name.
+    pub fn introduce(&mut self, process: u32, thread: u32, name: &str) {
+        let what = CallWhat::Named(name.into());
+        self.thread(&CallEvent { time_ns: 0, process, thread, what }).name = name.into();
+    }
+
+    /// When the call began that a thread is in; `None` when it is in none.
+    pub fn open_since_ns(&self, thread: u32) -> Option<u64> {
+        Some(self.threads.get(&thread)?.open?.start_ns)
+    }
+
+    /// Whether a thread has been met and has not ended.
+    pub fn knows(&self, thread: u32) -> bool {
+        self.threads.contains_key(&thread)
+    }
+
+    /// Threads of io_uring of the process of a thread, by their numbers on the machine.
+    pub fn uring_workers(&self, thread: u32) -> Vec<u32> {
+        let Some(process) = self.threads.get(&thread).map(|thread| thread.process) else {
+            return Vec::new();
+        };
+        let of_process = self.threads.iter().filter(|(_, other)| other.process == process);
+        let workers = of_process.filter(|(_, other)| other.name.starts_with("iou-"));
+        workers
+            .map(|(id, other)| if other.on_machine == 0 { *id } else { other.on_machine })
+            .collect()
+    }
+
+    /// The name of a call by its place.
+    pub fn call_name(&self, call: u16) -> &'static str {
+        self.calls[usize::from(call)].name
+    }
+
+    /// How many threads are remembered.
+    pub fn threads_now(&self) -> usize {
+        self.threads.len()
+    }
+
+    fn thread(&mut self, event: &CallEvent) -> &mut Traced {
+        if !self.threads.contains_key(&event.thread) {
+            if self.threads.len() >= THREADS_MAX {
+                self.forget_idle();
+            }
+            let siblings = self.processes.entry(event.process).or_default();
+            self.counts.threads += 1;
+            self.counts.processes += u64::from(*siblings == 0);
+            *siblings += 1;
+            let traced = Traced { process: event.process, ..Traced::default() };
+            self.threads.insert(event.thread, traced);
+        }
+        self.threads.get_mut(&event.thread).expect("it was just put there")
+    }
+
+    fn gone(&mut self, thread: u32) {
+        let Some(thread) = self.threads.remove(&thread) else { return };
+        if let Some(open) = thread.open {
+            self.kind(open.call).unended += 1;
+        }
+        let siblings = self.processes.entry(thread.process).or_default();
+        *siblings = siblings.saturating_sub(1);
+        if *siblings == 0 {
+            self.processes.remove(&thread.process);
+        }
+    }
+
+    fn forget_idle(&mut self) {
+        self.threads.retain(|_, thread| thread.open.is_some());
+        self.processes.clear();
+        for thread in self.threads.values() {
+            *self.processes.entry(thread.process).or_default() += 1;
+        }
+    }
+
+    fn ended(&mut self, event: &CallEvent, call: u16, answer: i64) -> Option<EndedCall> {
+        // A thread that we never saw begin a call was in one when the watch began.
+        let thread = self.threads.get_mut(&event.thread)?;
+        let on_machine = thread.on_machine;
+        let Some(open) = thread.open.take_if(|open| open.call == call) else {
+            self.counts.cut += u64::from(self.counts.events_lost > 0);
+            return None;
+        };
+        let length_ns = event.time_ns.saturating_sub(open.start_ns);
+        self.counts.calls += 1;
+        let gives_bytes = self.calls[usize::from(call)].gives != Gives::Other;
+        self.kind(call).take(length_ns, answer, gives_bytes);
+        Some(EndedCall {
+            call,
+            thread: event.thread,
+            on_machine,
+            start_ns: open.start_ns,
+            end_ns: event.time_ns,
+            offset_bytes: open.offset_bytes,
+        })
+    }
+
+    fn kind(&mut self, call: u16) -> &mut Kind {
+        self.kinds[usize::from(call)].get_or_insert_default()
+    }
+
+    /// One row for each kind of call, greatest total time first, and what was counted. Calls that go
+    /// on are counted as unended.
+    pub fn finish(mut self) -> (Vec<CallRow>, CallCounts) {
+        let open: Vec<u16> = self.threads.values().filter_map(|t| Some(t.open?.call)).collect();
+        open.into_iter().for_each(|call| self.kind(call).unended += 1);
+        let kinds = self.calls.iter().zip(self.kinds);
+        let mut rows: Vec<CallRow> =
+            kinds.filter_map(|(call, kind)| Some(kind?.row(call))).collect();
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.total_ns), row.call.clone()));
+        (rows, self.counts)
+    }
+}
+
+impl Default for Kind {
+    fn default() -> Kind {
+        Kind {
+            service: histogram(),
+            exact: Exact { min_ns: u64::MAX, ..Exact::default() },
+            episodes: EpisodeCounter::default(),
+            bytes: 0,
+            errors: BTreeMap::new(),
+            unended: 0,
+        }
+    }
+}
+
+impl Kind {
+    fn take(&mut self, length_ns: u64, answer: i64, gives_bytes: bool) {
+        self.service.saturating_record(length_ns);
+        self.exact.sum_ns += length_ns;
+        self.exact.min_ns = self.exact.min_ns.min(length_ns);
+        self.exact.max_ns = self.exact.max_ns.max(length_ns);
+        self.exact.overflow += u64::from(length_ns > LONGEST_NS);
+        self.episodes.lap(length_ns);
+        if (-ERRNO_MAX..0).contains(&answer) {
+            *self.errors.entry(-answer as i32).or_default() += 1;
+        } else if gives_bytes {
+            self.bytes += answer.max(0) as u64;
+        }
+    }
+
+    fn row(self, call: &FileCall) -> CallRow {
+        let summary = Summary::of(&self.service, self.exact, &self.episodes, QUANTILES);
+        let error = |(errno, count): (i32, u64)| CallError {
+            errno,
+            name: errno_name(errno).into_owned(),
+            count,
+        };
+        let mut errors: Vec<CallError> = self.errors.into_iter().map(error).collect();
+        errors.sort_by_key(|error| std::cmp::Reverse(error.count));
+        let bytes_if = |gives: Gives| if call.gives == gives { self.bytes } else { 0 };
+        CallRow {
+            call: call.name.into(),
+            total_ns: self.exact.sum_ns,
+            bytes_read: bytes_if(Gives::BytesRead),
+            bytes_written: bytes_if(Gives::BytesWritten),
+            errors,
+            unended: self.unended,
+            service: distribution(summary),
+        }
+    }
+}
+
+fn distribution(summary: Summary) -> Distribution {
+    let rows = summary.quantiles.iter();
+    let rows =
+        rows.map(|row| QuantileRow { q: row.q, value_ns: row.value_ns, episodes: row.episodes });
+    Distribution {
+        count: summary.count,
+        mean_ns: summary.mean_ns,
+        sd_ns: if summary.sd_ns.is_finite() { summary.sd_ns } else { 0.0 },
+        min_ns: summary.min_ns,
+        max_ns: summary.max_ns,
+        quantiles: rows.collect(),
+        overflow: summary.overflow,
+        histogram: STANDARD.encode(summary.encoded),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(name: &str) -> u16 {
+        FileCall::all().iter().position(|call| call.name == name).unwrap() as u16
+    }
+
+    fn event(time_ns: u64, thread: u32, what: CallWhat) -> CallEvent {
+        CallEvent { time_ns, process: 40, thread, what }
+    }
+
+    fn began(time_ns: u64, thread: u32, call: &str) -> CallEvent {
+        let call = place(call);
+        event(
+            time_ns,
+            thread,
+            CallWhat::Began { call, offset_bytes: 64, on_machine: thread + 1_000 },
+        )
+    }
+
+    fn ended(time_ns: u64, thread: u32, call: &str, answer: i64) -> CallEvent {
+        event(time_ns, thread, CallWhat::Ended { call: place(call), answer })
+    }
+
+    fn played(events: &[CallEvent]) -> (Vec<CallRow>, CallCounts) {
+        let mut tally = CallTally::default();
+        events
+            .iter()
+            .for_each(|event| assert!(tally.take(event).is_none_or(|call| call.end_ns > 0)));
+        tally.finish()
+    }
+
+    #[test]
+    fn calls_of_threads_are_timed_apart_and_summed_together() {
+        let (rows, counts) = played(&[
+            began(100, 1, "pwrite64"),
+            began(150, 2, "pwrite64"),
+            ended(300, 2, "pwrite64", 512),
+            ended(1_100, 1, "pwrite64", 4_096),
+            began(1_200, 1, "openat"),
+            ended(1_210, 1, "openat", -2),
+        ]);
+        assert_eq!((counts.calls, counts.threads, counts.processes, counts.cut), (3, 2, 1, 0));
+        let names: Vec<&str> = rows.iter().map(|row| row.call.as_str()).collect();
+        assert_eq!(names, ["pwrite64", "openat"]);
+        assert_eq!((rows[0].service.count, rows[0].total_ns), (2, 1_150));
+        assert_eq!((rows[0].service.min_ns, rows[0].service.max_ns), (150, 1_000));
+        assert_eq!((rows[0].bytes_written, rows[0].bytes_read), (4_608, 0));
+        let error = CallError { errno: 2, name: "ENOENT".into(), count: 1 };
+        assert_eq!((rows[1].errors.as_slice(), rows[1].failed()), (&[error][..], 1));
+    }
+
+    #[test]
+    fn what_comes_twice_changes_nothing() {
+        let once = [began(100, 1, "read"), ended(300, 1, "read", 7)];
+        let mut tally = CallTally::default();
+        for event in &once {
+            tally.take(event);
+            tally.take(event);
+        }
+        let (rows, counts) = tally.finish();
+        assert_eq!((rows[0].service.count, rows[0].bytes_read, counts.calls), (1, 7, 1));
+    }
+
+    #[test]
+    fn a_call_that_does_not_come_back_is_counted_apart() {
+        let (rows, counts) = played(&[
+            ended(50, 9, "fsync", 0),
+            began(100, 1, "read"),
+            event(200, 1, CallWhat::Gone),
+            began(300, 2, "read"),
+        ]);
+        assert_eq!((rows.len(), rows[0].service.count, rows[0].unended), (1, 0, 2));
+        assert_eq!((counts.calls, counts.cut), (0, 0));
+    }
+
+    #[test]
+    fn lost_events_cut_calls_and_both_are_counted() {
+        let (rows, counts) = played(&[
+            began(100, 1, "read"),
+            event(150, 0, CallWhat::Lost(2)),
+            began(200, 1, "write"),
+            ended(250, 1, "write", 3),
+            ended(270, 1, "write", 3),
+        ]);
+        assert_eq!((rows.len(), rows[0].service.count), (1, 1));
+        assert_eq!((counts.events_lost, counts.cut, counts.calls), (2, 2, 1));
+    }
+
+    #[test]
+    fn a_thread_has_the_name_of_who_started_it_until_it_gets_its_own() {
+        let mut tally = CallTally::default();
+        tally.introduce(40, 1, "sh");
+        tally.take(&event(100, 2, CallWhat::Started { by: 1 }));
+        assert_eq!(tally.name(2), "sh");
+        tally.take(&event(200, 2, CallWhat::Named("iou-wrk-1".into())));
+        assert_eq!((tally.name(2), tally.name(7)), ("iou-wrk-1", ""));
+        assert_eq!(tally.uring_workers(1), [2]);
+        tally.take(&event(300, 2, CallWhat::Gone));
+        assert_eq!((tally.knows(2), tally.threads_now()), (false, 1));
+    }
+
+    #[test]
+    fn threads_that_come_and_go_without_a_word_do_not_fill_memory() {
+        let mut tally = CallTally::default();
+        tally.take(&began(1, 1, "read"));
+        for thread in 2..100_000 {
+            tally.take(&event(u64::from(thread), thread, CallWhat::Started { by: 1 }));
+        }
+        assert!(tally.threads_now() <= THREADS_MAX && tally.knows(1));
+        assert!(tally.take(&ended(200_000, 1, "read", 1)).is_some());
+    }
+}

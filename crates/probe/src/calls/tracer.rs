@@ -1,0 +1,305 @@
+//! Calls of processes and of all that they start, taken from the kernel's rings in the order of their
+//! times.
+//!
+//! Two events for each traced thread and processor, the beginning and the end of a system call, pass
+//! on to whatever it starts. A filter in the kernel lets only calls on files through. Records of one
+//! processor share a ring.
+//!
+//! ```no_run
+//! use pickfs_probe::calls::CallTracer;
+//! let mut tracer = CallTracer::of_children()?;
+//! let status = std::process::Command::new("true").status()?;
+//! let mut events = Vec::new();
+//! tracer.drain(u64::MAX, &mut events);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Source: perf_event_open(2), "inherit" and "enable_on_exec"; Documentation/trace/events.rst, "Event
+//! filtering".
+
+use std::{
+    collections::{HashMap, HashSet},
+    thread,
+    time::Duration,
+};
+
+use pickfs_sys::{
+    cpu,
+    file_calls::FileCall,
+    perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError, Reach},
+    perf_ring::PerfRing,
+    proc_root::ProcRoot,
+    process,
+    trace_fs::TraceFs,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use thiserror::Error;
+
+use super::{
+    cost::cost_of_call_ns,
+    event::{CallEvent, CallReader, CallSource, CallWhat},
+};
+use crate::recorder::RecorderError;
+
+/// Calls cannot be traced. The text says what is lost by that and how to get it.
+#[derive(Debug, Error)]
+pub enum CallsRefused {
+    /// The kernel has no such events for us.
+    #[error("file-system calls cannot be seen: {cause}")]
+    NoEvents {
+        /// Why, with the way out.
+        cause: RecorderError,
+    },
+    /// There is no such process, or none that may be watched.
+    #[error("no process {process_id} to watch: {cause}")]
+    NoProcess {
+        /// Its number.
+        process_id: u32,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// No thread for the watch.
+    #[error("the watch of calls has no thread: {cause}")]
+    NoThread {
+        /// Why.
+        cause: std::io::Error,
+    },
+}
+
+impl<E: Into<RecorderError>> From<E> for CallsRefused {
+    fn from(cause: E) -> CallsRefused {
+        CallsRefused::NoEvents { cause: cause.into() }
+    }
+}
+
+/// The ring of one processor.
+struct Station {
+    processor: u32,
+    ring: PerfRing,
+    carrier: PerfEvent,
+}
+
+/// Traces calls.
+pub struct CallTracer {
+    stations: Vec<Station>,
+    reader: CallReader,
+    points: [(CallSource, u64); 2],
+    filter: String,
+    sources: HashMap<u64, CallSource>,
+    events: Vec<PerfEvent>,
+    held: Vec<CallEvent>,
+    /// What tracing adds to a call here, in nanoseconds; 0 where that could not be measured.
+    pub cost_ns: f64,
+    /// Threads that were there before the watch: process, thread and name.
+    pub found: Vec<(u32, u32, String)>,
+}
+
+/// Memory of all rings together, and of one at least and at most.
+const RINGS_BYTES: usize = 64 << 20;
+const RING_PAGES: std::ops::RangeInclusive<usize> = 256..=4_096;
+const PAGE_BYTES: usize = 4_096;
+/// Looks for threads that were started while their elders were being attached to.
+const LOOKS_MAX: usize = 100;
+
+impl CallTracer {
+    /// Whatever the calling thread starts from now on, each from its `execve(2)` on, with all that it
+    /// starts itself. Other threads of this process, and what they start, are not traced.
+    pub fn of_children() -> Result<CallTracer, CallsRefused> {
+        let mut tracer = CallTracer::open()?;
+        tracer.cost_ns = cost_of_call_ns(&mut tracer);
+        tracer.attach(None, Reach::DescendantsFromExec)?;
+        Ok(tracer)
+    }
+
+    /// A process that runs, and all below it, with all that they start from now on.
+    pub fn of_process(process_id: u32) -> Result<CallTracer, CallsRefused> {
+        allow_many_files();
+        let mut tracer = CallTracer::open()?;
+        tracer.cost_ns = cost_of_call_ns(&mut tracer);
+        let mut known = HashSet::new();
+        for _ in 0..LOOKS_MAX {
+            let fresh = threads_below(process_id, &known)?;
+            if fresh.is_empty() && !known.is_empty() {
+                return Ok(tracer);
+            }
+            for (process, thread, name) in fresh {
+                tracer.follow(thread)?;
+                known.insert(thread);
+                tracer.found.push((process, thread, name));
+            }
+            // What was started by somebody who is traced is traced, and its start is told.
+            thread::sleep(Duration::from_millis(2));
+            tracer.fetch();
+            known.extend(
+                tracer.held.iter().filter(|event| is_start(event)).map(|event| event.thread),
+            );
+        }
+        Ok(tracer)
+    }
+
+    fn open() -> Result<CallTracer, CallsRefused> {
+        let trace_fs = TraceFs::open()?;
+        let enter = trace_fs.format("raw_syscalls", "sys_enter")?;
+        let exit = trace_fs.format("raw_syscalls", "sys_exit")?;
+        let processors = cpu::online().map_err(RecorderError::Processors)?;
+        let pages = RINGS_BYTES / PAGE_BYTES / processors.len().max(1);
+        let pages =
+            (pages.max(1).next_power_of_two() / 2).clamp(*RING_PAGES.start(), *RING_PAGES.end());
+        let stations = processors.into_iter().map(|processor| Station::open(processor, pages));
+        Ok(CallTracer {
+            stations: stations.collect::<Result<_, _>>()?,
+            reader: CallReader::new(&enter, &exit)?,
+            points: [(CallSource::Enter, enter.id), (CallSource::Exit, exit.id)],
+            filter: filter(),
+            sources: HashMap::new(),
+            events: Vec::new(),
+            held: Vec::new(),
+            cost_ns: 0.0,
+            found: Vec::new(),
+        })
+    }
+
+    /// A thread that has ended meanwhile is no error.
+    fn follow(&mut self, thread: u32) -> Result<(), CallsRefused> {
+        match self.attach(Some(thread), Reach::Descendants) {
+            Err(PerfEventError::Open { cause }) if cause.raw_os_error() == Some(NO_SUCH_THREAD) => {
+                Ok(())
+            }
+            answer => Ok(answer?),
+        }
+    }
+
+    /// Events of a thread (without a number, of the calling one) on every processor. They are switched
+    /// on when all are there, the ends before the beginnings: a call whose end alone is seen is known.
+    fn attach(&mut self, thread: Option<u32>, reach: Reach) -> Result<(), PerfEventError> {
+        let mut opened = Vec::new();
+        for (source, point) in self.points {
+            for station in &self.stations {
+                let spec = EventSpec::new(EventSource::TracePoint(point)).reaching(reach);
+                let spec = if source == CallSource::Enter { spec.telling_threads() } else { spec };
+                let event = PerfEvent::of_thread_on(&spec, thread, station.processor)?;
+                event.filter(&self.filter)?;
+                event.write_into(&station.carrier)?;
+                self.sources.insert(event.id()?, source);
+                opened.push(event);
+            }
+        }
+        if reach != Reach::DescendantsFromExec {
+            opened.iter().rev().try_for_each(PerfEvent::enable)?;
+        }
+        self.events.extend(opened);
+        Ok(())
+    }
+
+    /// How full the fullest ring is, in [0, 1].
+    pub fn fill(&self) -> f64 {
+        self.stations.iter().map(|station| station.ring.fill()).fold(0.0, f64::max)
+    }
+
+    /// Empties the rings and gives the events up to `until_ns` in the order of their times. Choose it
+    /// some milliseconds ago: what is younger may still be on its way from another processor.
+    pub fn drain(&mut self, until_ns: u64, events: &mut Vec<CallEvent>) {
+        self.fetch();
+        self.held.sort_by_key(|event| event.time_ns);
+        let ripe = self.held.partition_point(|event| event.time_ns <= until_ns);
+        events.extend(self.held.drain(..ripe));
+    }
+
+    fn fetch(&mut self) {
+        let CallTracer { stations, reader, sources, held, .. } = self;
+        for station in stations {
+            station.ring.drain(&mut |record| {
+                held.extend(reader.read(record, |id| sources.get(&id).copied()));
+            });
+        }
+    }
+
+    /// The two events of the calling thread alone, switched off: to learn what they cost.
+    pub(super) fn of_myself(&mut self) -> Result<Vec<PerfEvent>, PerfEventError> {
+        let before = self.events.len();
+        self.attach(None, Reach::Alone)?;
+        let own = self.events.split_off(before);
+        own.iter().try_for_each(PerfEvent::disable)?;
+        Ok(own)
+    }
+
+    /// Forgets what has arrived so far.
+    pub(super) fn forget(&mut self) {
+        self.fetch();
+        self.held.clear();
+    }
+}
+
+impl Station {
+    fn open(processor: u32, ring_pages: usize) -> Result<Station, PerfEventError> {
+        let carrier = PerfEvent::on_processor(&EventSpec::new(EventSource::Carrier), processor)?;
+        let ring = PerfRing::map(&carrier, ring_pages)?;
+        Ok(Station { processor, ring, carrier })
+    }
+}
+
+/// `ESRCH`.
+const NO_SUCH_THREAD: i32 = 3;
+
+fn is_start(event: &CallEvent) -> bool {
+    matches!(event.what, CallWhat::Started { .. })
+}
+
+/// `(id>=0&&id<=6)||id==8`: the calls that are traced.
+fn filter() -> String {
+    let run = |(first, last): (i64, i64)| match first == last {
+        true => format!("id=={first}"),
+        false => format!("(id>={first}&&id<={last})"),
+    };
+    FileCall::number_runs().into_iter().map(run).collect::<Vec<_>>().join("||")
+}
+
+/// Process, thread and name of all threads of a process and of those below it that are not known yet.
+fn threads_below(
+    process_id: u32,
+    known: &HashSet<u32>,
+) -> Result<Vec<(u32, u32, String)>, CallsRefused> {
+    let refused = |cause| CallsRefused::NoProcess { process_id, cause };
+    let proc_root = ProcRoot::own();
+    process::Process::read(process_id, &proc_root).map_err(refused)?;
+    let tree = process::tree_of(process_id, &proc_root).map_err(refused)?;
+    let mut found = Vec::new();
+    for process in tree {
+        let folder = proc_root.process(process.process_id).join("task");
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        for id in ids.filter(|id| !known.contains(id)) {
+            let name = std::fs::read_to_string(folder.join(format!("{id}/comm")));
+            let name = name.unwrap_or_default().trim_end().to_owned();
+            found.push((process.process_id, id, name));
+        }
+    }
+    Ok(found)
+}
+
+/// Each thread takes two descriptors for each processor: up to the hard limit are ours.
+fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filter_of_calls_fits_into_a_page() {
+        let filter = filter();
+        assert!(filter.len() < 4_000 && filter.contains("||"), "{filter}");
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_is_named() {
+        let error =
+            CallsRefused::NoProcess { process_id: 7, cause: std::io::ErrorKind::NotFound.into() };
+        assert!(error.to_string().starts_with("no process 7 to watch"), "{error}");
+        assert!(threads_below(0x7fff_ffff, &HashSet::new()).is_err());
+        let own = threads_below(std::process::id(), &HashSet::new()).unwrap();
+        assert!(own.iter().any(|(_, thread, _)| *thread == std::process::id()));
+    }
+}

@@ -1,0 +1,138 @@
+//! Watches the calls of other programs while they run, beside them on a thread of its own: drains the
+//! rings, sums calls, and joins the slow ones with what the kernel was doing.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_model::{CallsRecord, StallRecord};
+
+use super::{
+    event::CallEvent,
+    slow::SlowCalls,
+    tally::CallTally,
+    tracer::{CallTracer, CallsRefused},
+};
+
+/// What is wanted beside counts and times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WatchOptions {
+    /// Calls longer than this are joined with what the kernel was doing; without it none are.
+    pub stalls_above_ns: Option<u64>,
+}
+
+/// What was seen.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CallsSeen {
+    /// Counts and times of all calls.
+    pub calls: CallsRecord,
+    /// Why slow ones were slow, where that was asked for.
+    pub stalls: Option<StallRecord>,
+}
+
+/// Watches on a thread of its own.
+pub struct CallWatch {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<CallsSeen>,
+}
+
+/// How often rings are emptied.
+const LOOK_EACH: Duration = Duration::from_millis(5);
+/// A ring this full is emptied again at once.
+const HURRY_FILL: f64 = 0.1;
+/// An event of one processor may arrive this much later than a younger one of another.
+const LATE_NS: u64 = 10_000_000;
+
+impl CallWatch {
+    /// Watches whatever the calling thread starts from now on, each from its `execve(2)` on, with all
+    /// that it starts itself, until [`CallWatch::finish`].
+    pub fn of_children(options: &WatchOptions) -> Result<CallWatch, CallsRefused> {
+        let began_ns = MonotonicClock.now_ns();
+        let tracer = CallTracer::of_children()?;
+        CallWatch::start(tracer, options, began_ns)
+    }
+
+    /// Watches a process that runs, and all below it, with all that they start from now on.
+    pub fn of_process(process_id: u32, options: &WatchOptions) -> Result<CallWatch, CallsRefused> {
+        let began_ns = MonotonicClock.now_ns();
+        let tracer = CallTracer::of_process(process_id)?;
+        CallWatch::start(tracer, options, began_ns)
+    }
+
+    fn start(
+        mut tracer: CallTracer,
+        options: &WatchOptions,
+        began_ns: u64,
+    ) -> Result<CallWatch, CallsRefused> {
+        let found = std::mem::take(&mut tracer.found);
+        let threads: Vec<u32> = found.iter().map(|(_, thread, _)| *thread).collect();
+        let mut tally = CallTally::default();
+        for (process, thread, name) in found {
+            tally.introduce(process, thread, &name);
+        }
+        let stalls = options.stalls_above_ns.map(|above_ns| SlowCalls::begin(above_ns, &threads));
+        let record = CallsRecord { cost_ns: tracer.cost_ns, ..CallsRecord::default() };
+        let watching = Watching { tracer, tally, stalls, record, began_ns, events: Vec::new() };
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let thread = thread::Builder::new().name("calls".into()).spawn(move || watching.run(&told));
+        let thread = thread.map_err(|cause| CallsRefused::NoThread { cause })?;
+        Ok(CallWatch { stop, thread })
+    }
+
+    /// Ends watching; gives what was seen. Calls that go on are counted as unended.
+    pub fn finish(self) -> CallsSeen {
+        self.stop.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        self.thread.join().expect("the thread of the watch does not panic")
+    }
+}
+
+/// The watch's own state.
+struct Watching {
+    tracer: CallTracer,
+    tally: CallTally,
+    stalls: Option<SlowCalls>,
+    record: CallsRecord,
+    began_ns: u64,
+    events: Vec<CallEvent>,
+}
+
+impl Watching {
+    fn run(mut self, stop: &AtomicBool) -> CallsSeen {
+        while !stop.load(Ordering::Acquire) {
+            if self.tracer.fill() < HURRY_FILL {
+                thread::park_timeout(LOOK_EACH);
+            }
+            self.look(MonotonicClock.now_ns() - LATE_NS);
+        }
+        let ended_ns = MonotonicClock.now_ns();
+        thread::sleep(Duration::from_nanos(2 * LATE_NS));
+        self.look(ended_ns);
+        self.record.watched_ns = ended_ns - self.began_ns;
+        let (calls, counts) = self.tally.finish();
+        let stalls = self.stalls.map(|stalls| stalls.finish(counts.threads));
+        CallsSeen { calls: CallsRecord { calls, counts, ..self.record }, stalls }
+    }
+
+    fn look(&mut self, until_ns: u64) {
+        let Watching { tracer, tally, stalls, events, .. } = self;
+        events.clear();
+        tracer.drain(until_ns, events);
+        for event in events.iter() {
+            let ended = tally.take(event);
+            if let Some(stalls) = stalls {
+                stalls.take(event, ended, tally);
+            }
+        }
+        if let Some(stalls) = stalls {
+            stalls.look(until_ns, tally);
+        }
+    }
+}

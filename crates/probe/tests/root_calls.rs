@@ -1,0 +1,189 @@
+//! Calls of other programs are counted as strace counts them: exactly, over all their processes and
+//! threads, from their first one on.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    os::unix::fs::FileExt,
+    path::Path,
+    process::Command,
+    thread,
+};
+
+use pickfs_model::CallsRecord;
+use pickfs_probe::calls::{CallWatch, CallsSeen, WatchOptions};
+use pickfs_sys::file_calls::FileCall;
+
+/// Whether the root ring cannot run here; the reason is printed.
+fn skip(needs: &[&str]) -> bool {
+    let missing = needs.iter().find(|program| {
+        let found = Command::new("which").arg(program).output();
+        !found.is_ok_and(|output| output.status.success())
+    });
+    let reason = match (rustix::process::geteuid().is_root(), missing) {
+        (false, _) => "not root".to_string(),
+        (true, Some(program)) => format!("{program} not found"),
+        (true, None) => return false,
+    };
+    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "root ring: {reason}");
+    println!("SKIPPED(root ring): {reason}");
+    true
+}
+
+/// A program of many processes, some of them at the same time.
+const SCRIPT: &str = "mkdir tree; cd tree
+for name in a b c; do dd if=/dev/zero of=$name bs=4096 count=200 conv=fsync 2>/dev/null & done; wait
+cp a copy; mv copy moved; ln moved linked; cat b c >/dev/null; ls -l . >/dev/null
+cat absent 2>/dev/null; head -c 100 a >>moved; rm a b linked; cd ..; rm -r tree";
+
+fn seen(command: &mut Command, options: &WatchOptions) -> CallsSeen {
+    let watch = CallWatch::of_children(options).expect("calls can be traced");
+    let status = command.status().expect("it starts");
+    let seen = watch.finish();
+    assert!(status.success(), "{command:?}: {status}");
+    seen
+}
+
+/// Calls and errors as `strace -f -c` counts them.
+fn of_strace(folder: &Path, words: &[&str]) -> BTreeMap<String, (u64, u64)> {
+    let table = folder.join("strace");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-c", "-o"]).arg(&table).args(words).current_dir(folder);
+    assert!(strace.status().expect("strace").success());
+    let text = fs::read_to_string(&table).expect("its table");
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (name, calls) = (words.last()?, words.get(3)?.parse().ok()?);
+        let errors = if words.len() == 6 { words[4].parse().ok()? } else { 0 };
+        Some(((*name).to_string(), (calls, errors)))
+    };
+    text.lines().filter_map(row).filter(|(name, _)| name != "total").collect()
+}
+
+fn counted(calls: &CallsRecord) -> BTreeMap<String, (u64, u64)> {
+    let rows = calls.calls.iter().filter(|row| row.service.count > 0);
+    rows.map(|row| (row.call.clone(), (row.service.count, row.failed()))).collect()
+}
+
+fn nothing_is_lost(calls: &CallsRecord) {
+    assert_eq!((calls.counts.events_lost, calls.counts.cut), (0, 0), "{:?}", calls.counts);
+    let all: u64 = calls.calls.iter().map(|row| row.service.count).sum();
+    assert_eq!(all, calls.counts.calls);
+}
+
+#[test]
+fn a_script_of_many_processes_is_counted_as_strace_counts_it() {
+    if skip(&["strace"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new("sh");
+    command.args(["-c", SCRIPT]).current_dir(folder.path());
+    let seen = seen(&mut command, &WatchOptions::default());
+    nothing_is_lost(&seen.calls);
+    let known: Vec<&str> = FileCall::all().iter().map(|call| call.name).collect();
+    let mut expected = of_strace(folder.path(), &["sh", "-c", SCRIPT]);
+    expected.retain(|name, _| known.contains(&name.as_str()));
+    assert_eq!(counted(&seen.calls), expected);
+    assert!(seen.calls.counts.processes >= 10, "{:?}", seen.calls.counts);
+    let written = seen.calls.row("write").expect("dd writes").bytes_written;
+    assert!(written >= 3 * 200 * 4_096, "{written}");
+    assert!(seen.calls.cost_ns > 0.0);
+}
+
+const LANES: u64 = 4;
+const TURNS: u64 = 500;
+
+/// What `threads_are_counted_too` runs in a process of its own.
+#[test]
+fn four_threads_write() {
+    let Some(path) = std::env::var_os("PICKFS_TEST_WRITES") else { return };
+    let file = File::create(path).expect("a file");
+    thread::scope(|scope| {
+        for lane in 0..LANES {
+            let file = &file;
+            scope.spawn(move || {
+                for turn in 0..TURNS {
+                    let at = (turn * LANES + lane) * 512;
+                    file.write_all_at(&[1; 512], at).expect("write");
+                }
+                file.sync_data().expect("sync");
+            });
+        }
+    });
+}
+
+fn four_threads(folder: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", "four_threads_write"]);
+    command.env("PICKFS_TEST_WRITES", folder.join("file")).stdout(std::process::Stdio::null());
+    command
+}
+
+#[test]
+fn threads_are_counted_too() {
+    if skip(&[]) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let seen = seen(&mut four_threads(folder.path()), &WatchOptions::default());
+    nothing_is_lost(&seen.calls);
+    let row = seen.calls.row("pwrite64").expect("writes");
+    assert_eq!((row.service.count, row.bytes_written), (LANES * TURNS, LANES * TURNS * 512));
+    assert_eq!(seen.calls.row("fdatasync").expect("syncs").service.count, LANES);
+    assert!(seen.calls.counts.threads > LANES, "{:?}", seen.calls.counts);
+}
+
+#[test]
+fn a_process_that_runs_is_watched_with_what_it_starts() {
+    if skip(&["dd"]) {
+        return;
+    }
+    let mut shell = Command::new("sh");
+    shell.args([
+        "-c",
+        "read go; dd if=/dev/zero of=/dev/null bs=1000 count=300 2>/dev/null; read end",
+    ]);
+    let mut shell = shell.stdin(std::process::Stdio::piped()).spawn().expect("a shell");
+    let mut input = shell.stdin.take().expect("a pipe");
+    thread::sleep(std::time::Duration::from_millis(100));
+    let watch = CallWatch::of_process(shell.id(), &WatchOptions::default()).expect("traced");
+    use std::io::Write;
+    input.write_all(b"go\n").expect("it listens");
+    thread::sleep(std::time::Duration::from_millis(700));
+    let seen = watch.finish();
+    drop(input);
+    shell.wait().expect("it ends");
+    nothing_is_lost(&seen.calls);
+    // What dd says about itself is written too.
+    let written = seen.calls.row("write").expect("writes").bytes_written;
+    assert!((300_000..300_300).contains(&written), "{written}");
+    assert_eq!(seen.calls.row("read").expect("reads").unended, 1, "the shell reads its input");
+    assert_eq!(seen.calls.counts.processes, 2);
+}
+
+#[test]
+fn slow_calls_of_a_program_have_a_cause() {
+    if skip(&["dd"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new("dd");
+    command.args(["if=/dev/zero", "bs=4096", "count=200", "oflag=dsync"]);
+    command.arg(format!("of={}", folder.path().join("file").display()));
+    command.stderr(std::process::Stdio::null());
+    let seen = seen(&mut command, &WatchOptions { stalls_above_ns: Some(50_000) });
+    nothing_is_lost(&seen.calls);
+    let stalls = seen.stalls.expect("they were asked for");
+    let write = stalls.ops.iter().find(|op| op.op == "write").expect("synchronous writes are slow");
+    assert_eq!(
+        write.laps,
+        seen.calls.row("write").map_or(0, |row| row.service.count.min(write.laps))
+    );
+    assert!(write.laps > 100, "{}", write.laps);
+    let known = 1.0 - write.unexplained_ns as f64 / write.total_ns as f64;
+    assert!(known > 0.9, "{:?} {:?}", write.causes, stalls.missing);
+    assert!(write.blocked_ns > 0 && write.worst[0].thread == "dd", "{:?}", write.worst[0]);
+    let parts = write.on_cpu_ns + write.blocked_ns + write.cpu_wait_ns + write.unexplained_ns;
+    assert_eq!(parts, write.total_ns);
+}

@@ -1,0 +1,47 @@
+//! The names of error numbers as manual pages write them: `ENOENT`. Not their meaning in words: that
+//! is `io::Error`'s.
+//!
+//! ```
+//! assert_eq!(pickfs_sys::errno_name::errno_name(2), "ENOENT");
+//! ```
+//!
+//! Source: errno(3).
+
+use std::borrow::Cow;
+
+/// Numbers from here to 516 never reach a program: the kernel begins the call again.
+const RESTARTED: std::ops::RangeInclusive<i32> = 512..=516;
+
+macro_rules! named {
+    ($($name:ident)*) => { &[$((libc::$name, stringify!($name))),*] };
+}
+
+/// What calls on files may answer.
+const NAMES: &[(i32, &str)] = named! {
+    EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EFAULT ENOTBLK EBUSY EEXIST EXDEV ENODEV
+    ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE ERANGE
+    EDEADLK ENAMETOOLONG ENOLCK ENOSYS ENOTEMPTY ELOOP ENODATA EOVERFLOW EOPNOTSUPP ENOTSOCK
+    ECONNRESET ENOTCONN ETIMEDOUT ESTALE EUCLEAN EDQUOT ECANCELED ESHUTDOWN
+};
+
+/// The name of a number; `errno 77` where it has none here.
+pub fn errno_name(number: i32) -> Cow<'static, str> {
+    if RESTARTED.contains(&number) {
+        return "restarted".into();
+    }
+    match NAMES.iter().find(|(known, _)| *known == number) {
+        Some((_, name)) => (*name).into(),
+        None => format!("errno {number}").into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_names_of_manual_pages() {
+        let names = [28, 11, 512, 4_000].map(errno_name);
+        assert_eq!(names, ["ENOSPC", "EAGAIN", "restarted", "errno 4000"]);
+    }
+}
