@@ -14,6 +14,7 @@ const FLOORS: &[(&str, f32)] = &[
     ("guest", 3.0),
     ("journal", 3.0),
     ("probe", 3.0),
+    ("pair", 3.25),
     ("fix", 3.5),
     ("features", 4.0),
     ("workload", 4.0),

@@ -1,0 +1,317 @@
+//! Beside the primary: a thread for each secondary that connects, greets, and brings it up to date from the store,
+//! so that the primary's own thread never waits for a connection or reads a file.
+
+use std::{
+    io::{ErrorKind, Write},
+    net::{SocketAddr, TcpStream},
+    ops::ControlFlow,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{
+            AtomicBool, AtomicU64,
+            Ordering::{Acquire, Relaxed},
+        },
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use crate::epoch::{Begin, Epoch, Position, end_of};
+use crate::error::{Error, Result};
+use crate::inbox::Inbox;
+use crate::link::Joined;
+use crate::store::{self, Kind, Read};
+use crate::wire::{Frame, Greeting, Reason, Wants};
+
+/// From a failure to the next try.
+const RETRY: Duration = Duration::from_millis(50);
+/// From an answer that another try will hardly change to the next try.
+const RETRY_REFUSED: Duration = Duration::from_millis(500);
+/// Bytes of frames that are written at once while catching up.
+const CHUNK_BYTES: usize = 64 << 10;
+const ACKS_BYTES: usize = 4096;
+
+/// What the primary's thread tells all dialers.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// Last message that was appended.
+    pub(crate) appended: AtomicU64,
+    /// Oldest message in the outbox.
+    pub(crate) oldest: AtomicU64,
+    pub(crate) stop: AtomicBool,
+}
+
+/// What a dialer knows of its primary.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    pub(crate) identity: u64,
+    pub(crate) epoch: Epoch,
+    pub(crate) node: u8,
+    pub(crate) history: Vec<Begin>,
+    pub(crate) wants: Wants,
+    pub(crate) store_dir: PathBuf,
+    pub(crate) kind: Kind,
+    pub(crate) timeout: Duration,
+    pub(crate) told: Arc<Told>,
+}
+
+/// What comes back.
+pub(crate) enum Answer {
+    /// It has almost all; the next message it needs was in the outbox a moment ago.
+    Joined(Joined),
+    /// It does not follow.
+    Failed(Error),
+}
+
+/// The primary's end of a dialer.
+pub(crate) struct Dialer {
+    answers: Receiver<Answer>,
+    orders: Option<Sender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Order {
+    /// The outbox has forgotten its next message meanwhile.
+    Again(Joined),
+    /// The link is lost: dial anew.
+    Dial,
+}
+
+impl Dialer {
+    /// Starts to dial.
+    pub(crate) fn start(peer: SocketAddr, origin: Origin) -> Result<Dialer> {
+        let (answer, answers) = channel();
+        let (orders, order) = channel();
+        let dialing = Dialing { peer, origin, answer, order };
+        let thread = thread::Builder::new().name("pair-dialer".into()).spawn(move || dialing.run());
+        let thread = thread.map_err(Error::io("start a thread for", peer))?;
+        Ok(Dialer { answers, orders: Some(orders), thread: Some(thread) })
+    }
+
+    pub(crate) fn answer(&self) -> Option<Answer> {
+        self.answers.try_recv().ok()
+    }
+
+    pub(crate) fn dial(&self) {
+        self.order(Order::Dial);
+    }
+
+    pub(crate) fn again(&self, joined: Joined) {
+        self.order(Order::Again(joined));
+    }
+
+    fn order(&self, order: Order) {
+        if let Some(orders) = &self.orders {
+            // A dialer that died has said so on standard error; its secondary stays away.
+            let _ = orders.send(order);
+        }
+    }
+
+    /// Ends the thread; `stop` was told before.
+    pub(crate) fn end(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Dialing {
+    peer: SocketAddr,
+    origin: Origin,
+    answer: Sender<Answer>,
+    order: Receiver<Order>,
+}
+
+impl Dialing {
+    /// Until the primary is gone.
+    fn run(self) {
+        while let Some(pause) = self.dial() {
+            if matches!(self.order.recv_timeout(pause), Err(RecvTimeoutError::Disconnected)) {
+                return;
+            }
+        }
+    }
+
+    /// One connection, from its beginning to its end; gives the time to the next, `None` when there is none.
+    fn dial(&self) -> Option<Duration> {
+        let error = match self.join().and_then(|joined| self.hand_over(joined)) {
+            Ok(goes_on) => return goes_on.then_some(RETRY),
+            Err(error) => error,
+        };
+        let pause = match &error {
+            Error::Io { .. } => RETRY,
+            _ => RETRY_REFUSED,
+        };
+        self.answer.send(Answer::Failed(error)).ok()?;
+        Some(pause)
+    }
+
+    /// While it follows, the primary has the connection. `false` when the primary is gone.
+    fn hand_over(&self, mut joined: Joined) -> Result<bool> {
+        loop {
+            if self.answer.send(Answer::Joined(joined)).is_err() {
+                return Ok(false);
+            }
+            joined = match self.order.recv() {
+                Ok(Order::Again(joined)) => self.catch_up(joined)?,
+                Ok(Order::Dial) => return Ok(true),
+                Err(_) => return Ok(false),
+            }
+        }
+    }
+
+    fn failed(&self, verb: &'static str) -> impl FnOnce(std::io::Error) -> Error + use<> {
+        Error::io(verb, self.peer)
+    }
+
+    fn join(&self) -> Result<Joined> {
+        let timeout = Some(self.origin.timeout);
+        let stream = TcpStream::connect_timeout(&self.peer, self.origin.timeout);
+        let mut stream = stream.map_err(self.failed("connect to"))?;
+        stream.set_nodelay(true).map_err(self.failed("set up"))?;
+        stream.set_read_timeout(timeout).map_err(self.failed("set up"))?;
+        stream.set_write_timeout(timeout).map_err(self.failed("set up"))?;
+        self.say(
+            &mut stream,
+            Frame::Hello { greeting: self.greeting(), wants: self.origin.wants },
+        )?;
+        let mut inbox = Inbox::new(ACKS_BYTES);
+        let theirs = self.answered(&mut stream, &mut inbox)?;
+        self.check(&mut stream, theirs)?;
+        let last = theirs.last.sequence;
+        self.catch_up(Joined { stream, inbox, next: last + 1, received: last, durable: 0 })
+    }
+
+    fn greeting(&self) -> Greeting {
+        let Origin { identity, epoch, node, .. } = self.origin;
+        let last = Position { epoch, sequence: self.origin.told.appended.load(Acquire) };
+        Greeting { identity, epoch, node, last }
+    }
+
+    fn say(&self, stream: &mut TcpStream, frame: Frame<'_>) -> Result<()> {
+        let mut bytes = Vec::new();
+        frame.encode(&mut bytes);
+        stream.write_all(&bytes).map_err(self.failed("write to"))
+    }
+
+    fn answered(&self, stream: &mut TcpStream, inbox: &mut Inbox) -> Result<Greeting> {
+        let peer = self.peer.to_string();
+        loop {
+            match inbox.next() {
+                Ok(Some(Frame::Join(theirs))) => return Ok(theirs),
+                Ok(Some(Frame::Refused { reason: Reason::Fenced | Reason::Primary, epoch }))
+                    if epoch > self.origin.epoch =>
+                {
+                    return Err(Error::Fenced { mine: self.origin.epoch, theirs: epoch, peer });
+                }
+                Ok(Some(Frame::Refused { reason, .. })) => {
+                    return Err(Error::Refused { peer, reason });
+                }
+                Ok(Some(_)) => {
+                    let found = "another frame";
+                    return Err(Error::Unexpected { peer, expected: "join", found });
+                }
+                Ok(None) => {}
+                Err(flaw) => return Err(Error::Wire { peer, flaw }),
+            }
+            match inbox.fill(stream) {
+                Ok(0) => return Err(self.failed("read from")(ErrorKind::UnexpectedEof.into())),
+                read => read.map_err(self.failed("read from"))?,
+            };
+        }
+    }
+
+    /// Refuses a secondary whose messages are not the beginning of ours.
+    fn check(&self, stream: &mut TcpStream, theirs: Greeting) -> Result<()> {
+        let Greeting { last, node, .. } = theirs;
+        let appended = self.origin.told.appended.load(Acquire);
+        let end = end_of(&self.origin.history, appended, last.epoch);
+        if end.is_some_and(|end| last.sequence <= end) {
+            return Ok(());
+        }
+        let peer = self.peer.to_string();
+        if last.epoch.node() == node {
+            // Its own, from when it was primary: nobody else ever had them.
+            let reason = Reason::Diverged;
+            self.say(stream, Frame::Refused { reason, epoch: self.origin.epoch })?;
+            return Err(Error::Refused { peer, reason });
+        }
+        let (epoch, theirs, ours) = (last.epoch, last.sequence, end.unwrap_or(0));
+        Err(Error::Ahead { peer, epoch, theirs, ours })
+    }
+
+    /// Sends from the store what is missing there, until the outbox has what comes next.
+    fn catch_up(&self, mut joined: Joined) -> Result<Joined> {
+        joined.stream.set_nonblocking(false).map_err(self.failed("set up"))?;
+        while joined.next < self.origin.told.oldest.load(Acquire) {
+            let before = joined.next;
+            self.send_stored(&mut joined)?;
+            if self.origin.told.stop.load(Relaxed) {
+                return Err(self.failed("catch up")(ErrorKind::Interrupted.into()));
+            }
+            if joined.next == before {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        Ok(joined)
+    }
+
+    fn send_stored(&self, joined: &mut Joined) -> Result<()> {
+        let mut chunk = Vec::with_capacity(2 * CHUNK_BYTES);
+        let mut failed = None;
+        let Origin { store_dir, kind, told, .. } = &self.origin;
+        let read = store::read(store_dir, *kind, joined.next, |at, payload| {
+            Frame::Entry { at, payload }.encode(&mut chunk);
+            joined.next = at.sequence + 1;
+            if chunk.len() < CHUNK_BYTES {
+                return ControlFlow::Continue(());
+            }
+            failed = self.write_chunk(joined, &mut chunk).err();
+            match failed.is_some() || told.stop.load(Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })?;
+        if let Read::Gone { .. } = read {
+            let reason = Reason::Gone;
+            self.say(&mut joined.stream, Frame::Refused { reason, epoch: self.origin.epoch })?;
+            return Err(Error::Refused { peer: self.peer.to_string(), reason });
+        }
+        failed.map_or(Ok(()), Err)?;
+        self.write_chunk(joined, &mut chunk)
+    }
+
+    /// Writes, then takes the acknowledgements that are there, or they would fill the other side's buffer.
+    fn write_chunk(&self, joined: &mut Joined, chunk: &mut Vec<u8>) -> Result<()> {
+        joined.stream.write_all(chunk).map_err(self.failed("write to"))?;
+        chunk.clear();
+        joined.stream.set_nonblocking(true).map_err(self.failed("set up"))?;
+        loop {
+            match joined.inbox.fill(&mut joined.stream) {
+                Ok(0) => return Err(self.failed("read from")(ErrorKind::UnexpectedEof.into())),
+                Ok(_) => self.take_acks(joined)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(self.failed("read from")(error)),
+            }
+        }
+        joined.stream.set_nonblocking(false).map_err(self.failed("set up"))
+    }
+
+    fn take_acks(&self, joined: &mut Joined) -> Result<()> {
+        let peer = || self.peer.to_string();
+        while let Some(frame) =
+            joined.inbox.next().map_err(|flaw| Error::Wire { peer: peer(), flaw })?
+        {
+            let Frame::Ack { received, durable, .. } = frame else {
+                let found = "another frame";
+                return Err(Error::Unexpected { peer: peer(), expected: "ack", found });
+            };
+            joined.received = joined.received.max(received);
+            joined.durable = joined.durable.max(durable);
+        }
+        Ok(())
+    }
+}

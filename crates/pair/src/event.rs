@@ -1,0 +1,53 @@
+//! What happened to a node that its operator should know.
+
+use std::{fmt, net::SocketAddr};
+
+/// Something that happened; see [`crate::Primary::next_event`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A secondary follows from this message on.
+    Joined {
+        /// Its address.
+        peer: SocketAddr,
+        /// The first message that it gets from memory.
+        next: u64,
+    },
+    /// A secondary does not follow any more.
+    Lost {
+        /// Its address.
+        peer: SocketAddr,
+        /// Why.
+        reason: String,
+    },
+    /// A secondary does not begin to follow; told once for each reason in a row.
+    Absent {
+        /// Its address.
+        peer: SocketAddr,
+        /// Why.
+        reason: String,
+    },
+    /// From the message behind this one on, safe means in the local store alone.
+    Degraded {
+        /// The last one that was safe at the degree.
+        safe: u64,
+    },
+    /// Safe means again what the degree says; all up to here is so.
+    Restored {
+        /// The last one that is safe.
+        safe: u64,
+    },
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Joined { peer, next } => write!(f, "{peer} follows from message {next} on"),
+            Event::Lost { peer, reason } => write!(f, "{peer} is lost: {reason}"),
+            Event::Absent { peer, reason } => write!(f, "{peer} does not follow: {reason}"),
+            Event::Degraded { safe } => {
+                write!(f, "degraded: behind message {safe} only the local store has what is safe")
+            }
+            Event::Restored { safe } => write!(f, "restored: copies of all up to message {safe}"),
+        }
+    }
+}

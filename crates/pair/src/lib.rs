@@ -1,0 +1,58 @@
+//! A store and its copies on other hosts: each message goes to the local journal or queue and, at the same time, to
+//! one or more secondaries, and is safe when enough of them have it.
+//!
+//! It is no consensus: nobody is elected. One node is primary because somebody said so; another becomes it when
+//! somebody says [`promote`], and an old primary that comes back is refused by its epoch. `docs/pair.md` says what
+//! that does not do, and what to use where it is not enough.
+//!
+//! ```
+//! use pickfs_pair::{Primary, PrimaryOptions, Secondary, SecondaryOptions};
+//! use std::{sync::atomic::{AtomicBool, Ordering}, thread, time::Duration};
+//!
+//! let dir = tempfile::tempdir()?;
+//! let second = Duration::from_secs(5);
+//! let listen = "127.0.0.1:0".parse()?;
+//! let mut secondary = Secondary::open(SecondaryOptions::new(dir.path().join("b"), listen))?;
+//! let address = secondary.address();
+//! let stop = AtomicBool::new(false);
+//! thread::scope(|scope| {
+//!     let follower = scope.spawn(|| secondary.run(&stop));
+//!     let mut primary = Primary::open(PrimaryOptions::new(dir.path().join("a"), vec![address]))?;
+//!     primary.wait_ready(second)?;
+//!     let ticket = primary.append(b"buy 100 at 7.25")?; // no system call yet
+//!     primary.wait(ticket, second)?; // in the journal here, and received there
+//!     stop.store(true, Ordering::Relaxed);
+//!     follower.join().expect("no panic")?;
+//!     Ok::<(), pickfs_pair::Error>(())
+//! })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod dialer;
+mod doorkeeper;
+mod epoch;
+mod error;
+mod event;
+mod gate;
+mod inbox;
+mod link;
+mod options;
+mod outbox;
+mod primary;
+mod promotion;
+mod secondary;
+mod state;
+mod store;
+pub mod wire;
+
+pub use epoch::{Begin, Epoch, Position, end_of};
+pub use error::{Error, Result};
+pub use event::Event;
+pub use options::{Degree, OnDiverged, OnLoss, PrimaryOptions, SecondaryOptions, Waiting};
+pub use primary::{Primary, Status, Ticket, promote};
+pub use promotion::request_promotion;
+pub use secondary::{Ended, Followed, Secondary, SecondaryStatus};
+pub use state::{State, read as read_state};
+pub use store::{Kind, Read, StoreOptions, read as read_store};

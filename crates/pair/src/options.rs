@@ -1,0 +1,170 @@
+//! What a node is asked to be. Plain data.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use crate::error::{Error, Result};
+use crate::store::StoreOptions;
+
+/// When a message is safe, so that business logic may see it and its sender may be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Degree {
+    /// At once. It is written and sent soon after; a crash of the process loses what was not yet.
+    None,
+    /// When it is in the local store. It outlives what that store outlives, on this host.
+    Local,
+    /// When it is in the local store and enough secondaries have received it. It outlives one host.
+    Received,
+    /// When it is in the local store and enough secondaries have it in theirs and have synced. It outlives all
+    /// hosts losing power at once, if the local store syncs too, or as many secondaries as were waited for.
+    Durable,
+}
+
+impl Degree {
+    /// All of them, in order.
+    pub const ALL: [Degree; 4] = [Degree::None, Degree::Local, Degree::Received, Degree::Durable];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Degree::None => "none",
+            Degree::Local => "local",
+            Degree::Received => "received",
+            Degree::Durable => "durable",
+        }
+    }
+
+    /// Whether it waits for secondaries.
+    pub fn needs_secondaries(self) -> bool {
+        self >= Degree::Received
+    }
+}
+
+/// What a primary does while too few secondaries follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnLoss {
+    /// It takes no more messages, and what is not safe stays so until they are back.
+    Stop,
+    /// It goes on with the local store alone, says so in its [`crate::Event`]s, and comes back to the degree when
+    /// they have caught up. **A message that was safe in between is lost with this host.**
+    Degrade,
+}
+
+/// How a thread waits for the other side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    /// It asks again and again, and occupies a processor.
+    Spin,
+    /// It sleeps in poll(2) until something comes.
+    Block,
+}
+
+/// A primary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrimaryOptions {
+    /// Its directory.
+    pub dir: PathBuf,
+    /// Its number, 1 to 255; no other node of the pair has it.
+    pub node: u8,
+    /// Where messages are kept.
+    pub store: StoreOptions,
+    /// Addresses of the secondaries, at most 16.
+    pub secondaries: Vec<SocketAddr>,
+    /// When a message is safe.
+    pub degree: Degree,
+    /// How many secondaries must have it.
+    pub copies: usize,
+    /// What to do while fewer are there.
+    pub on_loss: OnLoss,
+    /// A secondary that says nothing for this long is lost. Beats are sent four times as often.
+    pub timeout: Duration,
+    /// Bytes of frames that are kept for secondaries that are slow.
+    pub buffer_bytes: usize,
+    /// How [`crate::Primary::wait`] waits.
+    pub waiting: Waiting,
+}
+
+impl PrimaryOptions {
+    /// Node 1 with these secondaries, one of which must have received a message; it stops when there is none.
+    pub fn new(dir: impl Into<PathBuf>, secondaries: Vec<SocketAddr>) -> Self {
+        PrimaryOptions {
+            dir: dir.into(),
+            node: 1,
+            store: StoreOptions::default(),
+            secondaries,
+            degree: Degree::Received,
+            copies: 1,
+            on_loss: OnLoss::Stop,
+            timeout: Duration::from_secs(1),
+            buffer_bytes: 4 << 20,
+            waiting: Waiting::Block,
+        }
+    }
+
+    /// Most secondaries of a primary.
+    pub const SECONDARIES_MAX: usize = 16;
+
+    /// Says which option is out of range.
+    pub fn validate(&self) -> Result<()> {
+        let count = self.secondaries.len();
+        if count > Self::SECONDARIES_MAX {
+            let allowed = "at most 16";
+            return Err(Error::Option { option: "secondaries", value: count as u64, allowed });
+        }
+        if self.degree.needs_secondaries() && !(1..=count).contains(&self.copies) {
+            let allowed = "1 to the number of secondaries, or a degree that needs none";
+            return Err(Error::Option { option: "copies", value: self.copies as u64, allowed });
+        }
+        if self.timeout < Duration::from_millis(10) {
+            let value = self.timeout.as_millis() as u64;
+            return Err(Error::Option { option: "timeout in ms", value, allowed: "10 or more" });
+        }
+        if self.buffer_bytes < 64 << 10 {
+            let value = self.buffer_bytes as u64;
+            return Err(Error::Option { option: "buffer_bytes", value, allowed: "65536 or more" });
+        }
+        Ok(())
+    }
+}
+
+/// What a secondary does when it holds messages that its primary never had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnDiverged {
+    /// It ends with [`Error::Refused`].
+    Refuse,
+    /// It renames its store, begins an empty one, and catches up. Nothing is deleted.
+    SetAside,
+}
+
+/// A secondary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecondaryOptions {
+    /// Its directory.
+    pub dir: PathBuf,
+    /// Its number, 1 to 255; no other node of the pair has it.
+    pub node: u8,
+    /// Where messages are kept. For a primary that waits for durable ones it must sync.
+    pub store: StoreOptions,
+    /// Where it listens. Whoever reaches this address can send it messages: keep it off other networks.
+    pub listen: SocketAddr,
+    /// What to do with messages that the primary never had.
+    pub on_diverged: OnDiverged,
+    /// A primary that says nothing for this long is lost.
+    pub timeout: Duration,
+    /// How it waits for the primary.
+    pub waiting: Waiting,
+}
+
+impl SecondaryOptions {
+    /// Node 2 at this address.
+    pub fn new(dir: impl Into<PathBuf>, listen: SocketAddr) -> Self {
+        SecondaryOptions {
+            dir: dir.into(),
+            node: 2,
+            store: StoreOptions::default(),
+            listen,
+            on_diverged: OnDiverged::Refuse,
+            timeout: Duration::from_secs(1),
+            waiting: Waiting::Block,
+        }
+    }
+}

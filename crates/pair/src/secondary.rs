@@ -1,0 +1,298 @@
+//! A secondary: follows one primary at a time, keeps what it sends, and says how far it is.
+//!
+//! It listens; primaries dial. It never becomes a primary by itself: that takes [`Secondary::promote`], or
+//! [`crate::request_promotion`] from another process of the same host. Whom it follows is a promise, and on the disk
+//! before the first answer: a primary of an earlier epoch is refused from then on.
+
+mod following;
+mod greeting;
+
+use std::{
+    collections::VecDeque,
+    net::{SocketAddr, TcpListener},
+    os::fd::AsFd,
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::doorkeeper::Doorkeeper;
+use crate::epoch::{Epoch, Position};
+use crate::error::{Error, Result};
+use crate::options::{OnDiverged, PrimaryOptions, SecondaryOptions, Waiting};
+use crate::primary::{Primary, promote_node};
+use crate::promotion;
+use crate::state::{NodeDir, State};
+use crate::store::Store;
+use crate::wire::Reason;
+
+use following::{Following, Heard};
+use greeting::Knocking;
+
+/// Between two looks at the door and at clocks.
+const CHORES_EACH: Duration = Duration::from_millis(5);
+/// Polls between two looks at the clock while it spins.
+const SPINS: u32 = 256;
+const EVENTS_MAX: usize = 256;
+
+/// What happened to a secondary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Followed {
+    /// It follows this primary.
+    Began {
+        /// From where.
+        peer: SocketAddr,
+        /// Its epoch.
+        epoch: Epoch,
+    },
+    /// The primary is gone.
+    Ended {
+        /// Why.
+        reason: String,
+    },
+    /// A primary was refused.
+    Refused {
+        /// From where.
+        peer: SocketAddr,
+        /// Why.
+        reason: Reason,
+    },
+    /// The store was set aside: it held messages that the primary never had.
+    SetAside {
+        /// Where it is now.
+        path: PathBuf,
+        /// Its last message.
+        last: Position,
+    },
+}
+
+/// How a secondary is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecondaryStatus {
+    /// The epoch that it has promised to follow.
+    pub epoch: Epoch,
+    /// Last message that it holds.
+    pub last: Position,
+    /// Whether a primary is connected.
+    pub is_live: bool,
+}
+
+/// Why [`Secondary::run`] came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It was told to stop.
+    Stopped,
+    /// Its promotion was asked for: call [`Secondary::promote`].
+    PromotionAsked,
+}
+
+/// A secondary.
+pub struct Secondary {
+    options: SecondaryOptions,
+    node: NodeDir,
+    store: Store,
+    listener: TcpListener,
+    address: SocketAddr,
+    knocking: Option<Knocking>,
+    following: Option<Following>,
+    durable: u64,
+    chores_at: Instant,
+    events: VecDeque<Followed>,
+}
+
+impl Secondary {
+    /// Opens the node in its directory, or makes it, and listens.
+    pub fn open(options: SecondaryOptions) -> Result<Secondary> {
+        let mut node = NodeDir::open(&options.dir, options.node)?;
+        let mut store = Store::open(&node.store_dir(), &options.store)?;
+        let last = store.last().sequence;
+        // What was promised to begin and was then lost with the power has not begun.
+        let mut history = node.state.history.clone();
+        history.retain(|begin| begin.first_sequence <= last);
+        node.keep(State { history, ..node.state.clone() })?;
+        store.sync_past()?;
+        let durable = if options.store.is_durable() { last } else { 0 };
+        let failed = || Error::io("listen on", options.listen);
+        let listener = TcpListener::bind(options.listen).map_err(failed())?;
+        listener.set_nonblocking(true).map_err(failed())?;
+        Ok(Secondary {
+            address: listener.local_addr().map_err(failed())?,
+            options,
+            node,
+            store,
+            listener,
+            knocking: None,
+            following: None,
+            durable,
+            chores_at: Instant::now(),
+            events: VecDeque::new(),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Follows until `stop` is set or a promotion is asked for. On each return all that came is in the store.
+    ///
+    /// # Errors
+    /// The store has failed, or the primary says that this node cannot follow.
+    pub fn run(&mut self, stop: &AtomicBool) -> Result<Ended> {
+        loop {
+            for _ in 0..SPINS {
+                if !self.poll()? {
+                    self.pause()?;
+                }
+                if self.options.waiting == Waiting::Block {
+                    break;
+                }
+            }
+            if stop.load(Relaxed) {
+                self.drain()?;
+                return Ok(Ended::Stopped);
+            }
+            if promotion::is_asked(self.node.dir()) {
+                return Ok(Ended::PromotionAsked);
+            }
+        }
+    }
+
+    /// Takes what has come, keeps it, and answers; `true` if anything came. Never waits for a primary.
+    pub fn poll(&mut self) -> Result<bool> {
+        let has_come = self.hear()?;
+        if !has_come {
+            let now = Instant::now();
+            if now >= self.chores_at {
+                self.chores_at = now + CHORES_EACH;
+                self.do_chores(now)?;
+            }
+        }
+        Ok(has_come)
+    }
+
+    /// Lets time pass until something may have come.
+    fn pause(&self) -> Result<()> {
+        if self.options.waiting == Waiting::Spin {
+            std::hint::spin_loop();
+            return Ok(());
+        }
+        let listener = self.listener.as_fd();
+        let knocking = self.knocking.as_ref().map_or(listener, |knocking| knocking.stream.as_fd());
+        let following = self.following.as_ref().map_or(listener, Following::fd);
+        let mut fds =
+            [listener, knocking, following].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let limit = Timespec { tv_sec: 0, tv_nsec: CHORES_EACH.as_nanos() as i64 };
+        match poll(&mut fds, Some(&limit)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(Error::io("poll", self.address)(error.into())),
+        }
+    }
+
+    fn hear(&mut self) -> Result<bool> {
+        let Some(following) = &mut self.following else { return Ok(false) };
+        match following.hear(&mut self.node, &mut self.store, &mut self.durable)? {
+            Heard::Nothing => Ok(false),
+            Heard::Something => Ok(true),
+            Heard::End(reason) => {
+                self.lose(reason);
+                Ok(true)
+            }
+            Heard::Refusal(reason) => self.refused(reason).map(|()| true),
+        }
+    }
+
+    fn lose(&mut self, reason: String) {
+        self.following = None;
+        self.note(Followed::Ended { reason });
+    }
+
+    /// The primary says that we cannot follow.
+    fn refused(&mut self, reason: Reason) -> Result<()> {
+        let peer = self.following.take().map_or(String::new(), |one| one.peer.to_string());
+        if reason == Reason::Diverged && self.options.on_diverged == OnDiverged::SetAside {
+            return self.set_aside();
+        }
+        Err(Error::Refused { peer, reason })
+    }
+
+    fn set_aside(&mut self) -> Result<()> {
+        let last = self.store.last();
+        let from = self.node.store_dir();
+        let path = free_name(&from, last.epoch);
+        let failed = || Error::io("rename", from.display());
+        std::fs::rename(&from, &path).map_err(failed())?;
+        self.store = Store::open(&from, &self.options.store)?;
+        self.durable = 0;
+        self.node.keep(State { history: Vec::new(), ..self.node.state.clone() })?;
+        self.note(Followed::SetAside { path, last });
+        Ok(())
+    }
+
+    fn do_chores(&mut self, now: Instant) -> Result<()> {
+        let timeout = self.options.timeout;
+        if self.following.as_ref().is_some_and(|following| following.is_silent(now, timeout)) {
+            self.lose(format!("silent for {} ms", timeout.as_millis()));
+        }
+        self.open_door(now)?;
+        self.store.idle()
+    }
+
+    fn note(&mut self, event: Followed) {
+        if self.events.len() == EVENTS_MAX {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+
+    /// The oldest event that was not asked for yet.
+    pub fn next_event(&mut self) -> Option<Followed> {
+        self.events.pop_front()
+    }
+
+    /// How it is.
+    pub fn status(&self) -> SecondaryStatus {
+        SecondaryStatus {
+            epoch: self.node.state.epoch,
+            last: self.store.last(),
+            is_live: self.following.is_some(),
+        }
+    }
+
+    /// Takes what is in the socket, so that nothing that was sent is dropped without need.
+    fn drain(&mut self) -> Result<()> {
+        while self.hear()? {}
+        self.store.commit()
+    }
+
+    /// Becomes the primary: a new epoch over all that this node knows of, written down before anything is done
+    /// in its name. Directory, number, store and address stay; the rest is from `options`. It goes on listening, and
+    /// answers its old primary that its epoch is over.
+    pub fn promote(mut self, options: PrimaryOptions) -> Result<Primary> {
+        options.validate()?;
+        self.drain()?;
+        promote_node(&mut self.node)?;
+        promotion::done(self.node.dir());
+        let options = PrimaryOptions {
+            dir: self.options.dir.clone(),
+            node: self.options.node,
+            store: self.options.store.clone(),
+            ..options
+        };
+        let Secondary { node, store, listener, .. } = self;
+        // The store has one writer: ours goes before the primary opens its own.
+        drop(store);
+        Primary::reign(options, node, Some(Doorkeeper::at(listener)?))
+    }
+}
+
+fn free_name(store: &std::path::Path, epoch: Epoch) -> PathBuf {
+    let name = |number: u32| store.with_file_name(format!("store.{epoch}.aside-{number}"));
+    let mut number = 1;
+    while name(number).exists() {
+        number += 1;
+    }
+    name(number)
+}

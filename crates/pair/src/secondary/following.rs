@@ -1,0 +1,167 @@
+//! One connection to a primary that is followed: entries come in, acknowledgements go out.
+
+use std::{
+    io::{self, ErrorKind, Write},
+    net::{SocketAddr, TcpStream},
+    os::fd::{AsFd, BorrowedFd},
+    time::{Duration, Instant},
+};
+
+use crate::epoch::{Begin, Epoch, Position};
+use crate::error::Result;
+use crate::inbox::Inbox;
+use crate::state::{NodeDir, State};
+use crate::store::Store;
+use crate::wire::{Frame, Reason, Wants};
+
+/// What came of listening once.
+pub(super) enum Heard {
+    Nothing,
+    Something,
+    /// The connection is over, and why.
+    End(String),
+    /// The primary does not want us.
+    Refusal(Reason),
+}
+
+/// A connection.
+pub(super) struct Following {
+    pub(super) peer: SocketAddr,
+    stream: TcpStream,
+    inbox: Inbox,
+    epoch: Epoch,
+    wants: Wants,
+    /// Acknowledgements, or the rest of one, that the primary has not taken yet.
+    out: Vec<u8>,
+    heard: Instant,
+}
+
+/// A frame that should not have come.
+struct Wrong(String);
+
+impl Following {
+    pub(super) fn new(
+        (peer, stream, inbox): (SocketAddr, TcpStream, Inbox),
+        epoch: Epoch,
+        wants: Wants,
+    ) -> Following {
+        let out = Vec::with_capacity(4096);
+        Following { peer, stream, inbox, epoch, wants, out, heard: Instant::now() }
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    pub(super) fn is_silent(&self, now: Instant, timeout: Duration) -> bool {
+        now.saturating_duration_since(self.heard) > timeout
+    }
+
+    /// Reads once; keeps and acknowledges what came. An error is the store's.
+    #[inline]
+    pub(super) fn hear(
+        &mut self,
+        node: &mut NodeDir,
+        store: &mut Store,
+        durable: &mut u64,
+    ) -> Result<Heard> {
+        match self.inbox.fill(&mut self.stream) {
+            Ok(0) => return Ok(Heard::End("the primary closed the connection".into())),
+            Ok(_) => {}
+            Err(error) if is_nothing(&error) => return Ok(self.rest()),
+            Err(error) => return Ok(Heard::End(error.to_string())),
+        }
+        self.heard = Instant::now();
+        let taken = self.take_frames(node, store)?;
+        // On receipt, before the store: that is what this degree means.
+        if self.wants == Wants::Received {
+            self.acknowledge(store.last().sequence, *durable);
+        }
+        store.commit()?;
+        if self.wants == Wants::Durable {
+            *durable = store.last().sequence;
+            self.acknowledge(*durable, *durable);
+        }
+        Ok(match taken {
+            Ok(None) => self.rest_or(Heard::Something),
+            Ok(Some(reason)) => Heard::Refusal(reason),
+            Err(Wrong(what)) => Heard::End(what),
+        })
+    }
+
+    /// Adds all whole entries to the batch; gives a refusal, if one came.
+    fn take_frames(
+        &mut self,
+        node: &mut NodeDir,
+        store: &mut Store,
+    ) -> Result<std::result::Result<Option<Reason>, Wrong>> {
+        loop {
+            match self.inbox.next() {
+                Ok(None) => return Ok(Ok(None)),
+                Ok(Some(Frame::Entry { at, payload })) => {
+                    let last = store.last();
+                    if at.sequence != last.sequence + 1
+                        || at.epoch < last.epoch
+                        || at.epoch > self.epoch
+                    {
+                        return Ok(Err(Wrong(format!("entry {at:?} does not follow {last:?}"))));
+                    }
+                    if at.epoch != last.epoch {
+                        begin(node, at)?;
+                    }
+                    store.add(at, payload)?;
+                }
+                Ok(Some(Frame::Beat { .. })) => {}
+                Ok(Some(Frame::Refused { reason, .. })) => return Ok(Ok(Some(reason))),
+                Ok(Some(other)) => {
+                    return Ok(Err(Wrong(format!("{other:?} where an entry was due"))));
+                }
+                Err(flaw) => return Ok(Err(Wrong(flaw.to_string()))),
+            }
+        }
+    }
+
+    /// Says how far we are, as soon as the primary takes it. What it has not taken is overtaken by the new figure.
+    pub(super) fn acknowledge(&mut self, received: u64, durable: u64) {
+        let ack = Frame::Ack { epoch: self.epoch, received, durable };
+        if self.out.len() < 2048 {
+            ack.encode(&mut self.out);
+        }
+    }
+
+    /// Sends what waits.
+    fn rest(&mut self) -> Heard {
+        self.rest_or(Heard::Nothing)
+    }
+
+    fn rest_or(&mut self, otherwise: Heard) -> Heard {
+        match self.flush() {
+            Ok(()) => otherwise,
+            Err(error) => Heard::End(error.to_string()),
+        }
+    }
+
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        while !self.out.is_empty() {
+            match self.stream.write(&self.out) {
+                Ok(count) => drop(self.out.drain(..count)),
+                Err(error) if is_nothing(&error) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// A new epoch begins with this message: known before the message is kept.
+#[cold]
+fn begin(node: &mut NodeDir, at: Position) -> Result<()> {
+    let mut state: State = node.state.clone();
+    state.history.retain(|begin| begin.first_sequence < at.sequence);
+    state.history.push(Begin { epoch: at.epoch, first_sequence: at.sequence });
+    node.keep(state)
+}
