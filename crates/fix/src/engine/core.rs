@@ -1,0 +1,406 @@
+//! The engine itself: what it does with bytes and with time.
+
+use super::connection::{Connection, Inbox, Outbox};
+use super::error::EngineError;
+use super::member::Member;
+use super::settings::Settings;
+use crate::codec::{Encoder, Frame, Kind, Message, frame};
+use crate::market::{Answer, Exchange, Request};
+use crate::observer::{Observer, Way};
+use crate::session::{Action, Actions, End, Reply};
+use crate::store::{Entry, EntryKind, Gate, SessionNumber, Store};
+
+/// A connection's number, given again when it has ended.
+pub type ConnectionNumber = usize;
+
+/// The time, read once for what came together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Now {
+    /// On a clock that never goes back, in nanoseconds.
+    pub ns: u64,
+    /// In nanoseconds since 1970.
+    pub utc_ns: u64,
+}
+
+/// Sessions, store and market.
+pub struct Engine<O = ()> {
+    pub(super) settings: Settings,
+    pub(super) store: Box<dyn Store>,
+    pub(super) members: Vec<Member>,
+    pub(super) exchange: Exchange,
+    pub(super) encoder: Encoder,
+    pub(super) answers: Vec<Answer>,
+    pub(super) connections: Vec<Option<Connection>>,
+    /// Something was kept that has not passed the gate before it leaves.
+    pub(super) is_waiting: bool,
+    pub(super) observer: O,
+}
+
+/// Answers to one request for which there is room from the start.
+const ANSWERS: usize = 1024;
+
+impl Engine<()> {
+    /// An engine that goes on where its store says it was, with nobody listening.
+    pub fn open(settings: Settings, store: Box<dyn Store>, now: Now) -> Result<Self, EngineError> {
+        Engine::observed(settings, store, now, ())
+    }
+}
+
+impl<O: Observer> Engine<O> {
+    /// The same, with an observer.
+    pub fn observed(
+        settings: Settings,
+        store: Box<dyn Store>,
+        now: Now,
+        observer: O,
+    ) -> Result<Self, EngineError> {
+        let mut engine = Engine {
+            exchange: Exchange::new(settings.market),
+            members: Vec::with_capacity(settings.sessions_max),
+            connections: Vec::with_capacity(settings.connections_max),
+            settings,
+            store,
+            encoder: Encoder::default(),
+            answers: Vec::with_capacity(ANSWERS),
+            is_waiting: false,
+            observer,
+        };
+        engine.recover(now)?;
+        Ok(engine)
+    }
+
+    /// Who listens.
+    pub fn observer(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    /// The market.
+    pub fn exchange(&self) -> &Exchange {
+        &self.exchange
+    }
+
+    /// The limits it was given.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Somebody has connected.
+    pub fn connect(&mut self, now: Now) -> Result<ConnectionNumber, EngineError> {
+        let free = self.connections.iter().position(Option::is_none);
+        let number = free.unwrap_or(self.connections.len());
+        if number >= self.settings.connections_max {
+            return Err(EngineError::Full { connections: number });
+        }
+        let connection = Connection {
+            inbox: Inbox::new(self.settings.message_bytes_max),
+            outbox: Outbox::new(),
+            member: None,
+            resending: None,
+            ending: None,
+            opened_ns: now.ns,
+        };
+        match free {
+            Some(at) => self.connections[at] = Some(connection),
+            None => self.connections.push(Some(connection)),
+        }
+        Ok(number)
+    }
+
+    /// Somebody is gone.
+    pub fn disconnect(&mut self, number: ConnectionNumber) {
+        let gone = self.connections.get_mut(number).and_then(Option::take);
+        if let Some(member) = gone.and_then(|connection| connection.member) {
+            let member = &mut self.members[member as usize];
+            member.session.disconnected();
+            member.connection = None;
+        }
+    }
+
+    /// Where bytes of a connection go before [`Engine::process`].
+    pub fn inbox(&mut self, number: ConnectionNumber) -> Option<&mut Inbox> {
+        Some(&mut self.connections.get_mut(number)?.as_mut()?.inbox)
+    }
+
+    /// What waits to be sent. Only when [`Engine::seal`] has returned it may leave.
+    pub fn outbox(&mut self, number: ConnectionNumber) -> Option<&mut Outbox> {
+        Some(&mut self.connections.get_mut(number)?.as_mut()?.outbox)
+    }
+
+    /// Why a connection is to be closed, as soon as what waits for it is sent.
+    pub fn ending(&self, number: ConnectionNumber) -> Option<End> {
+        self.connections.get(number)?.as_ref()?.ending
+    }
+
+    /// Bytes as a call, for tests and other transports.
+    pub fn receive(
+        &mut self,
+        number: ConnectionNumber,
+        mut bytes: &[u8],
+        now: Now,
+    ) -> Result<(), EngineError> {
+        while let Some(inbox) = self.inbox(number).filter(|_| !bytes.is_empty()) {
+            let room = inbox.room();
+            let count = room.len().min(bytes.len());
+            room[..count].copy_from_slice(&bytes[..count]);
+            inbox.add(count);
+            bytes = &bytes[count..];
+            self.process(number, now)?;
+        }
+        self.seal()
+    }
+
+    /// Deals with every whole message of a connection.
+    pub fn process(&mut self, number: ConnectionNumber, now: Now) -> Result<(), EngineError> {
+        let Some(connection) = self.connections.get_mut(number).and_then(Option::as_mut) else {
+            return Ok(());
+        };
+        let mut inbox = std::mem::take(&mut connection.inbox);
+        let processed = self.process_all(number, &mut inbox, now);
+        if let Some(connection) = self.connections.get_mut(number).and_then(Option::as_mut) {
+            connection.inbox = inbox;
+        }
+        processed
+    }
+
+    fn process_all(
+        &mut self,
+        number: ConnectionNumber,
+        inbox: &mut Inbox,
+        now: Now,
+    ) -> Result<(), EngineError> {
+        while self.ending(number).is_none() {
+            match frame(inbox.waiting(), self.settings.message_bytes_max) {
+                Frame::Partial => return Ok(()),
+                // By the rules of the session layer a garbled message is passed over.
+                Frame::Garbled { skip_bytes, .. } => inbox.pass(skip_bytes),
+                Frame::TooLong { .. } => return self.too_long(number, now),
+                Frame::Whole { bytes } => {
+                    if let Ok(message) = Message::parse(&inbox.waiting()[..bytes]) {
+                        self.message(number, &message, now)?;
+                    }
+                    inbox.pass(bytes);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn too_long(&mut self, number: ConnectionNumber, now: Now) -> Result<(), EngineError> {
+        let mut actions = Actions::none();
+        if self.member_of(number).is_some() {
+            actions = actions.send(Reply::Logout(Some(End::TooLong)));
+        }
+        self.carry_out(number, None, actions.then(Action::Disconnect(End::TooLong)), now)
+    }
+
+    pub(super) fn member_of(&self, number: ConnectionNumber) -> Option<SessionNumber> {
+        self.connections.get(number)?.as_ref()?.member
+    }
+
+    fn message(
+        &mut self,
+        number: ConnectionNumber,
+        message: &Message<'_>,
+        now: Now,
+    ) -> Result<(), EngineError> {
+        let actions = match self.member_of(number) {
+            None => return self.first_message(number, message, now),
+            Some(member) => {
+                let member = &mut self.members[member as usize];
+                let is_ours = message.header.target == self.settings.comp_id.as_bytes();
+                match is_ours && member.is_of(&message.header) {
+                    true => member.session.received(message, now.ns, now.utc_ns),
+                    false => member.session.wrong_identity(message),
+                }
+            }
+        };
+        self.carry_out(number, Some(message), actions, now)
+    }
+
+    /// Whose connection is it?
+    fn first_message(
+        &mut self,
+        number: ConnectionNumber,
+        message: &Message<'_>,
+        now: Now,
+    ) -> Result<(), EngineError> {
+        let found = match message.header.kind {
+            Kind::Logon => self.member_for(message, now)?,
+            _ => Err(End::NoLogon),
+        };
+        let member = match found {
+            Ok(member) => member,
+            Err(end) => {
+                let actions = Actions::none().then(Action::Disconnect(end));
+                return self.carry_out(number, Some(message), actions, now);
+            }
+        };
+        if let Some(connection) = self.connections[number].as_mut() {
+            connection.member = Some(member);
+        }
+        let member = &mut self.members[member as usize];
+        member.connection = Some(number);
+        member.session.connected(now.ns);
+        let actions = member.session.received(message, now.ns, now.utc_ns);
+        self.carry_out(number, Some(message), actions, now)
+    }
+
+    /// The session that a Logon names; a new one where there is room.
+    fn member_for(
+        &mut self,
+        message: &Message<'_>,
+        now: Now,
+    ) -> Result<Result<SessionNumber, End>, EngineError> {
+        let header = &message.header;
+        let Some(version) = header.version else { return Ok(Err(End::Version)) };
+        if header.target != self.settings.comp_id.as_bytes() || header.sender.is_empty() {
+            return Ok(Err(End::Identity));
+        }
+        if let Some(at) = self.members.iter().position(|member| member.is_of(header)) {
+            let is_taken = self.members[at].connection.is_some();
+            return Ok(if is_taken { Err(End::Taken) } else { Ok(at as SessionNumber) });
+        }
+        let peers = &self.settings.peers;
+        let is_welcome =
+            peers.is_empty() || peers.iter().any(|peer| peer.as_bytes() == header.sender);
+        if !is_welcome || self.members.len() == self.settings.sessions_max {
+            return Ok(Err(End::Identity));
+        }
+        let member = Member::new(version, header.sender, self.settings.timing);
+        let session = self.members.len() as SessionNumber;
+        let (kind, time_ns) = (EntryKind::Session, now.utc_ns);
+        let name = member.name();
+        self.store.keep(&Entry { kind, session, sequence: 0, next: 0, time_ns, message: &name })?;
+        self.members.push(member);
+        Ok(Ok(session))
+    }
+
+    pub(super) fn carry_out(
+        &mut self,
+        number: ConnectionNumber,
+        message: Option<&Message<'_>>,
+        actions: Actions,
+        now: Now,
+    ) -> Result<(), EngineError> {
+        let member = self.member_of(number);
+        for action in actions.iter() {
+            match (action, member, message) {
+                (Action::Disconnect(end), ..) => {
+                    if let Some(connection) = self.connections[number].as_mut() {
+                        connection.ending = Some(end);
+                    }
+                }
+                (Action::Send(reply), Some(member), _) => {
+                    self.reply(member, message, reply, now)?
+                }
+                (Action::Resend { from, to }, Some(member), _) => {
+                    self.resend(number, member, from, to, now)?;
+                }
+                (Action::Reset, Some(session), _) => {
+                    let (kind, time_ns) = (EntryKind::Reset, now.utc_ns);
+                    let message = &[];
+                    self.store.keep(&Entry {
+                        kind,
+                        session,
+                        sequence: 0,
+                        next: 1,
+                        time_ns,
+                        message,
+                    })?;
+                }
+                (Action::Keep, Some(member), Some(message)) => self.keep(member, message, now)?,
+                (Action::Deliver, Some(member), Some(message)) => {
+                    self.deliver(member, message, now)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(
+        &mut self,
+        session: SessionNumber,
+        message: &Message<'_>,
+        now: Now,
+    ) -> Result<(), EngineError> {
+        let entry = Entry {
+            kind: EntryKind::In,
+            session,
+            sequence: message.header.sequence.unwrap_or(0),
+            next: self.members[session as usize].session.next_in(),
+            time_ns: now.utc_ns,
+            message: message.bytes,
+        };
+        let is_business = !message.header.kind.is_administrative();
+        self.observer.keeping(Way::In);
+        self.store.keep(&entry)?;
+        if is_business {
+            self.store.wait(Gate::Business)?;
+        }
+        self.observer.kept(Way::In);
+        Ok(())
+    }
+
+    fn deliver(
+        &mut self,
+        session: SessionNumber,
+        message: &Message<'_>,
+        now: Now,
+    ) -> Result<(), EngineError> {
+        let request = match Request::of(message, session) {
+            Ok(request) => request,
+            Err(refused) => {
+                let (reason, tag) = (refused.reason, refused.tag);
+                return self.reply(session, Some(message), Reply::Reject { reason, tag }, now);
+            }
+        };
+        self.exchange.take(session, request, now.utc_ns, &mut self.answers);
+        for at in 0..self.answers.len() {
+            let answer = self.answers[at];
+            self.answer(&answer, now)?;
+        }
+        self.answers.clear();
+        if message.header.kind == Kind::NewOrderSingle {
+            self.observer.answered();
+        }
+        Ok(())
+    }
+
+    /// Waits until everything that was kept may leave. Call it before outboxes are sent.
+    #[inline]
+    pub fn seal(&mut self) -> Result<(), EngineError> {
+        if std::mem::take(&mut self.is_waiting) {
+            self.observer.waiting();
+            self.store.wait(Gate::Reply)?;
+            self.observer.waited();
+        }
+        Ok(())
+    }
+
+    /// Time has passed: heartbeats, tests, ends. Some times a second is enough.
+    pub fn tick(&mut self, now: Now) -> Result<(), EngineError> {
+        for number in 0..self.connections.len() {
+            let Some(connection) = &self.connections[number] else { continue };
+            let actions = match connection.member {
+                _ if connection.ending.is_some() => continue,
+                Some(member) => self.members[member as usize].session.tick(now.ns),
+                None if now.ns - connection.opened_ns > self.settings.timing.patience_ns => {
+                    Actions::none().then(Action::Disconnect(End::NoLogon))
+                }
+                None => continue,
+            };
+            self.carry_out(number, None, actions, now)?;
+        }
+        self.seal()
+    }
+
+    /// Time between two messages: goes on with what is to be sent again, and lets the store work ahead.
+    pub fn idle(&mut self, now: Now) -> Result<(), EngineError> {
+        for number in 0..self.connections.len() {
+            self.go_on_resending(number, now)?;
+        }
+        self.store.idle()?;
+        self.seal()
+    }
+}

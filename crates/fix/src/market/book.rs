@@ -1,0 +1,176 @@
+//! The book of one symbol: the best price first, and at one price who came first.
+//!
+//! Orders of all books live in one slab; a book holds links alone. Nothing is allocated once its levels have
+//! room.
+
+use super::ladder::{Ladder, Level, NONE};
+use super::order::{Order, Side};
+use crate::codec::Decimal;
+
+/// An order with its neighbours at the same price.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    order: Order,
+    before: u32,
+    behind: u32,
+}
+
+/// Where orders are.
+#[derive(Debug, Clone)]
+pub(super) struct Slab {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+impl Slab {
+    /// Room for so many, in memory already.
+    pub(super) fn new(room: usize, blank: Order) -> Self {
+        let mut slots = vec![Slot { order: blank, before: NONE, behind: NONE }; room];
+        slots.clear();
+        let mut free = vec![0; room];
+        free.clear();
+        Slab { slots, free }
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        !self.free.is_empty() || self.slots.len() < self.slots.capacity()
+    }
+
+    pub(super) fn add(&mut self, order: Order) -> u32 {
+        let slot = Slot { order, before: NONE, behind: NONE };
+        match self.free.pop() {
+            Some(at) => {
+                self.slots[at as usize] = slot;
+                at
+            }
+            None => {
+                self.slots.push(slot);
+                (self.slots.len() - 1) as u32
+            }
+        }
+    }
+
+    pub(super) fn take(&mut self, at: u32) -> Order {
+        self.free.push(at);
+        self.slots[at as usize].order
+    }
+
+    pub(super) fn order(&self, at: u32) -> &Order {
+        &self.slots[at as usize].order
+    }
+
+    pub(super) fn order_mut(&mut self, at: u32) -> &mut Order {
+        &mut self.slots[at as usize].order
+    }
+}
+
+/// A trade, as the resting order saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Traded {
+    /// The resting order, behind the trade.
+    pub resting: Order,
+    /// At its price.
+    pub price: Decimal,
+    /// So much.
+    pub quantity: Decimal,
+}
+
+/// Both sides of one symbol.
+#[derive(Debug, Clone)]
+pub struct Book {
+    buys: Ladder,
+    sells: Ladder,
+}
+
+/// Price levels for which there is room from the start.
+const LEVELS: usize = 1024;
+
+impl Default for Book {
+    fn default() -> Self {
+        Book { buys: Ladder::new(Side::Buy, LEVELS), sells: Ladder::new(Side::Sell, LEVELS) }
+    }
+}
+
+impl Book {
+    fn side(&mut self, side: Side) -> &mut Ladder {
+        match side {
+            Side::Buy => &mut self.buys,
+            Side::Sell => &mut self.sells,
+        }
+    }
+
+    /// The best price of a side.
+    pub fn best(&self, side: Side) -> Option<Decimal> {
+        let ladder = if side == Side::Buy { &self.buys } else { &self.sells };
+        ladder.best().map(|level| level.price)
+    }
+
+    /// Whether all of an order could be filled at once.
+    pub(super) fn can_fill(&mut self, slab: &Slab, order: &Order) -> bool {
+        let mut wanted = order.leaves().0;
+        for level in self.side(order.side.opposite()).best_first() {
+            if !order.takes(level.price) {
+                break;
+            }
+            let mut at = level.first;
+            while at != NONE && wanted > 0 {
+                wanted -= slab.order(at).leaves().0;
+                at = slab.slots[at as usize].behind;
+            }
+        }
+        wanted <= 0
+    }
+
+    /// The next trade of an incoming order with the best resting one, if they take each other. A resting order that
+    /// is filled leaves the book; `at` of the result says which slot became free.
+    pub(super) fn trade(
+        &mut self,
+        slab: &mut Slab,
+        taker: &mut Order,
+    ) -> Option<(Traded, Option<u32>)> {
+        let level = *self.side(taker.side.opposite()).best()?;
+        if taker.leaves() == Decimal::ZERO || !taker.takes(level.price) {
+            return None;
+        }
+        let at = level.first;
+        let maker = slab.order_mut(at);
+        let quantity = taker.leaves().min(maker.leaves());
+        maker.fill(level.price, quantity);
+        taker.fill(level.price, quantity);
+        let resting = *maker;
+        let is_filled = resting.leaves() == Decimal::ZERO;
+        if is_filled {
+            self.remove(slab, at);
+        }
+        Some((Traded { resting, price: level.price, quantity }, is_filled.then_some(at)))
+    }
+
+    /// Puts an order behind all others of its price.
+    pub(super) fn rest(&mut self, slab: &mut Slab, at: u32) {
+        let Order { side, price, .. } = *slab.order(at);
+        let level = self.side(side).level(price);
+        let last = std::mem::replace(&mut level.last, at);
+        if last == NONE {
+            level.first = at;
+        } else {
+            slab.slots[last as usize].behind = at;
+        }
+        (slab.slots[at as usize].before, slab.slots[at as usize].behind) = (last, NONE);
+    }
+
+    /// Takes an order out of its place; its slot stays as it is.
+    pub(super) fn remove(&mut self, slab: &mut Slab, at: u32) {
+        let Slot { order: Order { side, price, .. }, before, behind } = slab.slots[at as usize];
+        let ladder = self.side(side);
+        let level: &mut Level = ladder.level(price);
+        match before {
+            NONE => level.first = behind,
+            before => slab.slots[before as usize].behind = behind,
+        }
+        match behind {
+            NONE => level.last = before,
+            behind => slab.slots[behind as usize].before = before,
+        }
+        ladder.drop_if_empty(price);
+    }
+}

@@ -1,0 +1,380 @@
+//! The state machine: sequence numbers, gaps, heartbeats.
+
+use super::action::{Action, Actions, End, Reply};
+use super::settings::{Role, Timing};
+use crate::codec::{Header, Kind, Message, tag};
+use crate::market::Refused;
+use crate::market::reason::{TAG_MISSING, VALUE_INCORRECT};
+
+/// How far a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// There is no connection, or no Logon on it yet.
+    Out,
+    /// Our Logon is on its way.
+    LogonSent,
+    /// Both have said Logon.
+    In,
+    /// Our Logout is on its way.
+    LogoutSent,
+}
+
+/// A gap that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Gap {
+    /// The highest number that came too early.
+    seen: u64,
+    asked_ns: u64,
+}
+
+/// One session. Times are nanoseconds on a clock that never goes back, but SendingTime's.
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub(super) role: Role,
+    timing: Timing,
+    pub(super) phase: Phase,
+    pub(super) next_in: u64,
+    pub(super) next_out: u64,
+    pub(super) heartbeat_ns: u64,
+    heard_ns: u64,
+    said_ns: u64,
+    is_tested: bool,
+    gap: Option<Gap>,
+}
+
+impl Session {
+    /// A session that was never connected.
+    pub fn new(role: Role, timing: Timing) -> Self {
+        Session {
+            role,
+            timing,
+            phase: Phase::Out,
+            next_in: 1,
+            next_out: 1,
+            heartbeat_ns: 30_000_000_000,
+            heard_ns: 0,
+            said_ns: 0,
+            is_tested: false,
+            gap: None,
+        }
+    }
+
+    /// The number that the next message of the peer should have.
+    pub fn next_in(&self) -> u64 {
+        self.next_in
+    }
+
+    /// The number that our next message will have.
+    pub fn next_out(&self) -> u64 {
+        self.next_out
+    }
+
+    /// Goes on where a store says it was.
+    pub fn go_on(&mut self, next_in: Option<u64>, next_out: Option<u64>) {
+        self.next_in = next_in.unwrap_or(self.next_in);
+        self.next_out = next_out.unwrap_or(self.next_out);
+    }
+
+    /// How far the connection is.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Seconds between heartbeats: told by an initiator, and taken over by an acceptor.
+    pub fn heartbeat_s(&self) -> u64 {
+        self.heartbeat_ns / 1_000_000_000
+    }
+
+    /// The initiator's wish for heartbeats.
+    pub fn beat_every(&mut self, seconds: u64) {
+        self.heartbeat_ns = seconds * 1_000_000_000;
+    }
+
+    /// A number for a message that goes out now.
+    #[inline]
+    pub fn take_number(&mut self, now_ns: u64) -> u64 {
+        self.said_ns = now_ns;
+        self.next_out += 1;
+        self.next_out - 1
+    }
+
+    /// There is a connection.
+    pub fn connected(&mut self, now_ns: u64) -> Actions {
+        (self.heard_ns, self.said_ns, self.is_tested, self.gap) = (now_ns, now_ns, false, None);
+        match self.role {
+            Role::Acceptor => Actions::none(),
+            Role::Initiator => {
+                self.phase = Phase::LogonSent;
+                Actions::none().send(Reply::Logon { reset: false })
+            }
+        }
+    }
+
+    /// There is none any more.
+    pub fn disconnected(&mut self) {
+        (self.phase, self.gap) = (Phase::Out, None);
+    }
+
+    /// We want to end it.
+    pub fn log_out(&mut self, now_ns: u64) -> Actions {
+        if self.phase != Phase::In {
+            return Actions::none().then(Action::Disconnect(End::LoggedOut));
+        }
+        self.phase = Phase::LogoutSent;
+        self.heard_ns = now_ns;
+        Actions::none().send(Reply::Logout(None))
+    }
+
+    /// A message whose frame was right has come. `utc_ns` is our time of day.
+    pub fn received(&mut self, message: &Message<'_>, now_ns: u64, utc_ns: u64) -> Actions {
+        (self.heard_ns, self.is_tested) = (now_ns, false);
+        let header = &message.header;
+        let Some(sequence) = header.sequence else { return self.end(End::NoSequence) };
+        let is_logging_on = header.kind == Kind::Logon;
+        if !is_logging_on && matches!(self.phase, Phase::Out | Phase::LogonSent) {
+            return self.hang_up(End::NoLogon);
+        }
+        if self.is_off_the_clock(header, utc_ns) {
+            return self.refuse_and_end(sequence, End::Clock);
+        }
+        if is_logging_on {
+            return self.logon(message, sequence, now_ns);
+        }
+        if header.kind == Kind::SequenceReset && !message.is_set(tag::GAP_FILL_FLAG) {
+            return self.reset_numbers(message);
+        }
+        match sequence.cmp(&self.next_in) {
+            std::cmp::Ordering::Less => self.too_low(header, sequence),
+            std::cmp::Ordering::Greater => self.too_high(message, sequence, now_ns),
+            std::cmp::Ordering::Equal => self.in_turn(message, sequence),
+        }
+    }
+
+    fn is_off_the_clock(&self, header: &Header<'_>, utc_ns: u64) -> bool {
+        let tolerance_ns = self.timing.clock_tolerance_ns;
+        match header.sending_time {
+            _ if tolerance_ns == 0 => false,
+            Some(time_ns) => time_ns.abs_diff(utc_ns) > tolerance_ns,
+            None => true,
+        }
+    }
+
+    /// Says why, and ends the connection.
+    pub(super) fn end(&mut self, end: End) -> Actions {
+        self.phase = Phase::LogoutSent;
+        Actions::none().send(Reply::Logout(Some(end))).then(Action::Disconnect(end))
+    }
+
+    /// Ends the connection without a word: the peer has not said who it is.
+    pub(super) fn hang_up(&mut self, end: End) -> Actions {
+        Actions::none().then(Action::Disconnect(end))
+    }
+
+    /// A message of another one than the session's peer.
+    pub fn wrong_identity(&mut self, message: &Message<'_>) -> Actions {
+        match message.header.sequence {
+            Some(sequence) => self.refuse_and_end(sequence, End::Identity),
+            None => self.end(End::Identity),
+        }
+    }
+
+    /// Reject with the reason that the rules name, Logout, and out.
+    fn refuse_and_end(&mut self, sequence: u64, end: End) -> Actions {
+        let reason = if end == End::Clock { CLOCK } else { COMP_ID };
+        let actions = Actions::none();
+        if self.phase == Phase::Out || self.phase == Phase::LogonSent {
+            return self.hang_up(end);
+        }
+        let is_in_turn = sequence == self.next_in;
+        self.next_in += u64::from(is_in_turn);
+        let actions = if is_in_turn { actions.then(Action::Keep) } else { actions };
+        self.phase = Phase::LogoutSent;
+        let actions = actions.send(Reply::Reject { reason, tag: 0 });
+        actions.send(Reply::Logout(Some(end))).then(Action::Disconnect(end))
+    }
+
+    pub(super) fn too_low(&mut self, header: &Header<'_>, sequence: u64) -> Actions {
+        if !header.is_poss_dup {
+            return self.end(End::TooLow { expected: self.next_in, received: sequence });
+        }
+        match (header.orig_sending_time, header.sending_time) {
+            (None, _) => {
+                let tag = tag::ORIG_SENDING_TIME;
+                Actions::none().send(Reply::Reject { reason: TAG_MISSING, tag })
+            }
+            (Some(first_ns), Some(again_ns)) if first_ns > again_ns => self.end(End::Clock),
+            _ => Actions::none(),
+        }
+    }
+
+    /// Something is missing before it. What came too early is let go: it comes again with the rest.
+    fn too_high(&mut self, message: &Message<'_>, sequence: u64, now_ns: u64) -> Actions {
+        match message.header.kind {
+            // Both sides may have a gap: who does not serve first would wait for ever.
+            Kind::ResendRequest => {
+                let served = self.resend(message, Actions::none());
+                self.ask_for_gap(sequence, now_ns, served)
+            }
+            Kind::Logout => self.peer_logs_out(Actions::none()),
+            _ => self.ask_for_gap(sequence, now_ns, Actions::none()),
+        }
+    }
+
+    pub(super) fn ask_for_gap(&mut self, sequence: u64, now_ns: u64, actions: Actions) -> Actions {
+        match &mut self.gap {
+            Some(gap) => {
+                gap.seen = gap.seen.max(sequence);
+                actions
+            }
+            None => {
+                self.gap = Some(Gap { seen: sequence, asked_ns: now_ns });
+                actions.send(Reply::ResendRequest { from: self.next_in })
+            }
+        }
+    }
+
+    /// The number that comes next is given up to, but without, `next`.
+    pub(super) fn expect(&mut self, next: u64) {
+        self.next_in = next;
+        self.gap = self.gap.filter(|gap| gap.seen >= next);
+    }
+
+    fn in_turn(&mut self, message: &Message<'_>, sequence: u64) -> Actions {
+        self.expect(sequence + 1);
+        let kept = Actions::none().then(Action::Keep);
+        if let Some(refused) = refused(message) {
+            return kept.send(refused);
+        }
+        match message.header.kind {
+            Kind::Heartbeat | Kind::Reject | Kind::Logon => kept,
+            Kind::TestRequest => kept.send(Reply::Echo),
+            Kind::ResendRequest => self.resend(message, kept),
+            Kind::SequenceReset => self.fill_gap(message, sequence, kept),
+            Kind::Logout => self.peer_logs_out(kept),
+            _ => kept.then(Action::Deliver),
+        }
+    }
+
+    fn resend(&mut self, message: &Message<'_>, actions: Actions) -> Actions {
+        let (from, to) = (message.get_uint(tag::BEGIN_SEQ_NO), message.get_uint(tag::END_SEQ_NO));
+        let (Some(from), Some(to)) = (from, to) else {
+            let tag = if from.is_none() { tag::BEGIN_SEQ_NO } else { tag::END_SEQ_NO };
+            return actions.send(Reply::Reject { reason: TAG_MISSING, tag });
+        };
+        let last = self.next_out - 1;
+        let to = if to == 0 || to > last { last } else { to };
+        match from {
+            0 => actions.send(Reply::Reject { reason: VALUE_INCORRECT, tag: tag::BEGIN_SEQ_NO }),
+            from if from > to => actions,
+            from => actions.then(Action::Resend { from, to }),
+        }
+    }
+
+    fn fill_gap(&mut self, message: &Message<'_>, sequence: u64, actions: Actions) -> Actions {
+        match message.get_uint(tag::NEW_SEQ_NO) {
+            Some(next) if next > sequence => {
+                self.expect(next);
+                actions
+            }
+            Some(_) => {
+                actions.send(Reply::Reject { reason: VALUE_INCORRECT, tag: tag::NEW_SEQ_NO })
+            }
+            None => actions.send(Reply::Reject { reason: TAG_MISSING, tag: tag::NEW_SEQ_NO }),
+        }
+    }
+
+    /// SequenceReset in its reset mode: its own number does not count.
+    fn reset_numbers(&mut self, message: &Message<'_>) -> Actions {
+        match message.get_uint(tag::NEW_SEQ_NO) {
+            Some(next) if next >= self.next_in => {
+                self.expect(next);
+                Actions::none().then(Action::Keep)
+            }
+            Some(_) => Actions::none()
+                .send(Reply::Reject { reason: VALUE_INCORRECT, tag: tag::NEW_SEQ_NO }),
+            None => {
+                Actions::none().send(Reply::Reject { reason: TAG_MISSING, tag: tag::NEW_SEQ_NO })
+            }
+        }
+    }
+
+    fn peer_logs_out(&mut self, actions: Actions) -> Actions {
+        let is_answer = self.phase == Phase::LogoutSent;
+        self.phase = Phase::LogoutSent;
+        let actions = if is_answer { actions } else { actions.send(Reply::Logout(None)) };
+        actions.then(Action::Disconnect(End::LoggedOut))
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now_ns: u64) -> Actions {
+        let silent_ns = now_ns.saturating_sub(self.heard_ns);
+        match self.phase {
+            Phase::Out | Phase::LogonSent | Phase::LogoutSent => {
+                match silent_ns > self.timing.patience_ns {
+                    true => self.hang_up(End::Silent),
+                    false => Actions::none(),
+                }
+            }
+            Phase::In => self.beat(silent_ns, now_ns),
+        }
+    }
+
+    fn beat(&mut self, silent_ns: u64, now_ns: u64) -> Actions {
+        let actions = self.ask_again(now_ns);
+        if self.heartbeat_ns == 0 {
+            return actions;
+        }
+        if self.is_tested && silent_ns > self.heartbeat_ns * 12 / 5 {
+            return self.end(End::Silent);
+        }
+        if !self.is_tested && silent_ns > self.heartbeat_ns * 6 / 5 {
+            self.is_tested = true;
+            return actions.send(Reply::TestRequest);
+        }
+        match now_ns.saturating_sub(self.said_ns) >= self.heartbeat_ns {
+            true => actions.send(Reply::Heartbeat),
+            false => actions,
+        }
+    }
+
+    fn ask_again(&mut self, now_ns: u64) -> Actions {
+        match &mut self.gap {
+            Some(gap) if now_ns.saturating_sub(gap.asked_ns) > self.timing.gap_ns => {
+                gap.asked_ns = now_ns;
+                Actions::none().send(Reply::ResendRequest { from: self.next_in })
+            }
+            _ => Actions::none(),
+        }
+    }
+}
+
+/// SessionRejectReason: CompID problem.
+const COMP_ID: u64 = 9;
+/// SessionRejectReason: SendingTime accuracy problem.
+const CLOCK: u64 = 10;
+/// SessionRejectReason: tag specified without a value.
+const NO_VALUE: u64 = 4;
+/// SessionRejectReason: invalid tag number.
+const TAG_INVALID: u64 = 0;
+
+/// What is wrong with a message whatever it says.
+fn refused(message: &Message<'_>) -> Option<Reply> {
+    use crate::codec::FieldError;
+    let Refused { reason, tag } = match message.broken_field() {
+        Some(FieldError::Empty { tag }) => Refused { reason: NO_VALUE, tag },
+        Some(FieldError::Open { tag }) => Refused { reason: VALUE_INCORRECT, tag },
+        Some(FieldError::Tag) => Refused { reason: TAG_INVALID, tag: 0 },
+        None => missing(message)?,
+    };
+    Some(Reply::Reject { reason, tag })
+}
+
+/// A field that an administrative message must have.
+fn missing(message: &Message<'_>) -> Option<Refused> {
+    let tag = match message.header.kind {
+        Kind::TestRequest => tag::TEST_REQ_ID,
+        Kind::Reject => tag::REF_SEQ_NUM,
+        _ => return None,
+    };
+    message.get(tag).is_none().then_some(Refused { reason: TAG_MISSING, tag })
+}

@@ -1,0 +1,52 @@
+//! Who speaks to whom in which version: the standard header, and messages that are sent once more.
+
+use crate::codec::{Encoder, Message, Version, tag};
+
+/// What stands in the header of every message that one side sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Names<'a> {
+    /// BeginString.
+    pub version: Version,
+    /// SenderCompID.
+    pub us: &'a [u8],
+    /// TargetCompID.
+    pub peer: &'a [u8],
+}
+
+impl Names<'_> {
+    /// Begins a message with its header.
+    #[inline]
+    pub fn begin<'e>(
+        &self,
+        encoder: &'e mut Encoder,
+        msg_type: &[u8],
+        sequence: u64,
+        utc_ns: u64,
+    ) -> &'e mut Encoder {
+        let message = encoder.begin(self.version, msg_type);
+        message.bytes(tag::SENDER_COMP_ID, self.us).bytes(tag::TARGET_COMP_ID, self.peer);
+        message.uint(tag::MSG_SEQ_NUM, sequence).time(tag::SENDING_TIME, utc_ns)
+    }
+
+    /// A message that was sent before, as it is sent again.
+    pub fn again<'e>(&self, encoder: &'e mut Encoder, sent: &Message<'_>, utc_ns: u64) -> &'e [u8] {
+        let sequence = sent.header.sequence.unwrap_or(0);
+        let message = self.begin(encoder, sent.header.msg_type, sequence, utc_ns);
+        message.bytes(tag::POSS_DUP_FLAG, b"Y");
+        message.time(tag::ORIG_SENDING_TIME, sent.header.sending_time.unwrap_or(utc_ns));
+        message.raw(sent.body_bytes()).finish()
+    }
+
+    /// SequenceReset that passes over numbers nobody needs again.
+    pub fn gap_fill<'e>(
+        &self,
+        encoder: &'e mut Encoder,
+        sequence: u64,
+        next: u64,
+        utc_ns: u64,
+    ) -> &'e [u8] {
+        let message = self.begin(encoder, b"4", sequence, utc_ns);
+        message.bytes(tag::POSS_DUP_FLAG, b"Y").time(tag::ORIG_SENDING_TIME, utc_ns);
+        message.bytes(tag::GAP_FILL_FLAG, b"Y").uint(tag::NEW_SEQ_NO, next).finish()
+    }
+}

@@ -1,0 +1,33 @@
+//! What a session is told.
+
+/// Who begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It waits for a Logon.
+    Acceptor,
+    /// It sends one.
+    Initiator,
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// How long a session waits, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// For a Logon on a new connection, and for the answer to a Logout.
+    pub patience_ns: u64,
+    /// How far SendingTime may be from our clock; 0 does not look.
+    pub clock_tolerance_ns: u64,
+    /// For a gap to be filled, before it is asked for again.
+    pub gap_ns: u64,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Timing {
+            patience_ns: 10 * SECOND_NS,
+            clock_tolerance_ns: 120 * SECOND_NS,
+            gap_ns: 5 * SECOND_NS,
+        }
+    }
+}

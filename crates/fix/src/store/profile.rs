@@ -1,0 +1,67 @@
+//! The stores by name.
+
+use std::path::Path;
+
+use pickfs_journal::{Options, Sync, queue};
+
+use super::{FileStore, JournalLog, LogStore, MemoryLog, QueueLog, Store, StoreError};
+
+/// Which store an engine has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// Nothing is written.
+    Memory,
+    /// Everything in a memory-mapped queue: outlives the process.
+    Queue,
+    /// Everything in an append journal, by pwrite: outlives the process.
+    Journal,
+    /// The same, with one fdatasync before answers leave: outlives the power.
+    JournalFdatasync,
+    /// The many small writes of QuickFIX's file store.
+    FileStore,
+}
+
+impl Profile {
+    /// All of them.
+    pub const ALL: [Profile; 5] = [
+        Profile::Memory,
+        Profile::Queue,
+        Profile::Journal,
+        Profile::JournalFdatasync,
+        Profile::FileStore,
+    ];
+
+    /// Its name.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Profile::Memory => "memory",
+            Profile::Queue => "queue",
+            Profile::Journal => "journal",
+            Profile::JournalFdatasync => "journal-fdatasync",
+            Profile::FileStore => "file-store",
+        }
+    }
+
+    /// The store of a name.
+    pub fn of(word: &str) -> Option<Profile> {
+        Profile::ALL.into_iter().find(|profile| profile.word() == word)
+    }
+
+    /// Opens the store in a directory that belongs to it alone; what it holds is gone on with.
+    pub fn open(self, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
+        let journal = |sync| {
+            let log = JournalLog::open(directory, Options { sync, ..Options::default() })?;
+            Ok(Box::new(LogStore::new(log)) as Box<dyn Store>)
+        };
+        match self {
+            Profile::Memory => Ok(Box::new(LogStore::new(MemoryLog::default()))),
+            Profile::Queue => {
+                let log = QueueLog::open(directory, queue::Options::default())?;
+                Ok(Box::new(LogStore::new(log)))
+            }
+            Profile::Journal => journal(Sync::None),
+            Profile::JournalFdatasync => journal(Sync::Fdatasync),
+            Profile::FileStore => Ok(Box::new(FileStore::open(directory)?)),
+        }
+    }
+}
