@@ -15,6 +15,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod account;
 pub mod affinity;
 pub mod aligned_buffer;
 pub mod block;
@@ -57,6 +58,7 @@ mod privilege;
 pub mod proc_root;
 pub mod process;
 pub mod quota;
+pub mod program;
 pub mod residency;
 mod shared_memory;
 pub mod sigbus;
