@@ -237,7 +237,7 @@ fn ratios(draft: &Draft<'_>, robbed: Robbed) -> Vec<f64> {
 }
 
 /// Logarithms of the speedup in each block that holds both rows, in block order:
-/// reference over other for times, other over reference for rates. Trials of unequal scale make no pair.
+/// reference over other where less is better, other over reference where more is. Trials of unequal scale make no pair.
 pub fn log_ratios(
     reference: &Member<'_>,
     other: &Member<'_>,
@@ -245,7 +245,7 @@ pub fn log_ratios(
     robbed: Robbed,
 ) -> Vec<f64> {
     let base = reference.chosen(robbed);
-    let sign = if metric.statistic == Statistic::Rate { -1.0 } else { 1.0 };
+    let sign = if metric.statistic.is_better_higher() { -1.0 } else { 1.0 };
     let ratio = |trial: &TrialRecord| {
         let base = base.iter().find(|base| base.block == trial.block)?;
         let pair = are_alike(base, trial).then_some(base)?;

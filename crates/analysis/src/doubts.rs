@@ -97,9 +97,10 @@ fn steady_text(trial: &TrialRecord) -> Option<String> {
     Some(format!("{}: the last third ran at {ratio:.2} times the median of the first", op.op))
 }
 
-/// A trial of phases has no time of its own: the lab judges each of them.
+/// A trial of phases has no time of its own: the lab judges each of them. A whole program takes the
+/// time that it takes, and no tail of it is looked at.
 fn period_text(trial: &TrialRecord) -> Option<String> {
-    if !trial.phases.is_empty() {
+    if !trial.phases.is_empty() || !trial.figures.is_empty() {
         return None;
     }
     let period_s: f64 = trial.environment.get(LONGEST_PERIOD_KEY)?.parse().ok()?;

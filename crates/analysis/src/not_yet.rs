@@ -116,7 +116,7 @@ fn tails(panels: &[Panel]) -> Option<NotYet> {
     let mut open: Vec<(String, Vec<&str>)> = Vec::new();
     for panel in panels.iter().filter(|panel| panel.phases.is_empty()) {
         let mut limits: Vec<(f64, Vec<String>)> = Vec::new();
-        for op in ops(panel) {
+        for op in ops(panel).into_iter().filter(|op| !wording::is_program_time(op)) {
             let (carried, known) = (highest(panel, &op, true), highest(panel, &op, false));
             if carried >= known - 1e-9 {
                 continue;

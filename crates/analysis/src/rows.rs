@@ -36,6 +36,7 @@ fn row(member: &Member<'_>, ops: Vec<OpSummary>) -> Row {
         rate: rate(&chosen),
         rate_asked: rate_asked(&chosen),
         counts: counts(&chosen),
+        figures: figures(&chosen),
         doubts: doubt_counts(&chosen),
         notes: notes(member, &chosen),
     }
@@ -80,6 +81,14 @@ fn counts(trials: &[&TrialRecord]) -> Vec<(String, f64)> {
         _ => values.iter().sum(),
     };
     values.iter().map(|(name, values)| (name.to_string(), over(name, values))).collect()
+}
+
+fn figures(trials: &[&TrialRecord]) -> Vec<(String, Spread)> {
+    let mut values: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (name, value) in trials.iter().flat_map(|trial| &trial.figures) {
+        values.entry(name).or_default().push(*value);
+    }
+    values.iter().map(|(name, values)| (name.to_string(), spread(values))).collect()
 }
 
 /// How many of the trials each kind of doubt concerns.

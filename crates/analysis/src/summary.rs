@@ -143,9 +143,13 @@ pub fn rate_held(trial: &TrialRecord) -> Option<f64> {
     found.or(trial.load.as_ref().map(|load| load.achieved_per_s))
 }
 
-/// A metric of one trial. The rate is that of the phase with this name, or the capacity where the
+/// A metric of one trial. A figure is the number of that name; the rate is that of the phase with this name, or the capacity where the
 /// trial looked for one. Absent where the trial does not hold it or it is not above zero.
 pub fn metric_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
+    if let Statistic::Figure(_) = metric.statistic {
+        let figure = trial.figures.get(&metric.op).copied();
+        return figure.filter(|value| value.is_finite() && *value > 0.0);
+    }
     let capacity = trial.counts.get(CAPACITY_KEY).filter(|_| metric.statistic == Statistic::Rate);
     if let Some(&held) = capacity {
         return (held.is_finite() && held > 0.0).then_some(held);
@@ -159,7 +163,9 @@ pub fn metric_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
     let value = match metric.statistic {
         Statistic::Quantile(q) => laps.quantile(q)?.value_ns as f64,
         Statistic::Mean => laps.mean_ns,
-        Statistic::Rate => laps.count as f64 / op_measured_s(trial, &metric.op),
+        Statistic::Rate | Statistic::Figure(_) => {
+            laps.count as f64 / op_measured_s(trial, &metric.op)
+        }
     };
     (value.is_finite() && value > 0.0).then_some(value)
 }

@@ -17,15 +17,25 @@ pub fn quantile_name(q: f64) -> String {
 
 /// `durable p50`, `append p99 (response)`, `append rate`.
 pub fn metric_name(metric: &Metric) -> String {
+    let is_figure = matches!(metric.statistic, Statistic::Figure(_));
+    if is_figure || (metric.statistic == Statistic::Mean && is_program_time(&metric.op)) {
+        return if is_figure { metric.op.clone() } else { format!("{} time", metric.op) };
+    }
     let statistic = match metric.statistic {
         Statistic::Quantile(q) => quantile_name(q),
         Statistic::Mean => "mean".into(),
         Statistic::Rate => "rate".into(),
+        Statistic::Figure(_) => "figure".into(),
     };
     match metric.view {
         View::Response => format!("{} {statistic} (response)", metric.op),
         View::Service => format!("{} {statistic}", metric.op),
     }
+}
+
+/// Whether an operation is the time of a whole program: `wall`, `user`, `system`.
+pub fn is_program_time(op: &str) -> bool {
+    matches!(op, "wall" | "user" | "system")
 }
 
 /// `1.38x` under ten, three digits above.

@@ -384,6 +384,7 @@ fn blank(
         stalls: None,
         load: None,
         counts: std::collections::BTreeMap::new(),
+        figures: std::collections::BTreeMap::new(),
         robbery: None,
         warmup_s: 0.0,
         notes: Vec::new(),

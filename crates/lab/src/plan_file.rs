@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use pickfs_model::{
     BackingSpec, CandidateSpec, DeviceState, FORMAT, Plan,
     plan::{
-        Adjustment, ArticleNote, Axis, CapacitySearch, Combine, Consent, Design, Exclusion, Metric,
-        ResponseBound, Statistic, StopRule, Timing, View,
+        Adjustment, ArticleNote, Axis, Better, CapacitySearch, Combine, Consent, Design, Exclusion,
+        Metric, ResponseBound, Statistic, StopRule, Timing, View,
     },
     quantity::{parse_bytes, parse_duration_ns, parse_rate_per_s},
     record::QUANTILES,
@@ -337,8 +337,11 @@ impl Source<'_> {
             }
             (None, Some("mean")) => Statistic::Mean,
             (None, Some("rate")) => Statistic::Rate,
+            (None, Some("higher")) => Statistic::Figure(Better::Higher),
+            (None, Some("lower")) => Statistic::Figure(Better::Lower),
             _ => {
-                let message = "a primary metric takes quantile = 0.5 (or another), or statistic = \"mean\" or \"rate\"";
+                let message = "a primary metric takes quantile = 0.5 (or another), or statistic = \"mean\" or \"rate\", \
+                               or for a figure \"higher\" or \"lower\", whichever is better";
                 return Err(self.error_about("primary", message.into()));
             }
         };

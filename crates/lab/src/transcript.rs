@@ -71,6 +71,9 @@ impl Sums {
                 WorkerMessage::Count { name, value } => {
                     *record.counts.entry(name).or_default() += value;
                 }
+                WorkerMessage::Figure { name, value } => {
+                    record.figures.insert(name, value);
+                }
                 WorkerMessage::Verified { checked } => {
                     self.verified += 1;
                     *record.counts.entry("records_verified".into()).or_default() += checked as f64;

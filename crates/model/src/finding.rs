@@ -100,6 +100,9 @@ pub struct Row {
     /// Counted facts, summed over the trials: `reads_mixed` and the like. Rates
     /// (`_per_s`) are the median over the trials.
     pub counts: Vec<(String, f64)>,
+    /// Figures over the trials, by name: what a program told, bytes and calls of a run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<(String, Spread)>,
     /// Kinds of doubt, each with the number of trials that it concerns.
     #[serde(default)]
     pub doubts: Vec<(String, u32)>,

@@ -211,6 +211,25 @@ pub enum Statistic {
     Mean,
     /// Operations per second that were completed: higher is better.
     Rate,
+    /// The figure of a trial that has the metric's name, in whatever unit it has.
+    Figure(Better),
+}
+
+impl Statistic {
+    /// Whether a larger number is the better one.
+    pub fn is_better_higher(self) -> bool {
+        matches!(self, Statistic::Rate | Statistic::Figure(Better::Higher))
+    }
+}
+
+/// Which way a figure is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
 }
 
 /// Durations within a trial.

@@ -99,6 +99,10 @@ pub struct TrialRecord {
     pub load: Option<LoadRecord>,
     /// Counted facts.
     pub counts: BTreeMap<String, f64>,
+    /// Numbers in units of their own, by name: what a program told of itself, bytes and calls. Over
+    /// several runs in the trial their mean.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<String, f64>,
     /// CPU that was taken from the trial.
     pub robbery: Option<Robbery>,
     /// Why laps were slow; absent where nobody asked.

@@ -100,6 +100,13 @@ pub enum WorkerMessage {
         /// Its value.
         value: f64,
     },
+    /// A number in a unit of its own: what a program told of itself, bytes, calls.
+    Figure {
+        /// Its name: `tps`, `written bytes`.
+        name: String,
+        /// Its value; the mean where the trial has several.
+        value: f64,
+    },
     /// Something that should be told: a size that was reduced, a way that was taken instead.
     Note {
         /// In words.

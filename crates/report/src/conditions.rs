@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use pickfs_model::{
-    finding::{NoiseRow, Notice},
+    finding::{NoiseRow, Notice, Panel},
     plan::{CapacitySearch, StopRule},
     quantity::{bytes_text, duration_text, significant, span_text},
 };
@@ -76,6 +76,9 @@ fn search_text(search: &CapacitySearch) -> String {
 /// A parameter's value with the unit that its name tells.
 fn param_text(name: &str, value: &Value) -> String {
     match (name, value.as_f64()) {
+    if let Value::Array(words) = value {
+        return words.iter().map(value_text).collect::<Vec<_>>().join(" ");
+    }
         ("rate", Some(rate)) => format!("{}/s", significant(rate)),
         ("size", Some(size)) => bytes_text(size as u64),
         (name, Some(number)) if number.fract() == 0.0 => {
@@ -96,9 +99,14 @@ fn design_line(subject: &Subject) -> String {
         (done, StopRule::Blocks) if done == planned => format!("{done} blocks"),
         (done, StopRule::Blocks) => format!("{done} of {planned} blocks"),
     };
-    let each = match subject.findings.panels.iter().any(is_phased) {
-        true => "each phase once".into(),
-        false => span_text(plan.timing.measure_s),
+    let has_figures = |panel: &Panel| panel.rows.iter().any(|row| !row.figures.is_empty());
+    let panels = &subject.findings.panels;
+    let each = if panels.iter().any(is_phased) {
+        "each phase once".into()
+    } else if panels.iter().any(has_figures) {
+        "a whole program".into()
+    } else {
+        span_text(plan.timing.measure_s)
     };
     format!(
         "{blocks} x {} cells x {each}, shuffled by seed {}; {} trials",

@@ -14,10 +14,10 @@ use crate::{
     factors,
     notes::Notes,
     phases::{self, is_phased},
-    ranking::{self, SHOWN},
+    ranking::{self, SHOWN, is_one_number},
     subject::{durability_text, is_mixed, summary},
     terminal::NextStep,
-    wording::{op_name, quantile_name, range_text, survives_text, view_name},
+    wording::{metric_name, op_name, quantile_name, range_text, survives_text, view_name},
 };
 
 /// Writes the run as Markdown.
@@ -87,15 +87,20 @@ fn table(subject: &Subject, panel: &Panel) -> String {
     let metric = subject.headline(panel);
     let metrics = ranking::compared(subject, panel);
     let levels = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
-    let title = format!("{}{levels}, {}", op_name(&metric.op), view_name(metric.view));
+    let title = match is_one_number(&metric) {
+        true => format!("{}{levels}", metric_name(&metric)),
+        false => format!("{}{levels}, {}", op_name(&metric.op), view_name(metric.view)),
+    };
     let notes = Notes::new(subject, panel);
     let about = format!("{}. {}", durability_text(panel), ranking::ratios_text(panel, &metrics));
     let mut out = format!("\n### {}\n\n{}\n\n", cell(&title), text(about.trim_end()));
     let is_rate = metric.statistic == Statistic::Rate;
     let mut header = vec![subject.compares().to_string()];
     header.extend(is_rate.then(|| ranking::rate_head(panel).to_string()));
-    header.extend(SHOWN.map(quantile_name));
-    header.push("largest of n".into());
+    let numbers = ranking::numbers(panel, &metric, &metrics);
+    header.extend(numbers.iter().map(ranking::number_head));
+    header.extend(ranking::shown(&metric).iter().map(|q| quantile_name(*q)));
+    header.extend((!is_one_number(&metric)).then(|| "largest of n".to_string()));
     header.extend(is_mixed(panel).then(|| "survives".to_string()));
     header.extend(metrics.iter().map(|metric| ranking::against(panel, metric, &metrics)));
     header.extend(["trials".into(), "notes".into()]);
@@ -111,14 +116,18 @@ fn table(subject: &Subject, panel: &Panel) -> String {
             let (rate, range) = ranking::rate_cell(row, &metric);
             range.map_or(rate.clone(), |range| format!("{rate} ({range})"))
         }));
-        for q in SHOWN {
+        for number in &numbers {
+            let (value, range) = ranking::number_cell(row, number);
+            cells.push(range.map_or(value.clone(), |range| format!("{value} ({range})")));
+        }
+        for &q in ranking::shown(&metric) {
             let value = ranking::quantile_text(op, q);
             let first = op.and_then(|op| ranking::quantile(op, q)).filter(|q| q.carried);
             let range = first.filter(|_| q == SHOWN[0] && !is_rate && row.trials > 1);
             let range = range.map(|q| format!(" ({})", range_text(q.value_ns)));
             cells.push(format!("{value}{}", range.unwrap_or_default()));
         }
-        cells.push(ranking::largest_text(op));
+        cells.extend((!is_one_number(&metric)).then(|| ranking::largest_text(op)));
         cells.extend(is_mixed(panel).then(|| survives_text(row.durability).to_string()));
         for metric in &metrics {
             let (words, interval) = ranking::verdict_cell(panel, row, metric);
@@ -127,7 +136,7 @@ fn table(subject: &Subject, panel: &Panel) -> String {
         cells.extend([row.trials.to_string(), notes.words(row)]);
         out.push_str(&line(&cells));
     }
-    if ranking::is_any_uncarried(panel, &metric, &SHOWN) {
+    if ranking::is_any_uncarried(panel, &metric, ranking::shown(&metric)) {
         out.push_str("\n`-`: fewer than ten slow episodes over three trials.\n");
     }
     for note in &notes.of_all {

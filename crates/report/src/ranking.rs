@@ -7,15 +7,15 @@ use std::cmp::Reverse;
 use pickfs_model::{
     finding::{Comparison, OpSummary, Panel, QuantileSummary, Row},
     plan::{Metric, Statistic},
-    quantity::{duration_text, grouped},
+    quantity::{duration_text, grouped, significant},
 };
 
 use crate::{
     Subject,
     subject::{is_capacity, is_floor, summary},
     wording::{
-        claim_text, interval_text, level_text, metric_name, metric_value, rate_range_text,
-        statistic_name,
+        claim_text, interval_text, is_program_time, level_text, metric_name, metric_value,
+        range_text, rate_range_text, statistic_name,
     },
 };
 
@@ -30,7 +30,7 @@ pub fn ranked<'p>(subject: &Subject, panel: &'p Panel) -> Vec<&'p Row> {
     let mut rows: Vec<_> = panel.rows.iter().collect();
     let key = |row: &Row| {
         let value = crate::chart::row_value(row, &metric).map_or(f64::INFINITY, |v| v.median);
-        let higher_is_better = metric.statistic == Statistic::Rate && value.is_finite();
+        let higher_is_better = metric.statistic.is_better_higher() && value.is_finite();
         let weakness = Reverse(row.durability);
         ((!is_floor(row), weakness), if higher_is_better { -value } else { value })
     };
@@ -135,6 +135,56 @@ pub fn ratios_text(panel: &Panel, metrics: &[Metric]) -> String {
         true => String::new(),
         false => format!("Against {}: {}.", panel.reference, names.join("; ")),
     }
+}
+
+/// Whether a metric is one number of a trial, with no distribution behind it that is shown.
+pub fn is_one_number(metric: &Metric) -> bool {
+    matches!(metric.statistic, Statistic::Mean | Statistic::Figure(_))
+}
+
+/// The quantiles of a table: none where the headline is one number.
+pub fn shown(headline: &Metric) -> &'static [f64] {
+    if is_one_number(headline) { &[] } else { &SHOWN }
+}
+
+/// The columns of a headline that is one number: itself, the plan's other ones, and the times of a
+/// program. None for other headlines.
+pub fn numbers(panel: &Panel, headline: &Metric, planned: &[Metric]) -> Vec<Metric> {
+    if !is_one_number(headline) {
+        return Vec::new();
+    }
+    let times = panel.rows.iter().flat_map(|row| &row.ops).filter(|op| is_program_time(&op.op));
+    let times = times.map(|op| Metric {
+        op: op.op.clone(),
+        view: op.view,
+        statistic: Statistic::Mean,
+        at: Default::default(),
+    });
+    let mut numbers = vec![headline.clone()];
+    for metric in planned.iter().cloned().chain(times).filter(is_one_number) {
+        if !numbers.iter().any(|known| known.op == metric.op && known.view == metric.view) {
+            numbers.push(metric);
+        }
+    }
+    numbers
+}
+
+/// The head of a number's column: `wall`, `tps`, `append mean`.
+pub fn number_head(metric: &Metric) -> String {
+    match metric.statistic {
+        Statistic::Mean if !is_program_time(&metric.op) => format!("{} mean", metric.op),
+        _ => metric.op.clone(),
+    }
+}
+
+/// A number over the trials of a row, and its range.
+pub fn number_cell(row: &Row, metric: &Metric) -> (String, Option<String>) {
+    let Some(value) = crate::chart::row_value(row, metric) else { return ("-".into(), None) };
+    let range = match metric.statistic {
+        Statistic::Figure(_) => format!("{}-{}", significant(value.low), significant(value.high)),
+        _ => range_text(value),
+    };
+    (metric_value(metric, value.median), (row.trials > 1).then_some(range))
 }
 
 /// Head of the column of rates.

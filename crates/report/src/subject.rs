@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use pickfs_model::{
     BackingKind, Cell, CellId, Findings, Outcome, RunRecord, TrialRecord,
-    finding::{OpSummary, Panel, Row},
+    finding::{OpSummary, Panel, Row, Spread},
     plan::{Metric, Statistic, View},
     record::OpRecord,
 };
@@ -85,13 +85,15 @@ impl<'a> Subject<'a> {
         self.run.plan.design.primary.iter().filter(fits).filter(measured).cloned().collect()
     }
 
+                || panel.rows.iter().any(|row| figure(row, &metric.op).is_some())
     /// The metric that a panel's table and pictures show first.
     ///
     /// It is the first that the plan fixed; without one the median of the first
     /// operation that was measured.
     pub fn headline(&self, panel: &Panel) -> Metric {
         let metrics = self.metrics(panel);
-        let latency = metrics.iter().find(|metric| metric.statistic != Statistic::Rate);
+        let is_rate = |metric: &&Metric| metric.statistic == Statistic::Rate;
+        let latency = metrics.iter().find(|metric| !is_rate(metric));
         latency.or(metrics.first()).cloned().unwrap_or_else(|| first_op(panel))
     }
 
@@ -121,17 +123,24 @@ pub fn summary<'r>(row: &'r Row, metric: &Metric) -> Option<&'r OpSummary> {
 pub fn operation<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRecord> {
     trial.ops.iter().find(|op| op.op == metric.op)
 }
+/// A figure of a row over its trials.
+pub fn figure(row: &Row, name: &str) -> Option<Spread> {
+    row.figures.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+}
+
 
 /// The value of a metric in one trial: nanoseconds, or turns per second for rates.
 pub fn trial_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
-    if metric.statistic == Statistic::Rate {
-        return rate_held(trial);
+    match metric.statistic {
+        Statistic::Rate => return rate_held(trial),
+        Statistic::Figure(_) => return trial.figures.get(&metric.op).copied(),
+        _ => {}
     }
     let op = operation(trial, metric)?;
     let laps = op.view(metric.view).unwrap_or(&op.service);
     match metric.statistic {
         Statistic::Quantile(q) => laps.quantile(q).map(|row| row.value_ns as f64),
-        Statistic::Mean | Statistic::Rate => Some(laps.mean_ns),
+        Statistic::Mean | Statistic::Rate | Statistic::Figure(_) => Some(laps.mean_ns),
     }
 }
 

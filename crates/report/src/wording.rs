@@ -3,7 +3,7 @@
 use pickfs_model::{
     BackingSpec, Durability, Outcome,
     finding::{Claim, Comparison, Spread},
-    plan::{Metric, Statistic, View},
+    plan::{Better, Metric, Statistic, View},
     quantity::{duration_text, significant},
 };
 use serde_json::Value;
@@ -20,6 +20,8 @@ pub fn statistic_name(statistic: Statistic) -> String {
         Statistic::Quantile(q) => quantile_name(q),
         Statistic::Mean => "mean".into(),
         Statistic::Rate => "rate".into(),
+        Statistic::Figure(Better::Higher) => "higher is better".into(),
+        Statistic::Figure(Better::Lower) => "lower is better".into(),
     }
 }
 
@@ -54,6 +56,8 @@ pub fn metric_name(metric: &Metric) -> String {
     let statistic = statistic_name(metric.statistic);
     match metric.statistic {
         Statistic::Rate => format!("{} {statistic}", op_name(&metric.op)),
+        Statistic::Figure(_) => metric.op.clone(),
+        Statistic::Mean if is_program_time(&metric.op) => format!("{} time", metric.op),
         _ => format!("{} {statistic}, {}", op_name(&metric.op), view_name(metric.view)),
     }
 }
@@ -62,6 +66,7 @@ pub fn metric_name(metric: &Metric) -> String {
 pub fn metric_value(metric: &Metric, value: f64) -> String {
     match metric.statistic {
         Statistic::Rate => format!("{}/s", significant(value)),
+        Statistic::Figure(_) => significant(value),
         _ => duration_text(value),
     }
 }
@@ -88,7 +93,7 @@ pub fn interval_text(comparison: &Comparison) -> Option<String> {
     }
 }
 
-pub use pickfs_analysis::wording::{interval_text as factors, level_text};
+pub use pickfs_analysis::wording::{interval_text as factors, is_program_time, level_text};
 
 /// What survives, in two words: `power loss`.
 pub fn survives_text(durability: Durability) -> &'static str {

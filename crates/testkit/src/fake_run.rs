@@ -333,6 +333,7 @@ impl Slot<'_> {
             stalls: None,
             load: None,
             counts: BTreeMap::new(),
+            figures: BTreeMap::new(),
             robbery: Some(fake_robbery(robbed, self.ask.measure_s, self.dice)),
             warmup_s: 2.0,
             notes: Vec::new(),

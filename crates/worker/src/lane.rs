@@ -164,6 +164,9 @@ fn report(measured: Measured, checked: u64) -> Result<(), Ending> {
     for (name, value) in measured.counts {
         say(&WorkerMessage::Count { name, value })?;
     }
+    for (name, value) in measured.figures {
+        say(&WorkerMessage::Figure { name, value })?;
+    }
     for text in measured.notes {
         say(&WorkerMessage::Note { text })?;
     }

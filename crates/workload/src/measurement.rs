@@ -39,6 +39,8 @@ pub struct Measured {
     pub load: LoadRecord,
     /// Counted facts, by name with the unit last.
     pub counts: BTreeMap<String, f64>,
+    /// Numbers in units of their own, by name.
+    pub figures: BTreeMap<String, f64>,
     /// What should be told, beside the notes of the preparation.
     pub notes: Vec<String>,
 }

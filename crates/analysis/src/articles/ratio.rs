@@ -6,7 +6,7 @@
 
 use pickfs_model::{
     finding::{Claim, Comparison, Panel, RowRatio},
-    plan::{Metric, Statistic},
+    plan::Metric,
 };
 
 /// How many times faster one row is than another.
@@ -97,7 +97,7 @@ pub(super) fn by_metric(panel: &Panel, label: &str, metric: &Metric) -> Option<R
             && comparison.metric.statistic == metric.statistic
     };
     let found = panel.comparisons.iter().find(same).map(Ratio::from);
-    let is_rate = metric.statistic == Statistic::Rate;
+    let is_rate = metric.statistic.is_better_higher();
     found.or_else(|| by_phase(panel, label, &metric.op).filter(|_| is_rate))
 }
 

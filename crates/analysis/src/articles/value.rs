@@ -105,7 +105,7 @@ fn quantile(placed: &Placed<'_>, metric: &pickfs_model::plan::Metric) -> Option<
             let row = laps.quantiles.iter().find(|row| (row.q - q).abs() < 1e-9)?;
             Some(row.value_ns)
         }
-        Statistic::Rate => None,
+        Statistic::Rate | Statistic::Figure(_) => None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pickfs_model::{
     BackingKind, Cell, Durability, RunRecord,
     finding::{FactorDesign, OpSummary},
-    plan::{Metric, Statistic},
+    plan::Metric,
 };
 
 use crate::{
@@ -139,7 +139,7 @@ fn level<'c>(cell: &'c Cell, name: &str) -> &'c str {
 }
 
 fn point(member: &Member<'_>, metric: &Metric, factors: &[Axis]) -> Point {
-    let sign = if metric.statistic == Statistic::Rate { 1.0 } else { -1.0 };
+    let sign = if metric.statistic.is_better_higher() { 1.0 } else { -1.0 };
     let values = values_by_block(member, metric, Robbed::Kept).into_iter();
     let at = |factor: &Axis| {
         let own = level(member.cell, &factor.name);

@@ -12,7 +12,7 @@
 use std::{fmt, str::FromStr};
 
 use pickfs_model::{
-    plan::{Metric, Statistic, View},
+    plan::{Better, Metric, Statistic, View},
     record::QUANTILES,
 };
 use serde::{Serialize, Serializer};
@@ -72,7 +72,7 @@ impl Number {
 
     /// Whether more is better.
     pub fn is_rate(&self) -> bool {
-        self.statistic == Statistic::Rate
+        self.statistic.is_better_higher()
     }
 }
 
@@ -113,6 +113,8 @@ fn statistic(word: &str) -> Option<Result<Statistic, NumberError>> {
     match word {
         "mean" => return Some(Ok(Statistic::Mean)),
         "rate" => return Some(Ok(Statistic::Rate)),
+        "higher" => return Some(Ok(Statistic::Figure(Better::Higher))),
+        "lower" => return Some(Ok(Statistic::Figure(Better::Lower))),
         _ => {}
     }
     let digits = word.strip_prefix('p')?;
@@ -135,6 +137,8 @@ impl fmt::Display for Number {
             Statistic::Quantile(q) => quantile_name(q),
             Statistic::Mean => "mean".into(),
             Statistic::Rate => "rate".into(),
+            Statistic::Figure(Better::Higher) => "higher".into(),
+            Statistic::Figure(Better::Lower) => "lower".into(),
         };
         write!(f, "{}.{statistic}", self.ops.join("|"))?;
         if self.view == View::Response { f.write_str(RESPONSE) } else { Ok(()) }

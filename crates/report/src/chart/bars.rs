@@ -12,7 +12,7 @@ use pickfs_analysis::summary::{CAPACITY_KEY, spread};
 use super::{Anchor, Axis, Canvas, Dash, Frame, Ink, Look, Rows, Scene, Shape, Unit};
 use crate::{
     Subject,
-    subject::{is_capacity, is_mixed, summary},
+    subject::{figure, is_capacity, is_mixed, summary},
     wording::{metric_name, metric_value, survives_text},
 };
 
@@ -24,13 +24,13 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     }
     let rows: Vec<_> =
         panel.rows.iter().filter_map(|row| Some((row, row_value(row, &metric)?))).collect();
-    let better = match metric.statistic {
-        Statistic::Rate => "Longer is better.",
-        _ => "Shorter is better.",
+    let better = match metric.statistic.is_better_higher() {
+        true => "Longer is better.",
+        false => "Shorter is better.",
     };
     let hint = format!("{better} Median over trials; the thin line is the range over trials.");
     let unit = match metric.statistic {
-        Statistic::Rate => Unit::Count,
+        Statistic::Rate | Statistic::Figure(_) => Unit::Count,
         _ => Unit::Nanoseconds,
     };
     let by = if subject.axis().is_none() { " by candidate" } else { "" };
@@ -66,6 +66,7 @@ fn capacity_of(subject: &Subject, row: &Row) -> Option<Spread> {
 pub fn row_value(row: &Row, metric: &Metric) -> Option<Spread> {
     match metric.statistic {
         Statistic::Rate => row.rate,
+        Statistic::Figure(_) => figure(row, &metric.op),
         Statistic::Mean => summary(row, metric).map(|op| op.mean_ns),
         Statistic::Quantile(q) => {
             let quantiles = &summary(row, metric)?.quantiles;

@@ -3,7 +3,7 @@
 //! Shows what a median hides: drift of the machine (all lines bend together),
 //! two states of a device (dots in two rows), and how the pairs of a comparison lie.
 
-use pickfs_model::{TrialRecord, finding::Panel};
+use pickfs_model::{TrialRecord, finding::Panel, plan::Statistic};
 
 use super::{Axis, Canvas, Frame, Look, Rows, Scene, Unit};
 use crate::{
@@ -32,7 +32,7 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look, linear: bool) -> Optio
         return None;
     }
     let unit = match metric.statistic {
-        pickfs_model::plan::Statistic::Rate => Unit::Count,
+        Statistic::Rate | Statistic::Figure(_) => Unit::Count,
         _ => Unit::Nanoseconds,
     };
     let blocks = rows.iter().flat_map(|(_, dots)| dots).map(|(trial, _)| trial.block);

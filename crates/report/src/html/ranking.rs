@@ -12,9 +12,11 @@ use crate::{
     conditions::rate_text,
     notes::Notes,
     phases::{self, is_phased},
-    ranking::{self, SHOWN},
+    ranking::{self, is_one_number},
     subject::{durability_text, is_capacity, is_floor, is_mixed, summary},
-    wording::{op_name, quantile_name, range_text, survives_text, view_meaning, view_name},
+    wording::{
+        metric_name, op_name, quantile_name, range_text, survives_text, view_meaning, view_name,
+    },
 };
 
 /// All panels.
@@ -47,7 +49,7 @@ fn table(page: &mut Page, subject: &Subject, panel: &Panel) {
     for note in &notes.of_all {
         page.element("p class=\"muted\"", &format!("All rows: {note}."));
     }
-    if ranking::is_any_uncarried(panel, &metric, &SHOWN) {
+    if ranking::is_any_uncarried(panel, &metric, ranking::shown(&metric)) {
         let text = "- : fewer than ten slow episodes over three trials; the value is not shown.";
         page.element("p class=\"muted\"", text);
     }
@@ -59,6 +61,11 @@ fn about(panel: &Panel, metric: &Metric, metrics: &[Metric]) -> String {
         Statistic::Rate if is_capacity(panel) => " Latencies at the highest rate that was held.",
         _ => "",
     };
+    if is_one_number(metric) {
+        let ratios = ranking::ratios_text(panel, metrics);
+        let what = metric_name(metric);
+        return format!("{what}. Median over trials, range below it. {ratios}").trim_end().into();
+    }
     let text = format!(
         "{}, {}. {}{rate} Median over trials, range below it. {}",
         op_name(&metric.op),
@@ -82,15 +89,25 @@ impl Table<'_> {
         self.metric.statistic == Statistic::Rate
     }
 
+    /// The rate of a loop whose latencies are the headline.
+    fn has_loop_rate(&self) -> bool {
+        !self.is_rate() && !is_one_number(&self.metric)
+    }
+
+    fn columns(&self) -> Vec<Metric> {
+        ranking::numbers(self.panel, &self.metric, &self.metrics)
+    }
+
     fn header(&self) -> Vec<String> {
         let mut header = vec![self.subject.compares().to_string()];
         header.extend(self.is_rate().then(|| ranking::rate_head(self.panel).to_string()));
-        header.extend(SHOWN.map(quantile_name));
-        header.push("largest of n".into());
+        header.extend(self.columns().iter().map(ranking::number_head));
+        header.extend(ranking::shown(&self.metric).iter().map(|q| quantile_name(*q)));
+        header.extend((!is_one_number(&self.metric)).then(|| "largest of n".to_string()));
         header.extend(is_mixed(self.panel).then(|| "survives".to_string()));
         let metrics = self.metrics.iter();
         header.extend(metrics.map(|m| ranking::against(self.panel, m, &self.metrics)));
-        header.extend((!self.is_rate()).then(|| "rate held".to_string()));
+        header.extend(self.has_loop_rate().then(|| "rate held".to_string()));
         header.push("trials".into());
         header.extend(self.notes.has_own().then(|| "notes".to_string()));
         header
@@ -131,14 +148,20 @@ impl Table<'_> {
             let (rate, range) = ranking::rate_cell(row, &self.metric);
             cell(page, &rate, range.as_deref());
         }
-        for q in SHOWN {
+        for metric in self.columns() {
+            let (value, range) = ranking::number_cell(row, &metric);
+            cell(page, &value, range.as_deref());
+        }
+        for &q in ranking::shown(&self.metric) {
             let range = op.and_then(|op| ranking::quantile(op, q)).filter(|row| row.carried);
             let range = range.filter(|_| row.trials > 1).map(|row| range_text(row.value_ns));
             cell(page, &ranking::quantile_text(op, q), range.as_deref());
         }
-        let largest = op.map_or_else(|| "-".into(), |op| duration_text(op.max_ns as f64));
-        let of = op.map(|op| format!("of {}", grouped(op.count as i64)));
-        cell(page, &largest, of.as_deref());
+        if !is_one_number(&self.metric) {
+            let largest = op.map_or_else(|| "-".into(), |op| duration_text(op.max_ns as f64));
+            let of = op.map(|op| format!("of {}", grouped(op.count as i64)));
+            cell(page, &largest, of.as_deref());
+        }
         if is_mixed(self.panel) {
             cell(page, survives_text(row.durability), None);
         }
@@ -146,7 +169,7 @@ impl Table<'_> {
             let (words, interval) = ranking::verdict_cell(self.panel, row, metric);
             cell(page, &words, interval.as_deref());
         }
-        if !self.is_rate() {
+        if self.has_loop_rate() {
             cell(page, &rate_text(row), None);
         }
         cell(page, &row.trials.to_string(), None);

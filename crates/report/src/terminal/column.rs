@@ -9,7 +9,7 @@ use pickfs_model::{
 use super::{grid::Align, plain};
 use crate::{
     chart::row_value,
-    ranking,
+    ranking::{self, is_one_number},
     subject::{is_capacity, is_mixed, summary},
     wording::{level_text, metric_value, quantile_name, range_text, statistic_name, survives_text},
 };
@@ -42,6 +42,8 @@ pub const ROOMS: [Room; 6] = [
 pub enum Column {
     /// The rate that was held: the headline of a search for the capacity.
     Rate,
+    /// The value of a metric that is one number of a trial: a mean, or a figure.
+    Value(Metric),
     /// The range over trials of the column before it.
     Range,
     /// A quantile of the headline's operation.
@@ -56,11 +58,17 @@ pub enum Column {
 
 /// Quantiles of the table; beside a rate fewer, and fewer still in a small room.
 pub fn shown(metric: &Metric) -> &'static [f64] {
+    if is_one_number(metric) {
+        return &[];
+    }
     if metric.statistic == Statistic::Rate { &[0.5, 0.99] } else { &[0.5, 0.99, 0.999] }
 }
 
 /// The columns of a panel in a room.
 pub fn columns(panel: &Panel, metric: &Metric, ratios: &[Metric], room: Room) -> Vec<Column> {
+    if is_one_number(metric) {
+        return whole_columns(panel, metric, ratios, room);
+    }
     let is_rate = metric.statistic == Statistic::Rate;
     let kept = match (is_rate, room.largest, room.all_ratios) {
         (false, ..) | (true, true, _) => shown(metric),
@@ -85,6 +93,21 @@ pub fn columns(panel: &Panel, metric: &Metric, ratios: &[Metric], room: Room) ->
     columns
 }
 
+/// The columns of a panel whose headline is one number of a trial: no quantiles, but the numbers
+/// beside it.
+fn whole_columns(panel: &Panel, metric: &Metric, ratios: &[Metric], room: Room) -> Vec<Column> {
+    let mut numbers = ranking::numbers(panel, metric, ratios).into_iter().map(Column::Value);
+    let mut columns: Vec<Column> = numbers.next().into_iter().collect();
+    columns.extend(room.range.then_some(Column::Range));
+    columns.extend(numbers.filter(|_| room.largest));
+    if is_mixed(panel) {
+        columns.push(Column::Survives);
+    }
+    let kept = if room.all_ratios { ratios.len() } else { ratios.len().min(1) };
+    columns.extend(ratios[..kept].iter().cloned().map(Column::Ratio));
+    columns
+}
+
 /// What the cells of a table are drawn from.
 pub struct Cells<'t> {
     /// The panel.
@@ -99,6 +122,7 @@ impl Cells<'_> {
         match column {
             Column::Rate if is_capacity(self.panel) => "highest\nrate held".into(),
             Column::Rate => "\nrate held".into(),
+            Column::Value(metric) => format!("\n{}", plain(&ranking::number_head(metric))),
             Column::Range => "range\nof trials".into(),
             Column::Quantile(q) => format!("\n{}", quantile_name(*q)),
             Column::Largest => {
@@ -114,8 +138,12 @@ impl Cells<'_> {
         let op = if metric.op == self.metric.op { "" } else { &format!("{} ", metric.op) };
         let level = ranking::level(self.panel, metric);
         let level = level.map(|level| format!(" [{}]", level_text(level))).unwrap_or_default();
+        let against = plain(ranking::reference(self.panel));
+        if is_one_number(metric) {
+            return format!("against {against}\n{}{level}", plain(&ranking::number_head(metric)));
+        }
         let statistic = statistic_name(metric.statistic);
-        format!("against {}\n{op}{statistic}{level}", plain(ranking::reference(self.panel)))
+        format!("against {against}\n{op}{statistic}{level}")
     }
 
     /// The laps of every row, where they are the same.
@@ -132,6 +160,7 @@ impl Cells<'_> {
         match column {
             Column::Rate => row_value(row, self.metric)
                 .map_or_else(|| "-".into(), |value| metric_value(self.metric, value.median)),
+            Column::Value(metric) => ranking::number_cell(row, metric).0,
             Column::Range => self.range(row),
             Column::Quantile(q) => ranking::quantile_text(op, *q),
             Column::Largest => op.map_or_else(|| "-".into(), |op| duration_text(op.max_ns as f64)),
@@ -145,6 +174,9 @@ impl Cells<'_> {
     }
 
     fn range(&self, row: &Row) -> String {
+        if is_one_number(self.metric) {
+            return ranking::number_cell(row, self.metric).1.unwrap_or_else(|| "-".into());
+        }
         if self.metric.statistic == Statistic::Rate {
             let rate = row_value(row, self.metric);
             return rate.map_or_else(|| "-".into(), crate::wording::rate_range_text);
@@ -181,6 +213,8 @@ impl Cells<'_> {
 pub fn align(column: &Column) -> Align {
     match column {
         Column::Survives | Column::Ratio(_) => Align::Left,
-        Column::Rate | Column::Range | Column::Quantile(_) | Column::Largest => Align::Right,
+        Column::Rate | Column::Value(_) | Column::Range | Column::Quantile(_) | Column::Largest => {
+            Align::Right
+        }
     }
 }

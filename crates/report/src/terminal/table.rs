@@ -20,9 +20,9 @@ use super::{
 use crate::{
     Subject,
     notes::Notes,
-    ranking,
+    ranking::{self, is_one_number},
     subject::{durability_text, is_capacity, is_floor, summary},
-    wording::{op_name, view_name},
+    wording::{metric_name, op_name, view_name},
 };
 
 /// Title, table and notes of a panel.
@@ -62,12 +62,17 @@ impl Table<'_> {
             None if is_capacity(panel) => ", at the highest rate held".into(),
             None => String::new(),
         };
-        let text = format!(
-            "{}{levels}{rate}, {}: {}",
-            op_name(&self.metric.op),
-            view_name(self.metric.view),
-            durability_text(panel)
-        );
+        let what = match is_one_number(&self.metric) {
+            true => format!("{}{levels}", metric_name(&self.metric)),
+            false => {
+                format!(
+                    "{}{levels}{rate}, {}",
+                    op_name(&self.metric.op),
+                    view_name(self.metric.view)
+                )
+            }
+        };
+        let text = format!("{what}: {}", durability_text(panel));
         wrap(&plain(&text), columns).join("\n") + "\n"
     }
 
