@@ -2,7 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use pickfs_measure::{Lap, OpLaps, QuantileValue, SecondRow, Summary};
-use pickfs_model::record::{Distribution, IntervalRow, OpRecord, QuantileRow, Spike};
+use pickfs_model::record::{Distribution, IntervalRow, OpRecord, QUANTILES, QuantileRow, Spike};
 
 /// The laps of one operation as they are stored.
 pub fn op_record(laps: OpLaps) -> OpRecord {
@@ -13,6 +13,39 @@ pub fn op_record(laps: OpLaps) -> OpRecord {
         intervals: laps.seconds.iter().map(interval_row).collect(),
         spikes: laps.spikes.iter().map(spike).collect(),
         interval_log: laps.interval_log,
+    }
+}
+
+/// A few times as laps, kept exactly: those of a workload whose every lap is a whole program.
+pub(crate) fn exact_op_record(op: &str, times_ns: &[u64]) -> OpRecord {
+    let mut sorted = times_ns.to_vec();
+    sorted.sort_unstable();
+    let count = sorted.len();
+    let mean_ns = sorted.iter().sum::<u64>() as f64 / count.max(1) as f64;
+    let squares: f64 = sorted.iter().map(|time| (*time as f64 - mean_ns).powi(2)).sum();
+    let row = |q: &f64| -> Option<QuantileRow> {
+        let place = ((q * count as f64).ceil() as usize).clamp(1, count.max(1)) - 1;
+        let value_ns = *sorted.get(place)?;
+        let is_above = |at: usize| times_ns[at] > value_ns;
+        let starts = (0..count).filter(|at| is_above(*at) && (*at == 0 || !is_above(at - 1)));
+        Some(QuantileRow { q: *q, value_ns, episodes: starts.count() as u64 })
+    };
+    let service = Distribution {
+        count: count as u64,
+        mean_ns,
+        sd_ns: (squares / (count.max(2) - 1) as f64).sqrt(),
+        min_ns: sorted.first().copied().unwrap_or(0),
+        max_ns: sorted.last().copied().unwrap_or(0),
+        quantiles: QUANTILES.iter().filter_map(row).collect(),
+        ..Distribution::default()
+    };
+    OpRecord {
+        op: op.into(),
+        service,
+        response: None,
+        intervals: Vec::new(),
+        spikes: Vec::new(),
+        interval_log: String::new(),
     }
 }
 

@@ -18,6 +18,7 @@ mod arrival;
 mod bench;
 mod closest;
 pub mod column;
+pub mod command;
 mod drive;
 mod fault;
 mod files;

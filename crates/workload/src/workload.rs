@@ -9,6 +9,7 @@ use crate::{
     bench::LiveLaps,
     closest::closest,
     column::Column,
+    command::Command,
     fault::Fault,
     files::Files,
     journal::Journal,
@@ -20,7 +21,7 @@ use crate::{
 };
 
 /// Every workload.
-pub static WORKLOADS: &[&dyn Workload] = &[&Null, &Journal, &Column, &Files, &Queue];
+pub static WORKLOADS: &[&dyn Workload] = &[&Null, &Journal, &Column, &Files, &Queue, &Command];
 
 /// The row with this name.
 pub fn find(name: &str) -> Result<&'static dyn Workload, ParamError> {

@@ -20,7 +20,7 @@
 //! ```
 
 mod bench;
-mod cold;
+pub(crate) mod cold;
 mod gate;
 mod keepers;
 mod lanes;

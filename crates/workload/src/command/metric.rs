@@ -1,0 +1,242 @@
+//! A number that a program tells: by a pattern over its output, or by a path into its JSON.
+//!
+//! ```
+//! use pickfs_workload::command::metric::{Better, MetricAsk};
+//! let tps: MetricAsk = "tps=/tps = ([0-9.]+)/:higher".parse()?;
+//! assert_eq!((tps.name.as_str(), tps.better), ("tps", Better::Higher));
+//! assert_eq!(tps.read("latency 3 ms\ntps = 812.5 (without connections)\n")?, 812.5);
+//! let size: MetricAsk = "size=$.files[0].bytes:lower".parse()?;
+//! assert_eq!(size.read("warning: slow\n{\"files\": [{\"bytes\": 42}]}")?, 42.0);
+//! # Ok::<(), pickfs_workload::command::metric::MetricError>(())
+//! ```
+
+use std::str::FromStr;
+
+pub use pickfs_model::plan::Better;
+use regex_lite::Regex;
+use serde_json::Value;
+
+/// What is read, and which way is better.
+#[derive(Debug, Clone)]
+pub struct MetricAsk {
+    /// Its name in tables and plans.
+    pub name: String,
+    /// Which way is better.
+    pub better: Better,
+    from: From,
+}
+
+#[derive(Debug, Clone)]
+enum From {
+    Pattern(Regex),
+    Path(Vec<Key>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Key {
+    Field(String),
+    Place(usize),
+}
+
+/// A metric that cannot be asked, or was not told.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum MetricError {
+    /// It is not written as a metric.
+    #[error(
+        "metric `{text}` not understood; write NAME=/PATTERN/:higher with one group in \
+         parentheses, or NAME=$.path.to.number:lower"
+    )]
+    NotUnderstood {
+        /// What was given.
+        text: String,
+    },
+    /// The pattern is none.
+    #[error("metric {name}: pattern /{pattern}/: {why}")]
+    Pattern {
+        /// The metric.
+        name: String,
+        /// Its pattern.
+        pattern: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The output does not hold it.
+    #[error("metric {name}: {why}")]
+    NotTold {
+        /// The metric.
+        name: String,
+        /// What was looked for.
+        why: String,
+    },
+}
+
+impl FromStr for MetricAsk {
+    type Err = MetricError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let not_understood = || MetricError::NotUnderstood { text: text.into() };
+        let (name, rest) = text.split_once('=').ok_or_else(not_understood)?;
+        let (from, better) = rest.rsplit_once(':').ok_or_else(not_understood)?;
+        let better = match better {
+            "higher" => Better::Higher,
+            "lower" => Better::Lower,
+            _ => return Err(not_understood()),
+        };
+        let name = name.trim().to_owned();
+        if name.is_empty() {
+            return Err(not_understood());
+        }
+        let from = match (from.strip_prefix('/').and_then(|f| f.strip_suffix('/')), from) {
+            (Some(pattern), _) => From::Pattern(compiled(&name, pattern)?),
+            (None, path) => From::Path(keys(path).ok_or_else(not_understood)?),
+        };
+        Ok(MetricAsk { name, better, from })
+    }
+}
+
+fn compiled(name: &str, pattern: &str) -> Result<Regex, MetricError> {
+    let wrong =
+        |why: String| MetricError::Pattern { name: name.into(), pattern: pattern.into(), why };
+    let regex = Regex::new(&format!("(?m){pattern}")).map_err(|error| wrong(error.to_string()))?;
+    match regex.captures_len() {
+        2 => Ok(regex),
+        groups => {
+            Err(wrong(format!("one group in parentheses is wanted, there are {}", groups - 1)))
+        }
+    }
+}
+
+/// `$.a.b[0]` as its steps; a field in quotes may hold dots: `$."a.b"`.
+fn keys(path: &str) -> Option<Vec<Key>> {
+    let mut rest = path.strip_prefix('$')?;
+    let mut keys = Vec::new();
+    while !rest.is_empty() {
+        let (key, after) = match rest.as_bytes()[0] {
+            b'[' => {
+                let (place, after) = rest[1..].split_once(']')?;
+                (Key::Place(place.parse().ok()?), after)
+            }
+            b'.' if rest[1..].starts_with('"') => {
+                let (field, after) = rest[2..].split_once('"')?;
+                (Key::Field(field.into()), after)
+            }
+            b'.' => {
+                let end = rest[1..].find(['.', '[']).map_or(rest.len(), |at| at + 1);
+                (Key::Field(rest[1..end].into()), &rest[end..])
+            }
+            _ => return None,
+        };
+        if key == Key::Field(String::new()) {
+            return None;
+        }
+        keys.push(key);
+        rest = after;
+    }
+    (!keys.is_empty()).then_some(keys)
+}
+
+impl MetricAsk {
+    /// The number in an output: of a pattern the last match, of a path the one in the JSON value
+    /// that the output holds.
+    pub fn read(&self, output: &str) -> Result<f64, MetricError> {
+        let not_told = |why: String| MetricError::NotTold { name: self.name.clone(), why };
+        match &self.from {
+            From::Pattern(regex) => {
+                let group = regex.captures_iter(output).last().and_then(|found| found.get(1));
+                let text = group.ok_or_else(|| not_told(format!("/{regex}/ matches nothing")))?;
+                number(text.as_str())
+                    .ok_or_else(|| not_told(format!("`{}` is no number", text.as_str())))
+            }
+            From::Path(keys) => {
+                let value =
+                    json_in(output).ok_or_else(|| not_told("no JSON in its output".into()))?;
+                at(&value, keys).ok_or_else(|| not_told("no number at its path".into()))
+            }
+        }
+    }
+}
+
+/// A number as programs print it, with or without commas between thousands.
+fn number(text: &str) -> Option<f64> {
+    let plain: String = text.chars().filter(|c| *c != ',').collect();
+    plain.trim().parse::<f64>().ok().filter(|number| number.is_finite())
+}
+
+fn at(value: &Value, keys: &[Key]) -> Option<f64> {
+    let found = keys.iter().try_fold(value, |value, key| match key {
+        Key::Field(name) => value.get(name),
+        Key::Place(place) => value.get(place),
+    })?;
+    found.as_f64().or_else(|| number(found.as_str()?))
+}
+
+/// The first whole JSON object or list of a text: programs print warnings before it and behind it.
+pub fn json_in(text: &str) -> Option<Value> {
+    let starts = text.match_indices(['{', '[']).map(|(at, _)| at);
+    let at_line_start = |at: &usize| text[..*at].ends_with('\n') || *at == 0;
+    let (first, others): (Vec<_>, Vec<_>) = starts.partition(at_line_start);
+    let read = |at: usize| {
+        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+        values.next()?.ok()
+    };
+    // A whole document stands at the start of a line; a line that begins otherwise is tried last.
+    first.into_iter().chain(others).take(STARTS_MAX).find_map(read)
+}
+
+/// Places that are tried; a text full of brackets is no document.
+const STARTS_MAX: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ask(text: &str) -> MetricAsk {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_last_match_counts_and_thousands_may_have_commas() {
+        let ask = ask("rate=/rate ([0-9.,]+)/:higher");
+        assert_eq!(ask.read("rate 10\nrate 1,234.5\n"), Ok(1234.5));
+        let error = ask.read("nothing").unwrap_err().to_string();
+        assert!(error.contains("rate") && error.contains("matches nothing"), "{error}");
+    }
+
+    #[test]
+    fn a_pattern_may_hold_colons_equal_signs_and_line_starts() {
+        assert_eq!(ask("a=/^x=1:([0-9]+)$/:lower").read("y\nx=1:7\n"), Ok(7.0));
+    }
+
+    #[test]
+    fn a_path_walks_fields_quoted_fields_and_places() {
+        let text = r#"note [1]
+{"jobs": [{"clat_ns": {"percentile": {"99.000000": 125}}}], "n": "3"}"#;
+        let path = ask(r#"p99=$.jobs[0].clat_ns.percentile."99.000000":lower"#);
+        assert_eq!(path.read(text), Ok(125.0));
+        assert_eq!(ask("n=$.n:higher").read(text), Ok(3.0));
+        assert!(ask("n=$.m:higher").read(text).is_err());
+    }
+
+    #[test]
+    fn what_is_no_metric_is_told_with_the_way_to_write_it() {
+        for wrong in
+            ["tps", "tps=/a/", "=/(a)/:lower", "tps=/(a)/:up", "x=a.b:lower", "x=$..a:lower"]
+        {
+            let error = wrong.parse::<MetricAsk>().unwrap_err();
+            assert_eq!(error, MetricError::NotUnderstood { text: wrong.into() }, "{wrong}");
+        }
+        let error = "x=/a/:lower".parse::<MetricAsk>().unwrap_err().to_string();
+        assert!(error.contains("one group"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(ask in "[a-z]?=[/$]\\PC{0,20}:(higher|lower)", text in "\\PC{0,60}") {
+            if let Ok(ask) = ask.parse::<MetricAsk>() {
+                let _ = ask.read(&text);
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Where a program runs and who it runs as: a fresh directory of the candidate that belongs to the
+//! user, and an environment that says so.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use pickfs_sys::account::Account;
+
+use crate::fault::Fault;
+
+/// What stands for the directory in words and variables.
+const DIRECTORY: &str = "{dir}";
+/// The directory's name in the mount.
+const NAME: &str = "work";
+
+/// A fresh directory with its user.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// The directory.
+    pub(crate) directory: PathBuf,
+    /// Who runs there; who we are when absent.
+    pub(crate) account: Option<Account>,
+    variables: Vec<(String, OsString)>,
+}
+
+impl Place {
+    /// Makes the directory in `mount`, which must not hold it yet. An empty `user` means who called
+    /// sudo, where somebody did.
+    pub(crate) fn make(mount: &Path, user: &str, variables: &[String]) -> Result<Place, Fault> {
+        let account = account(user)?;
+        let directory = mount.join(NAME);
+        fs::create_dir(&directory).map_err(Fault::io("create", &directory))?;
+        if let Some(account) = &account {
+            let (user, group) = (Some(account.user_id), Some(account.group_id));
+            std::os::unix::fs::chown(&directory, user, group)
+                .map_err(Fault::io("give away", &directory))?;
+            reachable(account, &directory)?;
+        }
+        let mut place = Place { directory, account, variables: Vec::new() };
+        let directory = ("PICKFS_DIR".to_owned(), place.directory.clone().into_os_string());
+        let own = variables.iter().filter_map(|text| text.split_once('='));
+        let own: Vec<_> = own.map(|(name, value)| (name.into(), place.filled(value))).collect();
+        place.variables = std::iter::once(directory).chain(own).collect();
+        Ok(place)
+    }
+
+    /// A word with the directory in its place.
+    pub(crate) fn filled(&self, word: &str) -> OsString {
+        let mut filled = OsString::new();
+        for (index, part) in word.split(DIRECTORY).enumerate() {
+            if index > 0 {
+                filled.push(&self.directory);
+            }
+            filled.push(part);
+        }
+        filled
+    }
+
+    /// Variables of every program that runs here.
+    pub(crate) fn variables(&self) -> &[(String, OsString)] {
+        &self.variables
+    }
+}
+
+fn account(user: &str) -> Result<Option<Account>, Fault> {
+    let is_root = rustix::process::geteuid().is_root();
+    let not_read = Fault::io("look up a user in", "/etc/passwd");
+    let found = match (user, is_root) {
+        ("", false) => return Ok(None),
+        ("", true) => match std::env::var("SUDO_UID").ok().and_then(|id| id.parse().ok()) {
+            Some(0) | None => return Ok(None),
+            Some(id) => Account::numbered(id).map_err(not_read)?,
+        },
+        (name, _) => Account::named(name).map_err(not_read)?,
+    };
+    let unknown = || Fault::Failed {
+        reason: format!("user `{user}` is not known on this machine; see getent passwd"),
+    };
+    let found = found.ok_or_else(unknown)?;
+    let is_us = found.user_id == rustix::process::geteuid().as_raw();
+    match (is_root, is_us) {
+        (_, true) => Ok(None),
+        (true, false) => Ok(Some(found)),
+        (false, false) => Err(Fault::Failed {
+            reason: format!("only root can run a command as {}; leave --user out", found.name),
+        }),
+    }
+}
+
+fn reachable(account: &Account, directory: &Path) -> Result<(), Fault> {
+    match account.barred_from(directory) {
+        None => Ok(()),
+        Some(folder) => Err(Fault::Failed {
+            reason: format!(
+                "user {} may not pass {} on the way to the mount; keep the runs elsewhere, as \
+                 with --out /var/tmp/pickfs-runs, or run the command as root with --user root",
+                account.name,
+                folder.display()
+            ),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_is_filled_in_wherever_it_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::make(folder.path(), "", &["TMPDIR={dir}/t".into()]).unwrap();
+        let directory = place.directory.display().to_string();
+        assert_eq!(place.filled("a{dir}b{dir}"), *format!("a{directory}b{directory}"));
+        assert_eq!(place.filled("plain"), "plain");
+        let expected = (String::from("TMPDIR"), OsString::from(format!("{directory}/t")));
+        assert!(place.variables().contains(&expected));
+        assert!(place.directory.is_dir());
+    }
+
+    #[test]
+    fn a_user_that_is_not_there_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Place::make(folder.path(), "nobody-of-that-name", &[]).unwrap_err();
+        assert!(error.to_string().contains("`nobody-of-that-name`"), "{error}");
+    }
+}

@@ -1,0 +1,212 @@
+//! A command that is ready to run: its place is made, nothing has run yet.
+//!
+//! All of it happens after the word to begin, as setup may take as long as the command itself.
+
+use pickfs_model::record::{LoadRecord, OpRecord};
+
+use super::{
+    metric::MetricAsk,
+    params,
+    place::Place,
+    run::{Ran, ready, run},
+    stray,
+};
+use crate::{
+    command::TIMES,
+    fault::Fault,
+    laps::exact_op_record,
+    measurement::Measured,
+    phase::cold::write_out,
+    workload::{Prepared, Session},
+};
+
+/// The workload, ready.
+pub(super) struct Ready {
+    place: Place,
+    words: Vec<String>,
+    metrics: Vec<MetricAsk>,
+    runs: Vec<Ran>,
+    announced: u32,
+}
+
+/// A number of one run.
+type OfRan = fn(&Ran) -> u64;
+
+impl Ready {
+    pub(super) fn new(session: &Session) -> Result<Ready, Fault> {
+        ready()?;
+        let params = &session.params;
+        let variables = params::texts(params, "environment");
+        let place = Place::make(&session.spec.directory, params.text("user"), &variables)?;
+        Ok(Ready {
+            place,
+            words: params::command(params),
+            metrics: params::metrics(params),
+            runs: Vec::new(),
+            announced: 0,
+        })
+    }
+
+    /// Tells the lab what begins, so that it shows it and does not think us stuck.
+    fn announce(&mut self, session: &Session, what: &str) -> Result<(), Fault> {
+        self.announced += 1;
+        match &session.lab {
+            Some(lab) => lab.phase_begins(what, self.announced),
+            None => Ok(()),
+        }
+    }
+
+    /// One of the texts around the command; nothing where it is empty.
+    fn aside(&mut self, session: &Session, name: &'static str) -> Result<(), Fault> {
+        let text = session.params.text(name);
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.announce(session, name)?;
+        run(&params::shell(text), &self.place, None)?.succeeded(name)
+    }
+
+    /// What stands around one run, and the run.
+    fn once(&mut self, session: &Session, what: &str) -> Result<Ran, Fault> {
+        self.aside(session, "prepare")?;
+        if session.params.text("write_out") == "yes" {
+            write_out(&session.spec.directory)?;
+        }
+        self.announce(session, what)?;
+        let ran = run(&self.words, &self.place, None)?;
+        if session.params.text("accept_failure") == "no" {
+            ran.succeeded("the command")?;
+        }
+        self.aside(session, "cleanup")?;
+        Ok(ran)
+    }
+
+    fn all(&mut self, session: &Session) -> Result<(), Fault> {
+        self.aside(session, "setup")?;
+        for _ in 0..session.params.integer("warmup_runs") {
+            self.once(session, "warm-up")?;
+        }
+        for _ in 0..session.params.integer("repeat") {
+            let ran = self.once(session, "command")?;
+            self.runs.push(ran);
+        }
+        Ok(())
+    }
+
+    fn measured(&self) -> Result<Measured, Fault> {
+        let times: [OfRan; 3] = [|r| r.wall_ns, |r| r.user_ns, |r| r.system_ns];
+        let record = |(name, time): (&str, OfRan)| -> OpRecord {
+            exact_op_record(name, &self.runs.iter().map(time).collect::<Vec<_>>())
+        };
+        let mut measured = Measured {
+            ops: TIMES.into_iter().zip(times).map(record).collect(),
+            load: self.load(),
+            ..Measured::default()
+        };
+        self.tell(&mut measured)?;
+        Ok(measured)
+    }
+
+    fn load(&self) -> LoadRecord {
+        let sum = |of: OfRan| self.runs.iter().map(of).sum::<u64>();
+        let measured_ns = sum(|ran| ran.wall_ns);
+        LoadRecord {
+            achieved_per_s: self.runs.len() as f64 * 1e9 / measured_ns.max(1) as f64,
+            turns: self.runs.len() as u64,
+            measured_ns,
+            began_ns: self.runs.first().map_or(0, |ran| ran.began_ns),
+            cpu_user_ns: sum(|ran| ran.user_ns),
+            cpu_system_ns: sum(|ran| ran.system_ns),
+            ..LoadRecord::default()
+        }
+    }
+
+    /// Figures of the program and of its processes, and what must be said.
+    fn tell(&self, measured: &mut Measured) -> Result<(), Fault> {
+        for metric in &self.metrics {
+            let values = self.runs.iter().map(|ran| told(metric, ran));
+            let values: Vec<f64> = values.collect::<Result<_, _>>()?;
+            measured.figures.insert(metric.name.clone(), mean(&values));
+        }
+        let of =
+            |value: OfRan| mean(&self.runs.iter().map(|ran| value(ran) as f64).collect::<Vec<_>>());
+        let figures: [(&str, OfRan); 7] = [
+            ("read bytes", |ran| ran.input_output.read_bytes),
+            ("read calls", |ran| ran.input_output.read_calls),
+            ("written bytes", |ran| ran.input_output.written_bytes),
+            ("write calls", |ran| ran.input_output.write_calls),
+            ("bytes from device", |ran| ran.input_output.device_read_bytes),
+            ("bytes for device", |ran| ran.input_output.device_written_bytes),
+            ("resident bytes", |ran| ran.ended.resident_bytes_max),
+        ];
+        measured.figures.extend(figures.map(|(name, value)| (name.to_owned(), of(value))));
+        self.tell_oddities(measured);
+        Ok(())
+    }
+
+    fn tell_oddities(&self, measured: &mut Measured) {
+        if let Some(account) = &self.place.account {
+            measured.notes.push(format!("the command ran as {}", account.name));
+        }
+        let left: Vec<&Ran> = self.runs.iter().filter(|ran| !ran.left.is_empty()).collect();
+        if let Some(first) = left.first() {
+            measured.counts.insert("runs_with_processes_left".into(), left.len() as f64);
+            measured.notes.push(format!(
+                "the command left processes behind, which were ended when the trial was over: {}; \
+                 their time and bytes are in no figure",
+                first.left
+            ));
+        }
+        let failed = self.runs.iter().find(|ran| ran.ended.code != Some(0));
+        if let Some(ran) = failed {
+            measured.notes.push(format!("the command ended with {}", ran.how()));
+        }
+        if self.runs.iter().any(|ran| ran.output.left_out_bytes() > 0) {
+            measured.notes.push("the middle of a very long output was not kept".into());
+        }
+    }
+}
+
+/// A metric from what a run said: on standard output, else on standard error.
+fn told(metric: &MetricAsk, ran: &Ran) -> Result<f64, Fault> {
+    let output = ran.output.text();
+    metric.read(&output).or_else(|error| {
+        metric.read(&ran.errors.text()).map_err(|_| Fault::Failed {
+            reason: format!(
+                "{error} in the command's output; it said: {}",
+                super::end_of(&[&ran.output, &ran.errors])
+            ),
+        })
+    })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+impl Prepared for Ready {
+    fn warm_up(&mut self, _session: &Session) -> Result<u64, Fault> {
+        Ok(0)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
+        let all = self.all(session);
+        let torn_down = self.aside(session, "teardown");
+        let stubborn = stray::end_all();
+        all.and(torn_down)?;
+        if stubborn > 0 {
+            let reason = format!("{stubborn} processes of the command would not end");
+            return Err(Fault::Failed { reason });
+        }
+        self.measured()
+    }
+
+    /// A program is its own judge: each run that ended as it should is counted.
+    fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
+        Ok(self.runs.len() as u64)
+    }
+}

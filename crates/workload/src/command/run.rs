@@ -1,0 +1,162 @@
+//! One run of one program: started, listened to, waited for, and counted with all its processes.
+
+use std::{
+    ffi::OsString,
+    path::Path,
+    process::Stdio,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    thread,
+};
+
+use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_sys::program::{Ended, InputOutput, Launch, Program, adopt_orphans, reap};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
+
+use super::{
+    output::{Listening, Output, end_of},
+    place::Place,
+    stray,
+};
+use crate::fault::Fault;
+
+/// The lab's word for a trial that somebody asked to end.
+const INTERRUPTED: &str = "interrupted";
+
+static INTERRUPT: AtomicBool = AtomicBool::new(false);
+static READY: OnceLock<()> = OnceLock::new();
+
+/// A program that has ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Ran {
+    /// When it was about to be started, on the CLOCK_MONOTONIC line.
+    pub(crate) began_ns: u64,
+    /// From there until it had ended.
+    pub(crate) wall_ns: u64,
+    /// How it ended.
+    pub(crate) ended: Ended,
+    /// User CPU of all its processes that have ended.
+    pub(crate) user_ns: u64,
+    /// System CPU of the same.
+    pub(crate) system_ns: u64,
+    /// What the same read and wrote.
+    pub(crate) input_output: InputOutput,
+    /// Its standard output.
+    pub(crate) output: Output,
+    /// Its standard error.
+    pub(crate) errors: Output,
+    /// Processes of it that live on, by name.
+    pub(crate) left: String,
+}
+
+impl Ran {
+    /// Its exit code or signal in words: `exit code 3`.
+    pub(crate) fn how(&self) -> String {
+        match (self.ended.code, self.ended.signal) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(signal)) => format!("signal {signal}"),
+            _ => "an unknown cause".into(),
+        }
+    }
+
+    /// A fault unless it ended with 0; `what` names it.
+    pub(crate) fn succeeded(&self, what: &str) -> Result<(), Fault> {
+        if self.ended.code == Some(0) {
+            return Ok(());
+        }
+        let end = end_of(&[&self.output, &self.errors]);
+        let said =
+            if end.is_empty() { "it said nothing".into() } else { format!("it said: {end}") };
+        Err(Fault::Failed { reason: format!("{what} ended with {}; {said}", self.how()) })
+    }
+}
+
+/// What must hold before the first program of a trial: orphans come to us, and who asks us to end
+/// ends the programs first.
+pub(crate) fn ready() -> Result<(), Fault> {
+    adopt_orphans().map_err(Fault::io("adopt orphans by", "prctl"))?;
+    if READY.set(()).is_err() {
+        return Ok(());
+    }
+    let signals = Signals::new([SIGTERM, SIGINT, SIGHUP]);
+    let mut signals = signals.map_err(Fault::io("listen to signals in", "/proc/self"))?;
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            INTERRUPT.store(true, SeqCst);
+            stray::kill_all();
+        }
+        // Whoever asks twice does not want to wait.
+        if signals.forever().next().is_some() {
+            std::process::exit(1);
+        }
+    });
+    Ok(())
+}
+
+/// A fault once somebody asked to end.
+pub(crate) fn check_interrupt() -> Result<(), Fault> {
+    match INTERRUPT.load(SeqCst) {
+        true => Err(Fault::Failed { reason: INTERRUPTED.into() }),
+        false => Ok(()),
+    }
+}
+
+/// Runs words in a place until their first process has ended. Its standard input is empty, or
+/// `input`.
+pub(crate) fn run(words: &[String], place: &Place, input: Option<Stdio>) -> Result<Ran, Fault> {
+    check_interrupt()?;
+    let words: Vec<OsString> = words.iter().map(|word| place.filled(word)).collect();
+    let launch = Launch {
+        words: &words,
+        directory: &place.directory,
+        account: place.account.as_ref(),
+        variables: place.variables(),
+    };
+    let streams = [input.unwrap_or_else(Stdio::null), Stdio::piped(), Stdio::piped()];
+    let before = stray::living();
+    let began_ns = MonotonicClock.now_ns();
+    let mut program =
+        Program::start(&launch, streams).map_err(|error| not_started(&words, error))?;
+    let (output, errors) = program.streams();
+    let output = Listening::to(output.expect("standard output is piped"));
+    let errors = Listening::to(errors.expect("standard error is piped"));
+    let waited = program.wait_for_end();
+    let wall_ns = MonotonicClock.now_ns() - began_ns;
+    waited.map_err(Fault::io("wait for", Path::new(&words[0])))?;
+    let ended = program.wait().map_err(Fault::io("wait for", Path::new(&words[0])))?;
+    let left = stray::names(&stray::new_since(&before));
+    let mut ran = Ran {
+        began_ns,
+        wall_ns,
+        ended,
+        user_ns: ended.user_ns,
+        system_ns: ended.system_ns,
+        input_output: ended.input_output,
+        output: output.finish(),
+        errors: errors.finish(),
+        left,
+    };
+    while let Some((_, orphan)) = reap().map_err(Fault::io("reap", "orphans"))? {
+        ran.user_ns += orphan.user_ns;
+        ran.system_ns += orphan.system_ns;
+        ran.input_output += orphan.input_output;
+    }
+    check_interrupt()?;
+    Ok(ran)
+}
+
+fn not_started(words: &[OsString], error: std::io::Error) -> Fault {
+    let name = words[0].to_string_lossy();
+    let reason = match error.kind() {
+        std::io::ErrorKind::NotFound if !name.contains('/') => {
+            format!("`{name}` not found in PATH; install it, or name it by its path")
+        }
+        _ => format!("`{name}` not started: {error}"),
+    };
+    Fault::Failed { reason }
+}
