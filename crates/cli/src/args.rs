@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use pickfs_report::{ChartKind, chart::UnknownChart};
 
 use crate::{
-    commands::{choose, claims, explain},
+    commands::{choose, claims, exec, explain},
     examples,
 };
 
@@ -26,6 +26,9 @@ pub enum Command {
     /// Run a plan: make, mount and measure every candidate, and give a verdict
     #[command(after_help = examples::RUN)]
     Run(RunArgs),
+    /// Run any command in a fresh mount of each candidate, time it, and give a verdict
+    #[command(after_help = exec::EXAMPLES)]
+    Exec(exec::ExecArgs),
     /// Show what a plan would do; nothing is touched
     #[command(after_help = examples::PLAN)]
     Plan(PlanArgs),
@@ -82,8 +85,8 @@ pub enum Command {
 impl Command {
     /// Whether it goes on when nobody reads its output any more.
     pub fn outlives_its_reader(&self) -> bool {
-        use Command::{Rerun, Run, Serve, Tour, Trust};
-        matches!(self, Rerun(_) | Run(_) | Serve(_) | Tour(_) | Trust(_))
+        use Command::{Exec, Rerun, Run, Serve, Tour, Trust};
+        matches!(self, Exec(_) | Rerun(_) | Run(_) | Serve(_) | Tour(_) | Trust(_))
     }
 }
 
@@ -93,7 +96,16 @@ pub struct PlanChoice {
     /// A built-in plan (see `pickfs plan`) or a plan file
     #[arg(default_value = "quick")]
     pub plan: String,
-    /// A candidate, fs[:mount options][;mkfs=options]; may be repeated, replaces the plan's
+    /// What is different this time.
+    #[command(flatten)]
+    pub changes: PlanChanges,
+}
+
+/// What is different from a plan this time.
+#[derive(Debug, Clone, Args)]
+pub struct PlanChanges {
+    /// A candidate, fs[:mount options][;mkfs=options], or names with commas between; may be
+    /// repeated, replaces the plan's
     #[arg(long = "fs", value_name = "CANDIDATE")]
     pub candidates: Vec<String>,
     /// What the others are compared with

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     }
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&args),
+        Command::Exec(args) => commands::exec::exec(&args),
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Doctor(args) => commands::doctor::doctor(&args),
         Command::Features(args) => commands::features::features(&args),

@@ -16,11 +16,15 @@ use pickfs_model::{
 };
 use serde_json::{Map, Value};
 
-use crate::args::{PlanChoice, StateWord};
+use crate::args::{PlanChanges, PlanChoice, StateWord};
 
 /// The plan, read and changed.
 pub fn chosen_plan(choice: &PlanChoice) -> anyhow::Result<Plan> {
-    let mut plan = named_plan(&choice.plan)?;
+    changed_plan(named_plan(&choice.plan)?, &choice.changes)
+}
+
+/// A plan with what is different this time.
+pub fn changed_plan(mut plan: Plan, choice: &PlanChanges) -> anyhow::Result<Plan> {
     change_candidates(&mut plan, choice)?;
     change_backing(&mut plan, choice)?;
     change_params(&mut plan, choice)?;
@@ -46,13 +50,14 @@ fn named_plan(name: &str) -> anyhow::Result<Plan> {
     bail!("no plan `{name}`: built in are {}; or name a .toml file", known.join(", "))
 }
 
-fn change_candidates(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
+fn change_candidates(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
     if choice.dir.is_some() && choice.candidates.is_empty() {
         plan.candidates = vec!["dir".parse::<CandidateSpec>()?];
         plan.without.clear();
     }
     if !choice.candidates.is_empty() {
-        let read = choice.candidates.iter().map(|text| text.parse::<CandidateSpec>());
+        let words = choice.candidates.iter().flat_map(|text| one_or_more(text));
+        let read = words.map(|text| text.parse::<CandidateSpec>());
         plan.candidates = read.collect::<Result<_, _>>()?;
     }
     if let Some(label) = twice(&plan.candidates) {
@@ -61,12 +66,20 @@ fn change_candidates(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()>
     Ok(())
 }
 
+/// Names with commas between; where options stand, their commas are the options' own.
+fn one_or_more(text: &str) -> Vec<&str> {
+    match text.contains([':', ';']) {
+        true => vec![text],
+        false => text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect(),
+    }
+}
+
 fn twice(candidates: &[CandidateSpec]) -> Option<&str> {
     let labels: Vec<_> = candidates.iter().map(|candidate| candidate.label.as_str()).collect();
     labels.iter().enumerate().find(|(at, label)| labels[..*at].contains(label)).map(|(_, l)| *l)
 }
 
-fn change_backing(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
+fn change_backing(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
     let asked_bytes = choice.size.as_deref().map(parse_bytes).transpose()?;
     let planned_bytes = match &plan.backing {
         BackingSpec::Loop { size_bytes, .. } | BackingSpec::Ram { size_bytes } => *size_bytes,
@@ -142,7 +155,7 @@ fn absolute(path: &Path) -> PathBuf {
 /// What the command line fixes or varies wins over the plan's own word, in its adjustments
 /// too. A parameter that was an axis stays one, with a single level, so that what the plan
 /// says of that level still holds.
-fn change_params(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
+fn change_params(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
     for text in &choice.set {
         let (name, value) = name_and_value("--set", text)?;
         change_param(plan, name, vec![word(value)], false);
@@ -201,7 +214,7 @@ fn change_param(plan: &mut Plan, name: &str, levels: Vec<Value>, varies: bool) {
 /// A race ends by its budget; this many blocks are only reached by very short trials.
 const RACE_BLOCKS_MAX: u32 = 1_000;
 
-fn change_design(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
+fn change_design(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
     let design = &mut plan.design;
     if let Some(blocks) = choice.blocks.filter(|blocks| !(1..=1_000).contains(blocks)) {
         bail!("--blocks {blocks}: use 1 to 1000");
@@ -239,7 +252,7 @@ fn compared(plan: &Plan) -> Vec<String> {
     }
 }
 
-fn change_timing(plan: &mut Plan, choice: &PlanChoice) -> anyhow::Result<()> {
+fn change_timing(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
     let timing = &mut plan.timing;
     let words = [
         (&choice.measure, &mut timing.measure_s),

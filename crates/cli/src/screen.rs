@@ -61,7 +61,10 @@ pub fn tell(line: &str) {
 /// The command that would tell more on the same ground, with its cost: after the quick plan
 /// the long one, after any other the same until it is decided.
 pub fn next_step(run: &RunRecord) -> Option<NextStep> {
-    if matches!(run.plan.design.stop, StopRule::Decided { .. }) || run.plan.capacity.is_some() {
+    let is_settled = matches!(run.plan.design.stop, StopRule::Decided { .. });
+    // The words of a command of somebody's own are in no plan that has a name.
+    let is_own = matches!(run.plan.name.as_str(), "exec" | "fio");
+    if is_settled || is_own || run.plan.capacity.is_some() {
         return None;
     }
     let ground = ground(&run.plan.backing);

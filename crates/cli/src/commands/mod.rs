@@ -6,6 +6,7 @@ pub mod clean;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
+pub mod exec;
 pub mod explain;
 pub mod features;
 pub mod list;

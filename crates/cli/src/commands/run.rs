@@ -36,7 +36,7 @@ pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
     let interrupt = Interrupt::on_signals()?;
     let mut sink = listener(args.json);
     let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
-    let device = args.choice.device.clone().map(|node| (node, args.choice.erase));
+    let device = args.choice.changes.device.clone().map(|node| (node, args.choice.changes.erase));
     Ok(resume(&run_path(path), device, to)?)
 }
 
