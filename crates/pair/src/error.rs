@@ -178,4 +178,14 @@ impl Reason {
             Reason::Primary => "it is a primary itself; one of the two must become a secondary",
         }
     }
+
+    /// The same, as the secondary says it that does not follow.
+    pub(crate) fn text_of_primary(self) -> &'static str {
+        match self {
+            Reason::Fenced => "its epoch is over",
+            Reason::Identity => "it belongs to another pair, or has our number",
+            Reason::NoSync => "it wants durable messages, and this store does not sync",
+            other => other.text(),
+        }
+    }
 }

@@ -9,6 +9,7 @@ mod greeting;
 
 use std::{
     collections::VecDeque,
+    fmt,
     net::{SocketAddr, TcpListener},
     os::fd::AsFd,
     path::PathBuf,
@@ -66,6 +67,26 @@ pub enum Followed {
         /// Its last message.
         last: Position,
     },
+}
+
+impl fmt::Display for Followed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Followed::Began { peer, epoch } => write!(f, "follows {peer} in epoch {epoch}"),
+            Followed::Ended { reason } => write!(f, "the primary is gone: {reason}"),
+            Followed::Refused { peer, reason } => {
+                write!(f, "{peer} is refused as primary: {}", reason.text_of_primary())
+            }
+            Followed::SetAside { path, last } => {
+                let Position { epoch, sequence } = last;
+                write!(
+                    f,
+                    "messages up to {sequence} of epoch {epoch} are set aside in {}",
+                    path.display()
+                )
+            }
+        }
+    }
 }
 
 /// How a secondary is.
@@ -141,16 +162,27 @@ impl Secondary {
     /// # Errors
     /// The store has failed, or the primary says that this node cannot follow.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<Ended> {
+        self.run_while(|_| !stop.load(Relaxed))
+    }
+
+    /// The same while `goes_on` says so; it is asked some hundred times a second, also while messages come.
+    pub fn run_while(&mut self, mut goes_on: impl FnMut(&mut Secondary) -> bool) -> Result<Ended> {
+        let mut look_at = Instant::now();
         loop {
             for _ in 0..SPINS {
                 if !self.poll()? {
                     self.pause()?;
-                }
-                if self.options.waiting == Waiting::Block {
-                    break;
+                    if self.options.waiting == Waiting::Block {
+                        break;
+                    }
                 }
             }
-            if stop.load(Relaxed) {
+            let now = Instant::now();
+            if now < look_at {
+                continue;
+            }
+            look_at = now + CHORES_EACH;
+            if !goes_on(self) {
                 self.drain()?;
                 return Ok(Ended::Stopped);
             }
@@ -163,12 +195,10 @@ impl Secondary {
     /// Takes what has come, keeps it, and answers; `true` if anything came. Never waits for a primary.
     pub fn poll(&mut self) -> Result<bool> {
         let has_come = self.hear()?;
-        if !has_come {
-            let now = Instant::now();
-            if now >= self.chores_at {
-                self.chores_at = now + CHORES_EACH;
-                self.do_chores(now)?;
-            }
+        let now = Instant::now();
+        if now >= self.chores_at {
+            self.chores_at = now + CHORES_EACH;
+            self.do_chores(now)?;
         }
         Ok(has_come)
     }

@@ -90,9 +90,10 @@ impl Store {
                 Ends::Queue { appender: Box::new(queue.appender()?), syncs }
             }
         };
-        let last = match is_there {
-            true => reading::last(dir, options.kind())?,
-            false => Position::default(),
+        let last = match (&ends, is_there) {
+            (_, false) => Position::default(),
+            (Ends::Journal(journal), true) => reading::at(dir, journal.written_sequence())?,
+            (Ends::Queue { .. }, true) => reading::last_of_queue(dir)?,
         };
         Ok(Store { ends, last, is_dirty: false, record: Vec::new() })
     }

@@ -110,7 +110,8 @@ fn a_secondary_that_joins_late_catches_up_from_the_store() {
         let (mut first, late) = (first.take(), late.take());
         assert_eq!(late.status().last.sequence, first.status().last.sequence);
         drop(late);
-        assert_eq!(events(&mut first).len(), 1);
+        let seen = events(&mut first);
+        assert_eq!(seen.len(), 1, "{seen:?}");
         drop(first);
         drop(primary);
         for node in [&a, &b, &c] {

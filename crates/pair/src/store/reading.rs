@@ -96,25 +96,22 @@ fn checked<'a>(
     }
 }
 
-/// The last message that a store holds; nothing where it holds none.
-pub(crate) fn last(dir: &Path, kind: Kind) -> Result<Position> {
-    let mut last = Position::default();
-    let mut note = |at: Position, _: &[u8]| {
-        last = at;
-        ControlFlow::Continue(())
-    };
-    let from = match kind {
-        Kind::Journal => replay(dir, u64::MAX, |_| ControlFlow::Continue(()))?.last_sequence,
-        Kind::Queue => return last_of_queue(dir),
-    };
-    if let Some(from) = from {
-        read(dir, kind, from, &mut note)?;
+/// The message of this number in a journal; nothing for the number 0.
+pub(crate) fn at(dir: &Path, sequence: u64) -> Result<Position> {
+    let mut found = Position::default();
+    if sequence > 0 {
+        read(dir, Kind::Journal, sequence, |at, _| {
+            found = at;
+            ControlFlow::Continue(())
+        })?;
     }
-    Ok(last)
+    Ok(found)
 }
 
+/// The last message of a queue; nothing where it holds none.
+///
 /// Looks back from the end, further each time: numbers that were left out have no message.
-fn last_of_queue(dir: &Path) -> Result<Position> {
+pub(crate) fn last_of_queue(dir: &Path) -> Result<Position> {
     let queue = queue::Queue::open_read_only(dir)?;
     let mut tailer = queue.tailer()?;
     tailer.seek_end()?;

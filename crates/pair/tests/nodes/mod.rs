@@ -43,17 +43,21 @@ pub fn anywhere() -> SocketAddr {
     "127.0.0.1:0".parse().unwrap()
 }
 
-/// Times for tests: a lost peer is found soon.
+/// Time-outs for tests: a busy machine loses nobody.
 pub fn primary_options(dir: &Path, store: StoreOptions, peers: &[SocketAddr]) -> PrimaryOptions {
     PrimaryOptions {
         store,
-        timeout: Duration::from_millis(400),
+        timeout: Duration::from_secs(3),
         ..PrimaryOptions::new(dir, peers.to_vec())
     }
 }
 
 pub fn secondary_options(dir: &Path, store: StoreOptions) -> SecondaryOptions {
-    SecondaryOptions { store, ..SecondaryOptions::new(dir, anywhere()) }
+    SecondaryOptions {
+        store,
+        timeout: Duration::from_secs(3),
+        ..SecondaryOptions::new(dir, anywhere())
+    }
 }
 
 /// A secondary that follows on its own thread until it is taken back.
