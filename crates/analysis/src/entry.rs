@@ -11,7 +11,7 @@ use crate::{
     panels::{Group, Robbed, groups},
     phases, racing, rows, summary,
     summary::spread,
-    verdict,
+    verdict, wording,
 };
 
 /// The row without I/O, from what the workers counted.
@@ -89,7 +89,8 @@ fn few_blocks(run: &RunRecord) -> Option<Notice> {
     (blocks < crate::BLOCKS_MIN).then(|| Notice {
         kind: "few-blocks".into(),
         text: format!(
-            "{blocks} blocks: values and ranges are shown, and nothing is called different under {}",
+            "{}: values and ranges are shown, and nothing is called different under {}",
+            wording::blocks_text(blocks),
             crate::BLOCKS_MIN
         ),
         trials: 0,

@@ -35,12 +35,11 @@ fn blocks(run: &RunRecord, panels: &[Panel]) -> Option<NotYet> {
         .collect();
     let fewest = short.iter().map(|comparison| comparison.blocks).min()?;
     let all = comparisons_text(family);
+    let ran = wording::blocks_text(fewest);
     let why = if fewest < BLOCKS_MIN {
-        format!(
-            "{fewest} blocks; under {BLOCKS_MIN} nothing is called different, and {all} need {needed}"
-        )
+        format!("{ran}; under {BLOCKS_MIN} nothing is called different, and {all} {needed}")
     } else {
-        format!("{fewest} blocks; {all} need {needed}")
+        format!("{ran}; {all} {needed}")
     };
     let named = |c: &&Comparison| {
         format!("{} against {} by {}", c.other, c.reference, wording::metric_name(&c.metric))
@@ -52,8 +51,9 @@ fn blocks(run: &RunRecord, panels: &[Panel]) -> Option<NotYet> {
     Some(NotYet { what, why })
 }
 
+/// `one comparison needs`, `8 comparisons need`.
 fn comparisons_text(count: usize) -> String {
-    if count == 1 { "one comparison".into() } else { format!("{count} comparisons") }
+    if count == 1 { "one comparison needs".into() } else { format!("{count} comparisons need") }
 }
 
 fn primary(panels: &[Panel]) -> impl Iterator<Item = &Comparison> {

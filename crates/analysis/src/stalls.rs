@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use pickfs_model::{
-    Cell, Outcome, RunRecord, StallRecord,
+    Cell, CellId, Outcome, RunRecord, StallRecord,
     stall::{CauseRow, CauseWords, OpStalls, OpenLap, StallCounts},
 };
 
@@ -13,6 +13,8 @@ use pickfs_model::{
 pub struct StallTable {
     /// Whose: the candidate's label with its levels, or a process.
     pub subject: String,
+    /// The cell; none for a process that was watched.
+    pub cell: Option<CellId>,
     /// How many trials it is from; 0 where there was none.
     pub trials: u32,
     /// A lap is slow above this.
@@ -68,8 +70,8 @@ pub struct WorstLap {
     pub lap: OpenLap,
 }
 
-/// Opened laps that are kept for each operation.
-const WORST_MAX: usize = 64;
+/// Opened laps that are kept for each operation, over all trials of a cell.
+const WORST_MAX: usize = 256;
 
 /// The tables of all cells that were explained, in the order of the plan.
 pub fn stall_tables(run: &RunRecord) -> Vec<StallTable> {
@@ -91,7 +93,8 @@ fn of_cell(run: &RunRecord, cell: &Cell) -> Option<StallTable> {
         levels if levels.is_empty() => cell.candidate.label.clone(),
         levels => format!("{}, {levels}", cell.candidate.label),
     };
-    let mut table = StallTable { subject, ..StallTable::default() };
+    let cell_id = Some(cell.id.clone());
+    let mut table = StallTable { subject, cell: cell_id, ..StallTable::default() };
     let mut sums = Sums::default();
     for trial in run.trials.iter().filter(|trial| trial.cell == cell.id) {
         let Some(record) = &trial.stalls else { continue };

@@ -25,7 +25,7 @@ use crate::{
     claims::{Method, values_by_block},
     panels::{Group, Member, Robbed, applies},
     summary::{CAPACITY_KEY, is_carried, spread},
-    wording::{list, metric_name},
+    wording::{blocks_text, list, metric_name},
 };
 use best::best;
 pub use best::best_by;
@@ -193,8 +193,7 @@ impl Panelled<'_> {
             }
             None => "there is nothing to compare".into(),
             Some(blocks) if blocks < self.needed => {
-                let blocks =
-                    if blocks == 1 { "1 block".into() } else { format!("{blocks} blocks") };
+                let blocks = blocks_text(blocks);
                 let family = match self.family {
                     1 => "the one comparison of this plan needs".into(),
                     n => format!("the {n} comparisons of this plan need"),
@@ -328,10 +327,10 @@ impl Panelled<'_> {
         let trials = self.panel.rows.iter().map(|row| row.trials).max().unwrap_or(0);
         let design = &self.run.plan.design;
         if !self.panel.phases.is_empty() {
-            return format!("{trials} blocks, seed {}", design.seed);
+            return format!("{}, seed {}", blocks_text(trials), design.seed);
         }
         let measured = span_text(self.run.plan.timing.measure_s);
-        format!("{trials} blocks of {measured} trials, seed {}", design.seed)
+        format!("{} of {measured} trials, seed {}", blocks_text(trials), design.seed)
     }
 
     /// What made and mounted the best, as it was done.

@@ -23,7 +23,7 @@ pub use frame::{Canvas, Frame, Look, Rows};
 pub use kind::{Chart, ChartKind, UnknownChart, charts};
 pub use palette::Slot;
 pub use scene::{Anchor, Dash, Form, Ink, Item, Scene, Shape};
-pub use timeline::trial_lines;
+pub use timeline::{trial_lines, worst_of_seconds};
 
 use pickfs_model::finding::Panel;
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use pickfs_analysis::wording::blocks_text;
 use pickfs_model::{
     finding::{NoiseRow, Notice, Panel},
     plan::{CapacitySearch, StopRule},
@@ -75,10 +76,10 @@ fn search_text(search: &CapacitySearch) -> String {
 
 /// A parameter's value with the unit that its name tells.
 fn param_text(name: &str, value: &Value) -> String {
-    match (name, value.as_f64()) {
     if let Value::Array(words) = value {
         return words.iter().map(value_text).collect::<Vec<_>>().join(" ");
     }
+    match (name, value.as_f64()) {
         ("rate", Some(rate)) => format!("{}/s", significant(rate)),
         ("size", Some(size)) => bytes_text(size as u64),
         (name, Some(number)) if number.fract() == 0.0 => {
@@ -92,11 +93,12 @@ fn design_line(subject: &Subject) -> String {
     let plan = &subject.run.plan;
     let blocks: BTreeSet<_> = subject.run.trials.iter().map(|trial| trial.block).collect();
     let planned = plan.design.blocks as usize;
+    let ran = |blocks: usize| blocks_text(blocks as u32);
     let blocks = match (blocks.len(), plan.design.stop.clone()) {
         (done, StopRule::Decided { budget_s, .. }) => {
-            format!("{done} blocks until decided (budget {})", span_text(budget_s))
+            format!("{} until decided (budget {})", ran(done), span_text(budget_s))
         }
-        (done, StopRule::Blocks) if done == planned => format!("{done} blocks"),
+        (done, StopRule::Blocks) if done == planned => ran(done),
         (done, StopRule::Blocks) => format!("{done} of {planned} blocks"),
     };
     let has_figures = |panel: &Panel| panel.rows.iter().any(|row| !row.figures.is_empty());

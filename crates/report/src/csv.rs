@@ -218,7 +218,8 @@ fn comparison_fields(panel: &Panel, row: &Row, op: &OpSummary, statistic: &str) 
     ]
 }
 
-fn text(writer: Writer<Vec<u8>>) -> Result<String, csv::Error> {
+/// What was written, as text.
+pub(crate) fn text(writer: Writer<Vec<u8>>) -> Result<String, csv::Error> {
     let bytes = writer.into_inner().map_err(|e| csv::Error::from(e.into_error()))?;
     String::from_utf8(bytes).map_err(|e| io::Error::other(e).into())
 }

@@ -19,7 +19,7 @@ use thiserror::Error;
 use crate::{
     Look, NextStep, Subject, charts, csv, html, markdown,
     phases::{self, bonnie_csv, is_phased, psv},
-    png, svg,
+    png, stalls, svg,
 };
 
 /// Pixels per unit of a drawing: sharp on a laptop's screen.
@@ -40,6 +40,8 @@ const TEXTS: [&str; 5] = ["report.html", "report.md", "trials.csv", "summary.csv
 
 /// Every phase of every trial.
 pub const PHASES: &str = "phases.csv";
+/// The ledger of slow laps, where a run was explained.
+pub const STALLS: &str = "stalls.csv";
 /// bonnie++'s CSV.
 pub const BONNIE: &str = "bonnie.csv";
 /// Folder of KX Nano's tables.
@@ -48,6 +50,7 @@ pub const PSV: &str = "psv/";
 /// The names of all files of a run but its interval logs.
 pub fn file_names(subject: &Subject) -> Vec<String> {
     let mut names: Vec<String> = TEXTS.map(String::from).to_vec();
+    names.extend(stalls_name(subject));
     names.extend(phased_names(subject));
     for chart in charts(subject, Look::SHEET) {
         names.extend(["svg", "png"].map(|kind| format!("charts/{}.{kind}", chart.name)));
@@ -67,11 +70,18 @@ pub fn render(
         "trials.csv" => csv::trials_csv(subject).map(String::into_bytes).map_err(Into::into),
         "summary.csv" => csv::summary_csv(subject).map(String::into_bytes).map_err(Into::into),
         "report.json" => json(subject).map_err(Into::into),
+        STALLS if subject.stalls.is_empty() => return Ok(None),
+        STALLS => stalls::csv::stalls_csv(subject).map(String::into_bytes).map_err(Into::into),
         PHASES => csv_of_phases(subject),
         _ if name == BONNIE || name.starts_with(PSV) => return Ok(older(subject, name)),
         _ => return picture(subject, name),
     };
     bytes.map(Some).map_err(|cause| ExportError { name: name.into(), cause })
+}
+
+/// The ledger's name, where there is one.
+pub fn stalls_name(subject: &Subject) -> Option<String> {
+    (!subject.stalls.is_empty()).then(|| STALLS.to_string())
 }
 
 /// The names of what only a phased run has: its phases, and the tables of older tools.

@@ -18,7 +18,7 @@ use markup::Page;
 use pickfs_analysis::articles::of_run;
 
 use crate::{
-    Subject, articles, factors,
+    Subject, articles, factors, stalls,
     svg::{colours, escape, style_sheet},
     terminal::NextStep,
 };
@@ -33,6 +33,7 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     opening::write(&mut page, subject, next);
     ranking::write(&mut page, subject);
     opening::card(&mut page, subject);
+    stalls::html::section(&mut page, subject);
     factors::section(&mut page, subject);
     pictures::write(&mut page, subject);
     drill_down::write(&mut page, subject);

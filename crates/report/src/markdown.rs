@@ -47,6 +47,7 @@ pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
             false => table(subject, panel),
         });
     }
+    out.push_str(&crate::stalls::markdown::write(subject));
     out.push_str(&absent(subject));
     out.push_str(&card(subject));
     out.push_str(&articles::of_run(&of_run(subject.run, subject.findings)));

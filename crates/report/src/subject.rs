@@ -14,6 +14,7 @@ use pickfs_model::{
 
 use pickfs_analysis::{
     panels::BY_CANDIDATE,
+    stalls::{StallTable, stall_tables},
     summary::{CAPACITY_KEY, rate_held},
 };
 
@@ -26,6 +27,8 @@ pub struct Subject<'a> {
     pub run: &'a RunRecord,
     /// What it supports.
     pub findings: &'a Findings,
+    /// Why laps were slow, cell by cell; empty where the run was not explained.
+    pub stalls: Vec<StallTable>,
     slots: BTreeMap<&'a str, Slot>,
     trials: BTreeMap<&'a CellId, Vec<&'a TrialRecord>>,
 }
@@ -37,7 +40,8 @@ impl<'a> Subject<'a> {
         for trial in &run.trials {
             trials.entry(&trial.cell).or_default().push(trial);
         }
-        Subject { run, findings, slots: slots(run, findings), trials }
+        let stalls = stall_tables(run);
+        Subject { run, findings, stalls, slots: slots(run, findings), trials }
     }
 
     /// Colour, dash and marker of a row's label.
@@ -119,15 +123,15 @@ pub fn summary<'r>(row: &'r Row, metric: &Metric) -> Option<&'r OpSummary> {
     of_op().find(|op| op.view == metric.view).or_else(|| of_op().next())
 }
 
-/// The operation of a metric in a trial.
-pub fn operation<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRecord> {
-    trial.ops.iter().find(|op| op.op == metric.op)
-}
 /// A figure of a row over its trials.
 pub fn figure(row: &Row, name: &str) -> Option<Spread> {
     row.figures.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
 }
 
+/// The operation of a metric in a trial.
+pub fn operation<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRecord> {
+    trial.ops.iter().find(|op| op.op == metric.op)
+}
 
 /// The value of a metric in one trial: nanoseconds, or turns per second for rates.
 pub fn trial_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {

@@ -33,6 +33,7 @@ use crate::{
     conditions::{conditions, notice_text},
     factors,
     phases::is_phased,
+    stalls,
 };
 
 /// What to do next, and what it costs.
@@ -85,6 +86,7 @@ pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
         out.push_str(&verdict(subject.findings, columns, paint));
     }
     out.push_str(&factors::lines(subject, MARGIN, columns, paint));
+    out.push_str(&reasons(subject, columns, paint));
     out.push_str(&open_ends(subject, screen, columns, paint));
     out
 }
@@ -110,6 +112,20 @@ fn verdict(findings: &Findings, columns: usize, paint: Paint) -> String {
         for command in &verdict.commands {
             out.push_str(&hanging("", &format!("$ {}", plain(command)), MARGIN, columns));
         }
+    }
+    out
+}
+
+/// Why laps were slow, in a sentence for each cell that was explained.
+fn reasons(subject: &Subject, columns: usize, paint: Paint) -> String {
+    let mut sentences = stalls::words::headlines(subject);
+    if let Some(last) = sentences.last_mut() {
+        last.push_str(" pickfs explain RUN says more.");
+    }
+    let mut out = String::new();
+    for (index, sentence) in sentences.iter().enumerate() {
+        let name = if index == 0 { "slow" } else { "" };
+        out.push_str(&paint.strong(&hanging(name, &plain(sentence), MARGIN, columns), name));
     }
     out
 }

@@ -126,8 +126,13 @@ fn every_chart_is_drawn_and_named() {
     let subject = Subject::new(&run, &findings);
     let all = charts(&subject, Look::SHEET);
     let names: Vec<_> = all.iter().map(|chart| chart.name.as_str()).collect();
-    let elsewhere =
-        [ChartKind::Capacity, ChartKind::Factors, ChartKind::HeatMap, ChartKind::PhaseBars];
+    let elsewhere = [
+        ChartKind::Capacity,
+        ChartKind::Factors,
+        ChartKind::HeatMap,
+        ChartKind::PhaseBars,
+        ChartKind::SlowLaps,
+    ];
     for kind in ChartKind::ALL.iter().filter(|kind| !elsewhere.contains(kind)) {
         assert!(names.contains(&kind.name()), "{kind}");
     }

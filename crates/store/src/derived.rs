@@ -1,8 +1,9 @@
 //! The derived tables: the same facts as the records, laid out for an SQL client.
 
 use pickfs_model::{
-    Environment, Heat, Outcome, PhaseRecord, RunRecord, TrialRecord,
+    Environment, Heat, Outcome, PhaseRecord, RunRecord, StallRecord, TrialRecord,
     record::{Distribution, OpRecord},
+    stall::{CauseRow, OpStalls},
 };
 use rusqlite::{Connection, Result, params};
 
@@ -51,6 +52,9 @@ pub fn put_trial(connection: &Connection, trial: &TrialRecord) -> Result<()> {
             "INSERT INTO flag VALUES (?1, ?2, ?3)",
             params![trial.number, flag.kind, flag.text],
         )?;
+    }
+    if let Some(stalls) = &trial.stalls {
+        put_stalls(connection, trial.number, stalls)?;
     }
     for (name, value) in &trial.counts {
         connection.execute(
@@ -168,6 +172,74 @@ fn put_view(
             params![trial, op, view, row.q, row.value_ns as i64, row.episodes as i64],
         )?;
     }
+    Ok(())
+}
+
+/// Stacks are one text, innermost frame first.
+fn put_stalls(connection: &Connection, trial: u32, stalls: &StallRecord) -> Result<()> {
+    for op in &stalls.ops {
+        connection.execute(
+            "INSERT INTO stall VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                trial,
+                op.op,
+                stalls.above_ns as i64,
+                op.laps as i64,
+                op.total_ns as i64,
+                op.on_cpu_ns as i64,
+                op.blocked_ns as i64,
+                op.cpu_wait_ns as i64,
+                op.unexplained_ns as i64,
+            ],
+        )?;
+        for row in &op.causes {
+            put_cause(connection, trial, op, stalls, row)?;
+        }
+        for lap in &op.worst {
+            let (cause, who, cause_ns) = lap.leading().unwrap_or(("", "", 0));
+            connection.execute(
+                "INSERT INTO slow_lap VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                params![
+                    trial,
+                    op.op,
+                    lap.start_ns as i64,
+                    lap.end_ns as i64,
+                    lap.offset_bytes as i64,
+                    lap.thread,
+                    cause,
+                    who,
+                    cause_ns as i64,
+                ],
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn put_cause(
+    connection: &Connection,
+    trial: u32,
+    op: &OpStalls,
+    stalls: &StallRecord,
+    row: &CauseRow,
+) -> Result<()> {
+    let title = stalls.words(&row.cause).map_or(row.cause.as_str(), |words| &words.title);
+    connection.execute(
+        "INSERT INTO stall_cause VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        params![
+            trial,
+            op.op,
+            row.cause,
+            title,
+            row.who,
+            row.laps as i64,
+            row.times as i64,
+            row.total_ns as i64,
+            row.max_ns as i64,
+            stalls.stack(row.stack).join(" < "),
+            stalls.stack(row.waker_stack).join(" < "),
+        ],
+    )?;
     Ok(())
 }
 

@@ -22,6 +22,9 @@
 //! | `step` | a command or call that made, mounted or unmade a candidate |
 //! | `flag` | a doubt about a trial |
 //! | `counted` | a counted fact of a trial |
+//! | `stall` | the slow laps of an operation of a trial, split: on a processor, blocked, waiting, not known |
+//! | `stall_cause` | such a row by cause and holder, with both stacks |
+//! | `slow_lap` | a slow lap that was opened, with the cause of most of its time |
 
 /// Creates every table.
 pub const CREATE: &str = "
@@ -39,6 +42,7 @@ DROP TABLE IF EXISTS cell; DROP TABLE IF EXISTS op; DROP TABLE IF EXISTS quantil
 DROP TABLE IF EXISTS second; DROP TABLE IF EXISTS spike; DROP TABLE IF EXISTS fact;
 DROP TABLE IF EXISTS step; DROP TABLE IF EXISTS flag; DROP TABLE IF EXISTS counted;
 DROP TABLE IF EXISTS phase; DROP TABLE IF EXISTS phase_value;
+DROP TABLE IF EXISTS stall; DROP TABLE IF EXISTS stall_cause; DROP TABLE IF EXISTS slow_lap;
 CREATE TABLE cell (id TEXT PRIMARY KEY, candidate TEXT, fs TEXT, specification TEXT,
   workload TEXT, version INTEGER, levels TEXT, durability TEXT);
 CREATE TABLE op (trial INTEGER, op TEXT, view TEXT, count INTEGER, mean_ns REAL, sd_ns REAL,
@@ -58,6 +62,12 @@ CREATE TABLE phase (trial INTEGER, position INTEGER, phase TEXT, label TEXT, sui
   elapsed_ns INTEGER, start_skew_ns INTEGER, lanes INTEGER, threads INTEGER, cpu_user_ns INTEGER,
   cpu_system_ns INTEGER, flags TEXT);
 CREATE TABLE phase_value (trial INTEGER, phase TEXT, name TEXT, value REAL);
+CREATE TABLE stall (trial INTEGER, op TEXT, above_ns INTEGER, laps INTEGER, total_ns INTEGER,
+  on_cpu_ns INTEGER, blocked_ns INTEGER, cpu_wait_ns INTEGER, unexplained_ns INTEGER);
+CREATE TABLE stall_cause (trial INTEGER, op TEXT, cause TEXT, title TEXT, who TEXT, laps INTEGER,
+  times INTEGER, total_ns INTEGER, max_ns INTEGER, stack TEXT, waker_stack TEXT);
+CREATE TABLE slow_lap (trial INTEGER, op TEXT, start_ns INTEGER, end_ns INTEGER, offset_bytes INTEGER,
+  thread TEXT, cause TEXT, who TEXT, cause_ns INTEGER);
 ";
 
 /// Marks the file as ours for file(1) and for [`crate::RunFile::open`]: `pkfs`.

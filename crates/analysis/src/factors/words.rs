@@ -3,7 +3,7 @@
 use pickfs_model::finding::{Claim, Effect, Factor, FactorDesign, FactorFindings};
 
 use super::matters;
-use crate::wording::{interval_text, list, metric_name, percent_over_one, times};
+use crate::wording::{blocks_text, interval_text, list, metric_name, percent_over_one, times};
 
 /// Interactions that a sentence names, at most.
 const NAMED: usize = 3;
@@ -25,9 +25,9 @@ fn headline(found: &FactorFindings, family: usize, needed: u32) -> String {
     let said = found.factors.iter().flat_map(|factor| &factor.effects);
     if said.into_iter().all(|effect| effect.claim == Claim::NotClaimed) {
         return format!(
-            "Nothing is claimed of the factors of {place}: {} blocks ran, and the {family} main \
+            "Nothing is claimed of the factors of {place}: {} ran, and the {family} main \
              effects need {needed} to be told from chance.",
-            found.blocks
+            blocks_text(found.blocks)
         );
     }
     let strong = found.factors.iter().filter(|factor| matters(factor));
@@ -89,7 +89,7 @@ fn effect_text(effect: &Effect) -> String {
             let visible = percent_over_one(visible_ratio);
             format!("{level} tied at this precision (under {visible} could not be seen)")
         }
-        (Claim::NotClaimed, _) => format!("{level} not judged ({} blocks)", effect.blocks),
+        (Claim::NotClaimed, _) => format!("{level} not judged ({})", blocks_text(effect.blocks)),
     }
 }
 

@@ -77,7 +77,8 @@ fn why_open(contest: &Contest<'_, '_>) -> String {
         fit.iter().flat_map(|one| fit.iter().filter_map(|other| contest.duels.between(one, other)));
     let blocks = blocks.map(|duel| duel.blocks).min().unwrap_or(0);
     format!(
-        "{blocks} blocks, and the pairs of these candidates need {} to be told from chance",
+        "{}, and the pairs of these candidates need {} to be told from chance",
+        blocks_text(blocks),
         contest.duels.needed
     )
 }

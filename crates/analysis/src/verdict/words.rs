@@ -5,7 +5,7 @@ use pickfs_model::{
     finding::{Claim, Comparison, Row},
 };
 
-use crate::wording::{interval_text, level_text, list, percent_over_one, times};
+use crate::wording::{blocks_text, interval_text, level_text, list, percent_over_one, times};
 
 /// A comparison in words; numbers stand only where the claim is the comparison's own.
 pub fn claim_text(comparison: &Comparison, claim: Claim) -> String {
@@ -24,7 +24,7 @@ pub fn claim_text(comparison: &Comparison, claim: Claim) -> String {
         Claim::Faster => format!("{other} is faster than {reference}"),
         Claim::Slower => format!("{other} is slower than {reference}"),
         Claim::Tie { visible_ratio } => tie_text(comparison, visible_ratio, same),
-        Claim::NotClaimed => format!("{other} is not judged ({} blocks)", comparison.blocks),
+        Claim::NotClaimed => format!("{other} is not judged ({})", blocks_text(comparison.blocks)),
     }
 }
 

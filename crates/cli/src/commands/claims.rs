@@ -121,10 +121,11 @@ fn names(runs: &[(RunRecord, Findings)]) -> Vec<String> {
         let fact = |key: &str| run.environment.get(key).unwrap_or("not known").to_owned();
         let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
         format!(
-            "{}, begun {}, workload {}, {blocks} blocks, Linux {}, {}",
+            "{}, begun {}, workload {}, {}, Linux {}, {}",
             run.name,
             run.started,
             run.plan.workload,
+            pickfs_analysis::wording::blocks_text(blocks),
             fact("kernel.release"),
             fact("cpu.model")
         )

@@ -82,6 +82,7 @@ fn rendered(
         Format::Csv => {
             let mut files = one("trials.csv", csv::trials_csv(subject)?);
             files.extend(one("summary.csv", csv::summary_csv(subject)?));
+            files.extend(exported(subject, exports::stalls_name(subject))?);
             files.extend(phased(subject, |name| name == exports::PHASES)?);
             files
         }
@@ -104,8 +105,12 @@ const BONNIE_NEEDS: &str = "bonnie needs a run with bonnie++'s phases: ./run fil
 
 /// The files of a phased run whose names are wanted.
 fn phased(subject: &Subject, wanted: impl Fn(&str) -> bool) -> anyhow::Result<Files> {
+    exported(subject, exports::phased_names(subject).into_iter().filter(|name| wanted(name)))
+}
+
+fn exported(subject: &Subject, names: impl IntoIterator<Item = String>) -> anyhow::Result<Files> {
     let mut files = Files::new();
-    for name in exports::phased_names(subject).into_iter().filter(|name| wanted(name)) {
+    for name in names {
         let bytes = exports::render(subject, None, &name)?;
         files.extend(bytes.map(|bytes| (name, bytes)));
     }

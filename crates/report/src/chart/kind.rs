@@ -9,6 +9,7 @@ use super::{Look, Scene, bars, blocks, grouped, noise, percentiles, timeline};
 use crate::{
     Subject, factors,
     phases::{self, is_phased},
+    stalls,
 };
 
 /// A kind of chart. Its name is stable: files and links use it.
@@ -24,6 +25,8 @@ pub enum ChartKind {
     Bars,
     /// The headline of every trial, block by block.
     Blocks,
+    /// Slow laps over time, coloured by their cause.
+    SlowLaps,
     /// What each level of each factor does.
     Factors,
     /// Largest lap, mean and p99.99 by an axis and by candidate.
@@ -51,7 +54,8 @@ pub struct UnknownChart {
 pub struct Chart {
     /// Which kind.
     pub kind: ChartKind,
-    /// Position of its panel, or none where it shows the whole run.
+    /// Position of its panel, or none where it shows the whole run; of [`ChartKind::SlowLaps`]
+    /// the position of its cell in [`Subject::stalls`].
     pub panel: Option<usize>,
     /// `percentiles`, or `percentiles-2` for the second panel: a file's stem.
     pub name: String,
@@ -61,12 +65,13 @@ pub struct Chart {
 
 impl ChartKind {
     /// Every kind, in the order of the page.
-    pub const ALL: [ChartKind; 11] = [
+    pub const ALL: [ChartKind; 12] = [
         ChartKind::Percentiles,
         ChartKind::Bars,
         ChartKind::WorstPerSecond,
         ChartKind::BestPerSecond,
         ChartKind::Blocks,
+        ChartKind::SlowLaps,
         ChartKind::Factors,
         ChartKind::Grouped,
         ChartKind::Capacity,
@@ -83,6 +88,7 @@ impl ChartKind {
             ChartKind::BestPerSecond => "best-per-second",
             ChartKind::Bars => "bars",
             ChartKind::Blocks => "blocks",
+            ChartKind::SlowLaps => "slow-laps",
             ChartKind::Factors => "factors",
             ChartKind::Grouped => "grouped",
             ChartKind::Capacity => "capacity",
@@ -113,6 +119,7 @@ impl ChartKind {
             ChartKind::Bars => loops(&|p| bars::draw(subject, p, look)),
             ChartKind::Capacity => loops(&|p| bars::capacity(subject, p, look)),
             ChartKind::Blocks => loops(&|p| blocks::draw(subject, p, look, linear)),
+            ChartKind::SlowLaps => slow_laps(subject, look),
             ChartKind::Factors => {
                 whole(&subject.findings.factors, |f| factors::chart::draw(f, look))
             }
@@ -142,6 +149,16 @@ fn panels(
     let all = subject.findings.panels.iter().enumerate();
     let fitting = all.filter(|(_, panel)| is_phased(panel) == phased);
     fitting.filter_map(|(index, panel)| Some((Some(index), draw(panel)?))).collect()
+}
+
+/// The slow laps of each cell that was explained.
+fn slow_laps(subject: &Subject, look: Look) -> Vec<(Option<usize>, Scene)> {
+    let tables = subject.stalls.iter().enumerate();
+    let scenes = tables.flat_map(|(index, table)| {
+        let drawn = stalls::timeline::draw(subject, table, look).into_iter();
+        drawn.map(move |scene| (Some(index), scene))
+    });
+    scenes.collect()
 }
 
 /// Charts that show the whole run, one per finding.

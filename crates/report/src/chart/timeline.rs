@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use pickfs_model::{
-    TrialRecord,
+    CellId, TrialRecord,
     finding::{Panel, Row},
     plan::{Metric, View},
     quantity::{duration_text, grouped},
@@ -42,7 +42,7 @@ fn draw(subject: &Subject, panel: &Panel, look: Look, linear: bool, keep: Keep) 
     let lines: Vec<_> = panel
         .rows
         .iter()
-        .map(|row| (row.label.as_str(), seconds(subject, row, &metric, keep)))
+        .map(|row| (row.label.as_str(), seconds(subject, &row.cell, &metric, keep)))
         .filter(|(_, points)| !points.is_empty())
         .collect();
     let values = || lines.iter().flat_map(|(_, points)| points).map(|p| p.1);
@@ -110,9 +110,14 @@ fn words(metric: &Metric, keep: Keep) -> (String, &'static str) {
     }
 }
 
-fn seconds(subject: &Subject, row: &Row, metric: &Metric, keep: Keep) -> Vec<(f64, f64)> {
+/// Second and largest lap of it in nanoseconds, over all finished trials of a cell.
+pub fn worst_of_seconds(subject: &Subject, cell: &CellId, metric: &Metric) -> Vec<(f64, f64)> {
+    thin(&seconds(subject, cell, metric, Keep::Largest), POINTS_MAX, Keep::Largest)
+}
+
+fn seconds(subject: &Subject, cell: &CellId, metric: &Metric, keep: Keep) -> Vec<(f64, f64)> {
     let mut seconds: BTreeMap<u32, u64> = BTreeMap::new();
-    let ops = subject.finished(&row.cell).filter_map(|trial| operation(trial, metric));
+    let ops = subject.finished(cell).filter_map(|trial| operation(trial, metric));
     for interval in ops.flat_map(|op| &op.intervals).filter(|interval| interval.count > 0) {
         let value = lap(interval, metric.view, keep);
         let entry = seconds.entry(interval.second).or_insert(value);

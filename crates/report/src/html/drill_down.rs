@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pickfs_model::{
     TrialRecord,
     finding::{OpSummary, Panel, Row},
-    plan::Metric,
+    plan::{Metric, View},
     quantity::{duration_text, grouped, significant},
     record::Spike,
 };
@@ -16,6 +16,7 @@ use crate::{
     chart::{row_value, trial_lines},
     notes,
     phases::{self, is_phased},
+    stalls,
     subject::trial_value,
     svg::{Setting, escape, svg},
     wording::{
@@ -55,6 +56,7 @@ fn cell(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
         true => phases::details::write(page, subject, panel, row),
         false => loop_figures(page, subject, row, &metric),
     }
+    stalls::html::slowest(page, subject, &row.cell);
     trials(page, subject, row, &metric);
     spikes(page, subject, row);
     page.raw("<div class=\"pair\">");
@@ -65,10 +67,13 @@ fn cell(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
 
 fn loop_figures(page: &mut Page, subject: &Subject, row: &Row, metric: &Metric) {
     page.raw("<div class=\"pair\">");
-    for op in &row.ops {
+    for op in row.ops.iter().filter(|op| op.count > 0) {
         page.raw("<div>");
         quantiles(page, op);
         page.raw("</div>");
+        if op.view == first_view(row, op) {
+            stalls::html::beside(page, subject, &row.cell, &op.op);
+        }
     }
     page.raw("</div>\n");
     counts(page, row);
@@ -77,6 +82,11 @@ fn loop_figures(page: &mut Page, subject: &Subject, row: &Row, metric: &Metric) 
         page.raw(&svg(&scene, Setting::Page));
         page.raw("</figure>\n");
     }
+}
+
+/// The view of an operation that comes first: its ledger stands there, once.
+fn first_view(row: &Row, op: &OpSummary) -> View {
+    row.ops.iter().find(|known| known.op == op.op).map_or(op.view, |first| first.view)
 }
 
 fn quantiles(page: &mut Page, op: &OpSummary) {
@@ -92,7 +102,10 @@ fn quantiles(page: &mut Page, op: &OpSummary) {
     );
     page.element("p", &text);
     page.open_table(&["share", "median over trials", "range over trials", "slow episodes"]);
-    for row in op.quantiles.iter().filter(|row| row.q >= 0.5) {
+    let upper = op.quantiles.iter().filter(|row| row.q >= 0.5);
+    // Of those that too few episodes carry the first says so for all beyond it.
+    let carried = upper.clone().take_while(|row| row.carried).count();
+    for row in upper.take(carried + 1) {
         let carried = |text: String| if row.carried { text } else { "-".into() };
         page.raw("<tr>");
         page.element("td", &quantile_name(row.q));

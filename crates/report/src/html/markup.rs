@@ -46,6 +46,7 @@ impl Page {
         for name in header {
             let tag = match *name {
                 "notes" => "th class=\"text notes\"",
+                "what" | "cause" | "by" | "asleep in" | "woken from" => "th class=\"word\"",
                 "reason" | "remedy" | "doubts" | "outcome" => "th class=\"text\"",
                 _ => "th",
             };

@@ -2,7 +2,8 @@
 
 use super::{board, markup::Page};
 use crate::{
-    Subject, card::setup_card, conditions::conditions, phases::is_phased, terminal::NextStep,
+    Subject, card::setup_card, conditions::conditions, phases::is_phased, stalls,
+    terminal::NextStep,
 };
 use pickfs_model::{finding::Verdict, plan::ArticleNote, quantity::span_text};
 
@@ -19,6 +20,9 @@ pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
         "<nav aria-label=\"Sections\"><a href=\"#verdict\">In words</a>\
          <a href=\"#ranking\">Ranking</a>",
     );
+    if !subject.stalls.is_empty() {
+        page.raw("<a href=\"#slow\">Why slow</a>");
+    }
     page.raw("<a href=\"#setup\">Set-up</a><a href=\"#pictures\">Pictures</a>");
     page.raw("<a href=\"#cells\">Every cell</a><a href=\"#absent\">Without a result</a></nav>\n");
     page.raw("</header>\n");
@@ -32,6 +36,7 @@ pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
         article(page, note);
     }
     verdicts(page, subject);
+    reasons(page, subject);
     doubts(page, subject, next);
 }
 
@@ -49,6 +54,18 @@ fn verdicts(page: &mut Page, subject: &Subject) {
         page.raw("</details>\n");
     }
     page.raw("</div>\n");
+}
+
+/// Why laps were slow, in a sentence for each cell that was explained.
+fn reasons(page: &mut Page, subject: &Subject) {
+    let sentences = stalls::words::headlines(subject);
+    if sentences.is_empty() {
+        return;
+    }
+    page.raw("<div class=\"article\">\n");
+    page.element("h3", "Why laps were slow");
+    sentences.iter().for_each(|sentence| page.element("p", sentence));
+    page.raw("<p><a href=\"#slow\">Causes, time lines, and what to change</a></p></div>\n");
 }
 
 fn article(page: &mut Page, note: &ArticleNote) {

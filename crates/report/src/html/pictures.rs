@@ -15,7 +15,9 @@ pub fn write(page: &mut Page, subject: &Subject) {
     page.section("pictures", "Pictures");
     let text = "Hover for values; a legend entry hides its line; each picture says how to read it.";
     page.element("p class=\"muted\"", text);
-    let drawn: Vec<_> = ChartKind::ALL.into_iter().flat_map(|kind| pairs(subject, kind)).collect();
+    // Slow laps stand with their ledgers.
+    let kinds = ChartKind::ALL.into_iter().filter(|kind| *kind != ChartKind::SlowLaps);
+    let drawn: Vec<_> = kinds.flat_map(|kind| pairs(subject, kind)).collect();
     let first = |chart: &Chart| matches!(chart.kind, ChartKind::Factors | ChartKind::Grouped);
     figures(page, drawn.iter().filter(|(chart, _)| first(chart)));
     for (index, panel) in subject.findings.panels.iter().enumerate() {

@@ -4,7 +4,7 @@
 //! run that were compared within blocks show that finding; all others are values
 //! beside each other, and nothing is claimed.
 
-use pickfs_analysis::compare::FLEETING;
+use pickfs_analysis::{compare::FLEETING, wording::blocks_text};
 use pickfs_model::{
     CellId, Environment, Findings, RunRecord,
     environment::Difference,
@@ -139,11 +139,11 @@ fn standing(page: &mut Page, [a, b]: [Side; 2]) {
         any = true;
         let interval = interval_text(comparison).map(|text| format!(" {text}")).unwrap_or_default();
         let text = format!(
-            "{}: {} against {} within {} blocks: {}{interval}.",
+            "{}: {} against {} within {}: {}{interval}.",
             crate::wording::metric_name(&comparison.metric),
             comparison.other,
             comparison.reference,
-            comparison.blocks,
+            blocks_text(comparison.blocks),
             claim_text(comparison)
         );
         page.element("p", &text);

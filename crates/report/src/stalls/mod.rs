@@ -1,5 +1,16 @@
 //! Why laps were slow: the ledger of causes, the slowest laps opened, and what to change.
+//!
+//! All forms draw from [`pickfs_analysis::stalls`]; a run that was not explained has no tables,
+//! and every form is then empty.
 
+pub mod bars;
+pub mod causes;
+pub mod csv;
+pub(crate) mod html;
+pub(crate) mod markdown;
+mod opened;
 mod terminal;
+pub mod timeline;
+pub mod words;
 
 pub use terminal::{StallScreen, stall_screen};

@@ -1,0 +1,131 @@
+//! The colour of each cause: one for the whole run, so that every picture of it agrees.
+//!
+//! The causes with the most time get colours of the palette, with a marker of their own; all
+//! others share the grey of the floor.
+
+use std::collections::BTreeMap;
+
+use pickfs_analysis::stalls::StallTable;
+use pickfs_model::stall::OpenLap;
+
+use crate::chart::Slot;
+
+/// Causes with a colour of their own.
+const COLOURED: usize = 7;
+/// What the grey ones are called in a legend.
+pub const OTHERS: &str = "other causes";
+
+/// Causes of a run, the one with the most time first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Causes {
+    /// Name and title.
+    known: Vec<(String, String)>,
+}
+
+impl Causes {
+    /// The causes of all tables.
+    pub fn of(tables: &[StallTable]) -> Causes {
+        let mut sums: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+        for line in tables.iter().flat_map(|table| &table.ops).flat_map(|op| &op.causes) {
+            let words = &line.words;
+            sums.entry(&words.cause).or_insert((0, &words.title)).0 += line.sum.total_ns;
+        }
+        let mut known: Vec<_> = sums.into_iter().collect();
+        known.sort_by_key(|(cause, (total_ns, _))| (std::cmp::Reverse(*total_ns), *cause));
+        let named = known.into_iter().map(|(cause, (_, title))| (cause.into(), title.into()));
+        Causes { known: named.collect() }
+    }
+
+    /// The colour and the marker of a cause.
+    pub fn slot(&self, cause: &str) -> Slot {
+        let place = self.known.iter().position(|(known, _)| known == cause);
+        place.filter(|place| *place < COLOURED).map_or(Slot::Floor(0), Slot::Series)
+    }
+
+    /// What a cause is in words; its name where it has none.
+    pub fn title<'a>(&'a self, cause: &'a str) -> &'a str {
+        self.known.iter().find(|(known, _)| known == cause).map_or(cause, |(_, title)| title)
+    }
+
+    /// The name of its series: the grey ones are one.
+    pub fn series<'a>(&'a self, cause: &'a str) -> &'a str {
+        match self.slot(cause) {
+            Slot::Series(_) => self.title(cause),
+            Slot::Floor(_) => OTHERS,
+        }
+    }
+
+    /// Entries of a legend for the causes of some laps or lines, in the order of the run.
+    pub fn legend<'a>(&self, used: impl Iterator<Item = &'a str>) -> Vec<(String, Slot)> {
+        let used: std::collections::BTreeSet<&str> = used.collect();
+        let mut entries = Vec::new();
+        for cause in self.known.iter().map(|(cause, _)| cause.as_str()) {
+            let entry = (self.series(cause).to_string(), self.slot(cause));
+            if used.contains(cause) && !entries.contains(&entry) {
+                entries.push(entry);
+            }
+        }
+        entries
+    }
+}
+
+/// The cause that most of a lap's time went into, and that time; an empty lap has none.
+pub fn leading(lap: &OpenLap) -> Option<(&str, u64)> {
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for part in &lap.parts {
+        *sums.entry(&part.cause).or_default() += part.length_ns;
+    }
+    sums.into_iter().max_by_key(|(_, length_ns)| *length_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_analysis::stalls::{CauseLine, OpTable};
+    use pickfs_model::stall::{CauseRow, CauseWords, LapPart};
+
+    use super::*;
+
+    fn table(totals: &[(&str, u64)]) -> StallTable {
+        let line = |(cause, total_ns): &(&str, u64)| CauseLine {
+            words: CauseWords {
+                cause: cause.to_string(),
+                title: format!("title of {cause}"),
+                advice: String::new(),
+            },
+            sum: CauseRow { total_ns: *total_ns, ..CauseRow::default() },
+            share: 0.1,
+            by: Vec::new(),
+            stack: Vec::new(),
+            waker_stack: Vec::new(),
+        };
+        let op = OpTable { causes: totals.iter().map(line).collect(), ..OpTable::default() };
+        StallTable { ops: vec![op], ..StallTable::default() }
+    }
+
+    #[test]
+    fn a_cause_has_one_colour_in_all_tables_and_small_ones_share_grey() {
+        let first = table(&[("a", 5), ("b", 90), ("c", 4), ("d", 3), ("e", 3), ("f", 3)]);
+        let second = table(&[("a", 100), ("g", 2), ("h", 1), ("i", 1)]);
+        let causes = Causes::of(&[first, second]);
+        assert_eq!(causes.slot("a"), Slot::Series(0));
+        assert_eq!(causes.slot("b"), Slot::Series(1));
+        assert_eq!((causes.slot("h"), causes.slot("never seen")), (Slot::Floor(0), Slot::Floor(0)));
+        assert_eq!(causes.series("i"), OTHERS);
+        let legend = causes.legend(["i", "b", "h"].into_iter());
+        let names: Vec<_> = legend.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["title of b", OTHERS]);
+    }
+
+    #[test]
+    fn parts_of_one_cause_are_added_before_one_leads() {
+        let part = |cause: &str, length_ns| LapPart {
+            cause: cause.into(),
+            length_ns,
+            ..LapPart::default()
+        };
+        let parts = vec![part("a", 4), part("b", 5), part("a", 3)];
+        let lap = OpenLap { parts, ..OpenLap::default() };
+        assert_eq!(leading(&lap), Some(("a", 7)));
+        assert_eq!(leading(&OpenLap::default()), None);
+    }
+}

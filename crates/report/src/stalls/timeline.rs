@@ -1,0 +1,112 @@
+//! Slow laps on the time line, coloured by the cause that most of their time went into.
+//!
+//! The grey line is the worst lap of every second, over all trials of the cell: a peak without a
+//! marker is a lap that was not opened.
+
+use pickfs_analysis::stalls::{OpTable, StallTable, WorstLap};
+use pickfs_model::{
+    plan::{Metric, Statistic, View},
+    quantity::{duration_text, grouped},
+};
+
+use super::{
+    causes::{Causes, leading},
+    words::is_many,
+};
+use crate::{
+    Subject,
+    chart::{Axis, Frame, Look, Rows, Scene, Slot, Unit, worst_of_seconds},
+    wording::{op_name, percent},
+};
+
+/// Operations of a cell that get a picture, those with the most slow time.
+const OPS: usize = 2;
+/// Laps in one picture: the slowest.
+const LAPS: usize = 160;
+/// The grey line.
+const WORST: &str = "worst of every second";
+
+/// One picture for each operation of a cell.
+pub fn draw(subject: &Subject, table: &StallTable, look: Look) -> Vec<Scene> {
+    let causes = Causes::of(&subject.stalls);
+    let with_laps = table.ops.iter().filter(|op| is_many(op) && !op.worst.is_empty());
+    with_laps.take(OPS).map(|op| picture(subject, table, op, &causes, look)).collect()
+}
+
+fn length_ns(worst: &WorstLap) -> u64 {
+    worst.lap.end_ns.saturating_sub(worst.lap.start_ns)
+}
+
+fn picture(
+    subject: &Subject,
+    table: &StallTable,
+    op: &OpTable,
+    causes: &Causes,
+    look: Look,
+) -> Scene {
+    let laps: Vec<&WorstLap> = op.worst.iter().take(LAPS).collect();
+    let line = line(subject, table, op);
+    let seconds = laps.iter().map(|worst| worst.at_ns as f64 / 1e9).chain(line.iter().map(|p| p.0));
+    let end = seconds.fold(1.0, f64::max);
+    let values = laps.iter().map(|worst| length_ns(worst) as f64).chain(line.iter().map(|p| p.1));
+    let leaders = laps.iter().filter_map(|worst| Some(leading(&worst.lap)?.0));
+    let mut legend = causes.legend(leaders);
+    if !line.is_empty() {
+        legend.push((WORST.into(), Slot::Floor(1)));
+    }
+    let frame = Frame {
+        look,
+        title: format!("Why {} was slow · {}", op_name(&op.op), table.subject),
+        hint: hint(table, op, laps.len()),
+        x: Axis::span(Unit::Seconds, 0.0, end),
+        y: Axis::log(Unit::Nanoseconds, values.filter(|value| *value > 0.0)),
+        x_title: "second of the trial (s)".into(),
+        y_title: format!("{}, service time", op_name(&op.op)),
+        legend,
+        rows: Rows::Marks,
+    };
+    let mut canvas = frame.open();
+    if !line.is_empty() {
+        let slot = Slot::Floor(1);
+        canvas.line(WORST, slot, slot.dash(), &line);
+    }
+    for worst in laps {
+        let Some((cause, part_ns)) = leading(&worst.lap) else { continue };
+        let at = (worst.at_ns as f64 / 1e9, length_ns(worst) as f64);
+        let share = percent(part_ns as f64 / length_ns(worst).max(1) as f64);
+        let tip = format!(
+            "{} at {:.3} s of trial {}: {share} % {}",
+            duration_text(at.1),
+            at.0,
+            worst.trial,
+            causes.title(cause)
+        );
+        canvas.marker(causes.series(cause), causes.slot(cause), at, false, tip);
+    }
+    canvas.scene
+}
+
+fn hint(table: &StallTable, op: &OpTable, shown: usize) -> String {
+    let which = match op.sums.laps > shown as u64 {
+        true => format!("The {} slowest of {}", shown, grouped(op.sums.laps as i64)),
+        false => format!("All {}", grouped(op.sums.laps as i64)),
+    };
+    format!(
+        "{which} laps above {}, all trials over each other; colour and marker name the cause of \
+         most of a lap's time.",
+        duration_text(table.above_ns as f64)
+    )
+}
+
+/// The worst lap of every second, in the middle of its second.
+fn line(subject: &Subject, table: &StallTable, op: &OpTable) -> Vec<(f64, f64)> {
+    let Some(cell) = &table.cell else { return Vec::new() };
+    let metric = Metric {
+        op: op.op.clone(),
+        view: View::Service,
+        statistic: Statistic::Quantile(0.5),
+        at: Default::default(),
+    };
+    let points = worst_of_seconds(subject, cell, &metric);
+    points.into_iter().map(|(second, value)| (second + 0.5, value)).collect()
+}
