@@ -207,8 +207,8 @@ impl Panelled<'_> {
     /// `durable p50: ext4 194 us [180 to 210]`: medians over trials with smallest and largest.
     fn values_text(&self, metric: &Metric) -> String {
         let text = |value: f64| match metric.statistic {
-            Statistic::Figure(_) => significant(value),
             Statistic::Rate => format!("{}/s", significant(value)),
+            Statistic::Figure(_) => significant(value),
             Statistic::Quantile(_) | Statistic::Mean => duration_text(value),
         };
         let members = self.group.members.iter().filter(|member| !member.is_floor());

@@ -85,11 +85,11 @@ impl<'a> Subject<'a> {
         let measured = |metric: &&Metric| {
             panel.rows.iter().any(|row| row.ops.iter().any(|op| op.op == metric.op))
                 || panel.phases.iter().any(|phase| phase.phase == metric.op)
+                || panel.rows.iter().any(|row| figure(row, &metric.op).is_some())
         };
         self.run.plan.design.primary.iter().filter(fits).filter(measured).cloned().collect()
     }
 
-                || panel.rows.iter().any(|row| figure(row, &metric.op).is_some())
     /// The metric that a panel's table and pictures show first.
     ///
     /// It is the first that the plan fixed; without one the median of the first
