@@ -16,6 +16,8 @@ pub enum Exit {
     TrialsFailed,
     /// Somebody asked it to stop; what was finished is kept.
     Interrupted,
+    /// As a command of the user's ended: its code, or 128 and the signal.
+    Command(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -25,6 +27,7 @@ impl From<Exit> for ExitCode {
             Exit::Failed => 1,
             Exit::TrialsFailed => 3,
             Exit::Interrupted => 130,
+            Exit::Command(code) => code,
         })
     }
 }

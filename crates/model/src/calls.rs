@@ -16,7 +16,9 @@ pub struct CallsRecord {
     pub counts: CallCounts,
     /// What tracing added to each call, measured on this machine just before; 0 where it was not.
     pub cost_ns: f64,
-    /// How long was watched.
+    /// When the watch began, on the CLOCK_MONOTONIC line.
+    pub began_ns: u64,
+    /// How long it was.
     pub watched_ns: u64,
 }
 

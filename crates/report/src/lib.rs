@@ -9,6 +9,7 @@
 
 pub mod articles;
 pub mod beside;
+pub mod calls;
 pub mod card;
 pub mod chain;
 pub mod chart;

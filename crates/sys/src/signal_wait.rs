@@ -6,6 +6,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::time::Duration;
 
 /// Those that ask a program to end, and are passed on to the inner program.
 const FORWARDED: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
@@ -67,20 +68,35 @@ impl SignalSet {
     /// Waits for the next signal of the set, which must be blocked.
     pub(crate) fn wait(&self) -> Received {
         loop {
-            let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-            // SAFETY: set and info are valid for the call; a zeroed siginfo_t is a valid one.
-            let (signal, code) = unsafe {
-                let signal = libc::sigwaitinfo(&raw const self.0, info.as_mut_ptr());
-                (signal, info.assume_init_ref().si_code)
-            };
-            match (signal, code) {
-                (signal, _) if signal < 0 => {}
-                (libc::SIGCHLD, _) => return Received::Child,
-                (signal, libc::SI_KERNEL) => return Received::Terminal(signal),
-                (signal, libc::SI_QUEUE) => return Received::Relayed(signal),
-                (signal, _) => return Received::Sent(signal),
+            if let Some(received) = self.next(None) {
+                return received;
             }
         }
+    }
+
+    /// The same, but no longer than this; may be shorter.
+    pub(crate) fn wait_within(&self, time: Duration) -> Option<Received> {
+        let tv_nsec = libc::c_long::from(time.subsec_nanos() as i32);
+        let time = libc::timespec { tv_sec: time.as_secs() as libc::time_t, tv_nsec };
+        self.next(Some(&time))
+    }
+
+    fn next(&self, time: Option<&libc::timespec>) -> Option<Received> {
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        let time = time.map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: set, info and time are valid for the call, and no time is a null pointer; a zeroed
+        // siginfo_t is a valid one.
+        let (signal, code) = unsafe {
+            let signal = libc::sigtimedwait(&raw const self.0, info.as_mut_ptr(), time);
+            (signal, info.assume_init_ref().si_code)
+        };
+        Some(match (signal, code) {
+            (signal, _) if signal < 0 => return None,
+            (libc::SIGCHLD, _) => Received::Child,
+            (signal, libc::SI_KERNEL) => Received::Terminal(signal),
+            (signal, libc::SI_QUEUE) => Received::Relayed(signal),
+            (signal, _) => Received::Sent(signal),
+        })
     }
 }
 

@@ -8,9 +8,9 @@ use pickfs_sys::perf_event::PerfEvent;
 use super::tracer::CallTracer;
 
 /// Rounds without and with tracing, in turns; of each kind the fastest counts.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 20;
 /// Calls of a round.
-const CALLS: u32 = 1_000;
+const CALLS: u32 = 400;
 
 /// Nanoseconds that tracing adds to a call; 0 where that could not be measured.
 pub fn cost_of_call_ns(tracer: &mut CallTracer) -> f64 {

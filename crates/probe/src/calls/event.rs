@@ -9,8 +9,6 @@
 //!
 //! Source: perf_event_open(2), "PERF_RECORD_FORK" and others; include/uapi/linux/perf_event.h.
 
-use std::collections::HashMap;
-
 use pickfs_sys::{
     file_calls::FileCall,
     trace_format::{NoField, TraceField, TraceFormat},
@@ -63,21 +61,15 @@ pub enum CallWhat {
     Lost(u64),
 }
 
-/// Which of our events a sample belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallSource {
-    /// `raw_syscalls:sys_enter`.
-    Enter,
-    /// `raw_syscalls:sys_exit`.
-    Exit,
-}
-
 /// Reads records.
 #[derive(Debug)]
 pub struct CallReader {
     calls: Vec<FileCall>,
-    /// Place of a call's number.
-    places: HashMap<i64, u16>,
+    /// Place of a call by its number.
+    places: Vec<Option<u16>>,
+    /// Numbers of the two trace points, which their records begin with.
+    points: (i64, i64),
+    point: TraceField,
     number: TraceField,
     arguments: TraceField,
     thread: TraceField,
@@ -96,10 +88,16 @@ impl CallReader {
     /// From the formats of the two trace points.
     pub fn new(enter: &TraceFormat, exit: &TraceFormat) -> Result<CallReader, NoField> {
         let calls = FileCall::all();
-        let place = |(place, call): (usize, &FileCall)| (call.number, place as u16);
+        let numbers = calls.last().map_or(0, |call| call.number as usize + 1);
+        let mut places = vec![None; numbers];
+        for (place, call) in calls.iter().enumerate() {
+            places[call.number as usize] = Some(place as u16);
+        }
         Ok(CallReader {
-            places: calls.iter().enumerate().map(place).collect(),
+            places,
             calls,
+            points: (enter.id as i64, exit.id as i64),
+            point: enter.field("common_type")?.clone(),
             number: enter.field("id")?.clone(),
             arguments: enter.field("args")?.clone(),
             thread: enter.field("common_pid")?.clone(),
@@ -109,11 +107,7 @@ impl CallReader {
     }
 
     /// What a record says; `None` when it is cut off, or not one of ours.
-    pub fn read(
-        &self,
-        record: &[u8],
-        source_of: impl Fn(u64) -> Option<CallSource>,
-    ) -> Option<CallEvent> {
+    pub fn read(&self, record: &[u8]) -> Option<CallEvent> {
         if let Some((count, time_ns)) = parse_lost(record) {
             return Some(CallEvent { time_ns, process: 0, thread: 0, what: CallWhat::Lost(count) });
         }
@@ -121,19 +115,25 @@ impl CallReader {
             return Some(event);
         }
         let sample = Sample::parse(record, |_| false)?;
-        let what = match source_of(sample.id)? {
-            CallSource::Enter => self.began(sample.raw)?,
-            CallSource::Exit => CallWhat::Ended {
-                call: *self.places.get(&self.ended_number.integer(sample.raw)?)?,
+        let point = self.point.integer(sample.raw)?;
+        let what = match point {
+            _ if point == self.points.0 => self.began(sample.raw)?,
+            _ if point == self.points.1 => CallWhat::Ended {
+                call: self.place(self.ended_number.integer(sample.raw)?)?,
                 answer: self.answer.integer(sample.raw)?,
             },
+            _ => return None,
         };
         let (process, thread) = sample.own_ids;
         Some(CallEvent { time_ns: sample.time_ns, process, thread, what })
     }
 
+    fn place(&self, number: i64) -> Option<u16> {
+        *self.places.get(usize::try_from(number).ok()?)?
+    }
+
     fn began(&self, raw: &[u8]) -> Option<CallWhat> {
-        let call = *self.places.get(&self.number.integer(raw)?)?;
+        let call = self.place(self.number.integer(raw)?)?;
         let arguments = self.arguments.bytes(raw)?;
         let argument = |at: usize| {
             let bytes = arguments.get(at * 8..at * 8 + 8)?;
@@ -176,7 +176,8 @@ mod tests {
     use super::*;
 
     fn reader() -> CallReader {
-        let enter = "ID: 443\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\
+        let enter = "ID: 443\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
+            \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\
             \tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n\
             \tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n";
         let exit = "ID: 442\n\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n\
@@ -194,18 +195,12 @@ mod tests {
     }
 
     /// A sample of thread 41 of process 40, on the machine 4,100.
-    fn sample(id: u64, body: &[u64]) -> Vec<u8> {
-        let raw = words(&[&[pair(0, 4_100)], body].concat());
-        let mut record = words(&[9, id, pair(40, 41), 5_000, 1]);
+    fn sample(point: u32, body: &[u64]) -> Vec<u8> {
+        let raw = words(&[&[pair(point, 4_100)], body].concat());
+        let mut record = words(&[9, 7, pair(40, 41), 5_000, 1]);
         record.extend((raw.len() as u32).to_ne_bytes());
         record.extend(raw);
         record
-    }
-
-    fn source_of(id: u64) -> Option<CallSource> {
-        [(7, CallSource::Enter), (8, CallSource::Exit)]
-            .into_iter()
-            .find_map(|(known, source)| (known == id).then_some(source))
     }
 
     fn place(name: &str) -> (u16, u64) {
@@ -217,30 +212,30 @@ mod tests {
     #[test]
     fn a_call_begins_at_its_offset_and_ends_with_an_answer() {
         let (call, number) = place("pwrite64");
-        let began = sample(7, &[number, 3, 0, 512, 8_192, 0, 0]);
-        let began = reader().read(&began, source_of).unwrap();
+        let began = sample(443, &[number, 3, 0, 512, 8_192, 0, 0]);
+        let began = reader().read(&began).unwrap();
         assert_eq!((began.time_ns, began.process, began.thread), (5_000, 40, 41));
         let what = CallWhat::Began { call, offset_bytes: 8_192, on_machine: 4_100 };
         assert_eq!(began.what, what);
-        let ended = sample(8, &[number, -28i64 as u64]);
-        let ended = reader().read(&ended, source_of).unwrap();
+        let ended = sample(442, &[number, -28i64 as u64]);
+        let ended = reader().read(&ended).unwrap();
         assert_eq!(ended.what, CallWhat::Ended { call, answer: -28 });
-        assert_eq!(reader().read(&sample(7, &[99_999, 0, 0, 0, 0, 0, 0]), source_of), None);
-        assert_eq!(reader().read(&sample(77, &[number, 0]), source_of), None);
+        assert_eq!(reader().read(&sample(443, &[99_999, 0, 0, 0, 0, 0, 0])), None);
+        assert_eq!(reader().read(&sample(77, &[number, 0])), None);
     }
 
     #[test]
     fn threads_begin_are_named_and_end() {
         let body = [pair(50, 40), pair(51, 41), 6_000];
         let fork = words(&[&[u64::from(RECORD_FORK)], &body[..], &[0; 4]].concat());
-        let started = reader().read(&fork, source_of).unwrap();
+        let started = reader().read(&fork).unwrap();
         assert_eq!((started.process, started.thread, started.time_ns), (50, 51, 6_000));
         assert_eq!(started.what, CallWhat::Started { by: 41 });
         let exit = words(&[&[u64::from(RECORD_EXIT)], &body[..], &[0; 4]].concat());
-        assert_eq!(reader().read(&exit, source_of).unwrap().what, CallWhat::Gone);
+        assert_eq!(reader().read(&exit).unwrap().what, CallWhat::Gone);
         let name = u64::from_ne_bytes(*b"git\0\0\0\0\0");
         let comm = words(&[u64::from(RECORD_COMM), pair(50, 51), name, pair(50, 51), 7_000, 1, 7]);
-        let named = reader().read(&comm, source_of).unwrap();
+        let named = reader().read(&comm).unwrap();
         assert_eq!((named.time_ns, named.what), (7_000, CallWhat::Named("git".into())));
     }
 
@@ -250,7 +245,7 @@ mod tests {
             let mut record = kind.to_ne_bytes().to_vec();
             record.extend([0; 4]);
             record.extend(body);
-            let _ = reader().read(&record, |id| source_of(id % 9));
+            let _ = reader().read(&record);
         }
     }
 }

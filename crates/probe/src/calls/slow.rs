@@ -41,6 +41,8 @@ pub struct SlowCalls {
     elders: Vec<u32>,
     /// Threads whose events come unasked: those with this number of the machine or a greater one.
     newer_than: u32,
+    /// Since when.
+    followed_ns: u64,
     gone: Vec<u32>,
     events: Vec<SchedEvent>,
     missing: Vec<String>,
@@ -48,25 +50,31 @@ pub struct SlowCalls {
 }
 
 impl SlowCalls {
-    /// For calls above this, of these threads and of all that will be started.
-    pub fn begin(above_ns: u64, elders: &[u32]) -> SlowCalls {
+    /// For calls above this. It takes some time to learn the names of the kernel's functions.
+    pub fn open(above_ns: u64) -> SlowCalls {
         let mut missing = Vec::new();
         let eyes = Eyes::open(&mut missing);
-        let mut slow = SlowCalls {
+        SlowCalls {
             above_ns,
             joiner: Joiner::new(eyes.symbols(&mut missing)),
             eyes,
             pending: VecDeque::new(),
             watched: HashMap::new(),
-            elders: elders.to_vec(),
-            newer_than: newest_thread().unwrap_or(1),
+            elders: Vec::new(),
+            newer_than: 1,
+            followed_ns: 0,
             gone: Vec::new(),
             events: Vec::new(),
             missing,
             trimmed_ns: 0,
-        };
-        slow.follow();
-        slow
+        }
+    }
+
+    /// From now on: these threads, and all that will be started.
+    pub fn begin(&mut self, elders: &[u32]) {
+        self.elders = elders.to_vec();
+        self.newer_than = newest_thread().unwrap_or(1);
+        self.follow();
     }
 
     fn follow(&mut self) {
@@ -74,6 +82,7 @@ impl SlowCalls {
         if let Err(reason) = self.eyes.follow_with(&both, Some(self.newer_than)) {
             self.miss(reason);
         }
+        self.followed_ns = MonotonicClock.now_ns();
     }
 
     fn miss(&mut self, reason: String) {
@@ -107,7 +116,8 @@ impl SlowCalls {
             ProbeTier::Switches => false,
         };
         if is_followed {
-            return self.joiner.timeline.watch(on_machine, event.time_ns);
+            let since_ns = event.time_ns.max(self.followed_ns);
+            return self.joiner.timeline.watch(on_machine, since_ns);
         }
         match self.eyes.tier() {
             // The kernel's numbers have begun anew: further ones will be greater than this one.

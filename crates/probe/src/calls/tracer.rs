@@ -17,11 +17,7 @@
 //! Source: perf_event_open(2), "inherit" and "enable_on_exec"; Documentation/trace/events.rst, "Event
 //! filtering".
 
-use std::{
-    collections::{HashMap, HashSet},
-    thread,
-    time::Duration,
-};
+use std::{collections::HashSet, thread, time::Duration};
 
 use pickfs_sys::{
     cpu,
@@ -37,7 +33,7 @@ use thiserror::Error;
 
 use super::{
     cost::cost_of_call_ns,
-    event::{CallEvent, CallReader, CallSource, CallWhat},
+    event::{CallEvent, CallReader, CallWhat},
 };
 use crate::recorder::RecorderError;
 
@@ -83,9 +79,9 @@ struct Station {
 pub struct CallTracer {
     stations: Vec<Station>,
     reader: CallReader,
-    points: [(CallSource, u64); 2],
+    /// Numbers of the trace points of a call's beginning and end.
+    points: (u64, u64),
     filter: String,
-    sources: HashMap<u64, CallSource>,
     events: Vec<PerfEvent>,
     held: Vec<CallEvent>,
     /// What tracing adds to a call here, in nanoseconds; 0 where that could not be measured.
@@ -149,9 +145,8 @@ impl CallTracer {
         Ok(CallTracer {
             stations: stations.collect::<Result<_, _>>()?,
             reader: CallReader::new(&enter, &exit)?,
-            points: [(CallSource::Enter, enter.id), (CallSource::Exit, exit.id)],
+            points: (enter.id, exit.id),
             filter: filter(),
-            sources: HashMap::new(),
             events: Vec::new(),
             held: Vec::new(),
             cost_ns: 0.0,
@@ -170,17 +165,16 @@ impl CallTracer {
     }
 
     /// Events of a thread (without a number, of the calling one) on every processor. They are switched
-    /// on when all are there, the ends before the beginnings: a call whose end alone is seen is known.
+    /// on when all are there, the ends first: an end alone is told from a call that does not end.
     fn attach(&mut self, thread: Option<u32>, reach: Reach) -> Result<(), PerfEventError> {
         let mut opened = Vec::new();
-        for (source, point) in self.points {
+        let (enter, exit) = self.points;
+        let of = |point| EventSpec::new(EventSource::TracePoint(point)).reaching(reach);
+        for spec in [of(enter).telling_threads(), of(exit)] {
             for station in &self.stations {
-                let spec = EventSpec::new(EventSource::TracePoint(point)).reaching(reach);
-                let spec = if source == CallSource::Enter { spec.telling_threads() } else { spec };
                 let event = PerfEvent::of_thread_on(&spec, thread, station.processor)?;
                 event.filter(&self.filter)?;
                 event.write_into(&station.carrier)?;
-                self.sources.insert(event.id()?, source);
                 opened.push(event);
             }
         }
@@ -206,11 +200,9 @@ impl CallTracer {
     }
 
     fn fetch(&mut self) {
-        let CallTracer { stations, reader, sources, held, .. } = self;
+        let CallTracer { stations, reader, held, .. } = self;
         for station in stations {
-            station.ring.drain(&mut |record| {
-                held.extend(reader.read(record, |id| sources.get(&id).copied()));
-            });
+            station.ring.drain(&mut |record| held.extend(reader.read(record)));
         }
     }
 

@@ -53,32 +53,32 @@ impl CallWatch {
     /// Watches whatever the calling thread starts from now on, each from its `execve(2)` on, with all
     /// that it starts itself, until [`CallWatch::finish`].
     pub fn of_children(options: &WatchOptions) -> Result<CallWatch, CallsRefused> {
-        let began_ns = MonotonicClock.now_ns();
-        let tracer = CallTracer::of_children()?;
-        CallWatch::start(tracer, options, began_ns)
+        let slow = options.stalls_above_ns.map(SlowCalls::open);
+        CallWatch::start(CallTracer::of_children()?, slow)
     }
 
     /// Watches a process that runs, and all below it, with all that they start from now on.
     pub fn of_process(process_id: u32, options: &WatchOptions) -> Result<CallWatch, CallsRefused> {
-        let began_ns = MonotonicClock.now_ns();
-        let tracer = CallTracer::of_process(process_id)?;
-        CallWatch::start(tracer, options, began_ns)
+        let slow = options.stalls_above_ns.map(SlowCalls::open);
+        CallWatch::start(CallTracer::of_process(process_id)?, slow)
     }
 
     fn start(
         mut tracer: CallTracer,
-        options: &WatchOptions,
-        began_ns: u64,
+        mut stalls: Option<SlowCalls>,
     ) -> Result<CallWatch, CallsRefused> {
+        let began_ns = MonotonicClock.now_ns();
         let found = std::mem::take(&mut tracer.found);
         let threads: Vec<u32> = found.iter().map(|(_, thread, _)| *thread).collect();
         let mut tally = CallTally::default();
         for (process, thread, name) in found {
             tally.introduce(process, thread, &name);
         }
-        let stalls = options.stalls_above_ns.map(|above_ns| SlowCalls::begin(above_ns, &threads));
-        let record = CallsRecord { cost_ns: tracer.cost_ns, ..CallsRecord::default() };
-        let watching = Watching { tracer, tally, stalls, record, began_ns, events: Vec::new() };
+        if let Some(stalls) = &mut stalls {
+            stalls.begin(&threads);
+        }
+        let record = CallsRecord { cost_ns: tracer.cost_ns, began_ns, ..CallsRecord::default() };
+        let watching = Watching { tracer, tally, stalls, record, events: Vec::new() };
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
         let thread = thread::Builder::new().name("calls".into()).spawn(move || watching.run(&told));
@@ -100,7 +100,6 @@ struct Watching {
     tally: CallTally,
     stalls: Option<SlowCalls>,
     record: CallsRecord,
-    began_ns: u64,
     events: Vec<CallEvent>,
 }
 
@@ -115,7 +114,7 @@ impl Watching {
         let ended_ns = MonotonicClock.now_ns();
         thread::sleep(Duration::from_nanos(2 * LATE_NS));
         self.look(ended_ns);
-        self.record.watched_ns = ended_ns - self.began_ns;
+        self.record.watched_ns = ended_ns - self.record.began_ns;
         let (calls, counts) = self.tally.finish();
         let stalls = self.stalls.map(|stalls| stalls.finish(counts.threads));
         CallsSeen { calls: CallsRecord { calls, counts, ..self.record }, stalls }

@@ -1,0 +1,80 @@
+//! `pickfs explain`: why laps of a run, or file-system calls of any program, were slow, and what to
+//! change.
+
+mod program;
+
+use std::{ffi::OsString, path::PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use pickfs_analysis::stalls::stall_tables;
+use pickfs_report::stalls::{StallScreen, stall_screen};
+
+use crate::{
+    commands::read_run,
+    exit::Exit,
+    screen::{columns, put},
+};
+
+/// `pickfs explain`.
+#[derive(Debug, Clone, Args)]
+pub struct ExplainArgs {
+    /// A run, its file or its folder; it must have been run with --explain
+    #[arg(required_unless_present_any = ["process", "command"], conflicts_with_all = ["process", "command"])]
+    pub run: Option<PathBuf>,
+    /// Instead of a run: a process that runs, with all below it and all that they start
+    #[arg(short = 'p', long = "pid", value_name = "PID", conflicts_with = "command")]
+    pub process: Option<u32>,
+    /// Watch it for so long; without, until it ends or Ctrl-C
+    #[arg(long, value_name = "N", requires = "process")]
+    pub seconds: Option<f64>,
+    /// A call is slow above this; of a run that was said by --explain
+    #[arg(long, value_name = "DURATION", default_value = "100us", conflicts_with = "run")]
+    pub over: String,
+    /// Write to a file; without, of a command to standard error, where it does not mix with its output
+    #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "run")]
+    pub output: Option<PathBuf>,
+    /// Slowest laps that are opened for each operation
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub laps: usize,
+    /// With the kernel stacks of each cause
+    #[arg(long)]
+    pub stacks: bool,
+    /// As JSON: what each trial has kept; of a program its calls and stalls
+    #[arg(long)]
+    pub json: bool,
+    /// Instead of a run: a command, from its first call on; its exit code is passed on
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// Prints why laps of a run, or calls of a program, were slow.
+pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
+    match (&args.run, args.process) {
+        (Some(run), _) => of_run(run, args),
+        (None, Some(process)) => program::of_process(process, args),
+        (None, None) => program::of_command(args),
+    }
+}
+
+fn of_run(run: &std::path::Path, args: &ExplainArgs) -> anyhow::Result<Exit> {
+    let (_, run) = read_run(run)?;
+    if run.trials.iter().all(|trial| trial.stalls.is_none()) {
+        bail!("run {} was not explained; run the plan again with --explain", run.name);
+    }
+    if args.json {
+        for trial in &run.trials {
+            let words = serde_json::json!({
+                "trial": trial.number, "cell": trial.cell, "stalls": trial.stalls,
+            });
+            put(&format!("{words}\n"));
+        }
+        return Ok(Exit::Done);
+    }
+    put(&stall_screen(&stall_tables(&run), &screen_of(args)));
+    Ok(Exit::Done)
+}
+
+fn screen_of(args: &ExplainArgs) -> StallScreen {
+    StallScreen { columns: columns(), laps: args.laps, stacks: args.stacks }
+}

@@ -1,0 +1,55 @@
+//! Staying in the foreground of a terminal with a program that we started: signals that ask to end are
+//! its to answer, not ours. What the terminal sends it gets itself; what somebody sends to us is
+//! passed on.
+//!
+//! ```no_run
+//! use pickfs_sys::foreground::Foreground;
+//! let foreground = Foreground::begin()?;
+//! let child = std::process::Command::new("make").spawn()?;
+//! println!("{}", foreground.wait_for(child)?);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! Source: credentials(7) on process groups; sigtimedwait(2).
+#![allow(unsafe_code)]
+
+use std::{
+    io,
+    process::{Child, ExitStatus},
+    time::Duration,
+};
+
+use crate::signal_wait::{Received, SignalSet};
+
+/// Signals wait from its making on, in the thread that made it and in those that are started then.
+pub struct Foreground {
+    signals: SignalSet,
+}
+
+impl Foreground {
+    /// To be called before other threads are started: they must hold signals back too. A program
+    /// that is started does not.
+    pub fn begin() -> io::Result<Foreground> {
+        let signals = SignalSet::forwarded_and_children();
+        signals.block()?;
+        Ok(Foreground { signals })
+    }
+
+    /// Waits until a child has ended, whatever asks us to end meanwhile.
+    pub fn wait_for(&self, mut child: Child) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            if let Received::Sent(signal) | Received::Relayed(signal) = self.signals.wait() {
+                // SAFETY: a child that was not waited for yet: the number is its own.
+                unsafe { libc::kill(child.id() as i32, signal) };
+            }
+        }
+    }
+
+    /// Waits for so long; true when somebody asked us to end.
+    pub fn is_asked_within(&self, time: Duration) -> bool {
+        !matches!(self.signals.wait_within(time), None | Some(Received::Child))
+    }
+}
