@@ -25,7 +25,7 @@ struct Running {
 }
 
 fn start(profile: Profile, directory: &std::path::Path, wait: Wait) -> Running {
-    let store = profile.open(&directory.join("store")).unwrap();
+    let store = profile.open(&directory.join("store"), 1 << 20).unwrap();
     let engine = Engine::open(Settings::default(), store, now()).unwrap();
     let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
     let mut acceptor = Acceptor::listen(engine, any_port, wait).unwrap();

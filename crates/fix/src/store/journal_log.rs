@@ -12,6 +12,8 @@ use super::{Gate, Log, StoreError};
 pub struct JournalLog {
     directory: PathBuf,
     journal: Journal,
+    /// Number of the last record.
+    last: u64,
 }
 
 impl JournalLog {
@@ -31,14 +33,16 @@ impl JournalLog {
                 Journal::create(directory, options)?
             }
         };
-        Ok(JournalLog { directory: directory.into(), journal })
+        let last = journal.recovery().map_or(0, |recovery| recovery.last_sequence);
+        Ok(JournalLog { directory: directory.into(), journal, last })
     }
 }
 
 impl Log for JournalLog {
     #[inline]
     fn append(&mut self, record: &[u8]) -> Result<u64, StoreError> {
-        Ok(self.journal.append(record)?.sequence)
+        self.last = self.journal.append(record)?.sequence;
+        Ok(self.last)
     }
 
     #[inline]
@@ -54,7 +58,15 @@ impl Log for JournalLog {
         from: u64,
         each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        replay(&self.directory, from, |record| each(record.sequence, record.payload))?;
+        let last = self.last;
+        if from > last {
+            return Ok(());
+        }
+        // To look for more behind the last one would read all of the file's reserve.
+        replay(&self.directory, from, |record| match each(record.sequence, record.payload) {
+            ControlFlow::Continue(()) if record.sequence < last => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        })?;
         Ok(())
     }
 }

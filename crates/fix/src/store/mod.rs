@@ -21,7 +21,7 @@ pub use file_store::FileStore;
 pub use journal_log::JournalLog;
 pub use log_store::{Log, LogStore};
 pub use memory_log::MemoryLog;
-pub use profile::Profile;
+pub use profile::{FILE_BYTES, Profile};
 pub use queue_log::QueueLog;
 
 use std::ops::{ControlFlow, RangeInclusive};

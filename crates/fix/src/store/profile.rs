@@ -21,6 +21,9 @@ pub enum Profile {
     FileStore,
 }
 
+/// Bytes of a file where nobody has a reason for others.
+pub const FILE_BYTES: u64 = 64 << 20;
+
 impl Profile {
     /// All of them.
     pub const ALL: [Profile; 5] = [
@@ -47,16 +50,21 @@ impl Profile {
         Profile::ALL.into_iter().find(|profile| profile.word() == word)
     }
 
-    /// Opens the store in a directory that belongs to it alone; what it holds is gone on with.
-    pub fn open(self, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
+    /// Opens the store in a directory that belongs to it alone; what it holds is gone on with. Queue and journal
+    /// have files of so many bytes: a multiple of 4096, at least 65536. The more, the rarer a roll, and the longer a
+    /// journal takes to look for its end after a crash.
+    pub fn open(self, directory: &Path, file_bytes: u64) -> Result<Box<dyn Store>, StoreError> {
         let journal = |sync| {
-            let log = JournalLog::open(directory, Options { sync, ..Options::default() })?;
+            let options = Options { sync, file_bytes, ..Options::default() };
+            let log = JournalLog::open(directory, options)?;
             Ok(Box::new(LogStore::new(log)) as Box<dyn Store>)
         };
         match self {
             Profile::Memory => Ok(Box::new(LogStore::new(MemoryLog::default()))),
             Profile::Queue => {
-                let log = QueueLog::open(directory, queue::Options::default())?;
+                let (segment_bytes, chunk_bytes) = (file_bytes, file_bytes);
+                let options = queue::Options { segment_bytes, chunk_bytes, ..Default::default() };
+                let log = QueueLog::open(directory, options)?;
                 Ok(Box::new(LogStore::new(log)))
             }
             Profile::Journal => journal(Sync::None),
