@@ -28,6 +28,9 @@ pub(crate) fn lines(subject: &Subject, margin: usize, columns: usize, paint: Pai
     let headlines = factors.iter().filter_map(|found| found.sentences.first());
     let mut out = String::new();
     for (index, text) in headlines.take(METRICS_ON_SCREEN).enumerate() {
+        if index > 0 && text.starts_with("Nothing is claimed") {
+            break;
+        }
         let name = if index == 0 { "factors" } else { "" };
         out.push_str(&paint.strong(&hanging(name, &plain(text), margin, columns), name));
     }

@@ -6,7 +6,7 @@
 //! what is open; the ranking in full; set-up card; pictures; every cell with its exact commands;
 //! what was skipped.
 
-mod board;
+pub(crate) mod board;
 mod drill_down;
 pub(crate) mod markup;
 mod opening;

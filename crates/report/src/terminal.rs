@@ -3,7 +3,7 @@
 //! The question first, then what would make a reader doubt, then a table per
 //! panel, then the verdict with what it cannot tell, and the next command with
 //! its cost. It fits 100 columns, wraps to 80, and needs no colour. A run of phases has
-//! too many tables for that: its verdict comes first, then the table that matters most.
+//! too many tables for that: its verdict comes first, then the means of each table.
 
 pub(crate) mod colour;
 mod column;
@@ -68,16 +68,19 @@ pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
     let mut out = String::new();
     let question = hanging("pickfs", &plain(&subject.run.plan.question), MARGIN, columns);
     out.push_str(&paint.bold(&question));
-    for (name, text) in article(subject) {
+    let is_phased = subject.findings.panels.iter().any(is_phased);
+    // What an article saw, and what the run cannot tell, would push the ranking off the screen.
+    let is_shown = |name: &str| !is_phased || matches!(name, "repeats" | "look at");
+    for (name, text) in article(subject).into_iter().filter(|(name, _)| is_shown(name)) {
         out.push_str(&paint.name(&hanging(name, &plain(text), MARGIN, columns), name));
     }
     for (name, text) in conditions(subject) {
         out.push_str(&paint.name(&hanging(name, &plain(&text), MARGIN, columns), name));
     }
     out.push('\n');
-    if subject.findings.panels.iter().any(is_phased) {
-        out.push_str(&phased::verdict(subject.findings, columns, paint));
-        out.push_str(&phased::opening(subject, columns, paint));
+    if is_phased {
+        out.push_str(&phased::verdict(subject, columns, paint));
+        out.push_str(&phased::ranking(subject, columns, paint));
     } else {
         for panel in &subject.findings.panels {
             out.push_str(&table::panel(subject, panel, columns, paint));
@@ -87,7 +90,13 @@ pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
     }
     out.push_str(&factors::lines(subject, MARGIN, columns, paint));
     out.push_str(&reasons(subject, columns, paint));
-    out.push_str(&open_ends(subject, screen, columns, paint));
+    if is_phased {
+        out.push_str(&phased::open_words(subject, columns, paint));
+        out.push_str(&phased::left_out(subject.findings, columns));
+        out.push_str(&next_steps(screen, columns, paint));
+    } else {
+        out.push_str(&open_ends(subject, screen, columns, paint));
+    }
     out
 }
 
@@ -142,9 +151,19 @@ fn open_ends(subject: &Subject, screen: &Screen, columns: usize, paint: Paint) -
         let text = plain(&notice_text(subject, notice));
         out.push_str(&paint.warning(&hanging("doubt", &text, MARGIN, columns), "doubt"));
     }
-    for absent in &findings.absent {
-        out.push_str(&hanging(&plain(&absent.how), &absent_text(absent), MARGIN, columns));
-    }
+    out.push_str(&absent(findings, columns));
+    out.push_str(&next_steps(screen, columns, paint));
+    out
+}
+
+fn absent(findings: &Findings, columns: usize) -> String {
+    let line =
+        |absent: &Absent| hanging(&plain(&absent.how), &absent_text(absent), MARGIN, columns);
+    findings.absent.iter().map(line).collect()
+}
+
+fn next_steps(screen: &Screen, columns: usize, paint: Paint) -> String {
+    let mut out = String::new();
     if let Some(next) = screen.next {
         let text = format!("{}   (about {})", next.command, span_text(next.duration_s));
         out.push_str(&paint.strong(&hanging("next", &plain(&text), MARGIN, columns), "next"));

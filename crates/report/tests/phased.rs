@@ -65,8 +65,32 @@ fn files_at_80_columns() {
 fn three_blocks_say_that_nothing_is_called_different() {
     let said = screen(&FakePhasedRun { blocks: 3, ..FakePhasedRun::column() }, 100);
     assert!(said.contains("nothing is claimed, 3 blocks ran"), "{said}");
-    assert!(said.contains("under five blocks there are no intervals"), "{said}");
     assert!(!said.contains('~'), "{said}");
+    let run = fake_phased_run(&FakePhasedRun { blocks: 3, ..FakePhasedRun::column() });
+    let tables = shown(&run, |subject| phase_tables(subject, 100, false));
+    assert!(tables.contains("under five blocks there are no intervals"), "{tables}");
+}
+
+/// Verdict, ranking and conditions: at one look, also where the screen is narrow.
+#[test]
+fn the_first_screen_of_phases_fits_a_terminal_and_leads_to_the_rest() {
+    for (name, ask) in
+        [("column", two_lanes()), ("files", FakePhasedRun::files()), ("eighteen", eighteen())]
+    {
+        for (columns, most) in [(100, 40), (80, 50)] {
+            let said = screen(&ask, columns);
+            let lines = said.lines().count();
+            assert!(lines <= most, "{name}: {lines} lines at {columns} columns:\n{said}");
+            let places =
+                ["backing ", "VERDICT ", "mean ratio of each table", "--phases", "NOT YET "];
+            let found =
+                places.map(|word| said.find(word).unwrap_or_else(|| panic!("{word}\n{said}")));
+            assert!(found.is_sorted(), "{name}:\n{said}");
+        }
+        let run = fake_phased_run(&ask);
+        let all = shown(&run, |subject| phase_tables(subject, 100, false));
+        assert!(all.contains("GEOMETRIC MEAN") && all.contains("NOT YET "), "{all}");
+    }
 }
 
 #[test]

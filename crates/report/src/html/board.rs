@@ -29,11 +29,14 @@ const HALF: f64 = 40.0;
 /// Ratio at the edge of a picture, at least and at most.
 const EDGES: (f64, f64) = (1.25, 4.0);
 
-struct Tile<'s> {
-    panel: &'s Panel,
-    metric: Metric,
+/// The answer for one metric of one panel.
+pub(crate) struct Tile<'s> {
+    /// The rows.
+    pub panel: &'s Panel,
+    /// By what.
+    pub metric: Metric,
     /// None where the plan fixed no metric for the panel.
-    best: Option<Vec<String>>,
+    pub best: Option<Vec<String>>,
 }
 
 /// All tiles; nothing for a run without results.
@@ -64,7 +67,8 @@ pub fn write(page: &mut Page, subject: &Subject) {
     page.raw("</section>\n");
 }
 
-fn tiles<'s>(subject: &Subject<'s>) -> Vec<Tile<'s>> {
+/// Every answer of a run, those that the plan asked for first.
+pub(crate) fn tiles<'s>(subject: &Subject<'s>) -> Vec<Tile<'s>> {
     let of_panel = |panel: &'s Panel| {
         let metrics = subject.metrics(panel);
         match metrics.is_empty() {
@@ -128,12 +132,27 @@ impl Tile<'_> {
     }
 
     fn title(&self) -> String {
-        let what = match tier(&self.metric.op) {
-            Some(tier) => format!("{} ({})", tier.phase, tier.stands_for),
-            None => metric_name(&self.metric).replace(", service time", ""),
-        };
+        let what = self.subject();
         match self.panel.title.as_str() {
             "" => what,
+            title => format!("{title}: {what}"),
+        }
+    }
+
+    /// What is judged, without its panel: a sentence of the verdict begins with the same words.
+    pub(crate) fn subject(&self) -> String {
+        match tier(&self.metric.op) {
+            Some(tier) => format!("{} ({})", tier.phase, tier.stands_for),
+            None => metric_name(&self.metric).replace(", service time", ""),
+        }
+    }
+
+    /// The same for a narrow place.
+    pub(crate) fn short_title(&self) -> String {
+        let subject = self.subject();
+        let what = subject.split(" (").next().unwrap_or_default();
+        match self.panel.title.as_str() {
+            "" => what.into(),
             title => format!("{title}: {what}"),
         }
     }

@@ -21,6 +21,9 @@ use crate::{
     },
 };
 
+/// Tables beside each other where candidates stand under each other.
+const TABLES_ACROSS: usize = 3;
+
 /// How much a table shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Room {
@@ -32,18 +35,13 @@ enum Room {
     Narrow,
 }
 
-/// The tables of the first screen: what is looked at first in the first panel, and the means of
-/// all the others.
-pub fn opening(subject: &Subject, panels: &[&Panel], columns: usize, paint: Paint) -> String {
+/// The ranking of the first screen: a line for each table with the mean of its ratios.
+pub fn overview(subject: &Subject, panels: &[&Panel], columns: usize, paint: Paint) -> String {
     let all: Vec<(&Panel, PhaseTable)> = panels
         .iter()
         .flat_map(|panel| tables(subject.run, panel).into_iter().map(|table| (*panel, table)))
         .collect();
-    let Some(((panel, first), others)) = all.split_first() else { return String::new() };
-    let mut out = table(subject, panel, first, columns, paint);
-    out.push('\n');
-    out.push_str(&overview(others, columns, paint));
-    out
+    means(&all, columns, paint)
 }
 
 /// Every table of a panel.
@@ -170,8 +168,9 @@ fn printed(grid: &Grid, paint: Paint) -> String {
     out
 }
 
-/// One line per table: how many rows, and the mean ratio of each candidate.
-fn overview(tables: &[(&Panel, PhaseTable)], columns: usize, paint: Paint) -> String {
+/// One line per table: how many rows, and the mean ratio of each candidate; or, where there are
+/// too many candidates for that, one line per candidate.
+fn means(tables: &[(&Panel, PhaseTable)], columns: usize, paint: Paint) -> String {
     let tables: Vec<_> = tables.iter().filter(|(_, table)| table.kind != Kind::Derived).collect();
     let Some((panel, _)) = tables.first() else { return String::new() };
     let compared: Vec<usize> = (0..panel.rows.len())
@@ -180,14 +179,41 @@ fn overview(tables: &[(&Panel, PhaseTable)], columns: usize, paint: Paint) -> St
     let fits = |grid: &Grid| grid.width() <= columns;
     let full = overview_grid(&tables, panel, &compared, true);
     let grid = if fits(&full) { full } else { overview_grid(&tables, panel, &compared, false) };
-    match fits(&grid) && !compared.is_empty() {
-        true => format!(
-            "{}{}\n",
-            paint.bold("the other tables: geometric mean of the ratios\n"),
-            printed(&grid, paint)
-        ),
-        false => String::new(),
+    let grid = if fits(&grid) { grid } else { by_candidate(&tables, panel, &compared) };
+    if compared.is_empty() || !fits(&grid) {
+        return String::new();
     }
+    let mut out = paint.bold("mean ratio of each table\n");
+    out.push_str(&printed(&grid, paint));
+    if out.contains('~') {
+        let text = "its interval holds 1: no difference at this precision";
+        out.push_str(&paint.faint(&hanging("  ~", text, 6, columns)));
+    }
+    out
+}
+
+/// Candidates down, the first tables across.
+fn by_candidate(tables: &[&(&Panel, PhaseTable)], panel: &Panel, compared: &[usize]) -> Grid {
+    // The first table of each panel, then the second of each.
+    let place = |at: usize| tables[..at].iter().filter(|t| t.0.title == tables[at].0.title).count();
+    let mut order: Vec<usize> = (0..tables.len()).collect();
+    order.sort_by_key(|at| place(*at));
+    let shown: Vec<_> = order.into_iter().take(TABLES_ACROSS).map(|at| tables[at]).collect();
+    let reference = plain(&panel.reference);
+    let mut head = vec![format!("{reference} / this\n>1: {reference} faster")];
+    head.extend(shown.iter().map(|(panel, table)| {
+        let at = if panel.title.is_empty() { "" } else { &format!("{}\n", plain(&panel.title)) };
+        format!("{at}{}", plain(&table.title))
+    }));
+    let mut rows = vec![head];
+    for at in compared {
+        let mut row = vec![plain(&panel.rows[*at].label)];
+        row.extend(shown.iter().map(|(_, table)| mean_text(table, *at, false)));
+        rows.push(row);
+    }
+    let mut aligned = vec![Align::Left];
+    aligned.extend(shown.iter().map(|_| Align::Right));
+    Grid { columns: aligned, rows }
 }
 
 fn overview_grid(
