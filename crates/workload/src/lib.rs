@@ -22,6 +22,7 @@ pub mod command;
 mod drive;
 mod fault;
 mod files;
+pub mod fio;
 mod journal;
 mod laps;
 mod measurement;

@@ -12,6 +12,7 @@ use crate::{
     command::Command,
     fault::Fault,
     files::Files,
+    fio::Fio,
     journal::Journal,
     measurement::{Measured, Measurement},
     null::Null,
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// Every workload.
-pub static WORKLOADS: &[&dyn Workload] = &[&Null, &Journal, &Column, &Files, &Queue, &Command];
+pub static WORKLOADS: &[&dyn Workload] = &[&Null, &Journal, &Column, &Files, &Queue, &Command, &Fio];
 
 /// The row with this name.
 pub fn find(name: &str) -> Result<&'static dyn Workload, ParamError> {

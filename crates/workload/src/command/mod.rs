@@ -17,7 +17,10 @@ mod ready;
 mod run;
 mod stray;
 
-use output::end_of;
+pub(crate) use output::end_of;
+pub(crate) use place::Place;
+pub(crate) use run::{Ran, ready, run};
+pub(crate) use stray::end_strays;
 
 use pickfs_model::Durability;
 use serde_json::{Map, Value};

@@ -16,6 +16,8 @@ use pickfs_sys::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::fault::Fault;
+
 /// How long a process may take to end itself.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long a killed one may take: it may be deep in the kernel.
@@ -38,7 +40,7 @@ pub(super) fn new_since(before: &[Process]) -> Vec<Process> {
 }
 
 /// Ends everything below us, asked first. Gives how many would not go.
-pub(super) fn end_all() -> usize {
+fn end_all() -> usize {
     for (signal, limit) in [(Signal::TERM, GRACE), (Signal::KILL, KILL)] {
         let began = Instant::now();
         loop {
@@ -56,6 +58,14 @@ pub(super) fn end_all() -> usize {
         }
     }
     living().len()
+}
+
+/// Ends everything below us; a fault where something would not go.
+pub(crate) fn end_strays() -> Result<(), Fault> {
+    match end_all() {
+        0 => Ok(()),
+        left => Err(Fault::Failed { reason: format!("{left} processes of it would not end") }),
+    }
 }
 
 /// Kills everything below us, without reaping: for a thread that only ends what others wait for.
