@@ -188,6 +188,9 @@ pub struct RunArgs {
     /// The plan.
     #[command(flatten)]
     pub choice: PlanChoice,
+    /// Job files of fio instead of a plan: run by fio itself, its figures in the same tables
+    #[arg(long, value_name = "JOBFILE", num_args = 1.., conflicts_with_all = ["plan", "resume", "set"])]
+    pub fio: Vec<PathBuf>,
     /// Go on with a run in a new block
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "candidates", "reference", "dir", "ram", "image_dir", "size", "blocks", "seed", "measure", "warmup",

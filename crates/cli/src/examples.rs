@@ -25,6 +25,7 @@ pub const RUN: &str = "Examples:
   pickfs run quick --dir /data            in a folder that exists: no root, no mkfs
   pickfs run quick --axis size=64,256 --set sync=fdatasync
   pickfs run quick --until-decided --budget 30m
+  pickfs run --fio my-jobs.fio --fs ext4,xfs   a job file of fio, run by fio
   pickfs run --resume pickfs-runs/2026-11-21-quick
 
 Exit codes: 0 done, 1 could not be done, 2 wrong words, 3 a trial failed, 130 interrupted.";

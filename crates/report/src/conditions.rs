@@ -76,6 +76,9 @@ fn search_text(search: &CapacitySearch) -> String {
 
 /// A parameter's value with the unit that its name tells.
 fn param_text(name: &str, value: &Value) -> String {
+    if let Some(lines) = value.as_str().map(|text| text.lines().count()).filter(|n| *n > 1) {
+        return format!("of {lines} lines");
+    }
     if let Value::Array(words) = value {
         return words.iter().map(value_text).collect::<Vec<_>>().join(" ");
     }

@@ -7,6 +7,7 @@ pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod exec;
+pub mod exec_fio;
 pub mod explain;
 pub mod features;
 pub mod list;

@@ -12,7 +12,7 @@ use pickfs_model::{BackingSpec, Outcome, Plan, RunRecord, TrialRecord};
 
 use crate::{
     args::{Format, RunArgs},
-    commands::{report, run_path},
+    commands::{exec_fio, report, run_path},
     exit::Exit,
     overrides::chosen_plan,
     progress::{JsonLines, Progress},
@@ -28,6 +28,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
 
 /// Runs a plan, or goes on with a run.
 pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
+    if !args.fio.is_empty() {
+        let plan = exec_fio::plan(&args.fio, &args.choice.changes)?;
+        return perform_plan(&plan, &args.out, args.json);
+    }
     let Some(path) = &args.resume else {
         return perform_plan(&chosen_plan(&args.choice)?, &args.out, args.json);
     };

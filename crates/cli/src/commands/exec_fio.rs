@@ -1,0 +1,122 @@
+//! `pickfs run --fio JOBFILE...`: fio's own job files as a plan. The texts of the files are kept in
+//! the plan, so that a stored run means the same wherever it is read.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, bail};
+use pickfs_analysis::claims::Method;
+use pickfs_lab::{plan_file::VARIANT, plan_file::read_plan};
+use pickfs_model::{
+    Plan,
+    plan::{Adjustment, Axis, Metric},
+};
+use pickfs_workload::fio::{JobFile, primary};
+use serde_json::Map;
+
+use crate::{args::PlanChanges, overrides::changed_plan};
+
+/// What every job file has in common.
+const PLAN: &str = r#"
+name = "fio"
+question = "Which file system for these jobs?"
+candidates = ["ext4", "xfs", "btrfs"]
+workload = "fio"
+[backing]
+kind = "loop"
+size = "1GiB"
+[design]
+blocks = 5
+reference = "ext4"
+primary = []
+[timing]
+raw_probe = "1s"
+warmup = "0s"
+measure = "60m"
+settle = "10s"
+"#;
+
+/// The plan of some job files; several are an axis.
+pub fn plan(files: &[std::path::PathBuf], changes: &PlanChanges) -> anyhow::Result<Plan> {
+    let mut plan = read_plan("fio", PLAN)?;
+    let read: Vec<(String, String, JobFile)> =
+        files.iter().map(|path| job_file(path)).collect::<Result<_, _>>()?;
+    let names: Vec<&str> = read.iter().map(|(name, ..)| name.as_str()).collect();
+    if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+        bail!("--fio: two files are called {}; rename one", twice.1);
+    }
+    plan.question = format!("Which file system for {}?", names.join(", "));
+    if let [(_, text, file)] = read.as_slice() {
+        plan.params.insert("job".into(), text.as_str().into());
+        plan.design.primary = primary(file);
+    } else {
+        let levels = names.iter().map(|name| (*name).into()).collect();
+        plan.axes.push(Axis { name: VARIANT.into(), levels });
+        for (name, text, file) in &read {
+            add_variant(&mut plan, name, text, primary(file));
+        }
+    }
+    let mut plan = changed_plan(plan, changes)?;
+    if changes.blocks.is_none() && changes.budget.is_none() && !changes.until_decided {
+        let comparisons = plan.design.primary.len() * (plan.candidates.len().max(2) - 1);
+        plan.design.blocks = Method::SignFlip.blocks_needed(comparisons).max(5);
+    }
+    Ok(plan)
+}
+
+fn job_file(path: &Path) -> anyhow::Result<(String, String, JobFile)> {
+    let text = fs::read_to_string(path).with_context(|| format!("--fio {}", path.display()))?;
+    let file = JobFile::read(&text).with_context(|| format!("--fio {}", path.display()))?;
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    Ok((name, text, file))
+}
+
+fn add_variant(plan: &mut Plan, name: &str, text: &str, primary: Vec<Metric>) {
+    let levels = Map::from_iter([(VARIANT.to_owned(), name.into())]);
+    let params = Map::from_iter([("job".to_owned(), text.into())]);
+    plan.adjust.push(Adjustment { candidate: None, levels: levels.clone(), params });
+    let at = |metric: Metric| Metric { at: levels.clone(), ..metric };
+    plan.design.primary.extend(primary.into_iter().map(at));
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    fn planned(texts: &[(&str, &str)]) -> anyhow::Result<Plan> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut words = vec!["pickfs".to_owned(), "run".into(), "--fs".into(), "ext4,xfs".into()];
+        words.push("--fio".into());
+        for (name, text) in texts {
+            let path = folder.path().join(name);
+            fs::write(&path, text).expect("write");
+            words.push(path.display().to_string());
+        }
+        let Command::Run(args) = Cli::parse_from(words).command else { panic!("run") };
+        plan(&args.fio, &args.choice.changes)
+    }
+
+    #[test]
+    fn one_file_is_the_work_and_several_are_an_axis() {
+        let one = planned(&[("a.fio", "[log]\nrw=write\nfdatasync=1\n")]).expect("a plan");
+        assert_eq!(one.design.primary[0].op, "log write IOPS");
+        assert!(one.axes.is_empty() && one.params.contains_key("job"));
+        let two = [("a.fio", "[log]\nrw=write\n"), ("b.fio", "[log]\nrw=read\n")];
+        let two = planned(&two).expect("a plan");
+        assert_eq!(two.axes[0].levels.len(), 2);
+        assert_eq!(two.design.primary[1].at["variant"], "b.fio");
+        let expansion =
+            pickfs_lab::expand::expand(&two, pickfs_workload::find("fio").expect("fio"), |_| {
+                pickfs_model::Durability::PowerLoss
+            });
+        assert_eq!(expansion.expect("cells").cells.len(), 4);
+    }
+
+    #[test]
+    fn a_file_that_is_none_is_named() {
+        let error = planned(&[("a.fio", "bs=4k\n")]).expect_err("no job");
+        assert!(format!("{error:#}").contains("a.fio: line 1"), "{error:#}");
+    }
+}
