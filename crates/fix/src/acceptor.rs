@@ -92,7 +92,7 @@ impl<O: Observer> Acceptor<O> {
             Ok(0) => self.close(number),
             Ok(bytes) => {
                 inbox.add(bytes);
-                self.engine.observer().read();
+                self.engine.observer().read(number);
                 self.engine.process(number, now())?;
             }
             Err(error)
@@ -165,13 +165,13 @@ impl<O: Observer> Acceptor<O> {
                 continue;
             }
             // The borrow of the outbox must end before the observer hears of it.
-            self.engine.observer().sending();
+            self.engine.observer().sending(number);
             let Some(outbox) = self.engine.outbox(number) else { continue };
             let sent = stream.write(outbox.waiting());
             if let Ok(bytes) = sent {
                 outbox.pass(bytes);
             }
-            self.engine.observer().sent();
+            self.engine.observer().sent(number);
             match sent {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock && !is_ending => {}
@@ -181,6 +181,14 @@ impl<O: Observer> Acceptor<O> {
             }
         }
         Ok(())
+    }
+
+    /// Ends all connections and lets go of the store: others may open it.
+    pub fn end(&mut self) {
+        for number in 0..self.streams.len() {
+            self.close(number);
+        }
+        self.engine.close();
     }
 
     fn close(&mut self, number: usize) {

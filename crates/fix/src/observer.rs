@@ -12,8 +12,8 @@ pub enum Way {
 /// Called on the engine's thread, around the steps of an order. Between the two calls of a step stands nothing but
 /// the step.
 pub trait Observer: Send {
-    /// Bytes were read from a connection.
-    fn read(&mut self) {}
+    /// Bytes were read from a connection; what follows is of them, until the next call.
+    fn read(&mut self, _connection: usize) {}
     /// A message is about to be kept: with the gate before the business where it came in.
     fn keeping(&mut self, _way: Way) {}
     /// It was kept.
@@ -25,9 +25,9 @@ pub trait Observer: Send {
     /// A NewOrderSingle was answered; its reports wait to be sent.
     fn answered(&mut self) {}
     /// Bytes are about to be written to a connection.
-    fn sending(&mut self) {}
+    fn sending(&mut self, _connection: usize) {}
     /// They were.
-    fn sent(&mut self) {}
+    fn sent(&mut self, _connection: usize) {}
 }
 
 impl Observer for () {}

@@ -13,6 +13,7 @@ use crate::{
     fault::Fault,
     files::Files,
     fio::Fio,
+    fix::Fix,
     journal::Journal,
     measurement::{Measured, Measurement},
     null::Null,
@@ -22,7 +23,8 @@ use crate::{
 };
 
 /// Every workload.
-pub static WORKLOADS: &[&dyn Workload] = &[&Null, &Journal, &Column, &Files, &Queue, &Command, &Fio];
+pub static WORKLOADS: &[&dyn Workload] =
+    &[&Null, &Journal, &Column, &Files, &Queue, &Fix, &Command, &Fio];
 
 /// The row with this name.
 pub fn find(name: &str) -> Result<&'static dyn Workload, ParamError> {

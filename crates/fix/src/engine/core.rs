@@ -8,7 +8,7 @@ use crate::codec::{Encoder, Frame, Kind, Message, frame};
 use crate::market::{Answer, Exchange, Request};
 use crate::observer::{Observer, Way};
 use crate::session::{Action, Actions, End, Reply};
-use crate::store::{Entry, EntryKind, Gate, SessionNumber, Store};
+use crate::store::{Entry, EntryKind, Gate, LogStore, MemoryLog, SessionNumber, Store};
 
 /// A connection's number, given again when it has ended.
 pub type ConnectionNumber = usize;
@@ -376,6 +376,11 @@ impl<O: Observer> Engine<O> {
             self.observer.waited();
         }
         Ok(())
+    }
+
+    /// Lets go of the store. Whatever comes after that is kept in memory, and lost.
+    pub fn close(&mut self) {
+        self.store = Box::new(LogStore::new(MemoryLog::default()));
     }
 
     /// Time has passed: heartbeats, tests, ends. Some times a second is enough.

@@ -1,0 +1,84 @@
+//! Runs the workload `fix` in a directory and prints lines `metric value`, as peers/quickfix does: quantiles of the
+//! clients' round trip, and of an order's way through the engine. No file system is made.
+//!
+//! ```text
+//! cargo run --release -p pickfs-workload --example fix-orders -- /mnt arrival=closed store=queue measure_s=10
+//! ```
+//!
+//! `warmup_s` and `measure_s` are its own words; all others are parameters of the workload.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use pickfs_model::{FORMAT, TrialSpec, WorkloadSpec};
+use pickfs_workload::{BUILD, Measured, Session, find, pin};
+use serde_json::{Map, Value, json};
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fix-orders: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let mut words = std::env::args().skip(1);
+    let directory = words.next().ok_or("use: fix-orders DIRECTORY [PARAMETER=VALUE ...]")?;
+    let mut params = words.map(|word| param(&word)).collect::<Result<Map<_, _>, _>>()?;
+    let warmup_ns = seconds(params.remove("warmup_s"), 5.0);
+    let measure_ns = seconds(params.remove("measure_s"), 10.0);
+    let session = Session::new(spec(directory.into(), params, warmup_ns, measure_ns)?, None)?;
+    pin(session.spec.helper_cpu)?;
+    let mut prepared = find("fix")?.prepare(&session)?;
+    pin(session.spec.cpu)?;
+    prepared.warm_up(&session)?;
+    let measured = prepared.measure(&session)?;
+    prepared.verify(&session)?;
+    print(&measured);
+    Ok(())
+}
+
+/// `clients=4` as a number, `store=queue` as a word.
+fn param(word: &str) -> Result<(String, Value), Failure> {
+    let (name, value) = word.split_once('=').ok_or_else(|| format!("{word}: not NAME=VALUE"))?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+    Ok((name.to_owned(), value))
+}
+
+fn seconds(value: Option<Value>, otherwise: f64) -> u64 {
+    (value.and_then(|value| value.as_f64()).unwrap_or(otherwise) * 1e9) as u64
+}
+
+/// The engine on CPU 1, the clients on CPU 0, as the peer has them.
+fn spec(
+    directory: PathBuf,
+    params: Map<String, Value>,
+    warmup_ns: u64,
+    measure_ns: u64,
+) -> Result<TrialSpec, Failure> {
+    let workload = WorkloadSpec { name: "fix".into(), version: find("fix")?.version(), params };
+    Ok(serde_json::from_value(json!({
+        "format": FORMAT, "build": BUILD, "directory": directory, "role": "engine", "lane": 0,
+        "workload": workload, "seed": 42, "cpu": 1, "helper_cpu": 0, "warmup_ns": warmup_ns,
+        "warmup_bytes": 0, "measure_ns": measure_ns, "spikes_max": 0, "drop_caches": false,
+    }))?)
+}
+
+fn print(measured: &Measured) {
+    println!("orders_per_s\t{:.1}", measured.load.achieved_per_s);
+    for op in &measured.ops {
+        let name = op.op.replace('-', "_");
+        for (q, word) in
+            [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p999"), (0.9999, "p9999")]
+        {
+            if let Some(row) = op.service.quantile(q) {
+                println!("{name}_{word}_ns\t{}", row.value_ns);
+            }
+        }
+        println!("{name}_max_ns\t{}", op.service.max_ns);
+    }
+}

@@ -1,0 +1,63 @@
+//! The `fix` workload: clients send orders over loopback to a FIX engine whose store is on the file system under test.
+//!
+//! The engine is the library `pickfs-fix`, on a pinned thread of its own; the clients are another thread, which
+//! sends on a schedule and reads reports in between. Measured are the way of an order through the engine, each step of
+//! keeping messages, and the clients' round trip.
+
+mod clients;
+mod orders;
+mod params;
+mod ready;
+mod serving;
+mod verify;
+mod watch;
+
+use pickfs_model::Durability;
+use serde_json::{Map, Value};
+
+use crate::{
+    fault::Fault,
+    param::{Param, ParamError, Resolved},
+    workload::{Prepared, Session, Workload},
+};
+
+/// The row of the table.
+pub struct Fix;
+
+impl Workload for Fix {
+    fn name(&self) -> &'static str {
+        "fix"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn about(&self) -> &'static str {
+        "sends orders to a FIX engine that keeps every message: order to report, each persist step, round trip"
+    }
+
+    fn params(&self) -> &'static [Param] {
+        params::PARAMS
+    }
+
+    fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
+        Resolved::new(self.name(), params::PARAMS, asked)
+    }
+
+    fn ops(&self, params: &Resolved) -> Vec<String> {
+        params::ops(params).into_iter().map(String::from).collect()
+    }
+
+    fn durability(&self, params: &Resolved) -> Durability {
+        params::durability(params)
+    }
+
+    fn incompatible(&self, _params: &Resolved) -> Option<String> {
+        None
+    }
+
+    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
+        Ok(Box::new(ready::Ready::new(session)?))
+    }
+}

@@ -1,0 +1,96 @@
+//! What was sent is found again in the store: every order once, in order, each with its report.
+
+use std::path::Path;
+
+use pickfs_fix::{
+    codec::{Message, tag, uint},
+    store::{Entry, EntryKind, Profile, StoreError},
+};
+
+use crate::{
+    fault::Fault,
+    fix::{clients::Clients, serving},
+};
+
+/// What a store holds.
+#[derive(Debug, Default)]
+struct Found {
+    orders: u64,
+    reports: u64,
+    /// Number of the last order of each session: those of one rise.
+    last: Vec<u64>,
+    is_out_of_order: bool,
+}
+
+impl Found {
+    fn take(&mut self, entry: &Entry<'_>) -> Result<(), StoreError> {
+        match entry.kind {
+            EntryKind::OutBusiness => self.reports += 1,
+            EntryKind::In => {
+                let message = Message::parse(entry.message).ok();
+                let name = message.and_then(|message| uint(message.get(tag::CL_ORD_ID)?));
+                if let Some(number) = name {
+                    self.orders += 1;
+                    let session = entry.session as usize;
+                    self.last.resize(self.last.len().max(session + 1), 0);
+                    let last = std::mem::replace(&mut self.last[session], number);
+                    self.is_out_of_order |= number <= last;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Compares the store with what the clients saw; gives the number of messages.
+pub(super) fn verify(
+    directory: &Path,
+    profile: Profile,
+    file_bytes: u64,
+    clients: &Clients,
+) -> Result<u64, Fault> {
+    if profile == Profile::Memory {
+        // Each report was seen by its client.
+        return Ok(clients.reports);
+    }
+    let failed = |error: StoreError| serving::fault(error.into());
+    let mut store = profile.open(directory, file_bytes).map_err(failed)?;
+    let mut found = Found::default();
+    store.replay(&mut |entry| found.take(entry)).map_err(failed)?;
+    if profile == Profile::FileStore {
+        return sent_again(store.as_mut(), clients).map_err(failed)?;
+    }
+    compare("orders", found.orders, clients.orders)?;
+    compare("reports", found.reports, clients.reports)?;
+    if found.is_out_of_order {
+        return Err(Fault::Wrong {
+            what: "the store does not hold each order once and in order".into(),
+        });
+    }
+    Ok(found.orders + found.reports)
+}
+
+/// A store of what went out alone: all of it can be sent again.
+fn sent_again(
+    store: &mut dyn pickfs_fix::store::Store,
+    clients: &Clients,
+) -> Result<Result<u64, Fault>, StoreError> {
+    let mut reports = 0;
+    for session in 0..clients.sessions() {
+        store.resend(session, 1..=u64::MAX, &mut |_| {
+            reports += 1;
+            std::ops::ControlFlow::Continue(())
+        })?;
+    }
+    Ok(compare("reports", reports, clients.reports).map(|()| reports))
+}
+
+fn compare(what: &str, found: u64, expected: u64) -> Result<(), Fault> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Fault::Wrong {
+        what: format!("the store holds {found} {what}, the clients saw {expected}"),
+    })
+}

@@ -1,0 +1,136 @@
+//! The engine's observer: keeps when each step began and ended until the measuring loop takes them.
+
+use pickfs_fix::{Observer, Way};
+use pickfs_measure::{Clock, MonotonicClock, OpIndex};
+
+use crate::fix::params::OF_ENGINE;
+
+/// Connections whose orders are told apart.
+const CONNECTIONS: usize = 64;
+/// Laps of one round: far more than a round makes.
+const LAPS: usize = 16_384;
+
+/// One step of the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) op: OpIndex,
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+}
+
+/// What has come on a connection and is not answered yet.
+#[derive(Debug, Clone, Copy, Default)]
+struct Read {
+    at_ns: u64,
+    orders: u32,
+}
+
+/// The observer.
+pub(super) struct Watch {
+    /// Steps that were not taken yet.
+    pub(super) steps: Vec<Step>,
+    /// Steps for which there was no room.
+    pub(super) lost: u64,
+    /// NewOrderSingles that were answered.
+    pub(super) orders: u64,
+    has_sync: bool,
+    reads: [Read; CONNECTIONS],
+    current: usize,
+    began_ns: u64,
+}
+
+impl Watch {
+    pub(super) fn new(has_sync: bool) -> Watch {
+        Watch {
+            steps: Vec::with_capacity(LAPS),
+            lost: 0,
+            orders: 0,
+            has_sync,
+            reads: [Read::default(); CONNECTIONS],
+            current: 0,
+            began_ns: 0,
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self) {
+        self.began_ns = MonotonicClock.now_ns();
+    }
+
+    #[inline]
+    fn end(&mut self, op: usize) -> u64 {
+        let end_ns = MonotonicClock.now_ns();
+        self.keep(op, self.began_ns, end_ns);
+        end_ns
+    }
+
+    #[inline]
+    fn keep(&mut self, op: usize, start_ns: u64, end_ns: u64) {
+        if self.steps.len() < LAPS {
+            self.steps.push(Step { op: OpIndex(op), start_ns, end_ns });
+        } else {
+            self.lost += 1;
+        }
+    }
+}
+
+const ORDER: usize = 0;
+const PERSIST_IN: usize = 1;
+const PERSIST_OUT: usize = 2;
+const SEND: usize = 3;
+const SYNC: usize = 4;
+const _: () = assert!(OF_ENGINE.len() == SYNC + 1);
+
+impl Observer for Watch {
+    #[inline]
+    fn read(&mut self, connection: usize) {
+        self.current = connection % CONNECTIONS;
+        let read = &mut self.reads[self.current];
+        // Orders that wait for a full socket keep their time.
+        if read.orders == 0 {
+            read.at_ns = MonotonicClock.now_ns();
+        }
+    }
+
+    #[inline]
+    fn keeping(&mut self, _way: Way) {
+        self.begin();
+    }
+
+    #[inline]
+    fn kept(&mut self, way: Way) {
+        self.end(if way == Way::In { PERSIST_IN } else { PERSIST_OUT });
+    }
+
+    #[inline]
+    fn waiting(&mut self) {
+        self.begin();
+    }
+
+    #[inline]
+    fn waited(&mut self) {
+        if self.has_sync {
+            self.end(SYNC);
+        }
+    }
+
+    #[inline]
+    fn answered(&mut self) {
+        self.reads[self.current].orders += 1;
+        self.orders += 1;
+    }
+
+    #[inline]
+    fn sending(&mut self, _connection: usize) {
+        self.begin();
+    }
+
+    #[inline]
+    fn sent(&mut self, connection: usize) {
+        let end_ns = self.end(SEND);
+        let read = std::mem::take(&mut self.reads[connection % CONNECTIONS]);
+        for _ in 0..read.orders {
+            self.keep(ORDER, read.at_ns, end_ns);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The `fix` workload from its preparation to its verification, in a directory of this machine: every order has a lap
+//! at each step, over every store and version.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use pickfs_model::{Durability, FORMAT, TrialSpec, record::OpRecord};
+use pickfs_workload::{BUILD, Fault, Measured, Session, find};
+use serde_json::{Map, Value, json};
+
+fn params(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+fn session(directory: &Path, params: Value) -> Session {
+    let spec: TrialSpec = serde_json::from_value(json!({
+        "format": FORMAT, "build": BUILD, "directory": directory, "role": "appender", "lane": 0,
+        "workload": { "name": "fix", "version": 1, "params": params },
+        "seed": 42, "warmup_ns": 20_000_000, "warmup_bytes": 0, "measure_ns": 100_000_000,
+        "spikes_max": 3, "drop_caches": false,
+    }))
+    .unwrap();
+    Session::new(spec, None).unwrap()
+}
+
+/// What was measured and how much was compared.
+fn trial(params: Value) -> (Measured, u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let session = session(folder.path(), params);
+    let mut prepared = find("fix").unwrap().prepare(&session).unwrap();
+    prepared.warm_up(&session).unwrap();
+    let measured = prepared.measure(&session).unwrap();
+    let checked = prepared.verify(&session).unwrap();
+    (measured, checked)
+}
+
+fn op<'a>(measured: &'a Measured, name: &str) -> &'a OpRecord {
+    measured.ops.iter().find(|op| op.op == name).unwrap()
+}
+
+#[test]
+fn every_order_has_a_lap_at_each_step_and_is_found_in_every_store() {
+    for store in ["memory", "queue", "journal", "journal-fdatasync", "file-store"] {
+        let (measured, checked) = trial(json!({
+            "store": store, "rate": 500, "clients": 2, "engine_wait": "sleep", "file_size": "256KiB",
+        }));
+        let orders = measured.counts["orders"] as u64;
+        assert!(orders > 0, "{store}");
+        assert_eq!(measured.counts["steps_lost"], 0.0);
+        for name in ["order", "persist-in", "persist-out"] {
+            assert_eq!(op(&measured, name).service.count, orders, "{store}: {name}");
+        }
+        // The last few are answered when the clients' loop has ended.
+        let trips = &op(&measured, "round-trip").service;
+        assert!(trips.count > 0 && trips.count <= orders, "{store}: {} of {orders}", trips.count);
+        assert!(op(&measured, "round-trip").response.is_some());
+        assert_eq!(measured.ops.iter().any(|op| op.op == "sync"), store == "journal-fdatasync");
+        assert!(checked >= orders, "{store}: {checked} of {orders}");
+    }
+}
+
+#[test]
+fn orders_trade_in_every_version() {
+    for version in ["FIX.4.2", "FIX.4.4", "FIXT.1.1"] {
+        let (measured, _) = trial(json!({
+            "flow": "cross", "version": version, "rate": 500, "engine_wait": "sleep", "file_size": "256KiB",
+        }));
+        let (orders, reports) = (measured.counts["orders"], measured.counts["reports"]);
+        // Every second order makes three reports, the others one.
+        assert!((reports - 2.0 * orders).abs() <= 2.0, "{reports} reports of {orders} orders");
+    }
+}
+
+#[test]
+fn a_closed_loop_has_one_order_open_at_a_time() {
+    let (measured, _) = trial(json!({ "arrival": "closed", "store": "memory" }));
+    assert!(op(&measured, "round-trip").service.count > 0);
+    assert_eq!(measured.load.asked_per_s, None);
+}
+
+#[test]
+fn more_cpus_than_there_are_is_a_skip_with_the_number_that_fits() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = session(folder.path(), json!({ "engine_cores": 64 }));
+    let refused = find("fix").unwrap().prepare(&session).err().unwrap();
+    let there = std::thread::available_parallelism().unwrap().get();
+    if there < 65 {
+        assert!(
+            matches!(&refused, Fault::Skipped { reason } if reason.contains("engine_cores up to"))
+        );
+    }
+}
+
+#[test]
+fn what_an_order_outlives_follows_from_its_store() {
+    let fix = find("fix").unwrap();
+    let class = |store| fix.durability(&fix.validate(&params(json!({ "store": store }))).unwrap());
+    assert_eq!(class("memory"), Durability::Nothing);
+    assert_eq!(class("queue"), Durability::ProcessCrash);
+    assert_eq!(class("journal-fdatasync"), Durability::PowerLoss);
+}
