@@ -107,6 +107,10 @@ fn two_runs_differ_in_their_machines_first_and_the_older_is_divided_by() {
     let changed = page.find("6.19.0-other").unwrap();
     assert!(changed < page.find("What differs in the results").unwrap());
     assert!(page.contains("xfs:noatime") && page.contains("Before you believe a ratio"));
+    let summary = page.split("class=\"article\"").nth(1).unwrap().split("</div>").next().unwrap();
+    let around = summary.find("of machine and plan differ").unwrap();
+    assert!(around < summary.find("Results: in ").unwrap(), "{summary}");
+    assert!(summary.contains("kernel.release"), "{summary}");
     assert_eq!(get(address, "/compare?run=first").status, 400);
     assert_eq!(get(address, "/compare?run=first&run=nowhere").status, 404);
     assert_eq!(get(address, "/compare?run=first&run=junk.pickfs").status, 500);

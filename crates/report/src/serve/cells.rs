@@ -12,7 +12,10 @@ use pickfs_model::{
     quantity::{duration_text, grouped, significant},
 };
 
-use super::{comparison::facts, frame, link};
+use super::{
+    comparison::{around_text, facts},
+    frame, link,
+};
 use crate::{
     ChartKind, Look, Subject,
     html::markup::Page,
@@ -101,8 +104,9 @@ pub fn cells_page(sides: [Side; 2]) -> String {
     ];
     frame::bar(&mut page, &links[usize::from(a.name == b.name)..]);
     page.element("h1", &format!("{} beside {}", b.title(), a.title()));
-    standing(&mut page, sides);
     let (left, right) = (a.facts(), b.facts());
+    summary(&mut page, sides, &left.differences(&right));
+    standing(&mut page, sides);
     around(&mut page, sides, &left.differences(&right));
     page.section("numbers", "What was measured");
     let heads = heads(sides);
@@ -115,6 +119,34 @@ pub fn cells_page(sides: [Side; 2]) -> String {
     page.raw("</section>\n");
     pictures(&mut page, sides);
     frame::close(page, None)
+}
+
+/// What differs in a line each: around the cells first, then in their first operation.
+fn summary(page: &mut Page, [a, b]: [Side; 2], differences: &[Difference]) {
+    let mut keys: Vec<&str> = Vec::new();
+    keys.extend((a.row.backing != b.row.backing).then_some("backing"));
+    keys.extend((a.row.durability != b.row.durability).then_some("durability"));
+    keys.extend(differences.iter().filter(|found| is_lasting(found)).map(|found| found.key));
+    page.raw("<div class=\"article\">\n");
+    page.element("p", &around_text(&keys));
+    let pair = a.row.ops.iter().find_map(|op| {
+        let same = |other: &&OpSummary| other.op == op.op && other.view == op.view;
+        let other = b.row.ops.iter().find(same)?;
+        let median = |op: &OpSummary| op.quantiles.iter().find(|q| q.q == 0.5).map(|q| q.value_ns);
+        Some((op, median(op)?.median, median(other)?.median))
+    });
+    if let Some((op, first_ns, second_ns)) = pair.filter(|(_, first_ns, _)| *first_ns > 0.0) {
+        let text = format!(
+            "Results: {} p50, {}: {} in the first, {} in the second; second / first {}.",
+            op_name(&op.op),
+            view_name(op.view),
+            duration_text(first_ns),
+            duration_text(second_ns),
+            significant(second_ns / first_ns)
+        );
+        page.element("p", &text);
+    }
+    page.raw("</div>\n");
 }
 
 /// Names of the two columns: the label, and the run where the labels are equal.
@@ -155,6 +187,11 @@ fn standing(page: &mut Page, [a, b]: [Side; 2]) {
     }
 }
 
+/// Whether a fact that differs may change a result.
+fn is_lasting(found: &Difference) -> bool {
+    !FLEETING.iter().any(|key| found.key.starts_with(key))
+}
+
 fn around(page: &mut Page, sides: [Side; 2], differences: &[Difference]) {
     page.section("changed", "What differs around them");
     let mut rows: Vec<(&str, Option<&str>, Option<&str>)> = Vec::new();
@@ -168,8 +205,8 @@ fn around(page: &mut Page, sides: [Side; 2], differences: &[Difference]) {
             rows.push((key, Some(here), Some(there)));
         }
     }
-    let lasting = |d: &&Difference| !FLEETING.iter().any(|key| d.key.starts_with(key));
-    rows.extend(differences.iter().filter(lasting).map(|d| (d.key, d.here, d.there)));
+    let lasting = differences.iter().filter(|found| is_lasting(found));
+    rows.extend(lasting.map(|d| (d.key, d.here, d.there)));
     if rows.is_empty() {
         page.element("p", "Nothing that is recorded.");
     } else {

@@ -19,6 +19,7 @@ pub fn comparison_page(comparison: &RunComparison, names: [&str; 2]) -> String {
     ];
     frame::bar(&mut page, &links);
     page.element("h1", &format!("{} against {}", names[1], names[0]));
+    summary(&mut page, comparison);
     doubts(&mut page, &comparison.warnings);
     changed(&mut page, comparison, names);
     page.section("ratios", "What differs in the results");
@@ -26,6 +27,51 @@ pub fn comparison_page(comparison: &RunComparison, names: [&str; 2]) -> String {
     left_out(&mut page, &comparison.uncompared);
     page.raw("</section>\n");
     frame::close(page, None)
+}
+
+/// What differs in a line each: the environment first, then the result.
+fn summary(page: &mut Page, comparison: &RunComparison) {
+    let keys: Vec<&str> = comparison.changed.iter().map(|change| change.key.as_str()).collect();
+    page.raw("<div class=\"article\">\n");
+    page.element("p", &around_text(&keys));
+    page.element("p", &result_text(&comparison.cells));
+    page.raw("</div>\n");
+}
+
+/// Facts that are named in a summary.
+const NAMED: usize = 4;
+
+/// `2 recorded facts of machine and plan differ: kernel.release, mount.options.`
+pub(super) fn around_text(keys: &[&str]) -> String {
+    if keys.is_empty() {
+        return "Nothing that is recorded of machine and plan differs.".into();
+    }
+    let (count, named) = (keys.len(), keys[..keys.len().min(NAMED)].join(", "));
+    let verb = if count == 1 { "fact" } else { "facts" };
+    let differ = if count == 1 { "differs" } else { "differ" };
+    let more = match count.saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{count} recorded {verb} of machine and plan {differ}: {named}{more}.")
+}
+
+fn result_text(cells: &[CellRatio]) -> String {
+    let farthest =
+        |a: &&CellRatio, b: &&CellRatio| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs());
+    let apart = cells.iter().filter(|cell| cell.apart);
+    let count = apart.clone().count();
+    match (cells.len(), apart.max_by(farthest)) {
+        (0, _) => "No cell was measured in both runs.".into(),
+        (all, None) => format!("Results: in all {all} rows the ranges of the trials overlap."),
+        (all, Some(cell)) => format!(
+            "Results: in {count} of {all} rows the ranges of the trials do not overlap; farthest \
+             apart is {}, {}: second / first {}.",
+            format!("{} {}", cell.label, cell.levels).trim(),
+            metric_name(&cell.metric),
+            significant(cell.ratio)
+        ),
+    }
 }
 
 /// What a reader must know first.
