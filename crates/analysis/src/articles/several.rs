@@ -12,7 +12,7 @@ use super::{
 use crate::{
     claims::{Method, values_by_block},
     panels::{Member, Robbed},
-    phases::rate_metric,
+    phases::{rate_metric, scale},
     published,
     wording::blocks_text,
 };
@@ -84,12 +84,14 @@ pub(super) fn mean(
     }
 }
 
-/// By block, how much faster the one is in a phase.
+/// By block, how much faster the one is in a phase; blocks in which they did other work are none.
 fn log_ratios(own: &Member<'_>, theirs: &Member<'_>, phase: &str) -> Vec<(u32, f64)> {
     let metric = rate_metric(phase);
     let base = values_by_block(theirs, &metric, Robbed::Kept);
+    let alike = scale::alike_blocks(theirs, own);
     let own = values_by_block(own, &metric, Robbed::Kept).into_iter();
-    own.filter_map(|(block, rate)| Some((block, (rate / base.get(&block)?).ln())))
+    own.filter(|(block, _)| alike.contains(block))
+        .filter_map(|(block, rate)| Some((block, (rate / base.get(&block)?).ln())))
         .filter(|(_, ratio)| ratio.is_finite())
         .collect()
 }

@@ -11,6 +11,7 @@ use pickfs_model::{
 use crate::{
     claims::values_by_block,
     panels::{BY_CANDIDATE, Group, Member, Robbed, applies},
+    phases::scale::blocks_apart,
     summary::is_carried,
 };
 
@@ -53,7 +54,8 @@ impl Table {
         if factors.len() < 2 {
             return None;
         }
-        let points = members.iter().map(|member| point(member, metric, &factors)).collect();
+        let base = base(&members, &factors);
+        let points = members.iter().map(|member| point(member, metric, &factors, base)).collect();
         Some(Table { factors, points })
     }
 
@@ -138,9 +140,27 @@ fn level<'c>(cell: &'c Cell, name: &str) -> &'c str {
     }
 }
 
-fn point(member: &Member<'_>, metric: &Metric, factors: &[Axis]) -> Point {
+/// The cell at the base of all factors, or else the first.
+fn base<'a>(members: &[&'a Member<'a>], factors: &[Axis]) -> Option<&'a Member<'a>> {
+    let is_base = |member: &&&Member<'_>| {
+        factors.iter().all(|factor| {
+            factor.levels.first().is_some_and(|base| level(member.cell, &factor.name) == base)
+        })
+    };
+    members.iter().find(is_base).or(members.first()).copied()
+}
+
+/// A cell; blocks in which it did other work than the base make no ratio and are left out.
+fn point(
+    member: &Member<'_>,
+    metric: &Metric,
+    factors: &[Axis],
+    base: Option<&Member<'_>>,
+) -> Point {
     let sign = if metric.statistic.is_better_higher() { 1.0 } else { -1.0 };
+    let apart: Vec<u32> = base.map(|base| blocks_apart(base, member).collect()).unwrap_or_default();
     let values = values_by_block(member, metric, Robbed::Kept).into_iter();
+    let values = values.filter(|(block, _)| !apart.contains(block));
     let at = |factor: &Axis| {
         let own = level(member.cell, &factor.name);
         factor.levels.iter().position(|level| level == own).unwrap_or(0)

@@ -30,9 +30,18 @@ fn scale(trial: &TrialRecord) -> Option<f64> {
     trial.counts.get(SCALE_KEY).copied().filter(|scale| *scale > 0.0)
 }
 
-/// Blocks in which a row did other work than the reference.
+/// How many blocks there are in which a row did other work than the reference.
 pub fn unlike_blocks(reference: &Member<'_>, other: &Member<'_>) -> u32 {
-    pairs(reference, other).filter(|(base, trial)| !are_alike(base, trial)).count() as u32
+    blocks_apart(reference, other).count() as u32
+}
+
+/// The blocks in which a row did other work than the reference.
+pub fn blocks_apart<'a>(
+    reference: &Member<'a>,
+    other: &Member<'a>,
+) -> impl Iterator<Item = u32> + use<'a> {
+    let apart = pairs(reference, other).filter(|(base, trial)| !are_alike(base, trial));
+    apart.map(|(_, trial)| trial.block)
 }
 
 /// Blocks in which two rows did the same work.
@@ -44,7 +53,7 @@ pub fn alike_blocks(reference: &Member<'_>, other: &Member<'_>) -> BTreeSet<u32>
 fn pairs<'a>(
     reference: &Member<'a>,
     other: &Member<'a>,
-) -> impl Iterator<Item = (&'a TrialRecord, &'a TrialRecord)> {
+) -> impl Iterator<Item = (&'a TrialRecord, &'a TrialRecord)> + use<'a> {
     let base = reference.chosen(Robbed::Kept);
     other.chosen(Robbed::Kept).into_iter().filter_map(move |trial| {
         let base = base.iter().find(|base| base.block == trial.block)?;
@@ -128,6 +137,35 @@ mod tests {
         let sentences = &found.verdicts[0].sentences;
         assert!(sentences.iter().any(|sentence| sentence == said), "{sentences:?}");
         assert!(found.notices.iter().any(|notice| notice.kind == UNEQUAL_SCALE));
+    }
+
+    #[test]
+    fn factors_and_claims_of_articles_form_no_ratio_of_unequal_scales() {
+        let ask = FakePhasedRun { blocks: 9, lanes: vec![1, 64], ..FakePhasedRun::column() };
+        let plain = fake_phased_run(&ask);
+        let mut small = plain.clone();
+        for trial in &mut small.trials {
+            let cell = plain.cells.iter().find(|cell| cell.id == trial.cell);
+            let is_ext4 = cell.expect("a cell").candidate.label == "ext4";
+            trial.counts.insert(SCALE_KEY.into(), if is_ext4 { 0.15 } else { 0.2 });
+        }
+        let effects = |run: &RunRecord| {
+            let found = findings(run);
+            let factors = found.factors.iter().flat_map(|found| &found.factors);
+            let effects = factors.flat_map(|factor| factor.effects.clone());
+            let of = |effect: &pickfs_model::finding::Effect| {
+                effect.levels.iter().any(|level| level.value == "ext4") && effect.blocks > 0
+            };
+            effects.filter(of).count()
+        };
+        assert!(effects(&plain) > 0);
+        assert_eq!(effects(&small), 0);
+        let with_means = |run: &RunRecord| {
+            let answers = crate::articles::of_run(run, &findings(run));
+            let text = format!("{answers:?}");
+            text.matches("mean of").count()
+        };
+        assert!(with_means(&small) < with_means(&plain), "{}", with_means(&plain));
     }
 
     #[test]
