@@ -10,12 +10,14 @@
 
 pub mod chart;
 
-use pickfs_model::finding::FactorFindings;
+use pickfs_analysis::wording::{blocks_text, list};
+use pickfs_model::finding::{Claim, FactorFindings};
 
 use crate::{
     Subject,
     html::markup::Page,
     terminal::{colour::Paint, paragraph::hanging, plain},
+    wording::metric_name,
 };
 
 /// Metrics of which a terminal tells the headline, at most.
@@ -44,7 +46,9 @@ pub(crate) fn markdown(subject: &Subject, escape: impl Fn(&str) -> String) -> St
         return String::new();
     }
     let sentence = |sentence: &String| format!("- {}\n", escape(sentence));
-    let entries: String = factors.iter().flat_map(|found| &found.sentences).map(sentence).collect();
+    let told = factors.iter().filter(|found| !is_silent(found));
+    let told = told.flat_map(|found| &found.sentences).cloned().chain(silence(factors));
+    let entries: String = told.map(|text| sentence(&text)).collect();
     format!("### Which knob matters\n\n{entries}\n")
 }
 
@@ -53,17 +57,46 @@ pub(crate) fn section(page: &mut Page, subject: &Subject) {
     if subject.findings.factors.is_empty() {
         return;
     }
+    let factors = &subject.findings.factors;
     page.section("factors", "Which knob matters");
-    for found in &subject.findings.factors {
-        found.sentences.iter().for_each(|sentence| page.element("p", sentence));
-        table(page, found);
+    for found in factors.iter().filter(|found| !is_silent(found)) {
+        found.sentences.iter().take(1).for_each(|sentence| page.element("p", sentence));
     }
+    silence(factors).iter().for_each(|sentence| page.element("p", sentence));
+    factors.iter().for_each(|found| table(page, found));
     page.raw("</section>\n");
 }
 
-/// Every effect with its interval and its p: the picture's numbers.
+/// Whether no effect of any factor is claimed or tied: too few blocks.
+fn is_silent(found: &FactorFindings) -> bool {
+    let mut effects = found.factors.iter().flat_map(|factor| &factor.effects);
+    effects.all(|effect| effect.claim == Claim::NotClaimed)
+}
+
+/// One sentence for all metrics of which nothing is claimed.
+fn silence(factors: &[FactorFindings]) -> Option<String> {
+    let silent: Vec<_> = factors.iter().filter(|found| is_silent(found)).collect();
+    let blocks = silent.iter().map(|found| found.blocks).max()?;
+    let names: Vec<_> = silent.iter().map(|found| metric_name(&found.metric)).collect();
+    Some(format!(
+        "Of what moves {} nothing is claimed: {} ran, too few to tell the effects of the factors \
+         from chance. Their values stand below.",
+        list(&names),
+        blocks_text(blocks)
+    ))
+}
+
+/// What is said of each factor, and every effect with its interval and its p: the picture's numbers.
 fn table(page: &mut Page, found: &FactorFindings) {
-    page.raw("<details><summary>Every effect</summary><div class=\"scroll\"><table>\n<thead><tr>");
+    page.raw("<details>");
+    page.element(
+        "summary",
+        &format!("{}: every level of every factor", metric_name(&found.metric)),
+    );
+    if !is_silent(found) {
+        found.sentences.iter().skip(1).for_each(|sentence| page.element("p", sentence));
+    }
+    page.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\"><table>\n<thead><tr>");
     for name in ["Factor", "Level", "Base", "Speedup", "Interval", "p", "p (Holm)", "Blocks"] {
         page.element("th", name);
     }

@@ -111,7 +111,7 @@ fn ratios(bars: &[Bar<'_>]) -> Axis {
     let high = usable.iter().copied().fold(1.02, f64::max).ln();
     let room = (high - low) * 0.04;
     // Words stand right of their bars.
-    let (low, high) = (low - room, high + room + (high - low) * 0.35);
+    let (low, high) = (low - room, high + room + (high - low) * 0.65);
     let ticks = marks(low.exp(), high.exp());
     let tick = |ratio: f64| Tick { value: ratio.ln(), text: ratio_text(ratio) };
     Axis {
@@ -269,6 +269,20 @@ mod tests {
         assert!((bars[1].0 - one).abs() < 1.0, "both touch 1: {bars:?}");
         assert!(bars[0].1 > 10.0 * bars[1].1);
         assert_eq!((bars[0].2, bars[1].2), (Ink::Series(Slot::Series(0)), Ink::Muted));
+    }
+
+    #[test]
+    fn the_words_beside_the_bars_end_within_the_picture() {
+        for (speedup, look) in [(0.32, Look::PAGE), (3.1, Look::PAGE), (0.9, Look::SHEET)] {
+            let scene = draw(&found(speedup), look).expect("a picture");
+            for item in &scene.items {
+                let Shape::Words { x, size, anchor: Anchor::Start, text, .. } = &item.shape else {
+                    continue;
+                };
+                let end = x + crate::chart::lettering::width(text, *size);
+                assert!(end <= scene.width, "{speedup}: {text} ends at {end} of {}", scene.width);
+            }
+        }
     }
 
     #[test]
