@@ -47,6 +47,15 @@ impl Threads {
         }
     }
 
+    /// From the next look on, threads of these processes too.
+    pub fn add_processes(&mut self, processes: impl IntoIterator<Item = u32>) {
+        for process in processes {
+            if !self.processes.contains(&process) && self.processes.len() < THREADS_MAX {
+                self.processes.push(process);
+            }
+        }
+    }
+
     /// Looks for new ones; true when there are some.
     pub fn look(&mut self) -> bool {
         let before = self.seen.len();

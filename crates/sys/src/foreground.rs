@@ -5,7 +5,7 @@
 //! ```no_run
 //! use pickfs_sys::foreground::Foreground;
 //! let foreground = Foreground::begin()?;
-//! let child = std::process::Command::new("make").spawn()?;
+//! let child = foreground.start(&mut std::process::Command::new("make"))?;
 //! println!("{}", foreground.wait_for(child)?);
 //! # Ok::<(), std::io::Error>(())
 //! ```
@@ -15,7 +15,8 @@
 
 use std::{
     io,
-    process::{Child, ExitStatus},
+    os::unix::process::CommandExt,
+    process::{Child, Command, ExitStatus},
     time::Duration,
 };
 
@@ -24,15 +25,27 @@ use crate::signal_wait::{Received, SignalSet};
 /// Signals wait from its making on, in the thread that made it and in those that are started then.
 pub struct Foreground {
     signals: SignalSet,
+    before: SignalSet,
 }
 
 impl Foreground {
-    /// To be called before other threads are started: they must hold signals back too. A program
-    /// that is started does not.
+    /// To be called before other threads are started: they must hold signals back too.
     pub fn begin() -> io::Result<Foreground> {
         let signals = SignalSet::forwarded_and_children();
-        signals.block()?;
-        Ok(Foreground { signals })
+        let before = signals.block()?;
+        Ok(Foreground { signals, before })
+    }
+
+    /// Starts a program that does not hold signals back: a mask is inherited.
+    pub fn start(&self, command: &mut Command) -> io::Result<Child> {
+        let before = self.before;
+        let restored = move || {
+            before.restore();
+            Ok(())
+        };
+        // SAFETY: the closure makes one system call, and allocates nothing.
+        unsafe { command.pre_exec(restored) };
+        command.spawn()
     }
 
     /// Waits until a child has ended, whatever asks us to end meanwhile.

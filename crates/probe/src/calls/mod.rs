@@ -1,7 +1,7 @@
 //! The file-system calls of other programs: counted, timed and, where they were slow, explained.
 //!
-//! Not for the laps of our own workloads, which know their own times. Needs root; what that means and
-//! what remains without it is said by [`crate::calls::CallsRefused`].
+//! Not for the laps of our own workloads, which know their own times. Needs root; what remains
+//! without it is seen by [`SleepWatch`].
 //!
 //! ```no_run
 //! use pickfs_probe::calls::{CallWatch, WatchOptions};
@@ -17,12 +17,14 @@
 
 mod cost;
 mod event;
+mod sleeps;
 mod slow;
 mod tally;
 mod tracer;
 mod watch;
 
 pub use event::{CallEvent, CallWhat};
+pub use sleeps::SleepWatch;
 pub use tally::{CallTally, EndedCall};
 pub use tracer::{CallTracer, CallsRefused};
 pub use watch::{CallWatch, CallsSeen, WatchOptions};

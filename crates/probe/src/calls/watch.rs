@@ -43,7 +43,7 @@ pub struct CallWatch {
 }
 
 /// How often rings are emptied.
-const LOOK_EACH: Duration = Duration::from_millis(5);
+const LOOK_EACH: Duration = Duration::from_millis(10);
 /// A ring this full is emptied again at once.
 const HURRY_FILL: f64 = 0.1;
 /// An event of one processor may arrive this much later than a younger one of another.

@@ -12,9 +12,11 @@ use std::{
 use anyhow::Context;
 use pickfs_analysis::stalls::table_of;
 use pickfs_model::quantity::parse_duration_ns;
-use pickfs_probe::calls::{CallWatch, CallsSeen, WatchOptions};
+use pickfs_probe::calls::{CallWatch, CallsRefused, CallsSeen, SleepWatch, WatchOptions};
 use pickfs_report::{calls::calls_screen, stalls::stall_screen};
-use pickfs_sys::{foreground::Foreground, namespace::exit_code};
+use pickfs_sys::{
+    foreground::Foreground, namespace::exit_code, proc_root::ProcRoot, process::Process,
+};
 
 use super::{ExplainArgs, screen_of};
 use crate::{
@@ -30,21 +32,23 @@ const NOT_RUNNABLE: u8 = 126;
 
 /// Runs a command, explains its calls, and ends as it ended.
 pub fn of_command(args: &ExplainArgs) -> anyhow::Result<Exit> {
-    let options = options(args)?;
+    let above_ns = above_ns(args)?;
     let foreground = Foreground::begin().context("signals not held back")?;
-    let watch = CallWatch::of_children(&options)?;
-    let child = match started(&args.command) {
+    let watch = CallWatch::of_children(&WatchOptions { stalls_above_ns: Some(above_ns) });
+    let child = match started(&foreground, &args.command) {
         Ok(child) => child,
         Err(exit) => return Ok(exit),
     };
+    let watch = Watch::or_sleeps(watch, child.id(), above_ns)?;
     let status = foreground.wait_for(child).context("the command was not waited for")?;
     let name = Path::new(&args.command[0]).file_name().unwrap_or(&args.command[0]);
     show(&watch.finish(), &name.to_string_lossy(), args)?;
     Ok(Exit::Command(u8::try_from(exit_code(status)).unwrap_or(1)))
 }
 
-fn started(words: &[OsString]) -> Result<Child, Exit> {
-    Command::new(&words[0]).args(&words[1..]).spawn().map_err(|error| {
+fn started(foreground: &Foreground, words: &[OsString]) -> Result<Child, Exit> {
+    let child = foreground.start(Command::new(&words[0]).args(&words[1..]));
+    child.map_err(|error| {
         let is_missing = error.kind() == ErrorKind::NotFound;
         eprintln!("pickfs: {} not started: {error}", words[0].to_string_lossy());
         Exit::Command(if is_missing { NOT_FOUND } else { NOT_RUNNABLE })
@@ -53,7 +57,7 @@ fn started(words: &[OsString]) -> Result<Child, Exit> {
 
 /// Watches a process for a while, and explains its calls.
 pub fn of_process(process: u32, args: &ExplainArgs) -> anyhow::Result<Exit> {
-    let options = options(args)?;
+    let above_ns = above_ns(args)?;
     let until = match args.seconds {
         Some(seconds) => {
             let time = Duration::try_from_secs_f64(seconds);
@@ -64,7 +68,8 @@ pub fn of_process(process: u32, args: &ExplainArgs) -> anyhow::Result<Exit> {
     };
     let foreground = Foreground::begin().context("signals not held back")?;
     let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-    let watch = CallWatch::of_process(process, &options)?;
+    let watch = CallWatch::of_process(process, &WatchOptions { stalls_above_ns: Some(above_ns) });
+    let watch = Watch::or_sleeps(watch, process, above_ns)?;
     while is_there(process) && until.is_none_or(|until| Instant::now() < until) {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         if foreground.is_asked_within(left.unwrap_or(LOOK_EACH).min(LOOK_EACH)) {
@@ -75,13 +80,44 @@ pub fn of_process(process: u32, args: &ExplainArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// One that has ended stays in the list until its parent has asked for it.
 fn is_there(process: u32) -> bool {
-    Path::new(&format!("/proc/{process}")).exists()
+    Process::read(process, &ProcRoot::own()).is_ok_and(|process| process.state != 'Z')
 }
 
-fn options(args: &ExplainArgs) -> anyhow::Result<WatchOptions> {
-    let above_ns = parse_duration_ns(&args.over).context("--over")?;
-    Ok(WatchOptions { stalls_above_ns: Some(above_ns) })
+fn above_ns(args: &ExplainArgs) -> anyhow::Result<u64> {
+    parse_duration_ns(&args.over).context("--over")
+}
+
+/// The best watch that this machine allows.
+enum Watch {
+    Calls(CallWatch),
+    /// Calls cannot be seen.
+    Sleeps(SleepWatch),
+}
+
+impl Watch {
+    fn or_sleeps(
+        calls: Result<CallWatch, CallsRefused>,
+        process: u32,
+        above_ns: u64,
+    ) -> anyhow::Result<Watch> {
+        match calls {
+            Ok(watch) => Ok(Watch::Calls(watch)),
+            Err(CallsRefused::NoEvents { cause }) => {
+                let because = cause.to_string();
+                Ok(Watch::Sleeps(SleepWatch::of_process(process, above_ns, &because)))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn finish(self) -> CallsSeen {
+        match self {
+            Watch::Calls(watch) => watch.finish(),
+            Watch::Sleeps(watch) => watch.finish(),
+        }
+    }
 }
 
 fn show(seen: &CallsSeen, subject: &str, args: &ExplainArgs) -> anyhow::Result<()> {
@@ -106,13 +142,17 @@ fn show(seen: &CallsSeen, subject: &str, args: &ExplainArgs) -> anyhow::Result<(
 }
 
 fn text(seen: &CallsSeen, subject: &str, args: &ExplainArgs) -> String {
-    let mut text = calls_screen(&seen.calls, columns());
+    let mut text = String::new();
+    // Without them nothing was counted, and the ledger says what was not seen.
+    if seen.calls.counts.events > 0 {
+        text = calls_screen(&seen.calls, columns());
+        text.push('\n');
+    }
     if let Some(stalls) = &seen.stalls {
         let mut table = table_of(subject, stalls, seen.calls.began_ns);
         for op in &mut table.ops {
             op.laps_all = seen.calls.row(&op.op).map_or(0, |row| row.service.count);
         }
-        text.push('\n');
         text.push_str(&stall_screen(&[table], &screen_of(args)));
     }
     text

@@ -1,0 +1,98 @@
+//! root ring: `pickfs explain` on programs that are not ours, from the words to what is printed.
+#![allow(clippy::unwrap_used)]
+
+mod pickfs;
+
+use std::process::{Command, Stdio};
+
+use pickfs::{command, folder, is_root, pickfs};
+use serde_json::Value;
+
+fn is_skipped() -> bool {
+    if is_root() {
+        return false;
+    }
+    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "the root ring needs root");
+    println!("SKIPPED(root ring): calls of programs are traced");
+    true
+}
+
+#[test]
+fn a_command_is_explained_and_its_exit_code_passed_on() {
+    if is_skipped() {
+        return;
+    }
+    let (_folder, place) = folder();
+    let file = place.join("file").display().to_string();
+    let script = format!("dd if=/dev/zero of={file} bs=4096 count=50 oflag=dsync 2>&1; exit 7");
+    let said = pickfs(&["explain", "--over", "20us", "--", "sh", "-c", &script]);
+    assert_eq!(said.code, Some(7), "{said:?}");
+    assert!(said.out.contains("50+0 records"), "its output stays its own: {}", said.out);
+    assert!(said.err.contains("call ") && said.err.contains(" KiB"), "{}", said.err);
+    assert!(said.err.contains("sh: write, 5") && said.err.contains("share"), "{}", said.err);
+    assert!(said.err.contains("tracing adds about"), "{}", said.err);
+}
+
+#[test]
+fn a_command_as_json_in_a_file() {
+    if is_skipped() {
+        return;
+    }
+    let (_folder, place) = folder();
+    let json = place.join("calls.json").display().to_string();
+    let said = pickfs(&["explain", "--json", "-o", &json, "--", "sh", "-c", "kill -TERM $$"]);
+    assert_eq!((said.code, said.err.as_str()), (Some(128 + 15), ""), "{said:?}");
+    let words: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    assert_eq!(words["subject"], "sh");
+    let calls = words["calls"]["calls"].as_array().unwrap();
+    assert!(calls.iter().any(|row| row["call"] == "mmap"), "{words}");
+    assert_eq!(words["calls"]["counts"]["events_lost"], 0);
+    assert_eq!(words["stalls"]["above_ns"], 100_000);
+}
+
+#[test]
+fn what_cannot_be_started_ends_as_in_a_shell() {
+    if is_skipped() {
+        return;
+    }
+    let said = pickfs(&["explain", "--", "/no/such/program"]);
+    assert_eq!(said.code, Some(127), "{said:?}");
+    assert!(said.err.contains("/no/such/program not started"), "{}", said.err);
+    assert_eq!(pickfs(&["explain", "--", "/etc/passwd"]).code, Some(126));
+}
+
+#[test]
+fn a_process_is_watched_for_a_while_or_until_it_ends() {
+    if is_skipped() {
+        return;
+    }
+    let mut shell = Command::new("sh");
+    let shell =
+        shell.args(["-c", "sleep 1; for n in 1 2 3; do head -c 1000 /dev/zero; sleep 0.1; done"]);
+    let mut shell = shell.stdout(Stdio::null()).spawn().unwrap();
+    let said = pickfs(&["explain", "-p", &shell.id().to_string()]);
+    shell.wait().unwrap();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("write") && said.out.contains("processes"), "{}", said.out);
+    let said = pickfs(&["explain", "-p", "999999999"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.contains("no process 999999999 to watch"), "{}", said.err);
+}
+
+/// What somebody sends to pickfs is for the command to answer.
+#[test]
+fn a_signal_is_the_commands_to_answer() {
+    if is_skipped() {
+        return;
+    }
+    let script = "trap 'echo asked; exit 5' INT; while :; do sleep 0.05; done";
+    let mut words = command(&["explain", "--", "sh", "-c", script]);
+    let mut running = words.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    let pid = rustix::process::Pid::from_child(&running);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let said = running.wait().map(|status| status.code()).unwrap();
+    let mut out = String::new();
+    std::io::Read::read_to_string(&mut running.stdout.take().unwrap(), &mut out).unwrap();
+    assert_eq!((said, out.trim()), (Some(5), "asked"));
+}

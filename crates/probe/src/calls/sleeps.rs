@@ -1,0 +1,255 @@
+//! What can be seen of another program without privilege: its sleeps. Each one over a threshold counts
+//! as a slow lap of the call that the thread was found in. Calls that did not sleep are not seen, and
+//! nothing is counted.
+//!
+//! ```no_run
+//! use pickfs_probe::calls::SleepWatch;
+//! let watch = SleepWatch::of_process(4711, 1_000_000, "not root");
+//! std::thread::sleep(std::time::Duration::from_secs(10));
+//! let stalls = watch.finish().stalls.expect("always there");
+//! println!("{} calls slept", stalls.ops.len());
+//! ```
+//!
+//! Source: perf_event_open(2), PERF_RECORD_SWITCH; proc_pid_syscall(5), proc_pid_wchan(5).
+
+use std::{
+    collections::HashMap,
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+
+use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_model::{CallsRecord, StallRecord};
+use pickfs_sys::{
+    file_calls::FileCall, kernel_symbols::KernelSymbols, proc_root::ProcRoot, process,
+    slow_laps::SlowLap,
+};
+
+use super::watch::CallsSeen;
+use crate::{
+    observer::{Joiner, Whose},
+    sched::{Left, SchedEvent, What},
+    threads::Threads,
+    tier::Eyes,
+};
+
+/// The operation of a sleep that was over before its call was looked up.
+const NOT_SEEN: &str = "a call that was not looked up";
+/// Looks for new processes: one in so many looks at threads.
+const LOOKS_FOR_PROCESSES: u32 = 8;
+
+/// Watches on a thread of its own.
+pub struct SleepWatch {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<StallRecord>,
+    began_ns: u64,
+}
+
+impl SleepWatch {
+    /// Watches a process and all below it; `because` is why calls themselves cannot be seen.
+    ///
+    /// # Panics
+    /// When the machine cannot start a thread.
+    pub fn of_process(process_id: u32, above_ns: u64, because: &str) -> SleepWatch {
+        let began_ns = MonotonicClock.now_ns();
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let lost = format!(
+            "calls that did not sleep, counts, bytes and errors, who woke a sleeper, and who had the \
+             processor: {because}"
+        );
+        let mut watching = Watching::new(process_id, above_ns, lost);
+        watching.look_for_threads();
+        let thread =
+            thread::Builder::new().name("sleeps".into()).spawn(move || watching.run(&told));
+        SleepWatch { stop, thread: thread.expect("a thread can be started"), began_ns }
+    }
+
+    /// Ends watching; gives what was seen: no calls, but stalls.
+    pub fn finish(self) -> CallsSeen {
+        self.stop.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        let stalls = self.thread.join().expect("the thread of the watch does not panic");
+        let watched_ns = MonotonicClock.now_ns() - self.began_ns;
+        let calls = CallsRecord { began_ns: self.began_ns, watched_ns, ..CallsRecord::default() };
+        CallsSeen { calls, stalls: Some(stalls) }
+    }
+}
+
+/// A thread that sleeps.
+struct Sleep {
+    since_ns: u64,
+    call: Call,
+}
+
+/// What a thread sleeps in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Call {
+    NotSeen,
+    /// Not one of files: it waits for a lock, a timer, a child.
+    Other,
+    File(&'static str),
+}
+
+struct Watching {
+    process_id: u32,
+    above_ns: u64,
+    calls: Vec<FileCall>,
+    threads: Threads,
+    eyes: Eyes,
+    joiner: Joiner,
+    asleep: HashMap<u32, Sleep>,
+    missing: Vec<String>,
+}
+
+impl Watching {
+    fn new(process_id: u32, above_ns: u64, lost: String) -> Watching {
+        Watching {
+            process_id,
+            above_ns,
+            calls: FileCall::all(),
+            threads: Threads::of(vec![process_id], ProcRoot::own()),
+            eyes: Eyes::without_privilege(),
+            joiner: Joiner::new(KernelSymbols::default()),
+            asleep: HashMap::new(),
+            missing: vec![lost],
+        }
+    }
+
+    fn run(mut self, stop: &AtomicBool) -> StallRecord {
+        let mut looks = 0;
+        while !stop.load(Ordering::Acquire) {
+            thread::park_timeout(self.eyes.look_each());
+            if u32::is_multiple_of(looks, LOOKS_FOR_PROCESSES) {
+                let tree = process::tree_of(self.process_id, &ProcRoot::own()).unwrap_or_default();
+                self.threads.add_processes(tree.iter().map(|process| process.process_id));
+            }
+            looks += 1;
+            self.look_for_threads();
+            self.look();
+        }
+        self.end_all();
+        self.joiner.counts.threads = self.threads.count() as u64;
+        let record = self.joiner.finish(self.eyes.tier(), self.above_ns, self.eyes.names());
+        StallRecord { missing: self.missing, ..record }
+    }
+
+    fn look_for_threads(&mut self) {
+        if !self.threads.look() {
+            return;
+        }
+        let now_ns = MonotonicClock.now_ns();
+        for id in self.threads.ids() {
+            match self.eyes.follow(&[(id, id)]) {
+                Ok(()) => self.joiner.timeline.watch(id, now_ns),
+                // Of one that has ended meanwhile nothing is to be seen.
+                Err(_) if !ProcRoot::own().process(id).exists() => {}
+                Err(reason) if !self.missing.contains(&reason) => self.missing.push(reason),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn look(&mut self) {
+        let mut events = Vec::new();
+        self.eyes.drain(u64::MAX, &mut events);
+        self.joiner.take(&events);
+        events.iter().for_each(|event| self.take(event));
+        for (thread, sleep) in &mut self.asleep {
+            if sleep.call == Call::NotSeen {
+                sleep.call = call_of(*thread, &self.calls);
+            }
+        }
+        let now_ns = MonotonicClock.now_ns();
+        for thread in self.threads.ids() {
+            let since_ns = self.asleep.get(&thread).map_or(now_ns, |sleep| sleep.since_ns);
+            self.joiner.timeline.trim(thread, since_ns);
+        }
+    }
+
+    fn take(&mut self, event: &SchedEvent) {
+        match event.what {
+            What::Out { left: Left::Asleep, .. } => {
+                let sleep = Sleep { since_ns: event.time_ns, call: Call::NotSeen };
+                self.asleep.insert(event.thread, sleep);
+            }
+            What::In { .. } => {
+                if let Some(sleep) = self.asleep.remove(&event.thread) {
+                    self.slept(event.thread, &sleep, event.time_ns);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn slept(&mut self, thread: u32, sleep: &Sleep, end_ns: u64) {
+        let op = match sleep.call {
+            Call::Other => return,
+            Call::NotSeen => NOT_SEEN,
+            Call::File(name) => name,
+        };
+        let start_ns = sleep.since_ns;
+        if end_ns.saturating_sub(start_ns) > self.above_ns {
+            let lap = SlowLap { op: 0, thread_id: thread, start_ns, end_ns, offset_bytes: 0 };
+            let name = self.threads.get(thread).map_or("", |thread| &thread.name);
+            let whose = Whose { thread, name, workers: &Vec::new };
+            self.joiner.join(op, &lap, &whose, self.eyes.names());
+        }
+    }
+
+    /// Sleeps in calls on files that go on.
+    fn end_all(&mut self) {
+        self.look();
+        let now_ns = MonotonicClock.now_ns();
+        for (thread, sleep) in std::mem::take(&mut self.asleep) {
+            if matches!(sleep.call, Call::File(_)) {
+                self.slept(thread, &sleep, now_ns);
+            }
+        }
+    }
+}
+
+/// The call that a thread is in. Where the kernel does not tell it, or it runs, it was not seen.
+fn call_of(thread: u32, calls: &[FileCall]) -> Call {
+    let text = fs::read_to_string(format!("/proc/{thread}/syscall")).unwrap_or_default();
+    let number: Option<i64> = text.split_whitespace().next().and_then(|word| word.parse().ok());
+    match number.map(|number| calls.iter().find(|call| call.number == number)) {
+        None => Call::NotSeen,
+        Some(None) => Call::Other,
+        Some(Some(call)) => Call::File(call.name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_program_that_waits_for_its_input_sleeps_in_a_read() {
+        let mut cat = Command::new("cat");
+        let mut cat = cat.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        thread::sleep(std::time::Duration::from_millis(50));
+        let watch = SleepWatch::of_process(cat.id(), 1_000_000, "a test");
+        let mut input = cat.stdin.take().unwrap();
+        for _ in 0..4 {
+            thread::sleep(std::time::Duration::from_millis(40));
+            std::io::Write::write_all(&mut input, b"word\n").unwrap();
+        }
+        let record = watch.finish().stalls.unwrap();
+        drop(input);
+        cat.wait().unwrap();
+        assert!(record.missing[0].ends_with("a test"), "{:?}", record.missing);
+        if record.missing.len() > 1 {
+            println!("SKIPPED: {:?}", record.missing);
+            return;
+        }
+        let read = record.ops.iter().find(|op| op.op == "read");
+        assert!(read.is_some_and(|op| op.laps >= 2 && op.blocked_ns > 0), "{:?}", record.ops);
+    }
+}
