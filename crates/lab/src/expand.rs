@@ -86,7 +86,11 @@ fn cell(
     asked.remove(VARIANT);
     let (knobs, asked) = split_knobs(asked);
     let resolved = workload.validate(&asked)?;
-    let durability = workload.durability(&resolved).min(ceiling(candidate));
+    // What another host holds does not hang on the file system of this one.
+    let durability = match workload.durability(&resolved) {
+        Durability::HostLoss => Durability::HostLoss,
+        own => own.min(ceiling(candidate)),
+    };
     let (name, version) = (plan.workload.clone(), workload.version());
     let spec = WorkloadSpec { name, version, params: resolved.params.clone() };
     let cell = Cell {

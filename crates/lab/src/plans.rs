@@ -41,6 +41,8 @@ pub static PLANS: &[BuiltInPlan] = &[
     plan!("queue"),
     plan!("queue-throughput"),
     plan!("queue-read-ahead"),
+    plan!("pair"),
+    plan!("pair-degrees"),
 ];
 
 /// The plan of that name.

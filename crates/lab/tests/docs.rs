@@ -143,6 +143,12 @@ fn the_parameters_and_phases_of_the_column_store_are_listed() {
 }
 
 #[test]
+fn the_parameters_of_the_pair_are_listed() {
+    let pair = pickfs_workload::find("pair").expect("the pair");
+    check_part("pair-workload.md", "parameters", &pickfs_workload::params_markdown(pair.params()));
+}
+
+#[test]
 fn the_parameters_of_the_queue_are_listed() {
     let queue = pickfs_workload::find("queue").expect("the queue");
     let table = pickfs_workload::params_markdown(queue.params());

@@ -18,6 +18,7 @@ const ALLOWED: &[&str] = &[
     "crates/journal/tests/queue_model.rs",
     // Exception: tests that count allocations; GlobalAlloc is an unsafe trait.
     "crates/journal/tests/no_allocation.rs",
+    "crates/pair/tests/no_allocation.rs",
     "crates/workload/tests/allocation_free.rs",
 ];
 

@@ -17,6 +17,7 @@ use crate::{
     journal::Journal,
     measurement::{Measured, Measurement},
     null::Null,
+    pair::Pair,
     param::{Param, ParamError, Resolved},
     phase::{Gate, LabLine},
     queue::Queue,
@@ -24,7 +25,7 @@ use crate::{
 
 /// Every workload.
 pub static WORKLOADS: &[&dyn Workload] =
-    &[&Null, &Journal, &Column, &Files, &Queue, &Fix, &Command, &Fio];
+    &[&Null, &Journal, &Column, &Files, &Queue, &Fix, &Command, &Fio, &Pair];
 
 /// The row with this name.
 pub fn find(name: &str) -> Result<&'static dyn Workload, ParamError> {

@@ -1,0 +1,164 @@
+//! The other side of a bare ping-pong: it takes as many bytes as a frame has, and sends as many as an
+//! acknowledgement has.
+
+use std::{
+    io::{self, ErrorKind, Read, Write},
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use pickfs_pair::{Waiting, wire::ACK_BYTES};
+
+use crate::fault::Fault;
+
+/// How long a read waits before a look whether it is over.
+const LOOK_EACH: Duration = Duration::from_millis(50);
+/// Polls between two such looks while spinning.
+const POLLS: u32 = 4096;
+
+/// What bytes go through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Socket {
+    Tcp,
+    Udp,
+}
+
+/// One end: read and written alike over both kinds.
+pub(super) struct End {
+    stream: Stream,
+    waiting: Waiting,
+}
+
+enum Stream {
+    Tcp(TcpStream),
+    Udp(UdpSocket),
+}
+
+impl End {
+    fn new(stream: Stream, waiting: Waiting) -> io::Result<End> {
+        let is_spinning = waiting == Waiting::Spin;
+        match &stream {
+            Stream::Tcp(stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(LOOK_EACH))?;
+                stream.set_nonblocking(is_spinning)?;
+            }
+            Stream::Udp(socket) => {
+                socket.set_read_timeout(Some(LOOK_EACH))?;
+                socket.set_nonblocking(is_spinning)?;
+            }
+        }
+        Ok(End { stream, waiting })
+    }
+
+    /// Sends all bytes: they fit in the socket's buffer.
+    #[inline]
+    pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.stream {
+            Stream::Tcp(stream) => stream.write_all(bytes),
+            Stream::Udp(socket) => socket.send(bytes).map(drop),
+        }
+    }
+
+    /// Takes exactly as many bytes as fit; `false` when it is over.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        bytes: &mut [u8],
+        is_over: impl Fn() -> bool,
+    ) -> io::Result<bool> {
+        let (mut filled, mut polls) = (0, 0u32);
+        while filled < bytes.len() {
+            let taken = match &mut self.stream {
+                Stream::Tcp(stream) => stream.read(&mut bytes[filled..]),
+                Stream::Udp(socket) => socket.recv(&mut bytes[filled..]),
+            };
+            match taken {
+                Ok(0) => return Ok(false),
+                Ok(count) => filled += count,
+                Err(error) if is_nothing(&error) => {
+                    polls += 1;
+                    let has_slept = self.waiting == Waiting::Block;
+                    if (has_slept || polls.is_multiple_of(POLLS)) && is_over() {
+                        return Ok(false);
+                    }
+                    std::hint::spin_loop();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// A blocking read that timed out says WouldBlock too, so every kind of nothing is counted.
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// A thread that answers.
+pub(super) struct Echo {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<(), Fault>>>,
+}
+
+impl Echo {
+    /// Starts it on this processor; gives our end.
+    pub(super) fn start(
+        socket: Socket,
+        frame_bytes: usize,
+        waiting: Waiting,
+        cpu: Option<u32>,
+    ) -> Result<(Echo, End), Fault> {
+        let failed =
+            |error: io::Error| Fault::Failed { reason: format!("a socket on loopback: {error}") };
+        let (ours, theirs) = ends(socket).map_err(failed)?;
+        let ours = End::new(ours, waiting).map_err(failed)?;
+        let mut theirs = End::new(theirs, waiting).map_err(failed)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let body = move || {
+            crate::placement::pin(cpu)?;
+            let mut frame = vec![0; frame_bytes];
+            let is_over = || told.load(Relaxed);
+            while theirs.take(&mut frame, is_over).map_err(failed)? {
+                theirs.send(&frame[..ACK_BYTES]).map_err(failed)?;
+            }
+            Ok(())
+        };
+        let thread = thread::Builder::new().name("echo".into()).spawn(body);
+        let thread = thread.map_err(Fault::io("start a thread for", "the echo"))?;
+        Ok((Echo { stop, thread: Some(thread) }, ours))
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn ends(socket: Socket) -> io::Result<(Stream, Stream)> {
+    let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    match socket {
+        Socket::Tcp => {
+            let listener = TcpListener::bind(anywhere)?;
+            let ours = TcpStream::connect(listener.local_addr()?)?;
+            Ok((Stream::Tcp(ours), Stream::Tcp(listener.accept()?.0)))
+        }
+        Socket::Udp => {
+            let (ours, theirs) = (UdpSocket::bind(anywhere)?, UdpSocket::bind(anywhere)?);
+            ours.connect(theirs.local_addr()?)?;
+            theirs.connect(ours.local_addr()?)?;
+            Ok((Stream::Udp(ours), Stream::Udp(theirs)))
+        }
+    }
+}

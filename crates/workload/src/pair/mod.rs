@@ -1,0 +1,75 @@
+//! The `pair` workload: each message is journalled here and sent to a secondary at the same time; business logic sees
+//! it when the degree says that it is safe, and its sender is answered.
+//!
+//! One thread is the client and the primary, over a connection of its own; each secondary is a thread with its own
+//! store on the same file system, over TCP on loopback. So two processors are enough, and what is measured are the
+//! calls and the wire, not threads that wait for a processor. The bare ping-pong of the same bytes over the same kind
+//! of sockets is a row of its own.
+
+mod client;
+mod echo;
+mod followers;
+mod gating;
+mod params;
+mod payload;
+mod pinging;
+mod ready;
+mod verify;
+
+use pickfs_model::Durability;
+use serde_json::{Map, Value};
+
+use crate::{
+    fault::Fault,
+    param::{Param, ParamError, Resolved},
+    workload::{Prepared, Session, Workload},
+};
+
+/// The row of the table.
+pub struct Pair;
+
+impl Workload for Pair {
+    fn name(&self) -> &'static str {
+        "pair"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn about(&self) -> &'static str {
+        "journals and replicates each message before it is processed: journal, wire, gate, reply"
+    }
+
+    fn params(&self) -> &'static [Param] {
+        params::PARAMS
+    }
+
+    fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
+        let params = Resolved::new(self.name(), params::PARAMS, asked)?;
+        params::check(&params)?;
+        Ok(params)
+    }
+
+    fn ops(&self, params: &Resolved) -> Vec<String> {
+        params::ops(params).into_iter().map(String::from).collect()
+    }
+
+    fn durability(&self, params: &Resolved) -> Durability {
+        params::durability(params)
+    }
+
+    fn incompatible(&self, params: &Resolved) -> Option<String> {
+        params::incompatible(params)
+    }
+
+    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
+        if let Some(reason) = params::incompatible(&session.params) {
+            return Err(Fault::Skipped { reason });
+        }
+        match params::socket(&session.params) {
+            Some(socket) => Ok(Box::new(ready::pinging(session, socket)?)),
+            None => Ok(Box::new(ready::gating(session)?)),
+        }
+    }
+}

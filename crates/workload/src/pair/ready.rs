@@ -1,0 +1,201 @@
+//! A pair that was made, or two ends of a ping-pong, and the runs over them.
+
+use std::path::PathBuf;
+
+use pickfs_measure::Arrival;
+use pickfs_pair::{Kind, Primary, PrimaryOptions, wire::ENTRY_HEAD_BYTES};
+
+use crate::{
+    arrival,
+    drive::{Pace, Span, Work},
+    fault::Fault,
+    measurement::Measured,
+    null,
+    pair::{
+        client::Client,
+        echo::{Echo, Socket},
+        followers::Followers,
+        gating::{Done, Gating, fault},
+        params,
+        pinging::Pinging,
+        verify::verify,
+    },
+    workload::{Prepared, Session},
+};
+
+/// A warm-up that does not reach its bytes ends this long after twice its shortest length.
+const WARM_UP_GRACE_NS: u64 = 60_000_000_000;
+
+/// What both kinds of trial have in common.
+struct Course {
+    arrival: Arrival,
+    notes: Vec<String>,
+    no_io: Vec<(&'static str, f64)>,
+}
+
+impl Course {
+    fn new(session: &Session) -> Result<Course, Fault> {
+        let recording = arrival::recording(&session.params)?;
+        let arrival = arrival::arrival(&session.params, recording.as_ref());
+        Ok(Course { arrival, notes: vec![roles(session)], no_io: Vec::new() })
+    }
+
+    fn pace(&self, session: &Session, is_warm_up: bool) -> Pace {
+        let seed = session.spec.seed ^ u64::from(is_warm_up);
+        Pace::new(self.arrival.clone(), seed, arrival::spin_below_ns(&session.params))
+    }
+
+    fn warm_up<W: Work>(&mut self, session: &Session, work: &mut W) -> Result<u64, Fault> {
+        let length_ns = session.spec.warmup_ns;
+        let length_ns_max = 2 * length_ns + WARM_UP_GRACE_NS;
+        let span = Span { length_ns, bytes: session.spec.warmup_bytes, length_ns_max };
+        self.no_io = null::without_io(session, self.pace(session, true))?;
+        let mut pace = self.pace(session, true);
+        Ok(session.measurement(true).run(work, &mut pace, span)?.load.measured_ns)
+    }
+
+    fn measure<W: Work>(&self, session: &Session, work: &mut W) -> Result<Measured, Fault> {
+        let mut pace = self.pace(session, false);
+        let span = Span::time(session.spec.measure_ns);
+        let mut measured = session.measurement(false).run(work, &mut pace, span)?;
+        let no_io = self.no_io.iter().map(|(name, value)| (name.to_string(), *value));
+        measured.counts.extend(no_io);
+        if let Some(asked_per_s) = measured.load.asked_per_s
+            && measured.load.achieved_per_s < 0.99 * asked_per_s
+        {
+            let achieved_per_s = measured.load.achieved_per_s;
+            measured
+                .notes
+                .push(format!("off its rate: {achieved_per_s:.0} of {asked_per_s:.0} a second"));
+        }
+        Ok(measured)
+    }
+}
+
+/// Which threads did it.
+fn roles(session: &Session) -> String {
+    let cpu = |cpu: Option<u32>| cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
+    let (ours, theirs) = (cpu(session.spec.cpu), cpu(session.spec.helper_cpu));
+    match (params::socket(&session.params), params::secondaries(&session.params)) {
+        (Some(_), _) => format!("ping on {ours}, pong on {theirs}, over loopback"),
+        (None, 0) => format!("client and primary on {ours}, no secondary"),
+        (None, count) => format!(
+            "client and primary on {ours}, {count} secondaries on {theirs}, plain TCP over loopback, all stores on \
+             this file system"
+        ),
+    }
+}
+
+/// The pair.
+pub(super) struct GatingReady {
+    course: Course,
+    /// Before its secondaries, so that it ends first.
+    gating: Option<Gating>,
+    followers: Followers,
+    dir: PathBuf,
+    kind: Kind,
+}
+
+/// Makes primary and secondaries in a folder of the session's directory.
+pub(super) fn gating(session: &Session) -> Result<GatingReady, Fault> {
+    let (params, spec) = (&session.params, &session.spec);
+    let course = Course::new(session)?;
+    let dir = spec.directory.join(format!("pair-{}", spec.lane));
+    let followers = Followers::start(session, &dir)?;
+    let primary = Primary::open(PrimaryOptions {
+        store: params::store(params, true),
+        degree: params::degree(params),
+        copies: params.integer("copies") as usize,
+        timeout: params::TIMEOUT,
+        waiting: params::waiting(params),
+        ..PrimaryOptions::new(dir.join("primary"), followers.addresses())
+    })
+    .map_err(fault)?;
+    let size = params.integer("size") as usize;
+    let client = (params.text("client") == "socket").then(|| Client::new(size)).transpose()?;
+    let mut gating = Gating::new(primary, client, params, spec.seed);
+    gating.wait_ready()?;
+    let kind = if params.text("store") == "queue" { Kind::Queue } else { Kind::Journal };
+    Ok(GatingReady { course, gating: Some(gating), followers, dir, kind })
+}
+
+impl GatingReady {
+    fn work(&mut self) -> Result<(&mut Course, &mut Gating), Fault> {
+        let over = || Fault::Failed { reason: "the trial was verified already".into() };
+        Ok((&mut self.course, self.gating.as_mut().ok_or_else(over)?))
+    }
+}
+
+impl Prepared for GatingReady {
+    fn warm_up(&mut self, session: &Session) -> Result<u64, Fault> {
+        let (course, gating) = self.work()?;
+        course.warm_up(session, gating)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.course.notes.clone()
+    }
+
+    fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
+        let (course, gating) = self.work()?;
+        gating.done = Done::default();
+        let mut measured = course.measure(session, gating)?;
+        let Done { messages, batches, batch_max, sent_late } = gating.done;
+        let counts = [
+            ("messages", messages),
+            ("batches", batches),
+            ("batch_max", batch_max),
+            ("sent_late", sent_late),
+        ];
+        measured.counts.extend(counts.map(|(name, count)| (name.to_string(), count as f64)));
+        Ok(measured)
+    }
+
+    fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
+        let Some(mut gating) = self.gating.take() else { return Ok(0) };
+        gating.primary.poll().map_err(fault)?;
+        let (pattern, sent) = (gating.pattern.clone(), gating.sent());
+        drop(gating);
+        let mut checked = verify(&self.dir.join("primary"), self.kind, &pattern, sent)?;
+        for dir in self.followers.end()? {
+            checked += verify(&dir, self.kind, &pattern, sent)?;
+        }
+        Ok(checked)
+    }
+}
+
+/// The ping-pong.
+pub(super) struct PingingReady {
+    course: Course,
+    pinging: Pinging,
+    _echo: Echo,
+}
+
+/// Makes both ends.
+pub(super) fn pinging(session: &Session, socket: Socket) -> Result<PingingReady, Fault> {
+    let course = Course::new(session)?;
+    let frame_bytes = ENTRY_HEAD_BYTES + session.params.integer("size") as usize;
+    let waiting = params::waiting(&session.params);
+    let (echo, end) = Echo::start(socket, frame_bytes, waiting, session.spec.helper_cpu)?;
+    let pinging = Pinging::new(end, frame_bytes, session.spec.seed);
+    Ok(PingingReady { course, pinging, _echo: echo })
+}
+
+impl Prepared for PingingReady {
+    fn warm_up(&mut self, session: &Session) -> Result<u64, Fault> {
+        self.course.warm_up(session, &mut self.pinging)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.course.notes.clone()
+    }
+
+    fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
+        self.course.measure(session, &mut self.pinging)
+    }
+
+    /// Each answer was compared when it came.
+    fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
+        Ok(self.pinging.answered())
+    }
+}

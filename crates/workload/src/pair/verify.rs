@@ -1,0 +1,35 @@
+//! What was sent is read back from the store of each node: every message once, in order, each of its bytes.
+
+use std::{ops::ControlFlow, path::Path};
+
+use pickfs_pair::{Kind, read_store};
+
+use crate::{
+    fault::Fault,
+    pair::{gating::fault, payload::Pattern},
+};
+
+/// Compares a node's store; gives the number of messages.
+pub(super) fn verify(node: &Path, kind: Kind, pattern: &Pattern, sent: u64) -> Result<u64, Fault> {
+    let mut last = 0;
+    let mut wrong = None;
+    read_store(&node.join("store"), kind, 1, |at, payload| {
+        last += 1;
+        if at.sequence == last && pattern.is_of(payload, last) {
+            return ControlFlow::Continue(());
+        }
+        wrong = Some(at.sequence);
+        ControlFlow::Break(())
+    })
+    .map_err(fault)?;
+    let node = node.display();
+    if let Some(sequence) = wrong {
+        let what = format!("message {sequence} of {node} is not what was sent");
+        return Err(Fault::Wrong { what });
+    }
+    if last != sent {
+        let what = format!("the last message of {node} is {last}, and {sent} were sent");
+        return Err(Fault::Wrong { what });
+    }
+    Ok(last)
+}

@@ -1,0 +1,113 @@
+//! The `pair` workload from its preparation to its verification, in a directory of this machine: each degree over
+//! both stores, batches, the bare ping-pong.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use pickfs_model::{Durability, FORMAT, TrialSpec, record::OpRecord};
+use pickfs_workload::{BUILD, Measured, Session, find};
+use serde_json::{Map, Value, json};
+
+fn params(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+fn session(directory: &Path, params: Value) -> Session {
+    let spec: TrialSpec = serde_json::from_value(json!({
+        "format": FORMAT, "build": BUILD, "directory": directory, "role": "appender", "lane": 0,
+        "workload": { "name": "pair", "version": 1, "params": params },
+        "seed": 42, "warmup_ns": 20_000_000, "warmup_bytes": 0, "measure_ns": 150_000_000,
+        "spikes_max": 3, "drop_caches": false,
+    }))
+    .unwrap();
+    Session::new(spec, None).unwrap()
+}
+
+/// What was measured and how much was compared.
+fn trial(asked: Value) -> (Measured, u64) {
+    let folder = tempfile::tempdir().unwrap();
+    // Tests share their processors with others.
+    let mut whole = params(json!({ "rate": 1000, "wait": "sleep", "waiting": "block" }));
+    whole.extend(params(asked));
+    let session = session(folder.path(), Value::Object(whole));
+    let mut prepared = find("pair").unwrap().prepare(&session).unwrap();
+    prepared.warm_up(&session).unwrap();
+    let measured = prepared.measure(&session).unwrap();
+    let checked = prepared.verify(&session).unwrap();
+    (measured, checked)
+}
+
+fn op<'a>(measured: &'a Measured, name: &str) -> Option<&'a OpRecord> {
+    measured.ops.iter().find(|op| op.op == name)
+}
+
+#[test]
+fn each_degree_has_its_operations_over_both_stores_and_every_copy_is_compared() {
+    let ways = [
+        (json!({ "degree": "none" }), 1),
+        (json!({ "degree": "local", "sync": "fdatasync" }), 1),
+        (json!({ "degree": "local", "store": "queue" }), 1),
+        (json!({}), 2),
+        (json!({ "store": "queue", "client": "none" }), 2),
+        (json!({ "degree": "durable", "sync": "fdatasync", "secondaries": 2, "copies": 2 }), 3),
+        (json!({ "degree": "durable", "store": "queue" }), 2),
+    ];
+    for (way, copies) in ways {
+        let (measured, checked) = trial(way.clone());
+        let turns = measured.load.turns;
+        assert!(turns > 0, "{way}");
+        assert_eq!(measured.counts["messages"] as u64, turns, "{way}");
+        assert_eq!(checked % copies, 0, "{way}");
+        assert!(checked / copies >= turns, "{way}: {checked} of {turns}");
+        let laps = |name: &str| op(&measured, name).map(|op| op.service.count);
+        let batches = measured.counts["batches"] as u64;
+        assert_eq!((laps("journal"), laps("gate")), (Some(batches), Some(batches)), "{way}");
+        // The last batch may be open when the time is over.
+        let processed = laps("processed").unwrap();
+        assert!(processed <= turns && processed + 256 > turns, "{way}");
+        assert!(op(&measured, "processed").unwrap().response.is_some(), "{way}");
+        assert_eq!(laps("wire"), (copies > 1).then_some(batches), "{way}");
+        let has_client = way["client"] != "none";
+        assert_eq!(laps("replied"), has_client.then_some(processed), "{way}");
+    }
+}
+
+#[test]
+fn messages_that_are_due_together_go_together() {
+    let (measured, _) = trial(json!({ "rate": 20_000, "degree": "local", "sync": "fdatasync" }));
+    assert!(measured.counts["batch_max"] > 1.0, "{:?}", measured.counts);
+    assert!(measured.counts["batches"] < measured.load.turns as f64);
+}
+
+#[test]
+fn a_bare_ping_pong_is_the_wire_alone() {
+    for medium in ["tcp", "udp"] {
+        for waiting in ["spin", "block"] {
+            let (measured, checked) = trial(json!({ "medium": medium, "waiting": waiting }));
+            assert_eq!(measured.ops.len(), 1);
+            assert_eq!(op(&measured, "wire").unwrap().service.count, measured.load.turns);
+            assert!(checked >= measured.load.turns && checked > 0);
+        }
+    }
+}
+
+#[test]
+fn parameters_that_do_not_go_together_are_told_and_durability_follows_the_degree() {
+    let pair = find("pair").unwrap();
+    let resolved = |value: Value| pair.validate(&params(value)).unwrap();
+    assert!(pair.validate(&params(json!({ "copies": 2 }))).is_err());
+    assert!(pair.validate(&params(json!({ "size": 7 }))).is_err());
+    let bare = resolved(json!({ "medium": "udp", "sync": "fdatasync" }));
+    assert!(pair.incompatible(&bare).is_some());
+    let classes = [
+        (json!({ "medium": "tcp" }), Durability::Nothing),
+        (json!({ "degree": "none" }), Durability::Nothing),
+        (json!({ "degree": "local" }), Durability::ProcessCrash),
+        (json!({ "degree": "local", "sync": "fdatasync" }), Durability::PowerLoss),
+        (json!({}), Durability::HostLoss),
+        (json!({ "degree": "durable" }), Durability::HostLoss),
+    ];
+    for (asked, class) in classes {
+        assert_eq!(pair.durability(&resolved(asked.clone())), class, "{asked}");
+    }
+}
