@@ -70,3 +70,4 @@ pub mod trace_format;
 pub mod trace_fs;
 pub mod tunables;
 pub mod vm_state;
+pub mod write_watch;
