@@ -74,6 +74,7 @@ impl Sums {
                 WorkerMessage::Figure { name, value } => {
                     record.figures.insert(name, value);
                 }
+                WorkerMessage::Stalls(stalls) => record.stalls = Some(*stalls),
                 WorkerMessage::Verified { checked } => {
                     self.verified += 1;
                     *record.counts.entry("records_verified".into()).or_default() += checked as f64;

@@ -107,6 +107,8 @@ pub enum WorkerMessage {
         /// Its value; the mean where the trial has several.
         value: f64,
     },
+    /// Why calls of a program were slow, where the worker itself watched.
+    Stalls(Box<crate::StallRecord>),
     /// Something that should be told: a size that was reduced, a way that was taken instead.
     Note {
         /// In words.

@@ -167,6 +167,9 @@ fn report(measured: Measured, checked: u64) -> Result<(), Ending> {
     for (name, value) in measured.figures {
         say(&WorkerMessage::Figure { name, value })?;
     }
+    if let Some(stalls) = measured.stalls {
+        say(&WorkerMessage::Stalls(Box::new(stalls)))?;
+    }
     for text in measured.notes {
         say(&WorkerMessage::Note { text })?;
     }

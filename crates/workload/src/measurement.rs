@@ -13,6 +13,7 @@ use std::{
 
 use pickfs_measure::{IntervalKeeper, MonotonicClock, RecorderOptions, recorder};
 use pickfs_model::{
+    StallRecord,
     record::{LoadRecord, OpRecord, QUANTILES},
     trial::LanePhase,
 };
@@ -41,6 +42,8 @@ pub struct Measured {
     pub counts: BTreeMap<String, f64>,
     /// Numbers in units of their own, by name.
     pub figures: BTreeMap<String, f64>,
+    /// Why calls of a program were slow, where that was asked for.
+    pub stalls: Option<StallRecord>,
     /// What should be told, beside the notes of the preparation.
     pub notes: Vec<String>,
 }

@@ -75,6 +75,9 @@ pub struct ExecArgs {
     /// Leave what setup and prepare wrote in memory: the mount is not synced before a run
     #[arg(long)]
     pub no_write_out: bool,
+    /// Count and time its calls on files over all its processes; needs root, and tells its cost
+    #[arg(long)]
+    pub calls: bool,
     /// What is different from the plan of every command: three file systems, one image of 1 GiB.
     #[command(flatten)]
     pub changes: PlanChanges,
@@ -125,7 +128,7 @@ fn plan(args: &ExecArgs) -> anyhow::Result<Plan> {
     let mut plan = read_plan("exec", PLAN)?;
     plan.question = format!("Which file system for: {}?", as_typed(&args.command));
     let yes_or_no = |is_so: bool| if is_so { "yes" } else { "no" };
-    let params: [(&str, Value); 12] = [
+    let params: [(&str, Value); 14] = [
         ("command", command(&args.command)),
         ("setup", args.setup.as_str().into()),
         ("prepare", args.prepare.as_str().into()),
@@ -138,6 +141,8 @@ fn plan(args: &ExecArgs) -> anyhow::Result<Plan> {
         ("environment", args.environment.clone().into()),
         ("accept_failure", yes_or_no(args.ignore_failure).into()),
         ("write_out", yes_or_no(!args.no_write_out).into()),
+        ("calls", yes_or_no(args.calls).into()),
+        ("stalls_above", args.changes.explain.as_deref().unwrap_or("").into()),
     ];
     // What says nothing is left to the defaults, and to nobody's eyes.
     let says_nothing = |value: &Value| *value == "" || *value == serde_json::json!([]);
@@ -147,6 +152,8 @@ fn plan(args: &ExecArgs) -> anyhow::Result<Plan> {
     plan.params.retain(|name, value| defaults.get(name) != Some(value));
     plan.design.primary = primary(&args.metrics)?;
     let mut plan = changed_plan(plan, &args.changes)?;
+    // The worker starts the command and watches it; there are no laps of ours to explain.
+    plan.explain_above_ns = None;
     if args.changes.blocks.is_none() && args.changes.budget.is_none() && !args.changes.until_decided
     {
         plan.design.blocks = enough_blocks(&plan);

@@ -16,6 +16,7 @@ mod place;
 mod ready;
 mod run;
 mod stray;
+mod watched;
 
 pub(crate) use output::end_of;
 pub(crate) use place::Place;

@@ -1,5 +1,6 @@
 //! What a plan says of a command. The words of the command line are `pickfs exec --help`.
 
+use pickfs_probe::calls::WatchOptions;
 use serde_json::Value;
 
 use super::metric::MetricAsk;
@@ -37,6 +38,13 @@ pub(super) const PARAMS: &[Param] = &[
     },
     text("user", "who runs it; empty: who called sudo, else who runs pickfs"),
     Param {
+        name: "needs",
+        doc: "programs that must be there, `PROGRAM=PACKAGE`; without one the trial is skipped with \
+              the package that brings it",
+        default: Literal::Text(""),
+        check: Check::Rule("a list of PROGRAM=PACKAGE", variable_list),
+    },
+    Param {
         name: "environment",
         doc: "variables NAME=VALUE beside those of the caller; `{dir}` stands for the directory",
         default: Literal::Text(""),
@@ -48,6 +56,19 @@ pub(super) const PARAMS: &[Param] = &[
               written back while the command runs",
         default: Literal::Text("yes"),
         check: Check::Words(|| vec!["yes", "no"]),
+    },
+    Param {
+        name: "calls",
+        doc: "whether its calls on files are counted and timed, over all its processes; needs root, \
+              and what it costs is told",
+        default: Literal::Text("no"),
+        check: Check::Words(|| vec!["yes", "no"]),
+    },
+    Param {
+        name: "stalls_above",
+        doc: "calls longer than this are joined with what the kernel was doing; 0: none are",
+        default: Literal::Integer(0),
+        check: Check::Duration(60_000_000_000),
     },
     Param {
         name: "accept_failure",
@@ -110,6 +131,13 @@ pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
         }
         None => Ok(()),
     }
+}
+
+/// How its calls are watched, if they are.
+pub(super) fn watching(params: &Resolved) -> Option<WatchOptions> {
+    let above_ns = params.integer("stalls_above");
+    let stalls_above_ns = (above_ns > 0).then_some(above_ns);
+    (params.text("calls") == "yes" || above_ns > 0).then_some(WatchOptions { stalls_above_ns })
 }
 
 /// The words that are started: those of a list, or a shell for a text.

@@ -2,14 +2,16 @@
 //!
 //! All of it happens after the word to begin, as setup may take as long as the command itself.
 
+use std::path::PathBuf;
+
 use pickfs_model::record::{LoadRecord, OpRecord};
 
 use super::{
     metric::MetricAsk,
     params,
     place::Place,
-    run::{Ran, ready, run},
-    stray,
+    run::{Ran, ready, run, run_watched},
+    stray, watched,
 };
 use crate::{
     command::TIMES,
@@ -34,8 +36,9 @@ type OfRan = fn(&Ran) -> u64;
 
 impl Ready {
     pub(super) fn new(session: &Session) -> Result<Ready, Fault> {
-        ready()?;
         let params = &session.params;
+        params::texts(params, "needs").iter().try_for_each(|need| have(need))?;
+        ready()?;
         let variables = params::texts(params, "environment");
         let place = Place::make(&session.spec.directory, params.text("user"), &variables)?;
         Ok(Ready {
@@ -73,7 +76,8 @@ impl Ready {
             write_out(&session.spec.directory)?;
         }
         self.announce(session, what)?;
-        let ran = run(&self.words, &self.place, None)?;
+        let watching = params::watching(&session.params);
+        let ran = run_watched(&self.words, &self.place, None, watching)?;
         if session.params.text("accept_failure") == "no" {
             ran.succeeded("the command")?;
         }
@@ -93,7 +97,7 @@ impl Ready {
         Ok(())
     }
 
-    fn measured(&self) -> Result<Measured, Fault> {
+    fn measured(&mut self) -> Result<Measured, Fault> {
         let times: [OfRan; 3] = [|r| r.wall_ns, |r| r.user_ns, |r| r.system_ns];
         let record = |(name, time): (&str, OfRan)| -> OpRecord {
             exact_op_record(name, &self.runs.iter().map(time).collect::<Vec<_>>())
@@ -104,6 +108,7 @@ impl Ready {
             ..Measured::default()
         };
         self.tell(&mut measured)?;
+        watched::add(&mut self.runs, &mut measured)?;
         Ok(measured)
     }
 
@@ -157,6 +162,18 @@ impl Ready {
                 first.left
             ));
         }
+        let outside: Vec<&PathBuf> = self.runs.iter().flat_map(|ran| &ran.outside).collect();
+        if let Some(first) = outside.first() {
+            let more = match outside.len() {
+                1 => String::new(),
+                count => format!(" and {} more", count - 1),
+            };
+            measured.counts.insert("files_written_outside".into(), outside.len() as f64);
+            measured.notes.push(format!(
+                "the command wrote outside of the mount: {}{more}; that time is in its own",
+                first.display()
+            ));
+        }
         let failed = self.runs.iter().find(|ran| ran.ended.code != Some(0));
         if let Some(ran) = failed {
             measured.notes.push(format!("the command ended with {}", ran.how()));
@@ -164,6 +181,19 @@ impl Ready {
         if self.runs.iter().any(|ran| ran.output.left_out_bytes() > 0) {
             measured.notes.push("the middle of a very long output was not kept".into());
         }
+    }
+}
+
+/// Skips the trial where a program is not there, in PATH or where Debian keeps the administrator's.
+fn have(need: &str) -> Result<(), Fault> {
+    let (program, package) = need.split_once('=').unwrap_or((need, need));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    match folders.any(|folder| folder.join(program).is_file()) {
+        true => Ok(()),
+        false => Err(Fault::Skipped {
+            reason: format!("{program} not found; install the package {package}"),
+        }),
     }
 }
 

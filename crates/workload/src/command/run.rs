@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    path::Path,
+    path::{Path, PathBuf},
     process::Stdio,
     sync::{
         OnceLock,
@@ -12,7 +12,11 @@ use std::{
 };
 
 use pickfs_measure::{Clock, MonotonicClock};
-use pickfs_sys::program::{Ended, InputOutput, Launch, Program, adopt_orphans, reap};
+use pickfs_probe::calls::{CallWatch, CallsRefused, CallsSeen, WatchOptions};
+use pickfs_sys::{
+    program::{Ended, InputOutput, Launch, Program, adopt_orphans, reap},
+    write_watch::WriteWatch,
+};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
@@ -32,7 +36,7 @@ static INTERRUPT: AtomicBool = AtomicBool::new(false);
 static READY: OnceLock<()> = OnceLock::new();
 
 /// A program that has ended.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Ran {
     /// When it was about to be started, on the CLOCK_MONOTONIC line.
     pub(crate) began_ns: u64,
@@ -52,6 +56,10 @@ pub(crate) struct Ran {
     pub(crate) errors: Output,
     /// Processes of it that live on, by name.
     pub(crate) left: String,
+    /// Files that it wrote outside of the mount, as far as they were looked for.
+    pub(crate) outside: Vec<PathBuf>,
+    /// Its calls on files, where they were watched; or why they were not.
+    pub(crate) calls: Option<Result<CallsSeen, CallsRefused>>,
 }
 
 impl Ran {
@@ -109,6 +117,16 @@ pub(crate) fn check_interrupt() -> Result<(), Fault> {
 /// Runs words in a place until their first process has ended. Its standard input is empty, or
 /// `input`.
 pub(crate) fn run(words: &[String], place: &Place, input: Option<Stdio>) -> Result<Ran, Fault> {
+    run_watched(words, place, input, None)
+}
+
+/// The same, with its calls watched where options are given.
+pub(super) fn run_watched(
+    words: &[String],
+    place: &Place,
+    input: Option<Stdio>,
+    options: Option<WatchOptions>,
+) -> Result<Ran, Fault> {
     check_interrupt()?;
     let words: Vec<OsString> = words.iter().map(|word| place.filled(word)).collect();
     let launch = Launch {
@@ -119,6 +137,9 @@ pub(crate) fn run(words: &[String], place: &Place, input: Option<Stdio>) -> Resu
     };
     let streams = [input.unwrap_or_else(Stdio::null), Stdio::piped(), Stdio::piped()];
     let before = stray::living();
+    // This thread starts the program, so that the program and all below it are watched, and no other.
+    let beside = writes_beside(place);
+    let watch = options.map(|options| CallWatch::of_children(&options));
     let began_ns = MonotonicClock.now_ns();
     let mut program =
         Program::start(&launch, streams).map_err(|error| not_started(&words, error))?;
@@ -129,6 +150,8 @@ pub(crate) fn run(words: &[String], place: &Place, input: Option<Stdio>) -> Resu
     let wall_ns = MonotonicClock.now_ns() - began_ns;
     waited.map_err(Fault::io("wait for", Path::new(&words[0])))?;
     let ended = program.wait().map_err(Fault::io("wait for", Path::new(&words[0])))?;
+    let calls = watch.map(|watch| watch.map(CallWatch::finish));
+    let outside = beside.map(|watch| outside(&watch)).unwrap_or_default();
     let left = stray::names(&stray::new_since(&before));
     let mut ran = Ran {
         began_ns,
@@ -140,6 +163,8 @@ pub(crate) fn run(words: &[String], place: &Place, input: Option<Stdio>) -> Resu
         output: output.finish(),
         errors: errors.finish(),
         left,
+        outside,
+        calls,
     };
     while let Some((_, orphan)) = reap().map_err(Fault::io("reap", "orphans"))? {
         ran.user_ns += orphan.user_ns;
@@ -148,6 +173,23 @@ pub(crate) fn run(words: &[String], place: &Place, input: Option<Stdio>) -> Resu
     }
     check_interrupt()?;
     Ok(ran)
+}
+
+/// In a namespace of our own we see who writes beside the mount; elsewhere it would be everybody.
+fn writes_beside(place: &Place) -> Option<WriteWatch> {
+    let mount = place.directory.parent().filter(|_| pickfs_sys::namespace::is_private())?;
+    WriteWatch::beside(mount).ok()
+}
+
+/// Files that others than this process wrote, each once.
+fn outside(watch: &WriteWatch) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for written in watch.take() {
+        if written.process_id != std::process::id() && !paths.contains(&written.path) {
+            paths.push(written.path);
+        }
+    }
+    paths
 }
 
 fn not_started(words: &[OsString], error: std::io::Error) -> Fault {

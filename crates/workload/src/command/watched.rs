@@ -1,0 +1,66 @@
+//! The calls of a command on files, as the probe saw them over all its runs: operations like others,
+//! and what watching them cost.
+//!
+//! Counts and times are those of the kernel's trace points at the border of each call. Of several
+//! runs in a trial the calls are added up; why slow ones were slow is kept of the last run.
+
+use pickfs_model::{CallsRecord, quantity::duration_text, record::OpRecord};
+
+use super::run::Ran;
+use crate::{fault::Fault, measurement::Measured, phase::merged_ops};
+
+/// Adds what was seen to what was measured; a note where nothing could be seen.
+pub(super) fn add(runs: &mut [Ran], measured: &mut Measured) -> Result<(), Fault> {
+    let mut rows: Vec<Vec<OpRecord>> = Vec::new();
+    let (mut calls, mut cost_ns, mut wall_ns, mut cut) = (0, 0.0, 0, 0);
+    for ran in runs {
+        match ran.calls.take() {
+            None => return Ok(()),
+            Some(Err(refused)) => {
+                measured.notes.push(refused.to_string());
+                return Ok(());
+            }
+            Some(Ok(seen)) => {
+                calls += seen.calls.counts.calls;
+                cut += seen.calls.counts.cut + seen.calls.counts.events_lost;
+                cost_ns += seen.calls.cost_ns * seen.calls.counts.calls as f64;
+                wall_ns += ran.wall_ns;
+                rows.push(records(seen.calls));
+                measured.stalls = seen.stalls.or(measured.stalls.take());
+            }
+        }
+    }
+    let runs = rows.len().max(1) as f64;
+    let rows = merged_ops(rows, 0).map_err(|reason| Fault::Failed { reason })?;
+    measured.ops.extend(rows);
+    let percent = 100.0 * cost_ns / wall_ns.max(1) as f64;
+    measured.figures.insert("file calls".into(), calls as f64 / runs);
+    measured.figures.insert("tracing percent of wall".into(), percent);
+    if percent >= COST_TOLD_PERCENT {
+        let each = duration_text(cost_ns / calls.max(1) as f64);
+        measured.notes.push(format!(
+            "tracing the calls took {COST_TOLD_PERCENT} % of the wall time or more (about {each} a \
+             call): leave --calls out for times"
+        ));
+    }
+    if cut > 0 {
+        measured.counts.insert("call_events_lost".into(), cut as f64);
+        measured.notes.push("some calls were not seen whole: counts of calls are too low".into());
+    }
+    Ok(())
+}
+
+/// From here on a reader is told.
+const COST_TOLD_PERCENT: f64 = 2.0;
+
+fn records(seen: CallsRecord) -> Vec<OpRecord> {
+    let record = |row: pickfs_model::calls::CallRow| OpRecord {
+        op: row.call,
+        service: row.service,
+        response: None,
+        intervals: Vec::new(),
+        spikes: Vec::new(),
+        interval_log: String::new(),
+    };
+    seen.calls.into_iter().filter(|row| row.service.count > 0).map(record).collect()
+}
