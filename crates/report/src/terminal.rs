@@ -12,6 +12,7 @@ mod doctor;
 pub(crate) mod grid;
 pub(crate) mod paragraph;
 mod phased;
+mod program;
 mod table;
 mod trust;
 
@@ -84,6 +85,7 @@ pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
     } else {
         for panel in &subject.findings.panels {
             out.push_str(&table::panel(subject, panel, columns, paint));
+            out.push_str(&program::beside(subject, panel, paint));
             out.push('\n');
         }
         out.push_str(&verdict(subject.findings, columns, paint));
