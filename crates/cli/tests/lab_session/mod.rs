@@ -51,14 +51,16 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts `pickfs` with these words, `--json` and `--out`.
+    /// Starts `pickfs` with these words, `--json` and `--out`; a command behind `--` stays behind.
     pub fn start(words: &[&str], out: &Path) -> Session {
+        let own = words.iter().position(|word| *word == "--").unwrap_or(words.len());
+        let (words, own) = words.split_at(own);
         let mut command = command(words);
         command.arg("--json").stdin(Stdio::null());
         if !words.contains(&"--resume") {
             command.arg("--out").arg(out);
         }
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command.args(own).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn().expect("pickfs starts");
         let (sender, events) = channel();
         let output = BufReader::new(child.stdout.take().unwrap());

@@ -1,0 +1,156 @@
+//! root ring: commands and fio job files on file systems that were made for them.
+#![allow(clippy::unwrap_used)]
+
+mod lab_session;
+mod pickfs;
+
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
+
+use lab_session::{Session, may_run, traces, wait_until};
+use pickfs::{Said, folder, only_run, pickfs, record};
+use pickfs_model::{Event, Outcome, TrialRecord};
+use rustix::process::Signal;
+
+/// On one image in RAM, in one block.
+fn ran(out: &Path, verb: &[&str], more: &[&str]) -> (Said, TrialRecord) {
+    let out_text = out.to_str().unwrap();
+    let ground = ["--ram", "--size", "256MiB", "--fs", "ext4", "--blocks", "1"];
+    let short = ["--raw-probe", "50ms", "--out", out_text];
+    let words: Vec<&str> = [verb, &ground, &short, more].concat();
+    let said = pickfs(&words);
+    let trial = record(&only_run(out)).trials[0].clone();
+    (said, trial)
+}
+
+fn reason(trial: &TrialRecord) -> &str {
+    match &trial.outcome {
+        Outcome::Failed { reason } => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_command_runs_as_the_user_that_is_named_with_all_that_belongs_to_one() {
+    if !may_run(&["mkfs.ext4"]) {
+        return;
+    }
+    let (_kept, out) = folder();
+    let script = "id -un; id -gn; touch mine; stat -c %U . mine; echo $HOME; exit 1";
+    let more = ["--user", "nobody", "--", "sh", "-c", script];
+    let (said, trial) = ran(&out, &["exec"], &more);
+    let told = "nobody | nogroup | nobody | nobody | /nonexistent";
+    assert!(reason(&trial).ends_with(told), "{} {said:?}", reason(&trial));
+}
+
+#[test]
+fn a_command_that_fills_the_disk_is_a_failed_trial_and_the_mount_goes() {
+    if !may_run(&["mkfs.ext4"]) {
+        return;
+    }
+    let (_kept, out) = folder();
+    let (said, trial) = ran(&out, &["exec"], &["--", "dd", "if=/dev/zero", "of=big", "bs=1M"]);
+    assert!(reason(&trial).contains("No space left on device"), "{said:?}");
+    let (mounts, loops) = traces(&out);
+    assert!(mounts.is_empty() && loops.is_empty(), "{mounts:?} {loops:?}");
+}
+
+#[test]
+fn control_c_leaves_no_process_no_mount_and_no_loop_device() {
+    if !may_run(&["mkfs.ext4"]) {
+        return;
+    }
+    let (_kept, out) = folder();
+    let script = "cd /; sleep 765432 & cd \"$PICKFS_DIR\"; setsid sleep 765432 & wait";
+    let words = ["exec", "--ram", "--size", "256MiB", "--fs", "ext4", "--blocks", "2"];
+    let mut session = Session::start(&[&words[..], &["--", "sh", "-c", script]].concat(), &out);
+    session.wait_for(
+        |event| matches!(event, Event::TrialProgress { phase, .. } if phase == "command"),
+    );
+    wait_until("two sleepers", || (sleepers() == 2).then_some(()));
+    session.signal_group(Signal::INT);
+    let (said, _) = session.end();
+    assert_eq!(said.code, Some(130), "{said:?}");
+    assert_eq!(sleepers(), 0);
+    let (mounts, loops) = traces(&out);
+    assert!(mounts.is_empty() && loops.is_empty(), "{mounts:?} {loops:?}");
+}
+
+#[test]
+fn what_is_written_outside_of_the_mount_is_named() {
+    if !may_run(&["mkfs.ext4"]) {
+        return;
+    }
+    let (_files, place) = folder();
+    let (_kept, out) = folder();
+    let elsewhere = place.join("elsewhere");
+    let script = format!("echo x > inside; cd /; echo y > {}", elsewhere.display());
+    let (said, trial) = ran(&out, &["exec"], &["--", "sh", "-c", &script]);
+    assert_eq!(trial.outcome, Outcome::Finished, "{said:?}");
+    let note = trial.notes.iter().find(|note| note.contains("outside of the mount"));
+    assert!(note.is_some_and(|note| note.contains("elsewhere;")), "{:?}", trial.notes);
+    assert_eq!(trial.counts["files_written_outside"], 1.0, "{:?}", trial.notes);
+}
+
+fn sleepers() -> usize {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| line.starts_with(b"sleep\0765432")).count()
+}
+
+/// Calls of a program whose every call is known, by strace and by the probe.
+#[test]
+fn counts_of_calls_are_those_of_strace() {
+    if !may_run(&["mkfs.ext4", "strace"]) {
+        return;
+    }
+    let program =
+        ["dd", "if=/dev/zero", "of=a", "bs=4096", "count=57", "oflag=sync", "status=none"];
+    let counted = straced(&program);
+    let (_kept, out) = folder();
+    let more: Vec<&str> = ["--calls", "--"].iter().chain(&program).copied().collect();
+    let (said, trial) = ran(&out, &["exec"], &more);
+    assert_eq!(trial.outcome, Outcome::Finished, "{said:?}");
+    for call in ["read", "write", "openat", "close"] {
+        let seen = trial.ops.iter().find(|op| op.op == call).map_or(0, |op| op.service.count);
+        assert_eq!(seen, counted[call], "{call}: {counted:?}");
+    }
+    assert!(trial.figures.contains_key("tracing percent of wall"), "{:?}", trial.figures);
+}
+
+fn straced(program: &[&str]) -> BTreeMap<String, u64> {
+    let (_kept, place) = folder();
+    let told = place.join("told");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-c", "-o"]).arg(&told).args(program).current_dir(&place);
+    assert!(strace.status().unwrap().success());
+    let text = fs::read_to_string(&told).unwrap();
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        Some((words.last()?.to_string(), words.get(3)?.parse().ok()?))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+/// fio's own counts, rates and percentiles, of a job whose number of calls is fixed.
+#[test]
+fn fio_is_run_in_the_mount_and_its_figures_are_kept() {
+    if !may_run(&["mkfs.ext4", "fio"]) {
+        return;
+    }
+    let (_files, place) = folder();
+    let (_kept, out) = folder();
+    let file = place.join("jobs.fio");
+    let jobs = "[global]\ndirectory=/nowhere/at/all\nsize=4m\nbs=4k\n[log]\nrw=write\nfdatasync=1\n\
+                number_ios=100\n[scan]\nstonewall\nrw=randread\nfilename=/mnt/data/foo\n\
+                number_ios=200\nnorandommap\n";
+    fs::write(&file, jobs).unwrap();
+    let (said, trial) = ran(&out, &["run"], &["--fio", file.to_str().unwrap()]);
+    assert_eq!(trial.outcome, Outcome::Finished, "{said:?}");
+    let counts: Vec<(&str, u64)> =
+        trial.ops.iter().map(|op| (op.op.as_str(), op.service.count)).collect();
+    assert_eq!((counts[0], counts[2]), (("log sync", 99), ("scan read", 200)), "{counts:?}");
+    assert_eq!(counts[1], ("log write", 100), "{counts:?}");
+    assert!(trial.figures["log write IOPS"] > 0.0, "{:?}", trial.figures);
+    assert!(trial.notes.iter().any(|note| note.contains("norandommap")), "{:?}", trial.notes);
+    assert!(trial.notes.iter().any(|note| note.contains("mnt-data-foo in the mount")));
+}
