@@ -41,6 +41,13 @@ pub static PLANS: &[BuiltInPlan] = &[
     plan!("queue"),
     plan!("queue-throughput"),
     plan!("queue-read-ahead"),
+    plan!("sqlite"),
+    plan!("postgresql"),
+    plan!("etcd"),
+    plan!("git-checkout"),
+    plan!("cargo-build"),
+    plan!("rocksdb"),
+    plan!("redis"),
     plan!("pair"),
     plan!("pair-degrees"),
 ];

@@ -149,6 +149,15 @@ fn the_parameters_of_the_pair_are_listed() {
 }
 
 #[test]
+fn the_parameters_of_a_command_and_of_fio_are_listed() {
+    for (page, name) in [("exec.md", "command"), ("fio.md", "fio")] {
+        let workload = pickfs_workload::find(name).expect("the workload");
+        let table = pickfs_workload::params_markdown(workload.params());
+        check_part(page, "parameters", &table);
+    }
+}
+
+#[test]
 fn the_parameters_of_the_queue_are_listed() {
     let queue = pickfs_workload::find("queue").expect("the queue");
     let table = pickfs_workload::params_markdown(queue.params());
