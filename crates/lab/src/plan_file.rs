@@ -340,8 +340,7 @@ impl Source<'_> {
             (None, Some("higher")) => Statistic::Figure(Better::Higher),
             (None, Some("lower")) => Statistic::Figure(Better::Lower),
             _ => {
-                let message = "a primary metric takes quantile = 0.5 (or another), or statistic = \"mean\" or \"rate\", \
-                               or for a figure \"higher\" or \"lower\", whichever is better";
+                let message = "a primary metric takes quantile = 0.5 (or another), or statistic = \"mean\" or \"rate\" (of a figure \"higher\" or \"lower\")";
                 return Err(self.error_about("primary", message.into()));
             }
         };
