@@ -94,7 +94,7 @@ fn what_is_written_outside_of_the_mount_is_named() {
 fn sleepers() -> usize {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    lines.filter(|line| line.starts_with(b"sleep\0765432")).count()
+    lines.filter(|line| line.starts_with(b"sleep\x00765432")).count()
 }
 
 /// Calls of a program whose every call is known, by strace and by the probe.
