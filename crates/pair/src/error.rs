@@ -89,7 +89,7 @@ pub enum Error {
     },
     /// A secondary holds messages of our own past that we do not have.
     #[error(
-        "{peer} holds messages up to {theirs} of epoch {epoch}, and here they end with {ours}; promote that node, or let this one fetch them"
+        "{peer} holds messages up to {theirs} of epoch {epoch}, and here they end with {ours}; promote that node, and start this one as its secondary"
     )]
     Ahead {
         /// Who.
@@ -149,9 +149,6 @@ pub enum Error {
         /// What goes.
         allowed: &'static str,
     },
-    /// A thread beside us died.
-    #[error("thread {0} died; its message is on standard error")]
-    Thread(&'static str),
 }
 
 impl Error {
