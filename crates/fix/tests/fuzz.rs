@@ -26,7 +26,7 @@ fn logged_on(engine: &mut Engine) -> (Client, usize) {
     let logon = std::mem::take(client.outbox());
     engine.receive(number, &logon, at(1)).unwrap();
     let outbox = engine.outbox(number).unwrap();
-    client.receive(&outbox.waiting().to_vec(), at(1), |_| {});
+    client.receive(outbox.waiting(), at(1), |_| {});
     outbox.pass(usize::MAX / 2);
     (client, number)
 }

@@ -158,6 +158,18 @@ fn the_parameters_of_a_command_and_of_fio_are_listed() {
 }
 
 #[test]
+fn the_parameters_of_the_fix_engine_are_listed() {
+    let fix = pickfs_workload::find("fix").expect("the engine");
+    check_part("fix-workload.md", "parameters", &pickfs_workload::params_markdown(fix.params()));
+    let page = page_text("fix-workload.md");
+    let synced = serde_json::json!({ "store": "journal-fdatasync" });
+    let synced = fix.validate(synced.as_object().expect("an object")).expect("a store");
+    for op in fix.ops(&synced) {
+        assert!(page.contains(&format!("`{op}`")), "docs/fix-workload.md does not name `{op}`");
+    }
+}
+
+#[test]
 fn the_parameters_of_the_queue_are_listed() {
     let queue = pickfs_workload::find("queue").expect("the queue");
     let table = pickfs_workload::params_markdown(queue.params());

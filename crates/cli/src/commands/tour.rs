@@ -1,4 +1,4 @@
-//! `pickfs tour`: about fifteen minutes through every workload, each at its smallest
+//! `pickfs tour`: about twenty-five minutes through every workload, each at its smallest
 //! honest scale.
 
 use crate::{
@@ -9,7 +9,8 @@ use crate::{
 };
 
 /// The stops, in order; a new workload adds a line.
-const STOPS: &[&str] = &["quick", "column-tiny", "files-tiny", "article-001-readers", "roll"];
+const STOPS: &[&str] =
+    &["quick", "column-tiny", "files-tiny", "queue", "fix", "article-001-readers", "roll"];
 
 /// Runs each stop; an interrupt ends the tour, a failed trial does not.
 pub fn tour(args: &TourArgs) -> anyhow::Result<Exit> {
