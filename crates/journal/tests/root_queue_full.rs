@@ -116,7 +116,9 @@ fn options(allocation: Allocation, touch: Touch) -> Options {
 /// Appends until the disk is full; gives how many went in.
 fn append_until_full(appender: &mut Appender, queue_bytes_max: u64) -> u64 {
     for count in 0..queue_bytes_max / 1000 {
-        let appended = appender.append(&[(count % 251) as u8; 1000]).map(drop);
+        // Of several lengths, so that messages lie across the ends of pages in several ways.
+        let length = 1000 - (count % 8) as usize * 8;
+        let appended = appender.append(&[(count % 251) as u8; 1000][..length]).map(drop);
         if let Err(error) = appended.and_then(|()| appender.idle().map(drop)) {
             assert!(error.is_full(), "{error}");
             let again = appender.append(&[0; 1000]).map(drop);

@@ -33,7 +33,11 @@ pub struct Appended {
 }
 
 /// One that appends; any number of them may, in any process. Made by [`super::Queue::appender`].
+///
+/// In lines of the cache of its own (two, as processors fetch neighbours): a tailer in the same process writes to
+/// itself with every poll.
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct Appender {
     control: Arc<Control>,
     options: Options,

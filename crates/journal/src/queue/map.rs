@@ -111,14 +111,26 @@ impl Map {
         self.word(offset_bytes).store(value, Relaxed);
     }
 
-    /// Copies bytes in, to a range that nobody else writes.
+    /// Copies bytes in, to a range that nobody else writes; page by page, so that no single store lies on two pages.
+    ///
+    /// Such a store needs both to be writable at once. A full btrfs writes back what is dirty each time it is asked
+    /// for a page, and takes the other one away by that: the store never ended (seen on Linux 6.18).
     #[inline]
     pub(crate) fn copy_in(&self, offset_bytes: u64, bytes: &[u8]) {
         assert!(self.access == Access::Write, "a store to a read-only mapping");
-        let to = self.at(offset_bytes, bytes.len());
-        // SAFETY: `to` has room for them, and `bytes` cannot overlap it, because no reference to mapped
-        // bytes exists.
-        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+        let (mut offset_bytes, mut bytes) = (offset_bytes, bytes);
+        loop {
+            let left = (PAGE_BYTES - offset_bytes % PAGE_BYTES) as usize;
+            let (piece, rest) = bytes.split_at(left.min(bytes.len()));
+            let to = self.at(offset_bytes, piece.len());
+            // SAFETY: `to` has room for them, and `piece` cannot overlap it, because no reference to mapped
+            // bytes exists.
+            unsafe { ptr::copy_nonoverlapping(piece.as_ptr(), to, piece.len()) };
+            if rest.is_empty() {
+                return;
+            }
+            (offset_bytes, bytes) = (offset_bytes + piece.len() as u64, rest);
+        }
     }
 
     /// Copies bytes out. If another process writes there at the same time they are a mixture, which a

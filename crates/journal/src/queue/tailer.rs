@@ -32,6 +32,7 @@ const DOUBT: u32 = 1 << 16;
 
 /// One that reads; any number may, in any process. Made by [`super::Queue::tailer`].
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct Tailer {
     control: Arc<Control>,
     seat: Option<Seat>,

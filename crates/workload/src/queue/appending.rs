@@ -13,7 +13,8 @@ use crate::{
     },
 };
 
-/// The appender's work.
+/// The appender's work; in lines of the cache that the tailer does not write to.
+#[repr(align(128))]
 pub(super) struct Appending {
     pub(super) sink: Sink,
     pub(super) pattern: Pattern,

@@ -17,14 +17,19 @@ const RING_WORDS: usize = 8 << 20;
 /// One message in the ring: its length in bytes plus one, then its words.
 struct Ring {
     words: Vec<AtomicU64>,
-    /// Messages that the reader is done with, in words.
-    read: AtomicU64,
+    read: Read,
 }
+
+/// What the reader is done with, in words; in a line of the cache of its own.
+#[repr(align(128))]
+struct Read(AtomicU64);
 
 /// The writer's end.
 pub(super) struct MemoryWriter {
     ring: Arc<Ring>,
     at: u64,
+    /// How far the reader was when it was last asked.
+    read: u64,
 }
 
 /// The reader's end.
@@ -37,10 +42,10 @@ pub(super) struct MemoryReader {
 /// Both ends of a new ring.
 pub(super) fn ring() -> (MemoryWriter, MemoryReader) {
     let words = (0..RING_WORDS).map(|_| AtomicU64::new(0)).collect();
-    let ring = Arc::new(Ring { words, read: AtomicU64::new(0) });
+    let ring = Arc::new(Ring { words, read: Read(AtomicU64::new(0)) });
     // A new vector of zeros is not in memory before it is written.
     ring.words.iter().for_each(|word| word.store(0, Relaxed));
-    let writer = MemoryWriter { ring: Arc::clone(&ring), at: 0 };
+    let writer = MemoryWriter { ring: Arc::clone(&ring), at: 0, read: 0 };
     (writer, MemoryReader { ring, at: 0, payload: Vec::with_capacity(1 << 20) })
 }
 
@@ -56,8 +61,9 @@ impl MemoryWriter {
     #[inline]
     pub(super) fn append(&mut self, payload: &[u8]) -> u64 {
         let length = 1 + payload.len().div_ceil(8) as u64;
-        while self.at + length + 1 - self.ring.read.load(Acquire) > RING_WORDS as u64 {
+        while self.at + length + 1 - self.read > RING_WORDS as u64 {
             std::hint::spin_loop();
+            self.read = self.ring.read.0.load(Acquire);
         }
         for (at, chunk) in (self.at + 1..).zip(payload.chunks(8)) {
             let mut word = [0; 8];
@@ -85,7 +91,7 @@ impl MemoryReader {
         }
         self.payload.truncate(bytes as usize);
         self.at += 1 + words;
-        self.ring.read.store(self.at, Release);
+        self.ring.read.0.store(self.at, Release);
         true
     }
 }

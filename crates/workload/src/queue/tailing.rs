@@ -52,6 +52,7 @@ impl Sent {
 }
 
 /// The tailer's work.
+#[repr(align(128))]
 pub(super) struct Tailing {
     source: Source,
     pattern: Pattern,
