@@ -76,7 +76,7 @@ const ENTRIES: &[Entry] = &[
     (
         "FIX round trip",
         "from an order that is read to its answer that is sent",
-        &[(1.0, "fix", &[], "round trip.p99 + round trip.p99.9")],
+        &[(1.0, "fix", &[], "round-trip.p99 + round-trip.p99.9")],
     ),
     ("ingest", "a column store that takes in data and keeps it", &[INGEST]),
     ("query hot", "queries whose data is in memory", &[HOT]),
