@@ -1,19 +1,20 @@
 //! Two runs beside each other: what differed in the machine first, then in the result.
 //!
 //! The trials of two runs share no block, so their ratio is unpaired: drift between
-//! the runs is in it, and nothing is claimed. Cells of another workload version or
-//! backing are not compared at all, and that is said. Where each run has one candidate
+//! the runs is in it, and nothing is claimed. Cells of another workload version,
+//! scale or backing are not compared at all, and that is said. Where each run has one candidate
 //! and they differ, the candidate itself is the thing that changed.
 
 use pickfs_model::{
     BackingKind, Cell, Environment, RunRecord, environment::Difference, finding::Spread,
-    plan::Metric,
+    plan::Metric, quantity::significant,
 };
 use serde::Serialize;
 
 use crate::{
     doubts::notices,
     panels::{Group, Member, Robbed, applies, groups},
+    phases::scale::{are_alike, scale},
     summary::{metric_value, spread},
     wording::list,
 };
@@ -150,7 +151,22 @@ fn partner<'a>(
             member.backing, other.backing
         ));
     }
-    Ok(other)
+    match unlike(member, other) {
+        Some(why) => Err(why),
+        None => Ok(other),
+    }
+}
+
+/// Why the trials of two runs did not do the same work, where they did not.
+fn unlike(here: &Member<'_>, there: &Member<'_>) -> Option<String> {
+    let (here, there) = (here.chosen(Robbed::Kept), there.chosen(Robbed::Kept));
+    let mut pairs = here.iter().flat_map(|one| there.iter().map(move |other| (one, other)));
+    let (one, other) = pairs.find(|(one, other)| !are_alike(one, other))?;
+    Some(format!(
+        "scale {} against {}: not the same work",
+        significant(scale(one)?),
+        significant(scale(other)?)
+    ))
 }
 
 fn comparable(one: BackingKind, other: BackingKind) -> bool {
@@ -302,6 +318,23 @@ mod tests {
         let keys: Vec<_> = two.changed.iter().map(|changed| changed.key.as_str()).collect();
         assert_eq!(keys, ["cpu.governor", "kernel.release", "card.flush_p50_ns"]);
         assert!(two.warnings[1].starts_with("2 things changed (cpu and kernel)"));
+    }
+
+    #[test]
+    fn other_scales_are_refused_with_the_reason() {
+        let (mut here, mut there) = pair();
+        let first = there.cells[0].id.clone();
+        let scales = [(&mut here, 0.2), (&mut there, 0.15)];
+        for (run, scale) in scales {
+            for trial in run.trials.iter_mut().filter(|trial| trial.cell == first) {
+                trial.counts.insert(crate::phases::scale::SCALE_KEY.into(), scale);
+            }
+        }
+        let found = compare(&here, &there);
+        assert_eq!(found.cells.len(), 7);
+        assert_eq!(found.uncompared[0].1, "scale 0.20 against 0.15: not the same work");
+        let chain = crate::chain::chain(&[&here, &there]);
+        assert_eq!((chain.cells.len(), chain.uncompared.len()), (7, 1));
     }
 
     #[test]

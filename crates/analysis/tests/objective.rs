@@ -447,3 +447,33 @@ fn what_is_written_down_rules_out_or_not() {
     assert_eq!(fit("ext4", "memory=64GiB"), (false, false));
     assert_eq!(fit("ext4", "memory=4GiB"), (false, true));
 }
+
+/// xfs had less room in these blocks, and is fast by it.
+fn with_small_xfs(is_small: fn(u32) -> bool) -> RunRecord {
+    let mut run = fake_run(&journal(12, [200.0, 20.0, 400.0]));
+    let xfs = run.cells.iter().find(|cell| cell.candidate.label == "xfs").expect("a row");
+    let xfs = xfs.id.clone();
+    for trial in &mut run.trials {
+        let is_small = trial.cell == xfs && is_small(trial.block);
+        trial.counts.insert("scale_factor".into(), if is_small { 0.15 } else { 0.2 });
+    }
+    run
+}
+
+#[test]
+fn other_work_is_ranked_with_nothing() {
+    let choice = asked("journal", &[], &[with_small_xfs(|_| true)]);
+    let verdict = only(&choice);
+    assert_eq!(verdict.best, ["ext4"], "{verdict:?}");
+    assert!(verdict.standings.iter().all(|duel| duel.other != "xfs"));
+    let why = "it ran at another scale than the others: not the same work";
+    assert!(verdict.aside.contains(&("xfs".into(), why.into())), "{:?}", verdict.aside);
+}
+
+#[test]
+fn blocks_of_other_work_are_in_no_pair() {
+    let choice = asked("journal", &[], &[with_small_xfs(|block| block == 2)]);
+    let verdict = only(&choice);
+    assert_eq!(verdict.best, ["xfs"]);
+    assert!(verdict.standings.iter().all(|duel| duel.blocks == 11), "{:?}", verdict.standings);
+}

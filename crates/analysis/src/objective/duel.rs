@@ -13,6 +13,7 @@ use crate::{
     ALPHA, BLOCKS_MIN,
     claims::Method,
     panels::Robbed,
+    phases::scale,
     sequential::{self, Sequential},
     signflip::{self, SignFlip},
 };
@@ -158,17 +159,19 @@ fn duel(
     Some(Duel { ratio: sum.ratio.exp(), interval, ..sum })
 }
 
-/// In each block that holds both.
+/// In each block that holds both, doing the same work.
 fn log_ratios(
     field: &Field<'_>,
     (label, other): (&str, &str),
     robbed: Robbed,
     only: Option<usize>,
 ) -> Option<Vec<f64>> {
-    let scores = |label: &str| Some(field.scores(field.member(label)?, robbed, only));
-    let (own, theirs) = (scores(label)?, scores(other)?);
+    let (one, two) = (field.member(label)?, field.member(other)?);
+    let (own, theirs) = (field.scores(one, robbed, only), field.scores(two, robbed, only));
+    let alike = scale::alike_blocks(one, two);
+    let both = own.iter().filter(|(block, _)| alike.contains(block));
     let ratios: Vec<f64> =
-        own.iter().filter_map(|(block, score)| Some(score - theirs.get(block)?)).collect();
+        both.filter_map(|(block, score)| Some(score - theirs.get(block)?)).collect();
     (!ratios.is_empty()).then_some(ratios)
 }
 

@@ -13,6 +13,7 @@ use crate::{
     articles::{Selector, Source},
     claims::{Method, values_by_block},
     panels::{Group, Member, Robbed, applies, groups},
+    phases::scale,
     summary::{CAPACITY_KEY, is_carried, op_summaries},
     wording::metric_name,
 };
@@ -109,8 +110,18 @@ impl<'a> Field<'a> {
                     .unwrap_or("no trial came to its end".into()),
             );
         }
+        if self.is_other_work(member) {
+            return Some("it ran at another scale than the others: not the same work".into());
+        }
         let ops = op_summaries(&trials);
         self.formula.terms.iter().find_map(|term| self.doubt(member, &ops, &term.number))
+    }
+
+    /// In no block did it do the same work as the reference.
+    fn is_other_work(&self, member: &Member<'_>) -> bool {
+        let Some(reference) = self.group.members.get(self.group.reference) else { return false };
+        scale::alike_blocks(reference, member).is_empty()
+            && scale::unlike_blocks(reference, member) > 0
     }
 
     fn doubt(&self, member: &Member<'_>, ops: &[OpSummary], number: &Number) -> Option<Reason> {

@@ -26,7 +26,8 @@ pub fn are_alike(one: &TrialRecord, other: &TrialRecord) -> bool {
     }
 }
 
-fn scale(trial: &TrialRecord) -> Option<f64> {
+/// The scale of a trial; none where it says no usable one.
+pub fn scale(trial: &TrialRecord) -> Option<f64> {
     trial.counts.get(SCALE_KEY).copied().filter(|scale| *scale > 0.0)
 }
 

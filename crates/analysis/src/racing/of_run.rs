@@ -16,6 +16,7 @@ use crate::{
     ALPHA,
     claims::{Method, log_ratios, values_by_block},
     panels::{BY_CANDIDATE, Group, Robbed, applies, groups},
+    phases::scale::are_alike,
     wording::{list, metric_name, percent_over_one},
 };
 
@@ -168,14 +169,15 @@ fn races<'a>(run: &'a RunRecord, groups: &'a [Group<'a>]) -> Vec<OneRace<'a>> {
     };
     fields.into_iter().map(race).collect()
 }
-/// Members that are asked for the metric, stand on the reference's backing and have a value.
+/// Members that are asked for the metric, stand on the reference's backing and have a value of
+/// the same work as the reference's.
 fn field(group: &Group<'_>, metric: &Metric) -> Vec<usize> {
     let mut members = group.rivals();
     members.push(group.reference);
     members.sort_unstable();
     members.retain(|&index| {
         let Some(member) = group.members.get(index) else { return false };
-        applies(metric, member.cell) && !values_by_block(member, metric, Robbed::Kept).is_empty()
+        applies(metric, member.cell) && !comparable(group, index, metric).is_empty()
     });
     members
 }
@@ -193,6 +195,28 @@ fn classes(group: &Group<'_>, members: Vec<usize>, compare: &str) -> Vec<Vec<usi
     classes.into_values().collect()
 }
 
+/// A metric of a member by block, where it did the same work as the reference did; the first
+/// member with a trial stands in for a reference that has none in the block.
+fn comparable(group: &Group<'_>, index: usize, metric: &Metric) -> BTreeMap<u32, f64> {
+    let Some(member) = group.members.get(index) else { return BTreeMap::new() };
+    let own = member.chosen(Robbed::Kept);
+    let reference = group.members.get(group.reference);
+    let others: Vec<_> = reference
+        .into_iter()
+        .chain(&group.members)
+        .filter(|other| other.backing == member.backing)
+        .flat_map(|other| other.chosen(Robbed::Kept))
+        .collect();
+    let is_alike = |block: &u32| {
+        let base = others.iter().find(|trial| trial.block == *block);
+        let trial = own.iter().find(|trial| trial.block == *block);
+        base.zip(trial).is_some_and(|(base, trial)| are_alike(base, trial))
+    };
+    let mut values = values_by_block(member, metric, Robbed::Kept);
+    values.retain(|block, _| is_alike(block));
+    values
+}
+
 fn blocks(
     run: &RunRecord,
     group: &Group<'_>,
@@ -200,10 +224,8 @@ fn blocks(
     members: &[usize],
 ) -> Vec<Vec<Option<f64>>> {
     let higher_is_better = metric.statistic == Statistic::Rate;
-    let columns: Vec<BTreeMap<u32, f64>> = members
-        .iter()
-        .map(|&index| values_by_block(&group.members[index], metric, Robbed::Kept))
-        .collect();
+    let columns: Vec<BTreeMap<u32, f64>> =
+        members.iter().map(|&index| comparable(group, index, metric)).collect();
     let turned = |value: &f64| if higher_is_better { 1.0 / value } else { *value };
     (1..=last_block(run))
         .map(|block| columns.iter().map(|column| column.get(&block).map(turned)).collect())
@@ -268,6 +290,25 @@ mod tests {
         let durable = &results(&run, &groups(&run))[1];
         assert_eq!(durable.leaders, ["ext4:noatime"]);
         assert_eq!(durable.behind.len(), 1, "{durable:?}");
+    }
+
+    #[test]
+    fn a_candidate_that_did_other_work_neither_wins_nor_falls_behind() {
+        let mut run = run_of(25, Vec::new());
+        let id = |run: &RunRecord, label: &str| -> Vec<CellId> {
+            let cells = run.cells.iter().filter(|cell| cell.candidate.label == label);
+            cells.map(|cell| cell.id.clone()).collect()
+        };
+        let small = id(&run, "xfs:noatime");
+        for trial in &mut run.trials {
+            let scale = if small.contains(&trial.cell) { 0.15 } else { 0.2 };
+            trial.counts.insert(crate::phases::scale::SCALE_KEY.into(), scale);
+        }
+        for result in results(&run, &groups(&run)) {
+            assert!(!result.leaders.contains(&"xfs:noatime".into()), "{result:?}");
+            let mut behind = result.behind.iter();
+            assert!(behind.all(|one| one.label != "xfs:noatime" && one.of != "xfs:noatime"));
+        }
     }
 
     #[test]
