@@ -103,8 +103,8 @@ fn seen_text(record: &CallsRecord) -> String {
     let unended: u64 = record.calls.iter().map(|row| row.unended).sum();
     let told = [
         (unended, "that had not come back"),
-        (counts.events_lost, "events lost: more calls were made than are counted"),
-        (counts.cut, "calls of which one end was lost"),
+        (counts.events_lost, "events lost: counts are too low, and tails are not to be trusted"),
+        (counts.cut, "calls dropped, as one end may be among the lost events"),
     ];
     words.extend(told.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
     if record.cost_ns > 0.0 {
@@ -174,6 +174,6 @@ mod tests {
         record.counts.events_lost = 7;
         let text = calls_screen(&record, 100);
         assert!(text.starts_with("no call on a file"), "{text}");
-        assert!(text.contains("7 events lost"), "{text}");
+        assert!(text.contains("7 events lost") && text.contains("not to be trusted"), "{text}");
     }
 }

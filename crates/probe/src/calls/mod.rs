@@ -17,6 +17,7 @@
 
 mod cost;
 mod event;
+mod kind;
 mod sleeps;
 mod slow;
 mod tally;

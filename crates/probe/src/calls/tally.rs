@@ -1,31 +1,21 @@
 //! Calls as they begin and end, thread by thread, summed by kind. Pure, and bounded in memory: what
 //! grows is the number of threads that live at one time.
 //!
-//! Events must come in the order of their times. What comes twice changes nothing.
+//! Events must come in the order of their times. What comes twice changes nothing. Where events were
+//! lost, every call that is open then is dropped: whatever ends later may belong to another one.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use base64::{Engine, engine::general_purpose::STANDARD};
-use hdrhistogram::Histogram;
-use pickfs_measure::{
-    episode::EpisodeCounter,
-    summary::{Exact, LONGEST_NS, Summary, histogram},
-};
-use pickfs_model::{
-    calls::{CallCounts, CallError, CallRow},
-    record::{Distribution, QUANTILES, QuantileRow},
-};
-use pickfs_sys::{
-    errno_name::errno_name,
-    file_calls::{FileCall, Gives},
-};
+use pickfs_model::calls::{CallCounts, CallRow};
+use pickfs_sys::file_calls::{FileCall, Gives};
 
-use super::event::{CallEvent, CallWhat};
+use super::{
+    event::{CallEvent, CallWhat},
+    kind::Kind,
+};
 
 /// Threads that are remembered; beyond, those that are in no call are forgotten.
 const THREADS_MAX: usize = 16_384;
-/// Answers from here to -1 are errors (`MAX_ERRNO` of the kernel).
-const ERRNO_MAX: i64 = 4_095;
 
 /// A call that came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +50,10 @@ struct Traced {
     on_machine: u32,
     name: Box<str>,
     open: Option<Open>,
+    /// The call that it was in when events were lost: dropped and counted, so its end says nothing.
+    dropped: Option<u16>,
+    /// The last event of a call, or of its start, and when that was.
+    last: Option<(u64, CallWhat)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -67,16 +61,6 @@ struct Open {
     call: u16,
     start_ns: u64,
     offset_bytes: u64,
-}
-
-/// One kind of call.
-struct Kind {
-    service: Histogram<u64>,
-    exact: Exact,
-    episodes: EpisodeCounter,
-    bytes: u64,
-    errors: BTreeMap<i32, u64>,
-    unended: u64,
 }
 
 impl Default for CallTally {
@@ -95,20 +79,20 @@ impl Default for CallTally {
 impl CallTally {
     /// Takes an event in; gives the call that came back by it.
     pub fn take(&mut self, event: &CallEvent) -> Option<EndedCall> {
+        if self.is_again(event) {
+            return None;
+        }
         self.counts.events += 1;
         match &event.what {
             CallWhat::Began { call, offset_bytes, on_machine } => {
-                let (start_ns, offset_bytes) = (event.time_ns, *offset_bytes);
-                let thread = self.thread(event);
-                thread.on_machine = *on_machine;
-                let before = thread.open.replace(Open { call: *call, start_ns, offset_bytes });
-                self.counts.cut += u64::from(before.is_some());
+                let open =
+                    Open { call: *call, start_ns: event.time_ns, offset_bytes: *offset_bytes };
+                self.began(event, open, *on_machine);
                 None
             }
             CallWhat::Ended { call, answer } => self.ended(event, *call, *answer),
             CallWhat::Started { by } => {
-                let name = self.threads.get(by).map(|by| by.name.clone()).unwrap_or_default();
-                self.thread(event).name = name;
+                self.started(event, *by);
                 None
             }
             CallWhat::Named(name) => {
@@ -122,7 +106,44 @@ impl CallTally {
             CallWhat::Lost(count) => {
                 self.counts.events -= 1;
                 self.counts.events_lost += count;
+                self.drop_open();
                 None
+            }
+        }
+    }
+
+    /// Whether a thread's last event has come once more.
+    fn is_again(&self, event: &CallEvent) -> bool {
+        let last = self.threads.get(&event.thread).and_then(|thread| thread.last.as_ref());
+        last.is_some_and(|(time_ns, what)| *time_ns == event.time_ns && *what == event.what)
+    }
+
+    fn began(&mut self, event: &CallEvent, open: Open, on_machine: u32) {
+        let thread = self.thread(event);
+        thread.on_machine = on_machine;
+        thread.dropped = None;
+        thread.last = Some((event.time_ns, event.what.clone()));
+        let before = thread.open.replace(open);
+        self.counts.cut += u64::from(before.is_some());
+    }
+
+    fn started(&mut self, event: &CallEvent, by: u32) {
+        let name = self.threads.get(&by).map(|by| by.name.clone()).unwrap_or_default();
+        // One of this number that is still here has ended, and that event was lost.
+        if self.counts.events_lost > 0 {
+            self.gone(event.thread);
+        }
+        let thread = self.thread(event);
+        thread.name = name;
+        thread.last = Some((event.time_ns, event.what.clone()));
+    }
+
+    /// The ends of calls that are open may be among the lost events, and the beginnings of others.
+    fn drop_open(&mut self) {
+        for thread in self.threads.values_mut() {
+            if let Some(open) = thread.open.take() {
+                thread.dropped = Some(open.call);
+                self.counts.cut += 1;
             }
         }
     }
@@ -209,8 +230,10 @@ impl CallTally {
         // A thread that we never saw begin a call was in one when the watch began.
         let thread = self.threads.get_mut(&event.thread)?;
         let on_machine = thread.on_machine;
+        thread.last = Some((event.time_ns, event.what.clone()));
+        let is_dropped = thread.dropped.take() == Some(call);
         let Some(open) = thread.open.take_if(|open| open.call == call) else {
-            self.counts.cut += u64::from(self.counts.events_lost > 0);
+            self.counts.cut += u64::from(self.counts.events_lost > 0 && !is_dropped);
             return None;
         };
         let length_ns = event.time_ns.saturating_sub(open.start_ns);
@@ -244,74 +267,10 @@ impl CallTally {
     }
 }
 
-impl Default for Kind {
-    fn default() -> Kind {
-        Kind {
-            service: histogram(),
-            exact: Exact { min_ns: u64::MAX, ..Exact::default() },
-            episodes: EpisodeCounter::default(),
-            bytes: 0,
-            errors: BTreeMap::new(),
-            unended: 0,
-        }
-    }
-}
-
-impl Kind {
-    fn take(&mut self, length_ns: u64, answer: i64, gives_bytes: bool) {
-        self.service.saturating_record(length_ns);
-        self.exact.sum_ns += length_ns;
-        self.exact.min_ns = self.exact.min_ns.min(length_ns);
-        self.exact.max_ns = self.exact.max_ns.max(length_ns);
-        self.exact.overflow += u64::from(length_ns > LONGEST_NS);
-        self.episodes.lap(length_ns);
-        if (-ERRNO_MAX..0).contains(&answer) {
-            *self.errors.entry(-answer as i32).or_default() += 1;
-        } else if gives_bytes {
-            self.bytes += answer.max(0) as u64;
-        }
-    }
-
-    fn row(self, call: &FileCall) -> CallRow {
-        let summary = Summary::of(&self.service, self.exact, &self.episodes, QUANTILES);
-        let error = |(errno, count): (i32, u64)| CallError {
-            errno,
-            name: errno_name(errno).into_owned(),
-            count,
-        };
-        let mut errors: Vec<CallError> = self.errors.into_iter().map(error).collect();
-        errors.sort_by_key(|error| std::cmp::Reverse(error.count));
-        let bytes_if = |gives: Gives| if call.gives == gives { self.bytes } else { 0 };
-        CallRow {
-            call: call.name.into(),
-            total_ns: self.exact.sum_ns,
-            bytes_read: bytes_if(Gives::BytesRead),
-            bytes_written: bytes_if(Gives::BytesWritten),
-            errors,
-            unended: self.unended,
-            service: distribution(summary),
-        }
-    }
-}
-
-fn distribution(summary: Summary) -> Distribution {
-    let rows = summary.quantiles.iter();
-    let rows =
-        rows.map(|row| QuantileRow { q: row.q, value_ns: row.value_ns, episodes: row.episodes });
-    Distribution {
-        count: summary.count,
-        mean_ns: summary.mean_ns,
-        sd_ns: if summary.sd_ns.is_finite() { summary.sd_ns } else { 0.0 },
-        min_ns: summary.min_ns,
-        max_ns: summary.max_ns,
-        quantiles: rows.collect(),
-        overflow: summary.overflow,
-        histogram: STANDARD.encode(summary.encoded),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use pickfs_model::calls::CallError;
+
     use super::*;
 
     fn place(name: &str) -> u16 {
@@ -373,6 +332,42 @@ mod tests {
         }
         let (rows, counts) = tally.finish();
         assert_eq!((rows[0].service.count, rows[0].bytes_read, counts.calls), (1, 7, 1));
+        assert_eq!((rows[0].total_ns, counts.events, counts.cut), (200, 2, 0));
+    }
+
+    #[test]
+    fn a_call_that_was_open_when_events_were_lost_has_no_end() {
+        let (rows, counts) = played(&[
+            began(100, 1, "read"),
+            event(150, 0, CallWhat::Lost(2)),
+            ended(9_000, 1, "read", 3),
+        ]);
+        assert_eq!((rows.len(), counts.calls, counts.cut, counts.events_lost), (0, 0, 1, 2));
+        let (rows, counts) = played(&[
+            began(100, 1, "read"),
+            event(150, 0, CallWhat::Lost(3)),
+            began(200, 1, "read"),
+            ended(240, 1, "read", 3),
+            ended(260, 1, "read", 3),
+        ]);
+        assert_eq!((rows[0].total_ns, counts.calls, counts.cut), (40, 1, 2));
+    }
+
+    #[test]
+    fn a_number_that_is_given_out_anew_is_another_thread() {
+        let mut tally = CallTally::default();
+        tally.introduce(40, 1, "sh");
+        tally.take(&event(50, 2, CallWhat::Started { by: 1 }));
+        tally.take(&event(60, 2, CallWhat::Named("old".into())));
+        tally.take(&began(100, 2, "read"));
+        tally.take(&event(150, 0, CallWhat::Lost(2)));
+        let again = event(200, 2, CallWhat::Started { by: 1 });
+        tally.take(&again);
+        tally.take(&again);
+        assert_eq!((tally.name(2), tally.open_since_ns(2)), ("sh", None));
+        tally.take(&ended(250, 2, "read", 1));
+        let (rows, counts) = tally.finish();
+        assert_eq!((rows.len(), counts.threads, counts.calls, counts.cut), (0, 3, 0, 2));
     }
 
     #[test]
