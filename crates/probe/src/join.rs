@@ -52,7 +52,8 @@ impl Stretch {
 }
 
 /// The stretches of a lap of `thread` from `from_ns` to `to_ns`. They sum to its time. Time before
-/// the thread was watched is unexplained, and so is time on a processor while events were lost.
+/// the thread was watched is unexplained; so is time on a processor in a lap in which events were
+/// lost, and each wait in which some were.
 pub fn split(timeline: &Timeline, thread: u32, from_ns: u64, to_ns: u64) -> Vec<Stretch> {
     let mut parts = Parts { at_ns: from_ns, end_ns: to_ns, stretches: Vec::new() };
     let Some(since_ns) = timeline.since_ns(thread) else {
@@ -204,6 +205,25 @@ mod tests {
         let timeline = played(&[(150, What::Lost { count: 2 })]);
         assert_eq!(lengths(&split(&timeline, THREAD, 120, 140)), [(20, Spent::Unexplained)]);
         assert_eq!(lengths(&split(&timeline, THREAD, 150, 160)), [(10, Spent::OnCpu)]);
+    }
+
+    #[test]
+    fn a_wait_in_which_events_were_lost_is_not_known() {
+        let timeline = played(&[
+            (1_000, out(Left::Asleep)),
+            (1_500, woken()),
+            (1_600, What::In { prev: task(8) }),
+            (2_000, out(Left::Asleep)),
+            (4_000, What::Lost { count: 2 }),
+            (5_000, woken()),
+            (5_700, What::In { prev: task(8) }),
+        ]);
+        let found = split(&timeline, THREAD, 2_000, 5_700);
+        assert_eq!(lengths(&found), [(3_700, Spent::Unexplained)]);
+        let wake = Some(Wake { time_ns: 1_500, by: task(9), stack: 4 });
+        let before = split(&timeline, THREAD, 1_000, 1_600);
+        let blocked = Spent::Blocked { stack: 3, wake };
+        assert_eq!(lengths(&before), [(500, blocked), (100, Spent::CpuWait { had: task(8) })]);
     }
 
     #[test]

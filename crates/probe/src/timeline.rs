@@ -138,7 +138,7 @@ impl Timeline {
     }
 
     /// The waits of a thread that overlap a span, in order. A wait that has not ended yet ends with
-    /// the span.
+    /// the span. Of a wait in which events were lost nothing is known: it may have been several.
     pub fn waits(&self, thread: u32, from_ns: u64, to_ns: u64) -> Vec<Wait> {
         let Some(line) = self.lines.get(&thread) else { return Vec::new() };
         let first = line.waits.partition_point(|wait| wait.in_ns <= from_ns);
@@ -150,7 +150,13 @@ impl Timeline {
             Now::Off { out_ns, .. } if out_ns < to_ns => line.now.ended(to_ns, Task::default()),
             _ => None,
         };
-        waits.copied().chain(unended.filter(|wait| wait.in_ns > from_ns)).collect()
+        let waits = waits.copied().chain(unended.filter(|wait| wait.in_ns > from_ns));
+        waits.map(|wait| self.doubted(wait)).collect()
+    }
+
+    fn doubted(&self, wait: Wait) -> Wait {
+        let how = if self.has_lost(wait.out_ns, wait.in_ns) { How::Unknown } else { wait.how };
+        Wait { how, ..wait }
     }
 
     /// Whether events may be missing in a span.
