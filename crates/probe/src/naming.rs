@@ -9,6 +9,7 @@ use pickfs_sys::kernel_symbols::KernelSymbols;
 use crate::{
     cause::{CPU_WAIT, Causes, ON_CPU, UNEXPLAINED, UNNAMED, Waker, plain, without_scheduler},
     join::Spent,
+    observer::OUR_THREADS,
     sched::{FUNCTIONS_MAX, Names, Task},
     timeline::Wake,
 };
@@ -132,6 +133,7 @@ fn holder(names: &Names, task: Task) -> String {
     match name.split_once('/') {
         Some((head, _)) if is_group(head) => head.to_owned(),
         _ if name.starts_with("iou-wrk") => "iou-wrk".into(),
+        _ if name == OUR_THREADS => "pickfs (the watch)".into(),
         _ => name.clone(),
     }
 }
@@ -205,6 +207,8 @@ mod tests {
         assert_eq!((named.cause.as_str(), named.who.as_str()), (CPU_WAIT, "rustc"));
         let had = Task { id: 78, name: names.comms.number("kworker/0:1-events") };
         assert_eq!(naming.name(&names, Spent::CpuWait { had }).who, "kworker");
+        let had = Task { id: 79, name: names.comms.number(OUR_THREADS) };
+        assert_eq!(naming.name(&names, Spent::CpuWait { had }).who, "pickfs (the watch)");
         let idle = naming.name(&names, Spent::CpuWait { had: Task::default() });
         assert_eq!(idle.who, "idle processor, waking up");
     }

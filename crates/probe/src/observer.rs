@@ -43,6 +43,8 @@ use crate::{
     timeline::Timeline,
 };
 
+/// The name of our own threads, as the kernel tells it.
+pub(crate) const OUR_THREADS: &str = "pickfs-watch";
 /// How far the probe stands behind others.
 const NICE: i32 = 10;
 /// An event of one processor may arrive this much later than a younger one of another.
@@ -64,7 +66,7 @@ impl Observer {
         let (ready, is_ready) = channel();
         let (told, children) = (Arc::clone(&stop), children.to_vec());
         let body = move || Watch::begin(laps, &children).run(&told, &ready);
-        let thread = thread::Builder::new().name("probe".into()).spawn(body);
+        let thread = thread::Builder::new().name(OUR_THREADS.into()).spawn(body);
         let thread = thread.expect("a thread can be started");
         // An error means that it has ended, which `finish` tells.
         let _ = is_ready.recv();
@@ -77,6 +79,12 @@ impl Observer {
         self.thread.thread().unpark();
         self.thread.join().expect("the probe's thread does not panic")
     }
+}
+
+/// The calling thread lets others go first: those who are watched may share its processor.
+pub(crate) fn stand_back() {
+    // Linux takes the number 0 for the calling thread alone. Refused, we stand beside them.
+    let _ = rustix::process::setpriority_process(None, NICE);
 }
 
 /// Joins slow laps with events: everything but the asking of the kernel.
@@ -241,8 +249,7 @@ impl Watch {
     }
 
     fn run(mut self, stop: &AtomicBool, ready: &Sender<()>) -> StallRecord {
-        // Readers and helpers of the watched work may share our processor: they come first.
-        let _ = rustix::process::setpriority_process(None, NICE);
+        stand_back();
         self.look_for_threads();
         let _ = ready.send(());
         while !stop.load(Ordering::Acquire) {

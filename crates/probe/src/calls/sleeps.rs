@@ -31,7 +31,7 @@ use pickfs_sys::{
 
 use super::watch::CallsSeen;
 use crate::{
-    observer::{Joiner, Whose},
+    observer::{Joiner, OUR_THREADS, Whose, stand_back},
     sched::{Left, SchedEvent, What},
     threads::Threads,
     tier::Eyes,
@@ -65,7 +65,7 @@ impl SleepWatch {
         let mut watching = Watching::new(process_id, above_ns, lost);
         watching.look_for_threads();
         let thread =
-            thread::Builder::new().name("sleeps".into()).spawn(move || watching.run(&told));
+            thread::Builder::new().name(OUR_THREADS.into()).spawn(move || watching.run(&told));
         SleepWatch { stop, thread: thread.expect("a thread can be started"), began_ns }
     }
 
@@ -76,7 +76,7 @@ impl SleepWatch {
         let stalls = self.thread.join().expect("the thread of the watch does not panic");
         let watched_ns = MonotonicClock.now_ns() - self.began_ns;
         let calls = CallsRecord { began_ns: self.began_ns, watched_ns, ..CallsRecord::default() };
-        CallsSeen { calls, stalls: Some(stalls) }
+        CallsSeen { calls, stalls: Some(stalls), missing: Vec::new() }
     }
 }
 
@@ -121,6 +121,7 @@ impl Watching {
     }
 
     fn run(mut self, stop: &AtomicBool) -> StallRecord {
+        stand_back();
         let mut looks = 0;
         while !stop.load(Ordering::Acquire) {
             thread::park_timeout(self.eyes.look_each());
@@ -230,6 +231,19 @@ mod tests {
 
     use super::*;
 
+    /// How far each thread of a watch stands back.
+    fn nice_of_ours() -> Vec<i32> {
+        thread::sleep(std::time::Duration::from_millis(20));
+        let nice = |path: std::path::PathBuf| {
+            let line = fs::read_to_string(path.join("stat")).ok()?;
+            let (before, after) = line.rsplit_once(") ")?;
+            let is_ours = before.ends_with(OUR_THREADS);
+            is_ours.then(|| after.split(' ').nth(16)?.parse().ok())?
+        };
+        let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
+        tasks.filter_map(|task| nice(task.path())).collect()
+    }
+
     #[test]
     fn a_program_that_waits_for_its_input_sleeps_in_a_read() {
         let mut cat = Command::new("cat");
@@ -237,6 +251,7 @@ mod tests {
         thread::sleep(std::time::Duration::from_millis(50));
         let watch = SleepWatch::of_process(cat.id(), 1_000_000, "a test");
         let mut input = cat.stdin.take().unwrap();
+        assert!(nice_of_ours().iter().any(|nice| *nice >= 10), "{:?}", nice_of_ours());
         for _ in 0..4 {
             thread::sleep(std::time::Duration::from_millis(40));
             std::io::Write::write_all(&mut input, b"word\n").unwrap();

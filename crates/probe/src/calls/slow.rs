@@ -99,9 +99,10 @@ impl SlowCalls {
                 self.meet(on_machine, event);
             }
             CallWhat::Gone => self.gone.push(event.thread),
+            CallWhat::Started { .. } => self.forget_elder(event.thread),
             _ => {}
         }
-        match ended.filter(|call| call.end_ns - call.start_ns > self.above_ns) {
+        match ended.filter(|call| call.end_ns.saturating_sub(call.start_ns) > self.above_ns) {
             Some(_) if self.pending.len() >= PENDING_MAX => self.joiner.counts.laps_missed += 1,
             Some(call) => self.pending.push_back((call, tally.name(call.thread).into())),
             None => {}
@@ -149,6 +150,14 @@ impl SlowCalls {
             self.joiner.join(tally.call_name(call.call), &lap, &whose, self.eyes.names());
         }
         self.forget(until_ns, tally);
+    }
+
+    /// Its number has been given out anew; the event of its end was lost, or is not heeded yet.
+    fn forget_elder(&mut self, thread: u32) {
+        if let Some(on_machine) = self.watched.remove(&thread) {
+            self.joiner.timeline.forget(on_machine);
+            self.gone.retain(|gone| *gone != thread);
+        }
     }
 
     fn forget(&mut self, until_ns: u64, tally: &CallTally) {

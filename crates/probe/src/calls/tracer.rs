@@ -88,6 +88,8 @@ pub struct CallTracer {
     pub cost_ns: f64,
     /// Threads that were there before the watch: process, thread and name.
     pub found: Vec<(u32, u32, String)>,
+    /// That threads may have been missed, where it gave up looking for them.
+    pub missing: Option<String>,
 }
 
 /// Memory of all rings together, and of one at least and at most.
@@ -107,7 +109,8 @@ impl CallTracer {
         Ok(tracer)
     }
 
-    /// A process that runs, and all below it, with all that they start from now on.
+    /// A process that runs, and all below it, with all that they start from now on. Where threads come
+    /// faster than they can be attached to, `missing` says so.
     pub fn of_process(process_id: u32) -> Result<CallTracer, CallsRefused> {
         allow_many_files();
         let mut tracer = CallTracer::open()?;
@@ -130,6 +133,10 @@ impl CallTracer {
                 tracer.held.iter().filter(|event| is_start(event)).map(|event| event.thread),
             );
         }
+        tracer.missing = Some(format!(
+            "threads that were started while process {process_id} was being attached to: new ones were \
+             there at each of {LOOKS_MAX} looks; calls of some are not counted"
+        ));
         Ok(tracer)
     }
 
@@ -151,6 +158,7 @@ impl CallTracer {
             held: Vec::new(),
             cost_ns: 0.0,
             found: Vec::new(),
+            missing: None,
         })
     }
 

@@ -19,6 +19,7 @@ use super::{
     tally::CallTally,
     tracer::{CallTracer, CallsRefused},
 };
+use crate::observer::{OUR_THREADS, stand_back};
 
 /// What is wanted beside counts and times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub struct CallsSeen {
     pub calls: CallsRecord,
     /// Why slow ones were slow, where that was asked for.
     pub stalls: Option<StallRecord>,
+    /// Whose calls may be missing.
+    pub missing: Vec<String>,
 }
 
 /// Watches on a thread of its own.
@@ -78,10 +81,12 @@ impl CallWatch {
             stalls.begin(&threads);
         }
         let record = CallsRecord { cost_ns: tracer.cost_ns, began_ns, ..CallsRecord::default() };
-        let watching = Watching { tracer, tally, stalls, record, events: Vec::new() };
+        let missing = tracer.missing.take().into_iter().collect();
+        let watching = Watching { tracer, tally, stalls, record, events: Vec::new(), missing };
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
-        let thread = thread::Builder::new().name("calls".into()).spawn(move || watching.run(&told));
+        let thread = thread::Builder::new().name(OUR_THREADS.into());
+        let thread = thread.spawn(move || watching.run(&told));
         let thread = thread.map_err(|cause| CallsRefused::NoThread { cause })?;
         Ok(CallWatch { stop, thread })
     }
@@ -101,10 +106,12 @@ struct Watching {
     stalls: Option<SlowCalls>,
     record: CallsRecord,
     events: Vec<CallEvent>,
+    missing: Vec<String>,
 }
 
 impl Watching {
     fn run(mut self, stop: &AtomicBool) -> CallsSeen {
+        stand_back();
         while !stop.load(Ordering::Acquire) {
             if self.tracer.fill() < HURRY_FILL {
                 thread::park_timeout(LOOK_EACH);
@@ -117,7 +124,8 @@ impl Watching {
         self.record.watched_ns = ended_ns - self.record.began_ns;
         let (calls, counts) = self.tally.finish();
         let stalls = self.stalls.map(|stalls| stalls.finish(counts.threads));
-        CallsSeen { calls: CallsRecord { calls, counts, ..self.record }, stalls }
+        let calls = CallsRecord { calls, counts, ..self.record };
+        CallsSeen { calls, stalls, missing: self.missing }
     }
 
     fn look(&mut self, until_ns: u64) {
