@@ -9,7 +9,8 @@ use std::{collections::BTreeSet, fs, sync::Mutex};
 
 use lab_session::{Session, kill, may_run};
 use pickfs::{folder, only_run, pickfs, record};
-use pickfs_model::Outcome;
+use pickfs_model::{Event, Outcome};
+use rustix::process::Signal;
 
 const EXPIRY: &str = "/proc/sys/vm/dirty_expire_centisecs";
 
@@ -112,4 +113,54 @@ fn a_killed_run_leaves_a_note_and_clean_puts_the_setting_back() {
     let said = pickfs(&["clean"]);
     assert!(said.out.contains("undone") && said.out.contains("dirty_expire"), "{said:?}");
     assert_eq!(setting(), before);
+}
+
+#[test]
+fn a_resumed_run_puts_the_setting_back_first() {
+    if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
+        return;
+    }
+    let _alone = ONE_AT_A_TIME.lock();
+    let (_kept, out) = folder();
+    let before = setting();
+    let more =
+        ["--set", "vm.dirty_expire_centisecs=2346", "--allow-system-tuning", "--measure", "20s"];
+    let mut session = Session::start(&[SHORT, &more[..]].concat(), &out);
+    session.wait_for_trial(1);
+    session.wait_for_worker();
+    kill(session.outer());
+    session.end();
+    assert_eq!(setting(), "2346");
+    let run = only_run(&out);
+    let mut session = Session::start(&["run", "--resume", run.to_str().unwrap()], &out);
+    let is_told =
+        |event: &Event| matches!(event, Event::Noticed { text } if text.contains("put back"));
+    session.wait_for(is_told);
+    session.wait_for_worker();
+    session.signal_group(Signal::INT);
+    session.end();
+    assert_eq!(setting(), before);
+}
+
+#[test]
+fn a_scheduler_and_the_length_of_its_queue_are_both_in_force() {
+    if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
+        return;
+    }
+    let _alone = ONE_AT_A_TIME.lock();
+    let (_kept, out) = folder();
+    let more = [
+        "--set",
+        "device.scheduler=kyber",
+        "--set",
+        "device.nr_requests=64",
+        "--out",
+        out.to_str().unwrap(),
+    ];
+    let said = pickfs(&[SHORT, BRIEF, &more[..]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for trial in &record(&only_run(&out)).trials {
+        let knob = |name: &str| trial.environment.get(&format!("knob.device.{name}"));
+        assert_eq!((knob("scheduler"), knob("nr_requests")), (Some("kyber"), Some("64")));
+    }
 }

@@ -10,7 +10,7 @@ use pickfs_target::{
     Scratch, TargetError,
     identity::Identity,
     interlock::same_device,
-    undo::{CleanOutcome, UndoLog},
+    undo::{CleanOutcome, UndoError, UndoLog},
 };
 use thiserror::Error;
 
@@ -44,6 +44,20 @@ pub enum LaunchError {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// The notes of killed runs cannot be read.
+    #[error(transparent)]
+    Undo(#[from] UndoError),
+    /// A killed run left a setting turned, and it stays so: what would be measured is not this machine.
+    #[error(
+        "a run was killed and left a setting changed: {what}; putting it back failed: {why}; run \
+         `sudo pickfs clean`, or put it back by hand and remove its note"
+    )]
+    LeftTurned {
+        /// The setting and what it held.
+        what: String,
+        /// Why it cannot be put back.
+        why: String,
     },
     /// A resumed run was begun by another build.
     #[error(
@@ -119,7 +133,7 @@ pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launc
     let expansion = preflight::preflight(plan)?;
     preflight::check_privilege(plan)?;
     let worker = worker_program()?;
-    put_back_settings(to.sink);
+    put_back_settings(to.sink)?;
     let run_folder = new_folder(folder, &plan.name)?;
     let (record, file, scratch) =
         begin(plan, &run_folder, expansion, &mut to).inspect_err(|_| {
@@ -130,16 +144,20 @@ pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launc
 }
 
 /// Settings that a run left changed when it was killed would falsify this one.
-fn put_back_settings(sink: &mut dyn Sink) {
-    let cleaned = UndoLog::open_default().put_back_settings().unwrap_or_default();
-    for one in cleaned {
-        let text = match one.outcome {
-            CleanOutcome::Undone => format!("a run was killed; put back: {}", one.what),
-            CleanOutcome::Failed(why) => format!("a run was killed; {}: {why}", one.what),
-            CleanOutcome::AlreadyGone(_) | CleanOutcome::InUse => continue,
-        };
-        sink.accept(&Event::Noticed { text });
+fn put_back_settings(sink: &mut dyn Sink) -> Result<(), LaunchError> {
+    for one in UndoLog::open_default().put_back_settings()? {
+        match one.outcome {
+            CleanOutcome::Undone => {
+                let text = format!("a run was killed; put back: {}", one.what);
+                sink.accept(&Event::Noticed { text });
+            }
+            CleanOutcome::Failed(why) => {
+                return Err(LaunchError::LeftTurned { what: one.what, why });
+            }
+            CleanOutcome::AlreadyGone(_) | CleanOutcome::InUse => {}
+        }
     }
+    Ok(())
 }
 
 /// Everything up to the first trial.
@@ -171,6 +189,7 @@ pub fn resume(
     preflight::check_privilege(&record.plan)?;
     check_unfinished(path, &record)?;
     let worker = worker_program()?;
+    put_back_settings(to.sink)?;
     let path = &std::path::absolute(path).unwrap_or_else(|_| path.into());
     check_build(path, &record)?;
     let run_folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();

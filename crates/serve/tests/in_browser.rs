@@ -222,6 +222,7 @@ fn chosen_runs_are_compared_and_searched_by_the_forms() {
     wait(&mut browser, "location.pathname === '/compare'");
     wait(&mut browser, "document.body?.textContent.includes('6.19.0-other')");
     browser.goto(&home);
+    wait(&mut browser, "document.querySelector('form.search button') !== null");
     browser.eval("document.querySelector('[name=q]').value = 'going'");
     browser.eval("document.querySelector('form.search button').click()");
     wait(&mut browser, "location.search === '?q=going'");

@@ -251,16 +251,25 @@ pub struct Turned {
 
 /// Turns every knob that is not the worker's. A knob that fails puts the others back.
 ///
+/// All are noted before the first one is turned, as one may change another: a new scheduler resets the length of its
+/// queue, so it is turned first.
+///
 /// # Errors
-/// The first one that cannot be turned.
+/// The first one that cannot be turned, or does not stay.
 pub fn turn(knobs: &BTreeMap<String, String>, mounted_at: &Path) -> Result<Turned, KnobError> {
     let mut turned = Turned::default();
-    for (name, value) in knobs {
-        if let Err(error) = turned.turn_one(name, value, mounted_at) {
-            return Err(turned.given_up(error));
-        }
+    match turned.turn_all(knobs, mounted_at) {
+        Ok(()) => Ok(turned),
+        Err(error) => Err(turned.given_up(error)),
     }
-    Ok(turned)
+}
+
+const SCHEDULER: &str = "device.scheduler";
+
+/// The scheduler first.
+fn in_order(knobs: &BTreeMap<String, String>) -> impl Iterator<Item = (&String, &String)> {
+    let (first, rest): (Vec<_>, Vec<_>) = knobs.iter().partition(|(name, _)| *name == SCHEDULER);
+    first.into_iter().chain(rest)
 }
 
 /// Setting one of a pair (bytes, percent) sets the other to zero, and zero cannot be written back:
@@ -285,18 +294,45 @@ fn undo_of(path: &Path) -> Result<Undo, KnobError> {
 }
 
 impl Turned {
-    fn turn_one(&mut self, name: &str, value: &str, mounted_at: &Path) -> Result<(), KnobError> {
-        let knob = find(name)?;
-        knob.check(value)?;
-        if knob.reach == Reach::Worker {
-            return Ok(());
+    fn turn_all(
+        &mut self,
+        knobs: &BTreeMap<String, String>,
+        mounted_at: &Path,
+    ) -> Result<(), KnobError> {
+        let mut tunables = Vec::new();
+        for (name, value) in in_order(knobs) {
+            let knob = find(name)?;
+            knob.check(value)?;
+            if knob.reach != Reach::Worker {
+                let tunable = Tunable::at(knob.place(mounted_at)?);
+                self.note(name, tunable.path())?;
+                tunables.push((name, value, tunable));
+            }
         }
-        let tunable = Tunable::at(knob.place(mounted_at)?);
-        let undo = undo_of(tunable.path())?;
-        let note = UndoLog::open_default().note(&undo)?;
-        self.undone.push((undo, note));
-        tunable.write(value)?;
-        self.values.insert(name.to_owned(), chosen_word(&tunable.read()?).to_owned());
+        for (name, value, tunable) in &tunables {
+            tunable.write(value)?;
+            self.values.insert((*name).clone(), chosen_word(&tunable.read()?).to_owned());
+        }
+        for (name, _, tunable) in &tunables {
+            let now = tunable.read()?;
+            let (turned, now) = (&self.values[*name], chosen_word(&now));
+            if turned != now {
+                let why = format!("it was turned to {turned}, and another knob made it {now}");
+                return Err(no_place(name, why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what a setting holds, and what turning it resets.
+    fn note(&mut self, name: &str, path: &Path) -> Result<(), KnobError> {
+        let reset = path.with_file_name("nr_requests");
+        let reset = (name == SCHEDULER && reset.exists()).then_some(reset);
+        for path in std::iter::once(path.to_owned()).chain(reset) {
+            let undo = undo_of(&path)?;
+            let note = UndoLog::open_default().note(&undo)?;
+            self.undone.push((undo, note));
+        }
         Ok(())
     }
 
@@ -308,7 +344,7 @@ impl Turned {
         }
     }
 
-    /// Puts back what was there, the last one first.
+    /// Puts back what was there, in the order in which it was noted: a scheduler before what it resets.
     ///
     /// # Errors
     /// In words, the first one that could not be put back; the others are, all the same.
@@ -319,7 +355,7 @@ impl Turned {
     fn undo_all(&mut self) -> Result<(), String> {
         let mut answer = Ok(());
         let log = UndoLog::open_default();
-        while let Some((undo, note)) = self.undone.pop() {
+        for (undo, note) in self.undone.drain(..) {
             match undo.undo_now() {
                 Ok(()) => drop(log.forget(&note)),
                 Err(why) => answer = answer.and(Err(not_put_back(&undo, &why))),
@@ -351,6 +387,14 @@ mod tests {
         let names: std::collections::BTreeSet<_> = KNOBS.iter().map(|knob| knob.name).collect();
         assert_eq!(names.len(), KNOBS.len());
         assert!(names.iter().all(|name| is_knob(name)));
+    }
+
+    #[test]
+    fn the_scheduler_is_turned_before_what_it_resets() {
+        let names = ["device.nr_requests", "device.scheduler", "vm.swappiness"];
+        let knobs = names.map(|name| (name.to_owned(), String::new())).into();
+        let order: Vec<&String> = in_order(&knobs).map(|(name, _)| name).collect();
+        assert_eq!(order, ["device.scheduler", "device.nr_requests", "vm.swappiness"]);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -187,7 +188,9 @@ impl UndoLog {
 
     /// Writes a record down, durably, before the thing is done.
     pub fn note(&self, undo: &Undo) -> Result<Note, UndoError> {
-        let name = format!("{:016x}.json", Noise::seed_from_the_clock());
+        // Names rise with time: records are undone in the order in which they were written.
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let name = format!("{:020}-{:016x}.json", now.as_nanos(), Noise::seed_from_the_clock());
         let path = self.folder.join(name);
         let record = Record { format: FORMAT, boot_id: boot_id(), undo: undo.clone() };
         match self.write(&path, &record) {
@@ -215,7 +218,7 @@ impl UndoLog {
         remove(&note.path)
     }
 
-    /// Undoes what is written down, each record once, and nothing else.
+    /// Undoes what is written down, each record once, the oldest first, and nothing else.
     ///
     /// # Errors
     /// Only when the folder cannot be read; what fails with one record is its outcome.
