@@ -30,7 +30,8 @@ const SCRIPT: &str = include_str!("html/script.js");
 pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     let mut page = Page::default();
     head(&mut page, subject);
-    opening::write(&mut page, subject, next);
+    let answers = of_run(subject.run, subject.findings);
+    opening::write(&mut page, subject, next, !answers.is_empty());
     ranking::write(&mut page, subject);
     opening::card(&mut page, subject);
     stalls::html::section(&mut page, subject);
@@ -38,7 +39,7 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     pictures::write(&mut page, subject);
     drill_down::write(&mut page, subject);
     opening::absent(&mut page, subject);
-    articles::section(&mut page, &of_run(subject.run, subject.findings));
+    articles::section(&mut page, &answers);
     foot(&mut page, subject);
     page.text
 }

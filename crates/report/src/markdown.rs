@@ -114,7 +114,7 @@ fn table(subject: &Subject, panel: &Panel) -> String {
         let op = summary(row, &metric);
         let mut cells = vec![ranking::label(row)];
         cells.extend(is_rate.then(|| {
-            let (rate, range) = ranking::rate_cell(row, &metric);
+            let (rate, range) = ranking::rate_cell(subject, row, &metric);
             range.map_or(rate.clone(), |range| format!("{rate} ({range})"))
         }));
         for number in &numbers {

@@ -29,7 +29,7 @@ pub fn ranked<'p>(subject: &Subject, panel: &'p Panel) -> Vec<&'p Row> {
     let metric = subject.headline(panel);
     let mut rows: Vec<_> = panel.rows.iter().collect();
     let key = |row: &Row| {
-        let value = crate::chart::row_value(row, &metric).map_or(f64::INFINITY, |v| v.median);
+        let value = subject.value(row, &metric).map_or(f64::INFINITY, |v| v.median);
         let higher_is_better = metric.statistic.is_better_higher() && value.is_finite();
         let weakness = Reverse(row.durability);
         ((!is_floor(row), weakness), if higher_is_better { -value } else { value })
@@ -193,8 +193,8 @@ pub fn rate_head(panel: &Panel) -> &'static str {
 }
 
 /// A row's rate with its range over trials.
-pub fn rate_cell(row: &Row, metric: &Metric) -> (String, Option<String>) {
-    match crate::chart::row_value(row, metric) {
+pub fn rate_cell(subject: &Subject, row: &Row, metric: &Metric) -> (String, Option<String>) {
+    match subject.value(row, metric) {
         Some(rate) => {
             let range = (row.trials > 1).then(|| rate_range_text(rate));
             (metric_value(metric, rate.median), range)

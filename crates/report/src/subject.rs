@@ -15,10 +15,13 @@ use pickfs_model::{
 use pickfs_analysis::{
     panels::BY_CANDIDATE,
     stalls::{StallTable, stall_tables},
-    summary::{CAPACITY_KEY, rate_held},
+    summary::{CAPACITY_KEY, metric_value, rate_held, spread},
 };
 
-use crate::{chart::Slot, wording::value_text};
+use crate::{
+    chart::{Slot, row_value},
+    wording::value_text,
+};
 
 /// A run and what may be said of it.
 #[derive(Debug, Clone)]
@@ -101,6 +104,18 @@ impl<'a> Subject<'a> {
         latency.or(metrics.first()).cloned().unwrap_or_else(|| first_op(panel))
     }
 
+    /// The value of a metric over the trials of a row. Phases, and a loop of several operations,
+    /// have a rate for each of them.
+    pub fn value(&self, row: &Row, metric: &Metric) -> Option<Spread> {
+        let has_own = |trial: &&TrialRecord| has_own_rate(trial, metric);
+        if metric.statistic != Statistic::Rate || !self.trials(&row.cell).iter().any(has_own) {
+            return row_value(row, metric);
+        }
+        let rates = self.finished(&row.cell).filter_map(|trial| trial_value(trial, metric));
+        let rates: Vec<f64> = rates.collect();
+        (!rates.is_empty()).then(|| spread(&rates))
+    }
+
     /// The raw probes over the run: start of the trial in seconds, and the probe's trial.
     pub fn probed(&self) -> impl Iterator<Item = &'a TrialRecord> {
         self.run.trials.iter().filter(|trial| trial.raw.is_some())
@@ -133,9 +148,16 @@ pub fn operation<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRe
     trial.ops.iter().find(|op| op.op == metric.op)
 }
 
-/// The value of a metric in one trial: nanoseconds, or turns per second for rates.
+/// Whether the turns of a trial are not the rate of this operation: it is a phase, or one of several.
+fn has_own_rate(trial: &TrialRecord, metric: &Metric) -> bool {
+    trial.phases.iter().any(|phase| phase.phase == metric.op) || trial.ops.len() > 1
+}
+
+/// The value of a metric in one trial: nanoseconds, or calls per second for rates: those of the
+/// operation, of a loop with one of them the turns.
 pub fn trial_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
     match metric.statistic {
+        Statistic::Rate if has_own_rate(trial, metric) => return metric_value(trial, metric),
         Statistic::Rate => return rate_held(trial),
         Statistic::Figure(_) => return trial.figures.get(&metric.op).copied(),
         _ => {}

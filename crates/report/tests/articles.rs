@@ -93,10 +93,27 @@ fn a_run_page_shows_the_claims_that_it_has_rows_for() {
     let page = html(&subject, None);
     assert!(page.contains("id=\"articles\"") && page.contains("002-write-float-1"));
     assert!(!page.contains("002-write-float-64") && !page.contains(hostile));
+    let (_, section) = page.split_once("id=\"articles\"").expect("the section");
+    let (table, _) = section.split_once("</table>").expect("a table");
+    assert!(!table.contains("notes\""), "narrow pages and paper hide what is a note");
+    assert!(page.contains("<a href=\"#articles\">") && page.contains("\"beforeprint\""));
     let text = markdown(&subject, None);
     assert!(text.contains("What articles said of this (") && text.contains("`002-write-float-1`"));
     let mut none = run.clone();
     none.cells.iter_mut().for_each(|cell| cell.workload.name = "null".into());
     let found = findings(&none);
-    assert!(!html(&Subject::new(&none, &found), None).contains("id=\"articles\""));
+    let without = html(&Subject::new(&none, &found), None);
+    assert!(!without.contains("id=\"articles\"") && !without.contains("<a href=\"#articles\">"));
+}
+
+#[test]
+fn an_opposite_answer_stands_out() {
+    let opposite = |speed: f64| {
+        let speeds = vec![Speed::new("ext4", "write", speed), Speed::new("btrfs", "write", speed)];
+        let run = fake_phased_run(&FakePhasedRun { blocks: 8, speeds, ..FakePhasedRun::column() });
+        let found = findings(&run);
+        html(&Subject::new(&run, &found), None)
+            .contains("<td class=\"text opposite\">opposite here")
+    };
+    assert!(opposite(3.0) || opposite(0.3));
 }

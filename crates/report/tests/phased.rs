@@ -1,6 +1,9 @@
 //! Phased runs in every form: screens as snapshots, pages and pictures by what they must say.
 
-use pickfs_model::{Outcome, RunRecord};
+use pickfs_analysis::summary::{median, metric_value};
+use pickfs_model::{
+    Outcome, RunRecord, plan::Statistic, quantity::significant, record::LoadRecord,
+};
 use pickfs_report::{
     ChartKind, Look, Screen, Subject,
     chart::{Scene, Shape},
@@ -8,7 +11,7 @@ use pickfs_report::{
     markdown::markdown,
     terminal::{first_screen, phase_tables},
 };
-use pickfs_testkit::{FakePhasedRun, LostPhase, fake_phased_run};
+use pickfs_testkit::{FakePhasedRun, FakeRun, LostPhase, fake_phased_run, fake_run};
 
 const HOSTILE: &str = "x\"'><script>alert(1)</script>|\u{1b}[31m";
 
@@ -259,4 +262,61 @@ fn a_row_without_a_result_has_no_place_in_a_tile() {
     let row = board.split("<tr>").find(|row| row.contains("fat16")).expect("its row");
     assert!(!row.contains("<svg"), "{row}");
     assert!(board.contains("tile open"), "six blocks claim nothing");
+}
+
+/// Every `<summary>` and every trial's line of the cells shows the figure of the store.
+#[test]
+fn every_cell_shows_the_rate_of_its_phase_and_not_the_turns_of_the_loop() {
+    let mut run = fake_phased_run(&FakePhasedRun::files());
+    for trial in &mut run.trials {
+        trial.load = Some(LoadRecord { achieved_per_s: 41_367.0, ..LoadRecord::default() });
+    }
+    let metric = run.plan.design.primary[0].clone();
+    let trial = run.trials.iter().find(|trial| trial.outcome == Outcome::Finished);
+    let trial = trial.expect("a trial");
+    let stored = trial.phases.iter().find(|phase| phase.phase == metric.op).expect("the phase");
+    let stored = significant(stored.rate_per_s);
+    let page = shown(&run, |subject| html(subject, None));
+    let cells = &page[page.find("id=\"cells\"").expect("the section")..];
+    assert!(!cells.contains("41,367"), "the turns of the loop");
+    assert!(!cells.contains(": safe save rate no value"));
+    assert!(cells.contains(&format!("<td>{stored}")), "{stored}");
+}
+
+#[test]
+fn a_loop_of_several_operations_shows_the_rate_of_the_one_that_is_asked_for() {
+    let mut run = fake_run(&FakeRun { blocks: 5, ..FakeRun::default() });
+    for trial in &mut run.trials {
+        let Some(mut op) = trial.ops.first().cloned() else { continue };
+        op.op = "rare".into();
+        op.service.count /= 50;
+        trial.ops.push(op);
+        trial.load = Some(LoadRecord { achieved_per_s: 41_367.0, ..LoadRecord::default() });
+    }
+    let mut metric = run.plan.design.primary[0].clone();
+    (metric.op, metric.statistic) = ("rare".into(), Statistic::Rate);
+    metric.at.clear();
+    run.plan.design.primary = vec![metric.clone()];
+    shown(&run, |subject| {
+        let row = &subject.findings.panels[0].rows[0];
+        let trials = subject.finished(&row.cell);
+        let stored: Vec<f64> = trials.filter_map(|trial| metric_value(trial, &metric)).collect();
+        let value = subject.value(row, &metric).expect("a rate").median;
+        assert_eq!(value, median(&stored));
+        let page = html(subject, None);
+        assert!(!page.contains("41,367"), "the turns of the loop");
+        assert!(page.contains(&significant(value)));
+    });
+}
+
+#[test]
+fn the_line_of_largest_ratios_holds_no_rates() {
+    let page = shown(&fake_phased_run(&two_lanes()), |subject| markdown(subject, None));
+    let lines: Vec<&str> = page.lines().filter(|line| line.starts_with("| MAX RATIO")).collect();
+    assert!(!lines.is_empty());
+    for line in lines {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        assert_eq!(cells[2..5], ["", "", ""], "{line}");
+        assert!(cells[5].parse::<f64>().is_ok(), "{line}");
+    }
 }

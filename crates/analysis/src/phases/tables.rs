@@ -49,8 +49,6 @@ pub struct PhaseTable {
 pub struct ColumnMean {
     /// Geometric mean of the rates; none where rows count different things.
     pub rate: Option<f64>,
-    /// Largest rate; none where rows count different things.
-    pub rate_max: Option<f64>,
     /// Geometric mean of the ratios. Its interval is that of the means of each block.
     pub ratio: Option<RowRatio>,
     /// Largest ratio.
@@ -152,7 +150,6 @@ fn means(group: &Group<'_>, panel: &Panel, rows: &[usize], method: Method) -> Ve
             let largest = |values: &[f64]| values.iter().copied().reduce(f64::max);
             ColumnMean {
                 rate: geometric_mean(&rates).filter(|_| one_unit),
-                rate_max: largest(&rates).filter(|_| one_unit),
                 ratio: ratio_mean(group, panel, rows, index, method),
                 ratio_max: largest(&ratios),
                 rates: rates.len(),

@@ -1,6 +1,6 @@
 //! The answers as a section of a run's page.
 
-use pickfs_analysis::articles::Answer;
+use pickfs_analysis::articles::{Answer, Outcome};
 
 use super::words::{CAVEAT, claims_text, details, outcome_text};
 use crate::html::markup::Page;
@@ -14,7 +14,7 @@ pub fn section(page: &mut Page, answers: &[Answer]) {
     page.element("p class=\"muted\"", CAVEAT);
     page.raw("<details class=\"panel\">");
     page.element("summary", &claims_text(answers.len()));
-    page.open_table(&["the article said", "this run says", "notes"]);
+    page.open_table(&["the article said", "this run says", "in detail"]);
     for answer in answers {
         row(page, answer);
     }
@@ -26,9 +26,11 @@ fn row(page: &mut Page, answer: &Answer) {
     let claim = &answer.claim;
     let saw = if claim.saw.is_empty() { String::new() } else { format!(" It saw: {}.", claim.saw) };
     page.raw("<tr>");
-    page.element("td class=\"text notes\"", &format!("{}{saw} ({})", claim.says, claim.id));
-    page.element("td class=\"text\"", &outcome_text(&answer.outcome));
-    page.raw("<td class=\"text notes\">");
+    page.element("td class=\"text\"", &format!("{}{saw} ({})", claim.says, claim.id));
+    let is_opposite = answer.outcome == Outcome::Opposite;
+    let class = if is_opposite { "td class=\"text opposite\"" } else { "td class=\"text\"" };
+    page.element(class, &outcome_text(&answer.outcome));
+    page.raw("<td class=\"text\">");
     for detail in details(answer) {
         page.text(&detail);
         page.raw("<br>");

@@ -23,7 +23,7 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
         return None;
     }
     let rows: Vec<_> =
-        panel.rows.iter().filter_map(|row| Some((row, row_value(row, &metric)?))).collect();
+        panel.rows.iter().filter_map(|row| Some((row, subject.value(row, &metric)?))).collect();
     let better = match metric.statistic.is_better_higher() {
         true => "Longer is better.",
         false => "Shorter is better.",
@@ -62,7 +62,8 @@ fn capacity_of(subject: &Subject, row: &Row) -> Option<Spread> {
     (!held.is_empty()).then(|| spread(&held))
 }
 
-/// The value of a metric over the trials of a row.
+/// The value of a metric over the trials of a row; of a rate the turns of the loop, see
+/// [`Subject::value`].
 pub fn row_value(row: &Row, metric: &Metric) -> Option<Spread> {
     match metric.statistic {
         Statistic::Rate => row.rate,

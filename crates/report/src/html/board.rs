@@ -13,7 +13,6 @@ use pickfs_model::{
 use super::markup::Page;
 use crate::{
     Subject,
-    chart::row_value,
     phases::{is_phased, words::rate_text},
     ranking::{comparison, verdict_cell},
     subject::{counted, is_mixed},
@@ -119,7 +118,7 @@ impl Tile<'_> {
             Some(best) => choice(page, best),
         }
         page.raw("</p>\n<table>\n");
-        let rows = self.rows();
+        let rows = self.rows(subject);
         for row in rows.iter().take(ROWS) {
             self.row(page, subject, row, edge);
         }
@@ -158,10 +157,11 @@ impl Tile<'_> {
     }
 
     /// Fastest first; rows without a value last. Memory is left to the ranking.
-    fn rows(&self) -> Vec<&Row> {
+    fn rows(&self, subject: &Subject) -> Vec<&Row> {
         let mut rows = counted(self.panel);
         let slowness =
-            |row: &Row| match (comparison(self.panel, row, &self.metric), self.value(row)) {
+            |row: &Row| match (comparison(self.panel, row, &self.metric), self.value(subject, row))
+            {
                 (Some(found), _) => (0, 1.0 / found.speedup),
                 _ if row.label == self.panel.reference => (0, 1.0),
                 (None, Some(value)) => (1, value),
@@ -174,18 +174,18 @@ impl Tile<'_> {
         rows
     }
 
-    fn value(&self, row: &Row) -> Option<f64> {
+    fn value(&self, subject: &Subject, row: &Row) -> Option<f64> {
         if self.metric.statistic == Statistic::Rate && is_phased(self.panel) {
             let at = self.panel.rows.iter().position(|other| other.cell == row.cell)?;
             let phase = self.panel.phases.iter().find(|p| p.phase == self.metric.op)?;
             return phase.cells.get(at)?.rate.map(|rate| rate.median);
         }
-        row_value(row, &self.metric).map(|value| value.median)
+        subject.value(row, &self.metric).map(|value| value.median)
     }
 
-    fn value_text(&self, row: &Row) -> String {
+    fn value_text(&self, subject: &Subject, row: &Row) -> String {
         let phase = self.panel.phases.iter().find(|phase| phase.phase == self.metric.op);
-        match (self.value(row), phase) {
+        match (self.value(subject, row), phase) {
             (None, _) => "-".into(),
             (Some(value), Some(phase)) => rate_text(phase.unit, value),
             (Some(value), None) => metric_value(&self.metric, value),
@@ -202,7 +202,7 @@ impl Tile<'_> {
             page.element("small", &format!("survives {}", survives_text(row.durability)));
         }
         page.raw("</td><td>");
-        page.text(&self.value_text(row));
+        page.text(&self.value_text(subject, row));
         page.raw("</td><td class=\"dot\">");
         let found = comparison(self.panel, row, &self.metric);
         let is_placed = found.is_some() || row.label == self.panel.reference;

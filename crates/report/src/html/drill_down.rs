@@ -13,7 +13,7 @@ use pickfs_model::{
 use super::markup::Page;
 use crate::{
     Subject,
-    chart::{row_value, trial_lines},
+    chart::trial_lines,
     notes,
     phases::{self, is_phased},
     stalls,
@@ -44,9 +44,9 @@ pub fn write(page: &mut Page, subject: &Subject) {
 fn cell(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
     let metric = subject.headline(panel);
     page.raw(&format!("<details id=\"cell-{}\">", escape(&row.cell.0)));
-    let value = row_value(row, &metric).map(|value| metric_value(&metric, value.median));
-    let value = value.or_else(|| phases::details::headline(panel, row, &metric));
-    let value = value.unwrap_or_else(|| "no value".into());
+    let value = phases::details::headline(panel, row, &metric);
+    let own = || Some(metric_value(&metric, subject.value(row, &metric)?.median));
+    let value = value.or_else(own).unwrap_or_else(|| "no value".into());
     page.element("summary", &format!("{}: {} {value}", row.label, metric_name(&metric)));
     page.element("p class=\"muted\"", &format!("{}, on {}.", row.durability, row.backing));
     for note in notes::all_words(panel, row) {
@@ -143,8 +143,9 @@ fn trials(page: &mut Page, subject: &Subject, row: &Row, metric: &Metric) {
         page.raw("<tr>");
         page.element("td", &trial.number.to_string());
         page.element("td", &trial.block.to_string());
-        let value = trial_value(trial, metric).map(|value| metric_value(metric, value));
-        let value = value.or_else(|| phases::details::trial_headline(trial, metric));
+        let value = phases::details::trial_headline(trial, metric);
+        let own = || Some(metric_value(metric, trial_value(trial, metric)?));
+        let value = value.or_else(own);
         page.element("td", value.as_deref().unwrap_or("-"));
         let raw = trial.raw.as_ref().map(|raw| duration_text(raw.p50_ns as f64));
         page.element("td", raw.as_deref().unwrap_or("-"));

@@ -12,7 +12,7 @@ const VERDICTS_OPEN: usize = 4;
 
 /// Question; verdict and ranking at one look; conditions; the article; the verdict in words; what
 /// is open.
-pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
+pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>, has_claims: bool) {
     page.raw("<header><div class=\"top\"><span class=\"muted\">pickfs</span>");
     page.raw("<button id=\"theme\" hidden>light / dark</button></div>\n");
     page.element("h1", &subject.run.plan.question);
@@ -24,8 +24,11 @@ pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
         page.raw("<a href=\"#slow\">Why slow</a>");
     }
     page.raw("<a href=\"#setup\">Set-up</a><a href=\"#pictures\">Pictures</a>");
-    page.raw("<a href=\"#cells\">Every cell</a><a href=\"#absent\">Without a result</a></nav>\n");
-    page.raw("</header>\n");
+    page.raw("<a href=\"#cells\">Every cell</a><a href=\"#absent\">Without a result</a>");
+    if has_claims {
+        page.raw("<a href=\"#articles\">What articles said</a>");
+    }
+    page.raw("</nav>\n</header>\n");
     board::write(page, subject);
     page.raw("<dl class=\"facts\">\n");
     for (name, value) in conditions(subject) {

@@ -145,7 +145,7 @@ impl Table<'_> {
     fn numbers(&self, page: &mut Page, row: &Row) {
         let op = summary(row, &self.metric);
         if self.is_rate() {
-            let (rate, range) = ranking::rate_cell(row, &self.metric);
+            let (rate, range) = ranking::rate_cell(self.subject, row, &self.metric);
             cell(page, &rate, range.as_deref());
         }
         for metric in self.columns() {

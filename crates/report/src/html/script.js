@@ -11,6 +11,11 @@ theme.addEventListener("click", () => {
   root.dataset.theme = dark ? "light" : "dark";
 });
 
+// Paper has no closed parts: the claims open for it, and close again.
+const claims = document.querySelectorAll("#articles details:not([open])");
+addEventListener("beforeprint", () => claims.forEach((part) => (part.open = true)));
+addEventListener("afterprint", () => claims.forEach((part) => (part.open = false)));
+
 for (const button of document.querySelectorAll("button[data-scale]")) {
   button.hidden = false;
   button.addEventListener("click", () => {

@@ -155,11 +155,10 @@ fn summaries(table: &PhaseTable) -> [Line; 2] {
         let over = Some(rows).filter(|rows| (1..table.rows.len()).contains(rows));
         Cell { rate: number(mean.rate), over, ..ratio_words(mean.ratio) }
     });
-    let largest = table.means.iter().map(|mean| Cell {
-        rate: number(mean.rate_max),
-        ratio: mean.ratio_max.map(ratio_number),
-        ..Cell::default()
-    });
+    let largest = table
+        .means
+        .iter()
+        .map(|mean| Cell { ratio: mean.ratio_max.map(ratio_number), ..Cell::default() });
     let summary = |name: &str, cells: Vec<Cell>| Line {
         name: name.into(),
         phase: None,

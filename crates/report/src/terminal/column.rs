@@ -8,7 +8,7 @@ use pickfs_model::{
 
 use super::{grid::Align, plain};
 use crate::{
-    chart::row_value,
+    Subject,
     ranking::{self, is_one_number},
     subject::{is_capacity, is_mixed, summary},
     wording::{level_text, metric_value, quantile_name, range_text, statistic_name, survives_text},
@@ -110,6 +110,8 @@ fn whole_columns(panel: &Panel, metric: &Metric, ratios: &[Metric], room: Room) 
 
 /// What the cells of a table are drawn from.
 pub struct Cells<'t> {
+    /// The run.
+    pub subject: &'t Subject<'t>,
     /// The panel.
     pub panel: &'t Panel,
     /// Its headline.
@@ -158,7 +160,9 @@ impl Cells<'_> {
     pub fn cell(&self, row: &Row, column: &Column, room: Room) -> String {
         let op = summary(row, self.metric);
         match column {
-            Column::Rate => row_value(row, self.metric)
+            Column::Rate => self
+                .subject
+                .value(row, self.metric)
                 .map_or_else(|| "-".into(), |value| metric_value(self.metric, value.median)),
             Column::Value(metric) => ranking::number_cell(row, metric).0,
             Column::Range => self.range(row),
@@ -178,7 +182,7 @@ impl Cells<'_> {
             return ranking::number_cell(row, self.metric).1.unwrap_or_else(|| "-".into());
         }
         if self.metric.statistic == Statistic::Rate {
-            let rate = row_value(row, self.metric);
+            let rate = self.subject.value(row, self.metric);
             return rate.map_or_else(|| "-".into(), crate::wording::rate_range_text);
         }
         let op = summary(row, self.metric);

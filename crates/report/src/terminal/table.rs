@@ -77,7 +77,7 @@ impl Table<'_> {
     }
 
     fn cells(&self) -> Cells<'_> {
-        Cells { panel: self.panel, metric: &self.metric }
+        Cells { subject: self.subject, panel: self.panel, metric: &self.metric }
     }
 
     fn columns(&self, room: Room) -> Vec<Column> {
