@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use pickfs_analysis::stalls::table_of;
 use pickfs_model::quantity::parse_duration_ns;
 use pickfs_probe::calls::{CallWatch, CallsRefused, CallsSeen, SleepWatch, WatchOptions};
@@ -67,6 +67,9 @@ pub fn of_process(process: u32, args: &ExplainArgs) -> anyhow::Result<Exit> {
         None => None,
     };
     let foreground = Foreground::begin().context("signals not held back")?;
+    if !is_there(process) {
+        bail!("no process {process} to watch: it is not there, or has ended");
+    }
     let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
     let watch = CallWatch::of_process(process, &WatchOptions { stalls_above_ns: Some(above_ns) });
     let watch = Watch::or_sleeps(watch, process, above_ns)?;
@@ -126,6 +129,7 @@ fn show(seen: &CallsSeen, subject: &str, args: &ExplainArgs) -> anyhow::Result<(
             let (calls, stalls) = (&seen.calls, &seen.stalls);
             let words = serde_json::json!({
                 "format": pickfs_model::FORMAT, "subject": subject, "calls": calls, "stalls": stalls,
+                "missing": seen.missing,
             });
             format!("{words}\n")
         }
@@ -142,10 +146,10 @@ fn show(seen: &CallsSeen, subject: &str, args: &ExplainArgs) -> anyhow::Result<(
 }
 
 fn text(seen: &CallsSeen, subject: &str, args: &ExplainArgs) -> String {
-    let mut text = String::new();
+    let mut text: String = seen.missing.iter().map(|what| format!("not seen: {what}\n")).collect();
     // Without them nothing was counted, and the ledger says what was not seen.
     if seen.calls.counts.events > 0 {
-        text = calls_screen(&seen.calls, columns());
+        text.push_str(&calls_screen(&seen.calls, columns()));
         text.push('\n');
     }
     if let Some(stalls) = &seen.stalls {
