@@ -75,6 +75,11 @@ pub const FLEETING: &[&str] =
 
 /// Compares the second run with the first, cell by cell.
 pub fn compare(here: &RunRecord, there: &RunRecord) -> RunComparison {
+    compare_named(here, there, [&here.name, &there.name])
+}
+
+/// The same under other names than the runs' own: their paths, where the names are equal.
+pub fn compare_named(here: &RunRecord, there: &RunRecord, names: [&str; 2]) -> RunComparison {
     let (left, right) = (groups(here), groups(there));
     let replaced = replaced(&left, &right);
     let mut changed = changes(here, there);
@@ -86,9 +91,9 @@ pub fn compare(here: &RunRecord, there: &RunRecord) -> RunComparison {
     let same_cell =
         |one: &Member<'_>, other: &Member<'_>| same_cell(one, other, replaced.is_some());
     let mut found = RunComparison {
-        here: here.name.clone(),
-        there: there.name.clone(),
-        warnings: warnings(here, there, &changed),
+        here: names[0].into(),
+        there: names[1].into(),
+        warnings: warnings([(here, names[0]), (there, names[1])], &changed),
         changed,
         cells: Vec::new(),
         uncompared: Vec::new(),
@@ -100,7 +105,7 @@ pub fn compare(here: &RunRecord, there: &RunRecord) -> RunComparison {
         }
     }
     for member in members(&right).filter(|m| members(&left).all(|other| !same_cell(m, other))) {
-        found.uncompared.push((name(member.cell), format!("not in {}", here.name)));
+        found.uncompared.push((name(member.cell), format!("not in {}", names[0])));
     }
     found
 }
@@ -241,7 +246,7 @@ fn is_reading(key: &str) -> bool {
     key.starts_with("card.")
 }
 
-fn warnings(here: &RunRecord, there: &RunRecord, changed: &[Changed]) -> Vec<String> {
+fn warnings(runs: [(&RunRecord, &str); 2], changed: &[Changed]) -> Vec<String> {
     let mut warnings = vec![
         "the runs share no blocks: ratios are unpaired, hold the drift between the runs, and \
          claim nothing"
@@ -255,10 +260,10 @@ fn warnings(here: &RunRecord, there: &RunRecord, changed: &[Changed]) -> Vec<Str
             list(&subjects)
         ));
     }
-    for run in [here, there] {
+    for (run, name) in runs {
         let kinds: Vec<String> = notices(run).into_iter().map(|notice| notice.kind).collect();
         if !kinds.is_empty() {
-            warnings.push(format!("{} has doubts of its own: {}", run.name, list(&kinds)));
+            warnings.push(format!("{name} has doubts of its own: {}", list(&kinds)));
         }
     }
     warnings
@@ -318,6 +323,15 @@ mod tests {
         let keys: Vec<_> = two.changed.iter().map(|changed| changed.key.as_str()).collect();
         assert_eq!(keys, ["cpu.governor", "kernel.release", "card.flush_p50_ns"]);
         assert!(two.warnings[1].starts_with("2 things changed (cpu and kernel)"));
+    }
+
+    #[test]
+    fn runs_of_one_name_are_told_apart_by_the_names_that_are_given() {
+        let (here, mut there) = pair();
+        there.cells[0].candidate.mount_options.push("compress".into());
+        let found = compare_named(&here, &there, ["old/a", "new/a"]);
+        assert_eq!((found.here.as_str(), found.there.as_str()), ("old/a", "new/a"));
+        assert!(found.uncompared.iter().any(|(_, why)| why == "not in old/a"));
     }
 
     #[test]

@@ -7,13 +7,13 @@
 
 use pickfs_model::{
     Findings, RunRecord,
-    finding::{Comparison, Panel, Row, Verdict},
+    finding::{Claim, Comparison, Panel, Row, Verdict},
 };
 use serde::Serialize;
 
 use crate::{
-    compare::{Changed, compare},
-    wording::list,
+    compare::{Changed, compare_named},
+    wording::{blocks_text, list, metric_name},
 };
 
 /// Two runs of one plan.
@@ -71,11 +71,20 @@ pub struct ComparedTwice {
 
 /// Judges the earlier run's choices by the later run.
 pub fn rerun(before: (&RunRecord, &Findings), now: (&RunRecord, &Findings)) -> Rerun {
-    let compared = compare(before.0, now.0);
+    rerun_named(before, now, [&before.0.name, &now.0.name])
+}
+
+/// The same under other names than the runs' own: their paths, where the names are equal.
+pub fn rerun_named(
+    before: (&RunRecord, &Findings),
+    now: (&RunRecord, &Findings),
+    names: [&str; 2],
+) -> Rerun {
+    let compared = compare_named(before.0, now.0, names);
     let verdicts = before.1.verdicts.iter().filter(|verdict| !verdict.best.is_empty());
     Rerun {
-        before: before.0.name.clone(),
-        now: now.0.name.clone(),
+        before: names[0].into(),
+        now: names[1].into(),
         changed: compared.changed,
         // The first warning is about ratios across the runs; there are none here.
         warnings: compared.warnings.into_iter().skip(1).collect(),
@@ -135,7 +144,23 @@ fn unsaid(
         }
     }
     let said = || later.sentences.first().cloned().unwrap_or_default();
-    later.best.is_empty().then(|| format!("this run supports no choice. {}", said()))
+    if later.best.is_empty() {
+        return Some(format!("this run supports no choice. {}", said()));
+    }
+    let lost = verdict.best.iter().filter(|label| !later.best.contains(label));
+    lost.filter_map(|label| not_claimed(panels.1?, label)).next()
+}
+
+/// Why a row that is no longer best is not called behind: a comparison that the plan fixed supports
+/// nothing.
+fn not_claimed(panel: &Panel, label: &str) -> Option<String> {
+    let own = || panel.comparisons.iter().filter(|one| one.primary && one.other == label);
+    let open = own().find(|one| one.claim == Claim::NotClaimed)?;
+    if own().any(|one| one.claim == Claim::Slower) {
+        return None;
+    }
+    let (metric, blocks) = (metric_name(&open.metric), blocks_text(open.blocks));
+    Some(format!("{label} beside {} by {metric}: {blocks}, nothing is claimed", open.reference))
 }
 
 fn judged(before: &[String], now: &[String]) -> (Standing, String) {
@@ -266,6 +291,19 @@ mod tests {
         let mut other = run("other", 5, [200.0, 100.0, 400.0]);
         other.trials.clear();
         assert_eq!(only(&judge(&before, &other)).why, "it was not measured now");
+    }
+
+    #[test]
+    fn a_row_of_which_nothing_is_claimed_is_not_called_behind() {
+        let before = run("then", 1, [200.0, 100.0, 400.0]);
+        let mut now = run("now", 2, [200.0, 100.0, 400.0]);
+        let xfs = now.cells[1].id.clone();
+        now.trials.retain(|trial| trial.cell != xfs || trial.block <= 3);
+        let found = judge(&before, &now);
+        let choice = only(&found);
+        assert!(!choice.now.is_empty() && !choice.now.contains(&"xfs".into()), "{choice:?}");
+        assert_eq!(choice.standing, Standing::CannotTell, "{choice:?}");
+        assert_eq!(choice.why, "xfs beside ext4 by durable p50: 3 blocks, nothing is claimed");
     }
 
     #[test]

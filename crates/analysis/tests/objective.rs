@@ -477,3 +477,28 @@ fn blocks_of_other_work_are_in_no_pair() {
     assert_eq!(verdict.best, ["xfs"]);
     assert!(verdict.standings.iter().all(|duel| duel.blocks == 11), "{:?}", verdict.standings);
 }
+
+#[test]
+fn what_is_not_chosen_has_estimates_and_the_number_of_blocks_that_it_needs() {
+    let choice = asked("journal", &[], &[fake_run(&journal(4, [200.0, 140.0, 560.0]))]);
+    let verdict = only(&choice);
+    assert!(verdict.best.is_empty(), "{verdict:?}");
+    let said = verdict.sentences.join(" ");
+    assert!(said.contains("Estimates that carry no choice: xfs 1."), "{said}");
+    assert!(said.contains("x ahead of ext4 (4 blocks)"), "{said}");
+    let changes = &verdict.would_change;
+    assert!(changes.iter().any(|text| text.ends_with(" --blocks 7")), "{changes:?}");
+    assert!(changes.iter().all(|text| !text.contains("--until-decided")), "{changes:?}");
+}
+
+#[test]
+fn only_a_loop_image_is_called_one() {
+    let mut run = fake_run(&journal(9, [200.0, 140.0, 560.0]));
+    run.trials.iter_mut().for_each(|trial| trial.backing = BackingKind::Directory);
+    let choice = asked("journal", &[], &[run]);
+    let changes = only(&choice).would_change.join(" ");
+    assert!(
+        changes.contains("an existing directory") && !changes.contains("loop image"),
+        "{changes}"
+    );
+}

@@ -6,9 +6,10 @@ use super::{
     Objective,
     choice::{Contest, RuledOut},
     duel::{Duel, Duels},
+    field::Field,
 };
 use crate::{
-    absent,
+    BLOCKS_MIN, absent,
     panels::Robbed,
     robbed,
     wording::{blocks_text, interval_text, list, percent_over_one, times},
@@ -23,6 +24,7 @@ pub(super) fn verdict(
 ) -> Vec<String> {
     let mut sentences = vec![headline(contest, objective, best)];
     sentences.extend(behind(contest, best));
+    sentences.extend(estimates(contest, best));
     sentences.extend(told(&contest.ruled_out, "Ruled out"));
     sentences.extend(told(&contest.not_known, "Not known"));
     sentences.extend(told(&contest.remarks, "Met, with a remark"));
@@ -88,6 +90,23 @@ fn behind(contest: &Contest<'_, '_>, best: &[String]) -> Option<String> {
     let leader = contest.leader(best)?;
     let said: Vec<String> = contest.standings(best).iter().map(duel_text).collect();
     (!said.is_empty()).then(|| format!("{leader} beside the others: {}.", said.join("; ")))
+}
+
+/// What the blocks say so far, where they carry no choice.
+fn estimates(contest: &Contest<'_, '_>, best: &[String]) -> Option<String> {
+    let fit = contest.fit_labels();
+    let leader = contest.duels.leader(&fit).filter(|_| best.is_empty())?;
+    let others = fit.iter().filter(|label| **label != leader);
+    let mut duels: Vec<Duel> =
+        others.filter_map(|other| contest.duels.between(leader, other)).collect();
+    duels.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+    let text = |duel: &Duel| {
+        let blocks = blocks_text(duel.blocks);
+        format!("{} ahead of {} ({blocks})", times(duel.ratio), duel.other)
+    };
+    let said: Vec<String> = duels.iter().map(text).collect();
+    (!said.is_empty())
+        .then(|| format!("Estimates that carry no choice: {leader} {}.", said.join("; ")))
 }
 
 fn duel_text(duel: &Duel) -> String {
@@ -181,7 +200,7 @@ pub(super) fn would_change(contest: &Contest<'_, '_>, best: &[String]) -> Vec<St
         changes.push("longer trials: pickfs run PLAN --measure 61s".into());
     }
     if best.len() != 1 && contest.fit.len() > 1 {
-        changes.push("more blocks: pickfs run PLAN --until-decided".into());
+        changes.extend(contest.more_blocks(best));
     }
     let unknown = contest.not_known.iter().filter(|entry| best.contains(&entry.label));
     let mut needs: Vec<String> =
@@ -190,14 +209,53 @@ pub(super) fn would_change(contest: &Contest<'_, '_>, best: &[String]) -> Vec<St
     if !needs.is_empty() {
         changes.push(format!("a condition that is not known: {}", list(&needs)));
     }
-    let is_image = |field: &&super::field::Field<'_>| field.backing() != BackingKind::Disk;
-    if contest.fields.iter().any(|field| is_image(&field)) {
-        changes.push("another backing: a loop image ranks the software path; pickfs run PLAN --device NODE tells of a disk".into());
-    }
+    let mut backings: Vec<BackingKind> = contest.fields.iter().map(Field::backing).collect();
+    backings.dedup();
+    changes.extend(backings.into_iter().filter_map(other_backing).map(String::from));
     changes
 }
 
+/// What a device would tell more than a backing does.
+fn other_backing(backing: BackingKind) -> Option<&'static str> {
+    match backing {
+        BackingKind::Disk => None,
+        BackingKind::LoopImage => Some(
+            "another backing: a loop image ranks the software path; pickfs run PLAN --device NODE \
+             tells of a disk",
+        ),
+        BackingKind::RamImage => Some(
+            "another backing: an image in RAM has no device and no flush; pickfs run PLAN --device \
+             NODE tells of a disk",
+        ),
+        BackingKind::Memory => Some(
+            "another backing: in memory nothing survives; pickfs run PLAN --device NODE tells of a \
+             disk",
+        ),
+        BackingKind::Directory => Some(
+            "another backing: an existing directory holds the history of its file system; pickfs \
+             run PLAN --device NODE tells of fresh ones",
+        ),
+    }
+}
+
 impl Contest<'_, '_> {
+    /// The command that runs as many blocks as the pairs need; where they had them, a race.
+    fn more_blocks(&self, best: &[String]) -> Vec<String> {
+        let needed = self.duels.needed.max(BLOCKS_MIN);
+        let mut said: Vec<String> = Vec::new();
+        for run in self.fields.iter().map(|field| field.run) {
+            let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+            let text = match best.is_empty() && blocks < needed {
+                true => format!("more blocks: pickfs run {} --blocks {needed}", run.plan.name),
+                false => "more blocks: pickfs run PLAN --until-decided".into(),
+            };
+            if !said.contains(&text) {
+                said.push(text);
+            }
+        }
+        said
+    }
+
     /// Those that a condition ruled out and that would be ahead of, or level with, the best.
     fn ruled_out_winners(&self, best: &[String]) -> Vec<String> {
         let mut said = Vec::new();
