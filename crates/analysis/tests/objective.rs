@@ -502,3 +502,18 @@ fn only_a_loop_image_is_called_one() {
         "{changes}"
     );
 }
+
+#[test]
+fn of_several_parts_the_tables_that_are_not_weighed_are_named() {
+    let named = |name: &str, seed: u64| {
+        let mut run = fake_run(&FakeRun { seed, ..journal(12, [200.0, 140.0, 560.0]) });
+        run.name = name.into();
+        run
+    };
+    let files = || fake_phased_run(&FakePhasedRun { blocks: 12, ..FakePhasedRun::files() });
+    let choice = asked("all-round", &[], &[named("one", 1), named("two", 2), files()]);
+    let said = only(&choice).sentences.join(" ");
+    assert!(said.contains("Not weighed, as each part counts its first table: "), "{said}");
+    assert!(said.contains(" of two"), "{said}");
+    assert!(!said.contains(" of one"), "{said}");
+}

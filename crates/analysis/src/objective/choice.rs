@@ -89,12 +89,29 @@ pub fn choose(
             false => found.push(fields),
         }
     }
+    let unused = left_out(&found);
     let tables = tables(found);
-    let verdicts = tables
+    let mut verdicts: Vec<ChoiceVerdict> = tables
         .iter()
-        .map(|fields| Contest::new(fields, needs, facts).verdict(objective, !missing.is_empty()));
-    let verdicts = verdicts.collect();
+        .map(|fields| Contest::new(fields, needs, facts).verdict(objective, !missing.is_empty()))
+        .collect();
+    if let Some(verdict) = verdicts.first_mut() {
+        verdict.sentences.extend(unused);
+    }
     Choice { objective: objective.clone(), needs: needs.to_vec(), verdicts, missing }
+}
+
+/// The tables that a choice of several parts does not weigh, in a sentence.
+fn left_out(found: &[Vec<Field<'_>>]) -> Option<String> {
+    let parts = found.iter().filter(|_| found.len() > 1);
+    let name = |field: &Field<'_>| match field.panel.title.as_str() {
+        "" => format!("{} of {}", field.formula, field.run.name),
+        title => format!("{} of {} ({title})", field.formula, field.run.name),
+    };
+    let unused: Vec<String> = parts.flat_map(|fields| fields.iter().skip(1)).map(name).collect();
+    (!unused.is_empty()).then(|| {
+        format!("Not weighed, as each part counts its first table: {}.", unused.join("; "))
+    })
 }
 
 /// A single part has a verdict per table; of several the first table of each goes into one.
