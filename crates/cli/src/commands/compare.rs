@@ -10,8 +10,10 @@ use std::{
 use anyhow::{Context, bail};
 use pickfs_analysis::{
     chain::chain,
+    compare::compare_named,
     published::{self, Published, beside::beside, bonnie},
 };
+use pickfs_model::RunRecord;
 use pickfs_report::{
     beside::{beside_html, beside_markdown, beside_screen},
     chain::chain_screen,
@@ -41,12 +43,20 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
 fn runs(args: &CompareArgs, other: &Path) -> anyhow::Result<Exit> {
     let (_, first) = read_run(&args.run_a)?;
     let (_, second) = read_run(other)?;
-    let comparison = pickfs_analysis::compare::compare(&first, &second);
+    let names = names([(&first, &args.run_a), (&second, other)]);
+    let names = [names[0].as_str(), names[1].as_str()];
+    let comparison = compare_named(&first, &second, names);
     match args.json {
         true => println!("{}", serde_json::to_string_pretty(&comparison)?),
         false => print!("{}", comparison_screen(&comparison, columns())),
     }
     Ok(Exit::Done)
+}
+
+/// The names of two runs; their paths where the names are equal.
+pub(super) fn names(runs: [(&RunRecord, &Path); 2]) -> [String; 2] {
+    let are_equal = runs[0].0.name == runs[1].0.name;
+    runs.map(|(run, path)| if are_equal { path.display().to_string() } else { run.name.clone() })
 }
 
 fn upgrades(args: &CompareArgs, second: &Path) -> anyhow::Result<Exit> {
@@ -103,4 +113,19 @@ fn csv_table(path: &Path) -> anyhow::Result<Published> {
 fn write(path: &Option<PathBuf>, text: impl FnOnce() -> String) -> anyhow::Result<()> {
     let Some(path) = path else { return Ok(()) };
     fs::write(path, text()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pickfs_testkit::{FakeRun, fake_run};
+
+    #[test]
+    fn runs_of_one_name_have_their_paths() {
+        let one = fake_run(&FakeRun::default());
+        let other = fake_run(&FakeRun { name: "later".into(), ..FakeRun::default() });
+        let (old, new) = (Path::new("old/a"), Path::new("new/a"));
+        assert_eq!(names([(&one, old), (&one, new)]), ["old/a", "new/a"]);
+        assert_eq!(names([(&one, old), (&other, new)])[1], "later");
+    }
 }

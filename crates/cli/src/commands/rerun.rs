@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use anyhow::bail;
-use pickfs_analysis::{findings, rerun::rerun as judge};
+use pickfs_analysis::{findings, rerun::rerun_named as judge};
 use pickfs_model::{BackingSpec, Plan, RunRecord};
 use pickfs_report::rerun::rerun_screen;
 
 use crate::{
     args::RerunArgs,
     commands::{
+        compare::names,
         read_run,
         run::{exit_of, finish, perform_plan},
     },
@@ -25,7 +26,7 @@ pub fn rerun(args: &RerunArgs) -> anyhow::Result<Exit> {
         if now.plan.workload != before.plan.workload {
             bail!("{} ran {}, not {}", by.display(), now.plan.workload, before.plan.workload);
         }
-        print(&before, &now, args.json)?;
+        print(&before, &now, names([(&before, &args.run), (&now, by)]), args.json)?;
         return Ok(Exit::Done);
     }
     let plan = renamed(before.plan.clone(), args.device.as_deref(), args.erase)?;
@@ -34,7 +35,8 @@ pub fn rerun(args: &RerunArgs) -> anyhow::Result<Exit> {
     if !args.json {
         put("\n");
     }
-    print(&before, &launched.record, args.json)?;
+    let names = names([(&before, &args.run), (&launched.record, &launched.file)]);
+    print(&before, &launched.record, names, args.json)?;
     Ok(exit_of(&launched.record))
 }
 
@@ -56,8 +58,14 @@ fn renamed(mut plan: Plan, device: Option<&Path>, may_erase: bool) -> anyhow::Re
     Ok(plan)
 }
 
-fn print(before: &RunRecord, now: &RunRecord, json: bool) -> anyhow::Result<()> {
-    let judged = judge((before, &findings(before)), (now, &findings(now)));
+fn print(
+    before: &RunRecord,
+    now: &RunRecord,
+    names: [String; 2],
+    json: bool,
+) -> anyhow::Result<()> {
+    let names = [names[0].as_str(), names[1].as_str()];
+    let judged = judge((before, &findings(before)), (now, &findings(now)), names);
     match json {
         true => put(&format!("{}\n", serde_json::to_string(&judged)?)),
         false => put(&rerun_screen(&judged, columns())),
