@@ -1,5 +1,6 @@
 //! Choices on simulated runs whose truth is known: winners, ties, winners that a condition ruled
-//! out, several runs, and everything that carries no choice.
+//! out, several runs, and everything that carries no choice. It is over 500 lines because all of them
+//! share the same invented runs.
 
 use std::collections::BTreeMap;
 
