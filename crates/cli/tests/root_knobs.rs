@@ -5,7 +5,7 @@
 mod lab_session;
 mod pickfs;
 
-use std::{collections::BTreeSet, fs, sync::Mutex};
+use std::{collections::BTreeSet, fs, path::Path, sync::Mutex};
 
 use lab_session::{Session, kill, may_run};
 use pickfs::{folder, only_run, pickfs, record};
@@ -91,6 +91,21 @@ fn a_setting_of_the_machine_needs_consent_and_a_legal_value() {
     assert!(said.code == Some(1) && said.err.contains("a whole number from 0"), "{said:?}");
 }
 
+/// A run that has turned the setting was killed, and nobody was left to put it back.
+fn killed_with_the_setting_turned(out: &Path) {
+    let more =
+        ["--set", "vm.dirty_expire_centisecs=2345", "--allow-system-tuning", "--measure", "20s"];
+    let mut session = Session::start(&[SHORT, &more[..]].concat(), out);
+    session.wait_for_trial(1);
+    session.wait_for_worker();
+    assert_eq!(setting(), "2345");
+    let said = pickfs(&["clean"]);
+    assert!(said.out.contains("a run that is going on needs it"), "{said:?}");
+    kill(session.outer());
+    session.end();
+    assert_eq!(setting(), "2345");
+}
+
 #[test]
 fn a_killed_run_leaves_a_note_and_clean_puts_the_setting_back() {
     if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
@@ -99,17 +114,7 @@ fn a_killed_run_leaves_a_note_and_clean_puts_the_setting_back() {
     let _alone = ONE_AT_A_TIME.lock();
     let (_kept, out) = folder();
     let before = setting();
-    let more =
-        ["--set", "vm.dirty_expire_centisecs=2345", "--allow-system-tuning", "--measure", "20s"];
-    let mut session = Session::start(&[SHORT, &more[..]].concat(), &out);
-    session.wait_for_trial(1);
-    session.wait_for_worker();
-    assert_eq!(setting(), "2345");
-    let said = pickfs(&["clean"]);
-    assert!(said.out.contains("a run that is going on needs it"), "{said:?}");
-    kill(session.outer());
-    session.end();
-    assert_eq!(setting(), "2345", "nobody was left to put it back");
+    killed_with_the_setting_turned(&out);
     let said = pickfs(&["clean"]);
     assert!(said.out.contains("undone") && said.out.contains("dirty_expire"), "{said:?}");
     assert_eq!(setting(), before);
@@ -123,14 +128,7 @@ fn a_resumed_run_puts_the_setting_back_first() {
     let _alone = ONE_AT_A_TIME.lock();
     let (_kept, out) = folder();
     let before = setting();
-    let more =
-        ["--set", "vm.dirty_expire_centisecs=2346", "--allow-system-tuning", "--measure", "20s"];
-    let mut session = Session::start(&[SHORT, &more[..]].concat(), &out);
-    session.wait_for_trial(1);
-    session.wait_for_worker();
-    kill(session.outer());
-    session.end();
-    assert_eq!(setting(), "2346");
+    killed_with_the_setting_turned(&out);
     let run = only_run(&out);
     let mut session = Session::start(&["run", "--resume", run.to_str().unwrap()], &out);
     let is_told =
