@@ -21,9 +21,17 @@ fn a_process_that_is_not_there_is_an_error() {
 #[test]
 fn a_process_that_has_ended_is_an_error() {
     let mut ended = Command::new("true").spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    while !has_ended(ended.id()) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     let said = unprivileged(&["explain", "-p", &ended.id().to_string(), "--seconds", "1"]);
     ended.wait().unwrap();
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.err.contains("has ended"), "{said:?}");
+}
+
+/// Its state stands behind its name.
+fn has_ended(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    stat.rsplit(')').next().unwrap().trim_start().starts_with('Z')
 }
