@@ -1,0 +1,125 @@
+//! A file system on paper: the bytes that will be written, by their place, and
+//! what they amount to. Not the writing: that is `place`.
+//!
+//! ```
+//! use pickfs_mkfs::{Kind, Options};
+//! let draft = Kind::Hpfs.draft(16 << 20, &Options::default())?;
+//! assert_eq!(draft.read(54, 8), b"HPFS    ");
+//! assert_eq!(draft.summary().blocks, 32768);
+//! # Ok::<(), pickfs_mkfs::MakeError>(())
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::kind::Kind;
+
+/// What a new file system amounts to, in its own blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Summary {
+    /// What was made.
+    pub kind: Kind,
+    /// Size of a block in bytes, as the format counts them.
+    pub block_bytes: u32,
+    /// Blocks that the file system counts as its own.
+    pub blocks: u64,
+    /// Those that nothing occupies.
+    pub free_blocks: u64,
+    /// Bytes that are written to make it.
+    pub written_bytes: u64,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, block_bytes, blocks, free_blocks, written_bytes } = self;
+        write!(f, "{kind}: {blocks} blocks of {block_bytes} bytes, {free_blocks} free; ")?;
+        write!(f, "{written_bytes} bytes written")
+    }
+}
+
+/// Bytes by their place; what lies between them is zero or does not matter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    pub(crate) kind: Kind,
+    pub(crate) block_bytes: u32,
+    pub(crate) blocks: u64,
+    pub(crate) free_blocks: u64,
+    pieces: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Draft {
+    pub(crate) fn new(kind: Kind, block_bytes: u32, blocks: u64) -> Self {
+        Self { kind, block_bytes, blocks, free_blocks: 0, pieces: BTreeMap::new() }
+    }
+
+    /// Puts bytes at a place that nothing else has taken.
+    pub(crate) fn put(&mut self, offset_bytes: u64, bytes: impl Into<Vec<u8>>) {
+        let bytes = bytes.into();
+        let end = offset_bytes + bytes.len() as u64;
+        debug_assert!(end <= self.blocks * u64::from(self.block_bytes), "beyond the end");
+        let before = self.pieces.range(..end).next_back();
+        let is_free = before.is_none_or(|(at, piece)| at + piece.len() as u64 <= offset_bytes);
+        assert!(is_free, "two structures at byte {offset_bytes}");
+        self.pieces.insert(offset_bytes, bytes);
+    }
+
+    /// Puts bytes at the beginning of a block.
+    pub(crate) fn put_block(&mut self, block: u64, bytes: impl Into<Vec<u8>>) {
+        self.put(block * u64::from(self.block_bytes), bytes);
+    }
+
+    /// What is written where: offsets in bytes, ascending, without overlap.
+    pub fn pieces(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.pieces.iter().map(|(&offset, bytes)| (offset, bytes.as_slice()))
+    }
+
+    /// The bytes at a place, zeros where nothing is written.
+    pub fn read(&self, offset_bytes: u64, length: usize) -> Vec<u8> {
+        let mut out = vec![0; length];
+        let end = offset_bytes + length as u64;
+        for (&at, piece) in self.pieces.range(..end) {
+            let from = offset_bytes.max(at);
+            let to = end.min(at + piece.len() as u64);
+            if from < to {
+                let (source, target) = ((from - at) as usize, (from - offset_bytes) as usize);
+                let count = (to - from) as usize;
+                out[target..target + count].copy_from_slice(&piece[source..source + count]);
+            }
+        }
+        out
+    }
+
+    /// What it amounts to.
+    pub fn summary(&self) -> Summary {
+        Summary {
+            kind: self.kind,
+            block_bytes: self.block_bytes,
+            blocks: self.blocks,
+            free_blocks: self.free_blocks,
+            written_bytes: self.pieces.values().map(|piece| piece.len() as u64).sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_wrote_reads_as_zeros() {
+        let mut draft = Draft::new(Kind::Hpfs, 512, 8);
+        draft.put(2, [1, 2, 3]);
+        draft.put(7, [9]);
+        assert_eq!(draft.read(0, 10), [0, 0, 1, 2, 3, 0, 0, 9, 0, 0]);
+        assert_eq!(draft.read(3, 1), [2]);
+        assert_eq!(draft.summary().written_bytes, 4);
+    }
+
+    #[test]
+    #[should_panic(expected = "two structures at byte 4")]
+    fn two_structures_never_share_a_byte() {
+        let mut draft = Draft::new(Kind::Hpfs, 512, 8);
+        draft.put(2, [1, 2, 3]);
+        draft.put(4, [9]);
+    }
+}

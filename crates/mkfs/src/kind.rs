@@ -1,0 +1,106 @@
+//! The file systems that are made here, by name, and the one way to each of them.
+
+use std::fmt;
+use std::fs::File;
+use std::str::FromStr;
+
+use crate::draft::{Draft, Summary};
+use crate::error::MakeError;
+use crate::options::Options;
+use crate::place::Place;
+use crate::{affs, hpfs};
+
+/// A file system that this crate makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The Amiga's fast file system.
+    Affs,
+    /// OS/2's High Performance File System.
+    Hpfs,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 2] = [Kind::Affs, Kind::Hpfs];
+
+    /// Its name in candidates and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Affs => "affs",
+            Kind::Hpfs => "hpfs",
+        }
+    }
+
+    /// Refuses a size that is not made of whole sectors or outside the bounds.
+    pub(crate) fn check_size(
+        self,
+        size_bytes: u64,
+        sector_bytes: u64,
+        minimum_bytes: u64,
+        maximum_bytes: u64,
+    ) -> Result<(), MakeError> {
+        let kind = self;
+        if !size_bytes.is_multiple_of(sector_bytes) {
+            return Err(MakeError::NotWholeSectors { kind, size_bytes, sector_bytes });
+        }
+        if size_bytes < minimum_bytes {
+            return Err(MakeError::TooSmall { kind, size_bytes, minimum_bytes });
+        }
+        if size_bytes > maximum_bytes {
+            return Err(MakeError::TooLarge { kind, size_bytes, maximum_bytes });
+        }
+        Ok(())
+    }
+
+    /// What would be written, without writing it: the same bytes for the same arguments.
+    ///
+    /// # Errors
+    /// Sizes, labels and times that the format cannot hold.
+    pub fn draft(self, size_bytes: u64, options: &Options) -> Result<Draft, MakeError> {
+        match self {
+            Kind::Affs => affs::draft(size_bytes, options),
+            Kind::Hpfs => hpfs::draft(size_bytes, options),
+        }
+    }
+
+    /// Makes it in the first `size_bytes` of a file or block device, which must be open for reading
+    /// and writing. A file that is shorter grows; what the draft does not name is left as it is, but
+    /// for the head and the tail, where older signatures would stand.
+    ///
+    /// # Errors
+    /// What [`Kind::draft`] refuses; something that is there already; a device that is too small;
+    /// what the kernel says.
+    pub fn format(
+        self,
+        file: &File,
+        size_bytes: u64,
+        options: &Options,
+    ) -> Result<Summary, MakeError> {
+        let draft = self.draft(size_bytes, options)?;
+        Place::new(file, size_bytes)?.take(&draft, options.contents)?;
+        Ok(draft.summary())
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = UnknownKind;
+
+    fn from_str(name: &str) -> Result<Self, UnknownKind> {
+        let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+        found.ok_or_else(|| UnknownKind { name: name.into() })
+    }
+}
+
+/// A name that is none of ours.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no formatter for `{name}` here; there are {}", Kind::ALL.map(Kind::name).join(", "))]
+pub struct UnknownKind {
+    /// The name asked for.
+    pub name: String,
+}
