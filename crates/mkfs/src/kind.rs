@@ -8,25 +8,31 @@ use crate::draft::{Draft, Summary};
 use crate::error::MakeError;
 use crate::options::Options;
 use crate::place::Place;
-use crate::{affs, hpfs};
+use crate::{affs, hfsplus, hpfs};
 
 /// A file system that this crate makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The Amiga's fast file system.
     Affs,
+    /// Apple's extended file system, case-insensitive.
+    HfsPlus,
+    /// The same, case-sensitive.
+    Hfsx,
     /// OS/2's High Performance File System.
     Hpfs,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 2] = [Kind::Affs, Kind::Hpfs];
+    pub const ALL: [Kind; 4] = [Kind::Affs, Kind::HfsPlus, Kind::Hfsx, Kind::Hpfs];
 
     /// Its name in candidates and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Affs => "affs",
+            Kind::HfsPlus => "hfsplus",
+            Kind::Hfsx => "hfsx",
             Kind::Hpfs => "hpfs",
         }
     }
@@ -59,6 +65,7 @@ impl Kind {
     pub fn draft(self, size_bytes: u64, options: &Options) -> Result<Draft, MakeError> {
         match self {
             Kind::Affs => affs::draft(size_bytes, options),
+            Kind::HfsPlus | Kind::Hfsx => hfsplus::draft(self, size_bytes, options),
             Kind::Hpfs => hpfs::draft(size_bytes, options),
         }
     }

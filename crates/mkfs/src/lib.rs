@@ -1,5 +1,5 @@
-//! Formatters for file systems that no Linux distribution formats, each in a
-//! file of its own, written from the on-disk layout. Not a replacement for the
+//! Formatters for file systems that no Linux distribution formats, or only
+//! with a program outside its free part; each in a file of its own, written from the on-disk layout. Not a replacement for the
 //! packaged mkfs programs, and not a checker: what is made here is made for the
 //! kernel's drivers and was mounted, filled and read back by them.
 //!
@@ -20,6 +20,7 @@ mod affs;
 mod claims;
 mod draft;
 mod error;
+mod hfsplus;
 mod hpfs;
 mod kind;
 mod options;

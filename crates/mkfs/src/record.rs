@@ -47,6 +47,7 @@ impl Record {
     number!(set_u8, u8);
     number!(set_u16, u16);
     number!(set_u32, u32);
+    number!(set_u64, u64);
 
     /// Reads a 32-bit field back.
     pub(crate) fn u32_at(&self, offset: usize) -> u32 {

@@ -47,3 +47,13 @@ fn affs_with_an_extension_of_its_bitmaps() {
 fn hpfs_with_a_band_that_ends_early() {
     insta::assert_snapshot!(drafted(Kind::Hpfs, 20 << 20));
 }
+
+#[test]
+fn hfsplus_of_two_mib_and_a_bit() {
+    insta::assert_snapshot!(drafted(Kind::HfsPlus, (2 << 20) + 1536));
+}
+
+#[test]
+fn hfsx_of_two_mib() {
+    insta::assert_snapshot!(drafted(Kind::Hfsx, 2 << 20));
+}

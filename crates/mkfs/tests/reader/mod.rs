@@ -1,6 +1,7 @@
 //! Readers for tests: they see bytes alone and know nothing of how these were made.
 
 pub mod affs;
+pub mod hfsplus;
 pub mod hpfs;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,10 @@ impl Bytes {
 
     pub fn le32(&self, at: usize) -> u32 {
         u32::from_le_bytes(self.0[at..at + 4].try_into().unwrap())
+    }
+
+    pub fn be16(&self, at: usize) -> u16 {
+        u16::from_be_bytes(self.0[at..at + 2].try_into().unwrap())
     }
 
     pub fn be32(&self, at: usize) -> u32 {
