@@ -1,5 +1,7 @@
 //! What an engine tells whoever measures it. By default nobody listens, and it costs nothing.
 
+use crate::store::Gate;
+
 /// Which way a message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
@@ -14,16 +16,16 @@ pub enum Way {
 pub trait Observer: Send {
     /// Bytes were read from a connection; what follows is of them, until the next call.
     fn read(&mut self, _connection: usize) {}
-    /// A message is about to be kept: with the gate before the business where it came in.
+    /// A message is about to be kept.
     fn keeping(&mut self, _way: Way) {}
     /// It was kept.
     fn kept(&mut self, _way: Way) {}
-    /// The gate before answers leave is about to be waited at.
-    fn waiting(&mut self) {}
+    /// A gate is about to be waited at: before the business sees what came in, or before answers leave.
+    fn waiting(&mut self, _gate: Gate) {}
     /// It opened.
-    fn waited(&mut self) {}
-    /// A NewOrderSingle was answered; its reports wait to be sent.
-    fn answered(&mut self) {}
+    fn waited(&mut self, _gate: Gate) {}
+    /// A NewOrderSingle of a connection was answered; its reports wait to be sent.
+    fn answered(&mut self, _connection: usize) {}
     /// Bytes are about to be written to a connection.
     fn sending(&mut self, _connection: usize) {}
     /// They were.

@@ -14,6 +14,7 @@ pub(crate) use birth::promote_node;
 use std::{
     collections::VecDeque,
     net::SocketAddr,
+    ops::ControlFlow,
     os::fd::{AsFd, BorrowedFd},
     sync::{Arc, atomic::Ordering::Release},
     time::{Duration, Instant},
@@ -31,7 +32,7 @@ use crate::link::{Joined, Link};
 use crate::options::{Degree, PrimaryOptions, Waiting};
 use crate::outbox::Outbox;
 use crate::state::{NodeDir, State};
-use crate::store::Store;
+use crate::store::{Read, Store, read};
 use crate::wire::{ENTRY_HEAD_BYTES, FRAME_BYTES_MAX, Frame, HEAD_BYTES};
 
 /// A message that was taken; [`Primary::is_safe`] says whether it is safe.
@@ -413,6 +414,26 @@ impl Primary {
     /// Longest payload that it takes.
     pub fn payload_bytes_max(&self) -> usize {
         self.payload_bytes_max
+    }
+
+    /// Hands every message from number `from` on to the callback, up to the last that was appended, until it breaks.
+    /// What was appended is written before; whether it is safe is another question.
+    pub fn read(
+        &mut self,
+        from: u64,
+        mut callback: impl FnMut(u64, &[u8]) -> ControlFlow<()>,
+    ) -> Result<Read> {
+        self.keep()?;
+        let last = self.appended;
+        if from > last {
+            return Ok(Read::Done);
+        }
+        let (dir, kind) = (self.node.store_dir(), self.options.store.kind());
+        read(&dir, kind, from, |at, payload| match callback(at.sequence, payload) {
+            // To look for more behind the last one would read all of the file's reserve.
+            ControlFlow::Continue(()) if at.sequence < last => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        })
     }
 
     /// Lets go of whole files of the journal whose messages are all numbered `sequence` or lower. A secondary that

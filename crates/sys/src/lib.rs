@@ -62,6 +62,7 @@ pub mod program;
 pub mod quota;
 pub mod residency;
 mod shared_memory;
+pub mod shared_words;
 pub mod sigbus;
 mod signal_wait;
 pub mod slow_laps;

@@ -12,8 +12,8 @@ use pickfs_sys::{
     starting_gate::StartingGate,
 };
 use pickfs_workload::{
-    Fault, LiveLaps, Measured, ParamError, Session, Workload, find, measurement_begins,
-    phase::Gate, pin, rank, write_slow_laps_to,
+    Fault, LiveLaps, MEASURING, Measured, ParamError, Session, Workload, find, measurement_begins,
+    phase::Gate, pin, rank, roles_are_played_by, write_slow_laps_to,
 };
 
 use crate::{
@@ -65,6 +65,13 @@ pub fn run() -> Result<(), Ending> {
     let spec = spec()?;
     let workload = find(&spec.workload.name)?;
     same_version(&spec, workload.version())?;
+    if spec.role != MEASURING {
+        // What the lab handed over is for the worker that started us.
+        return Ok(workload.play(&Session::new(spec, None)?)?);
+    }
+    if let Ok(program) = std::env::current_exe() {
+        roles_are_played_by(program);
+    }
     let session = Session::new(spec, live_page()?)?;
     let session = session.among(starting_gate()?, Arc::new(StandardLine));
     let ran = trial(workload, &session);

@@ -25,13 +25,22 @@ static GIVEN: OnceLock<Vec<u32>> = OnceLock::new();
 /// Pins the calling thread to one CPU, or lets it run where the process was allowed to when it
 /// started. Threads that it starts later inherit this.
 pub fn pin(cpu: Option<u32>) -> Result<(), Fault> {
-    let given = GIVEN.get_or_init(|| allowed_processors().unwrap_or_default());
+    let given = given();
     let pinned = match cpu {
         Some(cpu) => pin_to(&[cpu]),
         None if given.is_empty() => Ok(()),
         None => pin_to(given),
     };
     pinned.map_err(|error| Fault::Failed { reason: error.to_string() })
+}
+
+fn given() -> &'static [u32] {
+    GIVEN.get_or_init(|| allowed_processors().unwrap_or_default())
+}
+
+/// A CPU that is none of these, if the process was given one.
+pub(crate) fn spare(taken: [Option<u32>; 2]) -> Option<u32> {
+    given().iter().copied().rev().find(|cpu| !taken.contains(&Some(*cpu)))
 }
 
 /// Gives the calling thread the rank that was asked for.

@@ -104,6 +104,12 @@ pub trait Workload: Sync {
     /// Makes everything ready that is not measured. Threads that it starts inherit the CPU of the
     /// caller.
     fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault>;
+
+    /// Plays the role of the session beside the process that measures, until that one has no more words.
+    fn play(&self, session: &Session) -> Result<(), Fault> {
+        let role = &session.spec.role;
+        Err(Fault::Failed { reason: format!("{} has no role {role}", self.name()) })
+    }
 }
 
 /// What a plan says of the place of a trial.

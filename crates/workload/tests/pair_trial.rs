@@ -15,7 +15,7 @@ fn params(value: Value) -> Map<String, Value> {
 fn session(directory: &Path, params: Value) -> Session {
     let spec: TrialSpec = serde_json::from_value(json!({
         "format": FORMAT, "build": BUILD, "directory": directory, "role": "appender", "lane": 0,
-        "workload": { "name": "pair", "version": 1, "params": params },
+        "workload": { "name": "pair", "version": 2, "params": params },
         "seed": 42, "warmup_ns": 20_000_000, "warmup_bytes": 0, "measure_ns": 150_000_000,
         "spikes_max": 3, "drop_caches": false,
     }))
@@ -26,8 +26,11 @@ fn session(directory: &Path, params: Value) -> Session {
 /// What was measured and how much was compared.
 fn trial(asked: Value) -> (Measured, u64) {
     let folder = tempfile::tempdir().unwrap();
-    // Tests share their processors with others.
-    let mut whole = params(json!({ "rate": 1000, "wait": "sleep", "waiting": "block" }));
+    // Tests share their processors with others; secondaries that are processes need the worker:
+    // crates/worker/tests/roles.rs.
+    let mut whole = params(json!({
+        "rate": 1000, "wait": "sleep", "waiting": "block", "secondary": "thread",
+    }));
     whole.extend(params(asked));
     let session = session(folder.path(), Value::Object(whole));
     let mut prepared = find("pair").unwrap().prepare(&session).unwrap();

@@ -12,10 +12,13 @@ fn params(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-fn session(directory: &Path, params: Value) -> Session {
+fn session(directory: &Path, asked: Value) -> Session {
+    // A tailer in a process of its own needs the worker: crates/worker/tests/roles.rs.
+    let mut params = params(json!({ "reader": "thread" }));
+    params.extend(asked.as_object().unwrap().clone());
     let spec: TrialSpec = serde_json::from_value(json!({
         "format": FORMAT, "build": BUILD, "directory": directory, "role": "appender", "lane": 0,
-        "workload": { "name": "queue", "version": 1, "params": params },
+        "workload": { "name": "queue", "version": 2, "params": params },
         "seed": 42, "warmup_ns": 20_000_000, "warmup_bytes": 0, "measure_ns": 100_000_000,
         "spikes_max": 3, "drop_caches": false,
     }))

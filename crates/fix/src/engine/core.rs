@@ -1,11 +1,12 @@
 //! The engine itself: what it does with bytes and with time.
 
 use super::connection::{Connection, Inbox, Outbox};
+use super::deciding::{PENDING_MAX, Pending};
 use super::error::EngineError;
 use super::member::Member;
 use super::settings::Settings;
 use crate::codec::{Encoder, Frame, Kind, Message, frame};
-use crate::market::{Answer, Exchange, Request};
+use crate::market::{Answer, Exchange};
 use crate::observer::{Observer, Way};
 use crate::session::{Action, Actions, End, Reply};
 use crate::store::{Entry, EntryKind, Gate, LogStore, MemoryLog, SessionNumber, Store};
@@ -30,6 +31,7 @@ pub struct Engine<O = ()> {
     pub(super) exchange: Exchange,
     pub(super) encoder: Encoder,
     pub(super) answers: Vec<Answer>,
+    pub(super) pending: Vec<Pending>,
     pub(super) connections: Vec<Option<Connection>>,
     /// Something was kept that has not passed the gate before it leaves.
     pub(super) is_waiting: bool,
@@ -62,6 +64,7 @@ impl<O: Observer> Engine<O> {
             store,
             encoder: Encoder::default(),
             answers: Vec::with_capacity(ANSWERS),
+            pending: Vec::with_capacity(PENDING_MAX),
             is_waiting: false,
             observer,
         };
@@ -149,7 +152,8 @@ impl<O: Observer> Engine<O> {
         self.seal()
     }
 
-    /// Deals with every whole message of a connection.
+    /// Keeps every whole message of a connection, and answers those of the session. Requests are answered by
+    /// [`Engine::seal`], all that came in one round together.
     pub fn process(&mut self, number: ConnectionNumber, now: Now) -> Result<(), EngineError> {
         let Some(connection) = self.connections.get_mut(number).and_then(Option::as_mut) else {
             return Ok(());
@@ -203,6 +207,9 @@ impl<O: Observer> Engine<O> {
         message: &Message<'_>,
         now: Now,
     ) -> Result<(), EngineError> {
+        if message.header.kind.is_administrative() {
+            self.decide()?;
+        }
         let actions = match self.member_of(number) {
             None => return self.first_message(number, message, now),
             Some(member) => {
@@ -310,7 +317,7 @@ impl<O: Observer> Engine<O> {
                 }
                 (Action::Keep, Some(member), Some(message)) => self.keep(member, message, now)?,
                 (Action::Deliver, Some(member), Some(message)) => {
-                    self.deliver(member, message, now)?;
+                    self.deliver(number, member, message, now)?;
                 }
                 _ => {}
             }
@@ -332,48 +339,21 @@ impl<O: Observer> Engine<O> {
             time_ns: now.utc_ns,
             message: message.bytes,
         };
-        let is_business = !message.header.kind.is_administrative();
         self.observer.keeping(Way::In);
         self.store.keep(&entry)?;
-        if is_business {
-            self.store.wait(Gate::Business)?;
-        }
         self.observer.kept(Way::In);
         Ok(())
     }
 
-    fn deliver(
-        &mut self,
-        session: SessionNumber,
-        message: &Message<'_>,
-        now: Now,
-    ) -> Result<(), EngineError> {
-        let request = match Request::of(message, session) {
-            Ok(request) => request,
-            Err(refused) => {
-                let (reason, tag) = (refused.reason, refused.tag);
-                return self.reply(session, Some(message), Reply::Reject { reason, tag }, now);
-            }
-        };
-        self.exchange.take(session, request, now.utc_ns, &mut self.answers);
-        for at in 0..self.answers.len() {
-            let answer = self.answers[at];
-            self.answer(&answer, now)?;
-        }
-        self.answers.clear();
-        if message.header.kind == Kind::NewOrderSingle {
-            self.observer.answered();
-        }
-        Ok(())
-    }
-
-    /// Waits until everything that was kept may leave. Call it before outboxes are sent.
+    /// Gives requests that were kept to the business, and waits until everything that was kept may leave. Call it
+    /// before outboxes are sent.
     #[inline]
     pub fn seal(&mut self) -> Result<(), EngineError> {
+        self.decide()?;
         if std::mem::take(&mut self.is_waiting) {
-            self.observer.waiting();
+            self.observer.waiting(Gate::Reply);
             self.store.wait(Gate::Reply)?;
-            self.observer.waited();
+            self.observer.waited(Gate::Reply);
         }
         Ok(())
     }

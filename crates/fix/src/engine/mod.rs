@@ -6,6 +6,7 @@
 
 mod connection;
 mod core;
+mod deciding;
 mod error;
 mod member;
 mod recovery;

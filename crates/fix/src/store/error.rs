@@ -11,6 +11,17 @@ pub enum StoreError {
     /// The queue failed.
     #[error("queue: {0}")]
     Queue(#[from] pickfs_journal::queue::Error),
+    /// The pair failed.
+    #[error("pair: {0}")]
+    Pair(#[from] pickfs_pair::Error),
+    /// No pair could begin: its secondaries are not there.
+    #[error("pair: {error}; the last that was heard: {heard}")]
+    NotReady {
+        /// What the pair says.
+        error: pickfs_pair::Error,
+        /// Why a secondary does not follow, where one said so.
+        heard: String,
+    },
     /// A file failed.
     #[error("{verb} {}: {source}", path.display())]
     Io {

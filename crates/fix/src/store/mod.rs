@@ -12,6 +12,7 @@ mod journal_log;
 mod log_store;
 mod marks;
 mod memory_log;
+mod pair_log;
 mod profile;
 mod queue_log;
 
@@ -21,6 +22,7 @@ pub use file_store::FileStore;
 pub use journal_log::JournalLog;
 pub use log_store::{Log, LogStore};
 pub use memory_log::MemoryLog;
+pub use pair_log::PairLog;
 pub use profile::{FILE_BYTES, Profile};
 pub use queue_log::QueueLog;
 

@@ -19,6 +19,8 @@ pub enum Profile {
     JournalFdatasync,
     /// The many small writes of QuickFIX's file store.
     FileStore,
+    /// Everything in a journal here and on other hosts before it is acted on: outlives the host.
+    Pair,
 }
 
 /// Bytes of a file where nobody has a reason for others.
@@ -26,12 +28,13 @@ pub const FILE_BYTES: u64 = 64 << 20;
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Profile; 5] = [
+    pub const ALL: [Profile; 6] = [
         Profile::Memory,
         Profile::Queue,
         Profile::Journal,
         Profile::JournalFdatasync,
         Profile::FileStore,
+        Profile::Pair,
     ];
 
     /// Its name.
@@ -42,6 +45,7 @@ impl Profile {
             Profile::Journal => "journal",
             Profile::JournalFdatasync => "journal-fdatasync",
             Profile::FileStore => "file-store",
+            Profile::Pair => "pair",
         }
     }
 
@@ -53,6 +57,9 @@ impl Profile {
     /// Opens the store in a directory that belongs to it alone; what it holds is gone on with. Queue and journal
     /// have files of so many bytes: a multiple of 4096, at least 65536. The more, the rarer a roll, and the longer a
     /// journal takes to look for its end after a crash.
+    ///
+    /// # Errors
+    /// Of a pair: it needs addresses, so it is made from its own options, by [`super::PairLog`].
     pub fn open(self, directory: &Path, file_bytes: u64) -> Result<Box<dyn Store>, StoreError> {
         let journal = |sync| {
             let options = Options { sync, file_bytes, ..Options::default() };
@@ -70,6 +77,9 @@ impl Profile {
             Profile::Journal => journal(Sync::None),
             Profile::JournalFdatasync => journal(Sync::Fdatasync),
             Profile::FileStore => Ok(Box::new(FileStore::open(directory)?)),
+            Profile::Pair => Err(StoreError::Other(
+                "a pair has other hosts; open it with their addresses, by PairLog".into(),
+            )),
         }
     }
 }

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     fault::Fault,
+    followers,
     param::{Param, ParamError, Resolved},
     workload::{Prepared, Session, Workload},
 };
@@ -30,7 +31,7 @@ impl Workload for Fix {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn about(&self) -> &'static str {
@@ -59,5 +60,9 @@ impl Workload for Fix {
 
     fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
         Ok(Box::new(ready::Ready::new(session)?))
+    }
+
+    fn play(&self, session: &Session) -> Result<(), Fault> {
+        followers::play(session, &params::terms(session))
     }
 }

@@ -1,12 +1,18 @@
 //! The parameters of the fix workload, and what follows from them alone.
 
+use std::path::PathBuf;
+
 use pickfs_fix::store::Profile;
+use pickfs_journal::{Options, Sync};
 use pickfs_measure::Arrival;
 use pickfs_model::Durability;
+use pickfs_pair::{StoreOptions, Waiting};
 
 use crate::{
+    followers::{SECONDARY, TRANSPORT, Terms},
     param::{Check, Literal, Param, Resolved},
     placement,
+    workload::Session,
 };
 
 pub(super) const PARAMS: &[Param] = &[
@@ -31,7 +37,8 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "store",
         doc: "where messages are kept before they are acted on: nowhere, in a mapped queue, in a journal without or \
-              with an fdatasync before the report leaves, or by the small writes of QuickFIX's file store",
+              with an fdatasync before the report leaves, by the small writes of QuickFIX's file store, or in a \
+              journal here and one received by a secondary",
         default: Literal::Text("queue"),
         check: Check::Words(|| Profile::ALL.into_iter().map(Profile::word).collect()),
     },
@@ -66,6 +73,8 @@ pub(super) const PARAMS: &[Param] = &[
         default: Literal::Text("64MiB"),
         check: Check::Bytes(256 << 10, 4 << 30),
     },
+    SECONDARY,
+    TRANSPORT,
     placement::THREAD_POLICY,
 ];
 
@@ -75,15 +84,29 @@ pub(super) const PERSIST_IN: &str = "persist-in";
 pub(super) const PERSIST_OUT: &str = "persist-out";
 pub(super) const SYNC: &str = "sync";
 pub(super) const SEND: &str = "send";
+pub(super) const BUSINESS_GATE: &str = "business-gate";
+pub(super) const REPLY_GATE: &str = "reply-gate";
 
-/// Operations that the engine's thread measures, in the order of their index.
-pub(super) const OF_ENGINE: [&str; 5] = [ORDER, PERSIST_IN, PERSIST_OUT, SEND, SYNC];
-
-/// How many of them there are: a store without a sync has none to measure.
+/// Operations that the engine's thread measures, in the order of their index: first those of every store.
 pub(super) fn of_engine(params: &Resolved) -> &'static [&'static str] {
     match profile(params) {
-        Profile::JournalFdatasync => &OF_ENGINE,
-        _ => &OF_ENGINE[..4],
+        Profile::JournalFdatasync => &[ORDER, PERSIST_IN, PERSIST_OUT, SEND, SYNC],
+        Profile::Pair => &[ORDER, PERSIST_IN, PERSIST_OUT, SEND, BUSINESS_GATE, REPLY_GATE],
+        _ => &[ORDER, PERSIST_IN, PERSIST_OUT, SEND],
+    }
+}
+
+/// Where a store that waits at a gate has its laps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waits {
+    pub(super) business: Option<usize>,
+    pub(super) reply: Option<usize>,
+}
+
+impl Waits {
+    pub(super) fn of(params: &Resolved) -> Waits {
+        let place = |name: &str| of_engine(params).iter().position(|op| *op == name);
+        Waits { business: place(BUSINESS_GATE), reply: place(SYNC).or(place(REPLY_GATE)) }
     }
 }
 
@@ -95,6 +118,28 @@ pub(super) fn ops(params: &Resolved) -> Vec<&'static str> {
 /// The store.
 pub(super) fn profile(params: &Resolved) -> Profile {
     Profile::of(params.text("store")).unwrap_or(Profile::Queue)
+}
+
+/// Where the store of a trial is.
+pub(super) fn directory(session: &Session) -> PathBuf {
+    let folder = session.spec.directory.join(format!("fix-{}", session.spec.lane));
+    folder.join(profile(&session.params).word())
+}
+
+/// The folder of both nodes of a pair, and how the secondary is. It runs where there is room.
+pub(super) fn terms(session: &Session) -> Terms {
+    Terms {
+        dir: directory(session),
+        store: node_store(&session.params),
+        waiting: Waiting::Block,
+        cpu: session.spec.helper_cpu,
+    }
+}
+
+/// The store of a node of a pair: a journal in the page cache.
+pub(super) fn node_store(params: &Resolved) -> StoreOptions {
+    let (sync, file_bytes) = (Sync::None, params.integer("file_size"));
+    StoreOptions::Journal(Options { sync, file_bytes, ..Options::default() })
 }
 
 /// When orders are sent, over all clients.
@@ -112,6 +157,7 @@ pub(super) fn durability(params: &Resolved) -> Durability {
     match profile(params) {
         Profile::Memory => Durability::Nothing,
         Profile::JournalFdatasync => Durability::PowerLoss,
+        Profile::Pair => Durability::HostLoss,
         _ => Durability::ProcessCrash,
     }
 }

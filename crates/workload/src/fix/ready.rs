@@ -2,7 +2,7 @@
 
 use std::{
     net::SocketAddr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -13,8 +13,10 @@ use pickfs_fix::{
     engine::{Engine, Settings},
     market::Limits,
     now,
-    store::{LogStore, MemoryLog, Profile, Store},
+    store::{LogStore, MemoryLog, PairLog, Profile, Store},
 };
+use pickfs_model::TrialSpec;
+use pickfs_pair::{Primary, PrimaryOptions, Waiting};
 use pickfs_sys::affinity::allowed_processors;
 
 use crate::{
@@ -22,11 +24,12 @@ use crate::{
     fault::Fault,
     fix::{
         clients::Clients,
-        params,
+        params::{self, Waits},
         serving::{Open, Serving, fault},
         verify,
         watch::Watch,
     },
+    followers::{self, Followers, TIMEOUT},
     measurement::{Measured, Measurement},
     null,
     workload::{Prepared, Session},
@@ -46,7 +49,9 @@ pub(super) struct Ready {
     directory: PathBuf,
     profile: Profile,
     clients: Clients,
+    /// Before the secondaries of its store, so that it ends first.
     serving: Serving,
+    followers: Followers,
     open: Arc<Open>,
     notes: Vec<String>,
     no_io: Vec<(&'static str, f64)>,
@@ -55,18 +60,22 @@ pub(super) struct Ready {
 impl Ready {
     pub(super) fn new(session: &Session) -> Result<Self, Fault> {
         let params = &session.params;
-        let notes = roles(session)?;
+        let mut notes = roles(session)?;
         let profile = params::profile(params);
-        let directory = session.spec.directory.join(format!("fix-{}", session.spec.lane));
-        std::fs::create_dir(&directory).map_err(Fault::io("make", &directory))?;
-        let directory = directory.join(profile.word());
-        let mut acceptor = acceptor(session, profile, &directory)?;
+        let directory = params::directory(session);
+        let folder = directory.parent().unwrap_or(&directory);
+        std::fs::create_dir(folder).map_err(Fault::io("make", folder))?;
+        let (followers, of_followers) = followers(session)?;
+        notes.extend(of_followers);
+        let store = store(session, &directory, &followers)?;
+        let mut acceptor = acceptor(session, store)?;
         let address = acceptor.address().map_err(fault)?;
         let mut clients = Clients::connect(address, params)?;
         log_on(&mut acceptor, &mut clients)?;
         let open = Arc::new(Open::default());
         let serving = Serving::new(acceptor, open.clone());
-        Ok(Ready { directory, profile, clients, serving, open, notes, no_io: Vec::new() })
+        let no_io = Vec::new();
+        Ok(Ready { directory, profile, clients, serving, followers, open, notes, no_io })
     }
 
     fn pace(&self, session: &Session, is_warm_up: bool) -> Pace {
@@ -120,25 +129,61 @@ impl Ready {
     }
 }
 
-/// An engine on its store, listening on a free port of the loopback.
-fn acceptor(
+/// The secondary of a pair, and what is to be told of it.
+fn followers(session: &Session) -> Result<(Followers, Option<String>), Fault> {
+    let count = usize::from(params::profile(&session.params) == Profile::Pair);
+    let spec = &session.spec;
+    let spare = crate::placement::spare([spec.cpu, spec.helper_cpu]);
+    let helper_cpu = spare.or(spec.helper_cpu);
+    let spec = TrialSpec { helper_cpu, ..spec.clone() };
+    let session = Session { spec, ..session.clone() };
+    let followers = Followers::start(&session, &params::terms(&session), count)?;
+    let note = (count > 0).then(|| followers::told(&session, count, helper_cpu));
+    Ok((followers, note))
+}
+
+fn orders_max(session: &Session) -> usize {
+    let length_ns = 2 * session.spec.warmup_ns + session.spec.measure_ns;
+    params::orders_max(&session.params, length_ns)
+}
+
+fn store(
     session: &Session,
-    profile: Profile,
-    directory: &std::path::Path,
-) -> Result<Acceptor<Watch>, Fault> {
+    directory: &Path,
+    followers: &Followers,
+) -> Result<Box<dyn Store>, Fault> {
     let params = &session.params;
-    let orders_max =
-        params::orders_max(params, 2 * session.spec.warmup_ns + session.spec.measure_ns);
-    let store: Box<dyn Store> = match profile {
+    match params::profile(params) {
         Profile::Memory => {
-            let room = (orders_max * ORDER_BYTES).min(ROOM_BYTES_MAX);
-            Box::new(LogStore::new(MemoryLog::with_room(room)))
+            let room = (orders_max(session) * ORDER_BYTES).min(ROOM_BYTES_MAX);
+            Ok(Box::new(LogStore::new(MemoryLog::with_room(room))))
         }
-        _ => beside(session, || {
+        Profile::Pair => beside(session, || pair(session, directory, followers)),
+        profile => beside(session, || {
             let opened = profile.open(directory, params.integer("file_size"));
             opened.map_err(|error| fault(error.into()))
-        })?,
-    };
+        }),
+    }
+}
+
+fn pair(
+    session: &Session,
+    directory: &Path,
+    followers: &Followers,
+) -> Result<Box<dyn Store>, Fault> {
+    let primary = Primary::open(PrimaryOptions {
+        store: params::node_store(&session.params),
+        timeout: TIMEOUT,
+        waiting: Waiting::Spin,
+        ..PrimaryOptions::new(followers::primary_dir(directory), followers.addresses())
+    });
+    let log = PairLog::over(primary.map_err(followers::fault)?, TIMEOUT, drop);
+    Ok(Box::new(LogStore::new(log.map_err(|error| fault(error.into()))?)))
+}
+
+/// An engine on its store, listening on a free port of the loopback.
+fn acceptor(session: &Session, store: Box<dyn Store>) -> Result<Acceptor<Watch>, Fault> {
+    let (params, orders_max) = (&session.params, orders_max(session));
     let clients = params.integer("clients") as usize;
     let settings = Settings {
         comp_id: COMP_ID.into(),
@@ -147,7 +192,7 @@ fn acceptor(
         market: Limits { orders_max, symbols_max: clients },
         ..Settings::default()
     };
-    let watch = Watch::new(profile == Profile::JournalFdatasync);
+    let watch = Watch::new(Waits::of(params));
     let engine = Engine::observed(settings, store, now(), watch).map_err(fault)?;
     let wait = if params.text("engine_wait") == "sleep" { Wait::Sleep } else { Wait::Spin };
     Acceptor::listen(engine, SocketAddr::from(([127, 0, 0, 1], 0)), wait).map_err(fault)
@@ -235,6 +280,12 @@ impl Prepared for Ready {
     fn verify(&mut self, session: &Session) -> Result<u64, Fault> {
         self.serving.acceptor.end();
         let file_bytes = session.params.integer("file_size");
+        let copies = self.followers.end()?;
+        if self.profile == Profile::Pair {
+            let mut nodes = vec![followers::primary_dir(&self.directory)];
+            nodes.extend(copies);
+            return nodes.iter().map(|node| verify::verify_node(node, &self.clients)).sum();
+        }
         verify::verify(&self.directory, self.profile, file_bytes, &self.clients)
     }
 }

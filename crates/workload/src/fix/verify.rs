@@ -1,15 +1,18 @@
 //! What was sent is found again in the store: every order once, in order, each with its report.
 
-use std::path::Path;
+use std::{ops::ControlFlow, path::Path};
 
 use pickfs_fix::{
     codec::{Message, tag, uint},
     store::{Entry, EntryKind, Profile, StoreError},
 };
 
+use pickfs_pair::{Kind, read_store};
+
 use crate::{
     fault::Fault,
     fix::{clients::Clients, serving},
+    followers,
 };
 
 /// What a store holds.
@@ -43,6 +46,19 @@ impl Found {
     }
 }
 
+impl Found {
+    fn check(&self, clients: &Clients) -> Result<u64, Fault> {
+        compare("orders", self.orders, clients.orders)?;
+        compare("reports", self.reports, clients.reports)?;
+        if self.is_out_of_order {
+            return Err(Fault::Wrong {
+                what: "the store does not hold each order once and in order".into(),
+            });
+        }
+        Ok(self.orders + self.reports)
+    }
+}
+
 /// Compares the store with what the clients saw; gives the number of messages.
 pub(super) fn verify(
     directory: &Path,
@@ -61,14 +77,29 @@ pub(super) fn verify(
     if profile == Profile::FileStore {
         return sent_again(store.as_mut(), clients).map_err(failed)?;
     }
-    compare("orders", found.orders, clients.orders)?;
-    compare("reports", found.reports, clients.reports)?;
-    if found.is_out_of_order {
-        return Err(Fault::Wrong {
-            what: "the store does not hold each order once and in order".into(),
-        });
+    found.check(clients)
+}
+
+/// Compares what one node of a pair holds.
+pub(super) fn verify_node(node: &Path, clients: &Clients) -> Result<u64, Fault> {
+    let (mut found, mut wrong) = (Found::default(), None);
+    let store = node.join("store");
+    let read = read_store(&store, Kind::Journal, 1, |at, record| {
+        let taken = Entry::decode(record).and_then(|entry| found.take(&entry).ok());
+        match taken {
+            Some(()) => ControlFlow::Continue(()),
+            None => {
+                wrong = Some(at.sequence);
+                ControlFlow::Break(())
+            }
+        }
+    });
+    read.map_err(followers::fault)?;
+    if let Some(record) = wrong {
+        let what = format!("record {record} of {} is none of the engine", store.display());
+        return Err(Fault::Wrong { what });
     }
-    Ok(found.orders + found.reports)
+    found.check(clients)
 }
 
 /// A store of what went out alone: all of it can be sent again.

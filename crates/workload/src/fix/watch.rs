@@ -1,9 +1,9 @@
 //! The engine's observer: keeps when each step began and ended until the measuring loop takes them.
 
-use pickfs_fix::{Observer, Way};
+use pickfs_fix::{Observer, Way, store::Gate};
 use pickfs_measure::{Clock, MonotonicClock, OpIndex};
 
-use crate::fix::params::OF_ENGINE;
+use crate::fix::params::Waits;
 
 /// Connections whose orders are told apart.
 const CONNECTIONS: usize = 64;
@@ -33,21 +33,19 @@ pub(super) struct Watch {
     pub(super) lost: u64,
     /// NewOrderSingles that were answered.
     pub(super) orders: u64,
-    has_sync: bool,
+    waits: Waits,
     reads: [Read; CONNECTIONS],
-    current: usize,
     began_ns: u64,
 }
 
 impl Watch {
-    pub(super) fn new(has_sync: bool) -> Watch {
+    pub(super) fn new(waits: Waits) -> Watch {
         Watch {
             steps: Vec::with_capacity(LAPS),
             lost: 0,
             orders: 0,
-            has_sync,
+            waits,
             reads: [Read::default(); CONNECTIONS],
-            current: 0,
             began_ns: 0,
         }
     }
@@ -78,14 +76,11 @@ const ORDER: usize = 0;
 const PERSIST_IN: usize = 1;
 const PERSIST_OUT: usize = 2;
 const SEND: usize = 3;
-const SYNC: usize = 4;
-const _: () = assert!(OF_ENGINE.len() == SYNC + 1);
 
 impl Observer for Watch {
     #[inline]
     fn read(&mut self, connection: usize) {
-        self.current = connection % CONNECTIONS;
-        let read = &mut self.reads[self.current];
+        let read = &mut self.reads[connection % CONNECTIONS];
         // Orders that wait for a full socket keep their time.
         if read.orders == 0 {
             read.at_ns = MonotonicClock.now_ns();
@@ -103,20 +98,21 @@ impl Observer for Watch {
     }
 
     #[inline]
-    fn waiting(&mut self) {
+    fn waiting(&mut self, _gate: Gate) {
         self.begin();
     }
 
     #[inline]
-    fn waited(&mut self) {
-        if self.has_sync {
-            self.end(SYNC);
+    fn waited(&mut self, gate: Gate) {
+        let place = if gate == Gate::Reply { self.waits.reply } else { self.waits.business };
+        if let Some(op) = place {
+            self.end(op);
         }
     }
 
     #[inline]
-    fn answered(&mut self) {
-        self.reads[self.current].orders += 1;
+    fn answered(&mut self, connection: usize) {
+        self.reads[connection % CONNECTIONS].orders += 1;
         self.orders += 1;
     }
 

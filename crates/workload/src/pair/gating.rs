@@ -19,6 +19,7 @@ use crate::{
     bench::Bench,
     drive::{Turn, Work},
     fault::Fault,
+    followers::fault,
     pair::{client::Client, params, payload::Pattern},
     param::Resolved,
 };
@@ -29,17 +30,6 @@ const BATCH_MAX: usize = 256;
 const SAFE_WITHIN_NS: u64 = 20_000_000_000;
 /// A turn that began this long after it was due was sent late.
 const LATE_NS: u64 = 1_000;
-
-/// An error of the pair as the end of a trial.
-pub(super) fn fault(error: Error) -> Fault {
-    match error {
-        Error::Journal(error) => Fault::Journal(error),
-        Error::Queue(error @ pickfs_journal::queue::Error::Refused { .. }) => {
-            Fault::Skipped { reason: format!("queue: {error}") }
-        }
-        other => Fault::Failed { reason: format!("pair: {other}") },
-    }
-}
 
 /// Where each operation has its laps; one that is not measured has none.
 #[derive(Debug, Clone, Copy)]

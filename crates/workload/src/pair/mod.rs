@@ -1,14 +1,13 @@
 //! The `pair` workload: each message is journalled here and sent to a secondary at the same time; business logic sees
 //! it when the degree says that it is safe, and its sender is answered.
 //!
-//! One thread is the client and the primary, over a connection of its own; each secondary is a thread with its own
+//! One thread is the client and the primary, over a connection of its own; each secondary is a process with its own
 //! store on the same file system, over TCP on loopback. So two processors are enough, and what is measured are the
 //! calls and the wire, not threads that wait for a processor. The bare ping-pong of the same bytes over the same kind
 //! of sockets is a row of its own.
 
 mod client;
 mod echo;
-mod followers;
 mod gating;
 mod params;
 mod payload;
@@ -21,6 +20,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     fault::Fault,
+    followers,
     param::{Param, ParamError, Resolved},
     workload::{Prepared, Session, Workload},
 };
@@ -34,7 +34,7 @@ impl Workload for Pair {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn about(&self) -> &'static str {
@@ -71,5 +71,9 @@ impl Workload for Pair {
             Some(socket) => Ok(Box::new(ready::pinging(session, socket)?)),
             None => Ok(Box::new(ready::gating(session)?)),
         }
+    }
+
+    fn play(&self, session: &Session) -> Result<(), Fault> {
+        followers::play(session, &params::terms(session))
     }
 }

@@ -1,16 +1,16 @@
 //! The parameters of the pair workload, and what follows from them alone.
 
-use std::time::Duration;
-
 use pickfs_journal::queue;
 use pickfs_model::Durability;
 use pickfs_pair::{Degree, StoreOptions, Waiting};
 
 use crate::{
     arrival,
+    followers::{SECONDARY, TRANSPORT, Terms},
     pair::{echo::Socket, payload},
     param::{Check, Literal, Param, ParamError, Resolved},
     placement,
+    workload::Session,
 };
 
 pub(super) const PARAMS: &[Param] = &[
@@ -49,6 +49,8 @@ pub(super) const PARAMS: &[Param] = &[
         default: Literal::Integer(1),
         check: Check::Integer(1, 4),
     },
+    SECONDARY,
+    TRANSPORT,
     Param {
         name: "copies",
         doc: "how many of them must have a message",
@@ -128,8 +130,16 @@ pub(super) fn waiting(params: &Resolved) -> Waiting {
     }
 }
 
-/// A peer that says nothing for this long is lost, and the trial with it.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
+/// The folder of all nodes, and how the secondaries are.
+pub(super) fn terms(session: &Session) -> Terms {
+    let (params, spec) = (&session.params, &session.spec);
+    Terms {
+        dir: spec.directory.join(format!("pair-{}", spec.lane)),
+        store: store(params, false),
+        waiting: waiting(params),
+        cpu: spec.helper_cpu,
+    }
+}
 
 /// The store of a node.
 pub(super) fn store(params: &Resolved, is_primary: bool) -> StoreOptions {

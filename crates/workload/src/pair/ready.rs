@@ -9,13 +9,13 @@ use crate::{
     arrival,
     drive::{Pace, Span, Work},
     fault::Fault,
+    followers::{self, Followers, TIMEOUT, fault},
     measurement::Measured,
     null,
     pair::{
         client::Client,
         echo::{Echo, Socket},
-        followers::Followers,
-        gating::{Done, Gating, fault},
+        gating::{Done, Gating},
         params,
         pinging::Pinging,
         verify::verify,
@@ -80,8 +80,8 @@ fn roles(session: &Session) -> String {
         (Some(_), _) => format!("ping on {ours}, pong on {theirs}, over loopback"),
         (None, 0) => format!("client and primary on {ours}, no secondary"),
         (None, count) => format!(
-            "client and primary on {ours}, {count} secondaries on {theirs}, plain TCP over loopback, all stores on \
-             this file system"
+            "client and primary on {ours}; {}; plain TCP over loopback, all stores on this file system",
+            followers::told(session, count, session.spec.helper_cpu)
         ),
     }
 }
@@ -100,15 +100,16 @@ pub(super) struct GatingReady {
 pub(super) fn gating(session: &Session) -> Result<GatingReady, Fault> {
     let (params, spec) = (&session.params, &session.spec);
     let course = Course::new(session)?;
-    let dir = spec.directory.join(format!("pair-{}", spec.lane));
-    let followers = Followers::start(session, &dir)?;
+    let terms = params::terms(session);
+    let followers = Followers::start(session, &terms, params::secondaries(params))?;
+    let dir = terms.dir;
     let primary = Primary::open(PrimaryOptions {
         store: params::store(params, true),
         degree: params::degree(params),
         copies: params.integer("copies") as usize,
-        timeout: params::TIMEOUT,
+        timeout: TIMEOUT,
         waiting: params::waiting(params),
-        ..PrimaryOptions::new(dir.join("primary"), followers.addresses())
+        ..PrimaryOptions::new(followers::primary_dir(&dir), followers.addresses())
     })
     .map_err(fault)?;
     let size = params.integer("size") as usize;
@@ -156,7 +157,7 @@ impl Prepared for GatingReady {
         gating.primary.poll().map_err(fault)?;
         let (pattern, sent) = (gating.pattern.clone(), gating.sent());
         drop(gating);
-        let mut checked = verify(&self.dir.join("primary"), self.kind, &pattern, sent)?;
+        let mut checked = verify(&followers::primary_dir(&self.dir), self.kind, &pattern, sent)?;
         for dir in self.followers.end()? {
             checked += verify(&dir, self.kind, &pattern, sent)?;
         }

@@ -4,10 +4,7 @@ use std::{ops::ControlFlow, path::Path};
 
 use pickfs_pair::{Kind, read_store};
 
-use crate::{
-    fault::Fault,
-    pair::{gating::fault, payload::Pattern},
-};
+use crate::{fault::Fault, followers::fault, pair::payload::Pattern};
 
 /// Compares a node's store; gives the number of messages.
 pub(super) fn verify(node: &Path, kind: Kind, pattern: &Pattern, sent: u64) -> Result<u64, Fault> {

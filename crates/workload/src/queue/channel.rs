@@ -1,6 +1,6 @@
 //! Both ends of what messages go through: the queue, or plain memory.
 
-use std::path::Path;
+use std::{path::Path, process::Command, sync::Arc};
 
 use pickfs_journal::queue::{self, Appender, Queue, ReadBy, Tailer};
 
@@ -8,7 +8,7 @@ use crate::{
     fault::Fault,
     param::Resolved,
     queue::{
-        memory::{self, MemoryReader, MemoryWriter},
+        memory::{MemoryReader, MemoryWriter, Ring},
         params,
     },
 };
@@ -35,29 +35,58 @@ pub(super) fn fault(error: queue::Error) -> Fault {
     }
 }
 
-/// What was made for a trial.
-pub(super) struct Channel {
-    pub(super) queue: Option<Queue>,
-    pub(super) sink: Sink,
-    pub(super) source: Option<Source>,
+/// What messages of a trial go through.
+pub(super) enum Channel {
+    Queue(Queue),
+    Memory(Arc<Ring>),
 }
 
-/// Makes the queue in a directory that holds none, or the ring.
-pub(super) fn make(directory: &Path, params: &Resolved) -> Result<Channel, Fault> {
-    let by = params::read_by(params);
-    if params::is_memory(params) {
-        let (writer, reader) = memory::ring();
-        let source = by.map(|_| Source::Memory(reader));
-        return Ok(Channel { queue: None, sink: Sink::Memory(writer), source });
+impl Channel {
+    /// Makes the queue in a directory that holds none, or the ring.
+    pub(super) fn make(directory: &Path, params: &Resolved) -> Result<Channel, Fault> {
+        if params::is_memory(params) {
+            return Ok(Channel::Memory(Ring::create()?));
+        }
+        let queue = Queue::create(directory, params::options(params)).map_err(fault)?;
+        Ok(Channel::Queue(queue))
     }
-    let queue = Queue::create(directory, params::options(params)).map_err(fault)?;
-    let sink = Sink::Queue(Box::new(queue.appender().map_err(fault)?));
-    let source = by.map(|by| source(&queue, by)).transpose()?;
-    Ok(Channel { queue: Some(queue), sink, source })
-}
 
-fn source(queue: &Queue, by: ReadBy) -> Result<Source, Fault> {
-    Ok(Source::Queue(Box::new(queue.tailer().map_err(fault)?.by(by))))
+    /// In the tailer's process: what the appender's has made.
+    pub(super) fn open(directory: &Path, params: &Resolved) -> Result<Channel, Fault> {
+        if params::is_memory(params) {
+            return Ok(Channel::Memory(Ring::inherited()?));
+        }
+        let queue = Queue::open(directory, params::options(params)).map_err(fault)?;
+        Ok(Channel::Queue(queue))
+    }
+
+    /// Lets the tailer's process inherit what it cannot open by itself.
+    pub(super) fn hand_to(&self, command: &mut Command) {
+        if let Channel::Memory(ring) = self {
+            ring.hand_to(command);
+        }
+    }
+
+    pub(super) fn queue(&self) -> Option<&Queue> {
+        match self {
+            Channel::Queue(queue) => Some(queue),
+            Channel::Memory(_) => None,
+        }
+    }
+
+    pub(super) fn sink(&self) -> Result<Sink, Fault> {
+        Ok(match self {
+            Channel::Queue(queue) => Sink::Queue(Box::new(queue.appender().map_err(fault)?)),
+            Channel::Memory(ring) => Sink::Memory(MemoryWriter::new(Arc::clone(ring))),
+        })
+    }
+
+    pub(super) fn source(&self, by: ReadBy) -> Result<Source, Fault> {
+        Ok(match self {
+            Channel::Queue(queue) => Source::Queue(Box::new(queue.tailer().map_err(fault)?.by(by))),
+            Channel::Memory(ring) => Source::Memory(MemoryReader::new(Arc::clone(ring))),
+        })
+    }
 }
 
 impl Sink {

@@ -1,28 +1,31 @@
-//! The noise floor: the same messages between the same two threads over plain memory, without a file.
+//! The noise floor: the same messages between the same two processes or threads over plain memory, without a file.
 //!
-//! A ring of words that one thread writes and one reads. Its bytes are touched before the measurement, so that
-//! what is left of a lap are the clock, the copy, the cache lines that travel, and the machine.
+//! A ring of words that one side writes and one reads. Both touch its bytes before the measurement, so that what is
+//! left of a lap are the clock, the copy, the cache lines that travel, and the machine.
 
-use std::sync::{
-    Arc,
-    atomic::{
-        AtomicU64,
-        Ordering::{Acquire, Relaxed, Release},
+use std::{
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{
+            AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
     },
 };
+
+use pickfs_sys::shared_words::SharedWords;
+
+use crate::fault::Fault;
 
 /// Bytes of the ring: more than the caches hold, as in a queue.
 const RING_WORDS: usize = 8 << 20;
 
-/// One message in the ring: its length in bytes plus one, then its words.
-struct Ring {
-    words: Vec<AtomicU64>,
-    read: Read,
-}
+/// Words before the ring: the first is what the reader is done with, in lines of the cache of its own.
+const HEAD_WORDS: usize = 16;
 
-/// What the reader is done with, in words; in a line of the cache of its own.
-#[repr(align(128))]
-struct Read(AtomicU64);
+/// One message in the ring: its length in bytes plus one, then its words.
+pub(super) struct Ring(SharedWords);
 
 /// The writer's end.
 pub(super) struct MemoryWriter {
@@ -39,31 +42,61 @@ pub(super) struct MemoryReader {
     pub(super) payload: Vec<u8>,
 }
 
-/// Both ends of a new ring.
-pub(super) fn ring() -> (MemoryWriter, MemoryReader) {
-    let words = (0..RING_WORDS).map(|_| AtomicU64::new(0)).collect();
-    let ring = Arc::new(Ring { words, read: Read(AtomicU64::new(0)) });
-    // A new vector of zeros is not in memory before it is written.
-    ring.words.iter().for_each(|word| word.store(0, Relaxed));
-    let writer = MemoryWriter { ring: Arc::clone(&ring), at: 0, read: 0 };
-    (writer, MemoryReader { ring, at: 0, payload: Vec::with_capacity(1 << 20) })
-}
-
 impl Ring {
+    /// A new one, in memory.
+    pub(super) fn create() -> Result<Arc<Ring>, Fault> {
+        let words = SharedWords::create(HEAD_WORDS + RING_WORDS);
+        let ring = Ring(words.map_err(Fault::io("make", "memory for two processes"))?);
+        // New memory is not there before it is written.
+        (0..RING_WORDS as u64).for_each(|at| ring.word(at).store(0, Relaxed));
+        Ok(Arc::new(ring))
+    }
+
+    /// In the reader's process: the one that it was handed.
+    pub(super) fn inherited() -> Result<Arc<Ring>, Fault> {
+        let words = SharedWords::inherited(HEAD_WORDS + RING_WORDS);
+        let words = words.map_err(Fault::io("map", "memory of two processes"))?;
+        let missing = || Fault::Failed { reason: "no ring was handed to the reader".into() };
+        let ring = Ring(words.ok_or_else(missing)?);
+        // The pages are there; that this process knows them is what a first look is for.
+        let seen = (0..RING_WORDS as u64).map(|at| ring.word(at).load(Relaxed)).max();
+        std::hint::black_box(seen);
+        Ok(Arc::new(ring))
+    }
+
+    pub(super) fn hand_to(&self, command: &mut Command) {
+        self.0.hand_to(command);
+    }
+
     #[inline]
     fn word(&self, at: u64) -> &AtomicU64 {
-        &self.words[at as usize % RING_WORDS]
+        self.0.word(HEAD_WORDS + at as usize % RING_WORDS)
+    }
+
+    #[inline]
+    fn read(&self) -> &AtomicU64 {
+        self.0.word(0)
+    }
+}
+
+impl MemoryReader {
+    pub(super) fn new(ring: Arc<Ring>) -> MemoryReader {
+        MemoryReader { ring, at: 0, payload: Vec::with_capacity(1 << 20) }
     }
 }
 
 impl MemoryWriter {
+    pub(super) fn new(ring: Arc<Ring>) -> MemoryWriter {
+        MemoryWriter { ring, at: 0, read: 0 }
+    }
+
     /// Waits while the ring is full; gives where the message went.
     #[inline]
     pub(super) fn append(&mut self, payload: &[u8]) -> u64 {
         let length = 1 + payload.len().div_ceil(8) as u64;
         while self.at + length + 1 - self.read > RING_WORDS as u64 {
             std::hint::spin_loop();
-            self.read = self.ring.read.0.load(Acquire);
+            self.read = self.ring.read().load(Acquire);
         }
         for (at, chunk) in (self.at + 1..).zip(payload.chunks(8)) {
             let mut word = [0; 8];
@@ -91,7 +124,7 @@ impl MemoryReader {
         }
         self.payload.truncate(bytes as usize);
         self.at += 1 + words;
-        self.ring.read.0.store(self.at, Release);
+        self.ring.read().store(self.at, Release);
         true
     }
 }
@@ -102,7 +135,9 @@ mod tests {
 
     #[test]
     fn messages_come_out_as_they_went_in_also_around_the_end() {
-        let (mut writer, mut reader) = ring();
+        let ring = Ring::create().unwrap();
+        let mut writer = MemoryWriter::new(Arc::clone(&ring));
+        let mut reader = MemoryReader::new(ring);
         let message = |number: u64| vec![number as u8; (number % 1000) as usize * 16];
         for number in 0..20_000 {
             assert!(!reader.poll());

@@ -1,6 +1,6 @@
 //! The parameters of the queue workload, and what follows from them alone.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use pickfs_journal::queue::{
     Advice, Allocation, Options, Prepare, ReadBy, Retention, Sync, SyncEvery, Touch, layout,
@@ -13,6 +13,7 @@ use crate::{
     param::{Check, Literal, Param, ParamError, Resolved},
     placement,
     queue::payload,
+    workload::Session,
 };
 
 pub(super) const PARAMS: &[Param] = &[
@@ -34,7 +35,7 @@ pub(super) const PARAMS: &[Param] = &[
     placement::THREAD_POLICY,
     Param {
         name: "medium",
-        doc: "the queue in files, or the same two threads over plain memory: the noise floor",
+        doc: "the queue in files, or the same two sides over plain memory: the noise floor",
         default: Literal::Text("queue"),
         check: Check::Words(|| vec!["queue", "memory"]),
     },
@@ -43,6 +44,12 @@ pub(super) const PARAMS: &[Param] = &[
         doc: "how messages are read: copies out of a mapping, pread, or not at all",
         default: Literal::Text("mmap"),
         check: Check::Words(|| vec!["mmap", "read", "none"]),
+    },
+    Param {
+        name: "reader",
+        doc: "where the tailer runs: in a process of its own, or on a thread beside the appender",
+        default: Literal::Text("process"),
+        check: Check::Words(|| vec!["process", "thread"]),
     },
     Param {
         name: "segment_size",
@@ -184,6 +191,16 @@ pub(super) fn read_by(params: &Resolved) -> Option<ReadBy> {
         "read" => Some(ReadBy::Calls),
         _ => Some(ReadBy::Mapping),
     }
+}
+
+/// Whether the tailer is a process of its own.
+pub(super) fn reads_in_process(params: &Resolved) -> bool {
+    params.text("reader") == "process"
+}
+
+/// Where the queue of a trial is.
+pub(super) fn directory(session: &Session) -> PathBuf {
+    session.spec.directory.join(format!("queue-{}", session.spec.lane))
 }
 
 /// Whether messages go through plain memory.

@@ -2,12 +2,9 @@
 
 use std::{
     path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{
-            AtomicBool,
-            Ordering::{Acquire, Release},
-        },
+    sync::atomic::{
+        AtomicBool,
+        Ordering::{Acquire, Release},
     },
     thread,
     time::Duration,
@@ -24,9 +21,9 @@ use crate::{
     null,
     queue::{
         appending::Appending,
-        channel::{self, fault},
+        channel::{Channel, fault},
         params,
-        tailing::{Sent, Tailing},
+        reader::Reader,
         verify,
     },
     workload::{Prepared, Session},
@@ -40,10 +37,9 @@ const RETIRE_EACH: Duration = Duration::from_millis(500);
 /// Both ends, waiting for the first message.
 pub(super) struct Ready {
     directory: PathBuf,
-    queue: Option<Queue>,
+    channel: Channel,
     appending: Appending,
-    tailing: Option<Tailing>,
-    sent: Arc<Sent>,
+    reader: Reader,
     arrival: Arrival,
     notes: Vec<String>,
     no_io: Vec<(&'static str, f64)>,
@@ -56,19 +52,17 @@ impl Ready {
             return Err(Fault::Skipped { reason });
         }
         let recording = arrival::recording(params)?;
-        let directory = spec.directory.join(format!("queue-{}", spec.lane));
-        let made = channel::make(&directory, params)?;
-        let appending = Appending::new(made.sink, params.integer("size") as usize, spec.seed);
-        let sent = Arc::new(Sent::default());
-        let pattern = appending.pattern.clone();
+        let directory = params::directory(session);
+        let channel = Channel::make(&directory, params)?;
+        let size = params.integer("size") as usize;
+        let appending = Appending::new(channel.sink()?, size, spec.seed);
         Ok(Ready {
-            tailing: made.source.map(|source| Tailing::new(source, pattern, sent.clone())),
+            reader: Reader::new(session, &channel, &appending.pattern)?,
             arrival: arrival::arrival(params, recording.as_ref()),
             notes: vec![roles(session)],
             directory,
-            queue: made.queue,
+            channel,
             appending,
-            sent,
             no_io: Vec::new(),
         })
     }
@@ -78,33 +72,27 @@ impl Ready {
         Pace::new(self.arrival.clone(), seed, arrival::spin_below_ns(&session.params))
     }
 
-    /// The appender on this thread, the tailer on its own, until all has come.
+    /// The appender on this thread, the tailer beside it, until all has come.
     fn run(&mut self, session: &Session, span: Span, is_warm_up: bool) -> Result<Measured, Fault> {
         let mut pace = self.pace(session, is_warm_up);
         let setup = session.measurement(is_warm_up);
         let appender = Measurement { ops: vec![params::APPEND.into()], ..setup.clone() };
-        self.sent.begin();
         let over = AtomicBool::new(false);
-        let (appending, tailing, queue) = (&mut self.appending, &mut self.tailing, &self.queue);
-        let (sent, over) = (&self.sent, &over);
+        let (appending, reader) = (&mut self.appending, &mut self.reader);
+        let (queue, over) = (self.channel.queue(), &over);
         thread::scope(|scope| {
-            let reading = tailing.as_mut().map(|tailing| {
-                let setup = setup.clone();
-                scope.spawn(move || tailing.run(session, &setup))
-            });
+            let reading = reader.begin(scope, session, &setup, is_warm_up)?;
             let retiring = queue
-                .as_ref()
                 .map(|queue| scope.spawn(move || retire(queue, session.spec.helper_cpu, over)));
             let written = appender.run(appending, &mut pace, span);
-            sent.is(appending.sent());
-            let read = reading.map(joined).transpose();
+            let read = reading.end(appending.sent());
             over.store(true, Release);
             if let Some(retiring) = retiring {
                 retiring.thread().unpark();
                 joined(retiring)?;
             }
             let mut measured = written?;
-            measured.ops.extend(read?.map(|read| read.ops).unwrap_or_default());
+            measured.ops.extend(read?);
             Ok(measured)
         })
     }
@@ -131,10 +119,14 @@ fn roles(session: &Session) -> String {
     let appender = cpu(session.spec.cpu);
     match session.params.text("tailer") {
         "none" => format!("one thread: the appender on {appender}"),
-        _ => format!(
-            "two threads of one process with a mapping each: appender on {appender}, tailer on {}",
-            cpu(session.spec.helper_cpu)
-        ),
+        _ => {
+            let what = match params::reads_in_process(&session.params) {
+                true => "two processes",
+                false => "two threads of one process with a mapping each",
+            };
+            let tailer = cpu(session.spec.helper_cpu);
+            format!("{what}: appender on {appender}, tailer on {tailer}")
+        }
     }
 }
 
@@ -166,7 +158,9 @@ fn retire(queue: &Queue, cpu: Option<u32>, over: &AtomicBool) -> Result<(), Faul
     }
 }
 
-fn joined<T>(thread: thread::ScopedJoinHandle<'_, Result<T, Fault>>) -> Result<T, Fault> {
+pub(super) fn joined<T>(
+    thread: thread::ScopedJoinHandle<'_, Result<T, Fault>>,
+) -> Result<T, Fault> {
     let died = || Fault::Failed { reason: "a thread beside the appender died".into() };
     thread.join().unwrap_or_else(|_| Err(died()))
 }
@@ -193,7 +187,7 @@ impl Prepared for Ready {
     }
 
     fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
-        match &self.queue {
+        match self.channel.queue() {
             Some(_) => {
                 verify::verify(&self.directory, &self.appending.pattern, self.appending.sent())
             }

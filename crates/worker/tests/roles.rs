@@ -1,0 +1,149 @@
+//! Roles that are processes of their own - the tailer of a queue, the secondaries of a pair - through the real binary:
+//! they measure, they are verified, and they end with their worker.
+
+mod spoken;
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use pickfs_model::{TrialSpec, WorkerMessage};
+use serde_json::{Value, json};
+
+use crate::spoken::{converse, count, finished, laps, spec, turns, worker};
+
+fn short(workload: &str, params: Value, folder: &Path) -> TrialSpec {
+    let mut spec = spec(workload, params, folder);
+    (spec.warmup_ns, spec.measure_ns) = (30_000_000, 200_000_000);
+    spec
+}
+
+fn played(workload: &str, params: Value) -> Vec<WorkerMessage> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let messages = converse(&short(workload, params, folder.path()));
+    assert!(finished(&messages), "{messages:?}");
+    messages
+}
+
+fn notes(messages: &[WorkerMessage]) -> &[String] {
+    let Some(WorkerMessage::Ready { notes, .. }) = messages.get(1) else { panic!("{messages:?}") };
+    notes
+}
+
+#[test]
+fn every_message_of_a_queue_is_read_by_another_process() {
+    for way in [
+        json!({}),
+        json!({ "tailer": "read", "keep": "0" }),
+        json!({ "medium": "memory" }),
+        json!({ "touch": "ahead", "touch_pages": 8, "madvise": "normal", "allocation": "sparse" }),
+    ] {
+        let mut params = json!({ "rate": 2000, "segment_size": "256KiB", "wait": "sleep" });
+        let all = params.as_object_mut().expect("an object");
+        all.extend(way.as_object().expect("an object").clone());
+        let messages = played("queue", params);
+        let turns = turns(&messages);
+        assert!(turns.is_some_and(|turns| turns > 0), "{way}");
+        assert_eq!((laps(&messages, "append"), laps(&messages, "write-to-read")), (turns, turns));
+        assert!(notes(&messages).iter().any(|note| note.starts_with("two processes")), "{way}");
+    }
+}
+
+#[test]
+fn a_read_by_another_process_has_a_response_time() {
+    let messages = played("queue", json!({ "rate": 1000, "wait": "sleep" }));
+    let op = messages.iter().find_map(|message| match message {
+        WorkerMessage::Op(op) if op.op == "write-to-read" => Some(op),
+        _ => None,
+    });
+    let op = op.expect("an operation");
+    let response = op.response.as_ref().expect("open loop");
+    assert_eq!(response.count, op.service.count);
+    // One clock for both processes: a message is never read before it is written, nor a second later.
+    assert!(op.service.min_ns > 0 && op.service.max_ns < 10_000_000_000, "{:?}", op.service);
+}
+
+#[test]
+fn secondaries_are_processes_and_every_copy_is_compared() {
+    for way in [
+        json!({}),
+        json!({ "store": "queue" }),
+        json!({ "degree": "durable", "secondaries": 2, "copies": 2 }),
+    ] {
+        let mut params = json!({ "rate": 500, "wait": "sleep", "waiting": "block" });
+        let all = params.as_object_mut().expect("an object");
+        all.extend(way.as_object().expect("an object").clone());
+        let messages = played("pair", params);
+        assert_eq!(laps(&messages, "wire"), count(&messages, "batches").map(|count| count as u64));
+        assert!(notes(&messages)[0].contains("a process each"), "{:?}", notes(&messages));
+    }
+}
+
+#[test]
+fn an_order_is_on_two_nodes_before_the_book_sees_it() {
+    for secondary in ["process", "thread"] {
+        let messages = played(
+            "fix",
+            json!({
+                "store": "pair", "rate": 300, "engine_wait": "sleep", "file_size": "1MiB",
+                "secondary": secondary,
+            }),
+        );
+        let orders = count(&messages, "orders").map(|orders| orders as u64);
+        assert!(orders.is_some_and(|orders| orders > 0));
+        for op in ["order", "persist-in", "persist-out"] {
+            assert_eq!(laps(&messages, op), orders, "{op}");
+        }
+        assert!(laps(&messages, "reply-gate").is_some_and(|gates| gates > 0));
+    }
+}
+
+/// Children of a process that are not dead.
+fn children(process_id: u32) -> Vec<String> {
+    let list = format!("/proc/{process_id}/task/{process_id}/children");
+    let list = std::fs::read_to_string(list).unwrap_or_default();
+    list.split_whitespace().map(String::from).collect()
+}
+
+fn is_dead(process_id: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process_id}/stat"));
+    stat.map_or(true, |stat| stat.contains(") Z"))
+}
+
+#[test]
+fn a_role_ends_with_its_worker() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut worker = worker();
+    let spec = short("queue", json!({ "rate": 1000, "wait": "sleep" }), folder.path());
+    let input = worker.stdin.as_mut().expect("piped");
+    writeln!(input, "{}", serde_json::to_string(&spec).expect("JSON")).expect("it reads");
+    let mut lines = BufReader::new(worker.stdout.take().expect("piped")).lines();
+    let is_ready = |line: &String| line.contains("\"ready\"");
+    let ready = lines.by_ref().map_while(Result::ok).find(is_ready);
+    assert!(ready.is_some());
+    let roles = children(worker.id());
+    assert_eq!(roles.len(), 1, "{roles:?}");
+    worker.kill().expect("ours");
+    worker.wait().expect("ours");
+    let began = Instant::now();
+    while !is_dead(&roles[0]) {
+        assert!(began.elapsed() < Duration::from_secs(10), "role {} lives on", roles[0]);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn an_unknown_role_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for workload in ["journal", "pair"] {
+        let mut spec = short(workload, json!({}), folder.path());
+        spec.role = "conductor".into();
+        let messages = converse(&spec);
+        let Some(WorkerMessage::Failed { reason }) = messages.last() else {
+            panic!("{messages:?}")
+        };
+        assert!(reason.contains("conductor"), "{reason}");
+    }
+}
