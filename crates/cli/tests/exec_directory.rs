@@ -55,6 +55,7 @@ fn a_failing_command_is_a_failed_trial_with_the_end_of_what_it_said() {
     let script = "echo one; echo the reason >&2; exit 3";
     let (said, trial) = exec(&[], &["sh", "-c", script]);
     assert_eq!(said.code, Some(3), "a trial failed: {said:?}");
+    assert!(!said.out.contains("append"), "a table of another workload: {}", said.out);
     assert_eq!(reason(&trial), "the command ended with exit code 3; it said: one | the reason");
     let (_, killed) = exec(&[], &["sh", "-c", "kill -9 $$"]);
     assert_eq!(reason(&killed), "the command ended with signal 9; it said nothing");

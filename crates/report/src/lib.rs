@@ -25,6 +25,7 @@ pub mod markdown;
 pub mod notes;
 pub mod phases;
 pub mod png;
+mod program;
 pub mod ranking;
 pub mod rerun;
 pub mod serve;

@@ -14,6 +14,7 @@ use crate::{
     factors,
     notes::Notes,
     phases::{self, is_phased},
+    program::{self, Facts},
     ranking::{self, SHOWN, is_one_number},
     subject::{durability_text, is_mixed, summary},
     terminal::NextStep,
@@ -46,12 +47,24 @@ pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
             true => phases::markdown::write(subject, panel),
             false => table(subject, panel),
         });
+        out.push_str(&beside(subject, panel));
     }
     out.push_str(&crate::stalls::markdown::write(subject));
     out.push_str(&absent(subject));
     out.push_str(&card(subject));
     out.push_str(&articles::of_run(&of_run(subject.run, subject.findings)));
     out
+}
+
+/// What a program told and took beside its times; none of it is claimed.
+fn beside(subject: &Subject, panel: &Panel) -> String {
+    let table = |facts: &Facts| {
+        let side = |column| if column < facts.words { ":--" } else { "--:" };
+        let sides: Vec<_> = (0..facts.head.len()).map(side).collect();
+        let rows: String = facts.rows.iter().map(|row| line(row)).collect();
+        format!("\n{}| {} |\n{rows}", line(&facts.head), sides.join(" | "))
+    };
+    program::beside(subject, panel).iter().map(table).collect()
 }
 
 /// The advice of a phased run, one sentence an entry.

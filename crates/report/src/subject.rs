@@ -95,13 +95,14 @@ impl<'a> Subject<'a> {
 
     /// The metric that a panel's table and pictures show first.
     ///
-    /// It is the first that the plan fixed; without one the median of the first
-    /// operation that was measured.
+    /// It is the first that the plan fixed and that was measured; without one the median of the first
+    /// operation that was measured; where nothing was, the first that the plan fixed.
     pub fn headline(&self, panel: &Panel) -> Metric {
         let metrics = self.metrics(panel);
         let is_rate = |metric: &&Metric| metric.statistic == Statistic::Rate;
         let latency = metrics.iter().find(|metric| !is_rate(metric));
-        latency.or(metrics.first()).cloned().unwrap_or_else(|| first_op(panel))
+        let headline = latency.or(metrics.first()).cloned().or_else(|| first_op(panel));
+        headline.or_else(|| self.run.plan.design.primary.first().cloned()).unwrap_or_else(no_op)
     }
 
     /// The value of a metric over the trials of a row. Phases, and a loop of several operations,
@@ -122,14 +123,16 @@ impl<'a> Subject<'a> {
     }
 }
 
-fn first_op(panel: &Panel) -> Metric {
-    let op = panel.rows.iter().find_map(|row| row.ops.first());
-    Metric {
-        op: op.map_or_else(|| "append".into(), |op| op.op.clone()),
-        view: op.map_or(View::Service, |op| op.view),
-        statistic: Statistic::Quantile(0.5),
-        at: Default::default(),
-    }
+fn first_op(panel: &Panel) -> Option<Metric> {
+    let op = panel.rows.iter().find_map(|row| row.ops.first())?;
+    let statistic = Statistic::Quantile(0.5);
+    Some(Metric { op: op.op.clone(), view: op.view, statistic, at: Default::default() })
+}
+
+/// Of a panel in which nothing was measured, by a plan that fixed nothing.
+fn no_op() -> Metric {
+    let statistic = Statistic::Quantile(0.5);
+    Metric { op: "append".into(), view: View::Service, statistic, at: Default::default() }
 }
 
 /// The summary of a row for an operation and a view; the other view where one is missing.

@@ -66,6 +66,7 @@ pub mod shared_words;
 pub mod sigbus;
 mod signal_wait;
 pub mod slow_laps;
+mod spawn;
 pub mod starting_gate;
 pub mod trace_format;
 pub mod trace_fs;

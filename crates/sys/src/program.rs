@@ -2,11 +2,11 @@
 //! ours, as another user if asked, and with what it used counted over all its processes.
 //!
 //! ```
-//! use pickfs_sys::program::{Launch, Program};
-//! use std::{path::Path, process::Stdio};
+//! use pickfs_sys::program::{Launch, Program, Stream};
+//! use std::path::Path;
 //! let words = ["sh".into(), "-c".into(), "exit 3".into()];
 //! let launch = Launch { words: &words, directory: Path::new("/"), account: None, variables: &[] };
-//! let program = Program::start(&launch, [Stdio::null(), Stdio::null(), Stdio::null()])?;
+//! let program = Program::start(&launch, [Stream::Null, Stream::Null, Stream::Null])?;
 //! assert_eq!(program.wait()?.code, Some(3));
 //! # Ok::<(), std::io::Error>(())
 //! ```
@@ -20,14 +20,18 @@
 #![allow(unsafe_code)]
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
-    io,
-    os::unix::process::CommandExt,
+    fs::OpenOptions,
+    io::{self, PipeReader},
+    os::fd::{AsRawFd, OwnedFd},
     path::Path,
-    process::{Child, Command, Stdio},
 };
 
-use crate::account::Account;
+use crate::{
+    account::Account,
+    spawn::{Start, spawn},
+};
 
 /// What is started, and where.
 #[derive(Debug, Clone, Copy)]
@@ -42,10 +46,23 @@ pub struct Launch<'a> {
     pub variables: &'a [(String, OsString)],
 }
 
+/// Where a standard stream of a program leads.
+#[derive(Debug)]
+pub enum Stream {
+    /// To nothing: `/dev/null`.
+    Null,
+    /// To us; of an output only.
+    Piped,
+    /// To a file or a pipe of the caller's.
+    File(OwnedFd),
+}
+
 /// A program that runs.
 #[derive(Debug)]
 pub struct Program {
-    child: Child,
+    process_id: u32,
+    output: Option<PipeReader>,
+    errors: Option<PipeReader>,
 }
 
 /// How a process ended and what it used, with all its children that it waited for.
@@ -96,77 +113,78 @@ impl std::ops::AddAssign for InputOutput {
 
 impl Program {
     /// Starts it; `streams` are its standard input, output and error.
-    pub fn start(launch: &Launch<'_>, streams: [Stdio; 3]) -> io::Result<Program> {
-        let nothing = || io::Error::new(io::ErrorKind::InvalidInput, "no program to run");
-        let (program, words) = launch.words.split_first().ok_or_else(nothing)?;
-        let [stdin, stdout, stderr] = streams;
-        let mut command = Command::new(program);
-        command.args(words).current_dir(launch.directory).env("PWD", launch.directory);
-        command.stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("PICKFS_") {
-                command.env_remove(name);
-            }
-        }
-        if let Some(account) = launch.account {
-            command.env("HOME", &account.home).env("SHELL", &account.shell);
-            command.env("USER", &account.name).env("LOGNAME", &account.name);
-        }
-        command.envs(launch.variables.iter().map(|(name, value)| (name, value)));
-        let account = launch.account.cloned();
-        let last_steps = move || become_program(account.as_ref());
-        // SAFETY: the closure makes system calls only, and allocates nothing.
-        unsafe { command.pre_exec(last_steps) };
-        Ok(Program { child: command.spawn()? })
+    ///
+    /// # Errors
+    /// Those of execve(2); of several places in PATH the last that says more than that nothing is there.
+    pub fn start(launch: &Launch<'_>, streams: [Stream; 3]) -> io::Result<Program> {
+        let [input, output, errors] = streams;
+        let (input, _) = opened(input)?;
+        let (output, output_reader) = opened(output)?;
+        let (errors, errors_reader) = opened(errors)?;
+        let process_id = spawn(&Start {
+            words: launch.words,
+            directory: launch.directory,
+            environment: environment(launch),
+            streams: [input.as_raw_fd(), output.as_raw_fd(), errors.as_raw_fd()],
+            account: launch.account,
+        })?;
+        Ok(Program { process_id, output: output_reader, errors: errors_reader })
     }
 
     /// Its number, which is that of its process group too.
     pub fn process_id(&self) -> u32 {
-        self.child.id()
+        self.process_id
     }
 
-    /// What it says, where that was asked to be piped.
-    pub fn streams(
-        &mut self,
-    ) -> (Option<std::process::ChildStdout>, Option<std::process::ChildStderr>) {
-        (self.child.stdout.take(), self.child.stderr.take())
+    /// What it says, where that was asked to be piped: output and error.
+    pub fn streams(&mut self) -> (Option<PipeReader>, Option<PipeReader>) {
+        (self.output.take(), self.errors.take())
     }
 
     /// Waits until it has ended; it is still there to be reaped. Whoever takes the time takes it when
     /// this returns.
     pub fn wait_for_end(&self) -> io::Result<()> {
-        wait_without_reaping(libc::P_PID, self.child.id(), 0).map(drop)
+        wait_without_reaping(libc::P_PID, self.process_id, 0).map(drop)
     }
 
     /// Waits until it has ended, and reaps it.
     pub fn wait(self) -> io::Result<Ended> {
         self.wait_for_end()?;
-        reaped(self.child.id())
+        reaped(self.process_id)
     }
 }
 
-/// Between fork and exec: no descriptor beyond the standard ones, the other user, and an end when
-/// our thread ends.
-fn become_program(account: Option<&Account>) -> io::Result<()> {
-    let checked = |done: libc::c_int| match done {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    };
-    // SAFETY: system calls with numbers and a list that outlives the call; all are async-signal-safe.
-    unsafe {
-        // A kernel without it leaves them open, which costs the program nothing.
-        libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_ON_EXEC);
-        if let Some(account) = account {
-            checked(libc::setgroups(account.groups.len(), account.groups.as_ptr()))?;
-            checked(libc::setgid(account.group_id))?;
-            checked(libc::setuid(account.user_id))?;
+/// Its end of a stream and ours. Numbers from 3 on, so that none is in the way of a standard one.
+fn opened(stream: Stream) -> io::Result<(OwnedFd, Option<PipeReader>)> {
+    let (theirs, ours): (OwnedFd, _) = match stream {
+        Stream::Null => (OpenOptions::new().read(true).write(true).open("/dev/null")?.into(), None),
+        Stream::Piped => {
+            let (reader, writer) = io::pipe()?;
+            (writer.into(), Some(reader))
         }
-        checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))
+        Stream::File(file) => (file, None),
+    };
+    if theirs.as_raw_fd() > 2 {
+        return Ok((theirs, ours));
     }
+    // `try_clone` takes the lowest number from 3 on.
+    Ok((theirs.try_clone()?, ours))
 }
 
-/// `CLOSE_RANGE_CLOEXEC` in `include/uapi/linux/close_range.h`.
-const CLOSE_ON_EXEC: libc::c_uint = 4;
+/// Our environment without what is said to us alone, who it runs as, and its own variables.
+fn environment(launch: &Launch<'_>) -> Vec<(OsString, OsString)> {
+    let ours = |(name, _): &(OsString, OsString)| !name.to_string_lossy().starts_with("PICKFS_");
+    let mut all: BTreeMap<OsString, OsString> = std::env::vars_os().filter(ours).collect();
+    all.insert("PWD".into(), launch.directory.into());
+    if let Some(account) = launch.account {
+        all.insert("HOME".into(), account.home.clone().into());
+        all.insert("SHELL".into(), account.shell.clone().into());
+        all.insert("USER".into(), account.name.clone().into());
+        all.insert("LOGNAME".into(), account.name.clone().into());
+    }
+    all.extend(launch.variables.iter().map(|(name, value)| (name.into(), value.clone())));
+    all.into_iter().collect()
+}
 
 /// From now on processes below us that lose their parent become our children.
 pub fn adopt_orphans() -> io::Result<()> {
@@ -259,7 +277,7 @@ mod tests {
         let words = ["sh".into(), "-c".into(), script.into()];
         let launch =
             Launch { words: &words, directory: Path::new("/"), account: None, variables: &[] };
-        let streams = [Stdio::null(), Stdio::null(), Stdio::null()];
+        let streams = [Stream::Null, Stream::Null, Stream::Null];
         Program::start(&launch, streams).unwrap().wait().unwrap()
     }
 
@@ -287,9 +305,84 @@ mod tests {
         let words = ["/no/such/program".into()];
         let launch =
             Launch { words: &words, directory: Path::new("/"), account: None, variables: &[] };
-        let streams = [Stdio::null(), Stdio::null(), Stdio::null()];
+        let streams = [Stream::Null, Stream::Null, Stream::Null];
         let error = Program::start(&launch, streams).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert_eq!(said(&["no-such-program"], &[]).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(said(&["/etc/passwd"], &[]).unwrap_err().raw_os_error(), Some(libc::EACCES));
+    }
+
+    /// What a program says, and its errors behind it.
+    fn said(words: &[&str], variables: &[(String, OsString)]) -> io::Result<String> {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let launch =
+            Launch { words: &words, directory: Path::new("/usr"), account: None, variables };
+        let streams = [Stream::Null, Stream::Piped, Stream::Piped];
+        let mut program = Program::start(&launch, streams)?;
+        let (output, errors) = program.streams();
+        let text = io::read_to_string(output.unwrap())? + &io::read_to_string(errors.unwrap())?;
+        program.wait()?;
+        Ok(text)
+    }
+
+    #[test]
+    fn words_variables_and_directory_reach_it_as_they_are() {
+        let variables = [("GREETING".to_string(), "good day".into())];
+        let script = "printf '%s,' \"$@\" \"$GREETING\" \"$PWD\"; pwd; echo err >&2";
+        let text = said(&["sh", "-c", script, "0", "a b", "*"], &variables).unwrap();
+        assert_eq!(text, "a b,*,good day,/usr,/usr\nerr\n");
+    }
+
+    /// Rust ignores SIGPIPE, and we hold signals back; a program must start as from a shell.
+    #[test]
+    fn signals_are_as_a_shell_gives_them() {
+        let status = said(&["cat", "/proc/self/status"], &[]).unwrap();
+        let mask = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            u64::from_str_radix(line.trim(), 16).unwrap()
+        };
+        assert_eq!(mask("SigBlk:"), 0);
+        assert_eq!(mask("SigIgn:") & (1 << (libc::SIGPIPE - 1)), 0);
+        assert_eq!(mask("SigCgt:"), 0);
+    }
+
+    #[test]
+    fn only_the_standard_descriptors_are_open_in_it() {
+        use std::os::unix::io::IntoRawFd;
+        let ours = std::fs::File::open("/dev/null").unwrap().into_raw_fd();
+        // SAFETY: system calls with numbers; ours is open.
+        unsafe { libc::fcntl(ours, libc::F_SETFD, 0) };
+        let open = said(&["sh", "-c", "echo /proc/$$/fd/*"], &[]).unwrap();
+        unsafe { libc::close(ours) };
+        assert!(!open.contains(&format!("/fd/{ours} ")), "{open}");
+    }
+
+    /// A script that names no program is one of the shell, as in every shell.
+    #[test]
+    fn a_script_without_a_first_line_goes_to_the_shell() {
+        use std::os::unix::fs::PermissionsExt;
+        let path = std::env::temp_dir().join(format!("pickfs-script-{}", std::process::id()));
+        std::fs::write(&path, "echo \"$0 says $1\"\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let text = said(&[path.to_str().unwrap(), "hello"], &[]);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(text.unwrap(), format!("{} says hello\n", path.display()));
+    }
+
+    /// Many at once, with other threads that allocate: the child shares our memory meanwhile.
+    #[test]
+    fn many_threads_start_programs_at_once() {
+        let threads: Vec<_> = (0..8)
+            .map(|number| {
+                std::thread::spawn(move || {
+                    for turn in 0..25 {
+                        let word = format!("{number}-{turn}");
+                        assert_eq!(said(&["echo", &word], &[]).unwrap(), format!("{word}\n"));
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::{
     conditions::rate_text,
     notes::Notes,
     phases::{self, is_phased},
+    program,
     ranking::{self, is_one_number},
     subject::{durability_text, is_capacity, is_floor, is_mixed, summary},
     wording::{
@@ -27,6 +28,7 @@ pub fn write(page: &mut Page, subject: &Subject) {
             true => phases::html::write(page, subject, panel),
             false => table(page, subject, panel),
         }
+        beside(page, subject, panel);
     }
     noise(page, subject);
     page.raw("</section>\n");
@@ -52,6 +54,26 @@ fn table(page: &mut Page, subject: &Subject, panel: &Panel) {
     if ranking::is_any_uncarried(panel, &metric, ranking::shown(&metric)) {
         let text = "- : fewer than ten slow episodes over three trials; the value is not shown.";
         page.element("p class=\"muted\"", text);
+    }
+}
+
+/// What a program told and took beside its times.
+fn beside(page: &mut Page, subject: &Subject, panel: &Panel) {
+    let tables = program::beside(subject, panel);
+    if !tables.is_empty() {
+        page.element("p class=\"muted\"", "Beside it, and not claimed:");
+    }
+    for facts in tables {
+        page.open_table(&facts.head.iter().map(String::as_str).collect::<Vec<_>>());
+        for row in &facts.rows {
+            page.raw("<tr>");
+            for (column, words) in row.iter().enumerate() {
+                let tag = if column < facts.words { "td class=\"word\"" } else { "td" };
+                page.element(tag, words);
+            }
+            page.raw("</tr>\n");
+        }
+        page.close_table();
     }
 }
 

@@ -1,11 +1,6 @@
-//! What is known of a program beside its times: its figures side by side, and its calls one by one.
-//!
-//! Under the table of a panel whose trials have figures; nothing elsewhere. None of it is claimed.
+//! What is known of a program beside its times, under the table of its panel.
 
-use pickfs_model::{
-    finding::{OpSummary, Panel, Row},
-    quantity::{bytes_text, duration_text, grouped, significant},
-};
+use pickfs_model::finding::Panel;
 
 use super::{
     colour::Paint,
@@ -14,95 +9,25 @@ use super::{
 };
 use crate::{
     Subject,
-    ranking::{self, numbers, quantile_text},
-    subject::figure,
-    wording::is_program_time,
+    program::{self, Facts},
 };
-
-/// Calls that are shown, those with the most time first.
-const CALLS: usize = 8;
 
 /// Figures and calls; empty where there are none.
 pub(super) fn beside(subject: &Subject, panel: &Panel, paint: Paint) -> String {
-    if panel.rows.iter().all(|row| row.figures.is_empty()) {
-        return String::new();
-    }
-    let rows = ranking::ranked(subject, panel);
     let mut out = String::new();
-    for grid in [figures(subject, panel, &rows), calls(&rows)] {
-        if grid.rows.len() > 1 {
-            out.push('\n');
-            let lines = grid.lines().into_iter().flatten();
-            lines.for_each(|line| out.push_str(&format!("{}\n", paint.faint(&line))));
-        }
+    for facts in program::beside(subject, panel) {
+        out.push('\n');
+        let lines = grid(&facts).lines().into_iter().flatten();
+        lines.for_each(|line| out.push_str(&format!("{}\n", paint.faint(&line))));
     }
     out
 }
 
-/// A line for each figure that stands in no column, medians over trials.
-fn figures(subject: &Subject, panel: &Panel, rows: &[&Row]) -> Grid {
-    let headline = subject.headline(panel);
-    let shown = numbers(panel, &headline, &ranking::compared(subject, panel));
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in rows.iter().flat_map(|row| &row.figures) {
-        if !names.contains(&name.as_str()) && shown.iter().all(|metric| metric.op != *name) {
-            names.push(name);
-        }
+fn grid(facts: &Facts) -> Grid {
+    let side = |column| if column < facts.words { Align::Left } else { Align::Right };
+    let line = |row: &Vec<String>| row.iter().map(|cell| plain(cell)).collect();
+    Grid {
+        columns: (0..facts.head.len()).map(side).collect(),
+        rows: [&facts.head].into_iter().chain(&facts.rows).map(line).collect(),
     }
-    let mut lines = vec![vec!["median over trials".to_string()]];
-    lines[0].extend(rows.iter().map(|row| plain(&row.label)));
-    for name in names {
-        let value = |row: &&Row| figure(row, name).map(|value| value_text(name, value.median));
-        let mut line = vec![plain(name)];
-        line.extend(rows.iter().map(|row| value(row).unwrap_or_else(|| "-".into())));
-        lines.push(line);
-    }
-    let mut columns = vec![Align::Left];
-    columns.extend(rows.iter().map(|_| Align::Right));
-    Grid { columns, rows: lines }
-}
-
-fn value_text(name: &str, value: f64) -> String {
-    let is_size = name.contains("bytes") && !name.contains("per second");
-    if is_size { bytes_text(value as u64) } else { significant(value) }
-}
-
-/// A line for each call and row.
-fn calls(rows: &[&Row]) -> Grid {
-    let of = |row: &Row| -> Vec<OpSummary> {
-        row.ops.iter().filter(|op| !is_program_time(&op.op)).cloned().collect()
-    };
-    let mut totals: Vec<(String, f64)> = Vec::new();
-    for op in rows.iter().flat_map(|row| of(row)) {
-        let total_ns = op.count as f64 * op.mean_ns.median;
-        match totals.iter_mut().find(|(name, _)| *name == op.op) {
-            Some((_, sum)) => *sum += total_ns,
-            None => totals.push((op.op, total_ns)),
-        }
-    }
-    totals.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let head = ["calls", "", "a trial", "p50", "p99", "mean", "largest"];
-    let mut lines = vec![head.map(String::from).to_vec()];
-    for (name, _) in totals.iter().take(CALLS) {
-        for row in rows {
-            let found = of(row).into_iter().find(|op| op.op == *name);
-            lines.extend(found.map(|op| call_line(row, &op)));
-        }
-    }
-    let mut columns = vec![Align::Left; 2];
-    columns.extend([Align::Right; 5]);
-    Grid { columns, rows: lines }
-}
-
-fn call_line(row: &Row, op: &OpSummary) -> Vec<String> {
-    let each = op.count as f64 / f64::from(row.trials.max(1));
-    vec![
-        plain(&op.op),
-        plain(&row.label),
-        grouped(each.round() as i64),
-        quantile_text(Some(op), 0.5),
-        quantile_text(Some(op), 0.99),
-        duration_text(op.mean_ns.median),
-        duration_text(op.max_ns as f64),
-    ]
 }

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use pickfs_model::record::{LoadRecord, OpRecord};
+use pickfs_sys::program::Stream;
 
 use super::{
     metric::MetricAsk,
@@ -66,7 +67,7 @@ impl Ready {
             return Ok(());
         }
         self.announce(session, name)?;
-        run(&params::shell(text), &self.place, None)?.succeeded(name)
+        run(&params::shell(text), &self.place, Stream::Null)?.succeeded(name)
     }
 
     /// What stands around one run, and the run.
@@ -77,7 +78,7 @@ impl Ready {
         }
         self.announce(session, what)?;
         let watching = params::watching(&session.params);
-        let ran = run_watched(&self.words, &self.place, None, watching)?;
+        let ran = run_watched(&self.words, &self.place, Stream::Null, watching)?;
         if session.params.text("accept_failure") == "no" {
             ran.succeeded("the command")?;
         }

@@ -3,7 +3,6 @@
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    process::Stdio,
     sync::{
         OnceLock,
         atomic::{AtomicBool, Ordering::SeqCst},
@@ -14,7 +13,7 @@ use std::{
 use pickfs_measure::{Clock, MonotonicClock};
 use pickfs_probe::calls::{CallWatch, CallsRefused, CallsSeen, WatchOptions};
 use pickfs_sys::{
-    program::{Ended, InputOutput, Launch, Program, adopt_orphans, reap},
+    program::{Ended, InputOutput, Launch, Program, Stream, adopt_orphans, reap},
     write_watch::WriteWatch,
 };
 use signal_hook::{
@@ -114,9 +113,8 @@ pub(crate) fn check_interrupt() -> Result<(), Fault> {
     }
 }
 
-/// Runs words in a place until their first process has ended. Its standard input is empty, or
-/// `input`.
-pub(crate) fn run(words: &[String], place: &Place, input: Option<Stdio>) -> Result<Ran, Fault> {
+/// Runs words in a place until their first process has ended. `input` is its standard input.
+pub(crate) fn run(words: &[String], place: &Place, input: Stream) -> Result<Ran, Fault> {
     run_watched(words, place, input, None)
 }
 
@@ -124,7 +122,7 @@ pub(crate) fn run(words: &[String], place: &Place, input: Option<Stdio>) -> Resu
 pub(super) fn run_watched(
     words: &[String],
     place: &Place,
-    input: Option<Stdio>,
+    input: Stream,
     options: Option<WatchOptions>,
 ) -> Result<Ran, Fault> {
     check_interrupt()?;
@@ -135,7 +133,7 @@ pub(super) fn run_watched(
         account: place.account.as_ref(),
         variables: place.variables(),
     };
-    let streams = [input.unwrap_or_else(Stdio::null), Stdio::piped(), Stdio::piped()];
+    let streams = [input, Stream::Piped, Stream::Piped];
     let before = stray::living();
     // This thread starts the program, so that the program and all below it are watched, and no other.
     let beside = writes_beside(place);

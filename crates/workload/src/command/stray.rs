@@ -5,6 +5,8 @@
 //! container. It is not below us, and would keep the mount busy.
 
 use std::{
+    collections::BTreeMap,
+    iter::successors,
     thread,
     time::{Duration, Instant},
 };
@@ -29,14 +31,24 @@ pub(super) fn living() -> Vec<Process> {
     tree.into_iter().skip(1).filter(|process| process.state != 'Z').collect()
 }
 
-/// Those that were not there before.
+/// Those that were not there before, nor were started by one that was: a server of the setup forks as
+/// it works.
 pub(super) fn new_since(before: &[Process]) -> Vec<Process> {
+    not_of(before, living())
+}
+
+fn not_of(before: &[Process], living: Vec<Process>) -> Vec<Process> {
     let is_known = |process: &Process| {
         before.iter().any(|known| {
             (known.process_id, known.start_ticks) == (process.process_id, process.start_ticks)
         })
     };
-    living().into_iter().filter(|process| !is_known(process)).collect()
+    let by_id: BTreeMap<u32, &Process> =
+        living.iter().map(|process| (process.process_id, process)).collect();
+    let line = |process| {
+        successors(Some(process), |below: &&Process| by_id.get(&below.parent_id).copied())
+    };
+    living.iter().filter(|process| !line(*process).any(is_known)).cloned().collect()
 }
 
 /// Ends everything below us, asked first. Gives how many would not go.
@@ -102,4 +114,34 @@ pub(super) fn names(processes: &[Process]) -> String {
         count => format!("{name} ({count})"),
     };
     counted.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(process_id: u32, parent_id: u32, name: &str) -> Process {
+        let own = Process::read(std::process::id(), &ProcRoot::own()).unwrap();
+        Process { process_id, parent_id, name: name.into(), start_ticks: 7, ..own }
+    }
+
+    /// Ids wrap, so a child may have a lower one than its parent.
+    #[test]
+    fn what_a_server_of_the_setup_started_was_not_left_by_the_command() {
+        let before = [process(20, 1, "server")];
+        let living = vec![
+            process(9, 21, "grandchild"),
+            process(20, 1, "server"),
+            process(21, 20, "child"),
+            process(30, 1, "stray"),
+            process(31, 30, "its-child"),
+        ];
+        assert_eq!(names(&not_of(&before, living)), "stray, its-child");
+    }
+
+    #[test]
+    fn an_id_that_was_given_anew_is_another_process() {
+        let before = [Process { start_ticks: 3, ..process(20, 1, "gone") }];
+        assert_eq!(names(&not_of(&before, vec![process(20, 1, "new")])), "new");
+    }
 }

@@ -1,8 +1,9 @@
 //! fio, ready to run: its file led into a fresh directory, nothing run yet.
 
-use std::{io::Write, process::Stdio, thread};
+use std::{io::Write, thread};
 
 use pickfs_model::record::LoadRecord;
+use pickfs_sys::program::Stream;
 
 use super::{doubts, figures, job_file::JobFile};
 use crate::{
@@ -41,7 +42,7 @@ impl Ready {
         let text = self.text.clone();
         let telling = thread::spawn(move || writer.write_all(text.as_bytes()));
         let words = ["fio", "--output-format=json+", "--eta=never", "-"].map(String::from);
-        let ran = run(&words, &self.place, Some(Stdio::from(reader)));
+        let ran = run(&words, &self.place, Stream::File(reader.into()));
         let _ = telling.join();
         ran.map_err(|fault| match fault.to_string().starts_with("`fio` not found") {
             true => Fault::Skipped {

@@ -1,0 +1,230 @@
+//! Starting a program without copying our memory first, as posix_spawn(3) does, with what that call has
+//! no words for: another user, and an end when our thread ends.
+//!
+//! A fork copies the page tables of its parent, and both then fault on every page that they write: up to
+//! milliseconds in a virtual machine, which would be counted with the time of the program.
+//! Here the child borrows our memory (`CLONE_VM`) while our thread waits (`CLONE_VFORK`) until it
+//! has become its program.
+//!
+//! Source: clone(2), vfork(2), execve(2), environ(7); `posix_spawn` of glibc takes the same way.
+#![allow(unsafe_code)]
+
+use std::{
+    ffi::{CString, OsStr, OsString, c_char, c_int, c_void},
+    io,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::Path,
+    ptr::null,
+};
+
+use crate::account::Account;
+
+/// The child's own stack; it calls nothing that goes deep.
+const STACK_BYTES: usize = 256 << 10;
+/// `CLOSE_RANGE_CLOEXEC` in `include/uapi/linux/close_range.h`.
+const CLOSE_ON_EXEC: libc::c_uint = 4;
+/// Highest number of a signal.
+const SIGNALS: c_int = 64;
+
+/// What is started, and what it shall have.
+pub(crate) struct Start<'a> {
+    pub(crate) words: &'a [OsString],
+    pub(crate) directory: &'a Path,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// Its standard input, output and error: descriptors of ours from 3 on.
+    pub(crate) streams: [c_int; 3],
+    pub(crate) account: Option<&'a Account>,
+}
+
+/// Starts it in a process group of its own, with no descriptor beyond the standard ones. Gives its
+/// number.
+pub(crate) fn spawn(start: &Start<'_>) -> io::Result<u32> {
+    let program = start.words.first().ok_or(io::ErrorKind::InvalidInput)?;
+    let path = start.environment.iter().find(|(name, _)| name == "PATH");
+    let places = places(program, path.map(|(_, value)| value.as_os_str()));
+    let places = places.into_iter().map(text).collect::<io::Result<Vec<_>>>()?;
+    let words = start.words.iter().map(|word| text(word.clone()));
+    let words = words.collect::<io::Result<Vec<_>>>()?;
+    let variables = start
+        .environment
+        .iter()
+        .map(|(name, value)| text([name.as_os_str(), value.as_os_str()].join(OsStr::new("="))));
+    let variables = variables.collect::<io::Result<Vec<_>>>()?;
+    let directory = text(start.directory.as_os_str().to_owned())?;
+    let mut orders = Orders {
+        places: pointers(&places),
+        words: pointers(&words),
+        by_shell: by_shell(&words),
+        variables: pointers(&variables),
+        directory: directory.as_ptr(),
+        streams: start.streams,
+        account: start.account,
+        error: 0,
+    };
+    carry_out(&mut orders)
+}
+
+/// Where a program may be: its own path, or each folder of PATH.
+fn places(program: &OsStr, path: Option<&OsStr>) -> Vec<OsString> {
+    if program.as_bytes().contains(&b'/') {
+        return vec![program.to_owned()];
+    }
+    let folders = path.unwrap_or(OsStr::new("/bin:/usr/bin"));
+    std::env::split_paths(folders).map(|folder| folder.join(program).into_os_string()).collect()
+}
+
+fn text(words: OsString) -> io::Result<CString> {
+    CString::new(words.into_vec())
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a zero byte in a word"))
+}
+
+fn pointers(texts: &[CString]) -> Vec<*const c_char> {
+    texts.iter().map(|text| text.as_ptr()).chain([null()]).collect()
+}
+
+/// `/bin/sh FILE WORDS...`, for a file that is no program and names none: a script as of old. FILE is
+/// filled in.
+fn by_shell(words: &[CString]) -> Vec<*const c_char> {
+    let rest = words.iter().skip(1).map(|word| word.as_ptr());
+    [c"/bin/sh".as_ptr(), null()].into_iter().chain(rest).chain([null()]).collect()
+}
+
+/// All that the child needs, made before it is: it must not allocate. Lists end in a null.
+struct Orders<'a> {
+    places: Vec<*const c_char>,
+    words: Vec<*const c_char>,
+    by_shell: Vec<*const c_char>,
+    variables: Vec<*const c_char>,
+    directory: *const c_char,
+    streams: [c_int; 3],
+    account: Option<&'a Account>,
+    /// Why it did not become its program.
+    error: c_int,
+}
+
+fn carry_out(orders: &mut Orders<'_>) -> io::Result<u32> {
+    let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the child runs `begin` on a stack of its own, with our memory; our thread sleeps until
+    // it has become its program or has ended, so the stack and the orders outlive it and nobody
+    // else touches them. No handler of ours runs in it: all signals wait until its handlers
+    // are gone. The sets are plain numbers that the calls fill.
+    let (child, error) = unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let top = stack.as_mut_ptr().add(stack.len()).cast::<c_void>();
+        let child = libc::clone(begin, top, flags, std::ptr::from_mut(orders).cast());
+        let error = io::Error::last_os_error();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        (child, error)
+    };
+    if child < 0 {
+        return Err(error);
+    }
+    // SAFETY: a plain read of our own value, which the child wrote before it ended.
+    match unsafe { std::ptr::read_volatile(&orders.error) } {
+        0 => Ok(child as u32),
+        error => {
+            // SAFETY: a system call with numbers; nobody asks how it ended.
+            unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+            Err(io::Error::from_raw_os_error(error))
+        }
+    }
+}
+
+/// The child, from its first step until it is its program.
+extern "C" fn begin(orders: *mut c_void) -> c_int {
+    // SAFETY: the pointer is to the orders of `carry_out`, which sleeps meanwhile.
+    let orders = unsafe { &mut *orders.cast::<Orders<'_>>() };
+    let error = become_program(orders);
+    // SAFETY: a plain write to our own value; then an end without any destructor of our parent's.
+    unsafe {
+        std::ptr::write_volatile(&mut orders.error, error);
+        libc::_exit(127)
+    }
+}
+
+/// Comes back with an error only.
+fn become_program(orders: &mut Orders<'_>) -> c_int {
+    match prepare(orders) {
+        Ok(()) => execute(orders),
+        Err(error) => error,
+    }
+}
+
+fn prepare(orders: &Orders<'_>) -> Result<(), c_int> {
+    drop_handlers();
+    for (number, stream) in orders.streams.iter().enumerate() {
+        // SAFETY: a system call with numbers.
+        checked(unsafe { libc::dup2(*stream, number as c_int) }.into())?;
+    }
+    // SAFETY: system calls with numbers, and with texts and lists that outlive them. Those that change
+    // the user are made as such: glibc's own would change the threads of our parent too.
+    unsafe {
+        checked(libc::chdir(orders.directory).into())?;
+        checked(libc::setpgid(0, 0).into())?;
+        // A kernel without it leaves them open, which costs the program nothing.
+        libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_ON_EXEC);
+        if let Some(account) = orders.account {
+            let groups = &account.groups;
+            checked(libc::syscall(libc::SYS_setgroups, groups.len(), groups.as_ptr()))?;
+            checked(libc::syscall(libc::SYS_setgid, account.group_id))?;
+            checked(libc::syscall(libc::SYS_setuid, account.user_id))?;
+        }
+        checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL).into())
+    }
+}
+
+/// Signals do what they do of old, as they will in the program anyway; then none is held back. SIGPIPE,
+/// which Rust's programs do not want, ends it again.
+fn drop_handlers() {
+    // SAFETY: actions and sets are plain numbers, for which zeros are valid; the calls fill or read ours.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        for signal in 1..=SIGNALS {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            let is_known = libc::sigaction(signal, null(), &mut action) == 0;
+            let is_ignored = action.sa_sigaction == libc::SIG_IGN && signal != libc::SIGPIPE;
+            if is_known && !is_ignored && action.sa_sigaction != libc::SIG_DFL {
+                action.sa_sigaction = libc::SIG_DFL;
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+            }
+        }
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
+}
+
+/// Tries each place, as a shell would.
+fn execute(orders: &mut Orders<'_>) -> c_int {
+    let mut error = libc::ENOENT;
+    for &place in orders.places.iter().take_while(|place| !place.is_null()) {
+        // SAFETY: the texts and the lists, which end in a null, were made by our parent and are there.
+        let found = unsafe {
+            libc::execve(place, orders.words.as_ptr(), orders.variables.as_ptr());
+            if errno() == libc::ENOEXEC {
+                orders.by_shell[1] = place;
+                let shell = orders.by_shell[0];
+                libc::execve(shell, orders.by_shell.as_ptr(), orders.variables.as_ptr());
+            }
+            errno()
+        };
+        match found {
+            libc::ENOENT | libc::ENOTDIR => {}
+            libc::EACCES => error = found,
+            _ => return found,
+        }
+    }
+    error
+}
+
+fn checked(done: libc::c_long) -> Result<(), c_int> {
+    if done == -1 { Err(errno()) } else { Ok(()) }
+}
+
+fn errno() -> c_int {
+    // SAFETY: the address of the number of this thread's last error.
+    unsafe { *libc::__errno_location() }
+}
