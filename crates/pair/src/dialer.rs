@@ -7,7 +7,7 @@ use std::{
     ops::ControlFlow,
     path::PathBuf,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{
             AtomicBool, AtomicU64,
             Ordering::{Acquire, Relaxed},
@@ -23,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::inbox::Inbox;
 use crate::link::Joined;
 use crate::store::{self, Kind, Read};
+use crate::tail::Tail;
 use crate::wire::{Frame, Greeting, Reason, Wants};
 
 /// From a failure to the next try.
@@ -40,7 +41,17 @@ pub(crate) struct Told {
     pub(crate) appended: AtomicU64,
     /// Oldest message in the outbox.
     pub(crate) oldest: AtomicU64,
+    /// Last message before this reign.
+    pub(crate) inherited: AtomicU64,
+    /// When each epoch began.
+    history: Mutex<Vec<Begin>>,
     pub(crate) stop: AtomicBool,
+}
+
+impl Told {
+    pub(crate) fn history(&self) -> MutexGuard<'_, Vec<Begin>> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What a dialer knows of its primary.
@@ -49,7 +60,6 @@ pub(crate) struct Origin {
     pub(crate) identity: u64,
     pub(crate) epoch: Epoch,
     pub(crate) node: u8,
-    pub(crate) history: Vec<Begin>,
     pub(crate) wants: Wants,
     pub(crate) store_dir: PathBuf,
     pub(crate) kind: Kind,
@@ -61,6 +71,8 @@ pub(crate) struct Origin {
 pub(crate) enum Answer {
     /// It has almost all; the next message it needs was in the outbox a moment ago.
     Joined(Joined),
+    /// It has what we lost.
+    Tail(Tail),
     /// It does not follow.
     Failed(Error),
 }
@@ -118,10 +130,10 @@ impl Dialer {
     }
 }
 
-struct Dialing {
-    peer: SocketAddr,
-    origin: Origin,
-    answer: Sender<Answer>,
+pub(crate) struct Dialing {
+    pub(crate) peer: SocketAddr,
+    pub(crate) origin: Origin,
+    pub(crate) answer: Sender<Answer>,
     order: Receiver<Order>,
 }
 
@@ -163,7 +175,10 @@ impl Dialing {
         }
     }
 
-    fn failed(&self, verb: &'static str) -> impl FnOnce(std::io::Error) -> Error + use<> {
+    pub(crate) fn failed(
+        &self,
+        verb: &'static str,
+    ) -> impl FnOnce(std::io::Error) -> Error + use<> {
         Error::io(verb, self.peer)
     }
 
@@ -180,6 +195,9 @@ impl Dialing {
         )?;
         let mut inbox = Inbox::new(ACKS_BYTES);
         let theirs = self.answered(&mut stream, &mut inbox)?;
+        if self.may_fetch(&theirs) {
+            self.fetch(&mut stream, &mut inbox, &theirs)?;
+        }
         self.check(&mut stream, theirs)?;
         let last = theirs.last.sequence;
         self.catch_up(Joined { stream, inbox, next: last + 1, received: last, durable: 0 })
@@ -191,7 +209,7 @@ impl Dialing {
         Greeting { identity, epoch, node, last }
     }
 
-    fn say(&self, stream: &mut TcpStream, frame: Frame<'_>) -> Result<()> {
+    pub(crate) fn say(&self, stream: &mut TcpStream, frame: Frame<'_>) -> Result<()> {
         let mut bytes = Vec::new();
         frame.encode(&mut bytes);
         stream.write_all(&bytes).map_err(self.failed("write to"))
@@ -228,7 +246,7 @@ impl Dialing {
     fn check(&self, stream: &mut TcpStream, theirs: Greeting) -> Result<()> {
         let Greeting { last, node, .. } = theirs;
         let appended = self.origin.told.appended.load(Acquire);
-        let end = end_of(&self.origin.history, appended, last.epoch);
+        let end = end_of(&self.origin.told.history(), appended, last.epoch);
         if end.is_some_and(|end| last.sequence <= end) {
             return Ok(());
         }

@@ -26,6 +26,15 @@ pub enum Event {
         /// Why.
         reason: String,
     },
+    /// Messages of this node's own last reign, which it had lost, have come back.
+    Inherited {
+        /// From this secondary.
+        peer: SocketAddr,
+        /// The first of them.
+        from: u64,
+        /// The last.
+        through: u64,
+    },
     /// From the message behind this one on, safe means in the local store alone.
     Degraded {
         /// The last one that was safe at the degree.
@@ -44,6 +53,9 @@ impl fmt::Display for Event {
             Event::Joined { peer, next } => write!(f, "{peer} follows from message {next} on"),
             Event::Lost { peer, reason } => write!(f, "{peer} is lost: {reason}"),
             Event::Absent { peer, reason } => write!(f, "{peer} does not follow: {reason}"),
+            Event::Inherited { peer, from, through } => {
+                write!(f, "messages {from} to {through} came back from {peer}")
+            }
             Event::Degraded { safe } => {
                 write!(f, "degraded: behind message {safe} only the local store has what is safe")
             }

@@ -45,6 +45,7 @@ mod promotion;
 mod secondary;
 mod state;
 mod store;
+mod tail;
 pub mod wire;
 
 pub use epoch::{Begin, Epoch, Position, end_of};

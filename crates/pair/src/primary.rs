@@ -7,6 +7,7 @@
 //! acknowledgements. What was appended during one poll goes out together in the next.
 
 mod birth;
+mod inheriting;
 
 pub use birth::promote;
 pub(crate) use birth::promote_node;
@@ -24,7 +25,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::dialer::{Answer, Dialer, Told};
 use crate::doorkeeper::Doorkeeper;
-use crate::epoch::{Epoch, Position};
+use crate::epoch::{Begin, Epoch, Position};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::gate::{Gate, Seen, Turned};
@@ -86,6 +87,12 @@ pub struct Primary {
     payload_bytes_max: usize,
     appended: u64,
     local: u64,
+    /// The last message before this reign.
+    inherited: u64,
+    /// A message of ours was found at a secondary that has more.
+    is_joined: bool,
+    /// Epochs that began in what was taken back, and are not written down yet.
+    begun: Vec<Begin>,
     seats: Vec<Seat>,
     gate: Gate,
     events: VecDeque<Event>,
@@ -306,6 +313,11 @@ impl Primary {
             }
             match self.seats[at].dialer.answer() {
                 Some(Answer::Joined(joined)) => self.welcome(at, joined),
+                Some(Answer::Tail(tail)) => {
+                    if let Err(error) = self.inherit(at, tail) {
+                        self.miss(at, error);
+                    }
+                }
                 Some(Answer::Failed(error)) => self.miss(at, error),
                 None => {}
             }

@@ -103,6 +103,14 @@ impl Store {
         self.last
     }
 
+    /// Which of the two it is.
+    pub(crate) fn kind(&self) -> Kind {
+        match self.ends {
+            Ends::Journal(_) => Kind::Journal,
+            Ends::Queue { .. } => Kind::Queue,
+        }
+    }
+
     /// Longest payload that it takes.
     pub(crate) fn payload_bytes_max(&self) -> usize {
         let record = match &self.ends {

@@ -13,6 +13,7 @@
 //! 4 entry   primary > secondary    | epoch    | sequence | payload ... |
 //! 5 beat    primary > secondary    | epoch    | last sequence |
 //! 6 ack     secondary > primary    | epoch    | received | durable |
+//! 7 fetch   primary > secondary    | from     |            answered by entries, the other way round
 //! ```
 //!
 //! Each field of a body has 8 bytes. The body of an entry is what the store keeps, byte for byte, so a frame is
@@ -119,6 +120,11 @@ pub enum Frame<'a> {
         /// All up to this one are in its store, which was synced after them.
         durable: u64,
     },
+    /// The messages of an earlier reign of this primary from here on are wanted back.
+    Fetch {
+        /// Number of the first.
+        from: u64,
+    },
 }
 
 /// Bytes that are no frame.
@@ -151,6 +157,7 @@ const REFUSED: u32 = 3;
 const ENTRY: u32 = 4;
 const BEAT: u32 = 5;
 const ACK: u32 = 6;
+const FETCH: u32 = 7;
 
 impl Frame<'_> {
     /// Adds the frame to `bytes`. Allocates only where `bytes` has no room.
@@ -185,6 +192,10 @@ impl Frame<'_> {
             Frame::Ack { epoch, received, durable } => {
                 put(&[epoch.bits(), received, durable]);
                 ACK
+            }
+            Frame::Fetch { from } => {
+                put(&[from]);
+                FETCH
             }
         };
         seal(&mut bytes[start..], kind);
@@ -230,6 +241,7 @@ fn has_length(kind: u32, length_bytes: usize) -> bool {
         HELLO | JOIN => 48,
         REFUSED | BEAT => 16,
         ACK => 24,
+        FETCH => 8,
         ENTRY => return (ENTRY_HEAD_BYTES..=FRAME_BYTES_MAX).contains(&length_bytes),
         _ => return false,
     };
@@ -250,6 +262,7 @@ fn decode(kind: u32, body: &[u8]) -> Result<Frame<'_>, Flaw> {
             Frame::Entry { at, payload }
         }
         BEAT => Frame::Beat { epoch: epoch(0), last_sequence: word(1) },
+        FETCH => Frame::Fetch { from: word(0) },
         _ => Frame::Ack { epoch: epoch(0), received: word(1), durable: word(2) },
     })
 }

@@ -7,7 +7,8 @@ mod nodes;
 use nodes::*;
 use pickfs_journal::queue;
 use pickfs_pair::{
-    Degree, Error, Event, Kind, OnLoss, Primary, PrimaryOptions, Secondary, StoreOptions, Waiting,
+    Degree, Error, Event, Kind, OnLoss, Primary, PrimaryOptions, Secondary, SecondaryOptions,
+    StoreOptions, Waiting,
 };
 
 fn stores() -> [StoreOptions; 4] {
@@ -180,4 +181,41 @@ fn options_and_messages_out_of_range_are_refused_before_anything_is_taken() {
     primary.append(&long[1..]).unwrap();
     primary.poll().unwrap();
     assert_eq!(primary.status().safe, 1);
+}
+
+#[test]
+fn a_secondary_that_takes_nothing_stops_the_primary_before_anything_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    let patience = std::time::Duration::from_secs(120);
+    let asked =
+        SecondaryOptions { timeout: patience, ..secondary_options(&b, nodes::plain_journal()) };
+    let follower = Follower::start(asked);
+    let options = primary_options(&a, plain_journal(), &[follower.address]);
+    let options = PrimaryOptions { buffer_bytes: 64 << 10, timeout: patience, ..options };
+    let mut primary = Primary::open(options).unwrap();
+    primary.wait_ready(LONG).unwrap();
+    // It keeps its connection, and reads no more.
+    let asleep = follower.take();
+    let mut taken = 0;
+    let refused = loop {
+        match primary.append(&payload(taken + 1)) {
+            Ok(ticket) => taken = ticket.sequence,
+            Err(error) => break error,
+        }
+        primary.send();
+        primary.keep().unwrap();
+        assert!(taken < 1_000_000, "the buffers of two sockets are never full");
+    };
+    assert!(matches!(refused, Error::Behind { buffered_bytes: 65_536 }), "{refused}");
+    assert_eq!(primary.status().appended, taken, "nothing was taken");
+    assert!(primary.hear().unwrap() < taken);
+    let follower = Follower::go_on(asleep);
+    while primary.poll().unwrap() < taken {
+        primary.pause().unwrap();
+    }
+    send(&mut primary, taken + 1..=taken + 10);
+    drop(primary);
+    assert_eq!(follower.take().status().last.sequence, taken + 10);
+    assert_eq!(last_in(&b, Kind::Journal).sequence, taken + 10);
 }

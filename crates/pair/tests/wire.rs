@@ -42,6 +42,7 @@ fn frame() -> impl Strategy<Value = Frame<'static>> {
             .prop_map(|(at, length)| Frame::Entry { at, payload: &PAYLOAD[..length] }),
         (epoch(), any::<u64>())
             .prop_map(|(epoch, last_sequence)| Frame::Beat { epoch, last_sequence }),
+        any::<u64>().prop_map(|from| Frame::Fetch { from }),
         (epoch(), any::<u64>(), any::<u64>()).prop_map(|(epoch, received, durable)| Frame::Ack {
             epoch,
             received,

@@ -45,11 +45,12 @@ impl Primary {
         let told = Arc::new(Told::default());
         told.appended.store(last.sequence, Release);
         told.oldest.store(last.sequence + 1, Release);
+        told.inherited.store(last.sequence, Release);
+        told.history().clone_from(&node.state.history);
         let origin = Origin {
             identity: node.state.identity,
             epoch,
             node: options.node,
-            history: node.state.history.clone(),
             wants: if options.degree == Degree::Durable { Wants::Durable } else { Wants::Received },
             store_dir: node.store_dir(),
             kind: options.store.kind(),
@@ -66,6 +67,9 @@ impl Primary {
             payload_bytes_max,
             appended: last.sequence,
             local: last.sequence,
+            inherited: last.sequence,
+            is_joined: false,
+            begun: Vec::new(),
             events: VecDeque::with_capacity(EVENTS_MAX),
             doorkeeper: listening,
             chores_at: Instant::now(),

@@ -3,6 +3,7 @@
 use std::{
     io::{self, ErrorKind, Write},
     net::{SocketAddr, TcpStream},
+    ops::ControlFlow,
     os::fd::{AsFd, BorrowedFd},
     time::{Duration, Instant},
 };
@@ -11,8 +12,11 @@ use crate::epoch::{Begin, Epoch, Position};
 use crate::error::Result;
 use crate::inbox::Inbox;
 use crate::state::{NodeDir, State};
-use crate::store::Store;
+use crate::store::{self, Store};
 use crate::wire::{Frame, Reason, Wants};
+
+/// A primary that takes nothing of what it asked for, for so long, is lost.
+const GIVEN_BACK_WITHIN: Duration = Duration::from_secs(5);
 
 /// What came of listening once.
 pub(super) enum Heard {
@@ -112,6 +116,12 @@ impl Following {
                     store.add(at, payload)?;
                 }
                 Ok(Some(Frame::Beat { .. })) => {}
+                Ok(Some(Frame::Fetch { from })) => {
+                    store.commit()?;
+                    if let Err(error) = give_back(&mut self.stream, node, store, from)? {
+                        return Ok(Err(Wrong(format!("what it asked for was not taken: {error}"))));
+                    }
+                }
                 Ok(Some(Frame::Refused { reason, .. })) => return Ok(Ok(Some(reason))),
                 Ok(Some(other)) => {
                     return Ok(Err(Wrong(format!("{other:?} where an entry was due"))));
@@ -151,6 +161,31 @@ impl Following {
         }
         Ok(())
     }
+}
+
+/// Sends stored messages back to the primary whose they were. It waits for nothing else meanwhile.
+#[cold]
+fn give_back(
+    stream: &mut TcpStream,
+    node: &NodeDir,
+    store: &Store,
+    from: u64,
+) -> Result<io::Result<()>> {
+    let mut sent = stream.set_nonblocking(false);
+    sent = sent.and_then(|()| stream.set_write_timeout(Some(GIVEN_BACK_WITHIN)));
+    let mut bytes = Vec::new();
+    store::read(&node.store_dir(), store.kind(), from, |at, payload| {
+        bytes.clear();
+        Frame::Entry { at, payload }.encode(&mut bytes);
+        if sent.is_ok() {
+            sent = stream.write_all(&bytes);
+        }
+        match sent.is_ok() && at.sequence < store.last().sequence {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    })?;
+    Ok(sent.and_then(|()| stream.set_nonblocking(true)))
 }
 
 fn is_nothing(error: &io::Error) -> bool {

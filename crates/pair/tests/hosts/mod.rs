@@ -170,7 +170,7 @@ pub struct Node {
 }
 
 impl Node {
-    fn start(host: Host, command: &mut Command) -> Node {
+    pub fn start(host: Host, command: &mut Command) -> Node {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let node = Node {
             host,
@@ -236,6 +236,13 @@ impl Node {
 
     pub fn wait_said(&self, words: &str, limit: Duration) {
         self.until(words, limit, || self.said.lock().unwrap().contains(words).then_some(()));
+    }
+
+    /// Waits until the last thing that it said is one of these.
+    pub fn wait_said_last(&self, words: &[&str], limit: Duration) {
+        let is_one = |line: &str| words.iter().any(|words| line.contains(words));
+        let is_last = || self.said.lock().unwrap().lines().last().is_some_and(is_one);
+        self.until(words[0], limit, || is_last().then_some(()));
     }
 
     pub fn wait_said_again(&self, words: &str, limit: Duration) {
