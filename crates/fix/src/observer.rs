@@ -16,6 +16,10 @@ pub enum Way {
 pub trait Observer: Send {
     /// Bytes were read from a connection; what follows is of them, until the next call.
     fn read(&mut self, _connection: usize) {}
+    /// A NewOrderSingle is about to be looked at by the risk check, where there is one.
+    fn checking(&mut self) {}
+    /// It was.
+    fn checked(&mut self) {}
     /// A message is about to be kept.
     fn keeping(&mut self, _way: Way) {}
     /// It was kept.

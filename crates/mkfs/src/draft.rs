@@ -44,7 +44,24 @@ pub struct Draft {
     pub(crate) block_bytes: u32,
     pub(crate) blocks: u64,
     pub(crate) free_blocks: u64,
-    pieces: BTreeMap<u64, Vec<u8>>,
+    pieces: BTreeMap<u64, Piece>,
+}
+
+/// What is written at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Bytes(Vec<u8>),
+    /// So many zeros, where what was there before must not stay.
+    Zeros(u64),
+}
+
+impl Piece {
+    fn length(&self) -> u64 {
+        match self {
+            Piece::Bytes(bytes) => bytes.len() as u64,
+            Piece::Zeros(count) => *count,
+        }
+    }
 }
 
 impl Draft {
@@ -54,12 +71,15 @@ impl Draft {
 
     /// Puts bytes at a place that nothing else has taken.
     pub(crate) fn put(&mut self, offset_bytes: u64, bytes: impl Into<Vec<u8>>) {
-        let bytes = bytes.into();
-        let end = offset_bytes + bytes.len() as u64;
+        self.insert(offset_bytes, Piece::Bytes(bytes.into()));
+    }
+
+    fn insert(&mut self, offset_bytes: u64, piece: Piece) {
+        let end = offset_bytes + piece.length();
         let before = self.pieces.range(..end).next_back();
-        let is_free = before.is_none_or(|(at, piece)| at + piece.len() as u64 <= offset_bytes);
+        let is_free = before.is_none_or(|(at, piece)| at + piece.length() <= offset_bytes);
         assert!(is_free, "two structures at byte {offset_bytes}");
-        self.pieces.insert(offset_bytes, bytes);
+        self.pieces.insert(offset_bytes, piece);
     }
 
     /// Puts bytes at the beginning of a block.
@@ -67,22 +87,41 @@ impl Draft {
         self.put(block * u64::from(self.block_bytes), bytes);
     }
 
+    /// Makes so many blocks zero.
+    pub(crate) fn zero_blocks(&mut self, block: u64, count: u64) {
+        let bytes = u64::from(self.block_bytes);
+        self.insert(block * bytes, Piece::Zeros(count * bytes));
+    }
+
     /// What is written where: offsets in bytes, ascending, without overlap.
     pub fn pieces(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        self.pieces.iter().map(|(&offset, bytes)| (offset, bytes.as_slice()))
+        self.pieces.iter().filter_map(|(&offset, piece)| match piece {
+            Piece::Bytes(bytes) => Some((offset, bytes.as_slice())),
+            Piece::Zeros(_) => None,
+        })
+    }
+
+    /// What becomes zero, as offset and length in bytes: ascending, apart from all pieces.
+    pub fn zeros(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.pieces.iter().filter_map(|(&offset, piece)| match piece {
+            Piece::Bytes(_) => None,
+            Piece::Zeros(count) => Some((offset, *count)),
+        })
     }
 
     /// The bytes at a place, zeros where nothing is written.
     pub fn read(&self, offset_bytes: u64, length: usize) -> Vec<u8> {
         let mut out = vec![0; length];
         let end = offset_bytes + length as u64;
-        for (&at, piece) in self.pieces.range(..end) {
+        let before = self.pieces.range(..offset_bytes).next_back().map_or(0, |(&at, _)| at);
+        for (&at, piece) in self.pieces.range(before..end) {
+            let Piece::Bytes(bytes) = piece else { continue };
             let from = offset_bytes.max(at);
-            let to = end.min(at + piece.len() as u64);
+            let to = end.min(at + piece.length());
             if from < to {
                 let (source, target) = ((from - at) as usize, (from - offset_bytes) as usize);
                 let count = (to - from) as usize;
-                out[target..target + count].copy_from_slice(&piece[source..source + count]);
+                out[target..target + count].copy_from_slice(&bytes[source..source + count]);
             }
         }
         out
@@ -95,7 +134,7 @@ impl Draft {
             block_bytes: self.block_bytes,
             blocks: self.blocks,
             free_blocks: self.free_blocks,
-            written_bytes: self.pieces.values().map(|piece| piece.len() as u64).sum(),
+            written_bytes: self.pieces.values().map(Piece::length).sum(),
         }
     }
 }

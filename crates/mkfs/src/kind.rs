@@ -8,7 +8,7 @@ use crate::draft::{Draft, Summary};
 use crate::error::MakeError;
 use crate::options::Options;
 use crate::place::Place;
-use crate::{affs, hfsplus, hpfs};
+use crate::{affs, hfsplus, hpfs, ufs};
 
 /// A file system that this crate makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,11 +21,16 @@ pub enum Kind {
     Hfsx,
     /// OS/2's High Performance File System.
     Hpfs,
+    /// UFS1 of 4.4BSD.
+    Ufs,
+    /// UFS2 of FreeBSD.
+    Ufs2,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 4] = [Kind::Affs, Kind::HfsPlus, Kind::Hfsx, Kind::Hpfs];
+    pub const ALL: [Kind; 6] =
+        [Kind::Affs, Kind::HfsPlus, Kind::Hfsx, Kind::Hpfs, Kind::Ufs, Kind::Ufs2];
 
     /// Its name in candidates and on the command line.
     pub const fn name(self) -> &'static str {
@@ -34,6 +39,8 @@ impl Kind {
             Kind::HfsPlus => "hfsplus",
             Kind::Hfsx => "hfsx",
             Kind::Hpfs => "hpfs",
+            Kind::Ufs => "ufs",
+            Kind::Ufs2 => "ufs2",
         }
     }
 
@@ -67,6 +74,7 @@ impl Kind {
             Kind::Affs => affs::draft(size_bytes, options),
             Kind::HfsPlus | Kind::Hfsx => hfsplus::draft(self, size_bytes, options),
             Kind::Hpfs => hpfs::draft(size_bytes, options),
+            Kind::Ufs | Kind::Ufs2 => ufs::draft(self, size_bytes, options),
         }
     }
 

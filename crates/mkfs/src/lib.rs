@@ -26,6 +26,7 @@ mod kind;
 mod options;
 mod place;
 mod record;
+mod ufs;
 
 pub use draft::{Draft, Summary};
 pub use error::MakeError;

@@ -14,6 +14,8 @@ use crate::options::Contents;
 const HEAD_BYTES: u64 = 128 << 10;
 /// So much of the end: ZFS and RAID keep theirs there.
 const TAIL_BYTES: u64 = 128 << 10;
+/// Zeros are written by so much at once.
+const CHUNK_BYTES: u64 = 1 << 20;
 
 /// The first bytes of a file or a block device.
 pub(crate) struct Place<'a> {
@@ -45,6 +47,7 @@ impl<'a> Place<'a> {
         for (at, length) in self.ends() {
             self.write(at, &draft.read(at, length as usize))?;
         }
+        draft.zeros().try_for_each(|(at, length)| self.write_zeros(at, length))?;
         draft.pieces().try_for_each(|(at, bytes)| self.write(at, bytes))?;
         self.file.sync_all().map_err(MakeError::io("sync the file system"))
     }
@@ -63,6 +66,17 @@ impl<'a> Place<'a> {
             Some(found) => Err(MakeError::NotEmpty { offset_bytes: at + found as u64 }),
             None => Ok(()),
         }
+    }
+
+    fn write_zeros(&self, at: u64, length: u64) -> Result<(), MakeError> {
+        let zeros = vec![0; CHUNK_BYTES.min(length) as usize];
+        let mut written = 0;
+        while written < length {
+            let chunk = CHUNK_BYTES.min(length - written);
+            self.write(at + written, &zeros[..chunk as usize])?;
+            written += chunk;
+        }
+        Ok(())
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> Result<(), MakeError> {

@@ -13,6 +13,9 @@ fn dump(draft: &Draft) -> String {
         text.push_str(&format!("{offset:#x}: {} bytes\n", bytes.len()));
         text.push_str(&lines(bytes));
     }
+    for (offset, length) in draft.zeros() {
+        text.push_str(&format!("{offset:#x}: {length} zeros\n"));
+    }
     text
 }
 
@@ -56,4 +59,14 @@ fn hfsplus_of_two_mib_and_a_bit() {
 #[test]
 fn hfsx_of_two_mib() {
     insta::assert_snapshot!(drafted(Kind::Hfsx, 2 << 20));
+}
+
+#[test]
+fn ufs_of_four_mib() {
+    insta::assert_snapshot!(drafted(Kind::Ufs, 4 << 20));
+}
+
+#[test]
+fn ufs2_of_two_groups() {
+    insta::assert_snapshot!(drafted(Kind::Ufs2, (128 << 20) + (4 << 20)));
 }

@@ -7,6 +7,7 @@
 //! of 9, 20, 256, 1100 and 5000 MiB (most with `check=strict`), AFFS of 60, 256 and 1100 MiB, HFS+ of
 //! 257 and HFSX of 256 and 1500 MiB. Apple's fsck (540.1) found nothing on HFS+ and HFSX afterwards,
 //! nor after a folder and a first extended attribute; xdfscan (amitools 0.8.1) nothing on AFFS.
+//! UFS1 and UFS2 of 16 and 256 MiB went the same way with the driver built for writing.
 #![allow(clippy::unwrap_used)]
 
 mod reader;
@@ -24,6 +25,8 @@ fn holds(kind: Kind, sectors: u64, label: &str) {
         Kind::HfsPlus => reader::hfsplus::check(&draft, size_bytes, label, b"H+"),
         Kind::Hfsx => reader::hfsplus::check(&draft, size_bytes, label, b"HX"),
         Kind::Hpfs => reader::hpfs::check(&draft, size_bytes, label),
+        Kind::Ufs => reader::ufs::check(&draft, size_bytes, label, false),
+        Kind::Ufs2 => reader::ufs::check(&draft, size_bytes, label, true),
     };
     assert_eq!(free, draft.summary().free_blocks, "{kind} of {sectors} sectors");
     let end = draft.pieces().map(|(at, bytes)| at + bytes.len() as u64).max().unwrap();
@@ -65,6 +68,12 @@ proptest! {
     }
 
     #[test]
+    fn ufs_of_any_size_holds(sectors in 8192_u64..3_000_000, label in "[A-Za-z0-9]{1,31}") {
+        holds(Kind::Ufs, sectors, &label);
+        holds(Kind::Ufs2, sectors, &label);
+    }
+
+    #[test]
     fn no_size_and_no_time_makes_a_draft_fail_but_with_words(
         size_bytes in 0_u64..(1 << 30), made_s in any::<u64>(), id in any::<u64>()
     ) {
@@ -82,6 +91,15 @@ proptest! {
 fn hfsplus_at_the_borders_of_its_bitmap_holds() {
     for odd in [-9, -8, -7, -2, -1, 0, 1, 2, 7, 8] {
         holds(Kind::HfsPlus, (1_u64 << 18).saturating_add_signed(odd), "a");
+    }
+}
+
+/// Groups of UFS have 128 MiB; a last one needs room for its tables and a block.
+#[test]
+fn ufs_at_the_borders_of_its_groups_holds() {
+    for fragments in [32_760_u64, 32_768, 32_769, 33_000, 33_056, 33_360, 33_400, 65_536, 66_176] {
+        holds(Kind::Ufs, fragments * 8, "a");
+        holds(Kind::Ufs2, fragments * 8 + 3, "a");
     }
 }
 

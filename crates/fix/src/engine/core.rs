@@ -6,7 +6,7 @@ use super::error::EngineError;
 use super::member::Member;
 use super::settings::Settings;
 use crate::codec::{Encoder, Frame, Kind, Message, frame};
-use crate::market::{Answer, Exchange};
+use crate::market::{Answer, Exchange, Request, Risk};
 use crate::observer::{Observer, Way};
 use crate::session::{Action, Actions, End, Reply};
 use crate::store::{Entry, EntryKind, Gate, LogStore, MemoryLog, SessionNumber, Store};
@@ -29,6 +29,9 @@ pub struct Engine<O = ()> {
     pub(super) store: Box<dyn Store>,
     pub(super) members: Vec<Member>,
     pub(super) exchange: Exchange,
+    pub(super) risk: Option<Box<dyn Risk>>,
+    /// What it said of the message at hand.
+    pub(super) is_refused: bool,
     pub(super) encoder: Encoder,
     pub(super) answers: Vec<Answer>,
     pub(super) pending: Vec<Pending>,
@@ -56,8 +59,31 @@ impl<O: Observer> Engine<O> {
         now: Now,
         observer: O,
     ) -> Result<Self, EngineError> {
+        Engine::recovered(settings, store, now, observer, None)
+    }
+
+    /// The same, with a check of orders before they are kept.
+    pub fn guarded(
+        settings: Settings,
+        store: Box<dyn Store>,
+        now: Now,
+        observer: O,
+        risk: Box<dyn Risk>,
+    ) -> Result<Self, EngineError> {
+        Engine::recovered(settings, store, now, observer, Some(risk))
+    }
+
+    fn recovered(
+        settings: Settings,
+        store: Box<dyn Store>,
+        now: Now,
+        observer: O,
+        risk: Option<Box<dyn Risk>>,
+    ) -> Result<Self, EngineError> {
         let mut engine = Engine {
             exchange: Exchange::new(settings.market),
+            risk,
+            is_refused: false,
             members: Vec::with_capacity(settings.sessions_max),
             connections: Vec::with_capacity(settings.connections_max),
             settings,
@@ -331,8 +357,10 @@ impl<O: Observer> Engine<O> {
         message: &Message<'_>,
         now: Now,
     ) -> Result<(), EngineError> {
+        self.is_refused = self.refuses(session, message);
+        let kind = if self.is_refused { EntryKind::Refused } else { EntryKind::In };
         let entry = Entry {
-            kind: EntryKind::In,
+            kind,
             session,
             sequence: message.header.sequence.unwrap_or(0),
             next: self.members[session as usize].session.next_in(),
@@ -343,6 +371,21 @@ impl<O: Observer> Engine<O> {
         self.store.keep(&entry)?;
         self.observer.kept(Way::In);
         Ok(())
+    }
+
+    fn refuses(&mut self, session: SessionNumber, message: &Message<'_>) -> bool {
+        let Some(risk) = &mut self.risk else { return false };
+        if message.header.kind != Kind::NewOrderSingle {
+            return false;
+        }
+        self.observer.checking();
+        let is_allowed = match Request::of(message, session) {
+            Ok(Request::New(order)) => risk.allows(session, &order),
+            // What is no order is answered as such.
+            _ => true,
+        };
+        self.observer.checked();
+        !is_allowed
     }
 
     /// Gives requests that were kept to the business, and waits until everything that was kept may leave. Call it

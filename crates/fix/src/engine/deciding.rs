@@ -22,6 +22,8 @@ pub(super) struct Pending {
     connection: ConnectionNumber,
     request: Request,
     is_order: bool,
+    /// The risk check did not allow it.
+    is_refused: bool,
     now: Now,
 }
 
@@ -46,7 +48,8 @@ impl<O: Observer> Engine<O> {
             self.decide()?;
         }
         let is_order = message.header.kind == Kind::NewOrderSingle;
-        self.pending.push(Pending { session, connection, request, is_order, now });
+        let is_refused = self.is_refused;
+        self.pending.push(Pending { session, connection, request, is_order, is_refused, now });
         Ok(())
     }
 
@@ -64,8 +67,14 @@ impl<O: Observer> Engine<O> {
         self.store.wait(Gate::Business)?;
         self.observer.waited(Gate::Business);
         for at in 0..self.pending.len() {
-            let Pending { session, connection, request, is_order, now } = self.pending[at];
-            self.exchange.take(session, request, now.utc_ns, &mut self.answers);
+            let Pending { session, connection, request, is_order, is_refused, now } =
+                self.pending[at];
+            match request {
+                Request::New(order) if is_refused => {
+                    self.exchange.refuse(order, now.utc_ns, &mut self.answers);
+                }
+                _ => self.exchange.take(session, request, now.utc_ns, &mut self.answers),
+            }
             for at in 0..self.answers.len() {
                 let answer = self.answers[at];
                 self.answer(&answer, now)?;

@@ -10,7 +10,7 @@ use super::core::{Engine, Now};
 use super::error::EngineError;
 use super::member::Member;
 use crate::codec::{Kind, Message, tag};
-use crate::market::{Answer, Exchange, Request};
+use crate::market::{Answer, Exchange, Request, Risk};
 use crate::observer::Observer;
 use crate::session::Timing;
 use crate::store::{Entry, EntryKind, StoreError};
@@ -19,6 +19,7 @@ use crate::store::{Entry, EntryKind, StoreError};
 struct Rebuilt<'e> {
     members: &'e mut Vec<Member>,
     exchange: &'e mut Exchange,
+    risk: Option<&'e mut (dyn Risk + 'static)>,
     timing: Timing,
     /// Answers that were given and not found as sent, by session.
     open: Vec<VecDeque<Answer>>,
@@ -32,6 +33,7 @@ impl<O: Observer> Engine<O> {
         let mut rebuilt = Rebuilt {
             members: &mut self.members,
             exchange: &mut self.exchange,
+            risk: self.risk.as_deref_mut(),
             timing: self.settings.timing,
             open: Vec::new(),
             answers: Vec::new(),
@@ -69,12 +71,12 @@ impl Rebuilt<'_> {
         let unknown = self.damaged("is of a session that was not named");
         let member = self.members.get_mut(entry.session as usize).ok_or(unknown)?;
         match entry.kind {
-            EntryKind::In => member.session.go_on(Some(entry.next), None),
+            EntryKind::In | EntryKind::Refused => member.session.go_on(Some(entry.next), None),
             EntryKind::Reset => member.session.go_on(Some(1), Some(1)),
             _ => member.session.go_on(None, Some(entry.next)),
         }
         match entry.kind {
-            EntryKind::In if keeps_incoming => self.came_in(entry),
+            EntryKind::In | EntryKind::Refused if keeps_incoming => self.came_in(entry),
             EntryKind::OutBusiness if keeps_incoming => self.went_out(entry),
             _ => Ok(()),
         }
@@ -95,7 +97,18 @@ impl Rebuilt<'_> {
         else {
             return Ok(());
         };
-        self.exchange.take(entry.session, request, entry.time_ns, &mut self.answers);
+        match request {
+            Request::New(order) if entry.kind == EntryKind::Refused => {
+                self.exchange.refuse(order, entry.time_ns, &mut self.answers);
+            }
+            _ => {
+                if let (Request::New(order), Some(risk)) = (&request, &mut self.risk) {
+                    // It was allowed, whatever the limits are by now; what it uses up is to be known.
+                    risk.allows(entry.session, order);
+                }
+                self.exchange.take(entry.session, request, entry.time_ns, &mut self.answers);
+            }
+        }
         for answer in self.answers.drain(..) {
             self.open[answer.session() as usize].push_back(answer);
         }

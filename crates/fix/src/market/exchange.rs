@@ -100,6 +100,16 @@ impl Exchange {
         }
     }
 
+    /// An order that the risk check did not allow: it is rejected, and no book sees it.
+    pub fn refuse(&mut self, order: Order, time_ns: u64, answers: &mut Vec<Answer>) {
+        self.orders_seen += 1;
+        let order = Order { id: self.orders_seen, ..order };
+        let mut reply = Reply { given: &mut self.answers_given, time_ns, answers };
+        // OrdRejReason 3: the order exceeds a limit.
+        let execution = Execution::Rejected { reason: 3, text: "refused by the risk check" };
+        reply.report(execution, order, None);
+    }
+
     fn cancel(
         &mut self,
         session: SessionNumber,

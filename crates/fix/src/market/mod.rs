@@ -11,6 +11,7 @@ mod ladder;
 mod order;
 pub(crate) mod reason;
 mod request;
+mod risk;
 
 pub use answer::{Answer, CancelReject, Execution, Report};
 pub use book::{Book, Traded};
@@ -18,3 +19,4 @@ pub use exchange::{Exchange, Limits};
 pub use inline_text::{ClOrdId, InlineText, Symbol};
 pub use order::{Order, OrderType, Side, TimeInForce};
 pub use request::{Refused, Request};
+pub use risk::Risk;

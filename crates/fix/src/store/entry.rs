@@ -22,14 +22,17 @@ pub enum EntryKind {
     OutBusiness,
     /// Both sequence numbers begin again at 1.
     Reset,
+    /// An order that came in, in its turn, and that the risk check did not allow.
+    Refused,
 }
 
-const KINDS: [EntryKind; 5] = [
+const KINDS: [EntryKind; 6] = [
     EntryKind::Session,
     EntryKind::In,
     EntryKind::OutAdministrative,
     EntryKind::OutBusiness,
     EntryKind::Reset,
+    EntryKind::Refused,
 ];
 
 /// Bytes before the message.

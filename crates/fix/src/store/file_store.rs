@@ -108,7 +108,7 @@ impl FileStore {
         let files = &mut self.sessions[entry.session as usize];
         match entry.kind {
             EntryKind::Session => return Ok(()),
-            EntryKind::In => files.next_in = entry.next,
+            EntryKind::In | EntryKind::Refused => files.next_in = entry.next,
             EntryKind::Reset => files.clear()?,
             EntryKind::OutAdministrative | EntryKind::OutBusiness => {
                 put(&mut files.body, SeekFrom::End(0), entry.message)?;

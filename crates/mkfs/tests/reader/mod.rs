@@ -3,6 +3,7 @@
 pub mod affs;
 pub mod hfsplus;
 pub mod hpfs;
+pub mod ufs;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,10 @@ impl Bytes {
 
     pub fn le32(&self, at: usize) -> u32 {
         u32::from_le_bytes(self.0[at..at + 4].try_into().unwrap())
+    }
+
+    pub fn le64(&self, at: usize) -> u64 {
+        u64::from_le_bytes(self.0[at..at + 8].try_into().unwrap())
     }
 
     pub fn be16(&self, at: usize) -> u16 {
