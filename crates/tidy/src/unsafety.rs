@@ -19,6 +19,7 @@ const ALLOWED: &[&str] = &[
     // Exception: tests that count allocations; GlobalAlloc is an unsafe trait.
     "crates/journal/tests/no_allocation.rs",
     "crates/pair/tests/no_allocation.rs",
+    "crates/fix/tests/no_allocation.rs",
     "crates/workload/tests/allocation_free.rs",
 ];
 
