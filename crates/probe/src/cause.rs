@@ -24,6 +24,8 @@ pub const ON_CPU: &str = "on-cpu";
 pub const CPU_WAIT: &str = "cpu-wait";
 /// The name of what is not known.
 pub const UNEXPLAINED: &str = "unexplained";
+/// Where a sample without a kernel stack is.
+pub const IN_PROGRAM: &str = "the program itself";
 /// The rule whose waits are somebody else's work: of the workers of io_uring.
 pub const IO_URING: &str = "io-uring";
 
@@ -32,6 +34,7 @@ pub const IO_URING: &str = "io-uring";
 #[serde(deny_unknown_fields)]
 pub struct Causes {
     wakers: WakerFrames,
+    samples: SampleFrames,
     cause: Vec<Cause>,
 }
 
@@ -61,6 +64,13 @@ struct WakerFrames {
     interrupt: Vec<String>,
     timer: Vec<String>,
     skip: Vec<String>,
+}
+
+/// Frames that every call has.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SampleFrames {
+    entry: Vec<String>,
 }
 
 /// A file of rules is malformed.
@@ -111,6 +121,17 @@ impl Causes {
         self.cause.iter().find(|cause| cause.name == name)
     }
 
+    /// Where a thread is on a processor: the innermost function, and the outermost one that is not of every
+    /// call. Both in words: `memcpy in xfs_file_buffered_write`.
+    pub fn place(&self, frames: &[&str]) -> String {
+        let Some(innermost) = frames.first() else { return IN_PROGRAM.into() };
+        let outermost = frames.iter().rev().find(|frame| !any_fits(&self.samples.entry, frame));
+        match outermost {
+            Some(outermost) if outermost != innermost => format!("{innermost} in {outermost}"),
+            _ => (*innermost).into(),
+        }
+    }
+
     /// What the frames of a waker say about it.
     pub fn waker<'a>(&self, woken: &[&'a str]) -> Waker<'a> {
         let has = |patterns: &[String]| woken.iter().any(|frame| any_fits(patterns, frame));
@@ -134,10 +155,17 @@ impl Cause {
     }
 }
 
-/// Whether each pattern fits a frame, each further out than the one before.
+/// Whether each pattern fits a frame, each further out than the one before; one with `>` in front fits
+/// the very next frame.
 fn in_order(patterns: &[String], frames: &[&str]) -> bool {
-    let mut frames = frames.iter();
-    patterns.iter().all(|pattern| frames.by_ref().any(|frame| fits(pattern, frame)))
+    let Some((pattern, further)) = patterns.split_first() else { return true };
+    match pattern.strip_prefix('>') {
+        Some(next) => {
+            frames.first().is_some_and(|frame| fits(next, frame)) && in_order(further, &frames[1..])
+        }
+        None => (0..frames.len())
+            .any(|at| fits(pattern, frames[at]) && in_order(further, &frames[at + 1..])),
+    }
 }
 
 fn any_fits(patterns: &[String], frame: &str) -> bool {
@@ -206,6 +234,9 @@ mod tests {
         assert!(in_order(&list, &["down_write", "x", "b"]));
         assert!(!in_order(&list, &["b", "down_write"]));
         assert!(!in_order(&list, &["down_write"]));
+        let list = ["down_*".to_string(), ">a|b".to_string()];
+        assert!(in_order(&list, &["down_read", "down_write", "b", "x"]));
+        assert!(!in_order(&list, &["down_write", "x", "b"]) && !in_order(&list, &["down_write"]));
     }
 
     #[test]
@@ -227,6 +258,25 @@ mod tests {
         assert_eq!(causes.waker(&timer), Waker::Timer);
         assert_eq!(causes.waker(&["handle_softirqs"]), Waker::Interrupt);
         assert_eq!(causes.waker(&[]), Waker::Thread { function: "" });
+    }
+
+    #[test]
+    fn a_place_is_the_innermost_function_and_that_of_the_file_system() {
+        let causes = Causes::built_in();
+        let frames = [
+            "rep_movs_alternative",
+            "copy_page_from_iter_atomic",
+            "iomap_file_buffered_write",
+            "xfs_file_buffered_write",
+            "vfs_write",
+            "__x64_sys_pwrite64",
+            "do_syscall_64",
+            "entry_SYSCALL_64_after_hwframe",
+        ];
+        assert_eq!(causes.place(&frames), "rep_movs_alternative in xfs_file_buffered_write");
+        assert_eq!(causes.place(&frames[6..]), "do_syscall_64");
+        assert_eq!(causes.place(&frames[3..]), "xfs_file_buffered_write");
+        assert_eq!(causes.place(&[]), IN_PROGRAM);
     }
 
     #[test]
