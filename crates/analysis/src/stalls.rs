@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use pickfs_model::{
     Cell, CellId, Outcome, RunRecord, StallRecord,
-    stall::{CauseRow, CauseWords, OpStalls, OpenLap, StallCounts},
+    stall::{CauseRow, CauseWords, OpStalls, OpenLap, ProbeTier, SampledIn, StallCounts},
 };
 
 /// The stalls of a cell, or of a process that was watched.
@@ -23,6 +23,10 @@ pub struct StallTable {
     pub ops: Vec<OpTable>,
     /// What was seen and lost.
     pub counts: StallCounts,
+    /// How much could be seen; the least of the trials. None where there was no trial.
+    pub tier: Option<ProbeTier>,
+    /// What was read, in words; of old records nothing.
+    pub channels: Vec<String>,
     /// What could not be seen, and how to get it.
     pub missing: Vec<String>,
 }
@@ -38,8 +42,24 @@ pub struct OpTable {
     pub sums: OpStalls,
     /// The ledger by cause, greatest total first.
     pub causes: Vec<CauseLine>,
+    /// Where threads were on a processor in slow laps, by samples, most first; empty where none were
+    /// taken.
+    pub samples: Vec<SampleLine>,
     /// The slowest laps, slowest first.
     pub worst: Vec<WorstLap>,
+}
+
+/// A function that threads were in while they had a processor.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SampleLine {
+    /// The function, with that of the file system that led to it.
+    pub function: String,
+    /// Samples that met it.
+    pub samples: u64,
+    /// Share of the samples, in [0, 1].
+    pub share: f64,
+    /// One stack of it, innermost frame first.
+    pub stack: Vec<String>,
 }
 
 /// A cause with all who were met in it.
@@ -122,9 +142,22 @@ fn note(table: &mut StallTable, record: &StallRecord) {
     sum.laps_missed += one.laps_missed;
     sum.laps_unwatched += one.laps_unwatched;
     sum.threads += one.threads;
-    for missing in &record.missing {
-        if !table.missing.contains(missing) {
-            table.missing.push(missing.clone());
+    sum.run_delay_ns += one.run_delay_ns;
+    sum.samples += one.samples;
+    sum.context_events += one.context_events;
+    sum.context_lost += one.context_lost;
+    table.tier = match (table.tier, record.tier) {
+        (Some(ProbeTier::Switches), _) | (_, ProbeTier::Switches) => Some(ProbeTier::Switches),
+        _ => Some(ProbeTier::Scheduler),
+    };
+    add_new(&mut table.channels, &record.channels);
+    add_new(&mut table.missing, &record.missing);
+}
+
+fn add_new(known: &mut Vec<String>, texts: &[String]) {
+    for text in texts {
+        if !known.contains(text) {
+            known.push(text.clone());
         }
     }
 }
@@ -146,6 +179,7 @@ struct OpSums {
     rows: HashMap<(String, String), CauseRow>,
     /// By cause: words, and the stacks of the longest one.
     causes: HashMap<String, (CauseWords, u64, Vec<String>, Vec<String>)>,
+    samples: BTreeMap<String, SampleLine>,
 }
 
 impl Sums {
@@ -177,11 +211,21 @@ impl OpSums {
         sums.cpu_wait_ns += op.cpu_wait_ns;
         sums.unexplained_ns += op.unexplained_ns;
         op.causes.iter().for_each(|row| self.row(row, record));
+        op.samples.iter().for_each(|row| self.sampled(row, record));
         self.table.worst.extend(op.worst.iter().map(|lap| WorstLap {
             trial: origin.trial,
             at_ns: lap.start_ns.saturating_sub(origin.began_ns),
             lap: lap.clone(),
         }));
+    }
+
+    fn sampled(&mut self, row: &SampledIn, record: &StallRecord) {
+        let line = self.samples.entry(row.function.clone()).or_insert_with(|| SampleLine {
+            function: row.function.clone(),
+            stack: record.stack(row.stack).to_vec(),
+            ..SampleLine::default()
+        });
+        line.samples += row.samples;
     }
 
     fn row(&mut self, row: &CauseRow, record: &StallRecord) {
@@ -206,7 +250,8 @@ impl OpSums {
     }
 
     fn finish(self, op: String) -> OpTable {
-        let OpSums { mut table, rows, causes } = self;
+        let OpSums { mut table, rows, causes, samples } = self;
+        table.samples = shares_of(samples.into_values().collect());
         let total_ns = table.sums.total_ns.max(1) as f64;
         let mut by_cause: HashMap<String, Vec<CauseRow>> = HashMap::new();
         rows.into_values().for_each(|row| by_cause.entry(row.cause.clone()).or_default().push(row));
@@ -228,6 +273,13 @@ impl OpSums {
     }
 }
 
+fn shares_of(mut lines: Vec<SampleLine>) -> Vec<SampleLine> {
+    let all: u64 = lines.iter().map(|line| line.samples).sum();
+    lines.iter_mut().for_each(|line| line.share = line.samples as f64 / all.max(1) as f64);
+    lines.sort_by_key(|line| (std::cmp::Reverse(line.samples), line.function.clone()));
+    lines
+}
+
 /// Laps in which several holders occur count once for each of them.
 fn join(sum: &mut CauseRow, row: &CauseRow) {
     sum.laps += row.laps;
@@ -238,8 +290,6 @@ fn join(sum: &mut CauseRow, row: &CauseRow) {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_model::stall::ProbeTier;
-
     use super::*;
 
     fn row(cause: &str, who: &str, total_ns: u64, max_ns: u64, stack: u32) -> CauseRow {
@@ -261,6 +311,7 @@ mod tests {
         };
         StallRecord {
             tier: ProbeTier::Scheduler,
+            channels: vec!["switches".into()],
             missing: vec!["nothing".into()],
             above_ns: 100_000,
             ops: vec![op],
@@ -287,6 +338,29 @@ mod tests {
         let shares: f64 = op.causes.iter().map(|line| line.share).sum();
         assert!((shares - 1.0).abs() < 1e-12);
         assert_eq!((op.worst[0].trial, op.worst[0].at_ns), (1, 500));
+    }
+
+    #[test]
+    fn samples_of_trials_are_summed_and_the_least_tier_counts() {
+        let mut first = record(vec![row("a", "r1", 700, 90, 0)], "first");
+        let sampled = |function: &str, samples| SampledIn {
+            function: function.into(),
+            samples,
+            stack: Some(0),
+        };
+        first.ops[0].samples = vec![sampled("copy", 6), sampled("hash", 1)];
+        let mut second = StallRecord { tier: ProbeTier::Switches, ..first.clone() };
+        second.ops[0].samples = vec![sampled("hash", 3)];
+        let (mut table, mut sums) = (StallTable::default(), Sums::default());
+        for record in [&first, &second] {
+            sums.add(record, &Origin { trial: 1, began_ns: 0 });
+            note(&mut table, record);
+        }
+        let samples = sums.finish().remove(0).samples;
+        assert_eq!((samples[0].function.as_str(), samples[0].samples), ("copy", 6));
+        assert_eq!((samples[1].samples, samples[1].share), (4, 0.4));
+        assert_eq!(samples[1].stack, ["first"]);
+        assert_eq!((table.tier, table.channels.len()), (Some(ProbeTier::Switches), 1));
     }
 
     #[test]

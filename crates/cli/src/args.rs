@@ -159,8 +159,8 @@ pub struct PlanChanges {
     /// Race as --until-decided does, for this long at most (default: the plan's, else 45m)
     #[arg(long, value_name = "DURATION")]
     pub budget: Option<String>,
-    /// Join laps above this time with what the kernel was doing (see pickfs explain)
-    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "100us")]
+    /// Join laps above this time with what the kernel was doing (see pickfs explain); also samples=HZ, context
+    #[arg(long, value_name = "DURATION,...", num_args = 0..=1, require_equals = true, default_missing_value = "100us")]
     pub explain: Option<String>,
     /// Allow the page cache of the whole machine to be dropped
     #[arg(long)]

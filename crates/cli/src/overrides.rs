@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use pickfs_lab::{
     expand::level_text,
+    explain::explain_words,
     plan_file::{read_plan, read_plan_file},
     plans::{PLANS, built_in},
 };
@@ -30,8 +31,9 @@ pub fn changed_plan(mut plan: Plan, choice: &PlanChanges) -> anyhow::Result<Plan
     change_params(&mut plan, choice)?;
     change_design(&mut plan, choice)?;
     change_timing(&mut plan, choice)?;
-    if let Some(above) = &choice.explain {
-        plan.explain_above_ns = Some(parse_duration_ns(above)?);
+    if let Some(words) = &choice.explain {
+        let asked = explain_words(words).map_err(|why| anyhow!("--explain={words}: {why}"))?;
+        (plan.explain_above_ns, plan.explain_also) = asked;
     }
     plan.consent.drop_caches |= choice.allow_drop_caches;
     plan.consent.system_tuning |= choice.allow_system_tuning;

@@ -5,7 +5,7 @@ mod pickfs;
 
 use std::process::Command;
 
-use pickfs::{pickfs, unprivileged};
+use pickfs::{is_root, nobody_reaches_us, pickfs, unprivileged};
 
 #[test]
 fn a_process_that_is_not_there_is_an_error() {
@@ -28,6 +28,24 @@ fn a_process_that_has_ended_is_an_error() {
     ended.wait().unwrap();
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.err.contains("has ended"), "{said:?}");
+}
+
+/// The first process of the machine is root's: of it nobody else sees calls, switches or sleeps. No file is
+/// begun, and no table of nothing is printed.
+#[test]
+fn a_process_of_which_nothing_can_be_seen_is_an_error() {
+    let owner = std::fs::metadata("/proc/1").map(|of| std::os::unix::fs::MetadataExt::uid(&of));
+    if owner.ok() != Some(0) || (is_root() && !nobody_reaches_us()) {
+        println!("SKIPPED: the first process is not root's, or nobody else can be asked");
+        return;
+    }
+    let said = unprivileged(&["explain", "-p", "1", "--seconds", "1"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{said:?}");
+    let expected =
+        ["nothing of process 1 can be seen", "where it sleeps", "CAP_PERFMON", "CAP_SYS_PTRACE"];
+    for words in expected {
+        assert!(said.err.contains(words), "{words}: {said:?}");
+    }
 }
 
 /// Its state stands behind its name.

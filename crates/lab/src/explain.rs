@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pickfs_model::{StallRecord, TrialRecord, quantity::parse_duration_ns};
+use pickfs_model::{ExplainAlso, Plan, StallRecord, TrialRecord};
 use pickfs_probe::Observer;
 use pickfs_sys::slow_laps::SlowLaps;
 use serde::Deserialize;
@@ -13,8 +13,8 @@ use crate::crew::Moment;
 /// Laps above this are slow where a plan names no other time: 100 microseconds.
 pub const SLOW_ABOVE_NS: u64 = 100_000;
 
-/// What a plan says of it: `explain = true`, or the time above which laps are slow:
-/// `explain = "50us"`.
+/// What a plan says of it: `explain = true`, or the time above which laps are slow and what is read
+/// beside: `explain = "50us,samples=997,context"`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum ExplainEntry {
@@ -31,36 +31,46 @@ impl Default for ExplainEntry {
 }
 
 impl ExplainEntry {
-    /// The threshold in nanoseconds; `None` where nothing is to be explained.
+    /// The threshold in nanoseconds, `None` where nothing is to be explained, and what is read beside.
     ///
     /// # Errors
-    /// The text that is no time, and why.
-    pub fn above_ns(&self) -> Result<Option<u64>, (String, String)> {
+    /// The text that is not understood, and why.
+    pub fn asked(&self) -> Result<(Option<u64>, ExplainAlso), (String, String)> {
         match self {
-            ExplainEntry::Switch(is_on) => Ok(is_on.then_some(SLOW_ABOVE_NS)),
-            ExplainEntry::Above(text) => match parse_duration_ns(text) {
-                Ok(above_ns) => Ok(Some(above_ns)),
-                Err(error) => Err((text.clone(), error.to_string())),
-            },
+            ExplainEntry::Switch(is_on) => {
+                Ok((is_on.then_some(SLOW_ABOVE_NS), ExplainAlso::default()))
+            }
+            ExplainEntry::Above(text) => explain_words(text).map_err(|why| (text.clone(), why)),
         }
     }
+}
+
+/// What such words ask for; without a time, above the usual one.
+///
+/// # Errors
+/// What is not understood, in words.
+pub fn explain_words(text: &str) -> Result<(Option<u64>, ExplainAlso), String> {
+    let (above_ns, also) = ExplainAlso::parse(text)?;
+    Ok((Some(above_ns.unwrap_or(SLOW_ABOVE_NS)), also))
 }
 
 /// The probe of one trial; nothing where nobody asked.
 #[derive(Default)]
 pub struct Explanation {
     laps: Option<Arc<SlowLaps>>,
+    also: ExplainAlso,
     observer: Option<Observer>,
 }
 
 impl Explanation {
-    /// For laps above this; without a time nothing is explained. A note tells why it cannot be done.
-    pub fn new(above_ns: Option<u64>, record: &mut TrialRecord) -> Explanation {
-        let Some(above_ns) = above_ns else { return Explanation::default() };
+    /// As a plan asks for it; without a time nothing is explained. A note tells why it cannot be done.
+    pub fn of(plan: &Plan, record: &mut TrialRecord) -> Explanation {
+        let also = plan.explain_also;
+        let Some(above_ns) = plan.explain_above_ns else { return Explanation::default() };
         let laps = SlowLaps::create(above_ns).map(Arc::new);
         let laps =
             laps.map_err(|error| record.notes.push(format!("slow laps not explained: {error}")));
-        Explanation { laps: laps.ok(), observer: None }
+        Explanation { laps: laps.ok(), also, observer: None }
     }
 
     /// What the workers inherit.
@@ -71,7 +81,7 @@ impl Explanation {
     /// Begins to watch when the workers are about to be told to go.
     pub fn at(&mut self, moment: &Moment) {
         if let (Moment::Going { processes }, Some(laps)) = (moment, &self.laps) {
-            self.observer = Some(Observer::start(Arc::clone(laps), processes));
+            self.observer = Some(Observer::start_with(Arc::clone(laps), processes, &self.also));
         }
     }
 
@@ -87,14 +97,18 @@ mod tests {
 
     #[test]
     fn a_plan_says_whether_and_above_what() {
-        let above = |text: &str| {
+        let asked = |text: &str| {
             let table: toml::Table = text.parse().expect("TOML");
-            table["explain"].clone().try_into::<ExplainEntry>().expect("an entry").above_ns()
+            table["explain"].clone().try_into::<ExplainEntry>().expect("an entry").asked()
         };
-        assert_eq!(above("explain = true"), Ok(Some(SLOW_ABOVE_NS)));
-        assert_eq!(above("explain = false"), Ok(None));
-        assert_eq!(above("explain = \"2ms\""), Ok(Some(2_000_000)));
-        assert_eq!(above("explain = \"soon\"").expect_err("no time").0, "soon");
-        assert_eq!(ExplainEntry::default().above_ns(), Ok(None));
+        let nothing = ExplainAlso::default();
+        assert_eq!(asked("explain = true"), Ok((Some(SLOW_ABOVE_NS), nothing)));
+        assert_eq!(asked("explain = false"), Ok((None, nothing)));
+        assert_eq!(asked("explain = \"2ms\""), Ok((Some(2_000_000), nothing)));
+        let also = ExplainAlso { samples_hz: Some(997), context: true };
+        let words = "explain = \"samples=997,context\"";
+        assert_eq!(asked(words), Ok((Some(SLOW_ABOVE_NS), also)));
+        assert_eq!(asked("explain = \"soon\"").expect_err("no time").0, "soon");
+        assert_eq!(ExplainEntry::default().asked(), Ok((None, nothing)));
     }
 }

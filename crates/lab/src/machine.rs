@@ -121,7 +121,7 @@ impl Machine {
             program: &parts.worker,
             interrupt: &parts.interrupt,
             placement,
-            explain_above_ns: parts.plan.explain_above_ns,
+            plan: &parts.plan,
             job,
         };
         let (drop_caches, mut cooling) = (parts.plan.consent.drop_caches, Vec::new());
@@ -265,7 +265,7 @@ struct Helper<'a> {
     program: &'a Path,
     interrupt: &'a Interrupt,
     placement: &'a Placement,
-    explain_above_ns: Option<u64>,
+    plan: &'a Plan,
     job: Job,
 }
 
@@ -282,7 +282,7 @@ impl Helper<'_> {
         let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns));
         let page = watch.page();
         let limits = Limits::of(spec, self.job.workload.is_phased());
-        let mut explanation = Explanation::new(self.explain_above_ns, record);
+        let mut explanation = Explanation::of(self.plan, record);
         let slow_laps = explanation.slow_laps();
         let around = Around {
             page: page.as_deref(),

@@ -170,6 +170,8 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
     adjust.extend(entry.adjust);
     let mut axes = source.axes(entry.axes)?;
     axes.extend(variant_axis);
+    let asked = entry.explain.asked().map_err(|(text, why)| source.error_about(&text, why));
+    let (explain_above_ns, explain_also) = asked?;
     let plan = Plan {
         format: FORMAT,
         candidates: source.candidates(&entry.candidates)?,
@@ -185,7 +187,8 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
         params: entry.params,
         adjust,
         without: entry.without,
-        explain_above_ns: source.above_ns(&entry.explain)?,
+        explain_above_ns,
+        explain_also,
         consent: entry.consent,
     };
     source.check_reference(&plan)?;
@@ -412,10 +415,6 @@ impl Source<'_> {
         parse_duration_ns(text)
             .map(|ns| ns as f64 / 1e9)
             .map_err(|error| self.error_about(text, error.to_string()))
-    }
-
-    fn above_ns(&self, entry: &ExplainEntry) -> Result<Option<u64>, PlanError> {
-        entry.above_ns().map_err(|(text, message)| self.error_about(&text, message))
     }
 
     fn bytes(&self, text: Option<&str>, default_bytes: u64) -> Result<u64, PlanError> {

@@ -65,7 +65,9 @@ pub struct CallCounts {
     pub threads: u64,
     /// Calls that came back.
     pub calls: u64,
-    /// Calls of which one end is missing, as events were lost; in no row.
+    /// Calls that were open while events may have been lost, or of which one end is missing for that; in no
+    /// row. A ring that was full to the last record may have lost none: then it is not 0 though
+    /// `events_lost` is.
     pub cut: u64,
     /// Events that arrived.
     pub events: u64,

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BackingSpec, CandidateSpec};
+use crate::{BackingSpec, CandidateSpec, ExplainAlso};
 
 /// Candidates x workload x levels, with repeats, order and seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +44,9 @@ pub struct Plan {
     /// Laps above this many nanoseconds are joined with what the kernel was doing; none when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain_above_ns: Option<u64>,
+    /// What is read beside for those.
+    #[serde(default, skip_serializing_if = "ExplainAlso::is_nothing")]
+    pub explain_also: ExplainAlso,
     /// What the user consented to.
     pub consent: Consent,
 }

@@ -20,6 +20,9 @@ pub enum ProbeTier {
 pub struct StallRecord {
     /// How much could be seen.
     pub tier: ProbeTier,
+    /// What was read, in words; empty in records of before it was kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<String>,
     /// What could not be seen and how to get it; empty when all could.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
@@ -48,6 +51,19 @@ pub struct StallCounts {
     pub laps_unwatched: u64,
     /// Threads that were watched.
     pub threads: u64,
+    /// How long they waited for a processor in all, by the scheduler's own sums; read where nothing else
+    /// tells it, else 0.
+    #[serde(default)]
+    pub run_delay_ns: u64,
+    /// Samples of where threads were on a processor, in slow laps; 0 where none were asked for.
+    #[serde(default)]
+    pub samples: u64,
+    /// Context events that arrived: commits, write-back, device requests; 0 where they were not asked for.
+    #[serde(default)]
+    pub context_events: u64,
+    /// Context events that the kernel could not hand over.
+    #[serde(default)]
+    pub context_lost: u64,
 }
 
 /// The slow laps of one operation.
@@ -69,8 +85,44 @@ pub struct OpStalls {
     pub unexplained_ns: u64,
     /// The ledger, greatest total first. Its totals sum to `total_ns`.
     pub causes: Vec<CauseRow>,
+    /// Where threads were on a processor in slow laps, by samples, most first; empty where none were
+    /// asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<SampledIn>,
     /// The slowest laps opened, slowest first.
     pub worst: Vec<OpenLap>,
+}
+
+/// A function that threads were in while they had a processor.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampledIn {
+    /// The innermost function, with the one of the file system that led to it: `memcpy in
+    /// xfs_file_buffered_write`.
+    pub function: String,
+    /// How many samples met it.
+    pub samples: u64,
+    /// One stack of it: a place in [`StallRecord::stacks`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<u32>,
+}
+
+/// What else went on while a lap lasted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextNote {
+    /// What: `ext4 journal commit`, `device write`.
+    pub what: String,
+    /// Of which device, as `major:minor`; may be empty.
+    pub device: String,
+    /// Who began it.
+    pub who: String,
+    /// How many of them overlapped the lap.
+    pub times: u64,
+    /// When the longest of them began.
+    pub start_ns: u64,
+    /// When that one ended; 0 where it had not.
+    pub end_ns: u64,
+    /// Time of the lap in which at least one went on.
+    pub overlap_ns: u64,
 }
 
 /// One line of the ledger.
@@ -156,6 +208,9 @@ pub struct OpenLap {
     pub thread: String,
     /// Its parts from start to end. Beyond a few dozen the shortest are put together.
     pub parts: Vec<LapPart>,
+    /// What else went on meanwhile, the longest overlap first; empty where it was not asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<ContextNote>,
 }
 
 impl OpenLap {

@@ -202,7 +202,7 @@ mod tests {
         );
         let found = lengths(&split(&timeline, 77, 50, 200));
         assert_eq!(found, [(150, Spent::Unexplained)]);
-        let timeline = played(&[(150, What::Lost { count: 2 })]);
+        let timeline = played(&[(150, What::Lost { since_ns: 0, count: 2 })]);
         assert_eq!(lengths(&split(&timeline, THREAD, 120, 140)), [(20, Spent::Unexplained)]);
         assert_eq!(lengths(&split(&timeline, THREAD, 150, 160)), [(10, Spent::OnCpu)]);
     }
@@ -214,7 +214,7 @@ mod tests {
             (1_500, woken()),
             (1_600, What::In { prev: task(8) }),
             (2_000, out(Left::Asleep)),
-            (4_000, What::Lost { count: 2 }),
+            (4_000, What::Lost { since_ns: 2_000, count: 2 }),
             (5_000, woken()),
             (5_700, What::In { prev: task(8) }),
         ]);
@@ -245,7 +245,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_parts_follow_each_other_and_sum_to_the_lap(
-            steps in prop::collection::vec((0u64..50, 0u8..5), 0..40), from in 0u64..900, length in 1u64..900,
+            steps in prop::collection::vec((0u64..50, 0u8..6), 0..40), from in 0u64..900, length in 1u64..900,
         ) {
             let mut time_ns = 100;
             let events: Vec<(u64, What)> = steps.iter().map(|(step, kind)| {
@@ -255,7 +255,8 @@ mod tests {
                     1 => out(Left::Preempted),
                     2 => woken(),
                     3 => What::In { prev: task(2) },
-                    _ => What::Lost { count: 1 },
+                    4 => What::Losing,
+                    _ => What::Lost { since_ns: time_ns.saturating_sub(60), count: 1 },
                 };
                 (time_ns, what)
             }).collect();

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use pickfs_model::stall::{CauseRow, LapPart, OpStalls, OpenLap, PartKind};
+use pickfs_model::stall::{CauseRow, ContextNote, LapPart, OpStalls, OpenLap, PartKind, SampledIn};
 
 use crate::naming::Named;
 
@@ -29,6 +29,10 @@ pub struct NamedLap {
     pub thread: String,
     /// Its parts, with their lengths, in order.
     pub parts: Vec<(Named, u64)>,
+    /// Samples of where it was on a processor: a function in words, and the number of a stack.
+    pub samples: Vec<(String, u32)>,
+    /// What else went on meanwhile.
+    pub context: Vec<ContextNote>,
 }
 
 /// The ledgers of all operations.
@@ -41,6 +45,7 @@ pub struct Ledger {
 struct OpLedger {
     sums: OpStalls,
     rows: HashMap<(String, String), CauseRow>,
+    samples: HashMap<String, SampledIn>,
     /// Laps by length, the shortest first.
     worst: BTreeMap<(u64, u64), OpenLap>,
 }
@@ -52,6 +57,11 @@ impl Ledger {
             self.ops.insert(op.to_owned(), OpLedger::default());
         }
         self.ops.get_mut(op).expect("it was just put there").add(lap);
+    }
+
+    /// Whether a lap of this length would be opened.
+    pub fn opens(&self, op: &str, length_ns: u64) -> bool {
+        self.ops.get(op).is_none_or(|ledger| ledger.opens(length_ns))
     }
 
     /// One entry for each operation. Stacks are still numbers of the probe.
@@ -72,7 +82,19 @@ impl OpLedger {
             let is_first = seen.insert(key.clone());
             self.row(key).add(named, *length_ns, is_first);
         }
+        lap.samples.iter().for_each(|(function, stack)| self.sampled(function, *stack));
         self.open(lap);
+    }
+
+    fn sampled(&mut self, function: &str, stack: u32) {
+        let is_full = self.samples.len() >= ROWS_MAX && !self.samples.contains_key(function);
+        let function = if is_full { OTHERS } else { function };
+        if let Some(known) = self.samples.get_mut(function) {
+            known.samples += 1;
+            return;
+        }
+        let row = SampledIn { function: function.to_owned(), samples: 1, stack: Some(stack) };
+        self.samples.insert(function.to_owned(), row);
     }
 
     fn sum_of(&mut self, kind: PartKind) -> &mut u64 {
@@ -97,6 +119,11 @@ impl OpLedger {
         self.rows.entry(key).or_insert_with(|| CauseRow { cause, who, ..CauseRow::default() })
     }
 
+    fn opens(&self, length_ns: u64) -> bool {
+        let shortest_ns = self.worst.first_key_value().map_or(0, |((least_ns, _), _)| *least_ns);
+        self.worst.len() < WORST_MAX || length_ns >= shortest_ns
+    }
+
     fn open(&mut self, lap: &NamedLap) {
         let key = (lap.end_ns - lap.start_ns, u64::MAX - lap.start_ns);
         let is_full = self.worst.len() >= WORST_MAX;
@@ -109,6 +136,7 @@ impl OpLedger {
             offset_bytes: lap.offset_bytes,
             thread: lap.thread.clone(),
             parts: merged(lap.parts.iter().map(part).collect()),
+            context: lap.context.clone(),
         };
         self.worst.insert(key, open);
         if self.worst.len() > WORST_MAX {
@@ -121,8 +149,10 @@ impl OpLedger {
         let order =
             |row: &CauseRow| (std::cmp::Reverse(row.total_ns), row.cause.clone(), row.who.clone());
         causes.sort_by_key(order);
+        let mut samples: Vec<SampledIn> = self.samples.into_values().collect();
+        samples.sort_by_key(|row| (std::cmp::Reverse(row.samples), row.function.clone()));
         let worst = self.worst.into_values().rev().collect();
-        OpStalls { op, causes, worst, ..self.sums }
+        OpStalls { op, causes, samples, worst, ..self.sums }
     }
 }
 
@@ -223,6 +253,20 @@ mod tests {
         assert_eq!((op.laps, op.worst.len(), op.causes.len()), (100_000, WORST_MAX, ROWS_MAX + 1));
         assert!(op.worst.iter().all(|lap| lap.end_ns - lap.start_ns == 977));
         assert!(op.causes.iter().any(|row| row.who == OTHERS));
+    }
+
+    #[test]
+    fn samples_are_counted_by_function_and_bounded() {
+        let mut ledger = Ledger::default();
+        for number in 0..1_000u32 {
+            let few = (format!("rare {number}"), number);
+            let samples = vec![few, ("copy in xfs_file_buffered_write".into(), 7)];
+            ledger.add("append", &NamedLap { samples, end_ns: 1, ..NamedLap::default() });
+        }
+        let samples = ledger.finish().remove(0).samples;
+        assert_eq!(samples.iter().map(|row| row.samples).sum::<u64>(), 2_000);
+        assert_eq!((samples.len(), samples[0].samples, samples[0].stack), (257, 1_000, Some(7)));
+        assert_eq!(samples[1].function, OTHERS);
     }
 
     #[test]

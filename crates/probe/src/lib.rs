@@ -10,12 +10,16 @@
 
 pub mod calls;
 pub mod cause;
+pub mod context;
 pub mod intern;
 pub mod join;
 pub mod ledger;
+pub mod loss;
 pub mod naming;
 pub mod observer;
+pub mod own_records;
 pub mod recorder;
+pub mod run_delay;
 pub mod sched;
 pub mod switches;
 pub mod threads;

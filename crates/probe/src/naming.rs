@@ -34,6 +34,8 @@ pub struct Naming {
     symbols: KernelSymbols,
     causes: &'static Causes,
     known: HashMap<Pair, (String, String)>,
+    /// Words for stacks of samples.
+    sampled: HashMap<u32, String>,
 }
 
 /// A sleeper's stack, and its waker's with the waker's name.
@@ -45,13 +47,27 @@ const KNOWN_MAX: usize = 65_536;
 impl Naming {
     /// With the functions of a kernel.
     pub fn new(symbols: KernelSymbols) -> Naming {
-        Naming { symbols, causes: Causes::built_in(), known: HashMap::new() }
+        let (known, sampled) = (HashMap::new(), HashMap::new());
+        Naming { symbols, causes: Causes::built_in(), known, sampled }
     }
 
     /// Function names of a stack, innermost first, without the scheduler's own.
     pub fn frames(&self, names: &Names, stack: u32) -> Vec<String> {
         let frames = frames(&self.symbols, names, stack);
         without_scheduler(&frames).iter().map(|frame| (*frame).to_owned()).collect()
+    }
+
+    /// The function of a sample: the innermost, with that of the file system that led to it.
+    pub fn sampled(&mut self, names: &Names, stack: u32) -> String {
+        if let Some(known) = self.sampled.get(&stack) {
+            return known.clone();
+        }
+        let words = self.causes.place(&frames(&self.symbols, names, stack));
+        if self.sampled.len() >= KNOWN_MAX {
+            self.sampled.clear();
+        }
+        self.sampled.insert(stack, words.clone());
+        words
     }
 
     /// What a stretch was.

@@ -25,7 +25,10 @@ use std::{
 };
 
 use pickfs_measure::{Clock, MonotonicClock};
-use pickfs_model::stall::{OpStalls, ProbeTier, StallCounts, StallRecord};
+use pickfs_model::{
+    ExplainAlso,
+    stall::{OpStalls, ProbeTier, StallCounts, StallRecord},
+};
 use pickfs_sys::{
     kernel_symbols::KernelSymbols,
     proc_root::ProcRoot,
@@ -34,7 +37,8 @@ use pickfs_sys::{
 
 use crate::{
     cause::IO_URING,
-    join::{Stretch, delegated, split},
+    context::{Beside, ContextBook},
+    join::{Spent, Stretch, delegated, split},
     ledger::{Ledger, NamedLap},
     naming::{Named, Naming, words},
     sched::{Names, SchedEvent},
@@ -62,10 +66,16 @@ impl Observer {
     /// Watches children of ours from now on; returns when the first events can arrive. Where this
     /// machine lets us see little or nothing, the record says so.
     pub fn start(laps: Arc<SlowLaps>, children: &[u32]) -> Observer {
+        Observer::start_with(laps, children, &ExplainAlso::default())
+    }
+
+    /// The same, with what is read only when asked for.
+    pub fn start_with(laps: Arc<SlowLaps>, children: &[u32], also: &ExplainAlso) -> Observer {
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, is_ready) = channel();
         let (told, children) = (Arc::clone(&stop), children.to_vec());
-        let body = move || Watch::begin(laps, &children).run(&told, &ready);
+        let also = *also;
+        let body = move || Watch::begin(laps, &children, &also).run(&told, &ready);
         let thread = thread::Builder::new().name(OUR_THREADS.into()).spawn(body);
         let thread = thread.expect("a thread can be started");
         // An error means that it has ended, which `finish` tells.
@@ -93,6 +103,8 @@ pub struct Joiner {
     pub timeline: Timeline,
     /// What was seen and lost.
     pub counts: StallCounts,
+    /// What else went on.
+    pub context: ContextBook,
     naming: Naming,
     ledger: Ledger,
 }
@@ -115,6 +127,7 @@ impl Joiner {
             naming: Naming::new(symbols),
             ledger: Ledger::default(),
             counts: StallCounts::default(),
+            context: ContextBook::default(),
         }
     }
 
@@ -130,20 +143,31 @@ impl Joiner {
         if self.timeline.since_ns(id).is_none_or(|since_ns| since_ns > lap.start_ns) {
             self.counts.laps_unwatched += 1;
         }
-        let mut parts = Vec::new();
+        let (mut parts, mut samples) = (Vec::new(), Vec::new());
         for stretch in split(&self.timeline, id, lap.start_ns, lap.end_ns) {
+            if stretch.spent == Spent::OnCpu {
+                samples.extend(self.timeline.samples(id, stretch.from_ns, stretch.to_ns));
+            }
             let named = self.naming.name(names, stretch.spent);
             match named.cause.as_str() {
                 IO_URING => self.of_workers(stretch, &(whose.workers)(), names, &mut parts),
                 _ => parts.push((named, stretch.length_ns())),
             }
         }
+        self.counts.samples += samples.len() as u64;
+        let samples = samples.into_iter();
+        let samples = samples.map(|stack| (self.naming.sampled(names, stack), stack)).collect();
         let named = NamedLap {
             start_ns: lap.start_ns,
             end_ns: lap.end_ns,
             offset_bytes: lap.offset_bytes,
             thread: whose.name.to_owned(),
             parts,
+            samples,
+            context: match self.ledger.opens(op, lap.end_ns - lap.start_ns) {
+                true => self.context.during(lap.start_ns, lap.end_ns),
+                false => Vec::new(),
+            },
         };
         self.ledger.add(op, &named);
     }
@@ -165,6 +189,14 @@ impl Joiner {
         }
     }
 
+    /// The record, with stacks as words, and what `eyes` told of itself.
+    pub fn finish_with(mut self, eyes: &Eyes, above_ns: u64, missing: Vec<String>) -> StallRecord {
+        self.counts.run_delay_ns = eyes.run_delay_ns();
+        let missing = missing.into_iter().chain(eyes.missing()).collect();
+        let record = self.finish(eyes.tier(), above_ns, eyes.names());
+        StallRecord { channels: eyes.channels(), missing, ..record }
+    }
+
     /// The record, with stacks as words.
     pub fn finish(mut self, tier: ProbeTier, above_ns: u64, names: &Names) -> StallRecord {
         self.counts.events_lost = self.timeline.lost_events;
@@ -174,8 +206,8 @@ impl Joiner {
         ops.iter_mut().for_each(|op| stacks.place(op));
         let stacks = stacks.kept;
         let causes = causes_of(&ops).into_iter().map(|cause| words(&cause)).collect();
-        let (missing, counts) = (Vec::new(), self.counts);
-        StallRecord { tier, missing, above_ns, ops, causes, stacks, counts }
+        let (channels, missing, counts) = (Vec::new(), Vec::new(), self.counts);
+        StallRecord { tier, channels, missing, above_ns, ops, causes, stacks, counts }
     }
 }
 
@@ -199,6 +231,7 @@ impl Stacks<'_> {
             self.replace(&mut row.stack);
             self.replace(&mut row.waker_stack);
         }
+        op.samples.iter_mut().for_each(|row| self.replace(&mut row.stack));
         for part in op.worst.iter_mut().flat_map(|lap| &mut lap.parts) {
             self.replace(&mut part.stack);
             self.replace(&mut part.waker_stack);
@@ -222,21 +255,23 @@ struct Watch {
     pending: VecDeque<SlowLap>,
     threads: Threads,
     eyes: Eyes,
+    beside: Beside,
     joiner: Joiner,
     events: Vec<SchedEvent>,
     missing: Vec<String>,
 }
 
 impl Watch {
-    fn begin(laps: Arc<SlowLaps>, children: &[u32]) -> Watch {
+    fn begin(laps: Arc<SlowLaps>, children: &[u32], also: &ExplainAlso) -> Watch {
         let proc_root = ProcRoot::host();
         let mut missing = Vec::new();
         let processes = on_machine(children, &proc_root).unwrap_or_else(|error| {
             missing.push(format!("the watched processes were not found: {error}"));
             Vec::new()
         });
-        let eyes = Eyes::open(&mut missing);
+        let eyes = Eyes::open(also.samples_hz, &mut missing);
         Watch {
+            beside: Beside::open(also, &mut missing),
             laps,
             read: 0,
             pending: VecDeque::new(),
@@ -260,9 +295,8 @@ impl Watch {
         thread::sleep(Duration::from_nanos(2 * LATE_NS));
         self.look();
         self.joiner.counts.threads = self.threads.count() as u64;
-        let (tier, above_ns) = (self.eyes.tier(), self.laps.above_ns());
-        let record = self.joiner.finish(tier, above_ns, self.eyes.names());
-        StallRecord { missing: self.missing, ..record }
+        let record = self.joiner.finish_with(&self.eyes, self.laps.above_ns(), self.missing);
+        self.beside.add_channels(record)
     }
 
     fn look_for_threads(&mut self) {
@@ -287,6 +321,7 @@ impl Watch {
         self.events.clear();
         self.eyes.drain(until_ns, &mut self.events);
         self.joiner.take(&self.events);
+        self.beside.look(until_ns, &mut self.joiner);
         self.take_laps();
         while let Some(lap) = self.pending.pop_front() {
             if lap.end_ns > until_ns {

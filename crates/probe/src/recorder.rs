@@ -26,7 +26,10 @@ use pickfs_sys::{
 };
 use thiserror::Error;
 
-use crate::sched::{Layout, Names, Sample, SchedEvent, Source, What, parse_lost, understood};
+use crate::{
+    loss::GapWatch,
+    sched::{Layout, Names, Sample, SchedEvent, Source, parse_lost, understood},
+};
 
 /// Scheduler events cannot be had.
 #[derive(Debug, Error)]
@@ -49,6 +52,7 @@ pub enum RecorderError {
 struct Station {
     processor: u32,
     ring: PerfRing,
+    gaps: GapWatch,
     carrier: PerfEvent,
     events: Vec<PerfEvent>,
 }
@@ -132,12 +136,21 @@ impl Recorder {
     pub fn drain(&mut self, until_ns: u64, events: &mut Vec<SchedEvent>) {
         let Recorder { stations, sources, layout, names, namer, held, fill_max, .. } = self;
         for station in stations.iter_mut() {
-            let processor = station.processor;
-            *fill_max = fill_max.max(station.ring.fill());
-            station.ring.drain(&mut |record| {
+            let Station { processor, ring, gaps, .. } = station;
+            *fill_max = fill_max.max(ring.fill());
+            let bytes = ring.drain(&mut |record| {
                 let name_of = &mut |thread| namer.name(thread);
-                held.extend(event_of(record, processor, sources, layout, names, name_of));
+                let event = event_of(record, sources, layout, names, name_of);
+                let lost = parse_lost(record);
+                let time_ns = lost.map(|(_, time_ns)| time_ns).or(event.map(|event| event.time_ns));
+                if let Some(time_ns) = time_ns {
+                    let told = &mut |gap| held.push(SchedEvent::of_gap(gap, *processor));
+                    gaps.record(time_ns, lost.map(|(count, _)| count), told);
+                }
+                held.extend(event);
             });
+            let told = &mut |gap| held.push(SchedEvent::of_gap(gap, *processor));
+            gaps.emptied(bytes, ring.capacity_bytes(), told);
         }
         held.sort_by_key(|event| event.time_ns);
         let ripe = held.partition_point(|event| event.time_ns <= until_ns);
@@ -147,15 +160,11 @@ impl Recorder {
 
 fn event_of(
     record: &[u8],
-    processor: u32,
     sources: &HashMap<u64, Source>,
     layout: &Layout,
     names: &mut Names,
     name_of: &mut dyn FnMut(u32) -> String,
 ) -> Option<SchedEvent> {
-    if let Some((count, time_ns)) = parse_lost(record) {
-        return Some(SchedEvent { time_ns, processor, thread: 0, what: What::Lost { count } });
-    }
     let sample = Sample::parse(record, |id| sources.get(&id) != Some(&Source::In))?;
     let source = *sources.get(&sample.id)?;
     understood(&sample, source, layout, names, name_of)
@@ -165,7 +174,8 @@ impl Station {
     fn open(processor: u32, ring_pages: usize) -> Result<Station, PerfEventError> {
         let carrier = PerfEvent::on_processor(&EventSpec::new(EventSource::Carrier), processor)?;
         let ring = PerfRing::map(&carrier, ring_pages)?;
-        Ok(Station { processor, ring, carrier, events: Vec::new() })
+        let gaps = GapWatch::default();
+        Ok(Station { processor, ring, gaps, carrier, events: Vec::new() })
     }
 
     /// The three events for these threads, switched off.
@@ -217,12 +227,12 @@ fn of_known(field: &str, threads: &[u32], list: String) -> String {
 
 /// Names of threads by number, asked when first met: a thread that has ended has none.
 #[derive(Default)]
-struct Namer {
+pub(crate) struct Namer {
     known: HashMap<u32, String>,
 }
 
 impl Namer {
-    fn name(&mut self, thread: u32) -> String {
+    pub(crate) fn name(&mut self, thread: u32) -> String {
         if thread == 0 {
             return "idle".into();
         }

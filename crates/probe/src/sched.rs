@@ -8,7 +8,7 @@
 
 use pickfs_sys::trace_format::{NoField, TraceField, TraceFormat};
 
-use crate::intern::Interner;
+use crate::{intern::Interner, loss::Gap};
 
 /// A thread as an event tells it. The number is that of the machine, not of a pid namespace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -57,13 +57,22 @@ pub enum What {
         /// Where.
         stack: u32,
     },
+    /// It was here while it had a processor.
+    Sampled {
+        /// Where in the kernel; an empty one is the program itself.
+        stack: u32,
+    },
     /// It took a processor.
     In {
         /// Who had it before.
         prev: Task,
     },
-    /// The kernel had no room for events; those of any thread may be missing.
+    /// A ring is full: from here on events of any thread may be missing.
+    Losing,
+    /// From then until here they may be; the kernel had no room for so many. May be none.
     Lost {
+        /// When [`What::Losing`] was.
+        since_ns: u64,
         /// How many.
         count: u64,
     },
@@ -76,10 +85,21 @@ pub struct SchedEvent {
     pub time_ns: u64,
     /// On which processor.
     pub processor: u32,
-    /// To whom; 0 for [`What::Lost`].
+    /// To whom; 0 for [`What::Losing`] and [`What::Lost`].
     pub thread: u32,
     /// What.
     pub what: What,
+}
+
+impl SchedEvent {
+    /// A gap in the records of a ring.
+    pub fn of_gap(gap: Gap, processor: u32) -> SchedEvent {
+        let (time_ns, what) = match gap {
+            Gap::Began { since_ns } => (since_ns, What::Losing),
+            Gap::Over { since_ns, time_ns, count } => (time_ns, What::Lost { since_ns, count }),
+        };
+        SchedEvent { time_ns, processor, thread: 0, what }
+    }
 }
 
 /// Names and stacks that events refer to by number.
@@ -190,8 +210,28 @@ impl<'a> Bytes<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// The parts of a sample; `None` when the record is another one, or cut off.
+    /// The parts of a sample of a trace point; `None` when the record is another one, or cut off.
     pub fn parse(record: &'a [u8], has_stack: impl Fn(u64) -> bool) -> Option<Sample<'a>> {
+        let (sample, mut rest) = Sample::without_raw(record, has_stack)?;
+        let size = rest.u32()?;
+        let raw = rest.take(size as usize)?;
+        Some(Sample { raw, ..sample })
+    }
+
+    /// Whose and when; without stack and bytes.
+    pub fn head(record: &'a [u8]) -> Option<Sample<'a>> {
+        Sample::without_raw(record, |_| false).map(|(sample, _)| sample)
+    }
+
+    /// A sample of a clock: it has a stack, and no bytes of its own.
+    pub fn of_clock(record: &'a [u8]) -> Option<Sample<'a>> {
+        Sample::without_raw(record, |_| true).map(|(sample, _)| sample)
+    }
+
+    fn without_raw(
+        record: &'a [u8],
+        has_stack: impl Fn(u64) -> bool,
+    ) -> Option<(Sample<'a>, Bytes<'a>)> {
         let mut bytes = Bytes(record);
         if bytes.u32()? != RECORD_SAMPLE {
             return None;
@@ -211,9 +251,7 @@ impl<'a> Sample<'a> {
                 .map(|chunk| u64::from_ne_bytes(chunk.try_into().expect("eight bytes")));
             stack.extend(addresses.filter(|address| *address < CONTEXT_MARKS));
         }
-        let size = bytes.u32()?;
-        let raw = bytes.take(size as usize)?;
-        Some(Sample { id, own_ids, time_ns, processor, stack, raw })
+        Some((Sample { id, own_ids, time_ns, processor, stack, raw: &[] }, bytes))
     }
 }
 
@@ -377,7 +415,7 @@ pub(crate) mod tests {
             for source in [Source::Out, Source::In, Source::Waking] {
                 let _ = decoded(&record, source, &mut Names::default());
             }
-            let _ = parse_lost(&record);
+            let _ = (parse_lost(&record), Sample::of_clock(&record));
         }
 
         #[test]

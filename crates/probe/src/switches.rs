@@ -1,31 +1,54 @@
 //! What can be seen without privilege: when a thread left and took a processor, by records of the
-//! kernel, and the function that it sleeps in, by looking (`wchan`) some hundred times a second. Who
-//! woke it and who had the processor is not told.
+//! kernel, the function that it sleeps in, by looking (`wchan`) some hundred times a second, and how
+//! long it waited for a processor once it was awake, by the scheduler's sums. Who woke it and who had
+//! the processor is not told.
+//!
+//! Where the kernel refuses records too, moments are those of looks: only longer sleeps are seen.
 //!
 //! Source: perf_event_open(2), PERF_RECORD_SWITCH (Linux 4.3; preempted: 4.17); proc_pid_wchan(5).
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{collections::HashMap, fs, io, path::PathBuf};
 
 use pickfs_sys::{
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
     perf_ring::PerfRing,
+    sched_stat::SchedStat,
 };
 
-use crate::sched::{Left, Names, SchedEvent, Task, What};
+use crate::{
+    loss::GapWatch,
+    run_delay::RunDelay,
+    sched::{Left, Names, SchedEvent, Task, What, parse_lost},
+};
 
 /// Pages of a thread's ring: some 800 switches between two looks.
 const RING_PAGES: usize = 8;
 /// `PERF_RECORD_SWITCH` and its flags in the header's second word.
 const RECORD_SWITCH: u32 = 14;
-const RECORD_LOST: u32 = 2;
 const LEAVES: u16 = 1 << 13;
 const PREEMPTED: u16 = 1 << 14;
 
 /// One thread that is watched.
 struct Station {
-    ring: PerfRing,
-    _event: PerfEvent,
+    own_id: u32,
     wchan: PathBuf,
+    moments: Moments,
+}
+
+/// How it is known when a thread leaves and takes a processor.
+enum Moments {
+    Records(Box<Records>),
+    /// By looking: since when it has been seen asleep, as the number of its slices.
+    Looks {
+        asleep: Option<u64>,
+    },
+}
+
+struct Records {
+    ring: PerfRing,
+    gaps: GapWatch,
+    _event: PerfEvent,
+    delay: RunDelay,
 }
 
 /// Switches of a set of threads.
@@ -35,36 +58,67 @@ pub struct Switches {
     held: Vec<SchedEvent>,
     /// What events refer to.
     pub names: Names,
+    /// Why moments are those of looks, where they are.
+    pub refused: Option<String>,
 }
 
 impl Switches {
     /// Watches further threads: each by the machine's number, and by the one that we know.
+    ///
+    /// # Errors
+    /// When neither records nor looks are allowed, or the thread has ended.
     pub fn follow(&mut self, threads: &[(u32, u32)]) -> Result<(), PerfEventError> {
         for (id, own_id) in threads {
             if self.stations.contains_key(id) {
                 continue;
             }
-            let event = PerfEvent::of_thread(&EventSpec::new(EventSource::Switches), *own_id)?;
-            let ring = PerfRing::map(&event, RING_PAGES)?;
-            event.enable()?;
+            let moments = match records_of(*own_id) {
+                Ok(records) => Moments::Records(Box::new(records)),
+                Err(error) if may_look_at(*own_id).is_ok() => {
+                    self.refused.get_or_insert_with(|| error.to_string());
+                    Moments::Looks { asleep: None }
+                }
+                Err(error) => return Err(error),
+            };
             let wchan = PathBuf::from(format!("/proc/{own_id}/wchan"));
-            self.stations.insert(*id, Station { ring, _event: event, wchan });
+            self.stations.insert(*id, Station { own_id: *own_id, wchan, moments });
         }
         Ok(())
+    }
+
+    /// How long the threads waited for a processor in all, while they were watched.
+    pub fn run_delay_ns(&self) -> u64 {
+        let records = self.stations.values().map(|station| match &station.moments {
+            Moments::Records(records) => records.delay.total_ns,
+            Moments::Looks { .. } => 0,
+        });
+        records.sum()
     }
 
     /// The events up to `until_ns`, in the order of their times; `now_ns` is when threads are looked
     /// at.
     pub fn drain(&mut self, now_ns: u64, until_ns: u64, events: &mut Vec<SchedEvent>) {
-        let Switches { stations, held, names } = self;
+        let Switches { stations, held, names, .. } = self;
         for (thread, station) in stations {
-            if let Some(function) = asleep_in(station) {
+            let told = held.len();
+            if let Some(function) = asleep_in(&station.wchan) {
                 let function = names.functions.number(function.as_str());
                 let stack = names.stacks.number(&[u64::from(function)][..]);
                 let what = What::Found { stack };
                 held.push(SchedEvent { time_ns: now_ns, processor: 0, thread: *thread, what });
             }
-            station.ring.drain(&mut |record| held.extend(switch(record, *thread)));
+            let is_asleep = held.len() > told;
+            let stat = SchedStat::of(station.own_id).ok();
+            match &mut station.moments {
+                Moments::Records(records) => records.drain(*thread, stat, held),
+                Moments::Looks { asleep } => {
+                    let slices = stat.unwrap_or_default().slices;
+                    let changes = looked(asleep, is_asleep.then_some(slices));
+                    let event =
+                        |what| SchedEvent { time_ns: now_ns, processor: 0, thread: *thread, what };
+                    held.splice(told..told, changes.into_iter().flatten().map(event));
+                }
+            }
         }
         held.sort_by_key(|event| event.time_ns);
         let ripe = held.partition_point(|event| event.time_ns <= until_ns);
@@ -72,14 +126,73 @@ impl Switches {
     }
 }
 
+impl Records {
+    fn drain(&mut self, thread: u32, stat: Option<SchedStat>, held: &mut Vec<SchedEvent>) {
+        let Records { ring, gaps, delay, .. } = self;
+        let (mut told, mut gap_events) = (Vec::new(), Vec::new());
+        let bytes = ring.drain(&mut |record| {
+            let lost = parse_lost(record);
+            let event = switch(record, thread);
+            let time_ns = lost.map(|(_, time_ns)| time_ns).or(event.map(|event| event.time_ns));
+            if let Some(time_ns) = time_ns {
+                let each = &mut |gap| gap_events.push(SchedEvent::of_gap(gap, 0));
+                gaps.record(time_ns, lost.map(|(count, _)| count), each);
+            }
+            told.extend(event);
+        });
+        let each = &mut |gap| gap_events.push(SchedEvent::of_gap(gap, 0));
+        gaps.emptied(bytes, ring.capacity_bytes(), each);
+        held.extend(stat.and_then(|stat| delay.look(thread, stat, &told)));
+        held.extend(told);
+        held.extend(gap_events);
+    }
+}
+
+fn records_of(own_id: u32) -> Result<Records, PerfEventError> {
+    let event = PerfEvent::of_thread(&EventSpec::new(EventSource::Switches), own_id)?;
+    let ring = PerfRing::map(&event, RING_PAGES)?;
+    event.enable()?;
+    Ok(Records { ring, gaps: GapWatch::default(), _event: event, delay: RunDelay::default() })
+}
+
+/// Whether the kernel records switches of a thread for us; without a number, of our own.
+///
+/// # Errors
+/// What it said.
+pub fn may_record(own_id: Option<u32>) -> Result<(), PerfEventError> {
+    let own_id = own_id.unwrap_or(0);
+    PerfEvent::of_thread(&EventSpec::new(EventSource::Switches), own_id).map(drop)
+}
+
+/// Whether the kernel tells us where a thread sleeps: who may not know reads `0` from its `wchan`, and is
+/// refused its `syscall`.
+///
+/// # Errors
+/// What it said.
+pub fn may_look_at(own_id: u32) -> io::Result<()> {
+    fs::read_to_string(format!("/proc/{own_id}/syscall"))?;
+    fs::read_to_string(format!("/proc/{own_id}/wchan")).map(drop)
+}
+
+/// What happened since the last look: a thread that was given a processor meanwhile has slept twice.
+fn looked(asleep: &mut Option<u64>, now: Option<u64>) -> [Option<What>; 2] {
+    let back = What::In { prev: Task::UNKNOWN };
+    let out = What::Out { left: Left::Asleep, next: Task::UNKNOWN, stack: 0 };
+    let before = std::mem::replace(asleep, now);
+    match (before, now) {
+        (Some(before), Some(now)) if before == now => [None, None],
+        (before, now) => [before.map(|_| back), now.map(|_| out)],
+    }
+}
+
 /// `0` is a thread that runs.
-fn asleep_in(station: &Station) -> Option<String> {
-    let text = std::fs::read_to_string(&station.wchan).ok()?;
+fn asleep_in(wchan: &std::path::Path) -> Option<String> {
+    let text = fs::read_to_string(wchan).ok()?;
     (!text.is_empty() && text != "0").then_some(text)
 }
 
 /// A record of a thread; `None` for those of other kinds.
-fn switch(record: &[u8], thread: u32) -> Option<SchedEvent> {
+pub(crate) fn switch(record: &[u8], thread: u32) -> Option<SchedEvent> {
     let word = |at: usize| Some(u64::from_ne_bytes(record.get(at..at + 8)?.try_into().ok()?));
     let kind = word(0)? as u32;
     let flags = (word(0)? >> 32) as u16;
@@ -89,7 +202,6 @@ fn switch(record: &[u8], thread: u32) -> Option<SchedEvent> {
             (word(16)?, word(24)? as u32, What::Out { left, next: Task::UNKNOWN, stack: 0 })
         }
         RECORD_SWITCH => (word(16)?, word(24)? as u32, What::In { prev: Task::UNKNOWN }),
-        RECORD_LOST => (word(32)?, word(40)? as u32, What::Lost { count: word(16)? }),
         _ => return None,
     };
     Some(SchedEvent { time_ns, processor, thread, what })
@@ -116,9 +228,21 @@ mod tests {
         assert!(matches!(out.what, What::Out { left: Left::Preempted, .. }));
         let back = switch(&record(RECORD_SWITCH, 0, &body), 41).expect("a switch");
         assert_eq!(back.what, What::In { prev: Task::UNKNOWN });
-        let lost = switch(&record(RECORD_LOST, 0, &[7, 12, 0, 9_000, 1]), 41).expect("lost");
-        assert_eq!((lost.time_ns, lost.what), (9_000, What::Lost { count: 12 }));
+        assert_eq!(switch(&record(2, 0, &[7, 12, 0, 9_000, 1]), 41), None);
         assert_eq!(switch(&record(RECORD_SWITCH, 0, &[0]), 41), None);
+    }
+
+    #[test]
+    fn by_looks_a_sleep_ends_when_the_thread_has_run_meanwhile() {
+        let mut asleep = None;
+        let kinds = |changes: [Option<What>; 2]| {
+            changes.map(|what| what.map(|what| matches!(what, What::In { .. })))
+        };
+        assert_eq!(kinds(looked(&mut asleep, None)), [None, None]);
+        assert_eq!(kinds(looked(&mut asleep, Some(7))), [None, Some(false)]);
+        assert_eq!(kinds(looked(&mut asleep, Some(7))), [None, None]);
+        assert_eq!(kinds(looked(&mut asleep, Some(8))), [Some(true), Some(false)]);
+        assert_eq!(kinds(looked(&mut asleep, None)), [Some(true), None]);
     }
 
     #[test]

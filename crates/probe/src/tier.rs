@@ -3,47 +3,58 @@
 //!
 //! | tier | needs | sees |
 //! |---|---|---|
-//! | scheduler | root or CAP_PERFMON, tracefs | why a thread slept, both stacks, who had the processor |
-//! | switches | nothing | when a thread left and took a processor, and the function it slept in |
+//! | scheduler | root or CAP_PERFMON, tracefs | why a thread slept, both stacks, who had the processor, samples |
+//! | switches | nothing | when a thread left and took a processor, the function it slept in, its run delay |
 
 use std::time::Duration;
 
 use pickfs_measure::{Clock, MonotonicClock};
 use pickfs_model::stall::ProbeTier;
-use pickfs_sys::{kernel_symbols::KernelSymbols, proc_root::ProcRoot};
+use pickfs_sys::{cpu, kernel_symbols::KernelSymbols, proc_root::ProcRoot};
 
 use crate::{
+    own_records::OwnRecords,
     recorder::Recorder,
     sched::{Names, SchedEvent, What},
     switches::Switches,
 };
 
-/// Pages of a ring for each processor: a megabyte holds some 4,000 events.
-const RING_PAGES: usize = 256;
+/// Memory of all rings together, and pages of one at least and at most: a megabyte holds some 4,000
+/// events.
+const RINGS_BYTES: usize = 64 << 20;
+const RING_PAGES: std::ops::RangeInclusive<usize> = 256..=1_024;
+const PAGE_BYTES: usize = 4_096;
 
 /// How often rings are emptied.
 const LOOK_EACH: Duration = Duration::from_millis(20);
 /// How often threads are looked at where nothing else tells what they sleep in.
 const WCHAN_EACH: Duration = Duration::from_millis(3);
 
+/// The way to kernel stacks of threads that run.
+const NEEDS: &str = "they need root or CAP_PERFMON";
+
 /// What events come from.
 pub enum Eyes {
-    /// Scheduler trace points.
-    Scheduler(Box<Recorder>),
+    /// Scheduler trace points, and what each thread tells of itself.
+    Scheduler(Box<Recorder>, OwnRecords),
     /// Switches and looks.
     Switches(Box<Switches>),
 }
 
 impl Eyes {
-    /// The best that this machine has. What it does not have is added to `missing`.
-    pub fn open(missing: &mut Vec<String>) -> Eyes {
+    /// The best that this machine has, with samples of so many a second where that is asked for. What it
+    /// does not have is added to `missing`.
+    pub fn open(samples_hz: Option<u32>, missing: &mut Vec<String>) -> Eyes {
         match tried() {
-            Ok(recorder) => Eyes::Scheduler(Box::new(recorder)),
+            Ok(recorder) => Eyes::Scheduler(Box::new(recorder), OwnRecords::new(samples_hz)),
             Err(reason) => {
                 missing.push(format!(
                     "stacks, wakers and who had the processor, and what a short wait was for: \
                      {reason}"
                 ));
+                if samples_hz.is_some() {
+                    missing.push(format!("samples of where threads are on a processor: {NEEDS}"));
+                }
                 Eyes::without_privilege()
             }
         }
@@ -57,7 +68,7 @@ impl Eyes {
     /// Which tier it is.
     pub fn tier(&self) -> ProbeTier {
         match self {
-            Eyes::Scheduler(_) => ProbeTier::Scheduler,
+            Eyes::Scheduler(..) => ProbeTier::Scheduler,
             Eyes::Switches(_) => ProbeTier::Switches,
         }
     }
@@ -65,7 +76,7 @@ impl Eyes {
     /// How often it wants to be drained.
     pub fn look_each(&self) -> Duration {
         match self {
-            Eyes::Scheduler(_) => LOOK_EACH,
+            Eyes::Scheduler(..) => LOOK_EACH,
             Eyes::Switches(_) => WCHAN_EACH,
         }
     }
@@ -73,8 +84,63 @@ impl Eyes {
     /// Names and stacks that events refer to.
     pub fn names(&self) -> &Names {
         match self {
-            Eyes::Scheduler(recorder) => &recorder.names,
+            Eyes::Scheduler(recorder, _) => &recorder.names,
             Eyes::Switches(switches) => &switches.names,
+        }
+    }
+
+    /// The same, to give a stack its number.
+    pub fn names_mut(&mut self) -> &mut Names {
+        match self {
+            Eyes::Scheduler(recorder, _) => &mut recorder.names,
+            Eyes::Switches(switches) => &mut switches.names,
+        }
+    }
+
+    /// What is read, in words.
+    pub fn channels(&self) -> Vec<String> {
+        match self {
+            Eyes::Scheduler(_, own) => {
+                let mut read = vec!["switches and wakings of threads with kernel stacks".into()];
+                read.extend(
+                    own.samples_hz.map(|hz| format!("{hz} samples a second on a processor")),
+                );
+                read
+            }
+            Eyes::Switches(switches) if switches.refused.is_some() => {
+                vec![format!(
+                    "the function that threads sleep in, every {} ms",
+                    WCHAN_EACH.as_millis()
+                )]
+            }
+            Eyes::Switches(_) => vec![
+                "switches of threads".into(),
+                "their delays by schedstat".into(),
+                format!("the function that they sleep in, every {} ms", WCHAN_EACH.as_millis()),
+            ],
+        }
+    }
+
+    /// What turned out not to be seen, with the way to get it.
+    pub fn missing(&self) -> Option<String> {
+        match self {
+            Eyes::Scheduler(_, own) => own.missing(),
+            Eyes::Switches(switches) => {
+                let refused = switches.refused.as_ref()?;
+                let each = WCHAN_EACH.as_millis();
+                Some(format!(
+                    "sleeps of less than some {each} ms, and moments more exact than that: {refused}"
+                ))
+            }
+        }
+    }
+
+    /// How long the threads waited for a processor in all, by the scheduler's own sums; 0 where they
+    /// are not read.
+    pub fn run_delay_ns(&self) -> u64 {
+        match self {
+            Eyes::Scheduler(..) => 0,
+            Eyes::Switches(switches) => switches.run_delay_ns(),
         }
     }
 
@@ -93,7 +159,10 @@ impl Eyes {
     /// know.
     pub fn follow(&mut self, threads: &[(u32, u32)]) -> Result<(), String> {
         match self {
-            Eyes::Scheduler(_) => self.follow_with(threads, None),
+            Eyes::Scheduler(_, own) => {
+                own.follow(threads);
+                self.follow_with(threads, None)
+            }
             Eyes::Switches(switches) => {
                 switches.follow(threads).map_err(|error| format!("switches of threads: {error}"))
             }
@@ -108,7 +177,7 @@ impl Eyes {
         newer_than: Option<u32>,
     ) -> Result<(), String> {
         match self {
-            Eyes::Scheduler(recorder) => {
+            Eyes::Scheduler(recorder, _) => {
                 let ids: Vec<u32> = threads.iter().map(|(id, _)| *id).collect();
                 recorder.follow_with(&ids, newer_than).map_err(|error| error.to_string())
             }
@@ -119,7 +188,11 @@ impl Eyes {
     /// The events up to `until_ns`, in the order of their times.
     pub fn drain(&mut self, until_ns: u64, events: &mut Vec<SchedEvent>) {
         match self {
-            Eyes::Scheduler(recorder) => recorder.drain(until_ns, events),
+            Eyes::Scheduler(recorder, own) => {
+                recorder.drain(until_ns, events);
+                own.drain(until_ns, &mut recorder.names, events);
+                events.sort_by_key(|event| event.time_ns);
+            }
             Eyes::Switches(switches) => {
                 switches.drain(MonotonicClock.now_ns(), until_ns, events);
             }
@@ -127,9 +200,16 @@ impl Eyes {
     }
 }
 
+/// A power of two.
+fn ring_pages() -> usize {
+    let processors = cpu::online().map_or(1, |online| online.len()).max(1);
+    let pages = (RINGS_BYTES / PAGE_BYTES / processors).max(1);
+    (pages.next_power_of_two() / 2).clamp(*RING_PAGES.start(), *RING_PAGES.end())
+}
+
 /// A recorder that has shown that it sees: our own sleep must arrive under our own number.
 fn tried() -> Result<Recorder, String> {
-    let mut recorder = Recorder::open(RING_PAGES).map_err(|error| error.to_string())?;
+    let mut recorder = Recorder::open(ring_pages()).map_err(|error| error.to_string())?;
     let own = std::fs::read_link(ProcRoot::host().path().join("thread-self"));
     let own = own.map_err(|error| error.to_string())?;
     let own: u32 = own

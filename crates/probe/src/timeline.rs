@@ -54,6 +54,8 @@ pub struct Wake {
 
 /// Waits that are kept of a thread. Beyond, the oldest are forgotten.
 const WAITS_MAX: usize = 16_384;
+/// Samples that are kept of a thread.
+const SAMPLES_MAX: usize = 16_384;
 /// Spans in which events were lost that are kept.
 const LOST_MAX: usize = 1_024;
 
@@ -63,6 +65,8 @@ struct Line {
     /// From here on its waits are known.
     since_ns: u64,
     waits: VecDeque<Wait>,
+    /// Where it was while it had a processor: when, and a number of a stack.
+    samples: VecDeque<(u64, u32)>,
     now: Now,
 }
 
@@ -85,8 +89,8 @@ enum Now {
 pub struct Timeline {
     lines: HashMap<u32, Line>,
     lost: VecDeque<(u64, u64)>,
-    /// Time of the last event of each processor.
-    latest: HashMap<u32, u64>,
+    /// When gaps began that are not over yet.
+    losing: Vec<u64>,
     /// Events that are missing.
     pub lost_events: u64,
 }
@@ -94,7 +98,8 @@ pub struct Timeline {
 impl Timeline {
     /// From `time_ns` on the events of a thread arrive.
     pub fn watch(&mut self, thread: u32, time_ns: u64) {
-        let line = Line { since_ns: time_ns, waits: VecDeque::new(), now: Now::Unseen };
+        let (waits, samples) = (VecDeque::new(), VecDeque::new());
+        let line = Line { since_ns: time_ns, waits, samples, now: Now::Unseen };
         self.lines.entry(thread).or_insert(line);
     }
 
@@ -108,6 +113,8 @@ impl Timeline {
         if let Some(line) = self.lines.get_mut(&thread) {
             let over = line.waits.partition_point(|wait| wait.in_ns <= time_ns);
             line.waits.drain(..over);
+            let over = line.samples.partition_point(|(at_ns, _)| *at_ns < time_ns);
+            line.samples.drain(..over);
         }
     }
 
@@ -118,17 +125,28 @@ impl Timeline {
 
     /// Takes an event in.
     pub fn take(&mut self, event: &SchedEvent) {
-        let before = self.latest.insert(event.processor, event.time_ns);
-        if let What::Lost { count } = event.what {
-            self.lost_events += count;
-            self.lost.push_back((before.unwrap_or(0), event.time_ns));
-            if self.lost.len() > LOST_MAX {
-                self.lost.pop_front();
+        match event.what {
+            What::Losing => self.losing.push(event.time_ns),
+            What::Lost { since_ns, count } => self.lost(since_ns, event.time_ns, count),
+            _ => {
+                if let Some(line) = self.lines.get_mut(&event.thread) {
+                    line.take(event);
+                }
             }
-            return;
         }
-        if let Some(line) = self.lines.get_mut(&event.thread) {
-            line.take(event);
+    }
+
+    fn lost(&mut self, since_ns: u64, time_ns: u64, count: u64) {
+        self.lost_events += count;
+        if let Some(at) = self.losing.iter().position(|losing| *losing == since_ns) {
+            self.losing.swap_remove(at);
+        }
+        // What a thread's own records lose ends no wait, and leaves no gap.
+        if count > 0 && since_ns < time_ns {
+            self.lost.push_back((since_ns, time_ns));
+        }
+        if self.lost.len() > LOST_MAX {
+            self.lost.pop_front();
         }
     }
 
@@ -159,9 +177,18 @@ impl Timeline {
         Wait { how, ..wait }
     }
 
+    /// Stacks of a thread's samples in a span, in order.
+    pub fn samples(&self, thread: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = u32> {
+        let samples = self.lines.get(&thread).map(|line| &line.samples);
+        let first = samples.map_or(0, |all| all.partition_point(|(at_ns, _)| *at_ns < from_ns));
+        let later = samples.into_iter().flat_map(move |all| all.range(first..));
+        later.take_while(move |(at_ns, _)| *at_ns < to_ns).map(|(_, stack)| *stack)
+    }
+
     /// Whether events may be missing in a span.
     pub fn has_lost(&self, from_ns: u64, to_ns: u64) -> bool {
-        self.lost.iter().any(|(from, to)| *from < to_ns && *to > from_ns)
+        self.losing.iter().any(|from| *from < to_ns)
+            || self.lost.iter().any(|(from, to)| *from < to_ns && *to > from_ns)
     }
 }
 
@@ -184,6 +211,12 @@ impl Line {
             }
             (What::Found { stack }, Now::Off { out_ns, left, next, stack: 0, wake }) => {
                 self.now = Now::Off { out_ns, left, next, stack, wake };
+            }
+            (What::Sampled { stack }, _) => {
+                self.samples.push_back((event.time_ns, stack));
+                if self.samples.len() > SAMPLES_MAX {
+                    self.samples.pop_front();
+                }
             }
             (What::In { .. }, Now::Unseen) => {
                 let (out_ns, in_ns) = (self.since_ns, event.time_ns);
@@ -331,11 +364,32 @@ mod tests {
         let timeline = played(&[
             (100, out(Left::Asleep)),
             (120, What::In { prev: task(0) }),
-            (500, What::Lost { count: 7 }),
+            (500, What::Lost { since_ns: 120, count: 7 }),
         ]);
         assert_eq!(timeline.lost_events, 7);
         assert!(timeline.has_lost(110, 130) && timeline.has_lost(499, 900));
         assert!(!timeline.has_lost(0, 120) && !timeline.has_lost(500, 900));
+    }
+
+    #[test]
+    fn samples_of_a_span_are_given_and_those_of_before_are_trimmed() {
+        let sampled = |stack| What::Sampled { stack };
+        let mut timeline = played(&[(100, sampled(3)), (200, sampled(4)), (300, sampled(5))]);
+        let given = |timeline: &Timeline| timeline.samples(5, 100, 300).collect::<Vec<_>>();
+        assert_eq!(given(&timeline), [3, 4]);
+        timeline.trim(5, 150);
+        assert_eq!((given(&timeline), timeline.samples(6, 0, 900).count()), (vec![4], 0));
+    }
+
+    #[test]
+    fn a_gap_that_goes_on_is_known_until_the_kernel_says_that_nothing_was_lost() {
+        let mut timeline = played(&[(100, out(Left::Asleep)), (120, What::Losing)]);
+        timeline.take(&event(200, What::In { prev: task(0) }));
+        assert!(timeline.has_lost(0, 121) && !timeline.has_lost(0, 120));
+        assert_eq!(timeline.waits(5, 0, 400)[0].how, How::Unknown);
+        timeline.take(&event(300, What::Lost { since_ns: 120, count: 0 }));
+        assert!(!timeline.has_lost(0, 400));
+        assert!(matches!(timeline.waits(5, 0, 400)[0].how, How::Slept { .. }));
     }
 
     #[test]

@@ -134,6 +134,21 @@ fn threads_are_counted_too() {
     assert!(seen.calls.counts.threads > LANES, "{:?}", seen.calls.counts);
 }
 
+/// Waits for a state, for a minute at most.
+fn until(is_so: impl Fn() -> bool) {
+    let began = std::time::Instant::now();
+    while !is_so() {
+        assert!(began.elapsed().as_secs() < 60, "it is not so after a minute");
+        thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+/// It sleeps in a read of its input, which is a pipe.
+fn reads_its_input(process: u32) -> bool {
+    let text = fs::read_to_string(format!("/proc/{process}/syscall")).unwrap_or_default();
+    text.starts_with("0 0x0 ")
+}
+
 #[test]
 fn a_process_that_runs_is_watched_with_what_it_starts() {
     if skip(&["dd"]) {
@@ -142,34 +157,42 @@ fn a_process_that_runs_is_watched_with_what_it_starts() {
     let mut shell = Command::new("sh");
     shell.args([
         "-c",
-        "read go; dd if=/dev/zero of=/dev/null bs=1000 count=300 2>/dev/null; read end",
+        "read go; dd if=/dev/zero of=/dev/null bs=1000 count=300 2>/dev/null; echo over >told; read end",
     ]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = folder.path().join("told");
+    shell.current_dir(folder.path());
     let mut shell = shell.stdin(std::process::Stdio::piped()).spawn().expect("a shell");
     let mut input = shell.stdin.take().expect("a pipe");
-    thread::sleep(std::time::Duration::from_millis(100));
+    until(|| reads_its_input(shell.id()));
     let watch = CallWatch::of_process(shell.id(), &WatchOptions::default()).expect("traced");
     use std::io::Write;
     input.write_all(b"go\n").expect("it listens");
-    thread::sleep(std::time::Duration::from_millis(700));
+    until(|| fs::read_to_string(&told).is_ok_and(|text| text == "over\n"));
+    until(|| reads_its_input(shell.id()));
     let seen = watch.finish();
     drop(input);
     shell.wait().expect("it ends");
     nothing_is_lost(&seen.calls);
-    // What dd says about itself is written too.
+    // What dd says about itself is written too, and what the shell says.
     let written = seen.calls.row("write").expect("writes").bytes_written;
     assert!((300_000..300_300).contains(&written), "{written}");
     assert_eq!(seen.calls.row("read").expect("reads").unended, 1, "the shell reads its input");
     assert_eq!(seen.calls.counts.processes, 2);
 }
 
-/// Synchronous writes of a program, its slow ones joined; all sums hold. Gives the share that is explained.
-fn share_of_slow_writes_that_is_explained() -> f64 {
+/// Synchronous writes of a program, its slow ones joined; all sums hold. Gives the share that is explained, and
+/// how many of the scheduler's events were lost.
+fn share_of_slow_writes_that_is_explained() -> (f64, u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = Command::new("dd");
     command.args(["if=/dev/zero", "bs=4096", "count=200", "oflag=dsync"]);
     command.arg(format!("of={}", folder.path().join("file").display()));
     command.stderr(std::process::Stdio::null());
-    let seen = seen(&mut command, &WatchOptions { stalls_above_ns: Some(50_000) });
+    let seen = seen(
+        &mut command,
+        &WatchOptions { stalls_above_ns: Some(50_000), ..WatchOptions::default() },
+    );
     nothing_is_lost(&seen.calls);
     let stalls = seen.stalls.expect("they were asked for");
     let write = stalls.ops.iter().find(|op| op.op == "write").expect("synchronous writes are slow");
@@ -178,18 +201,23 @@ fn share_of_slow_writes_that_is_explained() -> f64 {
     assert!(write.blocked_ns > 0 && write.worst[0].thread == "dd", "{:?}", write.worst[0]);
     let parts = write.on_cpu_ns + write.blocked_ns + write.cpu_wait_ns + write.unexplained_ns;
     assert_eq!(parts, write.total_ns);
-    1.0 - write.unexplained_ns as f64 / write.total_ns as f64
+    let explained = 1.0 - write.unexplained_ns as f64 / write.total_ns as f64;
+    (explained, stalls.counts.events_lost)
 }
 
-/// Linux 6.18 does not tell the wakings that an interrupt makes on an idle processor (docs/explain.md): on an idle machine
-/// most waits of this program end so, and their time is not known. One of several programs must be explained to a
-/// quarter; all sums hold in each.
+/// Also on an idle machine, where Linux 6.18 tells neither the wakings of most waits nor the switches that end
+/// them: the thread's own records do. Programs that others start meanwhile may fill the rings: such a run is
+/// repeated.
 #[test]
 fn slow_calls_of_a_program_have_a_cause() {
     if skip(&["dd"]) {
         return;
     }
-    let shares: Vec<f64> = (0..6).map(|_| share_of_slow_writes_that_is_explained()).collect();
-    let best = shares.iter().copied().fold(0.0, f64::max);
-    assert!(best > 0.25, "{shares:?}");
+    let mut shares = Vec::new();
+    while shares.iter().filter(|(_, lost)| *lost == 0).count() < 3 {
+        shares.push(share_of_slow_writes_that_is_explained());
+        let (share, lost) = shares[shares.len() - 1];
+        assert!(lost > 0 || share > 0.9, "{shares:?}");
+        assert!(shares.len() < 60, "events are always lost: {shares:?}");
+    }
 }

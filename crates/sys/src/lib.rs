@@ -61,6 +61,7 @@ pub mod process;
 pub mod program;
 pub mod quota;
 pub mod residency;
+pub mod sched_stat;
 mod shared_memory;
 pub mod shared_words;
 pub mod sigbus;

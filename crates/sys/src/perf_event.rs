@@ -31,6 +31,11 @@ pub enum EventSource {
     Carrier,
     /// A thread leaving and taking a processor (`PERF_RECORD_SWITCH`); nothing of the kernel itself.
     Switches,
+    /// The clock of the processor while a thread has it: where the thread is, so many times a second.
+    CpuClock {
+        /// Samples of a second.
+        hz: u32,
+    },
 }
 
 /// How it is recorded. Every record ends up on the CLOCK_MONOTONIC line.
@@ -40,6 +45,7 @@ pub struct EventSpec {
     has_stacks: bool,
     reach: Reach,
     tells_threads: bool,
+    tells_switches: bool,
 }
 
 /// Whom an event of a thread belongs to beside it.
@@ -136,6 +142,8 @@ struct Attributes {
 
 const KIND_SOFTWARE: u32 = 1;
 const KIND_TRACE_POINT: u32 = 2;
+/// `PERF_COUNT_SW_CPU_CLOCK`.
+const SOFTWARE_CPU_CLOCK: u64 = 0;
 /// `PERF_COUNT_SW_DUMMY`: counts nothing, but carries records.
 const SOFTWARE_DUMMY: u64 = 9;
 
@@ -152,6 +160,8 @@ const FLAG_INHERIT: u64 = 1 << 1;
 const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
 const FLAG_EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const FLAG_COMM: u64 = 1 << 9;
+/// `sample_period` is samples of a second.
+const FLAG_FREQUENCY: u64 = 1 << 10;
 const FLAG_ENABLE_ON_EXEC: u64 = 1 << 12;
 const FLAG_TASK: u64 = 1 << 13;
 const FLAG_WATERMARK: u64 = 1 << 14;
@@ -172,7 +182,13 @@ const IOCTL_ID: u64 = 0x8008_2407;
 impl EventSpec {
     /// Records without stacks.
     pub fn new(source: EventSource) -> EventSpec {
-        EventSpec { source, has_stacks: false, reach: Reach::Alone, tells_threads: false }
+        EventSpec {
+            source,
+            has_stacks: false,
+            reach: Reach::Alone,
+            tells_threads: false,
+            tells_switches: false,
+        }
     }
 
     /// With the kernel's part of the stack in each record.
@@ -193,6 +209,12 @@ impl EventSpec {
         EventSpec { tells_threads: true, ..self }
     }
 
+    /// With records of its threads leaving and taking a processor (`PERF_RECORD_SWITCH`).
+    #[must_use]
+    pub fn telling_switches(self) -> EventSpec {
+        EventSpec { tells_switches: true, ..self }
+    }
+
     fn flags(&self) -> u64 {
         let reach = match self.reach {
             Reach::Alone => 0,
@@ -201,7 +223,8 @@ impl EventSpec {
         };
         let threads = if self.tells_threads { FLAG_COMM | FLAG_TASK } else { 0 };
         let always = FLAG_DISABLED | FLAG_SAMPLE_ID_ALL | FLAG_CLOCK_ID | FLAG_WATERMARK;
-        always | reach | threads
+        let switches = if self.tells_switches { FLAG_SWITCHES } else { 0 };
+        always | reach | threads | switches
     }
 
     fn attributes(&self) -> Attributes {
@@ -222,6 +245,14 @@ impl EventSpec {
                 sample_period: 1,
                 sample_type: common | stack | SAMPLE_RAW,
                 flags: flags | FLAG_NO_USER_STACK,
+                ..own
+            },
+            EventSource::CpuClock { hz } => Attributes {
+                kind: KIND_SOFTWARE,
+                config: SOFTWARE_CPU_CLOCK,
+                sample_period: u64::from(hz),
+                sample_type: common | stack,
+                flags: flags | FLAG_FREQUENCY | FLAG_NO_USER_STACK,
                 ..own
             },
             EventSource::Carrier => Attributes {
@@ -361,6 +392,8 @@ mod tests {
         let flags = spec.reaching(Reach::DescendantsFromExec).telling_threads().attributes().flags;
         let all = FLAG_INHERIT | FLAG_ENABLE_ON_EXEC | FLAG_COMM | FLAG_TASK | FLAG_DISABLED;
         assert_eq!(flags & all, all);
+        assert_eq!(flags & FLAG_SWITCHES, 0);
+        assert_ne!(spec.telling_switches().attributes().flags & FLAG_SWITCHES, 0);
     }
 
     #[test]

@@ -73,6 +73,11 @@ impl PerfRing {
         bytes
     }
 
+    /// How many bytes of records it can hold.
+    pub fn capacity_bytes(&self) -> usize {
+        self.data_bytes
+    }
+
     /// How much of the ring is in use, in [0, 1].
     pub fn fill(&self) -> f64 {
         let head = self.word(HEAD_AT).load(Ordering::Relaxed);

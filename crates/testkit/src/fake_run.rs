@@ -195,6 +195,7 @@ fn plan(ask: &FakeRun) -> Plan {
             settle_s: 10.0,
         },
         explain_above_ns: None,
+        explain_also: Default::default(),
         consent: Consent::default(),
     }
 }

@@ -14,7 +14,10 @@ use std::collections::BTreeMap;
 use pickfs_model::{
     Outcome, RunRecord, StallRecord, TrialRecord,
     record::{OpRecord, Spike},
-    stall::{CauseRow, CauseWords, LapPart, OpStalls, OpenLap, PartKind, ProbeTier, StallCounts},
+    stall::{
+        CauseRow, CauseWords, ContextNote, LapPart, OpStalls, OpenLap, PartKind, ProbeTier,
+        SampledIn, StallCounts,
+    },
 };
 
 /// Names, titles and advice of the causes that occur.
@@ -47,6 +50,7 @@ fn record(trial: &TrialRecord, is_xfs: bool) -> StallRecord {
     let slow = trial.ops.iter().filter(|op| !op.spikes.is_empty());
     StallRecord {
         tier: ProbeTier::Scheduler,
+        channels: vec!["switches and wakings of threads with kernel stacks".into()],
         missing: Vec::new(),
         above_ns: 100_000,
         ops: slow.map(|op| stalls(op, is_xfs)).collect(),
@@ -85,6 +89,8 @@ fn stalls(op: &OpRecord, is_xfs: bool) -> OpStalls {
     }
     sums.causes = causes.into_values().collect();
     sums.causes.sort_by_key(|row| std::cmp::Reverse(row.total_ns));
+    let function = "rep_movs_alternative in xfs_file_buffered_write".into();
+    sums.samples = vec![SampledIn { function, samples: 7, stack: Some(0) }];
     OpStalls { worst, ..sums }
 }
 
@@ -114,5 +120,14 @@ fn lap(spike: &Spike, is_xfs: bool) -> OpenLap {
             LapPart { stack: Some(0), waker_stack: Some(1), ..blocked },
             part(PartKind::CpuWait, waited_ns, "cpu-wait", "hog"),
         ],
+        context: vec![ContextNote {
+            what: "ext4 journal commit".into(),
+            device: "7:0".into(),
+            who: "jbd2/loop0-8".into(),
+            times: 1,
+            start_ns: spike.start_ns,
+            end_ns: spike.end_ns,
+            overlap_ns: length_ns / 2,
+        }],
     }
 }

@@ -4,17 +4,23 @@
 //! ```text
 //! FORK, EXIT   header | process, parent's | thread, parent's | time | trailer
 //! COMM         header | process, thread | name, zeros           | trailer
+//! SWITCH       header | trailer
 //! trailer      process, thread | time | cpu, - | id
 //! ```
 //!
 //! Source: perf_event_open(2), "PERF_RECORD_FORK" and others; include/uapi/linux/perf_event.h.
+
+use std::collections::HashSet;
 
 use pickfs_sys::{
     file_calls::FileCall,
     trace_format::{NoField, TraceField, TraceFormat},
 };
 
-use crate::sched::{Bytes, Sample, parse_lost};
+use crate::{
+    loss::Gap,
+    sched::{Bytes, Sample},
+};
 
 /// Something that happened to a traced thread, on the CLOCK_MONOTONIC line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +63,25 @@ pub enum CallWhat {
     Named(Box<str>),
     /// It is no more.
     Gone,
-    /// The kernel had no room for events; those of any thread may be missing.
+    /// It took a processor.
+    Arrived,
+    /// It was here while it had a processor: kernel addresses, innermost first.
+    Sampled(Box<[u64]>),
+    /// A ring is full: from here on events of any thread may be missing.
+    Losing,
+    /// The gap is over, and the kernel had no room for so many; may be none.
     Lost(u64),
+}
+
+impl CallEvent {
+    /// A gap in the records of a ring.
+    pub fn of_gap(gap: Gap) -> CallEvent {
+        let (time_ns, what) = match gap {
+            Gap::Began { since_ns } => (since_ns, CallWhat::Losing),
+            Gap::Over { time_ns, count, .. } => (time_ns, CallWhat::Lost(count)),
+        };
+        CallEvent { time_ns, process: 0, thread: 0, what }
+    }
 }
 
 /// Reads records.
@@ -75,11 +98,16 @@ pub struct CallReader {
     thread: TraceField,
     ended_number: TraceField,
     answer: TraceField,
+    /// Numbers of the events that are clocks.
+    clocks: HashSet<u64>,
 }
 
 const RECORD_COMM: u32 = 3;
 const RECORD_EXIT: u32 = 4;
 const RECORD_FORK: u32 = 7;
+const RECORD_SWITCH: u32 = 14;
+/// In the header's flags: the thread leaves.
+const LEAVES: u32 = 1 << 13;
 /// The trailer of records that are no samples, and where its time stands.
 const TRAILER_BYTES: usize = 32;
 const TRAILER_TIME_AT: usize = 8;
@@ -103,16 +131,26 @@ impl CallReader {
             thread: enter.field("common_pid")?.clone(),
             ended_number: exit.field("id")?.clone(),
             answer: exit.field("ret")?.clone(),
+            clocks: HashSet::new(),
         })
+    }
+
+    /// Samples of this event are those of a clock.
+    pub fn add_clock(&mut self, id: u64) {
+        self.clocks.insert(id);
     }
 
     /// What a record says; `None` when it is cut off, or not one of ours.
     pub fn read(&self, record: &[u8]) -> Option<CallEvent> {
-        if let Some((count, time_ns)) = parse_lost(record) {
-            return Some(CallEvent { time_ns, process: 0, thread: 0, what: CallWhat::Lost(count) });
-        }
         if let Some(event) = of_thread(record) {
             return Some(event);
+        }
+        let head = Sample::head(record)?;
+        if self.clocks.contains(&head.id) {
+            let sample = Sample::of_clock(record)?;
+            let ((process, thread), what) =
+                (sample.own_ids, CallWhat::Sampled(sample.stack.into()));
+            return Some(CallEvent { time_ns: sample.time_ns, process, thread, what });
         }
         let sample = Sample::parse(record, |_| false)?;
         let point = self.point.integer(sample.raw)?;
@@ -149,8 +187,12 @@ impl CallReader {
 fn of_thread(record: &[u8]) -> Option<CallEvent> {
     let mut bytes = Bytes(record);
     let kind = bytes.u32()?;
-    bytes.u32()?;
+    let flags = bytes.u32()?;
     match kind {
+        RECORD_SWITCH if flags & LEAVES == 0 => {
+            let (process, thread, time_ns) = (bytes.u32()?, bytes.u32()?, bytes.u64()?);
+            Some(CallEvent { time_ns, process, thread, what: CallWhat::Arrived })
+        }
         RECORD_FORK | RECORD_EXIT => {
             let (process, _, thread, by) = (bytes.u32()?, bytes.u32()?, bytes.u32()?, bytes.u32()?);
             let what = if kind == RECORD_FORK { CallWhat::Started { by } } else { CallWhat::Gone };
@@ -237,6 +279,25 @@ mod tests {
         let comm = words(&[u64::from(RECORD_COMM), pair(50, 51), name, pair(50, 51), 7_000, 1, 7]);
         let named = reader().read(&comm).unwrap();
         assert_eq!((named.time_ns, named.what), (7_000, CallWhat::Named("git".into())));
+    }
+
+    #[test]
+    fn a_sample_of_a_clock_has_a_stack() {
+        let mut reader = reader();
+        reader.add_clock(7);
+        let record = words(&[9, 7, pair(40, 41), 5_000, 1, 2, 0xffff_0010, 0xffff_0020]);
+        let event = reader.read(&record).unwrap();
+        let stack = [0xffff_0010, 0xffff_0020];
+        assert_eq!((event.thread, event.what), (41, CallWhat::Sampled(stack.into())));
+    }
+
+    #[test]
+    fn a_thread_takes_a_processor_and_leaving_it_is_not_told() {
+        let record =
+            |flags: u32| words(&[pair(RECORD_SWITCH, flags | 40 << 16), pair(50, 51), 7_000, 1, 7]);
+        let arrived = reader().read(&record(0)).unwrap();
+        assert_eq!((arrived.thread, arrived.time_ns, arrived.what), (51, 7_000, CallWhat::Arrived));
+        assert_eq!(reader().read(&record(LEAVES)), None);
     }
 
     proptest! {

@@ -25,7 +25,7 @@ mod tracer;
 mod watch;
 
 pub use event::{CallEvent, CallWhat};
-pub use sleeps::SleepWatch;
+pub use sleeps::{SleepWatch, SleepsRefused};
 pub use tally::{CallTally, EndedCall};
-pub use tracer::{CallTracer, CallsRefused};
+pub use tracer::{CallTracer, CallsRefused, TraceOptions};
 pub use watch::{CallWatch, CallsSeen, WatchOptions};

@@ -15,6 +15,7 @@
 use std::{
     collections::HashMap,
     fs,
+    io::{self, ErrorKind},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -25,17 +26,42 @@ use std::{
 use pickfs_measure::{Clock, MonotonicClock};
 use pickfs_model::{CallsRecord, StallRecord};
 use pickfs_sys::{
-    file_calls::FileCall, kernel_symbols::KernelSymbols, proc_root::ProcRoot, process,
-    slow_laps::SlowLap,
+    file_calls::FileCall, kernel_symbols::KernelSymbols, perf_event::PerfEventError,
+    proc_root::ProcRoot, process, slow_laps::SlowLap,
 };
+use thiserror::Error;
 
 use super::watch::CallsSeen;
 use crate::{
     observer::{Joiner, OUR_THREADS, Whose, stand_back},
     sched::{Left, SchedEvent, What},
+    switches::{may_look_at, may_record},
     threads::Threads,
     tier::Eyes,
 };
+
+/// Nothing at all of a program can be seen.
+#[derive(Debug, Error)]
+#[error(
+    "nothing of {whose} can be seen: {calls}; when it sleeps: {records}; where it sleeps: {looks}{}",
+    looks_remedy(looks)
+)]
+pub struct SleepsRefused {
+    /// The program, in words.
+    whose: String,
+    /// Why its calls cannot be seen.
+    calls: String,
+    records: PerfEventError,
+    looks: io::Error,
+}
+
+fn looks_remedy(looks: &io::Error) -> &'static str {
+    match looks.kind() {
+        ErrorKind::PermissionDenied => "; needs root, CAP_SYS_PTRACE, or to be the same user",
+        ErrorKind::NotFound => "; needs a kernel with /proc/PID/syscall and /proc/PID/wchan",
+        _ => "",
+    }
+}
 
 /// The operation of a sleep that was over before its call was looked up.
 const NOT_SEEN: &str = "a call that was not looked up";
@@ -69,6 +95,17 @@ impl SleepWatch {
         SleepWatch { stop, thread: thread.expect("a thread can be started"), began_ns }
     }
 
+    /// Whether anything would be seen of a process; without a number, of whatever we start ourselves.
+    /// `because` is why calls themselves cannot be seen.
+    ///
+    /// # Errors
+    /// What is refused, and how to get it.
+    pub fn is_possible(process_id: Option<u32>, because: &str) -> Result<(), SleepsRefused> {
+        let looks = may_look_at(process_id.unwrap_or_else(std::process::id));
+        let whose = process_id.map_or("the command".into(), |id| format!("process {id}"));
+        any_of(whose, because, may_record(process_id), looks)
+    }
+
     /// Ends watching; gives what was seen: no calls, but stalls.
     pub fn finish(self) -> CallsSeen {
         self.stop.store(true, Ordering::Release);
@@ -77,6 +114,20 @@ impl SleepWatch {
         let watched_ns = MonotonicClock.now_ns() - self.began_ns;
         let calls = CallsRecord { began_ns: self.began_ns, watched_ns, ..CallsRecord::default() };
         CallsSeen { calls, stalls: Some(stalls), missing: Vec::new() }
+    }
+}
+
+fn any_of(
+    whose: String,
+    because: &str,
+    records: Result<(), PerfEventError>,
+    looks: io::Result<()>,
+) -> Result<(), SleepsRefused> {
+    match (records, looks) {
+        (Err(records), Err(looks)) => {
+            Err(SleepsRefused { whose, calls: because.into(), records, looks })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -135,8 +186,7 @@ impl Watching {
         }
         self.end_all();
         self.joiner.counts.threads = self.threads.count() as u64;
-        let record = self.joiner.finish(self.eyes.tier(), self.above_ns, self.eyes.names());
-        StallRecord { missing: self.missing, ..record }
+        self.joiner.finish_with(&self.eyes, self.above_ns, self.missing)
     }
 
     fn look_for_threads(&mut self) {
@@ -231,9 +281,21 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn what_shows_nothing_is_refused_with_each_way_out() {
+        let refused = || PerfEventError::Open { cause: io::Error::from_raw_os_error(13) };
+        let denied = || Err(io::ErrorKind::PermissionDenied.into());
+        let answer = any_of("process 7".into(), "no tracefs", Err(refused()), denied());
+        let words = answer.expect_err("nothing is seen").to_string();
+        for part in ["nothing of process 7", "no tracefs", "CAP_PERFMON", "CAP_SYS_PTRACE"] {
+            assert!(words.contains(part), "{words}");
+        }
+        assert!(any_of(String::new(), "", Err(refused()), Ok(())).is_ok());
+        assert!(any_of(String::new(), "", Ok(()), denied()).is_ok());
+    }
+
     /// How far each thread of a watch stands back.
     fn nice_of_ours() -> Vec<i32> {
-        thread::sleep(std::time::Duration::from_millis(20));
         let nice = |path: std::path::PathBuf| {
             let line = fs::read_to_string(path.join("stat")).ok()?;
             let (before, after) = line.rsplit_once(") ")?;
@@ -244,14 +306,26 @@ mod tests {
         tasks.filter_map(|task| nice(task.path())).collect()
     }
 
+    /// Waits for a state, for ten seconds at most.
+    fn until(is_so: impl Fn() -> bool) {
+        for _ in 0..1_000 {
+            if is_so() {
+                return;
+            }
+            thread::sleep(std::time::Duration::from_millis(10));
+        }
+        panic!("it is not so after ten seconds");
+    }
+
     #[test]
     fn a_program_that_waits_for_its_input_sleeps_in_a_read() {
         let mut cat = Command::new("cat");
         let mut cat = cat.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        thread::sleep(std::time::Duration::from_millis(50));
+        let is_asleep = |process: process::Process| process.state == 'S';
+        until(|| process::Process::read(cat.id(), &ProcRoot::own()).is_ok_and(is_asleep));
         let watch = SleepWatch::of_process(cat.id(), 1_000_000, "a test");
         let mut input = cat.stdin.take().unwrap();
-        assert!(nice_of_ours().iter().any(|nice| *nice >= 10), "{:?}", nice_of_ours());
+        until(|| nice_of_ours().iter().any(|nice| *nice >= 10));
         for _ in 0..4 {
             thread::sleep(std::time::Duration::from_millis(40));
             std::io::Write::write_all(&mut input, b"word\n").unwrap();

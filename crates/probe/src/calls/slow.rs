@@ -10,7 +10,7 @@ use std::{
 };
 
 use pickfs_measure::{Clock, MonotonicClock};
-use pickfs_model::{StallRecord, stall::ProbeTier};
+use pickfs_model::{ExplainAlso, StallRecord, stall::ProbeTier};
 use pickfs_sys::{proc_root::ProcRoot, slow_laps::SlowLap};
 
 use super::{
@@ -18,8 +18,9 @@ use super::{
     tally::{CallTally, EndedCall},
 };
 use crate::{
+    context::Beside,
     observer::{Joiner, Whose},
-    sched::SchedEvent,
+    sched::{SchedEvent, Task, What},
     tier::Eyes,
 };
 
@@ -32,6 +33,7 @@ const PENDING_MAX: usize = 65_536;
 pub struct SlowCalls {
     above_ns: u64,
     eyes: Eyes,
+    beside: Beside,
     joiner: Joiner,
     /// Calls, and the names of their threads.
     pending: VecDeque<(EndedCall, Box<str>)>,
@@ -44,6 +46,8 @@ pub struct SlowCalls {
     /// Since when.
     followed_ns: u64,
     gone: Vec<u32>,
+    /// Threads that took a processor, and where they were while they had it, as their own records tell.
+    own: Vec<SchedEvent>,
     events: Vec<SchedEvent>,
     missing: Vec<String>,
     trimmed_ns: u64,
@@ -51,19 +55,21 @@ pub struct SlowCalls {
 
 impl SlowCalls {
     /// For calls above this. It takes some time to learn the names of the kernel's functions.
-    pub fn open(above_ns: u64) -> SlowCalls {
+    pub fn open(above_ns: u64, also: &ExplainAlso) -> SlowCalls {
         let mut missing = Vec::new();
-        let eyes = Eyes::open(&mut missing);
+        let eyes = Eyes::open(also.samples_hz, &mut missing);
         SlowCalls {
             above_ns,
             joiner: Joiner::new(eyes.symbols(&mut missing)),
             eyes,
+            beside: Beside::open(also, &mut missing),
             pending: VecDeque::new(),
             watched: HashMap::new(),
             elders: Vec::new(),
             newer_than: 1,
             followed_ns: 0,
             gone: Vec::new(),
+            own: Vec::new(),
             events: Vec::new(),
             missing,
             trimmed_ns: 0,
@@ -98,6 +104,11 @@ impl SlowCalls {
                 self.watched.insert(event.thread, on_machine);
                 self.meet(on_machine, event);
             }
+            CallWhat::Arrived => self.own(event, What::In { prev: Task::default() }),
+            CallWhat::Sampled(ref stack) => {
+                let stack = self.eyes.names_mut().stacks.number(&stack[..]);
+                self.own(event, What::Sampled { stack });
+            }
             CallWhat::Gone => self.gone.push(event.thread),
             CallWhat::Started { .. } => self.forget_elder(event.thread),
             _ => {}
@@ -106,6 +117,15 @@ impl SlowCalls {
             Some(_) if self.pending.len() >= PENDING_MAX => self.joiner.counts.laps_missed += 1,
             Some(call) => self.pending.push_back((call, tally.name(call.thread).into())),
             None => {}
+        }
+    }
+
+    /// Linux 6.18 tells no switch from an idle processor but the first; a thread's own record is told there
+    /// too. Where both come, the other one is earlier and counts.
+    fn own(&mut self, event: &CallEvent, what: What) {
+        if let Some(thread) = self.watched.get(&event.thread) {
+            let time_ns = event.time_ns;
+            self.own.push(SchedEvent { time_ns, processor: 0, thread: *thread, what });
         }
     }
 
@@ -136,7 +156,10 @@ impl SlowCalls {
     pub fn look(&mut self, until_ns: u64, tally: &CallTally) {
         self.events.clear();
         self.eyes.drain(until_ns, &mut self.events);
+        self.events.append(&mut self.own);
+        self.events.sort_by_key(|event| event.time_ns);
         self.joiner.take(&self.events);
+        self.beside.look(until_ns, &mut self.joiner);
         while let Some((call, name)) = self.pending.pop_front() {
             let lap = SlowLap {
                 op: 0,
@@ -179,8 +202,8 @@ impl SlowCalls {
     /// What was seen, of this many threads.
     pub fn finish(mut self, threads: u64) -> StallRecord {
         self.joiner.counts.threads = threads;
-        let record = self.joiner.finish(self.eyes.tier(), self.above_ns, self.eyes.names());
-        StallRecord { missing: self.missing, ..record }
+        let record = self.joiner.finish_with(&self.eyes, self.above_ns, self.missing);
+        self.beside.add_channels(record)
     }
 }
 

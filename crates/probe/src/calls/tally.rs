@@ -1,8 +1,9 @@
 //! Calls as they begin and end, thread by thread, summed by kind. Pure, and bounded in memory: what
 //! grows is the number of threads that live at one time.
 //!
-//! Events must come in the order of their times. What comes twice changes nothing. Where events were
-//! lost, every call that is open then is dropped: whatever ends later may belong to another one.
+//! Events must come in the order of their times. What comes twice changes nothing. Where events may
+//! have been lost, every call that is open then is dropped, and each that begins before the gap is
+//! over: whatever ends later may belong to another one.
 
 use std::collections::HashMap;
 
@@ -42,6 +43,8 @@ pub struct CallTally {
     /// Threads that each process has now.
     processes: HashMap<u32, u32>,
     counts: CallCounts,
+    /// Rings that may be losing events now.
+    losing: u32,
 }
 
 #[derive(Debug, Default)]
@@ -72,6 +75,7 @@ impl Default for CallTally {
             threads: HashMap::new(),
             processes: HashMap::new(),
             counts: CallCounts::default(),
+            losing: 0,
         }
     }
 }
@@ -103,9 +107,17 @@ impl CallTally {
                 self.gone(event.thread);
                 None
             }
+            CallWhat::Arrived | CallWhat::Sampled(_) => None,
+            CallWhat::Losing => {
+                self.counts.events -= 1;
+                self.losing += 1;
+                self.drop_open();
+                None
+            }
             CallWhat::Lost(count) => {
                 self.counts.events -= 1;
                 self.counts.events_lost += count;
+                self.losing = self.losing.saturating_sub(1);
                 self.drop_open();
                 None
             }
@@ -119,12 +131,14 @@ impl CallTally {
     }
 
     fn began(&mut self, event: &CallEvent, open: Open, on_machine: u32) {
+        let is_losing = self.losing > 0;
         let thread = self.thread(event);
         thread.on_machine = on_machine;
-        thread.dropped = None;
+        thread.dropped = is_losing.then_some(open.call);
         thread.last = Some((event.time_ns, event.what.clone()));
-        let before = thread.open.replace(open);
-        self.counts.cut += u64::from(before.is_some());
+        let before = thread.open.take();
+        thread.open = (!is_losing).then_some(open);
+        self.counts.cut += u64::from(before.is_some()) + u64::from(is_losing);
     }
 
     fn started(&mut self, event: &CallEvent, by: u32) {
@@ -233,7 +247,8 @@ impl CallTally {
         thread.last = Some((event.time_ns, event.what.clone()));
         let is_dropped = thread.dropped.take() == Some(call);
         let Some(open) = thread.open.take_if(|open| open.call == call) else {
-            self.counts.cut += u64::from(self.counts.events_lost > 0 && !is_dropped);
+            let is_cut = self.counts.events_lost > 0 || self.losing > 0;
+            self.counts.cut += u64::from(is_cut && !is_dropped);
             return None;
         };
         let length_ns = event.time_ns.saturating_sub(open.start_ns);
@@ -351,6 +366,37 @@ mod tests {
             ended(260, 1, "read", 3),
         ]);
         assert_eq!((rows[0].total_ns, counts.calls, counts.cut), (40, 1, 2));
+    }
+
+    /// The end of the first call and the beginning of the second are lost in one ring; the second ends on
+    /// another processor, before the full ring says that it lost anything.
+    #[test]
+    fn an_end_from_another_ring_closes_no_call_of_before_the_gap() {
+        let (rows, counts) = played(&[
+            began(100, 1, "read"),
+            event(100, 0, CallWhat::Losing),
+            ended(8_000, 1, "read", 3),
+            began(8_100, 2, "read"),
+            event(9_000, 0, CallWhat::Lost(2)),
+            ended(9_500, 2, "read", 3),
+            began(9_600, 2, "read"),
+            ended(9_700, 2, "read", 3),
+        ]);
+        assert_eq!((rows[0].service.count, rows[0].total_ns), (1, 100));
+        assert_eq!((counts.calls, counts.cut, counts.events_lost), (1, 2, 2));
+    }
+
+    #[test]
+    fn a_gap_in_which_nothing_was_lost_drops_what_was_open_and_no_more() {
+        let (rows, counts) = played(&[
+            began(100, 1, "read"),
+            event(150, 0, CallWhat::Losing),
+            event(200, 0, CallWhat::Lost(0)),
+            ended(300, 1, "read", 3),
+            began(400, 1, "read"),
+            ended(450, 1, "read", 3),
+        ]);
+        assert_eq!((rows[0].service.count, counts.cut, counts.events_lost), (1, 1, 0));
     }
 
     #[test]

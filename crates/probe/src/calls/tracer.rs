@@ -6,8 +6,8 @@
 //! processor share a ring.
 //!
 //! ```no_run
-//! use pickfs_probe::calls::CallTracer;
-//! let mut tracer = CallTracer::of_children()?;
+//! use pickfs_probe::calls::{CallTracer, TraceOptions};
+//! let mut tracer = CallTracer::of_children(TraceOptions::default())?;
 //! let status = std::process::Command::new("true").status()?;
 //! let mut events = Vec::new();
 //! tracer.drain(u64::MAX, &mut events);
@@ -35,7 +35,7 @@ use super::{
     cost::cost_of_call_ns,
     event::{CallEvent, CallReader, CallWhat},
 };
-use crate::recorder::RecorderError;
+use crate::{loss::GapWatch, recorder::RecorderError, sched::parse_lost};
 
 /// Calls cannot be traced. The text says what is lost by that and how to get it.
 #[derive(Debug, Error)]
@@ -72,11 +72,22 @@ impl<E: Into<RecorderError>> From<E> for CallsRefused {
 struct Station {
     processor: u32,
     ring: PerfRing,
+    gaps: GapWatch,
     carrier: PerfEvent,
+}
+
+/// What is recorded beside calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TraceOptions {
+    /// When threads take a processor: a record at each switch of theirs.
+    pub arrivals: bool,
+    /// Where threads are while they have a processor, so many times a second.
+    pub samples_hz: Option<u32>,
 }
 
 /// Traces calls.
 pub struct CallTracer {
+    options: TraceOptions,
     stations: Vec<Station>,
     reader: CallReader,
     /// Numbers of the trace points of a call's beginning and end.
@@ -102,8 +113,8 @@ const LOOKS_MAX: usize = 100;
 impl CallTracer {
     /// Whatever the calling thread starts from now on, each from its `execve(2)` on, with all that it
     /// starts itself. Other threads of this process, and what they start, are not traced.
-    pub fn of_children() -> Result<CallTracer, CallsRefused> {
-        let mut tracer = CallTracer::open()?;
+    pub fn of_children(options: TraceOptions) -> Result<CallTracer, CallsRefused> {
+        let mut tracer = CallTracer::open(options)?;
         tracer.cost_ns = cost_of_call_ns(&mut tracer);
         tracer.attach(None, Reach::DescendantsFromExec)?;
         Ok(tracer)
@@ -111,9 +122,9 @@ impl CallTracer {
 
     /// A process that runs, and all below it, with all that they start from now on. Where threads come
     /// faster than they can be attached to, `missing` says so.
-    pub fn of_process(process_id: u32) -> Result<CallTracer, CallsRefused> {
+    pub fn of_process(process_id: u32, options: TraceOptions) -> Result<CallTracer, CallsRefused> {
         allow_many_files();
-        let mut tracer = CallTracer::open()?;
+        let mut tracer = CallTracer::open(options)?;
         tracer.cost_ns = cost_of_call_ns(&mut tracer);
         let mut known = HashSet::new();
         for _ in 0..LOOKS_MAX {
@@ -140,7 +151,7 @@ impl CallTracer {
         Ok(tracer)
     }
 
-    fn open() -> Result<CallTracer, CallsRefused> {
+    fn open(options: TraceOptions) -> Result<CallTracer, CallsRefused> {
         let trace_fs = TraceFs::open()?;
         let enter = trace_fs.format("raw_syscalls", "sys_enter")?;
         let exit = trace_fs.format("raw_syscalls", "sys_exit")?;
@@ -150,6 +161,7 @@ impl CallTracer {
             (pages.max(1).next_power_of_two() / 2).clamp(*RING_PAGES.start(), *RING_PAGES.end());
         let stations = processors.into_iter().map(|processor| Station::open(processor, pages));
         Ok(CallTracer {
+            options,
             stations: stations.collect::<Result<_, _>>()?,
             reader: CallReader::new(&enter, &exit)?,
             points: (enter.id, exit.id),
@@ -178,10 +190,19 @@ impl CallTracer {
         let mut opened = Vec::new();
         let (enter, exit) = self.points;
         let of = |point| EventSpec::new(EventSource::TracePoint(point)).reaching(reach);
-        for spec in [of(enter).telling_threads(), of(exit)] {
+        let exit = match self.options.arrivals {
+            true => of(exit).telling_switches(),
+            false => of(exit),
+        };
+        let clock = |hz| EventSpec::new(EventSource::CpuClock { hz }).with_stacks().reaching(reach);
+        let clock = self.options.samples_hz.map(clock);
+        for spec in [Some(of(enter).telling_threads()), Some(exit), clock].into_iter().flatten() {
             for station in &self.stations {
                 let event = PerfEvent::of_thread_on(&spec, thread, station.processor)?;
-                event.filter(&self.filter)?;
+                match Some(spec) == clock {
+                    true => self.reader.add_clock(event.id()?),
+                    false => event.filter(&self.filter)?,
+                }
                 event.write_into(&station.carrier)?;
                 opened.push(event);
             }
@@ -209,8 +230,19 @@ impl CallTracer {
 
     fn fetch(&mut self) {
         let CallTracer { stations, reader, held, .. } = self;
-        for station in stations {
-            station.ring.drain(&mut |record| held.extend(reader.read(record)));
+        for Station { ring, gaps, .. } in stations {
+            let bytes = ring.drain(&mut |record| {
+                let lost = parse_lost(record);
+                let event = reader.read(record);
+                let time_ns = event.as_ref().map(|event| event.time_ns);
+                if let Some(time_ns) = lost.map(|(_, time_ns)| time_ns).or(time_ns) {
+                    let told = &mut |gap| held.push(CallEvent::of_gap(gap));
+                    gaps.record(time_ns, lost.map(|(count, _)| count), told);
+                }
+                held.extend(event);
+            });
+            let told = &mut |gap| held.push(CallEvent::of_gap(gap));
+            gaps.emptied(bytes, ring.capacity_bytes(), told);
         }
     }
 
@@ -234,7 +266,7 @@ impl Station {
     fn open(processor: u32, ring_pages: usize) -> Result<Station, PerfEventError> {
         let carrier = PerfEvent::on_processor(&EventSpec::new(EventSource::Carrier), processor)?;
         let ring = PerfRing::map(&carrier, ring_pages)?;
-        Ok(Station { processor, ring, carrier })
+        Ok(Station { processor, ring, gaps: GapWatch::default(), carrier })
     }
 }
 

@@ -11,13 +11,13 @@ use std::{
 };
 
 use pickfs_measure::{Clock, MonotonicClock};
-use pickfs_model::{CallsRecord, StallRecord};
+use pickfs_model::{CallsRecord, ExplainAlso, StallRecord};
 
 use super::{
     event::CallEvent,
     slow::SlowCalls,
     tally::CallTally,
-    tracer::{CallTracer, CallsRefused},
+    tracer::{CallTracer, CallsRefused, TraceOptions},
 };
 use crate::observer::{OUR_THREADS, stand_back};
 
@@ -26,6 +26,15 @@ use crate::observer::{OUR_THREADS, stand_back};
 pub struct WatchOptions {
     /// Calls longer than this are joined with what the kernel was doing; without it none are.
     pub stalls_above_ns: Option<u64>,
+    /// What is read beside for those.
+    pub also: ExplainAlso,
+}
+
+impl WatchOptions {
+    fn trace(self) -> TraceOptions {
+        let samples_hz = self.also.samples_hz.filter(|_| self.stalls_above_ns.is_some());
+        TraceOptions { arrivals: self.stalls_above_ns.is_some(), samples_hz }
+    }
 }
 
 /// What was seen.
@@ -56,14 +65,14 @@ impl CallWatch {
     /// Watches whatever the calling thread starts from now on, each from its `execve(2)` on, with all
     /// that it starts itself, until [`CallWatch::finish`].
     pub fn of_children(options: &WatchOptions) -> Result<CallWatch, CallsRefused> {
-        let slow = options.stalls_above_ns.map(SlowCalls::open);
-        CallWatch::start(CallTracer::of_children()?, slow)
+        let slow = options.stalls_above_ns.map(|above_ns| SlowCalls::open(above_ns, &options.also));
+        CallWatch::start(CallTracer::of_children(options.trace())?, slow)
     }
 
     /// Watches a process that runs, and all below it, with all that they start from now on.
     pub fn of_process(process_id: u32, options: &WatchOptions) -> Result<CallWatch, CallsRefused> {
-        let slow = options.stalls_above_ns.map(SlowCalls::open);
-        CallWatch::start(CallTracer::of_process(process_id)?, slow)
+        let slow = options.stalls_above_ns.map(|above_ns| SlowCalls::open(above_ns, &options.also));
+        CallWatch::start(CallTracer::of_process(process_id, options.trace())?, slow)
     }
 
     fn start(

@@ -129,6 +129,16 @@ fn ledger(page: &mut Page, subject: &Subject, table: &StallTable, op: &OpTable) 
         page.raw("</tr>\n");
     }
     page.close_table();
+    if let Some(text) = words::samples(op) {
+        page.element("p", &capital(&text));
+    }
+}
+
+/// A sentence.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", letters.as_str())
 }
 
 fn row(page: &mut Page, line: &CauseLine, causes: &Causes) {

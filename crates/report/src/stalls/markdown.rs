@@ -42,6 +42,9 @@ pub fn write(subject: &Subject) -> String {
                 ]));
             }
         }
+        for samples in table.ops.iter().filter_map(words::samples) {
+            out.push_str(&format!("\n{}: {}\n", text(&table.subject), text(&samples)));
+        }
         for seen in words::seen(table) {
             out.push_str(&format!("\n{}: {}\n", text(&table.subject), text(&seen)));
         }

@@ -7,7 +7,7 @@ use pickfs_model::{
     stall::{LapPart, PartKind, StallRecord},
 };
 
-use super::{bars, causes::Causes};
+use super::{bars, causes::Causes, words};
 use crate::{
     Subject,
     chart::Look,
@@ -20,6 +20,8 @@ use crate::{
 const BARS: usize = 8;
 /// Laps that can be opened.
 const OPENED: usize = 5;
+/// What else went on during a lap: lines at most.
+const NOTES: usize = 8;
 /// Parts of a lap that have a row; the shortest others share one.
 const PARTS: usize = 12;
 
@@ -57,6 +59,13 @@ fn lap(page: &mut Page, worst: &WorstLap, record: &StallRecord, causes: &Causes)
     if left.0 > 0 {
         let length = duration_text(left.1 as f64);
         page.element("p class=\"muted\"", &format!("And {} shorter parts, {length}.", left.0));
+    }
+    let meanwhile = words::meanwhile(&worst.lap, NOTES);
+    if !meanwhile.is_empty() {
+        page.element("p", "Meanwhile, on the whole machine:");
+        page.raw("<ul>");
+        meanwhile.iter().for_each(|text| page.element("li", text));
+        page.raw("</ul>\n");
     }
     page.raw("</details>\n");
 }

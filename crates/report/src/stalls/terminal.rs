@@ -13,6 +13,7 @@ use pickfs_model::{
     stall::{LapPart, PartKind},
 };
 
+use super::words;
 use crate::{
     terminal::{
         grid::{Align, Grid},
@@ -36,6 +37,8 @@ pub struct StallScreen {
 const SHARE_MIN: f64 = 0.005;
 /// Holders that are named under a cause.
 const HOLDERS: usize = 3;
+/// What else went on during a lap: lines at most.
+const NOTES: usize = 3;
 /// Characters of a bar.
 const BAR: usize = 40;
 
@@ -88,6 +91,9 @@ fn op_text(table: &StallTable, op: &OpTable, screen: &StallScreen) -> String {
     for line in grid.lines().into_iter().flatten() {
         out.push_str(&format!("  {line}\n"));
     }
+    if let Some(text) = words::samples(op) {
+        out.push_str(&hanging("  samples", &text, 11, screen.columns));
+    }
     if screen.laps > 0 {
         out.push_str(
             "  slowest laps: # blocked, ~ waiting for a processor, . on it, ? not known\n",
@@ -95,6 +101,9 @@ fn op_text(table: &StallTable, op: &OpTable, screen: &StallScreen) -> String {
     }
     for worst in op.worst.iter().take(screen.laps) {
         out.push_str(&lap_text(worst));
+        for text in words::meanwhile(&worst.lap, NOTES) {
+            out.push_str(&hanging("            meanwhile", &text, 22, screen.columns));
+        }
     }
     for line in op.causes.iter().filter(|line| line.share >= 0.1) {
         let advice = format!("{}: {}", line.words.title, line.words.advice);
@@ -198,16 +207,10 @@ fn bar(parts: &[LapPart]) -> String {
 }
 
 fn lost_text(table: &StallTable, screen: &StallScreen) -> String {
-    let counts = &table.counts;
-    let mut out = String::new();
-    let mut words = vec![format!("{} events", counts.events)];
-    let told = [
-        (counts.events_lost, "events lost"),
-        (counts.laps_missed, "slow laps not joined"),
-        (counts.laps_unwatched, "slow laps of threads that were not watched yet"),
-    ];
-    words.extend(told.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
-    out.push_str(&hanging("  seen", &words.join(", "), 10, screen.columns));
+    let mut out = hanging("  seen", &words::counted(table), 10, screen.columns);
+    if let Some(tier) = words::tier(table) {
+        out.push_str(&hanging("  read", &tier, 10, screen.columns));
+    }
     for missing in &table.missing {
         out.push_str(&hanging("  not seen", missing, 12, screen.columns));
     }

@@ -1,7 +1,10 @@
 //! Sentences about slow laps that the forms share.
 
 use pickfs_analysis::stalls::{OpTable, StallTable};
-use pickfs_model::quantity::{duration_text, grouped};
+use pickfs_model::{
+    quantity::{duration_text, grouped},
+    stall::{OpenLap, ProbeTier},
+};
 
 use super::causes::Causes;
 use crate::{
@@ -13,6 +16,8 @@ use crate::{
 const NAMED: f64 = 0.1;
 /// Sentences at most.
 const SENTENCES: usize = 3;
+/// Functions of samples in a sentence.
+const SAMPLES: usize = 5;
 /// Slow laps from which on an operation gets a picture, a table and advice.
 const MANY: u64 = 10;
 
@@ -76,20 +81,79 @@ fn sentence(table: &StallTable, op: &OpTable) -> String {
     )
 }
 
-/// What was seen, what was lost, and what could not be seen.
-pub fn seen(table: &StallTable) -> Vec<String> {
+/// `tier scheduler: switches and wakings of threads with kernel stacks`; nothing where no trial was.
+pub fn tier(table: &StallTable) -> Option<String> {
+    let name = match table.tier? {
+        ProbeTier::Scheduler => "tier scheduler",
+        ProbeTier::Switches => "tier switches, without privilege",
+    };
+    Some(match table.channels.is_empty() {
+        true => name.into(),
+        false => format!("{name}: {}", table.channels.join("; ")),
+    })
+}
+
+/// `1,200 events`, then what was lost, and what else was counted.
+pub fn counted(table: &StallTable) -> String {
     let counts = &table.counts;
-    let mut words = vec![format!("{} events seen", grouped(counts.events as i64))];
+    let mut words = vec![format!("{} events", grouped(counts.events as i64))];
     let told = [
         (counts.events_lost, "events lost"),
         (counts.laps_missed, "slow laps not joined"),
         (counts.laps_unwatched, "slow laps of threads that were not watched yet"),
+        (counts.samples, "samples in slow laps"),
+        (counts.context_events, "context events"),
+        (counts.context_lost, "context events lost"),
     ];
-    let lost = told.iter().filter(|(count, _)| *count > 0);
-    words.extend(lost.map(|(count, what)| format!("{} {what}", grouped(*count as i64))));
-    let mut texts = vec![format!("{}.", words.join(", "))];
+    let told = told.iter().filter(|(count, _)| *count > 0);
+    words.extend(told.map(|(count, what)| format!("{} {what}", grouped(*count as i64))));
+    if counts.run_delay_ns > 0 {
+        let delay = duration_text(counts.run_delay_ns as f64);
+        words.push(format!(
+            "all threads together waited {delay} for a processor, in slow laps or not"
+        ));
+    }
+    words.join(", ")
+}
+
+/// What was seen, what was lost, and what could not be seen.
+pub fn seen(table: &StallTable) -> Vec<String> {
+    let mut texts = vec![format!("Seen: {}.", counted(table))];
+    texts.extend(tier(table).map(|tier| format!("Read: {tier}.")));
     texts.extend(table.missing.iter().map(|missing| format!("Not seen: {missing}.")));
     texts
+}
+
+/// `on a processor, by 312 samples: 41 % copy in xfs_file_buffered_write, 12 % the program itself`;
+/// nothing where none were taken.
+pub fn samples(op: &OpTable) -> Option<String> {
+    let all: u64 = op.samples.iter().map(|line| line.samples).sum();
+    let each = op.samples.iter().take(SAMPLES);
+    let each: Vec<String> =
+        each.map(|line| format!("{} % {}", percent(line.share), line.function)).collect();
+    let more = match op.samples.len().saturating_sub(SAMPLES) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let plural = if all == 1 { "" } else { "s" };
+    let text = format!("on a processor, by {} sample{plural}: ", grouped(all as i64));
+    (all > 0).then(|| format!("{text}{}{more}", each.join(", ")))
+}
+
+/// `ext4 journal commit of 7:0 by jbd2/loop0-8: 3.10 ms of it`; the longest of them.
+pub fn meanwhile(lap: &OpenLap, notes: usize) -> Vec<String> {
+    let each = lap.context.iter().take(notes).map(|note| {
+        let of =
+            if note.device.is_empty() { String::new() } else { format!(" of {}", note.device) };
+        let by = if note.who.is_empty() { String::new() } else { format!(" by {}", note.who) };
+        let times = if note.times == 1 { String::new() } else { format!(", {} times", note.times) };
+        let overlap = match note.overlap_ns {
+            0 => String::new(),
+            overlap_ns => format!(", {} of it", duration_text(overlap_ns as f64)),
+        };
+        format!("{}{of}{by}{times}{overlap}", note.what)
+    });
+    each.collect()
 }
 
 /// What to do about the causes that matter, once for each cause of the run.

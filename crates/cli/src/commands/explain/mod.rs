@@ -8,6 +8,7 @@ use std::{ffi::OsString, path::PathBuf};
 use anyhow::bail;
 use clap::Args;
 use pickfs_analysis::stalls::stall_tables;
+use pickfs_model::explain_also::samples_hz;
 use pickfs_report::stalls::{StallScreen, stall_screen};
 
 use crate::{
@@ -31,6 +32,12 @@ pub struct ExplainArgs {
     /// A call is slow above this; of a run that was said by --explain
     #[arg(long, value_name = "DURATION", default_value = "100us", conflicts_with = "run")]
     pub over: String,
+    /// Also sample where threads are on a processor, so many times a second; of a run: --explain=samples=HZ
+    #[arg(long, value_name = "HZ", conflicts_with = "run", value_parser = samples_hz)]
+    pub samples: Option<u32>,
+    /// Also read commits, write-back and requests of devices of the whole machine; of a run: --explain=context
+    #[arg(long, conflicts_with = "run")]
+    pub context: bool,
     /// Write to a file; without, of a command to standard error, where it does not mix with its output
     #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "run")]
     pub output: Option<PathBuf>,

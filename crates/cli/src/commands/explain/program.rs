@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use pickfs_analysis::stalls::table_of;
-use pickfs_model::quantity::parse_duration_ns;
+use pickfs_model::{ExplainAlso, quantity::parse_duration_ns};
 use pickfs_probe::calls::{CallWatch, CallsRefused, CallsSeen, SleepWatch, WatchOptions};
 use pickfs_report::{calls::calls_screen, stalls::stall_screen};
 use pickfs_sys::{
@@ -34,7 +34,10 @@ const NOT_RUNNABLE: u8 = 126;
 pub fn of_command(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let above_ns = above_ns(args)?;
     let foreground = Foreground::begin().context("signals not held back")?;
-    let watch = CallWatch::of_children(&WatchOptions { stalls_above_ns: Some(above_ns) });
+    let watch = CallWatch::of_children(&options(args, above_ns));
+    if let Err(CallsRefused::NoEvents { cause }) = &watch {
+        SleepWatch::is_possible(None, &cause.to_string())?;
+    }
     let child = match started(&foreground, &args.command) {
         Ok(child) => child,
         Err(exit) => return Ok(exit),
@@ -71,7 +74,10 @@ pub fn of_process(process: u32, args: &ExplainArgs) -> anyhow::Result<Exit> {
         bail!("no process {process} to watch: it is not there, or has ended");
     }
     let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-    let watch = CallWatch::of_process(process, &WatchOptions { stalls_above_ns: Some(above_ns) });
+    let watch = CallWatch::of_process(process, &options(args, above_ns));
+    if let Err(CallsRefused::NoEvents { cause }) = &watch {
+        SleepWatch::is_possible(Some(process), &cause.to_string())?;
+    }
     let watch = Watch::or_sleeps(watch, process, above_ns)?;
     while is_there(process) && until.is_none_or(|until| Instant::now() < until) {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -86,6 +92,11 @@ pub fn of_process(process: u32, args: &ExplainArgs) -> anyhow::Result<Exit> {
 /// One that has ended stays in the list until its parent has asked for it.
 fn is_there(process: u32) -> bool {
     Process::read(process, &ProcRoot::own()).is_ok_and(|process| process.state != 'Z')
+}
+
+fn options(args: &ExplainArgs, above_ns: u64) -> WatchOptions {
+    let also = ExplainAlso { samples_hz: args.samples, context: args.context };
+    WatchOptions { stalls_above_ns: Some(above_ns), also }
 }
 
 fn above_ns(args: &ExplainArgs) -> anyhow::Result<u64> {

@@ -1,0 +1,42 @@
+//! Context beside a watch: nothing where nobody asked for it.
+
+use pickfs_model::{ExplainAlso, StallRecord};
+
+use super::recorder::ContextRecorder;
+use crate::observer::Joiner;
+
+/// The recorder of a watch, where context was asked for.
+pub struct Beside(Option<Box<ContextRecorder>>);
+
+impl Beside {
+    /// Where it is asked for and refused, `missing` says so.
+    pub fn open(also: &ExplainAlso, missing: &mut Vec<String>) -> Beside {
+        if !also.context {
+            return Beside(None);
+        }
+        match ContextRecorder::open() {
+            Ok(recorder) => Beside(Some(Box::new(recorder))),
+            Err(error) => {
+                missing.push(format!("commits, write-back and requests of devices: {error}"));
+                Beside(None)
+            }
+        }
+    }
+
+    /// Hands over what happened up to `until_ns`.
+    pub fn look(&mut self, until_ns: u64, joiner: &mut Joiner) {
+        if let Some(recorder) = &mut self.0 {
+            recorder.drain(until_ns, &mut |event, who| joiner.context.take(event, who));
+            joiner.counts.context_events = recorder.events;
+            joiner.counts.context_lost = recorder.lost;
+        }
+    }
+
+    /// Says what was read.
+    pub fn add_channels(&self, mut record: StallRecord) -> StallRecord {
+        if let Some(recorder) = &self.0 {
+            record.channels.push(format!("context of {}", recorder.groups.join(", ")));
+        }
+        record
+    }
+}

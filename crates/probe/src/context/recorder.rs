@@ -1,0 +1,115 @@
+//! Context events of the whole machine, taken from the kernel's rings in the order of their times. A ring
+//! of their own for each processor: what they lose makes no wait doubtful.
+
+use std::collections::HashMap;
+
+use pickfs_sys::{
+    cpu,
+    perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
+    perf_ring::PerfRing,
+    trace_fs::TraceFs,
+};
+
+use super::points::{ContextEvent, POINTS, Placed};
+use crate::{
+    recorder::{Namer, RecorderError},
+    sched::{Sample, parse_lost},
+};
+
+/// Pages of a ring for each processor: a megabyte holds some 8,000 events.
+const RING_PAGES: usize = 256;
+
+struct Station {
+    ring: PerfRing,
+    _events: Vec<PerfEvent>,
+}
+
+/// Records context events.
+pub struct ContextRecorder {
+    stations: Vec<Station>,
+    points: HashMap<u64, Placed>,
+    held: Vec<ContextEvent>,
+    namer: Namer,
+    /// Groups of trace points that this kernel has: `jbd2`, `block`.
+    pub groups: Vec<&'static str>,
+    /// Events that arrived.
+    pub events: u64,
+    /// Events that the kernel had no room for.
+    pub lost: u64,
+}
+
+impl ContextRecorder {
+    /// Opens those trace points that this kernel has now: those of a file system come with its module.
+    ///
+    /// # Errors
+    /// When none can be had.
+    pub fn open() -> Result<ContextRecorder, RecorderError> {
+        let trace_fs = TraceFs::open()?;
+        let mut points = Vec::new();
+        for point in POINTS {
+            let Ok(format) = trace_fs.format(point.group, point.name) else { continue };
+            let Ok(placed) = Placed::of(point, &format) else { continue };
+            points.push((format.id, point.group, placed));
+        }
+        let numbers: Vec<u64> = points.iter().map(|(number, _, _)| *number).collect();
+        let mut groups: Vec<&str> = points.iter().map(|(_, group, _)| *group).collect();
+        groups.dedup();
+        let mut recorder = ContextRecorder {
+            stations: Vec::new(),
+            points: HashMap::new(),
+            held: Vec::new(),
+            namer: Namer::default(),
+            groups,
+            events: 0,
+            lost: 0,
+        };
+        for processor in cpu::online().map_err(RecorderError::Processors)? {
+            let (station, ids) = Station::open(processor, &numbers)?;
+            let placed = points.iter().map(|(_, _, placed)| placed.clone());
+            recorder.points.extend(ids.into_iter().zip(placed));
+            recorder.stations.push(station);
+        }
+        Ok(recorder)
+    }
+
+    /// Empties the rings and gives each event up to `until_ns`, in the order of their times, with the name
+    /// of its thread.
+    pub fn drain(&mut self, until_ns: u64, each: &mut dyn FnMut(&ContextEvent, &str)) {
+        let ContextRecorder { stations, points, held, namer, events, lost, .. } = self;
+        for station in stations {
+            station.ring.drain(&mut |record| {
+                *lost += parse_lost(record).map_or(0, |(count, _)| count);
+                let sample = Sample::parse(record, |_| false);
+                held.extend(
+                    sample.and_then(|sample| {
+                        points.get(&sample.id)?.event(sample.time_ns, sample.raw)
+                    }),
+                );
+            });
+        }
+        held.sort_by_key(|event| event.time_ns);
+        let ripe = held.partition_point(|event| event.time_ns <= until_ns);
+        *events += ripe as u64;
+        for event in held.drain(..ripe) {
+            each(&event, &namer.name(event.thread));
+        }
+    }
+}
+
+impl Station {
+    /// With the numbers that records of each point carry.
+    fn open(processor: u32, numbers: &[u64]) -> Result<(Station, Vec<u64>), PerfEventError> {
+        let carrier = PerfEvent::on_processor(&EventSpec::new(EventSource::Carrier), processor)?;
+        let ring = PerfRing::map(&carrier, RING_PAGES)?;
+        let (mut events, mut ids) = (vec![carrier], Vec::new());
+        for number in numbers {
+            let spec = EventSpec::new(EventSource::TracePoint(*number));
+            let event = PerfEvent::on_processor(&spec, processor)?;
+            event.write_into(&events[0])?;
+            event.enable()?;
+            ids.push(event.id()?);
+            events.push(event);
+        }
+        Ok((Station { ring, _events: events }, ids))
+    }
+}

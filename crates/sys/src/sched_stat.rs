@@ -1,0 +1,74 @@
+//! What the scheduler counts of one thread: how long it waited for a processor, and how often it got
+//! one. Readable without privilege, of any thread. Not why it waited.
+//!
+//! ```
+//! use pickfs_sys::sched_stat::SchedStat;
+//! let stat = SchedStat::parse("41000 2500 7\n").expect("three numbers");
+//! assert_eq!((stat.run_delay_ns, stat.slices), (2_500, 7));
+//! ```
+//!
+//! Source: Documentation/scheduler/sched-stats.rst of the kernel, "/proc/<pid>/schedstat"
+//! (CONFIG_SCHED_INFO).
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+/// The three numbers of `/proc/PID/task/TID/schedstat`, since the thread was started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SchedStat {
+    /// Time on a processor.
+    pub run_ns: u64,
+    /// Time ready, without a processor.
+    pub run_delay_ns: u64,
+    /// How often it was given a processor.
+    pub slices: u64,
+}
+
+impl SchedStat {
+    /// Of a thread by the number that we know.
+    ///
+    /// # Errors
+    /// When it has ended, or the kernel does not count.
+    pub fn of(thread_id: u32) -> io::Result<SchedStat> {
+        let text = fs::read_to_string(SchedStat::path(thread_id))?;
+        SchedStat::parse(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    /// Where they stand. A thread's number is a folder of its own there, though none that is listed.
+    fn path(thread_id: u32) -> PathBuf {
+        PathBuf::from(format!("/proc/{thread_id}/task/{thread_id}/schedstat"))
+    }
+
+    /// From the text of such a file.
+    pub fn parse(text: &str) -> Option<SchedStat> {
+        let mut numbers = text.split_whitespace().map(|word| word.parse::<u64>().ok());
+        let mut next = || numbers.next().flatten();
+        Some(SchedStat { run_ns: next()?, run_delay_ns: next()?, slices: next()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_numbers_grow() {
+        let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let Ok(before) = SchedStat::of(thread) else {
+            println!("SKIPPED: this kernel does not count");
+            return;
+        };
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let after = SchedStat::of(thread).unwrap();
+        assert!(after.slices > before.slices, "{before:?} {after:?}");
+        assert!(after.run_delay_ns >= before.run_delay_ns);
+    }
+
+    #[test]
+    fn what_is_no_three_numbers_is_nothing() {
+        for text in ["", "1 2", "1 x 3", "-1 2 3"] {
+            assert_eq!(SchedStat::parse(text), None, "{text}");
+        }
+    }
+}
