@@ -2,7 +2,7 @@
 
 use pickfs_model::{
     plan::{Metric, Statistic, View},
-    quantity::significant,
+    quantity::{counted, significant},
 };
 
 /// `p50`, `p99.9`: the name of a quantile.
@@ -66,7 +66,7 @@ pub fn level_text(level: f64) -> String {
 
 /// `1 block`, `7 blocks`.
 pub fn blocks_text(blocks: u32) -> String {
-    if blocks == 1 { "1 block".into() } else { format!("{blocks} blocks") }
+    counted(blocks.into(), "block")
 }
 
 /// `a`, `a and b`, `a, b and c`.

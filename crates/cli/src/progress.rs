@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pickfs_lab::sink::Sink;
 use pickfs_model::{
     Environment, Event, Outcome,
-    quantity::{duration_text, span_text},
+    quantity::{counted, duration_text, span_text},
 };
 use pickfs_report::card::card_facts;
 
@@ -50,7 +50,8 @@ impl Sink for Progress {
                 self.say(card_text(card, environment));
                 self.bar.set_length(u64::from(*trials));
                 let expected = span_text(*expected_s);
-                self.say(format!("{trials} trials, about {expected}, seed {seed}, kept in {file}"));
+                let trials = counted(u64::from(*trials), "trial");
+                self.say(format!("{trials}, about {expected}, seed {seed}, kept in {file}"));
             }
             Event::Preparing { what, share } => {
                 self.bar.set_message(format!("{what} {:.0} %", share * 100.0));

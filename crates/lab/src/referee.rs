@@ -2,7 +2,10 @@
 //! always-valid test after each block (validity rule 9).
 
 use pickfs_analysis::racing;
-use pickfs_model::{CellId, RunRecord, quantity::span_text};
+use pickfs_model::{
+    CellId, RunRecord,
+    quantity::{counted, span_text},
+};
 
 use crate::interrupt::is_interrupted;
 
@@ -48,13 +51,17 @@ pub fn complete_blocks(run: &RunRecord) -> u32 {
     (1..=last).filter(complete).count() as u32
 }
 
+fn blocks(count: u32) -> String {
+    counted(count.into(), "block")
+}
+
 impl Referee for FixedBlocks {
     fn rule(&mut self, run: &RunRecord, block: u32, _elapsed_s: f64) -> Ruling {
         let complete = complete_blocks(run);
         if complete < self.0 && block < self.0 + BLOCKS_LOST_MAX {
             return Ruling::Continue(run.cells.iter().map(|cell| cell.id.clone()).collect());
         }
-        Ruling::Stop { how: "completed", note: format!("{complete} blocks") }
+        Ruling::Stop { how: "completed", note: blocks(complete) }
     }
 
     fn blocks_max(&self) -> u32 {
@@ -88,7 +95,7 @@ impl Race {
         elapsed_s: f64,
     ) -> Option<String> {
         if block >= self.blocks_max {
-            return Some(format!("the most there may be, {block} blocks"));
+            return Some(format!("the most there may be, {}", blocks(block)));
         }
         let expected_s = elapsed_s + block_s(run, cells, elapsed_s);
         let (took, budget) = (span_text(elapsed_s), span_text(self.budget_s));
@@ -118,13 +125,13 @@ impl Referee for Race {
         };
         if next.decided {
             let note =
-                format!("settled after {block} blocks in {}: {standing}", span_text(elapsed_s));
+                format!("settled after {} in {}: {standing}", blocks(block), span_text(elapsed_s));
             return Ruling::Stop { how: "decided", note };
         }
         match self.spent(run, &next.cells, block, elapsed_s) {
             Some(spent) => Ruling::Stop {
                 how: "budget-spent",
-                note: format!("not settled after {block} blocks ({spent}): {standing}"),
+                note: format!("not settled after {} ({spent}): {standing}", blocks(block)),
             },
             None => Ruling::Continue(next.cells),
         }

@@ -129,6 +129,18 @@ pub fn significant(value: f64) -> String {
     }
 }
 
+/// A number of things: `1 block`, `7 blocks`, `1,200 trials`.
+///
+/// ```
+/// use pickfs_model::quantity::counted;
+/// assert_eq!(counted(1, "block"), "1 block");
+/// assert_eq!(counted(1_200, "trial"), "1,200 trials");
+/// ```
+pub fn counted(count: u64, thing: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {thing}{ending}", grouped(count as i64))
+}
+
 /// Prints an integer with thousands separated by commas: `400,000`.
 pub fn grouped(value: i64) -> String {
     let digits = value.unsigned_abs().to_string();

@@ -7,7 +7,7 @@ use pickfs_analysis::wording::blocks_text;
 use pickfs_model::{
     finding::{NoiseRow, Notice, Panel},
     plan::{CapacitySearch, StopRule},
-    quantity::{bytes_text, duration_text, significant, span_text},
+    quantity::{bytes_text, counted, duration_text, significant, span_text},
 };
 
 use serde_json::Value;
@@ -114,10 +114,10 @@ fn design_line(subject: &Subject) -> String {
         span_text(plan.timing.measure_s)
     };
     format!(
-        "{blocks} x {} cells x {each}, shuffled by seed {}; {} trials",
-        subject.run.cells.len(),
+        "{blocks} x {} x {each}, shuffled by seed {}; {}",
+        counted(subject.run.cells.len() as u64, "cell"),
         plan.design.seed,
-        subject.run.trials.len()
+        counted(subject.run.trials.len() as u64, "trial")
     )
 }
 

@@ -2,7 +2,7 @@
 
 use pickfs_model::{
     finding::Spread,
-    quantity::{duration_text, significant},
+    quantity::{counted, duration_text, significant},
 };
 
 use super::{Measure, Outcome, Relation, placed::Placed};
@@ -24,7 +24,9 @@ pub(super) fn of_row(
                     cell.failed,
                     cell.failed + cell.trials
                 ),
-                None => format!("{phase}: {} trials came to their end", cell.trials),
+                None => {
+                    format!("{phase}: {} came to the end", counted(cell.trials.into(), "trial"))
+                }
             };
             Some((ended(relation, cell.trials, cell.failed), text))
         }
@@ -67,7 +69,11 @@ pub(super) fn of_row(
         }
         (Measure::Count(name), Relation::None | Relation::Some) => {
             let count = placed.row.counts.iter().find(|(known, _)| known == name)?.1;
-            let text = format!("{name}: {} over {} trials", count.round(), placed.row.trials);
+            let text = format!(
+                "{name}: {} over {}",
+                count.round(),
+                counted(placed.row.trials.into(), "trial")
+            );
             Some((bore_out((count > 0.0) == (relation == Relation::Some)), text))
         }
         _ => None,

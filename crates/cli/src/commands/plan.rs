@@ -6,7 +6,11 @@ use pickfs_lab::{
     plans::PLANS,
     preflight::{self, expected_s},
 };
-use pickfs_model::{Cell, Plan, plan::StopRule, quantity::span_text};
+use pickfs_model::{
+    Cell, Plan,
+    plan::StopRule,
+    quantity::{counted, span_text},
+};
 
 use crate::{args::PlanArgs, exit::Exit, overrides::chosen_plan};
 
@@ -39,7 +43,9 @@ fn print_matrix(plan: &Plan, expansion: &Expansion) {
     println!("{}", plan.question);
     let took = span_text(expected_s(plan, &expansion.cells));
     let blocks = match plan.design.stop {
-        StopRule::Blocks => format!("{} blocks, about {took}", plan.design.blocks),
+        StopRule::Blocks => {
+            format!("{}, about {took}", counted(plan.design.blocks.into(), "block"))
+        }
         StopRule::Decided { .. } => format!("blocks until decided, at most {took}"),
     };
     println!("{} cells x {blocks}, seed {}", expansion.cells.len(), plan.design.seed);

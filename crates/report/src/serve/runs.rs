@@ -1,6 +1,6 @@
 //! The list of runs, with a search over what was asked and where.
 
-use pickfs_model::{RunRecord, plan::StopRule};
+use pickfs_model::{RunRecord, plan::StopRule, quantity::counted};
 
 use super::{frame, link};
 use crate::{html::markup::Page, svg::escape, wording::backing_text};
@@ -60,7 +60,7 @@ impl RunSummary {
     /// How many trials there are, of how many.
     pub fn trials_text(&self) -> String {
         match self.ended {
-            Some(_) => format!("{} trials", self.trials),
+            Some(_) => counted(self.trials as u64, "trial"),
             None => format!("{} of {} trials", self.trials, self.trials_planned),
         }
     }
