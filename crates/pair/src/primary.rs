@@ -255,6 +255,9 @@ impl Primary {
     }
 
     /// Polls until enough secondaries follow for the degree.
+    ///
+    /// Until the first append after a start, messages of the last reign may come back from a secondary
+    /// ([`Event::Inherited`]): read the store behind this, not before.
     pub fn wait_ready(&mut self, timeout: Duration) -> Result<()> {
         let began = Instant::now();
         while let Err(error) = self.check_open() {

@@ -5,7 +5,7 @@
 //! cargo run --release -p pickfs-workload --example fix-orders -- /mnt arrival=closed store=queue measure_s=10
 //! ```
 //!
-//! `warmup_s` and `measure_s` are its own words; all others are parameters of the workload.
+//! `warmup_s` and `measure_s` are its own words; all others are parameters of the workload. A secondary is a thread.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -29,6 +29,7 @@ fn run() -> Result<(), Failure> {
     let mut words = std::env::args().skip(1);
     let directory = words.next().ok_or("use: fix-orders DIRECTORY [PARAMETER=VALUE ...]")?;
     let mut params = words.map(|word| param(&word)).collect::<Result<Map<_, _>, _>>()?;
+    params.entry("secondary").or_insert("thread".into());
     let warmup_ns = seconds(params.remove("warmup_s"), 5.0);
     let measure_ns = seconds(params.remove("measure_s"), 10.0);
     let session = Session::new(spec(directory.into(), params, warmup_ns, measure_ns)?, None)?;

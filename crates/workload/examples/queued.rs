@@ -5,12 +5,13 @@
 //! cargo run --release -p pickfs-workload --example queued -- /mnt rate=10000 size=256 measure_s=10
 //! ```
 //!
-//! `warmup_s` and `measure_s` are its own words; all others are parameters of the workload.
+//! `warmup_s` and `measure_s` are its own words; all others are parameters of the workload. The tailer is a thread, as
+//! that of peers/chronicle is, unless `reader=process` is given.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{io::IsTerminal, path::PathBuf, process::ExitCode};
 
 use pickfs_model::{FORMAT, TrialSpec, WorkloadSpec, record::OpRecord};
-use pickfs_workload::{BUILD, Measured, Session, find, pin};
+use pickfs_workload::{BUILD, Measured, Session, find, pin, roles_are_played_by};
 use serde_json::{Map, Value, json};
 
 type Failure = Box<dyn std::error::Error>;
@@ -27,8 +28,10 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Failure> {
     let mut words = std::env::args().skip(1);
-    let directory = words.next().ok_or("use: queued DIRECTORY [PARAMETER=VALUE ...]")?;
+    let Some(directory) = words.next() else { return play() };
+    roles_are_played_by(std::env::current_exe()?);
     let mut params = words.map(|word| param(&word)).collect::<Result<Map<_, _>, _>>()?;
+    params.entry("reader").or_insert("thread".into());
     let warmup_ns = seconds(params.remove("warmup_s"), 5.0);
     let measure_ns = seconds(params.remove("measure_s"), 10.0);
     let spec = spec(directory.into(), params, warmup_ns, measure_ns)?;
@@ -42,6 +45,18 @@ fn run() -> Result<(), Failure> {
     prepared.verify(&session)?;
     print(&measured);
     Ok(())
+}
+
+/// The tailer's process: its trial stands on standard input.
+fn play() -> Result<(), Failure> {
+    let use_it = "use: queued DIRECTORY [PARAMETER=VALUE ...]";
+    if std::io::stdin().is_terminal() {
+        return Err(use_it.into());
+    }
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    let spec: TrialSpec = serde_json::from_str(&line).map_err(|_| use_it)?;
+    Ok(find("queue")?.play(&Session::new(spec, None)?)?)
 }
 
 /// `size=100` as a number, `tailer=none` as a word.
