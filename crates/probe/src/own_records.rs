@@ -7,7 +7,7 @@
 //!
 //! Source: perf_event_open(2), PERF_RECORD_SWITCH and PERF_COUNT_SW_CPU_CLOCK.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path};
 
 use pickfs_sys::{
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
@@ -22,7 +22,7 @@ use crate::{
 /// Pages of a thread's ring: some 800 switches between two looks, or 20 samples and more with them.
 const RING_PAGES: usize = 8;
 const RING_PAGES_SAMPLED: usize = 32;
-/// Threads that have such a ring; beyond, arrivals from idle processors and samples are not told.
+/// Threads that have such a ring at one time; beyond, arrivals from idle processors and samples are not told.
 const THREADS_MAX: usize = 512;
 /// `ESRCH`: the thread has ended.
 const NO_SUCH_THREAD: i32 = 3;
@@ -40,6 +40,7 @@ pub struct OwnRecords {
 }
 
 struct Station {
+    own_id: u32,
     ring: PerfRing,
     _events: Vec<PerfEvent>,
 }
@@ -54,6 +55,9 @@ impl OwnRecords {
     /// refuses stands in [`OwnRecords::missing`].
     pub fn follow(&mut self, threads: &[(u32, u32)]) {
         self.left_out = 0;
+        if self.stations.len() >= THREADS_MAX {
+            self.stations.retain(|_, station| is_there(station.own_id));
+        }
         for (id, own_id) in threads {
             if self.stations.contains_key(id) {
                 continue;
@@ -107,8 +111,12 @@ impl Station {
             events.push(clock);
         }
         events.iter().try_for_each(PerfEvent::enable)?;
-        Ok(Station { ring, _events: events })
+        Ok(Station { own_id, ring, _events: events })
     }
+}
+
+fn is_there(own_id: u32) -> bool {
+    Path::new(&format!("/proc/{own_id}")).exists()
 }
 
 /// What was lost here makes nothing doubtful: no end of a wait is told by it alone.

@@ -15,7 +15,7 @@ use std::{
 
 use pickfs_measure::{Clock, MonotonicClock};
 use pickfs_model::{
-    StallRecord,
+    ExplainAlso, StallRecord,
     stall::{CauseRow, OpStalls, ProbeTier},
 };
 use pickfs_probe::Observer;
@@ -77,8 +77,12 @@ fn run(command: &mut Command) {
 
 /// What the work of this very process was slowed by.
 fn explained(above_ns: u64, work: impl FnOnce(&Laps)) -> StallRecord {
+    explained_with(above_ns, ExplainAlso::default(), work)
+}
+
+fn explained_with(above_ns: u64, also: ExplainAlso, work: impl FnOnce(&Laps)) -> StallRecord {
     let laps = Arc::new(SlowLaps::create(above_ns).expect("memory"));
-    let observer = Observer::start(Arc::clone(&laps), &[std::process::id()]);
+    let observer = Observer::start_with(Arc::clone(&laps), &[std::process::id()], &also);
     work(&Laps { laps });
     let record = observer.finish();
     assert_eq!(record.tier, ProbeTier::Scheduler, "{:?}", record.missing);
@@ -316,4 +320,76 @@ fn dirty_throttling_of_one_device_is_named() {
         op.causes
     );
     assert!(share(op, "dirty-throttling") > 0.5 * explained, "{:?}", op.causes);
+}
+
+/// Megabytes into the cache: all of it is copying, in functions that the samples name.
+#[test]
+fn samples_name_the_functions_of_time_on_a_processor() {
+    if skip(&["mkfs.ext4"]) {
+        return;
+    }
+    let mounted = Mounted::make(&["mkfs.ext4", "-qF"]);
+    let file = journal(&mounted.path());
+    let also = ExplainAlso { samples_hz: Some(2_000), context: false };
+    let record = explained_with(100_000, also, |laps| {
+        let op = laps.laps.name("append");
+        let bytes = vec![1; 4 << 20];
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(2) {
+            laps.time(op, || assert!(file.write_at(&bytes, 0).expect("write") > 0));
+        }
+    });
+    let op = op(&record, "append");
+    let all: u64 = op.samples.iter().map(|row| row.samples).sum();
+    assert_eq!((all, op.on_cpu_ns > 0), (record.counts.samples, true));
+    assert!(all >= 100, "{all} samples in {} ns on a processor", op.on_cpu_ns);
+    let of_writes: u64 = op
+        .samples
+        .iter()
+        .filter(|row| row.function.ends_with(" in ext4_buffered_write_iter"))
+        .map(|row| row.samples)
+        .sum();
+    assert!(of_writes * 10 > all * 9, "{of_writes} of {all}: {:?}", op.samples);
+    assert!(op.samples.iter().all(|row| row.stack.is_some()));
+    assert!(
+        record.channels.iter().any(|read| read.contains("2000 samples")),
+        "{:?}",
+        record.channels
+    );
+}
+
+/// A sync that changes the inode waits for the journal's commit: the commit stands beside its laps, with
+/// the device of this very file system and the thread that did it.
+#[test]
+fn a_commit_and_its_requests_stand_beside_the_laps_that_wait_for_it() {
+    if skip(&["mkfs.ext4"]) {
+        return;
+    }
+    let mounted = Mounted::make(&["mkfs.ext4", "-qF"]);
+    let device = rustix::fs::stat(mounted.path()).expect("a mount").st_dev;
+    let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    let file = journal(&mounted.path());
+    let also = ExplainAlso { samples_hz: None, context: true };
+    let record = explained_with(50_000, also, |laps| {
+        let op = laps.laps.name("sync");
+        for block in 0..100 {
+            file.write_at(&[1; 4_096], block * 4_096).expect("write");
+            laps.time(op, || file.sync_all().expect("sync"));
+        }
+    });
+    let op = op(&record, "sync");
+    let beside = |what: &str, who: &str| {
+        let is_it = |lap: &&pickfs_model::stall::OpenLap| {
+            lap.context
+                .iter()
+                .any(|note| note.what == what && note.device == device && note.who.starts_with(who))
+        };
+        op.worst.iter().filter(is_it).count()
+    };
+    let laps = op.worst.len();
+    assert!(laps >= 20, "{laps} slow syncs");
+    assert!(beside("ext4 journal commit", "jbd2/") * 10 >= laps * 9, "{:?}", op.worst[0]);
+    assert!(beside("device write", "") * 10 >= laps * 9, "{:?}", op.worst[0]);
+    assert!(record.counts.context_events > 0 && record.counts.samples == 0);
+    assert!(op.samples.is_empty());
 }
