@@ -11,6 +11,7 @@ const FLOORS: &[(&str, f32)] = &[
     ("sys", 2.0),
     ("model", 2.0),
     ("mkfs", 2.0),
+    ("modules", 2.0),
     ("target", 3.0),
     ("guest", 3.0),
     ("journal", 3.0),
