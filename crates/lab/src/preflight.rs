@@ -397,10 +397,15 @@ mod tests {
     #[test]
     fn what_cannot_be_mounted_here_is_skipped_with_a_remedy() {
         let mut plan = quick();
-        plan.candidates.push("hpfs".parse().expect("a candidate"));
+        let names = pickfs_target::fs::FILE_SYSTEMS.iter().map(|row| row.name());
+        let is_missing = |name: &&str| {
+            matches!(pickfs_target::availability(name), pickfs_target::Availability::Missing(_))
+        };
+        let missing = names.clone().find(is_missing).expect("no machine has them all");
+        plan.candidates.push(missing.parse().expect("a candidate"));
         let expansion = preflight(&plan).expect("the others run");
         let skipped: Vec<_> =
-            expansion.skipped.iter().filter(|s| s.cell.candidate.fs == "hpfs").collect();
+            expansion.skipped.iter().filter(|s| s.cell.candidate.fs == missing).collect();
         assert_eq!(skipped.len(), 2);
         assert!(!skipped[0].remedy.is_empty());
     }

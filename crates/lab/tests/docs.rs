@@ -223,7 +223,7 @@ fn file_system_row(row: &dyn FileSystem) -> String {
     let made_by = match needs.formatter {
         Formatter::None => "nothing to make".to_owned(),
         Formatter::Packaged(program) => format!("`{}` ({})", program.name, program.package),
-        Formatter::Missing(why) => format!("no program: {why}"),
+        Formatter::Own => "pickfs itself".to_owned(),
     };
     let helpers = needs.helpers.iter().map(|p| format!("`{}` ({})", p.name, p.package));
     let lacks: Vec<&str> = row.lacks().iter().map(|lack| lack_text(*lack)).collect();

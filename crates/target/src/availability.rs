@@ -53,7 +53,7 @@ pub fn availability(name: &str) -> Availability {
 /// Asks the machine for all that a row needs.
 pub fn of(row: &dyn FileSystem) -> Availability {
     let needs = row.needs();
-    let missing = kernel_gap(&needs).or_else(|| formatter_gap(row.name(), &needs));
+    let missing = kernel_gap(&needs).or_else(|| formatter_gap(&needs));
     match missing.or_else(|| needs.helpers.iter().find_map(program_gap)) {
         Some(missing) => Availability::Missing(missing),
         None => Availability::Ready,
@@ -73,15 +73,10 @@ fn kernel_gap(needs: &Needs) -> Option<Unavailable> {
     })
 }
 
-fn formatter_gap(name: &str, needs: &Needs) -> Option<Unavailable> {
+fn formatter_gap(needs: &Needs) -> Option<Unavailable> {
     match &needs.formatter {
-        Formatter::None => None,
+        Formatter::None | Formatter::Own => None,
         Formatter::Packaged(program) => program_gap(program),
-        Formatter::Missing(what_there_is) => Some(Unavailable {
-            reason: format!("no formatter for {name}"),
-            remedy: (*what_there_is).into(),
-            packages: Vec::new(),
-        }),
     }
 }
 
@@ -152,9 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_be_made_says_so_even_where_the_kernel_mounts_it() {
-        let gap = formatter_gap("hpfs", &fs::find("hpfs").unwrap().needs()).unwrap();
-        assert_eq!(gap.reason, "no formatter for hpfs");
+    fn what_we_make_ourselves_needs_no_program() {
+        for name in ["hpfs", "affs", "hfsplus", "hfsx", "ufs", "ufs2"] {
+            let needs = fs::find(name).unwrap().needs();
+            assert_eq!((needs.formatter, formatter_gap(&needs)), (Formatter::Own, None), "{name}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | check-interlock | device | asks again whether the device may be touched |
 //! | clear-ends | device | zeros the first and the last mebibyte |
+//! | format | file system, device, `size=BYTES` | makes it by our own formatter |
 //! | flush-device | device | writes its pages out of the page cache |
 //! | repair-image-extents | | writes what is unwritten or missing in the image |
 //! | wait-device-free | device | waits until no other process has it open |
@@ -28,6 +29,7 @@ use crate::carry_out::{self, Calls};
 use crate::daemon::Daemon;
 use crate::error::TargetError;
 use crate::named_device::open_exclusively;
+use crate::own_format;
 use crate::scratch::{Base, Scratch};
 use crate::undo::{Note, Undo, UndoLog};
 
@@ -187,6 +189,7 @@ impl Calls for Scratch {
         match (name, paths.as_slice()) {
             ("check-interlock", [_]) => self.check_interlock(),
             ("clear-ends", [device]) => self.clear_ends(device),
+            ("format", [_, device, ..]) => own_format::format(&args[0], device, &args[2..]),
             ("flush-device", [device]) => flush_device(device),
             ("wait-device-free", [device]) => wait_device_free(device),
             ("repair-image-extents", []) => self.repair_image(),

@@ -14,6 +14,17 @@ use crate::undo::UndoError;
 /// Why a scratch could not be had, or a candidate not be made, mounted or unmounted.
 #[derive(Debug, Error)]
 pub enum TargetError {
+    /// Our own formatter refused, or the kernel did while it wrote.
+    #[error(transparent)]
+    Format(#[from] pickfs_mkfs::MakeError),
+    /// A word for mkfs that our own formatter does not know.
+    #[error("our formatter of {fs} knows no option `{word}`; leave it out")]
+    FormatWord {
+        /// The file system.
+        fs: String,
+        /// The word among the candidate's mkfs options.
+        word: String,
+    },
     /// No row of the table has this name.
     #[error("file system `{name}` not known; known are {known}")]
     UnknownFileSystem {

@@ -40,6 +40,7 @@ pub mod knob;
 mod memory;
 mod mounted;
 mod named_device;
+mod own_format;
 mod plan;
 mod raw_probe;
 mod scratch;

@@ -29,13 +29,14 @@ impl FileSystem for Affs {
             "",
             "",
         )
-        .without_formatter(
-            "Debian packages no formatter for AFFS; the Python package amitools makes images",
-        )
+        .own_formatter()
+        .whole_device()
     }
 
-    fn make(&self, _spec: &CandidateSpec, _place: &Place) -> Vec<Step> {
-        vec![recipe::call("make", "no-formatter", [self.name()])]
+    /// The driver looks for the root block in the middle of the device, so it takes the whole of it.
+    fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        let whole = Place { make_bytes: None, ..place.clone() };
+        recipe::own_format(self.name(), spec, &whole)
     }
 
     fn lacks(&self) -> &'static [Lack] {

@@ -1,7 +1,7 @@
-//! HFS+ and its case-sensitive form HFSX. Two rows, one program.
+//! HFS+ and its case-sensitive form HFSX. Two rows, one formatter of our own:
+//! mkfs.hfsplus is in Debian's section non-free.
 //!
-//! Linux mounts a volume with a journal read-only; mkfs.hfsplus makes one
-//! without a journal unless told `-J`. Source: `Documentation/filesystems/hfsplus.rst`.
+//! Linux mounts a volume with a journal read-only; ours has none. Source: `Documentation/filesystems/hfsplus.rst`.
 
 use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
@@ -41,20 +41,17 @@ impl FileSystem for HfsPlus {
             &["hfsplus"],
             "the kernel module hfsplus is in Debian's stock kernel; load nls_utf8 and hfsplus \
              with modprobe",
-            "mkfs.hfsplus",
-            "hfsprogs (section non-free in Debian 12)",
+            "",
+            "",
         )
+        .own_formatter()
         .whole_device()
     }
 
+    /// The copy of the header lies at the end of the device, so it takes the whole of it.
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
-        let ours: &[&str] = match self {
-            HfsPlus::Plus => &["-v", "pickfs"],
-            HfsPlus::X => &["-s", "-v", "pickfs"],
-        };
-        let mut args = recipe::make_args(ours, &[], spec);
-        args.push(place.device.clone());
-        vec![recipe::exec("make", "mkfs.hfsplus", args)]
+        let whole = Place { make_bytes: None, ..place.clone() };
+        recipe::own_format(self.name(), spec, &whole)
     }
 
     fn lacks(&self) -> &'static [Lack] {

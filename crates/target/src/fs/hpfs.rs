@@ -29,11 +29,11 @@ impl FileSystem for Hpfs {
             "",
             "",
         )
-        .without_formatter("no Linux distribution packages a formatter for HPFS")
+        .own_formatter()
     }
 
-    fn make(&self, _spec: &CandidateSpec, _place: &Place) -> Vec<Step> {
-        vec![recipe::call("make", "no-formatter", [self.name()])]
+    fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        recipe::own_format(self.name(), spec, place)
     }
 
     fn lacks(&self) -> &'static [Lack] {

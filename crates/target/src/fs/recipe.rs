@@ -33,6 +33,13 @@ where
     Step { purpose: purpose.into(), action: Action::Call { name: name.into(), args } }
 }
 
+/// A make step by our own formatter: file system, device, and `size=BYTES` where it is less than that.
+pub fn own_format(name: &str, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+    let size = place.make_units(1).map(|bytes| format!("size={bytes}"));
+    let args = [name.into(), place.device.clone()].into_iter().chain(size).chain(make_words(spec));
+    vec![call("make", "format", args)]
+}
+
 /// A mount by the kernel.
 pub fn mount(source: &str, fs_type: &str, options: Vec<String>, at: &str) -> Step {
     let (source, fs_type, at) = (source.into(), fs_type.into(), at.into());

@@ -129,8 +129,8 @@ pub enum Formatter {
     None,
     /// A program that Debian packages.
     Packaged(Program),
-    /// Nothing packaged that we can use; the text says what there is.
-    Missing(&'static str),
+    /// A formatter of our own, `pickfs-mkfs`: no program is needed.
+    Own,
 }
 
 /// A program and the Debian package that holds it.
@@ -198,9 +198,9 @@ impl Needs {
         self
     }
 
-    /// The same without a formatter that could be used; the text says what there is.
-    pub const fn without_formatter(mut self, what_there_is: &'static str) -> Self {
-        self.formatter = Formatter::Missing(what_there_is);
+    /// The same with a formatter of our own; the program and its package do not matter then.
+    pub const fn own_formatter(mut self) -> Self {
+        self.formatter = Formatter::Own;
         self
     }
 }

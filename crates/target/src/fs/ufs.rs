@@ -43,14 +43,11 @@ impl FileSystem for Ufs {
             "",
             "",
         )
-        .without_formatter(
-            "Debian packages no newfs for UFS since ufsutils left; makefs writes image files \
-             only, and its UFS2 superblock lies where Linux does not look",
-        )
+        .own_formatter()
     }
 
-    fn make(&self, _spec: &CandidateSpec, _place: &Place) -> Vec<Step> {
-        vec![recipe::call("make", "no-formatter", [self.name()])]
+    fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        recipe::own_format(self.name(), spec, place)
     }
 
     fn mount(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

@@ -1,0 +1,61 @@
+//! The `format` step: a file system made by `pickfs-mkfs`, in this process. Not
+//! the interlock: the step before it in the list asks that.
+
+use std::path::Path;
+
+use pickfs_mkfs::{Contents, Kind, Options};
+
+use crate::calls::size_of;
+use crate::error::TargetError;
+use crate::named_device::open_exclusively;
+
+/// Makes a file system on a device, or on the first bytes of it with the word `size=BYTES`.
+pub(crate) fn format(fs: &str, device: &Path, words: &[String]) -> Result<String, TargetError> {
+    let kind: Kind = fs
+        .parse()
+        .map_err(|_| TargetError::UnknownCall { name: "format".into(), args: fs.into() })?;
+    let size_bytes = match asked_size(fs, words)? {
+        Some(bytes) => bytes,
+        None => size_of(device)?,
+    };
+    let file = open_exclusively(device)?;
+    let options = Options { contents: Contents::MayBeErased, ..Options::default() };
+    Ok(kind.format(&file, size_bytes, &options)?.to_string())
+}
+
+fn asked_size(fs: &str, words: &[String]) -> Result<Option<u64>, TargetError> {
+    let mut size = None;
+    for word in words {
+        let bytes = word.strip_prefix("size=").and_then(|bytes| bytes.parse().ok());
+        let unknown = || TargetError::FormatWord { fs: fs.into(), word: word.clone() };
+        size = Some(bytes.ok_or_else(unknown)?);
+    }
+    Ok(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_is_the_only_word() {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(asked_size("hpfs", &words("")).unwrap(), None);
+        assert_eq!(asked_size("hpfs", &words("size=4096")).unwrap(), Some(4096));
+        assert_eq!(
+            asked_size("hpfs", &words("size=4096 -J")).unwrap_err().to_string(),
+            "our formatter of hpfs knows no option `-J`; leave it out"
+        );
+    }
+
+    #[test]
+    fn every_row_with_an_own_formatter_names_a_kind() {
+        let own =
+            |row: &&&dyn crate::fs::FileSystem| row.needs().formatter == crate::fs::Formatter::Own;
+        let names = crate::fs::FILE_SYSTEMS.iter().filter(own).map(|row| row.name());
+        let mut found: Vec<_> =
+            names.inspect(|name| assert!(name.parse::<Kind>().is_ok())).collect();
+        found.sort_unstable();
+        assert_eq!(found, Kind::ALL.map(Kind::name));
+    }
+}
