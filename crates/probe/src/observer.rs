@@ -165,7 +165,7 @@ impl Joiner {
             parts,
             samples,
             context: match self.ledger.opens(op, lap.end_ns - lap.start_ns) {
-                true => self.context.during(lap.start_ns, lap.end_ns),
+                true => self.context.during(lap.start_ns, lap.end_ns, whose.name),
                 false => Vec::new(),
             },
         };

@@ -39,26 +39,22 @@ const fn point(
     Point { group, name, moment, what, key, device }
 }
 
+/// A sync, by whoever makes it.
+pub(super) const SYNC: &str = "sync of a file";
 /// What `rwbs` tells apart.
-const REQUEST: &str = "device request";
+pub(super) const REQUEST: &str = "device request";
 
 pub(super) const POINTS: [Point; 14] = [
     point(("jbd2", "jbd2_start_commit"), Moment::Begins, "ext4 journal commit", &["dev"], "dev"),
     point(("jbd2", "jbd2_end_commit"), Moment::Ends, "ext4 journal commit", &["dev"], "dev"),
     point(("jbd2", "jbd2_checkpoint"), Moment::Is, "ext4 journal checkpoint", &[], "dev"),
-    point(
-        ("ext4", "ext4_sync_file_enter"),
-        Moment::Begins,
-        "sync of a file",
-        &["common_pid"],
-        "dev",
-    ),
-    point(("ext4", "ext4_sync_file_exit"), Moment::Ends, "sync of a file", &["common_pid"], "dev"),
+    point(("ext4", "ext4_sync_file_enter"), Moment::Begins, SYNC, &["common_pid"], "dev"),
+    point(("ext4", "ext4_sync_file_exit"), Moment::Ends, SYNC, &["common_pid"], "dev"),
     point(("xfs", "xlog_iclog_sync"), Moment::Begins, "xfs log write", &["dev", "lsn"], "dev"),
     point(("xfs", "xlog_iclog_sync_done"), Moment::Ends, "xfs log write", &["dev", "lsn"], "dev"),
-    point(("xfs", "xfs_file_fsync"), Moment::Is, "sync of a file", &[], "dev"),
+    point(("xfs", "xfs_file_fsync"), Moment::Is, SYNC, &[], "dev"),
     point(("btrfs", "btrfs_transaction_commit"), Moment::Is, "btrfs transaction commit", &[], ""),
-    point(("btrfs", "btrfs_sync_file"), Moment::Is, "sync of a file", &[], ""),
+    point(("btrfs", "btrfs_sync_file"), Moment::Is, SYNC, &[], ""),
     point(
         ("writeback", "writeback_start"),
         Moment::Begins,
@@ -86,6 +82,8 @@ pub struct ContextEvent {
     pub moment: Moment,
     /// What.
     pub what: &'static str,
+    /// What kind of thing it is: the same at its beginning and its end.
+    pub kind: &'static str,
     /// By which it is known again.
     pub key: (u64, u64),
     /// Its device as the kernel numbers it; 0 for none.
@@ -116,7 +114,9 @@ impl Placed {
     /// What a record of this point says; `None` when it is cut off.
     pub(super) fn event(&self, time_ns: u64, raw: &[u8]) -> Option<ContextEvent> {
         let number = |field: &TraceField| field.integer(raw).map(|number| number as u64);
+        // The sector of a flush is told as 0 when it is issued, and as -1 when it is complete.
         let key = |at: usize| self.key.get(at).map_or(Some(0), number);
+        let key = |at: usize| key(at).map(|key| if key == u64::MAX { 0 } else { key });
         let what = match &self.request {
             Some(field) => request(field.text(raw)?),
             None => self.point.what,
@@ -125,6 +125,7 @@ impl Placed {
             time_ns,
             moment: self.point.moment,
             what,
+            kind: self.point.what,
             key: (key(0)?, key(1)?),
             device: self.device.as_ref().map_or(Some(0), number)? as u32,
             thread: number(&self.thread)? as u32,
@@ -169,6 +170,8 @@ mod tests {
         assert_eq!((event.what, event.thread, event.device), ("device write", 77, 7 << 20));
         assert_eq!((event.moment, event.key), (Moment::Begins, (7 << 20, 4_096)));
         assert_eq!(issue().event(500, &raw[..20]), None);
+        raw[16..24].copy_from_slice(&u64::MAX.to_ne_bytes());
+        assert_eq!(issue().event(500, &raw).unwrap().key, (7 << 20, 0), "a flush");
     }
 
     #[test]
