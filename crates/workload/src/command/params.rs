@@ -137,10 +137,8 @@ pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
 pub(super) fn watching(params: &Resolved) -> Option<WatchOptions> {
     let above_ns = params.integer("stalls_above");
     let stalls_above_ns = (above_ns > 0).then_some(above_ns);
-    (params.text("calls") == "yes" || above_ns > 0).then_some(WatchOptions {
-        stalls_above_ns,
-        ..WatchOptions::default()
-    })
+    (params.text("calls") == "yes" || above_ns > 0)
+        .then_some(WatchOptions { stalls_above_ns, ..WatchOptions::default() })
 }
 
 /// The words that are started: those of a list, or a shell for a text.

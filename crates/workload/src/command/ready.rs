@@ -172,7 +172,7 @@ impl Ready {
             measured.counts.insert("files_written_outside".into(), outside.len() as f64);
             measured.notes.push(format!(
                 "the command wrote outside of the mount: {}{more}; that time is in its own",
-                first.display()
+                without_long_numbers(&first.display().to_string())
             ));
         }
         let failed = self.runs.iter().find(|ran| ran.ended.code != Some(0));
@@ -196,6 +196,17 @@ fn have(need: &str) -> Result<(), Fault> {
             reason: format!("{program} not found; install the package {package}"),
         }),
     }
+}
+
+/// A name of which long numbers are left out: they differ from run to run, and the note shall not.
+fn without_long_numbers(name: &str) -> String {
+    let mut out = String::new();
+    for part in name.split_inclusive(|c: char| !c.is_ascii_digit()) {
+        let digits = part.trim_end_matches(|c: char| !c.is_ascii_digit());
+        out.push_str(if digits.len() >= 4 { "*" } else { digits });
+        out.push_str(&part[digits.len()..]);
+    }
+    out
 }
 
 /// A metric from what a run said: on standard output, else on standard error.
@@ -235,5 +246,17 @@ impl Prepared for Ready {
     /// A program is its own judge: each run that ended as it should is counted.
     fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
         Ok(self.runs.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_two_runs_are_one_note() {
+        assert_eq!(without_long_numbers("/dev/shm/PostgreSQL.2467810140"), "/dev/shm/PostgreSQL.*");
+        assert_eq!(without_long_numbers("/tmp/12345/a1-99999.b"), "/tmp/*/a1-*.b");
+        assert_eq!(without_long_numbers("/var/log/syslog.1"), "/var/log/syslog.1");
     }
 }

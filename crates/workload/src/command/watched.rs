@@ -4,7 +4,7 @@
 //! Counts and times are those of the kernel's trace points at the border of each call. Of several
 //! runs in a trial the calls are added up; why slow ones were slow is kept of the last run.
 
-use pickfs_model::{CallsRecord, quantity::duration_text, record::OpRecord};
+use pickfs_model::{CallsRecord, record::OpRecord};
 
 use super::run::Ran;
 use crate::{fault::Fault, measurement::Measured, phase::merged_ops};
@@ -36,11 +36,11 @@ pub(super) fn add(runs: &mut [Ran], measured: &mut Measured) -> Result<(), Fault
     let percent = 100.0 * cost_ns / wall_ns.max(1) as f64;
     measured.figures.insert("file calls".into(), calls as f64 / runs);
     measured.figures.insert("tracing percent of wall".into(), percent);
+    measured.figures.insert("tracing us a call".into(), cost_ns / calls.max(1) as f64 / 1e3);
     if percent >= COST_TOLD_PERCENT {
-        let each = duration_text(cost_ns / calls.max(1) as f64);
         measured.notes.push(format!(
-            "tracing the calls took {COST_TOLD_PERCENT} % of the wall time or more (about {each} a \
-             call): leave --calls out for times"
+            "tracing the calls took {COST_TOLD_PERCENT} % of the wall time or more, see the figures: \
+             leave --calls out for times"
         ));
     }
     if cut > 0 {
