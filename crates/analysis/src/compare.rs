@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::{
     doubts::notices,
+    engine::unlike_engines,
     panels::{Group, Member, Robbed, applies, groups},
     phases::scale::{are_alike, scale},
     summary::{metric_value, spread},
@@ -166,6 +167,10 @@ fn partner<'a>(
 fn unlike(here: &Member<'_>, there: &Member<'_>) -> Option<String> {
     let (here, there) = (here.chosen(Robbed::Kept), there.chosen(Robbed::Kept));
     let mut pairs = here.iter().flat_map(|one| there.iter().map(move |other| (one, other)));
+    let engines = here.first().zip(there.first());
+    if let Some(why) = engines.and_then(|(one, other)| unlike_engines(one, other)) {
+        return Some(why);
+    }
     let (one, other) = pairs.find(|(one, other)| !are_alike(one, other))?;
     Some(format!(
         "scale {} against {}: not the same work",

@@ -7,7 +7,7 @@ use pickfs_model::{
 };
 
 use crate::{
-    absent, bimodal, claims, doubts, drift, factors, noise, not_yet,
+    absent, bimodal, claims, doubts, drift, engine, factors, noise, not_yet,
     panels::{Group, Robbed, groups},
     phases, racing, rows, summary,
     summary::spread,
@@ -80,6 +80,7 @@ fn notices(run: &RunRecord, groups: &[Group<'_>]) -> Vec<Notice> {
         notices.extend(bimodal::notices(groups, metric));
     }
     notices.extend(phases::scale::notices(groups));
+    notices.extend(engine::notices(run));
     notices.extend(few_blocks(run));
     notices
 }

@@ -21,6 +21,7 @@ pub mod claims;
 pub mod compare;
 pub mod doubts;
 pub mod drift;
+pub mod engine;
 mod entry;
 pub mod factors;
 pub mod holm;

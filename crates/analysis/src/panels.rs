@@ -9,7 +9,7 @@ use pickfs_model::{
     BackingKind, Cell, CellId, Durability, Level, Outcome, RunRecord, TrialRecord, plan::Metric,
 };
 
-use crate::robbed;
+use crate::{engine::engine, robbed};
 
 /// The word of [`pickfs_model::plan::Design::compare`] that stands for candidates.
 pub const BY_CANDIDATE: &str = "candidate";
@@ -66,6 +66,12 @@ impl<'a> Member<'a> {
         chosen
     }
 
+    /// What ran its kernel.
+    pub fn engine(&self) -> &str {
+        let finished = self.trials.iter().find(|trial| trial.outcome == Outcome::Finished);
+        finished.or(self.trials.first()).map_or("", |trial| engine(trial))
+    }
+
     /// Whether it stands in memory: a floor, never part of a durability claim.
     pub fn is_floor(&self) -> bool {
         self.backing == BackingKind::Memory
@@ -80,10 +86,11 @@ impl Group<'_> {
         counted.map(|member| member.cell.durability).min().unwrap_or(Durability::Nothing)
     }
 
-    /// Indices of the rows that may be compared with the reference: same backing.
+    /// Indices of the rows that may be compared with the reference: same backing, same engine.
     pub fn rivals(&self) -> Vec<usize> {
-        let backing = self.members.get(self.reference).map(|member| member.backing);
-        let same = |index: &usize| Some(self.members[*index].backing) == backing;
+        let ground = |member: &Member<'_>| (member.backing, member.engine().to_owned());
+        let reference = self.members.get(self.reference).map(ground);
+        let same = |index: &usize| Some(ground(&self.members[*index])) == reference;
         (0..self.members.len()).filter(|index| *index != self.reference).filter(same).collect()
     }
 }

@@ -9,6 +9,7 @@ use pickfs_model::{
 
 use crate::{
     doubts::doubts,
+    engine,
     panels::{Group, Member, Robbed},
     summary::{CAPACITY_KEY, median, rate_held, spread},
 };
@@ -103,9 +104,11 @@ fn doubt_counts(trials: &[&TrialRecord]) -> Vec<(String, u32)> {
 fn notes(member: &Member<'_>, chosen: &[&TrialRecord]) -> Vec<String> {
     let mut notes: Vec<String> =
         backing_note(member.backing).map(String::from).into_iter().collect();
-    for note in chosen.iter().flat_map(|trial| &trial.notes) {
-        if !notes.contains(note) && !is_told_by_the_rate(note) {
-            notes.push(note.clone());
+    let guests = chosen.iter().filter_map(|trial| engine::note(trial));
+    let told = chosen.iter().flat_map(|trial| &trial.notes).cloned();
+    for note in guests.chain(told) {
+        if !notes.contains(&note) && !is_told_by_the_rate(&note) {
+            notes.push(note);
         }
     }
     notes
@@ -122,7 +125,10 @@ fn backing_note(backing: BackingKind) -> Option<&'static str> {
         BackingKind::Directory => {
             Some("existing directory: not comparable with fresh file systems")
         }
-        BackingKind::Disk | BackingKind::LoopImage | BackingKind::Memory => None,
+        BackingKind::Disk
+        | BackingKind::LoopImage
+        | BackingKind::GuestImage
+        | BackingKind::Memory => None,
     }
 }
 

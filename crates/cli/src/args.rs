@@ -111,6 +111,10 @@ pub struct PlanChanges {
     /// What the others are compared with
     #[arg(long, value_name = "LABEL")]
     pub reference: Option<String>,
+    /// Kernel to measure under: this machine's (native), user-mode Linux (uml, needs no root), or the
+    /// first that can mount the candidate (auto)
+    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["device", "dir"])]
+    pub engine: Option<String>,
     /// Loop image on a tmpfs: the software path without the device
     #[arg(long, conflicts_with_all = ["device", "dir"])]
     pub ram: bool,
@@ -225,6 +229,16 @@ pub struct PlanArgs {
 /// `pickfs doctor`.
 #[derive(Debug, Clone, Args)]
 pub struct DoctorArgs {
+    /// Try each file system in a guest kernel: write, mount again, compare (no root; about a minute)
+    #[arg(long, conflicts_with = "json")]
+    pub guests: bool,
+    /// With --guests, first build the modules that Debian's kernel lacks: UFS that writes, Reiser 3.5
+    /// (needs a C compiler; 140 MB of source, some minutes, once)
+    #[arg(long, requires = "guests")]
+    pub build_modules: bool,
+    /// With --guests, only these: names with commas between
+    #[arg(long = "fs", value_name = "A,B", value_delimiter = ',', requires = "guests")]
+    pub names: Vec<String>,
     /// As JSON
     #[arg(long)]
     pub json: bool,

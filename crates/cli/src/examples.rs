@@ -40,7 +40,8 @@ pub const PLAN: &str = "Examples:
 /// Under `pickfs doctor --help`.
 pub const DOCTOR: &str = "Examples:
   pickfs doctor
-  pickfs doctor --json";
+  pickfs doctor --json
+  pickfs doctor --guests                  each file system tried in a guest kernel; no root";
 
 /// Under `pickfs features --help`.
 pub const FEATURES: &str = "Examples:

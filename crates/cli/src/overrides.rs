@@ -15,6 +15,7 @@ use pickfs_model::{
     plan::{Axis, StopRule},
     quantity::{parse_bytes, parse_duration_ns},
 };
+use pickfs_target::knob::ENGINE;
 use serde_json::{Map, Value};
 
 use crate::args::{PlanChanges, PlanChoice, StateWord};
@@ -158,6 +159,9 @@ fn absolute(path: &Path) -> PathBuf {
 /// too. A parameter that was an axis stays one, with a single level, so that what the plan
 /// says of that level still holds.
 fn change_params(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
+    if let Some(engine) = &choice.engine {
+        change_param(plan, ENGINE, vec![engine.as_str().into()], false);
+    }
     for text in &choice.set {
         let (name, value) = name_and_value("--set", text)?;
         change_param(plan, name, vec![word(value)], false);

@@ -5,7 +5,6 @@
 //! the others find their gate broken and end too; when one dies, all are ended.
 
 use std::{
-    path::Path,
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     time::{Duration, Instant},
 };
@@ -15,7 +14,7 @@ use pickfs_sys::{live_page::LivePage, slow_laps::SlowLaps, starting_gate::Starti
 
 use crate::{
     interrupt::Interrupt,
-    worker_process::{Heard, Inheritance, Worker, WorkerError},
+    worker_process::{Heard, Inheritance, Worker, WorkerError, Workplace},
 };
 
 /// What a watched crew is doing.
@@ -78,19 +77,17 @@ pub struct Around<'a> {
 
 /// Runs one worker for each lane of `spec` to its end; gives what each of them said.
 pub fn run_crew(
-    program: &Path,
+    place: &(impl Workplace + ?Sized),
     spec: &TrialSpec,
     limits: Limits,
     around: Around<'_>,
 ) -> Result<Vec<Vec<WorkerMessage>>, WorkerError> {
     let gate = match spec.lanes {
-        0 | 1 => None,
-        lanes => {
-            let made = StartingGate::create(lanes);
-            Some(
-                made.map_err(|source| WorkerError::NotStarted { program: program.into(), source })?,
-            )
+        2.. if place.shares_memory() => {
+            let made = StartingGate::create(spec.lanes);
+            Some(made.map_err(|source| WorkerError::NoGate { source })?)
         }
+        _ => None,
     };
     let (page, slow_laps) = (around.page, around.slow_laps);
     let inherits = Inheritance { page, slow_laps, gate: gate.as_ref() };
@@ -98,14 +95,14 @@ pub fn run_crew(
     let mut lanes = Vec::new();
     for lane in 0..spec.lanes.max(1) {
         let spec = TrialSpec { lane, ..spec.clone() };
-        lanes.push(Worker::start(program, &spec, &inherits, &sender)?);
+        lanes.push(place.start(&spec, &inherits, &sender)?);
     }
     drop(sender);
     let messages = vec![Vec::new(); lanes.len()];
     let mut crew = Crew { lanes, inbox, messages, ended: 0, around };
     crew.listen("prepare", limits.prepare, Moment::Preparing)?;
     if crew.are_ready() {
-        let processes = crew.lanes.iter().map(Worker::process_id).collect();
+        let processes = crew.lanes.iter().filter_map(Worker::process_id).collect();
         (crew.around.observe)(Moment::Going { processes });
         crew.ended = 0;
         crew.lanes.iter_mut().for_each(Worker::say_go);
@@ -213,7 +210,10 @@ fn is_last(message: &WorkerMessage) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{os::unix::fs::PermissionsExt, path::PathBuf};
+    use std::{
+        os::unix::fs::PermissionsExt,
+        path::{Path, PathBuf},
+    };
 
     use pickfs_model::FORMAT;
 
@@ -370,7 +370,8 @@ mod tests {
                 Ok(())
             },
         };
-        let said = run_crew(&path, &spec(), Limits::of(&spec(), true), around).expect("a crew");
+        let said =
+            run_crew(path.as_path(), &spec(), Limits::of(&spec(), true), around).expect("a crew");
         assert_eq!(said[0].len(), 3);
         assert!(phases.contains(&Moment::Phase("write".into())));
         assert_eq!(asked, 1);

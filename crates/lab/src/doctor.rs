@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use pickfs_guest::{ENGINES, PackageCache};
 use pickfs_measure::{MonotonicClock, watch_gaps};
 use pickfs_model::{
     Diagnosis,
@@ -9,7 +10,11 @@ use pickfs_model::{
 };
 use pickfs_target::{Availability, fs};
 
-use crate::{environment, placement::Placement};
+use crate::{
+    engines::{NATIVE, row_gap},
+    environment,
+    placement::Placement,
+};
 
 /// Looks at everything; takes as long as the noise is watched.
 pub fn diagnose(watch_s: f64) -> Diagnosis {
@@ -36,7 +41,20 @@ fn file_system(row: &dyn fs::FileSystem, packages: &mut Vec<String>) -> FileSyst
         }
     };
     let (name, origin) = (row.name().to_owned(), row.origin().to_owned());
-    FileSystemDiagnosis { name, origin, ready, reason, remedy }
+    let (route, route_needs) =
+        if ready { (NATIVE.into(), String::new()) } else { guest_route(row) };
+    FileSystemDiagnosis { name, origin, ready, reason, remedy, route, route_needs }
+}
+
+/// The first engine of guests that can run it, with the package that it would fetch.
+fn guest_route(row: &dyn fs::FileSystem) -> (String, String) {
+    let Some(engine) = ENGINES.iter().find(|engine| row_gap(row, **engine).is_none()) else {
+        return (String::new(), String::new());
+    };
+    let cache = PackageCache::open_default().ok();
+    let is_missing = |name: &&&str| cache.as_ref().is_none_or(|cache| cache.held(name).is_none());
+    let missing: Vec<&str> = engine.packages().iter().filter(is_missing).copied().collect();
+    (engine.name().into(), missing.join(", "))
 }
 
 fn needs() -> Vec<Need> {
@@ -88,6 +106,7 @@ mod tests {
         assert_eq!(diagnosis.file_systems.len(), fs::FILE_SYSTEMS.len());
         for row in &diagnosis.file_systems {
             assert_eq!(row.ready, row.remedy.is_empty(), "{row:?}");
+            assert_eq!(row.ready, row.route == NATIVE, "{row:?}");
         }
         assert!(diagnosis.clock.read_ns > 1.0);
     }

@@ -183,7 +183,7 @@ pub fn level_text(value: &Value) -> String {
 
 /// FNV-1a, 64 bits (Fowler, Noll, Vo), over the canonical JSON of all that was asked:
 /// maps are in key order, so equal questions have equal names on every machine.
-fn cell_id(
+pub(crate) fn cell_id(
     candidate: &CandidateSpec,
     backing: &BackingSpec,
     spec: &WorkloadSpec,

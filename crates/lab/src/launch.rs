@@ -1,13 +1,20 @@
 //! From a plan to a run that is over: folder, scratch, file, blocks, and everything
 //! given back.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
-use pickfs_model::{BackingSpec, Environment, Event, FORMAT, Plan, RunRecord, plan::StopRule};
+use pickfs_guest::{GuestError, Kernel};
+use pickfs_model::{
+    BackingSpec, Cell, Environment, Event, FORMAT, Plan, RunRecord, plan::StopRule,
+};
 use pickfs_store::{RunFile, StoreError};
 use pickfs_sys::block::BlockDevice;
 use pickfs_target::{
-    Scratch, TargetError,
+    TargetError,
     identity::Identity,
     interlock::same_device,
     undo::{CleanOutcome, UndoError, UndoLog},
@@ -15,7 +22,10 @@ use pickfs_target::{
 use thiserror::Error;
 
 use crate::{
+    engines::engines_of,
     environment, expand,
+    grounds::Grounds,
+    guests::{GuestParts, Guests, fetch_kernels},
     interrupt::Interrupt,
     machine::{Machine, MachineParts},
     preflight::{self, PreflightError},
@@ -23,6 +33,7 @@ use crate::{
     run::{self, RunParts},
     settle::Quiet,
     sink::Sink,
+    stages::Stages,
 };
 
 /// A run that could not begin or could not go on.
@@ -37,6 +48,9 @@ pub enum LaunchError {
     /// The run file cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The kernel of a guest cannot be had.
+    #[error(transparent)]
+    Guest(#[from] GuestError),
     /// A folder cannot be made.
     #[error("cannot make {path}: {source}; name another folder with --out")]
     Folder {
@@ -131,16 +145,17 @@ const CARD_S: f64 = 3.0;
 /// Runs a plan in a new folder below `folder`.
 pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launched, LaunchError> {
     let expansion = preflight::preflight(plan)?;
-    preflight::check_privilege(plan)?;
+    preflight::check_privilege(plan, &expansion.cells)?;
     let worker = worker_program()?;
     put_back_settings(to.sink)?;
     let run_folder = new_folder(folder, &plan.name)?;
-    let (record, file, scratch) =
+    let kernels = fetch_kernels(&engines_of(&expansion.cells))?;
+    let (record, file, grounds) =
         begin(plan, &run_folder, expansion, &mut to).inspect_err(|_| {
             // Only a folder that is still empty goes: a run that did not begin leaves nothing.
             let _ = std::fs::remove_dir(&run_folder);
         })?;
-    go(record, file, Stagehands { scratch, worker, run_folder }, to)
+    go(record, file, Stagehands { grounds, kernels, worker, run_folder }, to)
 }
 
 /// Settings that a run left changed when it was killed would falsify this one.
@@ -166,15 +181,15 @@ fn begin(
     run_folder: &Path,
     expansion: expand::Expansion,
     to: &mut Listeners<'_>,
-) -> Result<(RunRecord, RunFile, Scratch), LaunchError> {
-    let mut scratch = prepare(&plan.backing, run_folder, to)?;
-    let card = scratch.card(CARD_S)?;
+) -> Result<(RunRecord, RunFile, Grounds), LaunchError> {
+    let mut grounds = prepare(&plan.backing, run_folder, &expansion.cells, to)?;
+    let card = grounds.card(CARD_S)?;
     let mut record = empty_record(plan, run_folder, expansion, card);
-    if let Some(identity) = scratch.identity() {
+    if let Some(identity) = grounds.identity() {
         record.environment.put(IDENTITY_KEY, serde_json::to_string(identity).unwrap_or_default());
     }
     let file = RunFile::create(&run_folder.join(RUN_FILE), &record)?;
-    Ok((record, file, scratch))
+    Ok((record, file, grounds))
 }
 
 /// Goes on with a run in a new block. `device` is what the user named once more, with the
@@ -186,7 +201,7 @@ pub fn resume(
 ) -> Result<Launched, LaunchError> {
     let file = RunFile::open(path)?;
     let record = file.read()?;
-    preflight::check_privilege(&record.plan)?;
+    preflight::check_privilege(&record.plan, &record.cells)?;
     check_unfinished(path, &record)?;
     let worker = worker_program()?;
     put_back_settings(to.sink)?;
@@ -197,8 +212,9 @@ pub fn resume(
         to.sink.accept(&Event::Noticed { text: difference });
     }
     let backing = confirmed(&record, device)?;
-    let scratch = prepare(&backing, &run_folder, &mut to)?;
-    go(record, file, Stagehands { scratch, worker, run_folder }, to)
+    let kernels = fetch_kernels(&engines_of(&record.cells))?;
+    let grounds = prepare(&backing, &run_folder, &record.cells, &mut to)?;
+    go(record, file, Stagehands { grounds, kernels, worker, run_folder }, to)
 }
 
 /// Another build may measure otherwise: its trials do not belong in the same run.
@@ -263,9 +279,41 @@ fn check_same_disk(record: &RunRecord, path: &Path) -> Result<(), LaunchError> {
 }
 
 struct Stagehands {
-    scratch: Scratch,
+    grounds: Grounds,
+    kernels: HashMap<&'static str, Kernel>,
     worker: PathBuf,
     run_folder: PathBuf,
+}
+
+impl Stagehands {
+    fn stages(self, plan: &Plan, interrupt: &Interrupt) -> Result<Stages, LaunchError> {
+        let quiet = quiet(&plan.backing, &self.run_folder);
+        let Grounds { scratch, image } = self.grounds;
+        let machine = scratch.map(|scratch| {
+            Machine::new(MachineParts {
+                quiet: quiet.clone(),
+                scratch,
+                plan: plan.clone(),
+                mount_point: self.run_folder.join("mnt"),
+                worker: self.worker.clone(),
+                interrupt: interrupt.clone(),
+            })
+        });
+        let guests = image.map(|image| {
+            Guests::new(GuestParts {
+                image,
+                plan: plan.clone(),
+                worker: self.worker,
+                quiet,
+                interrupt: interrupt.clone(),
+                kernels: self.kernels,
+            })
+        });
+        let guests = guests
+            .transpose()
+            .map_err(|source| LaunchError::Folder { path: std::env::temp_dir(), source })?;
+        Ok(Stages { machine, guests, began: Instant::now() })
+    }
 }
 
 fn go(
@@ -276,18 +324,11 @@ fn go(
 ) -> Result<Launched, LaunchError> {
     let plan = record.plan.clone();
     let mount_point = hands.run_folder.join("mnt");
-    let mut machine = Machine::new(MachineParts {
-        quiet: quiet(&plan.backing, &hands.run_folder),
-        scratch: hands.scratch,
-        plan: plan.clone(),
-        mount_point: mount_point.clone(),
-        worker: hands.worker,
-        interrupt: to.interrupt.clone(),
-    });
+    let mut stages = hands.stages(&plan, to.interrupt)?;
     announce(&record, file.path(), to.sink);
     let mut referee = referee(&plan);
     let parts = RunParts {
-        stage: &mut machine,
+        stage: &mut stages,
         file: &mut file,
         sink: to.sink,
         referee: referee.as_mut(),
@@ -295,7 +336,7 @@ fn go(
         robbed: pickfs_analysis::robbed::is_robbed,
     };
     let record = run::carry_out(record, parts);
-    let removed = machine.into_scratch().remove();
+    let removed = stages.remove();
     let _ = std::fs::remove_dir(&mount_point);
     let record = record?;
     removed?;
@@ -346,9 +387,10 @@ fn empty_record(
 fn prepare(
     backing: &BackingSpec,
     run_folder: &Path,
+    cells: &[Cell],
     to: &mut Listeners<'_>,
-) -> Result<Scratch, LaunchError> {
-    Ok(Scratch::prepare(backing, run_folder, &mut |progress| {
+) -> Result<Grounds, LaunchError> {
+    Ok(Grounds::prepare(backing, run_folder, cells, &mut |progress| {
         let share = progress.done_bytes as f64 / progress.total_bytes.max(1) as f64;
         to.sink.accept(&Event::Preparing { what: progress.what.into(), share });
         progress.stop.set(to.interrupt.is_raised());

@@ -4,14 +4,13 @@
 //! of it. Doubts about it are made by `doubts.rs`.
 
 use std::{
-    collections::VecDeque,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use pickfs_model::{
     BackingSpec, Environment, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec,
-    record::{RawProbe, SettleRecord},
+    record::SettleRecord,
 };
 use pickfs_target::{
     Mounted, Scratch, TargetError,
@@ -28,6 +27,7 @@ use crate::{
     explain::Explanation,
     interrupt::Interrupt,
     placement::Placement,
+    raw_band::RawBand,
     settle::{Quiet, settle},
     stage::{Stage, TrialOrder},
     transcript,
@@ -55,18 +55,11 @@ pub struct Machine {
     parts: MachineParts,
     placement: Placement,
     began: Instant,
-    /// Medians of the latest raw probes: the band that the next one is held against.
-    raw_p50s_ns: VecDeque<u64>,
+    raw: RawBand,
     /// Why what the last trial left could not be taken away.
     stuck: Option<String>,
 }
 
-/// A raw probe may be this many times its usual median, or this many times under it.
-const RAW_BAND: f64 = 1.5;
-/// Probes that make the usual median.
-const RAW_BAND_PROBES: usize = 9;
-/// Probes that are taken until one lies in the band.
-const RAW_TRIES: u32 = 3;
 /// Worst laps kept per operation and trial.
 pub(crate) const SPIKES_MAX: u32 = 64;
 
@@ -74,8 +67,7 @@ impl Machine {
     /// A stage on this machine.
     pub fn new(parts: MachineParts) -> Machine {
         let placement = Placement::choose();
-        let raw_p50s_ns = VecDeque::new();
-        Machine { parts, placement, began: Instant::now(), raw_p50s_ns, stuck: None }
+        Machine { parts, placement, began: Instant::now(), raw: RawBand::default(), stuck: None }
     }
 
     /// The scratch, to be removed at the end.
@@ -91,7 +83,9 @@ impl Machine {
     ) -> Result<(), TrialError> {
         if stands_on_a_device(&order.cell.candidate.fs) {
             tell(phase(order, "raw device probe"));
-            self.probe_raw(record)?;
+            let Machine { parts, raw, .. } = self;
+            let (seconds, scratch) = (parts.plan.timing.raw_probe_s, &mut parts.scratch);
+            raw.probe(seconds, record, &parts.interrupt, &mut |s| scratch.raw_probe(s))?;
         }
         tell(phase(order, "make and mount"));
         let Machine { parts, placement, stuck, .. } = self;
@@ -146,33 +140,6 @@ impl Machine {
         }
         both(measured, ended)
     }
-
-    /// Probes until the device is as it usually is, or gives up and says so.
-    fn probe_raw(&mut self, record: &mut TrialRecord) -> Result<(), TrialError> {
-        let seconds = self.parts.plan.timing.raw_probe_s;
-        if seconds <= 0.0 {
-            return Ok(());
-        }
-        let usual_ns = median(&self.raw_p50s_ns);
-        let mut probes = 0;
-        let raw = loop {
-            let raw = self.parts.scratch.raw_probe(seconds)?;
-            probes += 1;
-            if probes == RAW_TRIES || in_band(&raw, usual_ns) || self.parts.interrupt.is_raised() {
-                break raw;
-            }
-        };
-        if let Some(settle) = &mut record.settle {
-            settle.raw_probes = probes;
-        }
-        doubts::raw_band(record, &raw, usual_ns, in_band(&raw, usual_ns));
-        self.raw_p50s_ns.push_back(raw.p50_ns);
-        if self.raw_p50s_ns.len() > RAW_BAND_PROBES {
-            self.raw_p50s_ns.pop_front();
-        }
-        record.raw = Some(raw);
-        Ok(())
-    }
 }
 
 impl Stage for Machine {
@@ -213,7 +180,7 @@ pub enum TrialError {
 }
 
 impl TrialError {
-    fn outcome(self) -> Outcome {
+    pub(crate) fn outcome(self) -> Outcome {
         match self {
             TrialError::Skipped(reason) => Outcome::Skipped { reason },
             TrialError::Failed(reason) => Outcome::Failed { reason },
@@ -240,13 +207,13 @@ impl From<TargetError> for TrialError {
 }
 
 /// What a trial's workers are to do.
-struct Job {
-    workload: &'static dyn Workload,
-    lanes: u32,
+pub(crate) struct Job {
+    pub(crate) workload: &'static dyn Workload,
+    pub(crate) lanes: u32,
 }
 
 impl Job {
-    fn of(order: &TrialOrder<'_>) -> Result<Job, TrialError> {
+    pub(crate) fn of(order: &TrialOrder<'_>) -> Result<Job, TrialError> {
         let asked = &order.cell.workload;
         let failed = |error: ParamError| TrialError::Failed(error.to_string());
         let workload = pickfs_workload::find(&asked.name).map_err(failed)?;
@@ -303,7 +270,10 @@ impl Helper<'_> {
 }
 
 /// Neither of two reasons is lost.
-fn both(measured: Result<(), TrialError>, ended: Result<(), TrialError>) -> Result<(), TrialError> {
+pub(crate) fn both(
+    measured: Result<(), TrialError>,
+    ended: Result<(), TrialError>,
+) -> Result<(), TrialError> {
     match (measured, ended) {
         (
             Err(TrialError::Failed(first) | TrialError::Skipped(first)),
@@ -322,7 +292,7 @@ fn unmount(mounted: Mounted<'_>, record: &mut TrialRecord) -> Result<(), TrialEr
     Ok(())
 }
 
-fn trial_spec(
+pub(crate) fn trial_spec(
     order: &TrialOrder<'_>,
     plan: &Plan,
     placement: &Placement,
@@ -360,7 +330,7 @@ fn scratch_bytes(backing: &BackingSpec) -> Option<u64> {
     }
 }
 
-fn blank(
+pub(crate) fn blank(
     order: &TrialOrder<'_>,
     backing: pickfs_model::BackingKind,
     started_s: f64,
@@ -393,23 +363,10 @@ fn blank(
 }
 
 /// Memory file systems have no device to probe.
-fn stands_on_a_device(fs: &str) -> bool {
+pub(crate) fn stands_on_a_device(fs: &str) -> bool {
     fs::find(fs).is_none_or(|row| row.needs().ground != Ground::Memory)
 }
 
-fn phase(order: &TrialOrder<'_>, phase: &str) -> Event {
+pub(crate) fn phase(order: &TrialOrder<'_>, phase: &str) -> Event {
     Event::TrialProgress { number: order.number, phase: phase.into(), laps: 0, max_ns: 0 }
-}
-
-fn median(values: &VecDeque<u64>) -> Option<u64> {
-    let mut sorted: Vec<u64> = values.iter().copied().collect();
-    sorted.sort_unstable();
-    sorted.get(sorted.len() / 2).copied().filter(|_| sorted.len() >= 3)
-}
-
-fn in_band(raw: &RawProbe, usual_ns: Option<u64>) -> bool {
-    usual_ns.is_none_or(|usual_ns| {
-        let ratio = raw.p50_ns as f64 / usual_ns.max(1) as f64;
-        (1.0 / RAW_BAND..=RAW_BAND).contains(&ratio)
-    })
 }

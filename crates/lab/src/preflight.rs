@@ -6,12 +6,13 @@ use pickfs_model::{
 };
 use pickfs_target::{
     Availability, TargetError, availability, fs,
-    knob::{self, KnobError, Reach},
+    knob::{self, ENGINE, KnobError, Reach},
 };
 use pickfs_workload::{Scratch, TooLarge, Workload};
 use thiserror::Error;
 
 use crate::{
+    engines::{any_native, engine_of, settle_engines},
     expand::{ExpandError, Expansion, expand, level_text},
     plan_file::VARIANT,
 };
@@ -38,7 +39,7 @@ pub enum PreflightError {
     /// File systems are made and mounted by root only.
     #[error(
         "making and mounting file systems needs root; run it with sudo, or use --dir DIR to \
-         measure in a directory that exists"
+         measure in a directory that exists, or --engine uml to measure in a guest kernel"
     )]
     NotRoot,
     /// A name that nothing in the plan has.
@@ -66,6 +67,15 @@ pub enum PreflightError {
     TuningNotAllowed {
         /// The setting.
         knob: &'static str,
+    },
+    /// What is slow may be the engine.
+    #[error(
+        "{plan}: results of two engines are not compared, as what is slow may be the engine; compare \
+         candidates within each"
+    )]
+    EnginesCompared {
+        /// Name of the plan.
+        plan: String,
     },
     /// A search for the highest rate needs a loop that has one.
     #[error(
@@ -98,6 +108,9 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
     let mut expansion = expand(plan, workload, |c| ceiling(c, &plan.backing)).map_err(param)?;
     check_names(plan, workload, &expansion)?;
     check_knobs(plan, &expansion)?;
+    if plan.design.compare == ENGINE {
+        return Err(PreflightError::EnginesCompared { plan: plan.name.clone() });
+    }
     if workload.is_phased() && plan.capacity.is_some() {
         return Err(PreflightError::NoRate { plan: plan.name.clone(), workload: workload.name() });
     }
@@ -107,6 +120,7 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
     if !plan.consent.realtime && expansion.cells.iter().any(asks_realtime) {
         return Err(PreflightError::RealtimeNotAllowed);
     }
+    settle_engines(plan, &mut expansion);
     if !matches!(plan.backing, BackingSpec::Directory { .. }) {
         leave_out_unavailable(&mut expansion);
         leave_out_too_large(plan, workload, &mut expansion);
@@ -118,8 +132,8 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
 }
 
 /// Refuses a run that needs root without it.
-pub fn check_privilege(plan: &Plan) -> Result<(), PreflightError> {
-    let needs_root = !matches!(plan.backing, BackingSpec::Directory { .. });
+pub fn check_privilege(plan: &Plan, cells: &[Cell]) -> Result<(), PreflightError> {
+    let needs_root = !matches!(plan.backing, BackingSpec::Directory { .. }) && any_native(cells);
     match needs_root && !rustix::process::geteuid().is_root() {
         true => Err(PreflightError::NotRoot),
         false => Ok(()),
@@ -169,7 +183,7 @@ fn check_knobs(plan: &Plan, expansion: &Expansion) -> Result<(), PreflightError>
         let reaches_others = match knob.reach {
             Reach::Machine => true,
             Reach::Scratch => !is_ours,
-            Reach::Worker => false,
+            Reach::Worker | Reach::Kernel => false,
         };
         if reaches_others && !plan.consent.system_tuning {
             return Err(PreflightError::TuningNotAllowed { knob: knob.name });
@@ -229,6 +243,10 @@ impl Names<'_> {
 fn leave_out_unavailable(expansion: &mut Expansion) {
     let cells = std::mem::take(&mut expansion.cells);
     for cell in cells {
+        if engine_of(&cell).is_some() {
+            expansion.cells.push(cell);
+            continue;
+        }
         match availability(&cell.candidate.fs) {
             Availability::Ready => expansion.cells.push(cell),
             Availability::Missing(missing) => expansion.skipped.push(SkippedCell {

@@ -31,6 +31,15 @@ pub enum WorkerError {
         /// Why.
         source: std::io::Error,
     },
+    /// The gate of several lanes could not be made.
+    #[error("gate for the lanes not made: {source}")]
+    NoGate {
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The guest that was to hold it did not do so.
+    #[error(transparent)]
+    Guest(#[from] pickfs_guest::GuestError),
     /// It ended without a result.
     #[error("worker ended in its {phase} phase by {how}{said}")]
     Died {
@@ -84,12 +93,49 @@ pub struct Heard {
     pub line: Option<String>,
 }
 
-/// A worker process that runs.
+/// A worker, wherever it runs: what it says comes to the crew's inbox.
 pub struct Worker {
-    child: Child,
-    stdin: ChildStdin,
+    hands: Box<dyn Hands>,
     said: Receiver<Heard>,
     build: String,
+}
+
+/// What reaches a worker.
+pub trait Hands {
+    /// Its process on this machine, where it is one.
+    fn process_id(&self) -> Option<u32>;
+
+    /// Sends it a line. One that has died shows as the end of its output.
+    fn say(&mut self, line: &str);
+
+    /// Asks it to end and to take away what it made; once.
+    fn ask_to_end(&mut self);
+
+    /// How it ended, in words; waits for it.
+    fn how_it_ended(&mut self) -> String;
+}
+
+/// A place where workers can be started.
+pub trait Workplace {
+    /// Starts one for its trial; its lines go to `inbox`.
+    ///
+    /// # Errors
+    /// When it does not start.
+    fn start(
+        &self,
+        spec: &TrialSpec,
+        inherits: &Inheritance<'_>,
+        inbox: &Sender<Heard>,
+    ) -> Result<Worker, WorkerError>;
+
+    /// Whether the lanes' gate is shared memory of this machine.
+    fn shares_memory(&self) -> bool;
+}
+
+/// A process of this machine.
+struct ProcessHands {
+    child: Child,
+    stdin: ChildStdin,
     asked: Option<Instant>,
 }
 
@@ -103,16 +149,15 @@ pub struct Inheritance<'a> {
     pub gate: Option<&'a StartingGate>,
 }
 
-impl Worker {
-    /// Starts `program` with its trial; its lines go to `inbox`.
-    pub fn start(
-        program: &Path,
+impl Workplace for Path {
+    fn start(
+        &self,
         spec: &TrialSpec,
         inherits: &Inheritance<'_>,
         inbox: &Sender<Heard>,
     ) -> Result<Worker, WorkerError> {
-        let not_started = |source| WorkerError::NotStarted { program: program.into(), source };
-        let mut command = Command::new(program);
+        let not_started = |source| WorkerError::NotStarted { program: self.into(), source };
+        let mut command = Command::new(self);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(page) = inherits.page.filter(|_| spec.lane == 0) {
             page.hand_to(&mut command);
@@ -124,25 +169,37 @@ impl Worker {
             gate.hand_to(&mut command);
         }
         let mut child = command.process_group(0).spawn().map_err(not_started)?;
-        let mut stdin = child.stdin.take().expect("standard input is piped");
-        let text = serde_json::to_string(spec).expect("a trial is plain data");
+        let stdin = child.stdin.take().expect("standard input is piped");
         let lane = spec.lane as usize;
         read_lines(child.stdout.take().expect("standard output is piped"), lane, inbox.clone());
         let (last_words, said) = channel();
         read_lines(child.stderr.take().expect("standard error is piped"), lane, last_words);
-        // A worker that died at once shows as an end of its output, not here.
-        let _ = writeln!(stdin, "{text}").and_then(|()| stdin.flush());
-        Ok(Worker { child, stdin, said, build: spec.build.clone(), asked: None })
+        let hands = Box::new(ProcessHands { child, stdin, asked: None });
+        Ok(Worker::new(hands, said, spec))
     }
 
-    /// Its process, by the number that we know.
-    pub fn process_id(&self) -> u32 {
-        self.child.id()
+    fn shares_memory(&self) -> bool {
+        true
+    }
+}
+
+impl Worker {
+    /// A worker that was started, and is told its trial now.
+    pub fn new(hands: Box<dyn Hands>, said: Receiver<Heard>, spec: &TrialSpec) -> Worker {
+        let mut worker = Worker { hands, said, build: spec.build.clone() };
+        let text = serde_json::to_string(spec).expect("a trial is plain data");
+        worker.hands.say(&text);
+        worker
     }
 
-    /// The word to begin, or to go on. One that has died shows as the end of its output.
+    /// Its process on this machine, where it is one.
+    pub fn process_id(&self) -> Option<u32> {
+        self.hands.process_id()
+    }
+
+    /// The word to begin, or to go on.
     pub fn say_go(&mut self) {
-        let _ = self.stdin.write_all(b"go\n").and_then(|()| self.stdin.flush());
+        self.hands.say("go");
     }
 
     /// A line as a message of the protocol.
@@ -162,32 +219,47 @@ impl Worker {
         }
     }
 
-    /// Asks it and its group to end, once; gives when that was.
-    pub fn ask_to_end(&mut self) -> Instant {
-        *self.asked.get_or_insert_with(|| {
-            let _ = kill_process_group(Pid::from_child(&self.child), Signal::TERM);
-            Instant::now()
-        })
-    }
-
-    fn has_ended(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(Some(_)))
+    /// Asks it to end, once.
+    pub fn ask_to_end(&mut self) {
+        self.hands.ask_to_end();
     }
 
     /// Why it ended without a result.
     pub fn died(&mut self, phase: &'static str) -> WorkerError {
-        let how = match self.child.wait() {
+        let how = self.hands.how_it_ended();
+        let tail: Vec<String> = self.said.iter().filter_map(|heard| heard.line).collect();
+        let tail = tail[tail.len().saturating_sub(3)..].join(" | ");
+        let said = if tail.is_empty() { tail } else { format!("; it said: {tail}") };
+        WorkerError::Died { phase, how, said }
+    }
+}
+
+impl Hands for ProcessHands {
+    fn process_id(&self) -> Option<u32> {
+        Some(self.child.id())
+    }
+
+    fn say(&mut self, line: &str) {
+        let line = format!("{line}\n");
+        let _ = self.stdin.write_all(line.as_bytes()).and_then(|()| self.stdin.flush());
+    }
+
+    fn ask_to_end(&mut self) {
+        self.asked.get_or_insert_with(|| {
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::TERM);
+            Instant::now()
+        });
+    }
+
+    fn how_it_ended(&mut self) -> String {
+        match self.child.wait() {
             Ok(status) => match (status.signal(), status.code()) {
                 (Some(signal), _) => format!("signal {signal}"),
                 (None, Some(code)) => format!("exit code {code}"),
                 _ => "an unknown cause".into(),
             },
             Err(error) => error.to_string(),
-        };
-        let tail: Vec<String> = self.said.iter().filter_map(|heard| heard.line).collect();
-        let tail = tail[tail.len().saturating_sub(3)..].join(" | ");
-        let said = if tail.is_empty() { tail } else { format!("; it said: {tail}") };
-        WorkerError::Died { phase, how, said }
+        }
     }
 }
 
@@ -205,13 +277,15 @@ fn read_lines(stream: impl Read + Send + 'static, lane: usize, inbox: Sender<Hea
 /// How long a worker that was asked to end may take away what it made.
 const GRACE: Duration = Duration::from_secs(10);
 
-impl Drop for Worker {
+impl Drop for ProcessHands {
     /// Whatever is left of the group ends here: asked first, as a worker may have files of its own to
     /// take away, and made to when it does not.
     fn drop(&mut self) {
-        if !self.has_ended() {
-            let asked = self.ask_to_end();
-            while !self.has_ended() && asked.elapsed() < GRACE {
+        let has_ended = |child: &mut Child| matches!(child.try_wait(), Ok(Some(_)));
+        if !has_ended(&mut self.child) {
+            self.ask_to_end();
+            let asked = self.asked.unwrap_or_else(Instant::now);
+            while !has_ended(&mut self.child) && asked.elapsed() < GRACE {
                 std::thread::sleep(Duration::from_millis(5));
             }
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);

@@ -189,6 +189,7 @@ fn the_knobs_are_listed() {
             Reach::Scratch => "the candidate's device or mount",
             Reach::Machine => "every program of the machine",
             Reach::Worker => "the measuring processes",
+            Reach::Kernel => "the trial: its whole kernel is another one",
         };
         let (name, doc, values) = (knob.name, knob.doc, knob.values_text());
         writeln!(table, "| `{name}` | {doc} | {values} | {reach} |").expect("a line");

@@ -73,7 +73,8 @@ fn measured(rounds: u32, lanes: u32) -> Vec<PhaseRecord> {
         make_cold: &mut || Ok(()),
     };
     let program = std::env::current_exe().expect("a program");
-    let said = run_crew(&program, &spec, Limits::of(&spec, true), around).expect("a good crew");
+    let said =
+        run_crew(program.as_path(), &spec, Limits::of(&spec, true), around).expect("a good crew");
     let phases = said.into_iter().map(|messages| {
         let phase = |message| match message {
             WorkerMessage::Phase(phase) => Some(*phase),

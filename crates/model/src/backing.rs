@@ -63,6 +63,8 @@ pub enum BackingKind {
     LoopImage,
     /// A loop device over an image file in memory: no flush, no device.
     RamImage,
+    /// An image file on a disk, as the disk of a guest kernel.
+    GuestImage,
     /// Memory itself: tmpfs, ramfs.
     Memory,
     /// A directory made by somebody else: never ranked against fresh file systems.
@@ -75,6 +77,7 @@ impl fmt::Display for BackingKind {
             BackingKind::Disk => "block device",
             BackingKind::LoopImage => "loop image",
             BackingKind::RamImage => "loop image in RAM",
+            BackingKind::GuestImage => "image of a guest",
             BackingKind::Memory => "memory",
             BackingKind::Directory => "existing directory",
         })

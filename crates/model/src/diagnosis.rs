@@ -32,6 +32,12 @@ pub struct FileSystemDiagnosis {
     pub reason: String,
     /// What would help; empty when ready.
     pub remedy: String,
+    /// The first way that works: `native`, or the engine of a guest; empty where none does.
+    #[serde(default)]
+    pub route: String,
+    /// What that way needs and is not there yet: a package of guests, fetched without installing it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub route_needs: String,
 }
 
 /// Something that a run needs of the machine.

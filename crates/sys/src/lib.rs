@@ -71,6 +71,7 @@ mod spawn;
 pub mod starting_gate;
 pub mod trace_format;
 pub mod trace_fs;
+pub mod tsc;
 pub mod tunables;
 pub mod vm_state;
 pub mod write_watch;

@@ -36,6 +36,9 @@ pub enum TargetError {
     /// This machine cannot try the file system.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
+    /// A guest cannot stand on this.
+    #[error("a guest's candidates are made on an image: leave --device and --dir out, or --engine")]
+    NoGuestBacking,
     /// The scratch is too small for the file system.
     #[error(
         "{fs} needs at least {minimum_bytes} bytes, the scratch has {have_bytes}; \

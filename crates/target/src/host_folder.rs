@@ -7,6 +7,7 @@ use std::path::Path;
 use pickfs_sys::mount::{self, FileSystemUse};
 
 use crate::error::TargetError;
+use crate::image::HostFacts;
 
 /// Room that an image leaves to other programs, where one tenth of the file system is more: a
 /// large reserve or a quota counts as free (an allocator sees it so), but nobody can write there.
@@ -49,6 +50,12 @@ impl HostFolder {
             fs_type: entry.fs_type,
             space: mount::file_system_use(directory)?,
         })
+    }
+
+    /// What an image in it lies on.
+    pub(crate) fn facts(&self) -> HostFacts {
+        let (fs_type, source) = (self.fs_type.clone(), self.source.clone());
+        HostFacts { fs_type, source, device_number: self.device_number }
     }
 
     /// Refuses an image that would leave under one tenth free, or others without room.

@@ -110,9 +110,7 @@ impl Image {
         fill(&file, size_bytes, progress)?;
         extents::rewrite_unwritten(&file)?;
         let device = LoopDevice::attach(&file, &LoopOptions::default())?;
-        let HostFolder { fs_type, source, device_number, .. } = host;
-        let host = HostFacts { fs_type, source, device_number };
-        Ok(Self { device, file, memory, kind, size_bytes, host })
+        Ok(Self { device, file, memory, kind, size_bytes, host: host.facts() })
     }
 
     /// The loop device's node.
@@ -159,7 +157,7 @@ impl Image {
     }
 }
 
-fn check_size(size_bytes: u64) -> Result<(), TargetError> {
+pub(crate) fn check_size(size_bytes: u64) -> Result<(), TargetError> {
     if size_bytes == 0 || !size_bytes.is_multiple_of(BLOCK_BYTES) {
         return Err(TargetError::UnevenSize { size_bytes });
     }
@@ -183,7 +181,7 @@ fn nameless_file(directory: &Path) -> Result<File, TargetError> {
 }
 
 /// Copy on write would give every candidate other extents, so it is switched off or refused.
-fn forbid_copy_on_write(
+pub(crate) fn forbid_copy_on_write(
     file: &File,
     directory: &Path,
     host: &HostFolder,
@@ -204,7 +202,7 @@ fn forbid_copy_on_write(
 }
 
 /// Reserves the whole file (for few extents) and writes every byte of it.
-fn fill(
+pub(crate) fn fill(
     file: &File,
     size_bytes: u64,
     progress: &mut dyn FnMut(Progress<'_>),

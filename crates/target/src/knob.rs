@@ -37,6 +37,8 @@ pub enum Reach {
     Machine,
     /// The measuring processes alone; the worker turns it.
     Worker,
+    /// The kernel that the trial runs under: chosen before it begins, not turned.
+    Kernel,
 }
 
 /// What a value may be.
@@ -96,10 +98,19 @@ pub static KNOBS: &[Knob] = &[
         reach: Reach::Worker,
         values: Values::Words(&["unset", "realtime", "best-effort", "idle"]),
     },
+    Knob {
+        name: ENGINE,
+        doc: "what runs the kernel: this machine (native), a guest, or the first that can (auto)",
+        reach: Reach::Kernel,
+        values: Values::Words(&["native", "auto", "uml"]),
+    },
 ];
 
 /// The knob that the worker turns itself.
 pub const IO_PRIORITY: &str = "worker.io_priority";
+
+/// The knob that says which kernel a trial runs under.
+pub const ENGINE: &str = "guest.engine";
 
 const fn scratch(name: &'static str, doc: &'static str, values: Values) -> Knob {
     Knob { name, doc, reach: Reach::Scratch, values }
@@ -303,7 +314,7 @@ impl Turned {
         for (name, value) in in_order(knobs) {
             let knob = find(name)?;
             knob.check(value)?;
-            if knob.reach != Reach::Worker {
+            if !matches!(knob.reach, Reach::Worker | Reach::Kernel) {
                 let tunable = Tunable::at(knob.place(mounted_at)?);
                 self.note(name, tunable.path())?;
                 tunables.push((name, value, tunable));

@@ -353,7 +353,7 @@ impl Scratch {
 }
 
 /// What a candidate can promise on a backing: memory under it caps the durability.
-fn promise(
+pub(crate) fn promise(
     row: Option<&dyn FileSystem>,
     candidate: &CandidateSpec,
     backing: BackingKind,

@@ -6,19 +6,32 @@
 //! ```text
 //! (echo "$SPEC"; echo go) | pickfs-worker
 //! ```
+//!
+//! As the first program of a guest kernel it is the agent, which starts lanes; on the host it keeps guests.
 
+mod agent;
 mod conversation;
 mod lab_line;
 mod lane;
 mod last_words;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
+
+use pickfs_guest::keeper::{KEEP_GUEST, keep};
 
 fn main() -> ExitCode {
-    if std::env::args().any(|word| word == "--version") {
+    if agent::is_asked() {
+        agent::run();
+    }
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if words.first().is_some_and(|word| word == KEEP_GUEST) {
+        return keep(&words[1..]);
+    }
+    if words.iter().any(|word| word == "--version") {
         println!("pickfs-worker {}", pickfs_workload::BUILD);
         return ExitCode::SUCCESS;
     }
+    agent::take_clock();
     last_words::arrange();
     match lane::run() {
         Ok(()) => ExitCode::SUCCESS,

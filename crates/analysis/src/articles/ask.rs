@@ -99,7 +99,7 @@ type Strength = (bool, u8, bool, u32);
 fn strength(answer: &RunAnswer, backing: BackingKind) -> Strength {
     let ground = match backing {
         BackingKind::Disk => 2,
-        BackingKind::LoopImage => 1,
+        BackingKind::LoopImage | BackingKind::GuestImage => 1,
         BackingKind::RamImage | BackingKind::Memory | BackingKind::Directory => 0,
     };
     let is_planned = answer.evidence.iter().any(|evidence| evidence.is_planned);

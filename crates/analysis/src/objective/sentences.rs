@@ -186,6 +186,7 @@ fn ground(backing: BackingKind) -> &'static str {
         BackingKind::Disk => "block device",
         BackingKind::LoopImage => "loop image (relative, not absolute)",
         BackingKind::RamImage => "loop image in RAM (relative, not absolute; no flush, no device)",
+        BackingKind::GuestImage => "image of a guest kernel (compares within its engine only)",
         BackingKind::Memory => "memory (nothing survives)",
         BackingKind::Directory => "existing directory (never ranked against fresh file systems)",
     }
@@ -222,6 +223,9 @@ fn other_backing(backing: BackingKind) -> Option<&'static str> {
         BackingKind::LoopImage => Some(
             "another backing: a loop image ranks the software path; pickfs run PLAN --device NODE \
              tells of a disk",
+        ),
+        BackingKind::GuestImage => Some(
+            "another engine: in a guest kernel calls are slow; --engine native tells of this machine",
         ),
         BackingKind::RamImage => Some(
             "another backing: an image in RAM has no device and no flush; pickfs run PLAN --device \

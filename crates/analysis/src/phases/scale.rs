@@ -10,7 +10,10 @@ use std::collections::BTreeSet;
 
 use pickfs_model::{TrialRecord, finding::Notice, quantity::significant};
 
-use crate::panels::{Group, Member, Robbed};
+use crate::{
+    engine::engine,
+    panels::{Group, Member, Robbed},
+};
 
 /// The count of a trial that holds it.
 pub const SCALE_KEY: &str = "scale_factor";
@@ -18,8 +21,11 @@ pub const SCALE_KEY: &str = "scale_factor";
 /// The doubt of a row whose trials did other work than the reference's.
 pub const UNEQUAL_SCALE: &str = "unequal-scale";
 
-/// Whether two trials did the same work; true where neither says a scale.
+/// Whether two trials did the same work in the same engine; true where neither says a scale.
 pub fn are_alike(one: &TrialRecord, other: &TrialRecord) -> bool {
+    if engine(one) != engine(other) {
+        return false;
+    }
     match (scale(one), scale(other)) {
         (Some(one), Some(other)) => (one / other).ln().abs() < 1e-6,
         _ => true,

@@ -67,6 +67,7 @@ pub fn backing_text(backing: BackingKind) -> &'static str {
         BackingKind::Disk => "block device",
         BackingKind::LoopImage => "loop image: relative, not absolute",
         BackingKind::RamImage => "loop image in RAM: the software path without flush or device",
+        BackingKind::GuestImage => "image of a guest kernel: compares within its engine only",
         BackingKind::Memory => "memory: no device, no durability",
         BackingKind::Directory => "existing directory: not comparable with fresh file systems",
     }

@@ -1,7 +1,17 @@
 //! `pickfs doctor`: what this machine can test.
 
-use pickfs_lab::doctor::diagnose;
+use pickfs_guest::{ENGINES, Engine, PackageCache, uml::PACKAGE as UML_PACKAGE};
+use pickfs_lab::{
+    doctor::diagnose,
+    guest_check::{CheckResult, Checked, check_guests},
+    interrupt::Interrupt,
+    launch::worker_program,
+};
+use pickfs_model::quantity::bytes_text;
+use pickfs_modules::{Module, UmlKernel, Workshop};
 use pickfs_report::terminal::doctor_screen;
+
+use anyhow::Context;
 
 use crate::{args::DoctorArgs, exit::Exit, screen::columns};
 
@@ -10,10 +20,62 @@ const WATCH_S: f64 = 2.0;
 
 /// Prints the diagnosis.
 pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
+    if args.guests {
+        return guests(args);
+    }
     let diagnosis = diagnose(WATCH_S);
     match args.json {
         true => println!("{}", serde_json::to_string_pretty(&diagnosis)?),
         false => print!("{}", doctor_screen(&diagnosis, columns())),
     }
     Ok(Exit::Done)
+}
+
+/// Tries each file system in the first engine that runs here, one line each as it goes.
+fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
+    let fits = |engine: &&&'static dyn Engine| engine.obstacle().is_none();
+    let engine = ENGINES.iter().find(fits).context("no engine for guests runs on this machine")?;
+    let cache = PackageCache::open_default()?;
+    if args.build_modules {
+        build_modules(&cache)?;
+    }
+    let kernel = engine.kernel(&cache)?;
+    println!("{}: {}, kernel {}", engine.name(), engine.about(), kernel.release);
+    let (worker, interrupt) = (worker_program()?, Interrupt::on_signals()?);
+    let folder = std::env::current_dir()?;
+    let mut tell = |checked: &Checked| println!("{}", line_of(checked));
+    let all = check_guests(*engine, &kernel, &worker, &folder, &args.names, &interrupt, &mut tell)?;
+    let has_failed = |checked: &Checked| matches!(checked.result, CheckResult::Failed(_));
+    match all.iter().any(has_failed) {
+        true => Ok(Exit::TrialsFailed),
+        false => Ok(Exit::Done),
+    }
+}
+
+/// What Debian's user-mode Linux lacks, from its own source.
+fn build_modules(cache: &PackageCache) -> anyhow::Result<()> {
+    let unpacked = cache.get(UML_PACKAGE)?;
+    let kernel = UmlKernel::of_package(&unpacked.folder)?;
+    let workshop = Workshop::new(&cache.cache().join("modules"), kernel);
+    for module in [Module::UfsWrite, Module::Reiserfs35] {
+        println!("{}: {}", workshop.built(module)?.display(), module.remark());
+    }
+    Ok(())
+}
+
+fn line_of(checked: &Checked) -> String {
+    let (word, text) = match &checked.result {
+        CheckResult::Kept { files, bytes, driver, block_bytes } => {
+            let compared = bytes_text(*bytes);
+            let text = format!(
+                "{files} files, {compared} compared; driver {driver}, blocks of {block_bytes} bytes, \
+                 {:.1} s",
+                checked.took_s
+            );
+            ("ok  ", text)
+        }
+        CheckResult::Skipped(reason) => ("skip", reason.clone()),
+        CheckResult::Failed(reason) => ("FAIL", reason.clone()),
+    };
+    format!("  {word} {:<14} {text}", checked.fs)
 }

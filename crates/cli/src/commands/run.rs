@@ -54,8 +54,8 @@ pub fn perform_plan(plan: &Plan, out: &Path, json: bool) -> anyhow::Result<Launc
 }
 
 fn prepared(plan: &Plan) -> anyhow::Result<()> {
-    preflight::preflight(plan)?;
-    preflight::check_privilege(plan)?;
+    let cells = preflight::preflight(plan)?.cells;
+    preflight::check_privilege(plan, &cells)?;
     private(plan)
 }
 
@@ -63,7 +63,9 @@ fn prepared(plan: &Plan) -> anyhow::Result<()> {
 /// runs itself again in one, and ends as that ended.
 fn private(plan: &Plan) -> anyhow::Result<()> {
     let mounts = !matches!(plan.backing, BackingSpec::Directory { .. });
-    if !mounts || pickfs_sys::namespace::is_private() {
+    // Who is not root runs guests only, which mount nothing here.
+    let is_root = rustix::process::geteuid().is_root();
+    if !mounts || !is_root || pickfs_sys::namespace::is_private() {
         return Ok(());
     }
     let words: Vec<OsString> = env::args_os().skip(1).collect();

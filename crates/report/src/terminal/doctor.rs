@@ -31,6 +31,17 @@ pub fn doctor_screen(diagnosis: &Diagnosis, columns: usize) -> String {
     for row in ready {
         out.push_str(&hanging(&mark(true, &row.name), &plain(&row.origin), margin, columns));
     }
+    let (guests, missing): (Vec<_>, Vec<_>) =
+        missing.into_iter().partition(|row| !row.route.is_empty());
+    for row in guests {
+        let text = plain(&guest_text(row));
+        out.push_str(&hanging(
+            &format!("  in {} {}", row.route, row.name),
+            &text,
+            margin + 2,
+            columns,
+        ));
+    }
     for lack in lacks(&missing) {
         out.push_str(&hanging(&mark(false, &lack.names[0]), &lack_text(&lack), margin, columns));
     }
@@ -44,6 +55,15 @@ pub fn doctor_screen(diagnosis: &Diagnosis, columns: usize) -> String {
 
 fn mark(met: bool, name: &str) -> String {
     format!("  {} {name}", if met { "ok  " } else { "no  " })
+}
+
+/// The way that works, and what would give a better one.
+fn guest_text(row: &FileSystemDiagnosis) -> String {
+    let fetches = match row.route_needs.is_empty() {
+        true => String::new(),
+        false => format!(", which fetches {} without installing it", row.route_needs),
+    };
+    format!("with --engine {}{fetches}; on this machine: {}; {}", row.route, row.reason, row.remedy)
 }
 
 fn need_text(need: &Need) -> String {
@@ -143,6 +163,8 @@ mod tests {
             ready,
             reason: if ready { "" } else { "mkfs.f2fs not found" }.into(),
             remedy: if ready { "" } else { "install f2fs-tools" }.into(),
+            route: if ready { "native" } else { "" }.into(),
+            route_needs: String::new(),
         };
         let diagnosis = Diagnosis {
             environment: Environment::default(),
@@ -166,6 +188,25 @@ mod tests {
     }
 
     #[test]
+    fn what_a_guest_can_mount_names_its_engine_and_the_better_way() {
+        let row = FileSystemDiagnosis {
+            name: "jfs".into(),
+            origin: String::new(),
+            ready: false,
+            reason: "this kernel has no file system jfs".into(),
+            remedy: "load the module jfs".into(),
+            route: "uml".into(),
+            route_needs: "user-mode-linux".into(),
+        };
+        let text = guest_text(&row);
+        assert_eq!(
+            text,
+            "with --engine uml, which fetches user-mode-linux without installing it; on this \
+             machine: this kernel has no file system jfs; load the module jfs"
+        );
+    }
+
+    #[test]
     fn what_lacks_the_same_shares_a_row_and_keeps_its_remedy() {
         let row = |name: &str, module: &str| FileSystemDiagnosis {
             name: name.into(),
@@ -173,6 +214,8 @@ mod tests {
             ready: false,
             reason: format!("this kernel has no file system {module}"),
             remedy: format!("load it with modprobe {module}"),
+            route: String::new(),
+            route_needs: String::new(),
         };
         let rows = [row("jfs", "jfs"), row("fat16", "vfat"), row("fat32", "vfat")];
         let lacks = lacks(&rows.iter().collect::<Vec<_>>());

@@ -51,6 +51,19 @@ pub trait FileSystem: Sync {
         false
     }
 
+    /// The type that a guest mounts, where that is another driver than this machine's: one that was rebuilt.
+    fn type_in_a_guest(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The types that a guest's kernel must know.
+    fn types_in_a_guest(&self) -> Vec<&'static str> {
+        match self.type_in_a_guest() {
+            Some(fs_type) => vec![fs_type],
+            None => self.needs().kernel_types.to_vec(),
+        }
+    }
+
     /// What it is known not to do; all else must be asked of the mounted file system.
     fn lacks(&self) -> &'static [Lack] {
         &[]

@@ -1,0 +1,144 @@
+//! What ran the kernel of a trial: this machine, or a guest. Inside a guest calls may take a hundred times
+//! as long, so no ratio is formed between two engines; a row says its own, and a notice says what its bare ways
+//! cost, as the calibration at the start of each guest found.
+
+use std::collections::BTreeMap;
+
+use pickfs_model::{
+    RunRecord, TrialRecord,
+    finding::Notice,
+    quantity::{bytes_text, duration_text},
+};
+
+/// Kind of the notice.
+pub const GUEST_ENGINE: &str = "guest-engine";
+const NATIVE: &str = "native";
+
+/// The engine of a trial: `native`, `uml`, `qemu-tcg`, ...
+pub fn engine(trial: &TrialRecord) -> &str {
+    trial.environment.get("guest.engine").unwrap_or(NATIVE)
+}
+
+/// Engine, kernel, driver and block size of a trial in a guest, in words.
+pub fn note(trial: &TrialRecord) -> Option<String> {
+    let fact = |key: &str| trial.environment.get(key);
+    let engine = fact("guest.engine")?;
+    let mut words = vec![format!("in {engine}")];
+    words.extend(fact("guest.kernel").map(|kernel| format!("kernel {kernel}")));
+    words.extend(fact("mount.driver").map(|driver| format!("driver {driver}")));
+    let block = fact("mount.block_size_bytes").and_then(|bytes| bytes.parse::<u64>().ok());
+    words.extend(block.map(|bytes| format!("blocks of {}", bytes_text(bytes))));
+    Some(words.join(", "))
+}
+
+/// One notice for each engine of guests: what its bare ways cost, at the median over its trials.
+pub fn notices(run: &RunRecord) -> Vec<Notice> {
+    let mut by_engine: BTreeMap<&str, Vec<&TrialRecord>> = BTreeMap::new();
+    for trial in run.trials.iter().filter(|trial| engine(trial) != NATIVE) {
+        by_engine.entry(engine(trial)).or_default().push(trial);
+    }
+    let notice = |(engine, trials): (&str, Vec<&TrialRecord>)| Notice {
+        kind: GUEST_ENGINE.into(),
+        text: calibration(engine, &trials),
+        trials: trials.len() as u32,
+    };
+    by_engine.into_iter().map(notice).collect()
+}
+
+fn calibration(engine: &str, trials: &[&TrialRecord]) -> String {
+    let told = |key: &str, what: &str| {
+        let ns = middle(trials, key)?;
+        Some(format!("{what} {}", duration_text(ns)))
+    };
+    let costs: Vec<String> = [
+        told("guest.call_ns", "an empty call takes"),
+        told("guest.kernel_clock_ns", "reading the kernel's clock"),
+        told("guest.tsc_ns", "the TSC"),
+        told("guest.fill_ns_per_mib", "filling 1 MiB of memory"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let fact = |key: &str| trials.iter().find_map(|trial| trial.environment.get(key));
+    let clock =
+        fact("guest.clock").map_or(String::new(), |clock| format!("; laps are timed by {clock}"));
+    let processors =
+        fact("guest.processors").map_or(String::new(), |count| format!(", processors: {count}"));
+    format!(
+        "in {engine}, {}{clock}{processors}; rows of another engine are not compared with these",
+        costs.join(", ")
+    )
+}
+
+fn middle(trials: &[&TrialRecord], key: &str) -> Option<f64> {
+    let value = |trial: &&TrialRecord| trial.environment.get(key)?.parse::<f64>().ok();
+    let mut values: Vec<f64> = trials.iter().filter_map(value).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+/// Why trials of these two are not compared, where their engines differ.
+pub fn unlike_engines(one: &TrialRecord, other: &TrialRecord) -> Option<String> {
+    let (here, there) = (engine(one), engine(other));
+    (here != there)
+        .then(|| format!("engine {here} against {there}: what is slow may be the engine"))
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_testkit::{FakeRun, fake_run};
+
+    use super::*;
+    use crate::panels::groups;
+
+    /// The trials of a candidate ran in user-mode Linux.
+    fn partly_in_guests(label: &str) -> RunRecord {
+        let mut run = fake_run(&FakeRun::default());
+        let cells: Vec<_> = run.cells.iter().filter(|cell| cell.candidate.label == label).collect();
+        let ids: Vec<_> = cells.into_iter().map(|cell| cell.id.clone()).collect();
+        for trial in run.trials.iter_mut().filter(|trial| ids.contains(&trial.cell)) {
+            trial.environment.put("guest.engine", "uml");
+            trial.environment.put("guest.kernel", "6.1.176");
+            trial.environment.put("guest.call_ns", 31_000);
+            trial.environment.put("guest.clock", "tsc");
+            trial.environment.put("mount.driver", "xfs");
+            trial.environment.put("mount.block_size_bytes", 4096);
+        }
+        run
+    }
+
+    #[test]
+    fn no_row_is_compared_with_one_of_another_engine() {
+        let native = fake_run(&FakeRun::default());
+        assert_eq!(groups(&native)[0].rivals(), [1, 2]);
+        let run = partly_in_guests("xfs:noatime");
+        assert_eq!(groups(&run)[0].rivals(), [2]);
+        let found = crate::findings(&run);
+        let mut compared = found.panels.iter().flat_map(|panel| &panel.comparisons);
+        assert!(compared.all(|comparison| comparison.other != "xfs:noatime"));
+    }
+
+    #[test]
+    fn a_row_says_where_it_ran_and_a_notice_what_that_costs() {
+        let run = partly_in_guests("xfs:noatime");
+        let found = crate::findings(&run);
+        let row =
+            found.panels[0].rows.iter().find(|row| row.label == "xfs:noatime").expect("a row");
+        let said = "in uml, kernel 6.1.176, driver xfs, blocks of 4 KiB";
+        assert!(row.notes.iter().any(|note| note == said), "{:?}", row.notes);
+        let notice = found.notices.iter().find(|notice| notice.kind == GUEST_ENGINE).expect("one");
+        assert!(notice.text.contains("an empty call takes 31.0 us"), "{}", notice.text);
+        assert!(notice.text.contains("timed by tsc"), "{}", notice.text);
+        let none = crate::findings(&fake_run(&FakeRun::default()));
+        assert!(none.notices.iter().all(|notice| notice.kind != GUEST_ENGINE));
+    }
+
+    #[test]
+    fn runs_of_two_engines_are_refused_cell_by_cell() {
+        let (here, there) = (fake_run(&FakeRun::default()), partly_in_guests("xfs:noatime"));
+        let (one, other) = (&here.trials[0], there.trials.iter().find(|t| engine(t) == "uml"));
+        let why = unlike_engines(one, other.expect("one in a guest")).expect("unlike");
+        assert_eq!(why, "engine native against uml: what is slow may be the engine");
+        assert!(unlike_engines(one, one).is_none());
+    }
+}

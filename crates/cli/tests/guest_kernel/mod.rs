@@ -1,0 +1,100 @@
+//! A kernel for guests, for tests: fetched once for all of them, and who runs one.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+
+use pickfs_guest::{
+    Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, Kernel, Order, PackageCache, Start,
+    uml::Uml,
+};
+use pickfs_model::Action;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The kernel of user-mode Linux with its cache, or why none can run here. With `PICKFS_REQUIRE_GUESTS=1` none is a
+/// failure. Asked once for all tests of a program.
+pub fn kernel(worker: &Path) -> Option<(PathBuf, Kernel)> {
+    static FOUND: OnceLock<Result<(PathBuf, Kernel), String>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guest-kernels");
+        fs::create_dir_all(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        let kernel = Uml.kernel(&PackageCache::at(&folder)).map_err(|error| error.to_string())?;
+        comes_up(&kernel, worker).map_err(|error| error.to_string())?;
+        Ok((folder, kernel))
+    });
+    match found {
+        Ok(found) => Some(found.clone()),
+        Err(why) => {
+            let required = std::env::var("PICKFS_REQUIRE_GUESTS").is_ok_and(|value| value == "1");
+            assert!(!required, "guests must run here: {why}");
+            println!("SKIPPED(guests): {why}");
+            None
+        }
+    }
+}
+
+/// A sandbox may forbid ptrace, or have no memory to map as a program.
+fn comes_up(kernel: &Kernel, worker: &Path) -> Result<(), GuestError> {
+    let folder = tempfile::Builder::new().prefix("pickfs-up-").tempdir().unwrap();
+    let first_files = folder.path().join("first-files");
+    let files = FirstFiles { worker: worker.into(), ..FirstFiles::default() };
+    files.write(&first_files)?;
+    let (disk, folder) = (None, folder.path().to_owned());
+    let boot = Boot { first_files, disk, memory_bytes: 256 << 20, folder };
+    let (engine, stop, deadlines) = (&Uml, &|| false, Deadlines::default());
+    let start = Start { engine, kernel, boot: &boot, worker, deadlines, stop };
+    let at = String::from("/mnt/target");
+    let mount = Action::Mount {
+        source: "tmpfs".into(),
+        fs_type: "tmpfs".into(),
+        options: Vec::new(),
+        at: at.clone(),
+    };
+    let unmount = vec![Action::Unmount { at: at.clone() }];
+    Guest::boot(&start, Order { mount: vec![mount], unmount, at, ..Order::default() })?.end(stop)
+}
+
+/// Processes of an engine whose command line names something in this folder.
+pub fn engines_over(folder: &Path) -> Vec<Pid> {
+    let folder = folder.to_string_lossy().into_owned();
+    let own = std::process::id() as i32;
+    let number = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().parse::<i32>().ok();
+    let mut found: Vec<i32> = fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| {
+            let line = fs::read(entry.path().join("cmdline")).ok()?;
+            let line = String::from_utf8_lossy(&line).into_owned();
+            let is_engine = line.contains("linux.uml") && !line.contains("keep-guest");
+            number(&entry).filter(|pid| *pid != own && is_engine && line.contains(&folder))
+        })
+        .collect();
+    found.sort_unstable();
+    found.into_iter().filter_map(Pid::from_raw).collect()
+}
+
+/// Waits for the first process of an engine over this folder, then sends it a signal.
+pub fn signal_engine(folder: &Path, signal: Signal) {
+    wait_until("an engine runs", || !engines_over(folder).is_empty());
+    kill_process(engines_over(folder)[0], signal).unwrap();
+}
+
+/// Waits until nothing of an engine is left over this folder.
+pub fn wait_until_gone(folder: &Path) {
+    wait_until("nothing of the guest is left", || engines_over(folder).is_empty());
+}
+
+/// Waits for a state, at most two minutes.
+pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(120), "not within two minutes: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

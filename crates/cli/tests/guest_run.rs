@@ -1,0 +1,118 @@
+//! Runs in user-mode Linux by a user without any right: what is kept of them, and what is left when
+//! something is killed.
+#![allow(clippy::unwrap_used)]
+
+mod guest_kernel;
+mod pickfs;
+
+use std::{
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use guest_kernel::{engines_over, kernel, signal_engine, wait_until, wait_until_gone};
+use pickfs::{command, folder, is_root, nobody_reaches_us, only_run, record};
+use pickfs_model::{BackingKind, Outcome};
+use rustix::process::{Pid, Signal, kill_process};
+
+const RUN: &[&str] = &[
+    "run",
+    "quick",
+    "--engine",
+    "uml",
+    "--fs",
+    "ext2",
+    "--blocks",
+    "1",
+    "--size",
+    "64MiB",
+    "--raw-probe",
+    "50ms",
+    "--warmup",
+    "20ms",
+    "--set",
+    "sync=fdatasync",
+    "--set",
+    "rate=100/s",
+    "--set",
+    "file_size=256KiB",
+];
+
+/// The program without privilege where that can be had, with its runs in `out`.
+fn guest_run(cache: &Path, out: &Path, measure: &str) -> Command {
+    let mut command = command(RUN);
+    command.args(["--measure", measure, "--out"]).arg(out);
+    command.env("PICKFS_CACHE_DIR", cache).current_dir(out);
+    if is_root() && nobody_reaches_us() {
+        command.uid(pickfs::NOBODY).gid(pickfs::NOBODY);
+    }
+    command
+}
+
+fn started(cache: &Path, out: &Path) -> Child {
+    let mut command = guest_run(cache, out, "60s");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn files_of(run: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(run).unwrap().flatten();
+    let mut names: Vec<_> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn setting() -> Option<(PathBuf, tempfile::TempDir, PathBuf)> {
+    let (cache, _) = kernel(pickfs::worker())?;
+    let (kept, out) = folder();
+    Some((cache, kept, out))
+}
+
+#[test]
+fn a_cell_in_a_guest_names_engine_driver_kernel_and_block_size() {
+    let Some((cache, _kept, out)) = setting() else { return };
+    let said = guest_run(&cache, &out, "1s").output().unwrap();
+    let error = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert_eq!(said.status.code(), Some(0), "{error}");
+    let run = only_run(&out);
+    let record = record(&run);
+    let trial = &record.trials[0];
+    assert_eq!((&trial.outcome, trial.backing), (&Outcome::Finished, BackingKind::GuestImage));
+    let fact = |key: &str| trial.environment.get(key).unwrap_or_else(|| panic!("no {key}"));
+    assert_eq!((fact("guest.engine"), fact("mount.driver")), ("uml", "ext2"));
+    assert!(fact("guest.kernel").starts_with(|first: char| first.is_ascii_digit()));
+    for key in ["mount.block_size_bytes", "guest.call_ns", "guest.fill_ns_per_mib"] {
+        assert!(fact(key).parse::<f64>().unwrap() > 0.0, "{key}");
+    }
+    assert!(["tsc", "clock_gettime"].contains(&fact("guest.clock")));
+    let load = trial.load.as_ref().unwrap();
+    // A clock of another rate would have kept another schedule.
+    assert!((0.5e9..3e9).contains(&(load.measured_ns as f64)), "{load:?}");
+    assert!(trial.ops.iter().any(|op| op.op == "durable" && op.service.count > 0));
+    assert_eq!(files_of(&run), ["report.html", "run.pickfs"]);
+    assert!(engines_over(&out).is_empty());
+}
+
+#[test]
+fn a_guest_that_is_killed_is_a_failed_row_and_leaves_nothing() {
+    let Some((cache, _kept, out)) = setting() else { return };
+    let mut lab = started(&cache, &out);
+    signal_engine(&out, Signal::KILL);
+    assert_eq!(lab.wait().unwrap().code(), Some(3), "a failed trial");
+    wait_until_gone(&out);
+    let run = only_run(&out);
+    let record = record(&run);
+    let Outcome::Failed { reason } = &record.trials[0].outcome else { panic!("{record:?}") };
+    assert!(reason.contains("guest") && reason.contains("signal 9"), "{reason}");
+    assert_eq!(files_of(&run), ["report.html", "run.pickfs"]);
+}
+
+#[test]
+fn a_guest_does_not_outlive_a_lab_that_is_killed() {
+    let Some((cache, _kept, out)) = setting() else { return };
+    let mut lab = started(&cache, &out);
+    wait_until("an engine runs", || !engines_over(&out).is_empty());
+    kill_process(Pid::from_child(&lab), Signal::KILL).unwrap();
+    lab.wait().unwrap();
+    wait_until_gone(&out);
+}

@@ -1,0 +1,106 @@
+//! The first file system of a guest: the worker as its first program, modules, and whatever
+//! programs a mount needs. The kernel unpacks it into memory before anything runs.
+//!
+//! ```text
+//! /init              the worker; as process 1 it is the agent (crate worker)
+//! /lib/..., /lib64/  its interpreter and libraries, where it is not static
+//! /pickfs/early      modules that the channel itself needs, one path a line
+//! /pickfs/modules/   modules
+//! /dev/console       so that a panic before anything else has a place to be told
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::{
+    cpio::Archive,
+    program_files::{ProgramError, ProgramFile, program_files},
+};
+
+/// A first file system that cannot be made.
+#[derive(Debug, Error)]
+pub enum FirstFilesError {
+    /// A program cannot be taken along.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// A module cannot be read, or the archive not be written.
+    #[error("cannot {what} {path}: {cause}")]
+    File {
+        /// What was being done.
+        what: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// What the kernel said.
+        cause: std::io::Error,
+    },
+}
+
+/// What goes in.
+#[derive(Debug, Clone, Default)]
+pub struct FirstFiles {
+    /// The worker.
+    pub worker: PathBuf,
+    /// Programs of the host that mount steps run.
+    pub programs: Vec<PathBuf>,
+    /// Modules that the channel needs, in order.
+    pub early: Vec<PathBuf>,
+    /// All other modules, in order.
+    pub modules: Vec<PathBuf>,
+}
+
+const MODULES: &str = "/pickfs/modules";
+/// Where the agent finds the modules of its channel.
+pub const EARLY_LIST: &str = "/pickfs/early";
+const FOLDERS: &[&str] = &["dev", "proc", "sys", "tmp", "run", "mnt", "etc"];
+
+impl FirstFiles {
+    /// Where the guest finds the modules, in order.
+    pub fn modules_inside(&self) -> Vec<String> {
+        self.modules.iter().map(|path| inside(path)).collect()
+    }
+
+    /// Writes the archive.
+    ///
+    /// # Errors
+    /// What cannot be read or written.
+    pub fn write(&self, to: &Path) -> Result<(), FirstFilesError> {
+        let file = |what, path: &Path| {
+            let path = path.to_owned();
+            move |cause| FirstFilesError::File { what, path, cause }
+        };
+        let mut archive = Archive::default();
+        FOLDERS.iter().for_each(|folder| archive.folder(folder));
+        archive.device("dev/console", 5, 1);
+        archive.file("etc/mtab", 0o644, b"");
+        self.put_programs(&mut archive)?;
+        for path in self.early.iter().chain(&self.modules) {
+            let content = std::fs::read(path).map_err(file("read", path))?;
+            archive.file(&inside(path), 0o644, &content);
+        }
+        let early: String = self.early.iter().map(|path| inside(path) + "\n").collect();
+        archive.file(EARLY_LIST, 0o644, early.as_bytes());
+        std::fs::write(to, archive.finish()).map_err(file("write", to))
+    }
+
+    fn put_programs(&self, archive: &mut Archive) -> Result<(), ProgramError> {
+        let mut there: Vec<PathBuf> = Vec::new();
+        let mut worker = program_files(&self.worker)?;
+        worker[0].path = "/init".into();
+        let mut files = worker;
+        for program in &self.programs {
+            files.extend(program_files(program)?);
+        }
+        for ProgramFile { path, content } in files {
+            if !there.contains(&path) {
+                archive.file(&path.to_string_lossy(), 0o755, &content);
+                there.push(path);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn inside(module: &Path) -> String {
+    format!("{MODULES}/{}", module.file_name().unwrap_or_default().to_string_lossy())
+}

@@ -1,0 +1,33 @@
+//! Guests: small Linux kernels in which a cell runs where the host's own kernel cannot mount its
+//! file system. No root, no installation: kernels come from Debian packages that are only unpacked. What
+//! runs inside is the worker's affair; what is measured is the workload's.
+//!
+//! ```text
+//! packages ─► engine: kernel ─┐
+//! modules, worker ─► first_files ─► Boot ─► guest ◄─ frames ─► agent (crate worker)
+//! ```
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod cpio;
+pub mod deadline;
+pub mod engine;
+pub mod error;
+pub mod first_files;
+pub mod frame;
+pub mod guest;
+pub mod keeper;
+pub mod message;
+pub mod modules;
+pub mod packages;
+pub mod program_files;
+pub mod rebuilt;
+pub mod uml;
+
+pub use deadline::{Deadlines, GuestPhase};
+pub use engine::{Boot, ENGINES, Engine, Kernel};
+pub use error::GuestError;
+pub use first_files::FirstFiles;
+pub use guest::{Guest, LaneLine, LaneSink, Start};
+pub use message::{FromGuest, Order, ToGuest};
+pub use packages::PackageCache;

@@ -1,0 +1,185 @@
+//! A program with all that it needs to run elsewhere: itself and its shared libraries, each
+//! without what only a debugger reads. A static program is just itself.
+//!
+//! ```
+//! use pickfs_guest::program_files::program_files;
+//! let files = program_files("/bin/true".as_ref())?;
+//! assert!(files.iter().any(|file| file.path.to_string_lossy().contains("libc")));
+//! # Ok::<(), pickfs_guest::program_files::ProgramError>(())
+//! ```
+//!
+//! The program's own interpreter is asked which libraries it would load (ld.so(8), `--list`); the program is
+//! not run. Source of the layout: elf(5).
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use thiserror::Error;
+
+/// A program that cannot be taken along.
+#[derive(Debug, Error)]
+pub enum ProgramError {
+    /// A file of it cannot be read.
+    #[error("cannot read {path}: {cause}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// It is no program of this machine.
+    #[error("{path} is no 64-bit ELF program")]
+    NoElf {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The interpreter did not list its libraries.
+    #[error("libraries of {path} cannot be listed: {said}")]
+    NoList {
+        /// Which.
+        path: PathBuf,
+        /// What the interpreter said.
+        said: String,
+    },
+}
+
+/// A file to be taken along, under the path where the program looks for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramFile {
+    /// Where it must be.
+    pub path: PathBuf,
+    /// What is loaded of it.
+    pub content: Vec<u8>,
+}
+
+/// The program first, then its interpreter and its libraries.
+///
+/// # Errors
+/// [`ProgramError`].
+pub fn program_files(program: &Path) -> Result<Vec<ProgramFile>, ProgramError> {
+    let main = loaded(program)?;
+    let mut files = vec![main];
+    if let Some(interpreter) = interpreter(&files[0].content) {
+        for path in libraries(program, &interpreter)? {
+            files.push(loaded(&path)?);
+        }
+    }
+    Ok(files)
+}
+
+fn loaded(path: &Path) -> Result<ProgramFile, ProgramError> {
+    let read = fs::read(path);
+    let content = read.map_err(|cause| ProgramError::Read { path: path.into(), cause })?;
+    let content = loaded_part(content).ok_or_else(|| ProgramError::NoElf { path: path.into() })?;
+    Ok(ProgramFile { path: path.into(), content })
+}
+
+fn libraries(program: &Path, interpreter: &Path) -> Result<Vec<PathBuf>, ProgramError> {
+    let no_list = |said: String| ProgramError::NoList { path: program.into(), said };
+    let output = Command::new(interpreter).arg("--list").arg(program).output();
+    let output = output.map_err(|error| no_list(error.to_string()))?;
+    if !output.status.success() {
+        return Err(no_list(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    }
+    let mut paths = vec![interpreter.to_owned()];
+    for path in listed(&String::from_utf8_lossy(&output.stdout)) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    Ok(paths)
+}
+
+/// `\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)`; the vDSO has no path.
+fn listed(text: &str) -> Vec<PathBuf> {
+    let path = |line: &str| {
+        let from = line.split_once("=> ").map_or(line, |(_, path)| path).trim();
+        let path = from.split(" (").next()?;
+        path.starts_with('/').then(|| PathBuf::from(path))
+    };
+    text.lines().filter_map(path).collect()
+}
+
+const PT_LOAD: u32 = 1;
+const PT_INTERP: u32 = 3;
+
+struct Segment {
+    kind: u32,
+    offset: usize,
+    size: usize,
+}
+
+/// Program headers of a 64-bit little-endian ELF file; `None` where it is none.
+fn segments(elf: &[u8]) -> Option<Vec<Segment>> {
+    let number = |at: usize, size: usize| {
+        let bytes = elf.get(at..at + size)?;
+        Some(bytes.iter().rev().fold(0, |sum: usize, byte| sum << 8 | usize::from(*byte)))
+    };
+    if elf.get(..6)? != b"\x7fELF\x02\x01" {
+        return None;
+    }
+    let (table, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+    let segment = |at: usize| {
+        let (kind, offset, size) = (number(at, 4)? as u32, number(at + 8, 8)?, number(at + 32, 8)?);
+        Some(Segment { kind, offset, size })
+    };
+    (0..count).map(|index| segment(table + index * size)).collect()
+}
+
+fn interpreter(elf: &[u8]) -> Option<PathBuf> {
+    let segment = segments(elf)?.into_iter().find(|segment| segment.kind == PT_INTERP)?;
+    let text = elf.get(segment.offset..segment.offset + segment.size)?;
+    let text = std::str::from_utf8(text).ok()?;
+    Some(PathBuf::from(text.trim_end_matches('\0')))
+}
+
+/// Cuts behind the last byte that is mapped and takes the section table, which lies there, out of the header.
+fn loaded_part(mut elf: Vec<u8>) -> Option<Vec<u8>> {
+    let ends = segments(&elf)?.into_iter().filter(|s| s.kind == PT_LOAD).map(|s| s.offset + s.size);
+    let end = ends.max()?.min(elf.len()).max(64);
+    elf.truncate(end);
+    // e_shoff, then e_shnum and e_shstrndx.
+    elf.get_mut(40..48)?.fill(0);
+    elf.get_mut(60..64)?.fill(0);
+    Some(elf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_cut_program_still_runs() {
+        let me = std::env::current_exe().unwrap();
+        let files = program_files(&me).unwrap();
+        assert!(files[0].content.len() < fs::read(&me).unwrap().len());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cut");
+        fs::write(&path, &files[0].content).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let output = Command::new(&path).arg("--list").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    #[test]
+    fn libraries_are_read_from_the_list_of_the_interpreter() {
+        let text = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibc.so.6 => /lib/x/libc.so.6 (0x00007f)\n\
+                    \t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
+        assert_eq!(
+            listed(text),
+            [Path::new("/lib/x/libc.so.6"), Path::new("/lib64/ld-linux-x86-64.so.2")]
+        );
+    }
+
+    #[test]
+    fn a_script_is_no_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("script");
+        fs::write(&path, "#!/bin/sh\n").unwrap();
+        assert!(matches!(program_files(&path), Err(ProgramError::NoElf { .. })));
+    }
+}

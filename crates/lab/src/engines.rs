@@ -1,0 +1,221 @@
+//! Which kernel each cell runs under: this machine's, or a guest's. Decided before anything is
+//! touched; nothing is fetched here.
+//!
+//! Results of two engines are never ranked against each other: what is slow may be the engine. Where a plan's
+//! cells run under more than one, each gets the level `engine`, so that panels hold one engine each.
+
+use std::collections::BTreeSet;
+
+use pickfs_guest::{Engine, engine};
+use pickfs_model::{BackingSpec, Cell, Level, Plan, record::SkippedCell};
+use pickfs_target::{
+    Availability, availability,
+    fs::{self, FileSystem},
+    knob::ENGINE,
+};
+
+use crate::expand::{Expansion, cell_id};
+
+/// The level that tells engines apart where a plan has several.
+pub const ENGINE_LEVEL: &str = "engine";
+/// This machine's own kernel.
+pub const NATIVE: &str = "native";
+const AUTO: &str = "auto";
+
+/// The engine of a cell; `None` on this machine's own kernel.
+pub fn engine_of(cell: &Cell) -> Option<&'static dyn Engine> {
+    engine::find(cell.knobs.get(ENGINE)?)
+}
+
+/// Whether this machine's own kernel is to mount something of these cells.
+pub fn any_native(cells: &[Cell]) -> bool {
+    cells.iter().any(|cell| engine_of(cell).is_none())
+}
+
+/// The engines of these cells, each once.
+pub fn engines_of(cells: &[Cell]) -> Vec<&'static dyn Engine> {
+    let names: BTreeSet<&str> = cells.iter().filter_map(engine_of).map(Engine::name).collect();
+    names.into_iter().filter_map(engine::find).collect()
+}
+
+/// Settles the engine of every cell; those that none can run are left out with the reason.
+pub(crate) fn settle_engines(plan: &Plan, expansion: &mut Expansion) {
+    for mut cell in std::mem::take(&mut expansion.cells) {
+        match chosen(plan, &cell) {
+            Ok(name) => {
+                if cell.knobs.contains_key(ENGINE) {
+                    put_engine(plan, &mut cell, name);
+                }
+                expansion.cells.push(cell);
+            }
+            Err((reason, remedy)) => {
+                expansion.skipped.push(SkippedCell { cell, reason, remedy });
+            }
+        }
+    }
+    tell_engines_apart(expansion);
+}
+
+fn put_engine(plan: &Plan, cell: &mut Cell, name: &str) {
+    match name {
+        NATIVE => cell.knobs.remove(ENGINE),
+        name => cell.knobs.insert(ENGINE.into(), name.into()),
+    };
+    cell.id = cell_id(&cell.candidate, &plan.backing, &cell.workload, &cell.knobs);
+}
+
+fn tell_engines_apart(expansion: &mut Expansion) {
+    let names: BTreeSet<&str> = expansion.cells.iter().map(name_of).collect();
+    if names.len() < 2 {
+        return;
+    }
+    for cell in &mut expansion.cells {
+        let value = name_of(cell).to_owned();
+        cell.levels.retain(|level| level.axis != ENGINE);
+        cell.levels.push(Level { axis: ENGINE_LEVEL.into(), value });
+    }
+}
+
+fn name_of(cell: &Cell) -> &'static str {
+    engine_of(cell).map_or(NATIVE, Engine::name)
+}
+
+/// Why something cannot be, and what would help.
+type Gap = (String, String);
+
+fn chosen(plan: &Plan, cell: &Cell) -> Result<&'static str, Gap> {
+    let asked = cell.knobs.get(ENGINE).map_or(NATIVE, String::as_str);
+    let name = &cell.candidate.fs;
+    let Some(row) = fs::find(name) else { return Ok(NATIVE) };
+    match asked {
+        NATIVE => Ok(NATIVE),
+        AUTO => first_that_can(plan, cell, row),
+        asked => {
+            let engine = engine::find(asked).ok_or_else(|| {
+                (format!("no engine `{asked}`"), "leave --engine out, or use auto".to_owned())
+            })?;
+            can_serve(plan, cell, row, engine).map(|()| engine.name())
+        }
+    }
+}
+
+/// This machine where it can, else the first engine that can; the reason is that of the last.
+fn first_that_can(plan: &Plan, cell: &Cell, row: &dyn FileSystem) -> Result<&'static str, Gap> {
+    let here = matches!(availability::of(row), Availability::Ready);
+    let in_directory = matches!(plan.backing, BackingSpec::Directory { .. });
+    if in_directory || (here && rustix::process::geteuid().is_root()) {
+        return Ok(NATIVE);
+    }
+    let mut gap = ("no engine runs here".to_owned(), "run it as root on this machine".to_owned());
+    for engine in engine::ENGINES {
+        match can_serve(plan, cell, row, *engine) {
+            Ok(()) => return Ok(engine.name()),
+            Err(found) => gap = found,
+        }
+    }
+    Err(gap)
+}
+
+fn can_serve(
+    plan: &Plan,
+    cell: &Cell,
+    row: &dyn FileSystem,
+    engine: &dyn Engine,
+) -> Result<(), Gap> {
+    if let BackingSpec::Device { .. } | BackingSpec::Directory { .. } = plan.backing {
+        let reason = "a guest's candidates are made on an image";
+        return Err((reason.into(), "leave --device and --dir out, or --engine".into()));
+    }
+    if plan.capacity.is_some() {
+        let reason = "a search for the highest rate is not made in guests";
+        return Err((reason.into(), "leave [capacity] out, or use --engine native".into()));
+    }
+    if let Some(knob) = cell.knobs.keys().find(|name| *name != ENGINE) {
+        let reason = format!("{knob} is turned on this machine, not in a guest");
+        return Err((reason, format!("leave {knob} out, or use --engine native")));
+    }
+    row_gap(row, engine).map_or(Ok(()), Err)
+}
+
+/// Why an engine cannot run a file system, whatever the plan.
+pub fn row_gap(row: &dyn FileSystem, engine: &dyn Engine) -> Option<Gap> {
+    if let Some(obstacle) = engine.obstacle() {
+        return Some((obstacle, "use another engine".into()));
+    }
+    if let Availability::Missing(missing) = availability::to_be_made(row) {
+        return Some((missing.reason, missing.remedy));
+    }
+    if let Some(foreign) = row.types_in_a_guest().iter().find(|kind| !engine.knows(kind)) {
+        let reason =
+            format!("the kernel of {} has no writable file system {foreign}", engine.name());
+        let remedy = match REBUILT.contains(foreign) {
+            true => "build its module: pickfs doctor --guests --build-modules".into(),
+            false => row.needs().kernel_remedy.into(),
+        };
+        return Some((reason, remedy));
+    }
+    let native = || "use --engine native".to_owned();
+    match row.name() {
+        NTFS_3G => None,
+        name if is_fuse(row) => {
+            Some((format!("the program behind {name} is for the host"), native()))
+        }
+        _ => None,
+    }
+}
+
+/// The one FUSE program that is taken into a guest.
+const NTFS_3G: &str = "ntfs-3g";
+/// Types whose module Debian does not build, or builds without writing.
+const REBUILT: &[&str] = &["ufs", "reiserfs35"];
+
+fn is_fuse(row: &dyn FileSystem) -> bool {
+    row.needs().kernel_types.iter().any(|kind| kind.starts_with("fuse"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{expand::expand, plan_file::read_plan};
+
+    fn expansion(candidates: &str, engine: &str) -> Expansion {
+        let text = format!(
+            "name = \"t\"\nquestion = \"?\"\ncandidates = [{candidates}]\nworkload = \"null\"\n\
+             [params]\n\"guest.engine\" = \"{engine}\"\n\
+             [design]\nblocks = 1\nreference = \"tmpfs\"\nprimary = []\n"
+        );
+        let plan = read_plan("t.toml", &text).expect("a good plan");
+        let workload = pickfs_workload::find("null").expect("a workload");
+        let ceiling = |_: &_| pickfs_model::Durability::PowerLoss;
+        let mut expansion = expand(&plan, workload, ceiling).expect("expands");
+        settle_engines(&plan, &mut expansion);
+        expansion
+    }
+
+    #[test]
+    fn an_engine_that_is_asked_for_runs_every_cell() {
+        let one = expansion("\"tmpfs\", \"ramfs\"", "uml");
+        let engines: Vec<_> = one.cells.iter().map(name_of).collect();
+        assert_eq!(engines, ["uml", "uml"]);
+        assert_eq!(one.cells[0].levels_text(), "");
+        let native = expansion("\"tmpfs\"", "native");
+        assert_ne!(one.cells[0].id, native.cells[0].id);
+        assert!(native.cells[0].knobs.is_empty());
+    }
+
+    #[test]
+    fn what_no_kernel_of_an_engine_mounts_is_left_out_with_the_reason() {
+        let left = expansion("\"tmpfs\", \"bcachefs\"", "uml");
+        assert_eq!(left.cells.len(), 1);
+        assert!(!left.skipped[0].reason.is_empty() && !left.skipped[0].remedy.is_empty());
+    }
+
+    #[test]
+    fn cells_of_two_engines_never_share_a_panel() {
+        let mut both = expansion("\"tmpfs\"", "native");
+        both.cells.extend(expansion("\"tmpfs\", \"ramfs\"", "uml").cells);
+        tell_engines_apart(&mut both);
+        let levels: Vec<_> = both.cells.iter().map(Cell::levels_text).collect();
+        assert_eq!(levels, ["engine=native", "engine=uml", "engine=uml"]);
+    }
+}

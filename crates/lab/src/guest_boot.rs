@@ -1,0 +1,106 @@
+//! What every guest of a run is started with: the worker, a folder for small files, the rate of the
+//! TSC, deadlines.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use pickfs_guest::{
+    Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, Kernel, Order, Start,
+    engine::modules_for,
+};
+use pickfs_model::Action;
+use pickfs_sys::tsc;
+use pickfs_target::{GuestImage, availability::find_program, guest_image::Inside};
+
+/// Where a guest mounts its candidate.
+pub const MOUNTED_AT: &str = "/mnt/target";
+/// Memory of a guest, beside what a file system in memory may hold.
+const MEMORY_BYTES: u64 = 512 << 20;
+/// How long the host's own reading of the TSC's rate takes.
+const RATE_LENGTH: Duration = Duration::from_millis(200);
+
+/// Starts guests.
+pub struct GuestBoot {
+    worker: PathBuf,
+    folder: OwnFolder,
+    tsc_hz: Option<f64>,
+    deadlines: Deadlines,
+}
+
+impl GuestBoot {
+    /// Ready to start guests with this worker.
+    ///
+    /// # Errors
+    /// When the folder for small files cannot be made.
+    pub fn new(worker: &Path) -> std::io::Result<GuestBoot> {
+        let folder = OwnFolder::make()?;
+        let tsc_hz = tsc::is_a_clock().then(|| tsc::rate_hz(RATE_LENGTH));
+        Ok(GuestBoot { worker: worker.into(), folder, tsc_hz, deadlines: Deadlines::default() })
+    }
+
+    /// Boots a kernel over the image and mounts the candidate that was made on it.
+    ///
+    /// # Errors
+    /// [`GuestError`]; nothing of the guest is left then.
+    pub fn boot(
+        &self,
+        engine: &'static dyn Engine,
+        kernel: &Kernel,
+        image: &GuestImage,
+        inside: &Inside,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Guest, GuestError> {
+        let mut programs = Vec::new();
+        for step in inside.mount.iter().chain(&inside.unmount) {
+            if let Action::Exec { program, .. } = step {
+                programs.extend(find_program(program));
+            }
+        }
+        let files = FirstFiles {
+            worker: self.worker.clone(),
+            programs,
+            early: kernel.modules.with_needed(engine.channel_modules()),
+            modules: kernel.modules.with_needed(&modules_for(&inside.kernel_types)),
+        };
+        let boot = Boot {
+            first_files: self.folder.0.join("first-files.cpio"),
+            disk: inside.needs_disk.then(|| image.path().to_owned()),
+            memory_bytes: match inside.needs_disk {
+                true => MEMORY_BYTES,
+                false => MEMORY_BYTES + image.size_bytes(),
+            },
+            folder: self.folder.0.clone(),
+        };
+        files.write(&boot.first_files)?;
+        let order = Order {
+            modules: files.modules_inside(),
+            disk: inside.needs_disk.then(|| engine.disk_inside().to_owned()),
+            mount: inside.mount.clone(),
+            unmount: inside.unmount.clone(),
+            at: MOUNTED_AT.into(),
+            tsc_hz: self.tsc_hz.filter(|_| engine.shares_tsc()),
+        };
+        let (worker, deadlines) = (self.worker.as_path(), self.deadlines);
+        Guest::boot(&Start { engine, kernel, boot: &boot, worker, deadlines, stop }, order)
+    }
+}
+
+/// A short path, as an engine's sockets need one; gone with the run.
+struct OwnFolder(PathBuf);
+
+impl OwnFolder {
+    fn make() -> std::io::Result<OwnFolder> {
+        let name = format!("pickfs-guest-{:08x}", fastrand::u32(..));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder)?;
+        Ok(OwnFolder(folder))
+    }
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,80 @@
+//! Workers inside a guest, as a crew sees them: the same words, carried by the guest's line.
+
+use std::{
+    cell::RefCell,
+    sync::mpsc::{Receiver, Sender, channel},
+};
+
+use pickfs_guest::{Guest, LaneLine, LaneSink, guest::LineSink};
+use pickfs_model::TrialSpec;
+
+use crate::worker_process::{Hands, Heard, Inheritance, Worker, WorkerError, Workplace};
+
+/// A booted guest as a place for workers. All lanes are started with the first one.
+pub struct InGuest<'a> {
+    guest: &'a Guest,
+    said: RefCell<Vec<Option<Receiver<Heard>>>>,
+}
+
+impl<'a> InGuest<'a> {
+    /// A place in this guest.
+    pub fn new(guest: &'a Guest) -> Self {
+        Self { guest, said: RefCell::default() }
+    }
+
+    fn begin(&self, lanes: u32, inbox: &Sender<Heard>) {
+        let mut said = Vec::new();
+        let sinks = (0..lanes.max(1) as usize).map(|lane| {
+            let (last_words, receiver) = channel();
+            said.push(Some(receiver));
+            LaneSink { words: sink(lane, inbox.clone()), errors: sink(lane, last_words) }
+        });
+        self.guest.start_lanes(sinks.collect());
+        *self.said.borrow_mut() = said;
+    }
+}
+
+fn sink(lane: usize, to: Sender<Heard>) -> LineSink {
+    // A crew that is gone hears nothing more.
+    Box::new(move |line| drop(to.send(Heard { lane, line })))
+}
+
+impl Workplace for InGuest<'_> {
+    fn start(
+        &self,
+        spec: &TrialSpec,
+        _inherits: &Inheritance<'_>,
+        inbox: &Sender<Heard>,
+    ) -> Result<Worker, WorkerError> {
+        if spec.lane == 0 {
+            self.begin(spec.lanes, inbox);
+        }
+        let said = self.said.borrow_mut().get_mut(spec.lane as usize).and_then(Option::take);
+        let said = said.unwrap_or_else(|| channel().1);
+        let hands = LaneHands(self.guest.line_to(spec.lane as u16));
+        Ok(Worker::new(Box::new(hands), said, spec))
+    }
+
+    fn shares_memory(&self) -> bool {
+        false
+    }
+}
+
+struct LaneHands(LaneLine);
+
+impl Hands for LaneHands {
+    fn process_id(&self) -> Option<u32> {
+        None
+    }
+
+    fn say(&mut self, line: &str) {
+        self.0.say(line);
+    }
+
+    /// It ends with its guest, which holds all that it made.
+    fn ask_to_end(&mut self) {}
+
+    fn how_it_ended(&mut self) -> String {
+        self.0.how_it_ended()
+    }
+}

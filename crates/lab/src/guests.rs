@@ -1,0 +1,226 @@
+//! The stage inside guests: each trial in a kernel of its own, on an image that the host makes.
+//!
+//! ```text
+//! host    raw probe, make the candidate on the image, boot ............ extents, image
+//! guest   modules, calibration, mount, worker: prepare ... verify, unmount, power-off
+//! ```
+//!
+//! What a guest does wrong - it dies, hangs, cannot mount - is a failed row with the end of its console. Nothing
+//! of a guest outlives its trial.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use pickfs_guest::{Engine, Guest, GuestError, Kernel, PackageCache, engine};
+use pickfs_model::{Event, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord};
+use pickfs_target::{GuestImage, fs, guest_image::Inside, knob::ENGINE};
+
+use crate::{
+    crew::{Around, Limits, run_crew},
+    doubts,
+    guest_boot::{GuestBoot, MOUNTED_AT},
+    guest_lane::InGuest,
+    interrupt::Interrupt,
+    machine::{Job, TrialError, blank, both, phase, stands_on_a_device, trial_spec},
+    placement::Placement,
+    raw_band::RawBand,
+    settle::{Quiet, settle},
+    stage::{Stage, TrialOrder},
+    transcript,
+    watch::Watch,
+};
+
+/// What guests need to know once.
+pub struct GuestParts {
+    /// The image, prepared.
+    pub image: GuestImage,
+    /// The plan.
+    pub plan: Plan,
+    /// The worker program.
+    pub worker: PathBuf,
+    /// What must be quiet between trials.
+    pub quiet: Quiet,
+    /// Whether somebody wants the run to end.
+    pub interrupt: Interrupt,
+    /// Kernels by engine, fetched.
+    pub kernels: HashMap<&'static str, Kernel>,
+}
+
+/// Guests as a stage.
+pub struct Guests {
+    parts: GuestParts,
+    began: Instant,
+    raw: RawBand,
+    boots: GuestBoot,
+}
+
+/// Fetches the kernels of these engines.
+///
+/// # Errors
+/// When one cannot be had, with the way out.
+pub fn fetch_kernels(
+    engines: &[&'static dyn Engine],
+) -> Result<HashMap<&'static str, Kernel>, GuestError> {
+    let cache = PackageCache::open_default()?;
+    let each = |engine: &&'static dyn Engine| Ok((engine.name(), engine.kernel(&cache)?));
+    engines.iter().map(each).collect()
+}
+
+impl Guests {
+    /// A stage of guests.
+    ///
+    /// # Errors
+    /// When the folder for their small files cannot be made.
+    pub fn new(parts: GuestParts) -> std::io::Result<Guests> {
+        let boots = GuestBoot::new(&parts.worker)?;
+        Ok(Guests { parts, began: Instant::now(), raw: RawBand::default(), boots })
+    }
+
+    /// The image, to be removed at the end.
+    pub fn into_image(self) -> GuestImage {
+        self.parts.image
+    }
+
+    fn trial(
+        &mut self,
+        order: &TrialOrder<'_>,
+        record: &mut TrialRecord,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), TrialError> {
+        let job = Job::of(order)?;
+        if stands_on_a_device(&order.cell.candidate.fs) {
+            tell(phase(order, "raw device probe"));
+            let GuestParts { image, plan, interrupt, .. } = &self.parts;
+            let mut probe = |seconds| image.raw_probe(seconds);
+            self.raw.probe(plan.timing.raw_probe_s, record, interrupt, &mut probe)?;
+        }
+        let (engine, kernel) = self.engine_of(order)?;
+        tell(phase(order, "make"));
+        let candidate = &order.cell.candidate;
+        let disk = engine.disk_inside();
+        let inside = self.parts.image.make(candidate, disk, MOUNTED_AT, &mut record.steps)?;
+        record.backing = inside.backing;
+        record.image = Some(self.parts.image.record()?).filter(|_| inside.needs_disk);
+        tell(phase(order, &format!("boot {}", engine.name())));
+        let (image, interrupt) = (&self.parts.image, self.parts.interrupt.clone());
+        let stop = || interrupt.is_raised();
+        let guest = self.boots.boot(engine, &kernel, image, &inside, &stop).map_err(failed)?;
+        record.environment = self.parts.image.facts();
+        record.environment.0.extend(guest.facts().0.clone());
+        name_program(&candidate.fs, record);
+        let measured = self.measure(&guest, &job, &inside, order, record, tell);
+        let ended = guest.end(&stop).map_err(failed);
+        self.note_extents(record)?;
+        both(measured, ended)
+    }
+
+    fn engine_of(
+        &self,
+        order: &TrialOrder<'_>,
+    ) -> Result<(&'static dyn Engine, Kernel), TrialError> {
+        let name = order.cell.knobs.get(ENGINE).map_or("", String::as_str);
+        let found = engine::find(name).zip(self.parts.kernels.get(name).cloned());
+        found.ok_or_else(|| TrialError::Skipped(format!("no engine `{name}` for guests here")))
+    }
+
+    fn measure(
+        &self,
+        guest: &Guest,
+        job: &Job,
+        inside: &Inside,
+        order: &TrialOrder<'_>,
+        record: &mut TrialRecord,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), TrialError> {
+        let plan = &self.parts.plan;
+        let (periods, is_phased) = (&inside.promise.periods, job.workload.is_phased());
+        if !is_phased {
+            doubts::periods(record, periods, plan.timing.measure_s);
+        }
+        if plan.explain_above_ns.is_some() {
+            record.notes.push("not explained: it is the guest's kernel that waits".into());
+        }
+        let spec = trial_spec(order, plan, &Placement::default(), job, Path::new(MOUNTED_AT));
+        let measured = self.run_workers(guest, job, &spec, order, record, tell);
+        if is_phased {
+            doubts::periods_of_phases(record, periods);
+        }
+        measured
+    }
+
+    fn run_workers(
+        &self,
+        guest: &Guest,
+        job: &Job,
+        spec: &TrialSpec,
+        order: &TrialOrder<'_>,
+        record: &mut TrialRecord,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), TrialError> {
+        let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns));
+        let limits = Limits::of(spec, job.workload.is_phased());
+        let interrupt = &self.parts.interrupt;
+        let around = Around {
+            page: None,
+            slow_laps: None,
+            interrupt,
+            observe: &mut |moment| watch.at(moment, tell),
+            make_cold: &mut || {
+                guest.cool(&|| interrupt.is_raised()).map_err(|error| error.to_string())
+            },
+        };
+        let said = run_crew(&InGuest::new(guest), spec, limits, around);
+        record.robbery = watch.finish();
+        let said = said.map_err(|error| TrialError::Failed(error.to_string()))?;
+        transcript::into_record(said, job.workload, &spec.workload.params, record)
+    }
+
+    fn note_extents(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
+        if let Some(image) = &mut record.image {
+            let after = self.parts.image.record()?;
+            image.holes_after_bytes = after.holes_before_bytes;
+            image.extents_after = after.extents_before;
+        }
+        Ok(())
+    }
+}
+
+/// A FUSE type does not tell which program serves it.
+fn name_program(name: &str, record: &mut TrialRecord) {
+    let fs_type = record.environment.get("mount.type").unwrap_or_default().to_owned();
+    if let Some(row) = fs::find(name).filter(|_| fs_type.starts_with("fuse")) {
+        record.environment.put("mount.driver", row.driver(&fs_type, ""));
+    }
+}
+
+fn failed(error: GuestError) -> TrialError {
+    TrialError::Failed(error.to_string())
+}
+
+impl Stage for Guests {
+    fn now_s(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    fn settle(&mut self) -> SettleRecord {
+        let limit = Duration::from_secs_f64(self.parts.plan.timing.settle_s);
+        settle(&self.parts.quiet, limit)
+    }
+
+    fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord {
+        let mut record = blank(order, self.parts.image.kind(), self.now_s());
+        if let Err(error) = self.trial(order, &mut record, tell) {
+            record.outcome = match self.parts.interrupt.is_raised() {
+                true => Outcome::Failed { reason: "interrupted".into() },
+                false => error.outcome(),
+            };
+            record.ops.clear();
+        }
+        record.elapsed_s = self.now_s() - record.started_s;
+        doubts::after(&mut record);
+        record
+    }
+}

@@ -1,0 +1,345 @@
+//! The scratch of a guest: the same fully written image, as a plain file. Formatters of the host make
+//! candidates on it, without root and without a loop device; a guest's kernel mounts it. The file has a name,
+//! which a guest needs to open it; a run that is killed leaves it in its folder, with an undo record where one
+//! can be written.
+
+use std::{
+    fs::{self, File},
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use pickfs_model::{
+    Action, BackingKind, BackingSpec, CandidateSpec, Environment, Step, StepRecord,
+    record::{ImageRecord, RawProbe},
+};
+use pickfs_sys::extents::{self, ExtentSummary};
+
+use crate::{
+    availability::{self, Availability},
+    card,
+    carry_out::{self, Calls},
+    environment,
+    error::TargetError,
+    fs::{FileSystem, Ground, Place, recipe},
+    host_folder::{HostFolder, HostKind},
+    image::{HostFacts, check_size, fill, forbid_copy_on_write},
+    incompressible::Noise,
+    memory,
+    mounted::Promise,
+    own_format, plan, raw_probe,
+    scratch::{Progress, promise},
+    undo::{Note, Undo, UndoLog},
+};
+
+/// Old signatures lie in the first and the last mebibyte.
+const END_BYTES: u64 = 1 << 20;
+
+/// An image for guests.
+#[derive(Debug)]
+pub struct GuestImage {
+    file: File,
+    path: PathBuf,
+    size_bytes: u64,
+    kind: BackingKind,
+    host: HostFacts,
+    note: Option<Note>,
+}
+
+/// A candidate that was made: what a guest does with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inside {
+    /// Whether it needs the disk.
+    pub needs_disk: bool,
+    /// Types that the guest's kernel must know.
+    pub kernel_types: Vec<&'static str>,
+    /// What mounts it.
+    pub mount: Vec<Action>,
+    /// What unmounts it.
+    pub unmount: Vec<Action>,
+    /// What is known of it without asking.
+    pub promise: Promise,
+    /// What it stands on.
+    pub backing: BackingKind,
+}
+
+impl GuestImage {
+    /// Makes the image in a folder of a disk, or in memory.
+    ///
+    /// # Errors
+    /// What [`TargetError`] says of images; a device or a folder is no backing of a guest.
+    pub fn prepare(
+        backing: &BackingSpec,
+        run_dir: &Path,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Self, TargetError> {
+        let (directory, size_bytes) = match backing {
+            BackingSpec::Loop { size_bytes, directory } => {
+                (directory.as_deref().unwrap_or(run_dir), *size_bytes)
+            }
+            BackingSpec::Ram { size_bytes } => (Path::new("/dev/shm"), *size_bytes),
+            BackingSpec::Device { .. } | BackingSpec::Directory { .. } => {
+                return Err(TargetError::NoGuestBacking);
+            }
+        };
+        let host = HostFolder::at(directory)?;
+        check_size(size_bytes)?;
+        host.check_room(directory, size_bytes)?;
+        let mut kind = BackingKind::GuestImage;
+        if host.kind == HostKind::Memory {
+            memory::check("an image in memory", size_bytes)?;
+            kind = BackingKind::RamImage;
+        }
+        let path =
+            directory.join(format!("pickfs-guest-{:016x}.img", Noise::seed_from_the_clock()));
+        let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path);
+        let file = file.map_err(TargetError::io("create the image", &path))?;
+        let noted = Undo::image(&path).and_then(|undo| UndoLog::open_default().note(&undo));
+        let image = Self { file, path, size_bytes, kind, host: host.facts(), note: noted.ok() };
+        forbid_copy_on_write(&image.file, directory, &host)?;
+        fill(&image.file, size_bytes, progress)?;
+        extents::rewrite_unwritten(&image.file)?;
+        Ok(image)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its size in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// On a disk or in memory.
+    pub fn kind(&self) -> BackingKind {
+        self.kind
+    }
+
+    /// Direct 4 KiB writes, each with a flush, on the image itself; whatever was on it is gone.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn raw_probe(&self, seconds: f64) -> Result<RawProbe, TargetError> {
+        raw_probe::probe(&self.path, self.size_bytes, Duration::from_secs_f64(seconds))
+    }
+
+    /// Bare figures of the image as `card.*`, as the host writes it; whatever was on it is gone.
+    ///
+    /// # Errors
+    /// When it cannot be written and read.
+    pub fn card(&self, seconds: f64) -> Result<Environment, TargetError> {
+        let mut facts = Environment::default();
+        environment::put_host(&mut facts, &self.host);
+        let length = Duration::from_secs_f64(seconds);
+        card::measure(&self.path, self.size_bytes, length, &mut facts)?;
+        Ok(facts)
+    }
+
+    /// Facts of what the image lies on, as `host.*`.
+    pub fn facts(&self) -> Environment {
+        let mut facts = Environment::default();
+        environment::put_host(&mut facts, &self.host);
+        facts
+    }
+
+    /// Makes a candidate on the image; says what a guest with the scratch at `disk` does with it.
+    ///
+    /// # Errors
+    /// The first step that failed, or why it cannot be tried ([`TargetError::skip`]).
+    pub fn make(
+        &mut self,
+        candidate: &CandidateSpec,
+        disk: &str,
+        at: &str,
+        log: &mut Vec<StepRecord>,
+    ) -> Result<Inside, TargetError> {
+        let row = plan::row_of(candidate)?;
+        if let Availability::Missing(missing) = availability::to_be_made(row) {
+            return Err(missing.into());
+        }
+        let (minimum_bytes, have_bytes) = (row.needs().minimum_bytes, self.size_bytes);
+        if have_bytes < minimum_bytes {
+            return Err(TargetError::TooSmall { fs: row.name(), minimum_bytes, have_bytes });
+        }
+        let needs_disk = row.needs().ground == Ground::BlockDevice;
+        if needs_disk {
+            let steps = making(row, candidate, &self.place(&self.path.to_string_lossy(), at));
+            carry_out::carry_out_all(&steps, self, log)?;
+        }
+        let place = self.place(disk, at);
+        let actions = |steps: Vec<Step>| -> Vec<Action> {
+            steps.into_iter().map(|step| inside_a_guest(row, step.action)).collect()
+        };
+        let backing = if needs_disk { self.kind } else { BackingKind::Memory };
+        Ok(Inside {
+            needs_disk,
+            kernel_types: row.types_in_a_guest(),
+            mount: actions(row.mount(candidate, &place)),
+            unmount: actions(row.unmount(candidate, &place)),
+            promise: promise(Some(row), candidate, backing),
+            backing,
+        })
+    }
+
+    /// The image's extents now, as those before a trial.
+    ///
+    /// # Errors
+    /// When the host's file system does not answer.
+    pub fn record(&self) -> Result<ImageRecord, TargetError> {
+        let ExtentSummary { unwritten_bytes, missing_bytes, extent_count, .. } =
+            extents::summary(&self.file)?;
+        let (holes, count) = (unwritten_bytes + missing_bytes, extent_count as u64);
+        Ok(ImageRecord {
+            holes_before_bytes: holes,
+            extents_before: count,
+            ..ImageRecord::default()
+        })
+    }
+
+    /// Takes the image away.
+    ///
+    /// # Errors
+    /// When it does not go.
+    pub fn remove(mut self) -> Result<(), TargetError> {
+        let removed = fs::remove_file(&self.path);
+        removed.map_err(TargetError::io("remove the image", &self.path))?;
+        self.forget();
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        if let Some(note) = self.note.take() {
+            let _ = UndoLog::open_default().forget(&note);
+        }
+    }
+
+    fn place(&self, device: &str, at: &str) -> Place {
+        Place {
+            device: device.into(),
+            at: at.into(),
+            make_bytes: None,
+            memory_bytes: self.size_bytes,
+            sector_bytes: 512,
+            unique_name: format!("pickfs-{:012x}", Noise::seed_from_the_clock() >> 16),
+        }
+    }
+
+    fn clear_ends(&self) -> Result<String, TargetError> {
+        // A formatter of image files may have cut the file.
+        self.file.set_len(self.size_bytes).map_err(TargetError::io("size", &self.path))?;
+        let zeros = vec![0; END_BYTES.min(self.size_bytes) as usize];
+        for offset in [0, self.size_bytes - zeros.len() as u64] {
+            self.file.write_all_at(&zeros, offset).map_err(TargetError::io("clear", &self.path))?;
+        }
+        Ok(String::new())
+    }
+
+    fn flush(&self) -> Result<String, TargetError> {
+        self.file.sync_all().map_err(TargetError::io("sync", &self.path))?;
+        Ok(String::new())
+    }
+}
+
+/// Around the row's own steps: clean ends before, written extents after.
+fn making(row: &dyn FileSystem, candidate: &CandidateSpec, place: &Place) -> Vec<Step> {
+    let device = [place.device.as_str()];
+    let mut steps = vec![recipe::call("remove old signatures", "clear-ends", device)];
+    steps.extend(row.make(candidate, place));
+    steps.push(recipe::call("write the image's pages out", "flush-device", device));
+    steps.push(recipe::call("write again what mkfs un-wrote", "repair-image-extents", [""; 0]));
+    steps
+}
+
+/// The same step under the name that the type has in a guest.
+fn inside_a_guest(row: &dyn FileSystem, action: Action) -> Action {
+    match (action, row.type_in_a_guest()) {
+        (Action::Mount { source, options, at, .. }, Some(fs_type)) => {
+            Action::Mount { source, fs_type: fs_type.into(), options, at }
+        }
+        (action, _) => action,
+    }
+}
+
+impl Calls for GuestImage {
+    fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError> {
+        match name {
+            "clear-ends" => self.clear_ends(),
+            "format" => {
+                let kind = args.first().map_or("", String::as_str);
+                let mut words = args.get(2..).unwrap_or_default().to_vec();
+                words.push(format!("size={}", self.size_bytes));
+                own_format::format(kind, &self.path, &words)
+            }
+            "flush-device" => self.flush(),
+            "repair-image-extents" => {
+                let repaired_bytes = extents::rewrite_unwritten(&self.file)?.total_bytes();
+                self.flush()?;
+                Ok(format!("{repaired_bytes} bytes rewritten"))
+            }
+            _ => Err(TargetError::UnknownCall { name: name.into(), args: args.join(" ") }),
+        }
+    }
+}
+
+impl Drop for GuestImage {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+        self.forget();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(size_bytes: u64) -> (tempfile::TempDir, GuestImage) {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let backing = BackingSpec::Loop { size_bytes, directory: None };
+        let image = GuestImage::prepare(&backing, folder.path(), &mut |_| {}).unwrap();
+        (folder, image)
+    }
+
+    #[test]
+    fn a_candidate_is_made_without_root_and_the_image_goes_with_its_run() {
+        let (folder, mut image) = image(32 << 20);
+        let mut log = Vec::new();
+        let made = image.make(&"ext4:noatime".parse().unwrap(), "/dev/ubda", "/mnt", &mut log);
+        let made = match made {
+            Err(TargetError::Unavailable(why)) => return println!("SKIPPED(unit): {why}"),
+            made => made.unwrap(),
+        };
+        let mounts: Vec<String> = made.mount.iter().map(ToString::to_string).collect();
+        assert!(mounts[0].starts_with("mount -t ext4 -o noatime"), "{mounts:?}");
+        assert!(mounts[0].ends_with("/dev/ubda /mnt"), "{mounts:?}");
+        assert_eq!(made.unmount[0].to_string(), "umount /mnt");
+        let record = image.record().unwrap();
+        assert_eq!(record.holes_before_bytes, 0, "mkfs un-wrote some and it was written again");
+        let mut magic = [0; 2];
+        image.file.read_exact_at(&mut magic, 1024 + 56).unwrap();
+        assert_eq!(magic, [0x53, 0xef]);
+        drop(image);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_lives_in_memory_needs_no_disk() {
+        let (_folder, mut image) = image(32 << 20);
+        let made = image.make(&"tmpfs".parse().unwrap(), "/dev/ubda", "/mnt", &mut Vec::new());
+        let made = made.unwrap();
+        assert!(!made.needs_disk && made.backing == BackingKind::Memory);
+        assert_eq!(made.mount[0].to_string(), "mount -t tmpfs -o size=33554432 tmpfs /mnt");
+    }
+
+    #[test]
+    fn a_device_is_no_backing_of_a_guest() {
+        let backing = BackingSpec::Directory { path: "/srv".into() };
+        let error = GuestImage::prepare(&backing, Path::new("/tmp"), &mut |_| {}).unwrap_err();
+        assert!(
+            error.to_string().starts_with("a guest's candidates are made on an image"),
+            "{error}"
+        );
+    }
+}

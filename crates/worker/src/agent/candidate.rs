@@ -1,0 +1,125 @@
+//! The candidate inside a guest: mounted by the steps that the lab wrote, cooled, unmounted.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use pickfs_guest::message::Order;
+use pickfs_model::{Action, Environment};
+use pickfs_sys::mount::{self, MountRequest};
+
+/// A disk's driver may still be making its node.
+const APPEARS: Duration = Duration::from_secs(10);
+/// What a program that ended may still hold.
+const RELEASES: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(5);
+/// Programs lie in the guest where they lay on the host.
+const PATH: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin";
+
+/// A mounted candidate.
+pub struct Candidate {
+    order: Order,
+}
+
+impl Candidate {
+    /// Waits for the disk and mounts.
+    pub fn mount(order: Order) -> Result<Candidate, String> {
+        fs::create_dir_all(&order.at).map_err(|error| format!("make {}: {error}", order.at))?;
+        if let Some(disk) = &order.disk {
+            let began = Instant::now();
+            while !Path::new(disk).exists() {
+                if began.elapsed() > APPEARS {
+                    return Err(format!("no disk {disk} in the guest"));
+                }
+                std::thread::sleep(POLL);
+            }
+        }
+        let candidate = Candidate { order };
+        candidate.take(&candidate.order.mount)?;
+        Ok(candidate)
+    }
+
+    /// Where it is mounted.
+    pub fn directory(&self) -> PathBuf {
+        self.order.at.clone().into()
+    }
+
+    /// What the guest's kernel says of the mount.
+    pub fn facts(&self) -> Result<Environment, String> {
+        let at = self.directory();
+        let entry = mount::mount_of(&at).map_err(|error| error.to_string())?;
+        let space = mount::file_system_use(&at).map_err(|error| error.to_string())?;
+        let mut facts = Environment::default();
+        facts.put("mount.type", &entry.fs_type);
+        facts.put("mount.driver", &entry.fs_type);
+        facts.put("mount.options", format!("{},{}", entry.options, entry.super_options));
+        facts.put("mount.source", entry.source.display());
+        facts.put("mount.block_size_bytes", space.block_bytes);
+        facts.put("mount.size_bytes", space.total_bytes);
+        facts.put("mount.free_bytes", space.available_bytes);
+        Ok(facts)
+    }
+
+    /// Unmounts and mounts again, and drops what the kernel keeps beside: this kernel is ours alone.
+    pub fn cool(&mut self) -> Result<(), String> {
+        if self.order.disk.is_some() {
+            self.anew()?;
+        }
+        let drop = fs::write("/proc/sys/vm/drop_caches", "3");
+        drop.map_err(|error| format!("caches of the guest not dropped: {error}"))
+    }
+
+    /// Unmounts and mounts again.
+    pub fn anew(&mut self) -> Result<(), String> {
+        self.unmount()?;
+        self.take(&self.order.mount)
+    }
+
+    /// Unmounts, really.
+    pub fn unmount(&self) -> Result<(), String> {
+        self.take(&self.order.unmount)
+    }
+
+    fn take(&self, steps: &[Action]) -> Result<(), String> {
+        steps.iter().try_for_each(take)
+    }
+}
+
+fn take(step: &Action) -> Result<(), String> {
+    match step {
+        Action::Mount { source, fs_type, options, at } => {
+            let request = MountRequest::new(source, at, fs_type).options(options.join(","));
+            mount::mount(&request).map_err(|error| error.to_string())
+        }
+        Action::Unmount { at } => unmount(Path::new(at)),
+        Action::Exec { program, args } => run(program, args),
+        Action::Call { name, .. } => Err(format!("[{name}] is for the host; a guest cannot do it")),
+    }
+}
+
+fn unmount(at: &Path) -> Result<(), String> {
+    let began = Instant::now();
+    loop {
+        match mount::unmount(at) {
+            Err(mount::MountError::Busy { .. }) if began.elapsed() < RELEASES => {
+                std::thread::sleep(POLL);
+            }
+            other => return other.map_err(|error| error.to_string()),
+        }
+    }
+}
+
+fn run(program: &str, args: &[String]) -> Result<(), String> {
+    let output = Command::new(program).args(args).env("PATH", PATH).output();
+    let output = output.map_err(|error| format!("{program} not started in the guest: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            Err(format!("{program} failed in the guest with {}: {said}", output.status))
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The worker processes of a guest: the same program again, each with its own streams.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    os::unix::process::ExitStatusExt,
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    sync::{Mutex, PoisonError},
+    thread::JoinHandle,
+};
+
+use pickfs_guest::{frame::Stream, message::FromGuest};
+use pickfs_sys::starting_gate::StartingGate;
+
+use super::{channel::Channel, clock::Counter};
+
+/// The lanes of one measurement.
+pub struct Lanes(Vec<Mutex<ChildStdin>>);
+
+impl Lanes {
+    /// None yet.
+    pub fn none() -> Lanes {
+        Lanes(Vec::new())
+    }
+
+    /// Starts them; each one's end is told by a thread of its own.
+    pub fn start(count: u16, channel: &Channel, counter: Option<Counter>) -> Result<Lanes, String> {
+        let failed = |error: std::io::Error| format!("worker not started in the guest: {error}");
+        let gate = match count {
+            0 | 1 => None,
+            _ => Some(StartingGate::create(u32::from(count)).map_err(failed)?),
+        };
+        let mut inputs = Vec::new();
+        for lane in 0..count {
+            let mut command = Command::new("/proc/self/exe");
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            if let Some(gate) = &gate {
+                gate.hand_to(&mut command);
+            }
+            if let Some(counter) = counter {
+                counter.hand_to(&mut command);
+            }
+            let mut child = command.spawn().map_err(failed)?;
+            inputs.push(Mutex::new(child.stdin.take().expect("standard input is piped")));
+            follow(child, lane, channel.clone());
+        }
+        Ok(Lanes(inputs))
+    }
+
+    /// Passes a line to a lane. One that is gone has told its end.
+    pub fn say(&self, lane: u16, line: &[u8]) {
+        if let Some(input) = self.0.get(usize::from(lane)) {
+            let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = input.write_all(&[line, b"\n"].concat()).and_then(|()| input.flush());
+        }
+    }
+}
+
+/// Passes on what a lane says, until it is over.
+fn follow(mut child: Child, lane: u16, channel: Channel) {
+    let words = child.stdout.take().expect("standard output is piped");
+    let errors = child.stderr.take().expect("standard error is piped");
+    let words = pass_lines(words, Stream::Words, lane, channel.clone());
+    let errors = pass_lines(errors, Stream::Errors, lane, channel.clone());
+    std::thread::spawn(move || {
+        let ended = child.wait();
+        // Its last words come before the news of its end.
+        let _ = (words.join(), errors.join());
+        let how = ended.map_or_else(|error| error.to_string(), how);
+        channel.tell(&FromGuest::LaneEnded { lane, how });
+    });
+}
+
+fn how(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("signal {signal}"),
+        (None, Some(code)) => format!("exit code {code}"),
+        _ => "an unknown cause".into(),
+    }
+}
+
+fn pass_lines(
+    stream: impl Read + Send + 'static,
+    kind: Stream,
+    lane: u16,
+    channel: Channel,
+) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            channel.pass(kind, lane, &line);
+        }
+    })
+}
