@@ -12,11 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let workshop = Workshop::new(Path::new(cache), UmlKernel::of_package(Path::new(package))?);
     for module in Module::ALL {
-        println!(
-            "{}\n  {}",
-            workshop.built(module)?.display(),
-            module.remark()
-        );
+        println!("{}\n  {}", workshop.built(module)?.display(), module.remark());
     }
     Ok(())
 }

@@ -38,12 +38,7 @@ impl Change {
         };
         if !fits {
             let (file, wanted) = (self.file, self.before);
-            return Err(ModuleError::ChangeDoesNotFit {
-                file,
-                wanted,
-                found,
-                expected,
-            });
+            return Err(ModuleError::ChangeDoesNotFit { file, wanted, found, expected });
         }
         Ok(text.replace(self.before, self.after))
     }
@@ -53,20 +48,13 @@ impl Change {
 mod tests {
     use super::*;
 
-    const CHANGE: Change = Change {
-        file: "a.c",
-        before: "one",
-        after: "two",
-        occurs: Occurs::Once,
-    };
+    const CHANGE: Change =
+        Change { file: "a.c", before: "one", after: "two", occurs: Occurs::Once };
 
     #[test]
     fn words_are_replaced_where_they_are_expected() {
         assert_eq!(CHANGE.changed("is one here").unwrap(), "is two here");
-        let often = Change {
-            occurs: Occurs::AtLeastOnce,
-            ..CHANGE
-        };
+        let often = Change { occurs: Occurs::AtLeastOnce, ..CHANGE };
         assert_eq!(often.changed("one one").unwrap(), "two two");
     }
 

@@ -20,10 +20,7 @@ impl UmlKernel {
     /// # Errors
     /// [`ModuleError::NotUnpacked`] where modules or configuration are not in it.
     pub fn of_package(folder: &Path) -> Result<Self, ModuleError> {
-        let missing = |what| ModuleError::NotUnpacked {
-            folder: folder.to_owned(),
-            what,
-        };
+        let missing = |what| ModuleError::NotUnpacked { folder: folder.to_owned(), what };
         let entries = fs::read_dir(folder.join("usr/lib/uml/modules"));
         let mut names = entries
             .into_iter()

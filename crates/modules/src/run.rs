@@ -24,15 +24,9 @@ impl Shell {
         words: &[&str],
     ) -> Result<String, ModuleError> {
         let mut command = Command::new(program);
-        command
-            .args(words)
-            .current_dir(folder)
-            .stdin(Stdio::null())
-            .env("LC_ALL", "C");
+        command.args(words).current_dir(folder).stdin(Stdio::null()).env("LC_ALL", "C");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        let output = command
-            .output()
-            .map_err(ModuleError::io("start", Path::new(program)))?;
+        let output = command.output().map_err(ModuleError::io("start", Path::new(program)))?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() {
             return Ok(said);
@@ -50,9 +44,7 @@ impl Shell {
 pub(crate) fn tail(text: &str) -> String {
     let text = text.trim();
     let from = text.len().saturating_sub(OUTPUT_BYTES_MAX);
-    let start = (from..text.len())
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(from);
+    let start = (from..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(from);
     text[start..].to_owned()
 }
 
@@ -61,9 +53,7 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);
     let folders = std::env::split_paths(&path).chain(system);
-    folders
-        .map(|folder| folder.join(program))
-        .find(|file| file.is_file())
+    folders.map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 #[cfg(test)]
@@ -72,20 +62,11 @@ mod tests {
 
     #[test]
     fn a_failed_program_tells_its_last_words() {
-        let shell = Shell {
-            variables: vec![("WORD", "broken".into())],
-        };
+        let shell = Shell { variables: vec![("WORD", "broken".into())] };
         let here = Path::new("/");
         assert_eq!(shell.run(here, "sh", &["-c", "pwd"]).unwrap(), "/\n");
-        let error = shell
-            .run(here, "sh", &["-c", "echo $WORD >&2; exit 3"])
-            .unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .ends_with("failed with exit status: 3: broken"),
-            "{error}"
-        );
+        let error = shell.run(here, "sh", &["-c", "echo $WORD >&2; exit 3"]).unwrap_err();
+        assert!(error.to_string().ends_with("failed with exit status: 3: broken"), "{error}");
         assert!(!error.is_skip());
     }
 

@@ -10,12 +10,7 @@ use crate::run::{Shell, tail};
 /// Parts of the source that stay in the archive: they are large, and of them only Kconfig files matter.
 fn left_out(package: &str) -> Vec<String> {
     let anywhere = ["*/drivers/*.[chS]", "*/sound/*.[chS]", "*.dts", "*.dtsi"].map(str::to_owned);
-    let at_top = [
-        "net/*.[ch]",
-        "arch/[!ux]*/*.[chS]",
-        "Documentation/*/*",
-        "tools/testing",
-    ];
+    let at_top = ["net/*.[ch]", "arch/[!ux]*/*.[chS]", "Documentation/*/*", "tools/testing"];
     let at_top = at_top.map(|pattern| format!("{package}/{pattern}"));
     let all = anywhere.into_iter().chain(at_top);
     all.map(|pattern| format!("--exclude={pattern}")).collect()
@@ -23,10 +18,7 @@ fn left_out(package: &str) -> Vec<String> {
 
 /// Downloads a package, with its version where that matters; gives back the file's name.
 pub(crate) fn download(folder: &Path, package: &str) -> Result<String, ModuleError> {
-    let failed = |output: String| ModuleError::NoDownload {
-        package: package.into(),
-        output,
-    };
+    let failed = |output: String| ModuleError::NoDownload { package: package.into(), output };
     let before = packages(folder)?;
     match Shell::default().run(folder, "apt-get", &["-q", "download", package]) {
         Err(ModuleError::Failed { output, .. }) => return Err(failed(tail(&output))),
@@ -34,10 +26,7 @@ pub(crate) fn download(folder: &Path, package: &str) -> Result<String, ModuleErr
     };
     let name = package.split('=').next().unwrap_or(package).to_owned() + "_";
     let new = |file: &String| file.starts_with(&name) || !before.contains(file);
-    packages(folder)?
-        .into_iter()
-        .find(new)
-        .ok_or_else(|| failed("no file came of it".into()))
+    packages(folder)?.into_iter().find(new).ok_or_else(|| failed("no file came of it".into()))
 }
 
 fn packages(folder: &Path) -> Result<Vec<String>, ModuleError> {
@@ -71,14 +60,9 @@ pub(crate) fn unpack(
 
 /// The version that apt offers for this kernel: the kernel's own, then Debian's after a dash.
 fn version_of(offered: &str, release: &str) -> Option<String> {
-    let versions = offered
-        .lines()
-        .filter_map(|line| line.split('|').nth(1))
-        .map(str::trim);
+    let versions = offered.lines().filter_map(|line| line.split('|').nth(1)).map(str::trim);
     let mut fitting = versions.filter(|version| {
-        version
-            .strip_prefix(release)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        version.strip_prefix(release).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     });
     fitting.next().map(str::to_owned)
 }

@@ -42,9 +42,7 @@ pub(crate) fn shell(cache: &Path) -> Result<Shell, ModuleError> {
             Shell::default().run(&folder, "dpkg", &["-x", &file, "."])?;
         }
     }
-    Ok(Shell {
-        variables: variables(&folder),
-    })
+    Ok(Shell { variables: variables(&folder) })
 }
 
 /// What lets unpacked programs find each other.

@@ -30,10 +30,7 @@ pub struct Workshop {
 impl Workshop {
     /// A workshop over a cache folder, which need not be there yet.
     pub fn new(cache: &Path, kernel: UmlKernel) -> Self {
-        Self {
-            cache: cache.to_owned(),
-            kernel,
-        }
+        Self { cache: cache.to_owned(), kernel }
     }
 
     /// Where the module is, if it was built before.
@@ -98,9 +95,7 @@ impl Workshop {
         self.configure(shell, &tree)?;
         make(shell, &tree, &["olddefconfig"])?;
         make(shell, &tree, &["-j2", "modules_prepare"])?;
-        let found = make(shell, &tree, &["-s", "kernelrelease"])?
-            .trim()
-            .to_owned();
+        let found = make(shell, &tree, &["-s", "kernelrelease"])?.trim().to_owned();
         if found != self.kernel.release {
             let release = self.kernel.release.clone();
             return Err(ModuleError::OtherRelease { release, found });
@@ -122,10 +117,7 @@ impl Workshop {
         let folder = self.folder().join(format!("build-{}", module.name()));
         remove(&folder)?;
         copy_files(&tree.join(module.folder()), &folder)?;
-        module
-            .changes()
-            .iter()
-            .try_for_each(|change| change.make(&folder))?;
+        module.changes().iter().try_for_each(|change| change.make(&folder))?;
         let outside = format!("M={}", folder.display());
         let mut words = vec!["-j2", &outside, "KBUILD_MODPOST_WARN=1"];
         words.extend(module.make_words());
@@ -141,9 +133,7 @@ impl Workshop {
 }
 
 fn make(shell: &Shell, tree: &Path, words: &[&str]) -> Result<String, ModuleError> {
-    let all: Vec<&str> = std::iter::once("ARCH=um")
-        .chain(words.iter().copied())
-        .collect();
+    let all: Vec<&str> = std::iter::once("ARCH=um").chain(words.iter().copied()).collect();
     shell.run(tree, "make", &all)
 }
 
@@ -174,10 +164,7 @@ mod tests {
     use super::*;
 
     fn workshop(cache: &Path) -> Workshop {
-        let kernel = UmlKernel {
-            release: "6.1.176".into(),
-            config: "/nowhere/config.gz".into(),
-        };
+        let kernel = UmlKernel { release: "6.1.176".into(), config: "/nowhere/config.gz".into() };
         Workshop::new(cache, kernel)
     }
 

@@ -24,21 +24,9 @@ fn both_modules_are_built_for_the_version_of_the_kernel() {
             other => other.unwrap(),
         };
         let bytes = std::fs::read(&file).unwrap();
-        let has = |text: String| {
-            bytes
-                .windows(text.len())
-                .any(|part| part == text.as_bytes())
-        };
-        assert!(
-            has(format!("vermagic={} ", kernel.release)),
-            "{}",
-            file.display()
-        );
-        assert!(
-            has(format!("alias=fs-{}\0", module.name())),
-            "{}",
-            file.display()
-        );
+        let has = |text: String| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+        assert!(has(format!("vermagic={} ", kernel.release)), "{}", file.display());
+        assert!(has(format!("alias=fs-{}\0", module.name())), "{}", file.display());
         assert_eq!(workshop.kept(module), Some(file));
     }
 }
