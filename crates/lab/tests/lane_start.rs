@@ -61,7 +61,7 @@ fn measured(rounds: u32, lanes: u32) -> Vec<PhaseRecord> {
     let spec: TrialSpec = serde_json::from_value(json!({
         "format": FORMAT, "build": BUILD,
         "workload": { "name": "null", "version": 1, "params": {} },
-        "directory": folder.path(), "role": "phases", "lane": 0, "lanes": lanes, "seed": rounds,
+        "directory": folder.path(), "role": "appender", "lane": 0, "lanes": lanes, "seed": rounds,
         "warmup_ns": 0, "warmup_bytes": 0, "measure_ns": 0, "spikes_max": 5, "drop_caches": false,
     }))
     .expect("a spec");

@@ -61,7 +61,7 @@ fn lane_spec(directory: &Path, lane: u32, lanes: u32, more: Value) -> TrialSpec 
     });
     let more = more.as_object().expect("an object").clone();
     params.as_object_mut().expect("an object").extend(more);
-    TrialSpec { lane, lanes, role: "lane".into(), ..spec("column", params, directory) }
+    TrialSpec { lane, lanes, ..spec("column", params, directory) }
 }
 
 /// All lanes of a trial, each spoken with by a thread.
