@@ -128,7 +128,9 @@ fn carry_out(orders: &mut Orders<'_>) -> io::Result<u32> {
         0 => Ok(child as u32),
         error => {
             // SAFETY: a system call with numbers; nobody asks how it ended.
-            unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+            while unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) } < 0
+                && errno() == libc::EINTR
+            {}
             Err(io::Error::from_raw_os_error(error))
         }
     }
@@ -149,7 +151,10 @@ extern "C" fn begin(orders: *mut c_void) -> c_int {
 /// Comes back with an error only.
 fn become_program(orders: &mut Orders<'_>) -> c_int {
     match prepare(orders) {
-        Ok(()) => execute(orders),
+        Ok(()) => {
+            hold_no_signal_back();
+            execute(orders)
+        }
         Err(error) => error,
     }
 }
@@ -177,13 +182,11 @@ fn prepare(orders: &Orders<'_>) -> Result<(), c_int> {
     }
 }
 
-/// Signals do what they do of old, as they will in the program anyway; then none is held back. SIGPIPE,
-/// which Rust's programs do not want, ends it again.
+/// Signals do what they do of old, as they will in the program anyway. SIGPIPE, which Rust's programs
+/// do not want, ends it again.
 fn drop_handlers() {
     // SAFETY: actions and sets are plain numbers, for which zeros are valid; the calls fill or read ours.
     unsafe {
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&mut none);
         for signal in 1..=SIGNALS {
             let mut action: libc::sigaction = std::mem::zeroed();
             let is_known = libc::sigaction(signal, null(), &mut action) == 0;
@@ -193,6 +196,15 @@ fn drop_handlers() {
                 libc::sigaction(signal, &action, std::ptr::null_mut());
             }
         }
+    }
+}
+
+/// The last step before the program: a stop before it would hold our parent's thread too.
+fn hold_no_signal_back() {
+    // SAFETY: the set is plain numbers, which the first call fills.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
     }
 }

@@ -48,7 +48,11 @@ fn not_of(before: &[Process], living: Vec<Process>) -> Vec<Process> {
     let line = |process| {
         successors(Some(process), |below: &&Process| by_id.get(&below.parent_id).copied())
     };
-    living.iter().filter(|process| !line(*process).any(is_known)).cloned().collect()
+    living
+        .iter()
+        .filter(|process| !line(*process).take(living.len()).any(is_known))
+        .cloned()
+        .collect()
 }
 
 /// Ends everything below us, asked first. Gives how many would not go.
