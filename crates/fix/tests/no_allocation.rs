@@ -1,11 +1,9 @@
 //! An order on its way - read, kept, matched, answered, kept, sent - allocates nothing, over any store that an engine
 //! would run on, whether it rests or trades. The allocator of this test counts for the thread that asks.
-#![allow(unsafe_code, clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)]
 
 mod peer;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -19,37 +17,7 @@ use pickfs_fix::session::Phase;
 use pickfs_fix::store::{LogStore, MemoryLog, PairLog, Profile, Store};
 use pickfs_fix::{Acceptor, Client, Wait, now};
 use pickfs_pair::{Primary, PrimaryOptions, Secondary, SecondaryOptions};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-fn count() {
-    // A thread that is being taken down has no counter any more, and is not one that serves orders.
-    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-}
-
-// SAFETY: every call is handed to the system allocator unchanged; the counter allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, length: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(memory, layout, length) }
-    }
-}
+use pickfs_testkit::{Counting, allocated};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -85,9 +53,9 @@ impl Bench {
     fn exchange(&mut self) {
         self.stream.write_all(self.client.outbox()).unwrap();
         self.client.outbox().clear();
-        let before = ALLOCATIONS.get();
+        let before = allocated();
         self.acceptor.round().unwrap();
-        self.allocations += ALLOCATIONS.get() - before;
+        self.allocations += allocated() - before;
         let mut bytes = [0; 8192];
         if let Ok(count) = std::io::Read::read(&mut self.stream, &mut bytes) {
             assert!(count > 0, "the engine has closed the connection");
@@ -131,9 +99,9 @@ fn check(name: &str, store: Box<dyn Store>) {
 
 #[test]
 fn the_counter_counts() {
-    let before = ALLOCATIONS.get();
+    let before = allocated();
     drop(std::hint::black_box(vec![1; 100]));
-    assert!(ALLOCATIONS.get() > before);
+    assert!(allocated() > before);
 }
 
 #[test]

@@ -1,44 +1,12 @@
 //! Appending, sending, keeping and hearing allocate nothing, over journal and queue. The allocator of this test
 //! counts for the thread that asks.
-#![allow(unsafe_code, clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)]
 
 mod nodes;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use nodes::*;
 use pickfs_pair::{Primary, Waiting};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-fn count() {
-    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-}
-
-// SAFETY: every call is handed to the system allocator unchanged; the counter allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, length: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(memory, layout, length) }
-    }
-}
+use pickfs_testkit::{Counting, allocated};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -64,9 +32,9 @@ fn a_message_on_its_way_allocates_nothing() {
                 }
             };
             send(10);
-            let before = ALLOCATIONS.get();
+            let before = allocated();
             send(500);
-            assert_eq!(ALLOCATIONS.get() - before, 0, "{waiting:?}");
+            assert_eq!(allocated() - before, 0, "{waiting:?}");
         }
     }
 }

@@ -369,6 +369,27 @@ mod tests {
         assert_eq!(text.unwrap(), format!("{} says hello\n", path.display()));
     }
 
+    /// The child's change of user takes the right to be dumped from memory that it shares with us.
+    #[test]
+    fn a_program_of_another_user_leaves_us_as_we_were() {
+        // SAFETY: system calls with numbers.
+        if unsafe { libc::geteuid() } != 0 {
+            println!("SKIPPED: only root may become another user");
+            return;
+        }
+        let account = Account::named("nobody").unwrap().unwrap();
+        let words = ["id".into(), "-u".into()];
+        let (directory, account_id) = (Path::new("/"), account.user_id);
+        let launch = Launch { words: &words, directory, account: Some(&account), variables: &[] };
+        let mut program =
+            Program::start(&launch, [Stream::Null, Stream::Piped, Stream::Null]).unwrap();
+        let said = io::read_to_string(program.streams().0.unwrap()).unwrap();
+        program.wait().unwrap();
+        assert_eq!(said.trim(), account_id.to_string());
+        // SAFETY: a system call with numbers.
+        assert_eq!(unsafe { libc::prctl(libc::PR_GET_DUMPABLE) }, 1);
+    }
+
     /// Many at once, with other threads that allocate: the child shares our memory meanwhile.
     #[test]
     fn many_threads_start_programs_at_once() {

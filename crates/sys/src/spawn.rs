@@ -59,6 +59,7 @@ pub(crate) fn spawn(start: &Start<'_>) -> io::Result<u32> {
         directory: directory.as_ptr(),
         streams: start.streams,
         account: start.account,
+        parent: std::process::id() as libc::pid_t,
         error: 0,
     };
     carry_out(&mut orders)
@@ -98,13 +99,40 @@ struct Orders<'a> {
     directory: *const c_char,
     streams: [c_int; 3],
     account: Option<&'a Account>,
+    /// Who starts it.
+    parent: libc::pid_t,
     /// Why it did not become its program.
     error: c_int,
+}
+
+/// Keeps this process readable to `/proc` and debuggers: a child that becomes another user takes
+/// that from the memory that it borrowed from us (prctl(2), `PR_SET_DUMPABLE`).
+struct Dumpable {
+    before: c_int,
+    /// One at a time: the next one would take the loss for what was.
+    _alone: std::sync::MutexGuard<'static, ()>,
+}
+
+impl Dumpable {
+    fn keep() -> Self {
+        static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+        let alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // SAFETY: a system call with numbers.
+        Self { before: unsafe { libc::prctl(libc::PR_GET_DUMPABLE) }, _alone: alone }
+    }
+}
+
+impl Drop for Dumpable {
+    fn drop(&mut self) {
+        // SAFETY: a system call with numbers. 2 cannot be asked for, only be given.
+        unsafe { libc::prctl(libc::PR_SET_DUMPABLE, self.before.clamp(0, 1)) };
+    }
 }
 
 fn carry_out(orders: &mut Orders<'_>) -> io::Result<u32> {
     let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    let _kept = orders.account.map(|_| Dumpable::keep());
     // SAFETY: the child runs `begin` on a stack of its own, with our memory; our thread sleeps until
     // it has become its program or has ended, so the stack and the orders outlive it and nobody
     // else touches them. No handler of ours runs in it: all signals wait until its handlers
@@ -178,7 +206,9 @@ fn prepare(orders: &Orders<'_>) -> Result<(), c_int> {
             checked(libc::syscall(libc::SYS_setgid, account.group_id))?;
             checked(libc::syscall(libc::SYS_setuid, account.user_id))?;
         }
-        checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL).into())
+        checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL).into())?;
+        // Our parent was killed before it could be asked for.
+        if libc::getppid() == orders.parent { Ok(()) } else { Err(libc::ESRCH) }
     }
 }
 
@@ -220,6 +250,7 @@ fn execute(orders: &mut Orders<'_>) -> c_int {
                 orders.by_shell[1] = place;
                 let shell = orders.by_shell[0];
                 libc::execve(shell, orders.by_shell.as_ptr(), orders.variables.as_ptr());
+                return errno();
             }
             errno()
         };

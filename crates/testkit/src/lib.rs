@@ -2,7 +2,8 @@
 //!
 //! [`fake_run()`] makes a whole [`pickfs_model::RunRecord`] whose truth is known;
 //! [`simulate()`] makes blocks of trial values for tests of statistics. Nothing
-//! here measures, and nothing here belongs in a shipped program.
+//! here measures, and nothing here belongs in a shipped program. [`Counting`] is an allocator for tests that a
+//! path allocates nothing.
 //!
 //! ```
 //! use pickfs_testkit::{FakeRun, fake_run};
@@ -10,6 +11,7 @@
 //! assert_eq!(run.trials.len(), 8 * 4 * 2);
 //! ```
 
+pub mod counting;
 pub mod dice;
 mod fake_machine;
 pub mod fake_phases;
@@ -20,6 +22,7 @@ pub mod mishap;
 pub mod phase_list;
 pub mod simulate;
 
+pub use counting::{Counting, allocated};
 pub use dice::Dice;
 pub use fake_phases::{FakePhase, FakePhasedRun, LostPhase, Speed, fake_phased_run};
 pub use fake_run::{FakeCandidate, FakeRun, fake_run};

@@ -1,37 +1,11 @@
 //! The measuring thread allocates nothing between the beginning and the end of a measurement.
-#![allow(unsafe_code)]
-
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-};
 
 use pickfs_measure::{Arrival, Clock, MonotonicClock, RecorderOptions, recorder};
+use pickfs_testkit::{Counting, allocated};
 use pickfs_workload::{
     Appending, Bench, Fault, Nothing, Pace, Span, Turn, Work, column, drive, find,
 };
 use serde_json::json;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Counts what each thread asks for.
-struct Counting;
-
-// SAFETY: all calls go to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as asked by the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as asked by the caller.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -46,9 +20,9 @@ fn allocations<W: Work>(work: &mut W, ops: &[String], arrival: Arrival) -> (u64,
     let (laps, _keeper) = recorder(&options(ops, pace.is_open()));
     let mut bench = Bench::new(laps, pace.is_open(), None);
     let span = Span::time(2_200_000_000);
-    let before = ALLOCATIONS.get();
+    let before = allocated();
     let driven = drive(&MonotonicClock, work, &mut pace, &mut bench, span).expect("no fault");
-    (ALLOCATIONS.get() - before, driven.turns)
+    (allocated() - before, driven.turns)
 }
 
 #[test]
@@ -95,17 +69,17 @@ fn repeated_calls_of_a_column_store_allocate_nothing() {
         ("replace", &mut || replace(&path, longs, &[0, 9_999], 42).expect("replaced")),
     ];
     for (name, call) in &mut calls {
-        let before = ALLOCATIONS.get();
+        let before = allocated();
         (0..10).for_each(|_| call());
-        assert_eq!(ALLOCATIONS.get() - before, 0, "{name}");
+        assert_eq!(allocated() - before, 0, "{name}");
     }
     let count = |reads| {
         let blocks = Blocks::new(vec![path.clone()], 500, (reads, 18), 1);
         [ReadBy::Mapped, ReadBy::MappedPerRead, ReadBy::Pread].map(|by| {
             let open = blocks.open(by).expect("opened");
-            let before = ALLOCATIONS.get();
+            let before = allocated();
             blocks.read(&open, &mut Tally::default()).expect("read");
-            ALLOCATIONS.get() - before
+            allocated() - before
         })
     };
     assert_eq!(count(2), count(18), "more reads need no more memory");

@@ -32,7 +32,7 @@ pub(super) fn living() -> Vec<Process> {
 }
 
 /// Those that were not there before, nor were started by one that was: a server of the setup forks as
-/// it works.
+/// it works. One of these that gave up its parent is ours, and counts as new.
 pub(super) fn new_since(before: &[Process]) -> Vec<Process> {
     not_of(before, living())
 }

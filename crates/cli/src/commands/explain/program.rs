@@ -34,15 +34,13 @@ const NOT_RUNNABLE: u8 = 126;
 pub fn of_command(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let above_ns = above_ns(args)?;
     let foreground = Foreground::begin().context("signals not held back")?;
-    let watch = CallWatch::of_children(&options(args, above_ns));
-    if let Err(CallsRefused::NoEvents { cause }) = &watch {
-        SleepWatch::is_possible(None, &cause.to_string())?;
-    }
+    let calls = CallWatch::of_children(&options(args, above_ns));
+    let watch = Possible::of(calls, None)?;
     let child = match started(&foreground, &args.command) {
         Ok(child) => child,
         Err(exit) => return Ok(exit),
     };
-    let watch = Watch::or_sleeps(watch, child.id(), above_ns)?;
+    let watch = watch.begin(child.id(), above_ns);
     let status = foreground.wait_for(child).context("the command was not waited for")?;
     let name = Path::new(&args.command[0]).file_name().unwrap_or(&args.command[0]);
     show(&watch.finish(), &name.to_string_lossy(), args)?;
@@ -74,11 +72,8 @@ pub fn of_process(process: u32, args: &ExplainArgs) -> anyhow::Result<Exit> {
         bail!("no process {process} to watch: it is not there, or has ended");
     }
     let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-    let watch = CallWatch::of_process(process, &options(args, above_ns));
-    if let Err(CallsRefused::NoEvents { cause }) = &watch {
-        SleepWatch::is_possible(Some(process), &cause.to_string())?;
-    }
-    let watch = Watch::or_sleeps(watch, process, above_ns)?;
+    let calls = CallWatch::of_process(process, &options(args, above_ns));
+    let watch = Possible::of(calls, Some(process))?.begin(process, above_ns);
     while is_there(process) && until.is_none_or(|until| Instant::now() < until) {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         if foreground.is_asked_within(left.unwrap_or(LOOK_EACH).min(LOOK_EACH)) {
@@ -103,6 +98,39 @@ fn above_ns(args: &ExplainArgs) -> anyhow::Result<u64> {
     parse_duration_ns(&args.over).context("--over")
 }
 
+/// What this machine allows, known before a command runs.
+enum Possible {
+    Calls(CallWatch),
+    /// Sleeps alone, as calls cannot be seen because of this.
+    Sleeps(String),
+}
+
+impl Possible {
+    fn of(
+        calls: Result<CallWatch, CallsRefused>,
+        process: Option<u32>,
+    ) -> anyhow::Result<Possible> {
+        match calls {
+            Ok(watch) => Ok(Possible::Calls(watch)),
+            Err(CallsRefused::NoEvents { cause }) => {
+                let because = cause.to_string();
+                SleepWatch::is_possible(process, &because)?;
+                Ok(Possible::Sleeps(because))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn begin(self, process: u32, above_ns: u64) -> Watch {
+        match self {
+            Possible::Calls(watch) => Watch::Calls(watch),
+            Possible::Sleeps(because) => {
+                Watch::Sleeps(SleepWatch::of_process(process, above_ns, &because))
+            }
+        }
+    }
+}
+
 /// The best watch that this machine allows.
 enum Watch {
     Calls(CallWatch),
@@ -111,21 +139,6 @@ enum Watch {
 }
 
 impl Watch {
-    fn or_sleeps(
-        calls: Result<CallWatch, CallsRefused>,
-        process: u32,
-        above_ns: u64,
-    ) -> anyhow::Result<Watch> {
-        match calls {
-            Ok(watch) => Ok(Watch::Calls(watch)),
-            Err(CallsRefused::NoEvents { cause }) => {
-                let because = cause.to_string();
-                Ok(Watch::Sleeps(SleepWatch::of_process(process, above_ns, &because)))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
     fn finish(self) -> CallsSeen {
         match self {
             Watch::Calls(watch) => watch.finish(),
