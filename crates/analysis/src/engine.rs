@@ -13,6 +13,10 @@ use pickfs_model::{
 /// Kind of the notice.
 pub const GUEST_ENGINE: &str = "guest-engine";
 const NATIVE: &str = "native";
+/// The engine that translates every instruction.
+const EMULATED: &str = "qemu-tcg";
+const SLOWED: &str = "; emulation slows calls, copies and the kernel some tenfold and the disk not at all, so software \
+                      weighs too much here";
 
 /// The engine of a trial: `native`, `uml`, `qemu-tcg`, ...
 pub fn engine(trial: &TrialRecord) -> &str {
@@ -64,6 +68,7 @@ fn calibration(engine: &str, trials: &[&TrialRecord]) -> String {
         fact("guest.clock").map_or(String::new(), |clock| format!("; laps are timed by {clock}"));
     let processors =
         fact("guest.processors").map_or(String::new(), |count| format!(", processors: {count}"));
+    let processors = processors + if engine == EMULATED { SLOWED } else { "" };
     format!(
         "in {engine}, {}{clock}{processors}; rows of another engine are not compared with these",
         costs.join(", ")
@@ -131,6 +136,21 @@ mod tests {
         assert!(notice.text.contains("timed by tsc"), "{}", notice.text);
         let none = crate::findings(&fake_run(&FakeRun::default()));
         assert!(none.notices.iter().all(|notice| notice.kind != GUEST_ENGINE));
+    }
+
+    #[test]
+    fn an_emulated_machine_is_said_to_slow_software_and_not_the_disk() {
+        let mut run = partly_in_guests("xfs:noatime");
+        assert!(notices(&run).iter().all(|notice| !notice.text.contains("emulation")));
+        for trial in run.trials.iter_mut().filter(|trial| engine(trial) == "uml") {
+            trial.environment.put("guest.engine", "qemu-tcg");
+        }
+        let notice = notices(&run).remove(0);
+        assert!(
+            notice.text.starts_with("in qemu-tcg") && notice.text.contains("tenfold"),
+            "{}",
+            notice.text
+        );
     }
 
     #[test]

@@ -111,8 +111,8 @@ pub struct PlanChanges {
     /// What the others are compared with
     #[arg(long, value_name = "LABEL")]
     pub reference: Option<String>,
-    /// Kernel to measure under: this machine's (native), user-mode Linux (uml, needs no root), or the
-    /// first that can mount the candidate (auto)
+    /// Kernel to measure under: this machine's (native), user-mode Linux (uml, needs no root), a virtual
+    /// machine (qemu-kvm) or an emulated one (qemu-tcg), or the first that can mount the candidate (auto)
     #[arg(long, value_name = "ENGINE", conflicts_with_all = ["device", "dir"])]
     pub engine: Option<String>,
     /// Loop image on a tmpfs: the software path without the device
@@ -232,8 +232,11 @@ pub struct DoctorArgs {
     /// Try each file system in a guest kernel: write, mount again, compare (no root; about a minute)
     #[arg(long, conflicts_with = "json")]
     pub guests: bool,
-    /// With --guests, first build the modules that Debian's kernel lacks: UFS that writes, Reiser 3.5
-    /// (needs a C compiler; 140 MB of source, some minutes, once)
+    /// With --guests, in this engine: uml, qemu-kvm or qemu-tcg; else the first that runs here
+    #[arg(long, value_name = "ENGINE", requires = "guests")]
+    pub engine: Option<String>,
+    /// With --guests, first build the modules that the engine's kernel lacks: UFS that writes, Reiser 3.5
+    /// (needs a C compiler; 140 MB of source, some minutes, once), for QEMU also OpenZFS (some twenty)
     #[arg(long, requires = "guests")]
     pub build_modules: bool,
     /// With --guests, only these: names with commas between

@@ -8,6 +8,7 @@ use std::{
 use crate::{
     modules::ModuleTree,
     packages::{PackageCache, PackageError},
+    qemu,
     uml::Uml,
 };
 
@@ -20,6 +21,8 @@ pub struct Kernel {
     pub package: String,
     /// The program or image.
     pub image: PathBuf,
+    /// Words before all others: what runs an image that is no program itself.
+    pub runner: Vec<OsString>,
     /// Its modules.
     pub modules: ModuleTree,
 }
@@ -59,28 +62,43 @@ pub trait Engine: Sync {
     /// Whether the guest reads the very TSC of the host.
     fn shares_tsc(&self) -> bool;
 
+    /// How much longer things take than in a guest of the machine's own speed; deadlines are stretched by it.
+    fn slowness(&self) -> f64 {
+        1.0
+    }
+
     /// Whether its kernel mounts this type, writable.
     fn knows(&self, fs_type: &str) -> bool;
+
+    /// Types that it would know with a module that can be built: see [`crate::rebuilt`].
+    fn can_be_rebuilt(&self) -> &'static [&'static str];
 
     /// Why it cannot run on this machine, whatever packages there are.
     fn obstacle(&self) -> Option<String>;
 
-    /// The kernel, from packages that are fetched when they are not there.
+    /// The kernel, from packages that are fetched when they are not there. `wanted` is its release or
+    /// the version of its package; where nothing is wanted, the engine takes what it holds, or its archive's newest.
     ///
     /// # Errors
     /// When they cannot be had.
-    fn kernel(&self, cache: &PackageCache) -> Result<Kernel, PackageError>;
+    fn kernel(&self, cache: &PackageCache, wanted: Option<&str>) -> Result<Kernel, PackageError>;
 
     /// The Debian packages it needs.
     fn packages(&self) -> &'static [&'static str];
 
-    /// The program and its words. Its standard input and output are the line to the guest, its standard
+    /// Those of them that are not here yet, and would be fetched.
+    fn missing(&self, cache: &PackageCache) -> Vec<&'static str> {
+        let is_missing = |name: &&'static str| cache.held(name).is_none();
+        self.packages().iter().copied().filter(is_missing).collect()
+    }
+
+    /// The program and its words, behind the kernel's runner. Its standard input and output are the line to the guest, its standard
     /// error the console.
     fn command(&self, kernel: &Kernel, boot: &Boot) -> Vec<OsString>;
 }
 
 /// Every engine, the preferred ones first.
-pub static ENGINES: &[&dyn Engine] = &[&Uml];
+pub static ENGINES: &[&dyn Engine] = &[&Uml, &qemu::KVM, &qemu::TCG];
 
 /// The engine of a name.
 pub fn find(name: &str) -> Option<&'static dyn Engine> {
@@ -102,11 +120,13 @@ pub fn modules_for(types: &[&str]) -> Vec<&'static str> {
             "jfs" => &["jfs", "nls_utf8"],
             "reiserfs" => &["reiserfs"],
             "reiserfs35" => &["reiserfs35"],
-            "ext2" => &["ext2"],
-            "ext3" | "ext4" => &["ext4", "crc32c_generic"],
-            "xfs" => &["xfs", "crc32c_generic"],
-            "btrfs" => &["btrfs", "crc32c_generic"],
-            "exfat" => &["exfat"],
+            // A driver of its own where there is one, else that of ext4, which knows the name too.
+            "ext2" => &["ext2", "crc32c_generic", "ext4"],
+            "ext3" | "ext4" => &["crc32c_generic", "ext4"],
+            "xfs" => &["crc32c_generic", "xfs"],
+            "btrfs" => &["crc32c_generic", "btrfs"],
+            "exfat" => &["nls_utf8", "nls_iso8859-1", "exfat"],
+            "zfs" => &["zfs"],
             "ntfs3" => &["ntfs3"],
             "fuse" | "fuseblk" => &["fuse"],
             _ => &[],

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::{
     cpio::Archive,
-    program_files::{ProgramError, ProgramFile, program_files},
+    program_files::{ProgramError, ProgramFile, program_files, program_files_of_tree},
 };
 
 /// A first file system that cannot be made.
@@ -43,6 +43,8 @@ pub struct FirstFiles {
     pub worker: PathBuf,
     /// Programs of the host that mount steps run.
     pub programs: Vec<PathBuf>,
+    /// Programs of unpacked packages: a tree, and the program below it.
+    pub foreign: Vec<(PathBuf, PathBuf)>,
     /// Modules that the channel needs, in order.
     pub early: Vec<PathBuf>,
     /// All other modules, in order.
@@ -90,6 +92,9 @@ impl FirstFiles {
         let mut files = worker;
         for program in &self.programs {
             files.extend(program_files(program)?);
+        }
+        for (tree, program) in &self.foreign {
+            files.extend(program_files_of_tree(tree, program)?);
         }
         for ProgramFile { path, content } in files {
             if !there.contains(&path) {

@@ -122,7 +122,8 @@ impl Guest {
     }
 
     fn spawn(start: &Start<'_>) -> Result<Guest, GuestError> {
-        let words = start.engine.command(start.kernel, start.boot);
+        let mut words = start.kernel.runner.clone();
+        words.extend(start.engine.command(start.kernel, start.boot));
         let mut command = keeper(start.worker, &words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut keeper = command

@@ -7,7 +7,9 @@
 //! ```
 //!
 //! The guest is a process group of its own, which the keeper ends as a whole: when the guest's first process
-//! ends (helpers of an engine live on after it), when the lab sends SIGTERM, and when the lab is gone.
+//! ends (helpers of an engine live on after it), when the lab sends SIGTERM, and when the lab is gone. When the keeper
+//! itself is killed, the kernel ends the guest's first process (PR_SET_PDEATHSIG(2const)): it asks for that
+//! before it becomes the engine.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -21,10 +23,12 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Pid, Signal, getppid, kill_process_group};
+use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
 
 /// First word of the keeper.
 pub const KEEP_GUEST: &str = "keep-guest";
+/// First word of a guest that is about to become its engine.
+pub const BECOME_GUEST: &str = "become-guest";
 /// How often the keeper looks whether the guest is still wanted.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -55,7 +59,26 @@ pub fn keep(words: &[OsString]) -> ExitCode {
 }
 
 fn start(program: &OsStr, words: &[OsString]) -> std::io::Result<Child> {
-    Command::new(program).args(words).process_group(0).spawn()
+    let mut guest = Command::new("/proc/self/exe");
+    guest.arg(BECOME_GUEST).arg(std::process::id().to_string());
+    guest.arg(program).args(words).process_group(0).spawn()
+}
+
+/// What a guest does before it is one; `words` are those behind [`BECOME_GUEST`]. Comes back when that fails.
+pub fn become_guest(words: &[OsString]) -> ExitCode {
+    let [keeper, program, rest @ ..] = words else {
+        eprintln!("{BECOME_GUEST} needs the keeper's process and a program");
+        return ExitCode::FAILURE;
+    };
+    let keeper: i32 = keeper.to_str().and_then(|text| text.parse().ok()).unwrap_or_default();
+    let asked = set_parent_process_death_signal(Some(Signal::KILL));
+    // A keeper that ended before that has told nobody.
+    if asked.is_err() || getppid().is_none_or(|parent| parent.as_raw_nonzero().get() != keeper) {
+        return ExitCode::FAILURE;
+    }
+    let error = Command::new(program).args(rest).exec();
+    eprintln!("{} not started: {error}", program.to_string_lossy());
+    ExitCode::from(127)
 }
 
 fn stand_by(mut guest: Child, lab: i32, asked: Arc<AtomicBool>) -> ExitCode {

@@ -9,18 +9,27 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod archive;
+pub mod boot_image;
 pub mod cpio;
 pub mod deadline;
+pub mod debian_kernel;
 pub mod engine;
 pub mod error;
 pub mod first_files;
 pub mod frame;
 pub mod guest;
+pub mod guest_tools;
 pub mod keeper;
+pub mod kvm;
 pub mod message;
+pub mod module_info;
 pub mod modules;
+pub mod package_set;
 pub mod packages;
 pub mod program_files;
+pub mod qemu;
+pub mod qemu_program;
 pub mod rebuilt;
 pub mod uml;
 

@@ -33,6 +33,9 @@ pub struct Order {
     pub modules: Vec<String>,
     /// The scratch disk that must be there; none for what lives in memory.
     pub disk: Option<String>,
+    /// What makes the candidate, where only the guest can do so; it is not mounted then.
+    #[serde(default)]
+    pub make: Vec<Action>,
     /// What mounts the candidate.
     pub mount: Vec<Action>,
     /// What unmounts it.

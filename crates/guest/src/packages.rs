@@ -66,6 +66,30 @@ pub enum PackageError {
         /// The cache.
         cache: PathBuf,
     },
+    /// There is a kernel, and another one is wanted.
+    #[error(
+        "no kernel {wanted} for {engine}, which has {found}; leave guest.kernel out, or name that one"
+    )]
+    OtherKernel {
+        /// The engine.
+        engine: &'static str,
+        /// What is wanted.
+        wanted: String,
+        /// What is there.
+        found: String,
+    },
+    /// Neither installed nor to be had.
+    #[error("no QEMU: {why}; apt-get install qemu-system-x86, or use --engine uml")]
+    NoQemu {
+        /// What was tried and came of it.
+        why: String,
+    },
+    /// KVM runs no guest here.
+    #[error("no qemu-kvm: {why}")]
+    NoKvm {
+        /// What was tried and came of it.
+        why: String,
+    },
     /// It unpacked, and what we need of it is not there.
     #[error("{package} has no {what}; this version of it is not known to pickfs")]
     Strange {

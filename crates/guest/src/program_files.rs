@@ -60,10 +60,36 @@ pub struct ProgramFile {
 /// # Errors
 /// [`ProgramError`].
 pub fn program_files(program: &Path) -> Result<Vec<ProgramFile>, ProgramError> {
+    files_with(program, &[])
+}
+
+/// The same for a program of an unpacked tree, which stands for `/`: its libraries lie there or are this
+/// machine's, and each file gets the path that it has below the tree.
+///
+/// # Errors
+/// [`ProgramError`].
+pub fn program_files_of_tree(
+    tree: &Path,
+    program: &Path,
+) -> Result<Vec<ProgramFile>, ProgramError> {
+    let libraries = TREE_LIBRARIES.map(|folder| tree.join(folder).to_string_lossy().into_owned());
+    let words = ["--library-path".to_owned(), libraries.join(":")];
+    let mut files = files_with(&tree.join(program), &words)?;
+    for file in &mut files {
+        if let Ok(below) = file.path.strip_prefix(tree) {
+            file.path = Path::new("/").join(below);
+        }
+    }
+    Ok(files)
+}
+
+const TREE_LIBRARIES: [&str; 2] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"];
+
+fn files_with(program: &Path, words: &[String]) -> Result<Vec<ProgramFile>, ProgramError> {
     let main = loaded(program)?;
     let mut files = vec![main];
     if let Some(interpreter) = interpreter(&files[0].content) {
-        for path in libraries(program, &interpreter)? {
+        for path in libraries(program, &interpreter, words)? {
             files.push(loaded(&path)?);
         }
     }
@@ -77,9 +103,13 @@ fn loaded(path: &Path) -> Result<ProgramFile, ProgramError> {
     Ok(ProgramFile { path: path.into(), content })
 }
 
-fn libraries(program: &Path, interpreter: &Path) -> Result<Vec<PathBuf>, ProgramError> {
+fn libraries(
+    program: &Path,
+    interpreter: &Path,
+    words: &[String],
+) -> Result<Vec<PathBuf>, ProgramError> {
     let no_list = |said: String| ProgramError::NoList { path: program.into(), said };
-    let output = Command::new(interpreter).arg("--list").arg(program).output();
+    let output = Command::new(interpreter).args(words).arg("--list").arg(program).output();
     let output = output.map_err(|error| no_list(error.to_string()))?;
     if !output.status.success() {
         return Err(no_list(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
@@ -173,6 +203,18 @@ mod tests {
             listed(text),
             [Path::new("/lib/x/libc.so.6"), Path::new("/lib64/ld-linux-x86-64.so.2")]
         );
+    }
+
+    #[test]
+    fn a_program_of_a_tree_gets_the_paths_that_it_has_below_it() {
+        let tree = tempfile::tempdir().unwrap();
+        let program = tree.path().join("sbin/tool");
+        fs::create_dir(tree.path().join("sbin")).unwrap();
+        fs::copy("/bin/true", &program).unwrap();
+        let files = program_files_of_tree(tree.path(), Path::new("sbin/tool")).unwrap();
+        assert_eq!(files[0].path, Path::new("/sbin/tool"));
+        let is_libc = |file: &ProgramFile| file.path.to_string_lossy().contains("/libc.so");
+        assert!(files.iter().any(|file| is_libc(file) && !file.path.starts_with(tree.path())));
     }
 
     #[test]

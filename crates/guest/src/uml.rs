@@ -59,6 +59,10 @@ impl Engine for Uml {
         TYPES.contains(&fs_type) || rebuilt().unwrap_or(false)
     }
 
+    fn can_be_rebuilt(&self) -> &'static [&'static str] {
+        &["ufs", "reiserfs35"]
+    }
+
     fn obstacle(&self) -> Option<String> {
         let fits = cfg!(target_arch = "x86_64");
         (!fits).then(|| "user-mode Linux is for x86-64 only".into())
@@ -68,12 +72,17 @@ impl Engine for Uml {
         &[PACKAGE]
     }
 
-    fn kernel(&self, cache: &PackageCache) -> Result<Kernel, PackageError> {
+    fn kernel(&self, cache: &PackageCache, wanted: Option<&str>) -> Result<Kernel, PackageError> {
         let unpacked = cache.get(PACKAGE)?;
         let mut kernel = kernel_of(&unpacked).ok_or_else(|| PackageError::Strange {
             package: format!("{PACKAGE} {}", unpacked.version),
             what: "usr/bin/linux.uml with usr/lib/uml/modules/RELEASE/modules.dep".into(),
         })?;
+        let is_it = |wanted: &&str| *wanted == kernel.release || *wanted == unpacked.version;
+        if let Some(wanted) = wanted.filter(|wanted| !is_it(wanted)) {
+            let (wanted, found) = (wanted.to_owned(), kernel.release);
+            return Err(PackageError::OtherKernel { engine: self.name(), wanted, found });
+        }
         for (name, file) in rebuilt::modules(cache.cache(), &kernel.release) {
             kernel.modules.put(&name, &file);
         }
@@ -111,5 +120,6 @@ fn kernel_of(unpacked: &Unpacked) -> Option<Kernel> {
     let release = release_of(unpacked)?;
     let tree = unpacked.folder.join(MODULES).join(&release);
     let modules = ModuleTree::read(&tree).ok().filter(|_| image.is_file())?;
-    Some(Kernel { release, package: format!("{PACKAGE} {}", unpacked.version), image, modules })
+    let package = format!("{PACKAGE} {}", unpacked.version);
+    Some(Kernel { release, package, image, runner: Vec::new(), modules })
 }

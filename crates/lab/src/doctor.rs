@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use pickfs_guest::{ENGINES, PackageCache};
+use pickfs_guest::{ENGINES, Engine, PackageCache};
 use pickfs_measure::{MonotonicClock, watch_gaps};
 use pickfs_model::{
     Diagnosis,
     diagnosis::{ClockDiagnosis, FileSystemDiagnosis, Need},
 };
-use pickfs_target::{Availability, fs};
+use pickfs_target::{Availability, availability::to_be_made, fs};
 
 use crate::{
     engines::{NATIVE, row_gap},
@@ -43,6 +43,7 @@ fn file_system(row: &dyn fs::FileSystem, packages: &mut Vec<String>) -> FileSyst
     let (name, origin) = (row.name().to_owned(), row.origin().to_owned());
     let (route, route_needs) =
         if ready { (NATIVE.into(), String::new()) } else { guest_route(row) };
+    let remedy = if route.is_empty() { remedy + &buildable(row) } else { remedy };
     FileSystemDiagnosis { name, origin, ready, reason, remedy, route, route_needs }
 }
 
@@ -52,9 +53,27 @@ fn guest_route(row: &dyn fs::FileSystem) -> (String, String) {
         return (String::new(), String::new());
     };
     let cache = PackageCache::open_default().ok();
-    let is_missing = |name: &&&str| cache.as_ref().is_none_or(|cache| cache.held(name).is_none());
-    let missing: Vec<&str> = engine.packages().iter().filter(is_missing).copied().collect();
+    let all = || engine.packages().to_vec();
+    let missing = cache.map_or_else(all, |cache| engine.missing(&cache));
     (engine.name().into(), missing.join(", "))
+}
+
+/// The first engine of which only a module is missing that can be built.
+fn buildable(row: &dyn fs::FileSystem) -> String {
+    let types = row.types_in_a_guest();
+    let is_it = |engine: &&&'static dyn Engine| {
+        let has = |kind: &&str| engine.knows(kind) || engine.can_be_rebuilt().contains(kind);
+        engine.obstacle().is_none() && types.iter().all(has)
+    };
+    let is_made = matches!(to_be_made(row), Availability::Ready);
+    match ENGINES.iter().find(is_it).filter(|_| is_made) {
+        Some(engine) => format!(
+            "; or in a guest: pickfs doctor --guests --engine {} --fs {} --build-modules",
+            engine.name(),
+            row.name()
+        ),
+        None => String::new(),
+    }
 }
 
 fn needs() -> Vec<Need> {

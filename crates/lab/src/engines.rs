@@ -148,8 +148,13 @@ pub fn row_gap(row: &dyn FileSystem, engine: &dyn Engine) -> Option<Gap> {
     if let Some(foreign) = row.types_in_a_guest().iter().find(|kind| !engine.knows(kind)) {
         let reason =
             format!("the kernel of {} has no writable file system {foreign}", engine.name());
-        let remedy = match REBUILT.contains(foreign) {
-            true => "build its module: pickfs doctor --guests --build-modules".into(),
+        let remedy = match engine.can_be_rebuilt().contains(foreign) {
+            true => {
+                let engine = engine.name();
+                format!(
+                    "build its module: pickfs doctor --guests --engine {engine} --build-modules"
+                )
+            }
             false => row.needs().kernel_remedy.into(),
         };
         return Some((reason, remedy));
@@ -166,8 +171,6 @@ pub fn row_gap(row: &dyn FileSystem, engine: &dyn Engine) -> Option<Gap> {
 
 /// The one FUSE program that is taken into a guest.
 const NTFS_3G: &str = "ntfs-3g";
-/// Types whose module Debian does not build, or builds without writing.
-const REBUILT: &[&str] = &["ufs", "reiserfs35"];
 
 fn is_fuse(row: &dyn FileSystem) -> bool {
     row.needs().kernel_types.iter().any(|kind| kind.starts_with("fuse"))
@@ -214,8 +217,9 @@ mod tests {
     fn cells_of_two_engines_never_share_a_panel() {
         let mut both = expansion("\"tmpfs\"", "native");
         both.cells.extend(expansion("\"tmpfs\", \"ramfs\"", "uml").cells);
+        both.cells.extend(expansion("\"tmpfs\"", "qemu-tcg").cells);
         tell_engines_apart(&mut both);
         let levels: Vec<_> = both.cells.iter().map(Cell::levels_text).collect();
-        assert_eq!(levels, ["engine=native", "engine=uml", "engine=uml"]);
+        assert_eq!(levels, ["engine=native", "engine=uml", "engine=uml", "engine=qemu-tcg"]);
     }
 }

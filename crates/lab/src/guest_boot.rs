@@ -7,8 +7,8 @@ use std::{
 };
 
 use pickfs_guest::{
-    Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, Kernel, Order, Start,
-    engine::modules_for,
+    Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, Kernel, Order, PackageCache, Start,
+    engine::modules_for, guest_tools,
 };
 use pickfs_model::Action;
 use pickfs_sys::tsc;
@@ -52,38 +52,65 @@ impl GuestBoot {
         inside: &Inside,
         stop: &dyn Fn() -> bool,
     ) -> Result<Guest, GuestError> {
-        let mut programs = Vec::new();
-        for step in inside.mount.iter().chain(&inside.unmount) {
-            if let Action::Exec { program, .. } = step {
-                programs.extend(find_program(program));
-            }
-        }
+        let (programs, foreign) = programs_of(inside)?;
         let files = FirstFiles {
             worker: self.worker.clone(),
             programs,
+            foreign,
             early: kernel.modules.with_needed(engine.channel_modules()),
             modules: kernel.modules.with_needed(&modules_for(&inside.kernel_types)),
         };
         let boot = Boot {
             first_files: self.folder.0.join("first-files.cpio"),
             disk: inside.needs_disk.then(|| image.path().to_owned()),
-            memory_bytes: match inside.needs_disk {
-                true => MEMORY_BYTES,
-                false => MEMORY_BYTES + image.size_bytes(),
-            },
+            memory_bytes: memory_bytes(image, inside),
             folder: self.folder.0.clone(),
         };
         files.write(&boot.first_files)?;
         let order = Order {
             modules: files.modules_inside(),
             disk: inside.needs_disk.then(|| engine.disk_inside().to_owned()),
+            make: inside.make.clone(),
             mount: inside.mount.clone(),
             unmount: inside.unmount.clone(),
             at: MOUNTED_AT.into(),
             tsc_hz: self.tsc_hz.filter(|_| engine.shares_tsc()),
         };
-        let (worker, deadlines) = (self.worker.as_path(), self.deadlines);
+        let worker = self.worker.as_path();
+        let deadlines = Deadlines { factor: self.deadlines.factor * engine.slowness() };
         Guest::boot(&Start { engine, kernel, boot: &boot, worker, deadlines, stop }, order)
+    }
+}
+
+/// Programs of the host, and of trees, that the steps run.
+type Programs = (Vec<PathBuf>, Vec<(PathBuf, PathBuf)>);
+
+fn programs_of(inside: &Inside) -> Result<Programs, GuestError> {
+    let steps = inside.make.iter().chain(&inside.mount).chain(&inside.unmount);
+    let mut names: Vec<&str> = steps
+        .filter_map(|step| match step {
+            Action::Exec { program, .. } => Some(program.as_str()),
+            _ => None,
+        })
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let (mut programs, mut foreign) = Programs::default();
+    for name in names {
+        match guest_tools::of(name) {
+            Some(tool) => foreign.push(tool.get(&PackageCache::open_default()?)?),
+            None => programs.extend(find_program(name)),
+        }
+    }
+    Ok((programs, foreign))
+}
+
+fn memory_bytes(image: &GuestImage, inside: &Inside) -> u64 {
+    match inside.needs_disk {
+        // OpenZFS keeps a cache of its own beside the kernel's.
+        true if inside.kernel_types.contains(&"zfs") => 2 * MEMORY_BYTES,
+        true => MEMORY_BYTES,
+        false => MEMORY_BYTES + image.size_bytes(),
     }
 }
 

@@ -65,7 +65,7 @@ pub fn fetch_kernels(
     engines: &[&'static dyn Engine],
 ) -> Result<HashMap<&'static str, Kernel>, GuestError> {
     let cache = PackageCache::open_default()?;
-    let each = |engine: &&'static dyn Engine| Ok((engine.name(), engine.kernel(&cache)?));
+    let each = |engine: &&'static dyn Engine| Ok((engine.name(), engine.kernel(&cache, None)?));
     engines.iter().map(each).collect()
 }
 

@@ -45,6 +45,16 @@ pub enum ModuleError {
         /// What is missing.
         what: &'static str,
     },
+    /// Headers of a stock kernel lack something.
+    #[error("{} has no {what}; unpack linux-headers-{release} with what it needs there", .folder.display())]
+    NoHeaders {
+        /// The folder that was looked at.
+        folder: PathBuf,
+        /// What is missing.
+        what: String,
+        /// The kernel.
+        release: String,
+    },
     /// The source says something else than the change expects.
     #[error(
         "{file} of this kernel has `{wanted}` {found} times instead of {expected}; the change was \
@@ -102,6 +112,7 @@ impl ModuleError {
                 | ModuleError::NoSource { .. }
                 | ModuleError::NoDownload { .. }
                 | ModuleError::NotUnpacked { .. }
+                | ModuleError::NoHeaders { .. }
         )
     }
 

@@ -7,7 +7,8 @@
 //! modules are kept by kernel version. Where no compiler or no source is to be had, the answer is an
 //! error that [`ModuleError::is_skip`] calls a reason to skip, with what would help.
 //!
-//! The engine is user-mode Linux, whose package has no headers: so a trimmed tree of the source is
+//! For Debian's stock kernel in QEMU they are built against its headers ([`StockWorkshop`]), and OpenZFS with them. The
+//! package of user-mode Linux has no headers: so a trimmed tree of the source is
 //! prepared once (230 MB in the cache), and each module takes seconds then. By hand, modules of this
 //! recipe were loaded by Debian's user-mode Linux 6.1.176; UFS1, UFS2 and Reiser 3.5 were mounted writable,
 //! took 16 MiB and 500 files, and gave them back after a second mount.
@@ -26,12 +27,15 @@ mod change;
 mod error;
 mod kernel;
 mod module;
+mod openzfs;
 mod run;
 mod source;
+mod stock;
 mod tools;
 mod workshop;
 
 pub use error::ModuleError;
 pub use kernel::UmlKernel;
 pub use module::Module;
+pub use stock::{StockKernel, StockWorkshop};
 pub use workshop::Workshop;

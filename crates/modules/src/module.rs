@@ -80,6 +80,14 @@ impl Module {
         }
     }
 
+    /// What the compiler is told besides, where the kernel's own configuration says otherwise.
+    pub(crate) const fn flags(self) -> Option<&'static str> {
+        match self {
+            Module::UfsWrite => Some("KCFLAGS=-DCONFIG_UFS_FS_WRITE=1"),
+            Module::Reiserfs35 => None,
+        }
+    }
+
     pub(crate) const fn changes(self) -> &'static [Change] {
         match self {
             Module::UfsWrite => &[],

@@ -58,6 +58,24 @@ pub(crate) fn unpack(
     shell.run(work, "tar", &words).map(drop)
 }
 
+/// Puts some folders of the source of a package's very version into a folder: `linux-source-6.1=6.1.192-2`.
+pub(crate) fn unpack_folders(
+    shell: &Shell,
+    (package, version): (&str, &str),
+    folders: &[&str],
+    work: &Path,
+    tree: &Path,
+) -> Result<(), ModuleError> {
+    let file = download(work, &format!("{package}={version}"))?;
+    shell.run(work, "dpkg", &["-x", &file, "."])?;
+    let archive = work.join(format!("usr/src/{package}.tar.xz"));
+    let (archive, tree) = (archive.to_string_lossy(), tree.to_string_lossy());
+    let mut words = vec!["-x", "-f", &archive, "-C", &tree, "--strip-components=1"];
+    let folders: Vec<String> = folders.iter().map(|folder| format!("{package}/{folder}")).collect();
+    words.extend(folders.iter().map(String::as_str));
+    shell.run(work, "tar", &words).map(drop)
+}
+
 /// The version that apt offers for this kernel: the kernel's own, then Debian's after a dash.
 fn version_of(offered: &str, release: &str) -> Option<String> {
     let versions = offered.lines().filter_map(|line| line.split('|').nth(1)).map(str::trim);

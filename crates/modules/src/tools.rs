@@ -26,11 +26,25 @@ const NEEDED: &[(&str, &str)] = &[
 const FETCHED: [&str; 4] = ["flex", "bison", "m4", "libsigsegv2"];
 const LIBRARIES: [&str; 2] = ["usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu"];
 
-/// Looks for all of them; gives back a shell that finds them.
-pub(crate) fn shell(cache: &Path) -> Result<Shell, ModuleError> {
-    for &(program, package) in NEEDED {
+/// What a build against ready headers needs.
+const NEEDED_BY_HEADERS: &[(&str, &str)] =
+    &[("gcc", "gcc"), ("ld", "binutils"), ("make", "make"), ("tar", "tar"), ("xz", "xz-utils")];
+
+/// Looks for what a build against headers needs.
+pub(crate) fn shell_for_headers() -> Result<Shell, ModuleError> {
+    look_for(NEEDED_BY_HEADERS).map(|()| Shell::default())
+}
+
+fn look_for(needed: &[(&'static str, &'static str)]) -> Result<(), ModuleError> {
+    for &(program, package) in needed {
         find(program).ok_or(ModuleError::NoProgram { program, package })?;
     }
+    Ok(())
+}
+
+/// Looks for all of them; gives back a shell that finds them.
+pub(crate) fn shell(cache: &Path) -> Result<Shell, ModuleError> {
+    look_for(NEEDED)?;
     if find("flex").is_some() && find("bison").is_some() {
         return Ok(Shell::default());
     }

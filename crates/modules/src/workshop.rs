@@ -16,7 +16,7 @@ use crate::run::Shell;
 use crate::{source, tools};
 
 /// Goes up when a module of the same kernel would be built otherwise.
-const RECIPE: u32 = 1;
+pub(crate) const RECIPE: u32 = 1;
 /// What the guest kernel's configuration gets besides.
 const CONFIG: &str = "\nCONFIG_UFS_FS=m\nCONFIG_UFS_FS_WRITE=y\n";
 
@@ -50,7 +50,7 @@ impl Workshop {
         }
         let folder = self.folder();
         fs::create_dir_all(&folder).map_err(ModuleError::io("make", &folder))?;
-        let _turn = self.wait_for_turn()?;
+        let _turn = wait_for_turn(&folder)?;
         if let Some(file) = self.kept(module) {
             return Ok(file);
         }
@@ -69,14 +69,6 @@ impl Workshop {
 
     fn place_of(&self, module: Module) -> PathBuf {
         self.folder().join(format!("{}-{RECIPE}.ko", module.name()))
-    }
-
-    /// A lock that ends with its file.
-    fn wait_for_turn(&self) -> Result<File, ModuleError> {
-        let path = self.folder().join("lock");
-        let file = File::create(&path).map_err(ModuleError::io("make", &path))?;
-        file.lock().map_err(ModuleError::io("lock", &path))?;
-        Ok(file)
     }
 
     /// Source, configuration, and what make prepares for modules from outside. A tree that is not whole is begun anew.
@@ -137,8 +129,16 @@ fn make(shell: &Shell, tree: &Path, words: &[&str]) -> Result<String, ModuleErro
     shell.run(tree, "make", &all)
 }
 
+/// A lock on a folder, which ends with its file.
+pub(crate) fn wait_for_turn(folder: &Path) -> Result<File, ModuleError> {
+    let path = folder.join("lock");
+    let file = File::create(&path).map_err(ModuleError::io("make", &path))?;
+    file.lock().map_err(ModuleError::io("lock", &path))?;
+    Ok(file)
+}
+
 /// Removes a folder of our own, if it is there.
-fn remove(folder: &Path) -> Result<(), ModuleError> {
+pub(crate) fn remove(folder: &Path) -> Result<(), ModuleError> {
     match fs::remove_dir_all(folder) {
         Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
             Err(ModuleError::io("remove", folder)(cause))
@@ -148,7 +148,7 @@ fn remove(folder: &Path) -> Result<(), ModuleError> {
 }
 
 /// The files of a module's folder; it has no folders in it.
-fn copy_files(from: &Path, to: &Path) -> Result<(), ModuleError> {
+pub(crate) fn copy_files(from: &Path, to: &Path) -> Result<(), ModuleError> {
     fs::create_dir_all(to).map_err(ModuleError::io("make", to))?;
     for entry in fs::read_dir(from).map_err(ModuleError::io("list", from))? {
         let path = entry.map_err(ModuleError::io("list", from))?.path();

@@ -75,6 +75,9 @@ fn kernel_gap(needs: &Needs) -> Option<Unavailable> {
 
 /// What is missing to make it, whatever kernel will mount it: for guests, which bring their own.
 pub fn to_be_made(row: &dyn FileSystem) -> Availability {
+    if row.is_made_inside() {
+        return Availability::Ready;
+    }
     let needs = row.needs();
     match formatter_gap(&needs).or_else(|| needs.helpers.iter().find_map(program_gap)) {
         Some(missing) => Availability::Missing(missing),

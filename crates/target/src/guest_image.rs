@@ -22,13 +22,13 @@ use crate::{
     carry_out::{self, Calls},
     environment,
     error::TargetError,
-    fs::{FileSystem, Ground, Place, recipe},
+    fs::{FileSystem, Ground, MadeInside, Place, recipe},
     host_folder::{HostFolder, HostKind},
     image::{HostFacts, check_size, fill, forbid_copy_on_write},
     incompressible::Noise,
     memory,
     mounted::Promise,
-    own_format, plan, raw_probe,
+    own_format, partition, plan, raw_probe,
     scratch::{Progress, promise},
     undo::{Note, Undo, UndoLog},
 };
@@ -54,6 +54,8 @@ pub struct Inside {
     pub needs_disk: bool,
     /// Types that the guest's kernel must know.
     pub kernel_types: Vec<&'static str>,
+    /// What makes it, where that is left to the guest.
+    pub make: Vec<Action>,
     /// What mounts it.
     pub mount: Vec<Action>,
     /// What unmounts it.
@@ -170,6 +172,17 @@ impl GuestImage {
             carry_out::carry_out_all(&steps, self, log)?;
         }
         let place = self.place(disk, at);
+        let MadeInside { make, mount, unmount } = match row.is_made_inside() {
+            true => {
+                row.made_inside(candidate, &self.place(&format!("{disk}{}", partition::BEHIND), at))
+            }
+            false => None,
+        }
+        .unwrap_or_else(|| MadeInside {
+            make: Vec::new(),
+            mount: row.mount(candidate, &place),
+            unmount: row.unmount(candidate, &place),
+        });
         let actions = |steps: Vec<Step>| -> Vec<Action> {
             steps.into_iter().map(|step| inside_a_guest(row, step.action)).collect()
         };
@@ -177,8 +190,9 @@ impl GuestImage {
         Ok(Inside {
             needs_disk,
             kernel_types: row.types_in_a_guest(),
-            mount: actions(row.mount(candidate, &place)),
-            unmount: actions(row.unmount(candidate, &place)),
+            make: actions(make),
+            mount: actions(mount),
+            unmount: actions(unmount),
             promise: promise(Some(row), candidate, backing),
             backing,
         })
@@ -237,6 +251,15 @@ impl GuestImage {
         Ok(String::new())
     }
 
+    /// A partition of all but the first mebibyte: a tool that is given a whole disk would label it and wait
+    /// for a daemon that no guest has.
+    fn put_partition(&self) -> Result<String, TargetError> {
+        let table = partition::only_one(self.size_bytes);
+        let written = self.file.write_all_at(&table, partition::TABLE_AT);
+        written.map_err(TargetError::io("write a partition table to", &self.path))?;
+        Ok(String::new())
+    }
+
     fn flush(&self) -> Result<String, TargetError> {
         self.file.sync_all().map_err(TargetError::io("sync", &self.path))?;
         Ok(String::new())
@@ -247,7 +270,10 @@ impl GuestImage {
 fn making(row: &dyn FileSystem, candidate: &CandidateSpec, place: &Place) -> Vec<Step> {
     let device = [place.device.as_str()];
     let mut steps = vec![recipe::call("remove old signatures", "clear-ends", device)];
-    steps.extend(row.make(candidate, place));
+    match row.is_made_inside() {
+        true => steps.push(recipe::call("put one partition on it", "put-partition", [""; 0])),
+        false => steps.extend(row.make(candidate, place)),
+    }
     steps.push(recipe::call("write the image's pages out", "flush-device", device));
     steps.push(recipe::call("write again what mkfs un-wrote", "repair-image-extents", [""; 0]));
     steps
@@ -267,6 +293,7 @@ impl Calls for GuestImage {
     fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError> {
         match name {
             "clear-ends" => self.clear_ends(),
+            "put-partition" => self.put_partition(),
             "format" => {
                 let kind = args.first().map_or("", String::as_str);
                 let mut words = args.get(2..).unwrap_or_default().to_vec();
@@ -331,6 +358,31 @@ mod tests {
         let made = made.unwrap();
         assert!(!made.needs_disk && made.backing == BackingKind::Memory);
         assert_eq!(made.mount[0].to_string(), "mount -t tmpfs -o size=33554432 tmpfs /mnt");
+    }
+
+    #[test]
+    fn a_guest_makes_its_pool_itself_on_a_partition() {
+        let (_folder, mut image) = image(64 << 20);
+        let candidate = "zfs:compression=on".parse().unwrap();
+        let mut log = Vec::new();
+        let made = image.make(&candidate, "/dev/vda", "/mnt", &mut log).unwrap();
+        let text = |steps: &[Action]| steps.iter().map(Action::to_string).collect::<Vec<_>>();
+        let make = text(&made.make);
+        assert!(
+            make[0].starts_with("zpool create -f") && make[0].ends_with(" /dev/vda1"),
+            "{make:?}"
+        );
+        assert!(
+            make[0].contains("-O compression=on -m")
+                || make[0].contains("-m /mnt -O compression=on")
+        );
+        assert!(make[1].starts_with("zpool export pickfs-"), "{make:?}");
+        assert!(text(&made.mount)[0].contains("-d /dev/vda1 pickfs-"), "{made:?}");
+        assert_eq!(text(&made.unmount), make[1..]);
+        let mut signature = [0; 2];
+        image.file.read_exact_at(&mut signature, 510).unwrap();
+        assert_eq!(signature, [0x55, 0xaa]);
+        assert!(log.iter().any(|step| step.step.action.to_string().contains("put-partition")));
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub static KNOBS: &[Knob] = &[
         name: ENGINE,
         doc: "what runs the kernel: this machine (native), a guest, or the first that can (auto)",
         reach: Reach::Kernel,
-        values: Values::Words(&["native", "auto", "uml"]),
+        values: Values::Words(&["native", "auto", "uml", "qemu-kvm", "qemu-tcg"]),
     },
 ];
 

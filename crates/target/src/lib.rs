@@ -42,6 +42,7 @@ mod memory;
 mod mounted;
 mod named_device;
 mod own_format;
+mod partition;
 mod plan;
 mod raw_probe;
 mod scratch;

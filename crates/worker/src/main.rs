@@ -17,15 +17,19 @@ mod last_words;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use pickfs_guest::keeper::{KEEP_GUEST, keep};
+use pickfs_guest::keeper::{BECOME_GUEST, KEEP_GUEST, become_guest, keep};
 
 fn main() -> ExitCode {
     if agent::is_asked() {
         agent::run();
     }
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if words.first().is_some_and(|word| word == KEEP_GUEST) {
+    let is_first = |wanted: &str| words.first().is_some_and(|word| word == wanted);
+    if is_first(KEEP_GUEST) {
         return keep(&words[1..]);
+    }
+    if is_first(BECOME_GUEST) {
+        return become_guest(&words[1..]);
     }
     if words.iter().any(|word| word == "--version") {
         println!("pickfs-worker {}", pickfs_workload::BUILD);

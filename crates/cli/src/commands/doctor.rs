@@ -1,6 +1,6 @@
 //! `pickfs doctor`: what this machine can test.
 
-use pickfs_guest::{ENGINES, Engine, PackageCache, uml::PACKAGE as UML_PACKAGE};
+use pickfs_guest::{ENGINES, Engine, PackageCache, engine::find};
 use pickfs_lab::{
     doctor::diagnose,
     guest_check::{CheckResult, Checked, check_guests},
@@ -8,12 +8,13 @@ use pickfs_lab::{
     launch::worker_program,
 };
 use pickfs_model::quantity::bytes_text;
-use pickfs_modules::{Module, UmlKernel, Workshop};
 use pickfs_report::terminal::doctor_screen;
 
 use anyhow::Context;
 
-use crate::{args::DoctorArgs, exit::Exit, screen::columns};
+use crate::{
+    args::DoctorArgs, commands::guest_modules::build_modules, exit::Exit, screen::columns,
+};
 
 /// Long enough to meet a timer tick of the host a few hundred times.
 const WATCH_S: f64 = 2.0;
@@ -31,20 +32,21 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Tries each file system in the first engine that runs here, one line each as it goes.
+/// Tries each file system in an engine, one line each as it goes.
 fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
-    let fits = |engine: &&&'static dyn Engine| engine.obstacle().is_none();
-    let engine = ENGINES.iter().find(fits).context("no engine for guests runs on this machine")?;
+    let engine = engine_of(args)?;
     let cache = PackageCache::open_default()?;
+    let kernel = engine.kernel(&cache, None)?;
     if args.build_modules {
-        build_modules(&cache)?;
+        build_modules(engine, &cache, &kernel, &args.names)?;
     }
-    let kernel = engine.kernel(&cache)?;
+    // What was built now is one of its modules.
+    let kernel = engine.kernel(&cache, None)?;
     println!("{}: {}, kernel {}", engine.name(), engine.about(), kernel.release);
     let (worker, interrupt) = (worker_program()?, Interrupt::on_signals()?);
     let folder = std::env::current_dir()?;
     let mut tell = |checked: &Checked| println!("{}", line_of(checked));
-    let all = check_guests(*engine, &kernel, &worker, &folder, &args.names, &interrupt, &mut tell)?;
+    let all = check_guests(engine, &kernel, &worker, &folder, &args.names, &interrupt, &mut tell)?;
     let has_failed = |checked: &Checked| matches!(checked.result, CheckResult::Failed(_));
     match all.iter().any(has_failed) {
         true => Ok(Exit::TrialsFailed),
@@ -52,15 +54,18 @@ fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
     }
 }
 
-/// What Debian's user-mode Linux lacks, from its own source.
-fn build_modules(cache: &PackageCache) -> anyhow::Result<()> {
-    let unpacked = cache.get(UML_PACKAGE)?;
-    let kernel = UmlKernel::of_package(&unpacked.folder)?;
-    let workshop = Workshop::new(&cache.cache().join("modules"), kernel);
-    for module in [Module::UfsWrite, Module::Reiserfs35] {
-        println!("{}: {}", workshop.built(module)?.display(), module.remark());
+fn engine_of(args: &DoctorArgs) -> anyhow::Result<&'static dyn Engine> {
+    let Some(name) = &args.engine else {
+        let mut fitting = ENGINES.iter().copied().filter(|engine| engine.obstacle().is_none());
+        return fitting.next().context("no engine for guests runs on this machine");
+    };
+    let known = || ENGINES.iter().map(|engine| engine.name()).collect::<Vec<_>>().join(", ");
+    let engine =
+        find(name).with_context(|| format!("no engine `{name}`; there are {}", known()))?;
+    match engine.obstacle() {
+        Some(why) => anyhow::bail!("{name} does not run here: {why}"),
+        None => Ok(engine),
     }
-    Ok(())
 }
 
 fn line_of(checked: &Checked) -> String {

@@ -10,6 +10,7 @@ pub mod exec;
 pub mod exec_fio;
 pub mod explain;
 pub mod features;
+pub mod guest_modules;
 pub mod list;
 pub mod man;
 pub mod plan;

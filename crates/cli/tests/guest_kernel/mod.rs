@@ -11,7 +11,7 @@ use std::{
 
 use pickfs_guest::{
     Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, Kernel, Order, PackageCache, Start,
-    uml::Uml,
+    qemu::TCG, uml::Uml,
 };
 use pickfs_model::Action;
 use rustix::process::{Pid, Signal, kill_process};
@@ -24,10 +24,15 @@ pub fn kernel(worker: &Path) -> Option<(PathBuf, Kernel)> {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guest-kernels");
         fs::create_dir_all(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-        let kernel = Uml.kernel(&PackageCache::at(&folder)).map_err(|error| error.to_string())?;
+        let kernel =
+            Uml.kernel(&PackageCache::at(&folder), None).map_err(|error| error.to_string())?;
         comes_up(&kernel, worker).map_err(|error| error.to_string())?;
         Ok((folder, kernel))
     });
+    found_or_skipped(found)
+}
+
+fn found_or_skipped<T: Clone>(found: &Result<T, String>) -> Option<T> {
     match found {
         Ok(found) => Some(found.clone()),
         Err(why) => {
@@ -37,6 +42,20 @@ pub fn kernel(worker: &Path) -> Option<(PathBuf, Kernel)> {
             None
         }
     }
+}
+
+/// The kernel of emulated machines with its cache, or why none can run here: QEMU and the stock kernel are some
+/// ninety megabytes that must be fetched once.
+pub fn emulated() -> Option<(PathBuf, Kernel)> {
+    static FOUND: OnceLock<Result<(PathBuf, Kernel), String>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guest-kernels");
+        fs::create_dir_all(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        let kernel = TCG.kernel(&PackageCache::at(&folder), None);
+        Ok((folder, kernel.map_err(|error| error.to_string())?))
+    });
+    found_or_skipped(found)
 }
 
 /// A sandbox may forbid ptrace, or have no memory to map as a program.
@@ -71,7 +90,8 @@ pub fn engines_over(folder: &Path) -> Vec<Pid> {
         .filter_map(|entry| {
             let line = fs::read(entry.path().join("cmdline")).ok()?;
             let line = String::from_utf8_lossy(&line).into_owned();
-            let is_engine = line.contains("linux.uml") && !line.contains("keep-guest");
+            let runs = line.contains("linux.uml") || line.contains("qemu-system");
+            let is_engine = runs && !line.contains("keep-guest");
             number(&entry).filter(|pid| *pid != own && is_engine && line.contains(&folder))
         })
         .collect();

@@ -43,5 +43,5 @@ mod xfs;
 mod zfs;
 mod zfs_fuse;
 
-pub use row::{FileSystem, Formatter, Ground, Lack, Needs, Period, Place, Program};
+pub use row::{FileSystem, Formatter, Ground, Lack, MadeInside, Needs, Period, Place, Program};
 pub use table::{FILE_SYSTEMS, find};

@@ -64,6 +64,16 @@ pub trait FileSystem: Sync {
         }
     }
 
+    /// Whether a guest makes it itself, by a tool that need not be on this machine.
+    fn is_made_inside(&self) -> bool {
+        false
+    }
+
+    /// The steps of such a guest, on a partition.
+    fn made_inside(&self, _spec: &CandidateSpec, _place: &Place) -> Option<MadeInside> {
+        None
+    }
+
     /// What it is known not to do; all else must be asked of the mounted file system.
     fn lacks(&self) -> &'static [Lack] {
         &[]
@@ -88,6 +98,17 @@ pub trait FileSystem: Sync {
     fn driver(&self, fs_type: &str, _device: &str) -> String {
         fs_type.to_owned()
     }
+}
+
+/// What a guest does that makes its candidate itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MadeInside {
+    /// Makes it; it is not mounted then.
+    pub make: Vec<Step>,
+    /// Mounts it.
+    pub mount: Vec<Step>,
+    /// Unmounts it.
+    pub unmount: Vec<Step>,
 }
 
 /// Where a candidate is to be made and mounted; plain text, so that a plan can print it.

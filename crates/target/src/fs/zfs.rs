@@ -6,7 +6,7 @@ use pickfs_model::features::{Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Needs, Period, Place, recipe};
+use super::{FileSystem, MadeInside, Needs, Period, Place, recipe};
 
 /// The row of OpenZFS.
 pub struct Zfs;
@@ -67,6 +67,25 @@ impl FileSystem for Zfs {
             vec![recipe::exec("drop its cache", "zpool", ["export", &place.unique_name])];
         steps.extend(self.mount(spec, place));
         steps
+    }
+
+    fn is_made_inside(&self) -> bool {
+        true
+    }
+
+    /// A guest has no other disk, so no folder of links is needed; it ends with its pool, so no note of that.
+    fn made_inside(&self, spec: &CandidateSpec, place: &Place) -> Option<MadeInside> {
+        let (name, device) = (&place.unique_name, &place.device);
+        let export = |purpose| recipe::exec(purpose, "zpool", ["export", name]);
+        let import = ["import", "-o", "cachefile=none", "-d", device, name];
+        Some(MadeInside {
+            make: vec![
+                recipe::exec("make", "zpool", create_args(spec, place)),
+                export("bring the pool to rest"),
+            ],
+            mount: vec![recipe::exec("mount", "zpool", import)],
+            unmount: vec![export("unmount")],
+        })
     }
 
     fn periods(&self, _options: &[String]) -> Vec<Period> {

@@ -25,7 +25,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Waits for the disk and mounts.
+    /// Waits for the disk, makes the candidate where that is left to the guest, and mounts it.
     pub fn mount(order: Order) -> Result<Candidate, String> {
         fs::create_dir_all(&order.at).map_err(|error| format!("make {}: {error}", order.at))?;
         if let Some(disk) = &order.disk {
@@ -38,6 +38,7 @@ impl Candidate {
             }
         }
         let candidate = Candidate { order };
+        candidate.take(&candidate.order.make)?;
         candidate.take(&candidate.order.mount)?;
         Ok(candidate)
     }
@@ -54,7 +55,7 @@ impl Candidate {
         let space = mount::file_system_use(&at).map_err(|error| error.to_string())?;
         let mut facts = Environment::default();
         facts.put("mount.type", &entry.fs_type);
-        facts.put("mount.driver", &entry.fs_type);
+        facts.put("mount.driver", driver(&entry.fs_type, &entry.source));
         facts.put("mount.options", format!("{},{}", entry.options, entry.super_options));
         facts.put("mount.source", entry.source.display());
         facts.put("mount.block_size_bytes", space.block_bytes);
@@ -86,6 +87,13 @@ impl Candidate {
     fn take(&self, steps: &[Action]) -> Result<(), String> {
         steps.iter().try_for_each(take)
     }
+}
+
+/// The driver of ext4 serves ext2 and ext3 too where they have none of their own, and keeps a folder a mount.
+fn driver(fs_type: &str, source: &Path) -> String {
+    let node = source.file_name().unwrap_or_default();
+    let served = Path::new("/sys/fs/ext4").join(node).is_dir();
+    if served { "ext4".into() } else { fs_type.into() }
 }
 
 fn take(step: &Action) -> Result<(), String> {

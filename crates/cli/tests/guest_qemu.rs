@@ -1,0 +1,202 @@
+//! Machines that QEMU emulates, with Debian's stock kernel: what a row says of them, and that nothing is left of one
+//! that is killed, hangs, or finds nonsense on its disk.
+#![allow(clippy::unwrap_used)]
+
+mod guest_kernel;
+mod pickfs;
+
+use std::{
+    fs,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use guest_kernel::{emulated, engines_over, signal_engine, wait_until, wait_until_gone};
+use pickfs::{command, folder, is_root, nobody_reaches_us, only_run, record};
+use pickfs_guest::{
+    Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, GuestPhase, Kernel, Order,
+    PackageCache, Start, engine::modules_for, keeper::KEEP_GUEST, kvm, qemu::TCG, qemu_program,
+};
+use pickfs_model::{Action, BackingKind, Outcome};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+const RUN: &[&str] = &[
+    "run",
+    "quick",
+    "--engine",
+    "qemu-tcg",
+    "--fs",
+    "ext2",
+    "--blocks",
+    "1",
+    "--size",
+    "64MiB",
+    "--raw-probe",
+    "50ms",
+    "--warmup",
+    "20ms",
+    "--measure",
+    "1s",
+    "--set",
+    "sync=fdatasync",
+    "--set",
+    "rate=20/s",
+    "--set",
+    "file_size=64KiB",
+];
+
+#[test]
+fn a_cell_in_an_emulated_machine_names_engine_driver_and_kernel_and_needs_no_right() {
+    let Some((cache, kernel)) = emulated() else { return };
+    let (_kept, out) = folder();
+    let mut run = command(RUN);
+    run.arg("--out").arg(&out).env("PICKFS_CACHE_DIR", &cache).current_dir(&out);
+    if is_root() && nobody_reaches_us() {
+        run.uid(pickfs::NOBODY).gid(pickfs::NOBODY);
+    }
+    let said = run.output().unwrap();
+    assert_eq!(said.status.code(), Some(0), "{}", String::from_utf8_lossy(&said.stderr));
+    let record = record(&only_run(&out));
+    let trial = &record.trials[0];
+    assert_eq!((&trial.outcome, trial.backing), (&Outcome::Finished, BackingKind::GuestImage));
+    let fact = |key: &str| trial.environment.get(key).unwrap_or_else(|| panic!("no {key}"));
+    // The stock kernel has no driver of ext2 but that of ext4.
+    assert_eq!((fact("guest.engine"), fact("mount.driver")), ("qemu-tcg", "ext4"));
+    assert_eq!(fact("guest.kernel"), kernel.release);
+    assert!(trial.ops.iter().any(|op| op.op == "durable" && op.service.count > 0));
+    assert!(engines_over(&out).is_empty());
+}
+
+fn boot(
+    kernel: &Kernel,
+    folder: &Path,
+    disk: Option<PathBuf>,
+    mount: Action,
+    deadlines: Deadlines,
+) -> Result<Guest, GuestError> {
+    let first_files = folder.join("first-files");
+    let files = FirstFiles {
+        worker: pickfs::worker().into(),
+        early: kernel.modules.with_needed(TCG.channel_modules()),
+        modules: kernel.modules.with_needed(&modules_for(&["ext4"])),
+        ..FirstFiles::default()
+    };
+    files.write(&first_files)?;
+    let order = Order {
+        modules: files.modules_inside(),
+        disk: disk.as_ref().map(|_| "/dev/vda".into()),
+        mount: vec![mount],
+        unmount: vec![Action::Unmount { at: "/mnt/target".into() }],
+        at: "/mnt/target".into(),
+        ..Order::default()
+    };
+    let boot = Boot { first_files, disk, memory_bytes: 256 << 20, folder: folder.to_owned() };
+    let (worker, stop) = (pickfs::worker(), &|| false);
+    Guest::boot(&Start { engine: &TCG, kernel, boot: &boot, worker, deadlines, stop }, order)
+}
+
+fn mount(source: &str, fs_type: &str) -> Action {
+    let (source, fs_type, at) = (source.into(), fs_type.into(), "/mnt/target".into());
+    Action::Mount { source, fs_type, options: Vec::new(), at }
+}
+
+#[test]
+fn a_corrupt_image_is_told_with_the_kernels_words() {
+    let Some((_, kernel)) = emulated() else { return };
+    let (_kept, folder) = folder();
+    let disk = folder.join("disk");
+    fs::write(&disk, vec![0xa5; 16 << 20]).unwrap();
+    let deadlines = Deadlines { factor: TCG.slowness() };
+    let error = boot(&kernel, &folder, Some(disk), mount("/dev/vda", "ext4"), deadlines);
+    let error = error.err().expect("it does not come up");
+    let GuestError::Told { phase, reason, console } = &error else { panic!("{error}") };
+    assert_eq!(*phase, GuestPhase::Mount);
+    assert!(reason.contains("/dev/vda"), "{reason}");
+    assert!(console.contains("ext4") || reason.contains("ext4"), "{error}");
+    wait_until_gone(&folder);
+}
+
+#[test]
+fn a_machine_that_hangs_is_ended_at_its_deadline() {
+    let Some((_, kernel)) = emulated() else { return };
+    let (_kept, folder) = folder();
+    let over = folder.clone();
+    let stopper = std::thread::spawn(move || signal_engine(&over, Signal::STOP));
+    let deadlines = Deadlines { factor: 0.02 };
+    let error = boot(&kernel, &folder, None, mount("tmpfs", "tmpfs"), deadlines).err();
+    stopper.join().unwrap();
+    let Some(GuestError::Missed { phase, .. }) = error else { panic!("{error:?}") };
+    assert_eq!(phase, GuestPhase::Boot);
+    wait_until_gone(&folder);
+}
+
+#[test]
+fn a_machine_that_is_killed_is_told_by_its_signal() {
+    let Some((_, kernel)) = emulated() else { return };
+    let (_kept, folder) = folder();
+    let over = folder.clone();
+    let killer = std::thread::spawn(move || signal_engine(&over, Signal::KILL));
+    let error = boot(&kernel, &folder, None, mount("tmpfs", "tmpfs"), Deadlines::default()).err();
+    killer.join().unwrap();
+    let Some(GuestError::Died { how, .. }) = error else { panic!("{error:?}") };
+    assert_eq!(how, "signal 9");
+    wait_until_gone(&folder);
+}
+
+#[test]
+fn what_a_guest_runs_in_dies_with_its_keeper() {
+    let (_kept, folder) = folder();
+    let own = std::process::id().to_string();
+    let script = format!("echo $$ > {0}/new; mv {0}/new {0}/pid; exec sleep 300", folder.display());
+    let mut keeper = Command::new(pickfs::worker());
+    keeper.args([KEEP_GUEST, own.as_str(), "/bin/sh", "-c", script.as_str()]);
+    let mut keeper = keeper.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let pid = folder.join("pid");
+    wait_until("the guest runs", || pid.is_file());
+    let guest = fs::read_to_string(pid).unwrap().trim().parse().ok().and_then(Pid::from_raw);
+    let guest = guest.unwrap();
+    test_kill_process(guest).unwrap();
+    kill_process(Pid::from_child(&keeper), Signal::KILL).unwrap();
+    keeper.wait().unwrap();
+    wait_until("the guest is gone", || is_gone(guest));
+}
+
+/// Gone, or dead and not yet reaped by whoever inherited it.
+fn is_gone(process: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()));
+    stat.map_or(true, |stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
+}
+
+/// The guest of two instructions by which KVM is tried.
+#[test]
+fn the_tiny_guest_ends_by_itself_where_instructions_are_carried_out() {
+    let Some((cache, _)) = emulated() else { return };
+    let qemu = qemu_program::held(&PackageCache::at(&cache)).unwrap();
+    assert_eq!(kvm::runs(&qemu, "tcg", Duration::from_secs(60)), Ok(()));
+}
+
+#[test]
+fn kvm_that_runs_no_guest_names_the_engine_that_needs_none() {
+    let Some(why) = kvm::obstacle() else { return };
+    assert!(why.contains("qemu-tcg"), "{why}");
+    let said = command(&["doctor", "--guests", "--engine", "qemu-kvm"]).output().unwrap();
+    let error = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(!said.status.success() && error.contains("qemu-tcg"), "{error}");
+}
+
+/// Every file system of the stock kernel: some minutes.
+#[test]
+#[ignore = "five minutes: ./test --ring heavy, or pickfs doctor --guests --engine qemu-tcg"]
+fn every_file_system_of_an_emulated_machine_keeps_what_it_is_given() {
+    let Some((cache, _)) = emulated() else { return };
+    let (_kept, out) = folder();
+    let mut doctor = command(&["doctor", "--guests", "--engine", "qemu-tcg"]);
+    let said = doctor.env("PICKFS_CACHE_DIR", &cache).current_dir(&out).output().unwrap();
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert_eq!(said.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&said.stderr));
+    let kept = text.lines().filter(|line| line.trim_start().starts_with("ok ")).count();
+    assert!(kept >= 6, "{text}");
+    assert!(engines_over(&out).is_empty());
+}

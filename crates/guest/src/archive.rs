@@ -1,0 +1,111 @@
+//! Debian's own archive, all its sections, for packages that the sources of this machine do not name: `contrib`
+//! is left out of most lists. apt reads it with a configuration of its own in the cache, checks its
+//! signature as ever (apt-secure(8)), and nothing of the machine's apt changes.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::packages::{PackageCache, PackageError};
+
+const MIRROR: &str = "http://deb.debian.org/debian";
+const KEYRINGS: [&str; 2] = [
+    "/usr/share/keyrings/debian-archive-keyring.gpg",
+    "/usr/share/keyrings/debian-archive-keyring.pgp",
+];
+
+/// Lists of the archive, kept in a cache.
+#[derive(Debug)]
+pub(crate) struct Archive {
+    folder: PathBuf,
+}
+
+impl Archive {
+    /// Reads the lists of this machine's release, once for a cache.
+    pub(crate) fn open(cache: &PackageCache, package: &str) -> Result<Archive, PackageError> {
+        let archive = Archive { folder: cache.cache().join("archive") };
+        let failed = |said: String| PackageError::Failed {
+            program: "apt-get update",
+            package: package.into(),
+            said,
+            cache: cache.cache().to_owned(),
+        };
+        if archive.folder.join("whole").is_file() {
+            return Ok(archive);
+        }
+        let keyring = KEYRINGS.into_iter().find(|path| Path::new(path).exists());
+        let keyring = keyring.ok_or_else(|| failed("install debian-archive-keyring".into()))?;
+        archive.prepare(keyring).map_err(|error| failed(error.to_string()))?;
+        let mut update = Command::new("apt-get");
+        update.args(["-q", "update"]).env("APT_CONFIG", archive.configuration());
+        let output =
+            update.stdin(Stdio::null()).output().map_err(|error| failed(error.to_string()))?;
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        if !output.status.success() {
+            return Err(failed(said));
+        }
+        fs::write(archive.folder.join("whole"), "").map_err(|error| failed(error.to_string()))?;
+        Ok(archive)
+    }
+
+    /// The file for the variable APT_CONFIG.
+    pub(crate) fn configuration(&self) -> PathBuf {
+        self.folder.join("apt.conf")
+    }
+
+    fn prepare(&self, keyring: &str) -> std::io::Result<()> {
+        for folder in ["lists/partial", "cache/archives/partial"] {
+            fs::create_dir_all(self.folder.join(folder))?;
+        }
+        let about = fs::read_to_string("/etc/os-release").unwrap_or_default();
+        fs::write(self.folder.join("sources.list"), sources(keyring, &codename(&about)))?;
+        fs::write(self.folder.join("status"), "")?;
+        fs::write(self.configuration(), configuration(&self.folder))
+    }
+}
+
+/// The release that this machine has; bookworm where it is none of Debian's.
+fn codename(os_release: &str) -> String {
+    let field = |name: &str| os_release.lines().find_map(|line| line.strip_prefix(name));
+    let is_debian = field("ID=") == Some("debian");
+    field("VERSION_CODENAME=").filter(|_| is_debian).unwrap_or("bookworm").to_owned()
+}
+
+fn sources(keyring: &str, codename: &str) -> String {
+    format!("deb [check-valid-until=no signed-by={keyring}] {MIRROR} {codename} main contrib\n")
+}
+
+fn configuration(folder: &Path) -> String {
+    let at = folder.display();
+    format!(
+        "Dir::State \"{at}\";\nDir::State::lists \"{at}/lists\";\nDir::State::status \"{at}/status\";\n\
+         Dir::Cache \"{at}/cache\";\nDir::Etc::sourcelist \"{at}/sources.list\";\n\
+         Dir::Etc::sourceparts \"/dev/null\";\nAPT::Sandbox::User \"root\";\n\
+         Acquire::Languages \"none\";\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_archive_is_that_of_the_release_with_contrib_and_signed() {
+        let debian = "PRETTY_NAME=\"x\"\nVERSION_CODENAME=trixie\nID=debian\n";
+        assert_eq!(codename(debian), "trixie");
+        assert_eq!(codename("ID=ubuntu\nVERSION_CODENAME=noble\n"), "bookworm");
+        let line = sources("/keys", "trixie");
+        assert!(line.contains("signed-by=/keys") && line.ends_with("trixie main contrib\n"));
+    }
+
+    #[test]
+    fn nothing_of_the_machines_apt_is_written() {
+        let text = configuration(Path::new("/cache/archive"));
+        let state = text
+            .lines()
+            .filter(|line| line.starts_with("Dir::State") || line.starts_with("Dir::Cache"));
+        assert!(state.into_iter().all(|line| line.contains("\"/cache/archive")), "{text}");
+    }
+}

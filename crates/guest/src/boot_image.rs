@@ -1,0 +1,187 @@
+//! A kernel image without its wrapping. What `/boot/vmlinuz-*` holds is a small loader and a packed kernel; an
+//! emulated machine spends seconds on the unpacking. So it is unpacked here, once, and started at
+//! the entry that kernels have for it (PVH), past the loader.
+//!
+//! ```text
+//! bzImage:  | boot sector, setup (setup_sects + 1 sectors of 512) | loader ... | payload | ...
+//!                                                               payload_offset ┘  payload_length
+//! vmlinux:  ELF; a note `Xen` of type 18 holds the 32-bit entry
+//! ```
+//!
+//! Sources: `Documentation/arch/x86/boot.rst` (setup_sects 0x1f1, version 0x206, payload 0x248 and 0x24c, from
+//! protocol 2.08); `include/xen/interface/elfnote.h`, XEN_ELFNOTE_PHYS32_ENTRY; elf(5).
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+/// How a payload is packed: what unpacks it, and how many bytes stand behind it that are not its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Packing {
+    magic: &'static [u8],
+    program: &'static str,
+    words: &'static [&'static str],
+    tail_bytes: usize,
+}
+
+/// The kernel's build puts the unpacked size behind all but gzip's, which has it in its own format.
+const PACKINGS: &[Packing] = &[
+    Packing {
+        magic: b"\xfd7zXZ\0",
+        program: "xz",
+        words: &["-dc", "--single-stream"],
+        tail_bytes: 4,
+    },
+    Packing { magic: b"\x28\xb5\x2f\xfd", program: "zstd", words: &["-dcq"], tail_bytes: 4 },
+    Packing { magic: b"\x1f\x8b", program: "gzip", words: &["-dcq"], tail_bytes: 0 },
+];
+
+/// Writes the kernel of an image to a file, ready to be entered by PVH; `None` where that cannot be done, and
+/// the image itself is to be booted.
+pub fn unpack(image: &Path, to: &Path) -> Option<()> {
+    let image = fs::read(image).ok()?;
+    let (packing, payload) = payload(&image)?;
+    let begun = to.with_extension(format!("part{}", std::process::id()));
+    let done = write_unpacked(packing, payload, &begun).filter(|()| is_entered_by_pvh(&begun));
+    let kept = done.and_then(|()| fs::rename(&begun, to).ok());
+    let _ = fs::remove_file(&begun);
+    kept
+}
+
+fn write_unpacked(packing: Packing, payload: &[u8], to: &Path) -> Option<()> {
+    let mut unpacker = Command::new(packing.program)
+        .args(packing.words)
+        .stdin(Stdio::piped())
+        .stdout(File::create(to).ok()?)
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let mut input = unpacker.stdin.take()?;
+    // An unpacker that ends early says so by its code.
+    let _ = input.write_all(payload);
+    drop(input);
+    unpacker.wait().ok()?.success().then_some(())
+}
+
+fn is_entered_by_pvh(path: &Path) -> bool {
+    fs::read(path).is_ok_and(|elf| has_pvh_entry(&elf) == Some(true))
+}
+
+fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
+    let bytes = bytes.get(at..at.checked_add(size)?)?;
+    Some(bytes.iter().rev().fold(0, |sum: usize, byte| sum << 8 | usize::from(*byte)))
+}
+
+fn payload(image: &[u8]) -> Option<(Packing, &[u8])> {
+    let is_told = image.get(0x202..0x206)? == b"HdrS" && number(image, 0x206, 2)? >= 0x0208;
+    // Zero means four, for the oldest loaders.
+    let sectors = image.get(0x1f1).map(|&sectors| if sectors == 0 { 4 } else { sectors })?;
+    let from = (usize::from(sectors) + 1) * 512 + number(image, 0x248, 4)?;
+    let length = number(image, 0x24c, 4).filter(|_| is_told)?;
+    let payload = image.get(from..from.checked_add(length)?)?;
+    let packing = *PACKINGS.iter().find(|packing| payload.starts_with(packing.magic))?;
+    Some((packing, payload.get(..length.checked_sub(packing.tail_bytes)?)?))
+}
+
+const PT_NOTE: usize = 4;
+const PHYS32_ENTRY: usize = 18;
+
+/// Whether an ELF kernel has the entry; `None` where it is no such file.
+fn has_pvh_entry(elf: &[u8]) -> Option<bool> {
+    if elf.get(..6)? != b"\x7fELF\x02\x01" {
+        return None;
+    }
+    let (table, size, count) = (number(elf, 32, 8)?, number(elf, 54, 2)?, number(elf, 56, 2)?);
+    for at in (0..count).map(|index| table + index * size) {
+        if number(elf, at, 4)? == PT_NOTE {
+            let (offset, length) = (number(elf, at + 8, 8)?, number(elf, at + 32, 8)?);
+            if has_note(elf.get(offset..offset.checked_add(length)?)?) {
+                return Some(true);
+            }
+        }
+    }
+    Some(false)
+}
+
+/// A note: sizes of name and content, type; both are filled up to four bytes.
+fn has_note(mut notes: &[u8]) -> bool {
+    let next = |notes: &[u8]| {
+        let (name, content) = (number(notes, 0, 4)?, number(notes, 4, 4)?);
+        let is_it = number(notes, 8, 4)? == PHYS32_ENTRY && notes.get(12..16)? == b"Xen\0";
+        Some((is_it, 12 + name.next_multiple_of(4) + content.next_multiple_of(4)))
+    };
+    while let Some((is_it, length)) = next(notes) {
+        if is_it {
+            return true;
+        }
+        notes = notes.get(length..).unwrap_or_default();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel of nothing but the note of this type.
+    fn elf(note_type: u8) -> Vec<u8> {
+        let mut elf = vec![0; 64 + 56];
+        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        (elf[32], elf[54], elf[56]) = (64, 56, 1);
+        (elf[64], elf[64 + 8], elf[64 + 32]) = (PT_NOTE as u8, 120, 40);
+        elf.extend([4, 0, 0, 0, 4, 0, 0, 0, 6, 0, 0, 0]);
+        elf.extend(b"Xen\0lnx\0");
+        elf.extend([4, 0, 0, 0, 4, 0, 0, 0, note_type, 0, 0, 0]);
+        elf.extend(b"Xen\0\0\0\0\x01");
+        elf
+    }
+
+    fn image(payload: &[u8]) -> Vec<u8> {
+        let mut image = vec![0; 1024 + 16];
+        image[0x1f1] = 1;
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        image[0x206..0x208].copy_from_slice(&[0x0f, 0x02]);
+        image[0x248] = 16;
+        image[0x24c..0x250].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+        image.extend(payload);
+        image.extend(b"behind");
+        image
+    }
+
+    #[test]
+    fn the_payload_lies_where_the_setup_header_says() {
+        let packed = [b"\xfd7zXZ\0kernel".as_slice(), &[9, 9, 9, 9]].concat();
+        let whole = image(&packed);
+        let (packing, found) = payload(&whole).unwrap();
+        assert_eq!((packing.program, found), ("xz", b"\xfd7zXZ\0kernel".as_slice()));
+        let gzip = image(b"\x1f\x8bkernel");
+        assert_eq!(payload(&gzip).unwrap().1, b"\x1f\x8bkernel");
+        assert!(payload(&image(b"unknown")).is_none() && payload(&whole[..600]).is_none());
+    }
+
+    #[test]
+    fn the_entry_is_the_note_of_type_18() {
+        assert_eq!(has_pvh_entry(&elf(18)), Some(true));
+        assert_eq!(has_pvh_entry(&elf(7)), Some(false));
+        assert_eq!(has_pvh_entry(b"\x7fELF"), None);
+        assert_eq!(has_pvh_entry(&elf(18)[..100]), None);
+    }
+
+    #[test]
+    fn an_image_is_unpacked_or_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("kernel"), elf(18)).unwrap();
+        let packed = Command::new("gzip").arg("-c").arg(path("kernel")).output();
+        let Ok(packed) = packed else { return println!("SKIPPED(unit): gzip not found") };
+        fs::write(path("image"), image(&packed.stdout)).unwrap();
+        assert_eq!(unpack(&path("image"), &path("vmlinux")), Some(()));
+        assert_eq!(fs::read(path("vmlinux")).unwrap(), elf(18));
+        fs::write(path("image"), image(b"\x1f\x8bnonsense")).unwrap();
+        assert_eq!(unpack(&path("image"), &path("other")), None);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing half done is left");
+    }
+}

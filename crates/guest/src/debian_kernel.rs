@@ -1,0 +1,230 @@
+//! Debian's stock kernel, for an emulated machine: the package `linux-image-RELEASE`, unpacked and not installed.
+//!
+//! ```text
+//! CACHE/packages/linux-image-6.1.0-56-amd64_6.1.192-2/   boot/vmlinuz-*, lib/modules/*/kernel, less the drivers
+//!                                                        of hardware that no guest has
+//! CACHE/kernels/6.1.0-56-amd64_6.1.192-2/vmlinux         the kernel without its wrapping
+//! CACHE/kernels/6.1.0-56-amd64_6.1.192-2/modules/        modules that the package holds packed
+//! ```
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::{
+    boot_image,
+    engine::Kernel,
+    modules::ModuleTree,
+    packages::{PackageCache, PackageError, Unpacked},
+    rebuilt,
+};
+
+/// The package that names the newest kernel of a release.
+pub const NEWEST: &str = "linux-image-amd64";
+const PREFIX: &str = "linux-image-";
+/// Folders of modules that only real hardware wants; four hundred megabytes become seventy.
+const NOT_FOR_GUESTS: &[&str] = &[
+    "sound",
+    "net",
+    "drivers/net",
+    "drivers/gpu",
+    "drivers/media",
+    "drivers/infiniband",
+    "drivers/staging",
+    "drivers/iio",
+    "drivers/usb",
+    "drivers/hwmon",
+    "drivers/input",
+    "drivers/hid",
+    "drivers/isdn",
+    "drivers/bluetooth",
+    "drivers/platform",
+    "drivers/mfd",
+    "drivers/thunderbolt",
+    "drivers/comedi",
+    "drivers/accel",
+];
+
+/// The release of the kernel that is there, or `wanted`; asks nobody.
+pub fn held_release(cache: &PackageCache, wanted: Option<&str>) -> Option<String> {
+    let held = held(cache, wanted)?;
+    held.name.strip_prefix(PREFIX).map(str::to_owned)
+}
+
+/// The kernel of a release or a package's version, fetched when it is not there.
+///
+/// # Errors
+/// [`PackageError`], with the way out.
+pub fn kernel(cache: &PackageCache, wanted: Option<&str>) -> Result<Kernel, PackageError> {
+    let unpacked = match held(cache, wanted) {
+        Some(held) => held,
+        None => cache.get(&package_of(cache, wanted)?)?,
+    };
+    let release = unpacked.name.strip_prefix(PREFIX).unwrap_or(&unpacked.name).to_owned();
+    let strange = |what: &str| PackageError::Strange {
+        package: format!("{} {}", unpacked.name, unpacked.version),
+        what: what.into(),
+    };
+    let boot = unpacked.folder.join(format!("boot/vmlinuz-{release}"));
+    if !boot.is_file() {
+        return Err(strange("boot/vmlinuz-RELEASE"));
+    }
+    let own = cache.cache().join("kernels").join(format!("{release}_{}", unpacked.version));
+    fs::create_dir_all(&own).map_err(|cause| PackageError::Cache {
+        what: "make",
+        path: own.clone(),
+        cause,
+    })?;
+    let tree = module_folder(&unpacked.folder, &release);
+    let tree = tree.ok_or_else(|| strange("lib/modules/RELEASE/kernel"))?;
+    leave_hardware_out(&tree);
+    let modules = ModuleTree::scan(&tree, &own.join("modules"));
+    let mut modules = modules.map_err(|_| strange("lib/modules/RELEASE/kernel"))?;
+    for (name, file) in rebuilt::modules(cache.cache(), &release) {
+        modules.put(&name, &file);
+    }
+    let package = format!("{} {}", unpacked.name, unpacked.version);
+    let image = unwrapped(&boot, &own);
+    Ok(Kernel { release, package, image, runner: Vec::new(), modules })
+}
+
+/// The newest that is there and is what is wanted.
+fn held(cache: &PackageCache, wanted: Option<&str>) -> Option<Unpacked> {
+    let entries = fs::read_dir(cache.cache().join("packages")).ok()?.flatten();
+    let named = |entry: fs::DirEntry| {
+        let folder = entry.file_name().into_string().ok()?;
+        let (name, version) = folder.rsplit_once('_')?;
+        let release = name.strip_prefix(PREFIX)?;
+        let is_it = |wanted: &str| wanted == release || wanted == version;
+        let begins = release.starts_with(|first: char| first.is_ascii_digit());
+        let is_it = begins && wanted.is_none_or(is_it);
+        is_it.then(|| (order(release), cache.held(name)))
+    };
+    let mut all: Vec<_> = entries.filter_map(named).collect();
+    all.sort_by(|one, other| one.0.cmp(&other.0));
+    all.pop()?.1
+}
+
+/// `6.1.0-56-amd64` as numbers.
+fn order(release: &str) -> Vec<u32> {
+    release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+}
+
+fn package_of(cache: &PackageCache, wanted: Option<&str>) -> Result<String, PackageError> {
+    match wanted {
+        Some(release) if release.ends_with("-amd64") => Ok(format!("{PREFIX}{release}")),
+        Some(wanted) => {
+            let found = held_release(cache, None).unwrap_or_else(|| "none yet".into());
+            let (engine, wanted) = ("QEMU", wanted.to_owned());
+            Err(PackageError::OtherKernel { engine, wanted, found })
+        }
+        None => newest(cache),
+    }
+}
+
+/// What the package that always names the newest kernel depends on.
+fn newest(cache: &PackageCache) -> Result<String, PackageError> {
+    let (package, place) = (NEWEST.to_owned(), cache.cache().to_owned());
+    let mut asked = Command::new("apt-cache");
+    asked.args(["depends", NEWEST]).stdin(Stdio::null()).env("LC_ALL", "C");
+    let Ok(output) = asked.output() else {
+        return Err(PackageError::NoProgram { program: "apt-cache", package, cache: place });
+    };
+    let named = depends(&String::from_utf8_lossy(&output.stdout));
+    named.ok_or_else(|| PackageError::Failed {
+        program: "apt-cache depends",
+        package,
+        said: "it names no kernel".into(),
+        cache: place,
+    })
+}
+
+fn depends(text: &str) -> Option<String> {
+    let names = text.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
+    names.into_iter().find(|name| name.starts_with(PREFIX)).map(str::to_owned)
+}
+
+/// Debian 13 moved them below usr.
+fn module_folder(package: &Path, release: &str) -> Option<PathBuf> {
+    let below = |folder: &str| package.join(folder).join(release).join("kernel");
+    ["lib/modules", "usr/lib/modules"].map(below).into_iter().find(|path| path.is_dir())
+}
+
+/// It is our own copy; what is gone was of no use.
+fn leave_hardware_out(tree: &Path) {
+    for folder in NOT_FOR_GUESTS {
+        let _ = fs::remove_dir_all(tree.join(folder));
+    }
+}
+
+/// The image without its wrapping, or itself where that cannot be had.
+fn unwrapped(boot: &Path, own: &Path) -> PathBuf {
+    let plain = own.join("vmlinux");
+    let is_there = plain.is_file() || boot_image::unpack(boot, &plain).is_some();
+    if is_there { plain } else { boot.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache_of(folders: &[&str]) -> (tempfile::TempDir, PackageCache) {
+        let folder = tempfile::tempdir().unwrap();
+        for name in folders {
+            fs::create_dir_all(folder.path().join("packages").join(name)).unwrap();
+        }
+        let cache = PackageCache::at(folder.path());
+        (folder, cache)
+    }
+
+    #[test]
+    fn the_newest_release_that_is_there_is_taken_or_the_one_wanted() {
+        let (_folder, cache) = cache_of(&[
+            "linux-image-6.1.0-9-amd64_6.1.27-1",
+            "linux-image-6.1.0-56-amd64_6.1.192-2",
+            "linux-image-amd64_6.1.192-2",
+            "qemu-system-x86+set_7.2",
+        ]);
+        let release = |wanted| held_release(&cache, wanted);
+        assert_eq!(release(None).as_deref(), Some("6.1.0-56-amd64"));
+        assert_eq!(release(Some("6.1.27-1")).as_deref(), Some("6.1.0-9-amd64"));
+        assert_eq!(release(Some("6.1.0-9-amd64")).as_deref(), Some("6.1.0-9-amd64"));
+        assert_eq!(release(Some("5.10.0-1-amd64")), None);
+    }
+
+    #[test]
+    fn the_package_of_the_newest_kernel_is_what_the_other_depends_on() {
+        let said = "linux-image-amd64\n  Depends: linux-image-6.1.0-56-amd64\n";
+        assert_eq!(depends(said).as_deref(), Some("linux-image-6.1.0-56-amd64"));
+        let (_folder, cache) = cache_of(&[]);
+        assert_eq!(package_of(&cache, Some("6.9.1-amd64")).unwrap(), "linux-image-6.9.1-amd64");
+        let error = package_of(&cache, Some("6.9")).unwrap_err().to_string();
+        assert!(error.starts_with("no kernel 6.9 for QEMU"), "{error}");
+    }
+
+    #[test]
+    fn a_package_without_a_kernel_is_told() {
+        let (_folder, cache) = cache_of(&["linux-image-6.1.0-9-amd64_6.1.27-1"]);
+        let error = kernel(&cache, None).unwrap_err().to_string();
+        assert!(error.contains("has no boot/vmlinuz-RELEASE"), "{error}");
+    }
+
+    #[test]
+    fn drivers_of_hardware_are_left_out_and_file_systems_stay() {
+        let (folder, cache) = cache_of(&[]);
+        let package = folder.path().join("packages/linux-image-6.1.0-9-amd64_6.1.27-1");
+        let tree = package.join("usr/lib/modules/6.1.0-9-amd64/kernel");
+        for module in ["fs/jfs/jfs.ko", "sound/core/snd.ko", "drivers/block/virtio_blk.ko"] {
+            fs::create_dir_all(tree.join(module).parent().unwrap()).unwrap();
+            fs::write(tree.join(module), "").unwrap();
+        }
+        fs::create_dir_all(package.join("boot")).unwrap();
+        fs::write(package.join("boot/vmlinuz-6.1.0-9-amd64"), "no image").unwrap();
+        let kernel = kernel(&cache, None).unwrap();
+        assert!(kernel.modules.has("jfs") && kernel.modules.has("virtio_blk"));
+        assert!(!kernel.modules.has("snd"));
+        assert!(kernel.image.ends_with("boot/vmlinuz-6.1.0-9-amd64"), "booted as it is");
+    }
+}

@@ -1,0 +1,131 @@
+//! What a kernel module says of itself: the modules that it needs. Debian's kernel packages hold no
+//! modules.dep, which an installation makes; each module names its own needs all the same.
+//!
+//! ```
+//! use pickfs_guest::module_info::needs;
+//! assert_eq!(needs(b"no module"), None);
+//! ```
+//!
+//! Source: elf(5); `MODULE_INFO` in `include/linux/moduleparam.h`: texts `key=value`, each ended by a zero, in
+//! the section `.modinfo`.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// Names of the modules that a module needs itself; `None` where it is no module.
+pub fn needs(elf: &[u8]) -> Option<Vec<String>> {
+    let info = section(elf, b".modinfo")?;
+    let texts = info.split(|byte| *byte == 0).filter_map(|text| std::str::from_utf8(text).ok());
+    let listed = texts.filter_map(|text| text.strip_prefix("depends="));
+    Some(
+        listed
+            .flat_map(|names| names.split(','))
+            .map(str::to_owned)
+            .filter(|n| !n.is_empty())
+            .collect(),
+    )
+}
+
+fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
+    let bytes = bytes.get(at..at.checked_add(size)?)?;
+    Some(bytes.iter().rev().fold(0, |sum: usize, byte| sum << 8 | usize::from(*byte)))
+}
+
+/// The content of a section of a 64-bit little-endian ELF file.
+fn section<'a>(elf: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
+    if elf.get(..6)? != b"\x7fELF\x02\x01" {
+        return None;
+    }
+    let (table, size) = (number(elf, 40, 8)?, number(elf, 58, 2)?);
+    let (count, names) = (number(elf, 60, 2)?, number(elf, 62, 2)?);
+    let content = |index: usize| {
+        let at = table.checked_add(index * size)?;
+        let (from, length) = (number(elf, at + 24, 8)?, number(elf, at + 32, 8)?);
+        elf.get(from..from.checked_add(length)?)
+    };
+    let names = content(names)?;
+    let is_it = |index: &usize| {
+        let name = number(elf, table + index * size, 4).and_then(|at| names.get(at..));
+        name.is_some_and(|name| name.starts_with(wanted) && name.get(wanted.len()) == Some(&0))
+    };
+    content((0..count).find(is_it)?)
+}
+
+/// A module as the kernel loads it: itself, or an unpacked copy in `folder` where it is packed.
+pub fn plain_file(module: &Path, folder: &Path) -> io::Result<PathBuf> {
+    let end = module.extension().unwrap_or_default().to_string_lossy().into_owned();
+    let program = match end.as_str() {
+        "xz" => "xz",
+        "zst" => "zstd",
+        "gz" => "gzip",
+        _ => return Ok(module.to_owned()),
+    };
+    let to = folder.join(module.file_stem().unwrap_or_default());
+    if !to.is_file() {
+        fs::metadata(module)?;
+        fs::create_dir_all(folder)?;
+        let begun = folder.join(format!(".part{}", std::process::id()));
+        let mut unpacker = Command::new(program);
+        unpacker.args(["-dcq"]).arg(module).stdin(Stdio::null());
+        let done = unpacker.stdout(fs::File::create(&begun)?).status()?;
+        if !done.success() {
+            return Err(io::Error::other(format!("{program} cannot unpack {}", module.display())));
+        }
+        fs::rename(&begun, &to)?;
+    }
+    Ok(to)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A module of nothing but what it says of itself.
+    pub(crate) fn module(info: &str) -> Vec<u8> {
+        let names = b"\0.shstrtab\0.modinfo\0";
+        let mut elf = vec![0; 64 + 3 * 64];
+        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        (elf[40], elf[58], elf[60], elf[62]) = (64, 64, 3, 1);
+        let mut put = |index: usize, name: u8, from: usize, length: usize| {
+            let at = 64 + index * 64;
+            elf[at] = name;
+            elf[at + 24..at + 32].copy_from_slice(&(from as u64).to_le_bytes());
+            elf[at + 32..at + 40].copy_from_slice(&(length as u64).to_le_bytes());
+        };
+        put(1, 1, 256, names.len());
+        put(2, 11, 256 + names.len(), info.len());
+        elf.extend(names);
+        elf.extend(info.as_bytes());
+        elf
+    }
+
+    #[test]
+    fn needs_are_named_in_the_modules_own_words() {
+        let f2fs = module("license=GPL\0depends=lz4_compress,libcrc32c\0intree=Y\0");
+        assert_eq!(needs(&f2fs).unwrap(), ["lz4_compress", "libcrc32c"]);
+        assert_eq!(needs(&module("depends=\0")).unwrap(), [""; 0]);
+        assert_eq!(needs(&f2fs[..200]), None);
+    }
+
+    #[test]
+    fn a_packed_module_is_unpacked_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, packed) = (folder.path().join("a.ko"), folder.path().join("a.ko.gz"));
+        fs::write(&plain, module("depends=\0")).unwrap();
+        assert_eq!(plain_file(&plain, folder.path()).unwrap(), plain);
+        let Ok(made) = Command::new("gzip").arg("-c").arg(&plain).output() else {
+            return println!("SKIPPED(unit): gzip not found");
+        };
+        fs::write(&packed, made.stdout).unwrap();
+        let out = folder.path().join("plain");
+        let file = plain_file(&packed, &out).unwrap();
+        assert_eq!(fs::read(&file).unwrap(), fs::read(&plain).unwrap());
+        fs::remove_file(&packed).unwrap();
+        assert_eq!(plain_file(&packed, &out).unwrap(), file, "it is there already");
+        fs::write(folder.path().join("b.ko.gz"), "nonsense").unwrap();
+        assert!(plain_file(&folder.path().join("b.ko.gz"), &out).is_err());
+    }
+}
