@@ -2,8 +2,8 @@
 //! so that the primary's own thread never waits for a connection or reads a file.
 
 use std::{
-    io::{ErrorKind, Write},
-    net::{SocketAddr, TcpStream},
+    io::ErrorKind,
+    net::SocketAddr,
     ops::ControlFlow,
     path::PathBuf,
     sync::{
@@ -24,6 +24,7 @@ use crate::inbox::Inbox;
 use crate::link::Joined;
 use crate::store::{self, Kind, Read};
 use crate::tail::Tail;
+use crate::transport::{Connection, Transport};
 use crate::wire::{Frame, Greeting, Reason, Wants};
 
 /// From a failure to the next try.
@@ -63,6 +64,7 @@ pub(crate) struct Origin {
     pub(crate) wants: Wants,
     pub(crate) store_dir: PathBuf,
     pub(crate) kind: Kind,
+    pub(crate) transport: Transport,
     pub(crate) timeout: Duration,
     pub(crate) told: Arc<Told>,
 }
@@ -183,22 +185,17 @@ impl Dialing {
     }
 
     fn join(&self) -> Result<Joined> {
-        let timeout = Some(self.origin.timeout);
-        let stream = TcpStream::connect_timeout(&self.peer, self.origin.timeout);
-        let mut stream = stream.map_err(self.failed("connect to"))?;
-        stream.set_nodelay(true).map_err(self.failed("set up"))?;
-        stream.set_read_timeout(timeout).map_err(self.failed("set up"))?;
-        stream.set_write_timeout(timeout).map_err(self.failed("set up"))?;
+        let mut stream = self.origin.transport.connect(self.peer, self.origin.timeout)?;
         self.say(
-            &mut stream,
+            &mut *stream,
             Frame::Hello { greeting: self.greeting(), wants: self.origin.wants },
         )?;
         let mut inbox = Inbox::new(ACKS_BYTES);
-        let theirs = self.answered(&mut stream, &mut inbox)?;
+        let theirs = self.answered(&mut *stream, &mut inbox)?;
         if self.may_fetch(&theirs) {
-            self.fetch(&mut stream, &mut inbox, &theirs)?;
+            self.fetch(&mut *stream, &mut inbox, &theirs)?;
         }
-        self.check(&mut stream, theirs)?;
+        self.check(&mut *stream, theirs)?;
         let last = theirs.last.sequence;
         self.catch_up(Joined { stream, inbox, next: last + 1, received: last, durable: 0 })
     }
@@ -209,13 +206,13 @@ impl Dialing {
         Greeting { identity, epoch, node, last }
     }
 
-    pub(crate) fn say(&self, stream: &mut TcpStream, frame: Frame<'_>) -> Result<()> {
+    pub(crate) fn say(&self, stream: &mut dyn Connection, frame: Frame<'_>) -> Result<()> {
         let mut bytes = Vec::new();
         frame.encode(&mut bytes);
         stream.write_all(&bytes).map_err(self.failed("write to"))
     }
 
-    fn answered(&self, stream: &mut TcpStream, inbox: &mut Inbox) -> Result<Greeting> {
+    fn answered(&self, stream: &mut dyn Connection, inbox: &mut Inbox) -> Result<Greeting> {
         let peer = self.peer.to_string();
         loop {
             match inbox.next() {
@@ -243,7 +240,7 @@ impl Dialing {
     }
 
     /// Refuses a secondary whose messages are not the beginning of ours.
-    fn check(&self, stream: &mut TcpStream, theirs: Greeting) -> Result<()> {
+    fn check(&self, stream: &mut dyn Connection, theirs: Greeting) -> Result<()> {
         let Greeting { last, node, .. } = theirs;
         let appended = self.origin.told.appended.load(Acquire);
         let end = end_of(&self.origin.told.history(), appended, last.epoch);
@@ -263,7 +260,7 @@ impl Dialing {
 
     /// Sends from the store what is missing there, until the outbox has what comes next.
     fn catch_up(&self, mut joined: Joined) -> Result<Joined> {
-        joined.stream.set_nonblocking(false).map_err(self.failed("set up"))?;
+        self.wait_at_most(&mut joined, Some(self.origin.timeout))?;
         while joined.next < self.origin.told.oldest.load(Acquire) {
             let before = joined.next;
             self.send_stored(&mut joined)?;
@@ -295,7 +292,7 @@ impl Dialing {
         })?;
         if let Read::Gone { .. } = read {
             let reason = Reason::Gone;
-            self.say(&mut joined.stream, Frame::Refused { reason, epoch: self.origin.epoch })?;
+            self.say(&mut *joined.stream, Frame::Refused { reason, epoch: self.origin.epoch })?;
             return Err(Error::Refused { peer: self.peer.to_string(), reason });
         }
         failed.map_or(Ok(()), Err)?;
@@ -306,7 +303,7 @@ impl Dialing {
     fn write_chunk(&self, joined: &mut Joined, chunk: &mut Vec<u8>) -> Result<()> {
         joined.stream.write_all(chunk).map_err(self.failed("write to"))?;
         chunk.clear();
-        joined.stream.set_nonblocking(true).map_err(self.failed("set up"))?;
+        self.wait_at_most(joined, None)?;
         loop {
             match joined.inbox.fill(&mut joined.stream) {
                 Ok(0) => return Err(self.failed("read from")(ErrorKind::UnexpectedEof.into())),
@@ -315,7 +312,11 @@ impl Dialing {
                 Err(error) => return Err(self.failed("read from")(error)),
             }
         }
-        joined.stream.set_nonblocking(false).map_err(self.failed("set up"))
+        self.wait_at_most(joined, Some(self.origin.timeout))
+    }
+
+    fn wait_at_most(&self, joined: &mut Joined, limit: Option<Duration>) -> Result<()> {
+        joined.stream.wait_at_most(limit).map_err(self.failed("set up"))
     }
 
     fn take_acks(&self, joined: &mut Joined) -> Result<()> {

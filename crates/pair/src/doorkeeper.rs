@@ -2,8 +2,7 @@
 //! followed here. A hello of a later epoch means that this primary is over.
 
 use std::{
-    io::Write,
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::SocketAddr,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{
@@ -16,8 +15,9 @@ use std::{
 };
 
 use crate::epoch::Epoch;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::inbox::Inbox;
+use crate::transport::{Connection, Door, Transport};
 use crate::wire::{Frame, Reason};
 
 /// Between two looks whether somebody knocks.
@@ -33,32 +33,29 @@ struct Shared {
 }
 
 /// A listening thread.
-#[derive(Debug)]
 pub(crate) struct Doorkeeper {
-    listener: Option<TcpListener>,
+    door: Option<Box<dyn Door>>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Doorkeeper {
-    pub(crate) fn bind(address: SocketAddr) -> Result<Doorkeeper> {
-        let listener = TcpListener::bind(address).map_err(Error::io("listen on", address))?;
-        Doorkeeper::at(listener)
+    pub(crate) fn bind(transport: Transport, address: SocketAddr) -> Result<Doorkeeper> {
+        Ok(Doorkeeper::at(transport.listen(address)?))
     }
 
-    /// Keeps the door of a listener that is there already.
-    pub(crate) fn at(listener: TcpListener) -> Result<Doorkeeper> {
-        listener.set_nonblocking(true).map_err(Error::io("listen on", "its address"))?;
-        Ok(Doorkeeper { listener: Some(listener), shared: Arc::default(), thread: None })
+    /// Keeps a door that is there already.
+    pub(crate) fn at(door: Box<dyn Door>) -> Doorkeeper {
+        Doorkeeper { door: Some(door), shared: Arc::default(), thread: None }
     }
 
     /// Begins to answer, in the name of this epoch.
     pub(crate) fn reign(&mut self, epoch: Epoch) {
         self.shared.epoch.store(epoch.bits(), Release);
-        let Some(listener) = self.listener.take() else { return };
+        let Some(mut door) = self.door.take() else { return };
         let shared = Arc::clone(&self.shared);
         let thread = thread::Builder::new().name("pair-door".into());
-        self.thread = thread.spawn(move || keep(&listener, &shared)).ok();
+        self.thread = thread.spawn(move || keep(&mut *door, &shared)).ok();
     }
 
     /// A later epoch that somebody has said hello with, and who.
@@ -76,20 +73,18 @@ impl Drop for Doorkeeper {
     }
 }
 
-fn keep(listener: &TcpListener, shared: &Shared) {
+fn keep(door: &mut dyn Door, shared: &Shared) {
     while !shared.stop.load(Acquire) {
-        match listener.accept() {
+        match door.accept() {
             // Whoever does not speak our language is not answered.
-            Ok((stream, peer)) => drop(answer(stream, peer, shared)),
-            Err(_) => thread::sleep(LOOK_EACH),
+            Some((stream, peer)) => drop(answer(stream, peer, shared)),
+            None => thread::sleep(LOOK_EACH),
         }
     }
 }
 
-fn answer(mut stream: TcpStream, peer: SocketAddr, shared: &Shared) -> Option<()> {
-    stream.set_nonblocking(false).ok()?;
-    stream.set_read_timeout(Some(HELLO_WITHIN)).ok()?;
-    stream.set_write_timeout(Some(HELLO_WITHIN)).ok()?;
+fn answer(mut stream: Box<dyn Connection>, peer: SocketAddr, shared: &Shared) -> Option<()> {
+    stream.wait_at_most(Some(HELLO_WITHIN)).ok()?;
     let mut inbox = Inbox::new(256);
     let theirs = loop {
         match inbox.next().ok()? {

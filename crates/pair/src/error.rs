@@ -139,6 +139,9 @@ pub enum Error {
         /// The longest that goes.
         limit_bytes: usize,
     },
+    /// What was asked for is not in this build.
+    #[error("{}", crate::Transport::MISSING)]
+    NotBuilt,
     /// An option is out of range.
     #[error("{option} is {value}; give {allowed}")]
     Option {

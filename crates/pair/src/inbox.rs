@@ -18,7 +18,7 @@ impl Inbox {
     }
 
     /// Reads once; gives the number of bytes, 0 at the end of the stream.
-    pub(crate) fn fill(&mut self, source: &mut impl Read) -> io::Result<usize> {
+    pub(crate) fn fill(&mut self, source: &mut (impl Read + ?Sized)) -> io::Result<usize> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         } else if self.end == self.bytes.len() {

@@ -46,6 +46,7 @@ mod secondary;
 mod state;
 mod store;
 mod tail;
+mod transport;
 pub mod wire;
 
 pub use epoch::{Begin, Epoch, Position, end_of};
@@ -57,3 +58,4 @@ pub use promotion::request_promotion;
 pub use secondary::{Ended, Followed, Secondary, SecondaryStatus};
 pub use state::{State, read as read_state};
 pub use store::{Kind, Read, StoreOptions, read as read_store};
+pub use transport::Transport;

@@ -1,8 +1,8 @@
 //! A secondary that follows: frames go out, acknowledgements come in, and nothing ever waits.
 
 use std::{
-    io::{self, ErrorKind, Write},
-    net::TcpStream,
+    io::{self, ErrorKind},
+    os::fd::BorrowedFd,
     time::{Duration, Instant},
 };
 
@@ -10,11 +10,12 @@ use crate::epoch::Epoch;
 use crate::gate::Seen;
 use crate::inbox::Inbox;
 use crate::outbox::{Outbox, Place};
+use crate::transport::Connection;
 use crate::wire::{Frame, SHORT_FRAME_BYTES_MAX};
 
 /// A connection over which both sides have agreed, and what is known of the other.
 pub(crate) struct Joined {
-    pub(crate) stream: TcpStream,
+    pub(crate) stream: Box<dyn Connection>,
     pub(crate) inbox: Inbox,
     /// The message that it gets next.
     pub(crate) next: u64,
@@ -24,7 +25,7 @@ pub(crate) struct Joined {
 
 /// The same while it follows.
 pub(crate) struct Link {
-    stream: TcpStream,
+    stream: Box<dyn Connection>,
     inbox: Inbox,
     epoch: Epoch,
     /// Of the first byte in the outbox that was not sent.
@@ -39,8 +40,8 @@ pub(crate) struct Link {
 
 impl Link {
     /// Goes on from a place in the outbox.
-    pub(crate) fn new(joined: Joined, epoch: Epoch, place: Place) -> io::Result<Link> {
-        joined.stream.set_nonblocking(true)?;
+    pub(crate) fn new(mut joined: Joined, epoch: Epoch, place: Place) -> io::Result<Link> {
+        joined.stream.wait_at_most(None)?;
         let now = Instant::now();
         Ok(Link {
             stream: joined.stream,
@@ -59,8 +60,9 @@ impl Link {
         Seen { is_live: true, received: self.received, durable: self.durable }
     }
 
-    pub(crate) fn stream(&self) -> &TcpStream {
-        &self.stream
+    /// What poll(2) can wait for, if there is such a thing.
+    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.stream.fd()
     }
 
     /// Where it is in the outbox.

@@ -4,6 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use crate::error::{Error, Result};
 use crate::store::StoreOptions;
+use crate::transport::Transport;
 
 /// When a message is safe, so that business logic may see it and its sender may be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -69,6 +70,8 @@ pub struct PrimaryOptions {
     pub store: StoreOptions,
     /// Addresses of the secondaries, at most 16.
     pub secondaries: Vec<SocketAddr>,
+    /// What carries messages to them; they must listen with the same.
+    pub transport: Transport,
     /// When a message is safe.
     pub degree: Degree,
     /// How many secondaries must have it.
@@ -91,6 +94,7 @@ impl PrimaryOptions {
             node: 1,
             store: StoreOptions::default(),
             secondaries,
+            transport: Transport::default(),
             degree: Degree::Received,
             copies: 1,
             on_loss: OnLoss::Stop,
@@ -105,6 +109,7 @@ impl PrimaryOptions {
 
     /// Says which option is out of range.
     pub fn validate(&self) -> Result<()> {
+        self.transport.check()?;
         let count = self.secondaries.len();
         if count > Self::SECONDARIES_MAX {
             let allowed = "at most 16";
@@ -146,6 +151,8 @@ pub struct SecondaryOptions {
     pub store: StoreOptions,
     /// Where it listens. Whoever reaches this address can send it messages: keep it off other networks.
     pub listen: SocketAddr,
+    /// What primaries come by.
+    pub transport: Transport,
     /// What to do with messages that the primary never had.
     pub on_diverged: OnDiverged,
     /// A primary that says nothing for this long is lost.
@@ -162,6 +169,7 @@ impl SecondaryOptions {
             node: 2,
             store: StoreOptions::default(),
             listen,
+            transport: Transport::default(),
             on_diverged: OnDiverged::Refuse,
             timeout: Duration::from_secs(1),
             waiting: Waiting::Block,

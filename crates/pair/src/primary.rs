@@ -16,7 +16,6 @@ use std::{
     collections::VecDeque,
     net::SocketAddr,
     ops::ControlFlow,
-    os::fd::{AsFd, BorrowedFd},
     sync::{Arc, atomic::Ordering::Release},
     time::{Duration, Instant},
 };
@@ -34,6 +33,7 @@ use crate::options::{Degree, PrimaryOptions, Waiting};
 use crate::outbox::Outbox;
 use crate::state::{NodeDir, State};
 use crate::store::{Read, Store, read};
+use crate::transport::LOOK_AGAIN;
 use crate::wire::{ENTRY_HEAD_BYTES, FRAME_BYTES_MAX, Frame, HEAD_BYTES};
 
 /// A message that was taken; [`Primary::is_safe`] says whether it is safe.
@@ -89,8 +89,8 @@ pub struct Primary {
     local: u64,
     /// The last message before this reign.
     inherited: u64,
-    /// A message of ours was found at a secondary that has more.
-    is_joined: bool,
+    /// At which of the secondaries our last message was found, with more behind it.
+    joined: Option<usize>,
     /// Epochs that began in what was taken back, and are not written down yet.
     begun: Vec<Begin>,
     seats: Vec<Seat>,
@@ -100,6 +100,8 @@ pub struct Primary {
     doorkeeper: Option<Doorkeeper>,
     chores_at: Instant,
     fenced: Option<(Epoch, String)>,
+    /// What connections share, kept between them.
+    _shared: Box<dyn std::any::Any + Send>,
 }
 
 impl Seat {
@@ -289,13 +291,17 @@ impl Primary {
             std::thread::sleep(CHORES_EACH);
             return Ok(());
         };
+        // All links are of one transport.
+        let Some(first_fd) = first.fd() else {
+            std::thread::sleep(LOOK_AGAIN);
+            return Ok(());
+        };
         // On the stack: this may stand in a loop that must not allocate.
         let mut fds: [PollFd<'_>; PrimaryOptions::SECONDARIES_MAX] = std::array::from_fn(|_| {
             let link = links.next().unwrap_or(first);
-            let fd: BorrowedFd<'_> = link.stream().as_fd();
             let has_more = link.place() < self.outbox.end();
             let out = if has_more { PollFlags::OUT } else { PollFlags::empty() };
-            PollFd::from_borrowed_fd(fd, PollFlags::IN | out)
+            PollFd::from_borrowed_fd(link.fd().unwrap_or(first_fd), PollFlags::IN | out)
         });
         let limit = Timespec { tv_sec: 0, tv_nsec: CHORES_EACH.as_nanos() as i64 };
         match poll(&mut fds[..count], Some(&limit)) {

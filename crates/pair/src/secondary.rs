@@ -10,8 +10,7 @@ mod greeting;
 use std::{
     collections::VecDeque,
     fmt,
-    net::{SocketAddr, TcpListener},
-    os::fd::AsFd,
+    net::SocketAddr,
     path::PathBuf,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     time::{Duration, Instant},
@@ -27,6 +26,7 @@ use crate::primary::{Primary, promote_node};
 use crate::promotion;
 use crate::state::{NodeDir, State};
 use crate::store::Store;
+use crate::transport::{Door, LOOK_AGAIN};
 use crate::wire::Reason;
 
 use following::{Following, Heard};
@@ -114,8 +114,7 @@ pub struct Secondary {
     options: SecondaryOptions,
     node: NodeDir,
     store: Store,
-    listener: TcpListener,
-    address: SocketAddr,
+    door: Box<dyn Door>,
     knocking: Option<Knocking>,
     following: Option<Following>,
     durable: u64,
@@ -135,15 +134,11 @@ impl Secondary {
         node.keep(State { history, ..node.state.clone() })?;
         store.sync_past()?;
         let durable = if options.store.is_durable() { last } else { 0 };
-        let failed = || Error::io("listen on", options.listen);
-        let listener = TcpListener::bind(options.listen).map_err(failed())?;
-        listener.set_nonblocking(true).map_err(failed())?;
         Ok(Secondary {
-            address: listener.local_addr().map_err(failed())?,
+            door: options.transport.listen(options.listen)?,
             options,
             node,
             store,
-            listener,
             knocking: None,
             following: None,
             durable,
@@ -154,7 +149,7 @@ impl Secondary {
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.door.address()
     }
 
     /// Follows until `stop` is set or a promotion is asked for. On each return all that came is in the store.
@@ -209,15 +204,18 @@ impl Secondary {
             std::hint::spin_loop();
             return Ok(());
         }
-        let listener = self.listener.as_fd();
-        let knocking = self.knocking.as_ref().map_or(listener, |knocking| knocking.stream.as_fd());
-        let following = self.following.as_ref().map_or(listener, Following::fd);
-        let mut fds =
-            [listener, knocking, following].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let Some(door) = self.door.fd() else {
+            std::thread::sleep(LOOK_AGAIN);
+            return Ok(());
+        };
+        let knocking = self.knocking.as_ref().and_then(|knocking| knocking.stream.fd());
+        let following = self.following.as_ref().and_then(Following::fd);
+        let mut fds = [Some(door), knocking, following]
+            .map(|fd| PollFd::from_borrowed_fd(fd.unwrap_or(door), PollFlags::IN));
         let limit = Timespec { tv_sec: 0, tv_nsec: CHORES_EACH.as_nanos() as i64 };
         match poll(&mut fds, Some(&limit)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(Error::io("poll", self.address)(error.into())),
+            Err(error) => Err(Error::io("poll", self.address())(error.into())),
         }
     }
 
@@ -298,7 +296,8 @@ impl Secondary {
     }
 
     /// Becomes the primary: a new epoch over all that this node knows of, written down before anything is done
-    /// in its name. Directory, number, store and address stay; the rest is from `options`. It goes on listening, and
+    /// in its name. Directory, number, store, transport and address stay; the
+    /// rest is from `options`. It goes on listening, and
     /// answers its old primary that its epoch is over.
     pub fn promote(mut self, options: PrimaryOptions) -> Result<Primary> {
         options.validate()?;
@@ -309,12 +308,13 @@ impl Secondary {
             dir: self.options.dir.clone(),
             node: self.options.node,
             store: self.options.store.clone(),
+            transport: self.options.transport,
             ..options
         };
-        let Secondary { node, store, listener, .. } = self;
+        let Secondary { node, store, door, .. } = self;
         // The store has one writer: ours goes before the primary opens its own.
         drop(store);
-        Primary::reign(options, node, Some(Doorkeeper::at(listener)?))
+        Primary::reign(options, node, Some(Doorkeeper::at(door)))
     }
 }
 

@@ -6,7 +6,6 @@
 
 use std::{
     io::ErrorKind,
-    net::TcpStream,
     sync::atomic::Ordering::Acquire,
     time::{Duration, Instant},
 };
@@ -15,7 +14,8 @@ use crate::dialer::{Answer, Dialing};
 use crate::epoch::Position;
 use crate::error::{Error, Result};
 use crate::inbox::Inbox;
-use crate::wire::{Frame, Greeting};
+use crate::transport::Connection;
+use crate::wire::{Frame, Greeting, Reason};
 
 /// Bytes that are handed to the primary at a time.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -41,7 +41,7 @@ impl Dialing {
     /// Asks for it, hands it to the primary, and returns when that has it in its store.
     pub(crate) fn fetch(
         &self,
-        stream: &mut TcpStream,
+        stream: &mut dyn Connection,
         inbox: &mut Inbox,
         theirs: &Greeting,
     ) -> Result<()> {
@@ -50,7 +50,7 @@ impl Dialing {
         let mut next = self.origin.told.appended.load(Acquire).max(1);
         self.say(stream, Frame::Fetch { from: next })?;
         while next <= last {
-            let tail = self.piece(stream, inbox, &mut next, last)?;
+            let tail = self.piece(stream, inbox, &mut next, theirs)?;
             let is_gone = self.answer.send(Answer::Tail(tail)).is_err();
             if is_gone {
                 return Err(self.failed("fetch from")(ErrorKind::Interrupted.into()));
@@ -61,12 +61,12 @@ impl Dialing {
 
     fn piece(
         &self,
-        stream: &mut TcpStream,
+        stream: &mut dyn Connection,
         inbox: &mut Inbox,
         next: &mut u64,
-        last: u64,
+        theirs: &Greeting,
     ) -> Result<Tail> {
-        let peer = || self.peer.to_string();
+        let (peer, last) = (|| self.peer.to_string(), theirs.last.sequence);
         let mut tail = Tail::default();
         while *next <= last && tail.bytes < CHUNK_BYTES {
             match inbox.next().map_err(|flaw| Error::Wire { peer: peer(), flaw })? {
@@ -76,6 +76,7 @@ impl Dialing {
                     *next += 1;
                 }
                 Some(Frame::Ack { .. }) => {}
+                Some(Frame::Refused { reason: Reason::Gone, .. }) => return Err(self.ahead(theirs)),
                 Some(_) => {
                     let (expected, found) = ("the message that was asked for", "another frame");
                     return Err(Error::Unexpected { peer: peer(), expected, found });
@@ -91,17 +92,27 @@ impl Dialing {
         Ok(tail)
     }
 
-    /// The primary takes it on its own thread, or does not where it has gone on meanwhile.
+    /// The primary takes it on its own thread, piece by piece, or does not where it has gone on meanwhile.
     fn until_taken(&self, theirs: &Greeting) -> Result<()> {
-        let (began, last) = (Instant::now(), theirs.last);
-        while self.origin.told.inherited.load(Acquire) < last.sequence {
-            if began.elapsed() > self.origin.timeout {
-                let ours = self.origin.told.appended.load(Acquire);
-                let (peer, epoch, theirs) = (self.peer.to_string(), last.epoch, last.sequence);
-                return Err(Error::Ahead { peer, epoch, theirs, ours });
+        let (mut moved, mut taken) = (Instant::now(), 0);
+        loop {
+            let inherited = self.origin.told.inherited.load(Acquire);
+            if inherited >= theirs.last.sequence {
+                return Ok(());
+            }
+            if inherited > taken {
+                (moved, taken) = (Instant::now(), inherited);
+            }
+            if moved.elapsed() > self.origin.timeout {
+                return Err(self.ahead(theirs));
             }
             std::thread::sleep(LOOK_EACH);
         }
-        Ok(())
+    }
+
+    fn ahead(&self, theirs: &Greeting) -> Error {
+        let Position { epoch, sequence } = theirs.last;
+        let ours = self.origin.told.appended.load(Acquire);
+        Error::Ahead { peer: self.peer.to_string(), epoch, theirs: sequence, ours }
     }
 }

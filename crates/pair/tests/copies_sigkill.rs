@@ -124,3 +124,9 @@ fn a_hundred_primaries_of_three_nodes_are_killed() {
     kill_primaries(25, &["--copies", "2"]);
     kill_primaries(25, &["--copies", "1", "--degree", "durable", "--sync", "fdatasync"]);
 }
+
+#[cfg(feature = "aeron")]
+#[test]
+fn what_went_over_aeron_is_there_after_kills_too() {
+    kill_primaries(4, &["--copies", "1", "--transport", "aeron"]);
+}

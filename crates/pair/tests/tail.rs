@@ -8,7 +8,9 @@ use std::path::Path;
 
 use nodes::*;
 use pickfs_journal::queue;
-use pickfs_pair::{Event, OnLoss, Primary, PrimaryOptions, SecondaryOptions, StoreOptions};
+use pickfs_pair::{
+    Event, Followed, OnLoss, Primary, PrimaryOptions, SecondaryOptions, StoreOptions,
+};
 
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
@@ -133,4 +135,34 @@ fn messages_that_were_sent_and_not_kept_are_there_after_a_restart() {
     assert_eq!(primary.status().local, 5);
     drop(primary);
     pair.run(8..=9);
+}
+
+/// The first file of a journal, by name.
+fn first_file(store: &Path) -> std::path::PathBuf {
+    let files = std::fs::read_dir(store).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.filter(|path| path.is_file()).collect();
+    files.sort();
+    files.remove(0)
+}
+
+#[test]
+fn a_secondary_that_does_not_keep_them_any_more_says_so() {
+    let mut pair = Forgetful::new(plain_journal());
+    pair.run(1..=10);
+    pair.forget(|| pair.run(11..=8_000));
+    drop(pair.follower.take());
+    std::fs::remove_file(first_file(&pair.dir.path().join("b/store"))).unwrap();
+    let follower = Follower::start(pair.secondary.clone());
+    let mut primary = Primary::open(pair.options()).unwrap();
+    let absent = until(
+        &mut primary,
+        "ahead",
+        |event| matches!(event, Event::Absent { reason, .. } if reason.contains("promote that node")),
+    );
+    assert!(absent.to_string().contains("holds messages up to 8000"), "{absent}");
+    assert_eq!(primary.status().appended, 10);
+    drop(primary);
+    let told = events(&mut follower.take());
+    let says = |event: &Followed| event.to_string().contains("asks for message 10, and the oldest");
+    assert!(told.iter().any(says), "{told:?}");
 }

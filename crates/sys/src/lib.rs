@@ -50,6 +50,7 @@ pub mod namespace;
 pub mod nodes;
 pub mod open_lock;
 pub mod own_descriptors;
+pub mod own_network;
 pub mod own_reads;
 pub mod own_usage;
 pub mod perf_event;

@@ -2,7 +2,7 @@
 //! host, or a thread each beside the primary.
 
 use std::{
-    net::{Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -11,11 +11,12 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use pickfs_pair::{Error, Secondary, SecondaryOptions, StoreOptions, Waiting};
+use pickfs_pair::{Error, Secondary, SecondaryOptions, StoreOptions, Transport, Waiting};
 
 use crate::{
     fault::Fault,
-    param::{Check, Literal, Param},
+    hosts::{Home, Host},
+    param::{Check, Literal, Param, ParamError, Resolved},
     role::{self, Player},
     workload::Session,
 };
@@ -33,7 +34,10 @@ pub(crate) struct Terms {
     /// In folders of it they have their stores.
     pub(crate) dir: PathBuf,
     pub(crate) store: StoreOptions,
+    pub(crate) transport: Transport,
     pub(crate) waiting: Waiting,
+    /// Where the primary is, if they have networks of their own.
+    pub(crate) home: Option<Home>,
     /// Where they run.
     pub(crate) cpu: Option<u32>,
 }
@@ -57,16 +61,19 @@ impl Terms {
         self.dir.join(role_of(node))
     }
 
-    fn open(&self, node: u8) -> Result<Secondary, Fault> {
-        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let options = SecondaryOptions {
-            node,
-            store: self.store.clone(),
-            waiting: self.waiting,
-            timeout: TIMEOUT,
-            ..SecondaryOptions::new(self.dir_of(node), listen)
-        };
-        Secondary::open(options).map_err(fault)
+    fn open(&self, node: u8, host: Host) -> Result<Secondary, Fault> {
+        host.make(|address| {
+            let listen = SocketAddr::from((address, 0));
+            let options = SecondaryOptions {
+                node,
+                store: self.store.clone(),
+                waiting: self.waiting,
+                transport: self.transport,
+                timeout: TIMEOUT,
+                ..SecondaryOptions::new(self.dir_of(node), listen)
+            };
+            Secondary::open(options).map_err(fault)
+        })
     }
 }
 
@@ -100,17 +107,19 @@ impl Followers {
     pub(crate) fn start(session: &Session, terms: &Terms, count: usize) -> Result<Self, Fault> {
         let mut followers = Followers { stop: Arc::default(), all: Vec::new() };
         for node in 2..2 + count as u8 {
+            let host = Host::new(node, terms.home);
             let follower = match session.params.text(SECONDARY.name) {
-                "thread" => followers.thread(terms, node)?,
-                _ => process(session, terms, node)?,
+                "thread" => followers.thread(terms, node, host)?,
+                _ => process(session, terms, node, host)?,
             };
+            host.link()?;
             followers.all.push(follower);
         }
         Ok(followers)
     }
 
-    fn thread(&self, terms: &Terms, node: u8) -> Result<Follower, Fault> {
-        let mut secondary = terms.open(node)?;
+    fn thread(&self, terms: &Terms, node: u8, host: Host) -> Result<Follower, Fault> {
+        let mut secondary = terms.open(node, host)?;
         let address = secondary.address();
         let (stop, cpu) = (Arc::clone(&self.stop), terms.cpu);
         let body = move || {
@@ -150,8 +159,8 @@ impl Drop for Followers {
     }
 }
 
-fn process(session: &Session, terms: &Terms, node: u8) -> Result<Follower, Fault> {
-    let mut player = Player::start(session, &role_of(node), |_| {})?;
+fn process(session: &Session, terms: &Terms, node: u8, host: Host) -> Result<Follower, Fault> {
+    let mut player = Player::start(session, &role_of(node), |command| host.tell(command))?;
     let address = player.hear()?;
     Ok(Follower { dir: terms.dir_of(node), address, life: Life::Process(player) })
 }
@@ -159,10 +168,11 @@ fn process(session: &Session, terms: &Terms, node: u8) -> Result<Follower, Fault
 /// In the process: follows until the worker has no more words.
 pub(crate) fn play(session: &Session, terms: &Terms) -> Result<(), Fault> {
     let role = &session.spec.role;
-    let node = role.strip_prefix("secondary-").and_then(|node| node.parse().ok());
+    let node: Option<u8> = role.strip_prefix("secondary-").and_then(|node| node.parse().ok());
     let unknown = || Fault::Failed { reason: format!("no role {role} in a pair") };
     crate::placement::pin(terms.cpu)?;
-    let mut secondary = terms.open(node.ok_or_else(unknown)?)?;
+    let node = node.ok_or_else(unknown)?;
+    let mut secondary = terms.open(node, Host::of_role(node))?;
     let stop = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&stop);
     role::listen(move |word| told.store(word.is_none(), Relaxed))?;
@@ -182,14 +192,27 @@ pub(crate) fn told(session: &Session, count: usize, cpu: Option<u32>) -> String 
     format!("{each}, {what} each, on {cpu}")
 }
 
-/// The transport that the library speaks, and how it is set.
+/// What the library speaks.
 pub(crate) const TRANSPORT: Param = Param {
     name: "transport",
     doc: "what carries messages to a secondary: TCP with TCP_NODELAY, buffers of the kernel's choice, one connection \
-          for each",
+          for each; or Aeron over UDP, which a build by scripts/aeron has",
     default: Literal::Text("tcp"),
-    check: Check::Words(|| vec!["tcp"]),
+    check: Check::Words(|| Transport::ALL.map(Transport::name).to_vec()),
 };
+
+/// Which of them was asked for.
+pub(crate) fn transport(params: &Resolved) -> Transport {
+    Transport::of_name(params.text(TRANSPORT.name)).unwrap_or_default()
+}
+
+/// Says what a build lacks that does not have it.
+pub(crate) fn check(params: &Resolved) -> Result<(), ParamError> {
+    match transport(params).is_built() {
+        true => Ok(()),
+        false => Err(params.together(TRANSPORT.name, Transport::MISSING)),
+    }
+}
 
 /// The folder of the primary beside those of its secondaries.
 pub(crate) fn primary_dir(dir: &Path) -> PathBuf {

@@ -25,6 +25,7 @@ mod files;
 pub mod fio;
 mod fix;
 mod followers;
+mod hosts;
 mod journal;
 mod laps;
 mod measurement;

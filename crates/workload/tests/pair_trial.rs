@@ -95,6 +95,16 @@ fn a_bare_ping_pong_is_the_wire_alone() {
 }
 
 #[test]
+#[cfg(not(feature = "aeron"))]
+fn a_build_without_aeron_says_how_to_get_it() {
+    for workload in ["pair", "fix"] {
+        let refused = find(workload).unwrap().validate(&params(json!({ "transport": "aeron" })));
+        let reason = refused.unwrap_err().to_string();
+        assert!(reason.contains("scripts/aeron"), "{workload}: {reason}");
+    }
+}
+
+#[test]
 fn parameters_that_do_not_go_together_are_told_and_durability_follows_the_degree() {
     let pair = find("pair").unwrap();
     let resolved = |value: Value| pair.validate(&params(value)).unwrap();

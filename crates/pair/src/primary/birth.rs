@@ -54,6 +54,7 @@ impl Primary {
             wants: if options.degree == Degree::Durable { Wants::Durable } else { Wants::Received },
             store_dir: node.store_dir(),
             kind: options.store.kind(),
+            transport: options.transport,
             timeout: options.timeout,
             told: Arc::clone(&told),
         };
@@ -68,12 +69,13 @@ impl Primary {
             appended: last.sequence,
             local: last.sequence,
             inherited: last.sequence,
-            is_joined: false,
+            joined: None,
             begun: Vec::new(),
             events: VecDeque::with_capacity(EVENTS_MAX),
             doorkeeper: listening,
             chores_at: Instant::now(),
             fenced: None,
+            _shared: options.transport.begin()?,
             options,
             node,
             epoch,
@@ -89,7 +91,7 @@ impl Primary {
     /// Listens, so that a later primary can say that this one is over, and a second one of the same pair is
     /// refused. Without it this node learns that from its secondaries alone.
     pub fn listen(&mut self, address: SocketAddr) -> Result<()> {
-        let mut doorkeeper = Doorkeeper::bind(address)?;
+        let mut doorkeeper = Doorkeeper::bind(self.options.transport, address)?;
         doorkeeper.reign(self.epoch);
         self.doorkeeper = Some(doorkeeper);
         Ok(())

@@ -12,20 +12,26 @@ use crate::tail::Tail;
 impl Primary {
     /// Takes messages of an earlier reign, as long as this one has none of its own. Where they do not follow what is
     /// here, nothing is taken, and the secondary stays away as one that is ahead.
+    ///
+    /// Two secondaries may have been asked at the same time: what the second sends begins before the end of what the
+    /// first sent, and its messages are ours if it has our last one.
     pub(super) fn inherit(&mut self, seat: usize, tail: Tail) -> Result<()> {
         let from = self.appended + 1;
         for (at, payload) in tail.entries {
             let last = self.store.last();
+            if at.sequence < last.sequence {
+                continue;
+            }
             let is_known = at == last;
             let follows = at.sequence == last.sequence + 1
                 && at.epoch >= last.epoch
                 && at.epoch < self.epoch
-                && (at.sequence == 1 || self.is_joined);
+                && (at.sequence == 1 || self.joined == Some(seat));
             if self.appended > self.inherited || !(is_known || follows) {
                 break;
             }
-            // From here on, what comes is behind a message that both hold.
-            self.is_joined = true;
+            // From here on, what this one sends is behind a message that both hold.
+            self.joined = Some(seat);
             if follows {
                 self.begin_before_ours(Begin { epoch: at.epoch, first_sequence: at.sequence });
                 self.store.add(at, &payload)?;
@@ -71,5 +77,70 @@ impl Primary {
         if known.is_none_or(|known| known.epoch < begin.epoch) {
             self.begun.push(begin);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::ops::RangeInclusive;
+
+    use super::*;
+    use crate::epoch::{Epoch, Position};
+    use crate::options::PrimaryOptions;
+    use crate::store::StoreOptions;
+
+    /// A primary in a place where another reigned, whose messages are gone; nobody answers at its secondaries.
+    fn forgetful(dir: &tempfile::TempDir) -> (Primary, Epoch) {
+        let nobody = ["127.0.0.1:1".parse().unwrap(), "127.0.0.1:2".parse().unwrap()];
+        let small = pickfs_journal::Options { file_bytes: 1 << 16, ..Default::default() };
+        let store = StoreOptions::Journal(small);
+        let options = PrimaryOptions { store, ..PrimaryOptions::new(dir.path(), nobody.to_vec()) };
+        let earlier = Primary::open(options.clone()).unwrap().epoch;
+        (Primary::open(options).unwrap(), earlier)
+    }
+
+    fn tail(epoch: Epoch, numbers: RangeInclusive<u64>) -> Tail {
+        let mut tail = Tail::default();
+        for sequence in numbers {
+            tail.entries.push((Position { epoch, sequence }, vec![sequence as u8]));
+        }
+        tail
+    }
+
+    fn taken(primary: &mut Primary) -> Vec<u8> {
+        let mut taken = Vec::new();
+        let mut take = |_: u64, payload: &[u8]| {
+            taken.extend_from_slice(payload);
+            std::ops::ControlFlow::Continue(())
+        };
+        primary.read(1, &mut take).unwrap();
+        taken
+    }
+
+    #[test]
+    fn what_a_second_secondary_has_beyond_the_first_is_taken_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut primary, earlier) = forgetful(&dir);
+        primary.inherit(0, tail(earlier, 1..=3)).unwrap();
+        // It was asked when nothing was here.
+        primary.inherit(1, tail(earlier, 1..=5)).unwrap();
+        assert_eq!((primary.appended, primary.inherited), (5, 5));
+        // The first had more, in another piece.
+        primary.inherit(0, tail(earlier, 4..=7)).unwrap();
+        assert_eq!(taken(&mut primary), [1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn what_follows_another_message_than_ours_is_not_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let (_, first) = forgetful(&dir);
+        let (mut primary, second) = forgetful(&dir);
+        primary.inherit(0, tail(first, 1..=3)).unwrap();
+        // Its third message is another one, and the fourth comes in a piece of its own.
+        primary.inherit(1, tail(second, 2..=3)).unwrap();
+        primary.inherit(1, tail(second, 4..=4)).unwrap();
+        assert_eq!(taken(&mut primary), [1, 2, 3]);
     }
 }

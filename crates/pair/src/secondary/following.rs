@@ -1,10 +1,10 @@
 //! One connection to a primary that is followed: entries come in, acknowledgements go out.
 
 use std::{
-    io::{self, ErrorKind, Write},
-    net::{SocketAddr, TcpStream},
+    io::{self, ErrorKind},
+    net::SocketAddr,
     ops::ControlFlow,
-    os::fd::{AsFd, BorrowedFd},
+    os::fd::BorrowedFd,
     time::{Duration, Instant},
 };
 
@@ -12,7 +12,8 @@ use crate::epoch::{Begin, Epoch, Position};
 use crate::error::Result;
 use crate::inbox::Inbox;
 use crate::state::{NodeDir, State};
-use crate::store::{self, Store};
+use crate::store::{self, Read, Store};
+use crate::transport::Connection;
 use crate::wire::{Frame, Reason, Wants};
 
 /// A primary that takes nothing of what it asked for, for so long, is lost.
@@ -31,7 +32,7 @@ pub(super) enum Heard {
 /// A connection.
 pub(super) struct Following {
     pub(super) peer: SocketAddr,
-    stream: TcpStream,
+    stream: Box<dyn Connection>,
     inbox: Inbox,
     epoch: Epoch,
     wants: Wants,
@@ -45,7 +46,7 @@ struct Wrong(String);
 
 impl Following {
     pub(super) fn new(
-        (peer, stream, inbox): (SocketAddr, TcpStream, Inbox),
+        (peer, stream, inbox): (SocketAddr, Box<dyn Connection>, Inbox),
         epoch: Epoch,
         wants: Wants,
     ) -> Following {
@@ -53,8 +54,8 @@ impl Following {
         Following { peer, stream, inbox, epoch, wants, out, heard: Instant::now() }
     }
 
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
+    pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.stream.fd()
     }
 
     pub(super) fn is_silent(&self, now: Instant, timeout: Duration) -> bool {
@@ -118,8 +119,8 @@ impl Following {
                 Ok(Some(Frame::Beat { .. })) => {}
                 Ok(Some(Frame::Fetch { from })) => {
                     store.commit()?;
-                    if let Err(error) = give_back(&mut self.stream, node, store, from)? {
-                        return Ok(Err(Wrong(format!("what it asked for was not taken: {error}"))));
+                    if let Err(wrong) = self.give_back(node, store, from)? {
+                        return Ok(Err(wrong));
                     }
                 }
                 Ok(Some(Frame::Refused { reason, .. })) => return Ok(Ok(Some(reason))),
@@ -129,6 +130,26 @@ impl Following {
                 Err(flaw) => return Ok(Err(Wrong(flaw.to_string()))),
             }
         }
+    }
+
+    /// Gives stored messages back, or says that they are not kept any more: then the primary stays without them.
+    fn give_back(
+        &mut self,
+        node: &NodeDir,
+        store: &Store,
+        from: u64,
+    ) -> Result<std::result::Result<(), Wrong>> {
+        Ok(match give_back(&mut *self.stream, node, store, from)? {
+            Ok(Read::Done) => Ok(()),
+            Ok(Read::Gone { oldest }) => {
+                let (reason, epoch) = (Reason::Gone, self.epoch);
+                Frame::Refused { reason, epoch }.encode(&mut self.out);
+                // It may be gone already; then the next read says so.
+                drop(self.flush());
+                Err(Wrong(format!("it asks for message {from}, and the oldest here is {oldest}")))
+            }
+            Err(error) => Err(Wrong(format!("what it asked for was not taken: {error}"))),
+        })
     }
 
     /// Says how far we are, as soon as the primary takes it. What it has not taken is overtaken by the new figure.
@@ -166,15 +187,14 @@ impl Following {
 /// Sends stored messages back to the primary whose they were. It waits for nothing else meanwhile.
 #[cold]
 fn give_back(
-    stream: &mut TcpStream,
+    stream: &mut dyn Connection,
     node: &NodeDir,
     store: &Store,
     from: u64,
-) -> Result<io::Result<()>> {
-    let mut sent = stream.set_nonblocking(false);
-    sent = sent.and_then(|()| stream.set_write_timeout(Some(GIVEN_BACK_WITHIN)));
+) -> Result<io::Result<Read>> {
+    let mut sent = stream.wait_at_most(Some(GIVEN_BACK_WITHIN));
     let mut bytes = Vec::new();
-    store::read(&node.store_dir(), store.kind(), from, |at, payload| {
+    let read = store::read(&node.store_dir(), store.kind(), from, |at, payload| {
         bytes.clear();
         Frame::Entry { at, payload }.encode(&mut bytes);
         if sent.is_ok() {
@@ -185,7 +205,7 @@ fn give_back(
             false => ControlFlow::Break(()),
         }
     })?;
-    Ok(sent.and_then(|()| stream.set_nonblocking(true)))
+    Ok(sent.and_then(|()| stream.wait_at_most(None)).map(|()| read))
 }
 
 fn is_nothing(error: &io::Error) -> bool {

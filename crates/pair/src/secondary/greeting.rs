@@ -1,8 +1,7 @@
 //! Who knocks: a connection that has not said who it is, and what is answered when it has.
 
 use std::{
-    io::Write,
-    net::{SocketAddr, TcpStream},
+    net::SocketAddr,
     time::{Duration, Instant},
 };
 
@@ -10,6 +9,7 @@ use super::{Followed, Secondary, following::Following};
 use crate::error::Result;
 use crate::inbox::Inbox;
 use crate::state::State;
+use crate::transport::Connection;
 use crate::wire::{Frame, Greeting, Reason, Wants};
 
 /// How long somebody has to say hello.
@@ -19,7 +19,7 @@ const INBOX_BYTES: usize = 256 << 10;
 
 /// A connection without a name.
 pub(super) struct Knocking {
-    pub(super) stream: TcpStream,
+    pub(super) stream: Box<dyn Connection>,
     peer: SocketAddr,
     inbox: Inbox,
     since: Instant,
@@ -46,10 +46,8 @@ impl Secondary {
         }
     }
 
-    fn accept(&self, now: Instant) -> Option<Knocking> {
-        let (stream, peer) = self.listener.accept().ok()?;
-        stream.set_nonblocking(true).ok()?;
-        stream.set_nodelay(true).ok()?;
+    fn accept(&mut self, now: Instant) -> Option<Knocking> {
+        let (stream, peer) = self.door.accept()?;
         Some(Knocking { stream, peer, inbox: Inbox::new(INBOX_BYTES), since: now })
     }
 

@@ -43,7 +43,9 @@ impl Workload for Fix {
     }
 
     fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
-        Resolved::new(self.name(), params::PARAMS, asked)
+        let params = Resolved::new(self.name(), params::PARAMS, asked)?;
+        followers::check(&params)?;
+        Ok(params)
     }
 
     fn ops(&self, params: &Resolved) -> Vec<String> {

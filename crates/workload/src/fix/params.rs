@@ -9,7 +9,7 @@ use pickfs_model::Durability;
 use pickfs_pair::{StoreOptions, Waiting};
 
 use crate::{
-    followers::{SECONDARY, TRANSPORT, Terms},
+    followers::{self, SECONDARY, TRANSPORT, Terms},
     param::{Check, Literal, Param, Resolved},
     placement,
     workload::Session,
@@ -131,7 +131,9 @@ pub(super) fn terms(session: &Session) -> Terms {
     Terms {
         dir: directory(session),
         store: node_store(&session.params),
+        transport: followers::transport(&session.params),
         waiting: Waiting::Block,
+        home: None,
         cpu: session.spec.helper_cpu,
     }
 }

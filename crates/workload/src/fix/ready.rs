@@ -175,6 +175,7 @@ fn pair(
         store: params::node_store(&session.params),
         timeout: TIMEOUT,
         waiting: Waiting::Spin,
+        transport: followers::transport(&session.params),
         ..PrimaryOptions::new(followers::primary_dir(directory), followers.addresses())
     });
     let log = PairLog::over(primary.map_err(followers::fault)?, TIMEOUT, drop);

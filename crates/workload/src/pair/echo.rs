@@ -3,7 +3,7 @@
 
 use std::{
     io::{self, ErrorKind, Read, Write},
-    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket},
+    net::{SocketAddr, TcpListener, TcpStream, UdpSocket},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -14,7 +14,10 @@ use std::{
 
 use pickfs_pair::{Waiting, wire::ACK_BYTES};
 
-use crate::fault::Fault;
+use crate::{
+    fault::Fault,
+    hosts::{Home, Host},
+};
 
 /// How long a read waits before a look whether it is over.
 const LOOK_EACH: Duration = Duration::from_millis(50);
@@ -108,16 +111,15 @@ pub(super) struct Echo {
 }
 
 impl Echo {
-    /// Starts it on this processor; gives our end.
+    /// Starts it on this processor, its socket on another host where that is asked; gives our end.
     pub(super) fn start(
         socket: Socket,
+        home: Option<Home>,
         frame_bytes: usize,
         waiting: Waiting,
         cpu: Option<u32>,
     ) -> Result<(Echo, End), Fault> {
-        let failed =
-            |error: io::Error| Fault::Failed { reason: format!("a socket on loopback: {error}") };
-        let (ours, theirs) = ends(socket).map_err(failed)?;
+        let (ours, theirs) = ends(socket, Host::new(2, home))?;
         let ours = End::new(ours, waiting).map_err(failed)?;
         let mut theirs = End::new(theirs, waiting).map_err(failed)?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -146,19 +148,33 @@ impl Drop for Echo {
     }
 }
 
-fn ends(socket: Socket) -> io::Result<(Stream, Stream)> {
-    let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+fn failed(error: io::Error) -> Fault {
+    Fault::Failed { reason: format!("a socket of the ping-pong: {error}") }
+}
+
+fn ends(socket: Socket, host: Host) -> Result<(Stream, Stream), Fault> {
     match socket {
         Socket::Tcp => {
-            let listener = TcpListener::bind(anywhere)?;
-            let ours = TcpStream::connect(listener.local_addr()?)?;
-            Ok((Stream::Tcp(ours), Stream::Tcp(listener.accept()?.0)))
+            let listener = host.make(|address| TcpListener::bind((address, 0)).map_err(failed))?;
+            host.link()?;
+            tcp_ends(&listener).map_err(failed)
         }
         Socket::Udp => {
-            let (ours, theirs) = (UdpSocket::bind(anywhere)?, UdpSocket::bind(anywhere)?);
-            ours.connect(theirs.local_addr()?)?;
-            theirs.connect(ours.local_addr()?)?;
-            Ok((Stream::Udp(ours), Stream::Udp(theirs)))
+            let theirs = host.make(|address| UdpSocket::bind((address, 0)).map_err(failed))?;
+            host.link()?;
+            udp_ends(theirs).map_err(failed)
         }
     }
+}
+
+fn tcp_ends(listener: &TcpListener) -> io::Result<(Stream, Stream)> {
+    let ours = TcpStream::connect(listener.local_addr()?)?;
+    Ok((Stream::Tcp(ours), Stream::Tcp(listener.accept()?.0)))
+}
+
+fn udp_ends(theirs: UdpSocket) -> io::Result<(Stream, Stream)> {
+    let ours = UdpSocket::bind(SocketAddr::from(([0, 0, 0, 0], 0)))?;
+    ours.connect(theirs.local_addr()?)?;
+    theirs.connect(ours.local_addr()?)?;
+    Ok((Stream::Udp(ours), Stream::Udp(theirs)))
 }

@@ -6,7 +6,8 @@ use pickfs_pair::{Degree, StoreOptions, Waiting};
 
 use crate::{
     arrival,
-    followers::{SECONDARY, TRANSPORT, Terms},
+    followers::{self, SECONDARY, TRANSPORT, Terms},
+    hosts::HOSTS,
     pair::{echo::Socket, payload},
     param::{Check, Literal, Param, ParamError, Resolved},
     placement,
@@ -50,6 +51,7 @@ pub(super) const PARAMS: &[Param] = &[
         check: Check::Integer(1, 4),
     },
     SECONDARY,
+    HOSTS,
     TRANSPORT,
     Param {
         name: "copies",
@@ -92,6 +94,7 @@ pub(super) const PARAMS: &[Param] = &[
 /// What one parameter's own rule cannot see.
 pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
     arrival::check(params)?;
+    followers::check(params)?;
     if params.integer("copies") > params.integer("secondaries") {
         return Err(params.together("copies", "there are not as many secondaries"));
     }
@@ -136,7 +139,9 @@ pub(super) fn terms(session: &Session) -> Terms {
     Terms {
         dir: spec.directory.join(format!("pair-{}", spec.lane)),
         store: store(params, false),
+        transport: followers::transport(params),
         waiting: waiting(params),
+        home: None,
         cpu: spec.helper_cpu,
     }
 }

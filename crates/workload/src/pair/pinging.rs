@@ -44,7 +44,7 @@ impl Pinging {
 }
 
 fn lost(error: impl ToString) -> Fault {
-    Fault::Failed { reason: format!("the ping-pong on loopback: {}", error.to_string()) }
+    Fault::Failed { reason: format!("the ping-pong: {}", error.to_string()) }
 }
 
 impl Work for Pinging {

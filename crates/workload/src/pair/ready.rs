@@ -9,7 +9,8 @@ use crate::{
     arrival,
     drive::{Pace, Span, Work},
     fault::Fault,
-    followers::{self, Followers, TIMEOUT, fault},
+    followers::{self, Followers, TIMEOUT, Terms, fault},
+    hosts,
     measurement::Measured,
     null,
     pair::{
@@ -77,11 +78,15 @@ fn roles(session: &Session) -> String {
     let cpu = |cpu: Option<u32>| cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
     let (ours, theirs) = (cpu(session.spec.cpu), cpu(session.spec.helper_cpu));
     match (params::socket(&session.params), params::secondaries(&session.params)) {
-        (Some(_), _) => format!("ping on {ours}, pong on {theirs}, over loopback"),
+        (Some(_), _) => {
+            format!("ping on {ours}, pong on {theirs}, {}", hosts::told(&session.params))
+        }
         (None, 0) => format!("client and primary on {ours}, no secondary"),
         (None, count) => format!(
-            "client and primary on {ours}; {}; plain TCP over loopback, all stores on this file system",
-            followers::told(session, count, session.spec.helper_cpu)
+            "client and primary on {ours}; {}; {} {}, all stores on this file system",
+            followers::told(session, count, session.spec.helper_cpu),
+            followers::transport(&session.params),
+            hosts::told(&session.params),
         ),
     }
 }
@@ -100,7 +105,7 @@ pub(super) struct GatingReady {
 pub(super) fn gating(session: &Session) -> Result<GatingReady, Fault> {
     let (params, spec) = (&session.params, &session.spec);
     let course = Course::new(session)?;
-    let terms = params::terms(session);
+    let terms = Terms { home: hosts::home(params)?, ..params::terms(session) };
     let followers = Followers::start(session, &terms, params::secondaries(params))?;
     let dir = terms.dir;
     let primary = Primary::open(PrimaryOptions {
@@ -109,6 +114,7 @@ pub(super) fn gating(session: &Session) -> Result<GatingReady, Fault> {
         copies: params.integer("copies") as usize,
         timeout: TIMEOUT,
         waiting: params::waiting(params),
+        transport: terms.transport,
         ..PrimaryOptions::new(followers::primary_dir(&dir), followers.addresses())
     })
     .map_err(fault)?;
@@ -177,7 +183,8 @@ pub(super) fn pinging(session: &Session, socket: Socket) -> Result<PingingReady,
     let course = Course::new(session)?;
     let frame_bytes = ENTRY_HEAD_BYTES + session.params.integer("size") as usize;
     let waiting = params::waiting(&session.params);
-    let (echo, end) = Echo::start(socket, frame_bytes, waiting, session.spec.helper_cpu)?;
+    let home = hosts::home(&session.params)?;
+    let (echo, end) = Echo::start(socket, home, frame_bytes, waiting, session.spec.helper_cpu)?;
     let pinging = Pinging::new(end, frame_bytes, session.spec.seed);
     Ok(PingingReady { course, pinging, _echo: echo })
 }

@@ -21,6 +21,7 @@ pub(crate) fn open(words: &Words, directory: &Path) -> Outcome<PairLog> {
         copies: pair.copies,
         on_loss: pair.on_loss,
         waiting: waiting(words),
+        transport: pair.transport,
         ..PrimaryOptions::new(directory, pair.secondaries.clone())
     };
     // What it would be as a primary is checked before it is needed.
@@ -39,6 +40,7 @@ fn follow(words: &Words, directory: &Path, listen: SocketAddr) -> Outcome<Second
         store: store(words),
         on_diverged: words.pair.on_diverged,
         waiting: waiting(words),
+        transport: words.pair.transport,
         ..SecondaryOptions::new(directory, listen)
     })?;
     say(&format!("following at {}", secondary.address()))?;

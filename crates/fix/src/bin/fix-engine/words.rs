@@ -6,7 +6,7 @@ use pickfs_fix::Wait;
 use pickfs_fix::engine::Settings;
 use pickfs_fix::market::Limits;
 use pickfs_fix::store::{FILE_BYTES, Profile};
-use pickfs_pair::{Degree, OnDiverged, OnLoss};
+use pickfs_pair::{Degree, OnDiverged, OnLoss, Transport};
 
 pub(crate) const USE: &str =
     "use: fix-engine DIR [--store memory|queue|journal|journal-fdatasync|file-store|pair]
@@ -14,7 +14,8 @@ pub(crate) const USE: &str =
                   [--wait spin|sleep] [--cpu N]
 store pair:       [--secondary ADDRESS:PORT]... [--follow ADDRESS:PORT] [--node N] [--copies K]
                   [--degree none|local|received|durable] [--on-loss stop|degrade]
-                  [--on-diverged refuse|set-aside] [--patience MILLISECONDS]";
+                  [--on-diverged refuse|set-aside] [--patience MILLISECONDS]
+                  [--transport tcp|aeron]";
 
 /// How the engine was asked to be.
 pub(crate) struct Words {
@@ -38,6 +39,7 @@ pub(crate) struct PairWords {
     pub(crate) degree: Degree,
     pub(crate) copies: usize,
     pub(crate) on_loss: OnLoss,
+    pub(crate) transport: Transport,
     pub(crate) on_diverged: OnDiverged,
     pub(crate) patience: Duration,
 }
@@ -91,6 +93,7 @@ impl Default for PairWords {
             degree: Degree::Received,
             copies: 1,
             on_loss: OnLoss::Stop,
+            transport: Transport::default(),
             on_diverged: OnDiverged::Refuse,
             patience: Duration::from_secs(10),
         }
@@ -113,6 +116,7 @@ impl PairWords {
             "--copies" => self.copies = value.parse().ok()?,
             "--on-loss" => self.on_loss = either(value, losses)?,
             "--on-diverged" => self.on_diverged = either(value, diverged)?,
+            "--transport" => self.transport = Transport::of_name(value)?,
             "--patience" => self.patience = Duration::from_millis(value.parse().ok()?),
             _ => return None,
         }

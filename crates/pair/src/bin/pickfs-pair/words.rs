@@ -4,7 +4,7 @@ use std::{collections::HashMap, net::SocketAddr, path::PathBuf, time::Duration};
 
 use pickfs_journal::queue;
 use pickfs_pair::{
-    Degree, OnDiverged, OnLoss, PrimaryOptions, SecondaryOptions, StoreOptions, Waiting,
+    Degree, OnDiverged, OnLoss, PrimaryOptions, SecondaryOptions, StoreOptions, Transport, Waiting,
 };
 
 pub(crate) fn usage() -> &'static str {
@@ -14,14 +14,14 @@ pub(crate) fn usage() -> &'static str {
 pickfs-pair secondary --dir DIR --listen ADDRESS [--node N]
                       [--on-diverged refuse|set-aside]; after a promotion as primary
 both                  [--store journal|queue] [--sync none|fdatasync]
-                      [--timeout MILLISECONDS] [--waiting block|spin]
+                      [--timeout MILLISECONDS] [--waiting block|spin] [--transport tcp|aeron]
 pickfs-pair promote --dir DIR     make this node the primary
 pickfs-pair status --dir DIR      its number, epoch and last message
 pickfs-pair dump --dir DIR [--from N]
 "
 }
 
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 16] = [
     "dir",
     "secondary",
     "listen",
@@ -35,6 +35,7 @@ const KNOWN: [&str; 15] = [
     "sync",
     "timeout",
     "waiting",
+    "transport",
     "from",
     "file-bytes",
 ];
@@ -98,6 +99,11 @@ impl Words {
         self.one_of("waiting", &[("block", Waiting::Block), ("spin", Waiting::Spin)])
     }
 
+    fn transport(&self) -> Result<Transport, String> {
+        let known = Transport::ALL.map(|transport| (transport.name(), transport));
+        self.one_of("transport", &known)
+    }
+
     fn store(&self) -> Result<StoreOptions, String> {
         let is_queue = self.one_of("store", &[("journal", false), ("queue", true)])?;
         let syncs = self.one_of("sync", &[("none", false), ("fdatasync", true)])?;
@@ -129,6 +135,7 @@ impl Words {
             timeout: self.timeout()?,
             buffer_bytes: self.number("buffer", options.buffer_bytes as u64)? as usize,
             waiting: self.waiting()?,
+            transport: self.transport()?,
             ..options
         })
     }
@@ -142,6 +149,7 @@ impl Words {
             on_diverged: self.one_of("on-diverged", &diverged)?,
             timeout: self.timeout()?,
             waiting: self.waiting()?,
+            transport: self.transport()?,
             ..SecondaryOptions::new(self.dir()?, listen)
         })
     }

@@ -1,0 +1,123 @@
+//! Root ring: a pair whose nodes are in network namespaces of their own, and the bare ping-pong over the same wire.
+//! Needs root, and the program ip.
+
+mod spoken;
+
+use std::{
+    collections::BTreeSet,
+    io::{BufRead, BufReader, Write},
+    path::PathBuf,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use pickfs_model::WorkerMessage;
+use serde_json::{Value, json};
+
+use crate::spoken::{converse, count, finished, laps, spec, turns, worker};
+
+/// False, with the reason, where the test cannot run; a panic where it must.
+fn may_make_networks() -> bool {
+    let has_ip = Command::new("ip").arg("-Version").output().is_ok();
+    if rustix::process::geteuid().is_root() && has_ip {
+        return true;
+    }
+    let reason =
+        "SKIPPED(root ring): a network namespace needs root, and the program ip (iproute2)";
+    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "{reason}");
+    println!("{reason}");
+    false
+}
+
+fn asked(more: Value) -> Value {
+    let mut params = json!({
+        "rate": 500, "wait": "sleep", "waiting": "block", "hosts": "namespaces",
+    });
+    let all = params.as_object_mut().expect("an object");
+    all.extend(more.as_object().expect("an object").clone());
+    params
+}
+
+/// Interfaces of this test's own network.
+fn interfaces() -> BTreeSet<PathBuf> {
+    let entries = std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+fn network(process: &str) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{process}/ns/net")).ok()
+}
+
+#[test]
+fn nodes_have_networks_of_their_own_and_every_copy_is_compared() {
+    if !may_make_networks() {
+        return;
+    }
+    let before = interfaces();
+    for way in [
+        json!({}),
+        json!({ "secondaries": 2, "copies": 2, "store": "queue" }),
+        json!({ "secondary": "thread" }),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut spec = spec("pair", asked(way.clone()), folder.path());
+        (spec.warmup_ns, spec.measure_ns) = (30_000_000, 200_000_000);
+        let messages = converse(&spec);
+        assert!(finished(&messages), "{way}: {messages:?}");
+        let batches = count(&messages, "batches").map(|count| count as u64);
+        assert_eq!(laps(&messages, "wire"), batches, "{way}");
+        let Some(WorkerMessage::Ready { notes, .. }) = messages.get(1) else { panic!("{way}") };
+        assert!(notes[0].contains("tcp over virtual Ethernet"), "{notes:?}");
+    }
+    assert_eq!(interfaces(), before);
+}
+
+#[test]
+fn the_bare_ping_pong_goes_over_the_same_wire() {
+    if !may_make_networks() {
+        return;
+    }
+    for medium in ["tcp", "udp"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut spec = spec("pair", asked(json!({ "medium": medium })), folder.path());
+        (spec.warmup_ns, spec.measure_ns) = (30_000_000, 200_000_000);
+        let messages = converse(&spec);
+        assert!(finished(&messages), "{medium}: {messages:?}");
+        assert_eq!(laps(&messages, "wire"), turns(&messages), "{medium}");
+    }
+}
+
+#[test]
+fn a_worker_that_is_killed_leaves_no_network() {
+    if !may_make_networks() {
+        return;
+    }
+    let before = interfaces();
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut worker = worker();
+    let spec = spec("pair", asked(json!({})), folder.path());
+    let input = worker.stdin.as_mut().expect("piped");
+    writeln!(input, "{}", serde_json::to_string(&spec).expect("JSON")).expect("it reads");
+    let mut lines = BufReader::new(worker.stdout.take().expect("piped")).lines();
+    let ready = lines.by_ref().map_while(Result::ok).find(|line| line.contains("\"ready\""));
+    assert!(ready.is_some());
+    let id = worker.id();
+    let ours = network("self");
+    let theirs = network(&id.to_string());
+    assert!(theirs.is_some() && theirs != ours);
+    worker.kill().expect("ours");
+    worker.wait().expect("ours");
+    let began = Instant::now();
+    // Whatever had its network has ended with it, and the network has no name.
+    while is_used(&theirs) {
+        assert!(began.elapsed() < Duration::from_secs(20), "somebody is in {theirs:?}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(interfaces(), before);
+}
+
+fn is_used(network_asked: &Option<PathBuf>) -> bool {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut names = processes.filter_map(|entry| entry.file_name().into_string().ok());
+    names.any(|name| network_asked.is_some() && network(&name) == *network_asked)
+}
