@@ -65,6 +65,7 @@ fn a_cell_in_an_emulated_machine_names_engine_driver_and_kernel_and_needs_no_rig
     // The stock kernel has no driver of ext2 but that of ext4.
     assert_eq!((fact("guest.engine"), fact("mount.driver")), ("qemu-tcg", "ext4"));
     assert_eq!(fact("guest.kernel"), kernel.release);
+    assert!(["none", "writeback"].contains(&fact("guest.disk_cache")));
     assert!(trial.ops.iter().any(|op| op.op == "durable" && op.service.count > 0));
     assert!(engines_over(&out).is_empty());
 }

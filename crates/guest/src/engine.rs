@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use pickfs_model::Environment;
+
 use crate::{
     modules::ModuleTree,
     packages::{PackageCache, PackageError},
@@ -82,6 +84,11 @@ pub trait Engine: Sync {
     /// # Errors
     /// When they cannot be had.
     fn kernel(&self, cache: &PackageCache, wanted: Option<&str>) -> Result<Kernel, PackageError>;
+
+    /// What it does that a reader of results must know: `guest.*`.
+    fn facts(&self, _boot: &Boot) -> Environment {
+        Environment::default()
+    }
 
     /// The Debian packages it needs.
     fn packages(&self) -> &'static [&'static str];

@@ -142,6 +142,7 @@ impl Guest {
         facts.put("guest.engine", start.engine.name());
         facts.put("guest.package", &start.kernel.package);
         facts.put("guest.memory_bytes", start.boot.memory_bytes);
+        take(&mut facts, start.engine.facts(start.boot));
         let to = Arc::new(Mutex::new(to));
         let deadlines = start.deadlines;
         Ok(Guest { keeper, to, heard, shared, deadlines, facts, group: None })
