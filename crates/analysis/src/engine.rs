@@ -35,21 +35,24 @@ pub fn note(trial: &TrialRecord) -> Option<String> {
     Some(words.join(", "))
 }
 
-/// One notice for each engine of guests: what its bare ways cost, at the median over its trials.
+/// One notice for each engine and kernel of guests: what its bare ways cost, at the median over its trials.
+/// Kernels of one engine are compared, and part of what differs may be these ways.
 pub fn notices(run: &RunRecord) -> Vec<Notice> {
-    let mut by_engine: BTreeMap<&str, Vec<&TrialRecord>> = BTreeMap::new();
+    let mut by_engine: BTreeMap<(&str, &str), Vec<&TrialRecord>> = BTreeMap::new();
     for trial in run.trials.iter().filter(|trial| engine(trial) != NATIVE) {
-        by_engine.entry(engine(trial)).or_default().push(trial);
+        let kernel = trial.environment.get("guest.kernel").unwrap_or_default();
+        by_engine.entry((engine(trial), kernel)).or_default().push(trial);
     }
-    let notice = |(engine, trials): (&str, Vec<&TrialRecord>)| Notice {
+    let notice = |((engine, kernel), trials): ((&str, &str), Vec<&TrialRecord>)| Notice {
         kind: GUEST_ENGINE.into(),
-        text: calibration(engine, &trials),
+        text: calibration(engine, kernel, &trials),
         trials: trials.len() as u32,
     };
     by_engine.into_iter().map(notice).collect()
 }
 
-fn calibration(engine: &str, trials: &[&TrialRecord]) -> String {
+fn calibration(engine: &str, kernel: &str, trials: &[&TrialRecord]) -> String {
+    let kernel = if kernel.is_empty() { String::new() } else { format!(" with kernel {kernel}") };
     let told = |key: &str, what: &str| {
         let ns = middle(trials, key)?;
         Some(format!("{what} {}", duration_text(ns)))
@@ -70,7 +73,7 @@ fn calibration(engine: &str, trials: &[&TrialRecord]) -> String {
         fact("guest.processors").map_or(String::new(), |count| format!(", processors: {count}"));
     let processors = processors + if engine == EMULATED { SLOWED } else { "" };
     format!(
-        "in {engine}, {}{clock}{processors}; rows of another engine are not compared with these",
+        "in {engine}{kernel}, {}{clock}{processors}; rows of another engine are not compared with these",
         costs.join(", ")
     )
 }
@@ -132,7 +135,8 @@ mod tests {
         let said = "in uml, kernel 6.1.176, driver xfs, blocks of 4 KiB";
         assert!(row.notes.iter().any(|note| note == said), "{:?}", row.notes);
         let notice = found.notices.iter().find(|notice| notice.kind == GUEST_ENGINE).expect("one");
-        assert!(notice.text.contains("an empty call takes 31.0 us"), "{}", notice.text);
+        let said = "in uml with kernel 6.1.176, an empty call takes 31.0 us";
+        assert!(notice.text.contains(said), "{}", notice.text);
         assert!(notice.text.contains("timed by tsc"), "{}", notice.text);
         let none = crate::findings(&fake_run(&FakeRun::default()));
         assert!(none.notices.iter().all(|notice| notice.kind != GUEST_ENGINE));
@@ -151,6 +155,16 @@ mod tests {
             "{}",
             notice.text
         );
+    }
+
+    #[test]
+    fn each_kernel_has_its_own_calibration() {
+        let mut run = partly_in_guests("xfs:noatime");
+        let later = run.trials.iter_mut().rfind(|trial| engine(trial) == "uml");
+        later.expect("one in a guest").environment.put("guest.kernel", "7.2.7");
+        let texts: Vec<_> = notices(&run).into_iter().map(|notice| notice.text).collect();
+        assert_eq!(texts.len(), 2);
+        assert!(texts[0].contains("6.1.176") && texts[1].contains("7.2.7"), "{texts:?}");
     }
 
     #[test]

@@ -239,6 +239,9 @@ pub struct DoctorArgs {
     /// (needs a C compiler; 140 MB of source, some minutes, once), for QEMU also OpenZFS (some twenty)
     #[arg(long, requires = "guests")]
     pub build_modules: bool,
+    /// With --guests, another kernel: a series as 6.12, or the version of a package of the engine
+    #[arg(long, value_name = "VERSION", requires = "guests")]
+    pub kernel: Option<String>,
     /// With --guests, only these: names with commas between
     #[arg(long = "fs", value_name = "A,B", value_delimiter = ',', requires = "guests")]
     pub names: Vec<String>,

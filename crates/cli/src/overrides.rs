@@ -15,7 +15,7 @@ use pickfs_model::{
     plan::{Axis, StopRule},
     quantity::{parse_bytes, parse_duration_ns},
 };
-use pickfs_target::knob::ENGINE;
+use pickfs_target::knob::{ENGINE, KERNEL};
 use serde_json::{Map, Value};
 
 use crate::args::{PlanChanges, PlanChoice, StateWord};
@@ -164,11 +164,11 @@ fn change_params(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
     }
     for text in &choice.set {
         let (name, value) = name_and_value("--set", text)?;
-        change_param(plan, name, vec![word(value)], false);
+        change_param(plan, name, vec![word_of(name, value)], false);
     }
     for text in &choice.axis {
         let (name, values) = name_and_value("--axis", text)?;
-        let levels = values.split(',').map(|value| word(value.trim())).collect();
+        let levels = values.split(',').map(|value| word_of(name, value.trim())).collect();
         change_param(plan, name, levels, true);
     }
     let before = plan.design.primary.len();
@@ -280,6 +280,11 @@ fn name_and_value<'a>(flag: &str, text: &'a str) -> anyhow::Result<(&'a str, &'a
     text.split_once('=')
         .filter(|(name, value)| !name.is_empty() && !value.is_empty())
         .with_context(|| format!("{flag} {text}: write name=value"))
+}
+
+/// The version 5.10 is not the number 5.1.
+fn word_of(name: &str, text: &str) -> Value {
+    if name == KERNEL { text.into() } else { word(text) }
 }
 
 /// A number where it is one, otherwise text.

@@ -19,6 +19,7 @@ use crate::{
     modules::ModuleTree,
     packages::{PackageCache, PackageError, Unpacked},
     rebuilt,
+    version::Version,
 };
 
 /// The package that names the newest kernel of a release.
@@ -53,14 +54,14 @@ pub fn held_release(cache: &PackageCache, wanted: Option<&str>) -> Option<String
     held.name.strip_prefix(PREFIX).map(str::to_owned)
 }
 
-/// The kernel of a release or a package's version, fetched when it is not there.
+/// The kernel of a release, a series or a package's version, fetched when it is not there.
 ///
 /// # Errors
 /// [`PackageError`], with the way out.
 pub fn kernel(cache: &PackageCache, wanted: Option<&str>) -> Result<Kernel, PackageError> {
     let unpacked = match held(cache, wanted) {
         Some(held) => held,
-        None => cache.get(&package_of(cache, wanted)?)?,
+        None => fetched(cache, wanted)?,
     };
     let release = unpacked.name.strip_prefix(PREFIX).unwrap_or(&unpacked.name).to_owned();
     let strange = |what: &str| PackageError::Strange {
@@ -97,7 +98,7 @@ fn held(cache: &PackageCache, wanted: Option<&str>) -> Option<Unpacked> {
         let folder = entry.file_name().into_string().ok()?;
         let (name, version) = folder.rsplit_once('_')?;
         let release = name.strip_prefix(PREFIX)?;
-        let is_it = |wanted: &str| wanted == release || wanted == version;
+        let is_it = |wanted: &str| wanted == release || Version::new(version).fits(wanted);
         let begins = release.starts_with(|first: char| first.is_ascii_digit());
         let is_it = begins && wanted.is_none_or(is_it);
         is_it.then(|| (order(release), cache.held(name)))
@@ -112,16 +113,25 @@ fn order(release: &str) -> Vec<u32> {
     release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
-fn package_of(cache: &PackageCache, wanted: Option<&str>) -> Result<String, PackageError> {
+fn fetched(cache: &PackageCache, wanted: Option<&str>) -> Result<Unpacked, PackageError> {
     match wanted {
-        Some(release) if release.ends_with("-amd64") => Ok(format!("{PREFIX}{release}")),
-        Some(wanted) => {
-            let found = held_release(cache, None).unwrap_or_else(|| "none yet".into());
-            let (engine, wanted) = ("QEMU", wanted.to_owned());
-            Err(PackageError::OtherKernel { engine, wanted, found })
+        Some(release) if release.ends_with("-amd64") => cache.get(&format!("{PREFIX}{release}")),
+        Some(level) => {
+            let offer = cache.offer(NEWEST, level)?;
+            let package = image_of(&offer.depends).ok_or_else(|| PackageError::Strange {
+                package: format!("{NEWEST} {}", offer.version),
+                what: "kernel that it depends on".into(),
+            })?;
+            cache.get_level(package, offer.version.as_str())
         }
-        None => newest(cache),
+        None => cache.get(&newest(cache)?),
     }
+}
+
+/// The kernel among what a package depends on: `linux-image-6.12.107+deb13-amd64 (= 6.12.107-1)`.
+pub(crate) fn image_of(depends: &str) -> Option<&str> {
+    let names = depends.split(',').filter_map(|one| one.split_whitespace().next());
+    names.into_iter().find(|name| name.starts_with(PREFIX))
 }
 
 /// What the package that always names the newest kernel depends on.
@@ -190,6 +200,7 @@ mod tests {
         let release = |wanted| held_release(&cache, wanted);
         assert_eq!(release(None).as_deref(), Some("6.1.0-56-amd64"));
         assert_eq!(release(Some("6.1.27-1")).as_deref(), Some("6.1.0-9-amd64"));
+        assert_eq!(release(Some("6.1")).as_deref(), Some("6.1.0-56-amd64"));
         assert_eq!(release(Some("6.1.0-9-amd64")).as_deref(), Some("6.1.0-9-amd64"));
         assert_eq!(release(Some("5.10.0-1-amd64")), None);
     }
@@ -199,9 +210,16 @@ mod tests {
         let said = "linux-image-amd64\n  Depends: linux-image-6.1.0-56-amd64\n";
         assert_eq!(depends(said).as_deref(), Some("linux-image-6.1.0-56-amd64"));
         let (_folder, cache) = cache_of(&[]);
-        assert_eq!(package_of(&cache, Some("6.9.1-amd64")).unwrap(), "linux-image-6.9.1-amd64");
-        let error = package_of(&cache, Some("6.9")).unwrap_err().to_string();
-        assert!(error.starts_with("no kernel 6.9 for QEMU"), "{error}");
+        let suites = cache.cache().join("suites");
+        fs::create_dir_all(&suites).unwrap();
+        let offer = "linux-image-amd64\t6.12.107-1\ttrixie\tpool/x.deb\t1\t00\tx\n";
+        fs::write(suites.join("offers"), offer).unwrap();
+        let error = fetched(&cache, Some("6.9")).unwrap_err().to_string();
+        assert!(error.contains("kernel 6.9; there are 6.12.107-1 (trixie)"), "{error}");
+        let error = fetched(&cache, Some("6.12")).unwrap_err().to_string();
+        assert!(error.contains("has no kernel that it depends on"), "{error}");
+        let depends = "linux-base, linux-image-6.12.107+deb13-amd64 (= 6.12.107-1)";
+        assert_eq!(image_of(depends), Some("linux-image-6.12.107+deb13-amd64"));
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! mount says so. Charset modules and algorithms stand in no list of needs and must be named.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs, io,
     path::{Path, PathBuf},
 };
@@ -28,6 +28,8 @@ pub struct ModuleTree {
     rows: HashMap<String, Row>,
     /// Where unpacked copies of packed modules are kept.
     unpacked: PathBuf,
+    /// What needs no module, where the folder tells.
+    built_in: Option<HashSet<String>>,
 }
 
 #[derive(Debug, Clone)]
@@ -51,7 +53,8 @@ impl ModuleTree {
     /// When that cannot be read.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let text = fs::read_to_string(folder.join("modules.dep"))?;
-        Ok(Self { rows: rows(folder, &text), unpacked: folder.join(PLAIN) })
+        let (rows, built_in) = (rows(folder, &text), built_in(folder));
+        Ok(Self { rows, unpacked: folder.join(PLAIN), built_in })
     }
 
     /// The tree of a folder that was only unpacked: every module in it is asked. Packed ones are unpacked into
@@ -60,7 +63,9 @@ impl ModuleTree {
     /// # Errors
     /// When the folder cannot be read.
     pub fn scan(folder: &Path, unpacked: &Path) -> io::Result<Self> {
-        let mut tree = Self { rows: HashMap::new(), unpacked: unpacked.to_owned() };
+        // The list stands beside the folder of modules.
+        let built_in = folder.parent().and_then(built_in);
+        let mut tree = Self { rows: HashMap::new(), unpacked: unpacked.to_owned(), built_in };
         tree.scan_into(folder)?;
         Ok(tree)
     }
@@ -86,12 +91,19 @@ impl ModuleTree {
 
     /// A kernel without modules.
     pub fn none() -> Self {
-        Self { rows: HashMap::new(), unpacked: PathBuf::new() }
+        Self { rows: HashMap::new(), unpacked: PathBuf::new(), built_in: None }
     }
 
     /// Whether there is a module of this name.
     pub fn has(&self, name: &str) -> bool {
         self.rows.contains_key(&plain(name))
+    }
+
+    /// Whether the kernel has neither a module of this name nor its like built in. Where the folder does not
+    /// say what is built in, nothing is known to be lacking.
+    pub fn lacks(&self, name: &str) -> bool {
+        let built_in = self.built_in.as_ref();
+        !self.has(name) && built_in.is_some_and(|built_in| !built_in.contains(&plain(name)))
     }
 
     /// Files to load, in order, each once: these modules and all that they need.
@@ -138,6 +150,12 @@ impl ModuleTree {
     }
 }
 
+/// Names in modules.builtin, where there is one.
+fn built_in(folder: &Path) -> Option<HashSet<String>> {
+    let text = fs::read_to_string(folder.join("modules.builtin")).ok()?;
+    Some(text.lines().map(module_name).collect())
+}
+
 fn rows(folder: &Path, text: &str) -> HashMap<String, Row> {
     let row = |line: &str| {
         let (file, needs) = line.split_once(':')?;
@@ -171,10 +189,14 @@ mod tests {
     fn what_is_needed_comes_first_and_once() {
         let text = "kernel/a.ko:\nkernel/b.ko: kernel/a.ko\n\
                     kernel/nls_iso8859-1.ko.xz:\nkernel/c.ko: kernel/b.ko kernel/a.ko\n";
-        let mut tree = ModuleTree { rows: rows(Path::new("/m"), text), unpacked: PathBuf::new() };
+        let built_in = Some(HashSet::from(["builtin".to_owned()]));
+        let rows = rows(Path::new("/m"), text);
+        let mut tree = ModuleTree { rows, unpacked: PathBuf::new(), built_in };
         assert_eq!(names(&tree, &["c", "b"]), ["a.ko", "b.ko", "c.ko"]);
         assert_eq!(names(&tree, &["nls-iso8859_1", "builtin"]), ["nls_iso8859-1.ko.xz"]);
         assert!(tree.has("nls_iso8859-1") && !tree.has("builtin"));
+        assert!(!tree.lacks("builtin") && !tree.lacks("a") && tree.lacks("reiserfs"));
+        assert!(!ModuleTree::none().lacks("reiserfs"), "nothing is known of it");
         tree.put("b", Path::new("/rebuilt/b.ko"));
         let expected = [PathBuf::from("/m/kernel/a.ko"), PathBuf::from("/rebuilt/b.ko")];
         assert_eq!(tree.with_needed(&["b"]), expected);

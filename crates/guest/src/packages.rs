@@ -15,9 +15,15 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::Arc,
 };
 
 use thiserror::Error;
+
+use crate::{
+    suites::{LISTS_BYTES, Offer, Suites},
+    version::Version,
+};
 
 /// A package that could not be had.
 #[derive(Debug, Error)]
@@ -66,18 +72,6 @@ pub enum PackageError {
         /// The cache.
         cache: PathBuf,
     },
-    /// There is a kernel, and another one is wanted.
-    #[error(
-        "no kernel {wanted} for {engine}, which has {found}; leave guest.kernel out, or name that one"
-    )]
-    OtherKernel {
-        /// The engine.
-        engine: &'static str,
-        /// What is wanted.
-        wanted: String,
-        /// What is there.
-        found: String,
-    },
     /// Neither installed nor to be had.
     #[error("no QEMU: {why}; apt-get install qemu-system-x86, or use --engine uml")]
     NoQemu {
@@ -89,6 +83,33 @@ pub enum PackageError {
     NoKvm {
         /// What was tried and came of it.
         why: String,
+    },
+    /// Somebody does not want it fetched.
+    #[error("{what} (about {} MB) not fetched; allow it with --yes or PICKFS_FETCH=yes", bytes / 1_000_000)]
+    Refused {
+        /// What would have been.
+        what: String,
+        /// Its size in bytes.
+        bytes: u64,
+    },
+    /// No suite can be asked what it has.
+    #[error(
+        "what Debian's suites offer cannot be known: {said}; this needs the network once, or a folder \
+         PACKAGE_VERSION in `packages` of the cache"
+    )]
+    NoSuites {
+        /// What was said.
+        said: String,
+    },
+    /// No suite has such a kernel.
+    #[error("no {package} has kernel {level}; there are {known}")]
+    NoLevel {
+        /// Which package.
+        package: String,
+        /// What was asked for.
+        level: String,
+        /// Versions with their suites.
+        known: String,
     },
     /// It unpacked, and what we need of it is not there.
     #[error("{package} has no {what}; this version of it is not known to pickfs")]
@@ -111,11 +132,24 @@ pub struct Unpacked {
     pub folder: PathBuf,
 }
 
+/// Something that is about to be fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Download {
+    /// What, with its version.
+    pub what: String,
+    /// Its size in bytes, about.
+    pub bytes: u64,
+}
+
+/// Who says whether something may be fetched.
+pub type Ask = Arc<dyn Fn(&Download) -> bool + Send + Sync>;
+
 /// A folder of unpacked packages.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct PackageCache {
     cache: PathBuf,
     folder: PathBuf,
+    ask: Ask,
 }
 
 impl PackageCache {
@@ -129,7 +163,14 @@ impl PackageCache {
 
     /// A cache in a folder, which need not be there.
     pub fn at(cache: &Path) -> Self {
-        Self { cache: cache.to_owned(), folder: cache.join("packages") }
+        let (cache, folder) = (cache.to_owned(), cache.join("packages"));
+        Self { cache, folder, ask: Arc::new(|_| true) }
+    }
+
+    /// The same cache, which asks before it fetches anything.
+    #[must_use]
+    pub fn asking(self, ask: Ask) -> Self {
+        Self { ask, ..self }
     }
 
     /// The folder of the cache, which holds rebuilt modules too.
@@ -139,17 +180,27 @@ impl PackageCache {
 
     /// The newest version that is there already; asks nobody.
     pub fn held(&self, name: &str) -> Option<Unpacked> {
-        let folders = fs::read_dir(&self.folder).ok()?.flatten();
-        let mut versions: Vec<(std::time::SystemTime, Unpacked)> = folders
+        self.all_held(name).pop()
+    }
+
+    /// Every version that is there already, the newest last.
+    pub fn all_held(&self, name: &str) -> Vec<Unpacked> {
+        let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut held: Vec<Unpacked> = folders
             .filter_map(|entry| {
                 let of = entry.file_name().into_string().ok()?;
                 let version = of.strip_prefix(name)?.strip_prefix('_')?.to_owned();
-                let unpacked = Unpacked { name: name.into(), version, folder: entry.path() };
-                Some((entry.metadata().ok()?.modified().ok()?, unpacked))
+                Some(Unpacked { name: name.into(), version, folder: entry.path() })
             })
             .collect();
-        versions.sort_by_key(|(when, _)| *when);
-        versions.pop().map(|(_, unpacked)| unpacked)
+        held.sort_by_key(|unpacked| Version::new(&unpacked.version));
+        held
+    }
+
+    /// The newest of a series, or the version asked for, that is there already.
+    pub fn held_level(&self, name: &str, level: &str) -> Option<Unpacked> {
+        let fits = |held: &Unpacked| Version::new(&held.version).fits(level);
+        self.all_held(name).into_iter().rfind(fits)
     }
 
     /// The package, fetched when it is not there.
@@ -163,24 +214,113 @@ impl PackageCache {
         }
     }
 
+    /// The package of a series or version: what is there, else what this machine's release has, else the newest
+    /// that a suite of Debian offers.
+    ///
+    /// # Errors
+    /// [`PackageError::NoLevel`] names what there is.
+    pub fn get_level(&self, name: &str, level: &str) -> Result<Unpacked, PackageError> {
+        if let Some(held) = self.held_level(name, level) {
+            return Ok(held);
+        }
+        if own_offer(name).is_some_and(|(version, _)| version.fits(level)) {
+            return self.fetch(name);
+        }
+        let offer = self.offer(name, level)?;
+        self.allow(format!("{name} {}", offer.version), offer.bytes)?;
+        self.within(|work| {
+            let archive = Suites::at(&self.cache).download(&offer, work)?;
+            self.unpack(name, &archive, work)
+        })
+    }
+
+    /// The newest version that a suite offers.
+    ///
+    /// # Errors
+    /// As [`PackageCache::get_level`].
+    pub fn get_newest(&self, name: &str) -> Result<Unpacked, PackageError> {
+        let newest = self.offers(name)?.pop();
+        let newest = newest.ok_or_else(|| self.no_level(name, "any version"))?;
+        self.get_level(name, newest.version.as_str())
+    }
+
+    /// What a suite offers at a level, the lists read anew where they are old and lack it.
+    pub(crate) fn offer(&self, name: &str, level: &str) -> Result<Offer, PackageError> {
+        let fits = |offer: &Offer| offer.version.fits(level);
+        if let Some(offer) = self.offers(name)?.into_iter().rfind(fits) {
+            return Ok(offer);
+        }
+        let suites = Suites::at(&self.cache);
+        if !suites.is_fresh() {
+            self.refresh(&suites)?;
+        }
+        suites.offers(name).into_iter().rfind(fits).ok_or_else(|| self.no_level(name, level))
+    }
+
+    fn offers(&self, name: &str) -> Result<Vec<Offer>, PackageError> {
+        let suites = Suites::at(&self.cache);
+        if suites.offers(name).is_empty() {
+            self.refresh(&suites)?;
+        }
+        Ok(suites.offers(name))
+    }
+
+    fn refresh(&self, suites: &Suites) -> Result<(), PackageError> {
+        self.allow("lists of Debian's suites".into(), LISTS_BYTES)?;
+        suites.refresh()
+    }
+
+    fn no_level(&self, name: &str, level: &str) -> PackageError {
+        let known = |offer: &Offer| format!("{} ({})", offer.version, offer.suites);
+        let offers = Suites::at(&self.cache).offers(name);
+        let known: Vec<String> = offers.iter().map(known).collect();
+        PackageError::NoLevel {
+            package: name.into(),
+            level: level.into(),
+            known: if known.is_empty() { "none".into() } else { known.join(", ") },
+        }
+    }
+
+    fn allow(&self, what: String, bytes: u64) -> Result<(), PackageError> {
+        let download = Download { what, bytes };
+        match (self.ask)(&download) {
+            true => Ok(()),
+            false => Err(PackageError::Refused { what: download.what, bytes }),
+        }
+    }
+
+    /// From this machine's own release.
     fn fetch(&self, name: &str) -> Result<Unpacked, PackageError> {
+        if let Some((version, bytes)) = own_offer(name) {
+            self.allow(format!("{name} {version}"), bytes)?;
+        }
+        self.within(|work| {
+            self.run("apt-get", &["-q", "download"], name, &[name], work)?;
+            let archive = archive_in(work).ok_or_else(|| PackageError::Strange {
+                package: name.into(),
+                what: "archive after its download".into(),
+            })?;
+            self.unpack(name, &archive, work)
+        })
+    }
+
+    /// Does something in a folder that is gone afterwards.
+    fn within(
+        &self,
+        what: impl FnOnce(&Path) -> Result<Unpacked, PackageError>,
+    ) -> Result<Unpacked, PackageError> {
         let work = self.folder.join(format!(".fetching-{}", std::process::id()));
         fs::create_dir_all(&work).map_err(cannot("make", &work))?;
-        let fetched = self.fetch_into(name, &work);
+        let fetched = what(&work);
         let _ = fs::remove_dir_all(&work);
         fetched
     }
 
-    fn fetch_into(&self, name: &str, work: &Path) -> Result<Unpacked, PackageError> {
-        self.run("apt-get", &["-q", "download"], name, &[name], work)?;
-        let archive = archive_in(work).ok_or_else(|| PackageError::Strange {
-            package: name.into(),
-            what: "archive after its download".into(),
-        })?;
+    fn unpack(&self, name: &str, archive: &Path, work: &Path) -> Result<Unpacked, PackageError> {
         let tree = work.join("tree");
         let (from, to) = (archive.to_string_lossy(), tree.to_string_lossy());
         self.run("dpkg", &["-x"], name, &[&from, &to], work)?;
-        let version = version_of(&archive);
+        let version = version_of(archive);
         let folder = self.folder.join(format!("{name}_{version}"));
         match fs::rename(&tree, &folder) {
             Ok(()) => {}
@@ -221,7 +361,22 @@ pub fn cache_folder() -> Option<PathBuf> {
         .or_else(|| Some(set("HOME")?.join(".cache/pickfs")))
 }
 
-fn cannot(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PackageError {
+impl std::fmt::Debug for PackageCache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PackageCache").field("cache", &self.cache).finish_non_exhaustive()
+    }
+}
+
+/// Version and size in bytes of a package in this machine's own release, as far as apt knows one.
+fn own_offer(name: &str) -> Option<(Version, u64)> {
+    let mut apt = Command::new("apt-cache");
+    apt.args(["show", "--no-all-versions", name]).stdin(Stdio::null()).env("LC_ALL", "C");
+    let text = String::from_utf8(apt.output().ok()?.stdout).ok()?;
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
+    Some((Version::new(field("Version: ")?), field("Size: ")?.parse().ok()?))
+}
+
+pub(crate) fn cannot(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PackageError {
     let path = path.to_owned();
     move |cause| PackageError::Cache { what, path, cause }
 }
@@ -237,7 +392,7 @@ fn version_of(archive: &Path) -> String {
     stem.split('_').nth(1).unwrap_or("unknown").to_owned()
 }
 
-fn last_line(output: &Output) -> String {
+pub(crate) fn last_line(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let lines = text.lines().rev().filter(|line| !line.trim().is_empty());
     lines.into_iter().next().unwrap_or("it said nothing").trim().to_owned()
@@ -255,6 +410,30 @@ mod tests {
         let got = PackageCache::at(cache.path()).get("some-kernel").unwrap();
         assert_eq!((got.version.as_str(), got.folder), ("1.2+b3", folder));
         assert_eq!(PackageCache::at(cache.path()).held("some"), None);
+    }
+
+    #[test]
+    fn the_newest_is_so_by_its_version_and_a_level_is_the_newest_of_its_series() {
+        let cache = tempfile::tempdir().unwrap();
+        for version in ["6.12um1+b21", "6.1um4+b13", "6.1um4+b9"] {
+            fs::create_dir_all(cache.path().join("packages").join(format!("k_{version}"))).unwrap();
+        }
+        let packages = PackageCache::at(cache.path());
+        let version = |held: Option<Unpacked>| held.map(|held| held.version);
+        assert_eq!(version(packages.held("k")).as_deref(), Some("6.12um1+b21"));
+        assert_eq!(version(packages.held_level("k", "6.1")).as_deref(), Some("6.1um4+b13"));
+        let exact = packages.get_level("k", "6.1um4+b9").unwrap();
+        assert_eq!(exact.version, "6.1um4+b9");
+        assert_eq!(packages.held_level("k", "7.2"), None);
+    }
+
+    #[test]
+    fn nothing_is_fetched_that_was_refused() {
+        let cache = tempfile::tempdir().unwrap();
+        let packages = PackageCache::at(cache.path()).asking(Arc::new(|_| false));
+        let error = packages.get_level("pickfs-no-such-kernel", "6.1").unwrap_err().to_string();
+        assert!(error.contains("--yes") && error.contains("50 MB"), "{error}");
+        assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -136,14 +136,23 @@ fn listed(text: &str) -> Vec<PathBuf> {
 const PT_LOAD: u32 = 1;
 const PT_INTERP: u32 = 3;
 
-struct Segment {
+/// A program header.
+pub(crate) struct Segment {
     kind: u32,
     offset: usize,
     size: usize,
+    /// Where the header itself lies in the file.
+    pub(crate) header: usize,
+}
+
+impl Segment {
+    pub(crate) fn is_interpreter(&self) -> bool {
+        self.kind == PT_INTERP
+    }
 }
 
 /// Program headers of a 64-bit little-endian ELF file; `None` where it is none.
-fn segments(elf: &[u8]) -> Option<Vec<Segment>> {
+pub(crate) fn segments(elf: &[u8]) -> Option<Vec<Segment>> {
     let number = |at: usize, size: usize| {
         let bytes = elf.get(at..at + size)?;
         Some(bytes.iter().rev().fold(0, |sum: usize, byte| sum << 8 | usize::from(*byte)))
@@ -154,13 +163,13 @@ fn segments(elf: &[u8]) -> Option<Vec<Segment>> {
     let (table, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
     let segment = |at: usize| {
         let (kind, offset, size) = (number(at, 4)? as u32, number(at + 8, 8)?, number(at + 32, 8)?);
-        Some(Segment { kind, offset, size })
+        Some(Segment { kind, offset, size, header: at })
     };
     (0..count).map(|index| segment(table + index * size)).collect()
 }
 
-fn interpreter(elf: &[u8]) -> Option<PathBuf> {
-    let segment = segments(elf)?.into_iter().find(|segment| segment.kind == PT_INTERP)?;
+pub(crate) fn interpreter(elf: &[u8]) -> Option<PathBuf> {
+    let segment = segments(elf)?.into_iter().find(Segment::is_interpreter)?;
     let text = elf.get(segment.offset..segment.offset + segment.size)?;
     let text = std::str::from_utf8(text).ok()?;
     Some(PathBuf::from(text.trim_end_matches('\0')))

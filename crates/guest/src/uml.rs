@@ -13,6 +13,7 @@ use std::ffi::OsString;
 
 use crate::{
     engine::{Boot, Engine, Kernel, text},
+    foreign_libc::{Runnable, runnable},
     modules::ModuleTree,
     packages::{PackageCache, PackageError, Unpacked},
     rebuilt,
@@ -53,7 +54,7 @@ impl Engine for Uml {
 
     fn knows(&self, fs_type: &str) -> bool {
         let rebuilt = || {
-            let held = PackageCache::open_default().ok()?.held(PACKAGE)?;
+            let held = usual_held(&PackageCache::open_default().ok()?)?;
             Some(rebuilt::is_there(fs_type, &release_of(&held)?))
         };
         TYPES.contains(&fs_type) || rebuilt().unwrap_or(false)
@@ -73,16 +74,17 @@ impl Engine for Uml {
     }
 
     fn kernel(&self, cache: &PackageCache, wanted: Option<&str>) -> Result<Kernel, PackageError> {
-        let unpacked = cache.get(PACKAGE)?;
-        let mut kernel = kernel_of(&unpacked).ok_or_else(|| PackageError::Strange {
+        let unpacked = match wanted {
+            Some(level) => of_level(cache, level)?,
+            None => usual(cache)?,
+        };
+        let strange = || PackageError::Strange {
             package: format!("{PACKAGE} {}", unpacked.version),
             what: "usr/bin/linux.uml with usr/lib/uml/modules/RELEASE/modules.dep".into(),
-        })?;
-        let is_it = |wanted: &&str| *wanted == kernel.release || *wanted == unpacked.version;
-        if let Some(wanted) = wanted.filter(|wanted| !is_it(wanted)) {
-            let (wanted, found) = (wanted.to_owned(), kernel.release);
-            return Err(PackageError::OtherKernel { engine: self.name(), wanted, found });
-        }
+        };
+        let mut kernel = kernel_of(&unpacked).ok_or_else(strange)?;
+        let Runnable { program, runner } = runnable(cache, &unpacked, &kernel.image)?;
+        (kernel.image, kernel.runner) = (program, runner);
         for (name, file) in rebuilt::modules(cache.cache(), &kernel.release) {
             kernel.modules.put(&name, &file);
         }
@@ -105,6 +107,32 @@ impl Engine for Uml {
         ];
         words.extend(boot.disk.iter().map(|disk| format!("ubd0={}", text(disk))));
         words.into_iter().map(OsString::from).collect()
+    }
+}
+
+/// The series that is taken where none is asked for: it has every driver of the table (reiserfs left with 6.13), and
+/// modules are rebuilt for it.
+pub const USUAL_SERIES: &str = "6.1";
+
+fn usual_held(cache: &PackageCache) -> Option<Unpacked> {
+    cache.held_level(PACKAGE, USUAL_SERIES).or_else(|| cache.held(PACKAGE))
+}
+
+/// The usual series; where nobody has it any more, what is there or this machine's release offers.
+pub fn usual(cache: &PackageCache) -> Result<Unpacked, PackageError> {
+    match cache.get_level(PACKAGE, USUAL_SERIES) {
+        Err(refused @ PackageError::Refused { .. }) => Err(refused),
+        Err(error) => cache.get(PACKAGE).map_err(|_| error),
+        unpacked => unpacked,
+    }
+}
+
+/// A level may also be a release: `6.1.176`.
+fn of_level(cache: &PackageCache, level: &str) -> Result<Unpacked, PackageError> {
+    let is_release = |held: &Unpacked| release_of(held).as_deref() == Some(level);
+    match cache.all_held(PACKAGE).into_iter().rfind(is_release) {
+        Some(held) => Ok(held),
+        None => cache.get_level(PACKAGE, level),
     }
 }
 

@@ -11,7 +11,7 @@ use pickfs_model::{BackingSpec, Cell, Level, Plan, record::SkippedCell};
 use pickfs_target::{
     Availability, availability,
     fs::{self, FileSystem},
-    knob::ENGINE,
+    knob::{ENGINE, KERNEL},
 };
 
 use crate::expand::{Expansion, cell_id};
@@ -43,7 +43,7 @@ pub(crate) fn settle_engines(plan: &Plan, expansion: &mut Expansion) {
     for mut cell in std::mem::take(&mut expansion.cells) {
         match chosen(plan, &cell) {
             Ok(name) => {
-                if cell.knobs.contains_key(ENGINE) {
+                if cell.knobs.contains_key(ENGINE) || cell.knobs.contains_key(KERNEL) {
                     put_engine(plan, &mut cell, name);
                 }
                 expansion.cells.push(cell);
@@ -81,13 +81,19 @@ fn name_of(cell: &Cell) -> &'static str {
 }
 
 /// Why something cannot be, and what would help.
-type Gap = (String, String);
+pub(crate) type Gap = (String, String);
 
 fn chosen(plan: &Plan, cell: &Cell) -> Result<&'static str, Gap> {
-    let asked = cell.knobs.get(ENGINE).map_or(NATIVE, String::as_str);
+    let has_kernel = cell.knobs.contains_key(KERNEL);
+    let unasked = if has_kernel { AUTO } else { NATIVE };
+    let asked = cell.knobs.get(ENGINE).map_or(unasked, String::as_str);
     let name = &cell.candidate.fs;
     let Some(row) = fs::find(name) else { return Ok(NATIVE) };
     match asked {
+        NATIVE if has_kernel => {
+            let reason = "this machine runs the kernel that it runs; guest.kernel is for guests";
+            Err((reason.into(), "leave guest.engine = native out".into()))
+        }
         NATIVE => Ok(NATIVE),
         AUTO => first_that_can(plan, cell, row),
         asked => {
@@ -103,7 +109,8 @@ fn chosen(plan: &Plan, cell: &Cell) -> Result<&'static str, Gap> {
 fn first_that_can(plan: &Plan, cell: &Cell, row: &dyn FileSystem) -> Result<&'static str, Gap> {
     let here = matches!(availability::of(row), Availability::Ready);
     let in_directory = matches!(plan.backing, BackingSpec::Directory { .. });
-    if in_directory || (here && rustix::process::geteuid().is_root()) {
+    let is_free = !cell.knobs.contains_key(KERNEL);
+    if in_directory || (is_free && here && rustix::process::geteuid().is_root()) {
         return Ok(NATIVE);
     }
     let mut gap = ("no engine runs here".to_owned(), "run it as root on this machine".to_owned());
@@ -127,10 +134,12 @@ fn can_serve(
         return Err((reason.into(), "leave --device and --dir out, or --engine".into()));
     }
     if plan.capacity.is_some() {
-        let reason = "a search for the highest rate is not made in guests";
+        let reason =
+            "a search for the highest rate is not made in guests: it would find the engine's";
         return Err((reason.into(), "leave [capacity] out, or use --engine native".into()));
     }
-    if let Some(knob) = cell.knobs.keys().find(|name| *name != ENGINE) {
+    let of_guests = [ENGINE, KERNEL];
+    if let Some(knob) = cell.knobs.keys().find(|name| !of_guests.contains(&name.as_str())) {
         let reason = format!("{knob} is turned on this machine, not in a guest");
         return Err((reason, format!("leave {knob} out, or use --engine native")));
     }
@@ -204,6 +213,27 @@ mod tests {
         let native = expansion("\"tmpfs\"", "native");
         assert_ne!(one.cells[0].id, native.cells[0].id);
         assert!(native.cells[0].knobs.is_empty());
+    }
+
+    #[test]
+    fn a_kernel_of_its_own_asks_for_a_guest() {
+        let with = |engine: &str| {
+            let text = format!(
+                "name = \"t\"\nquestion = \"?\"\ncandidates = [\"tmpfs\"]\nworkload = \"null\"\n{engine}\
+                 [axes]\n\"guest.kernel\" = [\"5.10\", \"6.1\"]\n\
+                 [design]\nblocks = 1\ncompare = \"guest.kernel\"\nreference = \"6.1\"\nprimary = []\n"
+            );
+            let plan = read_plan("t.toml", &text).expect("a good plan");
+            crate::preflight::preflight(&plan)
+        };
+        let cells = with("").expect("guests run here").cells;
+        let kernels: Vec<_> = cells.iter().map(|cell| cell.knobs[KERNEL].as_str()).collect();
+        assert_eq!(kernels, ["5.10", "6.1"]);
+        assert!(cells.iter().all(|cell| engine_of(cell).is_some()));
+        assert_ne!(cells[0].id, cells[1].id);
+        let native = "[params]\n\"guest.engine\" = \"native\"\n";
+        let error = with(native).expect_err("refused").to_string();
+        assert!(error.contains("guest.kernel is for guests"), "{error}");
     }
 
     #[test]

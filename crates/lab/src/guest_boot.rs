@@ -14,6 +14,8 @@ use pickfs_model::Action;
 use pickfs_sys::tsc;
 use pickfs_target::{GuestImage, availability::find_program, guest_image::Inside};
 
+use crate::guest_folder::GuestFolder;
+
 /// Where a guest mounts its candidate.
 pub const MOUNTED_AT: &str = "/mnt/target";
 /// Memory of a guest, beside what a file system in memory may hold.
@@ -24,7 +26,7 @@ const RATE_LENGTH: Duration = Duration::from_millis(200);
 /// Starts guests.
 pub struct GuestBoot {
     worker: PathBuf,
-    folder: OwnFolder,
+    folder: GuestFolder,
     tsc_hz: Option<f64>,
     deadlines: Deadlines,
 }
@@ -35,7 +37,7 @@ impl GuestBoot {
     /// # Errors
     /// When the folder for small files cannot be made.
     pub fn new(worker: &Path) -> std::io::Result<GuestBoot> {
-        let folder = OwnFolder::make()?;
+        let folder = GuestFolder::make()?;
         let tsc_hz = tsc::is_a_clock().then(|| tsc::rate_hz(RATE_LENGTH));
         Ok(GuestBoot { worker: worker.into(), folder, tsc_hz, deadlines: Deadlines::default() })
     }
@@ -61,10 +63,10 @@ impl GuestBoot {
             modules: kernel.modules.with_needed(&modules_for(&inside.kernel_types)),
         };
         let boot = Boot {
-            first_files: self.folder.0.join("first-files.cpio"),
+            first_files: self.folder.path().join("first-files.cpio"),
             disk: inside.needs_disk.then(|| image.path().to_owned()),
             memory_bytes: memory_bytes(image, inside),
-            folder: self.folder.0.clone(),
+            folder: self.folder.path().to_owned(),
         };
         files.write(&boot.first_files)?;
         let order = Order {
@@ -111,23 +113,5 @@ fn memory_bytes(image: &GuestImage, inside: &Inside) -> u64 {
         true if inside.kernel_types.contains(&"zfs") => 2 * MEMORY_BYTES,
         true => MEMORY_BYTES,
         false => MEMORY_BYTES + image.size_bytes(),
-    }
-}
-
-/// A short path, as an engine's sockets need one; gone with the run.
-struct OwnFolder(PathBuf);
-
-impl OwnFolder {
-    fn make() -> std::io::Result<OwnFolder> {
-        let name = format!("pickfs-guest-{:08x}", fastrand::u32(..));
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir(&folder)?;
-        Ok(OwnFolder(folder))
-    }
-}
-
-impl Drop for OwnFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     engines::row_gap,
     guest_boot::{GuestBoot, MOUNTED_AT},
     interrupt::Interrupt,
+    kernels,
 };
 
 /// The image that every file system is made on: XFS wants 300 MiB.
@@ -100,7 +101,8 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn check(&mut self, row: &dyn fs::FileSystem) -> CheckResult {
-        if let Some((reason, remedy)) = row_gap(row, self.engine) {
+        let gap = row_gap(row, self.engine).or_else(|| kernels::gap(row.name(), self.kernel));
+        if let Some((reason, remedy)) = gap {
             return CheckResult::Skipped(format!("{reason}; {remedy}"));
         }
         let Ok(candidate) = row.name().parse::<CandidateSpec>() else {

@@ -9,14 +9,13 @@
 //! of a guest outlives its trial.
 
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use pickfs_guest::{Engine, Guest, GuestError, Kernel, PackageCache, engine};
+use pickfs_guest::{Engine, Guest, GuestError, Kernel};
 use pickfs_model::{Event, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord};
-use pickfs_target::{GuestImage, fs, guest_image::Inside, knob::ENGINE};
+use pickfs_target::{GuestImage, fs, guest_image::Inside};
 
 use crate::{
     crew::{Around, Limits, run_crew},
@@ -24,6 +23,7 @@ use crate::{
     guest_boot::{GuestBoot, MOUNTED_AT},
     guest_lane::InGuest,
     interrupt::Interrupt,
+    kernels::Kernels,
     machine::{Job, TrialError, blank, both, phase, stands_on_a_device, trial_spec},
     placement::Placement,
     raw_band::RawBand,
@@ -45,8 +45,8 @@ pub struct GuestParts {
     pub quiet: Quiet,
     /// Whether somebody wants the run to end.
     pub interrupt: Interrupt,
-    /// Kernels by engine, fetched.
-    pub kernels: HashMap<&'static str, Kernel>,
+    /// Kernels, fetched.
+    pub kernels: Kernels,
 }
 
 /// Guests as a stage.
@@ -55,18 +55,6 @@ pub struct Guests {
     began: Instant,
     raw: RawBand,
     boots: GuestBoot,
-}
-
-/// Fetches the kernels of these engines.
-///
-/// # Errors
-/// When one cannot be had, with the way out.
-pub fn fetch_kernels(
-    engines: &[&'static dyn Engine],
-) -> Result<HashMap<&'static str, Kernel>, GuestError> {
-    let cache = PackageCache::open_default()?;
-    let each = |engine: &&'static dyn Engine| Ok((engine.name(), engine.kernel(&cache, None)?));
-    engines.iter().map(each).collect()
 }
 
 impl Guests {
@@ -121,9 +109,9 @@ impl Guests {
         &self,
         order: &TrialOrder<'_>,
     ) -> Result<(&'static dyn Engine, Kernel), TrialError> {
-        let name = order.cell.knobs.get(ENGINE).map_or("", String::as_str);
-        let found = engine::find(name).zip(self.parts.kernels.get(name).cloned());
-        found.ok_or_else(|| TrialError::Skipped(format!("no engine `{name}` for guests here")))
+        let found = self.parts.kernels.of(order.cell);
+        let found = found.map(|(engine, kernel)| (engine, kernel.clone()));
+        found.ok_or_else(|| TrialError::Skipped("no engine for guests here".into()))
     }
 
     fn measure(
@@ -141,7 +129,7 @@ impl Guests {
             doubts::periods(record, periods, plan.timing.measure_s);
         }
         if plan.explain_above_ns.is_some() {
-            record.notes.push("not explained: it is the guest's kernel that waits".into());
+            record.notes.push("not explained: it is the guest's kernel that waits, where this machine's probes do not see".into());
         }
         let spec = trial_spec(order, plan, &Placement::default(), job, Path::new(MOUNTED_AT));
         let measured = self.run_workers(guest, job, &spec, order, record, tell);

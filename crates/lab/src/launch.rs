@@ -2,12 +2,11 @@
 //! given back.
 
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
     time::Instant,
 };
 
-use pickfs_guest::{GuestError, Kernel};
+use pickfs_guest::GuestError;
 use pickfs_model::{
     BackingSpec, Cell, Environment, Event, FORMAT, Plan, RunRecord, plan::StopRule,
 };
@@ -22,11 +21,11 @@ use pickfs_target::{
 use thiserror::Error;
 
 use crate::{
-    engines::engines_of,
     environment, expand,
     grounds::Grounds,
-    guests::{GuestParts, Guests, fetch_kernels},
+    guests::{GuestParts, Guests},
     interrupt::Interrupt,
+    kernels::Kernels,
     machine::{Machine, MachineParts},
     preflight::{self, PreflightError},
     referee::{FixedBlocks, Race, Referee, Ruling},
@@ -144,12 +143,14 @@ const CARD_S: f64 = 3.0;
 
 /// Runs a plan in a new folder below `folder`.
 pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launched, LaunchError> {
-    let expansion = preflight::preflight(plan)?;
+    let mut expansion = preflight::preflight(plan)?;
     preflight::check_privilege(plan, &expansion.cells)?;
     let worker = worker_program()?;
+    let kernels = Kernels::fetch(&expansion.cells, None)?;
+    kernels.leave_out(&mut expansion);
+    preflight::check_not_empty(plan, &expansion)?;
     put_back_settings(to.sink)?;
     let run_folder = new_folder(folder, &plan.name)?;
-    let kernels = fetch_kernels(&engines_of(&expansion.cells))?;
     let (record, file, grounds) =
         begin(plan, &run_folder, expansion, &mut to).inspect_err(|_| {
             // Only a folder that is still empty goes: a run that did not begin leaves nothing.
@@ -212,7 +213,7 @@ pub fn resume(
         to.sink.accept(&Event::Noticed { text: difference });
     }
     let backing = confirmed(&record, device)?;
-    let kernels = fetch_kernels(&engines_of(&record.cells))?;
+    let kernels = Kernels::fetch(&record.cells, None)?;
     let grounds = prepare(&backing, &run_folder, &record.cells, &mut to)?;
     go(record, file, Stagehands { grounds, kernels, worker, run_folder }, to)
 }
@@ -280,7 +281,7 @@ fn check_same_disk(record: &RunRecord, path: &Path) -> Result<(), LaunchError> {
 
 struct Stagehands {
     grounds: Grounds,
-    kernels: HashMap<&'static str, Kernel>,
+    kernels: Kernels,
     worker: PathBuf,
     run_folder: PathBuf,
 }

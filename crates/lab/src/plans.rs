@@ -36,6 +36,8 @@ pub static PLANS: &[BuiltInPlan] = &[
     plan!("files"),
     plan!("files-tiny"),
     plan!("article-004"),
+    plan!("article-004-guests"),
+    plan!("kernels"),
     plan!("question-noatime"),
     plan!("question-barrier"),
     plan!("queue"),

@@ -125,9 +125,15 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
         leave_out_unavailable(&mut expansion);
         leave_out_too_large(plan, workload, &mut expansion);
     }
+    check_not_empty(plan, &expansion)?;
+    Ok(expansion)
+}
+
+/// Refuses a run of no cell.
+pub(crate) fn check_not_empty(plan: &Plan, expansion: &Expansion) -> Result<(), PreflightError> {
     match expansion.cells.is_empty() {
-        true => Err(nothing(plan, &expansion)),
-        false => Ok(expansion),
+        true => Err(nothing(plan, expansion)),
+        false => Ok(()),
     }
 }
 
@@ -305,7 +311,8 @@ pub fn expected_s(plan: &Plan, cells: &[Cell]) -> f64 {
     let timing = &plan.timing;
     let trial_s = |cell: &Cell| {
         let raw_s = if is_in_memory(&cell.candidate.fs) { 0.0 } else { timing.raw_probe_s };
-        raw_s + measured_s(plan, cell) + OVERHEAD_S
+        let boot_s = if engine_of(cell).is_some() { BOOT_S } else { 0.0 };
+        raw_s + boot_s + measured_s(plan, cell) + OVERHEAD_S
     };
     let block_s: f64 = cells.iter().map(trial_s).sum();
     match plan.design.stop {
@@ -336,6 +343,8 @@ fn attempts(plan: &Plan) -> f64 {
 
 /// Making, mounting, verifying, unmounting and settling, as measured on a virtual disk.
 const OVERHEAD_S: f64 = 1.3;
+/// Boot, calibration and power-off of a guest, as measured in user-mode Linux.
+const BOOT_S: f64 = 3.0;
 
 #[cfg(test)]
 mod tests {

@@ -74,5 +74,6 @@ pub mod trace_format;
 pub mod trace_fs;
 pub mod tsc;
 pub mod tunables;
+pub mod vdso;
 pub mod vm_state;
 pub mod write_watch;

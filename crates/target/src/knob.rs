@@ -48,6 +48,8 @@ pub enum Values {
     Number(u64, u64),
     /// One of some words; none given: whatever the kernel offers.
     Words(&'static [&'static str]),
+    /// A version of a kernel or its package, or the first numbers of one.
+    Version,
 }
 
 /// One row of the table.
@@ -104,6 +106,12 @@ pub static KNOBS: &[Knob] = &[
         reach: Reach::Kernel,
         values: Values::Words(&["native", "auto", "uml", "qemu-kvm", "qemu-tcg"]),
     },
+    Knob {
+        name: KERNEL,
+        doc: "kernel of the guest: a series, or the version of a Debian package of the engine",
+        reach: Reach::Kernel,
+        values: Values::Version,
+    },
 ];
 
 /// The knob that the worker turns itself.
@@ -111,6 +119,9 @@ pub const IO_PRIORITY: &str = "worker.io_priority";
 
 /// The knob that says which kernel a trial runs under.
 pub const ENGINE: &str = "guest.engine";
+
+/// The knob that says which version of a guest's kernel a trial runs under.
+pub const KERNEL: &str = "guest.kernel";
 
 const fn scratch(name: &'static str, doc: &'static str, values: Values) -> Knob {
     Knob { name, doc, reach: Reach::Scratch, values }
@@ -190,6 +201,14 @@ impl Knob {
             Values::Words(words) => {
                 (words.contains(&value), format!("one of {}", words.join(", ")))
             }
+            Values::Version => {
+                let good = |c: char| c.is_ascii_alphanumeric() || "+-.~:".contains(c);
+                let begins = value.starts_with(|first: char| first.is_ascii_digit());
+                (
+                    begins && value.chars().all(good),
+                    "a series as 6.1, or a package's version".into(),
+                )
+            }
         };
         match good {
             true => Ok(()),
@@ -203,6 +222,7 @@ impl Knob {
             Values::Number(low, high) => format!("{low} to {high}"),
             Values::Words([]) => "what the kernel offers".into(),
             Values::Words(words) => words.join(", "),
+            Values::Version => "a series as 6.1, or a package's version".into(),
         }
     }
 

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         println!("pickfs-worker {}", pickfs_workload::BUILD);
         return ExitCode::SUCCESS;
     }
+    pickfs_sys::vdso::hide_if_bare();
     agent::take_clock();
     last_words::arrange();
     match lane::run() {

@@ -106,6 +106,20 @@ fn updates_are_those_that_the_stream_asks_for() {
     assert_eq!((laps(&measured, "seeks: read"), laps(&measured, "seeks: update")), (8192, 822));
 }
 
+/// The first seeker that ends removes the file; those that a busy machine lets open it last must have it by then.
+#[test]
+fn a_seeker_that_comes_late_finds_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..3 {
+        let params = json!({
+            "profile": "bonnie", "scale": "tiny", "settle": 0, "seeks": 1, "seekers": 64,
+            "files": 0, "char_size": 0, "size": "1MiB",
+        });
+        let (measured, _) = trial(folder.path(), params).unwrap();
+        assert_eq!(row(&measured, "seeks").record.outcome, Outcome::Finished);
+    }
+}
+
 #[test]
 fn a_foreign_file_stays_and_the_trial_goes_on() {
     for profile in ["modern", "bonnie"] {

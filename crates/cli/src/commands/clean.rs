@@ -1,5 +1,8 @@
 //! `pickfs clean`: what outlived a run that was killed, and only that.
 
+use std::{io, path::PathBuf};
+
+use pickfs_lab::guest_folder::clean_left;
 use pickfs_target::undo::{CleanOutcome, Cleaned, UndoLog};
 
 use crate::{args::CleanArgs, exit::Exit};
@@ -7,12 +10,23 @@ use crate::{args::CleanArgs, exit::Exit};
 /// Undoes what is written down and says what came of it.
 pub fn clean(_args: &CleanArgs) -> anyhow::Result<Exit> {
     let cleaned = UndoLog::open_default().clean()?;
-    if cleaned.is_empty() {
+    let folders = clean_left();
+    if cleaned.is_empty() && folders.is_empty() {
         println!("nothing to clean: no run left anything behind");
     }
     cleaned.iter().for_each(|one| println!("{}", text(one)));
+    folders.iter().for_each(|one| println!("{}", folder_text(one)));
     let failed = cleaned.iter().any(|one| matches!(one.outcome, CleanOutcome::Failed(_)));
+    let failed = failed || folders.iter().any(|(_, removed)| removed.is_err());
     Ok(if failed { Exit::Failed } else { Exit::Done })
+}
+
+fn folder_text((path, removed): &(PathBuf, io::Result<()>)) -> String {
+    let what = format!("files of guests in {}", path.display());
+    match removed {
+        Ok(()) => format!("undone: {what}"),
+        Err(error) => format!("FAILED: {what}: {error}"),
+    }
 }
 
 fn text(cleaned: &Cleaned) -> String {

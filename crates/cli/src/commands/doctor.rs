@@ -13,7 +13,7 @@ use pickfs_report::terminal::doctor_screen;
 use anyhow::Context;
 
 use crate::{
-    args::DoctorArgs, commands::guest_modules::build_modules, exit::Exit, screen::columns,
+    args::DoctorArgs, commands::guest_modules::build_modules, exit::Exit, fetch, screen::columns,
 };
 
 /// Long enough to meet a timer tick of the host a few hundred times.
@@ -35,18 +35,19 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
 /// Tries each file system in an engine, one line each as it goes.
 fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let engine = engine_of(args)?;
-    let cache = PackageCache::open_default()?;
-    let kernel = engine.kernel(&cache, None)?;
+    let cache = PackageCache::open_default()?.asking(fetch::ask());
+    let kernel = engine.kernel(&cache, args.kernel.as_deref())?;
     if args.build_modules {
         build_modules(engine, &cache, &kernel, &args.names)?;
     }
     // What was built now is one of its modules.
-    let kernel = engine.kernel(&cache, None)?;
+    let kernel = engine.kernel(&cache, args.kernel.as_deref())?;
     println!("{}: {}, kernel {}", engine.name(), engine.about(), kernel.release);
     let (worker, interrupt) = (worker_program()?, Interrupt::on_signals()?);
     let folder = std::env::current_dir()?;
     let mut tell = |checked: &Checked| println!("{}", line_of(checked));
     let all = check_guests(engine, &kernel, &worker, &folder, &args.names, &interrupt, &mut tell)?;
+    println!("{}", total_of(&all));
     let has_failed = |checked: &Checked| matches!(checked.result, CheckResult::Failed(_));
     match all.iter().any(has_failed) {
         true => Ok(Exit::TrialsFailed),
@@ -68,6 +69,16 @@ fn engine_of(args: &DoctorArgs) -> anyhow::Result<&'static dyn Engine> {
     }
 }
 
+/// What came of all of them, and how long it took.
+fn total_of(all: &[Checked]) -> String {
+    let count = |fits: fn(&CheckResult) -> bool| all.iter().filter(|c| fits(&c.result)).count();
+    let kept = count(|result| matches!(result, CheckResult::Kept { .. }));
+    let skipped = count(|result| matches!(result, CheckResult::Skipped(_)));
+    let took_s: f64 = all.iter().map(|checked| checked.took_s).sum();
+    let failed = all.len() - kept - skipped;
+    format!("{kept} kept all, {skipped} skipped, {failed} failed; {took_s:.0} s in all")
+}
+
 fn line_of(checked: &Checked) -> String {
     let (word, text) = match &checked.result {
         CheckResult::Kept { files, bytes, driver, block_bytes } => {
@@ -83,4 +94,22 @@ fn line_of(checked: &Checked) -> String {
         CheckResult::Failed(reason) => ("FAIL", reason.clone()),
     };
     format!("  {word} {:<14} {text}", checked.fs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_counts_rows_and_adds_their_time() {
+        let row = |result| Checked { fs: "x".into(), result, took_s: 2.5 };
+        let (driver, block_bytes) = ("x".to_owned(), "4096".to_owned());
+        let kept = CheckResult::Kept { files: 500, bytes: 1, driver, block_bytes };
+        let all = [
+            row(kept),
+            row(CheckResult::Skipped("no".into())),
+            row(CheckResult::Failed("?".into())),
+        ];
+        assert_eq!(total_of(&all), "1 kept all, 1 skipped, 1 failed; 8 s in all");
+    }
 }

@@ -22,7 +22,8 @@ pub fn build_modules(
 ) -> anyhow::Result<()> {
     let folder = cache.cache().join("modules");
     if engine.name() == "uml" {
-        let unpacked = cache.get(uml::PACKAGE)?;
+        let version = kernel.package.split(' ').nth(1).unwrap_or_default();
+        let unpacked = cache.get_level(uml::PACKAGE, version)?;
         let workshop = Workshop::new(&folder, UmlKernel::of_package(&unpacked.folder)?);
         for module in Module::ALL {
             println!("{}: {}", workshop.built(module)?.display(), module.remark());

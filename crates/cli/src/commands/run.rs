@@ -4,6 +4,7 @@ use std::{env, ffi::OsString, path::Path};
 
 use pickfs_lab::{
     interrupt::{Interrupt, is_interrupted},
+    kernels::Kernels,
     launch::{Launched, Listeners, launch, resume},
     preflight,
     sink::Sink,
@@ -14,6 +15,7 @@ use crate::{
     args::{Format, RunArgs},
     commands::{exec_fio, report, run_path},
     exit::Exit,
+    fetch,
     overrides::chosen_plan,
     progress::{JsonLines, Progress},
     screen,
@@ -56,6 +58,8 @@ pub fn perform_plan(plan: &Plan, out: &Path, json: bool) -> anyhow::Result<Launc
 fn prepared(plan: &Plan) -> anyhow::Result<()> {
     let cells = preflight::preflight(plan)?.cells;
     preflight::check_privilege(plan, &cells)?;
+    // Who may be asked is here, not behind the private namespace.
+    Kernels::fetch(&cells, Some(fetch::ask()))?;
     private(plan)
 }
 

@@ -31,6 +31,7 @@ pub fn is_asked() -> bool {
 /// The life of a guest. Whatever goes wrong is told, and the power goes off.
 pub fn run() -> ! {
     system::make_folders();
+    pickfs_sys::vdso::hide_if_bare();
     let ended = match Channel::open() {
         Ok((channel, orders)) => {
             let told = converse(&channel, orders);

@@ -9,7 +9,7 @@ use std::{
     path::Path,
     sync::{
         atomic::{AtomicBool, Ordering::Relaxed},
-        mpsc::{Receiver, channel},
+        mpsc::{Receiver, Sender, channel},
     },
     thread,
     time::{Duration, Instant},
@@ -88,13 +88,18 @@ fn seek_together(shared: &Shared, bench: &mut PhaseBench) -> Result<Vec<Sought>,
     thread::scope(|scope| {
         let mut gates = Vec::new();
         let mut seekers = Vec::new();
+        let (opened, all_open) = channel();
         for bench in benches {
             let (gate, signal) = channel();
+            let opened = opened.clone();
             gates.push(gate);
-            let body = move || seeker(shared, bench, &signal);
+            let body = move || seeker(shared, bench, opened, &signal);
             let started = thread::Builder::new().name("seeker".into()).spawn_scoped(scope, body);
             seekers.push(started.map_err(Fault::io("start a thread for", shared.path))?);
         }
+        drop(opened);
+        // Until every seeker has it open: the first to end removes the file.
+        all_open.iter().for_each(drop);
         settle(shared.settings.settle_ns)?;
         bench.span_begins();
         for gate in &gates {
@@ -123,7 +128,12 @@ fn settle(length_ns: u64) -> Result<(), Fault> {
 }
 
 /// One seeker from its open to its close. Without a signal it ends at once.
-fn seeker(shared: &Shared, bench: ThreadBench, signal: &Receiver<()>) -> Result<Sought, Fault> {
+fn seeker(
+    shared: &Shared,
+    bench: ThreadBench,
+    opened: Sender<()>,
+    signal: &Receiver<()>,
+) -> Result<Sought, Fault> {
     // The measuring thread may be pinned; several seekers on one CPU are not what was asked for.
     crate::placement::pin(None)?;
     let direct = match shared.settings.direct {
@@ -131,6 +141,7 @@ fn seeker(shared: &Shared, bench: ThreadBench, signal: &Receiver<()>) -> Result<
         _ => OFlags::empty(),
     };
     let file = open(shared.path, OFlags::RDWR | direct);
+    drop(opened);
     if signal.recv().is_err() {
         return Ok(Sought::default());
     }

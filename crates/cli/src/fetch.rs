@@ -1,0 +1,66 @@
+//! Whether a kernel for guests may be fetched: what, how large, and the answer. Nothing is installed, so where
+//! nobody can answer it is announced and done; `PICKFS_FETCH` says yes or never beforehand, as the flags
+//! `--yes` and `--no-install` of ./run do.
+
+use std::{
+    env,
+    io::{BufRead, IsTerminal, Write, stderr, stdin},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use pickfs_guest::{Ask, Download};
+
+/// The environment's word.
+const VARIABLE: &str = "PICKFS_FETCH";
+
+/// Who is asked: the environment, then the terminal. One yes counts for all that follows.
+pub fn ask() -> Ask {
+    let allowed = AtomicBool::new(false);
+    Arc::new(move |download| {
+        let text = announcement(download);
+        let word = env::var(VARIABLE).unwrap_or_default();
+        let answer = match word.as_str() {
+            "never" => false,
+            "yes" => announce(&text),
+            _ if allowed.load(Ordering::Relaxed) => announce(&text),
+            _ if stdin().is_terminal() && stderr().is_terminal() => answered(&text),
+            _ => announce(&text),
+        };
+        allowed.fetch_or(answer, Ordering::Relaxed);
+        answer
+    })
+}
+
+fn announcement(download: &Download) -> String {
+    let megabytes = download.bytes.div_ceil(1_000_000);
+    format!("guests need {} from Debian: {megabytes} MB, nothing is installed", download.what)
+}
+
+fn announce(text: &str) -> bool {
+    eprintln!("{text}; fetching");
+    true
+}
+
+fn answered(text: &str) -> bool {
+    eprint!("{text}; fetch it? [Y/n] ");
+    let _ = stderr().flush();
+    let mut line = String::new();
+    let read = stdin().lock().read_line(&mut line);
+    read.is_ok_and(|bytes| bytes > 0) && matches!(line.trim(), "" | "y" | "Y" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_fetched_is_told_with_its_size() {
+        let download = Download { what: "user-mode-linux 6.1um4+b13".into(), bytes: 41_388_548 };
+        let text = announcement(&download);
+        assert!(text.contains("6.1um4+b13") && text.contains("42 MB"), "{text}");
+        assert!(text.contains("nothing is installed"), "{text}");
+    }
+}

@@ -1,0 +1,304 @@
+//! What Debian's suites offer for guests, beside what this machine's own release does: an older or a later kernel is
+//! a package of another suite. The lists are fetched by apt itself with a configuration of its own, so that it
+//! checks their signatures (apt-secure(8)) and nothing of the machine's apt changes; what pickfs needs of them is kept as
+//! one small table, and the lists are removed again.
+//!
+//! ```no_run
+//! use pickfs_guest::suites::Suites;
+//! let suites = Suites::at("/home/me/.cache/pickfs".as_ref());
+//! suites.refresh()?;
+//! for offer in suites.offers("user-mode-linux") {
+//!     println!("{} in {}, {} bytes", offer.version, offer.suites, offer.bytes);
+//! }
+//! # Ok::<(), pickfs_guest::packages::PackageError>(())
+//! ```
+//!
+//! An archive is fetched by apt-helper, which compares it with the SHA-256 of the signed list.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use crate::{
+    debian_kernel,
+    packages::{PackageError, cannot, last_line},
+    version::Version,
+};
+
+/// Suites that hold kernels for guests.
+pub const SUITES: &[&str] =
+    &["bullseye", "bookworm", "trixie", "forky", "sid", "bookworm-backports", "trixie-backports"];
+/// Names of packages that the table keeps: kernels, and the C library that later ones need. What the
+/// last one depends on is kept too.
+const KEPT: &[&str] = &["user-mode-linux", "libc6", debian_kernel::NEWEST];
+/// What the lists of all suites are together, about.
+pub const LISTS_BYTES: u64 = 50_000_000;
+/// How old the table may be where it lacks what is asked for.
+const FRESH: Duration = Duration::from_secs(86_400);
+const MIRROR: &str = "http://deb.debian.org/debian";
+const KEYRINGS: [&str; 2] = [
+    "/usr/share/keyrings/debian-archive-keyring.gpg",
+    "/usr/share/keyrings/debian-archive-keyring.pgp",
+];
+const APT_HELPER: &str = "/usr/lib/apt/apt-helper";
+
+/// One version of a package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// The package.
+    pub package: String,
+    /// Its version.
+    pub version: Version,
+    /// The suites that have it, with a blank between.
+    pub suites: String,
+    /// Where it lies on a mirror.
+    pub path: String,
+    /// Size of its archive in bytes.
+    pub bytes: u64,
+    /// SHA-256 of its archive, in hexadecimal.
+    pub sha256: String,
+    /// What it depends on, as its list says.
+    pub depends: String,
+}
+
+/// The table of offers in a cache.
+#[derive(Debug, Clone)]
+pub struct Suites {
+    folder: PathBuf,
+}
+
+impl Suites {
+    /// The table of a cache, which need not be there.
+    pub fn at(cache: &Path) -> Self {
+        Self { folder: cache.join("suites") }
+    }
+
+    /// Every version of a package that the table knows, the newest last; asks nobody.
+    pub fn offers(&self, package: &str) -> Vec<Offer> {
+        let text = fs::read_to_string(self.table()).unwrap_or_default();
+        let mut offers: Vec<Offer> = text.lines().filter_map(offer_of_line).collect();
+        offers.retain(|offer| offer.package == package);
+        offers.sort_by(|one, other| one.version.cmp(&other.version));
+        offers
+    }
+
+    /// Whether the table was made within the last day.
+    pub fn is_fresh(&self) -> bool {
+        let made = fs::metadata(self.table()).and_then(|facts| facts.modified());
+        made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age < FRESH))
+    }
+
+    /// Makes the table anew from the lists of all suites.
+    ///
+    /// # Errors
+    /// When none of them can be had.
+    pub fn refresh(&self) -> Result<(), PackageError> {
+        let work = self.folder.join(format!(".lists-{}", std::process::id()));
+        let made = self.refresh_in(&work);
+        let _ = fs::remove_dir_all(&work);
+        made
+    }
+
+    fn refresh_in(&self, work: &Path) -> Result<(), PackageError> {
+        for folder in ["lists/partial", "cache/archives/partial"] {
+            let folder = work.join(folder);
+            fs::create_dir_all(&folder).map_err(cannot("make", &folder))?;
+        }
+        let keyring = KEYRINGS.into_iter().find(|path| Path::new(path).exists());
+        let keyring = keyring.ok_or_else(|| {
+            no_suites("Debian's keys are not here; install debian-archive-keyring")
+        })?;
+        let write = |name: &str, text: String| {
+            let path = work.join(name);
+            fs::write(&path, text).map_err(cannot("write", &path))
+        };
+        write("sources.list", sources(keyring))?;
+        write("status", String::new())?;
+        write("apt.conf", configuration(work))?;
+        // A suite that is gone is no reason to do without the others: what counts is what comes of it.
+        let updated = apt(work, "apt-get", &["-q", "update"]);
+        let named = apt(work, "apt-cache", &["show", debian_kernel::NEWEST]).unwrap_or_default();
+        let mut names: Vec<&str> = KEPT.to_vec();
+        names.extend(named.lines().filter_map(image_of_line));
+        let shown = apt(work, "apt-cache", &[&["show"], names.as_slice()].concat());
+        let listed = apt(work, "apt-cache", &[&["madison"], names.as_slice()].concat());
+        let offers = offers_of(&shown.unwrap_or_default(), &listed.unwrap_or_default());
+        if offers.is_empty() {
+            return Err(no_suites(&updated.err().unwrap_or_else(|| "they name no kernel".into())));
+        }
+        let text: String = offers.iter().map(line_of_offer).collect();
+        write("offers", text)?;
+        let table = self.table();
+        fs::rename(work.join("offers"), &table).map_err(cannot("make", &table))
+    }
+
+    /// Fetches an archive into a folder; gives its path.
+    ///
+    /// # Errors
+    /// When it cannot be had, or is not what the signed list says.
+    pub fn download(&self, offer: &Offer, into: &Path) -> Result<PathBuf, PackageError> {
+        let name = offer.path.rsplit('/').next().unwrap_or("archive.deb").replace(':', "%3a");
+        let archive = into.join(name);
+        let (uri, hash) = (format!("{MIRROR}/{}", offer.path), format!("SHA256:{}", offer.sha256));
+        let mut helper = Command::new(APT_HELPER);
+        helper
+            .args(["-o", "APT::Sandbox::User=root", "download-file", &uri])
+            .arg(&archive)
+            .arg(&hash);
+        match said(&mut helper) {
+            Ok(_) => Ok(archive),
+            Err(said) => Err(PackageError::Failed {
+                program: "apt-helper",
+                package: format!("{} {}", offer.package, offer.version),
+                said,
+                cache: self.folder.clone(),
+            }),
+        }
+    }
+
+    fn table(&self) -> PathBuf {
+        self.folder.join("offers")
+    }
+}
+
+fn image_of_line(line: &str) -> Option<&str> {
+    debian_kernel::image_of(line.strip_prefix("Depends: ")?)
+}
+
+fn no_suites(said: &str) -> PackageError {
+    PackageError::NoSuites { said: said.into() }
+}
+
+/// A mirror may be a frozen one, whose lists are past their date: they are signed all the same, and an old
+/// kernel is what is asked for.
+fn sources(keyring: &str) -> String {
+    let line = |suite: &&str| {
+        format!("deb [check-valid-until=no signed-by={keyring}] {MIRROR} {suite} main\n")
+    };
+    SUITES.iter().map(line).collect()
+}
+
+/// Everything that apt keeps is in our folder; of the machine's own configuration only its proxies count.
+fn configuration(work: &Path) -> String {
+    let at = work.display();
+    let proxies = said(Command::new("apt-config").args(["dump", "Acquire"])).unwrap_or_default();
+    let proxies = proxies.lines().filter(|line| line.starts_with("Acquire::http"));
+    format!(
+        "Dir::State \"{at}\";\nDir::State::lists \"{at}/lists\";\nDir::State::status \"{at}/status\";\n\
+         Dir::Cache \"{at}/cache\";\nDir::Etc::sourcelist \"{at}/sources.list\";\n\
+         Dir::Etc::sourceparts \"/dev/null\";\nDir::Etc::parts \"/dev/null\";\n\
+         Dir::Etc::main \"/dev/null\";\nDir::Etc::preferences \"/dev/null\";\n\
+         Dir::Etc::preferencesparts \"/dev/null\";\nAPT::Architecture \"amd64\";\n\
+         APT::Architectures \"amd64\";\nAPT::Sandbox::User \"root\";\nAcquire::Languages \"none\";\n{}\n",
+        proxies.collect::<Vec<_>>().join("\n")
+    )
+}
+
+fn apt(work: &Path, program: &str, words: &[&str]) -> Result<String, String> {
+    said(Command::new(program).env("APT_CONFIG", work.join("apt.conf")).args(words))
+}
+
+/// What a program printed, or the last line of its errors.
+fn said(command: &mut Command) -> Result<String, String> {
+    match command.stdin(Stdio::null()).env("LC_ALL", "C").output() {
+        Ok(output) if output.status.success() => {
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        }
+        Ok(output) => Err(last_line(&output)),
+        Err(error) => Err(format!("{}: {error}", command.get_program().to_string_lossy())),
+    }
+}
+
+/// From `apt-cache show`, and the suites from `apt-cache madison`.
+fn offers_of(shown: &str, listed: &str) -> Vec<Offer> {
+    let mut offers: Vec<Offer> = Vec::new();
+    for stanza in shown.split("\n\n") {
+        let field = |name: &str| {
+            stanza.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        };
+        let (Some(package), Some(version)) = (field("Package"), field("Version")) else { continue };
+        let (Some(path), Some(sha256)) = (field("Filename"), field("SHA256")) else { continue };
+        let offer = Offer {
+            package: package.into(),
+            version: Version::new(version),
+            suites: suites_of(listed, package, version),
+            path: path.into(),
+            bytes: field("Size").and_then(|bytes| bytes.parse().ok()).unwrap_or(0),
+            sha256: sha256.into(),
+            depends: field("Depends").unwrap_or_default().into(),
+        };
+        if !offers.contains(&offer) {
+            offers.push(offer);
+        }
+    }
+    offers
+}
+
+/// Lines of ` name | version | mirror suite/main amd64 Packages`.
+fn suites_of(listed: &str, package: &str, version: &str) -> String {
+    let suite = |line: &str| {
+        let mut columns = line.split('|').map(str::trim);
+        let fits = columns.next() == Some(package) && columns.next() == Some(version);
+        let place = columns.next().filter(|_| fits)?.split_whitespace().nth(1)?;
+        Some(place.split('/').next().unwrap_or(place).to_owned())
+    };
+    listed.lines().filter_map(suite).collect::<Vec<_>>().join(" ")
+}
+
+fn line_of_offer(offer: &Offer) -> String {
+    let Offer { package, version, suites, path, bytes, sha256, depends } = offer;
+    format!("{package}\t{version}\t{suites}\t{path}\t{bytes}\t{sha256}\t{depends}\n")
+}
+
+fn offer_of_line(line: &str) -> Option<Offer> {
+    let mut fields = line.split('\t').map(str::to_owned);
+    Some(Offer {
+        package: fields.next()?,
+        version: Version::new(&fields.next()?),
+        suites: fields.next()?,
+        path: fields.next()?,
+        bytes: fields.next()?.parse().ok()?,
+        sha256: fields.next()?,
+        depends: fields.next()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHOWN: &str = "Package: user-mode-linux\nVersion: 7.2um1\nDepends: libc6 (>= 2.38)\n\
+        Filename: pool/u/user-mode-linux_7.2um1_amd64.deb\nSize: 36430088\nSHA256: f947\n\n\
+        Package: user-mode-linux\nVersion: 6.1um4+b13\nFilename: pool/u/uml.deb\nSize: 7\n\
+        SHA256: 0ce7\n\nPackage: virtual\n";
+    const LISTED: &str = "user-mode-linux |     7.2um1 | http://d/debian forky/main amd64 Packages\n\
+        user-mode-linux |     7.2um1 | http://d/debian sid/main amd64 Packages\n\
+        user-mode-linux | 6.1um4+b13 | http://d/debian bookworm/main amd64 Packages\n";
+
+    #[test]
+    fn offers_are_kept_as_they_were_listed_with_their_suites() {
+        let offers = offers_of(SHOWN, LISTED);
+        assert_eq!(offers.len(), 2);
+        assert_eq!((offers[0].suites.as_str(), offers[0].bytes), ("forky sid", 36_430_088));
+        assert_eq!(offers[0].depends, "libc6 (>= 2.38)");
+        let cache = tempfile::tempdir().unwrap();
+        let suites = Suites::at(cache.path());
+        fs::create_dir_all(&suites.folder).unwrap();
+        assert!(!suites.is_fresh() && suites.offers("user-mode-linux").is_empty());
+        let text: String = offers.iter().map(line_of_offer).collect();
+        fs::write(suites.table(), text).unwrap();
+        let kept = suites.offers("user-mode-linux");
+        assert_eq!(kept, [offers[1].clone(), offers[0].clone()], "the newest is last");
+        assert!(suites.is_fresh() && suites.offers("libc6").is_empty());
+    }
+
+    #[test]
+    fn lists_without_a_signature_are_no_lists() {
+        let text = sources("/keys");
+        assert_eq!(text.lines().count(), SUITES.len());
+        assert!(text.lines().all(|line| line.contains("signed-by=/keys")), "{text}");
+    }
+}
