@@ -145,6 +145,11 @@ fn a_scheduler_and_the_length_of_its_queue_are_both_in_force() {
     if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
         return;
     }
+    let loop_device = std::fs::read_to_string("/sys/block/loop0/queue/scheduler");
+    if !loop_device.is_ok_and(|offered| offered.contains("kyber")) {
+        println!("SKIPPED: this kernel does not offer the scheduler kyber");
+        return;
+    }
     let _alone = ONE_AT_A_TIME.lock();
     let (_kept, out) = folder();
     let more = [

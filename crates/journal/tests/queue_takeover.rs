@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use pickfs_journal::queue::{
     Error, Options, Prepare, Queue, layout,
@@ -42,6 +43,28 @@ fn with_claim(dir: &Path, payload_bytes: usize, holder: Holder) -> u64 {
 
 /// Nobody sits there: the first appender had seat 0 in generation 1 and left it.
 const DEAD: Holder = Holder { seat: 0, generation: 1 };
+
+/// An appender that dies between commit and news leaves a message of which nobody was told.
+#[test]
+fn a_message_that_nobody_was_told_of_is_found_all_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let queue = Queue::create(dir.path(), small()).unwrap();
+    let (mut appender, mut tailer) = (queue.appender().unwrap(), queue.tailer().unwrap());
+    appender.append(b"one").unwrap();
+    assert_eq!(tailer.poll().unwrap().unwrap().sequence, 1);
+    let control = File::options().write(true).open(dir.path().join("queue.control")).unwrap();
+    for sequence in 2..=20_u64 {
+        assert_eq!(tailer.poll().unwrap(), None);
+        appender.append(b"next").unwrap();
+        // As it was before that message.
+        control.write_all_at(&(sequence - 1).to_le_bytes(), layout::NEWS_OFFSET).unwrap();
+        let began = Instant::now();
+        let found = std::iter::repeat_with(|| tailer.poll().unwrap().map(|it| it.sequence))
+            .take_while(|_| began.elapsed() < Duration::from_secs(60))
+            .find_map(|found| found);
+        assert_eq!(found, Some(sequence));
+    }
+}
 
 #[test]
 fn a_tailer_takes_a_dead_claim_over_and_goes_on() {

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use pickfs_journal::queue::{self, Allocation, Queue};
 use pickfs_journal::{
     Error, Fallback, Journal, Options, Preallocation, Sync, Way, WritePath, recover,
 };
@@ -93,4 +94,29 @@ fn a_full_disk_closes_the_journal_and_loses_nothing_that_was_appended() {
     assert!(matches!(journal.append(b"x"), Err(Error::Latched(_))));
     drop(journal);
     assert_eq!(recover(&dir).unwrap().last_sequence, last);
+}
+
+#[test]
+fn a_queue_is_filled_with_zeros_where_there_is_no_fallocate_unless_told_otherwise() {
+    if !is_root() {
+        return;
+    }
+    let ramfs = Mounted::new("ramfs", c"");
+    let options = |allocation| queue::Options {
+        segment_bytes: 1 << 20,
+        allocation,
+        ..queue::Options::default()
+    };
+    let told = options(Allocation::Fallocate);
+    let refused = Queue::create(ramfs.path().join("told"), told).err().unwrap();
+    assert!(matches!(refused, queue::Error::Refused { way: "fallocate", .. }), "{refused}");
+    let queue = Queue::create(ramfs.path().join("left"), options(Allocation::Either)).unwrap();
+    assert_eq!(queue.allocation(), Allocation::ZeroFill);
+    let mut tailer = queue.tailer().unwrap();
+    queue.appender().unwrap().append(b"kept").unwrap();
+    assert_eq!(tailer.poll().unwrap().unwrap().payload, b"kept");
+
+    let tmpfs = Mounted::new("tmpfs", c"size=8m");
+    let queue = Queue::create(tmpfs.path().join("left"), options(Allocation::Either)).unwrap();
+    assert_eq!(queue.allocation(), Allocation::Fallocate);
 }

@@ -157,7 +157,8 @@ impl Guests {
             interrupt,
             observe: &mut |moment| watch.at(moment, tell),
             make_cold: &mut || {
-                guest.cool(&|| interrupt.is_raised()).map_err(|error| error.to_string())
+                guest.cool(&|| interrupt.is_raised()).map_err(|error| error.to_string())?;
+                self.parts.image.cool().map_err(|error| error.to_string())
             },
         };
         let said = run_crew(&InGuest::new(guest), spec, limits, around);

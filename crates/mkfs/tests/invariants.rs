@@ -75,11 +75,12 @@ proptest! {
 
     #[test]
     fn no_size_and_no_time_makes_a_draft_fail_but_with_words(
-        size_bytes in 0_u64..(1 << 30), made_s in any::<u64>(), id in any::<u64>()
+        sectors in 0_u64..(1 << 21), odd_bytes in prop_oneof![3 => Just(0_u64), 1 => 1..512_u64],
+        made_s in prop_oneof![any::<u64>(), 252_460_800..2_000_000_000_u64], id in any::<u64>()
     ) {
         for kind in Kind::ALL {
             let options = Options { made_s, id, ..Options::default() };
-            if let Err(error) = kind.draft(size_bytes, &options) {
+            if let Err(error) = kind.draft(512 * sectors + odd_bytes, &options) {
                 prop_assert!(error.to_string().contains(kind.name()), "{}", error);
             }
         }

@@ -22,8 +22,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("apt-get", "apt"),
     ("apt-cache", "apt"),
 ];
-/// Packages of flex and bison, with what they stand on.
-const FETCHED: [&str; 4] = ["flex", "bison", "m4", "libsigsegv2"];
+/// Packages of flex and bison, behind what they stand on: bison, the last, tells that all are there.
+const FETCHED: [&str; 4] = ["libsigsegv2", "m4", "flex", "bison"];
 const LIBRARIES: [&str; 2] = ["usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu"];
 
 /// What a build against ready headers needs.

@@ -32,6 +32,10 @@ pub enum Gap {
 pub struct GapWatch {
     latest_ns: u64,
     since_ns: Option<u64>,
+    /// The ring was full when it was emptied last, and has had room since then.
+    room_since_ns: Option<u64>,
+    /// A gap was told as over before the kernel had counted it.
+    is_uncounted: bool,
 }
 
 /// A ring with less room than this may have refused a record: a stack of 127 frames has 1,016 bytes.
@@ -42,20 +46,38 @@ impl GapWatch {
     pub fn record(&mut self, time_ns: u64, lost: Option<u64>, each: &mut dyn FnMut(Gap)) {
         let since_ns = self.since_ns.take().or_else(|| {
             lost?;
-            each(Gap::Began { since_ns: self.latest_ns });
-            Some(self.latest_ns)
+            // What the kernel counts so late belongs to the gap that is over: nothing is missing here.
+            let since_ns = if self.is_uncounted { time_ns } else { self.latest_ns };
+            each(Gap::Began { since_ns });
+            Some(since_ns)
         });
         if let Some(since_ns) = since_ns {
+            (self.room_since_ns, self.is_uncounted) = (None, false);
             each(Gap::Over { since_ns, time_ns, count: lost.unwrap_or(0) });
         }
         self.latest_ns = self.latest_ns.max(time_ns);
     }
 
-    /// The ring has been emptied of so many bytes of those that it can hold.
-    pub fn emptied(&mut self, bytes: usize, capacity_bytes: usize, each: &mut dyn FnMut(Gap)) {
-        if bytes + ROOM_BYTES > capacity_bytes && self.since_ns.is_none() {
-            self.since_ns = Some(self.latest_ns);
-            each(Gap::Began { since_ns: self.latest_ns });
+    /// The ring has been emptied of so many bytes of those that it can hold; `now_ns` was read afterwards. A ring that
+    /// stays silent after it was full has a gap until it was emptied, not for ever.
+    pub fn emptied(
+        &mut self,
+        bytes: usize,
+        capacity_bytes: usize,
+        now_ns: u64,
+        each: &mut dyn FnMut(Gap),
+    ) {
+        if bytes + ROOM_BYTES > capacity_bytes {
+            if self.since_ns.is_none() {
+                self.since_ns = Some(self.latest_ns);
+                each(Gap::Began { since_ns: self.latest_ns });
+            }
+            self.room_since_ns = Some(now_ns);
+        } else if let Some(time_ns) = self.room_since_ns.take()
+            && let Some(since_ns) = self.since_ns.take()
+        {
+            each(Gap::Over { since_ns, time_ns, count: 0 });
+            self.is_uncounted = true;
         }
     }
 }
@@ -69,7 +91,7 @@ mod tests {
         for (at, (time_ns, lost)) in steps.iter().enumerate() {
             watch.record(*time_ns, *lost, &mut |gap| gaps.push(gap));
             if at + 1 == emptied_after {
-                watch.emptied(65_000, 65_536, &mut |gap| gaps.push(gap));
+                watch.emptied(65_000, 65_536, 500, &mut |gap| gaps.push(gap));
             }
         }
         gaps
@@ -91,11 +113,29 @@ mod tests {
     }
 
     #[test]
+    fn a_ring_that_was_full_and_stays_silent_has_a_gap_until_it_was_emptied() {
+        let (mut watch, mut gaps) = (GapWatch::default(), Vec::new());
+        watch.record(100, None, &mut |gap| gaps.push(gap));
+        watch.emptied(65_000, 65_536, 500, &mut |gap| gaps.push(gap));
+        watch.emptied(65_000, 65_536, 600, &mut |gap| gaps.push(gap));
+        watch.emptied(0, 65_536, 700, &mut |gap| gaps.push(gap));
+        watch.emptied(0, 65_536, 800, &mut |gap| gaps.push(gap));
+        let whole =
+            [Gap::Began { since_ns: 100 }, Gap::Over { since_ns: 100, time_ns: 600, count: 0 }];
+        assert_eq!(gaps, whole);
+        watch.record(900, Some(7), &mut |gap| gaps.push(gap));
+        let counted = Gap::Over { since_ns: 900, time_ns: 900, count: 7 };
+        assert_eq!(gaps[2..], [Gap::Began { since_ns: 900 }, counted]);
+        watch.record(950, None, &mut |gap| gaps.push(gap));
+        assert_eq!(gaps.len(), 4);
+    }
+
+    #[test]
     fn a_ring_with_room_has_no_gap() {
         let (mut watch, mut gaps) = (GapWatch::default(), Vec::new());
         watch.record(100, None, &mut |gap| gaps.push(gap));
-        watch.emptied(60_000, 65_536, &mut |gap| gaps.push(gap));
-        watch.emptied(0, 65_536, &mut |gap| gaps.push(gap));
+        watch.emptied(60_000, 65_536, 500, &mut |gap| gaps.push(gap));
+        watch.emptied(0, 65_536, 600, &mut |gap| gaps.push(gap));
         assert_eq!(gaps, []);
     }
 }

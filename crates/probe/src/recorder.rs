@@ -16,6 +16,7 @@
 
 use std::collections::HashMap;
 
+use pickfs_measure::{Clock, MonotonicClock};
 use pickfs_sys::{
     cpu,
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
@@ -150,7 +151,7 @@ impl Recorder {
                 held.extend(event);
             });
             let told = &mut |gap| held.push(SchedEvent::of_gap(gap, *processor));
-            gaps.emptied(bytes, ring.capacity_bytes(), told);
+            gaps.emptied(bytes, ring.capacity_bytes(), MonotonicClock.now_ns(), told);
         }
         held.sort_by_key(|event| event.time_ns);
         let ripe = held.partition_point(|event| event.time_ns <= until_ns);

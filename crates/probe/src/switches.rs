@@ -7,8 +7,13 @@
 //!
 //! Source: perf_event_open(2), PERF_RECORD_SWITCH (Linux 4.3; preempted: 4.17); proc_pid_wchan(5).
 
-use std::{collections::HashMap, fs, io, path::PathBuf};
+use std::{
+    collections::HashMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
+use pickfs_measure::{Clock, MonotonicClock};
 use pickfs_sys::{
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
     perf_ring::PerfRing,
@@ -66,7 +71,7 @@ impl Switches {
     /// Watches further threads: each by the machine's number, and by the one that we know.
     ///
     /// # Errors
-    /// When neither records nor looks are allowed, or the thread has ended.
+    /// When neither records nor looks are allowed. A thread that has ended is left out.
     pub fn follow(&mut self, threads: &[(u32, u32)]) -> Result<(), PerfEventError> {
         for (id, own_id) in threads {
             if self.stations.contains_key(id) {
@@ -78,6 +83,8 @@ impl Switches {
                     self.refused.get_or_insert_with(|| error.to_string());
                     Moments::Looks { asleep: None }
                 }
+                // It has ended meanwhile.
+                Err(_) if !Path::new(&format!("/proc/{own_id}")).exists() => continue,
                 Err(error) => return Err(error),
             };
             let wchan = PathBuf::from(format!("/proc/{own_id}/wchan"));
@@ -141,7 +148,7 @@ impl Records {
             told.extend(event);
         });
         let each = &mut |gap| gap_events.push(SchedEvent::of_gap(gap, 0));
-        gaps.emptied(bytes, ring.capacity_bytes(), each);
+        gaps.emptied(bytes, ring.capacity_bytes(), MonotonicClock.now_ns(), each);
         held.extend(stat.and_then(|stat| delay.look(thread, stat, &told)));
         held.extend(told);
         held.extend(gap_events);

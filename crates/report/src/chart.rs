@@ -13,6 +13,7 @@ pub mod lettering;
 mod noise;
 pub mod palette;
 mod percentiles;
+mod relative;
 mod scene;
 pub mod thin;
 mod timeline;

@@ -131,6 +131,7 @@ fn every_chart_is_drawn_and_named() {
         ChartKind::Factors,
         ChartKind::HeatMap,
         ChartKind::PhaseBars,
+        ChartKind::Relative,
         ChartKind::SlowLaps,
     ];
     for kind in ChartKind::ALL.iter().filter(|kind| !elsewhere.contains(kind)) {
@@ -160,6 +161,31 @@ fn capacity_is_drawn_where_it_was_measured() {
     let subject = Subject::new(&run, &findings);
     let charts = ChartKind::Capacity.draw(&subject, Look::PAGE, false);
     assert!(svg(&charts[0].scene, Setting::Alone).contains("412,000/s"));
+}
+
+#[test]
+fn many_rows_are_drawn_beside_the_lowest() {
+    let (run, mut findings) = fixture(&Shape::first_screen());
+    let drawn = |findings: &pickfs_model::Findings| {
+        let subject = Subject::new(&run, findings);
+        ChartKind::Relative.draw(&subject, Look::PAGE, false)
+    };
+    findings.panels.truncate(1);
+    let rows = &mut findings.panels[0].rows;
+    rows.truncate(3);
+    assert!(drawn(&findings).is_empty(), "three lines of quantiles say it better");
+    let rows = &mut findings.panels[0].rows;
+    let mut slow = rows[0].clone();
+    slow.label = "slow".into();
+    for op in &mut slow.ops {
+        op.mean_ns.median *= 50.0;
+    }
+    rows.extend([slow.clone(), slow]);
+    let charts = drawn(&findings);
+    let text = svg(&charts[0].scene, Setting::Alone);
+    assert!(text.contains("how many times the lowest?"));
+    let means = text.matches("slow: mean").count();
+    assert_eq!(means, 2, "each row says its value and its ratio");
 }
 
 #[test]

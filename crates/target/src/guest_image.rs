@@ -5,6 +5,7 @@
 
 use std::{
     fs::{self, File},
+    io,
     os::unix::fs::{FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
     time::Duration,
@@ -14,7 +15,10 @@ use pickfs_model::{
     Action, BackingKind, BackingSpec, CandidateSpec, Environment, Step, StepRecord,
     record::{ImageRecord, RawProbe},
 };
-use pickfs_sys::extents::{self, ExtentSummary};
+use pickfs_sys::{
+    extents::{self, ExtentSummary},
+    residency,
+};
 
 use crate::{
     availability::{self, Availability},
@@ -213,6 +217,17 @@ impl GuestImage {
         })
     }
 
+    /// Writes the image back and lets it go from this machine's cache: what a guest has made cold would be read from
+    /// here otherwise. An image in memory stays where it is.
+    ///
+    /// # Errors
+    /// When the host's kernel refuses.
+    pub fn cool(&self) -> Result<(), TargetError> {
+        self.file.sync_data().map_err(TargetError::io("write back", &self.path))?;
+        let forgotten = residency::forget(&self.file).map_err(io::Error::other);
+        forgotten.map_err(TargetError::io("let go of the cached", &self.path))
+    }
+
     /// Takes the image away.
     ///
     /// # Errors
@@ -347,6 +362,9 @@ mod tests {
         let mut magic = [0; 2];
         image.file.read_exact_at(&mut magic, 1024 + 56).unwrap();
         assert_eq!(magic, [0x53, 0xef]);
+        image.cool().unwrap();
+        let pages = residency::resident_pages(&image.file).unwrap();
+        assert!(pages.resident_count < pages.page_count / 10, "{pages:?}");
         drop(image);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }

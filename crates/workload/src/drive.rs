@@ -28,6 +28,13 @@ pub trait Work {
     /// Does the work of a turn and keeps its laps; gives the time at which it ended.
     fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault>;
 
+    /// Called shortly before a turn that is waited for is due: a spin of the loop in which an application waits.
+    /// Untimed.
+    #[inline]
+    fn poise(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
     /// Ends what earlier turns left open; untimed.
     fn settle(&mut self) -> Result<(), Fault>;
 
@@ -51,6 +58,8 @@ pub struct Pace {
 
 /// A schedule's first turn is due this long after it began, so that it is not late by being first.
 const LEAD_NS: u64 = 100_000;
+/// How long before its turn is due work is poised.
+const POISE_NS: u64 = 2_000;
 
 impl Pace {
     /// A pace from its first turn. Gaps longer than `spin_below_ns` are slept through.
@@ -144,6 +153,10 @@ pub fn drive<C: Clock, W: Work>(
         }
         if span.is_over(reached_ns - began_ns, work.bytes_written() - first_byte) {
             break;
+        }
+        if let Some(due_ns) = due_ns.filter(|due_ns| *due_ns > ended_ns + 2 * POISE_NS) {
+            clock.wait_until(due_ns - POISE_NS, pace.spin_below_ns);
+            work.poise()?;
         }
         pace.wait(clock, due_ns, ended_ns);
         let next_due_ns = pace.next_due_ns(began_ns);

@@ -38,6 +38,11 @@ fn given() -> &'static [u32] {
     GIVEN.get_or_init(|| allowed_processors().unwrap_or_default())
 }
 
+/// How many CPUs the process was given.
+pub(crate) fn count() -> usize {
+    given().len().max(1)
+}
+
 /// A CPU that is none of these, if the process was given one.
 pub(crate) fn spare(taken: [Option<u32>; 2]) -> Option<u32> {
     given().iter().copied().rev().find(|cpu| !taken.contains(&Some(*cpu)))

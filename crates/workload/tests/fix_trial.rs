@@ -61,7 +61,7 @@ fn every_order_has_a_lap_at_each_step_and_is_found_in_every_store() {
         let trips = &op(&measured, "round-trip").service;
         assert!(trips.count > 0, "{store}: none of {orders}");
         assert!(trips.count <= orders, "{store}: {} of {orders}", trips.count);
-        assert!(op(&measured, "round-trip").response.is_some());
+        assert!(op(&measured, "round-trip").response.is_some() || trips.count == 0);
         let has = |name: &str| measured.ops.iter().any(|op| op.op == name);
         assert_eq!(has("sync"), store == "journal-fdatasync");
         assert_eq!(has("reply-gate") && has("business-gate"), store == "pair");
@@ -92,12 +92,15 @@ fn a_closed_loop_has_one_order_open_at_a_time() {
 fn more_cpus_than_there_are_is_a_skip_with_the_number_that_fits() {
     let folder = tempfile::tempdir().unwrap();
     let session = session(folder.path(), json!({ "engine_cores": 64 }));
-    let refused = find("fix").unwrap().prepare(&session).err().unwrap();
     let there = std::thread::available_parallelism().unwrap().get();
+    // As a worker does before it prepares; counted are the processors that it was given.
+    let first = pickfs_sys::affinity::allowed_processors().unwrap()[0];
+    pickfs_workload::pin(Some(first)).unwrap();
+    let refused = find("fix").unwrap().prepare(&session).err();
+    pickfs_workload::pin(None).unwrap();
     if there < 65 {
-        assert!(
-            matches!(&refused, Fault::Skipped { reason } if reason.contains("engine_cores up to"))
-        );
+        let has = format!("the machine has {there}; take engine_cores up to");
+        assert!(matches!(&refused, Some(Fault::Skipped { reason }) if reason.contains(&has)));
     }
 }
 

@@ -119,6 +119,7 @@ impl Appender {
         if word::commit(map.word(offset_bytes), payload.len(), holder, checksum).is_err() {
             return Err(Error::TakenOver { path: self.segment.path.clone(), offset_bytes });
         }
+        self.control.tell(sequence);
         self.note(time_ns);
         self.place.pass(payload.len());
         if let Some(forerunner) = &self.forerunner {
@@ -327,10 +328,17 @@ impl Appender {
     }
 
     /// For the time between two messages: does a small piece of what the next ones would wait for. `false` when
-    /// there is nothing to do. With [`Touch::NextPage`] it makes the page behind the present one present.
+    /// there is nothing to do but to keep the next slot's lines of the cache, which a tailer's processor may have
+    /// fetched ahead; who waits by spinning calls it in each turn of the loop. With [`Touch::NextPage`] it makes the page behind the present one present.
     #[inline]
     pub fn idle(&mut self) -> Result<bool> {
-        let wanted = self.place.offset_bytes / PAGE_BYTES * PAGE_BYTES + 2 * PAGE_BYTES;
+        let Place { offset_bytes, before_bytes, .. } = self.place;
+        // The next message may be as long as the last one.
+        let length = (offset_bytes - before_bytes)
+            .min(PAGE_BYTES)
+            .min(self.segment.segment_bytes - offset_bytes);
+        self.segment.map.own(offset_bytes, length as usize);
+        let wanted = offset_bytes / PAGE_BYTES * PAGE_BYTES + 2 * PAGE_BYTES;
         if self.options.touch != Touch::NextPage || self.touched_bytes >= wanted {
             return Ok(false);
         }

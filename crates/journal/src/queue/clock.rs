@@ -15,3 +15,15 @@ pub(crate) fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
+
+/// The tick of the kernel's clock, some milliseconds long: a few nanoseconds to ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Tick(u64);
+
+impl Tick {
+    #[inline]
+    pub(crate) fn now() -> Self {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
+        Self(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    }
+}

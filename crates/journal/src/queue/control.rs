@@ -1,8 +1,8 @@
 //! The control file and its directory: which queue this is, who takes part, and the lock under which files come
 //! and go.
 //!
-//! Nothing is stored here through the mapping: stores go by pwrite(2), which tells a full disk by an error. The
-//! lock is flock(2) on the directory, and the kernel takes it away from a dead process.
+//! One word is stored through the mapping, the news; all else goes by pwrite(2), which tells a full disk by an
+//! error. The lock is flock(2) on the directory, and the kernel takes it away from a dead process.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -11,10 +11,12 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 
 use super::error::{DamageKind, Error, Result};
-use super::layout::{CONTROL_BYTES, ControlHeader, NAME_BYTES_MAX, PAGE_BYTES, SEAT_BYTES, SEATS};
+use super::layout::{
+    CONTROL_BYTES, ControlHeader, NAME_BYTES_MAX, NEWS_OFFSET, PAGE_BYTES, SEAT_BYTES, SEATS,
+};
 use super::map::{Access, Map};
 use super::seat_lock;
 use super::segment::do_not_copy_on_write;
@@ -105,7 +107,7 @@ impl Control {
         if length_bytes < CONTROL_BYTES {
             return Err(Error::damage(&path, length_bytes, DamageKind::Cut { length_bytes }));
         }
-        let map = Map::new(file.as_fd(), CONTROL_BYTES, Access::Read);
+        let map = Map::new(file.as_fd(), CONTROL_BYTES, access);
         let map = map.map_err(Error::io("map", &path))?;
         Ok(Self { dir: dir.into(), dir_file, threads: Mutex::default(), file, map, header, access })
     }
@@ -135,6 +137,11 @@ impl Control {
         written.and_then(|()| self.file.sync_all()).map_err(full_or("write", &path))
     }
 
+    /// Whether the file system reserves space without writing: asked over bytes of this file, which have theirs.
+    pub(crate) fn has_fallocate(&self) -> bool {
+        fallocate(&self.file, FallocateFlags::KEEP_SIZE, 0, PAGE_BYTES).is_ok()
+    }
+
     /// The path of a segment.
     pub(crate) fn segment_path(&self, number: u64) -> PathBuf {
         self.dir.join(format!("{number:010}{SUFFIX}"))
@@ -148,6 +155,18 @@ impl Control {
     /// Numbers of all segments, rising.
     pub(crate) fn segment_numbers(&self) -> Result<Vec<u64>> {
         segment_numbers(&self.dir)
+    }
+
+    /// Says that this message is committed: tailers that wait look for it. Lost news delay them by a tick of the clock.
+    #[inline]
+    pub(crate) fn tell(&self, sequence: u64) {
+        self.map.set(NEWS_OFFSET, sequence);
+    }
+
+    /// The message that was told last.
+    #[inline]
+    pub(crate) fn news(&self) -> u64 {
+        self.map.look(NEWS_OFFSET)
     }
 
     /// Whether the appender that holds a claim is still there; never `false` for a living one.

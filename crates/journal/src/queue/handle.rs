@@ -9,7 +9,7 @@ use super::control::{Control, boot_id};
 use super::error::{Error, Result};
 use super::layout::ControlHeader;
 use super::map::Access;
-use super::options::Options;
+use super::options::{Allocation, Options};
 use super::recovery::{self, Recovery};
 use super::retention::{self, Retired};
 use super::segment::Segment;
@@ -36,6 +36,7 @@ impl Queue {
             boot_id: boot_id(),
         };
         let control = Control::create(dir, &header)?;
+        let options = settled(options, &control);
         begin_first(&control, &options)?;
         Ok(Self { control: Arc::new(control), options, recovery: None })
     }
@@ -45,6 +46,7 @@ impl Queue {
     pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<Self> {
         options.validate()?;
         let mut control = Control::open(dir.as_ref(), Access::Write)?;
+        let options = settled(options, &control);
         let boot_id = boot_id();
         let mut recovery = None;
         if control.header.boot_id != boot_id || control.segment_numbers()?.is_empty() {
@@ -85,6 +87,11 @@ impl Queue {
             ..Options::default()
         };
         Ok(Self { control: Arc::new(control), options, recovery: None })
+    }
+
+    /// How segments get their space: never [`Allocation::Either`] of a queue that is open for writing.
+    pub fn allocation(&self) -> Allocation {
+        self.options.allocation
     }
 
     /// One more appender.
@@ -162,6 +169,16 @@ impl Queue {
             Access::Read => Err(Error::ReadOnly { verb }),
         }
     }
+}
+
+/// With one way to allocate, where they leave a choice.
+fn settled(options: Options, control: &Control) -> Options {
+    let allocation = match options.allocation {
+        Allocation::Either if control.has_fallocate() => Allocation::Fallocate,
+        Allocation::Either => Allocation::ZeroFill,
+        chosen => chosen,
+    };
+    Options { allocation, ..options }
 }
 
 /// The first segment; what a creator that died has left is completed.

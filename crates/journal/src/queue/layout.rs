@@ -6,9 +6,9 @@
 //!             0000000001.segment          messages, in order
 //!             0000000002.segment          the next ones, or prepared and not begun
 //!
-//! control   0        8      12     16      24       32      40      48       64    4096          20480
-//!           | magic  |format|crc32c| queue | segment| roll  | chunk | boot   | 0 ..| 128 seats   |
-//!           |        |      |      | id    | bytes  | ns    | bytes | id     |     | of 128 bytes|
+//! control   0        8      12     16      24       32      40      48       64    2048   4096          20480
+//!           | magic  |format|crc32c| queue | segment| roll  | chunk | boot   | 0 ..| news | 128 seats   |
+//!           |        |      |      | id    | bytes  | ns    | bytes | id     |     |      | of 128 bytes|
 //!
 //! seat      0            8        16      24    32                  96     128
 //!           | generation | next   | state | name| name, UTF-8, 0 .. | 0 .. |
@@ -44,6 +44,8 @@
 //!   so that a message at another place, in another queue, or cut short does not check out.
 //! - A void slot has a sequence too: numbers rise, and one is left out for each appender that died in a claim.
 //! - `begun sequence` is 0 in a segment that was prepared and not begun. Its low 16 bits check the other 48.
+//! - `news` is the sequence of the message that was committed last, as far as its appender lived to say so. It is
+//!   a hint: a tailer that has read that message leaves the next slot's lines of the cache to the appender.
 //! - Words that change while others look (seats, index, `begun`, commit words) stand at multiples of 8 and are
 //!   written as a whole.
 
@@ -75,6 +77,8 @@ pub const SEATS: usize = 128;
 pub const SEAT_BYTES: u64 = 128;
 /// Length of the control file.
 pub const CONTROL_BYTES: u64 = PAGE_BYTES + SEATS as u64 * SEAT_BYTES;
+/// Where in the control file the news stand: a word in lines of the cache of its own.
+pub const NEWS_OFFSET: u64 = 2048;
 /// Longest name of a tailer.
 pub const NAME_BYTES_MAX: usize = 64;
 /// Where in a segment's header the word `begun sequence` stands.

@@ -15,6 +15,8 @@ pub enum Allocation {
     Fallocate,
     /// Zeros are written, one chunk at a time: the pages are in memory, and the extents are written.
     ZeroFill,
+    /// [`Self::Fallocate`] where the file system has it, else [`Self::ZeroFill`]; [`super::Queue::allocation`] tells.
+    Either,
 }
 
 /// Who makes pages present before a message is stored to them.
@@ -114,7 +116,7 @@ impl Default for Options {
             segment_bytes: 64 << 20,
             chunk_bytes: 64 << 20,
             roll_every: Duration::ZERO,
-            allocation: Allocation::Fallocate,
+            allocation: Allocation::Either,
             touch: Touch::NextPage,
             advice: Advice::Random,
             prepare: Prepare::Ahead,

@@ -276,7 +276,7 @@ pub(crate) fn do_not_copy_on_write(file: &File) {
 fn allocate(file: &File, path: &Path, start: u64, end: u64, allocation: Allocation) -> Result<()> {
     let allocated = match allocation {
         Allocation::Sparse => file.set_len(end),
-        Allocation::Fallocate => {
+        Allocation::Fallocate | Allocation::Either => {
             fallocate(file, FallocateFlags::empty(), start, end - start).map_err(io::Error::from)
         }
         Allocation::ZeroFill => zero_fill(file, start, end),

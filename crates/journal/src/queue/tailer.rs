@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::appender::last_begun;
+use super::clock::Tick;
 use super::control::{Control, Seat};
 use super::error::{DamageKind, Error, Result};
 use super::map::Access;
@@ -44,6 +45,8 @@ pub struct Tailer {
     place: Place,
     buffer: Vec<u8>,
     empty_polls: u32,
+    /// When it last looked at its place although nothing was told.
+    looked: Tick,
 }
 
 impl Tailer {
@@ -68,6 +71,7 @@ impl Tailer {
             first_sequence,
             buffer: vec![0; 4096],
             empty_polls: 0,
+            looked: Tick::default(),
         })
     }
 
@@ -84,6 +88,10 @@ impl Tailer {
     /// mended.
     #[inline]
     pub fn poll(&mut self) -> Result<Option<Message<'_>>> {
+        if self.is_told_nothing() {
+            self.doubt()?;
+            return Ok(None);
+        }
         loop {
             let Place { offset_bytes, sequence, .. } = self.place;
             match self.segment.read(self.by, offset_bytes, sequence, &mut self.buffer)? {
@@ -100,6 +108,20 @@ impl Tailer {
                 }
             }
         }
+    }
+
+    /// Whether the last message that was told is the one before our place: then the appender keeps the lines of its
+    /// next slot to itself. What was told may be lost with an appender that died, or be late, so each
+    /// tick of the clock allows a look all the same.
+    #[inline]
+    fn is_told_nothing(&mut self) -> bool {
+        if self.by != ReadBy::Mapping || self.control.news() + 1 != self.place.sequence {
+            return false;
+        }
+        let tick = Tick::now();
+        let is_same = tick == self.looked;
+        self.looked = tick;
+        is_same
     }
 
     /// Deals with what is no message; `true` if there may be one now.

@@ -19,6 +19,7 @@
 
 use std::{collections::HashSet, thread, time::Duration};
 
+use pickfs_measure::{Clock, MonotonicClock};
 use pickfs_sys::{
     cpu,
     file_calls::FileCall,
@@ -242,7 +243,7 @@ impl CallTracer {
                 held.extend(event);
             });
             let told = &mut |gap| held.push(CallEvent::of_gap(gap));
-            gaps.emptied(bytes, ring.capacity_bytes(), told);
+            gaps.emptied(bytes, ring.capacity_bytes(), MonotonicClock.now_ns(), told);
         }
     }
 

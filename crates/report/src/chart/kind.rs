@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use pickfs_model::finding::Panel;
 use thiserror::Error;
 
-use super::{Look, Scene, bars, blocks, grouped, noise, percentiles, timeline};
+use super::{Look, Scene, bars, blocks, grouped, noise, percentiles, relative, timeline};
 use crate::{
     Subject, factors,
     phases::{self, is_phased},
@@ -17,6 +17,8 @@ use crate::{
 pub enum ChartKind {
     /// Latency over the share of laps, on an axis of nines.
     Percentiles,
+    /// Every statistic beside the lowest of all rows.
+    Relative,
     /// The largest lap of every second.
     WorstPerSecond,
     /// The smallest lap of every second.
@@ -65,8 +67,9 @@ pub struct Chart {
 
 impl ChartKind {
     /// Every kind, in the order of the page.
-    pub const ALL: [ChartKind; 12] = [
+    pub const ALL: [ChartKind; 13] = [
         ChartKind::Percentiles,
+        ChartKind::Relative,
         ChartKind::Bars,
         ChartKind::WorstPerSecond,
         ChartKind::BestPerSecond,
@@ -84,6 +87,7 @@ impl ChartKind {
     pub fn name(self) -> &'static str {
         match self {
             ChartKind::Percentiles => "percentiles",
+            ChartKind::Relative => "relative",
             ChartKind::WorstPerSecond => "worst-per-second",
             ChartKind::BestPerSecond => "best-per-second",
             ChartKind::Bars => "bars",
@@ -114,6 +118,7 @@ impl ChartKind {
         let phased = |draw: &dyn Fn(&Panel) -> Option<Scene>| panels(subject, true, draw);
         let scenes = match self {
             ChartKind::Percentiles => loops(&|p| percentiles::draw(subject, p, look, linear)),
+            ChartKind::Relative => loops(&|p| relative::draw(subject, p, look)),
             ChartKind::WorstPerSecond => loops(&|p| timeline::worst(subject, p, look, linear)),
             ChartKind::BestPerSecond => loops(&|p| timeline::best(subject, p, look, linear)),
             ChartKind::Bars => loops(&|p| bars::draw(subject, p, look)),
@@ -221,6 +226,6 @@ mod tests {
         }
         assert_eq!(stem("open append mid float, sync once"), "open-append-mid-float-sync-once");
         let error = "pie".parse::<ChartKind>().expect_err("no such chart");
-        assert!(error.to_string().contains("use one of percentiles, bars"));
+        assert!(error.to_string().contains("use one of percentiles, relative"));
     }
 }

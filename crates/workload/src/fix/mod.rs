@@ -31,7 +31,7 @@ impl Workload for Fix {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn about(&self) -> &'static str {

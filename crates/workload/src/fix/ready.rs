@@ -13,11 +13,11 @@ use pickfs_fix::{
     engine::{Engine, Settings},
     market::Limits,
     now,
-    store::{LogStore, MemoryLog, PairLog, Profile, Store},
+    store::{LogStore, MemoryLog, PairLog, Profile, Store, StoreError},
 };
+use pickfs_journal::queue;
 use pickfs_model::TrialSpec;
 use pickfs_pair::{Primary, PrimaryOptions, Waiting};
-use pickfs_sys::affinity::allowed_processors;
 
 use crate::{
     drive::{Pace, Span},
@@ -32,6 +32,7 @@ use crate::{
     followers::{self, Followers, TIMEOUT},
     measurement::{Measured, Measurement},
     null,
+    queue::allocation_note,
     workload::{Prepared, Session},
 };
 
@@ -68,6 +69,7 @@ impl Ready {
         let (followers, of_followers) = followers(session)?;
         notes.extend(of_followers);
         let store = store(session, &directory, &followers)?;
+        notes.extend(zeros(profile, &directory)?);
         let mut acceptor = acceptor(session, store)?;
         let address = acceptor.address().map_err(fault)?;
         let mut clients = Clients::connect(address, params)?;
@@ -142,6 +144,16 @@ fn followers(session: &Session) -> Result<(Followers, Option<String>), Fault> {
     Ok((followers, note))
 }
 
+/// That segments of a queue are filled with zeros here, if they are.
+fn zeros(profile: Profile, directory: &Path) -> Result<Option<String>, Fault> {
+    if profile != Profile::Queue {
+        return Ok(None);
+    }
+    let queue = queue::Queue::open(directory, queue::Options::default());
+    let queue = queue.map_err(|error| fault(StoreError::from(error).into()))?;
+    Ok(allocation_note(&queue, queue::Allocation::Either))
+}
+
 fn orders_max(session: &Session) -> usize {
     let length_ns = 2 * session.spec.warmup_ns + session.spec.measure_ns;
     params::orders_max(&session.params, length_ns)
@@ -203,7 +215,7 @@ fn acceptor(session: &Session, store: Box<dyn Store>) -> Result<Acceptor<Watch>,
 fn beside<T>(session: &Session, open: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     let spare = match session.params.integer("engine_cores") {
         1 => session.spec.helper_cpu,
-        _ => allowed_processors().unwrap_or_default().into_iter().rev().nth(1),
+        _ => crate::placement::spare([session.spec.cpu, session.spec.helper_cpu]),
     };
     crate::placement::pin(spare)?;
     let opened = open();
@@ -228,7 +240,7 @@ fn log_on(acceptor: &mut Acceptor<Watch>, clients: &mut Clients) -> Result<(), F
 /// Which threads run where; refused where the machine has fewer CPUs than are set aside.
 fn roles(session: &Session) -> Result<Vec<String>, Fault> {
     let cores = session.params.integer("engine_cores") as usize;
-    let there = std::thread::available_parallelism().map_or(1, usize::from);
+    let there = crate::placement::count();
     if cores > 1 && cores >= there {
         let reason = format!(
             "{cores} CPUs are set aside for the engine and the machine has {there}; take engine_cores up to {}",

@@ -71,6 +71,10 @@ impl Work for Appending {
         Ok(end_ns)
     }
 
+    fn poise(&mut self) -> Result<(), Fault> {
+        self.sink.idle()
+    }
+
     fn settle(&mut self) -> Result<(), Fault> {
         Ok(())
     }

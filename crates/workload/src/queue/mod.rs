@@ -14,6 +14,8 @@ mod ready;
 mod tailing;
 mod verify;
 
+pub(crate) use ready::allocation_note;
+
 use pickfs_model::Durability;
 use serde_json::{Map, Value};
 
@@ -32,7 +34,7 @@ impl Workload for Queue {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn about(&self) -> &'static str {

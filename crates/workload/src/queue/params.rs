@@ -71,9 +71,9 @@ pub(super) const PARAMS: &[Param] = &[
     },
     Param {
         name: "allocation",
-        doc: "how a file gets its space: page by page, by fallocate, or by writing zeros",
-        default: Literal::Text("fallocate"),
-        check: Check::Words(|| vec!["sparse", "fallocate", "zero-fill"]),
+        doc: "how a file gets its space: page by page, by fallocate, by writing zeros, or by either of the last two, as the file system can",
+        default: Literal::Text("either"),
+        check: Check::Words(|| vec!["sparse", "fallocate", "zero-fill", "either"]),
     },
     Param {
         name: "touch",
@@ -154,7 +154,8 @@ pub(super) fn options(params: &Resolved) -> Options {
         allocation: match params.text("allocation") {
             "sparse" => Allocation::Sparse,
             "zero-fill" => Allocation::ZeroFill,
-            _ => Allocation::Fallocate,
+            "fallocate" => Allocation::Fallocate,
+            _ => Allocation::Either,
         },
         touch: match params.text("touch") {
             "none" => Touch::None,

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use pickfs_journal::queue::Queue;
+use pickfs_journal::queue::{Allocation, Queue};
 use pickfs_measure::Arrival;
 
 use crate::{
@@ -59,7 +59,7 @@ impl Ready {
         Ok(Ready {
             reader: Reader::new(session, &channel, &appending.pattern)?,
             arrival: arrival::arrival(params, recording.as_ref()),
-            notes: vec![roles(session)],
+            notes: notes(session, &channel),
             directory,
             channel,
             appending,
@@ -111,6 +111,19 @@ impl Ready {
         measured.counts.extend(no_io);
         measured.notes.extend(doubt(measured, late as f64 / turns as f64));
     }
+}
+
+/// What is to be told of every trial.
+fn notes(session: &Session, channel: &Channel) -> Vec<String> {
+    let asked = params::options(&session.params).allocation;
+    let zeros = channel.queue().and_then(|queue| allocation_note(queue, asked));
+    [Some(roles(session)), zeros].into_iter().flatten().collect()
+}
+
+/// That segments are filled with zeros, if that was left to the file system.
+pub(crate) fn allocation_note(queue: &Queue, asked: Allocation) -> Option<String> {
+    (asked == Allocation::Either && queue.allocation() == Allocation::ZeroFill)
+        .then(|| "fallocate not supported on this file system: zero-filled instead".to_owned())
 }
 
 /// Which threads did it.
