@@ -73,5 +73,6 @@ fn an_engine_on_the_synced_journal_is_killed_ten_times() {
 #[test]
 #[ignore = "heavy: a thousand kills"]
 fn an_engine_on_the_queue_is_killed_a_thousand_times() {
-    survives("queue", 1000);
+    // A start reads all of its store, so that a thousand on one would read most of the time: 41 to 60 on each.
+    (41..=60).for_each(|kills| survives("queue", kills));
 }
