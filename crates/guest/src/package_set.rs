@@ -91,6 +91,7 @@ impl PackageSet<'_> {
             Members::WithMissing => names.extend(apt.missing_beside(self.main)?),
         }
         names.dedup();
+        cache.allow(format!("{} with what it needs", self.main), apt.size_bytes(&names))?;
         let tree = work.join("tree");
         apt.download(&names)?;
         let archives = archives_in(work);
@@ -131,6 +132,15 @@ impl Apt<'_> {
         let installed = said.lines().filter_map(|line| line.strip_prefix("Inst "));
         let names = installed.filter_map(|line| line.split_whitespace().next());
         Ok(names.filter(|one| *one != name).map(str::to_owned).collect())
+    }
+
+    /// Of all archives together, as the lists say.
+    fn size_bytes(&self, names: &[String]) -> u64 {
+        let mut words = vec!["show", "--no-all-versions"];
+        words.extend(names.iter().map(String::as_str));
+        let shown = self.run("apt-cache", &words).unwrap_or_default();
+        let sizes = shown.lines().filter_map(|line| line.strip_prefix("Size: "));
+        sizes.filter_map(|size| size.parse::<u64>().ok()).sum()
     }
 
     fn download(&self, names: &[String]) -> Result<(), PackageError> {

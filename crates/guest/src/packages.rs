@@ -281,7 +281,8 @@ impl PackageCache {
         }
     }
 
-    fn allow(&self, what: String, bytes: u64) -> Result<(), PackageError> {
+    /// Asks whether something may be fetched.
+    pub(crate) fn allow(&self, what: String, bytes: u64) -> Result<(), PackageError> {
         let download = Download { what, bytes };
         match (self.ask)(&download) {
             true => Ok(()),

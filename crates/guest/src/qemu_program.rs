@@ -36,6 +36,7 @@ pub fn get(cache: &PackageCache) -> Result<Vec<OsString>, PackageError> {
         Some(words) => words,
         None => match SET.get(cache) {
             Ok(set) => unpacked(&set.folder),
+            Err(refused @ PackageError::Refused { .. }) => return Err(refused),
             Err(error) => return Err(PackageError::NoQemu { why: error.to_string() }),
         },
     };

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Types whose driver must have been built anew for the very release of a kernel.
-const REBUILT: &[&str] = &["ufs", "reiserfs35"];
+const REBUILT: &[&str] = &["ufs", "reiserfs35", "zfs"];
 
 /// Kernels by engine and level.
 #[derive(Default)]
@@ -67,6 +67,8 @@ impl Kernels {
 pub(crate) fn gap(name: &str, kernel: &Kernel) -> Option<Gap> {
     let lacks = |kind: &&str| match REBUILT.contains(kind) {
         true => !rebuilt::is_there(kind, &kernel.release),
+        // The driver of ext4 serves ext2 where there is none of its own.
+        false if *kind == "ext2" => ["ext2", "ext4"].iter().all(|one| kernel.modules.lacks(one)),
         false => module_of(kind).is_some_and(|module| kernel.modules.lacks(module)),
     };
     let lacking = fs::find(name)?.types_in_a_guest().into_iter().find(lacks)?;
@@ -103,6 +105,14 @@ mod tests {
             modules: ModuleTree::read(folder.path()).expect("a tree"),
         };
         (folder, kernel)
+    }
+
+    #[test]
+    fn the_driver_of_ext4_serves_ext2_too() {
+        let (_kept, stock) = kernel_with("kernel/fs/ext4/ext4.ko:\n", "kernel/lib/crc16.ko\n");
+        assert_eq!(gap("ext2", &stock), None);
+        let (_kept, neither) = kernel_with("kernel/fs/xfs/xfs.ko:\n", "kernel/lib/crc16.ko\n");
+        assert!(gap("ext2", &neither).is_some());
     }
 
     #[test]
