@@ -67,13 +67,15 @@ pub fn follow(stream: &mut TcpStream, head_only: bool, followed: &Followed) -> i
 fn news(followed: &Followed, after: &mut u32) -> (String, bool) {
     let mut text = String::new();
     let Ok(file) = followed.place.open() else { return (text, false) };
+    // Before its trials: none is added behind an end.
+    let end = file.read_head().ok().and_then(|head| head.ended);
     for row in file.trials_after(*after).unwrap_or_default() {
         *after = row.number;
         text.push_str(&format!("id: {}\n", row.number));
         let row = live_row(&followed.head, row);
         text.push_str(&format!("event: trial\ndata: {}\n\n", row.json()));
     }
-    let Some(end) = file.read_head().ok().and_then(|head| head.ended) else { return (text, false) };
+    let Some(end) = end else { return (text, false) };
     let said: String =
         format!("Ended: {}. {}", end.how, end.note).chars().filter(|c| !c.is_control()).collect();
     text.push_str(&format!("event: ended\ndata: {said}\n\n"));
