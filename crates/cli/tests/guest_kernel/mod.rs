@@ -101,8 +101,9 @@ pub fn engines_over(folder: &Path) -> Vec<Pid> {
 
 /// Waits for the first process of an engine over this folder, then sends it a signal.
 pub fn signal_engine(folder: &Path, signal: Signal) {
-    wait_until("an engine runs", || !engines_over(folder).is_empty());
-    kill_process(engines_over(folder)[0], signal).unwrap();
+    // One look: while it becomes its program, a process has no command line for a moment.
+    let reached = |pid: &Pid| kill_process(*pid, signal).is_ok();
+    wait_until("an engine runs", || engines_over(folder).first().is_some_and(reached));
 }
 
 /// Waits until nothing of an engine is left over this folder.
