@@ -67,6 +67,19 @@ fn a_message_that_nobody_was_told_of_is_found_all_the_same() {
 }
 
 #[test]
+fn news_that_cannot_be_true_are_no_harm() {
+    let dir = tempfile::tempdir().unwrap();
+    let queue = Queue::create(dir.path(), small()).unwrap();
+    let (mut appender, mut tailer) = (queue.appender().unwrap(), queue.tailer().unwrap());
+    let control = File::options().write(true).open(dir.path().join("queue.control")).unwrap();
+    control.write_all_at(&u64::MAX.to_le_bytes(), layout::NEWS_OFFSET).unwrap();
+    assert_eq!(tailer.poll().unwrap(), None);
+    appender.append(b"one").unwrap();
+    control.write_all_at(&u64::MAX.to_le_bytes(), layout::NEWS_OFFSET).unwrap();
+    assert_eq!(tailer.poll().unwrap().unwrap().payload, b"one");
+}
+
+#[test]
 fn a_tailer_takes_a_dead_claim_over_and_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let at = with_claim(dir.path(), 500, DEAD);

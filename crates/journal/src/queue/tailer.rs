@@ -115,7 +115,8 @@ impl Tailer {
     /// tick of the clock allows a look all the same.
     #[inline]
     fn is_told_nothing(&mut self) -> bool {
-        if self.by != ReadBy::Mapping || self.control.news() + 1 != self.place.sequence {
+        if self.by != ReadBy::Mapping || self.control.news().wrapping_add(1) != self.place.sequence
+        {
             return false;
         }
         let tick = Tick::now();
