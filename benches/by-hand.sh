@@ -1,7 +1,7 @@
 # What `pickfs exec` and `pickfs run --fio` measure beside the tool itself, on the same mount, in turns.
 # Sourced by against-hyperfine and against-fio-by-hand, which set $tool and measure_tool, and say what is compared.
 #
-# A round holds one turn of pickfs-worker and one of the tool, in an order that changes; each in a directory of its
+# A round holds one turn of the worker and one of the tool, in an order that changes; each in a directory of its
 # own that is removed before the next. Ratios are taken within a round; their interval is that of the sign test.
 set -euo pipefail
 
@@ -37,11 +37,11 @@ check_machine() {
 
 build() {
     target=${CARGO_TARGET_DIR:-$root/target}
-    if [ -z "${PICKFS_BENCH_WORKER:-}" ]; then
+    if [ -z "${PICKFS_BENCH_PROGRAM:-}" ]; then
         cargo build --quiet --manifest-path "$root/Cargo.toml" --target-dir "$target" --release --locked \
-            -p pickfs-worker
+            -p pickfs-cli
     fi
-    worker=${PICKFS_BENCH_WORKER:-$target/release/pickfs-worker}
+    pickfs=${PICKFS_BENCH_PROGRAM:-$target/release/pickfs}
 }
 
 # Mounts a file system at $scratch/mnt/NAME; the loop device goes with its mount.
@@ -69,7 +69,7 @@ worker_answers() {
     { jq -nc --arg dir "$1" --arg name "$2" --argjson params "$3" '{
         format: 1, build: "", directory: $dir, role: "appender", lane: 0, seed: 7, warmup_ns: 0, warmup_bytes: 0,
         measure_ns: 0, cpu: null, helper_cpu: null, spikes_max: 0, drop_caches: false,
-        workload: {name: $name, version: 1, params: $params}}' && echo go; } | "$worker" |
+        workload: {name: $name, version: 1, params: $params}}' && echo go; } | "$pickfs" worker |
         jq -cs '(map(select(.event == "failed" or .event == "skipped")) | first) as $bad
                 | if $bad then error("worker: \($bad.reason)") else .[] end'
 }

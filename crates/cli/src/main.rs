@@ -22,6 +22,9 @@ use crate::{
 };
 
 fn main() -> ExitCode {
+    if let Some(ended) = pickfs_worker::run() {
+        return ended;
+    }
     let cli = Cli::parse();
     if !cli.command.outlives_its_reader() {
         pickfs_sys::broken_pipe::end_quietly();

@@ -19,7 +19,7 @@ use pickfs_guest::{
     Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, GuestPhase, Kernel, Order,
     PackageCache, Start, engine::modules_for, keeper::KEEP_GUEST, kvm, qemu::TCG, qemu_program,
 };
-use pickfs_model::{Action, BackingKind, Outcome};
+use pickfs_model::{Action, BackingKind, Outcome, trial::WORKER};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 const RUN: &[&str] = &[
@@ -152,7 +152,7 @@ fn what_a_guest_runs_in_dies_with_its_keeper() {
     let own = std::process::id().to_string();
     let script = format!("echo $$ > {0}/new; mv {0}/new {0}/pid; exec sleep 300", folder.display());
     let mut keeper = Command::new(pickfs::worker());
-    keeper.args([KEEP_GUEST, own.as_str(), "/bin/sh", "-c", script.as_str()]);
+    keeper.args([WORKER, KEEP_GUEST, own.as_str(), "/bin/sh", "-c", script.as_str()]);
     let mut keeper = keeper.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let pid = folder.join("pid");
     wait_until("the guest runs", || pid.is_file());

@@ -236,15 +236,6 @@ fn making_file_systems_needs_root() {
     assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
 }
 
-#[test]
-fn a_missing_worker_is_told_with_the_command_that_builds_it() {
-    let (_folder, out) = folder();
-    let words = ["run", "quick", "--dir", "/tmp", "--out", out.to_str().unwrap()];
-    let said = command(&words).env("PICKFS_WORKER", "/nowhere/worker").output().unwrap().into();
-    let parts = ["worker /nowhere/worker not found", "cargo build --release -p pickfs-worker"];
-    refused_with(&said, FAILED, &parts);
-}
-
 /// A stored run without any trial on a machine.
 fn stored(folder: &Path) {
     let run = fake_run(&FakeRun { blocks: 1, ..FakeRun::default() });

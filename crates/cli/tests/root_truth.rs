@@ -15,9 +15,10 @@ use std::{
 };
 
 use lab_session::{Session, may_run};
-use pickfs::{folder, only_run, record, worker};
+use pickfs::{PICKFS, folder, only_run, record};
 use pickfs_model::{
     Event, FORMAT, Outcome, TrialRecord, TrialSpec, WorkerMessage, WorkloadSpec, record::OpRecord,
+    trial::WORKER,
 };
 use pickfs_sys::{
     loop_device::{LoopDevice, LoopOptions},
@@ -213,7 +214,7 @@ fn traced(params: Value) -> (Vec<WorkerMessage>, Vec<String>) {
     let mut child = strace
         .arg("-o")
         .arg(&trace)
-        .arg(worker())
+        .args([PICKFS, WORKER])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

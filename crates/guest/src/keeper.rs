@@ -3,7 +3,7 @@
 //! than one process.
 //!
 //! ```text
-//! pickfs-worker keep-guest LAB-PID PROGRAM WORD...
+//! pickfs worker keep-guest LAB-PID PROGRAM WORD...
 //! ```
 //!
 //! The guest is a process group of its own, which the keeper ends as a whole: when the guest's first process
@@ -23,11 +23,12 @@ use std::{
     time::Duration,
 };
 
+use pickfs_model::trial::WORKER;
 use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
 
-/// First word of the keeper.
+/// First word of the keeper, as a worker.
 pub const KEEP_GUEST: &str = "keep-guest";
-/// First word of a guest that is about to become its engine.
+/// First word of a guest, as a worker, that is about to become its engine.
 pub const BECOME_GUEST: &str = "become-guest";
 /// How often the keeper looks whether the guest is still wanted.
 const LOOK: Duration = Duration::from_millis(50);
@@ -35,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The command of a keeper for `guest`, begun by this process.
 pub(crate) fn keeper(worker: &Path, guest: &[OsString]) -> Command {
     let mut command = Command::new(worker);
-    command.arg(KEEP_GUEST).arg(std::process::id().to_string()).args(guest);
+    command.args([WORKER, KEEP_GUEST]).arg(std::process::id().to_string()).args(guest);
     command
 }
 
@@ -60,7 +61,7 @@ pub fn keep(words: &[OsString]) -> ExitCode {
 
 fn start(program: &OsStr, words: &[OsString]) -> std::io::Result<Child> {
     let mut guest = Command::new("/proc/self/exe");
-    guest.arg(BECOME_GUEST).arg(std::process::id().to_string());
+    guest.args([WORKER, BECOME_GUEST]).arg(std::process::id().to_string());
     guest.arg(program).args(words).process_group(0).spawn()
 }
 

@@ -307,9 +307,9 @@ mod tests {
 
     #[test]
     fn a_worker_that_is_not_there_is_named() {
-        let none = Path::new("/nowhere/pickfs-worker");
+        let none = Path::new("/nowhere/pickfs");
         let error = run(none, 1, &Interrupt::default(), &mut |_| {}).expect_err("no");
-        assert!(error.to_string().starts_with("worker /nowhere/pickfs-worker not started"));
+        assert!(error.to_string().starts_with("worker /nowhere/pickfs not started"));
     }
 
     #[test]

@@ -110,12 +110,6 @@ pub enum LaunchError {
         /// How it ended, with the blocks that it has.
         how: String,
     },
-    /// The worker program is not there.
-    #[error("worker {path} not found; build it with cargo build --release -p pickfs-worker")]
-    NoWorker {
-        /// Where it was looked for.
-        path: PathBuf,
-    },
 }
 
 /// A run that is over.
@@ -145,7 +139,7 @@ const CARD_S: f64 = 3.0;
 pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launched, LaunchError> {
     let mut expansion = preflight::preflight(plan)?;
     preflight::check_privilege(plan, &expansion.cells)?;
-    let worker = worker_program()?;
+    let worker = worker_program();
     let kernels = Kernels::fetch(&expansion.cells, None)?;
     kernels.leave_out(&mut expansion);
     preflight::check_not_empty(plan, &expansion)?;
@@ -204,7 +198,7 @@ pub fn resume(
     let record = file.read()?;
     preflight::check_privilege(&record.plan, &record.cells)?;
     check_unfinished(path, &record)?;
-    let worker = worker_program()?;
+    let worker = worker_program();
     put_back_settings(to.sink)?;
     let path = &std::path::absolute(path).unwrap_or_else(|_| path.into());
     check_build(path, &record)?;
@@ -426,14 +420,9 @@ fn changed(then: &Environment) -> Vec<String> {
     .collect()
 }
 
-/// The worker beside this program, or the one that PICKFS_WORKER names.
-pub fn worker_program() -> Result<PathBuf, LaunchError> {
-    let beside = || {
-        let me = std::env::current_exe().unwrap_or_default();
-        me.with_file_name("pickfs-worker")
-    };
-    let path = std::env::var_os("PICKFS_WORKER").map_or_else(beside, PathBuf::from);
-    if path.is_file() { Ok(path) } else { Err(LaunchError::NoWorker { path }) }
+/// The program that workers run: this one, also when its file was replaced since it started.
+pub fn worker_program() -> PathBuf {
+    format!("/proc/{}/exe", std::process::id()).into()
 }
 
 /// `2026-11-21-quick`, or with a number behind it where that is taken.

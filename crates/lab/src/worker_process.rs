@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_model::{FORMAT, TrialSpec, WorkerMessage};
+use pickfs_model::{FORMAT, TrialSpec, WorkerMessage, trial::WORKER};
 use pickfs_sys::{live_page::LivePage, slow_laps::SlowLaps, starting_gate::StartingGate};
 use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
@@ -24,7 +24,7 @@ use crate::interrupt::INTERRUPTED;
 #[derive(Debug, Error)]
 pub enum WorkerError {
     /// The program could not be started.
-    #[error("worker {program} not started: {source}; it is built beside pickfs")]
+    #[error("worker {program} not started: {source}")]
     NotStarted {
         /// The program.
         program: PathBuf,
@@ -158,7 +158,12 @@ impl Workplace for Path {
     ) -> Result<Worker, WorkerError> {
         let not_started = |source| WorkerError::NotStarted { program: self.into(), source };
         let mut command = Command::new(self);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .arg0("pickfs")
+            .arg(WORKER)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         if let Some(page) = inherits.page.filter(|_| spec.lane == 0) {
             page.hand_to(&mut command);
         }

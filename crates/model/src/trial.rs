@@ -13,6 +13,9 @@ use crate::{
     record::{LoadRecord, OpRecord},
 };
 
+/// First word of the program that makes it a worker.
+pub const WORKER: &str = "worker";
+
 /// Everything that one worker process needs for one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialSpec {

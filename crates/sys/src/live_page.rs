@@ -6,7 +6,7 @@
 //! use pickfs_sys::live_page::{LiveCounter, LivePage};
 //! // the lab
 //! let page = LivePage::create()?;
-//! let mut worker = std::process::Command::new("pickfs-worker");
+//! let mut worker = std::process::Command::new("pickfs");
 //! page.hand_to(&mut worker);
 //! println!("{} laps", page.get(LiveCounter::LapsDone));
 //! // the worker

@@ -5,7 +5,7 @@
 //! use pickfs_sys::starting_gate::StartingGate;
 //! // the parent
 //! let gate = StartingGate::create(64)?;
-//! let mut child = std::process::Command::new("pickfs-worker");
+//! let mut child = std::process::Command::new("pickfs");
 //! gate.hand_to(&mut child);
 //! // each child
 //! let gate = StartingGate::inherited()?.expect("the parent hands one to every child");

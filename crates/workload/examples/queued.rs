@@ -8,11 +8,13 @@
 //! `warmup_s` and `measure_s` are its own words; all others are parameters of the workload. The tailer is a thread, as
 //! that of peers/chronicle is, unless `reader=process` is given.
 
-use std::{io::IsTerminal, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
-use pickfs_model::{FORMAT, TrialSpec, WorkloadSpec, record::OpRecord};
+use pickfs_model::{FORMAT, TrialSpec, WorkloadSpec, record::OpRecord, trial::WORKER};
 use pickfs_workload::{BUILD, Measured, Session, find, pin, roles_are_played_by};
 use serde_json::{Map, Value, json};
+
+const USE: &str = "use: queued DIRECTORY [PARAMETER=VALUE ...]";
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -28,13 +30,16 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Failure> {
     let mut words = std::env::args().skip(1);
-    let Some(directory) = words.next() else { return play() };
+    let first = words.next().ok_or(USE)?;
+    if first == WORKER {
+        return play();
+    }
     roles_are_played_by(std::env::current_exe()?);
     let mut params = words.map(|word| param(&word)).collect::<Result<Map<_, _>, _>>()?;
     params.entry("reader").or_insert("thread".into());
     let warmup_ns = seconds(params.remove("warmup_s"), 5.0);
     let measure_ns = seconds(params.remove("measure_s"), 10.0);
-    let spec = spec(directory.into(), params, warmup_ns, measure_ns)?;
+    let spec = spec(first.into(), params, warmup_ns, measure_ns)?;
     let session = Session::new(spec, None)?;
     let workload = find("queue")?;
     pin(session.spec.helper_cpu)?;
@@ -49,13 +54,9 @@ fn run() -> Result<(), Failure> {
 
 /// The tailer's process: its trial stands on standard input.
 fn play() -> Result<(), Failure> {
-    let use_it = "use: queued DIRECTORY [PARAMETER=VALUE ...]";
-    if std::io::stdin().is_terminal() {
-        return Err(use_it.into());
-    }
     let mut line = String::new();
     std::io::stdin().read_line(&mut line)?;
-    let spec: TrialSpec = serde_json::from_str(&line).map_err(|_| use_it)?;
+    let spec: TrialSpec = serde_json::from_str(&line).map_err(|_| USE)?;
     Ok(find("queue")?.play(&Session::new(spec, None)?)?)
 }
 

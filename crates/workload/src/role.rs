@@ -22,7 +22,7 @@ use std::{
     thread,
 };
 
-use pickfs_model::{TrialSpec, WorkerMessage};
+use pickfs_model::{TrialSpec, WorkerMessage, trial::WORKER};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub const MEASURING: &str = "appender";
 /// The program that plays roles.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// From now on this program is started for roles: the worker itself.
+/// From now on this program is started for roles, as a worker: the own one.
 pub fn roles_are_played_by(program: PathBuf) {
     let _ = PROGRAM.set(program);
 }
@@ -72,7 +72,7 @@ impl Player {
             reason: format!("no program is known for the role {role}; choose a thread"),
         };
         let mut command = Command::new(PROGRAM.get().ok_or_else(unknown)?);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.arg(WORKER).stdin(Stdio::piped()).stdout(Stdio::piped());
         hand_over(&mut command);
         let mut process = command.spawn().map_err(Fault::io("start a process for", role))?;
         let (words, lines) = (process.stdin.take(), process.stdout.take());

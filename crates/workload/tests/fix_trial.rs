@@ -47,7 +47,7 @@ fn op<'a>(measured: &'a Measured, name: &str) -> &'a OpRecord {
 #[test]
 fn every_order_has_a_lap_at_each_step_and_is_found_in_every_store() {
     for store in ["memory", "queue", "journal", "journal-fdatasync", "file-store", "pair"] {
-        // A secondary that is a process needs the worker: crates/worker/tests/roles.rs.
+        // A secondary that is a process needs the worker: crates/cli/tests/worker_roles.rs.
         let (measured, checked) = trial(json!({
             "store": store, "rate": 500, "clients": 2, "engine_wait": "sleep", "file_size": "256KiB",
             "secondary": "thread",

@@ -27,7 +27,7 @@ fn session(directory: &Path, params: Value) -> Session {
 fn trial(asked: Value) -> (Measured, u64) {
     let folder = tempfile::tempdir().unwrap();
     // Tests share their processors with others; secondaries that are processes need the worker:
-    // crates/worker/tests/roles.rs.
+    // crates/cli/tests/worker_roles.rs.
     let mut whole = params(json!({
         "rate": 1000, "wait": "sleep", "waiting": "block", "secondary": "thread",
     }));

@@ -13,7 +13,7 @@ fn params(value: Value) -> Map<String, Value> {
 }
 
 fn session(directory: &Path, asked: Value) -> Session {
-    // A tailer in a process of its own needs the worker: crates/worker/tests/roles.rs.
+    // A tailer in a process of its own needs the worker: crates/cli/tests/worker_roles.rs.
     let mut params = params(json!({ "reader": "thread" }));
     params.extend(asked.as_object().unwrap().clone());
     let spec: TrialSpec = serde_json::from_value(json!({

@@ -43,7 +43,7 @@ fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
     // What was built now is one of its modules.
     let kernel = engine.kernel(&cache, args.kernel.as_deref())?;
     println!("{}: {}, kernel {}", engine.name(), engine.about(), kernel.release);
-    let (worker, interrupt) = (worker_program()?, Interrupt::on_signals()?);
+    let (worker, interrupt) = (worker_program(), Interrupt::on_signals()?);
     let folder = std::env::current_dir()?;
     let mut tell = |checked: &Checked| println!("{}", line_of(checked));
     let all = check_guests(engine, &kernel, &worker, &folder, &args.names, &interrupt, &mut tell)?;

@@ -1,4 +1,4 @@
-//! The real program as a user runs it, with its worker beside it, in a folder of the test's own.
+//! The real program as a user runs it, in a folder of the test's own.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::{
@@ -7,7 +7,6 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Output},
-    sync::OnceLock,
 };
 
 /// The program under test.
@@ -34,7 +33,7 @@ impl From<Output> for Said {
 /// The command, not yet started.
 pub fn command<S: AsRef<OsStr>>(words: &[S]) -> Command {
     let mut command = Command::new(PICKFS);
-    command.args(words).env("PICKFS_WORKER", worker()).env_remove("RUST_BACKTRACE");
+    command.args(words).env_remove("RUST_BACKTRACE");
     command
 }
 
@@ -44,7 +43,7 @@ pub fn pickfs<S: AsRef<OsStr>>(words: &[S]) -> Said {
 }
 
 /// Runs the program without any privilege where that can be had: root becomes nobody, who must be
-/// able to reach the programs.
+/// able to reach the program.
 pub fn unprivileged<S: AsRef<OsStr>>(words: &[S]) -> Said {
     let mut command = command(words);
     if is_root() && nobody_reaches_us() {
@@ -53,14 +52,11 @@ pub fn unprivileged<S: AsRef<OsStr>>(words: &[S]) -> Said {
     command.current_dir("/").output().expect("pickfs starts").into()
 }
 
-/// Whether nobody may execute what was built (not below root's home).
+/// Whether nobody may execute the program (not below root's home).
 pub fn nobody_reaches_us() -> bool {
-    let starts = |program: &Path| {
-        let mut command = Command::new(program);
-        as_nobody(command.arg("--version").current_dir("/"));
-        command.output().is_ok_and(|output| output.status.success())
-    };
-    starts(Path::new(PICKFS)) && starts(worker())
+    let mut command = Command::new(PICKFS);
+    as_nobody(command.arg("--version").current_dir("/"));
+    command.output().is_ok_and(|output| output.status.success())
 }
 
 fn as_nobody(command: &mut Command) {
@@ -71,36 +67,9 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The worker of the same build: built now, if nobody did. Tests of another package may not rely
-/// on cargo for it.
+/// The program that guests and workers run.
 pub fn worker() -> &'static Path {
-    static WORKER: OnceLock<PathBuf> = OnceLock::new();
-    WORKER.get_or_init(|| {
-        let path = Path::new(PICKFS).with_file_name("pickfs-worker");
-        if !is_of_this_build(&path) {
-            build_worker();
-        }
-        assert!(is_of_this_build(&path), "{} is of another build", path.display());
-        path
-    })
-}
-
-fn is_of_this_build(path: &Path) -> bool {
-    let said = Command::new(path).arg("--version").output();
-    let wanted = format!("pickfs-worker {}", pickfs_workload::BUILD);
-    said.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).trim() == wanted)
-}
-
-fn build_worker() {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build.args(["build", "--quiet", "-p", "pickfs-worker"]);
-    let target = Path::new(PICKFS).parent().unwrap().parent().unwrap();
-    if Path::new(PICKFS).parent().unwrap().ends_with("release") {
-        build.arg("--release");
-    }
-    build.env("CARGO_TARGET_DIR", target).current_dir(env!("CARGO_MANIFEST_DIR"));
-    assert!(build.status().expect("cargo starts").success(), "the worker does not build");
+    Path::new(PICKFS)
 }
 
 /// A folder that everybody may enter, taken away at the end of the test.

@@ -16,10 +16,8 @@ const REAL: [&str; 19] = [
 ];
 
 const CARGO: &str = r#"mkdir -p "$CARGO_TARGET_DIR/release"
-for name in pickfs pickfs-worker; do
-    printf '#!/bin/sh\necho "pickfs $*"\n' >"$CARGO_TARGET_DIR/release/$name"
-    chmod +x "$CARGO_TARGET_DIR/release/$name"
-done"#;
+printf '#!/bin/sh\necho "pickfs $*"\n' >"$CARGO_TARGET_DIR/release/pickfs"
+chmod +x "$CARGO_TARGET_DIR/release/pickfs""#;
 
 /// A machine with cargo, a C compiler and root, but without apt and without file systems.
 pub struct Machine {

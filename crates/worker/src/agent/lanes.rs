@@ -9,6 +9,7 @@ use std::{
 };
 
 use pickfs_guest::{frame::Stream, message::FromGuest};
+use pickfs_model::trial::WORKER;
 use pickfs_sys::starting_gate::StartingGate;
 
 use super::{channel::Channel, clock::Counter};
@@ -32,7 +33,7 @@ impl Lanes {
         let mut inputs = Vec::new();
         for lane in 0..count {
             let mut command = Command::new("/proc/self/exe");
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.arg(WORKER).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
             if let Some(gate) = &gate {
                 gate.hand_to(&mut command);
             }

@@ -11,7 +11,11 @@ use std::{
     thread,
 };
 
-use pickfs_model::{TrialSpec, WorkerMessage, phase::Heat, trial::LanePhase};
+use pickfs_model::{
+    TrialSpec, WorkerMessage,
+    phase::Heat,
+    trial::{LanePhase, WORKER},
+};
 use pickfs_sys::{
     residency::{Caches, drop_caches},
     starting_gate::StartingGate,
@@ -76,8 +80,8 @@ fn trial(directory: &Path, lanes: u32, more: &Value) -> Vec<Vec<WorkerMessage>> 
 }
 
 fn worker_at(gate: &StartingGate) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pickfs-worker"));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pickfs"));
+    command.arg(WORKER).stdin(Stdio::piped()).stdout(Stdio::piped());
     gate.hand_to(&mut command);
     command.spawn().expect("the worker starts")
 }

@@ -7,7 +7,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use pickfs_model::{FORMAT, TrialSpec, WorkerMessage, WorkloadSpec};
+use pickfs_model::{FORMAT, TrialSpec, WorkerMessage, WorkloadSpec, trial::WORKER};
 use pickfs_workload::BUILD;
 use serde_json::{Map, Value};
 
@@ -36,7 +36,8 @@ pub fn spec(workload: &str, params: Value, directory: &Path) -> TrialSpec {
 }
 
 pub fn worker() -> Child {
-    Command::new(env!("CARGO_BIN_EXE_pickfs-worker"))
+    Command::new(env!("CARGO_BIN_EXE_pickfs"))
+        .arg(WORKER)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

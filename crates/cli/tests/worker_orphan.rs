@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use pickfs_model::trial::WORKER;
+
 /// Gone, or dead and not yet collected.
 fn is_dead(process_id: &str) -> bool {
     let stat = std::fs::read_to_string(PathBuf::from("/proc").join(process_id).join("stat"));
@@ -16,9 +18,9 @@ fn is_dead(process_id: &str) -> bool {
 #[test]
 fn a_worker_dies_with_its_parent_although_its_input_is_still_open() {
     // The shell stands for the lab; the pipe to the worker stays open in this test.
-    let script = "exec 3<&0; \"$0\" <&3 & echo $!; wait";
+    let script = "exec 3<&0; \"$0\" worker <&3 & echo $!; wait";
     let mut shell = Command::new("sh")
-        .args(["-c", script, env!("CARGO_BIN_EXE_pickfs-worker")])
+        .args(["-c", script, env!("CARGO_BIN_EXE_pickfs")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -39,7 +41,8 @@ fn a_worker_dies_with_its_parent_although_its_input_is_still_open() {
 
 #[test]
 fn a_lab_that_hangs_up_ends_the_worker_without_a_word() {
-    let mut worker = Command::new(env!("CARGO_BIN_EXE_pickfs-worker"))
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_pickfs"))
+        .arg(WORKER)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

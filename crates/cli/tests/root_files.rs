@@ -10,6 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 
+use pickfs_model::trial::WORKER;
 use pickfs_sys::mount::{MountRequest, Mounted};
 use serde_json::{Value, json};
 
@@ -71,7 +72,10 @@ fn bonnie(directory: &Path, log: &Path, options: &[&str]) -> Traced {
 fn worker(directory: &Path, log: &Path, params: Value) -> Traced {
     let spec = spec("files", params, directory);
     let mut command = strace(log);
-    command.arg(env!("CARGO_BIN_EXE_pickfs-worker")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
+        .args([env!("CARGO_BIN_EXE_pickfs"), WORKER])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     let mut started = command.spawn().expect("strace starts");
     let mut input = started.stdin.take().expect("piped");
     writeln!(input, "{}\ngo", serde_json::to_string(&spec).expect("JSON")).expect("it reads");
