@@ -130,10 +130,11 @@ fn unsaid(
     };
     for label in &verdict.best {
         let (then, here) = (row(panels.0, label), row(panels.1, label));
-        if let (Some(then), Some(here)) = (then, here)
-            && then.backing != here.backing
-        {
-            return Some(format!("then on {}, now on {}", then.backing, here.backing));
+        match (then, here) {
+            (Some(then), Some(here)) if then.backing != here.backing => {
+                return Some(format!("then on {}, now on {}", then.backing, here.backing));
+            }
+            _ => {}
         }
         if here.is_none_or(|row| row.trials == 0) {
             let absent = now.absent.iter().find(|absent| absent.label == *label);

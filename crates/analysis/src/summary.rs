@@ -32,11 +32,7 @@ pub fn median(values: &[f64]) -> f64 {
 
 fn middle(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
-    if sorted.len().is_multiple_of(2) {
-        (sorted[half - 1] + sorted[half]) / 2.0
-    } else {
-        sorted[half]
-    }
+    if sorted.len() % 2 == 0 { (sorted[half - 1] + sorted[half]) / 2.0 } else { sorted[half] }
 }
 
 /// Every operation and view that the trials hold, in the order of the first trial that has it.

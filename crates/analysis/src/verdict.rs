@@ -154,9 +154,8 @@ impl Panelled<'_> {
             "" => format!("On this {backing}"),
             title => format!("For {title} on this {backing}"),
         };
-        if let Some(row) = self.panel.rows.iter().find(|row| best.contains(&row.label))
-            && self.is_mixed()
-        {
+        let row = self.panel.rows.iter().find(|row| best.contains(&row.label));
+        if let Some(row) = row.filter(|_| self.is_mixed()) {
             place.push_str(&format!(", of what {}", survival(row)));
         }
         match best {

@@ -186,7 +186,7 @@ fn a_reader_that_goes_away_does_not_end_the_run() {
         let (_data, data) = folder();
         let (_kept, out) = folder();
         let place = ["--dir", data.to_str().unwrap(), "--out", out.to_str().unwrap()];
-        let closed = || std::process::Stdio::from(std::io::pipe().unwrap().1);
+        let closed = || std::process::Stdio::from(pickfs_sys::program::pipe().unwrap().1);
         let mut run = pickfs::command(&[SHORT, &place, more].concat());
         let status = run.stdout(closed()).stderr(closed()).status().unwrap();
         assert_eq!(status.code(), Some(0));

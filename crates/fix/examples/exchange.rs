@@ -179,7 +179,7 @@ impl Trader {
         let now_utc = now();
         self.client.send(b"D", now_utc, |message| {
             message.uint(tag::CL_ORD_ID, number).text(tag::SYMBOL, "ACME");
-            message.text(tag::SIDE, if number.is_multiple_of(2) { "1" } else { "2" });
+            message.text(tag::SIDE, if number % 2 == 0 { "1" } else { "2" });
             message.time(tag::TRANSACT_TIME, now_utc.utc_ns);
             message.decimal(tag::ORDER_QTY, Decimal::whole(100)).text(tag::ORD_TYPE, "2");
             message.text(tag::PRICE, "7.25");

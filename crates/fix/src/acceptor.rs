@@ -117,7 +117,7 @@ impl<O: Observer> Acceptor<O> {
         if self.wait == Wait::Sleep {
             self.sleep();
             self.accept(now)?;
-        } else if self.quiet_rounds.is_multiple_of(ROUNDS) {
+        } else if self.quiet_rounds % ROUNDS == 0 {
             self.accept(now)?;
         }
         Ok(())

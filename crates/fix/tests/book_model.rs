@@ -117,9 +117,8 @@ impl Model {
     }
 
     fn work(&mut self, mut taker: Plain) {
-        while taker.filled < taker.quantity
-            && let Some(at) = self.best(&taker)
-        {
+        while taker.filled < taker.quantity {
+            let Some(at) = self.best(&taker) else { break };
             let price = self.orders[at].price;
             let left = self.orders[at].quantity - self.orders[at].filled;
             let quantity = left.min(taker.quantity - taker.filled);

@@ -135,9 +135,8 @@ proptest! {
     #[test]
     fn requests_are_read_or_refused(body in fields(), kind in prop::sample::select(vec![b"D", b"F", b"G"])) {
         let bytes = with_body(kind, 2, &body);
-        if let Ok(message) = Message::parse(&bytes)
-            && let Ok(request) = Request::of(&message, 0)
-        {
+        let message = Message::parse(&bytes);
+        if let Ok(Ok(request)) = message.map(|message| Request::of(&message, 0)) {
             Exchange::new(Limits { orders_max: 2, symbols_max: 1 }).take(0, request, 0, &mut Vec::new());
         }
     }

@@ -32,7 +32,7 @@ fn options() -> Options {
 /// Child, count, and bytes that follow from both. Those of every second child are long, so that a kill often falls
 /// into a claim.
 fn payload(child: u64, count: u64) -> Vec<u8> {
-    let (least, more) = if child.is_multiple_of(2) { (16, 8_000) } else { (30_000, 30_000) };
+    let (least, more) = if child % 2 == 0 { (16, 8_000) } else { (30_000, 30_000) };
     let length = least + (scrambled(child ^ (count << 20)) % more) as usize;
     let seed = scrambled(child.wrapping_mul(31) ^ count).to_le_bytes();
     let mut bytes: Vec<u8> = seed.into_iter().cycle().take(length).collect();
@@ -63,7 +63,7 @@ fn appending_child() {
         appender.append(&payload(child, count)).unwrap();
         appender.idle().unwrap();
         report.write_all(&count.to_le_bytes()).unwrap();
-        if count.is_multiple_of(4) {
+        if count % 4 == 0 {
             std::thread::sleep(Duration::from_millis(1)); // one reader has to follow three of us
         }
     }

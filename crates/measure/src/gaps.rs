@@ -74,7 +74,7 @@ mod tests {
     impl Clock for Scripted {
         fn now_ns(&self) -> u64 {
             self.readings.set(self.readings.get() + 1);
-            let late_ns = if self.readings.get().is_multiple_of(1_000) { 40_000 } else { 25 };
+            let late_ns = if self.readings.get() % 1_000 == 0 { 40_000 } else { 25 };
             self.now_ns.set(self.now_ns.get() + late_ns);
             self.now_ns.get()
         }

@@ -53,7 +53,7 @@ impl Kind {
         maximum_bytes: u64,
     ) -> Result<(), MakeError> {
         let kind = self;
-        if !size_bytes.is_multiple_of(sector_bytes) {
+        if size_bytes % sector_bytes != 0 {
             return Err(MakeError::NotWholeSectors { kind, size_bytes, sector_bytes });
         }
         if size_bytes < minimum_bytes {

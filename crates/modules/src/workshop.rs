@@ -133,7 +133,8 @@ fn make(shell: &Shell, tree: &Path, words: &[&str]) -> Result<String, ModuleErro
 pub(crate) fn wait_for_turn(folder: &Path) -> Result<File, ModuleError> {
     let path = folder.join("lock");
     let file = File::create(&path).map_err(ModuleError::io("make", &path))?;
-    file.lock().map_err(ModuleError::io("lock", &path))?;
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)
+        .map_err(|error| ModuleError::io("lock", &path)(error.into()))?;
     Ok(file)
 }
 

@@ -183,9 +183,8 @@ impl Primary {
     #[inline]
     pub fn send(&mut self) {
         for at in 0..self.seats.len() {
-            if let Some(link) = &mut self.seats[at].link
-                && let Err(error) = link.send(&self.outbox)
-            {
+            let Some(link) = &mut self.seats[at].link else { continue };
+            if let Err(error) = link.send(&self.outbox) {
                 self.lose(at, error.to_string());
             }
         }
@@ -205,9 +204,8 @@ impl Primary {
     #[inline]
     pub fn hear(&mut self) -> Result<u64> {
         for at in 0..self.seats.len() {
-            if let Some(link) = &mut self.seats[at].link
-                && let Err(error) = link.hear()
-            {
+            let Some(link) = &mut self.seats[at].link else { continue };
+            if let Err(error) = link.hear() {
                 self.lose(at, error.to_string());
             }
         }
@@ -315,10 +313,10 @@ impl Primary {
         self.chores_at = now + CHORES_EACH;
         for at in 0..self.seats.len() {
             let timeout = self.options.timeout;
-            if let Some(link) = &mut self.seats[at].link
-                && let Err(error) = link.keep_alive(now, timeout, &self.outbox, self.appended)
-            {
-                self.lose(at, error.to_string());
+            if let Some(link) = &mut self.seats[at].link {
+                if let Err(error) = link.keep_alive(now, timeout, &self.outbox, self.appended) {
+                    self.lose(at, error.to_string());
+                }
             }
             match self.seats[at].dialer.answer() {
                 Some(Answer::Joined(joined)) => self.welcome(at, joined),

@@ -15,7 +15,7 @@
 //! epoch is in it, on the disk, before anything is done in its name.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -101,10 +101,10 @@ fn lock(dir: &Path) -> Result<File> {
     let failed = || Error::io("lock", path.display());
     let file = File::options().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(failed())?;
-    match file.try_lock() {
+    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::Busy { dir: dir.to_path_buf() }),
-        Err(TryLockError::Error(source)) => Err(failed()(source)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(Error::Busy { dir: dir.to_path_buf() }),
+        Err(error) => Err(failed()(error.into())),
     }
 }
 

@@ -8,7 +8,7 @@
 use std::{
     error::Error,
     fs::{File, OpenOptions},
-    io::{Read, Write, pipe},
+    io::{Read, Write},
     os::unix::fs::FileExt,
     path::Path,
     sync::Arc,
@@ -18,6 +18,7 @@ use std::{
 use pickfs_measure::{Clock, MonotonicClock, summary::histogram};
 use pickfs_model::stall::ProbeTier;
 use pickfs_probe::Observer;
+use pickfs_sys::program::pipe;
 use pickfs_sys::{
     affinity::{allowed_processors, pin_to},
     slow_laps::{SlowLap, SlowLaps},
@@ -65,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Without and with the probe; every second time the other way round.
 fn pair<T>(round: usize, mut measured: impl FnMut(bool) -> T) -> [T; 2] {
-    if round.is_multiple_of(2) {
+    if round % 2 == 0 {
         let bare = measured(false);
         return [bare, measured(true)];
     }

@@ -73,11 +73,11 @@ impl GapWatch {
                 each(Gap::Began { since_ns: self.latest_ns });
             }
             self.room_since_ns = Some(now_ns);
-        } else if let Some(time_ns) = self.room_since_ns.take()
-            && let Some(since_ns) = self.since_ns.take()
-        {
-            each(Gap::Over { since_ns, time_ns, count: 0 });
-            self.is_uncounted = true;
+        } else if let Some(time_ns) = self.room_since_ns.take() {
+            if let Some(since_ns) = self.since_ns.take() {
+                each(Gap::Over { since_ns, time_ns, count: 0 });
+                self.is_uncounted = true;
+            }
         }
     }
 }

@@ -47,7 +47,7 @@ impl Hour {
         let began = CallWhat::Began { call, offset_bytes: 0, on_machine: thread };
         self.tally.take(&self.event(start_ns, began));
         self.joiner.timeline.watch(thread, start_ns);
-        let is_slow = self.calls.is_multiple_of(10);
+        let is_slow = self.calls % 10 == 0;
         let end_ns = start_ns + if is_slow { 90_000 } else { 2_000 };
         if is_slow {
             self.sleep(start_ns, thread);
@@ -61,7 +61,7 @@ impl Hour {
             self.joiner.join(self.tally.call_name(call), &lap, &whose, &self.names);
         }
         self.calls += 1;
-        if self.calls.is_multiple_of(LIFE_CALLS) {
+        if self.calls % LIFE_CALLS == 0 {
             self.tally.take(&CallEvent {
                 time_ns: end_ns,
                 process: thread,

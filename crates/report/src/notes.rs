@@ -149,15 +149,15 @@ fn kind_text(rows: &[&Row], kind: &str) -> String {
     let concerned: Vec<_> = rows.iter().filter(|row| count(row, kind) > 0).collect();
     let trials = concerned.first().map_or(0, |row| row.trials);
     let share = |row: &Row| (count(row, kind), row.trials);
-    if let [first, _, ..] = concerned.as_slice()
-        && concerned.iter().all(|row| share(row) == share(first))
-    {
-        let labels: Vec<_> = concerned.iter().map(|row| row.label.as_str()).collect();
-        return format!(
-            "{kind}: {}, each {} of {trials} trials",
-            list(&labels),
-            count(first, kind)
-        );
+    match concerned.as_slice() {
+        [first, rest @ ..]
+            if !rest.is_empty() && rest.iter().all(|row| share(row) == share(first)) =>
+        {
+            let labels: Vec<_> = concerned.iter().map(|row| row.label.as_str()).collect();
+            let each = count(first, kind);
+            return format!("{kind}: {}, each {each} of {trials} trials", list(&labels));
+        }
+        _ => {}
     }
     if concerned.iter().all(|row| row.trials == trials) {
         let parts = concerned.iter().map(|row| format!("{} {}", row.label, count(row, kind)));

@@ -63,7 +63,7 @@ mod tests {
         for length in [0, 1, 511, 4096, 4097, 1 << 20] {
             let mut buffer = AlignedBuffer::zeroed(length);
             assert_eq!(buffer.len(), length);
-            assert!(length == 0 || (buffer.as_ptr() as usize).is_multiple_of(ALIGNMENT_BYTES));
+            assert!(length == 0 || (buffer.as_ptr() as usize) % ALIGNMENT_BYTES == 0);
             assert!(buffer.iter().all(|&byte| byte == 0));
             buffer.fill(0xA5);
             assert!(buffer.clone().iter().all(|&byte| byte == 0xA5));

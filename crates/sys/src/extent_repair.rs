@@ -127,8 +127,8 @@ fn write_zeros(
 
 /// True when the whole piece was written directly; a refusal is left to the buffered way.
 fn write_direct(direct: Option<&File>, piece: &[u8], offset_bytes: u64) -> bool {
-    let aligned = offset_bytes.is_multiple_of(DIRECT_ALIGNMENT_BYTES)
-        && (piece.len() as u64).is_multiple_of(DIRECT_ALIGNMENT_BYTES);
+    let aligned = offset_bytes % DIRECT_ALIGNMENT_BYTES == 0
+        && (piece.len() as u64) % DIRECT_ALIGNMENT_BYTES == 0;
     aligned && direct.is_some_and(|file| file.write_all_at(piece, offset_bytes).is_ok())
 }
 

@@ -61,7 +61,7 @@ impl Mapping {
             let (path, size_bytes) = (path.to_owned(), size);
             return Err(MapError::FileTooShort { path, size_bytes, length_bytes });
         }
-        assert!(first_offset_bytes.is_multiple_of(ELEMENT_BYTES), "elements are aligned");
+        assert!(first_offset_bytes % ELEMENT_BYTES == 0, "elements are aligned");
         // SAFETY: a fresh mapping at a place of the kernel's choice.
         let mapped = unsafe { mmap(std::ptr::null_mut(), length_bytes, access, sharing, file, 0) };
         let mapped = mapped.map_err(|error| refused("map", error.into()))?;

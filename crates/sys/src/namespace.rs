@@ -135,8 +135,8 @@ fn open_host_proc() -> io::Result<File> {
 }
 
 fn pipe() -> io::Result<(OwnedFd, File)> {
-    let (reader, writer) = io::pipe()?;
-    Ok((writer.into(), OwnedFd::from(reader).into()))
+    let (reader, writer) = crate::program::pipe()?;
+    Ok((writer.into(), reader))
 }
 
 fn inner_image<A: AsRef<OsStr>>(

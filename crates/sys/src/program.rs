@@ -22,8 +22,8 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    fs::OpenOptions,
-    io::{self, PipeReader},
+    fs::{File, OpenOptions},
+    io,
     os::fd::{AsRawFd, OwnedFd},
     path::Path,
 };
@@ -61,8 +61,8 @@ pub enum Stream {
 #[derive(Debug)]
 pub struct Program {
     process_id: u32,
-    output: Option<PipeReader>,
-    errors: Option<PipeReader>,
+    output: Option<File>,
+    errors: Option<File>,
 }
 
 /// How a process ended and what it used, with all its children that it waited for.
@@ -137,7 +137,7 @@ impl Program {
     }
 
     /// What it says, where that was asked to be piped: output and error.
-    pub fn streams(&mut self) -> (Option<PipeReader>, Option<PipeReader>) {
+    pub fn streams(&mut self) -> (Option<File>, Option<File>) {
         (self.output.take(), self.errors.take())
     }
 
@@ -154,12 +154,18 @@ impl Program {
     }
 }
 
+/// A pipe that no program inherits: where it is read, and where it is written.
+pub fn pipe() -> io::Result<(File, File)> {
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    Ok((reader.into(), writer.into()))
+}
+
 /// Its end of a stream and ours. Numbers from 3 on, so that none is in the way of a standard one.
-fn opened(stream: Stream) -> io::Result<(OwnedFd, Option<PipeReader>)> {
+fn opened(stream: Stream) -> io::Result<(OwnedFd, Option<File>)> {
     let (theirs, ours): (OwnedFd, _) = match stream {
         Stream::Null => (OpenOptions::new().read(true).write(true).open("/dev/null")?.into(), None),
         Stream::Piped => {
-            let (reader, writer) = io::pipe()?;
+            let (reader, writer) = pipe()?;
             (writer.into(), Some(reader))
         }
         Stream::File(file) => (file, None),

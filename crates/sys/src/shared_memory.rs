@@ -48,7 +48,8 @@ impl SharedMemory {
     pub(crate) fn inherited(variable: &str, bytes: usize) -> io::Result<Option<Self>> {
         let Some(value) = std::env::var_os(variable) else { return Ok(None) };
         let wrong = || {
-            let text = format!("{variable}={} names no shared memory of ours", value.display());
+            let text =
+                format!("{variable}={} names no shared memory of ours", value.to_string_lossy());
             io::Error::new(io::ErrorKind::InvalidInput, text)
         };
         let number: i32 = value.to_str().and_then(|v| v.parse().ok()).ok_or_else(wrong)?;

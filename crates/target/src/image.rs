@@ -158,7 +158,7 @@ impl Image {
 }
 
 pub(crate) fn check_size(size_bytes: u64) -> Result<(), TargetError> {
-    if size_bytes == 0 || !size_bytes.is_multiple_of(BLOCK_BYTES) {
+    if size_bytes == 0 || size_bytes % BLOCK_BYTES != 0 {
         return Err(TargetError::UnevenSize { size_bytes });
     }
     Ok(())

@@ -31,9 +31,8 @@ fn every_link_leads_to_a_file_and_a_heading() {
                 broken.push(format!("{path}:{line}: {target}: no {file}"));
             }
             let page = pages.iter().find(|(known, _)| *known == file);
-            if let (Some(heading), Some((_, text))) = (heading, page)
-                && !headings(text).contains(&heading)
-            {
+            let known = page.map(|(_, text)| headings(text));
+            if heading.zip(known).is_some_and(|(heading, known)| !known.contains(&heading)) {
                 broken.push(format!("{path}:{line}: {target}: {file} has no such heading"));
             }
         }

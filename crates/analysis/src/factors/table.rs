@@ -125,10 +125,10 @@ fn axis(run: &RunRecord, name: String, members: &[&Member<'_>]) -> Axis {
         }
     }
     let design = &run.plan.design;
-    if name == design.compare
-        && let Some(base) = levels.iter().position(|level| *level == design.reference)
-    {
-        levels[..=base].rotate_right(1);
+    if name == design.compare {
+        if let Some(base) = levels.iter().position(|level| *level == design.reference) {
+            levels[..=base].rotate_right(1);
+        }
     }
     Axis { name, levels }
 }

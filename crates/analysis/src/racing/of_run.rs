@@ -38,7 +38,7 @@ pub fn next_block(run: &RunRecord) -> NextBlock {
     let groups = groups(run);
     let races = races(run, &groups);
     let blocks = last_block(run);
-    let opening = blocks < OPENING_BLOCKS || (blocks + 1).is_multiple_of(SENTINEL_EVERY);
+    let opening = blocks < OPENING_BLOCKS || (blocks + 1) % SENTINEL_EVERY == 0;
     let all = opening || races.is_empty();
     let decided = blocks > 0 && !races.is_empty() && races.iter().all(|r| r.race.is_decided());
     let wanted: Vec<&CellId> = races.iter().flat_map(OneRace::wanted).collect();

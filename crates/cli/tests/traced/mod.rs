@@ -67,8 +67,9 @@ impl Reader<'_> {
             self.cwd = join(&self.cwd, &quoted(&arguments[0]));
         } else if call == "sync" {
             self.by_thread.entry(pid).or_default().push("sync".into());
-        } else if !failed && let Some(operation) = self.operation(call, &arguments, result) {
-            self.by_thread.entry(pid).or_default().push(operation);
+        } else if !failed {
+            let operation = self.operation(call, &arguments, result);
+            self.by_thread.entry(pid).or_default().extend(operation);
         }
     }
 

@@ -127,7 +127,7 @@ fn flush_answer(counted: u64, others: u64) -> Answer {
     let mut answer = Answer::new(verdict, words);
     if verdict == Verdict::Yes {
         let tenths = (flushes * 10 + TIMES / 2) / TIMES;
-        let decimals = usize::from(!tenths.is_multiple_of(10));
+        let decimals = usize::from(tenths % 10 != 0);
         answer.value = Some(format!("{:.decimals$} each", tenths as f64 / 10.0));
     }
     answer

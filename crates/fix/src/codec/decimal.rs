@@ -48,7 +48,7 @@ impl Decimal {
             (self.0.unsigned_abs() / ONE as u64, self.0.unsigned_abs() % ONE as u64);
         if places > 0 {
             let mut left = PLACES;
-            while places.is_multiple_of(10) {
+            while places % 10 == 0 {
                 places /= 10;
                 left -= 1;
             }

@@ -85,11 +85,13 @@ impl<O: Observer> Engine<O> {
         now: Now,
     ) -> Result<(), EngineError> {
         let is_to_the_end = to + 1 == self.members[session as usize].session.next_out();
-        if is_to_the_end && let Some(connection) = self.connections[number].as_mut() {
-            connection.resending = Some(from);
-            return self.go_on_resending(number, now);
+        match self.connections[number].as_mut() {
+            Some(connection) if is_to_the_end => {
+                connection.resending = Some(from);
+                self.go_on_resending(number, now)
+            }
+            _ => self.send_again(number, session, from, to, now),
         }
-        self.send_again(number, session, from, to, now)
     }
 
     /// The next few of what is to be sent again.
@@ -98,10 +100,13 @@ impl<O: Observer> Engine<O> {
         number: ConnectionNumber,
         now: Now,
     ) -> Result<(), EngineError> {
-        while let Some(connection) = self.connections[number].as_ref()
-            && let (Some(from), Some(session)) = (connection.resending, connection.member)
-            && connection.outbox.waiting().len() < RESEND_BELOW_BYTES
-        {
+        while let Some(connection) = self.connections[number].as_ref() {
+            let (Some(from), Some(session)) = (connection.resending, connection.member) else {
+                break;
+            };
+            if connection.outbox.waiting().len() >= RESEND_BELOW_BYTES {
+                break;
+            }
             let last = self.members[session as usize].session.next_out() - 1;
             let to = last.min(from + RESEND_MESSAGES - 1);
             if from <= to {

@@ -54,10 +54,9 @@ impl Ladder {
 
     /// Takes a level away that holds nothing any more.
     pub(super) fn drop_if_empty(&mut self, price: Decimal) {
-        if let Ok(at) = self.place(price)
-            && self.levels[at].first == NONE
-        {
-            self.levels.remove(at);
+        match self.place(price) {
+            Ok(at) if self.levels[at].first == NONE => drop(self.levels.remove(at)),
+            _ => {}
         }
     }
 }

@@ -42,10 +42,10 @@ impl Relay {
         let shared = Arc::clone(&told);
         thread::spawn(move || {
             while !shared.is_over.load(SeqCst) {
-                if let Ok((primary, _)) = listener.accept()
-                    && let Ok(secondary) = TcpStream::connect(&secondary)
-                {
-                    pass(primary, secondary, &shared);
+                if let Ok((primary, _)) = listener.accept() {
+                    if let Ok(secondary) = TcpStream::connect(&secondary) {
+                        pass(primary, secondary, &shared);
+                    }
                 }
                 thread::sleep(LOOK_EACH);
             }

@@ -182,9 +182,8 @@ impl Appender {
             return;
         }
         let mut buffer = Vec::new();
-        if let Some(entry) = self.segment.landing(self.first_sequence, |_| true, &mut buffer)
-            && entry.offset_bytes > self.place.offset_bytes
-        {
+        let landing = self.segment.landing(self.first_sequence, |_| true, &mut buffer);
+        if let Some(entry) = landing.filter(|entry| entry.offset_bytes > self.place.offset_bytes) {
             self.place = Place::at(entry, self.first_sequence);
         }
     }
@@ -412,9 +411,8 @@ impl Appender {
 pub(crate) fn last_begun(control: &Control) -> Result<Segment> {
     let numbers = control.segment_numbers()?;
     for number in numbers.into_iter().rev() {
-        if let Some(segment) = Segment::open(control, number, control.access)?
-            && segment.begun()?.is_some()
-        {
+        let Some(segment) = Segment::open(control, number, control.access)? else { continue };
+        if segment.begun()?.is_some() {
             return Ok(segment);
         }
     }

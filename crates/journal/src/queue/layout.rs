@@ -237,7 +237,7 @@ fn begun_check(first_sequence: u64, salt: u32) -> u16 {
 
 fn possible_size(segment_bytes: u64) -> Result<u64, HeaderFlaw> {
     let fits = (SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&segment_bytes);
-    match fits && segment_bytes.is_multiple_of(PAGE_BYTES) {
+    match fits && segment_bytes % PAGE_BYTES == 0 {
         true => Ok(segment_bytes),
         false => Err(HeaderFlaw::Size(segment_bytes)),
     }

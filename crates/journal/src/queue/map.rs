@@ -90,7 +90,7 @@ impl Map {
 
     #[inline]
     fn any_word(&self, offset_bytes: u64) -> &AtomicU64 {
-        assert!(offset_bytes.is_multiple_of(8), "a word at {offset_bytes}");
+        assert!(offset_bytes % 8 == 0, "a word at {offset_bytes}");
         let word = self.at(offset_bytes, 8).cast::<AtomicU64>();
         // SAFETY: the word lies in the mapping, is aligned, since the mapping begins on a page, and is only
         // touched by atomic instructions: here, and in every other process that follows the layout.

@@ -131,7 +131,7 @@ impl Options {
     /// Says which option is out of range.
     pub fn validate(&self) -> Result<()> {
         let sizes = SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX;
-        let on_pages = |value: u64| value.is_multiple_of(PAGE_BYTES);
+        let on_pages = |value: u64| value % PAGE_BYTES == 0;
         if !sizes.contains(&self.segment_bytes) || !on_pages(self.segment_bytes) {
             let allowed = "a multiple of 4096 from 65536 to 34359738368";
             return Err(Error::Option {

@@ -77,13 +77,15 @@ fn recover(control: &Control) -> Result<Recovery> {
         return Ok(recovery);
     }
     let last = last_begun(control)?;
-    if last.number > 1
-        && let Some(before) = Segment::open(control, last.number - 1, Access::Write)?
-        && before.begun()?.is_some()
-        && !walk(&before, &mut recovery)?.is_ended
-    {
-        put_last_aside(control, &last, &mut recovery)?;
-        return cut_behind(&before, &mut recovery).map(|()| recovery);
+    let before = match last.number {
+        0 | 1 => None,
+        number => Segment::open(control, number - 1, Access::Write)?,
+    };
+    if let Some(before) = before {
+        if before.begun()?.is_some() && !walk(&before, &mut recovery)?.is_ended {
+            put_last_aside(control, &last, &mut recovery)?;
+            return cut_behind(&before, &mut recovery).map(|()| recovery);
+        }
     }
     if !walk(&last, &mut recovery)?.is_ended {
         cut_behind(&last, &mut recovery)?;

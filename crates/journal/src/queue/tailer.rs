@@ -142,7 +142,7 @@ impl Tailer {
     /// Nothing here: that is how it ends, unless the next segment is begun.
     fn doubt(&mut self) -> Result<bool> {
         self.empty_polls = self.empty_polls.wrapping_add(1);
-        if self.empty_polls.is_multiple_of(DOUBT) {
+        if self.empty_polls % DOUBT == 0 {
             self.check_end()?;
         }
         Ok(false)
@@ -168,9 +168,7 @@ impl Tailer {
     fn resolve(&mut self, payload_bytes: usize, holder: Holder) -> Result<bool> {
         self.empty_polls = self.empty_polls.wrapping_add(1);
         let is_first_look = self.empty_polls == 1;
-        if !(is_first_look || self.empty_polls.is_multiple_of(PATIENCE))
-            || self.control.is_alive(holder)?
-        {
+        if !(is_first_look || self.empty_polls % PATIENCE == 0) || self.control.is_alive(holder)? {
             return Ok(false);
         }
         if self.control.access == Access::Write {
@@ -290,9 +288,9 @@ impl Tailer {
     /// The last segment of which `is_before` holds.
     fn segment_of(&self, is_before: impl Fn(&Segment) -> Result<bool>) -> Result<Option<Segment>> {
         for number in self.control.segment_numbers()?.into_iter().rev() {
-            if let Some(segment) = Segment::open(&self.control, number, self.control.access)?
-                && is_before(&segment)?
-            {
+            let opened = Segment::open(&self.control, number, self.control.access)?;
+            let Some(segment) = opened else { continue };
+            if is_before(&segment)? {
                 return Ok(Some(segment));
             }
         }

@@ -159,7 +159,7 @@ mod tests {
                 let layout = Layout::new(form, mebibytes << 20);
                 assert!(layout.descriptor_bytes() <= BLOCK_BYTES);
                 let places = [layout.copy, layout.descriptor, layout.inodes, layout.data];
-                assert!(places.iter().all(|place| place.is_multiple_of(FRAGMENTS)));
+                assert!(places.iter().all(|place| place % FRAGMENTS == 0));
                 assert!(layout.root_directory() < layout.group_fragments);
             }
         }

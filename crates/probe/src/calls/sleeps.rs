@@ -176,7 +176,7 @@ impl Watching {
         let mut looks = 0;
         while !stop.load(Ordering::Acquire) {
             thread::park_timeout(self.eyes.look_each());
-            if u32::is_multiple_of(looks, LOOKS_FOR_PROCESSES) {
+            if looks % LOOKS_FOR_PROCESSES == 0 {
                 let tree = process::tree_of(self.process_id, &ProcRoot::own()).unwrap_or_default();
                 self.threads.add_processes(tree.iter().map(|process| process.process_id));
             }

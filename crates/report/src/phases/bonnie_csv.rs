@@ -98,14 +98,14 @@ fn one_file_fields(cell: &Cell, trial: &TrialRecord) -> [String; 4] {
 /// Whole MiB, or GiB where they are whole.
 fn size(bytes: u64) -> String {
     match bytes >> 20 {
-        mib if mib > 0 && mib.is_multiple_of(1024) => format!("{}G", mib / 1024),
+        mib if mib > 0 && mib % 1024 == 0 => format!("{}G", mib / 1024),
         mib => format!("{mib}M"),
     }
 }
 
 fn chunk(cell: &Cell) -> Option<String> {
     let bytes = bytes_of(cell.workload.params.get("chunk")?)?;
-    Some(if bytes.is_multiple_of(1024) { format!("{}k", bytes / 1024) } else { bytes.to_string() })
+    Some(if bytes % 1024 == 0 { format!("{}k", bytes / 1024) } else { bytes.to_string() })
 }
 
 fn bytes_of(value: &Value) -> Option<u64> {

@@ -209,7 +209,8 @@ fn packed_symbols(bytes: &[u8]) -> Result<Vec<u64>, SymbolError> {
 }
 
 fn indexes(bytes: &[u8]) -> impl Iterator<Item = u64> + use<'_> {
-    bytes.as_chunks::<8>().0.iter().map(|eight| u64::from_le_bytes(*eight))
+    let eights = bytes.chunks_exact(8);
+    eights.map(|eight| u64::from_le_bytes(eight.try_into().expect("a chunk has eight bytes")))
 }
 
 /// The number of rows, if equal ones stand together.

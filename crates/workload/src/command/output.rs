@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_pipe_that_somebody_holds_open_is_not_waited_for() {
-        let (reader, writer) = std::io::pipe().unwrap();
+        let (reader, writer) = pickfs_sys::program::pipe().unwrap();
         use std::io::Write;
         (&writer).write_all(b"hello").unwrap();
         assert_eq!(Listening::to(reader).finish().text(), "hello");

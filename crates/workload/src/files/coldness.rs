@@ -118,7 +118,7 @@ fn forget_all(set: &mut Set) -> Result<Option<Residency>, Fault> {
             Fault::Failed { reason: format!("{path}: {error}") }
         };
         forget(&file).map_err(failed)?;
-        if index.is_multiple_of(sampled) {
+        if index % sampled == 0 {
             add(&mut sum, &resident_pages(&file).map_err(failed)?);
         }
         interrupt::check()?;

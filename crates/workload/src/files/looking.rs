@@ -159,7 +159,7 @@ impl<'a> Eyes<'a> {
         let facts = folder.stat(name)?;
         let mut end_ns = self.places.until_now(bench, Kind::Stat, start_ns, 0);
         if facts.st_size > 0 {
-            let is_checked = index.is_multiple_of(CHECK_EVERY);
+            let is_checked = index % CHECK_EVERY == 0;
             let file = folder.read(name)?;
             self.read(file, folder, name, index, facts.st_size as usize, is_checked)
                 .map_err(|fault| fault_of(fault, name))?;

@@ -49,9 +49,7 @@ impl Set {
 impl Drop for Set {
     /// What a failed phase left goes: our names, and directories that are empty then.
     fn drop(&mut self) {
-        if let Some(tree) = &mut self.tree
-            && tree.created > 0
-        {
+        if let Some(tree) = self.tree.as_mut().filter(|tree| tree.created > 0) {
             tree.clear(&self.names);
         }
     }

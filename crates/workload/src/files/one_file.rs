@@ -293,9 +293,7 @@ fn read_chunks(
         let start_ns = bench.now_ns();
         read_full(file.as_fd(), &mut buffer, path)?;
         lap(bench, original, start_ns, offset_bytes);
-        if index.is_multiple_of(CHECK_EVERY)
-            && let Some(content) = content
-        {
+        if let Some(content) = content.filter(|_| index % CHECK_EVERY == 0) {
             let found = content.difference(index, &buffer, Expected::Rewritten, &mut expected);
             differs(found, path, offset_bytes)?;
             checked += 1;

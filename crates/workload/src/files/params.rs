@@ -205,7 +205,7 @@ fn on_off() -> Vec<&'static str> {
 
 fn whole_mebibytes(value: &Value) -> Option<Value> {
     let bytes = Check::Bytes(0, 1 << 40).accept(value)?;
-    bytes.as_u64()?.is_multiple_of(MIB).then_some(bytes)
+    (bytes.as_u64()? % MIB == 0).then_some(bytes)
 }
 
 fn power_of_two(value: &Value) -> Option<Value> {

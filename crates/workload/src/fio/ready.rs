@@ -37,7 +37,7 @@ impl Ready {
 
     /// fio reads its jobs from standard input: nothing of ours stands in the mount.
     fn fio(&self) -> Result<Ran, Fault> {
-        let pipe = std::io::pipe().map_err(Fault::io("make a pipe for", "fio"))?;
+        let pipe = pickfs_sys::program::pipe().map_err(Fault::io("make a pipe for", "fio"))?;
         let (reader, mut writer) = pipe;
         let text = self.text.clone();
         let telling = thread::spawn(move || writer.write_all(text.as_bytes()));

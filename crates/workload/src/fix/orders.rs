@@ -43,7 +43,7 @@ pub(super) fn write(
     of_client: u64,
     now: Now,
 ) {
-    let is_sell = of_client.is_multiple_of(2);
+    let is_sell = of_client % 2 == 0;
     let level = (of_client / 2 % LEVELS) as i64 + 1;
     let price = match (flow, is_sell) {
         (Flow::Cross, _) => MIDDLE,

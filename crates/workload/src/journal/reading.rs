@@ -152,7 +152,7 @@ impl Reading {
     fn choose(&mut self) -> Result<(), Fault> {
         let place = self.pick_place();
         self.open_file(place)?;
-        let is_rewritten_block = self.how.stamped && self.found.reads.is_multiple_of(2);
+        let is_rewritten_block = self.how.stamped && self.found.reads % 2 == 0;
         let room = place.position_bytes.saturating_sub(END_BYTE as u64);
         let chosen = if is_rewritten_block || room == 0 {
             let length_bytes = (place.position_bytes as usize).min(END_BYTE);

@@ -87,7 +87,7 @@ impl End {
                 Err(error) if is_nothing(&error) => {
                     polls += 1;
                     let has_slept = self.waiting == Waiting::Block;
-                    if (has_slept || polls.is_multiple_of(POLLS)) && is_over() {
+                    if (has_slept || polls % POLLS == 0) && is_over() {
                         return Ok(false);
                     }
                     std::hint::spin_loop();

@@ -147,12 +147,12 @@ impl Gating {
         loop {
             let safe = self.primary.hear().map_err(fault)?;
             let now_ns = clock.now_ns();
-            if let Some(wire) = self.places.wire
-                && !is_copied
-                && self.primary.copied() >= last
-            {
-                is_copied = true;
-                bench.lap_alone(wire, start_ns, now_ns, 0);
+            match self.places.wire {
+                Some(wire) if !is_copied && self.primary.copied() >= last => {
+                    is_copied = true;
+                    bench.lap_alone(wire, start_ns, now_ns, 0);
+                }
+                _ => {}
             }
             if safe >= last {
                 bench.lap_alone(self.places.gate, start_ns, now_ns, 0);

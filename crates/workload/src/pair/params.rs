@@ -98,7 +98,7 @@ pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
     if params.integer("copies") > params.integer("secondaries") {
         return Err(params.together("copies", "there are not as many secondaries"));
     }
-    if !params.integer("file_size").is_multiple_of(4096) {
+    if params.integer("file_size") % 4096 != 0 {
         return Err(params.together("file_size", "must be a multiple of 4096"));
     }
     Ok(())

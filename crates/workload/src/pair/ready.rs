@@ -61,10 +61,9 @@ impl Course {
         let mut measured = session.measurement(false).run(work, &mut pace, span)?;
         let no_io = self.no_io.iter().map(|(name, value)| (name.to_string(), *value));
         measured.counts.extend(no_io);
-        if let Some(asked_per_s) = measured.load.asked_per_s
-            && measured.load.achieved_per_s < 0.99 * asked_per_s
-        {
-            let achieved_per_s = measured.load.achieved_per_s;
+        let achieved_per_s = measured.load.achieved_per_s;
+        let asked_per_s = measured.load.asked_per_s;
+        if let Some(asked_per_s) = asked_per_s.filter(|asked| achieved_per_s < 0.99 * asked) {
             measured
                 .notes
                 .push(format!("off its rate: {achieved_per_s:.0} of {asked_per_s:.0} a second"));

@@ -129,7 +129,7 @@ pub(super) const PARAMS: &[Param] = &[
 fn pages_value(value: &Value) -> Option<Value> {
     let sizes = Check::Bytes(layout::SEGMENT_BYTES_MIN, layout::SEGMENT_BYTES_MAX);
     let bytes = sizes.accept(value)?;
-    bytes.as_u64()?.is_multiple_of(layout::PAGE_BYTES).then_some(bytes)
+    (bytes.as_u64()? % layout::PAGE_BYTES == 0).then_some(bytes)
 }
 
 /// A message must fit in a file.
