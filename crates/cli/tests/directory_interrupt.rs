@@ -7,9 +7,10 @@ mod pickfs;
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use lab_session::{Session, wait_until};
+use lab_session::Session;
 use pickfs::{folder, only_run, record};
 use pickfs_model::Event;
+use pickfs_testkit::until;
 use rustix::process::Signal;
 
 fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -38,7 +39,7 @@ fn stopped_in(phases: &[&str]) {
     session.wait_for(
         |event| matches!(event, Event::TrialProgress { phase, .. } if phases.contains(&phase.as_str())),
     );
-    wait_until("a folder of the trial", || (contents(&data).len() > before.len()).then_some(()));
+    until("a folder of the trial", || (contents(&data).len() > before.len()).then_some(()));
     session.signal_group(Signal::INT);
     let (said, _) = session.end();
     assert_eq!(said.code, Some(130), "{said:?}");

@@ -7,9 +7,10 @@ mod pickfs;
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use lab_session::{Session, wait_until};
+use lab_session::Session;
 use pickfs::{Said, folder, only_run, pickfs, record};
 use pickfs_model::{Event, Outcome, TrialRecord};
+use pickfs_testkit::until;
 use rustix::process::Signal;
 
 /// Runs a command in one block of one directory; gives what was said and the first trial.
@@ -133,7 +134,7 @@ fn control_c_ends_every_process_of_the_command() {
     session.wait_for(
         |event| matches!(event, Event::TrialProgress { phase, .. } if phase == "command"),
     );
-    wait_until("two sleepers", || (processes_of("876543").len() == 1).then_some(()));
+    until("two sleepers", || (processes_of("876543").len() == 1).then_some(()));
     session.signal_group(Signal::INT);
     let (said, _) = session.end();
     assert_eq!(said.code, Some(130), "{said:?}");

@@ -6,6 +6,7 @@ mod pickfs;
 use std::process::Command;
 
 use pickfs::{is_root, nobody_reaches_us, pickfs, unprivileged};
+use pickfs_testkit::until;
 
 #[test]
 fn a_process_that_is_not_there_is_an_error() {
@@ -21,9 +22,7 @@ fn a_process_that_is_not_there_is_an_error() {
 #[test]
 fn a_process_that_has_ended_is_an_error() {
     let mut ended = Command::new("true").spawn().unwrap();
-    while !has_ended(ended.id()) {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    until("the end of `true`", || has_ended(ended.id()).then_some(()));
     let said = unprivileged(&["explain", "-p", &ended.id().to_string(), "--seconds", "1"]);
     ended.wait().unwrap();
     assert_eq!(said.code, Some(1), "{said:?}");

@@ -3,15 +3,14 @@
 //! (rules 13, 14 and 18).
 #![allow(clippy::unwrap_used)]
 
+mod lab_session;
 mod pickfs;
 
-use std::{
-    fs,
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::{fs, time::Duration};
 
-use pickfs::{command, folder, pickfs};
+use lab_session::Session;
+use pickfs::{folder, pickfs};
+use pickfs_model::Event;
 use serde_json::Value;
 
 /// CPU time of a thread or process in clock ticks; fields 14 and 15 of proc_pid_stat(5).
@@ -21,14 +20,9 @@ fn ticks(stat: &str) -> u64 {
     tail.split(' ').skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum()
 }
 
-fn threads(process: u32) -> Vec<String> {
+fn threads(process: i32) -> Vec<String> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     tasks.map(|task| task.path().join("stat").to_str().unwrap().to_owned()).collect()
-}
-
-fn worker_of(lab: u32) -> Option<u32> {
-    let children = fs::read_to_string(format!("/proc/{lab}/task/{lab}/children")).ok()?;
-    children.split_whitespace().next()?.parse().ok()
 }
 
 #[test]
@@ -42,8 +36,6 @@ fn nothing_spins_beside_the_measurement() {
         "1",
         "--dir",
         data.to_str().unwrap(),
-        "--out",
-        out.to_str().unwrap(),
         "--measure",
         "4s",
         "--warmup",
@@ -56,29 +48,21 @@ fn nothing_spins_beside_the_measurement() {
         "sync=none",
         "--set",
         "wait=sleep",
-        "--json",
     ];
-    let mut lab = command(&words).stdout(Stdio::null()).spawn().unwrap();
-    let began = Instant::now();
-    let worker = loop {
-        if let Some(worker) = worker_of(lab.id()) {
-            break worker;
-        }
-        assert!(began.elapsed() < Duration::from_secs(30), "no worker comes");
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let mut lab = Session::start(&words, &out);
     // Past its preparation, so that only the loop is looked at.
-    std::thread::sleep(Duration::from_millis(1500));
-    let watched = [threads(lab.id()), threads(worker)].concat();
+    lab.wait_for(|event| matches!(event, Event::TrialProgress { phase, .. } if phase == "measure"));
+    let watched: Vec<_> = lab.processes().into_keys().flat_map(threads).collect();
     let used = || watched.iter().map(|stat| ticks(stat)).sum::<u64>();
     let before = used();
+    // SLEEP: the time over which is counted.
     std::thread::sleep(Duration::from_secs(2));
     let after = used();
     assert!(watched.len() >= 4, "{watched:?}");
     assert!(after > 0, "the test can see CPU time");
     // One spinning thread would take 200 ticks of 10 ms.
     assert!(after - before < 50, "{} ticks in two seconds", after - before);
-    assert!(lab.wait().unwrap().success());
+    assert_eq!(lab.end().0.code, Some(0));
 }
 
 fn plan(more: &[&str]) -> Value {

@@ -6,9 +6,10 @@ mod pickfs;
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
-use lab_session::{Session, may_run, traces, wait_until};
+use lab_session::{Session, may_run, traces};
 use pickfs::{Said, folder, only_run, pickfs, record};
 use pickfs_model::{Event, Outcome, TrialRecord};
+use pickfs_testkit::until;
 use rustix::process::Signal;
 
 /// On one image in RAM, in one block.
@@ -66,7 +67,7 @@ fn control_c_leaves_no_process_no_mount_and_no_loop_device() {
     session.wait_for(
         |event| matches!(event, Event::TrialProgress { phase, .. } if phase == "command"),
     );
-    wait_until("two sleepers", || (sleepers() == 2).then_some(()));
+    until("two sleepers", || (sleepers() == 2).then_some(()));
     session.signal_group(Signal::INT);
     let (said, _) = session.end();
     assert_eq!(said.code, Some(130), "{said:?}");

@@ -3,9 +3,13 @@
 
 mod pickfs;
 
-use std::process::{Command, Stdio};
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Command, Stdio},
+};
 
-use pickfs::{command, folder, is_root, pickfs};
+use pickfs::{Said, command, folder, is_root, pickfs};
+use pickfs_testkit::{until, with_default_signals};
 use serde_json::Value;
 
 fn is_skipped() -> bool {
@@ -67,11 +71,14 @@ fn a_process_is_watched_for_a_while_or_until_it_ends() {
         return;
     }
     let mut shell = Command::new("sh");
-    let shell =
-        shell.args(["-c", "sleep 1; for n in 1 2 3; do head -c 1000 /dev/zero; sleep 0.1; done"]);
-    let mut shell = shell.stdout(Stdio::null()).spawn().unwrap();
-    let said = pickfs(&["explain", "-p", &shell.id().to_string()]);
+    let shell = shell.args(["-c", "read go; for n in 1 2 3; do head -c 1000 /dev/zero; done"]);
+    let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut words = command(&["explain", "-p", &shell.id().to_string()]);
+    let watching = words.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("pickfs to watch", || watches(watching.id()).then_some(()));
+    shell.stdin.take().unwrap().write_all(b"go\n").unwrap();
     shell.wait().unwrap();
+    let said = Said::from(watching.wait_with_output().unwrap());
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("write") && said.out.contains("processes"), "{}", said.out);
     let said = pickfs(&["explain", "-p", "999999999"]);
@@ -85,14 +92,20 @@ fn a_signal_is_the_commands_to_answer() {
     if is_skipped() {
         return;
     }
-    let script = "trap 'echo asked; exit 5' INT; while :; do sleep 0.05; done";
+    let script = "trap 'echo asked; exit 5' INT; echo ready; while :; do sleep 0.05; done";
     let mut words = command(&["explain", "--", "sh", "-c", script]);
-    let mut running = words.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    let words = with_default_signals(&mut words).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = words.spawn().unwrap();
+    let mut out = BufReader::new(running.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert_eq!(out.next().as_deref(), Some("ready"));
     let pid = rustix::process::Pid::from_child(&running);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let said = running.wait().map(|status| status.code()).unwrap();
-    let mut out = String::new();
-    std::io::Read::read_to_string(&mut running.stdout.take().unwrap(), &mut out).unwrap();
-    assert_eq!((said, out.trim()), (Some(5), "asked"));
+    assert_eq!(out.next().as_deref(), Some("asked"));
+    assert_eq!(running.wait_with_output().unwrap().status.code(), Some(5));
+}
+
+/// It waits for the end of what it watches, or for a signal.
+fn watches(process: u32) -> bool {
+    let place = std::fs::read_to_string(format!("/proc/{process}/wchan")).unwrap_or_default();
+    place.contains("sigtimedwait")
 }

@@ -3,7 +3,7 @@
 //! [`fake_run()`] makes a whole [`pickfs_model::RunRecord`] whose truth is known;
 //! [`simulate()`] makes blocks of trial values for tests of statistics. Nothing
 //! here measures, and nothing here belongs in a shipped program. [`Counting`] is an allocator for tests that a
-//! path allocates nothing.
+//! path allocates nothing; [`until()`] waits for a state, with a deadline.
 //!
 //! ```
 //! use pickfs_testkit::{FakeRun, fake_run};
@@ -19,7 +19,9 @@ pub mod fake_run;
 pub mod fake_stalls;
 pub mod fake_trial;
 pub mod mishap;
+pub mod patience;
 pub mod phase_list;
+pub mod signals;
 pub mod simulate;
 
 pub use counting::{Counting, allocated};
@@ -28,4 +30,6 @@ pub use fake_phases::{FakePhase, FakePhasedRun, LostPhase, Speed, fake_phased_ru
 pub use fake_run::{FakeCandidate, FakeRun, fake_run};
 pub use fake_stalls::explained;
 pub use mishap::{Mishap, MishapKind, Mishaps};
+pub use patience::{PATIENCE, until};
+pub use signals::with_default_signals;
 pub use simulate::{Shape, Simulation, simulate};

@@ -10,16 +10,14 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Stdio},
     sync::mpsc::{Receiver, channel},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use pickfs_model::Event;
+use pickfs_testkit::{PATIENCE, until, with_default_signals};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::pickfs::{Said, command, is_root};
-
-/// Longest time for anything that a test waits for.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// True where a test of the root ring may run; otherwise the reason is said, and is a failure
 /// where the ring is required.
@@ -45,7 +43,7 @@ pub fn may_run(programs: &[&str]) -> bool {
 pub struct Session {
     child: Child,
     events: Receiver<Event>,
-    errors: std::thread::JoinHandle<String>,
+    errors: Option<std::thread::JoinHandle<String>>,
     out: PathBuf,
     seen: Vec<Event>,
 }
@@ -61,7 +59,7 @@ impl Session {
             command.arg("--out").arg(out);
         }
         command.args(own).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        let mut child = command.spawn().expect("pickfs starts");
+        let mut child = with_default_signals(&mut command).spawn().expect("pickfs starts");
         let (sender, events) = channel();
         let output = BufReader::new(child.stdout.take().unwrap());
         std::thread::spawn(move || {
@@ -72,7 +70,7 @@ impl Session {
         });
         let errors = child.stderr.take().unwrap();
         let errors = std::thread::spawn(move || std::io::read_to_string(errors).unwrap());
-        Session { child, events, errors, out: out.into(), seen: Vec::new() }
+        Session { child, events, errors: Some(errors), out: out.into(), seen: Vec::new() }
     }
 
     /// Waits until trial `number` has begun.
@@ -96,7 +94,7 @@ impl Session {
 
     /// Waits until a worker runs in this run's tree of processes, and gives its number.
     pub fn wait_for_worker(&self) -> i32 {
-        wait_until("a worker", || {
+        until("a worker", || {
             let tree = self.processes();
             tree.into_iter().find(|(_, name)| name.contains("pickfs-worker")).map(|(pid, _)| pid)
         })
@@ -105,7 +103,7 @@ impl Session {
     /// Waits until this run's worker holds a file of this name open.
     pub fn wait_for_open_file(&self, name: &str) {
         let is_it = |link: &Path| fs::read_link(link).is_ok_and(|file| file.ends_with(name));
-        wait_until(name, || {
+        until(name, || {
             let files = fs::read_dir(format!("/proc/{}/fd", self.wait_for_worker())).ok()?;
             files.flatten().any(|file| is_it(&file.path())).then_some(())
         });
@@ -145,19 +143,20 @@ impl Session {
     /// Waits for the end. Nothing of the run may be left: no process, no mount, no loop device.
     pub fn end(mut self) -> (Said, Vec<Event>) {
         let tree: Vec<i32> = self.processes().into_keys().collect();
-        let began = Instant::now();
-        let status = loop {
-            match self.child.try_wait().unwrap() {
-                Some(status) => break status,
-                None if began.elapsed() > PATIENCE => panic!("pickfs does not end"),
-                None => std::thread::sleep(Duration::from_millis(10)),
-            }
-        };
+        let status = until("the end of pickfs", || self.child.try_wait().unwrap());
         self.seen.extend(self.events.iter());
-        let err = self.errors.join().unwrap();
+        let err = self.errors.take().unwrap().join().unwrap();
         assert_nothing_is_left(&self.out, &tree);
         let code = pickfs_sys::namespace::exit_code(status);
-        (Said { code: Some(code), out: String::new(), err }, self.seen)
+        (Said { code: Some(code), out: String::new(), err }, std::mem::take(&mut self.seen))
+    }
+}
+
+/// A test that fails leaves no run behind: what is in the private namespace ends with the first program.
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -204,27 +203,13 @@ pub fn traces(folder: &Path) -> (Vec<String>, Vec<String>) {
 /// The kernel may need a moment to take down a namespace.
 fn assert_nothing_is_left(folder: &Path, tree: &[i32]) {
     let began = Instant::now();
-    loop {
+    until("the kernel to take down the namespace", || {
         let all = processes();
         let alive: Vec<_> = tree.iter().filter_map(|pid| all.get_key_value(pid)).collect();
         let (mounts, loops) = traces(folder);
-        if alive.is_empty() && mounts.is_empty() && loops.is_empty() {
-            return;
-        }
-        let is_late = began.elapsed() > Duration::from_secs(10);
-        assert!(!is_late, "left behind: {alive:?} {mounts:?} {loops:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// Waits until there is something.
-pub fn wait_until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(began.elapsed() < PATIENCE, "{what} does not come");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        let is_clean = alive.is_empty() && mounts.is_empty() && loops.is_empty();
+        let is_late = began.elapsed() > PATIENCE / 2;
+        assert!(is_clean || !is_late, "left behind: {alive:?} {mounts:?} {loops:?}");
+        is_clean.then_some(())
+    });
 }
