@@ -25,6 +25,16 @@ pub enum TargetError {
         /// The word among the candidate's mkfs options.
         word: String,
     },
+    /// An option could reach outside the scratch.
+    #[error("candidate `{candidate}`: `{word}` {why}")]
+    Option {
+        /// The candidate's text.
+        candidate: String,
+        /// The word that is refused.
+        word: String,
+        /// What it would do, and the way out.
+        why: &'static str,
+    },
     /// No row of the table has this name.
     #[error("file system `{name}` not known; known are {known}")]
     UnknownFileSystem {

@@ -26,7 +26,7 @@ use crate::{
     carry_out::{self, Calls},
     environment,
     error::TargetError,
-    fs::{FileSystem, Ground, MadeInside, Place, recipe},
+    fs::{FileSystem, Ground, MadeInside, Place, recipe, words},
     host_folder::{HostFolder, HostKind},
     image::{HostFacts, check_size, fill, forbid_copy_on_write},
     incompressible::Noise,
@@ -166,6 +166,7 @@ impl GuestImage {
         if let Availability::Missing(missing) = availability::to_be_made(row) {
             return Err(missing.into());
         }
+        words::check(candidate, false)?;
         let (minimum_bytes, have_bytes) = (row.needs().minimum_bytes, self.size_bytes);
         if have_bytes < minimum_bytes {
             return Err(TargetError::TooSmall { fs: row.name(), minimum_bytes, have_bytes });

@@ -23,7 +23,8 @@ pub(crate) fn format(fs: &str, device: &Path, words: &[String]) -> Result<String
     Ok(kind.format(&file, size_bytes, &options)?.to_string())
 }
 
-fn asked_size(fs: &str, words: &[String]) -> Result<Option<u64>, TargetError> {
+/// The size among the words; any other word is refused.
+pub(crate) fn asked_size(fs: &str, words: &[String]) -> Result<Option<u64>, TargetError> {
     let mut size = None;
     for word in words {
         let bytes = word.strip_prefix("size=").and_then(|bytes| bytes.parse().ok());

@@ -4,7 +4,7 @@
 use pickfs_model::{BackingSpec, CandidateSpec, DeviceState, Step};
 
 use crate::error::TargetError;
-use crate::fs::{self, FileSystem, Ground, Place, recipe};
+use crate::fs::{self, FileSystem, Ground, Place, recipe, words};
 
 /// What the steps are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +76,7 @@ pub(crate) fn life(
         return in_directory(candidate, place);
     }
     let row = row_of(candidate)?;
+    words::check(candidate, false)?;
     Ok(match row.needs().ground {
         Ground::Memory => {
             let (begin, end) = (row.mount(candidate, place), row.unmount(candidate, place));

@@ -237,7 +237,7 @@ fn a_failed_make_leaves_nothing() {
     let mut scratch = scratch(&run_dir);
     let before = Leftovers::now(&run_dir);
     let at = run_dir.join("mnt");
-    for candidate in ["ext4;mkfs=--nonsense", "xfs:nonsense", "zfs-fuse;mkfs=nonsense"] {
+    for candidate in ["ext4;mkfs=--nonsense", "xfs:nonsense", "zfs-fuse;mkfs=-o nonsense=1"] {
         let mut log = Vec::new();
         let error = scratch.make_and_mount(&candidate.parse().unwrap(), &at, &mut log).unwrap_err();
         assert!(error.skip().is_none_or(|_| candidate.starts_with("zfs")), "{error}");

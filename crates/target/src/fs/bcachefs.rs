@@ -4,7 +4,7 @@ use pickfs_model::features::{Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Needs, Period, Place, recipe};
+use super::{FileSystem, Needs, Period, Place, recipe, words::Words};
 
 /// The row of bcachefs.
 pub struct Bcachefs;
@@ -31,6 +31,16 @@ impl FileSystem for Bcachefs {
             "bcachefs-tools (not in Debian 12; see the project's own archive)",
         )
         .at_least(64 << 20)
+    }
+
+    fn words(&self) -> Words {
+        Words {
+            alone: "-f -q -v --force --quiet --verbose --discard --nodiscard --no_passphrase --encrypted",
+            valued: "-U",
+            text: "-l -L --label --fs_label",
+            outside: "--source --passphrase_file",
+            ..Words::default()
+        }
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

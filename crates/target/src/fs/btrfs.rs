@@ -8,7 +8,7 @@ use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Durability, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Needs, Period, Place, recipe};
+use super::{FileSystem, Needs, Period, Place, recipe, words::Words};
 
 /// The row of btrfs.
 pub struct Btrfs;
@@ -34,6 +34,17 @@ impl FileSystem for Btrfs {
             "btrfs-progs",
         )
         .at_least(128 << 20)
+    }
+
+    fn words(&self) -> Words {
+        Words {
+            alone: "-f -K -M -q -v -V --force --nodiscard --mixed --quiet --verbose",
+            valued: "-A -b -d -l -m -n -O -R -s -U --alloc-start --byte-count --data --leafsize --metadata \
+                     --nodesize --features --runtime-features --sectorsize --csum --checksum --uuid --device-uuid",
+            text: "-L --label",
+            outside: "-r -u --rootdir --subvol --inode-flags --compress --reflink --shrink",
+            ..Words::default()
+        }
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use pickfs_model::{CandidateSpec, Durability, Step};
 
-use super::{Needs, Period, Place, recipe};
+use super::{Needs, Period, Place, recipe, words::Words};
 
 const BLOCK_BYTES: u64 = 4096;
 const PINNED: &str = "lazy_itable_init=0,lazy_journal_init=0";
@@ -29,6 +29,17 @@ pub fn make(program: &str, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
     args.push(place.device.clone());
     args.extend(place.make_units(block.unwrap_or(BLOCK_BYTES)));
     vec![recipe::exec("make", program, args)]
+}
+
+/// The options of mke2fs.
+pub fn words() -> Words {
+    Words {
+        alone: "-c -D -F -j -K -n -q -S -v -V",
+        valued: "-b -C -e -E -g -G -i -I -J -m -N -o -O -r -R -s -t -T -U",
+        text: "-L -M",
+        outside: "-d -l -z",
+        log_keys: "device",
+    }
 }
 
 /// mke2fs keeps only the last `-E`, so the candidate's is joined to ours.

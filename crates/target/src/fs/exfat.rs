@@ -4,7 +4,7 @@ use pickfs_model::features::{Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Needs, Place, recipe};
+use super::{FileSystem, Needs, Place, recipe, words::Words};
 
 /// The row of exfat.
 pub struct Exfat;
@@ -30,6 +30,15 @@ impl FileSystem for Exfat {
             "exfatprogs",
         )
         .whole_device()
+    }
+
+    fn words(&self) -> Words {
+        Words {
+            alone: "-f -q -v -V -h --full-format --pack-bitmap --quiet --verbose",
+            valued: "-b -c -i -p -s -U --boundary-align --cluster-size --sector-size --volume-serial --volume-guid",
+            text: "-L -n --volume-label",
+            ..Words::default()
+        }
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

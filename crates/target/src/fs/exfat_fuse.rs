@@ -7,7 +7,7 @@ use pickfs_model::features::Origin;
 use pickfs_model::{CandidateSpec, Step};
 
 use super::facts::fact;
-use super::{FileSystem, Lack, Needs, Place, Program, exfat, recipe};
+use super::{FileSystem, Lack, Needs, Place, Program, exfat, recipe, words::Words};
 
 const PROGRAM: &str = "mount.exfat-fuse";
 
@@ -36,6 +36,10 @@ impl FileSystem for ExfatFuse {
         )
         .with_helpers(&[Program { name: PROGRAM, package: "exfat-fuse" }])
         .whole_device()
+    }
+
+    fn words(&self) -> Words {
+        exfat::Exfat.words()
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

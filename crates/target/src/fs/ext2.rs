@@ -4,7 +4,7 @@ use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Durability, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Lack, Needs, Place, e2fsprogs};
+use super::{FileSystem, Lack, Needs, Place, e2fsprogs, words::Words};
 
 /// The row of ext2.
 pub struct Ext2;
@@ -24,6 +24,10 @@ impl FileSystem for Ext2 {
 
     fn needs(&self) -> Needs {
         e2fsprogs::needs(&["ext2"], "mkfs.ext2")
+    }
+
+    fn words(&self) -> Words {
+        e2fsprogs::words()
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

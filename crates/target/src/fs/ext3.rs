@@ -4,7 +4,7 @@ use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Durability, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Lack, Needs, Period, Place, e2fsprogs};
+use super::{FileSystem, Lack, Needs, Period, Place, e2fsprogs, words::Words};
 
 /// The row of ext3.
 pub struct Ext3;
@@ -24,6 +24,10 @@ impl FileSystem for Ext3 {
 
     fn needs(&self) -> Needs {
         e2fsprogs::needs(&["ext3"], "mkfs.ext3")
+    }
+
+    fn words(&self) -> Words {
+        e2fsprogs::words()
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

@@ -4,7 +4,7 @@ use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Durability, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Needs, Period, Place, e2fsprogs};
+use super::{FileSystem, Needs, Period, Place, e2fsprogs, words::Words};
 
 /// The row of ext4.
 pub struct Ext4;
@@ -24,6 +24,10 @@ impl FileSystem for Ext4 {
 
     fn needs(&self) -> Needs {
         e2fsprogs::needs(&["ext4"], "mkfs.ext4")
+    }
+
+    fn words(&self) -> Words {
+        e2fsprogs::words()
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

@@ -5,7 +5,7 @@ use pickfs_model::features::{Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Needs, Period, Place, recipe};
+use super::{FileSystem, Needs, Period, Place, recipe, words::Words};
 
 /// The row of f2fs.
 pub struct F2fs;
@@ -31,6 +31,16 @@ impl FileSystem for F2fs {
             "f2fs-tools",
         )
         .at_least(64 << 20)
+    }
+
+    fn words(&self) -> Words {
+        Words {
+            alone: "-f -i -m -q -r -V",
+            valued: "-a -C -d -e -E -g -H -h -o -O -R -s -S -t -T -U -w -z -Z",
+            text: "-l",
+            outside: "-c",
+            ..Words::default()
+        }
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

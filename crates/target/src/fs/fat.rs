@@ -5,7 +5,7 @@ use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Lack, Needs, Place, recipe};
+use super::{FileSystem, Lack, Needs, Place, recipe, words::Words};
 
 /// The rows of FAT: how many bits an entry of the table has.
 pub enum Fat {
@@ -42,6 +42,16 @@ impl FileSystem for Fat {
             "dosfstools",
         )
         .at_least(64 << 20)
+    }
+
+    fn words(&self) -> Words {
+        Words {
+            alone: "-a -A -c -I -v --invariant",
+            valued: "-b -D -f -F -g -h -i -M -r -R -s -S --codepage --mbr --offset --variant",
+            text: "-n",
+            outside: "-C -l -m",
+            ..Words::default()
+        }
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

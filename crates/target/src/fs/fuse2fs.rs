@@ -7,7 +7,7 @@ use pickfs_model::features::Origin;
 use pickfs_model::{CandidateSpec, Durability, Step};
 
 use super::facts::fact;
-use super::{FileSystem, Needs, Place, Program, ext2, ext3, ext4, recipe};
+use super::{FileSystem, Needs, Place, Program, ext2, ext3, ext4, recipe, words::Words};
 
 const PROGRAM: &str = "fuse2fs";
 
@@ -84,6 +84,10 @@ impl FileSystem for Fuse2fs {
             ..self.native().needs()
         }
         .with_helpers(&[Program { name: PROGRAM, package: "fuse2fs" }])
+    }
+
+    fn words(&self) -> Words {
+        self.native().words()
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

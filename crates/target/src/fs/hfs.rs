@@ -4,7 +4,7 @@ use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Lack, Needs, Place, recipe};
+use super::{FileSystem, Lack, Needs, Place, recipe, words::Words};
 
 /// The row of hfs.
 pub struct Hfs;
@@ -30,6 +30,10 @@ impl FileSystem for Hfs {
             "hfsutils",
         )
         .whole_device()
+    }
+
+    fn words(&self) -> Words {
+        Words { alone: "-f", text: "-l", ..Words::default() }
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

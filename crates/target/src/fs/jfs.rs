@@ -4,7 +4,7 @@ use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Lack, Needs, Place, recipe};
+use super::{FileSystem, Lack, Needs, Place, recipe, words::Words};
 
 /// The row of jfs.
 pub struct Jfs;
@@ -29,6 +29,16 @@ impl FileSystem for Jfs {
             "mkfs.jfs",
             "jfsutils",
         )
+    }
+
+    fn words(&self) -> Words {
+        Words {
+            alone: "-c -f -O -q -V",
+            valued: "-J -s",
+            text: "-L",
+            outside: "-j",
+            ..Words::default()
+        }
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

@@ -39,6 +39,7 @@ pub mod row;
 pub mod table;
 mod tmpfs;
 mod ufs;
+pub mod words;
 mod xfs;
 mod zfs;
 mod zfs_fuse;

@@ -4,7 +4,7 @@ use pickfs_model::features::{Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Lack, Needs, Period, Place, recipe};
+use super::{FileSystem, Lack, Needs, Period, Place, recipe, words::Words};
 
 /// The row of nilfs2.
 pub struct Nilfs2;
@@ -31,6 +31,15 @@ impl FileSystem for Nilfs2 {
         )
         .at_least(128 << 20)
         .whole_device()
+    }
+
+    fn words(&self) -> Words {
+        Words {
+            alone: "-c -f -h -K -n -q -v -V",
+            valued: "-b -B -m -O -P -s",
+            text: "-L",
+            ..Words::default()
+        }
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

@@ -5,7 +5,7 @@ use pickfs_model::features::{Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Needs, Place, recipe};
+use super::{FileSystem, Needs, Place, recipe, words::Words};
 
 /// The row of ntfs3.
 pub struct Ntfs3;
@@ -31,6 +31,17 @@ impl FileSystem for Ntfs3 {
             "mkfs.ntfs",
             "ntfs-3g",
         )
+    }
+
+    fn words(&self) -> Words {
+        Words {
+            alone: "-C -f -F -I -n -q -Q -T -U -v --fast --quick --force --enable-compression --no-indexing \
+                    --zero-time --with-uuid --quiet --verbose --debug",
+            valued: "-c -H -p -s -S -z --cluster-size --heads --partition-start --sector-size --sectors-per-track \
+                     --mft-zone-multiplier",
+            text: "-L --label",
+            ..Words::default()
+        }
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

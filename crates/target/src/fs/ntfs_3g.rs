@@ -6,7 +6,7 @@ use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Lack, Needs, Place, Program, recipe};
+use super::{FileSystem, Lack, Needs, Place, Program, recipe, words::Words};
 
 /// The row of ntfs-3g.
 pub struct Ntfs3g;
@@ -32,6 +32,10 @@ impl FileSystem for Ntfs3g {
             "ntfs-3g",
         )
         .with_helpers(&[Program { name: "ntfs-3g", package: "ntfs-3g" }])
+    }
+
+    fn words(&self) -> Words {
+        super::ntfs3::Ntfs3.words()
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

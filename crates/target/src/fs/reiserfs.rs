@@ -9,7 +9,7 @@ use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Durability, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Lack, Needs, Period, Place, recipe};
+use super::{FileSystem, Lack, Needs, Period, Place, recipe, words::Words};
 
 /// The rows of ReiserFS.
 pub enum Reiserfs {
@@ -47,6 +47,16 @@ impl FileSystem for Reiserfs {
             "reiserfsprogs",
         )
         .at_least(64 << 20)
+    }
+
+    fn words(&self) -> Words {
+        Words {
+            alone: "-d -f -q -V",
+            valued: "-b -h -o -s -t -u --block-size --format --hash --journal-offset --journal-size --transaction-max-size --uuid",
+            text: "-l --label",
+            outside: "-B -j --badblocks --journal-device",
+            ..Words::default()
+        }
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

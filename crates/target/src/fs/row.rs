@@ -6,7 +6,7 @@ use std::path::Path;
 use pickfs_model::features::Origin;
 use pickfs_model::{CandidateSpec, Durability, Step};
 
-use super::recipe;
+use super::{recipe, words::Words};
 
 /// Smallest image that most of them take, in bytes.
 pub const SMALL_BYTES: u64 = 16 << 20;
@@ -24,6 +24,11 @@ pub trait FileSystem: Sync {
 
     /// What must be there before it can be tried.
     fn needs(&self) -> Needs;
+
+    /// The options that its mkfs program accepts.
+    fn words(&self) -> Words {
+        Words::default()
+    }
 
     /// The steps that make it. Empty for those that live in memory.
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step>;

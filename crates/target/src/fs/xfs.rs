@@ -7,7 +7,7 @@ use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Needs, Period, Place, recipe};
+use super::{FileSystem, Needs, Period, Place, recipe, words::Words};
 
 /// The row of XFS.
 pub struct Xfs;
@@ -33,6 +33,17 @@ impl FileSystem for Xfs {
             "xfsprogs",
         )
         .at_least(300 << 20)
+    }
+
+    fn words(&self) -> Words {
+        Words {
+            alone: "-C -f -K -N -q -V",
+            valued: "-b -d -i -l -m -n -r -s",
+            text: "-L",
+            outside: "-c -p --protofile",
+            log_keys: "logdev",
+            ..Words::default()
+        }
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

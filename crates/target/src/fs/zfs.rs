@@ -6,7 +6,7 @@ use pickfs_model::features::{Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, MadeInside, Needs, Period, Place, recipe};
+use super::{FileSystem, MadeInside, Needs, Period, Place, recipe, words::Words};
 
 /// The row of OpenZFS.
 pub struct Zfs;
@@ -33,6 +33,10 @@ impl FileSystem for Zfs {
         )
         .at_least(64 << 20)
         .whole_device()
+    }
+
+    fn words(&self) -> Words {
+        Words { alone: "-d -f -n", valued: "-o -O", outside: "-m -R -t", ..Words::default() }
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

@@ -12,7 +12,7 @@ use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Durability, Step};
 
 use super::facts::{LOOKED_UP, fact};
-use super::{FileSystem, Lack, Needs, Period, Place, Program, recipe};
+use super::{FileSystem, Lack, Needs, Period, Place, Program, recipe, words::Words};
 
 const FOLDERS: [&str; 3] = ["/etc/zfs", "/run/zfs", "/run/lock/zfs"];
 /// Holds one link to the device, so that import looks at no other.
@@ -47,6 +47,10 @@ impl FileSystem for ZfsFuse {
         .with_helpers(&[Program { name: DAEMON, package: "zfs-fuse" }])
         .at_least(64 << 20)
         .whole_device()
+    }
+
+    fn words(&self) -> Words {
+        super::zfs::Zfs.words()
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
