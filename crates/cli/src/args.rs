@@ -121,7 +121,7 @@ pub struct PlanChanges {
     /// A block device; everything on it is lost
     #[arg(long, value_name = "NODE", conflicts_with = "dir")]
     pub device: Option<PathBuf>,
-    /// Allow an inactive file-system signature on the device to be overwritten
+    /// Allow an inactive file system, or unknown data, on the device to be overwritten
     #[arg(long, requires = "device")]
     pub erase: bool,
     /// State of the device before each make
@@ -404,7 +404,7 @@ pub struct RerunArgs {
     /// The block device, named again where the plan has one; everything on it is lost
     #[arg(long, value_name = "NODE")]
     pub device: Option<PathBuf>,
-    /// Allow an inactive file-system signature on the device to be overwritten
+    /// Allow an inactive file system, or unknown data, on the device to be overwritten
     #[arg(long, requires = "device")]
     pub erase: bool,
     /// Folder of runs

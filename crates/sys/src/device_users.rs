@@ -1,4 +1,4 @@
-//! Which programs have a block device open. `O_EXCL` does not tell (it succeeds beside a program
+//! Which programs have a block device, or a file, open. `O_EXCL` does not tell (it succeeds beside a program
 //! that has the device open read-write), so every descriptor of every process is looked at.
 //! Not about mounts (`mount`) nor about devices built on top (`block`).
 //!
@@ -11,7 +11,7 @@
 
 use crate::proc_root::ProcRoot;
 use crate::tunables::text_if_any;
-use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
+use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags, statx};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -42,10 +42,28 @@ pub struct DeviceUsers {
 /// # Errors
 /// Only when the list of processes cannot be read.
 pub fn users_of(device_number: (u32, u32), proc_root: &ProcRoot) -> io::Result<DeviceUsers> {
+    users_where(proc_root, |facts| {
+        FileType::from_raw_mode(facts.stx_mode.into()) == FileType::BlockDevice
+            && (facts.stx_rdev_major, facts.stx_rdev_minor) == device_number
+    })
+}
+
+/// Looks for programs that have the file open that has this inode on this device of stat(2).
+///
+/// # Errors
+/// Only when the list of processes cannot be read.
+pub fn users_of_file((device, inode): (u64, u64), proc_root: &ProcRoot) -> io::Result<DeviceUsers> {
+    let number = (rustix::fs::major(device), rustix::fs::minor(device));
+    users_where(proc_root, |facts| {
+        facts.stx_ino == inode && (facts.stx_dev_major, facts.stx_dev_minor) == number
+    })
+}
+
+fn users_where(proc_root: &ProcRoot, is_it: impl Fn(&Statx) -> bool) -> io::Result<DeviceUsers> {
     let mut found = DeviceUsers::default();
     for process_id in proc_root.process_ids()? {
         let process = proc_root.process(process_id);
-        match descriptor_count(&process, device_number) {
+        match descriptor_count(&process, &is_it) {
             Ok(0) => {}
             Ok(descriptor_count) => {
                 let name = text_if_any(process.join("comm")).unwrap_or_default();
@@ -58,16 +76,10 @@ pub fn users_of(device_number: (u32, u32), proc_root: &ProcRoot) -> io::Result<D
     Ok(found)
 }
 
-fn descriptor_count(process: &Path, device_number: (u32, u32)) -> io::Result<usize> {
-    let descriptors = fs::read_dir(process.join("fd"))?;
-    Ok(descriptors.flatten().filter(|entry| is_on(&entry.path(), device_number)).count())
-}
-
 /// Does not ask a server: a dead network file system must not hang us.
-fn is_on(descriptor: &Path, device_number: (u32, u32)) -> bool {
-    let facts = statx(CWD, descriptor, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE);
-    facts.is_ok_and(|facts| {
-        FileType::from_raw_mode(facts.stx_mode.into()) == FileType::BlockDevice
-            && (facts.stx_rdev_major, facts.stx_rdev_minor) == device_number
-    })
+fn descriptor_count(process: &Path, is_it: impl Fn(&Statx) -> bool) -> io::Result<usize> {
+    let flags = StatxFlags::TYPE | StatxFlags::INO;
+    let descriptors = fs::read_dir(process.join("fd"))?.flatten();
+    let facts = descriptors.map(|one| statx(CWD, one.path(), AtFlags::STATX_DONT_SYNC, flags));
+    Ok(facts.flatten().filter(|facts| is_it(facts)).count())
 }

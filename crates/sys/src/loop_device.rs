@@ -118,6 +118,10 @@ pub struct LoopStatus {
     pub backing_device: u64,
     /// Inode number of the backing file.
     pub backing_inode: u64,
+    /// Major and minor number of the backing device; none where a file is behind it.
+    pub backing_node: Option<(u32, u32)>,
+    /// It shows a part of what is behind it: an offset or a limit was given.
+    pub is_part: bool,
     /// The name given at attach time, cut to 63 bytes.
     pub backing_name: String,
 }
@@ -181,18 +185,7 @@ impl LoopDevice {
 
     /// Asks the kernel what is in force.
     pub fn status(&self) -> Result<LoopStatus, LoopError> {
-        let mut info = LoopInfo64::default();
-        // SAFETY: LOOP_GET_STATUS64 fills one struct loop_info64.
-        unsafe { ioctl::with_pointer(self.file().as_fd(), LOOP_GET_STATUS64, &mut info) }
-            .map_err(|cause| self.request("read the status", cause))?;
-        Ok(LoopStatus {
-            direct_io: info.flags & LO_FLAGS_DIRECT_IO != 0,
-            autoclear: info.flags & LO_FLAGS_AUTOCLEAR != 0,
-            read_only: info.flags & LO_FLAGS_READ_ONLY != 0,
-            backing_device: info.device,
-            backing_inode: info.inode,
-            backing_name: text_until_zero(&info.file_name),
-        })
+        status_by(self.file(), &self.path)
     }
 
     /// Tells the device that its backing file has changed size.
@@ -270,6 +263,31 @@ pub fn attached() -> Vec<AttachedLoop> {
         entries.flatten().filter_map(|e| attached_one(e.file_name().to_str()?)).collect();
     found.sort_by_key(|one| one.number);
     found
+}
+
+/// What the kernel says about an attached device of this number, whoever made it.
+pub fn status_of(number: u32) -> Result<LoopStatus, LoopError> {
+    let path = PathBuf::from(format!("/dev/loop{number}"));
+    status_by(&open(&path, false)?, &path)
+}
+
+fn status_by(handle: &File, path: &Path) -> Result<LoopStatus, LoopError> {
+    let mut info = LoopInfo64::default();
+    // SAFETY: LOOP_GET_STATUS64 fills one struct loop_info64.
+    unsafe { ioctl::with_pointer(handle.as_fd(), LOOP_GET_STATUS64, &mut info) }.map_err(
+        |cause| LoopError::Request { request: "read the status", path: path.to_owned(), cause },
+    )?;
+    let node = (rustix::fs::major(info.rdevice), rustix::fs::minor(info.rdevice));
+    Ok(LoopStatus {
+        direct_io: info.flags & LO_FLAGS_DIRECT_IO != 0,
+        autoclear: info.flags & LO_FLAGS_AUTOCLEAR != 0,
+        read_only: info.flags & LO_FLAGS_READ_ONLY != 0,
+        backing_device: info.device,
+        backing_inode: info.inode,
+        backing_node: Some(node).filter(|&node| node != (0, 0)),
+        is_part: info.offset != 0 || info.size_limit != 0,
+        backing_name: text_until_zero(&info.file_name),
+    })
 }
 
 fn attached_one(name: &str) -> Option<AttachedLoop> {

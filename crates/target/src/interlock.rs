@@ -1,9 +1,10 @@
 //! The interlock: whether a device that the user named may be destroyed. Asked
 //! when it is named and again before every step that destroys.
 //!
-//! It answers no unless it has looked everywhere and found nothing. `--erase`
-//! changes one answer only: an inactive file system's signature, or unknown
-//! bytes at the ends, may then be overwritten. It is no lock: another program
+//! It answers no unless it has looked everywhere and found nothing. A loop
+//! device is asked all of it once more for what it stands on. `--erase` changes
+//! one answer only: an inactive file system's signature, or unknown bytes at
+//! the ends or at sampled places, may then be overwritten. It is no lock: another program
 //! may still take the device in the moment between question and step; those
 //! steps open it exclusively, so that the kernel refuses one of the two.
 //!
@@ -15,17 +16,23 @@
 
 use std::path::{Path, PathBuf};
 
+use pickfs_model::quantity::bytes_text;
 use pickfs_sys::block::{self, BlockDevice, BlockFacts, ExclusiveProbe};
+use pickfs_sys::device_users::{self, DeviceUsers};
+use pickfs_sys::mount;
 use pickfs_sys::proc_root::ProcRoot;
-use pickfs_sys::{device_users, loop_device, mount};
 use thiserror::Error;
 
 use crate::identity::Identity;
+use crate::loops::{self, Behind, Footing};
 use crate::signature::{self, Meaning, Signature};
 
 /// Length of the device-mapper uuid of a volume that LVM shows to people: `LVM-`, the group's 32
 /// characters, the volume's 32. Its inner parts have a suffix.
 const VOLUME_UUID_LENGTH: usize = 68;
+/// How the device-mapper uuids of volumes begin that people name: LVM, dm-crypt, multipath and its
+/// partitions. Their members are refused as held.
+const TOPS: [&str; 5] = ["LVM-", "CRYPT-LUKS", "CRYPT-PLAIN", "CRYPT-BITLK", "mpath-"];
 
 /// Why a device is not touched. Every message names the device, the finding and the way out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -79,10 +86,10 @@ pub enum Refusal {
     /// Other devices are built on it.
     #[error("{}: is used by {holders}; take those down, or name another device", .device.display())]
     Held { device: PathBuf, holders: String },
-    /// It is built from other devices, and is no logical volume.
+    /// It is built from other devices in a way that is not known.
     #[error(
-        "{}: is built from {slaves} and is no logical volume; name a disk, a partition or a \
-         logical volume", .device.display()
+        "{}: is built from {slaves} and is no RAID, logical, encrypted or multipath volume; name \
+         one of these, a disk or a partition", .device.display()
     )]
     Built { device: PathBuf, slaves: String },
     /// It is a part of LVM's own.
@@ -114,10 +121,19 @@ pub enum Refusal {
     FileSystem { device: PathBuf, signature: String },
     /// Bytes that nobody knows.
     #[error(
-        "{}: its {end} holds unknown data; add --erase if it may be lost",
-        .device.display()
+        "{}: holds unknown data {} from its start; add --erase if it may be lost",
+        .device.display(), bytes_text(*.at_bytes)
     )]
-    UnknownData { device: PathBuf, end: &'static str },
+    UnknownData { device: PathBuf, at_bytes: u64 },
+    /// What a loop device stands on is refused.
+    #[error("{} stands on {below}", .device.display())]
+    Below { device: PathBuf, below: Box<Refusal> },
+    /// Another loop device stands on the same.
+    #[error(
+        "{}: {other} stands on the same {}; detach that, or name another device",
+        .device.display(), .behind.display()
+    )]
+    SharedBelow { device: PathBuf, other: String, behind: PathBuf },
 }
 
 /// The right to destroy one device, as long as the answers stay the same.
@@ -156,24 +172,58 @@ impl Interlock {
     /// The first [`Refusal`] that holds.
     pub fn check(&self) -> Result<(), Refusal> {
         same_device(&self.identity)?;
-        let device = &self.identity.path;
-        let block = BlockDevice::at(device).map_err(|error| Refusal::NotThere {
-            device: device.clone(),
-            reason: error.to_string(),
-        })?;
-        let (facts, host) = (block.facts(), ProcRoot::host());
-        not_built_upon(device, &facts)?;
-        not_under_a_loop(device, block.device_number())?;
-        not_swap(device, block.device_number())?;
-        not_mounted(device, &facts, &host)?;
-        not_open(device, block.device_number(), &host)?;
-        not_shared(device, &facts, &host)?;
-        not_held(device, &block)?;
-        if self.contents_are_ours { Ok(()) } else { self.may_lose_contents() }
+        self.ask(&self.identity.path, None, self.contents_are_ours)
     }
 
-    fn may_lose_contents(&self) -> Result<(), Refusal> {
-        let device = &self.identity.path;
+    /// Asks all of one device; `over` is the loop device that is known to stand on it.
+    fn ask(&self, device: &Path, over: Option<u32>, is_ours: bool) -> Result<(), Refusal> {
+        let block = BlockDevice::at(device).map_err(|error| not_there(device, error))?;
+        let (facts, host) = (block.facts(), ProcRoot::host());
+        not_built_upon(device, &facts)?;
+        if let Some(holders) = loops::over(block.device_number(), &facts, over) {
+            return Err(Refusal::Held { device: device.to_owned(), holders });
+        }
+        not_swap(device, Behind::Device(block.device_number()))?;
+        not_mounted(device, &facts, &host)?;
+        let users = device_users::users_of(block.device_number(), &host);
+        not_open(device, users)?;
+        not_shared(device, &facts, &host)?;
+        not_held(device, &block)?;
+        self.ask_below(device, &facts, &host)?;
+        let size_bytes = facts.size_bytes.unwrap_or(self.identity.size_bytes);
+        if is_ours { Ok(()) } else { self.may_lose_contents(device, size_bytes) }
+    }
+
+    /// All that is asked of a device is asked of the file or device behind a loop device too. Its
+    /// contents are those of the loop device, unless that shows only a part of them.
+    fn ask_below(&self, device: &Path, facts: &BlockFacts, host: &ProcRoot) -> Result<(), Refusal> {
+        let Some(footing) = Footing::of(facts) else { return Ok(()) };
+        let footing = footing.map_err(|error| not_there(device, error))?;
+        let unreachable = || not_there(device, "what it stands on cannot be reached from here");
+        let behind = footing.path.as_ref().ok_or_else(unreachable)?;
+        if let Some(other) = footing.neighbour() {
+            let (device, behind) = (device.to_owned(), behind.clone());
+            return Err(Refusal::SharedBelow { device, other, behind });
+        }
+        let is_ours = self.contents_are_ours || !footing.is_part;
+        let asked = match footing.behind {
+            Behind::Device(_) => self.ask(behind, Some(footing.number), is_ours),
+            Behind::File(on, inode) => {
+                let users = device_users::users_of_file((on, inode), host);
+                let unused =
+                    not_swap(behind, footing.behind).and_then(|()| not_open(behind, users));
+                unused.and_then(|()| if is_ours { Ok(()) } else { self.may_lose_file(behind) })
+            }
+        };
+        asked.map_err(|below| Refusal::Below { device: device.into(), below: Box::new(below) })
+    }
+
+    fn may_lose_file(&self, file: &Path) -> Result<(), Refusal> {
+        let facts = file.metadata().map_err(|error| not_there(file, error))?;
+        self.may_lose_contents(file, facts.len())
+    }
+
+    fn may_lose_contents(&self, device: &Path, size_bytes: u64) -> Result<(), Refusal> {
         let found = signature::signatures(device)?;
         for signature in &found {
             judge(device, signature, self.erase)?;
@@ -181,14 +231,16 @@ impl Interlock {
         if self.erase || !found.is_empty() {
             return Ok(());
         }
-        match signature::end_in_use(device, self.identity.size_bytes) {
+        match signature::place_in_use(device, size_bytes) {
             Ok(None) => Ok(()),
-            Ok(Some(end)) => Err(Refusal::UnknownData { device: device.clone(), end }),
-            Err(cause) => {
-                Err(Refusal::NotThere { device: device.clone(), reason: cause.to_string() })
-            }
+            Ok(Some(at_bytes)) => Err(Refusal::UnknownData { device: device.to_owned(), at_bytes }),
+            Err(cause) => Err(not_there(device, cause)),
         }
     }
+}
+
+fn not_there(device: &Path, reason: impl ToString) -> Refusal {
+    Refusal::NotThere { device: device.to_owned(), reason: reason.to_string() }
 }
 
 /// The device is still the one that was pinned, in this boot or another program's.
@@ -217,33 +269,26 @@ fn not_built_upon(device: &Path, facts: &BlockFacts) -> Result<(), Refusal> {
     if !facts.holders.is_empty() {
         return Err(Refusal::Held { device, holders: facts.holders.join(", ") });
     }
-    match facts.dm_uuid.as_deref().filter(|uuid| uuid.starts_with("LVM-")) {
-        Some(uuid) if uuid.len() > VOLUME_UUID_LENGTH => Err(Refusal::InnerVolume { device }),
-        Some(_) => Ok(()),
-        None if !facts.slaves.is_empty() || facts.md_level.is_some() || facts.dm_uuid.is_some() => {
-            Err(Refusal::Built { device, slaves: facts.slaves.join(", ") })
+    let uuid = facts.dm_uuid.as_deref().unwrap_or_default();
+    if uuid.starts_with("LVM-") && uuid.len() > VOLUME_UUID_LENGTH {
+        return Err(Refusal::InnerVolume { device });
+    }
+    let is_known = match facts.dm_uuid {
+        Some(_) => {
+            let is_part = uuid.starts_with("part") && uuid.contains("-mpath-");
+            is_part || TOPS.iter().any(|top| uuid.starts_with(top))
         }
-        None => Ok(()),
+        None => facts.md_level.is_some() || facts.slaves.is_empty(),
+    };
+    match is_known {
+        true => Ok(()),
+        false => Err(Refusal::Built { device, slaves: facts.slaves.join(", ") }),
     }
 }
 
-/// A loop device over it is no holder in sysfs, and its open file belongs to no process.
-fn not_under_a_loop(device: &Path, number: (u32, u32)) -> Result<(), Refusal> {
-    let over =
-        loop_device::attached().into_iter().find(|over| is_device(&over.backing_file, number));
-    over.map_or(Ok(()), |over| {
-        let holders = format!("loop{}", over.number);
-        Err(Refusal::Held { device: device.to_owned(), holders })
-    })
-}
-
-fn is_device(path: &Path, number: (u32, u32)) -> bool {
-    BlockDevice::at(path).is_ok_and(|device| device.device_number() == number)
-}
-
-fn not_swap(device: &Path, number: (u32, u32)) -> Result<(), Refusal> {
+fn not_swap(device: &Path, what: Behind) -> Result<(), Refusal> {
     let table = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
-    let same = |path: &str| is_device(Path::new(path), number) || Path::new(path) == device;
+    let same = |path: &str| what.is_at(Path::new(path)) || Path::new(path) == device;
     if swap_paths(&table).iter().any(|path| same(path)) {
         return Err(Refusal::ActiveSwap { device: device.to_owned() });
     }
@@ -259,11 +304,8 @@ fn swap_paths(table: &str) -> Vec<String> {
 /// Says where it is mounted. A namespace that cannot be read hides the place, not the fact: a mount
 /// holds its device exclusively, and [`not_held`] asks for that.
 fn not_mounted(device: &Path, facts: &BlockFacts, host: &ProcRoot) -> Result<(), Refusal> {
-    let unseen = |error: mount::MountError| Refusal::NotThere {
-        device: device.to_owned(),
-        reason: error.to_string(),
-    };
-    let everywhere = mount::mounts_of_device(device, host).map_err(unseen)?;
+    let everywhere =
+        mount::mounts_of_device(device, host).map_err(|error| not_there(device, error))?;
     if let Some(found) = everywhere.mounts.first() {
         return Err(Refusal::Mounted {
             device: device.to_owned(),
@@ -277,12 +319,9 @@ fn not_mounted(device: &Path, facts: &BlockFacts, host: &ProcRoot) -> Result<(),
     Ok(())
 }
 
-fn not_open(device: &Path, number: (u32, u32), host: &ProcRoot) -> Result<(), Refusal> {
-    let unseen = |cause: std::io::Error| Refusal::NotThere {
-        device: device.to_owned(),
-        reason: format!("cannot list processes: {cause}"),
-    };
-    let found = device_users::users_of(number, host).map_err(unseen)?;
+fn not_open(device: &Path, users: std::io::Result<DeviceUsers>) -> Result<(), Refusal> {
+    let unseen = |cause| not_there(device, format!("cannot list processes: {cause}"));
+    let found = users.map_err(unseen)?;
     if let Some(user) = found.users.first() {
         let (program, process) = (user.name.clone(), user.process_id);
         return Err(Refusal::Open { device: device.to_owned(), program, process });
@@ -368,6 +407,26 @@ mod tests {
     }
 
     #[test]
+    fn the_top_of_a_raid_a_dm_crypt_or_a_multipath_may_be_named_and_its_members_may_not() {
+        let slaves = vec!["sda".to_string(), "sdb".into()];
+        for uuid in ["CRYPT-LUKS2-1f-data", "CRYPT-PLAIN-swap", "mpath-3600", "part1-mpath-3600"] {
+            let (dm_uuid, slaves) = (Some(uuid.to_string()), slaves.clone());
+            assert_eq!(built(BlockFacts { dm_uuid, slaves, ..BlockFacts::default() }), Ok(()));
+        }
+        let md_level = Some("raid1".to_string());
+        let array = BlockFacts { md_level, slaves, ..BlockFacts::default() };
+        assert_eq!(built(array.clone()), Ok(()));
+        let holders = vec!["dm-0".to_string()];
+        assert!(matches!(built(BlockFacts { holders, ..array }), Err(Refusal::Held { .. })));
+        let holders = vec!["md0".to_string()];
+        let member = BlockFacts { holders, ..BlockFacts::default() };
+        assert!(matches!(built(member), Err(Refusal::Held { .. })));
+        let dm_uuid = Some("CRYPT-TEMP-x".to_string());
+        let inner = BlockFacts { dm_uuid, ..BlockFacts::default() };
+        assert!(matches!(built(inner), Err(Refusal::Built { .. })));
+    }
+
+    #[test]
     fn what_is_built_or_built_upon_is_refused() {
         let names = |name: &str| vec![name.to_string()];
         let facts = BlockFacts { holders: names("dm-0"), ..BlockFacts::default() };
@@ -377,8 +436,8 @@ mod tests {
         );
         let facts = BlockFacts { slaves: names("sda"), ..BlockFacts::default() };
         assert!(matches!(built(facts), Err(Refusal::Built { .. })));
-        let mpath = Some("mpath-3600".to_string());
-        let facts = BlockFacts { dm_uuid: mpath, ..BlockFacts::default() };
+        let snapshot = Some("multipathd-like".to_string());
+        let facts = BlockFacts { dm_uuid: snapshot, ..BlockFacts::default() };
         assert!(matches!(built(facts), Err(Refusal::Built { .. })));
         let facts = BlockFacts { partitions: names("x1"), ..BlockFacts::default() };
         assert!(matches!(built(facts), Err(Refusal::Partitioned { .. })));

@@ -38,6 +38,7 @@ mod image;
 mod incompressible;
 pub mod interlock;
 pub mod knob;
+mod loops;
 mod memory;
 mod mounted;
 mod named_device;

@@ -1,5 +1,5 @@
 //! What lies on a device: signatures as libblkid knows them, and whether its
-//! first and last mebibyte are zeros. Reads only.
+//! ends and sampled places between are zeros. Reads only.
 //!
 //! Two programs of util-linux ask libblkid: `blkid -p` for what the device is,
 //! and `wipefs --no-act` for every signature beside it (blkid gives up with
@@ -17,6 +17,9 @@ use crate::interlock::Refusal;
 
 /// How much of each end is read.
 const END_BYTES: u64 = 1 << 20;
+/// Places between the ends, evenly apart, and how much is read of each.
+const PLACES: u64 = 64;
+const PLACE_BYTES: u64 = 64 << 10;
 /// blkid found nothing, or nothing that it is sure of.
 const BLKID_NOTHING: i32 = 2;
 /// blkid found several things that exclude each other.
@@ -146,15 +149,18 @@ fn text_or_null<'de, D: serde::Deserializer<'de>>(field: D) -> Result<String, D:
     Ok(Option::<String>::deserialize(field)?.unwrap_or_default())
 }
 
-/// Which end of a device holds bytes other than zero: `head`, `tail`, or none.
-pub fn end_in_use(device: &Path, size_bytes: u64) -> std::io::Result<Option<&'static str>> {
+/// Where a device holds bytes other than zero, in bytes from its start: each end is read, and places
+/// between them. What lies only between those goes unnoticed.
+pub fn place_in_use(device: &Path, size_bytes: u64) -> std::io::Result<Option<u64>> {
     let file = File::open(device)?;
-    let length = END_BYTES.min(size_bytes);
-    let mut bytes = vec![0; length as usize];
-    for (name, offset_bytes) in [("head", 0), ("tail", size_bytes - length)] {
+    let last_place = size_bytes.saturating_sub(PLACE_BYTES);
+    let between = (1..PLACES).map(|place| (last_place / PLACES * place, PLACE_BYTES));
+    let ends = [(0, END_BYTES), (size_bytes.saturating_sub(END_BYTES), END_BYTES)];
+    for (offset_bytes, length) in ends.into_iter().chain(between) {
+        let mut bytes = vec![0; length.min(size_bytes - offset_bytes) as usize];
         file.read_exact_at(&mut bytes, offset_bytes)?;
-        if bytes.iter().any(|&byte| byte != 0) {
-            return Ok(Some(name));
+        if let Some(at) = bytes.iter().position(|&byte| byte != 0) {
+            return Ok(Some(offset_bytes + at as u64));
         }
     }
     Ok(None)
@@ -200,15 +206,17 @@ mod tests {
     }
 
     #[test]
-    fn one_byte_at_either_end_is_seen() {
+    fn bytes_at_either_end_and_in_the_middle_are_seen() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let size_bytes = 4 << 20;
+        let size_bytes = 512 << 20;
         file.as_file().set_len(size_bytes).unwrap();
-        let end = || end_in_use(file.path(), size_bytes).unwrap();
-        assert_eq!(end(), None);
+        let place = || place_in_use(file.path(), size_bytes).unwrap();
+        assert_eq!(place(), None);
+        file.as_file().write_all_at(&vec![b'x'; 9 << 20], 250 << 20).unwrap();
+        assert!(place().is_some_and(|at| (250 << 20..259 << 20).contains(&at)));
         file.as_file().write_all_at(b"x", size_bytes - 1).unwrap();
-        assert_eq!(end(), Some("tail"));
+        assert_eq!(place(), Some(size_bytes - 1));
         file.as_file().write_all_at(b"x", 5000).unwrap();
-        assert_eq!(end(), Some("head"));
+        assert_eq!(place(), Some(5000));
     }
 }

@@ -28,6 +28,9 @@ const TESTS: &[ring::Test] = &[
     ("precious_contents_are_refused_even_with_erase", precious_contents_are_refused),
     ("an_open_device_is_refused", an_open_device_is_refused),
     ("a_device_under_a_loop_device_is_refused", a_device_under_a_loop_device_is_refused),
+    ("a_loop_device_is_asked_for_what_it_stands_on", a_loop_device_is_asked_for_what_it_stands_on),
+    ("a_second_loop_device_on_the_same_is_refused", a_second_loop_device_on_the_same_is_refused),
+    ("a_file_behind_a_loop_device_is_asked", a_file_behind_a_loop_device_is_asked),
     ("an_exclusively_held_device_is_refused", an_exclusively_held_device_is_refused),
     ("unknown_data_needs_erase", unknown_data_needs_erase),
     ("a_file_system_needs_erase", a_file_system_needs_erase),
@@ -254,6 +257,85 @@ fn a_device_under_a_loop_device_is_refused() {
     Interlock::pin(&zram.path(), false).unwrap();
 }
 
+/// A loop device that no program has open, as losetup(8) leaves it.
+struct Looped(String);
+
+impl Looped {
+    fn over(what: &str, options: &[&str]) -> Self {
+        let losetup = pickfs_target::availability::find_program("losetup").unwrap();
+        let words = [&["--show", "-f"], options, &[what]].concat();
+        let output = Command::new(losetup).args(words).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        Self(String::from_utf8(output.stdout).unwrap().trim().to_owned())
+    }
+}
+
+impl Drop for Looped {
+    fn drop(&mut self) {
+        run("losetup", &["-d", &self.0]);
+    }
+}
+
+fn blank_file(folder: &Path, name: &str) -> String {
+    let path = folder.join(name);
+    File::create(&path).unwrap().set_len(64 << 20).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn a_loop_device_is_asked_for_what_it_stands_on() {
+    if !ring::have(&["losetup", "mkfs.ext4"]) {
+        return;
+    }
+    let ((folder, _), (_kept, at)) = (ring::folder(), ring::folder());
+    let lower = Looped::over(&blank_file(folder.path(), "image"), &[]);
+    let upper = Looped::over(&lower.0, &[]);
+    Interlock::pin(upper.0.as_ref(), false).unwrap();
+    run("mkfs.ext4", &["-q", "-F", &lower.0]);
+    Interlock::pin(upper.0.as_ref(), true).unwrap();
+    let mounted = Mounted::mount(&MountRequest::new(&lower.0, &at, "ext4")).unwrap();
+    let said = refusal(upper.0.as_ref(), true).to_string();
+    let start = format!("{} stands on {}: is mounted on {}", upper.0, lower.0, at.display());
+    assert!(said.starts_with(&start), "{said}");
+    mounted.unmount().unwrap();
+}
+
+fn a_second_loop_device_on_the_same_is_refused() {
+    if !ring::have(&["losetup", "mkfs.ext4"]) {
+        return;
+    }
+    let ((folder, _), (_kept, at)) = (ring::folder(), ring::folder());
+    let file = blank_file(folder.path(), "image");
+    let first = Looped::over(&file, &[]);
+    run("mkfs.ext4", &["-q", "-F", &first.0]);
+    let mounted = Mounted::mount(&MountRequest::new(&first.0, &at, "ext4")).unwrap();
+    for options in [&[][..], &["-o", "33554432"]] {
+        let second = Looped::over(&file, options);
+        let said = refusal(second.0.as_ref(), true).to_string();
+        let other = first.0.trim_start_matches("/dev/");
+        let expected = format!("{}: {other} stands on the same {file}; ", second.0);
+        assert!(said.starts_with(&expected), "{said}");
+    }
+    mounted.unmount().unwrap();
+}
+
+fn a_file_behind_a_loop_device_is_asked() {
+    if !ring::have(&["losetup", "mkfs.ext4", "sleep"]) {
+        return;
+    }
+    let (folder, _at) = ring::folder();
+    let file = blank_file(folder.path(), "image");
+    run("mkfs.ext4", &["-q", "-F", &file]);
+    let behind_the_head = Looped::over(&file, &["-o", "33554432"]);
+    let device = Path::new(&behind_the_head.0);
+    let said = refusal(device, false).to_string();
+    assert!(said.contains(&format!("stands on {file}: holds a file system (ext4)")), "{said}");
+    Interlock::pin(device, true).unwrap();
+    let held = Command::new("sleep").arg("60").stdin(File::open(&file).unwrap()).spawn();
+    let _held = Guarded(held.unwrap());
+    let said = refusal(device, true).to_string();
+    assert!(said.contains(&format!("stands on {file}: is open in sleep (pid ")), "{said}");
+}
+
 fn an_exclusively_held_device_is_refused() {
     let Some(zram) = Zram::add() else { return };
     let _held = open_exclusively(&zram.path());
@@ -269,15 +351,13 @@ fn open_exclusively(path: &Path) -> File {
 
 fn unknown_data_needs_erase() {
     let Some(zram) = Zram::add() else { return };
-    for (offset_bytes, expected) in [(70_000, "head"), (SIZE_BYTES - 9000, "tail")] {
+    for offset_bytes in [70_000, SIZE_BYTES - 9000, SIZE_BYTES / 2] {
         zram.blank();
         zram.write_at(b"the only copy of a thesis", offset_bytes);
-        let found = refusal(&zram.path(), false).to_string();
-        let wanted = format!(
-            "{}: its {expected} holds unknown data; add --erase if it may be lost",
-            zram.text()
-        );
-        assert_eq!(found, wanted);
+        let found = refusal(&zram.path(), false);
+        assert_eq!(found, Refusal::UnknownData { device: zram.path(), at_bytes: offset_bytes });
+        let found = found.to_string();
+        assert!(found.ends_with("from its start; add --erase if it may be lost"), "{found}");
         Interlock::pin(&zram.path(), true).unwrap();
     }
 }
