@@ -25,7 +25,7 @@ fn exec(more: &[&str], command: &[&str]) -> (Said, TrialRecord) {
 
 fn words(data: &Path, out: &Path, more: &[&str], command: &[&str]) -> Vec<String> {
     let (data, out) = (data.to_str().unwrap(), out.to_str().unwrap());
-    let first = ["exec", "--dir", data, "--out", out, "--blocks", "1"];
+    let first = ["exec", "--dir", data, "--out", out, "--blocks", "1", "--raw-probe", "50ms"];
     let all = first.iter().chain(more).chain(&["--"]).chain(command);
     all.map(|word| word.to_string()).collect()
 }

@@ -20,6 +20,7 @@ use pickfs_sys::{
     residency::{Caches, drop_caches},
     starting_gate::StartingGate,
 };
+use pickfs_testkit::until;
 use pickfs_workload::phase::merged_phases;
 use serde_json::{Value, json};
 
@@ -192,13 +193,7 @@ fn a_file_that_a_neighbour_changes_fails_the_trial_for_all() {
 fn change_when_there(path: &Path) {
     use std::os::unix::fs::FileExt;
     let later = path.with_file_name("randomread0");
-    for _ in 0..60_000 {
-        if later.exists() {
-            let file = File::options().write(true).open(path).expect("it is there");
-            file.write_all_at(&[0xfe], 4).expect("a write");
-            return;
-        }
-        thread::sleep(std::time::Duration::from_millis(1));
-    }
-    panic!("the file never came");
+    until("the row after the file", || later.exists().then_some(()));
+    let file = File::options().write(true).open(path).expect("it is there");
+    file.write_all_at(&[0xfe], 4).expect("a write");
 }

@@ -8,10 +8,10 @@ use std::{
     io::{BufRead, BufReader, Write},
     path::PathBuf,
     process::Command,
-    time::{Duration, Instant},
 };
 
 use pickfs_model::WorkerMessage;
+use pickfs_testkit::until;
 use serde_json::{Value, json};
 
 use crate::spoken::{converse, count, finished, laps, spec, turns, worker};
@@ -107,12 +107,8 @@ fn a_worker_that_is_killed_leaves_no_network() {
     assert!(theirs.is_some() && theirs != ours);
     worker.kill().expect("ours");
     worker.wait().expect("ours");
-    let began = Instant::now();
     // Whatever had its network has ended with it, and the network has no name.
-    while is_used(&theirs) {
-        assert!(began.elapsed() < Duration::from_secs(20), "somebody is in {theirs:?}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until("nobody in its network", || (!is_used(&theirs)).then_some(()));
     assert_eq!(interfaces(), before);
 }
 

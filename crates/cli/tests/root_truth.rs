@@ -83,7 +83,7 @@ fn a_flush_of_ten_milliseconds_never_shows_less() {
     let trial = first_trial(&out);
     for name in ["durable", "sync"] {
         let laps = &op(&trial, name).service;
-        assert!(laps.count >= 10 && laps.min_ns >= FLUSH_NS, "{name}: {laps:?}");
+        assert!(laps.count >= 3 && laps.min_ns >= FLUSH_NS, "{name}: {laps:?}");
         assert!(laps.quantiles.iter().all(|row| row.value_ns >= FLUSH_NS), "{name}");
     }
     assert!(op(&trial, "durable").response.as_ref().unwrap().min_ns >= FLUSH_NS);
@@ -295,11 +295,11 @@ fn every_sync_and_every_append_is_one_call_of_the_kernel() {
             "sync": "fdatasync", "rate": 400, "write_path": "pwrite", "sync_every": every,
         }));
         let syncs = count(&messages, "syncs");
-        assert!(syncs >= 10, "{syncs}");
+        assert!(syncs >= 2, "{syncs}");
         assert_eq!(calls(&trace, "fdatasync"), syncs + AFTER_THE_LAST_LAP, "every {every}");
         assert_eq!(laps(&messages, "sync"), syncs);
         let appends = laps(&messages, "append");
-        assert!(appends >= 100);
+        assert!(appends >= 10);
         assert_eq!(calls(&trace, "pwrite64"), appends + AFTER_THE_LAST_LAP, "every {every}");
         assert_eq!(calls(&trace, "write"), 0, "nothing is said while it measures");
     }

@@ -25,6 +25,7 @@ fn interrupted_after(pause: Duration, directory: &Path, params: serde_json::Valu
     let is_ready = |line: &str| line.contains("\"ready\"");
     let ready = lines.by_ref().map(|line| line.expect("text")).find(|line| is_ready(line));
     assert!(ready.is_some(), "it becomes ready");
+    // SLEEP: the signal comes wherever the worker is then.
     std::thread::sleep(pause);
     kill_process(Pid::from_child(&worker), Signal::TERM).expect("ours");
     let last = lines.map(|line| line.expect("text")).last().unwrap_or_default();

@@ -4,10 +4,10 @@ use std::{
     io::{BufRead, BufReader, Read},
     path::PathBuf,
     process::{Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use pickfs_model::trial::WORKER;
+use pickfs_testkit::until;
 
 /// Gone, or dead and not yet collected.
 fn is_dead(process_id: &str) -> bool {
@@ -32,11 +32,7 @@ fn a_worker_dies_with_its_parent_although_its_input_is_still_open() {
     assert!(first.iter().any(|line| line.contains("hello")) && !is_dead(&process_id));
     shell.kill().expect("ours");
     shell.wait().expect("ours");
-    let began = Instant::now();
-    while !is_dead(&process_id) {
-        assert!(began.elapsed() < Duration::from_secs(10), "worker {process_id} lives on");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("the end of the worker", || is_dead(&process_id).then_some(()));
 }
 
 #[test]

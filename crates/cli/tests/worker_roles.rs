@@ -6,10 +6,10 @@ mod spoken;
 use std::{
     io::{BufRead, BufReader, Write},
     path::Path,
-    time::{Duration, Instant},
 };
 
 use pickfs_model::{TrialSpec, WorkerMessage};
+use pickfs_testkit::until;
 use serde_json::{Value, json};
 
 use crate::spoken::{converse, count, finished, laps, spec, turns, worker};
@@ -127,11 +127,7 @@ fn a_role_ends_with_its_worker() {
     assert_eq!(roles.len(), 1, "{roles:?}");
     worker.kill().expect("ours");
     worker.wait().expect("ours");
-    let began = Instant::now();
-    while !is_dead(&roles[0]) {
-        assert!(began.elapsed() < Duration::from_secs(10), "role {} lives on", roles[0]);
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("the end of the role", || is_dead(&roles[0]).then_some(()));
 }
 
 #[test]

@@ -9,7 +9,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
 
 use pickfs_fix::codec::Version;
 use pickfs_fix::engine::{Engine, Settings};
@@ -124,7 +123,7 @@ fn an_order_on_its_way_allocates_nothing_over_a_pair() {
         scope.spawn(|| secondary.run(&stop).unwrap());
         let _ended = Ended(&stop);
         let options = PrimaryOptions::new(directory.path().join("a"), vec![address]);
-        let long = Duration::from_secs(20);
+        let long = pickfs_testkit::PATIENCE;
         let primary = Primary::open(PrimaryOptions { timeout: long, ..options }).unwrap();
         check("pair", Box::new(LogStore::new(PairLog::over(primary, long, drop).unwrap())));
     });

@@ -22,7 +22,7 @@ use pickfs_pair::{
     Degree, Error, Primary, PrimaryOptions, Secondary, SecondaryOptions, StoreOptions, promote,
 };
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = pickfs_testkit::PATIENCE;
 
 fn small_journal() -> StoreOptions {
     let sync = pickfs_journal::Sync::None;

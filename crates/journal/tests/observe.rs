@@ -31,6 +31,7 @@ fn the_seconds_add_up_to_all_that_was_done() {
     while start.elapsed() < Duration::from_millis(1300) {
         rolls += u64::from(journal.append(&[1; 200]).unwrap().rolled);
         appends += 1;
+        // SLEEP: appends over more than a second.
         std::thread::sleep(Duration::from_millis(2));
     }
     assert_eq!(journal.finish().written_sequence(), appends);

@@ -10,6 +10,10 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 use std::time::{Duration, Instant};
 
 use pickfs_journal::queue::{Error, Options, Prepare, Queue, Retention, Tailer, Touch};
@@ -64,7 +68,8 @@ fn appending_child() {
         appender.idle().unwrap();
         report.write_all(&count.to_le_bytes()).unwrap();
         if count % 4 == 0 {
-            std::thread::sleep(Duration::from_millis(1)); // one reader has to follow three of us
+            // SLEEP: one reader has to follow three of us.
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
@@ -98,16 +103,23 @@ fn start(test: &str, dir: &Path, child: Option<u64>) -> Running {
     let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut process = command.spawn().unwrap();
     let mut reports = process.stderr.take().unwrap();
+    let has_said = Arc::<AtomicBool>::default();
+    let says = Arc::clone(&has_said);
     let reader = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
+        let mut bytes = vec![0];
+        let first = reports.read(&mut bytes).unwrap();
+        bytes.truncate(first);
+        says.store(true, Relaxed);
         reports.read_to_end(&mut bytes).unwrap();
         bytes
     });
-    Running { process, reader }
+    Running { process, has_said, reader }
 }
 
 struct Running {
     process: Child,
+    /// It has reported, or ended.
+    has_said: Arc<AtomicBool>,
     reader: std::thread::JoinHandle<Vec<u8>>,
 }
 
@@ -219,9 +231,14 @@ fn a_killed_tailer_goes_on_at_its_place() {
     let mut last = 0;
     for round in 0..20 {
         let child = start("tailing_child", dir.path(), None);
-        let until = Instant::now() + Duration::from_millis(15 + round);
-        while Instant::now() < until {
+        // Until it reads, and for a while then.
+        let mut until = None;
+        while until.is_none_or(|until| Instant::now() < until) {
+            if until.is_none() && child.has_said.load(Relaxed) {
+                until = Some(Instant::now() + Duration::from_millis(round));
+            }
             appender.append(&[7; 100]).unwrap();
+            // SLEEP: the reader keeps up.
             std::thread::sleep(Duration::from_micros(50));
         }
         let sequences = child.kill();

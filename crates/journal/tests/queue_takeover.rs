@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pickfs_journal::queue::{
     Error, Options, Prepare, Queue, layout,
@@ -60,7 +60,7 @@ fn a_message_that_nobody_was_told_of_is_found_all_the_same() {
         control.write_all_at(&(sequence - 1).to_le_bytes(), layout::NEWS_OFFSET).unwrap();
         let began = Instant::now();
         let found = std::iter::repeat_with(|| tailer.poll().unwrap().map(|it| it.sequence))
-            .take_while(|_| began.elapsed() < Duration::from_secs(60))
+            .take_while(|_| began.elapsed() < pickfs_testkit::PATIENCE)
             .find_map(|found| found);
         assert_eq!(found, Some(sequence));
     }

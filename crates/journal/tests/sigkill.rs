@@ -78,6 +78,7 @@ fn kill_after(mut child: Child, pause: Duration) -> u64 {
         reports.read_to_end(&mut bytes).unwrap();
         bytes
     });
+    // SLEEP: the kill comes wherever the child is then.
     std::thread::sleep(pause);
     child.kill().unwrap();
     child.wait().unwrap();

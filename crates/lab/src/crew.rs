@@ -327,9 +327,10 @@ mod tests {
         .expect_err("interrupted");
         assert_eq!(error.to_string(), "interrupted");
         let pid = std::fs::read_to_string(&pid_file).expect("a pid");
-        std::thread::sleep(Duration::from_millis(100));
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
-        assert!(stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z ")), "sleep lives on");
+        pickfs_testkit::until("the end of the worker's child", || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+            stat.map_or(true, |stat| stat.contains(") Z ")).then_some(())
+        });
     }
 
     #[test]

@@ -71,7 +71,7 @@ mod tests {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("a folder on disk");
         std::fs::write(folder.path().join("dirt"), vec![1u8; 32 << 20]).expect("write");
         let quiet = Quiet { host_folder: Some(folder.path().into()), device: None };
-        let record = settle(&quiet, Duration::from_secs(30));
+        let record = settle(&quiet, pickfs_testkit::PATIENCE);
         assert!(!record.timed_out, "{record:?}");
         assert!(record.dirty_bytes <= DIRTY_BYTES_MAX);
     }

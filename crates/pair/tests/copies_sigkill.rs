@@ -16,7 +16,7 @@ use hosts::{Host, Node, dump, line, scrambled};
 use pickfs_pair::request_promotion;
 use tempfile::TempDir;
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = pickfs_testkit::PATIENCE;
 const NODES: [Host; 3] = [1, 2, 3];
 
 /// The three.
@@ -83,6 +83,7 @@ fn kill_primaries(rounds: u64, words: &[&'static str]) {
         }
         primary.load(round);
         primary.wait_safe(base + 1, LONG);
+        // SLEEP: the kill comes wherever the primary is then.
         std::thread::sleep(Duration::from_micros(scrambled(round) % 40_000));
         let safe = primary.kill();
         let promoted = trio.promote(&secondaries);

@@ -7,7 +7,6 @@ mod nodes;
 use std::{
     io::{Read, Write},
     net::TcpStream,
-    time::Duration,
 };
 
 use nodes::*;
@@ -20,13 +19,7 @@ use pickfs_pair::{
 
 /// Polls until it fails, and gives the error.
 fn until_error(primary: &mut Primary) -> Error {
-    for _ in 0..20_000 {
-        if let Err(error) = primary.poll() {
-            return error;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    panic!("it never failed");
+    pickfs_testkit::until("the failure of the primary", || primary.poll().err())
 }
 
 #[test]

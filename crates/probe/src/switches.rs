@@ -266,13 +266,14 @@ mod tests {
             println!("SKIPPED: {error}");
             return;
         }
-        std::thread::sleep(std::time::Duration::from_millis(5));
         let mut events = Vec::new();
-        switches.drain(1, u64::MAX, &mut events);
+        pickfs_testkit::until("the sleep of the other thread", || {
+            switches.drain(1, u64::MAX, &mut events);
+            events.iter().any(|event| matches!(event.what, What::Found { .. })).then_some(())
+        });
         drop(go_on);
         other.join().unwrap();
         switches.drain(2, u64::MAX, &mut events);
-        assert!(events.iter().any(|event| matches!(event.what, What::Found { .. })), "{events:?}");
         assert!(events.iter().any(|event| matches!(event.what, What::In { .. })), "{events:?}");
     }
 }

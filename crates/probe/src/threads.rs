@@ -170,13 +170,10 @@ mod tests {
         let (go_on, wait) = std::sync::mpsc::channel::<()>();
         let body = move || assert!(wait.recv().is_err());
         let other = std::thread::Builder::new().name("iou-wrk-7".into()).spawn(body).unwrap();
-        for _ in 0..400 {
-            std::thread::sleep(std::time::Duration::from_millis(5));
+        pickfs_testkit::until("the thread with its name", || {
             threads.look();
-            if !threads.uring_workers(own).is_empty() {
-                break;
-            }
-        }
+            (!threads.uring_workers(own).is_empty()).then_some(())
+        });
         assert_eq!(threads.uring_workers(own).len(), 1);
         assert_eq!(threads.get(own).map(|thread| thread.process), Some(own));
         assert_eq!(threads.by_own_id(own).map(|thread| thread.id), Some(own));

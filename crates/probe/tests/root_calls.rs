@@ -13,6 +13,7 @@ use std::{
 use pickfs_model::CallsRecord;
 use pickfs_probe::calls::{CallWatch, CallsSeen, WatchOptions};
 use pickfs_sys::file_calls::FileCall;
+use pickfs_testkit::until;
 
 /// Whether the root ring cannot run here; the reason is printed.
 fn skip(needs: &[&str]) -> bool {
@@ -134,15 +135,6 @@ fn threads_are_counted_too() {
     assert!(seen.calls.counts.threads > LANES, "{:?}", seen.calls.counts);
 }
 
-/// Waits for a state, for a minute at most.
-fn until(is_so: impl Fn() -> bool) {
-    let began = std::time::Instant::now();
-    while !is_so() {
-        assert!(began.elapsed().as_secs() < 60, "it is not so after a minute");
-        thread::sleep(std::time::Duration::from_millis(10));
-    }
-}
-
 /// It sleeps in a read of its input, which is a pipe.
 fn reads_its_input(process: u32) -> bool {
     let text = fs::read_to_string(format!("/proc/{process}/syscall")).unwrap_or_default();
@@ -164,12 +156,12 @@ fn a_process_that_runs_is_watched_with_what_it_starts() {
     shell.current_dir(folder.path());
     let mut shell = shell.stdin(std::process::Stdio::piped()).spawn().expect("a shell");
     let mut input = shell.stdin.take().expect("a pipe");
-    until(|| reads_its_input(shell.id()));
+    until("the shell to listen", || reads_its_input(shell.id()).then_some(()));
     let watch = CallWatch::of_process(shell.id(), &WatchOptions::default()).expect("traced");
     use std::io::Write;
     input.write_all(b"go\n").expect("it listens");
-    until(|| fs::read_to_string(&told).is_ok_and(|text| text == "over\n"));
-    until(|| reads_its_input(shell.id()));
+    let is_over = || fs::read_to_string(&told).is_ok_and(|text| text == "over\n");
+    until("the end of dd", || (is_over() && reads_its_input(shell.id())).then_some(()));
     let seen = watch.finish();
     drop(input);
     shell.wait().expect("it ends");

@@ -139,8 +139,10 @@ fn a_frozen_file_system_stops_one_write_and_is_named() {
         let file = journal(&mounted.path());
         let place = mounted.path();
         let freezer = move || {
+            // SLEEP: some writes come before the freeze.
             thread::sleep(Duration::from_millis(300));
             run(Command::new("fsfreeze").arg("-f").arg(&place));
+            // SLEEP: the planted stall.
             thread::sleep(Duration::from_millis(100));
             run(Command::new("fsfreeze").arg("-u").arg(&place));
         };
@@ -150,6 +152,7 @@ fn a_frozen_file_system_stops_one_write_and_is_named() {
             let began = Instant::now();
             while !freezing.is_finished() || began.elapsed() < Duration::from_millis(600) {
                 laps.time(op, || assert_eq!(file.write_at(&[1; 256], 0).expect("write"), 256));
+                // SLEEP: between two writes.
                 thread::sleep(Duration::from_millis(1));
             }
             freezing.join().expect("frozen and thawed");
@@ -234,11 +237,12 @@ fn each_read_of_an_xfs_file_stalls_its_writer_once() {
                 rustix::thread::set_name(c"planted-reader").expect("a name");
                 pin_to(&[first]).and_then(|()| set_real_time(5)).expect("a processor");
                 let mut bytes = vec![0; 8 << 20];
-                // The watch finds new threads within some milliseconds.
+                // SLEEP: the watch finds new threads within some milliseconds.
                 thread::sleep(Duration::from_millis(100));
                 while reads.load(Relaxed) < READS {
                     file.read_at(&mut bytes, 0).expect("read");
                     reads.fetch_add(1, Relaxed);
+                    // SLEEP: between two reads.
                     thread::sleep(Duration::from_millis(5));
                 }
                 is_over.store(true, Relaxed);

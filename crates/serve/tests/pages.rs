@@ -3,7 +3,7 @@
 
 mod shelf;
 
-use std::{io::Read, net::TcpStream, time::Duration};
+use std::{io::Read, net::TcpStream};
 
 use pickfs_model::RunRecord;
 use pickfs_testkit::{FakeRun, fake_run};
@@ -165,7 +165,7 @@ fn a_run_that_goes_on_is_followed_to_its_end() {
     assert!(page.contains("<strong id=\"count\">3</strong>"), "{page}");
     assert!(page.contains("data-events=\"/events/live?after=3\""));
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream.set_read_timeout(Some(pickfs_testkit::PATIENCE)).unwrap();
     let ask = b"GET /events/live?after=3 HTTP/1.1\r\nHost: localhost\r\n\r\n";
     std::io::Write::write_all(&mut stream, ask).unwrap();
     later.iter().for_each(|trial| file.add_trial(trial).unwrap());

@@ -59,6 +59,7 @@ mod tests {
             println!("SKIPPED: this kernel does not count");
             return;
         };
+        // SLEEP: it makes a slice end.
         std::thread::sleep(std::time::Duration::from_millis(2));
         let after = SchedStat::of(thread).unwrap();
         assert!(after.slices > before.slices, "{before:?} {after:?}");

@@ -154,6 +154,7 @@ mod tests {
         let gate = Arc::new(StartingGate::create(2).unwrap());
         let waiting = Arc::clone(&gate);
         let waiter = std::thread::spawn(move || waiting.pass());
+        // SLEEP: mostly it waits by then; the answer is the same when it comes later.
         std::thread::sleep(std::time::Duration::from_millis(20));
         gate.break_open();
         assert_eq!(waiter.join().unwrap().unwrap_err().kind(), io::ErrorKind::BrokenPipe);

@@ -11,6 +11,7 @@ use pickfs_sys::loop_device::{self, LoopDevice, LoopOptions};
 use pickfs_sys::mount::{self, MountRequest};
 use pickfs_sys::namespace;
 use pickfs_sys::proc_root::ProcRoot;
+use pickfs_testkit::until;
 use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -90,6 +91,7 @@ fn set_up(folder: &Path) -> (LoopDevice, fs::File) {
 fn hold(folder: &Path) {
     let _held = set_up(folder);
     say_ready(folder);
+    // SLEEP: it is killed.
     std::thread::sleep(std::time::Duration::from_secs(1000));
 }
 
@@ -106,7 +108,7 @@ fn orphan(folder: &Path, seconds: &str) {
 fn count_signals(folder: &Path) {
     let ready = folder.join("ready");
     let script = "n=0; trap 'n=$((n+1))' TERM; : > \"$1\"; \
-        for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done; exit $((40 + n))";
+        while [ $n = 0 ]; do sleep 0.1; done; sleep 0.3; sleep 0.3; sleep 0.3; exit $((40 + n))";
     let error = Command::new("sh").args(["-c", script, "sh"]).arg(ready).exec();
     panic!("{error}");
 }
@@ -116,7 +118,7 @@ fn make_orphans(folder: &Path) {
         orphan(folder, "0.01");
     }
     let only_init_and_we = || ProcRoot::own().process_ids().unwrap() == [1, std::process::id()];
-    assert!(ring::within_seconds(5, only_init_and_we), "{:?}", ProcRoot::own().process_ids());
+    until("the end of the orphans", || only_init_and_we().then_some(()));
     std::process::exit(9);
 }
 
@@ -150,7 +152,7 @@ fn start(folder: &Path, act: &str) -> Child {
 }
 
 fn wait_ready(folder: &Path) {
-    assert!(ring::within_seconds(30, || folder.join("ready").exists()), "inner was not ready");
+    until("inner to be ready", || folder.join("ready").exists().then_some(()));
 }
 
 /// Processes with the folder in their arguments, and the word, as this pid namespace numbers them.
@@ -186,9 +188,9 @@ fn assert_something(folder: &Path) {
 
 #[track_caller]
 fn assert_nothing(folder: &Path) {
-    assert!(ring::within_seconds(15, || processes(folder, "").is_empty()), "a process is left");
-    assert!(ring::within_seconds(15, || mounts(folder).is_empty()), "a mount is left");
-    assert!(ring::within_seconds(15, || loops(folder).is_empty()), "a loop device is left");
+    until("the end of every process", || processes(folder, "").is_empty().then_some(()));
+    until("the end of every mount", || mounts(folder).is_empty().then_some(()));
+    until("the end of every loop device", || loops(folder).is_empty().then_some(()));
 }
 
 fn signal(name: &str, process: &str) {

@@ -377,6 +377,7 @@ fn a_late_close_is_waited_for() {
     let mounted = make(&mut scratch, "ext4", &at, &mut Vec::new());
     let file = File::create(at.join("open")).unwrap();
     let closing = std::thread::spawn(move || {
+        // SLEEP: the lateness.
         std::thread::sleep(std::time::Duration::from_millis(300));
         drop(file);
     });
@@ -397,7 +398,8 @@ fn hold_a_pool() {
     let mut scratch = scratch(&run_dir);
     let _mounted = make(&mut scratch, "zfs-fuse", &run_dir.join("mnt"), &mut Vec::new());
     println!("up");
-    std::thread::sleep(std::time::Duration::from_secs(60));
+    // SLEEP: it is killed.
+    std::thread::sleep(std::time::Duration::from_secs(1_000));
 }
 
 fn a_killed_lab_leaves_no_daemon() {
@@ -420,12 +422,8 @@ fn a_killed_lab_leaves_no_daemon() {
     assert!(daemons() > 0);
     child.kill().unwrap();
     child.wait().unwrap();
-    let gone = || ours(&run_dir) == 0 && daemons() == 0;
-    let waited = (0..500).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        gone()
-    });
-    assert!(waited, "{} loop devices, {} daemons", ours(&run_dir), daemons());
+    let is_gone = || ours(&run_dir) == 0 && daemons() == 0;
+    pickfs_testkit::until("the end of daemon and loop device", || is_gone().then_some(()));
     let _ = fs::remove_dir("/run/zfs");
     let _ = fs::remove_dir("/run/lock/zfs");
 }

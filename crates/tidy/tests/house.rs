@@ -1,7 +1,7 @@
 //! The rules of the house hold for every tracked file of this repository.
 #![allow(clippy::unwrap_used)]
 
-use pickfs_tidy::{floors, length, licence, naming, opening, tree, unsafety, words};
+use pickfs_tidy::{floors, length, licence, naming, opening, sleeping, tree, unsafety, words};
 use std::{fs, process::Command};
 
 /// Collects what a rule finds in the files that are wanted, with their paths.
@@ -35,6 +35,12 @@ fn functions_and_files_are_short() {
 #[test]
 fn unsafe_stands_only_where_it_may() {
     assert_none(&apply(is_rust, unsafety::breaches));
+}
+
+#[test]
+fn no_test_waits_for_a_time() {
+    let is_it = |path: &str| is_rust(path) && !path.contains("/guest_");
+    assert_none(&apply(is_it, sleeping::breaches));
 }
 
 #[test]

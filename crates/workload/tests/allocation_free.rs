@@ -29,7 +29,7 @@ fn allocations<W: Work>(work: &mut W, ops: &[String], arrival: Arrival) -> (u64,
 fn turns_that_do_nothing_allocate_nothing() {
     let open = Arrival::Poisson { rate_per_s: 20_000.0 };
     let (count, turns) = allocations(&mut Nothing, &["null".into()], open);
-    assert!(turns > 1_000, "{turns}");
+    assert!(turns > 100, "{turns}");
     assert_eq!(count, 0, "in {turns} turns");
 }
 
@@ -49,7 +49,7 @@ fn appends_and_syncs_allocate_nothing() {
         let mut appending = Appending::create(folder.path(), &params, None, 3).expect("made");
         let open = Arrival::Poisson { rate_per_s: 5_000.0 };
         let (count, turns) = allocations(&mut appending, &ops, open);
-        assert!(turns > 1_000, "{turns}");
+        assert!(turns > 100, "{turns}");
         assert_eq!(count, 0, "{path} {sync}: in {turns} turns");
     }
 }

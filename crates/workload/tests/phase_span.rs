@@ -57,9 +57,11 @@ fn in_a_thread(bench: &mut PhaseBench) {
     let mut other = bench.split(1).remove(0);
     burn();
     bench.span_begins();
+    // SLEEP: time outside of the span.
     thread::sleep(Duration::from_millis(600));
     let work = move || {
         other.span_begins();
+        // SLEEP: time inside of the span.
         thread::sleep(Duration::from_millis(50));
         other.span_ends();
     };
@@ -76,6 +78,7 @@ fn cpu_and_time_are_of_the_same_span() {
     let inner = ran(|bench| {
         burn();
         bench.span_begins();
+        // SLEEP: time inside of the span.
         thread::sleep(Duration::from_millis(550));
         bench.span_ends();
         burn();
@@ -86,6 +89,7 @@ fn cpu_and_time_are_of_the_same_span() {
     let begun = ran(|bench| {
         burn();
         bench.span_begins();
+        // SLEEP: time inside of the span.
         thread::sleep(Duration::from_millis(50));
     });
     assert!(used_ns(&begun) < BURNT_NS / 3, "it ends with the call: {begun:?}");

@@ -136,6 +136,7 @@ impl Drop for Attached {
             if !backing.exists() {
                 return;
             }
+            // SLEEP: between two looks.
             std::thread::sleep(Duration::from_millis(10));
         }
         eprintln!("{} could not be detached", self.path.display());
@@ -243,6 +244,7 @@ impl Filesystem for Disk {
         }
         let stall_ms = self.orders.stall_ms.swap(0, SeqCst);
         let began_ns = now_ns();
+        // SLEEP: the disk's own slowness.
         std::thread::sleep(Duration::from_millis(self.orders.flush_ms.load(SeqCst) + stall_ms));
         if stall_ms > 0 {
             *self.orders.stall.lock().unwrap() = Some((began_ns, now_ns()));

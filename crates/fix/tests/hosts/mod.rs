@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use pickfs_pair::request_promotion;
 use tempfile::TempDir;
 
-pub const LONG: Duration = Duration::from_secs(60);
+pub const LONG: Duration = pickfs_testkit::PATIENCE;
 /// The hosts by the numbers of their nodes.
 pub const FIRST: u8 = 1;
 pub const SECOND: u8 = 2;
@@ -106,6 +106,7 @@ impl Running {
                 return behind.lines().next().unwrap_or_default().into();
             }
             assert!(began.elapsed() < LONG, "host {}: no `{words}`, but:\n{said}", self.host);
+            // SLEEP: between two looks.
             thread::sleep(Duration::from_millis(1));
         }
     }

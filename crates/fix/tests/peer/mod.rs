@@ -89,7 +89,7 @@ impl Peer {
 
     /// Exchanges bytes until something is so; `false` when the connection ends, or after twenty seconds.
     pub fn until(&mut self, is_so: impl Fn(&mut Peer) -> bool) -> bool {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + pickfs_testkit::PATIENCE;
         while !is_so(self) {
             if !self.exchange() || Instant::now() > deadline {
                 return false;

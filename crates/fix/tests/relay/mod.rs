@@ -47,6 +47,7 @@ impl Relay {
                         pass(primary, secondary, &shared);
                     }
                 }
+                // SLEEP: between two looks.
                 thread::sleep(LOOK_EACH);
             }
         });
@@ -88,7 +89,8 @@ fn wait_for(reports: &AtomicU64, count: u64) {
     let began = Instant::now();
     while reports.load(SeqCst) < count {
         let waited = began.elapsed();
-        assert!(waited < Duration::from_secs(20), "{reports:?} of {count} reports");
+        assert!(waited < pickfs_testkit::PATIENCE, "{reports:?} of {count} reports");
+        // SLEEP: between two looks.
         thread::sleep(LOOK_EACH);
     }
 }
@@ -111,6 +113,7 @@ fn pass(mut primary: TcpStream, mut secondary: TcpStream, told: &Told) {
         if !give(&mut primary, &mut back, all) {
             return;
         }
+        // SLEEP: between two looks.
         thread::sleep(LOOK_EACH);
     }
 }
@@ -158,6 +161,7 @@ fn give(stream: &mut TcpStream, bytes: &mut Vec<u8>, count: usize) -> bool {
     while given < count {
         match stream.write(&bytes[given..count]) {
             Ok(more) => given += more,
+            // SLEEP: between two looks.
             Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(LOOK_EACH),
             Err(_) => return false,
         }

@@ -167,6 +167,8 @@ pub struct Node {
     ready: Arc<Mutex<Option<u64>>>,
     said: Arc<Mutex<String>>,
     is_loading: Arc<AtomicBool>,
+    /// The thread that takes what it says, until it has said all.
+    hearing: Option<thread::JoinHandle<()>>,
 }
 
 impl Node {
@@ -179,6 +181,7 @@ impl Node {
             ready: Arc::default(),
             said: Arc::default(),
             is_loading: Arc::default(),
+            hearing: None,
         };
         node.listening()
     }
@@ -187,7 +190,7 @@ impl Node {
     fn listening(mut self) -> Node {
         let out = BufReader::new(self.process.stdout.take().unwrap());
         let (safe, ready) = (Arc::clone(&self.safe), Arc::clone(&self.ready));
-        thread::spawn(move || {
+        self.hearing = Some(thread::spawn(move || {
             for line in out.lines().map_while(Result::ok) {
                 let last = line.rsplit(' ').next().and_then(|word| word.parse().ok());
                 if line.starts_with("safe ") {
@@ -196,7 +199,7 @@ impl Node {
                     *ready.lock().unwrap() = last;
                 }
             }
-        });
+        }));
         let err = BufReader::new(self.process.stderr.take().unwrap());
         let said = Arc::clone(&self.said);
         thread::spawn(move || {
@@ -217,6 +220,7 @@ impl Node {
             }
             let said = || self.said.lock().unwrap().clone();
             assert!(began.elapsed() < limit, "node {}: no {what}; it said:\n{}", self.host, said());
+            // SLEEP: between two looks.
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -262,6 +266,7 @@ impl Node {
                     return;
                 }
                 while !is_loading.load(SeqCst) {
+                    // SLEEP: between two looks.
                     thread::sleep(Duration::from_millis(1));
                 }
             }
@@ -282,8 +287,18 @@ impl Node {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
         // What it wrote before is still in the pipe.
-        thread::sleep(Duration::from_millis(20));
+        self.hearing.take().map(|hearing| hearing.join().unwrap());
         self.safe()
+    }
+
+    /// Waits until nothing more is acknowledged, although messages come; gives the last that was.
+    pub fn settled(&self) -> u64 {
+        self.until("end of acknowledgements", pickfs_testkit::PATIENCE, || {
+            let before = self.safe();
+            // SLEEP: at full speed there are thousands in this time.
+            thread::sleep(Duration::from_millis(300));
+            (self.safe() == before).then_some(before)
+        })
     }
 
     fn signal(&self, name: &str) {

@@ -19,7 +19,7 @@ use pickfs_pair::{
     SecondaryOptions, StoreOptions, read_store,
 };
 
-pub const LONG: Duration = Duration::from_secs(20);
+pub const LONG: Duration = pickfs_testkit::PATIENCE;
 
 pub fn journal(sync: pickfs_journal::Sync) -> StoreOptions {
     let options = pickfs_journal::Options { sync, file_bytes: 1 << 20, ..Default::default() };
@@ -155,6 +155,7 @@ pub fn until(primary: &mut Primary, what: &str, fits: impl Fn(&Event) -> bool) -
             }
             seen.push(event);
         }
+        // SLEEP: between two looks.
         thread::sleep(Duration::from_millis(1));
     }
     panic!("no event `{what}`, but {seen:?}");

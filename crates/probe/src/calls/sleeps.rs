@@ -279,6 +279,8 @@ fn call_of(thread: u32, calls: &[FileCall]) -> Call {
 mod tests {
     use std::process::{Command, Stdio};
 
+    use pickfs_testkit::until;
+
     use super::*;
 
     #[test]
@@ -306,27 +308,18 @@ mod tests {
         tasks.filter_map(|task| nice(task.path())).collect()
     }
 
-    /// Waits for a state, for ten seconds at most.
-    fn until(is_so: impl Fn() -> bool) {
-        for _ in 0..1_000 {
-            if is_so() {
-                return;
-            }
-            thread::sleep(std::time::Duration::from_millis(10));
-        }
-        panic!("it is not so after ten seconds");
-    }
-
     #[test]
     fn a_program_that_waits_for_its_input_sleeps_in_a_read() {
         let mut cat = Command::new("cat");
         let mut cat = cat.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let is_asleep = |process: process::Process| process.state == 'S';
-        until(|| process::Process::read(cat.id(), &ProcRoot::own()).is_ok_and(is_asleep));
+        let cats = || process::Process::read(cat.id(), &ProcRoot::own());
+        until("cat to wait", || cats().is_ok_and(is_asleep).then_some(()));
         let watch = SleepWatch::of_process(cat.id(), 1_000_000, "a test");
         let mut input = cat.stdin.take().unwrap();
-        until(|| nice_of_ours().iter().any(|nice| *nice >= 10));
+        until("the watch", || nice_of_ours().iter().any(|nice| *nice >= 10).then_some(()));
         for _ in 0..4 {
+            // SLEEP: what cat is seen to wait for.
             thread::sleep(std::time::Duration::from_millis(40));
             std::io::Write::write_all(&mut input, b"word\n").unwrap();
         }

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 const PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// Longest wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = pickfs_testkit::PATIENCE;
 
 pub struct Browser {
     child: Child,

@@ -8,7 +8,6 @@ use std::{
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     thread,
-    time::Duration,
 };
 
 use pickfs_model::RunRecord;
@@ -77,7 +76,7 @@ pub fn serve(folder: &Path, token: Option<&str>) -> SocketAddr {
 /// Sends bytes as they are, and reads all that comes back.
 pub fn raw(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream.set_read_timeout(Some(pickfs_testkit::PATIENCE)).unwrap();
     stream.write_all(bytes).unwrap();
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);

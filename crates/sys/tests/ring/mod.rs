@@ -1,8 +1,6 @@
 //! The guard of the root ring: says whether a test can run here, and skips aloud when not.
 #![allow(dead_code)]
 
-use std::time::{Duration, Instant};
-
 /// True when we are root and have the programs; else prints why not, or panics when
 /// `PICKFS_REQUIRE_ROOT_RING=1` says that nothing may be skipped.
 pub fn runs(programs: &[&str]) -> bool {
@@ -29,18 +27,6 @@ fn installed(program: &str) -> bool {
     std::env::split_paths(&path)
         .chain(["/sbin".into(), "/usr/sbin".into()])
         .any(|folder: std::path::PathBuf| folder.join(program).exists())
-}
-
-/// Asks again and again until it is so or the seconds are over.
-pub fn within_seconds(seconds: u64, it_is_so: impl Fn() -> bool) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(seconds);
-    while Instant::now() < deadline {
-        if it_is_so() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    it_is_so()
 }
 
 /// The backing file of a loop device, when one is attached.

@@ -50,6 +50,7 @@ impl Zram {
                 fs::write(self.sysfs("disksize"), SIZE_BYTES.to_string()).unwrap();
                 return;
             }
+            // SLEEP: between two looks.
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         panic!("{} stays busy", self.text());
@@ -73,6 +74,7 @@ impl Drop for Zram {
             if fs::write(format!("{CONTROL}/hot_remove"), self.number.to_string()).is_ok() {
                 return;
             }
+            // SLEEP: between two looks.
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         eprintln!("{} could not be taken away", self.text());
