@@ -10,8 +10,8 @@ use crate::{
     examples,
 };
 
-/// Finds the file system - and how to make it, mount it and write to it - that gives an
-/// application the lowest latency and the highest throughput on its own hardware.
+/// Choose a file system by experiment: which one, made and mounted how, gives an application the
+/// lowest latency on its own hardware.
 #[derive(Debug, Parser)]
 #[command(name = "pickfs", version, about, after_help = examples::PICKFS)]
 pub struct Cli {
@@ -32,7 +32,7 @@ pub enum Command {
     /// Show what a plan would do; nothing is touched
     #[command(after_help = examples::PLAN)]
     Plan(PlanArgs),
-    /// What this machine can test, and the remedy for what it cannot
+    /// Check this machine: what can be tested, and how to get the rest
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
     /// What each file system can do, asked of it: links, holes, flushes, torn reads, ...
@@ -41,7 +41,7 @@ pub enum Command {
     /// Ten minutes: the smallest difference that this machine can resolve
     #[command(after_help = examples::TRUST)]
     Trust(TrustArgs),
-    /// Fifteen minutes: every workload at its smallest honest scale
+    /// Twenty-five minutes: every workload at its smallest honest scale
     #[command(after_help = examples::TOUR)]
     Tour(TourArgs),
     /// The runs in a folder
@@ -56,7 +56,7 @@ pub enum Command {
     /// Runs side by side, the differences of their machines first; three or more are a chain
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
-    /// What five articles said of file systems, and what runs of this machine say to it
+    /// Check published claims against your own runs
     #[command(after_help = claims::EXAMPLES)]
     Claims(claims::ClaimsArgs),
     /// Which candidate serves an objective best, under hard conditions
@@ -71,10 +71,10 @@ pub enum Command {
     /// All runs of a folder in a browser, read-only
     #[command(after_help = examples::SERVE)]
     Serve(ServeArgs),
-    /// The manual: a page, or all pages to a folder
+    /// The manual on the terminal, or all its pages to a folder
     #[command(after_help = examples::MAN)]
     Man(ManArgs),
-    /// What a shell needs to complete these words
+    /// Print a shell completion script
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
     /// Remove what outlived a run that was killed, and only that
@@ -101,79 +101,84 @@ pub struct PlanChoice {
     pub changes: PlanChanges,
 }
 
+const WHAT: &str = "What is measured";
+const WHERE: &str = "Where";
+const HOW_LONG: &str = "How long, how often";
+const ALLOW: &str = "Allow";
+
 /// What is different from a plan this time.
 #[derive(Debug, Clone, Args)]
 pub struct PlanChanges {
     /// A candidate, fs[:mount options][;mkfs=options], or names with commas between; may be
     /// repeated, replaces the plan's
-    #[arg(long = "fs", value_name = "CANDIDATE")]
+    #[arg(help_heading = WHAT, long = "fs", value_name = "CANDIDATE")]
     pub candidates: Vec<String>,
     /// What the others are compared with
-    #[arg(long, value_name = "LABEL")]
+    #[arg(help_heading = WHAT, long, value_name = "LABEL")]
     pub reference: Option<String>,
     /// Kernel to measure under: this machine's (native), user-mode Linux (uml, needs no root), a virtual
     /// machine (qemu-kvm) or an emulated one (qemu-tcg), or the first that can mount the candidate (auto)
-    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["device", "dir"])]
+    #[arg(help_heading = WHERE, long, value_name = "ENGINE", conflicts_with_all = ["device", "dir"])]
     pub engine: Option<String>,
     /// Loop image on a tmpfs: the software path without the device
-    #[arg(long, conflicts_with_all = ["device", "dir"])]
+    #[arg(help_heading = WHERE, long, conflicts_with_all = ["device", "dir"])]
     pub ram: bool,
     /// A block device; everything on it is lost
-    #[arg(long, value_name = "NODE", conflicts_with = "dir")]
+    #[arg(help_heading = WHERE, long, value_name = "NODE", conflicts_with = "dir")]
     pub device: Option<PathBuf>,
     /// Allow an inactive file system, or unknown data, on the device to be overwritten
-    #[arg(long, requires = "device")]
+    #[arg(help_heading = WHERE, long, requires = "device")]
     pub erase: bool,
     /// State of the device before each make
-    #[arg(long, value_enum, default_value_t = StateWord::Filled, requires = "device")]
+    #[arg(help_heading = WHERE, long, value_enum, default_value_t = StateWord::Filled, requires = "device")]
     pub device_state: StateWord,
     /// A directory that exists: no mkfs, no mount, no root
-    #[arg(long, value_name = "DIR")]
+    #[arg(help_heading = WHERE, long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Folder for the loop image: it chooses the disk (default: the run's own folder)
-    #[arg(long, value_name = "DIR")]
+    #[arg(help_heading = WHERE, long, value_name = "DIR")]
     pub image_dir: Option<PathBuf>,
     /// Size of the image
-    #[arg(long, value_name = "BYTES")]
+    #[arg(help_heading = WHERE, long, value_name = "BYTES")]
     pub size: Option<String>,
     /// Blocks: each candidate once, in random order
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = HOW_LONG, long, value_name = "N")]
     pub blocks: Option<u32>,
     /// Seed of every random choice
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = HOW_LONG, long, value_name = "N")]
     pub seed: Option<u64>,
     /// Measured time of one trial
-    #[arg(long, value_name = "DURATION")]
+    #[arg(help_heading = HOW_LONG, long, value_name = "DURATION")]
     pub measure: Option<String>,
     /// Warm-up of one trial
-    #[arg(long, value_name = "DURATION")]
+    #[arg(help_heading = HOW_LONG, long, value_name = "DURATION")]
     pub warmup: Option<String>,
     /// Raw device probe before each trial
-    #[arg(long, value_name = "DURATION")]
+    #[arg(help_heading = HOW_LONG, long, value_name = "DURATION")]
     pub raw_probe: Option<String>,
     /// A workload parameter, name=value; may be repeated
-    #[arg(long = "set", value_name = "NAME=VALUE")]
+    #[arg(help_heading = WHAT, long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// A parameter that varies, name=value,value; may be repeated
-    #[arg(long = "axis", value_name = "NAME=A,B")]
+    #[arg(help_heading = WHAT, long = "axis", value_name = "NAME=A,B")]
     pub axis: Vec<String>,
     /// Race: blocks go to those that may be the best, until the choice is settled
-    #[arg(long)]
+    #[arg(help_heading = HOW_LONG, long)]
     pub until_decided: bool,
     /// Race as --until-decided does, for this long at most (default: the plan's, else 45m)
-    #[arg(long, value_name = "DURATION")]
+    #[arg(help_heading = HOW_LONG, long, value_name = "DURATION")]
     pub budget: Option<String>,
     /// Join laps above this time with what the kernel was doing (see pickfs explain); also samples=HZ, context
-    #[arg(long, value_name = "DURATION,...", num_args = 0..=1, require_equals = true, default_missing_value = "100us")]
+    #[arg(help_heading = WHAT, long, value_name = "DURATION,...", num_args = 0..=1, require_equals = true, default_missing_value = "100us")]
     pub explain: Option<String>,
     /// Allow the page cache of the whole machine to be dropped
-    #[arg(long)]
+    #[arg(help_heading = ALLOW, long)]
     pub allow_drop_caches: bool,
     /// Allow settings of the whole machine (vm.*, mm.*) to be changed for a trial; put back after it
-    #[arg(long)]
+    #[arg(help_heading = ALLOW, long)]
     pub allow_system_tuning: bool,
     /// Allow SCHED_FIFO where the parameter thread_policy asks for it
-    #[arg(long)]
+    #[arg(help_heading = ALLOW, long)]
     pub allow_realtime: bool,
 }
 
@@ -195,7 +200,7 @@ pub struct RunArgs {
     /// Job files of fio instead of a plan: run by fio itself, its figures in the same tables
     #[arg(long, value_name = "JOBFILE", num_args = 1.., conflicts_with_all = ["plan", "resume", "set"])]
     pub fio: Vec<PathBuf>,
-    /// Go on with a run in a new block
+    /// Resume an interrupted run, in a new block
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "candidates", "reference", "dir", "ram", "image_dir", "size", "blocks", "seed", "measure", "warmup",
         "raw_probe", "set", "axis", "until_decided", "budget",
@@ -424,7 +429,7 @@ pub struct ServeArgs {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7433")]
     pub listen: SocketAddr,
-    /// Who reads must know this; 16 or more letters, digits, - or _ (default: none on loopback, a
+    /// Readers must send this token: 16 or more letters, digits, - or _ (default: none on loopback, a
     /// random one elsewhere)
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,

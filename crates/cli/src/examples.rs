@@ -4,15 +4,17 @@
 
 /// Under `pickfs --help`.
 pub const PICKFS: &str = "Examples:
-  pickfs run                              five minutes: which file system for my journal?
-  pickfs run quick --fs ext4:noatime --fs xfs
-  pickfs run journal --device /dev/nvme1n1 --erase
-  pickfs run my-plan.toml --dir /data --json
+  pickfs quick                            five minutes: which file system for my journal?
+  pickfs quick --fs ext4:noatime --fs xfs
+  pickfs journal --device /dev/nvme1n1 --erase
+  pickfs my-plan.toml --dir /data --json
+  pickfs --ram -- make -j4                any command of yours
   pickfs plan quick --steps               the exact commands, nothing touched
   pickfs report pickfs-runs/2026-11-21-quick --format png --out pictures/
   pickfs compare pickfs-runs/a pickfs-runs/b
   pickfs serve                            all runs in a browser
 
+A plan in place of a command is run: pickfs quick is pickfs run quick; pickfs plan --list shows all.
 pickfs COMMAND --help has examples of each command; pickfs man is the manual.";
 
 /// Under `pickfs run --help`.
@@ -28,7 +30,7 @@ pub const RUN: &str = "Examples:
   pickfs run --fio my-jobs.fio --fs ext4,xfs   a job file of fio, run by fio
   pickfs run --resume pickfs-runs/2026-11-21-quick
 
-Exit codes: 0 done, 1 could not be done, 2 wrong words, 3 a trial failed, 130 interrupted.";
+Exit codes: 0 done, 1 could not be done, 2 usage error, 3 a trial failed, 130 interrupted.";
 
 /// Under `pickfs plan --help`.
 pub const PLAN: &str = "Examples:
@@ -138,7 +140,9 @@ pub const CLEAN: &str = "Examples:
 mod tests {
     use clap::{CommandFactory, Parser};
 
-    use crate::args::Cli;
+    use std::ffi::OsString;
+
+    use crate::{args::Cli, verb::with_verb};
 
     /// The words of a line, quotation marks taken off; what stands after two spaces is a remark.
     fn words(line: &str) -> Vec<String> {
@@ -171,6 +175,7 @@ mod tests {
             for line in lines {
                 let words = words(line);
                 assert!(name == "pickfs" || words[1] == name, "{line}");
+                let words = with_verb(words.into_iter().map(OsString::from).collect());
                 Cli::try_parse_from(&words).unwrap_or_else(|why| panic!("{line}: {why}"));
             }
         }

@@ -11,6 +11,7 @@ mod fetch;
 mod overrides;
 mod progress;
 mod screen;
+mod verb;
 
 use std::process::ExitCode;
 
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
     if let Some(ended) = pickfs_worker::run() {
         return ended;
     }
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(verb::with_verb(std::env::args_os().collect()));
     if !cli.command.outlives_its_reader() {
         pickfs_sys::broken_pipe::end_quietly();
     }

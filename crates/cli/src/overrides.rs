@@ -12,6 +12,7 @@ use pickfs_lab::{
 };
 use pickfs_model::{
     BackingSpec, CandidateSpec, DeviceState, Plan,
+    closest::closest,
     plan::{Axis, StopRule},
     quantity::{parse_bytes, parse_duration_ns},
 };
@@ -50,6 +51,9 @@ fn named_plan(name: &str) -> anyhow::Result<Plan> {
         return Ok(read_plan_file(Path::new(name))?);
     }
     let known: Vec<_> = PLANS.iter().map(|plan| plan.name).collect();
+    if let Some(meant) = closest(name, known.iter().copied()) {
+        bail!("no plan `{name}`; did you mean `{meant}`? pickfs plan --list shows all");
+    }
     bail!("no plan `{name}`: built in are {}; or name a .toml file", known.join(", "))
 }
 

@@ -154,6 +154,57 @@ fn a_script_for_each_shell_knows_our_words() {
     assert!(checked.is_ok_and(|status| status.success()));
 }
 
+/// What bash offers for the last of these words, in a folder with two runs.
+fn offered(script: &Path, words: &str) -> Vec<String> {
+    let folder = script.parent().unwrap();
+    for run in ["2026-11-21-quick", "2026-11-22-journal"] {
+        fs::create_dir_all(folder.join("pickfs-runs").join(run)).unwrap();
+    }
+    let ask = r#"source "$0"; IFS=' ' read -ra COMP_WORDS <<<"$1"; [[ $1 != *' ' ]] || COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        $(complete -p pickfs | sed 's/.*-F \([^ ]*\).*/\1/') pickfs "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+        printf '%s\n' "${COMPREPLY[@]}""#;
+    let mut bash = std::process::Command::new("bash");
+    let said = bash.args(["-c", ask]).arg(script).arg(words).current_dir(folder).output().unwrap();
+    assert!(said.stderr.is_empty(), "{words}: {}", String::from_utf8_lossy(&said.stderr));
+    String::from_utf8(said.stdout).unwrap().lines().map(String::from).collect()
+}
+
+#[test]
+fn plans_file_systems_and_runs_are_completed() {
+    let (_kept, out) = folder();
+    let script = out.join("pickfs.bash");
+    fs::write(&script, pickfs(&["completions", "bash"]).out).unwrap();
+    for (words, wanted) in [
+        ("pickfs rer", vec!["rerun"]),
+        ("pickfs qui", vec!["quick"]),
+        ("pickfs run postg", vec!["postgresql"]),
+        ("pickfs plan fix-", vec!["fix-stores"]),
+        ("pickfs run quick --fs reis", vec!["reiserfs-3.5", "reiserfs-3.6"]),
+        ("pickfs quick --fs ext4,xf", vec!["ext4,xfs"]),
+        ("pickfs quick --until", vec!["--until-decided"]),
+        ("pickfs show ", vec!["pickfs-runs/2026-11-21-quick/", "pickfs-runs/2026-11-22-journal/"]),
+        ("pickfs compare a pickfs-runs/2026-11-22", vec!["pickfs-runs/2026-11-22-journal/"]),
+        ("pickfs run --resume pickfs-runs/2026-11-21", vec!["pickfs-runs/2026-11-21-quick/"]),
+        ("pickfs report --format mark", vec!["markdown"]),
+    ] {
+        assert_eq!(offered(&script, words), wanted, "{words}");
+    }
+    for (shell, named) in [
+        ("zsh", ["(run|quick|", "':run -- A run\\: its file or its folder:_pickfs_runs'"]),
+        ("fish", ["using_subcommand run quick ", "-a 'ext4 xfs"]),
+    ] {
+        let said = pickfs(&["completions", shell]).out;
+        let file = out.join(shell);
+        fs::write(&file, &said).unwrap();
+        assert!(named.iter().all(|part| said.contains(part)), "{shell}");
+        // Where the shell is there, it reads the script.
+        if let Ok(read) = std::process::Command::new(shell).arg("-n").arg(&file).status() {
+            assert!(read.success(), "{shell}");
+        }
+    }
+}
+
 /// A phased run in a folder of runs.
 fn kept_phased(out: &Path, name: &str, ask: FakePhasedRun) -> String {
     let run = fake_phased_run(&ask);

@@ -64,9 +64,17 @@ fn plan_refused(from: &str, to: &str, message: &str) {
 }
 
 #[test]
-fn an_unknown_plan_is_told_with_those_that_there_are() {
-    let said = pickfs(&["plan", "quik"]);
-    refused_with(&said, FAILED, &["pickfs: no plan `quik`: built in are quick, journal", ".toml"]);
+fn an_unknown_plan_is_told_with_the_one_that_was_meant() {
+    for (word, meant) in [("quik", "quick"), ("Quick", "quick"), ("postgres", "postgresql")] {
+        for words in [vec!["plan", word], vec![word], vec![word, "--ram"]] {
+            let parts = [format!("pickfs: no plan `{word}`; did you mean `{meant}`?")];
+            refused_with(&pickfs(&words), FAILED, &[parts[0].as_str(), "pickfs plan --list"]);
+        }
+    }
+    let said = pickfs(&["plan", "zzzzz"]);
+    refused_with(&said, FAILED, &["pickfs: no plan `zzzzz`: built in are quick, journal", ".toml"]);
+    // What is closer to a command than to a plan.
+    refused_with(&pickfs(&["reprot"]), USAGE, &["reprot", "report"]);
     refused_with(
         &pickfs(&["plan", "/nowhere/mine.toml"]),
         FAILED,
@@ -115,9 +123,9 @@ fn a_plan_file_is_told_with_its_line() {
 }
 
 #[test]
-fn an_unknown_file_system_is_told_with_those_that_there_are() {
+fn an_unknown_file_system_is_told_with_the_one_that_was_meant() {
     let said = pickfs(&["plan", "quick", "--fs", "ext5"]);
-    refused_with(&said, FAILED, &["file system `ext5` not known; known are ", "ext4", "ntfs-3g"]);
+    refused_with(&said, FAILED, &["file system `ext5` not known; did you mean `ext4`?"]);
     refused(
         &["plan", "quick", "--fs", ":noatime"],
         "candidate `:noatime` names no file system; write fs[:mount options][;mkfs=options]",

@@ -9,6 +9,7 @@ pub mod backing;
 pub mod calls;
 pub mod candidate;
 pub mod cell;
+pub mod closest;
 pub mod diagnosis;
 pub mod environment;
 pub mod event;

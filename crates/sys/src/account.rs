@@ -6,15 +6,16 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Source: getpwnam(3), getpwuid(3), getgrouplist(3).
-#![allow(unsafe_code)]
+//! A static program cannot load what a machine asks for its users (LDAP, systemd): getent(1) and id(1) of that
+//! machine are asked, and the file alone where they are missing.
+//!
+//! Source: passwd(5), getent(1), id(1).
 
 use std::{
-    ffi::{CStr, CString, OsStr},
-    io,
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    fs, io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    ptr::null_mut,
+    process::{Command, Stdio},
 };
 
 /// A user of this machine.
@@ -34,27 +35,15 @@ pub struct Account {
     pub shell: PathBuf,
 }
 
-/// Longest row of the list that is read.
-const ROW_BYTES: usize = 64 << 10;
-/// Most groups of one user (`NGROUPS_MAX` of Linux).
-const GROUPS_MAX: usize = 65_536;
-
 impl Account {
     /// The user of a name; none when there is no such user.
     pub fn named(name: &str) -> io::Result<Option<Account>> {
-        let name = CString::new(name)?;
-        row(|row, bytes, found| {
-            // SAFETY: all pointers are to values of ours that outlive the call; the name ends in 0.
-            unsafe { libc::getpwnam_r(name.as_ptr(), row, bytes.as_mut_ptr(), bytes.len(), found) }
-        })
+        found(name, |account| account.name == name)
     }
 
     /// The user of a number; none when there is no such user.
     pub fn numbered(user_id: u32) -> io::Result<Option<Account>> {
-        row(|row, bytes, found| {
-            // SAFETY: all pointers are to values of ours that outlive the call.
-            unsafe { libc::getpwuid_r(user_id, row, bytes.as_mut_ptr(), bytes.len(), found) }
-        })
+        found(&user_id.to_string(), |account| account.user_id == user_id)
     }
 
     /// The first folder on the way to `path` that this user may not pass, by owner and mode alone;
@@ -80,54 +69,40 @@ impl Account {
     }
 }
 
-type Found = *mut *mut libc::passwd;
-
-fn row(
-    ask: impl Fn(*mut libc::passwd, &mut [libc::c_char], Found) -> libc::c_int,
-) -> io::Result<Option<Account>> {
-    // SAFETY: a row is numbers and pointers, for which zeros are valid.
-    let mut row: libc::passwd = unsafe { std::mem::zeroed() };
-    let mut bytes = vec![0; ROW_BYTES];
-    let mut found = null_mut();
-    match ask(&mut row, &mut bytes, &mut found) {
-        0 if found.is_null() => Ok(None),
-        0 => account(&row).map(Some),
-        error => Err(io::Error::from_raw_os_error(error)),
-    }
-}
-
-fn account(row: &libc::passwd) -> io::Result<Account> {
-    // SAFETY: the library filled the row; its texts end in 0 and lie in our bytes.
-    let (name, home, shell) = unsafe {
-        (CStr::from_ptr(row.pw_name), CStr::from_ptr(row.pw_dir), CStr::from_ptr(row.pw_shell))
+fn found(key: &str, is_it: impl Fn(&Account) -> bool) -> io::Result<Option<Account>> {
+    let rows = match said_by("getent", &["passwd", key])? {
+        Some(rows) => rows,
+        None => fs::read_to_string("/etc/passwd")?,
     };
-    let path = |text: &CStr| PathBuf::from(OsStr::from_bytes(text.to_bytes()));
-    Ok(Account {
-        name: name.to_string_lossy().into_owned(),
-        user_id: row.pw_uid,
-        group_id: row.pw_gid,
-        groups: groups(name, row.pw_gid)?,
-        home: path(home),
-        shell: path(shell),
-    })
+    let Some(mut account) = rows.lines().filter_map(account).find(is_it) else { return Ok(None) };
+    let groups = said_by("id", &["-G", &account.name])?.unwrap_or_default();
+    let groups = groups.split_whitespace().filter_map(|number| number.parse().ok());
+    account.groups.extend(groups.filter(|group: &u32| *group != account.group_id));
+    Ok(Some(account))
 }
 
-fn groups(name: &CStr, own: u32) -> io::Result<Vec<u32>> {
-    let mut groups = vec![0; 64];
-    loop {
-        let mut count = groups.len() as libc::c_int;
-        // SAFETY: the list has room for `count` numbers; the name ends in 0.
-        let written =
-            unsafe { libc::getgrouplist(name.as_ptr(), own, groups.as_mut_ptr(), &mut count) };
-        if written >= 0 {
-            groups.truncate(count.max(0) as usize);
-            return Ok(groups);
-        }
-        if groups.len() >= GROUPS_MAX {
-            return Err(io::Error::other("a user with more groups than Linux allows"));
-        }
-        groups.resize(groups.len() * 2, 0);
+/// What a program prints; none where it is not installed.
+fn said_by(program: &str, words: &[&str]) -> io::Result<Option<String>> {
+    match Command::new(program).args(words).stderr(Stdio::null()).output() {
+        Ok(output) => Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
+}
+
+/// `name:password:number:group:remark:home:shell`
+fn account(row: &str) -> Option<Account> {
+    let columns: Vec<&str> = row.split(':').collect();
+    let [name, _, user_id, group_id, _, home, shell] = columns[..] else { return None };
+    let group_id = group_id.parse().ok()?;
+    Some(Account {
+        name: name.into(),
+        user_id: user_id.parse().ok()?,
+        group_id,
+        groups: vec![group_id],
+        home: home.into(),
+        shell: if shell.is_empty() { "/bin/sh".into() } else { shell.into() },
+    })
 }
 
 #[cfg(test)]
@@ -140,6 +115,19 @@ mod tests {
         assert_eq!(Account::numbered(0).unwrap(), Some(named.clone()));
         assert!(named.groups.contains(&0));
         assert_eq!(Account::named("no-such-user-here").unwrap(), None);
+    }
+
+    #[test]
+    fn groups_are_those_that_id_prints() {
+        let id = Command::new("id").args(["-G", "root"]).output().unwrap();
+        let mut wanted: Vec<u32> = String::from_utf8_lossy(&id.stdout)
+            .split_whitespace()
+            .map(|number| number.parse().unwrap())
+            .collect();
+        let mut groups = Account::named("root").unwrap().unwrap().groups;
+        (wanted.sort_unstable(), groups.sort_unstable());
+        assert_eq!(groups, wanted);
+        assert_eq!(account("half:x:7"), None);
     }
 
     #[test]

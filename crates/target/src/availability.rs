@@ -9,6 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
+use pickfs_model::closest::closest;
 use pickfs_sys::mount;
 use thiserror::Error;
 
@@ -44,9 +45,16 @@ pub fn availability(name: &str) -> Availability {
         Some(row) => of(row),
         None => Availability::Missing(Unavailable {
             reason: format!("file system `{name}` not known"),
-            remedy: format!("known are {}", fs::table::names().join(", ")),
+            remedy: meant(name),
             packages: Vec::new(),
         }),
+    }
+}
+
+fn meant(name: &str) -> String {
+    match closest(name, fs::table::names()) {
+        Some(closest) => format!("did you mean `{closest}`? pickfs doctor lists all"),
+        None => format!("known are {}", fs::table::names().join(", ")),
     }
 }
 
@@ -154,8 +162,10 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_lists_the_known_ones() {
-        assert!(missing("ext5").remedy.starts_with("known are ext4, xfs, "));
+    fn an_unknown_name_is_told_with_the_one_that_was_meant() {
+        assert!(missing("ext5").remedy.starts_with("did you mean `ext4`?"));
+        assert!(missing("reiser5").remedy.starts_with("did you mean `reiserfs-3."));
+        assert!(missing("minix").remedy.starts_with("known are ext4, xfs, "));
     }
 
     #[test]

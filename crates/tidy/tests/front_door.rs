@@ -17,11 +17,11 @@ fn told(machine: &Machine, words: &[&str]) -> String {
 #[test]
 fn words_become_commands_of_pickfs() {
     let machine = Machine::new();
-    assert_eq!(told(&machine, &[]), "pickfs run quick");
-    assert_eq!(told(&machine, &["--yes"]), "pickfs run quick");
-    assert_eq!(told(&machine, &["--ram"]), "pickfs run quick --ram");
-    assert_eq!(told(&machine, &["--device", "/dev/x"]), "pickfs run quick --device /dev/x");
-    assert_eq!(told(&machine, &["journal", "--no-install"]), "pickfs run journal");
+    assert_eq!(told(&machine, &[]), "pickfs quick");
+    assert_eq!(told(&machine, &["--yes"]), "pickfs quick");
+    assert_eq!(told(&machine, &["--ram"]), "pickfs --ram");
+    assert_eq!(told(&machine, &["--device", "/dev/x"]), "pickfs --device /dev/x");
+    assert_eq!(told(&machine, &["journal", "--no-install"]), "pickfs journal");
     assert_eq!(told(&machine, &["tour"]), "pickfs tour");
     assert_eq!(told(&machine, &["doctor"]), "pickfs doctor");
     assert_eq!(told(&machine, &["run", "x.toml"]), "pickfs run x.toml");
@@ -33,11 +33,11 @@ fn a_command_of_ones_own_stands_behind_two_hyphens() {
     let machine = Machine::new();
     assert_eq!(
         told(&machine, &["--", "mydb", "--yes", "--no-install"]),
-        "pickfs exec -- mydb --yes --no-install"
+        "pickfs -- mydb --yes --no-install"
     );
-    assert_eq!(told(&machine, &["--fs", "xfs", "--", "mydb"]), "pickfs exec --fs xfs -- mydb");
+    assert_eq!(told(&machine, &["--fs", "xfs", "--", "mydb"]), "pickfs --fs xfs -- mydb");
     assert_eq!(told(&machine, &["exec", "--ram", "--", "mydb"]), "pickfs exec --ram -- mydb");
-    assert_eq!(told(&machine, &["--fio", "a.fio", "--ram"]), "pickfs run --fio a.fio --ram");
+    assert_eq!(told(&machine, &["--fio", "a.fio", "--ram"]), "pickfs --fio a.fio --ram");
     let output = machine.run(&["--"]);
     assert_eq!(output.status.code(), Some(2));
 }
@@ -105,7 +105,7 @@ fn an_ordinary_user_never_reaches_apt_and_is_told_two_ways() {
 #[test]
 fn an_ordinary_user_may_measure_in_a_folder() {
     let machine = Machine::new().user(1000);
-    assert_eq!(told(&machine, &["--dir", "/srv"]), "pickfs run quick --dir /srv");
+    assert_eq!(told(&machine, &["--dir", "/srv"]), "pickfs --dir /srv");
     assert_eq!(told(&machine, &["plan", "quick"]), "pickfs plan quick");
 }
 

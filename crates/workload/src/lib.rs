@@ -16,7 +16,6 @@
 
 mod arrival;
 mod bench;
-mod closest;
 pub mod column;
 pub mod command;
 mod drive;

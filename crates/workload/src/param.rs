@@ -3,10 +3,11 @@
 //!
 //! Every parameter is flat (`burst_factor`, not `burst.factor`), so that any of them can be an axis.
 
-use pickfs_model::quantity::{parse_bytes, parse_duration_ns, parse_rate_per_s};
+use pickfs_model::{
+    closest::closest,
+    quantity::{parse_bytes, parse_duration_ns, parse_rate_per_s},
+};
 use serde_json::{Map, Value};
-
-use crate::closest::closest;
 
 /// One parameter of a workload.
 #[derive(Debug, Clone, Copy)]

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use pickfs_model::{Durability, PhaseRecord, TrialSpec, trial::LanePhase};
+use pickfs_model::{Durability, PhaseRecord, TrialSpec, closest::closest, trial::LanePhase};
 use serde_json::{Map, Value};
 
 use crate::{
     bench::LiveLaps,
-    closest::closest,
     column::Column,
     command::Command,
     fault::Fault,

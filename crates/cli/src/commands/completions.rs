@@ -1,6 +1,12 @@
 //! `pickfs completions`: what a shell needs to complete our words.
+//!
+//! The generator knows verbs, options and their values. Plans, file systems and runs are added here: for bash by a
+//! function around the generated one, for zsh and fish in the places that the generator leaves open.
 
 use clap::CommandFactory;
+use clap_complete::Shell;
+use pickfs_lab::{plan_file::read_plan, plans::PLANS};
+use pickfs_target::fs::FILE_SYSTEMS;
 
 use crate::{
     args::{Cli, CompletionsArgs},
@@ -8,10 +14,68 @@ use crate::{
     screen::put,
 };
 
+const BASH: &str = include_str!("completions.bash");
+
+const ZSH: &str = "
+_pickfs_plans() { compadd -- @PLANS@; _files -g '*.toml' }
+_pickfs_file_systems() { _values -s , 'file system' @FILE_SYSTEMS@ }
+_pickfs_runs() { compadd -- pickfs-runs/*(N/); _files }
+";
+
+const FISH: &str = "
+complete -c pickfs -n \"__fish_pickfs_using_subcommand run plan\" -a '@PLANS@'
+complete -c pickfs -n \"__fish_pickfs_using_subcommand show report compare rerun explain claims choose\" -a '(__fish_complete_directories pickfs-runs/)'
+complete -c pickfs -l fs -x -a '@FILE_SYSTEMS@'
+";
+
 /// Prints the script of a shell.
 pub fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
+    let mut program = Cli::command();
+    if matches!(args.shell, Shell::Zsh | Shell::Fish) {
+        // A plan in place of a verb, with its question beside it.
+        for plan in PLANS {
+            if program.find_subcommand(plan.name).is_some() {
+                continue;
+            }
+            let question = read_plan(plan.name, plan.text)?.question;
+            program = program.subcommand(clap::Command::new(plan.name).about(question));
+        }
+    }
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "pickfs", &mut script);
-    put(&String::from_utf8(script)?);
+    clap_complete::generate(args.shell, &mut program, "pickfs", &mut script);
+    put(&with_names(args.shell, String::from_utf8(script)?));
     Ok(Exit::Done)
+}
+
+fn with_names(shell: Shell, script: String) -> String {
+    let plans: Vec<&str> = PLANS.iter().map(|plan| plan.name).collect();
+    let file_systems: Vec<&str> = FILE_SYSTEMS.iter().map(|row| row.name()).collect();
+    let named = |text: &str| {
+        let text = text.replace("@PLANS@", &plans.join(" "));
+        text.replace("@FILE_SYSTEMS@", &file_systems.join(" "))
+    };
+    match shell {
+        Shell::Bash => script + &named(BASH),
+        Shell::Zsh => {
+            let script = script.replace("\n(run)\n", &format!("\n(run|{})\n", plans.join("|")));
+            let mut lines = script.lines().map(zsh_line);
+            let first = lines.next().unwrap_or_default();
+            first + &named(ZSH) + &lines.collect::<String>()
+        }
+        Shell::Fish => {
+            let with_plans = format!("using_subcommand run {}\"", plans.join(" "));
+            script.replace("using_subcommand run\"", &with_plans) + &named(FISH)
+        }
+        _ => script,
+    }
+}
+
+/// A line of the script for zsh, with a function of ours where the generator knows no more than "a file".
+fn zsh_line(line: &str) -> String {
+    let is_run = ["':run", "'::run"].iter().any(|start| line.starts_with(start));
+    let line = match is_run || line.contains(":RUN:_files") {
+        true => line.replace(":_files'", ":_pickfs_runs'"),
+        false => line.replace("a plan file:_default'", "a plan file:_pickfs_plans'"),
+    };
+    line.replace(":CANDIDATE:_default'", ":CANDIDATE:_pickfs_file_systems'") + "\n"
 }

@@ -32,8 +32,8 @@ pub const EXAMPLES: &str = "Examples:
   pickfs exec --prepare 'rm -rf out' --repeat 5 -- make O=out
   pickfs exec --user root --dir /data -- sync
 
-The command runs in an empty directory of the mount, {dir} in its words. It runs as who called
-sudo, unless --user names another. Failures end a trial, with the end of what the command said.";
+The command runs in an empty directory of the mount, {dir} in its words. It runs as the user who
+ran sudo, unless --user names another. Failures end a trial, with the end of what the command said.";
 
 /// `pickfs exec`.
 #[derive(Debug, Clone, Args)]
@@ -50,7 +50,7 @@ pub struct ExecArgs {
     /// For sh -c, after each run; not measured
     #[arg(long, value_name = "CMD", default_value = "")]
     pub cleanup: String,
-    /// For sh -c, once behind the last run on each mount, after a failure too
+    /// For sh -c, once after the last run on each mount, after a failure too
     #[arg(long, value_name = "CMD", default_value = "")]
     pub teardown: String,
     /// A number that the command prints, NAME=/PATTERN/:higher or NAME=$.JSON.PATH:lower, whichever
@@ -63,7 +63,7 @@ pub struct ExecArgs {
     /// Runs before these that are not measured
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub warmup_runs: u32,
-    /// Who runs it (default: who called sudo)
+    /// Who runs it (default: the user who ran sudo)
     #[arg(long, value_name = "NAME", default_value = "")]
     pub user: String,
     /// A variable of its environment, NAME=VALUE; may be repeated

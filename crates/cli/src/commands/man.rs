@@ -3,10 +3,15 @@
 //! No page is kept in the repository: an installer writes them from the program that
 //! it installs, so that they cannot be of another version.
 
-use std::path::Path;
+use std::{
+    io::{Write, stdout},
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use anyhow::Context;
 use clap::CommandFactory;
+use rustix::termios::isatty;
 
 use crate::{
     args::{Cli, ManArgs},
@@ -14,13 +19,34 @@ use crate::{
     screen::put,
 };
 
-/// Prints the page of the program, or writes the pages of all its commands to a folder.
+/// Shows the page of the program - by man(1) on a terminal, as its source elsewhere - or writes the pages of all its
+/// commands to a folder.
 pub fn man(args: &ManArgs) -> anyhow::Result<Exit> {
     match &args.out {
         Some(folder) => write_all(folder)?,
-        None => put(&String::from_utf8(page(Cli::command())?)?),
+        None => show(&page(program())?)?,
     }
     Ok(Exit::Done)
+}
+
+/// The command line under the name of a manual page: NAME is what apropos(1) lists.
+fn program() -> clap::Command {
+    Cli::command().about("choose a file system by experiment")
+}
+
+fn show(page: &[u8]) -> anyhow::Result<()> {
+    let pager = match isatty(stdout()) {
+        true => Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn().ok(),
+        false => None,
+    };
+    let Some(mut pager) = pager else {
+        put(&String::from_utf8_lossy(page));
+        return Ok(());
+    };
+    // A reader who leaves early closes the pipe.
+    let _ = pager.stdin.take().expect("standard input is piped").write_all(page);
+    pager.wait().context("man -l - was not waited for")?;
+    Ok(())
 }
 
 fn page(command: clap::Command) -> anyhow::Result<Vec<u8>> {
@@ -32,5 +58,5 @@ fn page(command: clap::Command) -> anyhow::Result<Vec<u8>> {
 fn write_all(folder: &Path) -> anyhow::Result<()> {
     let cannot = || format!("cannot write pages to {}", folder.display());
     std::fs::create_dir_all(folder).with_context(cannot)?;
-    clap_mangen::generate_to(Cli::command(), folder).with_context(cannot)
+    clap_mangen::generate_to(program(), folder).with_context(cannot)
 }
