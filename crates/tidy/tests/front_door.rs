@@ -53,7 +53,7 @@ fn without_cargo_it_says_where_to_get_it() {
 fn an_old_rust_is_named_with_the_one_needed() {
     let output = Machine::new().with("rustc", "echo rustc 1.63.0").run(&[]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("Rust 1.63.0 is too old: 1.9"), "{}", said(&output));
+    assert!(said(&output).contains("Rust 1.63.0 is too old: 1.85"), "{}", said(&output));
 }
 
 #[test]
@@ -81,14 +81,70 @@ fn with_yes_it_installs_after_an_update() {
     assert!(log.contains("build-essential"), "{log}");
 }
 
+/// apt-get that has no package build-essential.
+const LACKS_ONE: &str = r#"echo "$*" >>"$0.log"
+case "$*" in *build-essential*) echo "E: Unable to locate package build-essential" >&2; exit 100 ;; esac"#;
+
 #[test]
-fn a_package_that_the_release_lacks_does_not_stop_the_others() {
-    let has_no_btrfs =
-        "case $2 in build-*) echo '  Candidate: (none)' ;; *) echo '  Candidate: 1' ;; esac";
-    let machine = Machine::new().apt().without("cc").with("apt-cache", has_no_btrfs);
+fn what_cannot_be_had_is_told_by_apt_and_does_not_stop_the_others() {
+    let machine = Machine::new().apt().without("cc").with("apt-get", LACKS_ONE);
     let output = machine.run(&["--yes"]);
-    assert!(said(&output).contains("no package build-essential"), "{}", said(&output));
-    assert!(!machine.apt_log().contains("build-essential"), "{}", machine.apt_log());
+    let text = said(&output);
+    assert!(text.contains("E: Unable to locate package build-essential"), "{text}");
+    let log = std::fs::read_to_string(machine.bin("apt-get.log")).unwrap();
+    assert!(log.lines().any(|line| line.ends_with("--no-install-recommends mount")), "{log}");
+}
+
+#[test]
+fn an_apt_cache_that_goes_on_writing_hides_no_package() {
+    let writes_on = "echo '  Candidate: 1.99'; i=0; while [ $i -lt 20000 ]; do echo '     a line'; i=$((i+1)); done";
+    let machine = Machine::new().apt().without("cargo").without("rustc").without("cc");
+    let machine = machine.with("apt-cache", writes_on);
+    for _ in 0..5 {
+        machine.run(&["--yes", "doctor"]);
+    }
+    let installed = |line: &&str| line.contains(" build-essential ") && line.contains(" rustc");
+    assert_eq!(machine.apt_log().lines().filter(installed).count(), 5, "{}", machine.apt_log());
+}
+
+#[test]
+fn a_distribution_whose_rust_is_old_keeps_it_and_rustup_is_offered() {
+    let machine = Machine::new().apt().without("cargo").without("rustc");
+    let machine = machine.with("apt-cache", "echo '  Candidate: 1.63.0+dfsg1-2'");
+    let output = machine.run(&["--no-install"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("https://sh.rustup.rs"), "{}", said(&output));
+    let brings = r#"echo "$*" >>"$0.log"; [ "$1" = toolchain ] || exit 1
+printf '#!/bin/sh\necho rustc 1.99.0\n' >"${0%/*}/rustc"; cp "${0%/*}/rustc" "${0%/*}/cargo"; chmod +x "${0%/*}/rustc" "${0%/*}/cargo""#;
+    let machine = machine.with("rustup", brings).real("cp");
+    machine.run(&["--yes"]);
+    let log = std::fs::read_to_string(machine.bin("rustup.log")).unwrap();
+    assert!(log.starts_with("toolchain install stable --profile minimal"), "{log}");
+    assert!(!machine.apt_log().contains("rustc"), "{}", machine.apt_log());
+}
+
+#[test]
+fn every_family_has_its_own_names_and_commands() {
+    let families = [
+        ("ID=fedora", "dnf", "dnf install", "gcc"),
+        ("ID=opensuse-leap\nID_LIKE=\"suse opensuse\"", "zypper", "zypper install", "gcc"),
+        ("ID=arch", "pacman", "pacman -S", "gcc"),
+        ("ID=alpine", "apk", "apk add", "build-base"),
+    ];
+    for (release, manager, command, package) in families {
+        let machine =
+            Machine::new().of(release).without("cc").with(manager, "echo \"$*\" >>\"$0.log\"");
+        let output = machine.run(&["--no-install"]);
+        let text = said(&output);
+        let told = text
+            .lines()
+            .find(|line| line.contains(command))
+            .unwrap_or_else(|| panic!("{release}: {text}"));
+        assert!(told.split(' ').any(|word| word == package), "{release}: {told}");
+        machine.run(&["--yes"]);
+        let log = std::fs::read_to_string(machine.bin(&format!("{manager}.log"))).unwrap();
+        assert!(log.contains(package), "{release}: {log}");
+    }
 }
 
 #[test]
@@ -110,10 +166,13 @@ fn an_ordinary_user_may_measure_in_a_folder() {
 }
 
 #[test]
-fn elsewhere_than_on_debian_it_names_programs() {
+fn without_a_package_manager_it_names_programs() {
     let output = Machine::new().without("cc").run(&["--yes"]);
     let text = said(&output);
-    assert!(text.contains("not Debian or Ubuntu") && text.contains("  cc "), "{text}");
+    assert!(
+        text.contains("No package manager that ./run knows") && text.contains("  cc "),
+        "{text}"
+    );
 }
 
 #[test]

@@ -33,6 +33,7 @@ impl Machine {
             let found = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(name));
             symlink(found.iter().find(|path| path.exists()).unwrap(), machine.bin(name)).unwrap();
         }
+        let machine = machine.of("ID=debian");
         machine.with("cargo", CARGO).with("rustc", "echo rustc 1.99.0").with("cc", "").user(0)
     }
 
@@ -54,6 +55,12 @@ impl Machine {
         self
     }
 
+    /// With one of the real machine's programs.
+    pub fn real(self, name: &str) -> Machine {
+        symlink(Path::new("/usr/bin").join(name), self.bin(name)).unwrap();
+        self
+    }
+
     /// Without a program.
     pub fn without(self, name: &str) -> Machine {
         std::fs::remove_file(self.bin(name)).unwrap();
@@ -65,11 +72,17 @@ impl Machine {
         self.with("id", &format!("echo {id}"))
     }
 
+    /// Of another distribution, as its /etc/os-release says.
+    pub fn of(self, os_release: &str) -> Machine {
+        std::fs::write(self.path("os-release"), format!("{os_release}\n")).unwrap();
+        self
+    }
+
     /// apt-get that writes its words to a file and brings nothing.
     pub fn apt(self) -> Machine {
         let log = self.path("apt.log");
         self.with("apt-get", &format!("echo \"$*\" >>{}", log.display()))
-            .with("apt-cache", "echo '  Candidate: 1.0'")
+            .with("apt-cache", "echo '  Candidate: 1.99'")
     }
 
     /// How apt-get was called.
@@ -85,6 +98,7 @@ impl Machine {
             .env("PATH", self.path("bin"))
             .env("HOME", self.path("home"))
             .env("CARGO_TARGET_DIR", self.path("target"))
+            .env("PICKFS_OS_RELEASE", self.path("os-release"))
             .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .output()
