@@ -181,3 +181,14 @@ fn a_failed_build_shows_what_cargo_said() {
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("error: no such thing"), "{}", said(&output));
 }
+
+#[test]
+fn a_build_that_lasts_says_how_far_it_is() {
+    let slow = "[ \"$1\" = build ] || exit 0; echo ' Compiling libc v0.2' >&2; sleep 17";
+    let machine = Machine::new();
+    let built = machine.path("target/release");
+    std::fs::create_dir_all(&built).unwrap();
+    std::os::unix::fs::symlink("/bin/true", built.join("pickfs")).unwrap();
+    let output = machine.with("cargo", slow).run(&["doctor"]);
+    assert!(said(&output).contains("building: 1 of "), "{}", said(&output));
+}

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// Programs of the real machine that the two scripts themselves use.
-const REAL: [&str; 19] = [
+const REAL: [&str; 20] = [
     "bash", "sh", "env", "dirname", "awk", "sort", "tr", "sed", "head", "tail", "mktemp", "rm",
-    "cat", "chmod", "mkdir", "grep", "basename", "tee", "uniq",
+    "cat", "chmod", "mkdir", "grep", "basename", "tee", "uniq", "sleep",
 ];
 
 const CARGO: &str = r#"mkdir -p "$CARGO_TARGET_DIR/release"
