@@ -1,14 +1,15 @@
 //! What can be wrong with a run file, with the way out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rusqlite::ErrorCode;
 use thiserror::Error;
 
 /// A run file that could not be made, read or written.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// SQLite refused.
-    #[error("run file {path}: {cause}; if the disk is full, free space and use run --resume")]
+    #[error("run file {path}: {cause}{}", way_out(.cause))]
     Sqlite {
         /// The run file.
         path: PathBuf,
@@ -55,4 +56,37 @@ pub enum StoreError {
         /// What the parser said.
         cause: serde_json::Error,
     },
+}
+
+impl StoreError {
+    /// What SQLite said of a file.
+    pub(crate) fn of_sqlite(path: &Path, cause: rusqlite::Error) -> StoreError {
+        match cause.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => {
+                StoreError::Foreign { path: path.into(), what: "not an SQLite file".into() }
+            }
+            _ => StoreError::Sqlite { path: path.into(), cause },
+        }
+    }
+}
+
+/// What to do about it, by its cause.
+fn way_out(cause: &rusqlite::Error) -> &'static str {
+    match cause.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => "; free space, then go on with pickfs run --resume",
+        Some(ErrorCode::SystemIoFailure) => {
+            "; look at dmesg, the quota and ulimit -f, then go on with pickfs run --resume"
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "; another program writes it, try again when that has ended"
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+            "; may this user read and write it, and its folder?"
+        }
+        Some(ErrorCode::OperationInterrupted) => {
+            ": a statement read for more than 10 s; the file is damaged, or no run of ours"
+        }
+        Some(ErrorCode::DatabaseCorrupt) => "; restore the file from a copy",
+        _ => "",
+    }
 }

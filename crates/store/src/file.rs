@@ -8,12 +8,18 @@ use pickfs_model::{
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
-use crate::{derived, error::StoreError, schema};
+use crate::{
+    derived,
+    error::StoreError,
+    guard::{self, Patience},
+    schema,
+};
 
 /// An open run file.
 pub struct RunFile {
     path: PathBuf,
     connection: Connection,
+    patience: Patience,
 }
 
 /// What a listing says of a trial.
@@ -32,12 +38,13 @@ pub struct TrialRow {
 }
 
 impl RunFile {
-    /// Makes the file of a run that is about to begin. `run.trials` must be empty.
+    /// Makes the file of a run that is about to begin, and reads it back. `run.trials` must be empty.
     pub fn create(path: &Path, run: &RunRecord) -> Result<RunFile, StoreError> {
         if path.exists() {
             return Err(StoreError::Exists { path: path.into() });
         }
-        let mut file = RunFile { path: path.into(), connection: connect(path, true)? };
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let mut file = RunFile::connect(path, flags)?;
         file.transact(|connection| {
             connection.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
             connection.pragma_update(None, "user_version", FORMAT)?;
@@ -49,33 +56,48 @@ impl RunFile {
             )?;
             derived::put_run(connection, run)
         })?;
+        file.read_head().inspect_err(|_| drop(std::fs::remove_file(path)))?;
         Ok(file)
     }
 
-    /// Opens a file to read it or to go on with it.
+    /// Opens a file to read it or to go on with it. It may be a stranger's: what is more than plain
+    /// tables is refused.
     pub fn open(path: &Path) -> Result<RunFile, StoreError> {
-        if !path.exists() {
-            return Err(StoreError::Missing { path: path.into() });
-        }
-        let file = RunFile { path: path.into(), connection: connect(path, false)? };
-        file.check_kind()?;
-        Ok(file)
+        RunFile::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
     /// Opens a file that nobody may change through it: for readers of folders that are not
     /// theirs. A link is refused; a commit that a crash cut short is not put right.
     pub fn open_read_only(path: &Path) -> Result<RunFile, StoreError> {
-        if !path.exists() {
-            return Err(StoreError::Missing { path: path.into() });
+        RunFile::open_with(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NOFOLLOW)
+    }
+
+    fn open_with(path: &Path, flags: OpenFlags) -> Result<RunFile, StoreError> {
+        let foreign = |what: String| StoreError::Foreign { path: path.into(), what };
+        match path.metadata() {
+            Ok(about) if about.is_file() => {}
+            Ok(_) => return Err(foreign("not a regular file".into())),
+            Err(_) => return Err(StoreError::Missing { path: path.into() }),
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX
-            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let connection = Connection::open_with_flags(path, flags)
-            .map_err(|cause| StoreError::Sqlite { path: path.into(), cause })?;
-        let file = RunFile { path: path.into(), connection };
+        let file = RunFile::connect(path, flags)?;
         file.check_kind()?;
-        Ok(file)
+        file.patience.reads();
+        match guard::foreign_part(&file.connection).map_err(|cause| file.sqlite(cause))? {
+            Some(what) => Err(foreign(what)),
+            None => Ok(file),
+        }
+    }
+
+    fn connect(path: &Path, flags: OpenFlags) -> Result<RunFile, StoreError> {
+        let opened = (|| {
+            let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let mut connection = Connection::open_with_flags(path, flags)?;
+            guard::disarm(&connection)?;
+            let patience = Patience::of(&mut connection)?;
+            connection.pragma_update(None, "synchronous", "FULL")?;
+            Ok(RunFile { path: path.into(), connection, patience })
+        })();
+        opened.map_err(|cause| StoreError::of_sqlite(path, cause))
     }
 
     /// Where the file is.
@@ -85,7 +107,9 @@ impl RunFile {
 
     /// Adds a trial; when this returns, the trial survives a crash of the machine.
     pub fn add_trial(&mut self, trial: &TrialRecord) -> Result<(), StoreError> {
-        let bare = without_logs(trial);
+        let text = json(&without_logs(trial));
+        // What cannot be read again must not stand among what can.
+        let _: TrialRecord = self.parse(&format!("trial {}, as measured,", trial.number), &text)?;
         self.transact(|connection| {
             connection.execute(
                 "INSERT INTO trial VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -95,7 +119,7 @@ impl RunFile {
                     trial.block,
                     trial.attempt,
                     derived::outcome_name(&trial.outcome),
-                    json(&bare)
+                    text
                 ],
             )?;
             for op in trial.ops.iter().filter(|op| !op.interval_log.is_empty()) {
@@ -143,6 +167,7 @@ impl RunFile {
     pub fn trials_after(&self, number: u32) -> Result<Vec<TrialRow>, StoreError> {
         let sql = "SELECT number, cell, block, attempt, outcome FROM trial WHERE number > ?1 \
                    ORDER BY number";
+        self.patience.reads();
         (|| {
             let mut statement = self.connection.prepare(sql)?;
             let rows = statement.query_map([number], |row| {
@@ -164,6 +189,7 @@ impl RunFile {
     pub fn trial_count(&self) -> Result<(usize, Option<u32>), StoreError> {
         let sql =
             "SELECT count(*), min(CASE WHEN NOT json_valid(record) THEN number END) FROM trial";
+        self.patience.reads();
         self.connection
             .query_row(sql, [], |row| Ok((row.get::<_, i64>(0)? as usize, row.get(1)?)))
             .map_err(|cause| self.sqlite(cause))
@@ -176,6 +202,7 @@ impl RunFile {
 
     /// Trial and operation of every interval log that was kept.
     pub fn interval_logs(&self) -> Result<Vec<(u32, String)>, StoreError> {
+        self.patience.reads();
         (|| {
             let sql = "SELECT trial, op FROM interval_log ORDER BY trial, op";
             let mut statement = self.connection.prepare(sql)?;
@@ -196,6 +223,7 @@ impl RunFile {
     }
 
     fn read_trials(&self) -> Result<Vec<TrialRecord>, StoreError> {
+        self.patience.reads();
         let rows = (|| {
             let mut statement =
                 self.connection.prepare("SELECT number, record FROM trial ORDER BY number")?;
@@ -207,6 +235,7 @@ impl RunFile {
     }
 
     fn read_end(&self) -> Result<Option<RunEnd>, StoreError> {
+        self.patience.reads();
         self.connection
             .query_row("SELECT at, how, note FROM ended ORDER BY rowid DESC LIMIT 1", [], |row| {
                 Ok(RunEnd { at: row.get(0)?, how: row.get(1)?, note: row.get(2)? })
@@ -219,10 +248,8 @@ impl RunFile {
         let number = |pragma: &str| {
             self.connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0))
         };
-        let (id, format) = match (number("application_id"), number("user_version")) {
-            (Ok(id), Ok(format)) => (id, format),
-            _ => (0, 0),
-        };
+        let (id, format) = (|| Ok((number("application_id")?, number("user_version")?)))()
+            .map_err(|cause| self.sqlite(cause))?;
         if id != schema::APPLICATION_ID {
             let what = "no pickfs mark in its header".into();
             return Err(StoreError::Foreign { path: self.path.clone(), what });
@@ -240,12 +267,13 @@ impl RunFile {
         work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
     ) -> Result<(), StoreError> {
         let path = self.path.clone();
+        self.patience.writes();
         (|| {
             let transaction = self.connection.transaction()?;
             work(&transaction)?;
             transaction.commit()
         })()
-        .map_err(|cause| StoreError::Sqlite { path, cause })
+        .map_err(|cause| StoreError::of_sqlite(&path, cause))
     }
 
     fn query(
@@ -253,6 +281,7 @@ impl RunFile {
         sql: &str,
         params: impl rusqlite::Params,
     ) -> Result<Option<String>, StoreError> {
+        self.patience.reads();
         self.connection
             .query_row(sql, params, |row| row.get(0))
             .optional()
@@ -272,24 +301,8 @@ impl RunFile {
     }
 
     fn sqlite(&self, cause: rusqlite::Error) -> StoreError {
-        StoreError::Sqlite { path: self.path.clone(), cause }
+        StoreError::of_sqlite(&self.path, cause)
     }
-}
-
-fn connect(path: &Path, create: bool) -> Result<Connection, StoreError> {
-    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    if create {
-        flags |= OpenFlags::SQLITE_OPEN_CREATE;
-    }
-    let error = |cause: rusqlite::Error| match cause.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::NotADatabase) => {
-            StoreError::Foreign { path: path.into(), what: "not an SQLite file".into() }
-        }
-        _ => StoreError::Sqlite { path: path.into(), cause },
-    };
-    let connection = Connection::open_with_flags(path, flags).map_err(error)?;
-    connection.pragma_update(None, "synchronous", "FULL").map_err(error)?;
-    Ok(connection)
 }
 
 fn json(value: &impl serde::Serialize) -> String {

@@ -13,6 +13,7 @@
 mod derived;
 mod error;
 mod file;
+mod guard;
 mod listing;
 pub mod schema;
 

@@ -116,6 +116,68 @@ fn files_that_are_not_runs_are_refused_by_name() {
 }
 
 #[test]
+fn a_schema_that_acts_is_refused_and_the_listing_goes_on() {
+    let endless = "DROP TABLE trial; CREATE VIEW trial AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL \
+                   SELECT x + 1 FROM c) SELECT x number, 'a' cell, x block, 1 attempt, '{}' outcome, \
+                   '{}' record FROM c";
+    let trigger = "CREATE TRIGGER t AFTER INSERT ON trial BEGIN DELETE FROM trial; END";
+    let computed =
+        "DROP TABLE ended; CREATE TABLE ended (at TEXT, how TEXT AS (hex(at)), note TEXT)";
+    for (sql, said) in [
+        (endless, "it holds a view named trial"),
+        (trigger, "it holds a trigger named t"),
+        ("CREATE VIRTUAL TABLE v USING fts5(x)", "it holds a virtual table named v"),
+        (computed, "it has no plain table ended"),
+        ("DROP TABLE interval_log", "it has no plain table interval_log"),
+    ] {
+        let kept = kept();
+        rusqlite::Connection::open(&kept.path).expect("open").execute_batch(sql).expect("spoil");
+        let openings: [fn(&std::path::Path) -> Result<RunFile, StoreError>; 2] =
+            [RunFile::open, RunFile::open_read_only];
+        for open in openings {
+            let refused = open(&kept.path).err().expect("refused").to_string();
+            assert!(refused.contains(said), "{refused}");
+        }
+        let rows = list_runs(kept.folder.path()).expect("list");
+        assert!(matches!(rows[0].about, Err(StoreError::Foreign { .. })), "{rows:?}");
+    }
+}
+
+#[test]
+fn what_somebody_added_beside_our_tables_does_no_harm() {
+    let kept = kept();
+    let sql = rusqlite::Connection::open(&kept.path).expect("open");
+    sql.execute_batch("CREATE TABLE mine (x); CREATE INDEX i ON mine (x)").expect("added");
+    RunFile::open(&kept.path).expect("open").read().expect("read");
+}
+
+#[test]
+fn what_could_not_be_read_again_is_not_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.pickfs");
+    let mut run = RunRecord { trials: vec![], ended: None, ..small_run() };
+    run.plan.timing.measure_s = f64::NAN;
+    assert!(RunFile::create(&path, &run).is_err());
+    assert!(!path.exists(), "nothing is left of it");
+    let mut kept = kept();
+    let mut trial = kept.run.trials.remove(0);
+    trial.number = 1_000;
+    trial.counts.insert("x".into(), f64::INFINITY);
+    let mut file = RunFile::open(&kept.path).expect("open");
+    assert!(file.add_trial(&trial).is_err());
+    file.read().expect("the others are read as before");
+}
+
+#[test]
+fn an_error_names_its_own_cause() {
+    let kept = kept();
+    let writer = rusqlite::Connection::open(&kept.path).expect("open");
+    writer.execute_batch("BEGIN EXCLUSIVE").expect("locked");
+    let error = RunFile::open(&kept.path).err().expect("locked").to_string();
+    assert!(error.ends_with("another program writes it, try again when that has ended"), "{error}");
+}
+
+#[test]
 fn a_damaged_trial_is_named() {
     let kept = kept();
     let sql = rusqlite::Connection::open(&kept.path).expect("open");

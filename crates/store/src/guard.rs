@@ -1,0 +1,112 @@
+//! A run file may come from anybody: what its schema holds must not run, and no reading goes on without end.
+//!
+//! ```
+//! use pickfs_store::{RunFile, StoreError};
+//! let file = tempfile::NamedTempFile::new().unwrap();
+//! assert!(matches!(RunFile::open(file.path()), Err(StoreError::Foreign { .. })));
+//! ```
+//!
+//! Source: sqlite.org/security.html, sqlite3_db_config(), sqlite3_progress_handler().
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, config::DbConfig};
+
+/// The tables that hold the record; none of them may be anything else.
+const RECORD: [&str; 4] = ["run", "trial", "interval_log", "ended"];
+/// No statement reads longer.
+const READ_MAX: Duration = Duration::from_secs(10);
+/// Steps of SQLite's machine between two looks at the clock: well below a millisecond.
+const STEPS: i32 = 10_000;
+/// No end: for what the lab writes.
+const NEVER: u64 = u64::MAX;
+
+/// The time by which the statement at work must have ended.
+pub(crate) struct Patience {
+    began: Instant,
+    end_ms: Arc<AtomicU64>,
+}
+
+impl Patience {
+    /// Ends what reads too long on this connection.
+    pub(crate) fn of(connection: &mut Connection) -> rusqlite::Result<Patience> {
+        let patience = Patience { began: Instant::now(), end_ms: Arc::new(AtomicU64::new(NEVER)) };
+        let (began, end_ms) = (patience.began, Arc::clone(&patience.end_ms));
+        let is_over = move || began.elapsed().as_millis() as u64 > end_ms.load(Relaxed);
+        connection.progress_handler(STEPS, Some(is_over))?;
+        Ok(patience)
+    }
+
+    /// The next statement reads: its time begins.
+    pub(crate) fn reads(&self) {
+        let end = self.began.elapsed() + READ_MAX;
+        self.end_ms.store(end.as_millis() as u64, Relaxed);
+    }
+
+    /// The next statement writes: it takes what it takes.
+    pub(crate) fn writes(&self) {
+        self.end_ms.store(NEVER, Relaxed);
+    }
+}
+
+/// Lets nothing in the file's schema act.
+pub(crate) fn disarm(connection: &Connection) -> rusqlite::Result<()> {
+    for (what, is_on) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+    ] {
+        connection.set_db_config(what, is_on)?;
+    }
+    Ok(())
+}
+
+/// What a run's file must not hold, in words: a view, a trigger, a virtual table, or a column that is
+/// computed. Tables that somebody added beside ours do no harm.
+pub(crate) fn foreign_part(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let mut statement = connection.prepare(
+        "SELECT type, name, coalesce(sql, '') FROM sqlite_schema WHERE type NOT IN ('table', 'index') \
+         OR sql LIKE 'CREATE VIRTUAL%'",
+    )?;
+    let mut rows = statement.query([])?;
+    if let Some(row) = rows.next()? {
+        let (mut kind, name): (String, String) = (row.get(0)?, row.get(1)?);
+        if kind == "table" {
+            kind = "virtual table".into();
+        }
+        return Ok(Some(format!("it holds a {kind} named {name}, and a run has none")));
+    }
+    for table in RECORD {
+        let sql = "SELECT count(*), total(hidden) FROM pragma_table_xinfo(?1)";
+        let (columns, hidden): (i64, f64) =
+            connection.query_row(sql, [table], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if columns == 0 || hidden != 0.0 {
+            return Ok(Some(format!("it has no plain table {table}")));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reads_without_end_is_ended() {
+        let mut connection = Connection::open_in_memory().expect("memory");
+        let patience = Patience::of(&mut connection).expect("a handler");
+        patience.end_ms.store(0, Relaxed);
+        let sql =
+            "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c";
+        let ended = connection.query_row(sql, [], |row| row.get::<_, i64>(0)).expect_err("ended");
+        let code = ended.sqlite_error_code();
+        assert_eq!(code, Some(rusqlite::ErrorCode::OperationInterrupted));
+    }
+}
