@@ -4,7 +4,7 @@
 
 use std::{
     env,
-    io::{BufRead, IsTerminal, Write, stderr, stdin},
+    io::{BufRead, IsTerminal, stderr, stdin},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -12,6 +12,8 @@ use std::{
 };
 
 use pickfs_guest::{Ask, Download};
+
+use crate::terminal;
 
 /// The environment's word.
 const VARIABLE: &str = "PICKFS_FETCH";
@@ -40,13 +42,12 @@ fn announcement(download: &Download) -> String {
 }
 
 fn announce(text: &str) -> bool {
-    eprintln!("{text}; fetching");
+    terminal::tell(&format!("{text}; fetching"));
     true
 }
 
 fn answered(text: &str) -> bool {
-    eprint!("{text}; fetch it? [Y/n] ");
-    let _ = stderr().flush();
+    terminal::draw(&format!("{text}; fetch it? [Y/n] "));
     let mut line = String::new();
     let read = stdin().lock().read_line(&mut line);
     read.is_ok_and(|bytes| bytes > 0) && matches!(line.trim(), "" | "y" | "Y" | "yes")

@@ -9,8 +9,10 @@ mod examples;
 mod exit;
 mod fetch;
 mod overrides;
+mod private;
 mod progress;
 mod screen;
+mod terminal;
 mod verb;
 
 use std::process::ExitCode;
@@ -23,10 +25,19 @@ use crate::{
 };
 
 fn main() -> ExitCode {
+    pickfs_sys::signal_wait::outlive_file_limit();
     if let Some(ended) = pickfs_worker::run() {
         return ended;
     }
-    let cli = Cli::parse_from(verb::with_verb(std::env::args_os().collect()));
+    let cli = match Cli::try_parse_from(verb::with_verb(std::env::args_os().collect())) {
+        Ok(cli) => cli,
+        // Help is ours alone, and has its colours; an error repeats words that may be anybody's.
+        Err(help) if !help.use_stderr() => help.exit(),
+        Err(error) => {
+            terminal::draw(&error.render().to_string());
+            return ExitCode::from(2);
+        }
+    };
     if !cli.command.outlives_its_reader() {
         pickfs_sys::broken_pipe::end_quietly();
     }
@@ -51,11 +62,45 @@ fn main() -> ExitCode {
         Command::Completions(args) => commands::completions::completions(&args),
         Command::Clean(args) => commands::clean::clean(&args),
     };
-    match result {
-        Ok(exit) => exit.into(),
-        Err(error) => {
-            eprintln!("pickfs: {error:#}");
-            Exit::of_error(&error).into()
+    let exit = result.unwrap_or_else(|error| {
+        terminal::tell(&format!("pickfs: {}", in_words(&error)));
+        Exit::of_error(&error)
+    });
+    match terminal::lost() {
+        None => exit.into(),
+        Some(why) => {
+            terminal::tell(&format!(
+                "pickfs: standard output cannot be written, and is lost: {why}"
+            ));
+            if exit == Exit::Done { Exit::Failed.into() } else { exit.into() }
         }
+    }
+}
+
+/// The error with its causes, each said once: most of ours name theirs already.
+fn in_words(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| {
+        match said.contains(&cause) {
+            true => said,
+            false if said.is_empty() => cause,
+            false => format!("{said}: {cause}"),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let cause = || std::io::Error::from_raw_os_error(98);
+        let twice = anyhow::Error::from(cause())
+            .context(format!("cannot listen: {}; try another", cause()));
+        assert_eq!(in_words(&twice).matches("Address already in use").count(), 1);
+        let once = Err::<(), _>(cause()).context("cannot listen").unwrap_err();
+        assert_eq!(in_words(&once), format!("cannot listen: {}", cause()));
     }
 }

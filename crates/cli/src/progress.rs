@@ -1,14 +1,16 @@
 //! The progress line: what happens now, the live maximum, the time that is left.
 
-use std::io::Write;
+use std::io::IsTerminal;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use pickfs_lab::sink::Sink;
 use pickfs_model::{
     Environment, Event, Outcome,
     quantity::{counted, duration_text, span_text},
 };
 use pickfs_report::card::card_facts;
+
+use crate::terminal;
 
 /// A listener for people: a bar on a terminal, plain lines elsewhere.
 pub struct Progress {
@@ -20,11 +22,9 @@ pub struct Progress {
 impl Progress {
     /// Draws on standard error.
     pub fn new() -> Progress {
-        let on_terminal = rustix::termios::isatty(std::io::stderr());
-        let bar = ProgressBar::new(1).with_style(style());
-        if !on_terminal {
-            bar.set_draw_target(ProgressDrawTarget::hidden());
-        }
+        let on_terminal = std::io::stderr().is_terminal();
+        let bar = ProgressBar::with_draw_target(Some(1), terminal::bar_target());
+        let bar = bar.with_style(style());
         Progress { bar, on_terminal, cell: String::new() }
     }
 
@@ -32,7 +32,7 @@ impl Progress {
         if self.on_terminal {
             self.bar.println(text);
         } else {
-            crate::screen::tell(&text);
+            terminal::tell(&text);
         }
     }
 }
@@ -118,9 +118,8 @@ pub struct JsonLines;
 
 impl Sink for JsonLines {
     fn accept(&mut self, event: &Event) {
-        let mut out = std::io::stdout().lock();
         if let Ok(text) = serde_json::to_string(event) {
-            let _ = writeln!(out, "{text}");
+            terminal::line(&text);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Printing a run on the terminal: its width, colour, and what to do next.
 
-use std::{io::Write, path::Path};
+use std::path::Path;
 
 use anyhow::bail;
 use pickfs_lab::{
@@ -14,7 +14,10 @@ use pickfs_report::{
     terminal::{first_screen, phase_tables},
 };
 
-use crate::exit::Exit;
+use crate::{
+    exit::Exit,
+    terminal::{has_colour, put},
+};
 
 /// Prints the first screen of a run.
 pub fn print_run(run: &RunRecord, findings: &Findings, report: Option<&Path>) {
@@ -30,11 +33,6 @@ pub fn print_run(run: &RunRecord, findings: &Findings, report: Option<&Path>) {
     put(&first_screen(&subject, &screen));
 }
 
-/// Whether the terminal shows colours and nobody asked for none.
-fn has_colour() -> bool {
-    rustix::termios::isatty(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none()
-}
-
 /// Prints every table of a run that is made of phases.
 pub fn print_phases(run: &RunRecord, findings: &Findings) -> anyhow::Result<Exit> {
     let subject = Subject::new(run, findings);
@@ -44,18 +42,6 @@ pub fn print_phases(run: &RunRecord, findings: &Findings) -> anyhow::Result<Exit
     }
     put(&text);
     Ok(Exit::Done)
-}
-
-/// Puts a text on standard output. Nobody there to read it (`pickfs run | head`) is no reason to
-/// lose a run: what is written down counts.
-pub fn put(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-/// As [`put`], a line on standard error.
-pub fn tell(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// The command that would tell more on the same ground, with its cost: after the quick plan

@@ -1,4 +1,4 @@
-//! Ctrl-C in the midst of the `files` workload in a directory that exists: what was in the directory
+//! Signals and other labs. Ctrl-C in the midst of the `files` workload in a directory that exists: what was in the directory
 //! is there afterwards, with its bytes, and nothing of ours.
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ mod pickfs;
 use std::{collections::BTreeMap, fs, path::Path};
 
 use lab_session::Session;
-use pickfs::{folder, only_run, record};
+use pickfs::{folder, only_run, pickfs, record};
 use pickfs_model::Event;
 use pickfs_testkit::until;
 use rustix::process::Signal;
@@ -55,4 +55,41 @@ fn control_c_in_the_large_file_leaves_the_directory_as_it_was() {
 #[test]
 fn control_c_among_many_small_files_leaves_the_directory_as_it_was() {
     stopped_in(&["seq create", "seq stat"]);
+}
+
+#[test]
+fn what_was_ignored_at_the_start_ends_nothing() {
+    let (_data, data) = folder();
+    let (_kept, out) = folder();
+    let words = ["run", "quick", "--dir", data.to_str().unwrap(), "--blocks", "1"];
+    let more = ["--measure", "1s", "--warmup", "0s", "--raw-probe", "0s", "--set", "sync=none"];
+    let mut session = Session::start_with_signals("ignore", &[&words[..], &more].concat(), &out);
+    session.wait_for_trial(1);
+    session.wait_for_worker();
+    session.signal_group(Signal::HUP);
+    session.signal_group(Signal::INT);
+    let (said, _) = session.end();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(record(&only_run(&out)).ended.unwrap().how, "completed");
+}
+
+#[test]
+fn a_run_that_goes_on_is_not_resumed_beside_itself() {
+    let (_data, data) = folder();
+    let (_kept, out) = folder();
+    let words = ["run", "quick", "--dir", data.to_str().unwrap(), "--blocks", "1"];
+    let more = ["--measure", "60s", "--warmup", "0s", "--raw-probe", "0s", "--set", "sync=none"];
+    let mut session = Session::start(&[&words[..], &more].concat(), &out);
+    session.wait_for_trial(1);
+    session.wait_for_worker();
+    let run = only_run(&out);
+    let run = run.to_str().unwrap();
+    let second = pickfs(&["run", "--resume", run]);
+    assert_eq!(second.code, Some(1), "{second:?}");
+    assert!(second.err.contains("is running"), "{second:?}");
+    let shown = pickfs(&["list", out.to_str().unwrap()]);
+    assert_eq!(shown.code, Some(0), "reading needs no lock: {shown:?}");
+    session.signal_group(Signal::INT);
+    let (said, _) = session.end();
+    assert_eq!(said.code, Some(130), "{said:?}");
 }

@@ -171,7 +171,7 @@ fn quantities_are_told_with_examples() {
         &["plan", "quick", "--measure", "soon"],
         "duration `soon` not understood; write it like 250ms, 10s, 5m or 1h",
     );
-    refused(&["plan", "quick", "--measure", "0s"], "--measure must be above zero: 250ms, 10s, 5m");
+    refused(&["plan", "quick", "--measure", "0s"], "measure is 0 s; use a time above zero");
     refused_with(
         &pickfs(&["plan", "quick", "--blocks", "x"]),
         USAGE,
@@ -180,7 +180,7 @@ fn quantities_are_told_with_examples() {
     refused_with(
         &pickfs(&["plan", "quick", "--blocks", "0"]),
         FAILED,
-        &["--blocks 0", "1 to 1000"],
+        &["blocks is 0", "1 to 1000"],
     );
 }
 

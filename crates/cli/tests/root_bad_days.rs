@@ -125,6 +125,25 @@ fn control_c_and_a_termination_are_told_kept_and_resumed() {
 }
 
 #[test]
+fn under_nohup_a_hang_up_ends_nothing() {
+    if !may_run(&["mkfs.ext4"]) {
+        return;
+    }
+    let (_folder, out) = folder();
+    let mut session = Session::start_with_signals("ignore", &words(SMALL), &out);
+    session.wait_for_trial(2);
+    session.wait_for_worker();
+    for process in [session.outer(), session.inner()] {
+        let process = rustix::process::Pid::from_raw(process).unwrap();
+        rustix::process::kill_process(process, Signal::HUP).unwrap();
+    }
+    session.signal_group(Signal::INT);
+    let (said, _) = session.end();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(record(&only_run(&out)).ended.unwrap().how, "completed");
+}
+
+#[test]
 fn a_killed_lab_leaves_nothing_and_is_resumed() {
     if !may_run(&["mkfs.ext4"]) {
         return;
@@ -132,9 +151,14 @@ fn a_killed_lab_leaves_nothing_and_is_resumed() {
     for which in [Session::outer as fn(&Session) -> i32, Session::inner] {
         let (_folder, out) = folder();
         let session = in_the_second_trial(&out);
-        kill(which(&session));
+        let inner = session.inner();
+        let killed = which(&session);
+        kill(killed);
         let (said, _) = session.end();
         assert_eq!(said.code, Some(137), "{said:?}");
+        let told = ["the lab was ended by signal 9", "go on with pickfs run --resume"];
+        let is_told = told.iter().all(|words| said.err.contains(words));
+        assert!(is_told || killed != inner, "who is left says a word: {said:?}");
         let record = first_trial_is_kept(&only_run(&out));
         assert_eq!((record.trials.len(), &record.ended), (1, &None));
         goes_on(&only_run(&out), &out);

@@ -1,6 +1,6 @@
 //! A plan to its cells: candidates x the levels of every axis.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use pickfs_analysis::panels::BY_CANDIDATE;
 use pickfs_model::{
@@ -49,6 +49,7 @@ pub fn expand(
     ceiling: impl Fn(&CandidateSpec) -> Durability,
 ) -> Result<Expansion, ExpandError> {
     let mut expansion = Expansion::default();
+    let mut known = HashSet::new();
     for levels in combinations(plan) {
         for candidate in plan.candidates.iter().filter(|one| is_asked(plan, one, &levels)) {
             let (cell, params) = cell(plan, workload, candidate, &levels, &ceiling)?;
@@ -56,7 +57,7 @@ pub fn expand(
                 Some((reason, remedy)) => {
                     expansion.skipped.push(SkippedCell { cell, reason, remedy });
                 }
-                None if expansion.cells.iter().any(|other| other.id == cell.id) => {
+                None if !known.insert(cell.id.clone()) => {
                     return Err(ExpandError::SameCell {
                         label: cell.candidate.label.clone(),
                         levels: cell.levels_text(),

@@ -9,6 +9,7 @@ use std::{
 };
 
 use pickfs_model::{Outcome, TrialRecord};
+use pickfs_sys::signal_wait::is_ignored;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
@@ -29,17 +30,25 @@ pub fn is_interrupted(trial: &TrialRecord) -> bool {
     matches!(&trial.outcome, Outcome::Failed { reason } if reason == INTERRUPTED)
 }
 
+/// The signals that end a run: under nohup(1) a hang-up does not, nor does the Ctrl-C of a terminal
+/// for what a shell started in its background.
+fn heeded() -> Vec<i32> {
+    let may_end_us = |signal: &i32| *signal == SIGTERM || !is_ignored(*signal);
+    [SIGINT, SIGTERM, SIGHUP].into_iter().filter(may_end_us).collect()
+}
+
 /// Whether somebody asked the run to end.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// A flag that the three signals raise from now on. Asked a second time, the program ends at
-    /// once: what takes long before the first trial (a device is filled) does not look at the flag.
+    /// A flag that the three signals raise from now on, but not one that was ignored when the program
+    /// began. Asked a second time, the program ends at once: what takes long before the first trial
+    /// (a device is filled) does not look at the flag.
     pub fn on_signals() -> std::io::Result<Interrupt> {
         let interrupt = Interrupt::default();
         let raised = interrupt.clone();
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let mut signals = Signals::new(heeded())?;
         let body = move || {
             let mut first: Option<Instant> = None;
             for _ in signals.forever() {

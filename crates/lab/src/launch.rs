@@ -30,6 +30,7 @@ use crate::{
     preflight::{self, PreflightError},
     referee::{FixedBlocks, Race, Referee, Ruling},
     run::{self, RunParts},
+    run_lock::{RunLock, Running},
     settle::Quiet,
     sink::Sink,
     stages::Stages,
@@ -50,6 +51,9 @@ pub enum LaunchError {
     /// The kernel of a guest cannot be had.
     #[error(transparent)]
     Guest(#[from] GuestError),
+    /// Another lab works in the run.
+    #[error(transparent)]
+    Running(#[from] Running),
     /// A folder cannot be made.
     #[error("cannot make {path}: {source}; name another folder with --out")]
     Folder {
@@ -145,6 +149,7 @@ pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launc
     preflight::check_not_empty(plan, &expansion)?;
     put_back_settings(to.sink)?;
     let run_folder = new_folder(folder, &plan.name)?;
+    let _lock = RunLock::take(&run_folder)?;
     let (record, file, grounds) =
         begin(plan, &run_folder, expansion, &mut to).inspect_err(|_| {
             // Only a folder that is still empty goes: a run that did not begin leaves nothing.
@@ -194,15 +199,16 @@ pub fn resume(
     device: Option<(PathBuf, bool)>,
     mut to: Listeners<'_>,
 ) -> Result<Launched, LaunchError> {
+    let path = &std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let run_folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
+    let _lock = RunLock::take(&run_folder)?;
     let file = RunFile::open(path)?;
     let record = file.read()?;
     preflight::check_privilege(&record.plan, &record.cells)?;
     check_unfinished(path, &record)?;
     let worker = worker_program();
     put_back_settings(to.sink)?;
-    let path = &std::path::absolute(path).unwrap_or_else(|_| path.into());
     check_build(path, &record)?;
-    let run_folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
     for difference in changed(&record.environment) {
         to.sink.accept(&Event::Noticed { text: difference });
     }

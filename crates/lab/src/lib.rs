@@ -2,6 +2,7 @@
 //! mounts each candidate, lets a worker measure, keeps what came of it and leaves
 //! nothing behind. It decides; it never formats for people.
 
+pub mod bounds;
 pub mod capacity;
 pub mod crew;
 pub mod doctor;
@@ -29,6 +30,7 @@ mod raw_band;
 pub mod referee;
 pub mod robbery;
 pub mod run;
+pub mod run_lock;
 pub mod settle;
 pub mod sink;
 pub mod stage;

@@ -12,6 +12,7 @@ use pickfs_workload::{Scratch, TooLarge, Workload};
 use thiserror::Error;
 
 use crate::{
+    bounds::{self, OutOfBounds},
     engines::{any_native, engine_of, settle_engines},
     expand::{ExpandError, Expansion, expand, level_text},
     plan_file::VARIANT,
@@ -27,6 +28,14 @@ pub enum PreflightError {
         plan: String,
         /// What is wrong.
         cause: ExpandError,
+    },
+    /// A number that no run can have.
+    #[error("{plan}: {cause}")]
+    Bounds {
+        /// Name of the plan.
+        plan: String,
+        /// Which one.
+        cause: OutOfBounds,
     },
     /// No cell is left.
     #[error("nothing of plan {plan} can run here: {reasons}")]
@@ -100,6 +109,8 @@ pub enum PreflightError {
 
 /// Expands a plan and asks the machine for each candidate. Nothing is touched.
 pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
+    let out_of_bounds = |cause| PreflightError::Bounds { plan: plan.name.clone(), cause };
+    bounds::check(plan).map_err(out_of_bounds)?;
     let param = |cause| PreflightError::Param { plan: plan.name.clone(), cause };
     let workload = pickfs_workload::find(&plan.workload).map_err(|e| param(e.into()))?;
     for candidate in &plan.candidates {

@@ -63,10 +63,17 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, QuantityError> {
     })
 }
 
-/// Reads a rate per second: `10000`, `10_000/s`, `2.5k/s`, `1M/s`; above zero.
+/// No rate is higher: one turn in a nanosecond.
+pub const RATE_MAX_PER_S: f64 = 1e9;
+
+/// Reads a rate per second: `10000`, `10_000/s`, `2.5k/s`, `1M/s`; above zero, at most
+/// [`RATE_MAX_PER_S`].
 pub fn parse_rate_per_s(text: &str) -> Result<f64, QuantityError> {
-    let error =
-        || QuantityError { what: "rate", text: text.into(), example: "1000/s, 10_000/s or 2.5k/s" };
+    let error = || QuantityError {
+        what: "rate",
+        text: text.into(),
+        example: "1000/s, 10_000/s or 2.5k/s, at most 1e9/s",
+    };
     let clean = text.trim().replace('_', "");
     let number = clean.strip_suffix("/s").unwrap_or(&clean);
     let (digits, factor) = match number.chars().last() {
@@ -75,7 +82,7 @@ pub fn parse_rate_per_s(text: &str) -> Result<f64, QuantityError> {
         _ => (number, 1.0),
     };
     let rate = digits.parse::<f64>().map_err(|_| error())? * factor;
-    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err(error()) }
+    if rate > 0.0 && rate <= RATE_MAX_PER_S { Ok(rate) } else { Err(error()) }
 }
 
 fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {

@@ -16,6 +16,7 @@ mod program;
 mod table;
 mod trust;
 
+pub use colour::colour_of;
 pub use comparison::comparison_screen;
 pub use doctor::doctor_screen;
 pub use phased::phase_tables;
@@ -51,7 +52,7 @@ pub struct NextStep {
 pub struct Screen<'a> {
     /// Columns; at least 60 are used.
     pub columns: usize,
-    /// Write ANSI colours.
+    /// Write marks of colours: see [`colour_of`].
     pub colour: bool,
     /// What to do next, if there is anything.
     pub next: Option<&'a NextStep>,

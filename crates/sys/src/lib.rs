@@ -66,7 +66,7 @@ pub mod sched_stat;
 mod shared_memory;
 pub mod shared_words;
 pub mod sigbus;
-mod signal_wait;
+pub mod signal_wait;
 pub mod slow_laps;
 mod spawn;
 pub mod starting_gate;

@@ -1,7 +1,12 @@
 //! Waiting for signals instead of being interrupted by them, and telling who sent one. Not handlers:
-//! the signals are blocked and taken one by one.
+//! the signals are blocked and taken one by one. What was ignored when this program began (by nohup,
+//! by a shell for its background) stays ignored.
 //!
-//! Source: sigwaitinfo(2), sigaction(2) for `si_code`, rt_sigqueueinfo(2).
+//! ```
+//! println!("{}", pickfs_sys::signal_wait::is_ignored(1));
+//! ```
+//!
+//! Source: sigwaitinfo(2), sigaction(2) for `si_code`, rt_sigqueueinfo(2), nohup(1).
 #![allow(unsafe_code)]
 
 use std::io;
@@ -10,6 +15,23 @@ use std::time::Duration;
 
 /// Those that ask a program to end, and are passed on to the inner program.
 const FORWARDED: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+/// Whether a signal is ignored: nobody who started us wants it to end us.
+pub fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new action the call only fills the structure, which is valid when zeroed.
+    unsafe {
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init_ref().sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// A write beyond `ulimit -f` fails with `EFBIG`, which can be told, and no longer ends the program
+/// without a word. To be called at the start of main, before any thread.
+pub fn outlive_file_limit() {
+    // SAFETY: SIG_IGN installs no handler.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
 
 /// A set of signals, or a thread's mask.
 #[derive(Clone, Copy)]
@@ -29,13 +51,15 @@ pub(crate) enum Received {
 }
 
 impl SignalSet {
-    /// `SIGCHLD` and the signals that are passed on.
+    /// `SIGCHLD` and the signals that are passed on, those that are ignored excepted: a blocked
+    /// signal is kept even where it is ignored.
     pub(crate) fn forwarded_and_children() -> Self {
         let mut set = MaybeUninit::uninit();
         // SAFETY: sigemptyset initialises the set; sigaddset changes it, with valid numbers.
         unsafe {
             libc::sigemptyset(set.as_mut_ptr());
-            for signal in FORWARDED.into_iter().chain([libc::SIGCHLD]) {
+            let heeded = FORWARDED.into_iter().filter(|signal| !is_ignored(*signal));
+            for signal in heeded.chain([libc::SIGCHLD]) {
                 libc::sigaddset(set.as_mut_ptr(), signal);
             }
             Self(set.assume_init())
@@ -113,6 +137,8 @@ mod tests {
 
     #[test]
     fn a_relayed_signal_is_told_from_a_sent_one() {
+        // SAFETY: SIG_DFL installs no handler; the suite may have been started by nohup.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) };
         let set = SignalSet::forwarded_and_children();
         let before = set.block().unwrap();
         // SAFETY: a signal to this very thread, which has it blocked.

@@ -14,6 +14,7 @@ pub mod licence;
 pub mod links;
 pub mod naming;
 pub mod opening;
+pub mod printing;
 pub mod sleeping;
 pub mod tree;
 pub mod unsafety;

@@ -1,7 +1,9 @@
 //! The rules of the house hold for every tracked file of this repository.
 #![allow(clippy::unwrap_used)]
 
-use pickfs_tidy::{floors, length, licence, naming, opening, sleeping, tree, unsafety, words};
+use pickfs_tidy::{
+    floors, length, licence, naming, opening, printing, sleeping, tree, unsafety, words,
+};
 use std::{fs, process::Command};
 
 /// Collects what a rule finds in the files that are wanted, with their paths.
@@ -41,6 +43,11 @@ fn unsafe_stands_only_where_it_may() {
 fn no_test_waits_for_a_time() {
     let is_it = |path: &str| is_rust(path) && !path.contains("/guest_");
     assert_none(&apply(is_it, sleeping::breaches));
+}
+
+#[test]
+fn the_product_prints_in_one_place() {
+    assert_none(&apply(is_rust, printing::breaches));
 }
 
 #[test]

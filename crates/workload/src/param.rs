@@ -5,7 +5,7 @@
 
 use pickfs_model::{
     closest::closest,
-    quantity::{parse_bytes, parse_duration_ns, parse_rate_per_s},
+    quantity::{RATE_MAX_PER_S, parse_bytes, parse_duration_ns, parse_rate_per_s},
 };
 use serde_json::{Map, Value};
 
@@ -174,7 +174,7 @@ impl Check {
             }
             Check::Rate => {
                 let rate = value.as_f64().or_else(|| parse_rate_per_s(value.as_str()?).ok())?;
-                (rate.is_finite() && rate > 0.0).then(|| rate.into())
+                (rate > 0.0 && rate <= RATE_MAX_PER_S).then(|| rate.into())
             }
             Check::Text => value.as_str().map(Value::from),
             Check::Rule(_, accept) => accept(value),

@@ -11,9 +11,10 @@ use pickfs_analysis::{
 use pickfs_report::choice::{choice_screen, objectives_screen};
 
 use crate::{
-    commands::claims::{has_colour, origins, read_all, read_features},
+    commands::claims::{origins, read_all, read_features},
     exit::Exit,
-    screen::{columns, put},
+    screen::columns,
+    terminal,
 };
 
 /// Under `pickfs choose --help`.
@@ -67,8 +68,8 @@ pub fn choose(args: &ChooseArgs) -> anyhow::Result<Exit> {
     }
     let choice = chosen(args)?;
     match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&choice)?),
-        false => put(&choice_screen(&choice, columns(), has_colour())),
+        true => terminal::line(&serde_json::to_string_pretty(&choice)?),
+        false => terminal::put(&choice_screen(&choice, columns(), terminal::has_colour())),
     }
     Ok(Exit::Done)
 }
@@ -76,8 +77,8 @@ pub fn choose(args: &ChooseArgs) -> anyhow::Result<Exit> {
 fn list(json: bool) -> anyhow::Result<Exit> {
     let objectives = objective::objectives();
     match json {
-        true => println!("{}", serde_json::to_string_pretty(&objectives)?),
-        false => put(&objectives_screen(&objectives, columns())),
+        true => terminal::line(&serde_json::to_string_pretty(&objectives)?),
+        false => terminal::put(&objectives_screen(&objectives, columns())),
     }
     Ok(Exit::Done)
 }

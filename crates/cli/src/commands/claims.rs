@@ -17,11 +17,7 @@ use pickfs_report::articles::{claims_markdown, claims_screen};
 use pickfs_target::fs::FILE_SYSTEMS;
 use pickfs_workload::WORKLOADS;
 
-use crate::{
-    commands::read_run,
-    exit::Exit,
-    screen::{columns, put},
-};
+use crate::{commands::read_run, exit::Exit, screen::columns, terminal};
 
 /// Under `pickfs claims --help`.
 pub const EXAMPLES: &str = "Examples:
@@ -60,11 +56,11 @@ pub fn claims(args: &ClaimsArgs) -> anyhow::Result<Exit> {
     if let Some(path) = &args.markdown {
         let page = claims_markdown(&articles, &answers, &names(&runs));
         fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
-        println!("{}", path.display());
+        terminal::line(&path.display().to_string());
     } else if args.json {
-        println!("{}", serde_json::to_string_pretty(&answers)?);
+        terminal::line(&serde_json::to_string_pretty(&answers)?);
     } else {
-        put(&claims_screen(&articles, &answers, columns(), has_colour()));
+        terminal::put(&claims_screen(&articles, &answers, columns(), terminal::has_colour()));
     }
     Ok(Exit::Done)
 }
@@ -96,11 +92,6 @@ pub fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<(RunRecord, Findings)>>
 /// What is known of each file system without asking it.
 pub fn origins() -> BTreeMap<String, Origin> {
     FILE_SYSTEMS.iter().map(|row| (row.name().to_owned(), row.facts())).collect()
-}
-
-/// Whether the terminal shows colours.
-pub fn has_colour() -> bool {
-    rustix::termios::isatty(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none()
 }
 
 fn answers(

@@ -5,17 +5,17 @@ use std::{io, path::PathBuf};
 use pickfs_lab::guest_folder::clean_left;
 use pickfs_target::undo::{CleanOutcome, Cleaned, UndoLog};
 
-use crate::{args::CleanArgs, exit::Exit};
+use crate::{args::CleanArgs, exit::Exit, terminal};
 
 /// Undoes what is written down and says what came of it.
 pub fn clean(_args: &CleanArgs) -> anyhow::Result<Exit> {
     let cleaned = UndoLog::open_default().clean()?;
     let folders = clean_left();
     if cleaned.is_empty() && folders.is_empty() {
-        println!("nothing to clean: no run left anything behind");
+        terminal::line("nothing to clean: no run left anything behind");
     }
-    cleaned.iter().for_each(|one| println!("{}", text(one)));
-    folders.iter().for_each(|one| println!("{}", folder_text(one)));
+    cleaned.iter().for_each(|one| terminal::line(&text(one)));
+    folders.iter().for_each(|one| terminal::line(&folder_text(one)));
     let failed = cleaned.iter().any(|one| matches!(one.outcome, CleanOutcome::Failed(_)));
     let failed = failed || folders.iter().any(|(_, removed)| removed.is_err());
     Ok(if failed { Exit::Failed } else { Exit::Done })

@@ -20,12 +20,7 @@ use pickfs_report::{
     terminal::comparison_screen,
 };
 
-use crate::{
-    args::CompareArgs,
-    commands::read_run,
-    exit::Exit,
-    screen::{columns, put},
-};
+use crate::{args::CompareArgs, commands::read_run, exit::Exit, screen::columns, terminal};
 
 /// Largest file of CSV lines that is read.
 const CSV_BYTES_MAX: u64 = 16 << 20;
@@ -47,8 +42,8 @@ fn runs(args: &CompareArgs, other: &Path) -> anyhow::Result<Exit> {
     let names = [names[0].as_str(), names[1].as_str()];
     let comparison = compare_named(&first, &second, names);
     match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&comparison)?),
-        false => print!("{}", comparison_screen(&comparison, columns())),
+        true => terminal::line(&serde_json::to_string_pretty(&comparison)?),
+        false => terminal::put(&comparison_screen(&comparison, columns())),
     }
     Ok(Exit::Done)
 }
@@ -65,8 +60,8 @@ fn upgrades(args: &CompareArgs, second: &Path) -> anyhow::Result<Exit> {
     let runs = words.map(|word| Ok(read_run(word)?.1)).collect::<anyhow::Result<Vec<_>>>()?;
     let chain = chain(&runs.iter().collect::<Vec<_>>());
     match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&chain)?),
-        false => put(&chain_screen(&chain, columns())),
+        true => terminal::line(&serde_json::to_string_pretty(&chain)?),
+        false => terminal::put(&chain_screen(&chain, columns())),
     }
     Ok(Exit::Done)
 }
@@ -86,8 +81,8 @@ fn with_table(args: &CompareArgs, with: &str) -> anyhow::Result<Exit> {
     write(&args.markdown, || beside_markdown(&found))?;
     write(&args.html, || beside_html(&found))?;
     match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&found)?),
-        false => put(&beside_screen(&found, columns())),
+        true => terminal::line(&serde_json::to_string_pretty(&found)?),
+        false => terminal::put(&beside_screen(&found, columns())),
     }
     Ok(Exit::Done)
 }

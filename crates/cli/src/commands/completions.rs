@@ -11,7 +11,7 @@ use pickfs_target::fs::FILE_SYSTEMS;
 use crate::{
     args::{Cli, CompletionsArgs},
     exit::Exit,
-    screen::put,
+    terminal,
 };
 
 const BASH: &str = include_str!("completions.bash");
@@ -43,7 +43,7 @@ pub fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
     }
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "pickfs", &mut script);
-    put(&with_names(args.shell, String::from_utf8(script)?));
+    terminal::put(&with_names(args.shell, String::from_utf8(script)?));
     Ok(Exit::Done)
 }
 

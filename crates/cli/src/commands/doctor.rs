@@ -14,6 +14,7 @@ use anyhow::Context;
 
 use crate::{
     args::DoctorArgs, commands::guest_modules::build_modules, exit::Exit, fetch, screen::columns,
+    terminal,
 };
 
 /// Long enough to meet a timer tick of the host a few hundred times.
@@ -26,8 +27,8 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
     }
     let diagnosis = diagnose(WATCH_S);
     match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&diagnosis)?),
-        false => print!("{}", doctor_screen(&diagnosis, columns())),
+        true => terminal::line(&serde_json::to_string_pretty(&diagnosis)?),
+        false => terminal::put(&doctor_screen(&diagnosis, columns())),
     }
     Ok(Exit::Done)
 }
@@ -42,12 +43,12 @@ fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
     }
     // What was built now is one of its modules.
     let kernel = engine.kernel(&cache, args.kernel.as_deref())?;
-    println!("{}: {}, kernel {}", engine.name(), engine.about(), kernel.release);
+    terminal::line(&format!("{}: {}, kernel {}", engine.name(), engine.about(), kernel.release));
     let (worker, interrupt) = (worker_program(), Interrupt::on_signals()?);
     let folder = std::env::current_dir()?;
-    let mut tell = |checked: &Checked| println!("{}", line_of(checked));
+    let mut tell = |checked: &Checked| terminal::line(&line_of(checked));
     let all = check_guests(engine, &kernel, &worker, &folder, &args.names, &interrupt, &mut tell)?;
-    println!("{}", total_of(&all));
+    terminal::line(&total_of(&all));
     let has_failed = |checked: &Checked| matches!(checked.result, CheckResult::Failed(_));
     match all.iter().any(has_failed) {
         true => Ok(Exit::TrialsFailed),

@@ -21,6 +21,7 @@ use crate::{
     commands::run::{exit_of, finish, perform_plan},
     exit::Exit,
     overrides::changed_plan,
+    terminal,
 };
 
 /// Under `pickfs exec --help`.
@@ -116,7 +117,7 @@ settle = "10s"
 pub fn exec(args: &ExecArgs) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     if args.show_plan {
-        println!("{}", serde_json::to_string_pretty(&plan)?);
+        terminal::line(&serde_json::to_string_pretty(&plan)?);
         return Ok(Exit::Done);
     }
     let launched = perform_plan(&plan, &args.out, args.json)?;

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::IsTerminal,
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -15,9 +16,8 @@ use pickfs_model::{
     quantity::{bytes_text, parse_bytes},
 };
 use pickfs_report::features::{Detail, features_html, features_markdown, features_screen};
-use pickfs_sys::namespace;
 
-use crate::{args::FeaturesArgs, exit::Exit, screen};
+use crate::{args::FeaturesArgs, exit::Exit, private, screen, terminal};
 
 /// Asks, prints the table, and writes it where it is wanted.
 pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
@@ -25,7 +25,9 @@ pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
     if !rustix::process::geteuid().is_root() && args.dir.is_none() {
         bail!("only root makes and mounts file systems; run with sudo, or ask a --dir");
     }
-    private(&backing)?;
+    if !matches!(backing, BackingSpec::Directory { .. }) {
+        private::enter(|| "; nothing was written, and what was mounted is gone".into())?;
+    }
     let listener = &mut Line { interrupt: Interrupt::on_signals()?, is_drawn: false };
     let folder = OwnFolder::make(args)?;
     let request = Request {
@@ -40,23 +42,13 @@ pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
     table.rows = rows?;
     drop(folder);
     if listener.interrupt.is_raised() {
-        screen::tell("interrupted: what was mounted and made is taken away, no table is written");
+        terminal::tell("interrupted: what was mounted and made is taken away, no table is written");
         return Ok(Exit::Interrupted);
     }
     write(args, &table)?;
     let detail = if args.all { Detail::All } else { Detail::Differences };
-    screen::put(&features_screen(&table, detail, columns(), has_colour()));
+    terminal::put(&features_screen(&table, detail, columns(), terminal::has_colour()));
     Ok(exit_of(&table))
-}
-
-/// Mounts happen in a private namespace, so that whatever ends this program, nothing stays.
-fn private(backing: &BackingSpec) -> anyhow::Result<()> {
-    let mounts = !matches!(backing, BackingSpec::Directory { .. });
-    if !mounts || namespace::is_private() {
-        return Ok(());
-    }
-    let status = namespace::run_private(std::env::args_os().skip(1))?;
-    std::process::exit(namespace::exit_code(status));
 }
 
 /// The candidates that were named, or one of every file system.
@@ -134,10 +126,6 @@ fn columns() -> usize {
     }
 }
 
-fn has_colour() -> bool {
-    rustix::termios::isatty(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none()
-}
-
 /// A candidate that failed shows in the exit code; one that is not here does not.
 fn exit_of(table: &FeatureTable) -> Exit {
     let failed = |row: &FeatureRow| matches!(row.presence, Presence::Failed { .. });
@@ -181,15 +169,15 @@ struct Line {
 
 impl Line {
     fn draw(&mut self, text: &str) {
-        if rustix::termios::isatty(std::io::stderr()) {
-            eprint!("\r\x1b[K{text}");
+        if std::io::stderr().is_terminal() {
+            terminal::redraw(text);
             self.is_drawn = true;
         }
     }
 
     fn clear(&mut self) {
         if self.is_drawn {
-            eprint!("\r\x1b[K");
+            terminal::redraw("");
             self.is_drawn = false;
         }
     }

@@ -8,6 +8,8 @@ use pickfs_guest::{
 };
 use pickfs_modules::{Module, StockKernel, StockWorkshop, UmlKernel, Workshop};
 
+use crate::terminal;
+
 /// The package of OpenZFS's source, in section contrib.
 const OPENZFS: PackageSet<'_> = PackageSet { main: "zfs-dkms", members: Members::Listed(&[]) };
 /// The type of OpenZFS.
@@ -26,21 +28,24 @@ pub fn build_modules(
         let unpacked = cache.get_level(uml::PACKAGE, version)?;
         let workshop = Workshop::new(&folder, UmlKernel::of_package(&unpacked.folder)?);
         for module in Module::ALL {
-            println!("{}: {}", workshop.built(module)?.display(), module.remark());
+            terminal::line(&format!("{}: {}", workshop.built(module)?.display(), module.remark()));
         }
         return Ok(());
     }
     let workshop = StockWorkshop::new(&folder, stock(cache, kernel)?);
     let only_zfs = !names.is_empty() && names.iter().all(|name| name == ZFS);
     for module in Module::ALL.into_iter().filter(|_| !only_zfs) {
-        println!("{}: {}", workshop.built(module)?.display(), module.remark());
+        terminal::line(&format!("{}: {}", workshop.built(module)?.display(), module.remark()));
     }
     if engine.can_be_rebuilt().contains(&ZFS)
         && (names.is_empty() || names.iter().any(|n| n == ZFS))
     {
         let source = OPENZFS.get(cache)?;
-        println!("OpenZFS {} is built, which takes some twenty minutes", source.version);
-        println!("{}", workshop.built_openzfs(&source.folder)?.display());
+        terminal::line(&format!(
+            "OpenZFS {} is built, which takes some twenty minutes",
+            source.version
+        ));
+        terminal::line(&format!("{}", workshop.built_openzfs(&source.folder)?.display()));
     }
     Ok(())
 }

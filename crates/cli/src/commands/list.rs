@@ -3,7 +3,7 @@
 use anyhow::Context;
 use pickfs_store::{RunRow, list_runs};
 
-use crate::{args::ListArgs, exit::Exit};
+use crate::{args::ListArgs, exit::Exit, terminal};
 
 /// Prints one line per run, newest first.
 pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
@@ -12,9 +12,9 @@ pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
     })?;
     if args.json {
         let rows: Vec<_> = rows.iter().map(json).collect();
-        println!("{}", serde_json::to_string_pretty(&rows)?);
+        terminal::line(&serde_json::to_string_pretty(&rows)?);
     } else {
-        rows.iter().for_each(|row| println!("{}", text(row)));
+        rows.iter().for_each(|row| terminal::line(&text(row)));
     }
     Ok(Exit::Done)
 }

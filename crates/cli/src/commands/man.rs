@@ -16,7 +16,7 @@ use rustix::termios::isatty;
 use crate::{
     args::{Cli, ManArgs},
     exit::Exit,
-    screen::put,
+    terminal,
 };
 
 /// Shows the page of the program - by man(1) on a terminal, as its source elsewhere - or writes the pages of all its
@@ -40,7 +40,7 @@ fn show(page: &[u8]) -> anyhow::Result<()> {
         false => None,
     };
     let Some(mut pager) = pager else {
-        put(&String::from_utf8_lossy(page));
+        terminal::put(&String::from_utf8_lossy(page));
         return Ok(());
     };
     // A reader who leaves early closes the pipe.

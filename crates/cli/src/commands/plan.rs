@@ -12,7 +12,7 @@ use pickfs_model::{
     quantity::{counted, span_text},
 };
 
-use crate::{args::PlanArgs, exit::Exit, overrides::chosen_plan};
+use crate::{args::PlanArgs, exit::Exit, overrides::chosen_plan, terminal};
 
 /// Prints the matrix of a plan, its steps, or the built-in plans.
 pub fn plan(args: &PlanArgs) -> anyhow::Result<Exit> {
@@ -22,7 +22,7 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<Exit> {
     let plan = chosen_plan(&args.choice)?;
     let expansion = preflight::preflight(&plan)?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&plan)?);
+        terminal::line(&serde_json::to_string_pretty(&plan)?);
     } else if args.steps {
         print_steps(&plan)?;
     } else {
@@ -34,13 +34,13 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<Exit> {
 fn list() -> anyhow::Result<Exit> {
     for built_in in PLANS {
         let plan = read_plan(built_in.name, built_in.text)?;
-        println!("{:<28} {}", built_in.name, plan.question);
+        terminal::line(&format!("{:<28} {}", built_in.name, plan.question));
     }
     Ok(Exit::Done)
 }
 
 fn print_matrix(plan: &Plan, expansion: &Expansion) {
-    println!("{}", plan.question);
+    terminal::line(&plan.question);
     let took = span_text(expected_s(plan, &expansion.cells));
     let blocks = match plan.design.stop {
         StopRule::Blocks => {
@@ -48,12 +48,21 @@ fn print_matrix(plan: &Plan, expansion: &Expansion) {
         }
         StopRule::Decided { .. } => format!("blocks until decided, at most {took}"),
     };
-    println!("{} cells x {blocks}, seed {}", expansion.cells.len(), plan.design.seed);
+    terminal::line(&format!(
+        "{} cells x {blocks}, seed {}",
+        expansion.cells.len(),
+        plan.design.seed
+    ));
     for cell in &expansion.cells {
-        println!("  run   {}", cell_text(cell));
+        terminal::line(&format!("  run   {}", cell_text(cell)));
     }
     for skipped in &expansion.skipped {
-        println!("  skip  {}: {} ({})", cell_text(&skipped.cell), skipped.reason, skipped.remedy);
+        terminal::line(&format!(
+            "  skip  {}: {} ({})",
+            cell_text(&skipped.cell),
+            skipped.reason,
+            skipped.remedy
+        ));
     }
 }
 
@@ -69,9 +78,9 @@ fn cell_text(cell: &Cell) -> String {
 
 fn print_steps(plan: &Plan) -> anyhow::Result<()> {
     for candidate in &plan.candidates {
-        println!("# {}", candidate.label);
+        terminal::line(&format!("# {}", candidate.label));
         for step in pickfs_target::plan_steps(candidate, &plan.backing)? {
-            println!("{:<60} # {}", step.action.to_string(), step.purpose);
+            terminal::line(&format!("{:<60} # {}", step.action.to_string(), step.purpose));
         }
     }
     Ok(())

@@ -17,6 +17,7 @@ use crate::{
     commands::{read_run, run_path},
     exit::Exit,
     screen::next_step,
+    terminal,
 };
 
 /// Writes the formats that were asked for, and says where.
@@ -28,7 +29,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
     let folder = args.out.as_deref().unwrap_or(beside);
     let subject = Subject::new(&run, &findings);
     for written in write_chosen(&path, &subject, &args.format, &args.chart, folder)? {
-        println!("{}", written.display());
+        terminal::line(&written.display().to_string());
     }
     Ok(Exit::Done)
 }

@@ -15,7 +15,8 @@ use crate::{
         run::{exit_of, finish, perform_plan},
     },
     exit::Exit,
-    screen::{columns, put},
+    screen::columns,
+    terminal,
 };
 
 /// Runs the plan of a run again, or takes another run of it, and judges the earlier choices.
@@ -33,7 +34,7 @@ pub fn rerun(args: &RerunArgs) -> anyhow::Result<Exit> {
     let launched = perform_plan(&plan, &args.out, args.json)?;
     finish(&launched, args.json)?;
     if !args.json {
-        put("\n");
+        terminal::put("\n");
     }
     let names = names([(&before, &args.run), (&launched.record, &launched.file)]);
     print(&before, &launched.record, names, args.json)?;
@@ -67,8 +68,8 @@ fn print(
     let names = [names[0].as_str(), names[1].as_str()];
     let judged = judge((before, &findings(before)), (now, &findings(now)), names);
     match json {
-        true => put(&format!("{}\n", serde_json::to_string(&judged)?)),
-        false => put(&rerun_screen(&judged, columns())),
+        true => terminal::put(&format!("{}\n", serde_json::to_string(&judged)?)),
+        false => terminal::put(&rerun_screen(&judged, columns())),
     }
     Ok(())
 }

@@ -1,12 +1,17 @@
 //! `pickfs run`: a plan from its first word to its last picture.
 
-use std::{env, ffi::OsString, path::Path};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 use pickfs_lab::{
     interrupt::{Interrupt, is_interrupted},
     kernels::Kernels,
-    launch::{Launched, Listeners, launch, resume},
+    launch::{Launched, Listeners, RUN_FILE, launch, resume},
     preflight,
+    run_lock::RunLock,
     sink::Sink,
 };
 use pickfs_model::{BackingSpec, Outcome, Plan, RunRecord, TrialRecord};
@@ -17,8 +22,9 @@ use crate::{
     exit::Exit,
     fetch,
     overrides::chosen_plan,
+    private,
     progress::{JsonLines, Progress},
-    screen,
+    screen, terminal,
 };
 
 /// Runs a plan, or goes on with a run, and shows what came of it.
@@ -38,7 +44,7 @@ pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
         return perform_plan(&chosen_plan(&args.choice)?, &args.out, args.json);
     };
     let plan = pickfs_store::RunFile::open(&run_path(path))?.read()?.plan;
-    prepared(&plan)?;
+    prepared(&plan, || Some(path.clone()))?;
     let interrupt = Interrupt::on_signals()?;
     let mut sink = listener(args.json);
     let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
@@ -48,33 +54,41 @@ pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
 
 /// Runs a plan in a new folder below `out`.
 pub fn perform_plan(plan: &Plan, out: &Path, json: bool) -> anyhow::Result<Launched> {
-    prepared(plan)?;
+    let began = SystemTime::now();
+    prepared(plan, || begun_since(out, began))?;
     let interrupt = Interrupt::on_signals()?;
     let mut sink = listener(json);
     let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
     Ok(launch(plan, out, to)?)
 }
 
-fn prepared(plan: &Plan) -> anyhow::Result<()> {
+/// `of_killed` finds the run of a lab that was killed.
+fn prepared(plan: &Plan, of_killed: impl FnOnce() -> Option<PathBuf>) -> anyhow::Result<()> {
     let cells = preflight::preflight(plan)?.cells;
     preflight::check_privilege(plan, &cells)?;
     // Who may be asked is here, not behind the private namespace.
     Kernels::fetch(&cells, Some(fetch::ask()))?;
-    private(plan)
-}
-
-/// Mounts happen in a private namespace, so that a killed run leaves nothing: this program
-/// runs itself again in one, and ends as that ended.
-fn private(plan: &Plan) -> anyhow::Result<()> {
+    // Mounts happen in a private namespace, so that a killed run leaves nothing. Who is not root runs
+    // guests only, which mount nothing here.
     let mounts = !matches!(plan.backing, BackingSpec::Directory { .. });
-    // Who is not root runs guests only, which mount nothing here.
-    let is_root = rustix::process::geteuid().is_root();
-    if !mounts || !is_root || pickfs_sys::namespace::is_private() {
+    if !mounts || !rustix::process::geteuid().is_root() {
         return Ok(());
     }
-    let words: Vec<OsString> = env::args_os().skip(1).collect();
-    let status = pickfs_sys::namespace::run_private(words)?;
-    std::process::exit(pickfs_sys::namespace::exit_code(status));
+    private::enter(|| match of_killed() {
+        Some(run) => {
+            let run = run.display();
+            format!("; finished trials are kept, go on with pickfs run --resume {run}")
+        }
+        None => "; no trial was finished".into(),
+    })
+}
+
+/// The run that was written in a folder since a moment, and that no lab holds.
+fn begun_since(out: &Path, began: SystemTime) -> Option<PathBuf> {
+    let written = |run: &PathBuf| run.join(RUN_FILE).metadata().and_then(|about| about.modified());
+    let folders = std::fs::read_dir(out).ok()?.flatten().map(|entry| entry.path());
+    let ours = folders.filter(|run| written(run).is_ok_and(|at| at >= began));
+    ours.filter(|run| RunLock::take(run).is_ok()).max_by_key(|run| written(run).ok())
 }
 
 /// Who is told what happens.
@@ -91,7 +105,7 @@ pub fn finish(launched: &Launched, json: bool) -> anyhow::Result<()> {
         report::write(&launched.file, &launched.record, &findings, &[Format::Html], folder)?;
     give_to_caller(folder);
     if json {
-        screen::put(&format!("{}\n", serde_json::to_string(&findings)?));
+        terminal::put(&format!("{}\n", serde_json::to_string(&findings)?));
     } else {
         screen::print_run(&launched.record, &findings, written.first().map(AsRef::as_ref));
     }

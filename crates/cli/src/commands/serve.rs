@@ -2,11 +2,7 @@
 
 use pickfs_serve::{Server, Settings};
 
-use crate::{
-    args::ServeArgs,
-    exit::Exit,
-    screen::{next_step, put},
-};
+use crate::{args::ServeArgs, exit::Exit, screen::next_step, terminal};
 
 /// Serves until the program is ended.
 pub fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
@@ -16,11 +12,13 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         ..Settings::new(&args.folder, args.listen)
     };
     let server = Server::bind(settings)?;
-    put(&format!("{}\n", server.first_link()));
-    put(&format!("runs of {}, read-only; Ctrl-C ends it\n", args.folder.display()));
+    terminal::put(&format!("{}\n", server.first_link()));
+    terminal::put(&format!("runs of {}, read-only; Ctrl-C ends it\n", args.folder.display()));
     if !server.address().ip().is_loopback() {
-        put("the token goes over the network in plain text; where others may listen, leave \
-             --listen out and open a tunnel: ssh -L 7433:localhost:7433 THIS-HOST\n");
+        terminal::put(
+            "the token goes over the network in plain text; where others may listen, leave \
+             --listen out and open a tunnel: ssh -L 7433:localhost:7433 THIS-HOST\n",
+        );
     }
     server.serve();
     Ok(Exit::Done)

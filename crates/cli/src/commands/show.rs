@@ -3,7 +3,7 @@
 use anyhow::Context;
 use pickfs_model::TrialRecord;
 
-use crate::{args::ShowArgs, commands::read_run, exit::Exit, screen};
+use crate::{args::ShowArgs, commands::read_run, exit::Exit, screen, terminal};
 
 /// Prints a run or a trial.
 pub fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
@@ -27,6 +27,6 @@ fn print_trial(trial: &TrialRecord) -> anyhow::Result<()> {
         op.service.histogram.clear();
         op.response.iter_mut().for_each(|response| response.histogram.clear());
     }
-    println!("{}", serde_json::to_string_pretty(&bare)?);
+    terminal::line(&serde_json::to_string_pretty(&bare)?);
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::{
     args::{RunArgs, TourArgs},
     commands::run,
     exit::Exit,
-    screen,
+    terminal,
 };
 
 /// The stops, in order; a new workload adds a line.
@@ -16,7 +16,7 @@ const STOPS: &[&str] =
 pub fn tour(args: &TourArgs) -> anyhow::Result<Exit> {
     let mut worst = Exit::Done;
     for stop in STOPS {
-        screen::tell(&format!("\n=== {stop} ==="));
+        terminal::tell(&format!("\n=== {stop} ==="));
         let mut words: RunArgs = args.run.clone();
         words.choice.plan = (*stop).into();
         match run::run(&words)? {

@@ -9,7 +9,8 @@ use crate::{
     args::TrustArgs,
     commands::run::{exit_of, perform},
     exit::Exit,
-    screen::{columns, put},
+    screen::columns,
+    terminal,
 };
 
 /// Runs the trust plan and judges lab and machine by it.
@@ -19,8 +20,8 @@ pub fn trust(args: &TrustArgs) -> anyhow::Result<Exit> {
     let launched = perform(&words)?;
     let trust = judge(&launched.record, planted_ratio(&launched.record));
     match args.run.json {
-        true => put(&format!("{}\n", serde_json::to_string(&trust)?)),
-        false => put(&trust_screen(&trust, columns())),
+        true => terminal::put(&format!("{}\n", serde_json::to_string(&trust)?)),
+        false => terminal::put(&trust_screen(&trust, columns())),
     }
     Ok(exit_of(&launched.record))
 }

@@ -1,6 +1,33 @@
 //! Colour where it helps: names of lines, the best row, doubts. Nothing is said by it alone.
+//!
+//! In a text a colour is a mark, one of Unicode's noncharacters (U+FDD0 and on, for a program's own
+//! use); who writes the text to a terminal turns marks into colours by [`colour_of`], when everything
+//! else that would steer the terminal is gone.
 
-/// Writes ANSI colours, or nothing.
+/// The mark of each colour, with what a terminal wants for it.
+const MARKS: [(char, &str); 7] = [
+    (END, "\x1b[0m"),
+    (BOLD, "\x1b[1m"),
+    (FAINT, "\x1b[2m"),
+    (GREEN, "\x1b[32m"),
+    (CYAN, "\x1b[36m"),
+    (BOLD_GREEN, "\x1b[1;32m"),
+    (BOLD_YELLOW, "\x1b[1;33m"),
+];
+const END: char = '\u{fdd0}';
+const BOLD: char = '\u{fdd1}';
+const FAINT: char = '\u{fdd2}';
+const GREEN: char = '\u{fdd3}';
+const CYAN: char = '\u{fdd4}';
+const BOLD_GREEN: char = '\u{fdd5}';
+const BOLD_YELLOW: char = '\u{fdd6}';
+
+/// What a terminal wants for a mark; nothing where the character is none.
+pub fn colour_of(mark: char) -> Option<&'static str> {
+    MARKS.iter().find(|(of, _)| *of == mark).map(|(_, code)| *code)
+}
+
+/// Writes marks of colours, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paint {
     /// Colours are wanted.
@@ -8,13 +35,13 @@ pub struct Paint {
 }
 
 impl Paint {
-    fn wrap(self, code: &str, text: &str) -> String {
-        if self.on && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
+    fn wrap(self, mark: char, text: &str) -> String {
+        if self.on && !text.is_empty() { format!("{mark}{text}{END}") } else { text.into() }
     }
 
-    fn first(self, code: &str, line: &str, name: &str) -> String {
+    fn first(self, mark: char, line: &str, name: &str) -> String {
         match line.strip_prefix(name) {
-            Some(rest) if self.on => format!("{}{rest}", self.wrap(code, name)),
+            Some(rest) if self.on => format!("{}{rest}", self.wrap(mark, name)),
             _ => line.into(),
         }
     }
@@ -22,36 +49,36 @@ impl Paint {
     /// Bold words.
     pub fn bold(self, text: &str) -> String {
         match text.strip_suffix('\n') {
-            Some(line) => format!("{}\n", self.wrap("1", line)),
-            None => self.wrap("1", text),
+            Some(line) => format!("{}\n", self.wrap(BOLD, line)),
+            None => self.wrap(BOLD, text),
         }
     }
 
     /// Faint words: notes and floors.
     pub fn faint(self, text: &str) -> String {
         match text.strip_suffix('\n') {
-            Some(line) => format!("{}\n", self.wrap("2", line)),
-            None => self.wrap("2", text),
+            Some(line) => format!("{}\n", self.wrap(FAINT, line)),
+            None => self.wrap(FAINT, text),
         }
     }
 
     /// Green words: the best row.
     pub fn best(self, text: &str) -> String {
-        self.wrap("32", text)
+        self.wrap(GREEN, text)
     }
 
     /// The name in front of a line.
     pub fn name(self, line: &str, name: &str) -> String {
-        self.first("36", line, name)
+        self.first(CYAN, line, name)
     }
 
     /// The name in front of a line that answers.
     pub fn strong(self, line: &str, name: &str) -> String {
-        self.first("1;32", line, name)
+        self.first(BOLD_GREEN, line, name)
     }
 
     /// The name in front of a line that doubts.
     pub fn warning(self, line: &str, name: &str) -> String {
-        self.first("1;33", line, name)
+        self.first(BOLD_YELLOW, line, name)
     }
 }

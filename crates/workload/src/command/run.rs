@@ -14,6 +14,7 @@ use pickfs_measure::{Clock, MonotonicClock};
 use pickfs_probe::calls::{CallWatch, CallsRefused, CallsSeen, WatchOptions};
 use pickfs_sys::{
     program::{Ended, InputOutput, Launch, Program, Stream, adopt_orphans, reap},
+    signal_wait::is_ignored,
     write_watch::WriteWatch,
 };
 use signal_hook::{
@@ -90,7 +91,8 @@ pub(crate) fn ready() -> Result<(), Fault> {
     if READY.set(()).is_err() {
         return Ok(());
     }
-    let signals = Signals::new([SIGTERM, SIGINT, SIGHUP]);
+    let heeded = [SIGTERM, SIGINT, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
+    let signals = Signals::new(heeded);
     let mut signals = signals.map_err(Fault::io("listen to signals in", "/proc/self"))?;
     thread::spawn(move || {
         if signals.forever().next().is_some() {

@@ -2,7 +2,7 @@
 //! away what it made.
 //!
 //! Source: signal(7). The first of SIGTERM, SIGINT and SIGHUP raises a flag; the next one ends the
-//! process as if nobody listened.
+//! process as if nobody listened. One that was ignored when the process began stays ignored.
 
 use std::{
     io,
@@ -12,6 +12,7 @@ use std::{
     },
 };
 
+use pickfs_sys::signal_wait::is_ignored;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     flag,
@@ -34,7 +35,7 @@ pub(super) fn listen() -> Result<(), Fault> {
 }
 
 fn register(raised: &Arc<AtomicBool>) -> io::Result<()> {
-    for signal in [SIGTERM, SIGINT, SIGHUP] {
+    for signal in [SIGTERM, SIGINT, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)) {
         // First the action that looks at the flag, then the one that raises it.
         flag::register_conditional_default(signal, Arc::clone(raised))?;
         flag::register(signal, Arc::clone(raised))?;

@@ -11,11 +11,7 @@ use pickfs_analysis::stalls::stall_tables;
 use pickfs_model::explain_also::samples_hz;
 use pickfs_report::stalls::{StallScreen, stall_screen};
 
-use crate::{
-    commands::read_run,
-    exit::Exit,
-    screen::{columns, put},
-};
+use crate::{commands::read_run, exit::Exit, screen::columns, terminal};
 
 /// `pickfs explain`.
 #[derive(Debug, Clone, Args)]
@@ -74,11 +70,11 @@ fn of_run(run: &std::path::Path, args: &ExplainArgs) -> anyhow::Result<Exit> {
             let words = serde_json::json!({
                 "trial": trial.number, "cell": trial.cell, "stalls": trial.stalls,
             });
-            put(&format!("{words}\n"));
+            terminal::put(&format!("{words}\n"));
         }
         return Ok(Exit::Done);
     }
-    put(&stall_screen(&stall_tables(&run), &screen_of(args)));
+    terminal::put(&stall_screen(&stall_tables(&run), &screen_of(args)));
     Ok(Exit::Done)
 }
 

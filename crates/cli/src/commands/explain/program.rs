@@ -19,10 +19,7 @@ use pickfs_sys::{
 };
 
 use super::{ExplainArgs, screen_of};
-use crate::{
-    exit::Exit,
-    screen::{columns, put},
-};
+use crate::{exit::Exit, screen::columns, terminal};
 
 /// How often it is asked whether a watched process still runs.
 const LOOK_EACH: Duration = Duration::from_millis(200);
@@ -51,7 +48,7 @@ fn started(foreground: &Foreground, words: &[OsString]) -> Result<Child, Exit> {
     let child = foreground.start(Command::new(&words[0]).args(&words[1..]));
     child.map_err(|error| {
         let is_missing = error.kind() == ErrorKind::NotFound;
-        eprintln!("pickfs: {} not started: {error}", words[0].to_string_lossy());
+        terminal::tell(&format!("pickfs: {} not started: {error}", words[0].to_string_lossy()));
         Exit::Command(if is_missing { NOT_FOUND } else { NOT_RUNNABLE })
     })
 }
@@ -163,8 +160,8 @@ fn show(seen: &CallsSeen, subject: &str, args: &ExplainArgs) -> anyhow::Result<(
         (Some(path), _) => {
             fs::write(path, text).with_context(|| format!("{} not written", path.display()))?;
         }
-        (None, Some(_)) => put(&text),
-        (None, None) => eprint!("{text}"),
+        (None, Some(_)) => terminal::put(&text),
+        (None, None) => terminal::draw(&text),
     }
     Ok(())
 }

@@ -1,0 +1,30 @@
+//! Entering the private namespaces in which file systems are mounted, and a word when what ran there was
+//! ended from outside: it could not say one itself.
+
+use std::{ffi::OsString, os::unix::process::ExitStatusExt};
+
+use pickfs_sys::namespace;
+
+use crate::terminal;
+
+/// Runs this program again in private namespaces, and ends as that ended; goes on where this is there
+/// already. `way_on` says what to do after a violent end.
+pub fn enter(way_on: impl FnOnce() -> String) -> anyhow::Result<()> {
+    if namespace::is_private() {
+        return Ok(());
+    }
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let status = namespace::run_private(words)?;
+    if let Some(signal) = status.signal() {
+        let likely = match signal {
+            9 => " (SIGKILL: somebody, or the kernel for want of memory; see dmesg)",
+            6 | 7 | 11 => " (a bug in pickfs, or bad memory)",
+            _ => "",
+        };
+        terminal::tell(&format!(
+            "pickfs: the lab was ended by signal {signal}{likely}{}",
+            way_on()
+        ));
+    }
+    std::process::exit(namespace::exit_code(status));
+}

@@ -1,0 +1,188 @@
+//! The only way to standard output and standard error. Nothing that a label, a path, a command or a
+//! stranger's run file says can steer the terminal: control characters and marks that turn the direction
+//! of writing are shown as `\u001b`. Colours of ours are marks in a text until here.
+//!
+//! ```text
+//! "ext4 \x1b]52;c;..\x07"   is shown as   ext4 \u001b]52;c;..\u0007
+//! ```
+
+use std::{
+    fmt::Write as _,
+    io::{self, IsTerminal, Write},
+    sync::OnceLock,
+};
+
+use indicatif::{ProgressDrawTarget, TermLike};
+use pickfs_report::terminal::colour_of;
+
+/// Why standard output could not be written, where it could not.
+static LOST: OnceLock<io::Error> = OnceLock::new();
+
+/// Pictures of a progress bar in a second.
+const DRAWN_HZ: u8 = 20;
+
+/// Puts a text on standard output. Nobody there to read it (`pickfs run | head`) is no reason to
+/// lose a run; any other failure shows in the exit code.
+pub fn put(text: &str) {
+    let mut out = io::stdout().lock();
+    let text = visible(text, has_colour());
+    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            let _ = LOST.set(error);
+        }
+    }
+}
+
+/// As [`put`], and a line feed.
+pub fn line(text: &str) {
+    put(&format!("{text}\n"));
+}
+
+/// A line on standard error.
+pub fn tell(line: &str) {
+    draw(&format!("{line}\n"));
+}
+
+/// A text on standard error, without a line feed.
+pub fn draw(text: &str) {
+    let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    write_errors(&visible(text, colour));
+}
+
+/// The same over what stands on the line now.
+pub fn redraw(text: &str) {
+    write_errors("\r\x1b[K");
+    draw(text);
+}
+
+fn write_errors(text: &str) {
+    let mut errors = io::stderr().lock();
+    let _ = errors.write_all(text.as_bytes()).and_then(|()| errors.flush());
+}
+
+/// Why something that was put on standard output is lost.
+pub fn lost() -> Option<&'static io::Error> {
+    LOST.get()
+}
+
+/// Whether the terminal shows colours and nobody asked for none.
+pub fn has_colour() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// Where a progress bar is drawn: nowhere without a terminal.
+pub fn bar_target() -> ProgressDrawTarget {
+    match io::stderr().is_terminal() {
+        true => ProgressDrawTarget::term_like_with_hz(Box::new(Errors), DRAWN_HZ),
+        false => ProgressDrawTarget::hidden(),
+    }
+}
+
+/// Standard error as a progress bar draws on it.
+#[derive(Debug)]
+struct Errors;
+
+impl Errors {
+    fn steer(&self, count: usize, way: char) -> io::Result<()> {
+        if count > 0 {
+            write_errors(&format!("\x1b[{count}{way}"));
+        }
+        Ok(())
+    }
+}
+
+impl TermLike for Errors {
+    fn width(&self) -> u16 {
+        rustix::termios::tcgetwinsize(io::stderr()).map_or(80, |size| size.ws_col)
+    }
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.steer(n, 'A')
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.steer(n, 'B')
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.steer(n, 'C')
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.steer(n, 'D')
+    }
+
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        tell(text);
+        Ok(())
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        draw(text);
+        Ok(())
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        write_errors("\r\x1b[2K");
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The text with everything that would steer a terminal shown, and the marks of our colours turned into
+/// colours, or into nothing. A JSON string stays one, with the same meaning.
+fn visible(text: &str, colour: bool) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut is_painted = false;
+    for c in text.chars() {
+        if let Some(code) = colour_of(c) {
+            if colour {
+                shown.push_str(code);
+                is_painted = true;
+            }
+        } else if steers(c) {
+            let _ = write!(shown, "\\u{:04x}", u32::from(c));
+        } else {
+            shown.push(c);
+        }
+    }
+    // Whatever mark stood in a stranger's words, the next line is plain.
+    if is_painted {
+        shown.push_str("\x1b[0m");
+    }
+    shown
+}
+
+/// Control characters, C1 ones too, and marks that turn the direction of what follows.
+fn steers(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || (c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn nothing_that_steers_a_terminal_is_left() {
+        let text = "a\x1b]52;c;ZQ==\x07\u{9b}31m\u{202e}b\u{2066}\u{200f}\r\x7f\n\tc";
+        let shown = visible(text, true);
+        assert_eq!(
+            shown,
+            "a\\u001b]52;c;ZQ==\\u0007\\u009b31m\\u202eb\\u2066\\u200f\\u000d\\u007f\n\tc"
+        );
+    }
+
+    #[test]
+    fn json_means_the_same_as_before() {
+        let value = Value::from("x\u{202e}y\u{9b}z");
+        let shown = visible(&value.to_string(), false);
+        assert!(!shown.contains('\u{202e}'), "{shown}");
+        assert_eq!(serde_json::from_str::<Value>(&shown).expect("JSON"), value);
+    }
+}
