@@ -14,7 +14,7 @@ mod raced;
 mod words;
 
 use pickfs_model::{
-    Action, RunRecord,
+    Action, Durability, RunRecord,
     finding::{Claim, Comparison, NoiseRow, Panel, RaceResult, Row, Verdict},
     plan::{Metric, Statistic},
     quantity::{duration_text, grouped, significant, span_text},
@@ -286,12 +286,11 @@ impl Panelled<'_> {
         let Some(reference) = self.group.members.get(self.group.reference) else {
             return Vec::new();
         };
-        let mut conditions = vec![
-            backing_text(reference.backing).to_string(),
-            self.promise_text(),
-            self.load_text(),
-            self.design_text(),
-        ];
+        let mut conditions =
+            vec![backing_text(reference.backing).to_string(), self.load_text(), self.design_text()];
+        if self.is_mixed() || self.panel.durability != Durability::Unknown {
+            conditions.insert(1, self.promise_text());
+        }
         let row = noise.iter().find(|row| row.backing == reference.backing);
         conditions.push(match row {
             Some(row) => format!("noise of the raw device +-{:.0} %", 100.0 * row.half_width),

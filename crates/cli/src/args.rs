@@ -83,6 +83,19 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether its standard output holds JSON alone.
+    pub fn speaks_json(&self) -> bool {
+        match self {
+            Command::Run(args) => args.json,
+            Command::Exec(args) => args.json,
+            Command::Rerun(args) => args.json,
+            Command::Trust(args) => args.run.json,
+            Command::Tour(args) => args.run.json,
+            Command::Plan(args) => args.json,
+            _ => false,
+        }
+    }
+
     /// Whether it goes on when nobody reads its output any more.
     pub fn outlives_its_reader(&self) -> bool {
         use Command::{Exec, Rerun, Run, Serve, Tour, Trust};

@@ -21,7 +21,7 @@ use clap::Parser;
 
 use crate::{
     args::{Cli, Command},
-    exit::Exit,
+    exit::{Exit, no_answer},
 };
 
 fn main() -> ExitCode {
@@ -41,6 +41,7 @@ fn main() -> ExitCode {
     if !cli.command.outlives_its_reader() {
         pickfs_sys::broken_pipe::end_quietly();
     }
+    let speaks_json = cli.command.speaks_json();
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&args),
         Command::Exec(args) => commands::exec::exec(&args),
@@ -63,7 +64,11 @@ fn main() -> ExitCode {
         Command::Clean(args) => commands::clean::clean(&args),
     };
     let exit = result.unwrap_or_else(|error| {
-        terminal::tell(&format!("pickfs: {}", in_words(&error)));
+        match no_answer(&error) {
+            Some(why) if !speaks_json => terminal::put(&screen::no_answer_text(why)),
+            Some(why) => terminal::tell(screen::no_answer_text(why).trim_end()),
+            None => terminal::tell(&format!("pickfs: {}", in_words(&error))),
+        }
         Exit::of_error(&error)
     });
     match terminal::lost() {

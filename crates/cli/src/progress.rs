@@ -3,9 +3,9 @@
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pickfs_lab::sink::Sink;
+use pickfs_lab::{length::length_text, sink::Sink};
 use pickfs_model::{
-    Environment, Event, Outcome,
+    Environment, Event, Outcome, Plan,
     quantity::{counted, duration_text, span_text},
 };
 use pickfs_report::card::card_facts;
@@ -17,15 +17,16 @@ pub struct Progress {
     bar: ProgressBar,
     on_terminal: bool,
     cell: String,
+    plan: Plan,
 }
 
 impl Progress {
     /// Draws on standard error.
-    pub fn new() -> Progress {
+    pub fn new(plan: &Plan) -> Progress {
         let on_terminal = std::io::stderr().is_terminal();
         let bar = ProgressBar::with_draw_target(Some(1), terminal::bar_target());
         let bar = bar.with_style(style());
-        Progress { bar, on_terminal, cell: String::new() }
+        Progress { bar, on_terminal, cell: String::new(), plan: plan.clone() }
     }
 
     fn say(&self, text: String) {
@@ -49,9 +50,9 @@ impl Sink for Progress {
             Event::RunStarted { trials, expected_s, seed, file, card, environment, .. } => {
                 self.say(card_text(card, environment));
                 self.bar.set_length(u64::from(*trials));
-                let expected = span_text(*expected_s);
+                let expected = length_text(&self.plan, *expected_s);
                 let trials = counted(u64::from(*trials), "trial");
-                self.say(format!("{trials}, about {expected}, seed {seed}, kept in {file}"));
+                self.say(format!("{trials}, {expected}, seed {seed}, kept in {file}"));
             }
             Event::Preparing { what, share } => {
                 self.bar.set_message(format!("{what} {:.0} %", share * 100.0));

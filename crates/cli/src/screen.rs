@@ -1,14 +1,13 @@
 //! Printing a run on the terminal: its width, colour, and what to do next.
 
-use std::path::Path;
+use std::{env, ffi::OsString, path::Path};
 
 use anyhow::bail;
 use pickfs_lab::{
-    plan_file::read_plan,
-    plans::built_in,
-    preflight::{expected_s, preflight},
+    length::expected_s, plan_file::read_plan, plans::built_in, preflight::preflight,
+    rivals::NoAnswer,
 };
-use pickfs_model::{BackingSpec, Findings, RunRecord, plan::StopRule};
+use pickfs_model::{BackingSpec, Findings, RunRecord, plan::StopRule, quantity::bytes_text};
 use pickfs_report::{
     NextStep, Screen, Subject,
     terminal::{first_screen, phase_tables},
@@ -42,6 +41,60 @@ pub fn print_phases(run: &RunRecord, findings: &Findings) -> anyhow::Result<Exit
     }
     put(&text);
     Ok(Exit::Done)
+}
+
+/// The screen of a run that was not begun: what is missing, and the command that brings it, with the
+/// words that were typed.
+pub fn no_answer_text(why: &NoAnswer) -> String {
+    let again = match why.size_bytes {
+        Some(bytes) => with_size(&typed(), &bytes_text(bytes).replace(' ', "")),
+        None => typed(),
+    };
+    let fix = match why.packages.as_slice() {
+        [] if why.size_bytes.is_some() => again,
+        [] => why.remedies.join("; "),
+        packages => format!("{}apt-get install {}   then   {again}", sudo(), packages.join(" ")),
+    };
+    format!("NO ANSWER  {why}.\n  fix      {fix}\n")
+}
+
+/// The words as they can be typed again: `./run` tells its own.
+fn typed() -> String {
+    let quoted = |word: OsString| {
+        let word = word.to_string_lossy().into_owned();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%^".contains(c);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word,
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    };
+    let own = || {
+        let words: Vec<String> = env::args_os().skip(1).map(quoted).collect();
+        format!("pickfs {}", words.join(" "))
+    };
+    let words = env::var("PICKFS_TYPED").unwrap_or_else(|_| own());
+    format!("{}{}", sudo(), words.trim_end())
+}
+
+/// What stands before a command that needs root; nothing where root has no sudo.
+fn sudo() -> &'static str {
+    let has_sudo = pickfs_target::availability::find_program("sudo").is_some();
+    if has_sudo || !rustix::process::geteuid().is_root() { "sudo " } else { "" }
+}
+
+/// The words with another size.
+fn with_size(words: &str, size: &str) -> String {
+    let (before, after) = match words.split_once(" --size") {
+        Some((before, rest)) => {
+            let value = rest.trim_start_matches([' ', '=']);
+            (before, value.split_once(' ').map_or("", |(_, after)| after))
+        }
+        None => match words.split_once(" -- ") {
+            Some((before, _)) => (before, &words[before.len() + 1..]),
+            None => (words, ""),
+        },
+    };
+    format!("{before} --size {size} {after}").trim_end().to_owned()
 }
 
 /// The command that would tell more on the same ground, with its cost: after the quick plan
@@ -89,5 +142,21 @@ pub fn columns() -> usize {
     match rustix::termios::tcgetwinsize(std::io::stdout()) {
         Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).min(120),
         _ => 100,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_replaces_the_one_that_was_typed() {
+        assert_eq!(
+            with_size("pickfs run --size 64MiB --ram", "300MiB"),
+            "pickfs run --size 300MiB --ram"
+        );
+        assert_eq!(with_size("pickfs run --size=64MiB", "300MiB"), "pickfs run --size 300MiB");
+        assert_eq!(with_size("./run", "300MiB"), "./run --size 300MiB");
+        assert_eq!(with_size("./run -- tar x", "300MiB"), "./run --size 300MiB -- tar x");
     }
 }

@@ -233,6 +233,33 @@ fn a_directory_must_be_there() {
 }
 
 #[test]
+fn a_plan_that_would_compare_nothing_stops_before_it_measures() {
+    let (_folder, out) = folder();
+    let place = ["--size", "64MiB", "--out", out.to_str().unwrap()];
+    let said = pickfs(&[&["run", "quick", "--fs", "ext4,xfs"][..], &place].concat());
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.out.starts_with("NO ANSWER  only ext4 can be made here; xfs"), "{said:?}");
+    let fix =
+        format!("pickfs run quick --fs ext4,xfs --size 300MiB --out {}", out.to_str().unwrap());
+    assert!(said.out.contains("\n  fix      ") && said.out.contains(&fix), "{said:?}");
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "nothing was made");
+    let json = pickfs(&[&["run", "quick", "--json", "--fs", "ext4,xfs"][..], &place].concat());
+    assert_eq!((json.code, json.out.as_str()), (Some(4), ""), "{json:?}");
+    let alone = pickfs(&["plan", "quick", "--fs", "ext4", "--size", "64MiB"]);
+    assert_eq!(alone.code, Some(0), "what is asked for alone is measured: {alone:?}");
+}
+
+#[test]
+fn an_empty_folder_of_runs_says_so_and_what_to_do() {
+    let (_folder, out) = folder();
+    let out = out.to_str().unwrap();
+    let said = pickfs(&["list", out]);
+    let expected = format!("no run in {out}; make one with pickfs run, or name another folder\n");
+    assert_eq!((said.code, said.err.as_str()), (Some(0), expected.as_str()));
+    assert_eq!(pickfs(&["list", out, "--json"]).out.trim(), "[]");
+}
+
+#[test]
 fn making_file_systems_needs_root() {
     if pickfs::is_root() && !pickfs::nobody_reaches_us() {
         println!("SKIPPED: nobody cannot reach the programs, so that nobody cannot be refused");
@@ -240,7 +267,11 @@ fn making_file_systems_needs_root() {
     }
     let (_folder, out) = folder();
     let said = unprivileged(&["run", "quick", "--out", out.to_str().unwrap()]);
-    refused_with(&said, FAILED, &["needs root; run it with sudo, or use --dir DIR"]);
+    refused_with(
+        &said,
+        FAILED,
+        &["needs root. Three ways: run it with sudo", "--dir DIR", "--engine auto"],
+    );
     assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
 }
 

@@ -26,6 +26,7 @@ use crate::{
     guests::{GuestParts, Guests},
     interrupt::Interrupt,
     kernels::Kernels,
+    length,
     machine::{Machine, MachineParts},
     preflight::{self, PreflightError},
     referee::{FixedBlocks, Race, Referee, Ruling},
@@ -136,9 +137,6 @@ pub struct Listeners<'a> {
 /// Name of the run file in a run's folder.
 pub const RUN_FILE: &str = "run.pickfs";
 
-/// Seconds for the bare figures of the set-up card.
-const CARD_S: f64 = 3.0;
-
 /// Runs a plan in a new folder below `folder`.
 pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launched, LaunchError> {
     let mut expansion = preflight::preflight(plan)?;
@@ -146,7 +144,7 @@ pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launc
     let worker = worker_program();
     let kernels = Kernels::fetch(&expansion.cells, None)?;
     kernels.leave_out(&mut expansion);
-    preflight::check_not_empty(plan, &expansion)?;
+    preflight::check_answerable(plan, &expansion)?;
     put_back_settings(to.sink)?;
     let run_folder = new_folder(folder, &plan.name)?;
     let _lock = RunLock::take(&run_folder)?;
@@ -183,7 +181,7 @@ fn begin(
     to: &mut Listeners<'_>,
 ) -> Result<(RunRecord, RunFile, Grounds), LaunchError> {
     let mut grounds = prepare(&plan.backing, run_folder, &expansion.cells, to)?;
-    let card = grounds.card(CARD_S)?;
+    let card = grounds.card(length::CARD_S)?;
     let mut record = empty_record(plan, run_folder, expansion, card);
     if let Some(identity) = grounds.identity() {
         record.environment.put(IDENTITY_KEY, serde_json::to_string(identity).unwrap_or_default());
@@ -356,7 +354,7 @@ fn announce(record: &RunRecord, file: &Path, sink: &mut dyn Sink) {
         run: record.name.clone(),
         file: file.display().to_string(),
         trials: record.plan.design.blocks * record.cells.len() as u32,
-        expected_s: preflight::expected_s(&record.plan, &record.cells),
+        expected_s: length::expected_s(&record.plan, &record.cells),
         seed: record.plan.design.seed,
         card: record.card.clone(),
         environment: record.environment.clone(),

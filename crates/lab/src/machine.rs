@@ -9,8 +9,7 @@ use std::{
 };
 
 use pickfs_model::{
-    BackingSpec, Environment, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec,
-    record::SettleRecord,
+    Environment, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord,
 };
 use pickfs_target::{
     Mounted, Scratch, TargetError,
@@ -27,6 +26,7 @@ use crate::{
     explain::Explanation,
     interrupt::Interrupt,
     placement::Placement,
+    preflight::size_bytes,
     raw_band::RawBand,
     settle::{Quiet, settle},
     stage::{Stage, TrialOrder},
@@ -314,19 +314,10 @@ pub(crate) fn trial_spec(
         measure_ns: (plan.timing.measure_s * 1e9) as u64,
         cpu: placement.measuring,
         helper_cpu: placement.helping,
-        scratch_bytes: scratch_bytes(&plan.backing),
+        scratch_bytes: size_bytes(&plan.backing),
         io_priority: order.cell.knobs.get(IO_PRIORITY).cloned(),
         spikes_max: SPIKES_MAX,
         drop_caches: plan.consent.drop_caches,
-    }
-}
-
-/// What a size may be derived from so that it is the same for every candidate.
-fn scratch_bytes(backing: &BackingSpec) -> Option<u64> {
-    match backing {
-        BackingSpec::Loop { size_bytes, .. } | BackingSpec::Ram { size_bytes } => Some(*size_bytes),
-        BackingSpec::Device { size_bytes, .. } => *size_bytes,
-        BackingSpec::Directory { .. } => None,
     }
 }
 

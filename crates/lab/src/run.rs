@@ -173,14 +173,14 @@ impl Run<'_> {
         self.parts.sink.accept(&event);
     }
 
-    /// Time left if every block is run, from the mean length of a trial so far.
+    /// Time left if every block is run, from the mean length of a trial with its repeats so far.
     fn left_s(&self, trial: &TrialRecord) -> f64 {
         let per_block = self.record.cells.len() as f64;
-        let in_block = self.record.trials.iter().filter(|t| t.block == trial.block).count() as f64;
+        let so_far = || self.record.trials.iter().chain([trial]).filter(|t| t.attempt == 1);
+        let in_block = so_far().filter(|t| t.block == trial.block).count() as f64;
         let blocks = f64::from(self.parts.referee.blocks_max()) - f64::from(trial.block);
-        let trials = (blocks * per_block + per_block - in_block - 1.0).max(0.0);
-        let done = self.record.trials.len() as f64 + 1.0;
-        trials * self.elapsed_s() / done
+        let trials = (blocks * per_block + per_block - in_block).max(0.0);
+        trials * self.elapsed_s() / so_far().count().max(1) as f64
     }
 }
 

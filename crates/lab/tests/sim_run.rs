@@ -158,6 +158,22 @@ fn a_robbed_trial_is_repeated_once_and_both_are_kept() {
 }
 
 #[test]
+fn the_time_left_counts_repeats_as_part_of_the_trials_to_come() {
+    let left_after_block = |robbed: Vec<u32>| {
+        let (_, run, events, _) = run_with(Script { robbed, ..Script::default() }, 2);
+        let last = run.trials.iter().filter(|trial| trial.block == 1).count();
+        let lefts = events.iter().filter_map(|event| match event {
+            Event::TrialFinished { left_s, .. } => Some(*left_s),
+            _ => None,
+        });
+        lefts.collect::<Vec<_>>()[last - 1]
+    };
+    let cells = fake().cells.len() as u32;
+    let (calm, busy) = (left_after_block(vec![]), left_after_block((1..=cells).collect()));
+    assert!(busy > 1.8 * calm, "{busy} s beside {calm} s");
+}
+
+#[test]
 fn a_failed_trial_is_a_row_and_the_run_goes_on() {
     let (folder, run, _, _) = run_with(Script { fails: vec![3], ..Script::default() }, 1);
     assert_eq!(run.trials.len(), run.cells.len());

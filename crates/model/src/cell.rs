@@ -41,6 +41,8 @@ pub struct Level {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
+    /// Not known: a program that pickfs starts decides it.
+    Unknown,
     /// Nothing: data lives in the process.
     Nothing,
     /// The program may crash; the kernel has the data.
@@ -56,6 +58,7 @@ pub enum Durability {
 impl fmt::Display for Durability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Durability::Unknown => "durability not known",
             Durability::Nothing => "survives nothing",
             Durability::ProcessCrash => "survives a process crash",
             Durability::KernelCrash => "survives a kernel crash",

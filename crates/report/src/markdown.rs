@@ -106,7 +106,8 @@ fn table(subject: &Subject, panel: &Panel) -> String {
         false => format!("{}{levels}, {}", op_name(&metric.op), view_name(metric.view)),
     };
     let notes = Notes::new(subject, panel);
-    let about = format!("{}. {}", durability_text(panel), ranking::ratios_text(panel, &metrics));
+    let survives = durability_text(panel).map_or(String::new(), |text| text + ". ");
+    let about = survives + &ranking::ratios_text(panel, &metrics);
     let mut out = format!("\n### {}\n\n{}\n\n", cell(&title), text(about.trim_end()));
     let is_rate = metric.statistic == Statistic::Rate;
     let mut header = vec![subject.compares().to_string()];

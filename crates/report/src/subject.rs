@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use pickfs_model::{
-    BackingKind, Cell, CellId, Findings, Outcome, RunRecord, TrialRecord,
+    BackingKind, Cell, CellId, Durability, Findings, Outcome, RunRecord, TrialRecord,
     finding::{OpSummary, Panel, Row, Spread},
     plan::{Metric, Statistic, View},
     record::OpRecord,
@@ -203,12 +203,18 @@ pub fn is_mixed(panel: &Panel) -> bool {
     rows.iter().any(|row| row.durability != rows[0].durability)
 }
 
-/// What a panel survives in words; the rows say it where they differ.
-pub fn durability_text(panel: &Panel) -> String {
+/// What a panel survives in words; the rows say it where they differ, and nobody where it is not known.
+pub fn durability_text(panel: &Panel) -> Option<String> {
     match is_mixed(panel) {
-        true => "rows differ in what they survive".into(),
-        false => panel.durability.to_string(),
+        true => Some("rows differ in what they survive".into()),
+        false if panel.durability == Durability::Unknown => None,
+        false => Some(panel.durability.to_string()),
     }
+}
+
+/// A title with what the panel survives, where that is known.
+pub fn with_durability(title: &str, panel: &Panel) -> String {
+    durability_text(panel).map_or_else(|| title.into(), |text| format!("{title}: {text}"))
 }
 
 /// Whether the rows looked for the highest rate that they hold.

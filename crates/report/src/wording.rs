@@ -98,6 +98,7 @@ pub use pickfs_analysis::wording::{interval_text as factors, is_program_time, le
 /// What survives, in two words: `power loss`.
 pub fn survives_text(durability: Durability) -> &'static str {
     match durability {
+        Durability::Unknown => "not known",
         Durability::Nothing => "nothing",
         Durability::ProcessCrash => "process crash",
         Durability::KernelCrash => "kernel crash",

@@ -79,9 +79,10 @@ pub trait Workload: Sync {
         false
     }
 
-    /// Seconds that a phased trial takes on a disk of a gigabyte a second, about.
-    fn expected_s(&self, _params: &Resolved) -> f64 {
-        0.0
+    /// Seconds that a phased trial takes on a disk of a gigabyte a second, about; absent where
+    /// nobody can know it.
+    fn expected_s(&self, _params: &Resolved) -> Option<f64> {
+        Some(0.0)
     }
 
     /// Why the work cannot fit on a scratch, where that is certain before anything is made. What only

@@ -1,6 +1,6 @@
 //! A choice in words, built from its duels and nothing else.
 
-use pickfs_model::BackingKind;
+use pickfs_model::{BackingKind, Durability};
 
 use super::{
     Objective,
@@ -173,8 +173,8 @@ pub(super) fn conditions(contest: &Contest<'_, '_>) -> Vec<String> {
             ground(field.backing())
         ));
     }
-    conditions
-        .extend(contest.durability.map(|durability| format!("a completed operation {durability}")));
+    let known = contest.durability.filter(|durability| *durability != Durability::Unknown);
+    conditions.extend(known.map(|durability| format!("a completed operation {durability}")));
     conditions.push(
         "ratios are weighted geometric means; intervals of all pairs hold together at 95 %".into(),
     );

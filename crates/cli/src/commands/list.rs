@@ -13,6 +13,11 @@ pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
     if args.json {
         let rows: Vec<_> = rows.iter().map(json).collect();
         terminal::line(&serde_json::to_string_pretty(&rows)?);
+    } else if rows.is_empty() {
+        let folder = args.folder.display();
+        terminal::tell(&format!(
+            "no run in {folder}; make one with pickfs run, or name another folder"
+        ));
     } else {
         rows.iter().for_each(|row| terminal::line(&text(row)));
     }

@@ -2,15 +2,12 @@
 
 use pickfs_lab::{
     expand::Expansion,
+    length::{expected_s, length_text},
     plan_file::read_plan,
     plans::PLANS,
-    preflight::{self, expected_s},
+    preflight,
 };
-use pickfs_model::{
-    Cell, Plan,
-    plan::StopRule,
-    quantity::{counted, span_text},
-};
+use pickfs_model::{Cell, Plan, plan::StopRule, quantity::counted};
 
 use crate::{args::PlanArgs, exit::Exit, overrides::chosen_plan, terminal};
 
@@ -27,6 +24,8 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<Exit> {
         print_steps(&plan)?;
     } else {
         print_matrix(&plan, &expansion);
+        // A run of it would stop here.
+        preflight::check_answerable(&plan, &expansion)?;
     }
     Ok(Exit::Done)
 }
@@ -41,12 +40,10 @@ fn list() -> anyhow::Result<Exit> {
 
 fn print_matrix(plan: &Plan, expansion: &Expansion) {
     terminal::line(&plan.question);
-    let took = span_text(expected_s(plan, &expansion.cells));
+    let took = length_text(plan, expected_s(plan, &expansion.cells));
     let blocks = match plan.design.stop {
-        StopRule::Blocks => {
-            format!("{}, about {took}", counted(plan.design.blocks.into(), "block"))
-        }
-        StopRule::Decided { .. } => format!("blocks until decided, at most {took}"),
+        StopRule::Blocks => format!("{}, {took}", counted(plan.design.blocks.into(), "block")),
+        StopRule::Decided { .. } => format!("blocks until decided, {took}"),
     };
     terminal::line(&format!(
         "{} cells x {blocks}, seed {}",

@@ -46,7 +46,7 @@ pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
     let plan = pickfs_store::RunFile::open(&run_path(path))?.read()?.plan;
     prepared(&plan, || Some(path.clone()))?;
     let interrupt = Interrupt::on_signals()?;
-    let mut sink = listener(args.json);
+    let mut sink = listener(args.json, &plan);
     let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
     let device = args.choice.changes.device.clone().map(|node| (node, args.choice.changes.erase));
     Ok(resume(&run_path(path), device, to)?)
@@ -57,14 +57,16 @@ pub fn perform_plan(plan: &Plan, out: &Path, json: bool) -> anyhow::Result<Launc
     let began = SystemTime::now();
     prepared(plan, || begun_since(out, began))?;
     let interrupt = Interrupt::on_signals()?;
-    let mut sink = listener(json);
+    let mut sink = listener(json, plan);
     let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
     Ok(launch(plan, out, to)?)
 }
 
 /// `of_killed` finds the run of a lab that was killed.
 fn prepared(plan: &Plan, of_killed: impl FnOnce() -> Option<PathBuf>) -> anyhow::Result<()> {
-    let cells = preflight::preflight(plan)?.cells;
+    let expansion = preflight::preflight(plan)?;
+    preflight::check_answerable(plan, &expansion)?;
+    let cells = expansion.cells;
     preflight::check_privilege(plan, &cells)?;
     // Who may be asked is here, not behind the private namespace.
     Kernels::fetch(&cells, Some(fetch::ask()))?;
@@ -92,8 +94,8 @@ fn begun_since(out: &Path, began: SystemTime) -> Option<PathBuf> {
 }
 
 /// Who is told what happens.
-fn listener(json: bool) -> Box<dyn Sink> {
-    if json { Box::new(JsonLines) } else { Box::new(Progress::new()) }
+fn listener(json: bool, plan: &Plan) -> Box<dyn Sink> {
+    if json { Box::new(JsonLines) } else { Box::new(Progress::new(plan)) }
 }
 
 /// Writes the page of a run beside it, and shows the run: its findings as one JSON value, or its

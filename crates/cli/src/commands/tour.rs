@@ -4,8 +4,8 @@
 use crate::{
     args::{RunArgs, TourArgs},
     commands::run,
-    exit::Exit,
-    terminal,
+    exit::{Exit, no_answer},
+    screen, terminal,
 };
 
 /// The stops, in order; a new workload adds a line.
@@ -19,7 +19,17 @@ pub fn tour(args: &TourArgs) -> anyhow::Result<Exit> {
         terminal::tell(&format!("\n=== {stop} ==="));
         let mut words: RunArgs = args.run.clone();
         words.choice.plan = (*stop).into();
-        match run::run(&words)? {
+        let ended = match run::run(&words) {
+            Err(error) => match no_answer(&error) {
+                Some(why) => {
+                    terminal::tell(screen::no_answer_text(why).trim_end());
+                    Exit::NoAnswer
+                }
+                None => return Err(error),
+            },
+            Ok(exit) => exit,
+        };
+        match ended {
             Exit::Interrupted => return Ok(Exit::Interrupted),
             Exit::Done => {}
             failed => worst = failed,

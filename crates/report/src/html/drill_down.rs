@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pickfs_model::{
-    TrialRecord,
+    Durability, TrialRecord,
     finding::{OpSummary, Panel, Row},
     plan::{Metric, View},
     quantity::{duration_text, grouped, significant},
@@ -48,7 +48,11 @@ fn cell(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
     let own = || Some(metric_value(&metric, subject.value(row, &metric)?.median));
     let value = value.or_else(own).unwrap_or_else(|| "no value".into());
     page.element("summary", &format!("{}: {} {value}", row.label, metric_name(&metric)));
-    page.element("p class=\"muted\"", &format!("{}, on {}.", row.durability, row.backing));
+    let survives = match row.durability {
+        Durability::Unknown => String::new(),
+        known => format!("{known}, "),
+    };
+    page.element("p class=\"muted\"", &format!("{survives}on {}.", row.backing));
     for note in notes::all_words(panel, row) {
         page.element("p", &note);
     }

@@ -14,7 +14,7 @@ use crate::{
     phases::{self, is_phased},
     program,
     ranking::{self, is_one_number},
-    subject::{durability_text, is_capacity, is_floor, is_mixed, summary},
+    subject::{is_capacity, is_floor, is_mixed, summary, with_durability},
     wording::{
         metric_name, op_name, quantile_name, range_text, survives_text, view_meaning, view_name,
     },
@@ -38,7 +38,7 @@ fn table(page: &mut Page, subject: &Subject, panel: &Panel) {
     let metric = subject.headline(panel);
     let metrics = ranking::compared(subject, panel);
     let title = if panel.title.is_empty() { "All cells" } else { &panel.title };
-    page.element("h3", &format!("{title}: {}", durability_text(panel)));
+    page.element("h3", &with_durability(title, panel));
     page.element("p class=\"muted\"", &about(panel, &metric, &metrics));
     let table = Table { subject, panel, notes: Notes::new(subject, panel), metric, metrics };
     let header = table.header();

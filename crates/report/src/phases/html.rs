@@ -8,12 +8,12 @@ use super::{
     lines::{Cell, Line, Lines},
     words::ratio_head,
 };
-use crate::{Subject, html::markup::Page, subject::durability_text};
+use crate::{Subject, html::markup::Page, subject::with_durability};
 
 /// Every table of a panel.
 pub fn write(page: &mut Page, subject: &Subject, panel: &Panel) {
     let title = if panel.title.is_empty() { "All cells" } else { &panel.title };
-    page.element("h3", &format!("{title}: {}", durability_text(panel)));
+    page.element("h3", &with_durability(title, panel));
     page.element(
         "p class=\"muted\"",
         &format!(

@@ -21,7 +21,7 @@ use crate::{
     Subject,
     notes::Notes,
     ranking::{self, is_one_number},
-    subject::{durability_text, is_capacity, is_floor, summary},
+    subject::{is_capacity, is_floor, summary, with_durability},
     wording::{metric_name, op_name, view_name},
 };
 
@@ -72,8 +72,7 @@ impl Table<'_> {
                 )
             }
         };
-        let text = format!("{what}: {}", durability_text(panel));
-        wrap(&plain(&text), columns).join("\n") + "\n"
+        wrap(&plain(&with_durability(&what, panel)), columns).join("\n") + "\n"
     }
 
     fn cells(&self) -> Cells<'_> {

@@ -132,8 +132,8 @@ impl Workload for Column {
 
     /// A trial at scale small took some 90 s with one lane, and hardly more with 64 (whose files
     /// shrink), on a virtual disk of 1.7 GB/s.
-    fn expected_s(&self, params: &Resolved) -> f64 {
-        5.0 + 450.0 * params::Settings::new(params).scale
+    fn expected_s(&self, params: &Resolved) -> Option<f64> {
+        Some(5.0 + 450.0 * params::Settings::new(params).scale)
     }
 
     fn derive_in_lane(&self, params: &Resolved, phases: &mut Vec<LanePhase>) {

@@ -111,8 +111,8 @@ impl Workload for Files {
         true
     }
 
-    fn expected_s(&self, params: &Resolved) -> f64 {
-        foreseen::expected_s(&Settings::new(params, 0, 0), self.lanes(params))
+    fn expected_s(&self, params: &Resolved) -> Option<f64> {
+        Some(foreseen::expected_s(&Settings::new(params, 0, 0), self.lanes(params)))
     }
 
     fn too_large(&self, params: &Resolved, scratch: &Scratch) -> Option<TooLarge> {

@@ -171,12 +171,12 @@ impl Job {
     }
 
     /// About how long it takes, in seconds.
-    pub(super) fn expected_s(&self) -> f64 {
+    pub(super) fn expected_s(&self) -> Option<f64> {
         let seconds = |text: &str| match text.parse::<f64>() {
             Ok(plain) => Some(plain),
             Err(_) => parse_duration_ns(text).ok().map(|ns| ns as f64 / 1e9),
         };
-        self.option("runtime").and_then(seconds).unwrap_or(10.0)
+        self.option("runtime").and_then(seconds)
     }
 }
 

@@ -81,7 +81,7 @@ impl Workload for Fio {
     fn durability(&self, params: &Resolved) -> Durability {
         let file = JobFile::read(params.text("job"));
         let jobs = file.iter().flat_map(|file| &file.jobs).filter(|job| job.writes());
-        jobs.map(doubts::durability).min().unwrap_or(Durability::ProcessCrash)
+        jobs.map(doubts::durability).min().unwrap_or(Durability::Unknown)
     }
 
     /// It takes as long as it takes.
@@ -89,9 +89,8 @@ impl Workload for Fio {
         true
     }
 
-    fn expected_s(&self, params: &Resolved) -> f64 {
-        let file = JobFile::read(params.text("job"));
-        file.map_or(60.0, |file| file.jobs.iter().map(Job::expected_s).sum())
+    fn expected_s(&self, params: &Resolved) -> Option<f64> {
+        JobFile::read(params.text("job")).ok()?.jobs.iter().map(Job::expected_s).sum()
     }
 
     fn incompatible(&self, params: &Resolved) -> Option<String> {

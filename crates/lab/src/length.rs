@@ -1,0 +1,127 @@
+//! How long a run takes, as far as that can be told before it.
+
+use pickfs_model::{BackingSpec, Cell, Plan, plan::StopRule, quantity::span_text};
+use serde_json::Map;
+
+use crate::{
+    engines::engine_of,
+    preflight::{is_in_memory, size_bytes},
+};
+
+/// Seconds that a run of these cells takes, as far as one can tell before it.
+pub fn expected_s(plan: &Plan, cells: &[Cell]) -> f64 {
+    let timing = &plan.timing;
+    let trial_s = |cell: &Cell| {
+        let raw_s = if is_in_memory(&cell.candidate.fs) { 0.0 } else { timing.raw_probe_s };
+        let boot_s = if engine_of(cell).is_some() { BOOT_S } else { 0.0 };
+        raw_s + boot_s + measured_s(plan, cell) + OVERHEAD_S
+    };
+    let block_s: f64 = cells.iter().map(trial_s).sum();
+    let blocks_s = f64::from(plan.design.blocks) * block_s;
+    let before_s = match &plan.backing {
+        BackingSpec::Directory { .. } => CARD_S,
+        _ => CARD_S + size_bytes(&plan.backing).unwrap_or(0) as f64 * IMAGE_BYTE_S,
+    };
+    match plan.design.stop {
+        StopRule::Blocks => before_s + blocks_s,
+        StopRule::Decided { budget_s, .. } => budget_s.min(before_s + blocks_s),
+    }
+}
+
+/// The length of a run in words: what is known of it, and what is not.
+pub fn length_text(plan: &Plan, expected_s: f64) -> String {
+    let about = format!("about {}", span_text(expected_s));
+    match plan.design.stop {
+        StopRule::Decided { .. } => format!("at most {}", span_text(expected_s)),
+        StopRule::Blocks if takes_what_it_takes(plan) => {
+            format!("{about}, and in each the program's own time")
+        }
+        StopRule::Blocks => {
+            let twice = span_text(2.0 * expected_s);
+            format!("{about}, up to {twice} if every trial is disturbed and repeated")
+        }
+    }
+}
+
+fn takes_what_it_takes(plan: &Plan) -> bool {
+    let Ok(workload) = pickfs_workload::find(&plan.workload) else { return false };
+    let params = workload.validate(&plan.params).or_else(|_| workload.validate(&Map::new()));
+    workload.is_phased() && params.is_ok_and(|params| workload.expected_s(&params).is_none())
+}
+
+/// Seconds of a trial's work: a phased workload takes what it takes.
+fn measured_s(plan: &Plan, cell: &Cell) -> f64 {
+    match work_s(cell) {
+        Some(seconds) => seconds.unwrap_or(0.0),
+        None => (plan.timing.warmup_s + plan.timing.measure_s) * attempts(plan),
+    }
+}
+
+/// Seconds of a phased workload, as far as they are known; absent for one loop at a pace.
+fn work_s(cell: &Cell) -> Option<Option<f64>> {
+    let workload = pickfs_workload::find(&cell.workload.name).ok()?;
+    let params = workload.validate(&cell.workload.params).ok()?;
+    workload.is_phased().then(|| workload.expected_s(&params))
+}
+
+/// Rates that a search tries, about: two answers to each, doubling to the middle of the
+/// range and halving the gap to its precision.
+fn attempts(plan: &Plan) -> f64 {
+    plan.capacity.map_or(1.0, |search| {
+        let doublings = (search.limit_per_s / search.start_per_s).log2().max(1.0) / 2.0;
+        let halvings = (2f64.ln() / search.precision.ln()).log2().max(0.0).ceil();
+        2.0 * (doublings + halvings + 1.0)
+    })
+}
+
+/// Bare figures of the backing, once.
+pub(crate) const CARD_S: f64 = 3.0;
+/// Writing the image, on a disk of half a gigabyte a second.
+const IMAGE_BYTE_S: f64 = 2e-9;
+/// Making, mounting, verifying, unmounting and settling, as measured on a virtual disk.
+const OVERHEAD_S: f64 = 1.3;
+/// Boot, calibration and power-off of a guest, as measured in user-mode Linux.
+const BOOT_S: f64 = 3.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{plan_file::read_plan, plans::built_in, preflight::preflight};
+
+    fn planned(name: &str) -> Plan {
+        let plan = built_in(name).expect("a plan");
+        read_plan(plan.name, plan.text).expect("a good plan")
+    }
+
+    #[test]
+    fn the_time_of_a_program_is_not_made_up() {
+        let plan = planned("postgresql");
+        let cells = preflight(&plan).expect("runs").cells;
+        let text = length_text(&plan, expected_s(&plan, &cells));
+        assert!(text.ends_with("and in each the program's own time"), "{text}");
+    }
+
+    #[test]
+    fn repeats_are_foreseen() {
+        let plan = planned("quick");
+        let text = length_text(&plan, 60.0);
+        assert_eq!(
+            text,
+            "about 1 min 0 s, up to 2 min 0 s if every trial is disturbed and repeated"
+        );
+    }
+
+    #[test]
+    fn a_plan_of_phases_says_how_long_it_takes() {
+        let plan = planned("files");
+        let expansion = preflight(&plan).expect("runs");
+        let each_s = expected_s(&plan, &expansion.cells) / (8 * expansion.cells.len()) as f64;
+        assert!(each_s > plan.timing.raw_probe_s + OVERHEAD_S + 1.0, "{each_s}");
+    }
+
+    #[test]
+    fn the_quick_plan_ends_within_five_minutes() {
+        let expansion = preflight(&planned("quick")).expect("runs");
+        assert!(expected_s(&planned("quick"), &expansion.cells) < 295.0);
+    }
+}
