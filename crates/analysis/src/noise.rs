@@ -4,8 +4,11 @@ use pickfs_model::{BackingKind, RunRecord, finding::NoiseRow, record::RawProbe};
 
 use crate::summary::spread;
 
-/// One row per backing that was probed.
+/// One row per backing that was probed; none for several directories, as their disks may differ.
 pub fn rows(run: &RunRecord) -> Vec<NoiseRow> {
+    if run.plan.backing.directories().len() > 1 {
+        return Vec::new();
+    }
     let mut probed: Vec<(BackingKind, Vec<&RawProbe>)> = Vec::new();
     for trial in &run.trials {
         let Some(raw) = trial.raw.as_ref().filter(|raw| raw.count > 0) else { continue };

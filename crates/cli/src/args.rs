@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use pickfs_model::Cpus;
 use pickfs_report::{ChartKind, chart::UnknownChart};
 
 use crate::{
@@ -131,13 +132,13 @@ pub struct PlanChanges {
     pub reference: Option<String>,
     /// Kernel to measure under: this machine's (native), user-mode Linux (uml, needs no root), a virtual
     /// machine (qemu-kvm) or an emulated one (qemu-tcg), or the first that can mount the candidate (auto)
-    #[arg(help_heading = WHERE, long, value_name = "ENGINE", conflicts_with_all = ["device", "dir"])]
+    #[arg(help_heading = WHERE, long, value_name = "ENGINE", conflicts_with_all = ["device", "dirs"])]
     pub engine: Option<String>,
     /// Loop image on a tmpfs: the software path without the device
-    #[arg(help_heading = WHERE, long, conflicts_with_all = ["device", "dir"])]
+    #[arg(help_heading = WHERE, long, conflicts_with_all = ["device", "dirs"])]
     pub ram: bool,
     /// A block device; everything on it is lost
-    #[arg(help_heading = WHERE, long, value_name = "NODE", conflicts_with = "dir")]
+    #[arg(help_heading = WHERE, long, value_name = "NODE", conflicts_with = "dirs")]
     pub device: Option<PathBuf>,
     /// Allow an inactive file system, or unknown data, on the device to be overwritten
     #[arg(help_heading = WHERE, long, requires = "device")]
@@ -145,9 +146,9 @@ pub struct PlanChanges {
     /// State of the device before each make
     #[arg(help_heading = WHERE, long, value_enum, default_value_t = StateWord::Filled, requires = "device")]
     pub device_state: StateWord,
-    /// A directory that exists: no mkfs, no mount, no root
-    #[arg(help_heading = WHERE, long, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
+    /// A directory that exists: no mkfs, no mount, no root; several (--dir A --dir B) are compared
+    #[arg(help_heading = WHERE, long = "dir", value_name = "DIR")]
+    pub dirs: Vec<PathBuf>,
     /// Folder for the loop image: it chooses the disk (default: the run's own folder)
     #[arg(help_heading = WHERE, long, value_name = "DIR")]
     pub image_dir: Option<PathBuf>,
@@ -184,6 +185,10 @@ pub struct PlanChanges {
     /// Join laps above this time with what the kernel was doing (see pickfs explain); also samples=HZ, context
     #[arg(help_heading = WHAT, long, value_name = "DURATION,...", num_args = 0..=1, require_equals = true, default_missing_value = "100us")]
     pub explain: Option<String>,
+    /// Processors that measure (thread, lanes, commands) and that help (other threads, the lab), as
+    /// measure=2-3,help=0-1; see pickfs doctor
+    #[arg(help_heading = WHERE, long, value_name = "measure=LIST,help=LIST", conflicts_with = "engine")]
+    pub cpus: Option<Cpus>,
     /// Allow the page cache of the whole machine to be dropped
     #[arg(help_heading = ALLOW, long)]
     pub allow_drop_caches: bool,
@@ -215,7 +220,7 @@ pub struct RunArgs {
     pub fio: Vec<PathBuf>,
     /// Resume an interrupted run, in a new block
     #[arg(long, value_name = "RUN", conflicts_with_all = [
-        "candidates", "reference", "dir", "ram", "image_dir", "size", "blocks", "seed", "measure", "warmup",
+        "candidates", "reference", "dirs", "ram", "image_dir", "size", "blocks", "seed", "measure", "warmup",
         "raw_probe", "set", "axis", "until_decided", "budget",
     ])]
     pub resume: Option<PathBuf>,
@@ -247,6 +252,9 @@ pub struct PlanArgs {
 /// `pickfs doctor`.
 #[derive(Debug, Clone, Args)]
 pub struct DoctorArgs {
+    /// A block device: processors near it are proposed for --cpus
+    #[arg(long, value_name = "NODE", conflicts_with = "guests")]
+    pub device: Option<PathBuf>,
     /// Try each file system in a guest kernel: write, mount again, compare (no root; about a minute)
     #[arg(long, conflicts_with = "json")]
     pub guests: bool,
@@ -278,9 +286,9 @@ pub struct FeaturesArgs {
     /// Every capability and every candidate, not only where they differ
     #[arg(long)]
     pub all: bool,
-    /// Ask a directory that exists: nothing is made or mounted, no root
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["candidates", "image_dir", "size", "ram"])]
-    pub dir: Option<PathBuf>,
+    /// Ask a directory that exists: nothing is made or mounted, no root; may be repeated
+    #[arg(long = "dir", value_name = "DIR", conflicts_with_all = ["candidates", "image_dir", "size", "ram"])]
+    pub dirs: Vec<PathBuf>,
     /// Loop image on a tmpfs
     #[arg(long, conflicts_with = "image_dir")]
     pub ram: bool,

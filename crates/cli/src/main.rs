@@ -9,6 +9,7 @@ mod examples;
 mod exit;
 mod fetch;
 mod overrides;
+mod places;
 mod private;
 mod progress;
 mod screen;

@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     args::{PlanChanges, PlanChoice, StateWord},
+    places::places,
     terminal,
 };
 
@@ -39,6 +40,9 @@ pub fn changed_plan(mut plan: Plan, choice: &PlanChanges) -> anyhow::Result<Plan
     if let Some(words) = &choice.explain {
         let asked = explain_words(words).map_err(|why| anyhow!("--explain={words}: {why}"))?;
         (plan.explain_above_ns, plan.explain_also) = asked;
+    }
+    if choice.cpus.is_some() {
+        plan.cpus.clone_from(&choice.cpus);
     }
     plan.consent.drop_caches |= choice.allow_drop_caches;
     plan.consent.system_tuning |= choice.allow_system_tuning;
@@ -61,8 +65,13 @@ fn named_plan(name: &str) -> anyhow::Result<Plan> {
 }
 
 fn change_candidates(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
-    if choice.dir.is_some() && choice.candidates.is_empty() {
-        plan.candidates = vec!["dir".parse::<CandidateSpec>()?];
+    if choice.dirs.len() > 1 && !choice.candidates.is_empty() {
+        bail!(
+            "--fs names what is made, and several --dir name what is there; leave one of them out"
+        );
+    }
+    if !choice.dirs.is_empty() && choice.candidates.is_empty() {
+        plan.candidates = places(&choice.dirs)?.0;
         plan.without.clear();
     }
     if !choice.candidates.is_empty() {
@@ -108,11 +117,11 @@ fn change_backing(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
         };
         let (path, size_bytes) = (absolute(path), asked_bytes);
         plan.backing = BackingSpec::Device { path, erase: choice.erase, state, size_bytes };
-    } else if let Some(path) = &choice.dir {
+    } else if !choice.dirs.is_empty() {
         if choice.size.is_some() || choice.image_dir.is_some() {
             bail!("--dir measures in a folder that exists; --size and --image-dir are for images");
         }
-        plan.backing = BackingSpec::Directory { path: absolute(path) };
+        plan.backing = places(&choice.dirs)?.1;
     } else {
         change_image(&mut plan.backing, asked_bytes, choice.image_dir.as_deref())?;
     }
@@ -148,7 +157,7 @@ fn make_absolute(plan: &mut Plan) {
     match &mut plan.backing {
         BackingSpec::Loop { directory: Some(path), .. }
         | BackingSpec::Device { path, .. }
-        | BackingSpec::Directory { path } => *path = absolute(path),
+        | BackingSpec::Directory { path, .. } => *path = absolute(path),
         _ => {}
     }
     let recording = plan.params.get("recording").and_then(Value::as_str).unwrap_or_default();

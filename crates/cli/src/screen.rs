@@ -114,7 +114,7 @@ pub fn next_step(run: &RunRecord) -> Option<NextStep> {
     let plan = built_in("journal")?;
     let mut plan = read_plan(plan.name, plan.text).ok()?;
     if let BackingSpec::Directory { .. } = run.plan.backing {
-        plan.candidates.truncate(1);
+        plan.candidates.clone_from(&run.plan.candidates);
     }
     let cells = preflight(&plan).ok()?.cells;
     let duration_s = expected_s(&plan, &cells);
@@ -133,7 +133,10 @@ fn ground(backing: &BackingSpec) -> String {
         }
         BackingSpec::Ram { .. } => " --ram".into(),
         BackingSpec::Device { path, .. } => format!(" --device {} --erase", path.display()),
-        BackingSpec::Directory { path } => format!(" --dir {}", path.display()),
+        BackingSpec::Directory { .. } => {
+            let dirs = backing.directories();
+            dirs.iter().map(|path| format!(" --dir {}", path.display())).collect()
+        }
     }
 }
 

@@ -180,6 +180,57 @@ fn is_a_picture(path: &Path) {
     assert!((800..8000).contains(&width) && (300..8000).contains(&height), "{width} x {height}");
 }
 
+/// Two places of one file system: named by path, compared in blocks, each with trials of its own.
+#[test]
+fn two_places_that_exist_are_compared_and_stay_as_they_were() {
+    let ((_a, a), (_b, b)) = (folder(), folder());
+    let (_kept, out) = folder();
+    fs::write(a.join("theirs"), "keep").unwrap();
+    let [first, second] = [&a, &b].map(|path| path.canonicalize().unwrap());
+    let place = ["--dir", a.to_str().unwrap(), "--dir", b.to_str().unwrap()];
+    let more = ["--out", out.to_str().unwrap(), "--cpus", "measure=1,help=0"];
+    let has_two = std::thread::available_parallelism().is_ok_and(|count| count.get() > 1);
+    let more = if has_two { &more[..] } else { &more[..2] };
+    let said = unprivileged(&[SHORT, &place, more].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let run = record(&only_run(&out));
+    let labels: Vec<&str> = run.cells.iter().map(|cell| cell.candidate.label.as_str()).collect();
+    for (label, path) in labels.iter().zip([&first, &second]) {
+        assert!(label.ends_with(&format!(" on {}", path.display())), "{labels:?}");
+        assert_eq!(run.plan.backing.directory_of(label), Some(path.as_path()));
+    }
+    let steps = |label: &str| {
+        let cell = run.cells.iter().find(|cell| cell.candidate.label == label).unwrap();
+        let trials = run.trials.iter().filter(|trial| trial.cell == cell.id);
+        trials.flat_map(|trial| trial.steps.clone()).map(|step| format!("{step:?}")).collect()
+    };
+    let (of_a, of_b): (Vec<String>, Vec<String>) = (steps(labels[0]), steps(labels[1]));
+    assert!(of_a.len() >= 4 && of_a.iter().all(|step| step.contains(first.to_str().unwrap())));
+    assert!(of_b.len() >= 4 && of_b.iter().all(|step| step.contains(second.to_str().unwrap())));
+    let findings = pickfs_analysis::findings(&run);
+    let compared = &findings.panels[0].comparisons;
+    assert!(compared.iter().any(|one| one.reference == labels[0] && one.other == labels[1]));
+    let noted = |trial: &pickfs_model::TrialRecord| {
+        trial.notes.iter().any(|note| note.contains("may lie on different disks"))
+    };
+    assert!(run.trials.iter().all(noted));
+    if has_two {
+        let cpus = run.plan.cpus.as_ref().map(ToString::to_string);
+        assert_eq!(cpus.as_deref(), Some("measure=1,help=0"));
+        assert!(run.trials.iter().all(|trial| trial.environment.get("cpus.measure") == Some("1")));
+    }
+    let left = [&a, &b].map(|path| fs::read_dir(path).unwrap().count());
+    assert_eq!(left, [1, 0], "nothing of ours stays");
+}
+
+#[test]
+fn one_place_is_called_by_what_it_is() {
+    let (_kept, out, said) = run(&[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let label = &record(&only_run(&out)).cells[0].candidate.label;
+    assert!(label.contains(" on /") && !label.starts_with("dir"), "{label}");
+}
+
 #[test]
 fn a_reader_that_goes_away_does_not_end_the_run() {
     for more in [&["--json"][..], &[]] {

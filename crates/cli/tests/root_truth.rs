@@ -254,6 +254,7 @@ fn spec(params: Value, directory: &Path) -> TrialSpec {
         measure_ns: 500_000_000,
         cpu: None,
         helper_cpu: None,
+        cpus: Vec::new(),
         scratch_bytes: None,
         io_priority: None,
         spikes_max: 5,

@@ -20,7 +20,7 @@ impl Listener for Quiet {
 fn request(path: &Path) -> Request {
     Request {
         candidates: vec!["dir".parse().unwrap()],
-        backing: BackingSpec::Directory { path: path.to_owned() },
+        backing: BackingSpec::directory(path),
         run_dir: PathBuf::new(),
         torn_time: Duration::from_millis(100),
     }

@@ -238,6 +238,7 @@ mod tests {
             measure_ns: 0,
             cpu: None,
             helper_cpu: None,
+            cpus: Vec::new(),
             scratch_bytes: None,
             io_priority: None,
             spikes_max: 0,

@@ -14,10 +14,11 @@ use crate::{
     engines::{NATIVE, row_gap},
     environment,
     placement::Placement,
+    processors,
 };
 
 /// Looks at everything; takes as long as the noise is watched.
-pub fn diagnose(watch_s: f64) -> Diagnosis {
+pub fn diagnose(watch_s: f64, device: Option<&Path>) -> Diagnosis {
     let mut packages = Vec::new();
     let rows = fs::FILE_SYSTEMS.iter();
     let file_systems = rows.map(|row| file_system(*row, &mut packages)).collect();
@@ -26,7 +27,7 @@ pub fn diagnose(watch_s: f64) -> Diagnosis {
     Diagnosis {
         environment: environment::capture(),
         file_systems,
-        needs: needs(),
+        needs: needs(device),
         clock: clock(watch_s),
         packages,
     }
@@ -76,11 +77,11 @@ fn buildable(row: &dyn fs::FileSystem) -> String {
     }
 }
 
-fn needs() -> Vec<Need> {
+fn needs(device: Option<&Path>) -> Vec<Need> {
     let program = |name: &str| pickfs_target::availability::find_program(name).is_some();
     let need =
         |what: &str, met: bool, text: &str| Need { what: what.into(), met, text: text.into() };
-    let cpus = Placement::choose().measuring.is_some();
+    let cpus = Placement::choose(None).measuring.is_some();
     vec![
         need(
             "root",
@@ -99,6 +100,7 @@ fn needs() -> Vec<Need> {
             cpus,
             "one measures, one helps; on a single CPU tails are the scheduler's",
         ),
+        processors::need(device),
     ]
 }
 
@@ -121,7 +123,7 @@ mod tests {
 
     #[test]
     fn every_row_of_the_table_is_ready_or_has_a_remedy() {
-        let diagnosis = diagnose(0.01);
+        let diagnosis = diagnose(0.01, None);
         assert_eq!(diagnosis.file_systems.len(), fs::FILE_SYSTEMS.len());
         for row in &diagnosis.file_systems {
             assert_eq!(row.ready, row.remedy.is_empty(), "{row:?}");

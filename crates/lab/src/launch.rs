@@ -398,18 +398,19 @@ fn prepare(
 
 /// What must be quiet between trials: the disk at the bottom and its file system.
 fn quiet(backing: &BackingSpec, run_folder: &Path) -> Quiet {
-    let folder = match backing {
-        BackingSpec::Loop { directory, .. } => directory.as_deref().unwrap_or(run_folder),
-        BackingSpec::Directory { path } => path,
-        BackingSpec::Ram { .. } => run_folder,
+    let folders = match backing {
+        BackingSpec::Loop { directory, .. } => vec![directory.as_deref().unwrap_or(run_folder)],
+        BackingSpec::Directory { .. } => backing.directories(),
+        BackingSpec::Ram { .. } => vec![run_folder],
         BackingSpec::Device { path, .. } => {
-            let device = BlockDevice::at(path).ok();
-            return Quiet { host_folder: Some(run_folder.into()), device };
+            let devices = BlockDevice::at(path).into_iter().collect();
+            return Quiet { host_folders: vec![run_folder.into()], devices };
         }
     };
-    let mount = pickfs_sys::mount::mount_of(folder).ok();
-    let device = mount.and_then(|mount| BlockDevice::at(Path::new(&mount.source)).ok());
-    Quiet { host_folder: Some(folder.into()), device }
+    let mounts = folders.iter().filter_map(|folder| pickfs_sys::mount::mount_of(folder).ok());
+    let devices = mounts.filter_map(|mount| BlockDevice::at(Path::new(&mount.source)).ok());
+    let devices = devices.collect();
+    Quiet { host_folders: folders.into_iter().map(Path::to_path_buf).collect(), devices }
 }
 
 /// What the machine says now and did not say when the run began.

@@ -27,6 +27,7 @@ pub mod placement;
 pub mod plan_file;
 pub mod plans;
 pub mod preflight;
+mod processors;
 mod raw_band;
 pub mod referee;
 pub mod rivals;

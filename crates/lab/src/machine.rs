@@ -4,6 +4,7 @@
 //! of it. Doubts about it are made by `doubts.rs`.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -55,19 +56,23 @@ pub struct Machine {
     parts: MachineParts,
     placement: Placement,
     began: Instant,
-    raw: RawBand,
+    /// One for each place: another disk has another band.
+    raw: BTreeMap<Option<PathBuf>, RawBand>,
     /// Why what the last trial left could not be taken away.
     stuck: Option<String>,
 }
 
+/// What a comparison of directories is worth.
+const PLACES_NOTE: &str = "a place as it is: file system, what lies in it and the disk under it are \
+     compared as one, and two places may lie on different disks";
 /// Worst laps kept per operation and trial.
 pub(crate) const SPIKES_MAX: u32 = 64;
 
 impl Machine {
     /// A stage on this machine.
     pub fn new(parts: MachineParts) -> Machine {
-        let placement = Placement::choose();
-        Machine { parts, placement, began: Instant::now(), raw: RawBand::default(), stuck: None }
+        let placement = Placement::choose(parts.plan.cpus.as_ref());
+        Machine { parts, placement, began: Instant::now(), raw: BTreeMap::new(), stuck: None }
     }
 
     /// The scratch, to be removed at the end.
@@ -81,11 +86,14 @@ impl Machine {
         record: &mut TrialRecord,
         tell: &mut dyn FnMut(Event),
     ) -> Result<(), TrialError> {
+        self.parts.scratch.turn_to(&order.cell.candidate);
         if stands_on_a_device(&order.cell.candidate.fs) {
             tell(phase(order, "raw device probe"));
             let Machine { parts, raw, .. } = self;
             let (seconds, scratch) = (parts.plan.timing.raw_probe_s, &mut parts.scratch);
-            raw.probe(seconds, record, &parts.interrupt, &mut |s| scratch.raw_probe(s))?;
+            let place = parts.plan.backing.directory_of(&order.cell.candidate.label);
+            let band = raw.entry(place.map(Path::to_path_buf)).or_default();
+            band.probe(seconds, record, &parts.interrupt, &mut |s| scratch.raw_probe(s))?;
         }
         tell(phase(order, "make and mount"));
         let Machine { parts, placement, stuck, .. } = self;
@@ -96,7 +104,14 @@ impl Machine {
         )?;
         record.environment = mounted.environment().clone();
         record.backing = mounted.backing();
+        if parts.plan.backing.directories().len() > 1 {
+            record.notes.push(PLACES_NOTE.into());
+        }
         let job = Job::of(order)?;
+        if let Some((measure, help)) = job.placement(placement).lists() {
+            record.environment.put("cpus.measure", measure);
+            record.environment.put("cpus.help", help);
+        }
         let turned = turn(&order.cell.knobs, mounted.directory()).inspect_err(|error| {
             if matches!(error, KnobError::Stuck { .. }) {
                 *stuck = Some(error.to_string());
@@ -223,7 +238,7 @@ impl Job {
 
     /// One loop is pinned to a CPU; phases use threads and lanes, which need all of them.
     fn placement(&self, placement: &Placement) -> Placement {
-        if self.workload.is_phased() { Placement::default() } else { *placement }
+        if self.workload.is_phased() { placement.of_phases() } else { placement.clone() }
     }
 }
 
@@ -314,6 +329,7 @@ pub(crate) fn trial_spec(
         measure_ns: (plan.timing.measure_s * 1e9) as u64,
         cpu: placement.measuring,
         helper_cpu: placement.helping,
+        cpus: placement.of_worker(),
         scratch_bytes: size_bytes(&plan.backing),
         io_priority: order.cell.knobs.get(IO_PRIORITY).cloned(),
         spikes_max: SPIKES_MAX,

@@ -1,5 +1,4 @@
-//! Reads a plan from TOML. What a plan may say is in `docs/plans.md`; an error names
-//! the file, the line and the allowed values.
+//! Reads a plan from TOML (`docs/plans.md`); an error names the file, the line and the allowed values.
 //!
 //! ```toml
 //! name = "quick"
@@ -13,7 +12,7 @@
 use std::path::{Path, PathBuf};
 
 use pickfs_model::{
-    BackingSpec, CandidateSpec, DeviceState, FORMAT, Plan,
+    BackingSpec, CandidateSpec, Cpus, DeviceState, FORMAT, Plan,
     plan::{
         Adjustment, ArticleNote, Axis, Better, CapacitySearch, Combine, Consent, Design, Exclusion,
         Metric, ResponseBound, Statistic, StopRule, Timing, View,
@@ -67,6 +66,7 @@ struct PlanFile {
     timing: TimingEntry,
     #[serde(default)]
     explain: ExplainEntry,
+    cpus: Option<Cpus>,
     #[serde(default)]
     consent: Consent,
 }
@@ -189,6 +189,7 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
         without: entry.without,
         explain_above_ns,
         explain_also,
+        cpus: entry.cpus,
         consent: entry.consent,
     };
     bounds::check(&plan).map_err(|wrong| source.error_at_key(wrong.key, wrong.to_string()))?;
@@ -299,7 +300,7 @@ impl Source<'_> {
                 state: entry.state,
                 size_bytes: entry.size.is_some().then_some(size_bytes),
             }),
-            "directory" => Ok(BackingSpec::Directory { path: path("a directory")? }),
+            "directory" => Ok(BackingSpec::directory(path("a directory")?)),
             other => Err(self.error_about(
                 other,
                 format!("backing kind `{other}` is not known; use loop, ram, device or directory"),

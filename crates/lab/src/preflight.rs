@@ -4,6 +4,7 @@
 use pickfs_model::{
     BackingSpec, CandidateSpec, Cell, Durability, Plan, quantity::bytes_text, record::SkippedCell,
 };
+use pickfs_sys::affinity::AffinityError;
 use pickfs_target::{
     Availability, TargetError, availability, fs,
     knob::{self, ENGINE, KnobError, Reach},
@@ -15,6 +16,7 @@ use crate::{
     bounds::{self, OutOfBounds},
     engines::{any_native, engine_of, settle_engines},
     expand::{ExpandError, Expansion, expand, level_text},
+    placement,
     plan_file::VARIANT,
     rivals::{NoAnswer, check_rivals},
 };
@@ -104,6 +106,14 @@ pub enum PreflightError {
          --allow-realtime or realtime = true under [consent]"
     )]
     RealtimeNotAllowed,
+    /// A processor that was named cannot be used.
+    #[error("--cpus: {0}")]
+    Cpus(#[from] AffinityError),
+    /// Processors of this machine mean nothing in a guest.
+    #[error(
+        "--cpus names processors of this machine, and {0} runs in a guest; leave one of them out"
+    )]
+    CpusOfGuest(String),
     /// The plan compares, and there is nothing to compare with.
     #[error(transparent)]
     NoAnswer(#[from] NoAnswer),
@@ -133,6 +143,9 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
     let asks_realtime = |cell: &Cell| {
         cell.workload.params.get("thread_policy").is_some_and(|policy| policy == "fifo")
     };
+    if let Some(cpus) = &plan.cpus {
+        placement::check(cpus)?;
+    }
     if !plan.consent.realtime && expansion.cells.iter().any(asks_realtime) {
         return Err(PreflightError::RealtimeNotAllowed);
     }
@@ -141,10 +154,17 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
         leave_out_unavailable(&mut expansion);
         leave_out_too_large(plan, workload, &mut expansion);
     }
+    if let Some(cell) = plan.cpus.iter().find_map(|_| expansion.cells.iter().find(in_guest)) {
+        return Err(PreflightError::CpusOfGuest(cell.candidate.label.clone()));
+    }
     if expansion.cells.is_empty() {
         check_answerable(plan, &expansion)?;
     }
     Ok(expansion)
+}
+
+fn in_guest(cell: &&Cell) -> bool {
+    engine_of(cell).is_some()
 }
 
 /// Refuses a run of no cell, and one that compares nothing although its plan compares.

@@ -2,7 +2,7 @@
 //! here, nothing is measured. One that was asked for alone is measured: that is a question too.
 
 use pickfs_analysis::panels::{BY_CANDIDATE, applies};
-use pickfs_model::{Cell, Plan, record::SkippedCell};
+use pickfs_model::{BackingSpec, Cell, Plan, record::SkippedCell};
 use pickfs_target::{Availability, availability};
 use thiserror::Error;
 
@@ -49,10 +49,16 @@ fn compares(plan: &Plan, cells: &[Cell]) -> bool {
     let claimed: Vec<&Cell> = cells.iter().filter(is_claimed).collect();
     claimed.iter().any(|one| {
         let panel = claimed.iter().filter(|other| shares_panel(plan, one, other));
-        let floors = panel.clone().filter(|cell| is_in_memory(&cell.candidate.fs)).count();
+        let floors = panel.clone().filter(|cell| is_floor(plan, cell)).count();
         let rows = panel.count();
         rows - if floors == rows { 0 } else { floors } >= 2
     })
+}
+
+/// A row in memory that this run makes; a place that exists is a choice, whatever it is.
+fn is_floor(plan: &Plan, cell: &Cell) -> bool {
+    let is_made = !matches!(plan.backing, BackingSpec::Directory { .. });
+    is_made && is_in_memory(&cell.candidate.fs)
 }
 
 fn shares_panel(plan: &Plan, one: &Cell, other: &Cell) -> bool {
@@ -70,7 +76,7 @@ fn no_answer(plan: &Plan, asked: &[Cell], expansion: &Expansion) -> NoAnswer {
         true => cell.candidate.label.clone(),
         false => cell.level(&plan.design.compare).unwrap_or_default().to_owned(),
     };
-    let is_floor = |cell: &&Cell| by_candidate && is_in_memory(&cell.candidate.fs);
+    let is_floor = |cell: &&Cell| by_candidate && is_floor(plan, cell);
     let left = each_once(expansion.cells.iter().filter(|cell| !is_floor(cell)).map(name));
     let left = match left.as_slice() {
         [] => "nothing that is asked for can be made here".to_owned(),

@@ -12,10 +12,10 @@ use pickfs_sys::{block::BlockDevice, vm_state::WritebackPages};
 /// What must be quiet.
 #[derive(Debug, Clone, Default)]
 pub struct Quiet {
-    /// A file on the host file system that holds the image; it is synced first.
-    pub host_folder: Option<PathBuf>,
-    /// The device at the bottom; its queue must be empty.
-    pub device: Option<BlockDevice>,
+    /// Folders on the file systems that hold the image or are measured; they are synced first.
+    pub host_folders: Vec<PathBuf>,
+    /// The devices at the bottom; their queues must be empty.
+    pub devices: Vec<BlockDevice>,
 }
 
 /// Dirty and write-back memory below which the machine counts as quiet: a hundred-megabyte
@@ -27,12 +27,10 @@ const POLL: Duration = Duration::from_millis(20);
 /// Waits until the machine is quiet, at most `limit`.
 pub fn settle(quiet: &Quiet, limit: Duration) -> SettleRecord {
     let began = Instant::now();
-    if let Some(folder) = &quiet.host_folder {
-        sync_file_system(folder);
-    }
+    quiet.host_folders.iter().for_each(|folder| sync_file_system(folder));
     loop {
         let dirty_bytes = WritebackPages::now().map_or(0, |pages| pages.waiting_bytes());
-        let queue_empty = quiet.device.as_ref().is_none_or(is_idle);
+        let queue_empty = quiet.devices.iter().all(is_idle);
         let calm = dirty_bytes <= DIRTY_BYTES_MAX && queue_empty;
         if calm || began.elapsed() >= limit {
             return SettleRecord {
@@ -70,7 +68,7 @@ mod tests {
     fn freshly_written_data_is_waited_for() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("a folder on disk");
         std::fs::write(folder.path().join("dirt"), vec![1u8; 32 << 20]).expect("write");
-        let quiet = Quiet { host_folder: Some(folder.path().into()), device: None };
+        let quiet = Quiet { host_folders: vec![folder.path().into()], devices: Vec::new() };
         let record = settle(&quiet, pickfs_testkit::PATIENCE);
         assert!(!record.timed_out, "{record:?}");
         assert!(record.dirty_bytes <= DIRTY_BYTES_MAX);

@@ -1,6 +1,10 @@
 //! Where a candidate's bytes go: the backing is part of every claim.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -35,11 +39,40 @@ pub enum BackingSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size_bytes: Option<u64>,
     },
-    /// A directory that exists: no make, no mount, works without root.
+    /// Directories that exist: no make, no mount, works without root.
     Directory {
-        /// The directory.
+        /// The directory; the first of several.
         path: PathBuf,
+        /// The directory of each candidate by its label, where there are several.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        places: BTreeMap<String, PathBuf>,
     },
+}
+
+impl BackingSpec {
+    /// One directory that exists.
+    pub fn directory(path: impl Into<PathBuf>) -> BackingSpec {
+        BackingSpec::Directory { path: path.into(), places: BTreeMap::new() }
+    }
+
+    /// The directory of a candidate, where directories are measured.
+    pub fn directory_of(&self, label: &str) -> Option<&Path> {
+        match self {
+            BackingSpec::Directory { path, places } => Some(places.get(label).unwrap_or(path)),
+            _ => None,
+        }
+    }
+
+    /// Every directory that is measured in.
+    pub fn directories(&self) -> Vec<&Path> {
+        match self {
+            BackingSpec::Directory { path, places } if places.is_empty() => vec![path],
+            BackingSpec::Directory { places, .. } => {
+                places.values().map(PathBuf::as_path).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// State of a named block device before a file system is made on it.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BackingSpec, CandidateSpec, ExplainAlso};
+use crate::{BackingSpec, CandidateSpec, Cpus, ExplainAlso};
 
 /// Candidates x workload x levels, with repeats, order and seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,6 +47,9 @@ pub struct Plan {
     /// What is read beside for those.
     #[serde(default, skip_serializing_if = "ExplainAlso::is_nothing")]
     pub explain_also: ExplainAlso,
+    /// Processors that measure and that help; chosen by the lab when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<Cpus>,
     /// What the user consented to.
     pub consent: Consent,
 }

@@ -46,6 +46,9 @@ pub struct TrialSpec {
     pub cpu: Option<u32>,
     /// CPU of helper threads (readers, neighbours, roll-ahead); free choice when absent.
     pub helper_cpu: Option<u32>,
+    /// Processors of the whole worker, where the user named some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<u32>,
     /// Size of the scratch in bytes, the same for every candidate; absent where nobody set one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scratch_bytes: Option<u64>,

@@ -175,9 +175,16 @@ pub fn backing_text(backing: &BackingSpec) -> String {
             let state = format!("{state:?}").to_lowercase();
             format!("block device {}, {state}", path.display())
         }
-        BackingSpec::Directory { path } => {
-            format!("existing directory {} (never ranked against fresh ones)", path.display())
-        }
+        BackingSpec::Directory { .. } => match backing.directories().as_slice() {
+            [path] => {
+                format!("existing directory {} (never ranked against fresh ones)", path.display())
+            }
+            paths => format!(
+                "existing directories {} (compared with each other, whatever disks they lie on; \
+                 never ranked against fresh ones)",
+                paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+            ),
+        },
     }
 }
 

@@ -239,7 +239,7 @@ impl Scratch {
         work: impl FnOnce(&mut crate::directory::Directory) -> Result<(), TargetError>,
     ) -> Result<String, TargetError> {
         match &mut self.base {
-            Base::Directory(directory) => work(directory).map(|()| String::new()),
+            Base::Directory(directory) => work(directory.here_mut()).map(|()| String::new()),
             _ => Err(unknown(name, args)),
         }
     }

@@ -2,6 +2,7 @@
 //! without root. What is written goes to a folder of our own in it, and only
 //! that folder is deleted, never across a mount.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,65 @@ pub(crate) struct Directory {
     path: PathBuf,
     fs_type: String,
     made: Option<OwnFolder>,
+}
+
+/// The directories of a run: one for all candidates, or one for each by its label.
+#[derive(Debug)]
+pub(crate) struct Directories {
+    all: Vec<(String, Directory)>,
+    here: usize,
+}
+
+impl Directories {
+    /// Takes them.
+    pub(crate) fn take(
+        path: &Path,
+        places: &BTreeMap<String, PathBuf>,
+    ) -> Result<Self, TargetError> {
+        let each = places.iter().map(|(label, path)| Ok((label.clone(), Directory::at(path)?)));
+        let all = match places.is_empty() {
+            true => vec![(String::new(), Directory::at(path)?)],
+            false => each.collect::<Result<_, TargetError>>()?,
+        };
+        Ok(Self { all, here: 0 })
+    }
+
+    /// From now on the directory of this candidate is meant.
+    pub(crate) fn turn_to(&mut self, label: &str) {
+        self.here = self.all.iter().position(|(one, _)| one == label).unwrap_or(0);
+    }
+
+    /// The one that is meant.
+    pub(crate) fn here(&self) -> &Directory {
+        &self.all[self.here].1
+    }
+
+    /// As [`Self::here`].
+    pub(crate) fn here_mut(&mut self) -> &mut Directory {
+        &mut self.all[self.here].1
+    }
+
+    /// The card's figures; of several directories each has its own, under its label. The median
+    /// flush in nanoseconds where there is one directory.
+    pub(crate) fn card(
+        &self,
+        length: Duration,
+        facts: &mut Environment,
+    ) -> Result<Option<u64>, TargetError> {
+        if let [(_, only)] = self.all.as_slice() {
+            only.put_facts(facts);
+            return only.card(length, facts).map(Some);
+        }
+        for (label, directory) in &self.all {
+            let mut own = Environment::default();
+            directory.card(length / self.all.len() as u32, &mut own)?;
+            for (key, value) in &own.0 {
+                let name = key.strip_prefix("card.").unwrap_or(key);
+                facts.put(&format!("card.{label}.{name}"), value);
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// A folder that we made: it is deleted only while it is still the same.

@@ -406,7 +406,7 @@ mod tests {
 
     #[test]
     fn a_device_is_no_backing_of_a_guest() {
-        let backing = BackingSpec::Directory { path: "/srv".into() };
+        let backing = BackingSpec::directory("/srv");
         let error = GuestImage::prepare(&backing, Path::new("/tmp"), &mut |_| {}).unwrap_err();
         assert!(
             error.to_string().starts_with("a guest's candidates are made on an image"),

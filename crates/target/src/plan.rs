@@ -1,6 +1,8 @@
 //! The steps of a candidate on a backing, in order, as data. What is printed
 //! by a dry run is what a trial does: both come from here.
 
+use std::path::Path;
+
 use pickfs_model::{BackingSpec, CandidateSpec, DeviceState, Step};
 
 use crate::error::TargetError;
@@ -49,7 +51,8 @@ pub fn plan_steps(
             place.device = path.to_string_lossy().into_owned();
             Bed::Device(*state)
         }
-        BackingSpec::Directory { path } => {
+        BackingSpec::Directory { .. } => {
+            let path = backing.directory_of(&candidate.label).unwrap_or(Path::new("/"));
             place.at = path.join("pickfs-trial-NAME").to_string_lossy().into_owned();
             Bed::Directory
         }
@@ -199,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_directory_is_neither_made_nor_mounted() {
-        let backing = BackingSpec::Directory { path: "/srv".into() };
+        let backing = BackingSpec::directory("/srv");
         let steps = text("dir", &backing);
         assert_eq!(steps[0], "[make-trial-folder] /srv/pickfs-trial-NAME");
         let error = plan_steps(&"ext4:noatime".parse().unwrap(), &backing).unwrap_err();

@@ -15,7 +15,7 @@ use crate::availability::{self, Availability};
 use crate::calls::Helpers;
 use crate::card;
 use crate::carry_out;
-use crate::directory::Directory;
+use crate::directory::Directories;
 use crate::environment;
 use crate::error::TargetError;
 use crate::fs::{FileSystem, Ground, Period, Place};
@@ -57,8 +57,8 @@ pub(crate) enum Base {
     Image(Image),
     /// A device that the user named.
     Device(NamedDevice),
-    /// A directory that exists.
-    Directory(Directory),
+    /// Directories that exist.
+    Directory(Directories),
 }
 
 impl Scratch {
@@ -85,7 +85,9 @@ impl Scratch {
                 let device = NamedDevice::pin(path, *erase, *state)?;
                 Base::Device(device.prepared(limit_bytes, progress)?)
             }
-            BackingSpec::Directory { path } => Base::Directory(Directory::at(path)?),
+            BackingSpec::Directory { path, places } => {
+                Base::Directory(Directories::take(path, places)?)
+            }
         };
         let helpers = Helpers::default();
         Ok(Self { base, helpers, repaired_bytes: 0, limit_bytes })
@@ -135,6 +137,13 @@ impl Scratch {
         }
     }
 
+    /// From now on the place of this candidate is meant, where each has its own.
+    pub fn turn_to(&mut self, candidate: &CandidateSpec) {
+        if let Base::Directory(directories) = &mut self.base {
+            directories.turn_to(&candidate.label);
+        }
+    }
+
     /// Direct 4 KiB writes, each with a flush, at random places of the backing for `seconds`.
     /// Whatever file system was on it is gone.
     ///
@@ -143,7 +152,7 @@ impl Scratch {
     pub fn raw_probe(&mut self, seconds: f64) -> Result<RawProbe, TargetError> {
         let length = Duration::from_secs_f64(seconds);
         if let Base::Directory(directory) = &self.base {
-            return directory.raw_probe(length);
+            return directory.here().raw_probe(length);
         }
         let path = self.claim()?;
         raw_probe::probe(&path, self.size_bytes(), length)
@@ -157,10 +166,13 @@ impl Scratch {
     pub fn card(&mut self, seconds: f64) -> Result<Environment, TargetError> {
         let length = Duration::from_secs_f64(seconds);
         let mut facts = Environment::default();
-        self.put_backing(&mut facts);
-        let flush_ns = if let Base::Directory(directory) = &self.base {
-            directory.card(length, &mut facts)?
+        let flush_ns = if let Base::Directory(directories) = &self.base {
+            match directories.card(length, &mut facts)? {
+                Some(flush_ns) => flush_ns,
+                None => return Ok(facts),
+            }
         } else {
+            self.put_backing(&mut facts);
             let path = self.claim()?;
             card::measure(&path, self.size_bytes(), length, &mut facts)?
         };
@@ -194,6 +206,7 @@ impl Scratch {
         at: &Path,
         log: &mut Vec<StepRecord>,
     ) -> Result<Mounted<'_>, TargetError> {
+        self.turn_to(candidate);
         let row = self.check(candidate)?;
         let place = self.place(at);
         let life = plan::life(candidate, self.bed(), &place)?;
@@ -235,7 +248,7 @@ impl Scratch {
         candidate: &CandidateSpec,
     ) -> Result<Option<&'static dyn FileSystem>, TargetError> {
         if let Base::Directory(directory) = &self.base {
-            directory.check(candidate)?;
+            directory.here().check(candidate)?;
             return Ok(None);
         }
         let row = plan::row_of(candidate)?;
@@ -284,7 +297,7 @@ impl Scratch {
     fn place(&self, at: &Path) -> Place {
         let unique_name = format!("pickfs-{:012x}", Noise::seed_from_the_clock() >> 16);
         let at = match &self.base {
-            Base::Directory(directory) => directory.trial_folder(),
+            Base::Directory(directory) => directory.here().trial_folder(),
             _ => at.to_owned(),
         };
         let device = self.device().unwrap_or(Path::new("none"));
@@ -334,7 +347,7 @@ impl Scratch {
                 environment::put_host(facts, image.host());
             }
             Base::Device(device) => environment::put_device(facts, "device", device.path()),
-            Base::Directory(directory) => directory.put_facts(facts),
+            Base::Directory(directory) => directory.here().put_facts(facts),
         }
     }
 

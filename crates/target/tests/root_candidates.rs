@@ -302,7 +302,7 @@ fn a_named_device_carries_all() {
 fn a_directory_is_used_as_it_is() {
     let (_folder, directory) = ring::folder();
     fs::write(directory.join("theirs"), b"keep").unwrap();
-    let backing = BackingSpec::Directory { path: directory.clone() };
+    let backing = BackingSpec::directory(directory.clone());
     let mut scratch = Scratch::prepare(&backing, &directory, &mut |_| {}).unwrap();
     let mounted = make(&mut scratch, "dir", Path::new("/nowhere"), &mut Vec::new());
     assert_eq!(mounted.backing(), BackingKind::Directory);

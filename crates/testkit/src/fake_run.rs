@@ -196,6 +196,7 @@ fn plan(ask: &FakeRun) -> Plan {
         },
         explain_above_ns: None,
         explain_also: Default::default(),
+        cpus: None,
         consent: Consent::default(),
     }
 }

@@ -82,6 +82,7 @@ pub fn run() -> Result<(), Ending> {
 }
 
 fn trial(workload: &dyn Workload, session: &Session) -> Result<(), Ending> {
+    take_processors(&session.spec)?;
     settle_on_node(&session.spec)?;
     take_io_priority(session.spec.io_priority.as_deref())?;
     // Threads of the workload itself (roll ahead, reader of hot files) inherit the helper's CPU.
@@ -102,6 +103,20 @@ fn trial(workload: &dyn Workload, session: &Session) -> Result<(), Ending> {
     let checked = prepared.verify(session)?;
     measured.notes.extend(prepared.left());
     report(measured, checked)
+}
+
+/// The processors that the user named: all of them for one lane, a share of its own for each of several.
+fn take_processors(spec: &TrialSpec) -> Result<(), Ending> {
+    let all = &spec.cpus;
+    let (lane, lanes) = (spec.lane as usize, spec.lanes.max(1) as usize);
+    let own: Vec<u32> = match all.len() >= lanes {
+        true => all.iter().copied().skip(lane).step_by(lanes).collect(),
+        false => all.get(lane % all.len().max(1)).copied().into_iter().collect(),
+    };
+    if own.is_empty() {
+        return Ok(());
+    }
+    pin_to(&own).map_err(|error| Fault::Failed { reason: error.to_string() }.into())
 }
 
 /// Threads that are started later inherit it. Level 4 is the middle of a class.

@@ -51,6 +51,7 @@ fn spec(
         measure_ns: 0,
         cpu: None,
         helper_cpu: None,
+        cpus: Vec::new(),
         scratch_bytes: None,
         io_priority: None,
         spikes_max: 0,

@@ -63,6 +63,7 @@ fn spec(directory: &Path, lane: u32, lanes: u32, more: Value) -> TrialSpec {
         measure_ns: 0,
         cpu: None,
         helper_cpu: None,
+        cpus: Vec::new(),
         spikes_max: 5,
         drop_caches: false,
         scratch_bytes: None,

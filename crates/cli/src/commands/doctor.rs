@@ -25,7 +25,7 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
     if args.guests {
         return guests(args);
     }
-    let diagnosis = diagnose(WATCH_S);
+    let diagnosis = diagnose(WATCH_S, args.device.as_deref());
     match args.json {
         true => terminal::line(&serde_json::to_string_pretty(&diagnosis)?),
         false => terminal::put(&doctor_screen(&diagnosis, columns())),

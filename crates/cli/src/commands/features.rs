@@ -17,12 +17,12 @@ use pickfs_model::{
 };
 use pickfs_report::features::{Detail, features_html, features_markdown, features_screen};
 
-use crate::{args::FeaturesArgs, exit::Exit, private, screen, terminal};
+use crate::{args::FeaturesArgs, exit::Exit, places::places, private, screen, terminal};
 
 /// Asks, prints the table, and writes it where it is wanted.
 pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
     let backing = backing(args)?;
-    if !rustix::process::geteuid().is_root() && args.dir.is_none() {
+    if !rustix::process::geteuid().is_root() && args.dirs.is_empty() {
         bail!("only root makes and mounts file systems; run with sudo, or ask a --dir");
     }
     if !matches!(backing, BackingSpec::Directory { .. }) {
@@ -53,8 +53,8 @@ pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
 
 /// The candidates that were named, or one of every file system.
 fn candidates(args: &FeaturesArgs) -> anyhow::Result<Vec<CandidateSpec>> {
-    if args.dir.is_some() {
-        return Ok(vec!["dir".parse()?]);
+    if !args.dirs.is_empty() {
+        return Ok(places(&args.dirs)?.0);
     }
     let mut words: Vec<&str> = args.candidates.iter().flat_map(|word| names(word)).collect();
     if words.is_empty() {
@@ -73,10 +73,10 @@ fn names(word: &str) -> Vec<&str> {
 
 fn backing(args: &FeaturesArgs) -> anyhow::Result<BackingSpec> {
     let size_bytes = parse_bytes(&args.size)?;
-    Ok(match (&args.dir, args.ram) {
-        (Some(path), _) => BackingSpec::Directory { path: path.clone() },
-        (None, true) => BackingSpec::Ram { size_bytes },
-        (None, false) => BackingSpec::Loop { size_bytes, directory: None },
+    Ok(match (args.dirs.is_empty(), args.ram) {
+        (false, _) => places(&args.dirs)?.1,
+        (true, true) => BackingSpec::Ram { size_bytes },
+        (true, false) => BackingSpec::Loop { size_bytes, directory: None },
     })
 }
 
@@ -94,7 +94,15 @@ fn head(backing: &BackingSpec) -> FeatureTable {
 
 fn ground(backing: &BackingSpec) -> String {
     match backing {
-        BackingSpec::Directory { path } => format!("the directory {}", path.display()),
+        BackingSpec::Directory { .. } => {
+            let paths = backing.directories().into_iter().map(|path| path.display().to_string());
+            let paths: Vec<String> = paths.collect();
+            format!(
+                "the director{} {}",
+                if paths.len() > 1 { "ies" } else { "y" },
+                paths.join(", ")
+            )
+        }
         BackingSpec::Ram { size_bytes } => {
             format!("a loop image of {} in memory", bytes_text(*size_bytes))
         }
@@ -137,7 +145,7 @@ struct OwnFolder(PathBuf);
 
 impl OwnFolder {
     fn make(args: &FeaturesArgs) -> anyhow::Result<Self> {
-        if args.dir.is_some() {
+        if !args.dirs.is_empty() {
             return Ok(Self(PathBuf::new()));
         }
         let above = args.image_dir.as_deref().unwrap_or(Path::new("."));

@@ -28,6 +28,7 @@ pub fn spec(workload: &str, params: Value, directory: &Path) -> TrialSpec {
         measure_ns: 1_200_000_000,
         cpu: None,
         helper_cpu: None,
+        cpus: Vec::new(),
         scratch_bytes: None,
         io_priority: None,
         spikes_max: 5,
