@@ -25,6 +25,8 @@ pub const RUN: &str = "Examples:
   pickfs run quick --fs 'ext4:noatime;mkfs=-O ^has_journal' --fs ext4
   pickfs run journal --device /dev/nvme1n1 --erase
   pickfs run quick --dir /data            in a folder that exists: no root, no mkfs
+  pickfs run quick --dir /data --dir /srv    two that exist, compared with each other
+  pickfs run quick --cpus measure=2-3,help=0-1
   pickfs run quick --axis size=64,256 --set sync=fdatasync
   pickfs run quick --until-decided --budget 30m
   pickfs run --fio my-jobs.fio --fs ext4,xfs   a job file of fio, run by fio

@@ -4,7 +4,7 @@
 mod lab_session;
 mod pickfs;
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use lab_session::{Session, may_run, traces};
 use pickfs::{Said, folder, only_run, pickfs, record};
@@ -41,6 +41,25 @@ fn a_command_runs_as_the_user_that_is_named_with_all_that_belongs_to_one() {
     let (said, trial) = ran(&out, &["exec"], &more);
     let told = "nobody | nogroup | nobody | nobody | /nonexistent";
     assert!(reason(&trial).ends_with(told), "{} {said:?}", reason(&trial));
+}
+
+#[test]
+fn a_user_reaches_the_mount_of_a_run_that_lies_behind_a_closed_home() {
+    if !may_run(&["mkfs.ext4"]) {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let out = home.path().join("pickfs-runs");
+    let (said, trial) = ran(&out, &["exec"], &["--user", "nobody", "--", "touch", "mine"]);
+    assert_eq!(trial.outcome, Outcome::Finished, "{said:?}");
+    let steps = format!("{:?}", trial.steps);
+    let is_outside =
+        |word: &&str| word.starts_with("/run/pickfs-") || word.starts_with("/var/tmp/");
+    let at = steps.split(['"', ' ']).find(is_outside).expect("a mount point that nobody reaches");
+    assert!(!Path::new(at).exists(), "the mount point goes with the run: {at}");
+    let (mounts, loops) = traces(&out);
+    assert!(mounts.is_empty() && loops.is_empty(), "{mounts:?} {loops:?}");
 }
 
 #[test]

@@ -2,6 +2,9 @@
 //! given back.
 
 use std::{
+    fs::Permissions,
+    hash::{BuildHasher, RandomState},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -11,7 +14,7 @@ use pickfs_model::{
     BackingSpec, Cell, Environment, Event, FORMAT, Plan, RunRecord, plan::StopRule,
 };
 use pickfs_store::{RunFile, StoreError};
-use pickfs_sys::block::BlockDevice;
+use pickfs_sys::{account::closed_on_the_way, block::BlockDevice, namespace};
 use pickfs_target::{
     TargetError,
     identity::Identity,
@@ -285,7 +288,12 @@ struct Stagehands {
 }
 
 impl Stagehands {
-    fn stages(self, plan: &Plan, interrupt: &Interrupt) -> Result<Stages, LaunchError> {
+    fn stages(
+        self,
+        plan: &Plan,
+        mount_point: &Path,
+        interrupt: &Interrupt,
+    ) -> Result<Stages, LaunchError> {
         let quiet = quiet(&plan.backing, &self.run_folder);
         let Grounds { scratch, image } = self.grounds;
         let machine = scratch.map(|scratch| {
@@ -293,7 +301,7 @@ impl Stagehands {
                 quiet: quiet.clone(),
                 scratch,
                 plan: plan.clone(),
-                mount_point: self.run_folder.join("mnt"),
+                mount_point: mount_point.into(),
                 worker: self.worker.clone(),
                 interrupt: interrupt.clone(),
             })
@@ -322,8 +330,8 @@ fn go(
     to: Listeners<'_>,
 ) -> Result<Launched, LaunchError> {
     let plan = record.plan.clone();
-    let mount_point = hands.run_folder.join("mnt");
-    let mut stages = hands.stages(&plan, to.interrupt)?;
+    let mount_point = mount_point(&hands.run_folder);
+    let mut stages = hands.stages(&plan, &mount_point, to.interrupt)?;
     announce(&record, file.path(), to.sink);
     let mut referee = referee(&plan);
     let parts = RunParts {
@@ -340,6 +348,23 @@ fn go(
     let record = record?;
     removed?;
     Ok(Launched { record, file: file.path().into() })
+}
+
+/// Where candidates are mounted: in the run's folder, or, where that lies behind a folder that not
+/// everybody may pass, beside it in a place of the system. The mount is in our private namespace either
+/// way, and the image stays where it is.
+fn mount_point(run_folder: &Path) -> PathBuf {
+    let inside = run_folder.join("mnt");
+    if !namespace::is_private() || closed_on_the_way(run_folder).is_none() {
+        return inside;
+    }
+    let name = format!("pickfs-{:016x}", RandomState::new().hash_one(run_folder));
+    let is_made = |path: &PathBuf| {
+        let open = || std::fs::set_permissions(path, Permissions::from_mode(0o755));
+        std::fs::create_dir(path).and_then(|()| open()).is_ok()
+    };
+    let outside = ["/run", "/var/tmp"].map(|above| Path::new(above).join(&name));
+    outside.into_iter().find(is_made).unwrap_or(inside)
 }
 
 fn referee(plan: &Plan) -> Box<dyn Referee> {

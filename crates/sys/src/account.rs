@@ -69,6 +69,14 @@ impl Account {
     }
 }
 
+/// The first folder on the way to `path` that not everybody may pass, as a home of mode 0700 is.
+pub fn closed_on_the_way(path: &Path) -> Option<&Path> {
+    let is_closed = |folder: &&Path| {
+        std::fs::metadata(folder).is_ok_and(|found| found.is_dir() && found.mode() & 0o001 == 0)
+    };
+    path.ancestors().collect::<Vec<_>>().into_iter().rev().find(is_closed)
+}
+
 fn found(key: &str, is_it: impl Fn(&Account) -> bool) -> io::Result<Option<Account>> {
     let rows = match said_by("getent", &["passwd", key])? {
         Some(rows) => rows,
@@ -142,6 +150,11 @@ mod tests {
         assert_eq!(root.barred_from(&inner), None);
         let stranger =
             Account { user_id: 4_294_000_000, groups: vec![4_294_000_000], ..root.clone() };
+        assert_eq!(
+            closed_on_the_way(&inner),
+            Some(folder.path()),
+            "a temporary folder is its owner's"
+        );
         let barred = stranger.barred_from(&inner).unwrap();
         assert!(inner.starts_with(&barred) && barred != inner, "{}", barred.display());
     }
