@@ -88,7 +88,12 @@ fn an_old_primary_follows_again_and_what_only_it_had_is_set_aside() {
     let mut options = primary_options(&a, plain_journal(), &[follower.address]);
     options.on_loss = OnLoss::Degrade;
     let mut old = Primary::open(options).unwrap();
-    until(&mut old, "restored", |event| matches!(event, Event::Restored { .. }));
+    // It is restored only if it was degraded before the secondary came.
+    until(&mut old, "joined", |event| matches!(event, Event::Joined { .. }));
+    pickfs_testkit::until("copies of all", || {
+        let _ = old.poll();
+        (!old.status().is_degraded).then_some(())
+    });
     send(&mut old, 1..=30);
     let secondary = follower.take();
     // Nobody else has these.
