@@ -52,9 +52,13 @@ pub fn availability(name: &str) -> Availability {
 }
 
 fn meant(name: &str) -> String {
-    match closest(name, fs::table::names()) {
-        Some(closest) => format!("did you mean `{closest}`? pickfs doctor lists all"),
-        None => format!("known are {}", fs::table::names().join(", ")),
+    let names = fs::table::names();
+    // `reiserfs` is the stem of `reiserfs-3.6`.
+    let has_stem = |known: &&str| closest(name, known.split('-').next()).is_some();
+    let meant = closest(name, names.iter().copied());
+    match meant.or_else(|| names.iter().copied().find(has_stem)) {
+        Some(meant) => format!("did you mean `{meant}`? pickfs doctor lists all"),
+        None => format!("known are {}", names.join(", ")),
     }
 }
 
