@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use pickfs_lab::{launch::LaunchError, preflight::PreflightError, rivals::NoAnswer};
 use pickfs_target::TargetError;
 
+use crate::{screen, terminal};
+
 /// How the program ends. Usage errors end with 2 (clap's own).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -57,5 +59,48 @@ pub fn no_answer(error: &anyhow::Error) -> Option<&NoAnswer> {
     match error.downcast_ref::<PreflightError>().or(of_launch) {
         Some(PreflightError::NoAnswer(why)) => Some(why),
         _ => None,
+    }
+}
+
+/// How the program ends, with a word on standard error where it is no good end.
+pub fn told(result: anyhow::Result<Exit>, speaks_json: bool) -> Exit {
+    let exit = result.unwrap_or_else(|error| {
+        match no_answer(&error) {
+            Some(why) if !speaks_json => terminal::put(&screen::no_answer_text(why)),
+            Some(why) => terminal::tell(screen::no_answer_text(why).trim_end()),
+            None => terminal::tell(&format!("pickfs: {}", in_words(&error))),
+        }
+        Exit::of_error(&error)
+    });
+    let Some(why) = terminal::lost() else { return exit };
+    terminal::tell(&format!("pickfs: standard output cannot be written, and is lost: {why}"));
+    if exit == Exit::Done { Exit::Failed } else { exit }
+}
+
+/// The error with its causes, each said once: most of ours name theirs already.
+fn in_words(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| {
+        match said.contains(&cause) {
+            true => said,
+            false if said.is_empty() => cause,
+            false => format!("{said}: {cause}"),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let cause = || std::io::Error::from_raw_os_error(98);
+        let twice = anyhow::Error::from(cause())
+            .context(format!("cannot listen: {}; try another", cause()));
+        assert_eq!(in_words(&twice).matches("Address already in use").count(), 1);
+        let once = Err::<(), _>(cause()).context("cannot listen").unwrap_err();
+        assert_eq!(in_words(&once), format!("cannot listen: {}", cause()));
     }
 }

@@ -20,10 +20,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::{
-    args::{Cli, Command},
-    exit::{Exit, no_answer},
-};
+use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
     pickfs_sys::signal_wait::outlive_file_limit();
@@ -64,49 +61,5 @@ fn main() -> ExitCode {
         Command::Completions(args) => commands::completions::completions(&args),
         Command::Clean(args) => commands::clean::clean(&args),
     };
-    let exit = result.unwrap_or_else(|error| {
-        match no_answer(&error) {
-            Some(why) if !speaks_json => terminal::put(&screen::no_answer_text(why)),
-            Some(why) => terminal::tell(screen::no_answer_text(why).trim_end()),
-            None => terminal::tell(&format!("pickfs: {}", in_words(&error))),
-        }
-        Exit::of_error(&error)
-    });
-    match terminal::lost() {
-        None => exit.into(),
-        Some(why) => {
-            terminal::tell(&format!(
-                "pickfs: standard output cannot be written, and is lost: {why}"
-            ));
-            if exit == Exit::Done { Exit::Failed.into() } else { exit.into() }
-        }
-    }
-}
-
-/// The error with its causes, each said once: most of ours name theirs already.
-fn in_words(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| {
-        match said.contains(&cause) {
-            true => said,
-            false if said.is_empty() => cause,
-            false => format!("{said}: {cause}"),
-        }
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use anyhow::Context;
-
-    use super::*;
-
-    #[test]
-    fn a_cause_is_said_once() {
-        let cause = || std::io::Error::from_raw_os_error(98);
-        let twice = anyhow::Error::from(cause())
-            .context(format!("cannot listen: {}; try another", cause()));
-        assert_eq!(in_words(&twice).matches("Address already in use").count(), 1);
-        let once = Err::<(), _>(cause()).context("cannot listen").unwrap_err();
-        assert_eq!(in_words(&once), format!("cannot listen: {}", cause()));
-    }
+    exit::told(result, speaks_json).into()
 }

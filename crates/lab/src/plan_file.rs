@@ -26,6 +26,7 @@ use thiserror::Error;
 
 use crate::{bounds, explain::ExplainEntry};
 
+const PLAN_MAX_BYTES: u64 = 4 << 20;
 /// The axis that stands for named sets of parameters; no workload has such a parameter.
 pub const VARIANT: &str = "variant";
 
@@ -208,8 +209,6 @@ fn variants(entries: Vec<VariantEntry>) -> (Option<Axis>, Vec<Adjustment>) {
     });
     (axis, adjust.collect())
 }
-
-const PLAN_MAX_BYTES: u64 = 4 << 20;
 
 /// Reads a plan file from disk: a regular one, as a device may never end and a pipe may never begin.
 pub fn read_plan_file(path: &Path) -> Result<Plan, PlanError> {

@@ -221,5 +221,36 @@ fn comparison_fields(panel: &Panel, row: &Row, op: &OpSummary, statistic: &str) 
 /// What was written, as text.
 pub(crate) fn text(writer: Writer<Vec<u8>>) -> Result<String, csv::Error> {
     let bytes = writer.into_inner().map_err(|e| csv::Error::from(e.into_error()))?;
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(&bytes[..]);
+    let mut inert = Writer::from_writer(Vec::new());
+    for record in reader.records() {
+        inert.write_record(record?.iter().map(inert_cell))?;
+    }
+    let bytes = inert.into_inner().map_err(|e| csv::Error::from(e.into_error()))?;
     String::from_utf8(bytes).map_err(|e| io::Error::other(e).into())
+}
+
+/// A cell that a spreadsheet would take for a formula gets an apostrophe in front; what would steer a
+/// terminal becomes a blank. Numbers stay.
+fn inert_cell(cell: &str) -> String {
+    let cell: String = cell.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err() {
+        true => format!("'{cell}"),
+        false => cell,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        let mut writer = Writer::from_writer(Vec::new());
+        writer
+            .write_record(["=cmd|' /C calc'!A0", "@SUM(1)", "-1.5", "a\u{1b}[31m", "a=b"])
+            .expect("written");
+        let text = text(writer).expect("text");
+        assert_eq!(text, "'=cmd|' /C calc'!A0,'@SUM(1),-1.5,a [31m,a=b\n");
+    }
 }

@@ -80,7 +80,12 @@ impl Routes {
     }
 
     fn place(&self, name: &str) -> Result<Place, Response> {
-        self.shelf.find(name).ok_or_else(|| refusal(404, "there is no such run in the folder"))
+        let found = self.shelf.find(name);
+        let place = found.ok_or_else(|| refusal(404, "there is no such run in the folder"))?;
+        match place.outside() {
+            Some(why) => Err(refusal(404, &why)),
+            None => Ok(place),
+        }
     }
 
     fn load(&self, name: &str) -> Result<Arc<Loaded>, Response> {

@@ -142,6 +142,11 @@ impl Shelf {
 }
 
 impl Place {
+    /// Why it is not served, where it lies outside the folder.
+    pub fn outside(&self) -> Option<String> {
+        self.path.is_none().then(|| outside(self))
+    }
+
     /// Opens the file; the words say why it cannot be.
     pub fn open(&self) -> Result<RunFile, String> {
         let path = self.path.as_ref().ok_or_else(|| outside(self))?;

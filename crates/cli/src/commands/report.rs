@@ -60,11 +60,19 @@ fn write_chosen(
             let parent = path.parent().unwrap_or(folder);
             fs::create_dir_all(parent)
                 .with_context(|| format!("cannot make {}", parent.display()))?;
-            fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+            put_whole(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
             written.push(path);
         }
     }
     Ok(written)
+}
+
+/// Under another name first: a file that a full disk cut off is none.
+fn put_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let put = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
+    put.inspect_err(|_| drop(fs::remove_file(&part)))
 }
 
 type Files = Vec<(String, Vec<u8>)>;
