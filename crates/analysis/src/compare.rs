@@ -71,8 +71,14 @@ pub struct CellRatio {
 }
 
 /// Facts of the machine that differ between any two runs and change no result.
-pub const FLEETING: &[&str] =
-    &["cpu.load_at_start", "memory.available", "host.boot_id", "host.uptime", "load."];
+pub const FLEETING: &[&str] = &[
+    "cpu.load_at_start",
+    "memory.available",
+    "host.boot_id",
+    "host.uptime",
+    "host.run_mark",
+    "load.",
+];
 
 /// Compares the second run with the first, cell by cell.
 pub fn compare(here: &RunRecord, there: &RunRecord) -> RunComparison {

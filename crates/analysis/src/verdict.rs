@@ -9,12 +9,13 @@
 
 mod best;
 mod cold_disk;
+mod commands;
 mod phased;
 mod raced;
 mod words;
 
 use pickfs_model::{
-    Action, Durability, RunRecord,
+    Durability, RunRecord,
     finding::{Claim, Comparison, NoiseRow, Panel, RaceResult, Row, Verdict},
     plan::{Metric, Statistic},
     quantity::{duration_text, grouped, significant, span_text},
@@ -114,7 +115,7 @@ impl Panelled<'_> {
         sentences.extend(self.absent_sentence());
         Verdict {
             panel: self.panel.title.clone(),
-            commands: self.commands(&best),
+            commands: commands::of_best(self.run, self.group, &best),
             best,
             sentences,
             conditions: self.conditions(noise),
@@ -330,43 +331,6 @@ impl Panelled<'_> {
         let measured = span_text(self.run.plan.timing.measure_s);
         format!("{} of {measured} trials, seed {}", blocks_text(trials), design.seed)
     }
-
-    /// What made and mounted the best, as it was done.
-    fn commands(&self, best: &[String]) -> Vec<String> {
-        let members = self.group.members.iter().filter(|member| best.contains(&member.label));
-        let mut commands: Vec<String> = Vec::new();
-        for trial in members.filter_map(|member| member.chosen(Robbed::Kept).first().copied()) {
-            for step in trial.steps.iter().filter(|step| step.succeeded && builds(step)) {
-                let command = general(&step.step.action.to_string(), trial);
-                if !commands.contains(&command) {
-                    commands.push(command);
-                }
-            }
-        }
-        commands
-    }
-}
-
-/// A command for the reader's own machine: scratch device and mount point of the trial
-/// become words to fill in.
-fn general(command: &str, trial: &pickfs_model::TrialRecord) -> String {
-    let mount = trial.steps.iter().find_map(|step| match &step.step.action {
-        Action::Mount { source, at, .. } => Some((source.as_str(), at.as_str())),
-        _ => None,
-    });
-    let Some((source, at)) = mount else { return command.to_owned() };
-    let named = command.replace(at, "DIRECTORY");
-    if source.starts_with("/dev/") { named.replace(source, "DEVICE") } else { named }
-}
-
-fn builds(step: &pickfs_model::StepRecord) -> bool {
-    match &step.step.action {
-        Action::Mount { .. } => true,
-        Action::Exec { program, .. } => {
-            program.contains("mkfs") || matches!(step.step.purpose.as_str(), "make" | "mount")
-        }
-        Action::Unmount { .. } | Action::Call { .. } => false,
-    }
 }
 
 #[cfg(test)]
@@ -388,7 +352,7 @@ mod tests {
         assert_eq!(verdict.sentences[2], "tmpfs is a floor (memory), not a choice.");
         assert_eq!(
             verdict.commands,
-            ["mkfs.xfs -q -K DEVICE", "mount -t xfs -o noatime DEVICE DIRECTORY"]
+            ["mkfs.xfs DEVICE", "mount -t xfs -o noatime DEVICE DIRECTORY"]
         );
         assert_eq!(verdict.conditions[0], "loop image: relative, not absolute");
         assert_eq!(verdict.conditions[1], "survives a power loss, if the device keeps its word");

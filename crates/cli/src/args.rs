@@ -230,6 +230,9 @@ pub struct RunArgs {
     /// Stream events as JSON lines instead of a progress bar
     #[arg(long)]
     pub json: bool,
+    /// Agree to the commands and options of a run or plan file that came from elsewhere
+    #[arg(long)]
+    pub yes: bool,
 }
 
 /// `pickfs plan`.
@@ -238,7 +241,7 @@ pub struct PlanArgs {
     /// The plan.
     #[command(flatten)]
     pub choice: PlanChoice,
-    /// The exact commands of each candidate
+    /// The exact commands: of each candidate, and those that the workload runs
     #[arg(long)]
     pub steps: bool,
     /// The built-in plans with their questions
@@ -436,6 +439,9 @@ pub struct RerunArgs {
     /// Folder of runs
     #[arg(long, value_name = "DIR", default_value = "pickfs-runs")]
     pub out: PathBuf,
+    /// Agree to the commands and options of a run that came from elsewhere
+    #[arg(long)]
+    pub yes: bool,
     /// As JSON: events of the run as lines, the judgement as the last one
     #[arg(long)]
     pub json: bool,

@@ -108,7 +108,8 @@ pub const RERUN: &str = "Examples:
   pickfs rerun pickfs-runs/2026-11-21-device --device /dev/nvme1n1 --erase
 
 The plan is the stored one: candidates, parameters, blocks, seed. The new run is a run like any
-other; with --by nothing is run.";
+other; with --by nothing is run. The commands and options of a run that was not begun on this machine
+are shown first, and run after a yes or with --yes.";
 
 /// Under `pickfs serve --help`.
 pub const SERVE: &str = "Examples:

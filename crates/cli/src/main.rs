@@ -3,6 +3,7 @@
 //!
 //! `pickfs run quick` is the five-minute answer; `pickfs --help` shows the rest.
 
+mod agree;
 mod args;
 mod commands;
 mod examples;

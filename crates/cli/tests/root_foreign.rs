@@ -9,7 +9,8 @@ use std::{
     process::Command,
 };
 
-use pickfs::{Said, folder, is_root, pickfs};
+use pickfs::{Said, folder, is_root, only_run, pickfs, record};
+use pickfs_store::RunFile;
 use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
 
 const SHORT: &[&str] =
@@ -85,4 +86,98 @@ fn a_device_that_options_name_is_not_touched() {
         assert!(!folder.join("runs").exists(), "{candidate}: refused before anything is made");
         assert!(foreign.bytes() == before, "{candidate}: the device was written");
     }
+}
+
+/// The loop device as losetup(8) leaves it: open in no program.
+#[test]
+fn a_device_that_is_too_small_for_every_candidate_is_not_written() {
+    if is_skipped() {
+        return;
+    }
+    let (_kept, folder) = folder();
+    let image = folder.join("small.img");
+    File::create(&image).unwrap().set_len(1 << 20).unwrap();
+    let losetup = |words: &[&str]| {
+        let output = Command::new("losetup").args(words).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let node = losetup(&["--show", "-f", image.to_str().unwrap()]);
+    let made = Command::new("mkfs.ext2").args(["-q", "-F", &node]).status().unwrap();
+    let before = fs::read(&image).unwrap();
+    let words = ["--fs", "ext4,xfs", "--device", &node, "--erase"];
+    let said = quick(&folder.join("runs"), &words);
+    losetup(&["-d", &node]);
+    assert!(made.success());
+    assert_ne!(said.code, Some(0), "{said:?}");
+    let reason = "xfs needs at least 300 MiB, the scratch has 1 MiB (ask for a larger one)";
+    assert!(said.err.contains(reason) && said.err.contains("16 MiB"), "{}", said.err);
+    assert!(fs::read(&image).unwrap() == before, "the device was written");
+}
+
+#[test]
+fn a_run_from_elsewhere_is_shown_before_its_commands_run() {
+    if is_skipped() {
+        return;
+    }
+    let (_kept, folder) = folder();
+    let (out, trace) = (folder.join("runs"), folder.join("trace"));
+    let command = format!("date >> {}", trace.display());
+    let ground = ["--ram", "--size", "32MiB", "--fs", "ext4:noatime", "--blocks", "1"];
+    let to = ["--user", "root", "--out", out.to_str().unwrap(), "--setup", "true # first"];
+    let said = pickfs(&[&["exec"][..], &ground, &to, &["--", &command]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let run = only_run(&out);
+    let lines = || fs::read_to_string(&trace).unwrap().lines().count();
+    // A disturbed trial is repeated, so more runs than one are possible each time.
+    let first = lines();
+    assert!(first > 0);
+    let again = folder.join("again");
+    let rerun = |run: &Path, more: &[&str]| {
+        let words = ["rerun", run.to_str().unwrap(), "--out", again.to_str().unwrap()];
+        pickfs(&[&words[..], more].concat())
+    };
+    assert_eq!(rerun(&run, &[]).code, Some(0), "a run of this machine needs no yes");
+    let second = lines();
+    assert!(second > first);
+    let mut stranger = record(&run);
+    stranger.plan.params["command"] = format!("{command} # changed").into();
+    stranger.trials.clear();
+    fs::create_dir(folder.join("stranger")).unwrap();
+    let file = folder.join("stranger/run.pickfs");
+    drop(RunFile::create(&file, &stranger).unwrap());
+    for words in [&["rerun"][..], &["run", "--resume"]] {
+        let said = pickfs(&[words, &[file.to_str().unwrap()]].concat());
+        assert_ne!(said.code, Some(0), "{said:?}");
+        for shown in ["true # first", &command, "-o noatime", "mkfs.ext4 -q -F", "--yes"] {
+            assert!(said.err.contains(shown), "{words:?} does not show {shown}: {}", said.err);
+        }
+        assert_eq!(lines(), second, "{words:?}: the command ran");
+    }
+    let said = rerun(&file, &["--yes"]);
+    assert!(said.code == Some(0) && lines() > second, "{said:?}");
+}
+
+#[test]
+fn the_steps_of_a_plan_hold_its_commands_and_no_label_hides_options() {
+    let (_kept, folder) = folder();
+    let plan = folder.join("mine.toml");
+    let text = r#"
+name = "mine"
+question = "Which?"
+candidates = [{ spec = "ext4:nobarrier", label = "safe" }, "ext4"]
+workload = "command"
+params = { command = "make", setup = "curl x | sh", teardown = "rm -rf out" }
+[design]
+blocks = 1
+reference = "safe"
+primary = []
+"#;
+    fs::write(&plan, text).unwrap();
+    let said = pickfs(&["plan", plan.to_str().unwrap(), "--steps"]);
+    for shown in ["# safe = ext4:nobarrier", "make ", "curl x | sh", "rm -rf out"] {
+        assert!(said.out.contains(shown), "{shown}: {said:?}");
+    }
+    let said = pickfs(&["plan", plan.to_str().unwrap()]);
+    assert!(said.out.contains("safe = ext4:nobarrier"), "{said:?}");
 }

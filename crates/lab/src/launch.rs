@@ -31,6 +31,7 @@ use crate::{
     kernels::Kernels,
     length,
     machine::{Machine, MachineParts},
+    origin,
     preflight::{self, PreflightError},
     referee::{FixedBlocks, Race, Referee, Ruling},
     run::{self, RunParts},
@@ -188,6 +189,9 @@ fn begin(
     let mut record = empty_record(plan, run_folder, expansion, card);
     if let Some(identity) = grounds.identity() {
         record.environment.put(IDENTITY_KEY, serde_json::to_string(identity).unwrap_or_default());
+    }
+    if let Some(mark) = origin::mark(&record.plan, &record.cells) {
+        record.environment.put(origin::MARK_KEY, mark);
     }
     let file = RunFile::create(&run_folder.join(RUN_FILE), &record)?;
     Ok((record, file, grounds))
@@ -442,7 +446,9 @@ fn quiet(backing: &BackingSpec, run_folder: &Path) -> Quiet {
 fn changed(then: &Environment) -> Vec<String> {
     let now = environment::capture();
     let differences = then.differences(&now);
-    let told = differences.iter().filter(|d| !d.key.contains("at_start") && d.key != IDENTITY_KEY);
+    let told = differences.iter().filter(|d| {
+        !d.key.contains("at_start") && d.key != IDENTITY_KEY && d.key != origin::MARK_KEY
+    });
     told.map(|d| {
         let (then, now) = (d.here.unwrap_or("absent"), d.there.unwrap_or("absent"));
         format!("since the run began, {} changed from {then} to {now}", d.key)

@@ -16,6 +16,7 @@ use crate::{
     bounds::{self, OutOfBounds},
     engines::{any_native, engine_of, settle_engines},
     expand::{ExpandError, Expansion, expand, level_text},
+    fitting::leave_out_too_small,
     placement,
     plan_file::VARIANT,
     rivals::{NoAnswer, check_rivals},
@@ -152,6 +153,7 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
     settle_engines(plan, &mut expansion);
     if !matches!(plan.backing, BackingSpec::Directory { .. }) {
         leave_out_unavailable(&mut expansion);
+        leave_out_too_small(plan, &mut expansion);
         leave_out_too_large(plan, workload, &mut expansion);
     }
     if let Some(cell) = plan.cpus.iter().find_map(|_| expansion.cells.iter().find(in_guest)) {

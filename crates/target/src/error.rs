@@ -4,6 +4,7 @@
 
 use std::{io, path::PathBuf};
 
+use pickfs_model::quantity::bytes_text;
 use pickfs_sys::{extents::ExtentError, loop_device::LoopError, mount::MountError};
 use thiserror::Error;
 
@@ -51,8 +52,8 @@ pub enum TargetError {
     NoGuestBacking,
     /// The scratch is too small for the file system.
     #[error(
-        "{fs} needs at least {minimum_bytes} bytes, the scratch has {have_bytes}; \
-             ask for a larger one"
+        "{fs} needs at least {}, the scratch has {}; ask for a larger one",
+        bytes_text(*.minimum_bytes), bytes_text(*.have_bytes)
     )]
     TooSmall {
         /// The file system.
@@ -216,14 +217,12 @@ impl TargetError {
     pub fn skip(&self) -> Option<(String, String)> {
         match self {
             TargetError::Unavailable(why) => Some((why.reason.clone(), why.remedy.clone())),
-            TargetError::TooSmall { .. } => {
-                Some((self.to_string(), "ask for a larger scratch".into()))
-            }
-            TargetError::WholeDeviceOnly { .. } => {
-                Some((self.to_string(), "use the whole device".into()))
-            }
-            TargetError::TooMuchMemory { .. } => {
-                Some((self.to_string(), "ask for a smaller size".into()))
+            TargetError::TooSmall { .. }
+            | TargetError::WholeDeviceOnly { .. }
+            | TargetError::TooMuchMemory { .. } => {
+                let text = self.to_string();
+                let (reason, remedy) = text.rsplit_once("; ").unwrap_or((&text, ""));
+                Some((reason.into(), remedy.into()))
             }
             _ => None,
         }

@@ -166,7 +166,7 @@ impl GuestImage {
         if let Availability::Missing(missing) = availability::to_be_made(row) {
             return Err(missing.into());
         }
-        words::check(candidate, false)?;
+        words::check(candidate)?;
         let (minimum_bytes, have_bytes) = (row.needs().minimum_bytes, self.size_bytes);
         if have_bytes < minimum_bytes {
             return Err(TargetError::TooSmall { fs: row.name(), minimum_bytes, have_bytes });

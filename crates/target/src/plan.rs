@@ -79,7 +79,7 @@ pub(crate) fn life(
         return in_directory(candidate, place);
     }
     let row = row_of(candidate)?;
-    words::check(candidate, false)?;
+    words::check(candidate)?;
     Ok(match row.needs().ground {
         Ground::Memory => {
             let (begin, end) = (row.mount(candidate, place), row.unmount(candidate, place));

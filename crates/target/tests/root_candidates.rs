@@ -228,7 +228,7 @@ fn what_cannot_run_says_why() {
     let error = small.make_and_mount(&"xfs".parse().unwrap(), &run_dir, &mut Vec::new());
     assert_eq!(
         error.unwrap_err().to_string(),
-        "xfs needs at least 314572800 bytes, the scratch has 67108864; ask for a larger one"
+        "xfs needs at least 300 MiB, the scratch has 64 MiB; ask for a larger one"
     );
 }
 

@@ -9,7 +9,7 @@ use pickfs_lab::{
 };
 use pickfs_model::{Cell, Plan, plan::StopRule, quantity::counted};
 
-use crate::{args::PlanArgs, exit::Exit, overrides::chosen_plan, terminal};
+use crate::{agree::steps_text, args::PlanArgs, exit::Exit, overrides::chosen_plan, terminal};
 
 /// Prints the matrix of a plan, its steps, or the built-in plans.
 pub fn plan(args: &PlanArgs) -> anyhow::Result<Exit> {
@@ -21,7 +21,7 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<Exit> {
     if args.json {
         terminal::line(&serde_json::to_string_pretty(&plan)?);
     } else if args.steps {
-        print_steps(&plan)?;
+        terminal::put(&steps_text(&plan, &expansion.cells)?);
     } else {
         print_matrix(&plan, &expansion);
         // A run of it would stop here.
@@ -64,21 +64,7 @@ fn print_matrix(plan: &Plan, expansion: &Expansion) {
 }
 
 fn cell_text(cell: &Cell) -> String {
-    format!(
-        "{}  {:<12} {}  [{}]",
-        cell.id,
-        cell.candidate.label,
-        cell.levels_text(),
-        cell.durability
-    )
-}
-
-fn print_steps(plan: &Plan) -> anyhow::Result<()> {
-    for candidate in &plan.candidates {
-        terminal::line(&format!("# {}", candidate.label));
-        for step in pickfs_target::plan_steps(candidate, &plan.backing)? {
-            terminal::line(&format!("{:<60} # {}", step.action.to_string(), step.purpose));
-        }
-    }
-    Ok(())
+    let (label, spec) = (&cell.candidate.label, cell.candidate.to_string());
+    let name = if *label == spec { spec } else { format!("{label} = {spec}") };
+    format!("{}  {name:<12} {}  [{}]", cell.id, cell.levels_text(), cell.durability)
 }

@@ -8,6 +8,7 @@ use pickfs_model::{BackingSpec, Plan, RunRecord};
 use pickfs_report::rerun::rerun_screen;
 
 use crate::{
+    agree,
     args::RerunArgs,
     commands::{
         compare::names,
@@ -31,6 +32,7 @@ pub fn rerun(args: &RerunArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let plan = renamed(before.plan.clone(), args.device.as_deref(), args.erase)?;
+    agree::to_run(&before, args.yes)?;
     let launched = perform_plan(&plan, &args.out, args.json)?;
     finish(&launched, args.json)?;
     if !args.json {

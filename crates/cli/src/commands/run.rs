@@ -10,6 +10,7 @@ use pickfs_lab::{
     interrupt::{Interrupt, is_interrupted},
     kernels::Kernels,
     launch::{Launched, Listeners, RUN_FILE, launch, resume},
+    plans::built_in,
     preflight,
     run_lock::RunLock,
     sink::Sink,
@@ -17,6 +18,7 @@ use pickfs_lab::{
 use pickfs_model::{BackingSpec, Outcome, Plan, RunRecord, TrialRecord};
 
 use crate::{
+    agree,
     args::{Format, RunArgs},
     commands::{exec_fio, report, run_path},
     exit::Exit,
@@ -41,12 +43,18 @@ pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
         return perform_plan(&plan, &args.out, args.json);
     }
     let Some(path) = &args.resume else {
-        return perform_plan(&chosen_plan(&args.choice)?, &args.out, args.json);
+        let plan = chosen_plan(&args.choice)?;
+        if built_in(&args.choice.plan).is_none() {
+            let cells = preflight::preflight(&plan)?.cells;
+            agree::to_file(Path::new(&args.choice.plan), &plan, &cells, args.yes)?;
+        }
+        return perform_plan(&plan, &args.out, args.json);
     };
-    let plan = pickfs_store::RunFile::open(&run_path(path))?.read()?.plan;
-    prepared(&plan, || Some(path.clone()))?;
+    let begun = pickfs_store::RunFile::open(&run_path(path))?.read()?;
+    agree::to_run(&begun, args.yes)?;
+    prepared(&begun.plan, || Some(path.clone()))?;
     let interrupt = Interrupt::on_signals()?;
-    let mut sink = listener(args.json, &plan);
+    let mut sink = listener(args.json, &begun.plan);
     let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
     let device = args.choice.changes.device.clone().map(|node| (node, args.choice.changes.erase));
     Ok(resume(&run_path(path), device, to)?)

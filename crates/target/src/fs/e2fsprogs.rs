@@ -38,7 +38,6 @@ pub fn words() -> Words {
         valued: "-b -C -e -E -g -G -i -I -J -m -N -o -O -r -R -s -t -T -U",
         text: "-L -M",
         outside: "-d -l -z",
-        log_keys: "device",
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use pickfs_target::fs::words;
-//! let refused = words::check(&"btrfs;mkfs=/dev/sdb".parse()?, false).unwrap_err();
+//! let refused = words::check(&"btrfs;mkfs=/dev/sdb".parse()?).unwrap_err();
 //! assert!(refused.to_string().contains("`/dev/sdb`"));
 //! # Ok::<(), pickfs_model::CandidateError>(())
 //! ```
@@ -13,9 +13,6 @@ use pickfs_model::CandidateSpec;
 
 use super::{FileSystem, Formatter, recipe};
 use crate::{error::TargetError, own_format, plan};
-
-/// The word that stands for the log device in a candidate: `xfs:logdev=LOG;mkfs=-l logdev=LOG`.
-pub const LOG: &str = "LOG";
 
 /// The options of one mkfs program, each list with blanks between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,8 +25,6 @@ pub struct Words {
     pub text: &'static str,
     /// Those that name a file, folder or device, or run a program.
     pub outside: &'static str,
-    /// Keys that may name the log device, among the suboptions of mkfs and the options of mount.
-    pub log_keys: &'static str,
 }
 
 /// Keys, of any mkfs program and any mount, whose value leads outside.
@@ -40,13 +35,13 @@ const OUTSIDE_KEYS: &str = "device logdev rtdev journal_path journal_dev jdev na
 /// Options whose value is a path within the new file system.
 const INSIDE_KEYS: &str = "subvol";
 
-/// Refuses what could reach outside the scratch. A log device may be named where there is one.
+/// Refuses what could reach outside the scratch.
 ///
 /// # Errors
 /// [`TargetError::Option`] with the first such word; [`TargetError::FormatWord`] of our formatters.
-pub fn check(candidate: &CandidateSpec, has_log: bool) -> Result<(), TargetError> {
+pub fn check(candidate: &CandidateSpec) -> Result<(), TargetError> {
     let row = plan::row_of(candidate)?;
-    let check = Check { candidate, row, has_log };
+    let check = Check { candidate, row };
     check.mount()?;
     match row.needs().formatter {
         Formatter::Own => {
@@ -57,35 +52,9 @@ pub fn check(candidate: &CandidateSpec, has_log: bool) -> Result<(), TargetError
     }
 }
 
-/// Whether the candidate asks for the log device.
-pub fn asks_log(candidate: &CandidateSpec) -> bool {
-    let words = candidate.mount_options.iter().chain(&candidate.mkfs_options);
-    words.flat_map(|word| word.split(',')).any(is_log)
-}
-
-fn is_log(part: &str) -> bool {
-    part.strip_suffix(LOG).is_some_and(|key| key.ends_with('='))
-}
-
-/// The candidate with the log device's node in the place of `LOG`.
-pub fn with_log(candidate: &CandidateSpec, node: &str) -> CandidateSpec {
-    let put = |word: &String| {
-        let parts = word.split(',').map(|part| match part.strip_suffix(LOG) {
-            Some(key) if key.ends_with('=') => format!("{key}{node}"),
-            _ => part.to_owned(),
-        });
-        parts.collect::<Vec<_>>().join(",")
-    };
-    let mut named = candidate.clone();
-    named.mount_options = candidate.mount_options.iter().map(put).collect();
-    named.mkfs_options = candidate.mkfs_options.iter().map(put).collect();
-    named
-}
-
 struct Check<'a> {
     candidate: &'a CandidateSpec,
     row: &'static dyn FileSystem,
-    has_log: bool,
 }
 
 impl Check<'_> {
@@ -129,11 +98,6 @@ impl Check<'_> {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         let among = |list: &str| list.split_whitespace().any(|one| one == key);
         match () {
-            () if is_log(part) && among(self.row.words().log_keys) => match self.has_log {
-                true => Ok(()),
-                false => Err(self.refused(part, NO_LOG)),
-            },
-            () if among(self.row.words().log_keys) => Err(self.refused(part, LOG_IS_NAMED)),
             () if among(OUTSIDE_KEYS) => Err(self.refused(part, OUTSIDE)),
             () if among(INSIDE_KEYS) => Ok(()),
             () if leads_somewhere(part) || leads_somewhere(value) => {
@@ -153,10 +117,6 @@ const POSITIONAL: &str = "follows no option that takes a value and would name an
      out, or join it to its option: --option=value";
 const OUTSIDE: &str = "names a device, file or folder outside the scratch; leave it out";
 const UNKNOWN: &str = "is no option that pickfs knows; write each letter as a word of its own";
-const NO_LOG: &str = "asks for a log device and there is none; name one with --log-device NODE";
-const LOG_IS_NAMED: &str = "names a device outside the scratch; write LOG in the device's place and name the device with \
-     --log-device NODE";
-
 /// An option and what is joined to it. Of letters behind one dash the first that takes a value or is
 /// not known, as getopt(3) reads them.
 fn option_of<'a>(word: &'a str, alone: &str) -> (String, Option<&'a str>) {
@@ -187,9 +147,8 @@ fn leads_somewhere(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn said(candidate: &str, has_log: bool) -> String {
-        check(&candidate.parse().unwrap(), has_log)
-            .map_or_else(|e| e.to_string(), |()| "taken".into())
+    fn said(candidate: &str) -> String {
+        check(&candidate.parse().unwrap()).map_or_else(|e| e.to_string(), |()| "taken".into())
     }
 
     #[test]
@@ -205,7 +164,7 @@ mod tests {
             "tmpfs:size=50%,huge=always,mpol=bind:0",
             "bcachefs;mkfs=--block_size=4k --compression=lz4",
         ] {
-            assert_eq!(said(candidate, false), "taken", "{candidate}");
+            assert_eq!(said(candidate), "taken", "{candidate}");
         }
     }
 
@@ -238,11 +197,11 @@ mod tests {
             ("zfs:mountpoint=/etc", "mountpoint=/etc"),
             ("zfs;mkfs=mirror", "mirror"),
         ] {
-            let said = said(candidate, false);
+            let said = said(candidate);
             assert!(said.contains(&format!("`{word}` ")), "{candidate}: {said}");
         }
         assert_eq!(
-            said("btrfs;mkfs=/dev/sdb", false),
+            said("btrfs;mkfs=/dev/sdb"),
             "candidate `btrfs;mkfs=/dev/sdb`: `/dev/sdb` follows no option that takes a value and would \
              name another device or file; leave it out, or join it to its option: --option=value"
         );
@@ -252,19 +211,6 @@ mod tests {
     fn options_that_hide_in_one_word_of_a_stored_plan_are_seen() {
         let mut hidden: CandidateSpec = "ext4".parse().unwrap();
         hidden.mount_options = vec!["noatime,loop=/dev/loop9".into()];
-        assert!(check(&hidden, false).is_err());
-    }
-
-    #[test]
-    fn a_log_device_is_written_as_log_and_put_in_its_place() {
-        let candidate = "xfs:logdev=LOG;mkfs=-l logdev=LOG,size=64m";
-        assert!(said(candidate, false).ends_with("name one with --log-device NODE"));
-        assert_eq!(said(candidate, true), "taken");
-        assert!(said("xfs;mkfs=-l logdev=/dev/sdb", true).contains("write LOG"));
-        assert!(said("btrfs:device=LOG", true).contains("outside the scratch"));
-        let spec: CandidateSpec = candidate.parse().unwrap();
-        assert!(asks_log(&spec) && !asks_log(&"ext4;mkfs=-L LOG".parse().unwrap()));
-        let named = with_log(&spec, "/dev/sdb").to_string();
-        assert_eq!(named, "xfs:logdev=/dev/sdb;mkfs=-l logdev=/dev/sdb,size=64m");
+        assert!(check(&hidden).is_err());
     }
 }
