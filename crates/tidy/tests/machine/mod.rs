@@ -15,7 +15,8 @@ const REAL: [&str; 20] = [
     "cat", "chmod", "mkdir", "grep", "basename", "tee", "uniq", "sleep",
 ];
 
-const CARGO: &str = r#"mkdir -p "$CARGO_TARGET_DIR/release"
+const CARGO: &str = r#"[ "$1" = build ] || exit 0
+mkdir -p "$CARGO_TARGET_DIR/release"
 printf '#!/bin/sh\necho "pickfs $*"\n' >"$CARGO_TARGET_DIR/release/pickfs"
 chmod +x "$CARGO_TARGET_DIR/release/pickfs""#;
 
