@@ -18,7 +18,7 @@ const EMULATED: &str = "qemu-tcg";
 const SLOWED: &str = "; emulation slows calls, copies and the kernel some tenfold and the disk not at all, so software \
                       weighs too much here";
 
-/// The engine of a trial: `native`, `uml`, `qemu-tcg`, ...
+/// The engine of a trial: `native`, `qemu-kvm` or `qemu-tcg`.
 pub fn engine(trial: &TrialRecord) -> &str {
     trial.environment.get("guest.engine").unwrap_or(NATIVE)
 }
@@ -60,20 +60,17 @@ fn calibration(engine: &str, kernel: &str, trials: &[&TrialRecord]) -> String {
     let costs: Vec<String> = [
         told("guest.call_ns", "an empty call takes"),
         told("guest.kernel_clock_ns", "reading the kernel's clock"),
-        told("guest.tsc_ns", "the TSC"),
         told("guest.fill_ns_per_mib", "filling 1 MiB of memory"),
     ]
     .into_iter()
     .flatten()
     .collect();
     let fact = |key: &str| trials.iter().find_map(|trial| trial.environment.get(key));
-    let clock =
-        fact("guest.clock").map_or(String::new(), |clock| format!("; laps are timed by {clock}"));
     let processors =
         fact("guest.processors").map_or(String::new(), |count| format!(", processors: {count}"));
     let processors = processors + if engine == EMULATED { SLOWED } else { "" };
     format!(
-        "in {engine}{kernel}, {}{clock}{processors}; rows of another engine are not compared with these",
+        "in {engine}{kernel}, {}{processors}; rows of another engine are not compared with these",
         costs.join(", ")
     )
 }
@@ -99,16 +96,15 @@ mod tests {
     use super::*;
     use crate::panels::groups;
 
-    /// The trials of a candidate ran in user-mode Linux.
+    /// The trials of a candidate ran in a virtual machine.
     fn partly_in_guests(label: &str) -> RunRecord {
         let mut run = fake_run(&FakeRun::default());
         let cells: Vec<_> = run.cells.iter().filter(|cell| cell.candidate.label == label).collect();
         let ids: Vec<_> = cells.into_iter().map(|cell| cell.id.clone()).collect();
         for trial in run.trials.iter_mut().filter(|trial| ids.contains(&trial.cell)) {
-            trial.environment.put("guest.engine", "uml");
+            trial.environment.put("guest.engine", "qemu-kvm");
             trial.environment.put("guest.kernel", "6.1.176");
             trial.environment.put("guest.call_ns", 31_000);
-            trial.environment.put("guest.clock", "tsc");
             trial.environment.put("mount.driver", "xfs");
             trial.environment.put("mount.block_size_bytes", 4096);
         }
@@ -132,12 +128,11 @@ mod tests {
         let found = crate::findings(&run);
         let row =
             found.panels[0].rows.iter().find(|row| row.label == "xfs:noatime").expect("a row");
-        let said = "in uml, kernel 6.1.176, driver xfs, blocks of 4 KiB";
+        let said = "in qemu-kvm, kernel 6.1.176, driver xfs, blocks of 4 KiB";
         assert!(row.notes.iter().any(|note| note == said), "{:?}", row.notes);
         let notice = found.notices.iter().find(|notice| notice.kind == GUEST_ENGINE).expect("one");
-        let said = "in uml with kernel 6.1.176, an empty call takes 31.0 us";
+        let said = "in qemu-kvm with kernel 6.1.176, an empty call takes 31.0 us";
         assert!(notice.text.contains(said), "{}", notice.text);
-        assert!(notice.text.contains("timed by tsc"), "{}", notice.text);
         let none = crate::findings(&fake_run(&FakeRun::default()));
         assert!(none.notices.iter().all(|notice| notice.kind != GUEST_ENGINE));
     }
@@ -146,7 +141,7 @@ mod tests {
     fn an_emulated_machine_is_said_to_slow_software_and_not_the_disk() {
         let mut run = partly_in_guests("xfs:noatime");
         assert!(notices(&run).iter().all(|notice| !notice.text.contains("emulation")));
-        for trial in run.trials.iter_mut().filter(|trial| engine(trial) == "uml") {
+        for trial in run.trials.iter_mut().filter(|trial| engine(trial) == "qemu-kvm") {
             trial.environment.put("guest.engine", "qemu-tcg");
         }
         let notice = notices(&run).remove(0);
@@ -160,7 +155,7 @@ mod tests {
     #[test]
     fn each_kernel_has_its_own_calibration() {
         let mut run = partly_in_guests("xfs:noatime");
-        let later = run.trials.iter_mut().rfind(|trial| engine(trial) == "uml");
+        let later = run.trials.iter_mut().rfind(|trial| engine(trial) == "qemu-kvm");
         later.expect("one in a guest").environment.put("guest.kernel", "7.2.7");
         let texts: Vec<_> = notices(&run).into_iter().map(|notice| notice.text).collect();
         assert_eq!(texts.len(), 2);
@@ -170,9 +165,9 @@ mod tests {
     #[test]
     fn runs_of_two_engines_are_refused_cell_by_cell() {
         let (here, there) = (fake_run(&FakeRun::default()), partly_in_guests("xfs:noatime"));
-        let (one, other) = (&here.trials[0], there.trials.iter().find(|t| engine(t) == "uml"));
+        let (one, other) = (&here.trials[0], there.trials.iter().find(|t| engine(t) == "qemu-kvm"));
         let why = unlike_engines(one, other.expect("one in a guest")).expect("unlike");
-        assert_eq!(why, "engine native against uml: what is slow may be the engine");
+        assert_eq!(why, "engine native against qemu-kvm: what is slow may be the engine");
         assert!(unlike_engines(one, one).is_none());
     }
 }

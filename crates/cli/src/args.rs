@@ -130,8 +130,8 @@ pub struct PlanChanges {
     /// What the others are compared with
     #[arg(help_heading = WHAT, long, value_name = "LABEL")]
     pub reference: Option<String>,
-    /// Kernel to measure under: this machine's (native), user-mode Linux (uml, needs no root), a virtual
-    /// machine (qemu-kvm) or an emulated one (qemu-tcg), or the first that can mount the candidate (auto)
+    /// Kernel to measure under: this machine's (native), or a guest without root (qemu: virtual where KVM works,
+    /// else emulated; qemu-kvm or qemu-tcg force one), or the first that can mount the candidate (auto)
     #[arg(help_heading = WHERE, long, value_name = "ENGINE", conflicts_with_all = ["device", "dirs"])]
     pub engine: Option<String>,
     /// Loop image on a tmpfs: the software path without the device
@@ -261,14 +261,14 @@ pub struct DoctorArgs {
     /// Try each file system in a guest kernel: write, mount again, compare (no root; about a minute)
     #[arg(long, conflicts_with = "json")]
     pub guests: bool,
-    /// With --guests, in this engine: uml, qemu-kvm or qemu-tcg; else the first that runs here
+    /// With --guests, in this engine: qemu (qemu-kvm where KVM works, else qemu-tcg) or one of those two
     #[arg(long, value_name = "ENGINE", requires = "guests")]
     pub engine: Option<String>,
-    /// With --guests, first build the modules that the engine's kernel lacks: UFS that writes, Reiser 3.5
-    /// (needs a C compiler; 140 MB of source, some minutes, once), for QEMU also OpenZFS (some twenty)
+    /// With --guests, first build the modules that the guest's kernel lacks: UFS that writes, Reiser 3.5 and OpenZFS
+    /// (needs a C compiler; 140 MB of source and some twenty minutes, once; --fs builds only what is named)
     #[arg(long, requires = "guests")]
     pub build_modules: bool,
-    /// With --guests, another kernel: a series as 6.12, or the version of a package of the engine
+    /// With --guests, another kernel: a series as 6.12, or the version of its Debian package
     #[arg(long, value_name = "VERSION", requires = "guests")]
     pub kernel: Option<String>,
     /// With --guests, only these: names with commas between

@@ -1,4 +1,4 @@
-//! Whether a kernel for guests may be fetched: what, how large, and the answer. Nothing is installed, so where
+//! Whether a kernel or a program for guests may be fetched: what, how large, and the answer. Nothing is installed, so where
 //! nobody can answer it is announced and done; `PICKFS_FETCH` says yes or never beforehand, as the flags
 //! `--yes` and `--no-install` of ./run do.
 
@@ -59,9 +59,9 @@ mod tests {
 
     #[test]
     fn what_is_fetched_is_told_with_its_size() {
-        let download = Download { what: "user-mode-linux 6.1um4+b13".into(), bytes: 41_388_548 };
+        let download = Download { what: "linux-image-amd64 6.1.192-2".into(), bytes: 41_388_548 };
         let text = announcement(&download);
-        assert!(text.contains("6.1um4+b13") && text.contains("42 MB"), "{text}");
+        assert!(text.contains("6.1.192-2") && text.contains("42 MB"), "{text}");
         assert!(text.contains("nothing is installed"), "{text}");
     }
 }

@@ -29,12 +29,14 @@ fn a_kernel_that_no_suite_has_is_refused_with_those_that_there_are() {
     let runs = out.join("runs");
     fs::create_dir_all(cache.join("suites")).unwrap();
     fs::create_dir_all(&runs).unwrap();
-    let offer = "user-mode-linux\t6.1um4+b13\tbookworm\tpool/x.deb\t41388548\t0ce7\tlibc6\n";
+    let offer = "linux-image-amd64\t6.1.176-1\tbookworm\tpool/x.deb\t1480\t0ce7\tlinux-image-x\n";
     fs::write(cache.join("suites/offers"), offer).unwrap();
     let said = run_in(&cache, &runs, &["files-tiny", "--set", "guest.kernel=1.2"]);
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.err.contains("kernel 1.2; there are 6.1um4+b13 (bookworm)"), "{said:?}");
+    assert!(said.err.contains("kernel 1.2; there are 6.1.176-1 (bookworm)"), "{said:?}");
     assert!(holds_nothing(&runs));
+    let said = run_in(&cache, &runs, &["files-tiny", "--engine", "uml"]);
+    assert!(said.err.contains("user-mode Linux was retired; use --engine qemu"), "{said:?}");
     let said = run_in(&cache, &runs, &["files-tiny", "--set", "guest.kernel=newest"]);
     assert!(said.err.contains("guest.kernel = newest: a series as 6.1"), "{said:?}");
 }
@@ -42,7 +44,7 @@ fn a_kernel_that_no_suite_has_is_refused_with_those_that_there_are() {
 #[test]
 fn nothing_is_fetched_against_the_users_word() {
     let (_kept, out) = folder();
-    let mut command = command(&["run", "files-tiny", "--engine", "uml", "--fs", "tmpfs"]);
+    let mut command = command(&["run", "files-tiny", "--engine", "qemu-tcg", "--fs", "tmpfs"]);
     command
         .arg("--out")
         .arg(&out)
@@ -56,10 +58,20 @@ fn nothing_is_fetched_against_the_users_word() {
 
 #[test]
 fn a_level_is_the_kernel_that_ran_and_several_lanes_run_in_it() {
-    let Some((cache, kernel)) = kernel(pickfs::worker()) else { return };
+    let Some((cache, kernel)) = kernel() else { return };
     let (_kept, out) = folder();
     let level = format!("guest.kernel={}", kernel.release);
-    let words = ["files-tiny", "--set", &level, "--set", "lanes=2", "--set", "files=32"];
+    let words = [
+        "files-tiny",
+        "--engine",
+        "qemu-tcg",
+        "--set",
+        &level,
+        "--set",
+        "lanes=2",
+        "--set",
+        "files=32",
+    ];
     let said = run_in(&cache, &out, &words);
     assert_eq!(said.code, Some(0), "{said:?}");
     let record = record(&only_run(&out));
@@ -67,7 +79,7 @@ fn a_level_is_the_kernel_that_ran_and_several_lanes_run_in_it() {
     assert_eq!(trial.outcome, Outcome::Finished);
     assert_eq!(trial.environment.get("guest.kernel"), Some(kernel.release.as_str()));
     assert_eq!(record.cells[0].knobs["guest.kernel"], kernel.release);
-    assert_eq!(record.cells[0].knobs["guest.engine"], "uml");
+    assert_eq!(record.cells[0].knobs["guest.engine"], "qemu-tcg");
     assert!(trial.ops.iter().any(|op| op.op.starts_with("seq create")), "{:?}", trial.ops.len());
     assert!(engines_over(&out).is_empty());
 }

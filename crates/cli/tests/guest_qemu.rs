@@ -7,68 +7,22 @@ mod pickfs;
 
 use std::{
     fs,
-    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
 };
 
-use guest_kernel::{emulated, engines_over, signal_engine, wait_until, wait_until_gone};
-use pickfs::{command, folder, is_root, nobody_reaches_us, only_run, record};
+use guest_kernel::{kernel, signal_engine, wait_until, wait_until_gone};
+use pickfs::{command, folder};
 use pickfs_guest::{
     Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, GuestPhase, Kernel, Order,
-    PackageCache, Start, engine::modules_for, keeper::KEEP_GUEST, kvm, qemu::TCG, qemu_program,
+    PackageCache, Start,
+    engine::{CHANNEL_MODULES, DISK_INSIDE, modules_for},
+    keeper::KEEP_GUEST,
+    kvm, qemu_program,
 };
-use pickfs_model::{Action, BackingKind, Outcome, trial::WORKER};
+use pickfs_model::{Action, trial::WORKER};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-
-const RUN: &[&str] = &[
-    "run",
-    "quick",
-    "--engine",
-    "qemu-tcg",
-    "--fs",
-    "ext2",
-    "--blocks",
-    "1",
-    "--size",
-    "64MiB",
-    "--raw-probe",
-    "50ms",
-    "--warmup",
-    "20ms",
-    "--measure",
-    "1s",
-    "--set",
-    "sync=fdatasync",
-    "--set",
-    "rate=20/s",
-    "--set",
-    "file_size=64KiB",
-];
-
-#[test]
-fn a_cell_in_an_emulated_machine_names_engine_driver_and_kernel_and_needs_no_right() {
-    let Some((cache, kernel)) = emulated() else { return };
-    let (_kept, out) = folder();
-    let mut run = command(RUN);
-    run.arg("--out").arg(&out).env("PICKFS_CACHE_DIR", &cache).current_dir(&out);
-    if is_root() && nobody_reaches_us() {
-        run.uid(pickfs::NOBODY).gid(pickfs::NOBODY);
-    }
-    let said = run.output().unwrap();
-    assert_eq!(said.status.code(), Some(0), "{}", String::from_utf8_lossy(&said.stderr));
-    let record = record(&only_run(&out));
-    let trial = &record.trials[0];
-    assert_eq!((&trial.outcome, trial.backing), (&Outcome::Finished, BackingKind::GuestImage));
-    let fact = |key: &str| trial.environment.get(key).unwrap_or_else(|| panic!("no {key}"));
-    // The stock kernel has no driver of ext2 but that of ext4.
-    assert_eq!((fact("guest.engine"), fact("mount.driver")), ("qemu-tcg", "ext4"));
-    assert_eq!(fact("guest.kernel"), kernel.release);
-    assert!(["none", "writeback"].contains(&fact("guest.disk_cache")));
-    assert!(trial.ops.iter().any(|op| op.op == "durable" && op.service.count > 0));
-    assert!(engines_over(&out).is_empty());
-}
 
 fn boot(
     kernel: &Kernel,
@@ -80,22 +34,24 @@ fn boot(
     let first_files = folder.join("first-files");
     let files = FirstFiles {
         worker: pickfs::worker().into(),
-        early: kernel.modules.with_needed(TCG.channel_modules()),
+        early: kernel.modules.with_needed(CHANNEL_MODULES),
         modules: kernel.modules.with_needed(&modules_for(&["ext4"])),
         ..FirstFiles::default()
     };
     files.write(&first_files)?;
     let order = Order {
         modules: files.modules_inside(),
-        disk: disk.as_ref().map(|_| "/dev/vda".into()),
+        disk: disk.as_ref().map(|_| DISK_INSIDE.into()),
         mount: vec![mount],
         unmount: vec![Action::Unmount { at: "/mnt/target".into() }],
         at: "/mnt/target".into(),
         ..Order::default()
     };
-    let boot = Boot { first_files, disk, memory_bytes: 256 << 20, folder: folder.to_owned() };
-    let (worker, stop) = (pickfs::worker(), &|| false);
-    Guest::boot(&Start { engine: &TCG, kernel, boot: &boot, worker, deadlines, stop }, order)
+    let boot = Boot { first_files, disk, memory_bytes: 256 << 20 };
+    let (engine, worker, stop) = (Engine::QemuTcg, pickfs::worker(), &|| false);
+    let mut guest = Guest::boot(&Start { engine, kernel, boot: &boot, worker, deadlines, stop })?;
+    guest.mount(order, stop)?;
+    Ok(guest)
 }
 
 fn mount(source: &str, fs_type: &str) -> Action {
@@ -105,11 +61,11 @@ fn mount(source: &str, fs_type: &str) -> Action {
 
 #[test]
 fn a_corrupt_image_is_told_with_the_kernels_words() {
-    let Some((_, kernel)) = emulated() else { return };
+    let Some((_, kernel)) = kernel() else { return };
     let (_kept, folder) = folder();
     let disk = folder.join("disk");
     fs::write(&disk, vec![0xa5; 16 << 20]).unwrap();
-    let deadlines = Deadlines { factor: TCG.slowness() };
+    let deadlines = Deadlines { factor: Engine::QemuTcg.slowness() };
     let error = boot(&kernel, &folder, Some(disk), mount("/dev/vda", "ext4"), deadlines);
     let error = error.err().expect("it does not come up");
     let GuestError::Told { phase, reason, console } = &error else { panic!("{error}") };
@@ -121,7 +77,7 @@ fn a_corrupt_image_is_told_with_the_kernels_words() {
 
 #[test]
 fn a_machine_that_hangs_is_ended_at_its_deadline() {
-    let Some((_, kernel)) = emulated() else { return };
+    let Some((_, kernel)) = kernel() else { return };
     let (_kept, folder) = folder();
     let over = folder.clone();
     let stopper = std::thread::spawn(move || signal_engine(&over, Signal::STOP));
@@ -135,7 +91,7 @@ fn a_machine_that_hangs_is_ended_at_its_deadline() {
 
 #[test]
 fn a_machine_that_is_killed_is_told_by_its_signal() {
-    let Some((_, kernel)) = emulated() else { return };
+    let Some((_, kernel)) = kernel() else { return };
     let (_kept, folder) = folder();
     let over = folder.clone();
     let killer = std::thread::spawn(move || signal_engine(&over, Signal::KILL));
@@ -173,7 +129,7 @@ fn is_gone(process: Pid) -> bool {
 /// The guest of two instructions by which KVM is tried.
 #[test]
 fn the_tiny_guest_ends_by_itself_where_instructions_are_carried_out() {
-    let Some((cache, _)) = emulated() else { return };
+    let Some((cache, _)) = kernel() else { return };
     let qemu = qemu_program::held(&PackageCache::at(&cache)).unwrap();
     assert_eq!(kvm::runs(&qemu, "tcg", Duration::from_secs(60)), Ok(()));
 }
@@ -185,19 +141,4 @@ fn kvm_that_runs_no_guest_names_the_engine_that_needs_none() {
     let said = command(&["doctor", "--guests", "--engine", "qemu-kvm"]).output().unwrap();
     let error = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(!said.status.success() && error.contains("qemu-tcg"), "{error}");
-}
-
-/// Every file system of the stock kernel: some minutes.
-#[test]
-#[ignore = "five minutes: ./test --ring heavy, or pickfs doctor --guests --engine qemu-tcg"]
-fn every_file_system_of_an_emulated_machine_keeps_what_it_is_given() {
-    let Some((cache, _)) = emulated() else { return };
-    let (_kept, out) = folder();
-    let mut doctor = command(&["doctor", "--guests", "--engine", "qemu-tcg"]);
-    let said = doctor.env("PICKFS_CACHE_DIR", &cache).current_dir(&out).output().unwrap();
-    let text = String::from_utf8_lossy(&said.stdout).into_owned();
-    assert_eq!(said.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&said.stderr));
-    let kept = text.lines().filter(|line| line.trim_start().starts_with("ok ")).count();
-    assert!(kept >= 6, "{text}");
-    assert!(engines_over(&out).is_empty());
 }

@@ -1,5 +1,5 @@
-//! Debian's own archive, all its sections, for packages that the sources of this machine do not name: `contrib`
-//! is left out of most lists. apt reads it with a configuration of its own in the cache, checks its
+//! The archive of Debian 12, from which guests have their kernel, for packages that the sources of this machine do
+//! not name: `contrib` is left out of most lists, and later releases have dropped formatters. apt reads it with a configuration of its own in the cache, checks its
 //! signature as ever (apt-secure(8)), and nothing of the machine's apt changes.
 
 use std::{
@@ -23,7 +23,7 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// Reads the lists of this machine's release, once for a cache.
+    /// Reads its lists, once for a cache.
     pub(crate) fn open(cache: &PackageCache, package: &str) -> Result<Archive, PackageError> {
         let archive = Archive { folder: cache.cache().join("archive") };
         let failed = |said: String| PackageError::Failed {
@@ -59,22 +59,14 @@ impl Archive {
         for folder in ["lists/partial", "cache/archives/partial"] {
             fs::create_dir_all(self.folder.join(folder))?;
         }
-        let about = fs::read_to_string("/etc/os-release").unwrap_or_default();
-        fs::write(self.folder.join("sources.list"), sources(keyring, &codename(&about)))?;
+        fs::write(self.folder.join("sources.list"), sources(keyring))?;
         fs::write(self.folder.join("status"), "")?;
         fs::write(self.configuration(), configuration(&self.folder))
     }
 }
 
-/// The release that this machine has; bookworm where it is none of Debian's.
-fn codename(os_release: &str) -> String {
-    let field = |name: &str| os_release.lines().find_map(|line| line.strip_prefix(name));
-    let is_debian = field("ID=") == Some("debian");
-    field("VERSION_CODENAME=").filter(|_| is_debian).unwrap_or("bookworm").to_owned()
-}
-
-fn sources(keyring: &str, codename: &str) -> String {
-    format!("deb [check-valid-until=no signed-by={keyring}] {MIRROR} {codename} main contrib\n")
+fn sources(keyring: &str) -> String {
+    format!("deb [check-valid-until=no signed-by={keyring}] {MIRROR} bookworm main contrib\n")
 }
 
 fn configuration(folder: &Path) -> String {
@@ -92,12 +84,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_archive_is_that_of_the_release_with_contrib_and_signed() {
-        let debian = "PRETTY_NAME=\"x\"\nVERSION_CODENAME=trixie\nID=debian\n";
-        assert_eq!(codename(debian), "trixie");
-        assert_eq!(codename("ID=ubuntu\nVERSION_CODENAME=noble\n"), "bookworm");
-        let line = sources("/keys", "trixie");
-        assert!(line.contains("signed-by=/keys") && line.ends_with("trixie main contrib\n"));
+    fn the_archive_has_contrib_and_is_signed() {
+        let line = sources("/keys");
+        assert!(line.contains("signed-by=/keys") && line.ends_with("bookworm main contrib\n"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub enum GuestPhase {
     /// Writing and comparing.
     Check,
     /// Unmounting.
-    End,
+    Unmount,
     /// From the last word to nothing left.
     PowerOff,
 }
@@ -33,13 +33,13 @@ impl fmt::Display for GuestPhase {
             GuestPhase::Mount => "mount",
             GuestPhase::Cool => "cold caches",
             GuestPhase::Check => "check",
-            GuestPhase::End => "unmount",
+            GuestPhase::Unmount => "unmount",
             GuestPhase::PowerOff => "power-off",
         })
     }
 }
 
-/// The limits. Generous: user-mode Linux boots in two seconds, an emulated machine in twelve.
+/// The limits. Generous: an emulated machine boots in three seconds where little else runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deadlines {
     /// Every limit is multiplied by this.
@@ -58,7 +58,7 @@ impl Deadlines {
         let seconds = match phase {
             GuestPhase::Boot => 90.0,
             GuestPhase::Modules | GuestPhase::Calibrate | GuestPhase::Mount => 60.0,
-            GuestPhase::Cool | GuestPhase::End => 180.0,
+            GuestPhase::Cool | GuestPhase::Unmount => 180.0,
             GuestPhase::Check => 300.0,
             GuestPhase::PowerOff => 30.0,
         };

@@ -10,18 +10,20 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
 
 use crate::{
     boot_image,
     engine::Kernel,
     modules::ModuleTree,
-    packages::{PackageCache, PackageError, Unpacked},
+    packages::{PackageCache, PackageError, Unpacked, own_offer},
     rebuilt,
     version::Version,
 };
 
+/// The series that is taken where none is asked for: it has every driver of the table (reiserfs left with 6.13), and
+/// modules are rebuilt for it.
+pub const USUAL_SERIES: &str = "6.1";
 /// The package that names the newest kernel of a release.
 pub const NEWEST: &str = "linux-image-amd64";
 const PREFIX: &str = "linux-image-";
@@ -48,17 +50,18 @@ const NOT_FOR_GUESTS: &[&str] = &[
     "drivers/accel",
 ];
 
-/// The release of the kernel that is there, or `wanted`; asks nobody.
+/// The release of the kernel that is there and is `wanted`, or of the usual series; asks nobody.
 pub fn held_release(cache: &PackageCache, wanted: Option<&str>) -> Option<String> {
-    let held = held(cache, wanted)?;
+    let held = held(cache, wanted.unwrap_or(USUAL_SERIES))?;
     held.name.strip_prefix(PREFIX).map(str::to_owned)
 }
 
-/// The kernel of a release, a series or a package's version, fetched when it is not there.
+/// The kernel of a release, a series or a package's version, fetched when it is not there; else of the usual series.
 ///
 /// # Errors
 /// [`PackageError`], with the way out.
 pub fn kernel(cache: &PackageCache, wanted: Option<&str>) -> Result<Kernel, PackageError> {
+    let wanted = wanted.unwrap_or(USUAL_SERIES);
     let unpacked = match held(cache, wanted) {
         Some(held) => held,
         None => fetched(cache, wanted)?,
@@ -88,20 +91,19 @@ pub fn kernel(cache: &PackageCache, wanted: Option<&str>) -> Result<Kernel, Pack
     }
     let package = format!("{} {}", unpacked.name, unpacked.version);
     let image = unwrapped(&boot, &own);
-    Ok(Kernel { release, package, image, runner: Vec::new(), modules })
+    Ok(Kernel { release, package, image, qemu: Vec::new(), modules })
 }
 
 /// The newest that is there and is what is wanted.
-fn held(cache: &PackageCache, wanted: Option<&str>) -> Option<Unpacked> {
+fn held(cache: &PackageCache, wanted: &str) -> Option<Unpacked> {
     let entries = fs::read_dir(cache.cache().join("packages")).ok()?.flatten();
     let named = |entry: fs::DirEntry| {
         let folder = entry.file_name().into_string().ok()?;
         let (name, version) = folder.rsplit_once('_')?;
         let release = name.strip_prefix(PREFIX)?;
-        let is_it = |wanted: &str| wanted == release || Version::new(version).fits(wanted);
+        let is_it = wanted == release || Version::new(version).fits(wanted);
         let begins = release.starts_with(|first: char| first.is_ascii_digit());
-        let is_it = begins && wanted.is_none_or(is_it);
-        is_it.then(|| (order(release), cache.held(name)))
+        (begins && is_it).then(|| (order(release), cache.held(name)))
     };
     let mut all: Vec<_> = entries.filter_map(named).collect();
     all.sort_by(|one, other| one.0.cmp(&other.0));
@@ -113,47 +115,23 @@ fn order(release: &str) -> Vec<u32> {
     release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
-fn fetched(cache: &PackageCache, wanted: Option<&str>) -> Result<Unpacked, PackageError> {
-    match wanted {
-        Some(release) if release.ends_with("-amd64") => cache.get(&format!("{PREFIX}{release}")),
-        Some(level) => {
-            let offer = cache.offer(NEWEST, level)?;
-            let package = image_of(&offer.depends).ok_or_else(|| PackageError::Strange {
-                package: format!("{NEWEST} {}", offer.version),
-                what: "kernel that it depends on".into(),
-            })?;
-            cache.get_level(package, offer.version.as_str())
-        }
-        None => cache.get(&newest(cache)?),
+fn fetched(cache: &PackageCache, wanted: &str) -> Result<Unpacked, PackageError> {
+    if wanted.ends_with("-amd64") {
+        return cache.get(&format!("{PREFIX}{wanted}"));
     }
+    let own = own_offer(NEWEST).filter(|offer| offer.version.fits(wanted));
+    let offer = own.map_or_else(|| cache.offer(NEWEST, wanted), Ok)?;
+    let package = image_of(&offer.depends).ok_or_else(|| PackageError::Strange {
+        package: format!("{NEWEST} {}", offer.version),
+        what: "kernel that it depends on".into(),
+    })?;
+    cache.get_level(package, offer.version.as_str())
 }
 
 /// The kernel among what a package depends on: `linux-image-6.12.107+deb13-amd64 (= 6.12.107-1)`.
 pub(crate) fn image_of(depends: &str) -> Option<&str> {
     let names = depends.split(',').filter_map(|one| one.split_whitespace().next());
     names.into_iter().find(|name| name.starts_with(PREFIX))
-}
-
-/// What the package that always names the newest kernel depends on.
-fn newest(cache: &PackageCache) -> Result<String, PackageError> {
-    let (package, place) = (NEWEST.to_owned(), cache.cache().to_owned());
-    let mut asked = Command::new("apt-cache");
-    asked.args(["depends", NEWEST]).stdin(Stdio::null()).env("LC_ALL", "C");
-    let Ok(output) = asked.output() else {
-        return Err(PackageError::NoProgram { program: "apt-cache", package, cache: place });
-    };
-    let named = depends(&String::from_utf8_lossy(&output.stdout));
-    named.ok_or_else(|| PackageError::Failed {
-        program: "apt-cache depends",
-        package,
-        said: "it names no kernel".into(),
-        cache: place,
-    })
-}
-
-fn depends(text: &str) -> Option<String> {
-    let names = text.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
-    names.into_iter().find(|name| name.starts_with(PREFIX)).map(str::to_owned)
 }
 
 /// Debian 13 moved them below usr.
@@ -207,16 +185,14 @@ mod tests {
 
     #[test]
     fn the_package_of_the_newest_kernel_is_what_the_other_depends_on() {
-        let said = "linux-image-amd64\n  Depends: linux-image-6.1.0-56-amd64\n";
-        assert_eq!(depends(said).as_deref(), Some("linux-image-6.1.0-56-amd64"));
         let (_folder, cache) = cache_of(&[]);
         let suites = cache.cache().join("suites");
         fs::create_dir_all(&suites).unwrap();
         let offer = "linux-image-amd64\t6.12.107-1\ttrixie\tpool/x.deb\t1\t00\tx\n";
         fs::write(suites.join("offers"), offer).unwrap();
-        let error = fetched(&cache, Some("6.9")).unwrap_err().to_string();
+        let error = fetched(&cache, "6.9").unwrap_err().to_string();
         assert!(error.contains("kernel 6.9; there are 6.12.107-1 (trixie)"), "{error}");
-        let error = fetched(&cache, Some("6.12")).unwrap_err().to_string();
+        let error = fetched(&cache, "6.12").unwrap_err().to_string();
         assert!(error.contains("has no kernel that it depends on"), "{error}");
         let depends = "linux-base, linux-image-6.12.107+deb13-amd64 (= 6.12.107-1)";
         assert_eq!(image_of(depends), Some("linux-image-6.12.107+deb13-amd64"));

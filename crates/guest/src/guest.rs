@@ -29,7 +29,7 @@ use rustix::process::{
 
 use crate::{
     deadline::{Deadlines, GuestPhase},
-    engine::{Boot, Engine, Kernel},
+    engine::{self, Boot, Engine, Kernel},
     error::GuestError,
     frame::{Frame, FrameReader, Stream},
     keeper::keeper,
@@ -56,7 +56,7 @@ pub struct LaneSink {
 /// How a guest is begun.
 pub struct Start<'a> {
     /// What runs it.
-    pub engine: &'a dyn Engine,
+    pub engine: Engine,
     /// The kernel.
     pub kernel: &'a Kernel,
     /// The files.
@@ -91,11 +91,11 @@ struct Shared {
 }
 
 impl Guest {
-    /// Boots, loads modules, calibrates and mounts.
+    /// Boots.
     ///
     /// # Errors
     /// [`GuestError`]; nothing of the guest is left then.
-    pub fn boot(start: &Start<'_>, order: Order) -> Result<Guest, GuestError> {
+    pub fn boot(start: &Start<'_>) -> Result<Guest, GuestError> {
         let mut guest = Guest::spawn(start)?;
         let mut facts = Environment::default();
         guest.expect(GuestPhase::Boot, start.stop, |event| match event {
@@ -107,24 +107,47 @@ impl Guest {
             _ => false,
         })?;
         guest.group = guest.below_the_keeper().first().copied();
-        guest.tell(&ToGuest::Begin(Box::new(order)));
-        guest.expect(GuestPhase::Modules, start.stop, |event| event == FromGuest::ModulesLoaded)?;
-        guest.expect(GuestPhase::Calibrate, start.stop, |event| match event {
-            FromGuest::Calibrated { facts: found } => take(&mut facts, found),
-            _ => false,
-        })?;
-        guest.expect(GuestPhase::Mount, start.stop, |event| match event {
-            FromGuest::Mounted { facts: found } => take(&mut facts, found),
-            _ => false,
-        })?;
         take(&mut guest.facts, facts);
         Ok(guest)
     }
 
+    /// Finds out what the bare ways of this guest cost.
+    ///
+    /// # Errors
+    /// [`GuestError`].
+    pub fn calibrate(&mut self, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
+        self.tell(&ToGuest::Calibrate);
+        self.expect_facts(GuestPhase::Calibrate, stop)
+    }
+
+    /// Loads what a candidate needs and mounts it.
+    ///
+    /// # Errors
+    /// [`GuestError`]; the guest has ended then.
+    pub fn mount(&mut self, order: Order, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
+        self.tell(&ToGuest::Mount(Box::new(order)));
+        self.expect(GuestPhase::Modules, stop, |event| event == FromGuest::ModulesLoaded)?;
+        self.expect_facts(GuestPhase::Mount, stop)
+    }
+
+    fn expect_facts(
+        &mut self,
+        phase: GuestPhase,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), GuestError> {
+        let mut facts = Environment::default();
+        self.expect(phase, stop, |event| match event {
+            FromGuest::Calibrated { facts: found } | FromGuest::Mounted { facts: found } => {
+                take(&mut facts, found)
+            }
+            _ => false,
+        })?;
+        take(&mut self.facts, facts);
+        Ok(())
+    }
+
     fn spawn(start: &Start<'_>) -> Result<Guest, GuestError> {
-        let mut words = start.kernel.runner.clone();
-        words.extend(start.engine.command(start.kernel, start.boot));
-        let mut command = keeper(start.worker, &words);
+        let mut command = keeper(start.worker, &start.engine.command(start.kernel, start.boot));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut keeper = command
             .process_group(0)
@@ -141,8 +164,7 @@ impl Guest {
         let mut facts = Environment::default();
         facts.put("guest.engine", start.engine.name());
         facts.put("guest.package", &start.kernel.package);
-        facts.put("guest.memory_bytes", start.boot.memory_bytes);
-        take(&mut facts, start.engine.facts(start.boot));
+        take(&mut facts, engine::facts(start.boot));
         let to = Arc::new(Mutex::new(to));
         let deadlines = start.deadlines;
         Ok(Guest { keeper, to, heard, shared, deadlines, facts, group: None })
@@ -191,10 +213,17 @@ impl Guest {
         Ok(counted)
     }
 
+    /// Unmounts.
+    pub fn unmount(&self, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
+        self.tell(&ToGuest::Unmount);
+        self.expect(GuestPhase::Unmount, stop, |event| event == FromGuest::Unmounted)
+    }
+
     /// Unmounts, powers off and waits until nothing of the guest is left.
     pub fn end(self, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
+        self.unmount(stop)?;
         self.tell(&ToGuest::End);
-        self.expect(GuestPhase::End, stop, |event| event == FromGuest::Ended)?;
+        self.expect(GuestPhase::PowerOff, stop, |event| event == FromGuest::Ended)?;
         let began = Instant::now();
         while began.elapsed() < self.deadlines.limit(GuestPhase::PowerOff) {
             if lock(&self.shared.end).is_some() {

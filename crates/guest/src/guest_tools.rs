@@ -1,75 +1,126 @@
-//! Programs that run inside of a guest only, from packages that are unpacked and not installed: a host needs none
-//! of OpenZFS to have a pool made, mounted and measured in a guest.
+//! Programs that make or serve file systems of guests, from packages that are unpacked and not installed. On the host
+//! they run with the libraries of their own tree, as whoever we are; what a mount needs goes into the guest.
 //!
 //! ```
-//! use pickfs_guest::guest_tools;
-//! assert!(guest_tools::of("zpool").is_some() && guest_tools::of("ntfs-3g").is_none());
+//! use pickfs_guest::{guest_tools::Tool, packages::PackageCache};
+//! assert_eq!(Tool::held(&PackageCache::at("/nowhere".as_ref()), "mkfs.f2fs", "f2fs-tools"), None);
 //! ```
 
-use std::path::PathBuf;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     package_set::{Members, PackageSet},
     packages::{PackageCache, PackageError},
+    program_files::TREE_LIBRARIES,
 };
 
-/// A program with the packages that hold it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GuestTool {
-    /// Its name in steps.
-    pub program: &'static str,
-    /// Where it lies below the tree.
-    pub path: &'static str,
-    /// Its packages.
-    pub set: PackageSet<'static>,
+/// Where programs lie below a tree.
+const FOLDERS: [&str; 4] = ["sbin", "usr/sbin", "bin", "usr/bin"];
+/// Its dependencies name Python, which zpool does not need.
+const OPENZFS: PackageSet<'_> = PackageSet {
+    main: "zfsutils-linux",
+    members: Members::Listed(&[
+        "libzfs4linux",
+        "libzpool5linux",
+        "libnvpair3linux",
+        "libuutil3linux",
+    ]),
+};
+
+/// A program in an unpacked tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tool {
+    /// The tree, which stands for `/`.
+    pub tree: PathBuf,
+    /// Where the program lies below it.
+    pub path: PathBuf,
 }
 
-const TOOLS: &[GuestTool] = &[GuestTool {
-    program: "zpool",
-    path: "sbin/zpool",
-    set: PackageSet {
-        main: "zfsutils-linux",
-        members: Members::Listed(&[
-            "libzfs4linux",
-            "libzpool5linux",
-            "libnvpair3linux",
-            "libuutil3linux",
-        ]),
-    },
-}];
-
-/// The tool of this name; `None` where a guest takes the host's own.
-pub fn of(program: &str) -> Option<&'static GuestTool> {
-    TOOLS.iter().find(|tool| tool.program == program)
+/// The packages of a program; a section behind the name of its package does not matter.
+fn set_of(package: &str) -> PackageSet<'_> {
+    let main = package.split(' ').next().unwrap_or(package);
+    match main == OPENZFS.main {
+        true => OPENZFS,
+        false => PackageSet { main, members: Members::WithMissing },
+    }
 }
 
-impl GuestTool {
-    /// Its tree and the program below it, fetched where it is not there.
+impl Tool {
+    /// The program, where its package was unpacked before; asks nobody.
+    pub fn held(cache: &PackageCache, program: &str, package: &str) -> Option<Tool> {
+        Self::of_tree(set_of(package).held(cache)?.folder, program)
+    }
+
+    /// The program, its package fetched where it is not there.
     ///
     /// # Errors
     /// When it cannot be had.
-    pub fn get(&self, cache: &PackageCache) -> Result<(PathBuf, PathBuf), PackageError> {
-        let tree = self.set.get(cache)?.folder;
-        if !tree.join(self.path).is_file() {
-            let (package, what) = (self.set.main.into(), self.path.into());
-            return Err(PackageError::Strange { package, what });
+    pub fn get(cache: &PackageCache, program: &str, package: &str) -> Result<Tool, PackageError> {
+        let unpacked = set_of(package).get(cache)?;
+        let strange = || PackageError::Strange { package: package.into(), what: program.into() };
+        Self::of_tree(unpacked.folder, program).ok_or_else(strange)
+    }
+
+    fn of_tree(tree: PathBuf, program: &str) -> Option<Tool> {
+        let paths = FOLDERS.map(|folder| Path::new(folder).join(program));
+        let path = paths.into_iter().find(|path| tree.join(path).exists())?;
+        Some(Tool { tree, path })
+    }
+
+    /// The words that run it on this machine.
+    pub fn words(&self) -> Vec<OsString> {
+        let libraries = TREE_LIBRARIES.map(|folder| self.tree.join(folder));
+        let program = self.tree.join(&self.path).into_os_string();
+        let mut path = libraries[0].clone().into_os_string();
+        path.push(":");
+        path.push(&libraries[1]);
+        // A C library of its own goes with no other loader.
+        let mut loaders = libraries.iter().map(|folder| folder.join("ld-linux-x86-64.so.2"));
+        if let Some(loader) = loaders.find(|loader| loader.is_file()) {
+            return vec![loader.into(), "--library-path".into(), path, program];
         }
-        Ok((tree, self.path.into()))
+        let mut variable = OsString::from("LD_LIBRARY_PATH=");
+        variable.push(path);
+        vec!["/usr/bin/env".into(), variable, program]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{fs, process::Command};
 
     #[test]
     fn a_tool_that_is_unpacked_is_found_below_its_tree() {
         let folder = tempfile::tempdir().unwrap();
         let tree = folder.path().join("packages/zfsutils-linux+set_2.1.11");
-        let (cache, tool) = (PackageCache::at(folder.path()), of("zpool").unwrap());
-        std::fs::create_dir_all(tree.join("sbin")).unwrap();
-        assert!(matches!(tool.get(&cache), Err(PackageError::Strange { .. })));
-        std::fs::write(tree.join("sbin/zpool"), "").unwrap();
-        assert_eq!(tool.get(&cache).unwrap(), (tree, PathBuf::from("sbin/zpool")));
+        let cache = PackageCache::at(folder.path());
+        let get = || Tool::get(&cache, "zpool", "zfsutils-linux (section contrib)");
+        fs::create_dir_all(tree.join("sbin")).unwrap();
+        assert!(matches!(get(), Err(PackageError::Strange { .. })));
+        fs::write(tree.join("sbin/zpool"), "").unwrap();
+        assert_eq!(get().unwrap(), Tool { tree, path: "sbin/zpool".into() });
+    }
+
+    #[test]
+    fn an_unpacked_program_runs_with_its_own_libraries_and_its_own_loader() {
+        let tree = tempfile::tempdir().unwrap();
+        let at = |path: &str| tree.path().join(path);
+        fs::create_dir_all(at("usr/bin")).unwrap();
+        fs::copy("/bin/echo", at("usr/bin/say")).unwrap();
+        let tool = Tool::of_tree(tree.path().into(), "say").unwrap();
+        let said = |words: &[OsString]| {
+            let output = Command::new(&words[0]).args(&words[1..]).arg("so").output().unwrap();
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        assert_eq!(said(&tool.words()), "so\n");
+        fs::create_dir_all(at(TREE_LIBRARIES[0])).unwrap();
+        let loader = at(TREE_LIBRARIES[0]).join("ld-linux-x86-64.so.2");
+        fs::copy("/lib64/ld-linux-x86-64.so.2", &loader).unwrap();
+        assert_eq!(tool.words()[0], loader.into_os_string());
+        assert_eq!(said(&tool.words()), "so\n");
     }
 }

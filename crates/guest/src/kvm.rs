@@ -51,15 +51,16 @@ fn told(cpuinfo: &str, modules: &str) -> Option<String> {
 
 /// The same, and the tiny guest has run too. Without QEMU nothing could be tried, and that is an obstacle.
 pub fn obstacle_tried() -> Option<String> {
-    static FOUND: OnceLock<Option<String>> = OnceLock::new();
-    FOUND.get_or_init(|| obstacle().or_else(tried_here)).clone()
-}
-
-fn tried_here() -> Option<String> {
-    let Ok(cache) = PackageCache::open_default() else { return Some(untried()) };
-    let Some(qemu) = qemu_program::held(&cache) else { return Some(untried()) };
-    let verdict = verdict(&cache, &qemu);
-    (!verdict.is_empty()).then_some(verdict)
+    static FOUND: OnceLock<String> = OnceLock::new();
+    let here = || {
+        let cache = PackageCache::open_default().ok()?;
+        Some((qemu_program::held(&cache)?, cache))
+    };
+    obstacle().or_else(|| {
+        let Some((qemu, cache)) = here() else { return Some(untried()) };
+        let verdict = FOUND.get_or_init(|| verdict(&cache, &qemu));
+        (!verdict.is_empty()).then(|| verdict.clone())
+    })
 }
 
 fn untried() -> String {

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum ToGuest {
-    /// The first word: load, calibrate, mount.
-    Begin(Box<Order>),
+    /// Find out what calls, clock and memory cost.
+    Calibrate,
+    /// Load, make and mount; nothing is mounted yet, or no more.
+    Mount(Box<Order>),
     /// Start this many worker processes; their words follow in frames of their own.
     StartLanes {
         /// How many.
@@ -22,11 +24,13 @@ pub enum ToGuest {
         /// Whether a second mount shows what the first one wrote: not in memory.
         anew: bool,
     },
-    /// Unmount and power off.
+    /// Unmount; something else may be mounted then.
+    Unmount,
+    /// Power off.
     End,
 }
 
-/// What a guest does before anything else.
+/// A candidate, and what makes it one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// Modules in the first file system, in the order of loading.
@@ -42,8 +46,6 @@ pub struct Order {
     pub unmount: Vec<Action>,
     /// Where it is mounted.
     pub at: String,
-    /// Rate of the TSC as the host measured it, where the guest reads the same one.
-    pub tsc_hz: Option<f64>,
 }
 
 /// From the guest.
@@ -59,7 +61,7 @@ pub enum FromGuest {
     },
     /// All modules are in.
     ModulesLoaded,
-    /// What calls, clock, TSC and memory cost here: `guest.*`.
+    /// What calls, clock and memory cost here: `guest.*`.
     Calibrated {
         /// The figures.
         facts: Environment,
@@ -85,7 +87,9 @@ pub enum FromGuest {
         /// Bytes that were compared.
         bytes: u64,
     },
-    /// Unmounted; power goes off.
+    /// Nothing is mounted.
+    Unmounted,
+    /// Power goes off.
     Ended,
     /// Something went wrong; nothing follows.
     Failed {

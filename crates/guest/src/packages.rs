@@ -4,8 +4,8 @@
 //!
 //! ```no_run
 //! use pickfs_guest::packages::PackageCache;
-//! let uml = PackageCache::open_default()?.get("user-mode-linux")?;
-//! println!("{}", uml.folder.join("usr/bin/linux.uml").display());
+//! let qemu = PackageCache::open_default()?.get("qemu-system-x86")?;
+//! println!("{}", qemu.folder.join("usr/bin/qemu-system-x86_64").display());
 //! # Ok::<(), pickfs_guest::packages::PackageError>(())
 //! ```
 //!
@@ -21,7 +21,7 @@ use std::{
 use thiserror::Error;
 
 use crate::{
-    suites::{LISTS_BYTES, Offer, Suites},
+    suites::{LISTS_BYTES, Offer, Suites, offers_of},
     version::Version,
 };
 
@@ -73,7 +73,7 @@ pub enum PackageError {
         cache: PathBuf,
     },
     /// Neither installed nor to be had.
-    #[error("no QEMU: {why}; apt-get install qemu-system-x86, or use --engine uml")]
+    #[error("no QEMU: {why}; apt-get install qemu-system-x86")]
     NoQemu {
         /// What was tried and came of it.
         why: String,
@@ -223,7 +223,7 @@ impl PackageCache {
         if let Some(held) = self.held_level(name, level) {
             return Ok(held);
         }
-        if own_offer(name).is_some_and(|(version, _)| version.fits(level)) {
+        if own_offer(name).is_some_and(|offer| offer.version.fits(level)) {
             return self.fetch(name);
         }
         let offer = self.offer(name, level)?;
@@ -232,16 +232,6 @@ impl PackageCache {
             let archive = Suites::at(&self.cache).download(&offer, work)?;
             self.unpack(name, &archive, work)
         })
-    }
-
-    /// The newest version that a suite offers.
-    ///
-    /// # Errors
-    /// As [`PackageCache::get_level`].
-    pub fn get_newest(&self, name: &str) -> Result<Unpacked, PackageError> {
-        let newest = self.offers(name)?.pop();
-        let newest = newest.ok_or_else(|| self.no_level(name, "any version"))?;
-        self.get_level(name, newest.version.as_str())
     }
 
     /// What a suite offers at a level, the lists read anew where they are old and lack it.
@@ -292,8 +282,8 @@ impl PackageCache {
 
     /// From this machine's own release.
     fn fetch(&self, name: &str) -> Result<Unpacked, PackageError> {
-        if let Some((version, bytes)) = own_offer(name) {
-            self.allow(format!("{name} {version}"), bytes)?;
+        if let Some(offer) = own_offer(name) {
+            self.allow(format!("{name} {}", offer.version), offer.bytes)?;
         }
         self.within(|work| {
             self.run("apt-get", &["-q", "download"], name, &[name], work)?;
@@ -368,13 +358,12 @@ impl std::fmt::Debug for PackageCache {
     }
 }
 
-/// Version and size in bytes of a package in this machine's own release, as far as apt knows one.
-fn own_offer(name: &str) -> Option<(Version, u64)> {
+/// What this machine's own release offers, as far as apt knows.
+pub(crate) fn own_offer(name: &str) -> Option<Offer> {
     let mut apt = Command::new("apt-cache");
     apt.args(["show", "--no-all-versions", name]).stdin(Stdio::null()).env("LC_ALL", "C");
     let text = String::from_utf8(apt.output().ok()?.stdout).ok()?;
-    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
-    Some((Version::new(field("Version: ")?), field("Size: ")?.parse().ok()?))
+    offers_of(&text, "").into_iter().next()
 }
 
 pub(crate) fn cannot(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PackageError {
@@ -387,7 +376,7 @@ fn archive_in(work: &Path) -> Option<PathBuf> {
     entries.into_iter().find(|path| path.extension().is_some_and(|end| end == "deb"))
 }
 
-/// `user-mode-linux_6.1um4+b13_amd64.deb` is `6.1um4+b13`.
+/// `f2fs-tools_1.15.0-1+b1_amd64.deb` is `1.15.0-1+b1`.
 fn version_of(archive: &Path) -> String {
     let stem = archive.file_stem().unwrap_or_default().to_string_lossy();
     stem.split('_').nth(1).unwrap_or("unknown").to_owned()
@@ -433,7 +422,7 @@ mod tests {
         let cache = tempfile::tempdir().unwrap();
         let packages = PackageCache::at(cache.path()).asking(Arc::new(|_| false));
         let error = packages.get_level("pickfs-no-such-kernel", "6.1").unwrap_err().to_string();
-        assert!(error.contains("--yes") && error.contains("50 MB"), "{error}");
+        assert!(error.contains("--yes") && error.contains("40 MB"), "{error}");
         assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
     }
 

@@ -83,7 +83,8 @@ pub fn program_files_of_tree(
     Ok(files)
 }
 
-const TREE_LIBRARIES: [&str; 2] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"];
+/// Where libraries lie below an unpacked tree.
+pub(crate) const TREE_LIBRARIES: [&str; 2] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"];
 
 fn files_with(program: &Path, words: &[String]) -> Result<Vec<ProgramFile>, ProgramError> {
     let main = loaded(program)?;
@@ -137,22 +138,14 @@ const PT_LOAD: u32 = 1;
 const PT_INTERP: u32 = 3;
 
 /// A program header.
-pub(crate) struct Segment {
+struct Segment {
     kind: u32,
     offset: usize,
     size: usize,
-    /// Where the header itself lies in the file.
-    pub(crate) header: usize,
-}
-
-impl Segment {
-    pub(crate) fn is_interpreter(&self) -> bool {
-        self.kind == PT_INTERP
-    }
 }
 
 /// Program headers of a 64-bit little-endian ELF file; `None` where it is none.
-pub(crate) fn segments(elf: &[u8]) -> Option<Vec<Segment>> {
+fn segments(elf: &[u8]) -> Option<Vec<Segment>> {
     let number = |at: usize, size: usize| {
         let bytes = elf.get(at..at + size)?;
         Some(bytes.iter().rev().fold(0, |sum: usize, byte| sum << 8 | usize::from(*byte)))
@@ -163,13 +156,13 @@ pub(crate) fn segments(elf: &[u8]) -> Option<Vec<Segment>> {
     let (table, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
     let segment = |at: usize| {
         let (kind, offset, size) = (number(at, 4)? as u32, number(at + 8, 8)?, number(at + 32, 8)?);
-        Some(Segment { kind, offset, size, header: at })
+        Some(Segment { kind, offset, size })
     };
     (0..count).map(|index| segment(table + index * size)).collect()
 }
 
-pub(crate) fn interpreter(elf: &[u8]) -> Option<PathBuf> {
-    let segment = segments(elf)?.into_iter().find(Segment::is_interpreter)?;
+fn interpreter(elf: &[u8]) -> Option<PathBuf> {
+    let segment = segments(elf)?.into_iter().find(|segment| segment.kind == PT_INTERP)?;
     let text = elf.get(segment.offset..segment.offset + segment.size)?;
     let text = std::str::from_utf8(text).ok()?;
     Some(PathBuf::from(text.trim_end_matches('\0')))

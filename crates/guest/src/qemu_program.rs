@@ -4,27 +4,25 @@
 
 use std::{
     ffi::OsString,
-    path::Path,
     process::{Command, Stdio},
 };
 
 use crate::{
-    package_set::{Members, PackageSet},
+    guest_tools::Tool,
     packages::{PackageCache, PackageError},
+    program_files::TREE_LIBRARIES,
 };
 
 /// The program.
 pub const PROGRAM: &str = "qemu-system-x86_64";
 /// The package that holds it.
 pub const PACKAGE: &str = "qemu-system-x86";
-const SET: PackageSet<'_> = PackageSet { main: PACKAGE, members: Members::WithMissing };
-const LIBRARIES: [&str; 2] = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"];
 /// Firmware and boot programs.
 const DATA: [&str; 2] = ["usr/share/qemu", "usr/share/seabios"];
 
 /// The words that run it, where it is installed or unpacked already; asks nobody.
 pub fn held(cache: &PackageCache) -> Option<Vec<OsString>> {
-    installed().or_else(|| Some(unpacked(&SET.held(cache)?.folder)))
+    installed().or_else(|| Some(unpacked(&Tool::held(cache, PROGRAM, PACKAGE)?)))
 }
 
 /// The words that run it; fetched where it is not there.
@@ -34,8 +32,8 @@ pub fn held(cache: &PackageCache) -> Option<Vec<OsString>> {
 pub fn get(cache: &PackageCache) -> Result<Vec<OsString>, PackageError> {
     let words = match held(cache) {
         Some(words) => words,
-        None => match SET.get(cache) {
-            Ok(set) => unpacked(&set.folder),
+        None => match Tool::get(cache, PROGRAM, PACKAGE) {
+            Ok(tool) => unpacked(&tool),
             Err(refused @ PackageError::Refused { .. }) => return Err(refused),
             Err(error) => return Err(PackageError::NoQemu { why: error.to_string() }),
         },
@@ -50,17 +48,14 @@ fn installed() -> Option<Vec<OsString>> {
     program.into_iter().find(|path| path.is_file()).map(|path| vec![path.into()])
 }
 
-fn unpacked(tree: &Path) -> Vec<OsString> {
-    let libraries = LIBRARIES.map(|folder| tree.join(folder).to_string_lossy().into_owned());
-    let modules = tree.join(LIBRARIES[0]).join("qemu");
-    let mut words: Vec<OsString> = vec![
-        "/usr/bin/env".into(),
-        format!("LD_LIBRARY_PATH={}", libraries.join(":")).into(),
-        format!("QEMU_MODULE_DIR={}", modules.display()).into(),
-        tree.join("usr/bin").join(PROGRAM).into(),
-    ];
+/// A program of a tree, which is told where its parts are.
+fn unpacked(tool: &Tool) -> Vec<OsString> {
+    let modules = tool.tree.join(TREE_LIBRARIES[1]).join("qemu");
+    let mut words =
+        vec!["/usr/bin/env".into(), format!("QEMU_MODULE_DIR={}", modules.display()).into()];
+    words.extend(tool.words());
     for folder in DATA {
-        words.extend(["-L".into(), tree.join(folder).into()]);
+        words.extend(["-L".into(), tool.tree.join(folder).into()]);
     }
     words
 }
@@ -79,14 +74,12 @@ mod tests {
 
     #[test]
     fn an_unpacked_program_finds_its_parts() {
-        let words = unpacked(Path::new("/c/qemu"));
+        let tool = Tool { tree: "/c/qemu".into(), path: "usr/bin/qemu-system-x86_64".into() };
+        let words = unpacked(&tool);
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        let libraries =
-            "LD_LIBRARY_PATH=/c/qemu/usr/lib/x86_64-linux-gnu:/c/qemu/lib/x86_64-linux-gnu";
-        assert_eq!(words[1], libraries);
-        assert_eq!(words[2], "QEMU_MODULE_DIR=/c/qemu/usr/lib/x86_64-linux-gnu/qemu");
-        assert_eq!(words[3], "/c/qemu/usr/bin/qemu-system-x86_64");
-        assert_eq!(words[4..6], ["-L", "/c/qemu/usr/share/qemu"]);
+        assert_eq!(words[1], "QEMU_MODULE_DIR=/c/qemu/usr/lib/x86_64-linux-gnu/qemu");
+        assert_eq!(words[4], "/c/qemu/usr/bin/qemu-system-x86_64");
+        assert_eq!(words[5..7], ["-L", "/c/qemu/usr/share/qemu"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! use pickfs_guest::suites::Suites;
 //! let suites = Suites::at("/home/me/.cache/pickfs".as_ref());
 //! suites.refresh()?;
-//! for offer in suites.offers("user-mode-linux") {
+//! for offer in suites.offers("linux-image-amd64") {
 //!     println!("{} in {}, {} bytes", offer.version, offer.suites, offer.bytes);
 //! }
 //! # Ok::<(), pickfs_guest::packages::PackageError>(())
@@ -28,14 +28,11 @@ use crate::{
     version::Version,
 };
 
-/// Suites that hold kernels for guests.
+/// Suites that hold kernels for guests. From forky on a kernel's image is in a package of its own.
 pub const SUITES: &[&str] =
-    &["bullseye", "bookworm", "trixie", "forky", "sid", "bookworm-backports", "trixie-backports"];
-/// Names of packages that the table keeps: kernels, and the C library that later ones need. What the
-/// last one depends on is kept too.
-const KEPT: &[&str] = &["user-mode-linux", "libc6", debian_kernel::NEWEST];
+    &["bullseye", "bookworm", "trixie", "bookworm-backports", "trixie-backports"];
 /// What the lists of all suites are together, about.
-pub const LISTS_BYTES: u64 = 50_000_000;
+pub const LISTS_BYTES: u64 = 40_000_000;
 /// How old the table may be where it lacks what is asked for.
 const FRESH: Duration = Duration::from_secs(86_400);
 const MIRROR: &str = "http://deb.debian.org/debian";
@@ -121,7 +118,7 @@ impl Suites {
         // A suite that is gone is no reason to do without the others: what counts is what comes of it.
         let updated = apt(work, "apt-get", &["-q", "update"]);
         let named = apt(work, "apt-cache", &["show", debian_kernel::NEWEST]).unwrap_or_default();
-        let mut names: Vec<&str> = KEPT.to_vec();
+        let mut names = vec![debian_kernel::NEWEST];
         names.extend(named.lines().filter_map(image_of_line));
         let shown = apt(work, "apt-cache", &[&["show"], names.as_slice()].concat());
         let listed = apt(work, "apt-cache", &[&["madison"], names.as_slice()].concat());
@@ -213,7 +210,7 @@ fn said(command: &mut Command) -> Result<String, String> {
 }
 
 /// From `apt-cache show`, and the suites from `apt-cache madison`.
-fn offers_of(shown: &str, listed: &str) -> Vec<Offer> {
+pub(crate) fn offers_of(shown: &str, listed: &str) -> Vec<Offer> {
     let mut offers: Vec<Offer> = Vec::new();
     for stanza in shown.split("\n\n") {
         let field = |name: &str| {
@@ -270,27 +267,27 @@ fn offer_of_line(line: &str) -> Option<Offer> {
 mod tests {
     use super::*;
 
-    const SHOWN: &str = "Package: user-mode-linux\nVersion: 7.2um1\nDepends: libc6 (>= 2.38)\n\
-        Filename: pool/u/user-mode-linux_7.2um1_amd64.deb\nSize: 36430088\nSHA256: f947\n\n\
-        Package: user-mode-linux\nVersion: 6.1um4+b13\nFilename: pool/u/uml.deb\nSize: 7\n\
+    const SHOWN: &str = "Package: linux-image-amd64\nVersion: 6.12.107-1\nDepends: linux-image-6.12 (= 1)\n\
+        Filename: pool/l/six-twelve.deb\nSize: 1480\nSHA256: f947\n\n\
+        Package: linux-image-amd64\nVersion: 6.1.176-1\nFilename: pool/l/six-one.deb\nSize: 7\n\
         SHA256: 0ce7\n\nPackage: virtual\n";
-    const LISTED: &str = "user-mode-linux |     7.2um1 | http://d/debian forky/main amd64 Packages\n\
-        user-mode-linux |     7.2um1 | http://d/debian sid/main amd64 Packages\n\
-        user-mode-linux | 6.1um4+b13 | http://d/debian bookworm/main amd64 Packages\n";
+    const LISTED: &str = "linux-image-amd64 | 6.12.107-1 | http://d/debian trixie/main amd64 Packages\n\
+        linux-image-amd64 | 6.12.107-1 | http://d/debian sid/main amd64 Packages\n\
+        linux-image-amd64 |  6.1.176-1 | http://d/debian bookworm/main amd64 Packages\n";
 
     #[test]
     fn offers_are_kept_as_they_were_listed_with_their_suites() {
         let offers = offers_of(SHOWN, LISTED);
         assert_eq!(offers.len(), 2);
-        assert_eq!((offers[0].suites.as_str(), offers[0].bytes), ("forky sid", 36_430_088));
-        assert_eq!(offers[0].depends, "libc6 (>= 2.38)");
+        assert_eq!((offers[0].suites.as_str(), offers[0].bytes), ("trixie sid", 1480));
+        assert_eq!(offers[0].depends, "linux-image-6.12 (= 1)");
         let cache = tempfile::tempdir().unwrap();
         let suites = Suites::at(cache.path());
         fs::create_dir_all(&suites.folder).unwrap();
-        assert!(!suites.is_fresh() && suites.offers("user-mode-linux").is_empty());
+        assert!(!suites.is_fresh() && suites.offers("linux-image-amd64").is_empty());
         let text: String = offers.iter().map(line_of_offer).collect();
         fs::write(suites.table(), text).unwrap();
-        let kept = suites.offers("user-mode-linux");
+        let kept = suites.offers("linux-image-amd64");
         assert_eq!(kept, [offers[1].clone(), offers[0].clone()], "the newest is last");
         assert!(suites.is_fresh() && suites.offers("libc6").is_empty());
     }

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use pickfs_guest::{ENGINES, Engine, PackageCache};
+use pickfs_guest::{ENGINES, PackageCache, Tool, engine};
 use pickfs_measure::{MonotonicClock, watch_gaps};
 use pickfs_model::{
     Diagnosis,
     diagnosis::{ClockDiagnosis, FileSystemDiagnosis, Need},
 };
-use pickfs_target::{Availability, availability::to_be_made, fs};
+use pickfs_target::{Availability, availability::to_be_brought, fs};
 
 use crate::{
     engines::{NATIVE, row_gap},
@@ -48,32 +48,29 @@ fn file_system(row: &dyn fs::FileSystem, packages: &mut Vec<String>) -> FileSyst
     FileSystemDiagnosis { name, origin, ready, reason, remedy, route, route_needs }
 }
 
-/// The first engine of guests that can run it, with the package that it would fetch.
+/// The engine of guests that can run it, with the packages that it would fetch.
 fn guest_route(row: &dyn fs::FileSystem) -> (String, String) {
-    let Some(engine) = ENGINES.iter().find(|engine| row_gap(row, **engine).is_none()) else {
+    let Some(engine) = ENGINES.into_iter().find(|engine| row_gap(row, *engine).is_none()) else {
         return (String::new(), String::new());
     };
-    let cache = PackageCache::open_default().ok();
-    let all = || engine.packages().to_vec();
-    let missing = cache.map_or_else(all, |cache| engine.missing(&cache));
+    let Ok(cache) = PackageCache::open_default() else { return (engine.name().into(), "".into()) };
+    let mut missing = engine::missing_packages(&cache);
+    let tools = to_be_brought(row).into_iter();
+    let tools = tools.filter(|one| Tool::held(&cache, one.name, one.package).is_none());
+    missing.extend(tools.map(|one| one.package));
+    missing.dedup();
     (engine.name().into(), missing.join(", "))
 }
 
-/// The first engine of which only a module is missing that can be built.
+/// Where only a module is missing that can be built.
 fn buildable(row: &dyn fs::FileSystem) -> String {
-    let types = row.types_in_a_guest();
-    let is_it = |engine: &&&'static dyn Engine| {
-        let has = |kind: &&str| engine.knows(kind) || engine.can_be_rebuilt().contains(kind);
-        engine.obstacle().is_none() && types.iter().all(has)
-    };
-    let is_made = matches!(to_be_made(row), Availability::Ready);
-    match ENGINES.iter().find(is_it).filter(|_| is_made) {
-        Some(engine) => format!(
-            "; or in a guest: pickfs doctor --guests --engine {} --fs {} --build-modules",
-            engine.name(),
-            row.name()
-        ),
-        None => String::new(),
+    let missing: Vec<_> =
+        row.types_in_a_guest().into_iter().filter(|kind| !engine::knows(kind)).collect();
+    match missing.iter().all(|kind| engine::REBUILT.contains(kind)) {
+        true => {
+            format!("; or in a guest: pickfs doctor --guests --fs {} --build-modules", row.name())
+        }
+        false => String::new(),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use pickfs_guest::{Engine, engine};
+use pickfs_guest::{ENGINES, Engine, engine};
 use pickfs_model::{BackingSpec, Cell, Level, Plan, record::SkippedCell};
 use pickfs_target::{
     Availability, availability,
@@ -21,10 +21,12 @@ pub const ENGINE_LEVEL: &str = "engine";
 /// This machine's own kernel.
 pub const NATIVE: &str = "native";
 const AUTO: &str = "auto";
+/// Guests, under KVM where it is proven.
+const QEMU: &str = "qemu";
 
 /// The engine of a cell; `None` on this machine's own kernel.
-pub fn engine_of(cell: &Cell) -> Option<&'static dyn Engine> {
-    engine::find(cell.knobs.get(ENGINE)?)
+pub fn engine_of(cell: &Cell) -> Option<Engine> {
+    Engine::find(cell.knobs.get(ENGINE)?)
 }
 
 /// Whether this machine's own kernel is to mount something of these cells.
@@ -32,10 +34,9 @@ pub fn any_native(cells: &[Cell]) -> bool {
     cells.iter().any(|cell| engine_of(cell).is_none())
 }
 
-/// The engines of these cells, each once.
-pub fn engines_of(cells: &[Cell]) -> Vec<&'static dyn Engine> {
-    let names: BTreeSet<&str> = cells.iter().filter_map(engine_of).map(Engine::name).collect();
-    names.into_iter().filter_map(engine::find).collect()
+/// Whether a guest is to mount something of these cells.
+pub fn any_in_guests(cells: &[Cell]) -> bool {
+    cells.iter().any(|cell| engine_of(cell).is_some())
 }
 
 /// Settles the engine of every cell; those that none can run are left out with the reason.
@@ -95,9 +96,10 @@ fn chosen(plan: &Plan, cell: &Cell) -> Result<&'static str, Gap> {
             Err((reason.into(), "leave guest.engine = native out".into()))
         }
         NATIVE => Ok(NATIVE),
-        AUTO => first_that_can(plan, cell, row),
+        AUTO if runs_here(plan, cell, row) => Ok(NATIVE),
+        AUTO | QEMU => first_that_can(plan, cell, row).map(Engine::name),
         asked => {
-            let engine = engine::find(asked).ok_or_else(|| {
+            let engine = Engine::find(asked).ok_or_else(|| {
                 (format!("no engine `{asked}`"), "leave --engine out, or use auto".to_owned())
             })?;
             can_serve(plan, cell, row, engine).map(|()| engine.name())
@@ -105,30 +107,23 @@ fn chosen(plan: &Plan, cell: &Cell) -> Result<&'static str, Gap> {
     }
 }
 
-/// This machine where it can, else the first engine that can; the reason is that of the last.
-fn first_that_can(plan: &Plan, cell: &Cell, row: &dyn FileSystem) -> Result<&'static str, Gap> {
+fn runs_here(plan: &Plan, cell: &Cell, row: &dyn FileSystem) -> bool {
     let here = matches!(availability::of(row), Availability::Ready);
     let in_directory = matches!(plan.backing, BackingSpec::Directory { .. });
     let is_free = !cell.knobs.contains_key(KERNEL);
-    if in_directory || (is_free && here && rustix::process::geteuid().is_root()) {
-        return Ok(NATIVE);
-    }
-    let mut gap = ("no engine runs here".to_owned(), "run it as root on this machine".to_owned());
-    for engine in engine::ENGINES {
-        match can_serve(plan, cell, row, *engine) {
-            Ok(()) => return Ok(engine.name()),
-            Err(found) => gap = found,
-        }
-    }
-    Err(gap)
+    in_directory || (is_free && here && rustix::process::geteuid().is_root())
 }
 
-fn can_serve(
-    plan: &Plan,
-    cell: &Cell,
-    row: &dyn FileSystem,
-    engine: &dyn Engine,
-) -> Result<(), Gap> {
+/// The first engine that can; the reason is that of the last.
+fn first_that_can(plan: &Plan, cell: &Cell, row: &dyn FileSystem) -> Result<Engine, Gap> {
+    let [kvm, tcg] = ENGINES;
+    match can_serve(plan, cell, row, kvm) {
+        Ok(()) => Ok(kvm),
+        Err(_) => can_serve(plan, cell, row, tcg).map(|()| tcg),
+    }
+}
+
+fn can_serve(plan: &Plan, cell: &Cell, row: &dyn FileSystem, engine: Engine) -> Result<(), Gap> {
     if let BackingSpec::Device { .. } | BackingSpec::Directory { .. } = plan.backing {
         let reason = "a guest's candidates are made on an image";
         return Err((reason.into(), "leave --device and --dir out, or --engine".into()));
@@ -147,35 +142,22 @@ fn can_serve(
 }
 
 /// Why an engine cannot run a file system, whatever the plan.
-pub fn row_gap(row: &dyn FileSystem, engine: &dyn Engine) -> Option<Gap> {
+pub fn row_gap(row: &dyn FileSystem, engine: Engine) -> Option<Gap> {
     if let Some(obstacle) = engine.obstacle() {
         return Some((obstacle, "use another engine".into()));
     }
-    if let Availability::Missing(missing) = availability::to_be_made(row) {
-        return Some((missing.reason, missing.remedy));
-    }
-    if let Some(foreign) = row.types_in_a_guest().iter().find(|kind| !engine.knows(kind)) {
-        let reason =
-            format!("the kernel of {} has no writable file system {foreign}", engine.name());
-        let remedy = match engine.can_be_rebuilt().contains(foreign) {
-            true => {
-                let engine = engine.name();
-                format!(
-                    "build its module: pickfs doctor --guests --engine {engine} --build-modules"
-                )
-            }
+    if let Some(foreign) = row.types_in_a_guest().iter().find(|kind| !engine::knows(kind)) {
+        let reason = format!("the guest's kernel has no writable file system {foreign}");
+        let remedy = match engine::REBUILT.contains(foreign) {
+            true => "build its module: pickfs doctor --guests --build-modules".into(),
             false => row.needs().kernel_remedy.into(),
         };
         return Some((reason, remedy));
     }
-    let native = || "use --engine native".to_owned();
-    match row.name() {
-        NTFS_3G => None,
-        name if is_fuse(row) => {
-            Some((format!("the program behind {name} is for the host"), native()))
-        }
-        _ => None,
-    }
+    let name = row.name();
+    (name != NTFS_3G && is_fuse(row)).then(|| {
+        (format!("the program behind {name} is for the host"), "use --engine native".to_owned())
+    })
 }
 
 /// The one FUSE program that is taken into a guest.
@@ -206,9 +188,9 @@ mod tests {
 
     #[test]
     fn an_engine_that_is_asked_for_runs_every_cell() {
-        let one = expansion("\"tmpfs\", \"ramfs\"", "uml");
+        let one = expansion("\"tmpfs\", \"ramfs\"", "qemu-tcg");
         let engines: Vec<_> = one.cells.iter().map(name_of).collect();
-        assert_eq!(engines, ["uml", "uml"]);
+        assert_eq!(engines, ["qemu-tcg", "qemu-tcg"]);
         assert_eq!(one.cells[0].levels_text(), "");
         let native = expansion("\"tmpfs\"", "native");
         assert_ne!(one.cells[0].id, native.cells[0].id);
@@ -238,18 +220,31 @@ mod tests {
 
     #[test]
     fn what_no_kernel_of_an_engine_mounts_is_left_out_with_the_reason() {
-        let left = expansion("\"tmpfs\", \"bcachefs\"", "uml");
+        let left = expansion("\"tmpfs\", \"bcachefs\"", "qemu-tcg");
         assert_eq!(left.cells.len(), 1);
         assert!(!left.skipped[0].reason.is_empty() && !left.skipped[0].remedy.is_empty());
     }
 
     #[test]
-    fn cells_of_two_engines_never_share_a_panel() {
-        let mut both = expansion("\"tmpfs\"", "native");
-        both.cells.extend(expansion("\"tmpfs\", \"ramfs\"", "uml").cells);
-        both.cells.extend(expansion("\"tmpfs\"", "qemu-tcg").cells);
-        tell_engines_apart(&mut both);
-        let levels: Vec<_> = both.cells.iter().map(Cell::levels_text).collect();
-        assert_eq!(levels, ["engine=native", "engine=uml", "engine=uml", "engine=qemu-tcg"]);
+    fn cells_of_two_engines_never_share_a_panel_nor_do_two_accelerations() {
+        let mut all = expansion("\"tmpfs\"", "native");
+        all.cells.extend(expansion("\"tmpfs\", \"ramfs\"", "qemu-tcg").cells);
+        let mut kvm = all.cells[1].clone();
+        kvm.knobs.insert(ENGINE.into(), "qemu-kvm".into());
+        all.cells.push(kvm);
+        tell_engines_apart(&mut all);
+        let levels: Vec<_> = all.cells.iter().map(Cell::levels_text).collect();
+        let of = |engine: &str| format!("engine={engine}");
+        assert_eq!(levels, ["native", "qemu-tcg", "qemu-tcg", "qemu-kvm"].map(of));
+    }
+
+    #[test]
+    fn qemu_is_kvm_where_that_is_proven_and_the_cell_says_which() {
+        let proven = Engine::QemuKvm.obstacle().is_none();
+        let expected = if proven { "qemu-kvm" } else { "qemu-tcg" };
+        let cells = expansion("\"tmpfs\", \"ext4\"", "qemu").cells;
+        let engines: Vec<_> = cells.iter().map(name_of).collect();
+        assert_eq!(engines, [expected, expected]);
+        assert_eq!(cells[0].knobs[ENGINE], expected);
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use pickfs_model::{BackingSpec, Cell, Environment};
 use pickfs_target::{GuestImage, Progress, Scratch, TargetError, identity::Identity};
 
-use crate::engines::{any_native, engines_of};
+use crate::engines::{any_in_guests, any_native};
 
 /// The grounds of a run.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Grounds {
         let native = any_native(cells) || cells.is_empty();
         let scratch =
             native.then(|| Scratch::prepare(backing, run_folder, progress)).transpose()?;
-        let guests = !engines_of(cells).is_empty();
+        let guests = any_in_guests(cells);
         let image =
             guests.then(|| GuestImage::prepare(backing, run_folder, progress)).transpose()?;
         Ok(Grounds { scratch, image })

@@ -1,34 +1,41 @@
-//! What every guest of a run is started with: the worker, a folder for small files, the rate of the
-//! TSC, deadlines.
+//! What every guest of a run is started with: the worker, a folder for small files, deadlines.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use pickfs_guest::{
-    Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, Kernel, Order, PackageCache, Start,
-    engine::modules_for, guest_tools,
+    Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, Kernel, Order, Start,
+    engine::{CHANNEL_MODULES, DISK_INSIDE, modules_for},
 };
-use pickfs_model::Action;
-use pickfs_sys::tsc;
-use pickfs_target::{GuestImage, availability::find_program, guest_image::Inside};
+use pickfs_target::{
+    GuestImage,
+    availability::find_program,
+    fs::{FileSystem, Formatter, Ground},
+    guest_image::Inside,
+};
 
-use crate::guest_folder::GuestFolder;
+use crate::{guest_folder::GuestFolder, kernels::Tools};
 
 /// Where a guest mounts its candidate.
 pub const MOUNTED_AT: &str = "/mnt/target";
 /// Memory of a guest, beside what a file system in memory may hold.
 const MEMORY_BYTES: u64 = 512 << 20;
-/// How long the host's own reading of the TSC's rate takes.
-const RATE_LENGTH: Duration = Duration::from_millis(200);
 
 /// Starts guests.
 pub struct GuestBoot {
     worker: PathBuf,
     folder: GuestFolder,
-    tsc_hz: Option<f64>,
-    deadlines: Deadlines,
+}
+
+/// What a guest runs, and over what.
+pub struct Machinery<'a> {
+    /// What runs it.
+    pub engine: Engine,
+    /// Its kernel.
+    pub kernel: &'a Kernel,
+    /// Programs that are not installed here.
+    pub tools: &'a Tools,
+    /// Its disk.
+    pub image: &'a GuestImage,
 }
 
 impl GuestBoot {
@@ -37,81 +44,81 @@ impl GuestBoot {
     /// # Errors
     /// When the folder for small files cannot be made.
     pub fn new(worker: &Path) -> std::io::Result<GuestBoot> {
-        let folder = GuestFolder::make()?;
-        let tsc_hz = tsc::is_a_clock().then(|| tsc::rate_hz(RATE_LENGTH));
-        Ok(GuestBoot { worker: worker.into(), folder, tsc_hz, deadlines: Deadlines::default() })
+        Ok(GuestBoot { worker: worker.into(), folder: GuestFolder::make()? })
     }
 
-    /// Boots a kernel over the image and mounts the candidate that was made on it.
+    /// Boots a kernel that can mount these file systems.
     ///
     /// # Errors
     /// [`GuestError`]; nothing of the guest is left then.
     pub fn boot(
         &self,
-        engine: &'static dyn Engine,
-        kernel: &Kernel,
-        image: &GuestImage,
-        inside: &Inside,
+        machinery: &Machinery<'_>,
+        rows: &[&dyn FileSystem],
         stop: &dyn Fn() -> bool,
     ) -> Result<Guest, GuestError> {
-        let (programs, foreign) = programs_of(inside)?;
+        let &Machinery { engine, kernel, tools, image } = machinery;
+        let (programs, foreign) = programs_of(rows, tools);
         let files = FirstFiles {
             worker: self.worker.clone(),
             programs,
             foreign,
-            early: kernel.modules.with_needed(engine.channel_modules()),
-            modules: kernel.modules.with_needed(&modules_for(&inside.kernel_types)),
+            early: kernel.modules.with_needed(CHANNEL_MODULES),
+            modules: modules_of(rows, kernel),
         };
         let boot = Boot {
             first_files: self.folder.path().join("first-files.cpio"),
-            disk: inside.needs_disk.then(|| image.path().to_owned()),
-            memory_bytes: memory_bytes(image, inside),
-            folder: self.folder.path().to_owned(),
+            disk: Some(image.path().to_owned()),
+            memory_bytes: memory_bytes(rows, image),
         };
         files.write(&boot.first_files)?;
-        let order = Order {
-            modules: files.modules_inside(),
-            disk: inside.needs_disk.then(|| engine.disk_inside().to_owned()),
-            make: inside.make.clone(),
-            mount: inside.mount.clone(),
-            unmount: inside.unmount.clone(),
-            at: MOUNTED_AT.into(),
-            tsc_hz: self.tsc_hz.filter(|_| engine.shares_tsc()),
-        };
-        let worker = self.worker.as_path();
-        let deadlines = Deadlines { factor: self.deadlines.factor * engine.slowness() };
-        Guest::boot(&Start { engine, kernel, boot: &boot, worker, deadlines, stop }, order)
+        let deadlines = Deadlines { factor: engine.slowness() };
+        Guest::boot(&Start { engine, kernel, boot: &boot, worker: &self.worker, deadlines, stop })
     }
 }
 
-/// Programs of the host, and of trees, that the steps run.
-type Programs = (Vec<PathBuf>, Vec<(PathBuf, PathBuf)>);
+/// What a guest that was booted for a row does with the candidate that was made.
+pub fn order_of(row: &dyn FileSystem, inside: &Inside, kernel: &Kernel) -> Order {
+    let modules = FirstFiles { modules: modules_of(&[row], kernel), ..FirstFiles::default() };
+    Order {
+        modules: modules.modules_inside(),
+        disk: inside.needs_disk.then(|| DISK_INSIDE.to_owned()),
+        make: inside.make.clone(),
+        mount: inside.mount.clone(),
+        unmount: inside.unmount.clone(),
+        at: MOUNTED_AT.into(),
+    }
+}
 
-fn programs_of(inside: &Inside) -> Result<Programs, GuestError> {
-    let steps = inside.make.iter().chain(&inside.mount).chain(&inside.unmount);
-    let mut names: Vec<&str> = steps
-        .filter_map(|step| match step {
-            Action::Exec { program, .. } => Some(program.as_str()),
+fn modules_of(rows: &[&dyn FileSystem], kernel: &Kernel) -> Vec<PathBuf> {
+    let types: Vec<&str> = rows.iter().flat_map(|row| row.types_in_a_guest()).collect();
+    kernel.modules.with_needed(&modules_for(&types))
+}
+
+/// Programs of the host, and of trees, that run in the guest: those that serve a mount, and those that make what
+/// only a guest makes.
+fn programs_of(rows: &[&dyn FileSystem], tools: &Tools) -> (Vec<PathBuf>, Vec<(PathBuf, PathBuf)>) {
+    let (mut programs, mut foreign) = (Vec::new(), Vec::new());
+    for row in rows {
+        let needs = row.needs();
+        let formatter = match needs.formatter {
+            Formatter::Packaged(program) if row.is_made_inside() => Some(program),
             _ => None,
-        })
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    let (mut programs, mut foreign) = Programs::default();
-    for name in names {
-        match guest_tools::of(name) {
-            Some(tool) => foreign.push(tool.get(&PackageCache::open_default()?)?),
-            None => programs.extend(find_program(name)),
+        };
+        for program in formatter.iter().chain(needs.helpers) {
+            match tools.of(program.name) {
+                Some(tool) => foreign.push((tool.tree.clone(), tool.path.clone())),
+                None => programs.extend(find_program(program.name)),
+            }
         }
     }
-    Ok((programs, foreign))
+    (programs, foreign)
 }
 
-fn memory_bytes(image: &GuestImage, inside: &Inside) -> u64 {
-    match inside.needs_disk {
-        // OpenZFS keeps a cache of its own beside the kernel's.
-        true if inside.kernel_types.contains(&"zfs") => 2 * MEMORY_BYTES,
-        true => MEMORY_BYTES,
-        false => MEMORY_BYTES + image.size_bytes(),
-    }
+fn memory_bytes(rows: &[&dyn FileSystem], image: &GuestImage) -> u64 {
+    let in_memory = rows.iter().any(|row| row.needs().ground == Ground::Memory);
+    // OpenZFS keeps a cache of its own beside the kernel's.
+    let zfs = rows.iter().any(|row| row.types_in_a_guest().contains(&"zfs"));
+    let of_files = if in_memory { image.size_bytes() } else { 0 };
+    MEMORY_BYTES + of_files + if zfs { MEMORY_BYTES } else { 0 }
 }

@@ -3,16 +3,21 @@
 
 use std::{path::Path, time::Instant};
 
-use pickfs_guest::{Engine, GuestError, Kernel};
+use pickfs_guest::{
+    Engine, Guest, GuestError, Kernel, PackageCache, engine::DISK_INSIDE, packages::PackageError,
+};
 use pickfs_model::{BackingSpec, CandidateSpec};
-use pickfs_target::{GuestImage, TargetError, fs};
+use pickfs_target::{
+    GuestImage, TargetError,
+    fs::{self, FileSystem},
+};
 use thiserror::Error;
 
 use crate::{
-    engines::row_gap,
-    guest_boot::{GuestBoot, MOUNTED_AT},
+    engines::{Gap, row_gap},
+    guest_boot::{GuestBoot, MOUNTED_AT, Machinery, order_of},
     interrupt::Interrupt,
-    kernels,
+    kernels::{self, Tools},
 };
 
 /// The image that every file system is made on: XFS wants 300 MiB.
@@ -24,6 +29,9 @@ pub enum CheckError {
     /// The image.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// A program.
+    #[error(transparent)]
+    Package(#[from] PackageError),
     /// A folder for small files.
     #[error("no folder for the small files of guests: {0}; set TMPDIR")]
     Folder(#[from] std::io::Error),
@@ -36,7 +44,7 @@ pub struct Checked {
     pub fs: String,
     /// How it went.
     pub result: CheckResult,
-    /// Seconds from making it to the end of its guest.
+    /// Seconds from making it to its last unmount, with the boot of its guest where it was the first.
     pub took_s: f64,
 }
 
@@ -60,72 +68,121 @@ pub enum CheckResult {
     Failed(String),
 }
 
-/// Checks every file system of the table, or those in `names`, one guest each; tells of each one.
-///
-/// # Errors
-/// When nothing can be checked at all.
-pub fn check_guests(
-    engine: &'static dyn Engine,
-    kernel: &Kernel,
-    worker: &Path,
-    folder: &Path,
-    names: &[String],
-    interrupt: &Interrupt,
-    tell: &mut dyn FnMut(&Checked),
-) -> Result<Vec<Checked>, CheckError> {
-    let backing = BackingSpec::Loop { size_bytes: IMAGE_BYTES, directory: None };
-    let image = GuestImage::prepare(&backing, folder, &mut |_| {})?;
-    let mut bench = Bench { engine, kernel, image, boots: GuestBoot::new(worker)?, interrupt };
-    let mut all = Vec::new();
-    for row in fs::FILE_SYSTEMS {
-        let is_asked = names.is_empty() || names.iter().any(|name| name == row.name());
-        if is_asked && !interrupt.is_raised() {
+/// What is checked, and where.
+pub struct Check<'a> {
+    /// What runs guests.
+    pub engine: Engine,
+    /// Their kernel.
+    pub kernel: &'a Kernel,
+    /// Where programs are fetched from.
+    pub cache: &'a PackageCache,
+    /// The worker program.
+    pub worker: &'a Path,
+    /// Where the image is made.
+    pub folder: &'a Path,
+    /// The file systems; all of them where none is named.
+    pub names: &'a [String],
+    /// Whether somebody wants it to end.
+    pub interrupt: &'a Interrupt,
+}
+
+impl Check<'_> {
+    /// Checks one after the other, as many as can be in one guest; tells of each.
+    ///
+    /// # Errors
+    /// When nothing can be checked at all.
+    pub fn run(&self, tell: &mut dyn FnMut(&Checked)) -> Result<Vec<Checked>, CheckError> {
+        let asked = |row: &&dyn FileSystem| {
+            self.names.is_empty() || self.names.iter().any(|name| name == row.name())
+        };
+        let mut rows: Vec<&dyn FileSystem> =
+            fs::FILE_SYSTEMS.iter().map(|row| *row as &dyn FileSystem).filter(asked).collect();
+        // Those have a guest of their own, when the shared one is over.
+        rows.sort_by_key(|row| row.is_made_inside());
+        let mut tools = Tools::default();
+        for row in rows.iter().filter(|row| self.gap(**row).is_none()) {
+            tools.want(self.cache, *row)?;
+        }
+        let backing = BackingSpec::Loop { size_bytes: IMAGE_BYTES, directory: None };
+        let mut image = GuestImage::prepare(&backing, self.folder, &mut |_| {})?;
+        image.bring(tools.words());
+        let shared = rows.iter().copied().filter(|row| self.gap(*row).is_none());
+        let shared = shared.filter(|row| tools.gap(*row).is_none() && !row.is_made_inside());
+        let shared = shared.collect();
+        let boots = GuestBoot::new(self.worker)?;
+        let mut bench = Bench { check: self, tools, image, boots, shared, guest: None };
+        let mut all = Vec::new();
+        for row in rows.into_iter().take_while(|_| !self.interrupt.is_raised()) {
             let began = Instant::now();
-            let result = bench.check(*row);
+            let result = bench.check(row);
             let took_s = began.elapsed().as_secs_f64();
             all.push(Checked { fs: row.name().into(), result, took_s });
             all.iter().last().into_iter().for_each(&mut *tell);
         }
+        bench.image.remove()?;
+        Ok(all)
     }
-    bench.image.remove()?;
-    Ok(all)
+
+    fn gap(&self, row: &dyn FileSystem) -> Option<Gap> {
+        row_gap(row, self.engine).or_else(|| kernels::gap(row, self.kernel))
+    }
 }
 
 struct Bench<'a> {
-    engine: &'static dyn Engine,
-    kernel: &'a Kernel,
+    check: &'a Check<'a>,
+    tools: Tools,
     image: GuestImage,
     boots: GuestBoot,
-    interrupt: &'a Interrupt,
+    /// What may be mounted one after the other in one guest.
+    shared: Vec<&'static dyn FileSystem>,
+    /// The guest of those, while it runs.
+    guest: Option<Guest>,
 }
 
 impl Bench<'_> {
-    fn check(&mut self, row: &dyn fs::FileSystem) -> CheckResult {
-        let gap = row_gap(row, self.engine).or_else(|| kernels::gap(row.name(), self.kernel));
-        if let Some((reason, remedy)) = gap {
+    fn check(&mut self, row: &'static dyn FileSystem) -> CheckResult {
+        if let Some((reason, remedy)) = self.check.gap(row).or_else(|| self.tools.gap(row)) {
             return CheckResult::Skipped(format!("{reason}; {remedy}"));
         }
         let Ok(candidate) = row.name().parse::<CandidateSpec>() else {
             return CheckResult::Skipped("no candidate has this name".into());
         };
-        match self.kept(&candidate) {
-            Ok(result) => result,
-            Err(reason) => CheckResult::Failed(reason),
-        }
+        self.kept(row, &candidate).unwrap_or_else(CheckResult::Failed)
     }
 
-    fn kept(&mut self, candidate: &CandidateSpec) -> Result<CheckResult, String> {
-        let disk = self.engine.disk_inside();
-        let made = self.image.make(candidate, disk, MOUNTED_AT, &mut Vec::new());
+    /// A guest in which something went wrong is not used again. One that makes its candidate itself finds
+    /// the disk's partition when it boots, so it is a guest for that alone.
+    fn kept(
+        &mut self,
+        row: &'static dyn FileSystem,
+        candidate: &CandidateSpec,
+    ) -> Result<CheckResult, String> {
+        let made = self.image.make(candidate, DISK_INSIDE, MOUNTED_AT, &mut Vec::new());
         let inside = made.map_err(|error| error.to_string())?;
-        let stop = || self.interrupt.is_raised();
         let text = |error: GuestError| error.to_string();
-        let guest = self.boots.boot(self.engine, self.kernel, &self.image, &inside, &stop);
-        let guest = guest.map_err(text)?;
+        let interrupt = self.check.interrupt;
+        let stop = || interrupt.is_raised();
+        let Check { engine, kernel, .. } = *self.check;
+        let own = [row];
+        let rows = if row.is_made_inside() { &own[..] } else { &self.shared };
+        let running = if row.is_made_inside() { None } else { self.guest.take() };
+        let boot = || {
+            let machinery = Machinery { engine, kernel, tools: &self.tools, image: &self.image };
+            self.boots.boot(&machinery, rows, &stop)
+        };
+        let mut guest = running.map_or_else(boot, Ok).map_err(text)?;
+        guest.mount(order_of(row, &inside, kernel), &stop).map_err(text)?;
         let fact = |key: &str| guest.facts().get(key).unwrap_or_default().to_owned();
         let (driver, block_bytes) = (fact("mount.driver"), fact("mount.block_size_bytes"));
         let (files, bytes) = guest.check(inside.needs_disk, &stop).map_err(text)?;
-        guest.end(&stop).map_err(text)?;
+        let is_last = self.shared.last().is_none_or(|last| last.name() == row.name());
+        match row.is_made_inside() || is_last {
+            true => guest.end(&stop).map_err(text)?,
+            false => {
+                guest.unmount(&stop).map_err(text)?;
+                self.guest = Some(guest);
+            }
+        }
         Ok(CheckResult::Kept { files, bytes, driver, block_bytes })
     }
 }

@@ -13,14 +13,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_guest::{Engine, Guest, GuestError, Kernel};
+use pickfs_guest::{Guest, GuestError, engine::DISK_INSIDE};
 use pickfs_model::{Event, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord};
 use pickfs_target::{GuestImage, fs, guest_image::Inside};
 
 use crate::{
     crew::{Around, Limits, run_crew},
     doubts,
-    guest_boot::{GuestBoot, MOUNTED_AT},
+    guest_boot::{GuestBoot, MOUNTED_AT, Machinery, order_of},
     guest_lane::InGuest,
     interrupt::Interrupt,
     kernels::Kernels,
@@ -62,7 +62,8 @@ impl Guests {
     ///
     /// # Errors
     /// When the folder for their small files cannot be made.
-    pub fn new(parts: GuestParts) -> std::io::Result<Guests> {
+    pub fn new(mut parts: GuestParts) -> std::io::Result<Guests> {
+        parts.image.bring(parts.kernels.tools().words());
         let boots = GuestBoot::new(&parts.worker)?;
         Ok(Guests { parts, began: Instant::now(), raw: RawBand::default(), boots })
     }
@@ -85,17 +86,22 @@ impl Guests {
             let mut probe = |seconds| image.raw_probe(seconds);
             self.raw.probe(plan.timing.raw_probe_s, record, interrupt, &mut probe)?;
         }
-        let (engine, kernel) = self.engine_of(order)?;
+        let (engine, kernel) = self.parts.kernels.of(order.cell).ok_or_else(no_engine)?;
         tell(phase(order, "make"));
         let candidate = &order.cell.candidate;
-        let disk = engine.disk_inside();
-        let inside = self.parts.image.make(candidate, disk, MOUNTED_AT, &mut record.steps)?;
+        let image = &mut self.parts.image;
+        let inside = image.make(candidate, DISK_INSIDE, MOUNTED_AT, &mut record.steps)?;
         record.backing = inside.backing;
         record.image = Some(self.parts.image.record()?).filter(|_| inside.needs_disk);
         tell(phase(order, &format!("boot {}", engine.name())));
         let (image, interrupt) = (&self.parts.image, self.parts.interrupt.clone());
         let stop = || interrupt.is_raised();
-        let guest = self.boots.boot(engine, &kernel, image, &inside, &stop).map_err(failed)?;
+        let row = fs::find(&candidate.fs).ok_or_else(no_engine)?;
+        let tools = self.parts.kernels.tools();
+        let machinery = Machinery { engine, kernel, tools, image };
+        let mut guest = self.boots.boot(&machinery, &[row], &stop).map_err(failed)?;
+        guest.calibrate(&stop).map_err(failed)?;
+        guest.mount(order_of(row, &inside, kernel), &stop).map_err(failed)?;
         record.environment = self.parts.image.facts();
         record.environment.0.extend(guest.facts().0.clone());
         name_program(&candidate.fs, record);
@@ -103,15 +109,6 @@ impl Guests {
         let ended = guest.end(&stop).map_err(failed);
         self.note_extents(record)?;
         both(measured, ended)
-    }
-
-    fn engine_of(
-        &self,
-        order: &TrialOrder<'_>,
-    ) -> Result<(&'static dyn Engine, Kernel), TrialError> {
-        let found = self.parts.kernels.of(order.cell);
-        let found = found.map(|(engine, kernel)| (engine, kernel.clone()));
-        found.ok_or_else(|| TrialError::Skipped("no engine for guests here".into()))
     }
 
     fn measure(
@@ -183,6 +180,10 @@ fn name_program(name: &str, record: &mut TrialRecord) {
     if let Some(row) = fs::find(name).filter(|_| fs_type.starts_with("fuse")) {
         record.environment.put("mount.driver", row.driver(&fs_type, ""));
     }
+}
+
+fn no_engine() -> TrialError {
+    TrialError::Skipped("no engine for guests here".into())
 }
 
 fn failed(error: GuestError) -> TrialError {

@@ -80,8 +80,8 @@ pub(crate) const CARD_S: f64 = 3.0;
 const IMAGE_BYTE_S: f64 = 2e-9;
 /// Making, mounting, verifying, unmounting and settling, as measured on a virtual disk.
 const OVERHEAD_S: f64 = 1.3;
-/// Boot, calibration and power-off of a guest, as measured in user-mode Linux.
-const BOOT_S: f64 = 3.0;
+/// Boot, calibration and power-off of a guest, as measured in an emulated machine.
+const BOOT_S: f64 = 6.0;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! The clock of all laps, on the CLOCK_MONOTONIC line (the one that kernel probes
 //! read), and its simulated twin.
 
-use std::{cell::Cell, rc::Rc, sync::OnceLock, time::Duration};
+use std::{cell::Cell, rc::Rc, time::Duration};
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -14,57 +14,9 @@ pub trait Clock {
     fn wait_until(&self, due_ns: u64, spin_below_ns: u64);
 }
 
-/// CLOCK_MONOTONIC, read through the vDSO (`clock_gettime(2)`): about 25 ns. Where a [`CounterLine`] was
-/// set, the same line is read from that counter.
+/// CLOCK_MONOTONIC, read through the vDSO (`clock_gettime(2)`): about 25 ns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MonotonicClock;
-
-/// A counter of the processor on the CLOCK_MONOTONIC line: for guests in which the kernel's clock is a
-/// slow call. Whoever sets it answers for its steadiness.
-#[derive(Debug, Clone, Copy)]
-pub struct CounterLine {
-    /// Reads the counter.
-    pub read: fn() -> u64,
-    /// A count.
-    pub at_count: u64,
-    /// The time at that count, in nanoseconds.
-    pub at_ns: u64,
-    /// Counts per second.
-    pub rate_hz: f64,
-}
-
-/// The counter that [`MonotonicClock`] reads, if any; set once, before anything is timed.
-static COUNTER: OnceLock<Scaled> = OnceLock::new();
-
-#[derive(Debug, Clone, Copy)]
-struct Scaled {
-    read: fn() -> u64,
-    at_count: u64,
-    at_ns: u64,
-    /// Nanoseconds per count, times 2^32.
-    ns_per_count_scaled: u64,
-}
-
-impl CounterLine {
-    /// From now on every [`MonotonicClock`] of this process reads the counter. False when one was set before.
-    pub fn set(self) -> bool {
-        COUNTER.set(self.scaled()).is_ok()
-    }
-
-    fn scaled(self) -> Scaled {
-        let CounterLine { read, at_count, at_ns, rate_hz } = self;
-        let ns_per_count_scaled = (1e9 / rate_hz * 2f64.powi(32)) as u64;
-        Scaled { read, at_count, at_ns, ns_per_count_scaled }
-    }
-}
-
-impl Scaled {
-    #[inline]
-    fn now_ns(&self) -> u64 {
-        let counts = (self.read)().saturating_sub(self.at_count);
-        self.at_ns + ((u128::from(counts) * u128::from(self.ns_per_count_scaled)) >> 32) as u64
-    }
-}
 
 /// A sleeper is woken this long before its turn; timer slack is 50 us for ordinary
 /// threads (`prctl(2)`, PR_SET_TIMERSLACK), and a halted virtual CPU wakes slowly.
@@ -73,9 +25,6 @@ const WAKE_EARLY_NS: u64 = 150_000;
 impl Clock for MonotonicClock {
     #[inline(always)]
     fn now_ns(&self) -> u64 {
-        if let Some(counter) = COUNTER.get() {
-            return counter.now_ns();
-        }
         let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
         tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
     }
@@ -127,20 +76,6 @@ mod tests {
             clock.wait_until(due_ns, 100_000);
             assert!(clock.now_ns() >= due_ns);
         }
-    }
-
-    #[test]
-    fn a_counter_goes_on_where_the_line_was_left() {
-        let at = |read: fn() -> u64| {
-            CounterLine { read, at_count: 1_000, at_ns: 7_000_000_000, rate_hz: 2.5e9 }
-                .scaled()
-                .now_ns()
-        };
-        assert_eq!(at(|| 1_000), 7_000_000_000);
-        assert_eq!(at(|| 500), 7_000_000_000);
-        assert!(at(|| 1_000 + 2_500_000_000).abs_diff(8_000_000_000) <= 1);
-        // Ten days later.
-        assert!(at(|| 1_000 + 2_500_000_000 * 864_000).abs_diff(864_007_000_000_000) < 1_000_000);
     }
 
     #[test]

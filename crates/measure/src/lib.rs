@@ -15,7 +15,7 @@ pub mod summary;
 pub mod turnstile;
 
 pub use arrival::{Arrival, Schedule};
-pub use clock::{Clock, CounterLine, MonotonicClock, SimClock};
+pub use clock::{Clock, MonotonicClock, SimClock};
 pub use gaps::{Gaps, watch_gaps};
 pub use keeper::{IntervalKeeper, OpLaps, SecondRow};
 pub use recorder::{Lap, LapRecorder, OpIndex, RecorderOptions, recorder};

@@ -27,24 +27,6 @@ pub enum ModuleError {
         /// The version of the kernel.
         release: String,
     },
-    /// A package could not be downloaded.
-    #[error(
-        "{package} could not be downloaded: {output}; look at the network and at apt's sources"
-    )]
-    NoDownload {
-        /// The package, with its version where that matters.
-        package: String,
-        /// The last words of apt.
-        output: String,
-    },
-    /// The unpacked package of the guest kernel lacks something.
-    #[error("{} has no {what}; unpack user-mode-linux there", .folder.display())]
-    NotUnpacked {
-        /// The folder that was looked at.
-        folder: PathBuf,
-        /// What is missing.
-        what: &'static str,
-    },
     /// Headers of a stock kernel lack something.
     #[error("{} has no {what}; unpack linux-headers-{release} with what it needs there", .folder.display())]
     NoHeaders {
@@ -69,16 +51,6 @@ pub enum ModuleError {
         found: usize,
         /// How often it must be there.
         expected: &'static str,
-    },
-    /// The prepared source calls itself by another version than the running kernel.
-    #[error(
-        "the source prepares modules for {found}, the kernel is {release}; name its own source"
-    )]
-    OtherRelease {
-        /// The kernel's version.
-        release: String,
-        /// What the source says.
-        found: String,
     },
     /// A step of the build failed.
     #[error("`{command}` failed with {status}: {output}")]
@@ -110,8 +82,6 @@ impl ModuleError {
             self,
             ModuleError::NoProgram { .. }
                 | ModuleError::NoSource { .. }
-                | ModuleError::NoDownload { .. }
-                | ModuleError::NotUnpacked { .. }
                 | ModuleError::NoHeaders { .. }
         )
     }

@@ -8,7 +8,7 @@ pub enum Module {
     /// `ufs` with `CONFIG_UFS_FS_WRITE`: Debian's reads only. No code is changed.
     UfsWrite,
     /// `reiserfs35`: the reiserfs driver with one check corrected, under a type name of its own, so that it loads
-    /// beside the driver that is built into user-mode Linux.
+    /// beside the stock one.
     ///
     /// The check of a leaf multiplies the number of directory entries by the size of an item's head
     /// (24 bytes) where that of an entry's head (16) is meant. The root directory of a new volume of

@@ -1,136 +1,199 @@
-//! The build: a prepared source tree for each kernel version, and in it one module after the other.
+//! Modules for Debian's stock kernel, built against its headers: no tree of the whole source is needed, and
+//! a module is done in seconds. Nothing is installed: headers and source come from unpacked packages.
 //!
 //! ```text
-//! cache/tools                       flex and bison, where the machine has none
-//! cache/6.1.176/tree                the prepared source; `.prepared` says that it is whole
-//! cache/6.1.176/ufs-1.ko            what was built; 1 is the number of this recipe
+//! HEADERS/usr/src/linux-headers-6.1.0-56-amd64     configuration, symbols; one path in its Makefile is ours
+//! HEADERS/usr/src/linux-headers-6.1.0-56-common    headers
+//! HEADERS/usr/lib/linux-kbuild-6.1                 what make runs
+//! cache/6.1.0-56-amd64/ufs-1.ko                    what was built
 //! ```
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::error::ModuleError;
-use crate::kernel::UmlKernel;
 use crate::module::Module;
-use crate::run::Shell;
-use crate::{source, tools};
+use crate::openzfs;
+use crate::run::{Shell, find};
 
 /// Goes up when a module of the same kernel would be built otherwise.
-pub(crate) const RECIPE: u32 = 1;
-/// What the guest kernel's configuration gets besides.
-const CONFIG: &str = "\nCONFIG_UFS_FS=m\nCONFIG_UFS_FS_WRITE=y\n";
+const RECIPE: u32 = 1;
+/// Programs that must be there, with their packages.
+const NEEDED: &[(&str, &str)] =
+    &[("gcc", "gcc"), ("ld", "binutils"), ("make", "make"), ("tar", "tar"), ("xz", "xz-utils")];
 
-/// Builds modules for one kernel and keeps them.
+/// A stock kernel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KernelSource {
+    /// As `uname -r` says it: `6.1.0-56-amd64`.
+    pub release: String,
+    /// The version of its package, which is that of its source: `6.1.192-2`.
+    pub version: String,
+    /// A tree with its headers and all that they need, which stands for `/`.
+    pub headers: PathBuf,
+    /// A tree with the package of its source, which stands for `/`.
+    pub source: PathBuf,
+}
+
+impl KernelSource {
+    /// The package of its source: `linux-source-6.1` of `6.1.192-2`.
+    pub fn source_package(&self) -> String {
+        let series: Vec<&str> = self.version.split(['.', '-']).take(2).collect();
+        format!("linux-source-{}", series.join("."))
+    }
+}
+
+/// Builds modules for one stock kernel and keeps them.
 #[derive(Debug, Clone)]
 pub struct Workshop {
     cache: PathBuf,
-    kernel: UmlKernel,
+    kernel: KernelSource,
 }
 
 impl Workshop {
     /// A workshop over a cache folder, which need not be there yet.
-    pub fn new(cache: &Path, kernel: UmlKernel) -> Self {
+    pub fn new(cache: &Path, kernel: KernelSource) -> Self {
         Self { cache: cache.to_owned(), kernel }
     }
 
     /// Where the module is, if it was built before.
-    pub fn kept(&self, module: Module) -> Option<PathBuf> {
-        Some(self.place_of(module)).filter(|file| file.is_file())
+    pub fn kept(&self, name: &str) -> Option<PathBuf> {
+        Some(self.place_of(name)).filter(|file| file.is_file())
     }
 
-    /// The module's file: kept from before, or built now. Building takes a download of 140 MB and about two minutes
-    /// the first time for a kernel, and half a minute for each further module. Others wait
-    /// meanwhile, other processes too.
+    /// The module's file: kept from before, or built now from 140 MB of source, in half a minute.
     ///
     /// # Errors
     /// What the machine lacks ([`ModuleError::is_skip`]), or what went wrong.
     pub fn built(&self, module: Module) -> Result<PathBuf, ModuleError> {
-        if let Some(file) = self.kept(module) {
-            return Ok(file);
+        let place = self.place_of(module.name());
+        self.once(&place, |shell| self.build(shell, module)).map(|()| place)
+    }
+
+    /// The modules of OpenZFS, of which `zfs` is the last: kept from before, or built now from the unpacked package
+    /// zfs-dkms. Some twenty minutes on two processors.
+    ///
+    /// # Errors
+    /// As [`Workshop::built`].
+    pub fn built_openzfs(&self, package: &Path) -> Result<PathBuf, ModuleError> {
+        let place = self.place_of(openzfs::LAST);
+        self.once(&place, |shell| self.build_openzfs(shell, package)).map(|()| place)
+    }
+
+    fn once(
+        &self,
+        place: &Path,
+        build: impl FnOnce(&Shell) -> Result<(), ModuleError>,
+    ) -> Result<(), ModuleError> {
+        if place.is_file() {
+            return Ok(());
         }
         let folder = self.folder();
         fs::create_dir_all(&folder).map_err(ModuleError::io("make", &folder))?;
         let _turn = wait_for_turn(&folder)?;
-        if let Some(file) = self.kept(module) {
-            return Ok(file);
+        if place.is_file() {
+            return Ok(());
         }
-        let shell = tools::shell(&self.cache)?;
-        self.prepare(&shell)?;
-        self.build(&shell, module)
+        let shell = shell()?;
+        self.find_headers()?;
+        build(&shell)
     }
 
     fn folder(&self) -> PathBuf {
         self.cache.join(&self.kernel.release)
     }
 
-    fn tree(&self) -> PathBuf {
-        self.folder().join("tree")
+    fn place_of(&self, name: &str) -> PathBuf {
+        self.folder().join(format!("{name}-{RECIPE}.ko"))
     }
 
-    fn place_of(&self, module: Module) -> PathBuf {
-        self.folder().join(format!("{}-{RECIPE}.ko", module.name()))
+    /// The kernel's own headers and those that all flavours share.
+    fn header_folders(&self) -> (PathBuf, PathBuf) {
+        let release = &self.kernel.release;
+        let shared = release.rsplit_once('-').map_or(release.as_str(), |(first, _)| first);
+        let below = |name: String| self.kernel.headers.join("usr/src").join(name);
+        (below(format!("linux-headers-{release}")), below(format!("linux-headers-{shared}-common")))
     }
 
-    /// Source, configuration, and what make prepares for modules from outside. A tree that is not whole is begun anew.
-    fn prepare(&self, shell: &Shell) -> Result<(), ModuleError> {
-        let (tree, work) = (self.tree(), self.folder().join("download"));
-        let whole = tree.join(".prepared");
-        if whole.is_file() {
-            return Ok(());
+    /// Their Makefile names the other folder by the path of an installation.
+    fn find_headers(&self) -> Result<(), ModuleError> {
+        let (own, shared) = self.header_folders();
+        let makefile = own.join("Makefile");
+        if !makefile.is_file() || !shared.join("Makefile").is_file() {
+            return Err(ModuleError::NoHeaders {
+                folder: self.kernel.headers.clone(),
+                what: format!("usr/src/linux-headers-{}", self.kernel.release),
+                release: self.kernel.release.clone(),
+            });
         }
-        for folder in [&tree, &work] {
-            remove(folder)?;
-            fs::create_dir_all(folder).map_err(ModuleError::io("make", folder))?;
-        }
-        source::unpack(shell, &self.kernel, &work, &tree)?;
-        remove(&work)?;
-        self.configure(shell, &tree)?;
-        make(shell, &tree, &["olddefconfig"])?;
-        make(shell, &tree, &["-j2", "modules_prepare"])?;
-        let found = make(shell, &tree, &["-s", "kernelrelease"])?.trim().to_owned();
-        if found != self.kernel.release {
-            let release = self.kernel.release.clone();
-            return Err(ModuleError::OtherRelease { release, found });
-        }
-        fs::write(&whole, "").map_err(ModuleError::io("write", &whole))
+        let text = format!("include {}\n", shared.join("Makefile").display());
+        fs::write(&makefile, text).map_err(ModuleError::io("write", &makefile))
     }
 
-    fn configure(&self, shell: &Shell, tree: &Path) -> Result<(), ModuleError> {
-        let given = self.kernel.config.to_string_lossy();
-        let text = shell.run(Path::new("/"), "gzip", &["-d", "-c", &given])?;
-        let file = tree.join(".config");
-        fs::write(&file, text + CONFIG).map_err(ModuleError::io("write", &file))
-    }
-
-    /// Debian's user-mode Linux has no symbol versions, so the list of the kernel's symbols is not
-    /// needed, and make only warns that it is not there.
-    fn build(&self, shell: &Shell, module: Module) -> Result<PathBuf, ModuleError> {
-        let tree = self.tree();
+    fn build(&self, shell: &Shell, module: Module) -> Result<(), ModuleError> {
+        let source = self.source(shell)?;
         let folder = self.folder().join(format!("build-{}", module.name()));
         remove(&folder)?;
-        copy_files(&tree.join(module.folder()), &folder)?;
+        copy_files(&source.join(module.folder()), &folder)?;
         module.changes().iter().try_for_each(|change| change.make(&folder))?;
         let outside = format!("M={}", folder.display());
-        let mut words = vec!["-j2", &outside, "KBUILD_MODPOST_WARN=1"];
+        let mut words = vec!["-j2", "CC=gcc", &outside];
         words.extend(module.make_words());
+        words.extend(module.flags());
         words.push("modules");
-        make(shell, &tree, &words)?;
-        let built = format!("{}.ko", module.name());
-        shell.run(&folder, "strip", &["--strip-debug", &built])?;
-        let place = self.place_of(module);
-        fs::rename(folder.join(built), &place).map_err(ModuleError::io("keep", &place))?;
+        shell.run(&self.header_folders().0, "make", &words)?;
+        self.keep(shell, &folder.join(format!("{}.ko", module.name())), module.name())?;
+        remove(&folder)
+    }
+
+    /// Folders of the source that a module of ours is built from.
+    fn source(&self, shell: &Shell) -> Result<PathBuf, ModuleError> {
+        let tree = self.folder().join("source");
+        let whole = tree.join(".whole");
+        if whole.is_file() {
+            return Ok(tree);
+        }
+        remove(&tree)?;
+        fs::create_dir_all(&tree).map_err(ModuleError::io("make", &tree))?;
+        let package = self.kernel.source_package();
+        let archive = self.kernel.source.join(format!("usr/src/{package}.tar.xz"));
+        let (archive, to) = (archive.to_string_lossy(), tree.to_string_lossy());
+        let mut words = vec!["-x", "-f", &archive, "-C", &to, "--strip-components=1"];
+        let folders = Module::ALL.map(|module| format!("{package}/{}", module.folder()));
+        words.extend(folders.iter().map(String::as_str));
+        shell.run(&tree, "tar", &words)?;
+        fs::write(&whole, "").map_err(ModuleError::io("write", &whole))?;
+        Ok(tree)
+    }
+
+    fn build_openzfs(&self, shell: &Shell, package: &Path) -> Result<(), ModuleError> {
+        let folder = self.folder().join("build-openzfs");
         remove(&folder)?;
-        Ok(place)
+        let modules = openzfs::build(shell, package, self.header_folders(), &folder)?;
+        for (name, file) in modules {
+            self.keep(shell, &file, &name)?;
+        }
+        remove(&folder)
+    }
+
+    fn keep(&self, shell: &Shell, built: &Path, name: &str) -> Result<(), ModuleError> {
+        let folder = self.folder();
+        shell.run(&folder, "strip", &["--strip-debug", &built.to_string_lossy()])?;
+        let place = self.place_of(name);
+        fs::rename(built, &place).map_err(ModuleError::io("keep", &place))
     }
 }
 
-fn make(shell: &Shell, tree: &Path, words: &[&str]) -> Result<String, ModuleError> {
-    let all: Vec<&str> = std::iter::once("ARCH=um").chain(words.iter().copied()).collect();
-    shell.run(tree, "make", &all)
+/// Looks for what a build needs of this machine.
+fn shell() -> Result<Shell, ModuleError> {
+    for &(program, package) in NEEDED {
+        find(program).ok_or(ModuleError::NoProgram { program, package })?;
+    }
+    Ok(Shell::default())
 }
 
 /// A lock on a folder, which ends with its file.
-pub(crate) fn wait_for_turn(folder: &Path) -> Result<File, ModuleError> {
+fn wait_for_turn(folder: &Path) -> Result<File, ModuleError> {
     let path = folder.join("lock");
     let file = File::create(&path).map_err(ModuleError::io("make", &path))?;
     rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)
@@ -139,7 +202,7 @@ pub(crate) fn wait_for_turn(folder: &Path) -> Result<File, ModuleError> {
 }
 
 /// Removes a folder of our own, if it is there.
-pub(crate) fn remove(folder: &Path) -> Result<(), ModuleError> {
+fn remove(folder: &Path) -> Result<(), ModuleError> {
     match fs::remove_dir_all(folder) {
         Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
             Err(ModuleError::io("remove", folder)(cause))
@@ -149,7 +212,7 @@ pub(crate) fn remove(folder: &Path) -> Result<(), ModuleError> {
 }
 
 /// The files of a module's folder; it has no folders in it.
-pub(crate) fn copy_files(from: &Path, to: &Path) -> Result<(), ModuleError> {
+fn copy_files(from: &Path, to: &Path) -> Result<(), ModuleError> {
     fs::create_dir_all(to).map_err(ModuleError::io("make", to))?;
     for entry in fs::read_dir(from).map_err(ModuleError::io("list", from))? {
         let path = entry.map_err(ModuleError::io("list", from))?.path();
@@ -165,7 +228,12 @@ mod tests {
     use super::*;
 
     fn workshop(cache: &Path) -> Workshop {
-        let kernel = UmlKernel { release: "6.1.176".into(), config: "/nowhere/config.gz".into() };
+        let kernel = KernelSource {
+            release: "6.1.0-56-amd64".into(),
+            version: "6.1.192-2".into(),
+            headers: cache.join("headers"),
+            source: cache.join("source"),
+        };
         Workshop::new(cache, kernel)
     }
 
@@ -173,12 +241,28 @@ mod tests {
     fn what_was_built_is_taken_from_the_cache() {
         let cache = tempfile::tempdir().unwrap();
         let workshop = workshop(cache.path());
-        assert_eq!(workshop.kept(Module::UfsWrite), None);
         fs::create_dir_all(workshop.folder()).unwrap();
-        fs::write(workshop.place_of(Module::UfsWrite), "module").unwrap();
-        let place = cache.path().join("6.1.176/ufs-1.ko");
+        fs::write(workshop.place_of("ufs"), "module").unwrap();
+        let place = cache.path().join("6.1.0-56-amd64/ufs-1.ko");
         assert_eq!(workshop.built(Module::UfsWrite).unwrap(), place);
-        assert_eq!(workshop.kept(Module::Reiserfs35), None);
+        assert_eq!(workshop.kernel.source_package(), "linux-source-6.1");
+    }
+
+    #[test]
+    fn headers_are_found_where_they_were_unpacked() {
+        let cache = tempfile::tempdir().unwrap();
+        let workshop = workshop(cache.path());
+        let missing = workshop.find_headers().unwrap_err();
+        assert!(missing.is_skip(), "{missing}");
+        let (own, shared) = workshop.header_folders();
+        for folder in [&own, &shared] {
+            fs::create_dir_all(folder).unwrap();
+            fs::write(folder.join("Makefile"), "include /usr/src/elsewhere/Makefile\n").unwrap();
+        }
+        workshop.find_headers().unwrap();
+        let text = fs::read_to_string(own.join("Makefile")).unwrap();
+        let expected = cache.path().join("headers/usr/src/linux-headers-6.1.0-56-common/Makefile");
+        assert_eq!(text, format!("include {}\n", expected.display()));
     }
 
     #[test]

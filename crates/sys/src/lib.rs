@@ -72,8 +72,6 @@ mod spawn;
 pub mod starting_gate;
 pub mod trace_format;
 pub mod trace_fs;
-pub mod tsc;
 pub mod tunables;
-pub mod vdso;
 pub mod vm_state;
 pub mod write_watch;

@@ -85,16 +85,16 @@ fn kernel_gap(needs: &Needs) -> Option<Unavailable> {
     })
 }
 
-/// What is missing to make it, whatever kernel will mount it: for guests, which bring their own.
-pub fn to_be_made(row: &dyn FileSystem) -> Availability {
-    if row.is_made_inside() {
-        return Availability::Ready;
-    }
+/// The programs that make and serve it in a guest and are not on this machine, so that they must be fetched. What
+/// a guest makes itself, it makes by a fetched tool.
+pub fn to_be_brought(row: &dyn FileSystem) -> Vec<Program> {
     let needs = row.needs();
-    match formatter_gap(&needs).or_else(|| needs.helpers.iter().find_map(program_gap)) {
-        Some(missing) => Availability::Missing(missing),
-        None => Availability::Ready,
-    }
+    let is_wanted = |one: &Program| row.is_made_inside() || find_program(one.name).is_none();
+    let formatter = match needs.formatter {
+        Formatter::Packaged(program) => Some(program),
+        Formatter::None | Formatter::Own => None,
+    };
+    formatter.into_iter().chain(needs.helpers.iter().copied()).filter(is_wanted).collect()
 }
 
 fn formatter_gap(needs: &Needs) -> Option<Unavailable> {

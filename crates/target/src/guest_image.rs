@@ -4,6 +4,8 @@
 //! can be written.
 
 use std::{
+    collections::HashMap,
+    ffi::OsString,
     fs::{self, File},
     io,
     os::unix::fs::{FileExt, OpenOptionsExt},
@@ -21,7 +23,6 @@ use pickfs_sys::{
 };
 
 use crate::{
-    availability::{self, Availability},
     card,
     carry_out::{self, Calls},
     environment,
@@ -49,6 +50,7 @@ pub struct GuestImage {
     kind: BackingKind,
     host: HostFacts,
     note: Option<Note>,
+    brought: HashMap<String, Vec<OsString>>,
 }
 
 /// A candidate that was made: what a guest does with it.
@@ -102,7 +104,15 @@ impl GuestImage {
         let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path);
         let file = file.map_err(TargetError::io("create the image", &path))?;
         let noted = Undo::image(&path).and_then(|undo| UndoLog::open_default().note(&undo));
-        let image = Self { file, path, size_bytes, kind, host: host.facts(), note: noted.ok() };
+        let image = Self {
+            file,
+            path,
+            size_bytes,
+            kind,
+            host: host.facts(),
+            note: noted.ok(),
+            brought: HashMap::new(),
+        };
         forbid_copy_on_write(&image.file, directory, &host)?;
         fill(&image.file, size_bytes, progress)?;
         extents::rewrite_unwritten(&image.file)?;
@@ -112,6 +122,11 @@ impl GuestImage {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Programs that this machine has not installed, with the words that run each.
+    pub fn bring(&mut self, programs: impl Iterator<Item = (String, Vec<OsString>)>) {
+        self.brought.extend(programs);
     }
 
     /// Its size in bytes.
@@ -163,9 +178,6 @@ impl GuestImage {
         log: &mut Vec<StepRecord>,
     ) -> Result<Inside, TargetError> {
         let row = plan::row_of(candidate)?;
-        if let Availability::Missing(missing) = availability::to_be_made(row) {
-            return Err(missing.into());
-        }
         words::check(candidate)?;
         let (minimum_bytes, have_bytes) = (row.needs().minimum_bytes, self.size_bytes);
         if have_bytes < minimum_bytes {
@@ -306,6 +318,10 @@ fn inside_a_guest(row: &dyn FileSystem, action: Action) -> Action {
 }
 
 impl Calls for GuestImage {
+    fn brought(&self, program: &str) -> Option<Vec<OsString>> {
+        self.brought.get(program).cloned()
+    }
+
     fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError> {
         match name {
             "clear-ends" => self.clear_ends(),
@@ -349,14 +365,14 @@ mod tests {
     fn a_candidate_is_made_without_root_and_the_image_goes_with_its_run() {
         let (folder, mut image) = image(32 << 20);
         let mut log = Vec::new();
-        let made = image.make(&"ext4:noatime".parse().unwrap(), "/dev/ubda", "/mnt", &mut log);
+        let made = image.make(&"ext4:noatime".parse().unwrap(), "/dev/vda", "/mnt", &mut log);
         let made = match made {
-            Err(TargetError::Unavailable(why)) => return println!("SKIPPED(unit): {why}"),
+            Err(why @ TargetError::NoProgram { .. }) => return println!("SKIPPED(unit): {why}"),
             made => made.unwrap(),
         };
         let mounts: Vec<String> = made.mount.iter().map(ToString::to_string).collect();
         assert!(mounts[0].starts_with("mount -t ext4 -o noatime"), "{mounts:?}");
-        assert!(mounts[0].ends_with("/dev/ubda /mnt"), "{mounts:?}");
+        assert!(mounts[0].ends_with("/dev/vda /mnt"), "{mounts:?}");
         assert_eq!(made.unmount[0].to_string(), "umount /mnt");
         let record = image.record().unwrap();
         assert_eq!(record.holes_before_bytes, 0, "mkfs un-wrote some and it was written again");
@@ -373,7 +389,7 @@ mod tests {
     #[test]
     fn what_lives_in_memory_needs_no_disk() {
         let (_folder, mut image) = image(32 << 20);
-        let made = image.make(&"tmpfs".parse().unwrap(), "/dev/ubda", "/mnt", &mut Vec::new());
+        let made = image.make(&"tmpfs".parse().unwrap(), "/dev/vda", "/mnt", &mut Vec::new());
         let made = made.unwrap();
         assert!(!made.needs_disk && made.backing == BackingKind::Memory);
         assert_eq!(made.mount[0].to_string(), "mount -t tmpfs -o size=33554432 tmpfs /mnt");

@@ -102,13 +102,13 @@ pub static KNOBS: &[Knob] = &[
     },
     Knob {
         name: ENGINE,
-        doc: "what runs the kernel: this machine (native), a guest, or the first that can (auto)",
+        doc: "what runs the kernel: this machine (native), a guest (qemu), or the first that can (auto)",
         reach: Reach::Kernel,
-        values: Values::Words(&["native", "auto", "uml", "qemu-kvm", "qemu-tcg"]),
+        values: Values::Words(&["native", "auto", "qemu", "qemu-kvm", "qemu-tcg"]),
     },
     Knob {
         name: KERNEL,
-        doc: "kernel of the guest: a series, or the version of a Debian package of the engine",
+        doc: "kernel of the guest: a series, or the version of a Debian package",
         reach: Reach::Kernel,
         values: Values::Version,
     },
@@ -197,6 +197,9 @@ impl Knob {
                 value.parse::<u64>().is_ok_and(|number| (low..=high).contains(&number)),
                 format!("a whole number from {low} to {high}"),
             ),
+            Values::Words(_) if self.name == ENGINE && value == "uml" => {
+                (false, "user-mode Linux was retired; use --engine qemu".into())
+            }
             Values::Words([]) => (!value.is_empty(), "a word that the kernel offers".into()),
             Values::Words(words) => {
                 (words.contains(&value), format!("one of {}", words.join(", ")))

@@ -43,8 +43,6 @@ fn work(words: &[OsString]) -> ExitCode {
     if is_first(BECOME_GUEST) {
         return become_guest(&words[1..]);
     }
-    pickfs_sys::vdso::hide_if_bare();
-    agent::take_clock();
     last_words::arrange();
     match lane::run() {
         Ok(()) => ExitCode::SUCCESS,

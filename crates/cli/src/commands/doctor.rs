@@ -1,14 +1,15 @@
 //! `pickfs doctor`: what this machine can test.
 
-use pickfs_guest::{ENGINES, Engine, PackageCache, engine::find};
+use pickfs_guest::{ENGINES, Engine, PackageCache, qemu_program};
 use pickfs_lab::{
     doctor::diagnose,
-    guest_check::{CheckResult, Checked, check_guests},
+    guest_check::{Check, CheckResult, Checked},
     interrupt::Interrupt,
     launch::worker_program,
 };
 use pickfs_model::quantity::bytes_text;
 use pickfs_report::terminal::doctor_screen;
+use pickfs_target::knob;
 
 use anyhow::Context;
 
@@ -35,19 +36,28 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
 
 /// Tries each file system in an engine, one line each as it goes.
 fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
-    let engine = engine_of(args)?;
     let cache = PackageCache::open_default()?.asking(fetch::ask());
-    let kernel = engine.kernel(&cache, args.kernel.as_deref())?;
+    let engine = engine_of(args.engine.as_deref().unwrap_or("qemu"), &cache)?;
+    let mut kernel = engine.kernel(&cache, args.kernel.as_deref())?;
     if args.build_modules {
-        build_modules(engine, &cache, &kernel, &args.names)?;
+        build_modules(&cache, &kernel, &args.names)?;
+        // What was built now is one of its modules.
+        kernel = engine.kernel(&cache, args.kernel.as_deref())?;
     }
-    // What was built now is one of its modules.
-    let kernel = engine.kernel(&cache, args.kernel.as_deref())?;
     terminal::line(&format!("{}: {}, kernel {}", engine.name(), engine.about(), kernel.release));
     let (worker, interrupt) = (worker_program(), Interrupt::on_signals()?);
     let folder = std::env::current_dir()?;
     let mut tell = |checked: &Checked| terminal::line(&line_of(checked));
-    let all = check_guests(engine, &kernel, &worker, &folder, &args.names, &interrupt, &mut tell)?;
+    let check = Check {
+        engine,
+        kernel: &kernel,
+        cache: &cache,
+        worker: &worker,
+        folder: &folder,
+        names: &args.names,
+        interrupt: &interrupt,
+    };
+    let all = check.run(&mut tell)?;
     terminal::line(&total_of(&all));
     let has_failed = |checked: &Checked| matches!(checked.result, CheckResult::Failed(_));
     match all.iter().any(has_failed) {
@@ -56,18 +66,16 @@ fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
     }
 }
 
-fn engine_of(args: &DoctorArgs) -> anyhow::Result<&'static dyn Engine> {
-    let Some(name) = &args.engine else {
-        let mut fitting = ENGINES.iter().copied().filter(|engine| engine.obstacle().is_none());
-        return fitting.next().context("no engine for guests runs on this machine");
-    };
-    let known = || ENGINES.iter().map(|engine| engine.name()).collect::<Vec<_>>().join(", ");
-    let engine =
-        find(name).with_context(|| format!("no engine `{name}`; there are {}", known()))?;
-    match engine.obstacle() {
-        Some(why) => anyhow::bail!("{name} does not run here: {why}"),
-        None => Ok(engine),
+/// By the words of the knob; whether KVM runs a guest here is tried with QEMU itself.
+fn engine_of(name: &str, cache: &PackageCache) -> anyhow::Result<Engine> {
+    knob::find(knob::ENGINE)?.check(name)?;
+    if let Some(engine) = Engine::find(name) {
+        return Ok(engine);
     }
+    anyhow::ensure!(matches!(name, "qemu" | "auto"), "{name} is no guest; use qemu");
+    qemu_program::get(cache)?;
+    let mut fitting = ENGINES.into_iter().filter(|engine| engine.obstacle().is_none());
+    fitting.next().context("no engine for guests runs on this machine")
 }
 
 /// What came of all of them, and how long it took.

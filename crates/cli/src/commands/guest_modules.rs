@@ -1,58 +1,69 @@
-//! Modules that a guest's kernel lacks, built from Debian's own source of that kernel: for user-mode Linux with a
-//! prepared tree, for the stock kernel against its headers, with OpenZFS.
+//! Modules that a guest's kernel lacks, built from Debian's own source of that kernel against its headers, with
+//! OpenZFS.
+
+use std::fs;
 
 use pickfs_guest::{
-    Engine, Kernel, PackageCache,
+    Kernel, PackageCache,
     package_set::{Members, PackageSet},
-    uml,
 };
-use pickfs_modules::{Module, StockKernel, StockWorkshop, UmlKernel, Workshop};
+use pickfs_modules::{KernelSource, Module, Workshop};
+use pickfs_target::fs::{FileSystem, find};
 
 use crate::terminal;
 
-/// The package of OpenZFS's source, in section contrib.
-const OPENZFS: PackageSet<'_> = PackageSet { main: "zfs-dkms", members: Members::Listed(&[]) };
-/// The type of OpenZFS.
+/// The type of OpenZFS, and the package of its source in section contrib.
 const ZFS: &str = "zfs";
+const ZFS_SOURCE: PackageSet<'_> = PackageSet { main: "zfs-dkms", members: Members::Listed(&[]) };
 
-/// Builds all that the engine's kernel can have, or those of the file systems in `names`.
+/// Builds all that the kernel can have, or what the file systems in `names` need.
 pub fn build_modules(
-    engine: &dyn Engine,
     cache: &PackageCache,
     kernel: &Kernel,
     names: &[String],
 ) -> anyhow::Result<()> {
+    let types: Vec<_> =
+        names.iter().filter_map(|name| find(name)).flat_map(FileSystem::types_in_a_guest).collect();
+    let is_asked = |module: &str| names.is_empty() || types.contains(&module);
     let folder = cache.cache().join("modules");
-    if engine.name() == "uml" {
-        let version = kernel.package.split(' ').nth(1).unwrap_or_default();
-        let unpacked = cache.get_level(uml::PACKAGE, version)?;
-        let workshop = Workshop::new(&folder, UmlKernel::of_package(&unpacked.folder)?);
-        for module in Module::ALL {
-            terminal::line(&format!("{}: {}", workshop.built(module)?.display(), module.remark()));
-        }
+    let mut source = KernelSource {
+        release: kernel.release.clone(),
+        version: kernel.package.split(' ').nth(1).unwrap_or_default().to_owned(),
+        ..KernelSource::default()
+    };
+    let is_kept = |name: &str| Workshop::new(&folder, source.clone()).kept(name).is_some();
+    let modules = Module::ALL.into_iter().filter(|module| is_asked(module.name()));
+    let missing: Vec<Module> = modules.filter(|module| !is_kept(module.name())).collect();
+    let is_zfs_missing = is_asked(ZFS) && !is_kept(ZFS);
+    if missing.is_empty() && !is_zfs_missing {
         return Ok(());
     }
-    let workshop = StockWorkshop::new(&folder, stock(cache, kernel)?);
-    let only_zfs = !names.is_empty() && names.iter().all(|name| name == ZFS);
-    for module in Module::ALL.into_iter().filter(|_| !only_zfs) {
+    let headers = format!("linux-headers-{}", kernel.release);
+    source.headers =
+        PackageSet { main: &headers, members: Members::WithMissing }.get(cache)?.folder;
+    if !missing.is_empty() {
+        let package = source.source_package();
+        let set = PackageSet { main: &package, members: Members::Listed(&[]) };
+        let unpacked = set.get(cache)?;
+        anyhow::ensure!(
+            unpacked.version == source.version,
+            "{package} is to be had as {}, and the kernel is {}; empty `packages` in {} for a newer one",
+            unpacked.version,
+            source.version,
+            cache.cache().display()
+        );
+        source.source = unpacked.folder;
+    }
+    let workshop = Workshop::new(&folder, source.clone());
+    for module in missing {
         terminal::line(&format!("{}: {}", workshop.built(module)?.display(), module.remark()));
     }
-    if engine.can_be_rebuilt().contains(&ZFS)
-        && (names.is_empty() || names.iter().any(|n| n == ZFS))
-    {
-        let source = OPENZFS.get(cache)?;
-        terminal::line(&format!(
-            "OpenZFS {} is built, which takes some twenty minutes",
-            source.version
-        ));
-        terminal::line(&format!("{}", workshop.built_openzfs(&source.folder)?.display()));
+    // Large, and of no use any more.
+    let _ = fs::remove_dir_all(source.source);
+    if is_zfs_missing {
+        let source = ZFS_SOURCE.get(cache)?;
+        terminal::line(&format!("OpenZFS {} is built: some twenty minutes", source.version));
+        terminal::line(&workshop.built_openzfs(&source.folder)?.display().to_string());
     }
     Ok(())
-}
-
-fn stock(cache: &PackageCache, kernel: &Kernel) -> anyhow::Result<StockKernel> {
-    let package = format!("linux-headers-{}", kernel.release);
-    let headers = PackageSet { main: &package, members: Members::WithMissing }.get(cache)?;
-    let version = kernel.package.split(' ').nth(1).unwrap_or_default().to_owned();
-    Ok(StockKernel { release: kernel.release.clone(), version, headers: headers.folder })
 }

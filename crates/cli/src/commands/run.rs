@@ -8,7 +8,7 @@ use std::{
 
 use pickfs_lab::{
     interrupt::{Interrupt, is_interrupted},
-    kernels::Kernels,
+    kernels::{self, Kernels},
     launch::{Launched, Listeners, RUN_FILE, launch, resume},
     plans::built_in,
     preflight,
@@ -72,6 +72,7 @@ pub fn perform_plan(plan: &Plan, out: &Path, json: bool) -> anyhow::Result<Launc
 
 /// `of_killed` finds the run of a lab that was killed.
 fn prepared(plan: &Plan, of_killed: impl FnOnce() -> Option<PathBuf>) -> anyhow::Result<()> {
+    kernels::bring_qemu(plan, fetch::ask());
     let expansion = preflight::preflight(plan)?;
     preflight::check_answerable(plan, &expansion)?;
     let cells = expansion.cells;

@@ -9,30 +9,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_guest::{
-    Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, Kernel, Order, PackageCache, Start,
-    qemu::TCG, uml::Uml,
-};
-use pickfs_model::Action;
+use pickfs_guest::{Engine, Kernel, PackageCache};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The kernel of user-mode Linux with its cache, or why none can run here. With `PICKFS_REQUIRE_GUESTS=1` none is a
-/// failure. Asked once for all tests of a program.
-pub fn kernel(worker: &Path) -> Option<(PathBuf, Kernel)> {
+/// The kernel of emulated machines with its cache, or why none can run here: QEMU and the stock kernel are some
+/// ninety megabytes that must be fetched once. With `PICKFS_REQUIRE_GUESTS=1` none is a failure. Asked once for
+/// all tests of a program.
+pub fn kernel() -> Option<(PathBuf, Kernel)> {
     static FOUND: OnceLock<Result<(PathBuf, Kernel), String>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guest-kernels");
         fs::create_dir_all(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-        let kernel =
-            Uml.kernel(&PackageCache::at(&folder), None).map_err(|error| error.to_string())?;
-        comes_up(&kernel, worker).map_err(|error| error.to_string())?;
-        Ok((folder, kernel))
+        let kernel = Engine::QemuTcg.kernel(&PackageCache::at(&folder), None);
+        Ok((folder, kernel.map_err(|error| error.to_string())?))
     });
-    found_or_skipped(found)
-}
-
-fn found_or_skipped<T: Clone>(found: &Result<T, String>) -> Option<T> {
     match found {
         Ok(found) => Some(found.clone()),
         Err(why) => {
@@ -42,41 +33,6 @@ fn found_or_skipped<T: Clone>(found: &Result<T, String>) -> Option<T> {
             None
         }
     }
-}
-
-/// The kernel of emulated machines with its cache, or why none can run here: QEMU and the stock kernel are some
-/// ninety megabytes that must be fetched once.
-pub fn emulated() -> Option<(PathBuf, Kernel)> {
-    static FOUND: OnceLock<Result<(PathBuf, Kernel), String>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guest-kernels");
-        fs::create_dir_all(&folder).unwrap();
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-        let kernel = TCG.kernel(&PackageCache::at(&folder), None);
-        Ok((folder, kernel.map_err(|error| error.to_string())?))
-    });
-    found_or_skipped(found)
-}
-
-/// A sandbox may forbid ptrace, or have no memory to map as a program.
-fn comes_up(kernel: &Kernel, worker: &Path) -> Result<(), GuestError> {
-    let folder = tempfile::Builder::new().prefix("pickfs-up-").tempdir().unwrap();
-    let first_files = folder.path().join("first-files");
-    let files = FirstFiles { worker: worker.into(), ..FirstFiles::default() };
-    files.write(&first_files)?;
-    let (disk, folder) = (None, folder.path().to_owned());
-    let boot = Boot { first_files, disk, memory_bytes: 256 << 20, folder };
-    let (engine, stop, deadlines) = (&Uml, &|| false, Deadlines::default());
-    let start = Start { engine, kernel, boot: &boot, worker, deadlines, stop };
-    let at = String::from("/mnt/target");
-    let mount = Action::Mount {
-        source: "tmpfs".into(),
-        fs_type: "tmpfs".into(),
-        options: Vec::new(),
-        at: at.clone(),
-    };
-    let unmount = vec![Action::Unmount { at: at.clone() }];
-    Guest::boot(&start, Order { mount: vec![mount], unmount, at, ..Order::default() })?.end(stop)
 }
 
 /// Processes of an engine whose command line names something in this folder.
@@ -90,8 +46,7 @@ pub fn engines_over(folder: &Path) -> Vec<Pid> {
         .filter_map(|entry| {
             let line = fs::read(entry.path().join("cmdline")).ok()?;
             let line = String::from_utf8_lossy(&line).into_owned();
-            let runs = line.contains("linux.uml") || line.contains("qemu-system");
-            let is_engine = runs && !line.contains("keep-guest");
+            let is_engine = line.contains("qemu-system") && !line.contains("-guest\0");
             number(&entry).filter(|pid| *pid != own && is_engine && line.contains(&folder))
         })
         .collect();

@@ -195,13 +195,13 @@ mod tests {
             ready: false,
             reason: "this kernel has no file system jfs".into(),
             remedy: "load the module jfs".into(),
-            route: "uml".into(),
-            route_needs: "user-mode-linux".into(),
+            route: "qemu-tcg".into(),
+            route_needs: "jfsutils".into(),
         };
         let text = guest_text(&row);
         assert_eq!(
             text,
-            "with --engine uml, which fetches user-mode-linux without installing it; on this \
+            "with --engine qemu-tcg, which fetches jfsutils without installing it; on this \
              machine: this kernel has no file system jfs; load the module jfs"
         );
     }

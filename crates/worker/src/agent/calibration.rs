@@ -5,26 +5,21 @@
 //! | --- | --- |
 //! | `guest.call_ns` | an empty system call, getppid(2) |
 //! | `guest.kernel_clock_ns` | reading CLOCK_MONOTONIC |
-//! | `guest.tsc_ns` | reading the TSC |
 //! | `guest.fill_ns_per_mib` | storing a mebibyte of memory |
-//! | `guest.clock` | what laps are timed with: `tsc` or `clock_gettime` |
-//! | `guest.tsc_hz` | the rate of that TSC |
+//! | `guest.processors` | how many it has |
 //!
 //! Each is the smallest mean of several rounds: noise only adds.
 
 use std::{hint::black_box, time::Instant};
 
 use pickfs_model::Environment;
-use pickfs_sys::tsc;
-
-use super::clock::Counter;
 
 const ROUNDS: u32 = 9;
 const CALLS: u32 = 500;
 const MIB: usize = 1 << 20;
 
 /// Measures it all, in some tenths of a second.
-pub fn calibrate(counter: Option<Counter>) -> Environment {
+pub fn calibrate() -> Environment {
     let mut facts = Environment::default();
     facts.put(
         "guest.call_ns",
@@ -38,24 +33,11 @@ pub fn calibrate(counter: Option<Counter>) -> Environment {
             black_box(Instant::now());
         })),
     );
-    facts.put(
-        "guest.tsc_ns",
-        format!(
-            "{:.1}",
-            each_ns(100 * CALLS, || {
-                black_box(tsc::read());
-            })
-        ),
-    );
     let mut memory = vec![1u8; MIB];
     facts.put(
         "guest.fill_ns_per_mib",
         whole(each_ns(8, || black_box(&mut memory).fill(black_box(7)))),
     );
-    facts.put("guest.clock", if counter.is_some() { "tsc" } else { "clock_gettime" });
-    if let Some(counter) = counter {
-        facts.put("guest.tsc_hz", whole(counter.rate_hz));
-    }
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     facts.put("guest.processors", processors);
     facts

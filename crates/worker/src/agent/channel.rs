@@ -1,4 +1,4 @@
-//! The line to the lab: frames on a serial port. Written by several threads, read by one.
+//! The line to the lab: frames on a port of a virtio console. Written by several threads, read by one.
 
 use std::{
     fs::File,
@@ -10,7 +10,6 @@ use pickfs_guest::{
     frame::{Frame, FrameReader, Stream},
     message::{FromGuest, ToGuest},
 };
-use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use super::{lanes::Lanes, system};
 
@@ -36,7 +35,6 @@ impl Channel {
                 Err(error) => return Err(format!("{path}: {error}")),
             }
         };
-        make_raw(&file);
         let twin = file.try_clone().map_err(|error| format!("{path}: {error}"))?;
         Ok((Channel(Arc::new(Mutex::new(file))), Orders(FrameReader::new(twin))))
     }
@@ -55,14 +53,6 @@ impl Channel {
     fn send(&self, frame: &Frame) {
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = frame.write_to(&mut *file);
-    }
-}
-
-/// A terminal would change and echo bytes; a port that is none needs nothing.
-fn make_raw(file: &File) {
-    if let Ok(mut settings) = tcgetattr(file) {
-        settings.make_raw();
-        let _ = tcsetattr(file, OptionalActions::Now, &settings);
     }
 }
 

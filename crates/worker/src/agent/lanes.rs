@@ -12,7 +12,7 @@ use pickfs_guest::{frame::Stream, message::FromGuest};
 use pickfs_model::trial::WORKER;
 use pickfs_sys::starting_gate::StartingGate;
 
-use super::{channel::Channel, clock::Counter};
+use super::channel::Channel;
 
 /// The lanes of one measurement.
 pub struct Lanes(Vec<Mutex<ChildStdin>>);
@@ -24,7 +24,7 @@ impl Lanes {
     }
 
     /// Starts them; each one's end is told by a thread of its own.
-    pub fn start(count: u16, channel: &Channel, counter: Option<Counter>) -> Result<Lanes, String> {
+    pub fn start(count: u16, channel: &Channel) -> Result<Lanes, String> {
         let failed = |error: std::io::Error| format!("worker not started in the guest: {error}");
         let gate = match count {
             0 | 1 => None,
@@ -36,9 +36,6 @@ impl Lanes {
             command.arg(WORKER).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
             if let Some(gate) = &gate {
                 gate.hand_to(&mut command);
-            }
-            if let Some(counter) = counter {
-                counter.hand_to(&mut command);
             }
             let mut child = command.spawn().map_err(failed)?;
             inputs.push(Mutex::new(child.stdin.take().expect("standard input is piped")));

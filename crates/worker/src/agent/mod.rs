@@ -10,11 +10,8 @@ mod calibration;
 mod candidate;
 mod channel;
 mod check;
-mod clock;
 mod lanes;
 mod system;
-
-pub use clock::take_clock;
 
 use pickfs_guest::message::{FromGuest, Order, ToGuest};
 use pickfs_workload::BUILD;
@@ -31,7 +28,6 @@ pub fn is_asked() -> bool {
 /// The life of a guest. Whatever goes wrong is told, and the power goes off.
 pub fn run() -> ! {
     system::make_folders();
-    pickfs_sys::vdso::hide_if_bare();
     let ended = match Channel::open() {
         Ok((channel, orders)) => {
             let told = converse(&channel, orders);
@@ -51,22 +47,27 @@ pub fn run() -> ! {
 
 fn converse(channel: &Channel, mut orders: channel::Orders) -> Result<(), String> {
     channel.tell(&FromGuest::Booted { build: BUILD.into(), kernel: system::kernel_release() });
-    let Some(ToGuest::Begin(order)) = orders.next_order(&Lanes::none())? else {
-        return Err("the first word of the lab was no `begin`".into());
-    };
-    let (mut candidate, counter) = begin(channel, *order)?;
     let mut lanes = Lanes::none();
+    let mut mounted: Option<Candidate> = None;
     while let Some(order) = orders.next_order(&lanes)? {
+        let candidate = mounted.as_mut().ok_or("nothing is mounted in the guest");
         match order {
-            ToGuest::Begin(_) => return Err("the lab said `begin` twice".into()),
-            ToGuest::StartLanes { count } => lanes = Lanes::start(count, channel, counter)?,
+            ToGuest::Calibrate => {
+                channel.tell(&FromGuest::Calibrated { facts: calibration::calibrate() });
+            }
+            ToGuest::Mount(_) if candidate.is_ok() => return Err("`mount` was said twice".into()),
+            ToGuest::Mount(order) => mounted = Some(mount(channel, *order)?),
+            ToGuest::StartLanes { count } => lanes = Lanes::start(count, channel)?,
             ToGuest::Cool => {
-                candidate.cool()?;
+                candidate?.cool()?;
                 channel.tell(&FromGuest::Cooled);
             }
-            ToGuest::Check { anew } => channel.tell(&check::check(&mut candidate, anew)?),
+            ToGuest::Check { anew } => channel.tell(&check::check(candidate?, anew)?),
+            ToGuest::Unmount => {
+                mounted.take().map_or(Ok(()), |candidate| candidate.unmount())?;
+                channel.tell(&FromGuest::Unmounted);
+            }
             ToGuest::End => {
-                candidate.unmount()?;
                 channel.tell(&FromGuest::Ended);
                 return Ok(());
             }
@@ -75,13 +76,11 @@ fn converse(channel: &Channel, mut orders: channel::Orders) -> Result<(), String
     Err("the lab is gone".into())
 }
 
-/// Modules, calibration, mount: each is told when it is done.
-fn begin(channel: &Channel, order: Order) -> Result<(Candidate, Option<clock::Counter>), String> {
+/// Modules, then the mount: each is told when it is done.
+fn mount(channel: &Channel, order: Order) -> Result<Candidate, String> {
     system::load_modules(&order.modules)?;
     channel.tell(&FromGuest::ModulesLoaded);
-    let counter = clock::choose(order.tsc_hz);
-    channel.tell(&FromGuest::Calibrated { facts: calibration::calibrate(counter) });
     let candidate = Candidate::mount(order)?;
     channel.tell(&FromGuest::Mounted { facts: candidate.facts()? });
-    Ok((candidate, counter))
+    Ok(candidate)
 }
