@@ -105,10 +105,7 @@ mod tests {
     fn repeats_are_foreseen() {
         let plan = planned("quick");
         let text = length_text(&plan, 60.0);
-        assert_eq!(
-            text,
-            "about 1 min 0 s, up to 2 min 0 s if every trial is disturbed and repeated"
-        );
+        assert_eq!(text, "about 1 min, up to 2 min if every trial is disturbed and repeated");
     }
 
     #[test]

@@ -89,11 +89,7 @@ impl Machine {
         self.parts.scratch.turn_to(&order.cell.candidate);
         if stands_on_a_device(&order.cell.candidate.fs) {
             tell(phase(order, "raw device probe"));
-            let Machine { parts, raw, .. } = self;
-            let (seconds, scratch) = (parts.plan.timing.raw_probe_s, &mut parts.scratch);
-            let place = parts.plan.backing.directory_of(&order.cell.candidate.label);
-            let band = raw.entry(place.map(Path::to_path_buf)).or_default();
-            band.probe(seconds, record, &parts.interrupt, &mut |s| scratch.raw_probe(s))?;
+            self.probe_raw(order, record)?;
         }
         tell(phase(order, "make and mount"));
         let Machine { parts, placement, stuck, .. } = self;
@@ -154,6 +150,18 @@ impl Machine {
             *stuck = Some(why.clone());
         }
         both(measured, ended)
+    }
+
+    fn probe_raw(
+        &mut self,
+        order: &TrialOrder<'_>,
+        record: &mut TrialRecord,
+    ) -> Result<(), TargetError> {
+        let Machine { parts, raw, .. } = self;
+        let (seconds, scratch) = (parts.plan.timing.raw_probe_s, &mut parts.scratch);
+        let place = parts.plan.backing.directory_of(&order.cell.candidate.label);
+        let band = raw.entry(place.map(Path::to_path_buf)).or_default();
+        band.probe(seconds, record, &parts.interrupt, &mut |s| scratch.raw_probe(s))
     }
 }
 

@@ -169,15 +169,13 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
     })?;
     let (variant_axis, mut adjust) = variants(entry.variant);
     adjust.extend(entry.adjust);
-    let mut axes = source.axes(entry.axes)?;
-    axes.extend(variant_axis);
     let asked = entry.explain.asked().map_err(|(text, why)| source.error_about(&text, why));
     let (explain_above_ns, explain_also) = asked?;
     let plan = Plan {
         format: FORMAT,
         candidates: source.candidates(&entry.candidates)?,
         backing: source.backing(entry.backing)?,
-        axes,
+        axes: source.axes(entry.axes)?.into_iter().chain(variant_axis).collect(),
         capacity: entry.capacity.map(|capacity| source.capacity(&capacity)).transpose()?,
         design: source.design(entry.design)?,
         timing: source.timing(&entry.timing)?,

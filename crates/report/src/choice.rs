@@ -103,6 +103,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::terminal::colour::colour_of;
     use pickfs_analysis::{
         articles::Source,
         findings,
@@ -134,7 +135,7 @@ mod tests {
         );
         assert!(text.contains("\nCHANGES   "), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 90), "{text}");
-        assert!(screen("journal", true).contains("\u{1b}["));
+        assert!(screen("journal", true).chars().any(|mark| colour_of(mark).is_some()));
     }
 
     #[test]

@@ -148,13 +148,16 @@ fn every_family_has_its_own_names_and_commands() {
 }
 
 #[test]
-fn an_ordinary_user_never_reaches_apt_and_is_told_two_ways() {
+fn an_ordinary_user_never_reaches_apt_and_is_told_other_ways() {
     let machine = Machine::new().apt().without("cc").user(1000);
     let output = machine.run(&["--yes", "journal"]);
     assert_eq!(output.status.code(), Some(2));
     let text = said(&output);
     assert!(text.contains("sudo apt-get install --no-install-recommends"), "{text}");
-    assert!(text.contains("sudo ./run journal") && text.contains("./run --dir DIR"), "{text}");
+    assert!(
+        text.contains("sudo ./run --yes journal") && text.contains("./run --dir DIR"),
+        "{text}"
+    );
     assert_eq!(machine.apt_log(), "");
 }
 
