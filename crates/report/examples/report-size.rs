@@ -1,6 +1,6 @@
 //! How long the page of a thousand trials takes, and how large it is.
 //!
-//! `cargo bench -p pickfs-report --bench page`; aim: under 2 s and under 5 MB.
+//! `benches/report-size`; aim: under 2 s and under 5 MB.
 
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
