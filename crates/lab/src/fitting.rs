@@ -25,7 +25,10 @@ pub(crate) fn leave_out_too_small(plan: &Plan, expansion: &mut Expansion) {
             TargetError::TooSmall { fs, minimum_bytes, have_bytes }
         });
         match small.and_then(|small| small.skip()) {
-            Some((reason, remedy)) => expansion.skipped.push(SkippedCell { cell, reason, remedy }),
+            Some((reason, _)) => {
+                let remedy = "name a larger device".to_owned();
+                expansion.skipped.push(SkippedCell { cell, reason, remedy });
+            }
             None => expansion.cells.push(cell),
         }
     }
