@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use pickfs_model::{BackingSpec, CandidateSpec};
 use pickfs_sys::{mount::mount_of, mount_table::MountEntry};
 
@@ -42,7 +42,9 @@ pub fn places(dirs: &[PathBuf]) -> anyhow::Result<(Vec<CandidateSpec>, BackingSp
 }
 
 fn place(dir: &Path) -> anyhow::Result<(PathBuf, MountEntry)> {
-    let path = fs::canonicalize(dir).with_context(|| format!("--dir {}", dir.display()))?;
+    let path = fs::canonicalize(dir).map_err(|error| {
+        anyhow!("--dir {}: {error}; name a directory that exists", dir.display())
+    })?;
     let mount = mount_of(&path)?;
     Ok((path, mount))
 }

@@ -71,8 +71,10 @@ fn an_unknown_plan_is_told_with_the_one_that_was_meant() {
             refused_with(&pickfs(&words), FAILED, &[parts[0].as_str(), "pickfs plan --list"]);
         }
     }
-    let said = pickfs(&["plan", "zzzzz"]);
-    refused_with(&said, FAILED, &["pickfs: no plan `zzzzz`: built in are quick, journal", ".toml"]);
+    for words in [&["plan", "zzzzz"][..], &["zzzzz"]] {
+        let parts = ["pickfs: no plan `zzzzz`: built in are quick, journal", ".toml"];
+        refused_with(&pickfs(words), FAILED, &parts);
+    }
     // What is closer to a command than to a plan.
     refused_with(&pickfs(&["reprot"]), USAGE, &["reprot", "report"]);
     refused_with(
@@ -90,7 +92,7 @@ fn a_plan_file_is_told_with_its_line() {
     let (code, said) = of_plan_file("blocks = 2", "blocks = 2\nblock = 3");
     assert_eq!(code, FAILED);
     assert!(said.starts_with("pickfs: mine.toml:11: unknown field `block`"), "{said}");
-    plan_refused("blocks = 2", "blocks = 0", ":10: blocks = 0: use 1 to 1000");
+    plan_refused("blocks = 2", "blocks = 0", ":10: blocks is 0; use 1 to 1000");
     plan_refused(
         "reference = \"ext4\"",
         "reference = \"zfs\"",
@@ -171,7 +173,10 @@ fn quantities_are_told_with_examples() {
         &["plan", "quick", "--measure", "soon"],
         "duration `soon` not understood; write it like 250ms, 10s, 5m or 1h",
     );
-    refused(&["plan", "quick", "--measure", "0s"], "measure is 0 s; use a time above zero");
+    refused(
+        &["plan", "quick", "--measure", "0s"],
+        "quick: measure is 0 s; use a time above zero up to 24 h 00 min: 250ms, 10s, 5m, 1h",
+    );
     refused_with(
         &pickfs(&["plan", "quick", "--blocks", "x"]),
         USAGE,
@@ -217,8 +222,6 @@ fn words_that_do_not_go_together_are_refused() {
     refused_with(&said, USAGE, &["--device <NODE>"]);
     let said = pickfs(&["run", "quick", "--ram", "--dir", "/tmp"]);
     refused_with(&said, USAGE, &["'--ram' cannot be used with '--dir <DIR>'"]);
-    let said = pickfs(&["fly"]);
-    refused_with(&said, USAGE, &["unrecognized subcommand 'fly'"]);
 }
 
 #[test]
@@ -226,7 +229,7 @@ fn a_directory_must_be_there() {
     let (_folder, out) = folder();
     let out = out.to_str().unwrap();
     let said = pickfs(&["run", "quick", "--dir", "/nowhere/at/all", "--out", out]);
-    refused_with(&said, FAILED, &["cannot find /nowhere/at/all: No such file"]);
+    refused_with(&said, FAILED, &["--dir /nowhere/at/all: No such file", "name a directory"]);
     assert_eq!(fs::read_dir(out).unwrap().count(), 0, "a run that did not begin leaves no folder");
     let said = pickfs(&["run", "quick", "--dir", "/tmp", "--fs", "ext4:noatime", "--out", out]);
     refused_with(&said, FAILED, &["`ext4:noatime` cannot be given to an existing directory"]);

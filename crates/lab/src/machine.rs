@@ -130,10 +130,8 @@ impl Machine {
             job,
         };
         let (drop_caches, mut cooling) = (parts.plan.consent.drop_caches, Vec::new());
-        let mut make_cold = || {
-            let done = mounted.make_cold(drop_caches, &mut cooling);
-            done.map_err(|error| error.to_string())
-        };
+        let mut make_cold =
+            || mounted.make_cold(drop_caches, &mut cooling).map_err(|error| error.to_string());
         let measured = match &parts.plan.capacity {
             None => helper.measure(&spec, order, record, &mut make_cold, tell),
             Some(ask) => capacity::seek(ask, spec, record, &mut |spec, attempt| {

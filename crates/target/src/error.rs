@@ -37,12 +37,12 @@ pub enum TargetError {
         why: &'static str,
     },
     /// No row of the table has this name.
-    #[error("file system `{name}` not known; known are {known}")]
+    #[error("file system `{name}` not known; {remedy}")]
     UnknownFileSystem {
         /// The name in the candidate.
         name: String,
-        /// Every name of the table.
-        known: String,
+        /// The name that was meant, or all that are known.
+        remedy: String,
     },
     /// This machine cannot try the file system.
     #[error(transparent)]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use pickfs_model::{BackingSpec, CandidateSpec, DeviceState, Step};
 
+use crate::availability;
 use crate::error::TargetError;
 use crate::fs::{self, FileSystem, Ground, Place, recipe, words};
 
@@ -65,7 +66,7 @@ pub fn plan_steps(
 pub(crate) fn row_of(candidate: &CandidateSpec) -> Result<&'static dyn FileSystem, TargetError> {
     fs::find(&candidate.fs).ok_or_else(|| TargetError::UnknownFileSystem {
         name: candidate.fs.clone(),
-        known: fs::table::names().join(", "),
+        remedy: availability::meant(&candidate.fs),
     })
 }
 
@@ -238,9 +239,11 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_file_system_lists_the_known_ones() {
+    fn an_unknown_file_system_names_the_one_that_was_meant_or_all() {
         let backing = BackingSpec::Ram { size_bytes: 1 << 20 };
-        let error = plan_steps(&"ext5".parse().unwrap(), &backing).unwrap_err();
-        assert!(error.to_string().starts_with("file system `ext5` not known; known are ext4, xfs"));
+        for (name, remedy) in [("ext5", "did you mean `ext4`?"), ("zzz", "known are ext4, xfs")] {
+            let error = plan_steps(&name.parse().unwrap(), &backing).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("file system `{name}` not known; {remedy}")));
+        }
     }
 }

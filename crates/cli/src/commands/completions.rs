@@ -57,7 +57,7 @@ fn with_names(shell: Shell, script: String) -> String {
     match shell {
         Shell::Bash => script + &named(BASH),
         Shell::Zsh => {
-            let script = script.replace("\n(run)\n", &format!("\n(run|{})\n", plans.join("|")));
+            let script = script.replace("(run)\n", &format!("(run|{})\n", plans.join("|")));
             let mut lines = script.lines().map(zsh_line);
             let first = lines.next().unwrap_or_default();
             first + &named(ZSH) + &lines.collect::<String>()
