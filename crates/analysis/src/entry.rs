@@ -2,14 +2,14 @@
 
 use pickfs_model::{
     RunRecord,
-    finding::{Findings, NoIo, Notice, OpSummary, Panel},
+    finding::{Findings, NoIo, Notice, Panel},
     plan::Metric,
 };
 
 use crate::{
-    absent, bimodal, claims, doubts, drift, engine, factors, noise, not_yet,
+    absent, answers, bimodal, comparisons, doubts, drift, engine, factors, noise, not_yet,
     panels::{Group, Robbed, groups},
-    phases, racing, rows, summary,
+    phases, rows,
     summary::spread,
     verdict, wording,
 };
@@ -32,8 +32,10 @@ fn no_io(group: &Group<'_>) -> Option<NoIo> {
 /// Everything that may be said of a run, finished or not.
 pub fn findings(run: &RunRecord) -> Findings {
     let groups = groups(run);
-    let ops: Vec<Vec<Vec<OpSummary>>> = groups.iter().map(op_summaries).collect();
-    let comparisons = claims::comparisons(run, &groups, &ops);
+    let ops = answers::summaries(&groups);
+    let questions = answers::questions(run, &groups, &ops, Robbed::Kept);
+    let comparisons = comparisons::comparisons(run, &groups, &ops, &questions);
+    let answers = answers::answers(run, &groups, &questions);
     let factors = factors::findings(run, &groups, &ops);
     let panels: Vec<Panel> = groups
         .iter()
@@ -54,22 +56,16 @@ pub fn findings(run: &RunRecord) -> Findings {
         })
         .collect();
     let noise = noise::rows(run);
-    let races = racing::results(run, &groups);
     Findings {
         absent: absent::cells(run),
         notices: notices(run, &groups),
-        not_yet: not_yet::open_questions(run, &panels),
-        verdicts: verdict::verdicts(run, &groups, &panels, &noise, &races),
-        races,
+        not_yet: not_yet::open_questions(run, &panels, &answers),
+        verdicts: verdict::verdicts(run, &groups, &panels, &noise, &answers),
+        answers,
         factors,
         panels,
         noise,
     }
-}
-
-fn op_summaries(group: &Group<'_>) -> Vec<Vec<OpSummary>> {
-    let members = group.members.iter();
-    members.map(|member| summary::op_summaries(&member.chosen(Robbed::Kept))).collect()
 }
 
 fn notices(run: &RunRecord, groups: &[Group<'_>]) -> Vec<Notice> {

@@ -2,12 +2,12 @@
 //!
 //! A factor is `candidate` or an axis of the plan. The main effect of a level is its speedup
 //! over the factor's base level: within each block the mean log-ratio over all combinations of
-//! the other factors that hold both, then the same test on whole blocks as for comparisons. So
+//! the other factors that hold both, then the one decision over whole blocks. So
 //! drift cancels, and a plan in which only one factor at a time leaves the base is analysed by
 //! the same rule: there the base is the only combination. An interaction is the difference of
 //! two such effects, between two levels of another factor.
 //!
-//! The main effects of all primary metrics are one family under Holm's correction: the plan
+//! The main effects of all primary metrics share half of the run's error: the plan
 //! fixed axes and metrics before it ran. Interactions are exploratory: shown where their
 //! interval leaves out "none", with the number that were looked at, and never claimed.
 //!
@@ -25,7 +25,8 @@ use pickfs_model::{
 };
 
 use crate::{
-    claims::{Method, Said, judge_series},
+    ALPHA,
+    decide::{Duel, Rules, blocks_needed},
     panels::Group,
 };
 use effect::{Series, interactions, main_effects};
@@ -41,47 +42,59 @@ pub fn findings(
     groups: &[Group<'_>],
     ops: &[Vec<Vec<OpSummary>>],
 ) -> Vec<FactorFindings> {
-    let method = Method::of(&run.plan.design.stop);
-    let tables: Vec<(&Metric, Table)> = run
-        .plan
-        .design
-        .primary
-        .iter()
-        .filter_map(|metric| Some((metric, Table::new(run, groups, ops, metric)?)))
-        .collect();
+    let tables: Vec<(&Metric, Table)> = tables(run, groups, ops).collect();
     let effects: Vec<Vec<Series>> = tables.iter().map(|(_, table)| main_effects(table)).collect();
-    let family = effects.iter().map(Vec::len).sum();
-    let planned = effects.iter().flatten().map(|series| (series.log_ratios.clone(), true));
-    let mut said = judge_series(method, planned.collect()).into_iter();
-    let needed = method.blocks_needed(family);
+    let family: usize = effects.iter().map(Vec::len).sum();
+    // The other half of the run's error is that of its answers.
+    let shares = 2 * family.max(1);
+    let rules = Rules { alpha: ALPHA / shares as f64, ..Rules::of(&run.plan) };
     tables
         .into_iter()
         .zip(effects)
         .map(|((metric, table), series)| {
-            let said: Vec<Said> = said.by_ref().take(series.len()).collect();
-            let mut found = one(metric, &table, method, series.into_iter().zip(said).collect());
-            found.sentences = words::sentences(&found, family, needed);
+            let mut found = one(metric, &table, rules, &series);
+            found.sentences = words::sentences(&found, family, blocks_needed(2, shares));
             found
         })
         .collect()
 }
 
-fn one(
-    metric: &Metric,
-    table: &Table,
-    method: Method,
-    effects: Vec<(Series, Said)>,
-) -> FactorFindings {
+/// Whether a run has factors to judge.
+pub fn has_effects(run: &RunRecord, groups: &[Group<'_>], ops: &[Vec<Vec<OpSummary>>]) -> bool {
+    tables(run, groups, ops).next().is_some()
+}
+
+fn tables<'a>(
+    run: &'a RunRecord,
+    groups: &'a [Group<'_>],
+    ops: &'a [Vec<Vec<OpSummary>>],
+) -> impl Iterator<Item = (&'a Metric, Table)> {
+    let metrics = run.plan.design.primary.iter();
+    metrics.filter_map(|metric| Some((metric, Table::new(run, groups, ops, metric)?)))
+}
+
+fn one(metric: &Metric, table: &Table, rules: Rules, series: &[Series]) -> FactorFindings {
+    let effects: Vec<(usize, Effect)> = series
+        .iter()
+        .map(|series| {
+            let (duel, claim) = rules.judge(&series.log_ratios);
+            (series.parts[0].0, effect(table, series, &duel, claim))
+        })
+        .collect();
     let mut factors: Vec<Factor> = (0..table.factors.len())
-        .map(|index| factor(table, index, effects.iter().filter(|(s, _)| s.parts[0].0 == index)))
+        .map(|index| {
+            let own = effects.iter().filter(|(factor, _)| *factor == index);
+            factor(table, index, own.map(|(_, effect)| effect.clone()).collect())
+        })
         .collect();
     factors.sort_by(|a, b| b.spread.total_cmp(&a.spread));
     let series = interactions(table);
     let series = if series.len() > INTERACTIONS_MAX { Vec::new() } else { series };
     let interactions_seen = series.len() as u32;
-    let said = judge_series(method, series.iter().map(|s| (s.log_ratios.clone(), false)).collect());
-    let mut interactions: Vec<Effect> =
-        series.iter().zip(&said).map(|(series, said)| effect(table, series, said)).collect();
+    let alone = Rules { alpha: ALPHA, ..rules };
+    let seen =
+        |series: &Series| effect(table, series, &alone.duel(&series.log_ratios), Claim::Open);
+    let mut interactions: Vec<Effect> = series.iter().map(seen).collect();
     interactions
         .retain(|effect| effect.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0));
     largest_first(&mut interactions);
@@ -97,13 +110,7 @@ fn one(
     }
 }
 
-fn factor<'s>(
-    table: &Table,
-    index: usize,
-    effects: impl Iterator<Item = &'s (Series, Said)>,
-) -> Factor {
-    let mut effects: Vec<Effect> =
-        effects.map(|(series, said)| effect(table, series, said)).collect();
+fn factor(table: &Table, index: usize, mut effects: Vec<Effect>) -> Factor {
     largest_first(&mut effects);
     // The base itself stands at 1.
     let estimates = || effects.iter().map(|effect| effect.speedup).chain([1.0]);
@@ -118,7 +125,7 @@ fn factor<'s>(
     }
 }
 
-fn effect(table: &Table, series: &Series, said: &Said) -> Effect {
+fn effect(table: &Table, series: &Series, duel: &Duel, claim: Claim) -> Effect {
     let level = |(factor, level): &(usize, usize)| Level {
         axis: table.factors[*factor].name.clone(),
         value: table.factors[*factor].levels[*level].clone(),
@@ -127,12 +134,9 @@ fn effect(table: &Table, series: &Series, said: &Said) -> Effect {
         levels: series.parts.iter().map(level).collect(),
         contexts: series.contexts,
         blocks: series.log_ratios.len() as u32,
-        speedup: said.estimate.exp(),
-        interval: said.interval.map(|(low, high)| (low.exp(), high.exp())),
-        level: said.level,
-        p: said.p,
-        p_holm: said.p_holm,
-        claim: said.claim,
+        speedup: duel.ratio,
+        interval: duel.closed(),
+        claim,
     }
 }
 

@@ -1,7 +1,7 @@
 //! From trials to findings: pure functions, no file, no clock, no hidden chance.
 //!
 //! [`findings`] is the entry: a [`pickfs_model::RunRecord`] goes in, everything that
-//! may be said of it comes out. The lab also asks [`racing`] which cells to run
+//! may be said of it comes out. The lab also asks [`answers`] which cells to run
 //! next, [`capacity`] which rate to try, and [`doubts`] what to flag.
 //!
 //! ```
@@ -13,31 +13,28 @@
 //! ```
 
 pub mod absent;
+pub mod answers;
 pub mod articles;
 pub mod bimodal;
 pub mod capacity;
 pub mod chain;
-pub mod claims;
 pub mod compare;
+pub mod comparisons;
+pub mod decide;
 pub mod doubts;
 pub mod drift;
 pub mod engine;
 mod entry;
 pub mod factors;
-pub mod holm;
 pub mod noise;
 pub mod not_yet;
 pub mod objective;
 pub mod panels;
 pub mod phases;
 pub mod published;
-pub mod racing;
-mod random;
 pub mod rerun;
 pub mod robbed;
 pub mod rows;
-pub mod sequential;
-pub mod signflip;
 pub mod stalls;
 pub mod steady;
 pub mod summary;

@@ -7,13 +7,13 @@
 
 use pickfs_model::{
     Findings, RunRecord,
-    finding::{Claim, Comparison, Panel, Row, Verdict},
+    finding::{AnswerEnd, Comparison, Panel, Row, Verdict},
 };
 use serde::Serialize;
 
 use crate::{
     compare::{Changed, compare_named},
-    wording::{blocks_text, list, metric_name},
+    wording::{blocks_text, list},
 };
 
 /// Two runs of one plan.
@@ -148,20 +148,13 @@ fn unsaid(
     if later.best.is_empty() {
         return Some(format!("this run supports no choice. {}", said()));
     }
-    let lost = verdict.best.iter().filter(|label| !later.best.contains(label));
-    lost.filter_map(|label| not_claimed(panels.1?, label)).next()
-}
-
-/// Why a row that is no longer best is not called behind: a comparison that the plan fixed supports
-/// nothing.
-fn not_claimed(panel: &Panel, label: &str) -> Option<String> {
-    let own = || panel.comparisons.iter().filter(|one| one.primary && one.other == label);
-    let open = own().find(|one| one.claim == Claim::NotClaimed)?;
-    if own().any(|one| one.claim == Claim::Slower) {
-        return None;
-    }
-    let (metric, blocks) = (metric_name(&open.metric), blocks_text(open.blocks));
-    Some(format!("{label} beside {} by {metric}: {blocks}, nothing is claimed", open.reference))
+    let mut answers = now.answers.iter().filter(|answer| answer.panel == verdict.panel);
+    let open = answers.find(|answer| answer.end == AnswerEnd::Open)?;
+    let stays = verdict.best.iter().all(|label| open.left.contains(label));
+    (stays && open.left.len() > verdict.best.len()).then(|| {
+        let blocks = blocks_text(open.blocks);
+        format!("it is open between {} now ({blocks})", list(&open.left))
+    })
 }
 
 fn judged(before: &[String], now: &[String]) -> (Standing, String) {
@@ -257,12 +250,12 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_that_is_tied_now_still_holds() {
+    fn a_choice_that_is_open_now_cannot_be_told() {
         let (before, now) =
             (run("then", 1, [200.0, 100.0, 400.0]), run("now", 2, [100.0, 100.0, 400.0]));
         let found = judge(&before, &now);
-        assert_eq!(only(&found).standing, Standing::Holds);
-        assert_eq!(only(&found).why, "xfs is still best, now not told apart from ext4");
+        assert_eq!(only(&found).standing, Standing::CannotTell);
+        assert_eq!(only(&found).why, "it is open between ext4 and xfs now (10 blocks)");
     }
 
     #[test]
@@ -302,9 +295,8 @@ mod tests {
         now.trials.retain(|trial| trial.cell != xfs || trial.block <= 3);
         let found = judge(&before, &now);
         let choice = only(&found);
-        assert!(!choice.now.is_empty() && !choice.now.contains(&"xfs".into()), "{choice:?}");
         assert_eq!(choice.standing, Standing::CannotTell, "{choice:?}");
-        assert_eq!(choice.why, "xfs beside ext4 by durable p50: 3 blocks, nothing is claimed");
+        assert_eq!(choice.why, "it is open between ext4 and xfs now (10 blocks)");
     }
 
     #[test]

@@ -1,36 +1,31 @@
 //! The answer in words, built from comparisons only.
 //!
-//! It names ties, durability, backing, load and noise, and what was left out. A panel
-//! for which the plan fixed no metric gets its values and claims nothing. The
-//! best are all rows of the reference's durability that are not claimed slower than the fastest: by their own
-//! comparison with the reference, or because their interval lies wholly below the
-//! interval of the fastest (two intervals of 95 % that do not touch: under one
-//! false exclusion in a hundred).
+//! It names durability, backing, load and noise, and what was left out. A panel
+//! for which the plan fixed no metric gets its values and claims nothing. The best are those that the answer
+//! leaves, where it says anything; of several classes of durability the strongest that was asked.
 
-mod best;
+mod answered;
 mod cold_disk;
 mod commands;
 mod phased;
-mod raced;
 mod words;
 
 use pickfs_model::{
     Durability, RunRecord,
-    finding::{Claim, Comparison, NoiseRow, Panel, RaceResult, Row, Verdict},
+    finding::{Answer, AnswerEnd, Claim, Comparison, NoiseRow, Panel, Row, Verdict},
     plan::{Metric, Statistic},
     quantity::{duration_text, grouped, significant, span_text},
 };
 
 use crate::{
     absent,
-    claims::{Method, values_by_block},
+    answers::values_by_block,
     panels::{Group, Member, Robbed, applies},
     summary::{CAPACITY_KEY, is_carried, spread},
     wording::{blocks_text, list, metric_name},
 };
-use best::best;
-pub use best::best_by;
-use words::{backing_text, claim_text, levels_text, survival};
+pub use answered::best;
+use words::{backing_text, claim_text, survival};
 
 /// One verdict per panel with results: those that carry a primary metric first.
 pub fn verdicts(
@@ -38,13 +33,11 @@ pub fn verdicts(
     groups: &[Group<'_>],
     panels: &[Panel],
     noise: &[NoiseRow],
-    races: &[RaceResult],
+    answers: &[Answer],
 ) -> Vec<Verdict> {
-    let family = panels.iter().flat_map(|panel| &panel.comparisons).filter(|c| c.primary).count();
-    let needed = Method::of(&run.plan.design.stop).blocks_needed(family);
     let panelled = || {
         let both = groups.iter().zip(panels);
-        both.map(|(group, panel)| Panelled { run, group, panel, races, family, needed })
+        both.map(|(group, panel)| Panelled { run, group, panel, answers })
     };
     let exploratory = panelled().filter_map(|panelled| panelled.exploratory(noise));
     panelled().filter_map(|panelled| panelled.verdict(noise)).chain(exploratory).collect()
@@ -55,11 +48,7 @@ struct Panelled<'a> {
     run: &'a RunRecord,
     group: &'a Group<'a>,
     panel: &'a Panel,
-    races: &'a [RaceResult],
-    /// Primary comparisons of the whole run.
-    family: usize,
-    /// Blocks that they need.
-    needed: u32,
+    answers: &'a [Answer],
 }
 
 impl Panelled<'_> {
@@ -68,14 +57,11 @@ impl Panelled<'_> {
             return self.phased(noise);
         }
         let metrics = self.metrics();
-        let mut peers = self.compared(metrics.first()?);
-        peers.retain(|comparison| self.survives_as_the_reference(&comparison.other));
-        let race = self.race(metrics.first()?);
-        let left = race.and_then(|race| self.left(race));
-        let best = left.unwrap_or_else(|| best(&peers, &self.panel.reference));
+        let answer = self.answer(metrics.first()?);
+        let best = answer.map(answered::best).unwrap_or_default();
         let mut sentences: Vec<String> = Vec::new();
-        sentences.extend(self.headline(&best));
-        sentences.extend(race.map(raced::sentence));
+        sentences.extend(self.headline(&best, answer));
+        sentences.extend(answer.map(answered::sentence));
         for sentence in metrics.iter().flat_map(|metric| self.metric_sentences(metric)) {
             if !sentences.contains(&sentence) {
                 sentences.push(sentence);
@@ -122,11 +108,10 @@ impl Panelled<'_> {
         }
     }
 
-    fn survives_as_the_reference(&self, label: &str) -> bool {
-        let of = |label: &str| {
-            self.panel.rows.iter().find(|row| row.label == label).map(|row| row.durability)
-        };
-        of(label) == of(&self.panel.reference)
+    /// The answer by a metric, of the strongest class of durability.
+    fn answer(&self, metric: &Metric) -> Option<&Answer> {
+        let mut own = self.answers.iter();
+        own.find(|answer| answer.panel == self.panel.title && answer.metric == *metric)
     }
 
     /// Primary metrics that some row of the panel holds.
@@ -149,7 +134,7 @@ impl Panelled<'_> {
         all.filter(|comparison| comparison.primary && comparison.metric == *metric).collect()
     }
 
-    fn headline(&self, best: &[String]) -> Option<String> {
+    fn headline(&self, best: &[String], answer: Option<&Answer>) -> Option<String> {
         let backing = self.group.members.get(self.group.reference)?.backing;
         let mut place = match self.panel.title.as_str() {
             "" => format!("On this {backing}"),
@@ -159,22 +144,24 @@ impl Panelled<'_> {
         if let Some(row) = row.filter(|_| self.is_mixed()) {
             place.push_str(&format!(", of what {}", survival(row)));
         }
+        let is_equal = answer.is_some_and(|answer| answer.end == AnswerEnd::Equal);
         match best {
             [] => None,
             [one] => Some(format!("{place}: {one}.")),
-            many => Some(format!("{place}: {}; they are not told apart.", list(many))),
+            many if is_equal => Some(format!("{place}: {}, which are equal.", list(many))),
+            many => Some(format!("{place}: one of {}.", list(many))),
         }
     }
 
     fn metric_sentences(&self, metric: &Metric) -> Vec<String> {
         let name = metric_name(metric);
         let compared = self.compared(metric);
-        if compared.iter().all(|comparison| comparison.claim == Claim::NotClaimed) {
+        if compared.iter().all(|comparison| comparison.claim == Claim::Open) {
             let place = match self.panel.title.as_str() {
                 "" => String::new(),
                 title => format!(" for {title}"),
             };
-            let why = self.nothing_claimed(&compared, &name);
+            let why = self.nothing_claimed(metric);
             let values = self.values_text(metric);
             return vec![format!("Nothing is claimed{place}: {why}."), format!("{values}.")];
         }
@@ -182,25 +169,22 @@ impl Panelled<'_> {
         let robbed = compared.iter().filter_map(|c| Some((c, c.claim_without_robbed?)));
         let robbed =
             robbed.map(|(c, claim)| format!("Without robbed trials: {}.", claim_text(c, claim)));
-        let level = levels_text(&compared);
-        std::iter::once(format!("{name}{level}: {}.", parts.join("; "))).chain(robbed).collect()
+        std::iter::once(format!("{name}: {}.", parts.join("; "))).chain(robbed).collect()
     }
 
-    fn nothing_claimed(&self, compared: &[&Comparison], name: &str) -> String {
-        match compared.iter().map(|comparison| comparison.blocks).min() {
-            None if !self.group.reference_planned => {
-                format!("the reference {} is missing", self.run.plan.design.reference)
-            }
-            None => "there is nothing to compare".into(),
-            Some(blocks) if blocks < self.needed => {
-                let blocks = blocks_text(blocks);
-                let family = match self.family {
-                    1 => "the one comparison of this plan needs".into(),
-                    n => format!("the {n} comparisons of this plan need"),
-                };
-                format!("{blocks} ran, and {family} {} to be told from chance", self.needed)
-            }
-            Some(_) => format!("too few slow episodes carry {name}"),
+    fn nothing_claimed(&self, metric: &Metric) -> String {
+        let Some(answer) = self.answer(metric) else {
+            let holds = |ops: &[_]| is_carried(ops, metric);
+            let rows = self.panel.rows.iter().filter(|row| !row.ops.is_empty());
+            return match rows.clone().count() > 1 && !rows.clone().any(|row| holds(&row.ops)) {
+                true => format!("too few slow episodes carry {}", metric_name(metric)),
+                false => "there is nothing to compare".into(),
+            };
+        };
+        let blocks = blocks_text(answer.blocks);
+        match answer.more_blocks {
+            Some(more) => format!("{blocks} do not decide it, about {more} more would"),
+            None => format!("{blocks} do not decide it, and more would hardly"),
         }
     }
 
@@ -340,16 +324,21 @@ mod tests {
 
     #[test]
     fn a_clear_winner_is_named_with_its_commands_and_conditions() {
-        let found = findings(&fake_run(&FakeRun { blocks: 8, ..FakeRun::default() }));
+        let found = findings(&fake_run(&FakeRun { blocks: 12, ..FakeRun::default() }));
         let verdict = &found.verdicts[1];
         assert_eq!(verdict.best, ["xfs:noatime"]);
         assert_eq!(verdict.sentences[0], "For sync=fdatasync on this loop image: xfs:noatime.");
         let said = &verdict.sentences[1];
-        assert!(said.starts_with(
-            "durable p50 (intervals at 95 %): xfs:noatime is faster than ext4:noatime by 1."
-        ));
+        let begin =
+            "By durable p50 after 12 blocks xfs:noatime is the best; ext4:noatime is slower than ";
+        assert!(said.starts_with(begin), "{said}");
+        let said = &verdict.sentences[2];
+        assert!(
+            said.starts_with("durable p50: xfs:noatime is faster than ext4:noatime by 1."),
+            "{said}"
+        );
         assert!(said.contains("; btrfs:noatime is slower than ext4:noatime by 2."), "{said}");
-        assert_eq!(verdict.sentences[2], "tmpfs is a floor (memory), not a choice.");
+        assert_eq!(verdict.sentences[3], "tmpfs is a floor (memory), not a choice.");
         assert_eq!(
             verdict.commands,
             ["mkfs.xfs DEVICE", "mount -t xfs -o noatime DEVICE DIRECTORY"]
@@ -358,36 +347,43 @@ mod tests {
         assert_eq!(verdict.conditions[1], "survives a power loss, if the device keeps its word");
         assert_eq!(
             verdict.conditions[2..4],
-            ["10,000/s, open loop", "8 blocks of 8 s trials, seed 7"]
+            ["10,000/s, open loop", "12 blocks of 8 s trials, seed 7"]
         );
     }
 
     #[test]
-    fn ties_say_what_could_not_be_seen() {
-        let candidates = ["ext4:noatime", "xfs:noatime"];
-        let candidates = candidates.map(|text| FakeCandidate::new(text, 500.0, 150_000.0)).into();
-        let found = findings(&fake_run(&FakeRun { candidates, blocks: 10, ..FakeRun::default() }));
-        let verdict = &found.verdicts[0];
-        assert_eq!(verdict.best, ["ext4:noatime", "xfs:noatime"]);
-        assert!(verdict.sentences[1].contains("tied at this precision (a difference under"));
-        assert!(verdict.sentences[1].contains("% could not be seen"));
+    fn equal_ones_are_called_equal_and_open_ones_are_not() {
+        let said = |noise: f64| {
+            let candidates = ["ext4:noatime", "xfs:noatime"]
+                .map(|text| FakeCandidate { noise, ..FakeCandidate::new(text, 500.0, 150_000.0) });
+            let ask = FakeRun { candidates: candidates.into(), blocks: 20, ..FakeRun::default() };
+            findings(&fake_run(&ask)).verdicts.remove(0)
+        };
+        let equal = said(0.01);
+        assert_eq!(equal.best, ["ext4:noatime", "xfs:noatime"]);
+        assert!(equal.sentences[0].ends_with("ext4:noatime and xfs:noatime, which are equal."));
+        assert!(equal.sentences[1].contains("are equal within 5 %"), "{}", equal.sentences[1]);
+        let open = said(0.2);
+        assert!(open.best.is_empty() && open.commands.is_empty());
+        assert!(open.sentences[0].contains("it is open between"), "{}", open.sentences[0]);
     }
 
     #[test]
-    fn five_blocks_get_values_and_no_winner() {
+    fn four_blocks_get_values_and_no_winner() {
         let mishaps = vec![Mishap::skipped("btrfs:noatime", "no driver", "modprobe btrfs")];
         let found = findings(&fake_run(&FakeRun { blocks: 4, mishaps, ..FakeRun::default() }));
         let verdict = &found.verdicts[1];
         assert!(verdict.best.is_empty() && verdict.commands.is_empty());
-        assert_eq!(
-            verdict.sentences[0],
-            "Nothing is claimed for sync=fdatasync: 4 blocks ran, and the 2 comparisons of this \
-             plan need 7 to be told from chance."
-        );
         let said = &verdict.sentences[1];
+        assert!(
+            said.starts_with(
+                "Nothing is claimed for sync=fdatasync: 4 blocks do not decide it, about "
+            ),
+            "{said}"
+        );
+        let said = &verdict.sentences[2];
         let begin = "durable p50, median over trials [range]: ext4:noatime ";
-        assert!(said.starts_with(begin), "{said}");
-        assert!(!said.contains("tmpfs"));
+        assert!(said.starts_with(begin) && !said.contains("tmpfs"), "{said}");
         assert_eq!(
             verdict.sentences.last().map(String::as_str),
             Some("Left out: btrfs:noatime (skipped: no driver).")

@@ -58,12 +58,6 @@ pub fn interval_text(low: f64, high: f64) -> String {
     format!("[{}, {}]", text(low), text(high))
 }
 
-/// `95 %`, `93.75 %`: the level of an interval.
-pub fn level_text(level: f64) -> String {
-    let digits = format!("{:.2}", 100.0 * level);
-    format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
-}
-
 /// `1 block`, `7 blocks`.
 pub fn blocks_text(blocks: u32) -> String {
     counted(blocks.into(), "block")
@@ -93,7 +87,6 @@ mod tests {
         assert_eq!(percent_over_one(1.087), "9 %");
         assert_eq!(percent_over_one(1.0042), "0.4 %");
         assert_eq!(interval_text(8.123, 212.86), "[8.12, 213]");
-        assert_eq!([0.95, 0.9375].map(level_text), ["95 %", "93.75 %"]);
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
         assert_eq!(list::<&str>(&[]), "");
     }

@@ -1,7 +1,7 @@
 //! When a run stops and which cells go on: a fixed number of blocks, or an
 //! always-valid test after each block (validity rule 9).
 
-use pickfs_analysis::racing;
+use pickfs_analysis::answers;
 use pickfs_model::{
     CellId, RunRecord,
     quantity::{counted, span_text},
@@ -118,7 +118,7 @@ fn block_s(run: &RunRecord, cells: &[CellId], elapsed_s: f64) -> f64 {
 
 impl Referee for Race {
     fn rule(&mut self, run: &RunRecord, block: u32, elapsed_s: f64) -> Ruling {
-        let next = racing::next_block(run);
+        let next = answers::next_block(run);
         let standing = match next.words.is_empty() {
             true => "nothing is raced by".to_string(),
             false => next.words.join("; "),
@@ -167,7 +167,7 @@ mod tests {
         let (how, note) = stopped(Race::new(60, 1e9).rule(&race_of(25), 25, 100.0));
         assert_eq!(how, "decided");
         assert!(note.starts_with("settled after 25 blocks in "), "{note}");
-        assert!(note.ends_with("sync=fdatasync, durable p50: xfs:noatime is left"), "{note}");
+        assert!(note.ends_with("sync=fdatasync, durable p50: xfs:noatime is the best"), "{note}");
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
         let (how, note) = stopped(Race::new(60, 450.0).rule(&run, 4, 400.0));
         assert_eq!(how, "budget-spent");
         assert!(note.contains("too little left for another block): "), "{note}");
-        assert!(note.contains(": still open between "), "{note}");
+        assert!(note.contains(": open between "), "{note}");
         let (how, note) = stopped(Race::new(4, 1e9).rule(&run, 4, 400.0));
         assert_eq!(how, "budget-spent");
         assert!(note.contains("the most there may be, 4 blocks"), "{note}");

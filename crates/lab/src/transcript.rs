@@ -118,6 +118,8 @@ fn merged_load(loads: &[LoadRecord]) -> Option<LoadRecord> {
     Some(LoadRecord {
         achieved_per_s: loads.iter().map(|load| load.achieved_per_s).sum(),
         turns: sum(|load| load.turns),
+        drained: sum(|load| load.drained),
+        missed: sum(|load| load.missed),
         late_driver: sum(|load| load.late_driver),
         late_queue: sum(|load| load.late_queue),
         measured_ns: loads.iter().map(|load| load.measured_ns).max().unwrap_or(0),

@@ -9,7 +9,7 @@
 
 use std::{fmt::Write, fs, path::PathBuf};
 
-use pickfs_analysis::claims::Method;
+use pickfs_analysis::decide::blocks_needed;
 use pickfs_lab::{expand::expand, plan_file::read_plan, plans::PLANS};
 use pickfs_model::{Durability, Plan, plan::StopRule};
 use pickfs_target::{
@@ -103,13 +103,13 @@ fn the_built_in_plans_are_listed_with_their_questions() {
 }
 
 #[test]
-fn the_blocks_that_comparisons_need_are_listed() {
-    let mut table =
-        String::from("| comparisons | planned blocks | until decided |\n|---|---|---|\n");
-    for comparisons in [1, 2, 3, 4, 6, 8, 12, 16, 24, 32] {
-        let planned = Method::SignFlip.blocks_needed(comparisons);
-        let raced = Method::Sequential.blocks_needed(comparisons);
-        writeln!(table, "| {comparisons} | {planned} | {raced} |").expect("a line");
+fn the_blocks_that_an_answer_needs_are_listed() {
+    let mut table = String::from(
+        "| candidates | one question | two questions | four questions |\n|---|---|---|---|\n",
+    );
+    for candidates in [2, 3, 4, 6, 8, 12, 16] {
+        let needed = [1, 2, 4].map(|questions| blocks_needed(candidates, questions).to_string());
+        writeln!(table, "| {candidates} | {} |", needed.join(" | ")).expect("a line");
     }
     check_part("plans.md", "blocks needed", &table);
 }

@@ -45,6 +45,8 @@ pub struct OpLaps {
     pub service: Summary,
     /// Response without the driver's stalls; `None` in a closed loop.
     pub response: Option<Summary>,
+    /// Response with the driver's stalls: end minus due.
+    pub raw: Option<Summary>,
     /// One row per second.
     pub seconds: Vec<SecondRow>,
     /// Worst laps, worst first.
@@ -58,8 +60,10 @@ struct OpTotal {
     name: String,
     service: Histogram<u64>,
     response: Option<Histogram<u64>>,
+    raw: Option<Histogram<u64>>,
     service_exact: Exact,
     response_exact: Exact,
+    raw_exact: Exact,
     rows: Vec<SecondRow>,
     lines: Vec<u8>,
 }
@@ -84,8 +88,10 @@ impl IntervalKeeper {
             name: name.clone(),
             service: histogram(),
             response: options.responses.then(histogram),
+            raw: options.responses.then(histogram),
             service_exact: none,
             response_exact: none,
+            raw_exact: none,
             rows: Vec::new(),
             lines: Vec::new(),
         };
@@ -116,16 +122,16 @@ impl IntervalKeeper {
         self.totals
             .into_iter()
             .zip(parts)
-            .map(|(total, ((service_episodes, response_episodes), spikes))| OpLaps {
-                service: Summary::of(
-                    &total.service,
-                    total.service_exact,
-                    &service_episodes,
-                    quantiles,
-                ),
-                response: total.response.as_ref().map(|response| {
-                    Summary::of(response, total.response_exact, &response_episodes, quantiles)
-                }),
+            .map(|(total, ([service, response, raw], spikes))| OpLaps {
+                service: Summary::of(&total.service, total.service_exact, &service, quantiles),
+                response: total
+                    .response
+                    .as_ref()
+                    .map(|laps| Summary::of(laps, total.response_exact, &response, quantiles)),
+                raw: total
+                    .raw
+                    .as_ref()
+                    .map(|laps| Summary::of(laps, total.raw_exact, &raw, quantiles)),
                 op: total.name,
                 seconds: total.rows,
                 spikes,
@@ -140,8 +146,12 @@ impl OpTotal {
         self.service.add(&second.service).expect("histograms of one kind add");
         add(&mut self.service_exact, second.service_exact);
         add(&mut self.response_exact, second.response_exact);
-        if let (Some(total), Some(response)) = (&mut self.response, &second.response) {
-            total.add(response).expect("histograms of one kind add");
+        add(&mut self.raw_exact, second.raw_exact);
+        let kinds = [(&mut self.response, &second.response), (&mut self.raw, &second.raw)];
+        for (total, laps) in kinds {
+            if let (Some(total), Some(laps)) = (total, laps) {
+                total.add(laps).expect("histograms of one kind add");
+            }
         }
         self.rows.push(SecondRow {
             second: second.second,

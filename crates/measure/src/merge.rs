@@ -36,16 +36,16 @@ impl OpLaps {
         }
         let services: Vec<&Summary> = parts.iter().map(|part| &part.service).collect();
         let service = merged_summary(&services)?;
-        let responses: Vec<&Summary> = parts.iter().flat_map(|part| &part.response).collect();
-        let response = match responses.is_empty() {
-            true => None,
-            false => Some(merged_summary(&responses)?),
+        let of = |part: fn(&OpLaps) -> &Option<Summary>| -> Result<Option<Summary>, String> {
+            let all: Vec<&Summary> = parts.iter().flat_map(part).collect();
+            if all.is_empty() { Ok(None) } else { merged_summary(&all).map(Some) }
         };
+        let (response, raw) = (of(|part| &part.response)?, of(|part| &part.raw)?);
         let (seconds, interval_log) = merged_seconds(&parts)?;
         let mut spikes: Vec<Lap> = parts.iter().flat_map(|part| part.spikes.clone()).collect();
         spikes.sort_by_key(|lap| std::cmp::Reverse(lap.end_ns - lap.start_ns));
         spikes.truncate(spikes_max);
-        Ok(OpLaps { op, service, response, seconds, spikes, interval_log })
+        Ok(OpLaps { op, service, response, raw, seconds, spikes, interval_log })
     }
 }
 

@@ -48,8 +48,10 @@ pub(crate) struct Second {
     pub(crate) second: u32,
     pub(crate) service: Histogram<u64>,
     pub(crate) response: Option<Histogram<u64>>,
+    pub(crate) raw: Option<Histogram<u64>>,
     pub(crate) service_exact: Exact,
     pub(crate) response_exact: Exact,
+    pub(crate) raw_exact: Exact,
 }
 
 impl Second {
@@ -60,16 +62,19 @@ impl Second {
             second: 0,
             service: prefaulted(),
             response: responses.then(prefaulted),
+            raw: responses.then(prefaulted),
             service_exact: none,
             response_exact: none,
+            raw_exact: none,
         })
     }
 
     pub(crate) fn clear(&mut self) {
         self.service.reset();
-        self.response.iter_mut().for_each(Histogram::reset);
+        self.response.iter_mut().chain(&mut self.raw).for_each(Histogram::reset);
         self.service_exact = Exact { min_ns: u64::MAX, ..Exact::default() };
         self.response_exact = self.service_exact;
+        self.raw_exact = self.service_exact;
     }
 }
 
@@ -90,6 +95,8 @@ struct Slot {
     spares: Arc<ArrayQueue<Box<Second>>>,
     service_episodes: EpisodeCounter,
     response_episodes: EpisodeCounter,
+    raw_episodes: EpisodeCounter,
+    responses: u64,
     spikes: Vec<Lap>,
     spike_floor_ns: u64,
 }
@@ -107,7 +114,8 @@ pub struct LapRecorder {
 
 /// What the measuring thread knows at the end; the keeper makes the rest.
 pub struct LapTail {
-    pub(crate) episodes: Vec<(EpisodeCounter, EpisodeCounter)>,
+    /// Of service, response and raw response.
+    pub(crate) episodes: Vec<[EpisodeCounter; 3]>,
     pub(crate) spikes: Vec<Vec<Lap>>,
     /// Seconds that could not be handed over in time and went into the next one.
     pub merged_seconds: u64,
@@ -129,6 +137,8 @@ pub fn recorder(options: &RecorderOptions) -> (LapRecorder, IntervalKeeper) {
             spares,
             service_episodes: EpisodeCounter::default(),
             response_episodes: EpisodeCounter::default(),
+            raw_episodes: EpisodeCounter::default(),
+            responses: 0,
             spikes: Vec::with_capacity(options.spikes_max + 1),
             spike_floor_ns: 0,
         }
@@ -166,12 +176,20 @@ impl LapRecorder {
         let slot = &mut self.slots[op.0];
         keep(&mut slot.current.service, &mut slot.current.service_exact, service_ns);
         slot.service_episodes.lap(service_ns);
-        if let (Some(response_ns), Some(responses)) = (response_ns, &mut slot.current.response) {
-            keep(responses, &mut slot.current.response_exact, response_ns);
-            slot.response_episodes.lap(response_ns);
+        if let Some(response_ns) = response_ns {
+            slot.keep_response(response_ns, lap.end_ns - lap.due_ns);
         }
         if service_ns > slot.spike_floor_ns {
             slot.keep_spike(lap, self.spikes_max);
+        }
+    }
+
+    /// An operation that never began after at least `waited_ns`: a response of each kind of which there were `turns`.
+    #[cold]
+    pub fn missed(&mut self, waited_ns: u64, turns: u64) {
+        let every_turn = |slot: &&mut Slot| slot.responses >= turns.max(1);
+        for slot in self.slots.iter_mut().filter(every_turn) {
+            slot.keep_response(waited_ns, waited_ns);
         }
     }
 
@@ -186,7 +204,8 @@ impl LapRecorder {
             merged_seconds: self.merged_seconds,
         };
         for slot in self.slots {
-            tail.episodes.push((slot.service_episodes, slot.response_episodes));
+            let episodes = [slot.service_episodes, slot.response_episodes, slot.raw_episodes];
+            tail.episodes.push(episodes);
             tail.spikes.push(slot.spikes);
         }
         tail
@@ -204,9 +223,25 @@ impl LapRecorder {
 }
 
 impl Slot {
+    /// `response_ns` is without the driver's stalls, `raw_ns` with them.
+    #[inline]
+    fn keep_response(&mut self, response_ns: u64, raw_ns: u64) {
+        if let Some(responses) = &mut self.current.response {
+            keep(responses, &mut self.current.response_exact, response_ns);
+            self.response_episodes.lap(response_ns);
+        }
+        if let Some(raw) = &mut self.current.raw {
+            keep(raw, &mut self.current.raw_exact, raw_ns);
+            self.raw_episodes.lap(raw_ns);
+        }
+        self.responses += 1;
+    }
+
     /// False when the keeper is behind: the laps stay and join the next second.
     fn hand_over(&mut self, second: u32, full: &ArrayQueue<Box<Second>>, last: bool) -> bool {
-        if self.current.service.is_empty() {
+        let has_none =
+            |laps: &Option<Histogram<u64>>| laps.as_ref().is_none_or(Histogram::is_empty);
+        if self.current.service.is_empty() && has_none(&self.current.response) {
             return true;
         }
         self.current.second = second;

@@ -25,9 +25,9 @@ pub struct Findings {
     /// The answer in words, one paragraph per panel: those that carry a primary metric
     /// first, then exploratory ones, which claim nothing.
     pub verdicts: Vec<Verdict>,
-    /// How the races stand: one per panel and primary metric of a run that stops when decided.
+    /// What the blocks say: one per panel and primary metric with at least two rows to compare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub races: Vec<RaceResult>,
+    pub answers: Vec<Answer>,
     /// What each factor of the plan does, by primary metric; empty where fewer than two vary.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub factors: Vec<FactorFindings>,
@@ -197,10 +197,9 @@ pub struct PhaseCell {
 /// A ratio of two rows' rates within blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RowRatio {
-    /// Reference divided by the other, geometric mean over blocks: above 1, the reference is
-    /// faster.
+    /// Reference divided by the other, median over blocks: above 1, the reference is faster.
     pub value: f64,
-    /// Its interval of the exact sign-flip test at 95 per cent; absent under five blocks.
+    /// Its interval at 95 per cent, which holds at every look; absent under six blocks.
     pub interval: Option<(f64, f64)>,
     /// Blocks in which both have the phase.
     pub blocks: u32,
@@ -230,20 +229,15 @@ pub struct Comparison {
     pub primary: bool,
     /// Blocks in which both rows have a trial.
     pub blocks: u32,
-    /// Reference divided by other (other divided by reference for rates):
-    /// above 1, the other is faster.
+    /// Median over the blocks of reference divided by other (other divided by reference for rates): above 1, the
+    /// other is faster.
     pub speedup: f64,
-    /// Interval of the speedup at [`Comparison::level`]; absent under five blocks.
+    /// Interval of that median at the level at which the answer tells the two apart; absent while it is open
+    /// on a side.
     pub interval: Option<(f64, f64)>,
-    /// Level of the interval: 0.95, or 0.9375 where five blocks carry no more.
-    pub level: f64,
-    /// p of the exact sign-flip test, two-sided; absent under five blocks.
-    pub p: Option<f64>,
-    /// p after Holm's correction over the primary comparisons; exploratory ones have none.
-    pub p_holm: Option<f64>,
     /// What may be said.
     pub claim: Claim,
-    /// The same claim with robbed trials left out, where that changes it.
+    /// The same claim with disturbed trials left out, where that changes it.
     pub claim_without_robbed: Option<Claim>,
 }
 
@@ -255,13 +249,13 @@ pub enum Claim {
     Faster,
     /// The other is slower than the reference.
     Slower,
-    /// No difference at this precision.
-    Tie {
-        /// Smallest ratio above 1 that the run could have seen.
-        visible_ratio: f64,
+    /// They differ by less than the margin.
+    Equal {
+        /// 0.05 is five per cent.
+        margin: f64,
     },
-    /// Too few blocks, or exploratory: values are shown, nothing is claimed.
-    NotClaimed,
+    /// Not decided, or exploratory: values are shown, nothing is claimed.
+    Open,
 }
 
 /// The raw device over the run.
@@ -329,23 +323,25 @@ pub struct Verdict {
     pub commands: Vec<String>,
 }
 
-/// How one race stands: which candidates are left, and who fell behind when.
+/// What the blocks of a run say to one question of its plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RaceResult {
+pub struct Answer {
     /// Title of the panel.
     pub panel: String,
-    /// What was raced by.
+    /// What the rows were ranked by.
     pub metric: Metric,
-    /// Chance, at most, that the best fell behind.
-    pub alpha: f64,
-    /// Ratios closer to 1 than this count as a tie (0.05 = five per cent).
-    pub tie_margin: f64,
-    /// One is left, or all that are left are tied within the margin.
-    pub decided: bool,
-    /// Labels of those that are left, in plan order.
-    pub leaders: Vec<String>,
+    /// How it ended.
+    pub end: AnswerEnd,
+    /// Labels of those that may be the best, in plan order.
+    pub left: Vec<String>,
     /// Those that are not the best.
-    pub behind: Vec<FellBehind>,
+    pub out: Vec<OutOf>,
+    /// Chance, at most, that this answer is wrong.
+    pub alpha: f64,
+    /// Rows that differ by less than this are equal: 0.05 is five per cent.
+    pub margin: f64,
+    /// About how many more blocks would decide it, if they went on as they did.
+    pub more_blocks: Option<u32>,
     /// Blocks of the run.
     pub blocks: u32,
     /// Trials that were spent.
@@ -354,23 +350,39 @@ pub struct RaceResult {
     pub trials_of_whole_blocks: u32,
 }
 
-/// A candidate that is not the best of a race.
+/// How a question ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AnswerEnd {
+    /// One row is the best.
+    Winner,
+    /// Those that are left are equal within the margin.
+    Equal,
+    /// It is not decided.
+    Open,
+}
+
+/// A row that is not the best.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FellBehind {
+pub struct OutOf {
     /// Its label.
     pub label: String,
-    /// The one that spoke most clearly against it.
-    pub of: String,
-    /// The block after which that was settled, from 1.
+    /// The one that is faster.
+    pub by: String,
+    /// The block that settled it, from 1.
     pub at_block: u32,
-    /// Ratio to that one over all blocks that hold both: above 1, this one is slower.
+    /// Median over the blocks of its value divided by that one's.
     pub slower_by: f64,
-    /// The 95 per cent interval of the ratio that holds at every look; absent under five blocks.
+    /// Interval of that median at the answer's level; absent while it is open on a side.
     pub interval: Option<(f64, f64)>,
-    /// Later blocks in which both ran.
-    pub sentinels: u32,
-    /// How many of those said the opposite.
-    pub contradicted: u32,
+    /// Blocks in which it was slower, of those that hold both.
+    pub slower_in: u32,
+    /// Blocks that hold both.
+    pub blocks: u32,
+    /// Of these, blocks after it was settled.
+    pub blocks_since: u32,
+    /// In how many of those it was faster.
+    pub faster_since: u32,
 }
 
 /// What the factors of a plan do to one metric: which knob matters, by how much.
@@ -433,15 +445,8 @@ pub struct Effect {
     /// How much faster than the base: above 1, faster. For an interaction, how much faster than
     /// the two levels alone say.
     pub speedup: f64,
-    /// Interval of the speedup at [`Effect::level`]; absent under five blocks.
+    /// Interval of the speedup; absent while it is open on a side.
     pub interval: Option<(f64, f64)>,
-    /// Level of the interval.
-    pub level: f64,
-    /// p of the test on whole blocks; absent under five.
-    pub p: Option<f64>,
-    /// p after Holm's correction over the main effects of all primary metrics; interactions have
-    /// none.
-    pub p_holm: Option<f64>,
     /// What may be said.
     pub claim: Claim,
 }

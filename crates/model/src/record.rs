@@ -153,6 +153,9 @@ pub struct OpRecord {
     pub service: Distribution,
     /// End minus due without the driver's stalls; absent where no schedule exists.
     pub response: Option<Distribution>,
+    /// End minus due, with the driver's stalls; absent where no schedule exists, and in old files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_response: Option<Distribution>,
     /// One row per second.
     pub intervals: Vec<IntervalRow>,
     /// The worst laps, worst first.
@@ -248,10 +251,16 @@ pub struct Spike {
 pub struct LoadRecord {
     /// Turns per second that the schedule asked for; absent in a closed loop.
     pub asked_per_s: Option<f64>,
-    /// Turns per second that were completed.
+    /// Turns per second that were completed within the planned time.
     pub achieved_per_s: f64,
-    /// Turns in the measured time.
+    /// Turns that were taken: all that were due in the planned time, those after its end too.
     pub turns: u64,
+    /// Of these, turns that ended after the planned time.
+    #[serde(default)]
+    pub drained: u64,
+    /// Turns that were due and never began; each is a response of at least what it had waited.
+    #[serde(default)]
+    pub missed: u64,
     /// Turns that began late although the one before had ended: the machine.
     pub late_driver: u64,
     /// Turns that began late behind a slow one: the candidate.

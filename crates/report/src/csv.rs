@@ -140,9 +140,8 @@ pub fn summary_csv(subject: &Subject) -> Result<String, csv::Error> {
         "speedup",
         "interval_low",
         "interval_high",
-        "p_holm",
         "claim",
-        "visible_ratio",
+        "margin",
     ])?;
     for panel in &subject.findings.panels {
         for row in &panel.rows {
@@ -193,7 +192,7 @@ fn row_fields(panel: &Panel, row: &Row, op: &OpSummary) -> Vec<String> {
     ]
 }
 
-fn comparison_fields(panel: &Panel, row: &Row, op: &OpSummary, statistic: &str) -> [String; 7] {
+fn comparison_fields(panel: &Panel, row: &Row, op: &OpSummary, statistic: &str) -> [String; 6] {
     let fits = |c: &&Comparison| {
         let metric = &c.metric;
         let same = metric.op == op.op && metric.view == op.view;
@@ -203,8 +202,8 @@ fn comparison_fields(panel: &Panel, row: &Row, op: &OpSummary, statistic: &str) 
         return Default::default();
     };
     let number = |value: Option<f64>| value.map(|v| format!("{v:.4}")).unwrap_or_default();
-    let visible = match found.claim {
-        Claim::Tie { visible_ratio } => Some(visible_ratio),
+    let margin = match found.claim {
+        Claim::Equal { margin } => Some(margin),
         _ => None,
     };
     [
@@ -212,9 +211,8 @@ fn comparison_fields(panel: &Panel, row: &Row, op: &OpSummary, statistic: &str) 
         number(Some(found.speedup)),
         number(found.interval.map(|i| i.0)),
         number(found.interval.map(|i| i.1)),
-        number(found.p_holm),
         claim_word(found.claim).into(),
-        number(visible),
+        number(margin),
     ]
 }
 

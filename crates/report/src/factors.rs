@@ -70,7 +70,7 @@ pub(crate) fn section(page: &mut Page, subject: &Subject) {
 /// Whether no effect of any factor is claimed or tied: too few blocks.
 fn is_silent(found: &FactorFindings) -> bool {
     let mut effects = found.factors.iter().flat_map(|factor| &factor.effects);
-    effects.all(|effect| effect.claim == Claim::NotClaimed)
+    effects.all(|effect| effect.claim == Claim::Open)
 }
 
 /// One sentence for all metrics of which nothing is claimed.
@@ -86,7 +86,7 @@ fn silence(factors: &[FactorFindings]) -> Option<String> {
     ))
 }
 
-/// What is said of each factor, and every effect with its interval and its p: the picture's numbers.
+/// What is said of each factor, and every effect with its interval: the picture's numbers.
 fn table(page: &mut Page, found: &FactorFindings) {
     page.raw("<details>");
     page.element(
@@ -97,7 +97,7 @@ fn table(page: &mut Page, found: &FactorFindings) {
         found.sentences.iter().skip(1).for_each(|sentence| page.element("p", sentence));
     }
     page.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\"><table>\n<thead><tr>");
-    for name in ["Factor", "Level", "Base", "Speedup", "Interval", "p", "p (Holm)", "Blocks"] {
+    for name in ["Factor", "Level", "Base", "Speedup", "Interval", "Blocks"] {
         page.element("th", name);
     }
     page.raw("</tr></thead><tbody>\n");
@@ -105,15 +105,12 @@ fn table(page: &mut Page, found: &FactorFindings) {
     {
         page.raw("<tr>");
         let level = effect.levels.first().map_or("", |level| level.value.as_str());
-        let number = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.4}"));
         let cells = [
             factor.name.clone(),
             level.to_string(),
             factor.base.clone(),
             chart::ratio_text(effect.speedup),
             chart::interval(effect).unwrap_or("-".into()),
-            number(effect.p),
-            number(effect.p_holm),
             effect.blocks.to_string(),
         ];
         cells.iter().for_each(|cell| page.element("td", cell));

@@ -14,8 +14,8 @@ use crate::{
     Subject,
     subject::{is_capacity, is_floor, summary},
     wording::{
-        claim_text, interval_text, is_program_time, level_text, metric_name, metric_value,
-        range_text, rate_range_text, statistic_name,
+        claim_text, interval_text, is_program_time, metric_name, metric_value, range_text,
+        rate_range_text, statistic_name,
     },
 };
 
@@ -82,24 +82,16 @@ pub fn verdict_cell(panel: &Panel, row: &Row, metric: &Metric) -> (String, Optio
         return ("reference".into(), None);
     }
     match comparison(panel, row, metric) {
-        Some(found) => {
-            let interval = interval_text(found).map(|text| match level(panel, metric) {
-                Some(_) => text,
-                None => format!("{text} at {}", level_text(found.level)),
-            });
-            (claim_text(found), interval)
-        }
+        Some(found) => (claim_text(found), interval_text(found)),
         None if is_floor(row) => ("floor".into(), None),
         None => ("-".into(), None),
     }
 }
 
-/// The level of the intervals of a column; none where rows differ or nothing is claimed.
-pub fn level(panel: &Panel, metric: &Metric) -> Option<f64> {
-    let rows = panel.rows.iter().filter_map(|row| comparison(panel, row, metric));
-    let mut levels = rows.filter(|found| interval_text(found).is_some()).map(|found| found.level);
-    let first = levels.next()?;
-    levels.all(|level| level == first).then_some(first)
+/// Whether a column of ratios shows intervals. All intervals of a run hold together at 95 %.
+pub fn has_intervals(panel: &Panel, metric: &Metric) -> bool {
+    let mut rows = panel.rows.iter().filter_map(|row| comparison(panel, row, metric));
+    rows.any(|found| interval_text(found).is_some())
 }
 
 /// Head of a column of ratios in one line: `against ext4`, with the metric where there are several.
@@ -124,11 +116,9 @@ pub fn reference(panel: &Panel) -> &str {
 pub fn ratios_text(panel: &Panel, metrics: &[Metric]) -> String {
     let names: Vec<_> = metrics
         .iter()
-        .map(|metric| match level(panel, metric) {
-            Some(level) => {
-                format!("{} (intervals at {})", metric_name(metric), level_text(level))
-            }
-            None => metric_name(metric),
+        .map(|metric| match has_intervals(panel, metric) {
+            true => format!("{} (intervals at 95 %)", metric_name(metric)),
+            false => metric_name(metric),
         })
         .collect();
     match names.is_empty() {

@@ -71,15 +71,15 @@ pub fn metric_value(metric: &Metric, value: f64) -> String {
     }
 }
 
-/// A claim in a few words: `1.38x faster`, `tie within 9 %`.
+/// A claim in a few words: `1.38x faster`, `equal within 5 %`.
 ///
 /// A ratio appears only where it is claimed.
 pub fn claim_text(comparison: &Comparison) -> String {
     match comparison.claim {
         Claim::Faster => format!("{} faster", times(comparison.speedup)),
         Claim::Slower => format!("{} slower", times(1.0 / comparison.speedup)),
-        Claim::Tie { visible_ratio } => format!("tie within {} %", percent(visible_ratio - 1.0)),
-        Claim::NotClaimed => "not claimed".into(),
+        Claim::Equal { margin } => format!("equal within {} %", percent(margin)),
+        Claim::Open => "open".into(),
     }
 }
 
@@ -89,11 +89,11 @@ pub fn interval_text(comparison: &Comparison) -> Option<String> {
     match comparison.claim {
         Claim::Faster => Some(factors(low, high)),
         Claim::Slower => Some(factors(1.0 / high, 1.0 / low)),
-        Claim::Tie { .. } | Claim::NotClaimed => None,
+        Claim::Equal { .. } | Claim::Open => None,
     }
 }
 
-pub use pickfs_analysis::wording::{interval_text as factors, is_program_time, level_text};
+pub use pickfs_analysis::wording::{interval_text as factors, is_program_time};
 
 /// What survives, in two words: `power loss`.
 pub fn survives_text(durability: Durability) -> &'static str {
@@ -107,13 +107,13 @@ pub fn survives_text(durability: Durability) -> &'static str {
     }
 }
 
-/// A claim alone: `faster`, `slower`, `tie`, `not claimed`.
+/// A claim alone: `faster`, `slower`, `equal`, `open`.
 pub fn claim_word(claim: Claim) -> &'static str {
     match claim {
         Claim::Faster => "faster",
         Claim::Slower => "slower",
-        Claim::Tie { .. } => "tie",
-        Claim::NotClaimed => "not claimed",
+        Claim::Equal { .. } => "equal",
+        Claim::Open => "open",
     }
 }
 
@@ -206,9 +206,6 @@ mod tests {
             blocks: 5,
             speedup,
             interval,
-            level: 0.95,
-            p: None,
-            p_holm: None,
             claim,
             claim_without_robbed: None,
         }
@@ -231,11 +228,11 @@ mod tests {
 
     #[test]
     fn nothing_is_told_of_what_is_not_claimed() {
-        let open = comparison(Claim::NotClaimed, 1.5, Some((1.2, 1.9)));
-        assert_eq!(claim_text(&open), "not claimed");
+        let open = comparison(Claim::Open, 1.5, Some((1.2, 1.9)));
+        assert_eq!(claim_text(&open), "open");
         assert_eq!(interval_text(&open), None);
-        let tie = comparison(Claim::Tie { visible_ratio: 1.09 }, 1.02, Some((0.95, 1.09)));
-        assert_eq!(claim_text(&tie), "tie within 9 %");
+        let tie = comparison(Claim::Equal { margin: 0.05 }, 1.02, Some((0.95, 1.04)));
+        assert_eq!(claim_text(&tie), "equal within 5 %");
         assert_eq!(interval_text(&tie), None);
     }
 

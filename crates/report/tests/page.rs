@@ -68,7 +68,7 @@ fn the_page_holds_the_numbers_and_the_reasons() {
         "2.48x slower",
         "[2.26, 2.76]",
         "(intervals at 95 %)",
-        "tie within 9 %",
+        "equal within 5 %",
         "mkfs.xfs -K /dev/loop0",
         "apt install zfs-fuse",
         "periodic work of 30 s is not covered",

@@ -72,24 +72,6 @@ fn markdown_of_a_capacity() {
 }
 
 #[test]
-fn the_level_of_an_interval_is_that_of_the_comparison() {
-    let (run, mut findings) = fixture(&Shape::first_screen());
-    let subject = Subject::new(&run, &findings);
-    let text = first_screen(&subject, &Screen { columns: 100, ..Screen::default() });
-    assert!(text.contains("p50 [95 %]"), "{text}");
-    for found in findings.panels.iter_mut().flat_map(|panel| &mut panel.comparisons) {
-        found.level = 0.9375;
-    }
-    let subject = Subject::new(&run, &findings);
-    let text = first_screen(&subject, &Screen { columns: 100, ..Screen::default() });
-    assert!(text.contains("p50 [93.75 %]") && !text.contains("95 %"), "{text}");
-    findings.panels[1].comparisons[0].level = 0.95;
-    let subject = Subject::new(&run, &findings);
-    let text = first_screen(&subject, &Screen { columns: 100, ..Screen::default() });
-    assert!(text.contains("] at 95 %") && text.contains("] at 93.75 %"), "{text}");
-}
-
-#[test]
 fn what_every_trial_raises_is_no_note_of_a_row() {
     let (run, mut findings) = fixture(&Shape::first_screen());
     for row in findings.panels.iter_mut().flat_map(|panel| &mut panel.rows) {
@@ -149,11 +131,11 @@ fn colour_adds_nothing_but_colour() {
 fn a_ratio_stands_only_where_it_is_claimed() {
     let (run, mut findings) = fixture(&Shape::first_screen());
     for found in findings.panels.iter_mut().flat_map(|panel| &mut panel.comparisons) {
-        found.claim = pickfs_model::finding::Claim::NotClaimed;
+        found.claim = pickfs_model::finding::Claim::Open;
     }
     let subject = Subject::new(&run, &findings);
     let text = first_screen(&subject, &Screen { columns: 100, ..Screen::default() });
-    assert!(text.contains("not claimed"));
+    assert!(text.contains(" open "));
     assert!(!text.contains("x faster") && !text.contains("x slower ["), "{text}");
 }
 

@@ -38,7 +38,9 @@ pub fn fake_op(op: &str, laps: &FakeLaps, dice: &mut Dice) -> OpRecord {
     let response = laps.scheduled.then(|| distribution(laps.median_ns * 1.03, laps, dice));
     let intervals = intervals(laps, service.max_ns, dice);
     let spikes = spikes(laps, &intervals, service.max_ns, dice);
-    OpRecord { op: op.into(), service, response, intervals, spikes, interval_log: String::new() }
+    let raw_response = response.clone();
+    let interval_log = String::new();
+    OpRecord { op: op.into(), service, response, raw_response, intervals, spikes, interval_log }
 }
 
 fn distribution(median_ns: f64, laps: &FakeLaps, dice: &mut Dice) -> Distribution {
@@ -129,6 +131,8 @@ pub fn fake_load(laps: &FakeLaps, kept: f64, late_share: f64, dice: &mut Dice) -
         asked_per_s: laps.scheduled.then_some(laps.rate_per_s),
         achieved_per_s: laps.rate_per_s * kept,
         turns,
+        drained: 0,
+        missed: 0,
         late_driver: (turns as f64 * late_share) as u64,
         late_queue: (turns as f64 * 0.002) as u64,
         driver_stall_ns_max: stall_ns,

@@ -117,6 +117,13 @@ impl Bench {
         }
     }
 
+    /// A turn that was due and never began: a response of at least what it had waited at `now_ns`, of each
+    /// operation that all of the `turns` before it had.
+    #[cold]
+    pub(crate) fn missed(&mut self, due_ns: u64, now_ns: u64, turns: u64) {
+        self.laps.missed(now_ns - due_ns, turns);
+    }
+
     /// Keeps an operation that another thread began at `start_ns`, with its response time since `origin_ns`.
     #[inline]
     pub(crate) fn lap_since(&mut self, op: OpIndex, origin_ns: u64, start_ns: u64, end_ns: u64) {

@@ -104,12 +104,15 @@ pub struct Span {
     pub bytes: u64,
     /// The bytes are given up at this many nanoseconds.
     pub length_ns_max: u64,
+    /// For how long turns that were due within the span are still taken after it.
+    pub drain_ns: u64,
 }
 
 impl Span {
-    /// Time alone decides.
+    /// Time alone decides. What was due is taken for as long again: 2 s at least, 30 s at most.
     pub fn time(length_ns: u64) -> Self {
-        Span { length_ns, bytes: 0, length_ns_max: length_ns }
+        let drain_ns = length_ns.clamp(2_000_000_000, 30_000_000_000);
+        Span { length_ns, bytes: 0, length_ns_max: length_ns, drain_ns }
     }
 
     #[inline]
@@ -127,10 +130,16 @@ pub struct Driven {
     pub measured_ns: u64,
     /// Turns taken.
     pub turns: u64,
+    /// Turns that ended within the span.
+    pub in_time: u64,
+    /// Turns that were due within the span and had not begun when the drain was given up.
+    pub missed: u64,
+    /// The planned length of an open loop; else the measured one.
+    pub span_ns: u64,
 }
 
-/// Runs the loop. A turn that is due within the span but could not begin within it is not taken: it
-/// is missing from the achieved rate.
+/// Runs the loop. In an open loop every turn that is due within the span is taken, late or not. Those that could not
+/// begin in the drain after it are kept as responses of at least the time that they had waited.
 pub fn drive<C: Clock, W: Work>(
     clock: &C,
     work: &mut W,
@@ -143,9 +152,14 @@ pub fn drive<C: Clock, W: Work>(
     bench.open(began_ns);
     let mut ended_ns = began_ns;
     let mut due_ns = pace.next_due_ns(began_ns);
+    let mut in_time = 0;
     clock.wait_until(began_ns, u64::MAX);
     loop {
-        let reached_ns = due_ns.unwrap_or(ended_ns).max(ended_ns);
+        let is_given_up = ended_ns - began_ns >= span.length_ns + span.drain_ns;
+        let reached_ns = match due_ns {
+            Some(due_ns) if !is_given_up => due_ns,
+            _ => due_ns.unwrap_or(ended_ns).max(ended_ns),
+        };
         work.ready(due_ns.unwrap_or(ended_ns))?;
         if work.is_stopped() {
             span.length_ns = 0;
@@ -165,9 +179,19 @@ pub fn drive<C: Clock, W: Work>(
         bench.begin(&turn);
         ended_ns = work.turn(clock, &turn, bench)?;
         bench.end(&turn, ended_ns);
+        in_time += u64::from(ended_ns - began_ns <= span.length_ns || due_ns.is_none());
         due_ns = next_due_ns;
     }
     let measured_ns = (ended_ns - began_ns).max(span.length_ns);
     work.settle()?;
-    Ok(Driven { began_ns, measured_ns, turns: bench.turns() - first_turn })
+    let turns = bench.turns() - first_turn;
+    let mut missed = 0;
+    while let Some(late_ns) = due_ns.filter(|due_ns| *due_ns - began_ns < span.length_ns) {
+        bench.missed(late_ns, ended_ns.max(late_ns), turns);
+        missed += 1;
+        due_ns = pace.next_due_ns(began_ns);
+    }
+    let is_timed = pace.is_open() && span.length_ns > 0;
+    let span_ns = if is_timed { span.length_ns } else { measured_ns };
+    Ok(Driven { began_ns, measured_ns, turns, in_time, missed, span_ns })
 }

@@ -10,6 +10,7 @@ pub fn op_record(laps: OpLaps) -> OpRecord {
         op: laps.op,
         service: distribution(laps.service),
         response: laps.response.filter(|summary| summary.count > 0).map(distribution),
+        raw_response: laps.raw.filter(|summary| summary.count > 0).map(distribution),
         intervals: laps.seconds.iter().map(interval_row).collect(),
         spikes: laps.spikes.iter().map(spike).collect(),
         interval_log: laps.interval_log,
@@ -43,6 +44,7 @@ pub(crate) fn exact_op_record(op: &str, times_ns: &[u64]) -> OpRecord {
         op: op.into(),
         service,
         response: None,
+        raw_response: None,
         intervals: Vec::new(),
         spikes: Vec::new(),
         interval_log: String::new(),
@@ -57,6 +59,7 @@ pub fn op_laps(record: OpRecord) -> Result<OpLaps, String> {
     Ok(OpLaps {
         service: summary(record.service)?,
         response: record.response.map(summary).transpose()?,
+        raw: record.raw_response.map(summary).transpose()?,
         seconds: record.intervals.iter().map(second_row).collect(),
         spikes: record.spikes.iter().map(lap).collect(),
         op: record.op,

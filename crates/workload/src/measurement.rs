@@ -110,8 +110,10 @@ fn measured(
     let merged_seconds = tail.merged_seconds;
     let load = LoadRecord {
         asked_per_s: pace.asked_per_s(),
-        achieved_per_s: driven.turns as f64 * 1e9 / driven.measured_ns.max(1) as f64,
+        achieved_per_s: driven.in_time as f64 * 1e9 / driven.span_ns.max(1) as f64,
         turns: driven.turns,
+        drained: driven.turns - driven.in_time,
+        missed: driven.missed,
         late_driver: lateness.by_driver,
         late_queue: lateness.by_queue,
         driver_stall_ns_max: lateness.driver_stall_ns_max,

@@ -90,12 +90,44 @@ fn one_slow_turn_delays_those_behind_it_and_they_say_so() {
 }
 
 #[test]
-fn overload_ends_in_time_and_shows_in_the_achieved_rate() {
+fn overload_is_drained_and_shows_in_what_was_done_in_time() {
     let played = play(Arrival::Fixed { rate_per_s: 1e4 }, vec![200 * US], Span::time(100 * MS));
-    assert_eq!((played.driven.turns, played.driven.measured_ns), (500, 100 * MS));
-    assert_eq!(played.late_by_queue, 499);
-    // The last turn began at 99.8 ms and was due at 49.9 ms.
-    assert_eq!(played.laps.response.expect("open").max_ns, 50_100 * US);
+    assert_eq!((played.driven.turns, played.driven.in_time, played.driven.missed), (1_000, 500, 0));
+    assert_eq!((played.driven.measured_ns, played.driven.span_ns), (200 * MS, 100 * MS));
+    assert_eq!(played.late_by_queue, 999);
+    // The last turn began at 199.8 ms and was due at 99.9 ms.
+    assert_eq!(played.laps.response.expect("open").max_ns, 100_100 * US);
+}
+
+/// A stall that outlasts the trial falls on every turn that was due behind it (rule 20).
+#[test]
+fn a_stall_across_the_end_is_counted_for_each_turn_that_waited() {
+    let mut script_ns = vec![450 * US; 2_000];
+    script_ns[1_200] = 1_390 * MS;
+    let played = play(Arrival::Fixed { rate_per_s: 1e3 }, script_ns, Span::time(2_000 * MS));
+    assert_eq!((played.driven.turns, played.driven.missed), (2_000, 0));
+    assert!(played.driven.in_time < 1_300, "{:?}", played.driven);
+    for response in [played.laps.response, played.laps.raw] {
+        let response = response.expect("open");
+        assert_eq!((response.count, response.max_ns), (2_000, 1_390 * MS));
+        let mean_ms = response.mean_ns / MS as f64;
+        // 800 of 2,000 waited, the first 1,390 ms and each next one 0.55 ms less.
+        assert!((468.0..469.0).contains(&mean_ms), "{mean_ms}");
+    }
+}
+
+/// What a drain does not reach is late at least by what is known.
+#[test]
+fn a_turn_that_never_began_is_a_response_of_what_it_had_waited() {
+    let span = Span { drain_ns: 50 * MS, ..Span::time(100 * MS) };
+    let played = play(Arrival::Fixed { rate_per_s: 1e4 }, vec![200 * US], span);
+    assert_eq!((played.driven.turns, played.driven.missed), (750, 250));
+    let response = played.laps.response.expect("open");
+    assert_eq!((response.count, played.laps.service.count), (1_000, 750));
+    // The last one that began was due at 74.9 ms; at 150 ms the others had waited since 75.0 ms and later.
+    assert_eq!(response.max_ns, 75_100 * US);
+    let mean_ms = response.mean_ns / MS as f64;
+    assert!((43.8..44.0).contains(&mean_ms), "{mean_ms}");
 }
 
 #[test]
@@ -108,7 +140,7 @@ fn a_closed_loop_pauses_after_each_turn_and_has_no_response() {
 
 #[test]
 fn a_warm_up_goes_on_until_its_bytes_are_written_or_given_up() {
-    let span = |bytes| Span { length_ns: MS, bytes, length_ns_max: 10 * MS };
+    let span = |bytes| Span { length_ns: MS, bytes, length_ns_max: 10 * MS, drain_ns: 0 };
     let arrival = || Arrival::Fixed { rate_per_s: 1e4 };
     assert_eq!(play(arrival(), vec![US], span(0)).driven.turns, 10);
     assert_eq!(play(arrival(), vec![US], span(5_000)).driven.turns, 50);

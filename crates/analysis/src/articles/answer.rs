@@ -14,9 +14,9 @@ pub enum Outcome {
     Weaker,
     /// The opposite was seen here.
     Opposite,
-    /// No difference at this precision.
+    /// No difference over a twentieth.
     NoDifference {
-        /// Smallest ratio above 1 that the run could have seen.
+        /// The largest difference that the interval leaves possible, as a ratio above 1.
         visible_ratio: f64,
     },
     /// There are rows, and they do not carry an answer yet.
@@ -45,7 +45,7 @@ impl Outcome {
             Outcome::Seen => "seen here",
             Outcome::Weaker => "seen here, but smaller",
             Outcome::Opposite => "opposite here",
-            Outcome::NoDifference { .. } => "no difference at this precision",
+            Outcome::NoDifference { .. } => "no difference here",
             Outcome::NotDecided { .. } => "not decided",
             Outcome::NotTestable { .. } => "not testable here",
         }

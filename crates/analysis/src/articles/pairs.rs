@@ -271,10 +271,7 @@ fn ratio_text(one: &str, other: &str, found: &Ratio, outcome: &Outcome) -> Strin
     let is_apart = found.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
     let said = match outcome {
         Outcome::NoDifference { visible_ratio } => {
-            format!(
-                "{one} and {other} not told apart; a difference over {} would have been seen",
-                percent_over_one(*visible_ratio)
-            )
+            format!("{one} and {other} differ by {} at most", percent_over_one(*visible_ratio))
         }
         Outcome::Seen | Outcome::Weaker | Outcome::Opposite if is_apart => {
             format!(

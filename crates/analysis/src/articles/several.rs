@@ -10,7 +10,8 @@ use super::{
     ratio::{self, Ratio},
 };
 use crate::{
-    claims::{Method, values_by_block},
+    answers::values_by_block,
+    decide::Rules,
     panels::{Member, Robbed},
     phases::{rate_metric, scale},
     published,
@@ -68,8 +69,7 @@ pub(super) fn mean(
     if means.is_empty() {
         return miss(6, format!("no {} that both rows have", claim.measure));
     }
-    let (estimate, interval) =
-        Method::of(&desk.run.plan.design.stop).estimate_with_interval(&means);
+    let (estimate, interval) = Rules::of(&desk.run.plan).estimate_with_interval(&means);
     let found = Ratio {
         value: estimate.exp(),
         interval: interval.map(|(low, high)| (low.exp(), high.exp())),

@@ -9,7 +9,7 @@ use pickfs_model::{
 };
 
 use crate::{
-    claims::values_by_block,
+    answers::values_by_block,
     panels::{BY_CANDIDATE, Group, Member, Robbed, applies},
     phases::scale::blocks_apart,
     summary::is_carried,

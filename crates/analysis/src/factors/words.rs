@@ -23,10 +23,10 @@ pub(super) fn sentences(found: &FactorFindings, family: usize, needed: u32) -> V
 fn headline(found: &FactorFindings, family: usize, needed: u32) -> String {
     let place = format!("{} over {}", metric_name(&found.metric), design(found));
     let said = found.factors.iter().flat_map(|factor| &factor.effects);
-    if said.into_iter().all(|effect| effect.claim == Claim::NotClaimed) {
+    if said.into_iter().all(|effect| effect.claim == Claim::Open) {
         return format!(
             "Nothing is claimed of the factors of {place}: {} ran, and the {family} main \
-             effects need {needed} to be told from chance.",
+             effects need {needed} at least to be told from chance.",
             blocks_text(found.blocks)
         );
     }
@@ -51,19 +51,16 @@ fn design(found: &FactorFindings) -> String {
     format!("{} cells ({kind})", found.cells)
 }
 
-/// A factor of which no effect is claimed, with what could have been seen.
+/// A factor of which no effect is claimed.
 fn unseen(factor: &Factor) -> String {
-    let visible = factor.effects.iter().filter_map(|effect| match effect.claim {
-        Claim::Tie { visible_ratio } => Some(visible_ratio),
+    let name = &factor.name;
+    let margins = factor.effects.iter().map(|effect| match effect.claim {
+        Claim::Equal { margin } => Some(margin),
         _ => None,
     });
-    let name = &factor.name;
-    match visible.reduce(f64::max) {
-        Some(ratio) => {
-            let visible = percent_over_one(ratio);
-            format!("{name}: no difference at this precision (under {visible} could not be seen)")
-        }
-        None => format!("{name}: not judged"),
+    match margins.reduce(|a, b| Some(a?.max(b?))).flatten() {
+        Some(margin) => format!("{name}: no difference over {}", percent_over_one(1.0 + margin)),
+        None => format!("{name}: not decided"),
     }
 }
 
@@ -85,11 +82,10 @@ fn effect_text(effect: &Effect) -> String {
             let range = interval.map_or(String::new(), |(low, high)| range(1.0 / high, 1.0 / low));
             format!("{level} slower by {}{range}", times(1.0 / effect.speedup))
         }
-        (Claim::Tie { visible_ratio }, _) => {
-            let visible = percent_over_one(visible_ratio);
-            format!("{level} tied at this precision (under {visible} could not be seen)")
+        (Claim::Equal { margin }, _) => {
+            format!("{level} equal within {}", percent_over_one(1.0 + margin))
         }
-        (Claim::NotClaimed, _) => format!("{level} not judged ({})", blocks_text(effect.blocks)),
+        (Claim::Open, _) => format!("{level} not decided ({})", blocks_text(effect.blocks)),
     }
 }
 

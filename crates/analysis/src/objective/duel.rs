@@ -1,7 +1,6 @@
 //! Two candidates against each other, and the best of all of them.
 //!
-//! Every pair is judged: the log-ratio of the two within each block, by the exact sign-flip test (or
-//! the always-valid one, where the run could stop early). The intervals of all pairs hold together at
+//! Every pair is judged by [`crate::decide`]. The intervals of all pairs hold together at
 //! 95 per cent: each has the level 1 - 0.05 / (pairs x parts). So the chance that any candidate is
 //! wrongly called behind is under five per cent, whoever is compared with whom. Of several parts,
 //! each from a run of its own, the estimates and the ends of the intervals are weighed and added.
@@ -10,12 +9,10 @@ use serde::Serialize;
 
 use super::field::Field;
 use crate::{
-    ALPHA, BLOCKS_MIN,
-    claims::Method,
+    ALPHA,
+    decide::{Rules, blocks_needed},
     panels::Robbed,
     phases::scale,
-    sequential::{self, Sequential},
-    signflip::{self, SignFlip},
 };
 
 /// One candidate against another.
@@ -81,9 +78,7 @@ impl Duels {
                 duels.extend(duel(fields, (label, other), family, (robbed, only)));
             }
         }
-        let needed =
-            fields.iter().map(|field| blocks_needed(field.method, family)).max().unwrap_or(0);
-        Duels { duels, needed }
+        Duels { duels, needed: blocks_needed(2, family) }
     }
 
     /// One against another, seen from the first.
@@ -121,21 +116,12 @@ impl Duels {
     }
 }
 
-/// Fewest blocks with which so many intervals can hold together.
-fn blocks_needed(method: Method, family: usize) -> u32 {
-    match method {
-        Method::SignFlip => signflip::blocks_needed(family, ALPHA),
-        Method::Sequential => sequential::blocks_needed(family, ALPHA),
-    }
-}
-
 fn duel(
     fields: &[Field<'_>],
     (label, other): (&str, &str),
     family: usize,
     (robbed, only): (Robbed, Option<usize>),
 ) -> Option<Duel> {
-    let level = 1.0 - ALPHA / family as f64;
     let weights: f64 = fields.iter().map(|field| field.weight).sum();
     let mut sum = Duel {
         label: label.into(),
@@ -146,7 +132,8 @@ fn duel(
     };
     for field in fields {
         let ratios = log_ratios(field, (label, other), robbed, only)?;
-        let (estimate, interval) = judged(field.method, &ratios, level)?;
+        let rules = Rules { alpha: ALPHA / family as f64, ..field.rules };
+        let (estimate, interval) = rules.estimate_with_interval(&ratios);
         let share = field.weight / weights;
         sum.ratio += share * estimate;
         sum.interval = sum
@@ -173,21 +160,4 @@ fn log_ratios(
     let ratios: Vec<f64> =
         both.filter_map(|(block, score)| Some(score - theirs.get(block)?)).collect();
     (!ratios.is_empty()).then_some(ratios)
-}
-
-type Judged = (f64, Option<(f64, f64)>);
-
-fn judged(method: Method, ratios: &[f64], level: f64) -> Option<Judged> {
-    let is_enough = ratios.len() >= BLOCKS_MIN as usize;
-    match method {
-        Method::SignFlip => {
-            let test = SignFlip::new(ratios)?;
-            let carries = is_enough && test.level_max() >= level - 1e-9;
-            Some((test.estimate(), test.interval(level).filter(|_| carries)))
-        }
-        Method::Sequential => {
-            let test = Sequential::new(ratios)?;
-            Some((test.estimate(), test.interval(level).filter(|_| is_enough)))
-        }
-    }
 }

@@ -10,8 +10,9 @@ use pickfs_model::{
 
 use super::{formula::Formula, number::Number, profile::Part};
 use crate::{
+    answers::values_by_block,
     articles::{Selector, Source},
-    claims::{Method, values_by_block},
+    decide::Rules,
     panels::{Group, Member, Robbed, applies, groups},
     phases::scale,
     summary::{CAPACITY_KEY, is_carried, op_summaries},
@@ -32,7 +33,7 @@ pub struct Field<'a> {
     /// What is weighed.
     pub formula: Formula,
     /// How its comparisons may be judged.
-    pub method: Method,
+    pub rules: Rules,
     group: Group<'a>,
 }
 
@@ -51,7 +52,7 @@ impl<'a> Field<'a> {
                 panel,
                 weight: part.weight,
                 formula: part.formula.clone(),
-                method: Method::of(&source.run.plan.design.stop),
+                rules: Rules::of(&source.run.plan),
                 group,
             })
         });

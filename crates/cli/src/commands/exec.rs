@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use pickfs_analysis::claims::Method;
+use pickfs_analysis::decide::blocks_needed;
 use pickfs_lab::plan_file::read_plan;
 use pickfs_model::{
     Plan,
@@ -179,10 +179,9 @@ fn primary(metrics: &[String]) -> anyhow::Result<Vec<Metric>> {
     Ok(asked.into_iter().map(metric).collect())
 }
 
-/// As many blocks as the planned comparisons need to be claimed at all, and five at least.
+/// As many blocks as the plan's questions need to be answered at all.
 fn enough_blocks(plan: &Plan) -> u32 {
-    let comparisons = plan.design.primary.len() * (plan.candidates.len().max(2) - 1);
-    Method::SignFlip.blocks_needed(comparisons).max(5)
+    blocks_needed(plan.candidates.len(), plan.design.primary.len())
 }
 
 /// Words as they are; a single one that only a shell could read goes to one.

@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, bail};
-use pickfs_analysis::claims::Method;
+use pickfs_analysis::decide::blocks_needed;
 use pickfs_lab::{plan_file::VARIANT, plan_file::read_plan};
 use pickfs_model::{
     Plan,
@@ -57,8 +57,7 @@ pub fn plan(files: &[std::path::PathBuf], changes: &PlanChanges) -> anyhow::Resu
     }
     let mut plan = changed_plan(plan, changes)?;
     if changes.blocks.is_none() && changes.budget.is_none() && !changes.until_decided {
-        let comparisons = plan.design.primary.len() * (plan.candidates.len().max(2) - 1);
-        plan.design.blocks = Method::SignFlip.blocks_needed(comparisons).max(5);
+        plan.design.blocks = blocks_needed(plan.candidates.len(), plan.design.primary.len());
     }
     Ok(plan)
 }

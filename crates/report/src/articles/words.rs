@@ -15,10 +15,7 @@ pub fn outcome_text(outcome: &Outcome) -> String {
     let words = outcome.words();
     match outcome {
         Outcome::NoDifference { visible_ratio } => {
-            format!(
-                "{words}: a difference over {} would have been seen",
-                percent_over_one(*visible_ratio)
-            )
+            format!("{words}: they differ by {} at most", percent_over_one(*visible_ratio))
         }
         Outcome::NotDecided { blocks, why } => {
             format!("{words} ({}): {why}", blocks_text(*blocks))

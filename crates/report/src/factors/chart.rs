@@ -216,9 +216,6 @@ mod tests {
             blocks: 10,
             speedup,
             interval: Some((speedup * 0.9, speedup * 1.1)),
-            level: 0.95,
-            p: Some(0.002),
-            p_holm: Some(0.004),
             claim,
         }
     }
@@ -231,7 +228,7 @@ mod tests {
             is_mixed: false,
             effects: vec![effect],
         };
-        let tie = Claim::Tie { visible_ratio: 1.1 };
+        let tie = Claim::Equal { margin: 0.1 };
         FactorFindings {
             metric: Metric {
                 op: "append".into(),

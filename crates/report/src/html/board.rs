@@ -4,7 +4,7 @@
 //! dot with a line for each: right of the middle is faster than the reference. Panels for which
 //! the plan fixed nothing have a tile without ratios. The verdict in full sentences stands below.
 
-use pickfs_analysis::{phases::tier, verdict::best_by};
+use pickfs_analysis::{phases::tier, verdict::best};
 use pickfs_model::{
     finding::{Claim, Comparison, Panel, Row},
     plan::{Metric, Statistic},
@@ -81,14 +81,12 @@ pub(crate) fn tiles<'s>(subject: &Subject<'s>) -> Vec<Tile<'s>> {
     tiles
 }
 
-/// By the first metric of a loop the verdict has chosen already, perhaps by a race.
 fn judged<'s>(subject: &Subject, panel: &'s Panel, metrics: Vec<Metric>) -> Vec<Tile<'s>> {
-    let verdict = subject.findings.verdicts.iter().find(|verdict| verdict.panel == panel.title);
-    let best = |(index, metric): (usize, &Metric)| match verdict {
-        Some(verdict) if index == 0 && !is_phased(panel) => verdict.best.clone(),
-        _ => best_by(panel, metric),
+    let of = |metric: &Metric| {
+        let mut answers = subject.findings.answers.iter();
+        answers.find(|answer| answer.panel == panel.title && answer.metric == *metric)
     };
-    let best: Vec<_> = metrics.iter().enumerate().map(best).collect();
+    let best: Vec<_> = metrics.iter().map(|m| of(m).map(best).unwrap_or_default()).collect();
     let both = metrics.into_iter().zip(best);
     both.map(|(metric, best)| Tile { panel, metric, best: Some(best) }).collect()
 }

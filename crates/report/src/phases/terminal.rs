@@ -74,7 +74,7 @@ fn table(
         out.push_str(&paint.faint(&hanging("  ~", text, 6, columns)));
     }
     if !lines.compared.is_empty() && !lines.has_intervals() {
-        let text = "under five blocks there are no intervals, and nothing is called different";
+        let text = "too few blocks for intervals: nothing is called different";
         out.push_str(&paint.faint(&hanging("  -", text, 6, columns)));
     }
     for (index, note) in lines.notes.iter().enumerate() {

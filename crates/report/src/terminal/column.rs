@@ -11,7 +11,7 @@ use crate::{
     Subject,
     ranking::{self, is_one_number},
     subject::{is_capacity, is_mixed, summary},
-    wording::{level_text, metric_value, quantile_name, range_text, statistic_name, survives_text},
+    wording::{metric_value, quantile_name, range_text, statistic_name, survives_text},
 };
 
 /// What a table gives up for room: each step keeps less.
@@ -138,8 +138,7 @@ impl Cells<'_> {
 
     fn ratio_head(&self, metric: &Metric) -> String {
         let op = if metric.op == self.metric.op { "" } else { &format!("{} ", metric.op) };
-        let level = ranking::level(self.panel, metric);
-        let level = level.map(|level| format!(" [{}]", level_text(level))).unwrap_or_default();
+        let level = if ranking::has_intervals(self.panel, metric) { " [95 %]" } else { "" };
         let against = plain(ranking::reference(self.panel));
         if is_one_number(metric) {
             return format!("against {against}\n{}{level}", plain(&ranking::number_head(metric)));

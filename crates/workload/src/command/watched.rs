@@ -58,6 +58,7 @@ fn records(seen: CallsRecord) -> Vec<OpRecord> {
         op: row.call,
         service: row.service,
         response: None,
+        raw_response: None,
         intervals: Vec::new(),
         spikes: Vec::new(),
         interval_log: String::new(),

@@ -127,6 +127,7 @@ impl Calls {
             op,
             service,
             response: None,
+            raw_response: None,
             intervals: Vec::new(),
             spikes: Vec::new(),
             interval_log: String::new(),

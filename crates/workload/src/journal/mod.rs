@@ -40,7 +40,7 @@ impl Workload for Journal {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn about(&self) -> &'static str {

@@ -34,7 +34,7 @@ impl Workload for Pair {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn about(&self) -> &'static str {

@@ -49,7 +49,7 @@ impl Course {
     fn warm_up<W: Work>(&mut self, session: &Session, work: &mut W) -> Result<u64, Fault> {
         let length_ns = session.spec.warmup_ns;
         let length_ns_max = 2 * length_ns + WARM_UP_GRACE_NS;
-        let span = Span { length_ns, bytes: session.spec.warmup_bytes, length_ns_max };
+        let span = Span { length_ns, bytes: session.spec.warmup_bytes, length_ns_max, drain_ns: 0 };
         self.no_io = null::without_io(session, self.pace(session, true))?;
         let mut pace = self.pace(session, true);
         Ok(session.measurement(true).run(work, &mut pace, span)?.load.measured_ns)

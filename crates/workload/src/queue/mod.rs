@@ -34,7 +34,7 @@ impl Workload for Queue {
     }
 
     fn version(&self) -> u32 {
-        3
+        4
     }
 
     fn about(&self) -> &'static str {

@@ -182,7 +182,7 @@ impl Prepared for Ready {
     fn warm_up(&mut self, session: &Session) -> Result<u64, Fault> {
         let length_ns = session.spec.warmup_ns;
         let length_ns_max = 2 * length_ns + WARM_UP_GRACE_NS;
-        let span = Span { length_ns, bytes: session.spec.warmup_bytes, length_ns_max };
+        let span = Span { length_ns, bytes: session.spec.warmup_bytes, length_ns_max, drain_ns: 0 };
         self.no_io = null::without_io(session, self.pace(session, true))?;
         Ok(self.run(session, span, true)?.load.measured_ns)
     }

@@ -1,0 +1,463 @@
+//! The answers of a run: one per table and metric that the plan names, each by [`crate::decide`].
+//!
+//! What stands in a block: a value per row, lower is better; infinity where the trial failed, nothing where it did not
+//! run or did other work than the others. Rows that promise different things are asked apart. The
+//! plan's answers and the main effects of its factors share the error of one run; everything else is exploratory,
+//! with ratios and without a claim.
+
+use std::collections::BTreeMap;
+
+use pickfs_model::{
+    CellId, Durability, Outcome, RunRecord, TrialRecord,
+    finding::{Answer, AnswerEnd, Claim, OpSummary, OutOf},
+    plan::Metric,
+};
+
+use crate::{
+    ALPHA,
+    decide::{Decision, Duel, End, Rules, Standing, decide},
+    factors,
+    panels::{BY_CANDIDATE, Group, Member, Robbed, applies, groups},
+    phases::scale::are_alike,
+    summary::{is_carried, metric_value, op_summaries},
+    wording::{list, metric_name, percent_over_one},
+};
+
+/// Blocks from one return of those that are out to the next: a machine that changed is noticed.
+const SENTINEL_EVERY: u32 = 5;
+/// Blocks in which every cell runs, whatever was seen: floors, too.
+const OPENING_BLOCKS: u32 = 3;
+/// How the lab words the failure of a trial that somebody stopped: it says nothing of the candidate.
+const INTERRUPTED: &str = "interrupted";
+
+/// One question of the plan: rows of one table that are ranked by one metric.
+pub struct Question<'a> {
+    /// Index of the table.
+    pub group: usize,
+    /// What they are ranked by.
+    pub metric: &'a Metric,
+    members: Vec<&'a Member<'a>>,
+    decision: Decision,
+    rules: Rules,
+}
+
+/// Summaries of each table's rows' operations.
+pub type Summaries = [Vec<Vec<OpSummary>>];
+
+/// Summaries of every row of every table.
+pub fn summaries(groups: &[Group<'_>]) -> Vec<Vec<Vec<OpSummary>>> {
+    let of_group = |group: &Group<'_>| {
+        let members = group.members.iter();
+        members.map(|member| op_summaries(&member.chosen(Robbed::Kept))).collect()
+    };
+    groups.iter().map(of_group).collect()
+}
+
+/// The questions of a run with what the blocks say.
+pub fn questions<'a>(
+    run: &'a RunRecord,
+    groups: &'a [Group<'a>],
+    ops: &Summaries,
+    robbed: Robbed,
+) -> Vec<Question<'a>> {
+    let mut fields: Vec<(usize, &Metric, Vec<usize>)> = Vec::new();
+    for (index, group) in groups.iter().enumerate() {
+        for metric in &run.plan.design.primary {
+            let field = field(group, &ops[index], metric);
+            let classes = classes(group, field, &run.plan.design.compare);
+            fields.extend(classes.into_iter().map(|members| (index, metric, members)));
+        }
+    }
+    fields.retain(|(_, _, members)| members.len() > 1);
+    let effects = factors::has_effects(run, groups, ops);
+    let shares = fields.len() * if effects { 2 } else { 1 };
+    let rules = Rules { alpha: ALPHA / shares.max(1) as f64, ..Rules::of(&run.plan) };
+    let question = |(index, metric, members): (usize, &'a Metric, Vec<usize>)| {
+        let group = &groups[index];
+        let columns: Vec<_> = members.iter().map(|m| column(group, *m, metric, robbed)).collect();
+        let block = |number: u32| columns.iter().map(|c| c.get(&number).copied()).collect();
+        let blocks: Vec<Vec<Option<f64>>> = (1..=last_block(run)).map(block).collect();
+        let decision = decide(&blocks, rules);
+        let members = members.iter().map(|member| &group.members[*member]).collect();
+        Question { group: index, metric, members, decision, rules }
+    };
+    fields.into_iter().map(question).collect()
+}
+
+/// Members that are asked for the metric, stand on the reference's backing, did its work and carry the metric.
+fn field(group: &Group<'_>, ops: &[Vec<OpSummary>], metric: &Metric) -> Vec<usize> {
+    let mut members = group.rivals();
+    members.push(group.reference);
+    members.sort_unstable();
+    members.retain(|&index| {
+        let Some(member) = group.members.get(index) else { return false };
+        applies(metric, member.cell)
+            && is_carried(&ops[index], metric)
+            && !values(group, member, metric, Robbed::Kept).is_empty()
+    });
+    members
+}
+
+/// Candidates that do not promise the same are no rivals: one question per class. The levels of an axis are
+/// compared as they are.
+fn classes(group: &Group<'_>, members: Vec<usize>, compare: &str) -> Vec<Vec<usize>> {
+    if compare != BY_CANDIDATE {
+        return vec![members];
+    }
+    let mut classes: BTreeMap<Durability, Vec<usize>> = BTreeMap::new();
+    for index in members {
+        classes.entry(group.members[index].cell.durability).or_default().push(index);
+    }
+    classes.into_values().rev().collect()
+}
+
+/// A metric of a row by block.
+pub fn values_by_block(member: &Member<'_>, metric: &Metric, robbed: Robbed) -> BTreeMap<u32, f64> {
+    let trials = member.chosen(robbed).into_iter();
+    trials.filter_map(|trial| Some((trial.block, metric_value(trial, metric)?))).collect()
+}
+
+/// The same where it did the same work as the reference did; the first member with a trial stands in for a
+/// reference that has none in the block.
+fn values(
+    group: &Group<'_>,
+    member: &Member<'_>,
+    metric: &Metric,
+    robbed: Robbed,
+) -> BTreeMap<u32, f64> {
+    let own = member.chosen(robbed);
+    let reference = group.members.get(group.reference);
+    let others: Vec<&TrialRecord> = reference
+        .into_iter()
+        .chain(&group.members)
+        .filter(|other| other.backing == member.backing)
+        .flat_map(|other| other.chosen(Robbed::Kept))
+        .collect();
+    let is_alike = |block: &u32| {
+        let base = others.iter().find(|trial| trial.block == *block);
+        let trial = own.iter().find(|trial| trial.block == *block);
+        base.zip(trial).is_some_and(|(base, trial)| are_alike(base, trial))
+    };
+    let mut values = values_by_block(member, metric, robbed);
+    values.retain(|block, _| is_alike(block));
+    values
+}
+
+/// What a row has in each block, lower is better.
+fn column(group: &Group<'_>, index: usize, metric: &Metric, robbed: Robbed) -> BTreeMap<u32, f64> {
+    let member = &group.members[index];
+    let mut values = values(group, member, metric, robbed);
+    if metric.statistic.is_better_higher() {
+        values.values_mut().for_each(|value| *value = 1.0 / *value);
+    }
+    for trial in &member.trials {
+        let failed = matches!(&trial.outcome, Outcome::Failed { reason } if reason != INTERRUPTED);
+        if failed && member.chosen(Robbed::Kept).iter().all(|done| done.block != trial.block) {
+            values.insert(trial.block, f64::INFINITY);
+        }
+    }
+    values
+}
+
+fn last_block(run: &RunRecord) -> u32 {
+    run.trials.iter().map(|trial| trial.block).max().unwrap_or(0)
+}
+
+impl Question<'_> {
+    fn label(&self, index: usize) -> String {
+        self.members[index].label.clone()
+    }
+
+    fn is_decided(&self) -> bool {
+        !matches!(self.decision.end(), End::Open(_))
+    }
+
+    /// What may be said.
+    pub fn answer(&self, run: &RunRecord, title: &str) -> Answer {
+        let end = match self.decision.end() {
+            End::Winner(_) => AnswerEnd::Winner,
+            End::Equal(_) => AnswerEnd::Equal,
+            End::Open(_) => AnswerEnd::Open,
+        };
+        let blocks = last_block(run);
+        let trials = self.members.iter().map(|member| member.chosen(Robbed::Kept).len() as u32);
+        let standings = self.decision.standings().iter().enumerate();
+        Answer {
+            panel: title.into(),
+            metric: self.metric.clone(),
+            end,
+            left: self.decision.left().into_iter().map(|index| self.label(index)).collect(),
+            out: standings.filter_map(|(index, standing)| self.out(index, *standing)).collect(),
+            alpha: self.rules.alpha,
+            margin: self.rules.margin,
+            more_blocks: self.decision.more_blocks().filter(|_| end == AnswerEnd::Open),
+            blocks,
+            trials: trials.sum(),
+            trials_of_whole_blocks: blocks * self.members.len() as u32,
+        }
+    }
+
+    fn out(&self, index: usize, standing: Standing) -> Option<OutOf> {
+        let Standing::Out { by, at_block } = standing else { return None };
+        let duel = self.decision.duel(index, by);
+        let since = self.decision.since(index, by, at_block);
+        Some(OutOf {
+            label: self.label(index),
+            by: self.label(by),
+            at_block,
+            slower_by: duel.ratio,
+            interval: duel.closed(),
+            slower_in: duel.slower,
+            blocks: duel.blocks,
+            blocks_since: since.0,
+            faster_since: since.1,
+        })
+    }
+
+    /// The reference beside another row as this question tells them apart; nothing where it holds only one.
+    pub fn duel(&self, reference: &str, other: &str) -> Option<(Duel, Claim)> {
+        let at = |label: &str| self.members.iter().position(|member| member.label == label);
+        let (reference, other) = (at(reference)?, at(other)?);
+        Some((self.decision.duel(reference, other), self.decision.claim(reference, other)))
+    }
+}
+
+/// What the lab does next in a run that stops when decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextBlock {
+    /// Every question is decided; nothing needs to run.
+    pub decided: bool,
+    /// The cells of the next block, in plan order (shuffle them).
+    pub cells: Vec<CellId>,
+    /// How each question stands, in words.
+    pub words: Vec<String>,
+}
+
+/// Looks at a run after a whole block. Blocks go to the rows that may be the best; every row comes back in every
+/// [`SENTINEL_EVERY`]th block.
+pub fn next_block(run: &RunRecord) -> NextBlock {
+    let groups = groups(run);
+    let ops = summaries(&groups);
+    let questions = questions(run, &groups, &ops, Robbed::Kept);
+    let blocks = last_block(run);
+    let opening = blocks < OPENING_BLOCKS || (blocks + 1).is_multiple_of(SENTINEL_EVERY);
+    let all = opening || questions.is_empty();
+    let decided = blocks > 0 && !questions.is_empty() && questions.iter().all(Question::is_decided);
+    let mut wanted: Vec<&CellId> = Vec::new();
+    for question in questions.iter().filter(|question| !question.is_decided()) {
+        let left = question.decision.left().into_iter();
+        wanted.extend(left.map(|index| &question.members[index].cell.id));
+    }
+    let never_finished = |id: &CellId| {
+        let mut trials = run.trials.iter().filter(|trial| trial.cell == *id);
+        trials.all(|trial| trial.outcome != Outcome::Finished)
+    };
+    let lost = |id: &CellId| blocks >= OPENING_BLOCKS && never_finished(id);
+    let runs = |id: &&CellId| !decided && !lost(id) && (all || wanted.contains(id));
+    NextBlock {
+        decided,
+        cells: run.cells.iter().map(|cell| &cell.id).filter(runs).cloned().collect(),
+        words: answers(run, &groups, &questions).iter().map(words).collect(),
+    }
+}
+
+/// The answers, in the order of the tables.
+pub fn answers(run: &RunRecord, groups: &[Group<'_>], questions: &[Question<'_>]) -> Vec<Answer> {
+    questions.iter().map(|question| question.answer(run, &groups[question.group].title)).collect()
+}
+
+/// `sync=none, append p50: xfs is the best` and the like.
+fn words(answer: &Answer) -> String {
+    let metric = metric_name(&answer.metric);
+    let place = match answer.panel.as_str() {
+        "" => metric,
+        panel => format!("{panel}, {metric}"),
+    };
+    let left = list(&answer.left);
+    match answer.end {
+        AnswerEnd::Winner => format!("{place}: {left} is the best"),
+        AnswerEnd::Equal => {
+            format!("{place}: {left} are equal within {}", percent_over_one(1.0 + answer.margin))
+        }
+        AnswerEnd::Open => format!("{place}: open between {left}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings;
+    use pickfs_model::{
+        finding::{Comparison, Findings},
+        plan::{Statistic, StopRule},
+    };
+    use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, fake_run};
+
+    fn primary(found: &Findings) -> Vec<Comparison> {
+        let all = found.panels.iter().flat_map(|panel| panel.comparisons.clone());
+        all.filter(|comparison| comparison.primary).collect()
+    }
+
+    fn twelve() -> FakeRun {
+        FakeRun { blocks: 12, ..FakeRun::default() }
+    }
+
+    fn race(blocks: u32, mishaps: Vec<Mishap>) -> RunRecord {
+        let stop = StopRule::Decided { budget_s: 1e6, tie_margin: 0.05 };
+        fake_run(&FakeRun { blocks, stop, mishaps, ..FakeRun::default() })
+    }
+
+    fn pair(labels: [&str; 2], durable_ns: f64, noise: f64) -> Vec<FakeCandidate> {
+        let named = labels.map(|text| FakeCandidate::new(text, 500.0, durable_ns));
+        named.map(|candidate| FakeCandidate { noise, ..candidate }).into()
+    }
+
+    #[test]
+    fn planted_differences_are_answered_in_the_right_direction() {
+        let found = findings(&fake_run(&twelve()));
+        let durable = found.answers.iter().find(|a| a.panel == "sync=fdatasync").expect("asked");
+        assert_eq!(
+            (durable.end, durable.left.as_slice()),
+            (AnswerEnd::Winner, &["xfs:noatime".into()][..])
+        );
+        assert!((durable.alpha - 0.025).abs() < 1e-12, "two questions share the error");
+        let ext4 = durable.out.iter().find(|out| out.label == "ext4:noatime").expect("out");
+        let (low, high) = ext4.interval.expect("twelve blocks");
+        assert!(
+            ext4.by == "xfs:noatime" && 1.0 < low && low < ext4.slower_by && ext4.slower_by < high
+        );
+        assert!((ext4.slower_by - 194.0 / 141.0).abs() < 0.15, "{ext4:?}");
+        let said: Vec<_> = primary(&found).into_iter().map(|c| (c.other, c.claim)).collect();
+        assert!(said.contains(&("xfs:noatime".into(), Claim::Faster)), "{said:?}");
+    }
+
+    /// Whoever is the reference, the same rows are left and out.
+    #[test]
+    fn the_reference_changes_no_answer() {
+        let of = |reference: &str| {
+            findings(&fake_run(&FakeRun { reference: reference.into(), ..twelve() })).answers
+        };
+        let first = of("ext4:noatime");
+        for other in ["xfs:noatime", "btrfs:noatime"] {
+            for (one, two) in first.iter().zip(of(other)) {
+                assert_eq!((one.end, &one.left, &one.out), (two.end, &two.left, &two.out));
+            }
+        }
+    }
+
+    #[test]
+    fn few_blocks_show_ratios_claim_nothing_and_say_how_many_more() {
+        let found = findings(&fake_run(&FakeRun { blocks: 4, ..FakeRun::default() }));
+        assert!(found.answers.iter().all(|answer| answer.end == AnswerEnd::Open));
+        assert!(found.answers.iter().any(|answer| answer.more_blocks.is_some_and(|more| more > 0)));
+        let shown = primary(&found);
+        assert!(shown.iter().all(|c| c.claim == Claim::Open && c.interval.is_none()));
+        assert!(shown.iter().all(|c| c.speedup > 0.0));
+    }
+
+    #[test]
+    fn equal_ones_are_equal_within_the_margin_and_never_both_named_and_tied() {
+        let candidates = pair(["ext4:noatime", "xfs:noatime"], 150_000.0, 0.01);
+        let found = findings(&fake_run(&FakeRun { candidates, blocks: 20, ..FakeRun::default() }));
+        for answer in &found.answers {
+            assert_eq!((answer.end, answer.left.len()), (AnswerEnd::Equal, 2), "{answer:?}");
+        }
+        assert!(primary(&found).iter().all(|c| c.claim == Claim::Equal { margin: 0.05 }));
+    }
+
+    #[test]
+    fn exploratory_comparisons_have_values_and_no_claim_and_floors_none() {
+        let found = findings(&fake_run(&twelve()));
+        let all: Vec<_> = found.panels.iter().flat_map(|panel| &panel.comparisons).collect();
+        let rest: Vec<_> = all.iter().filter(|comparison| !comparison.primary).collect();
+        assert!(rest.len() > 4 && rest.iter().all(|c| c.claim == Claim::Open));
+        assert!(all.iter().all(|c| c.other != "tmpfs" && c.reference != "tmpfs"));
+    }
+
+    #[test]
+    fn a_claim_that_hangs_on_disturbed_trials_is_shown_both_ways() {
+        let candidates = pair(["ext4:noatime", "xfs:noatime"], 150_000.0, 0.1);
+        let mishaps =
+            (1..=12).map(|block| Mishap::robbed("xfs:noatime", "none", block, 1.6)).collect();
+        let found = primary(&findings(&fake_run(&FakeRun { candidates, mishaps, ..twelve() })));
+        let append = found.iter().find(|c| c.metric.op == "append").expect("append");
+        assert_eq!((append.claim, append.claim_without_robbed), (Claim::Slower, Some(Claim::Open)));
+        let durable = found.iter().find(|c| c.metric.op == "durable").expect("durable");
+        assert_eq!(durable.claim_without_robbed, None);
+    }
+
+    #[test]
+    fn a_quantile_without_its_episodes_is_not_asked() {
+        let mut ask = twelve();
+        ask.primary[0].statistic = Statistic::Quantile(0.99999);
+        ask.rate_per_s = 1_000.0;
+        let found = findings(&fake_run(&ask));
+        assert!(found.answers.iter().all(|answer| answer.metric != ask.primary[0]));
+    }
+
+    /// A candidate that fails in half of its blocks is not the best, however fast it is in the others.
+    #[test]
+    fn a_failed_trial_is_worse_than_any() {
+        let fails =
+            (1..=6).map(|block| Mishap::failed("xfs:noatime", "fdatasync", block, "ENOSPC"));
+        let found = findings(&fake_run(&FakeRun { mishaps: fails.collect(), ..twelve() }));
+        let durable = found.answers.iter().find(|a| a.panel == "sync=fdatasync").expect("asked");
+        assert_ne!(durable.left, ["xfs:noatime"], "{durable:?}");
+    }
+
+    #[test]
+    fn a_race_opens_with_all_cells_and_ends_when_every_question_has() {
+        let opening = next_block(&race(0, Vec::new()));
+        assert_eq!((opening.decided, opening.cells.len()), (false, 8));
+        let later = next_block(&race(3, Vec::new()));
+        assert_eq!(later.cells.len(), 6, "floors only with the sentinels");
+        assert!(later.words[0].starts_with("sync=none, append p50: open between ext4"));
+        assert_eq!(next_block(&race(4, Vec::new())).cells.len(), 8);
+        let end = next_block(&race(60, Vec::new()));
+        assert!(end.decided && end.cells.is_empty(), "{end:?}");
+        assert_eq!(end.words[1], "sync=fdatasync, durable p50: xfs:noatime is the best");
+        let mishaps = vec![Mishap::failed("btrfs:noatime", "none", 0, "ENOSPC")];
+        assert_eq!(next_block(&race(3, mishaps)).cells.len(), 5, "it is not tried for ever");
+    }
+
+    #[test]
+    fn candidates_that_do_not_survive_the_same_are_asked_apart() {
+        let mut run = race(30, Vec::new());
+        for cell in run.cells.iter_mut().filter(|cell| cell.candidate.label == "xfs:noatime") {
+            cell.durability = Durability::Nothing;
+        }
+        let found = findings(&run);
+        let durable: Vec<_> =
+            found.answers.iter().filter(|a| a.panel == "sync=fdatasync").collect();
+        assert_eq!(durable.len(), 1);
+        assert_eq!(
+            (durable[0].left.as_slice(), durable[0].out.len()),
+            (&["ext4:noatime".into()][..], 1)
+        );
+    }
+
+    #[test]
+    fn a_candidate_that_did_other_work_takes_no_part() {
+        let mut run = race(25, Vec::new());
+        let of = |cell: &&pickfs_model::Cell| cell.candidate.label == "xfs:noatime";
+        let small: Vec<CellId> = run.cells.iter().filter(of).map(|cell| cell.id.clone()).collect();
+        for trial in &mut run.trials {
+            let scale = if small.contains(&trial.cell) { 0.15 } else { 0.2 };
+            trial.counts.insert(crate::phases::scale::SCALE_KEY.into(), scale);
+        }
+        for answer in findings(&run).answers {
+            assert!(!answer.left.contains(&"xfs:noatime".into()), "{answer:?}");
+            assert!(
+                answer.out.iter().all(|out| out.label != "xfs:noatime" && out.by != "xfs:noatime")
+            );
+        }
+    }
+
+    #[test]
+    fn without_a_question_every_block_is_whole() {
+        let mut run = race(6, Vec::new());
+        run.plan.design.primary.clear();
+        let next = next_block(&run);
+        assert_eq!((next.decided, next.cells.len()), (false, 8));
+    }
+}

@@ -1,0 +1,121 @@
+//! Rows beside their table's reference: ratios within blocks, with the claim where the plan's question carries one.
+
+use pickfs_model::{
+    RunRecord, TrialRecord,
+    finding::{Claim, Comparison, OpSummary},
+    plan::{Metric, Statistic, View},
+};
+
+use crate::{
+    answers::{Question, Summaries, questions},
+    decide::Rules,
+    panels::{Group, Member, Robbed, applies},
+    phases::scale::are_alike,
+    robbed,
+    summary::{is_carried, metric_value},
+};
+
+/// Every row beside its table's reference: those of the plan's questions first, then some that are always worth a look.
+pub fn comparisons(
+    run: &RunRecord,
+    groups: &[Group<'_>],
+    ops: &Summaries,
+    planned: &[Question<'_>],
+) -> Vec<Vec<Comparison>> {
+    let is_disturbed = run.trials.iter().any(robbed::is_robbed);
+    let without = match is_disturbed {
+        true => questions(run, groups, ops, Robbed::LeftOut),
+        false => Vec::new(),
+    };
+    let mut found = Vec::new();
+    for (index, group) in groups.iter().enumerate() {
+        let mut list: Vec<Comparison> = Vec::new();
+        if let Some(reference) = group.members.get(group.reference) {
+            for (metric, is_planned) in metrics(run, group, &ops[index][group.reference]) {
+                for rival in group.rivals() {
+                    let other = &group.members[rival];
+                    if !applies(&metric, reference.cell) || !applies(&metric, other.cell) {
+                        continue;
+                    }
+                    let asked = |questions: &[Question<'_>]| {
+                        let mut own = questions.iter().filter(|question| {
+                            is_planned && question.group == index && *question.metric == metric
+                        });
+                        own.find_map(|question| question.duel(&reference.label, &other.label))
+                    };
+                    let question = asked(planned);
+                    let ratios = log_ratios(reference, other, &metric, Robbed::Kept);
+                    if ratios.is_empty() {
+                        continue;
+                    }
+                    let claim = question.as_ref().map_or(Claim::Open, |(_, claim)| *claim);
+                    let duel = question.map(|(duel, _)| duel);
+                    let duel = duel.unwrap_or_else(|| Rules::of(&run.plan).duel(&ratios));
+                    let left_out = asked(&without).map(|(_, claim)| claim);
+                    list.push(Comparison {
+                        metric: metric.clone(),
+                        reference: reference.label.clone(),
+                        other: other.label.clone(),
+                        primary: is_planned,
+                        blocks: duel.blocks,
+                        speedup: duel.ratio,
+                        interval: duel.closed(),
+                        claim,
+                        claim_without_robbed: left_out.filter(|other| *other != claim),
+                    });
+                }
+            }
+        }
+        list.sort_by_key(|comparison| !comparison.primary);
+        found.push(list);
+    }
+    found
+}
+
+/// The plan's metrics, then median and p99 of the service time and p99 of the response time of each operation. The
+/// rows of a phased workload have their own ratios, so nothing is added there.
+fn metrics(run: &RunRecord, group: &Group<'_>, ops: &[OpSummary]) -> Vec<(Metric, bool)> {
+    let mut metrics: Vec<(Metric, bool)> =
+        run.plan.design.primary.iter().map(|metric| (metric.clone(), true)).collect();
+    let is_phased = group.members.iter().flat_map(|m| &m.trials).any(|t| !t.phases.is_empty());
+    for op in ops.iter().filter(|_| !is_phased) {
+        for q in [0.5, 0.99] {
+            let metric = Metric {
+                op: op.op.clone(),
+                view: op.view,
+                statistic: Statistic::Quantile(q),
+                at: Default::default(),
+            };
+            let is_known = metrics.iter().any(|(planned, _)| {
+                let same = planned.op == metric.op
+                    && planned.view == metric.view
+                    && planned.statistic == metric.statistic;
+                same && applies(planned, group.members[group.reference].cell)
+            });
+            let is_asked = op.view == View::Service || q > 0.5;
+            if is_asked && !is_known && is_carried(ops, &metric) {
+                metrics.push((metric, false));
+            }
+        }
+    }
+    metrics
+}
+
+/// Logarithms of the speedup in each block that holds both rows, in block order: reference over other where less is
+/// better, other over reference where more is. Trials of unequal scale make no pair.
+pub fn log_ratios(
+    reference: &Member<'_>,
+    other: &Member<'_>,
+    metric: &Metric,
+    robbed: Robbed,
+) -> Vec<f64> {
+    let base = reference.chosen(robbed);
+    let sign = if metric.statistic.is_better_higher() { -1.0 } else { 1.0 };
+    let ratio = |trial: &TrialRecord| {
+        let base = base.iter().find(|base| base.block == trial.block)?;
+        let pair = are_alike(base, trial).then_some(base)?;
+        Some(sign * (metric_value(pair, metric)? / metric_value(trial, metric)?).ln())
+    };
+    let ratios = other.chosen(robbed).into_iter().filter_map(ratio);
+    ratios.filter(|ratio| ratio.is_finite()).collect()
+}

@@ -1,0 +1,469 @@
+//! The one decision: which of several candidates may still be the best.
+//!
+//! Two candidates are compared by counting blocks: in how many was one slower than the other? Where neither is
+//! slower in the typical block, each says so with a chance of at most one half, whatever came before and
+//! whatever the shape of the noise: outliers, two modes and drift count for one block each. So the number of such
+//! blocks has a binomial bound. The bound holds at every look together: `alpha` is spent along the
+//! blocks, four fifths of it by the planned one and the rest later, without an end (K. K. G. Lan and D. L. DeMets,
+//! "Discrete sequential boundaries for clinical trials", 1983). It is computed exactly, path by path.
+//!
+//! With `count` candidates of which `left` are left, one is out when another of those left is faster by the bound at
+//! `alpha / (left * (count - 1))`. However many share the best place, that is a chance of at most `alpha` in all
+//! that any of them is ever called out (Bonferroni over the pairs that could err; S. Holm, 1979, for the steps). No
+//! candidate is a reference.
+//!
+//! The interval of a ratio is what the same bound does not reject for the median of the blocks' ratios, and the
+//! estimate is that median, so a ratio that is claimed never stands beside an interval that holds 1.
+//!
+//! ```
+//! use pickfs_analysis::decide::{End, Rules, decide};
+//! let rules = Rules { alpha: 0.05, margin: 0.05, planned: 15 };
+//! let blocks = vec![vec![Some(1.3), Some(1.0)]; 8];
+//! assert_eq!(decide(&blocks, rules).end(), End::Winner(1));
+//! ```
+
+use pickfs_model::{Plan, finding::Claim, plan::StopRule};
+
+use crate::ALPHA;
+
+/// What a decision goes by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rules {
+    /// Chance of any wrong statement, in (0, 1).
+    pub alpha: f64,
+    /// Candidates whose ratio is closer to 1 than this are equal: 0.05 is five per cent.
+    pub margin: f64,
+    /// Blocks that were planned; fixed before the first one.
+    pub planned: u32,
+}
+
+impl Rules {
+    /// The rules of one run: five per cent, and the blocks that the plan's time holds.
+    pub fn of(plan: &Plan) -> Rules {
+        let (margin, planned) = match plan.design.stop {
+            StopRule::Blocks => (MARGIN, plan.design.blocks),
+            StopRule::Decided { budget_s, tie_margin } => {
+                let timing = &plan.timing;
+                let trial_s = timing.raw_probe_s + timing.warmup_s + timing.measure_s + OVERHEAD_S;
+                let levels: usize = plan.axes.iter().map(|axis| axis.levels.len()).product();
+                let cells = (plan.candidates.len() * levels).max(1);
+                let blocks = budget_s / (cells as f64 * trial_s);
+                (tie_margin, (blocks as u32).max(BLOCKS_RACED_MIN).min(plan.design.blocks.max(1)))
+            }
+        };
+        Rules { alpha: ALPHA, margin, planned }
+    }
+
+    /// Two candidates alone, by the logarithms of their ratios in block order.
+    pub fn duel(self, log_ratios: &[f64]) -> Duel {
+        self.judge(log_ratios).0
+    }
+
+    /// The same with what may be said of the second.
+    pub fn judge(self, log_ratios: &[f64]) -> (Duel, Claim) {
+        let blocks: Vec<_> = log_ratios.iter().map(|ln| vec![Some(ln.exp()), Some(1.0)]).collect();
+        let decision = decide(&blocks, self);
+        (decision.duel(0, 1), decision.claim(0, 1))
+    }
+
+    /// The median of log-ratios with its interval, where that is closed on both sides.
+    pub fn estimate_with_interval(self, log_ratios: &[f64]) -> (f64, Option<(f64, f64)>) {
+        let duel = self.duel(log_ratios);
+        let (low, high) = (duel.interval.0.ln(), duel.interval.1.ln());
+        (duel.ratio.ln(), (low.is_finite() && high.is_finite()).then_some((low, high)))
+    }
+}
+
+/// Fewest blocks in which the slower of two, beaten in each of them, can be told to be out, where so many
+/// candidates and questions share the error.
+///
+/// ```
+/// use pickfs_analysis::decide::blocks_needed;
+/// assert_eq!((blocks_needed(2, 1), blocks_needed(3, 1), blocks_needed(4, 1)), (6, 8, 9));
+/// ```
+pub fn blocks_needed(candidates: usize, questions: usize) -> u32 {
+    let pairs = candidates.max(2) * (candidates.max(2) - 1);
+    let level = ALPHA / (pairs * questions.max(1)) as f64;
+    let is_enough = |blocks: &u32| {
+        wins_needed(level, *blocks, *blocks as usize).last().is_some_and(|wins| wins <= blocks)
+    };
+    (1..1_000).find(is_enough).unwrap_or(1_000)
+}
+
+/// Candidates this close are equal where a plan says nothing.
+const MARGIN: f64 = 0.05;
+/// What a trial takes beside its own times, about: make, mount, settle, unmount.
+const OVERHEAD_S: f64 = 1.0;
+/// A race is planned for this many blocks at least, however short its time.
+const BLOCKS_RACED_MIN: u32 = 8;
+
+/// Where a candidate stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It may be the best.
+    Left,
+    /// It is not the best.
+    Out {
+        /// Index of the one that is faster.
+        by: usize,
+        /// The block that settled it, from 1.
+        at_block: u32,
+    },
+}
+
+/// How a decision ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// This one is the best.
+    Winner(usize),
+    /// These are the best, and equal within the margin.
+    Equal(Vec<usize>),
+    /// The best is one of these.
+    Open(Vec<usize>),
+}
+
+/// Two candidates over the blocks that hold both.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Duel {
+    /// Blocks that hold both.
+    pub blocks: u32,
+    /// Blocks in which the first was slower.
+    pub slower: u32,
+    /// Median over the blocks of first / second; infinite where the first failed in most.
+    pub ratio: f64,
+    /// Interval of that median at the level of the decision; infinite ends are open.
+    pub interval: (f64, f64),
+}
+
+/// Candidates with the logarithms of their ratios, block by block.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    rules: Rules,
+    /// By candidate, then by opponent: (block from 1, ln of own value / theirs).
+    pairs: Vec<Vec<Vec<(u32, f64)>>>,
+    standings: Vec<Standing>,
+}
+
+/// Decides after these blocks. A block holds a value per candidate, lower is better: infinity where it failed,
+/// nothing where it did not run.
+pub fn decide(blocks: &[Vec<Option<f64>>], rules: Rules) -> Decision {
+    let count = blocks.iter().map(Vec::len).max().unwrap_or(0);
+    let value = |block: &[Option<f64>], index: usize| block.get(index).copied().flatten();
+    let series = |a: usize, b: usize| -> Vec<(u32, f64)> {
+        let each = (1..).zip(blocks).filter_map(|(number, block)| {
+            let ratio = value(block, a)? / value(block, b)?;
+            (ratio >= 0.0).then_some((number, ratio.ln()))
+        });
+        each.collect()
+    };
+    let pairs = (0..count).map(|a| (0..count).map(|b| series(a, b)).collect()).collect();
+    let mut decision = Decision { rules, pairs, standings: vec![Standing::Left; count] };
+    decision.play(blocks.len() as u32);
+    decision
+}
+
+impl Duel {
+    /// The interval, where it is closed on both sides.
+    pub fn closed(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.interval;
+        (low > 0.0 && high.is_finite()).then_some((low, high))
+    }
+}
+
+impl Decision {
+    /// Where each candidate stands.
+    pub fn standings(&self) -> &[Standing] {
+        &self.standings
+    }
+
+    /// Those that may be the best, in their order.
+    pub fn left(&self) -> Vec<usize> {
+        let is_left = |index: &usize| self.standings[*index] == Standing::Left;
+        (0..self.standings.len()).filter(is_left).collect()
+    }
+
+    /// What may be said now.
+    pub fn end(&self) -> End {
+        let left = self.left();
+        match left[..] {
+            [only] if self.standings.len() > 1 => End::Winner(only),
+            [_, _, ..] if self.are_equal(&left) => End::Equal(left),
+            _ => End::Open(left),
+        }
+    }
+
+    /// Two candidates, at the level at which they would be told apart now.
+    pub fn duel(&self, a: usize, b: usize) -> Duel {
+        let series = &self.pairs[a][b];
+        let mut sorted: Vec<f64> = series.iter().map(|(_, ratio)| *ratio).collect();
+        sorted.sort_by(f64::total_cmp);
+        let needed = wins_needed(self.level(self.left().len()), self.rules.planned, sorted.len());
+        let interval = interval(series, &needed);
+        Duel {
+            blocks: sorted.len() as u32,
+            slower: sorted.iter().filter(|ratio| **ratio > 0.0).count() as u32,
+            ratio: median(&sorted).exp(),
+            interval: (interval.0.exp(), interval.1.exp()),
+        }
+    }
+
+    /// What may be said of `other` beside `reference`.
+    pub fn claim(&self, reference: usize, other: usize) -> Claim {
+        match self.duel(reference, other).interval {
+            (low, _) if low > 1.0 => Claim::Faster,
+            (_, high) if high < 1.0 => Claim::Slower,
+            _ if self.are_equal(&[reference, other]) => Claim::Equal { margin: self.rules.margin },
+            _ => Claim::Open,
+        }
+    }
+
+    /// Candidates from the fastest to the slowest: by the number of others that they beat in more than half of
+    /// the blocks, then by their ratio to the first of the list.
+    pub fn ranking(&self) -> Vec<usize> {
+        let count = self.standings.len();
+        let beaten = |a: usize| {
+            let is_ahead = |b: &usize| *b != a && self.middle(a, *b) < 0.0;
+            (0..count).filter(is_ahead).count()
+        };
+        let mut order: Vec<usize> = (0..count).collect();
+        let is_out = |index: usize| self.standings[index] != Standing::Left;
+        order.sort_by(|a, b| {
+            let by_standing = is_out(*a).cmp(&is_out(*b));
+            by_standing.then(beaten(*b).cmp(&beaten(*a)))
+        });
+        order
+    }
+
+    /// About how many more blocks would settle what is open, if they went on as they did; nothing where they
+    /// would not within a thousand.
+    pub fn more_blocks(&self) -> Option<u32> {
+        let left = self.left();
+        let best = *self.ranking().first()?;
+        let level = self.level(left.len());
+        let needed = wins_needed(level, self.rules.planned, 1_000);
+        let others = left.into_iter().filter(|other| *other != best);
+        let more = others.map(|other| {
+            let series = &self.pairs[other][best];
+            let won = series.iter().filter(|(_, ratio)| *ratio > 0.0).count() as f64;
+            let share = (won + 0.5) / (series.len() as f64 + 1.0);
+            let seen = series.len();
+            let reaches = |n: &usize| won + share * (*n - seen) as f64 >= f64::from(needed[n - 1]);
+            (seen + 1..=1_000).find(reaches).map(|n| (n - seen) as u32)
+        });
+        more.collect::<Option<Vec<u32>>>()?.into_iter().max()
+    }
+
+    /// Blocks after a given one that hold both, and in how many of these the first was faster.
+    pub fn since(&self, a: usize, b: usize, block: u32) -> (u32, u32) {
+        let later = self.pairs[a][b].iter().filter(|(number, _)| *number > block);
+        let faster = later.clone().filter(|(_, ratio)| *ratio < 0.0);
+        (later.count() as u32, faster.count() as u32)
+    }
+
+    /// Chance of one error that is allowed to one pair while so many are left.
+    fn level(&self, left: usize) -> f64 {
+        self.rules.alpha / (left.max(2) * (self.standings.len().max(2) - 1)) as f64
+    }
+
+    fn play(&mut self, blocks: u32) {
+        let count = self.standings.len();
+        // By the number that are left: who is slower than whom, and since which block.
+        let settled: Vec<Vec<Vec<Option<u32>>>> = (0..=count)
+            .map(|left| {
+                let needed = wins_needed(self.level(left), self.rules.planned, blocks as usize);
+                let since = |a: usize, b: usize| reached(&self.pairs[a][b], &needed, |r| r > 0.0);
+                (0..count).map(|a| (0..count).map(|b| since(a, b)).collect()).collect()
+            })
+            .collect();
+        for block in 1..=blocks {
+            loop {
+                let left = self.left();
+                let slower = |a: usize, b: usize| {
+                    settled[left.len()][a][b].is_some_and(|since| since <= block)
+                };
+                let pairs = left.iter().flat_map(|a| left.iter().map(|b| (*a, *b)));
+                let clearest = pairs
+                    .filter(|(a, b)| a != b && slower(*a, *b))
+                    .max_by(|x, y| self.middle(x.0, x.1).total_cmp(&self.middle(y.0, y.1)));
+                let Some((out, by)) = clearest else { break };
+                self.standings[out] = Standing::Out { by, at_block: block };
+            }
+        }
+    }
+
+    fn middle(&self, a: usize, b: usize) -> f64 {
+        let mut sorted: Vec<f64> = self.pairs[a][b].iter().map(|(_, ratio)| *ratio).collect();
+        sorted.sort_by(f64::total_cmp);
+        median(&sorted)
+    }
+
+    /// Each pair of these lies within the margin, on both sides.
+    pub fn are_equal(&self, left: &[usize]) -> bool {
+        let margin = self.rules.margin.max(0.0).ln_1p();
+        let level = self.rules.alpha / self.standings.len() as f64;
+        let within = |a: usize, b: usize| {
+            let series = &self.pairs[a][b];
+            let needed = wins_needed(level, self.rules.planned, series.len());
+            reached(series, &needed, |ratio| ratio < margin).is_some()
+        };
+        left.iter().all(|a| left.iter().all(|b| a == b || within(*a, *b)))
+    }
+}
+
+/// How many of the first k blocks must say the same, for k = 1 ..= `blocks`, so that a fair coin does it in any of
+/// them with a chance of at most `level`; k + 1 where no number is enough.
+pub fn wins_needed(level: f64, planned: u32, blocks: usize) -> Vec<u32> {
+    // Chances of the numbers of wins, of those paths that have not reached the bound.
+    let mut chances = vec![0.0; blocks + 1];
+    chances[0] = 1.0;
+    let mut spent = 0.0;
+    let each = (1..=blocks).map(|k| {
+        for wins in (0..=k).rev() {
+            let won = if wins > 0 { chances[wins - 1] } else { 0.0 };
+            chances[wins] = f64::midpoint(chances[wins], won);
+        }
+        let allowed = level * spent_share(k, planned) - spent;
+        let (mut needed, mut chance) = (k + 1, 0.0);
+        while needed > 0 && chance + chances[needed - 1] <= allowed {
+            needed -= 1;
+            chance += chances[needed];
+            chances[needed] = 0.0;
+        }
+        spent += chance;
+        needed as u32
+    });
+    each.collect()
+}
+
+/// Share of the error that may be spent by block k: four fifths at the planned one.
+fn spent_share(k: usize, planned: u32) -> f64 {
+    let part = (k as f64 / f64::from(planned.max(1))).powi(3);
+    part / (part + 0.25)
+}
+
+/// The first block at which the bound is reached by the ratios that say so.
+fn reached(series: &[(u32, f64)], needed: &[u32], says_so: impl Fn(f64) -> bool) -> Option<u32> {
+    let mut wins = 0;
+    series.iter().zip(needed).find_map(|((block, ratio), needed)| {
+        wins += u32::from(says_so(*ratio));
+        (wins >= *needed).then_some(*block)
+    })
+}
+
+/// The medians that no look has rejected on either side.
+fn interval(series: &[(u32, f64)], needed: &[u32]) -> (f64, f64) {
+    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+    let mut sorted: Vec<f64> = Vec::new();
+    for ((_, ratio), needed) in series.iter().zip(needed) {
+        sorted.insert(sorted.partition_point(|other| other < ratio), *ratio);
+        if let Some(from_end) = sorted.len().checked_sub(*needed as usize) {
+            low = low.max(sorted[from_end]);
+            high = high.min(sorted[sorted.len() - 1 - from_end]);
+        }
+    }
+    // Looks that contradict each other: a machine that changed. Both ends are shown.
+    (low.min(high), low.max(high))
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: Rules = Rules { alpha: 0.05, margin: 0.05, planned: 15 };
+
+    fn blocks(count: usize, values: &[f64]) -> Vec<Vec<Option<f64>>> {
+        vec![values.iter().map(|value| Some(*value)).collect(); count]
+    }
+
+    #[test]
+    fn the_bound_is_kept_by_every_path_of_a_fair_coin() {
+        for (level, planned) in [(0.025, 12), (0.05, 5), (0.004, 12)] {
+            let needed = wins_needed(level, planned, 14);
+            let crosses = |coins: u32| {
+                (1..=14).any(|k| (coins & ((1 << k) - 1)).count_ones() >= needed[k as usize - 1])
+            };
+            let chance = (0..1u32 << 14).filter(|coins| crosses(*coins)).count() as f64 / 16384.0;
+            assert!(chance <= level && chance > 0.3 * level, "{level} {planned}: {chance}");
+        }
+    }
+
+    #[test]
+    fn the_faster_of_two_wins_with_its_ratio_and_an_interval_that_leaves_one_out() {
+        let mut played = blocks(8, &[1.2, 1.0]);
+        played.push(vec![Some(1.3), Some(1.0)]);
+        let decision = decide(&played, RULES);
+        assert_eq!(decision.end(), End::Winner(1));
+        let Standing::Out { by: 1, at_block } = decision.standings()[0] else { panic!() };
+        assert!((6..=9).contains(&at_block), "{at_block}");
+        let duel = decision.duel(0, 1);
+        assert_eq!((duel.blocks, duel.slower), (9, 9));
+        assert!((duel.ratio - 1.2).abs() < 1e-9 && duel.interval.0 > 1.0, "{duel:?}");
+        let turned = decision.duel(1, 0);
+        assert!((turned.interval.1 * duel.interval.0 - 1.0).abs() < 1e-9, "{turned:?}");
+    }
+
+    /// The order of the candidates, and so who would be a reference, changes nothing.
+    #[test]
+    fn the_order_of_the_candidates_changes_no_standing() {
+        let values = [1.3, 1.0, 2.0, 1.02];
+        let jitter = |block: usize, index: usize| 1.0 + 0.01 * ((block * 7 + index * 3) % 5) as f64;
+        let turns: Vec<Vec<usize>> = vec![vec![0, 1, 2, 3], vec![3, 2, 1, 0], vec![2, 0, 3, 1]];
+        let outs: Vec<Vec<bool>> = turns
+            .iter()
+            .map(|order| {
+                let block =
+                    |b: usize| order.iter().map(|i| Some(values[*i] * jitter(b, *i))).collect();
+                let decision = decide(&(0..15).map(block).collect::<Vec<_>>(), RULES);
+                let is_out = |i: usize| {
+                    let place = order.iter().position(|at| *at == i).expect("each is there");
+                    decision.standings()[place] != Standing::Left
+                };
+                (0..4).map(is_out).collect()
+            })
+            .collect();
+        assert_eq!(outs[0], [true, false, true, false]);
+        assert!(outs.iter().all(|out| *out == outs[0]), "{outs:?}");
+    }
+
+    #[test]
+    fn few_blocks_leave_it_open_and_say_how_many_more() {
+        let decision = decide(&blocks(3, &[1.5, 1.0]), RULES);
+        assert_eq!(decision.end(), End::Open(vec![0, 1]));
+        assert!(decision.more_blocks().is_some_and(|more| (2..20).contains(&more)));
+        assert_eq!(decision.ranking(), [1, 0]);
+        assert_eq!(decision.duel(0, 1).interval, (0.0, f64::INFINITY));
+        assert_eq!(decide(&blocks(3, &[1.0, 1.0]), RULES).more_blocks(), None);
+    }
+
+    #[test]
+    fn equal_ones_are_called_equal_only_within_the_margin() {
+        let near = |by: f64| -> Vec<Vec<Option<f64>>> {
+            (0..30).map(|b| vec![Some(1.0), Some(if b % 2 == 0 { by } else { 1.0 / by })]).collect()
+        };
+        assert_eq!(decide(&near(1.01), RULES).end(), End::Equal(vec![0, 1]));
+        assert_eq!(decide(&near(1.08), RULES).end(), End::Open(vec![0, 1]));
+    }
+
+    #[test]
+    fn a_failed_trial_is_worse_than_any_and_two_failures_say_nothing() {
+        let failed = decide(&blocks(12, &[f64::INFINITY, 9.0]), RULES);
+        assert_eq!(failed.end(), End::Winner(1));
+        assert_eq!(failed.duel(0, 1).ratio, f64::INFINITY);
+        let both = decide(&blocks(12, &[f64::INFINITY, f64::INFINITY]), RULES);
+        assert_eq!((both.end(), both.duel(0, 1).blocks), (End::Open(vec![0, 1]), 0));
+    }
+
+    #[test]
+    fn nobody_and_one_alone_win_nothing() {
+        assert_eq!(decide(&[], RULES).end(), End::Open(vec![]));
+        assert_eq!(decide(&blocks(20, &[1.0]), RULES).end(), End::Open(vec![0]));
+    }
+}
