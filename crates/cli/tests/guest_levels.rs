@@ -43,13 +43,16 @@ fn a_kernel_that_no_suite_has_is_refused_with_those_that_there_are() {
 
 #[test]
 fn nothing_is_fetched_against_the_users_word() {
-    let ((_kept, out), (_cache, cache)) = (folder(), folder());
+    let ((_kept, out), (_cached, cache)) = (folder(), folder());
     let mut command = command(&["run", "files-tiny", "--engine", "qemu-tcg", "--fs", "tmpfs"]);
-    command.arg("--out").arg(&out).env("PICKFS_CACHE_DIR", cache).env("PICKFS_FETCH", "never");
+    command.arg("--out").arg(&out);
+    command.env("PICKFS_CACHE_DIR", &cache).env("PICKFS_FETCH", "never");
     let said = Said::from(command.output().unwrap());
     assert_eq!(said.code, Some(1), "{said:?}");
     let is_refused = said.err.contains("PICKFS_FETCH=yes") || said.err.contains("not in");
     assert!(is_refused && holds_nothing(&out), "{said:?}");
+    let packages = cache.join("packages");
+    assert!(!packages.exists() || holds_nothing(&packages), "{said:?}");
 }
 
 #[test]

@@ -10,8 +10,10 @@
 //! ```
 
 use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -117,8 +119,13 @@ pub(crate) fn run(program: &str, args: &[String]) -> Result<String, TargetError>
 }
 
 fn run_words(words: &[OsString], program: &str, args: &[String]) -> Result<String, TargetError> {
+    let home = (program == "hformat").then(Home::new).transpose()?;
+    let mut command = Command::new(&words[0]);
+    if let Some(Home(folder)) = &home {
+        command.env("HOME", folder);
+    }
     // A group of its own: Ctrl-C is for the lab, which ends the step's trial in order.
-    let output = Command::new(&words[0])
+    let output = command
         .process_group(0)
         .args(&words[1..])
         .args(args)
@@ -136,6 +143,24 @@ fn run_words(words: &[OsString], program: &str, args: &[String]) -> Result<Strin
         status: output.status.to_string(),
         output: shortened(&said),
     })
+}
+
+/// A home for one program, gone after it: hformat writes to that of its user, and fails where it cannot.
+struct Home(PathBuf);
+
+impl Home {
+    fn new() -> Result<Home, TargetError> {
+        let folder = std::env::temp_dir().join(format!("pickfs-home-{}", std::process::id()));
+        DirBuilder::new().mode(0o700).create(&folder).map_err(TargetError::io("make", &folder))?;
+        Ok(Home(folder))
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        // Nothing counts on it; what is left is named after this process.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 fn not_found(program: &str) -> TargetError {
@@ -178,6 +203,15 @@ mod tests {
         let succeeded: Vec<_> = log.iter().map(|record| record.succeeded).collect();
         assert_eq!(succeeded, [true, false]);
         assert_eq!(log[1].output, error.to_string());
+    }
+
+    #[test]
+    fn hformat_has_a_home_that_is_gone_after_it() {
+        let say = ["sh", "-c", "touch \"$HOME/.hcwd\" && stat -c '%a %n' \"$HOME\""];
+        let said = run_words(&say.map(OsString::from), "hformat", &[]).unwrap();
+        let (mode, folder) = said.trim().split_once(' ').unwrap();
+        assert_eq!(mode, "700");
+        assert!(folder.contains("pickfs-home-") && !Path::new(folder).exists(), "{folder}");
     }
 
     #[test]
