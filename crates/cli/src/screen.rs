@@ -13,6 +13,8 @@ use pickfs_report::{
     terminal::{first_screen, phase_tables},
 };
 
+use pickfs_target::packages::Family;
+
 use crate::{
     exit::Exit,
     terminal::{has_colour, put},
@@ -53,7 +55,10 @@ pub fn no_answer_text(why: &NoAnswer) -> String {
     let fix = match why.packages.as_slice() {
         [] if why.size_bytes.is_some() => again,
         [] => why.remedies.join("; "),
-        packages => format!("{}apt-get install {}   then   {again}", sudo(), packages.join(" ")),
+        packages => {
+            let install = Family::here().install();
+            format!("{}{install} {}   then   {again}", sudo(), packages.join(" "))
+        }
     };
     format!("NO ANSWER  {why}.\n  fix      {fix}\n")
 }

@@ -15,7 +15,7 @@ pub struct Diagnosis {
     pub needs: Vec<Need>,
     /// The clock that times every lap.
     pub clock: ClockDiagnosis,
-    /// Debian packages that would make more of the table run.
+    /// Packages, as this distribution calls them, that would make more of the table run.
     pub packages: Vec<String>,
 }
 

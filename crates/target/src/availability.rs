@@ -14,6 +14,7 @@ use pickfs_sys::mount;
 use thiserror::Error;
 
 use crate::fs::{self, FileSystem, Formatter, Needs, Program};
+use crate::packages::Family;
 
 /// Where programs are looked for besides PATH.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
@@ -35,7 +36,7 @@ pub struct Unavailable {
     pub reason: String,
     /// What would help: a package, a module, another kernel.
     pub remedy: String,
-    /// Debian packages that hold what is missing; empty where no package helps.
+    /// Packages, as this distribution calls them, that hold what is missing; empty where no package helps.
     pub packages: Vec<&'static str>,
 }
 
@@ -109,11 +110,20 @@ fn program_gap(program: &Program) -> Option<Unavailable> {
     if find_program(program.name).is_some() {
         return None;
     }
-    Some(Unavailable {
-        reason: format!("{} not found", program.name),
-        remedy: format!("install {}", program.package),
-        packages: vec![program.package.split(' ').next().unwrap_or(program.package)],
-    })
+    Some(lack_of(program, Family::here()))
+}
+
+fn lack_of(program: &Program, family: Family) -> Unavailable {
+    let of_debian = program.package;
+    let (key, more) = of_debian.split_at(of_debian.find(' ').unwrap_or(of_debian.len()));
+    let name = family.name(key);
+    let remedy = match name {
+        Some(name) if family == Family::Debian => format!("install {name}{more}"),
+        Some(name) => format!("install {name}"),
+        None => format!("no package of this distribution has it; Debian's is {of_debian}"),
+    };
+    let reason = format!("{} not found", program.name);
+    Unavailable { reason, remedy, packages: name.into_iter().collect() }
 }
 
 /// The module of this type lies in the running kernel's folder, so a mount can load it.
@@ -160,10 +170,18 @@ mod tests {
 
     #[test]
     fn a_missing_program_names_its_package() {
-        let gap = program_gap(&Program { name: "mkfs.nosuch", package: "nosuch-tools (contrib)" });
-        let gap = gap.unwrap();
+        let program = Program { name: "mkfs.nosuch", package: "nosuch-tools (contrib)" };
+        let gap = lack_of(&program, Family::Debian);
         assert_eq!(gap.to_string(), "mkfs.nosuch not found; install nosuch-tools (contrib)");
         assert_eq!(gap.packages, ["nosuch-tools"]);
+        let gap = lack_of(&program, Family::Alpine);
+        assert!(
+            gap.remedy.starts_with("no package of this distribution") && gap.packages.is_empty()
+        );
+        let program = Program { name: "mkfs.btrfs", package: "btrfs-progs" };
+        let gap = lack_of(&program, Family::Suse);
+        assert_eq!(gap.to_string(), "mkfs.btrfs not found; install btrfsprogs");
+        assert_eq!(gap.packages, ["btrfsprogs"]);
     }
 
     #[test]

@@ -22,6 +22,7 @@ use pickfs_sys::mount::{self, MountError, MountRequest};
 
 use crate::availability::find_program;
 use crate::error::TargetError;
+use crate::packages::Family;
 
 /// Output of a step is kept up to this length.
 const OUTPUT_BYTES_MAX: usize = 2000;
@@ -163,8 +164,9 @@ impl Drop for Home {
     }
 }
 
-fn not_found(program: &str) -> TargetError {
+pub(crate) fn not_found(program: &str) -> TargetError {
     let package = crate::fs::table::package_of(program);
+    let package = package.map(|of_debian| Family::here().name(of_debian).unwrap_or(of_debian));
     let package = package.unwrap_or("the package that holds it").into();
     TargetError::NoProgram { program: program.into(), package }
 }

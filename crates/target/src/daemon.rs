@@ -13,6 +13,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::availability::find_program;
+use crate::carry_out::not_found;
 use crate::error::TargetError;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -34,10 +35,7 @@ impl Daemon {
         socket: &Path,
         args: &[String],
     ) -> Result<Self, TargetError> {
-        let path = find_program(program).ok_or_else(|| TargetError::NoProgram {
-            program: program.into(),
-            package: crate::fs::table::package_of(program).unwrap_or(program).into(),
-        })?;
+        let path = find_program(program).ok_or_else(|| not_found(program))?;
         let unwritable = TargetError::io("keep the output of", &path);
         let (said, output) = output_file().map_err(unwritable)?;
         let child = Command::new(&path)

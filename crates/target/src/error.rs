@@ -177,7 +177,7 @@ pub enum TargetError {
     NoProgram {
         /// The program.
         program: String,
-        /// The Debian package that has it.
+        /// The package that has it.
         package: String,
     },
     /// A program ended with an error.

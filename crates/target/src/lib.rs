@@ -43,6 +43,7 @@ mod memory;
 mod mounted;
 mod named_device;
 mod own_format;
+pub mod packages;
 mod partition;
 mod plan;
 mod raw_probe;

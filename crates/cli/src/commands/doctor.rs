@@ -9,7 +9,7 @@ use pickfs_lab::{
 };
 use pickfs_model::quantity::bytes_text;
 use pickfs_report::terminal::doctor_screen;
-use pickfs_target::knob;
+use pickfs_target::{knob, packages::Family};
 
 use anyhow::Context;
 
@@ -29,7 +29,7 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let diagnosis = diagnose(WATCH_S, args.device.as_deref());
     match args.json {
         true => terminal::line(&serde_json::to_string_pretty(&diagnosis)?),
-        false => terminal::put(&doctor_screen(&diagnosis, columns())),
+        false => terminal::put(&doctor_screen(&diagnosis, Family::here().install(), columns())),
     }
     Ok(Exit::Done)
 }

@@ -13,8 +13,8 @@ use super::{paragraph::hanging, plain};
 
 const MARGIN: usize = 14;
 
-/// Writes the screen of a diagnosis.
-pub fn doctor_screen(diagnosis: &Diagnosis, columns: usize) -> String {
+/// Writes the screen of a diagnosis; `install` are the words that stand before the names of packages.
+pub fn doctor_screen(diagnosis: &Diagnosis, install: &str, columns: usize) -> String {
     let columns = columns.max(60);
     let mut out = hanging("machine", &plain(&machine(&diagnosis.environment)), MARGIN, columns);
     out.push_str(&hanging("clock", &clock(&diagnosis.clock), MARGIN, columns));
@@ -46,7 +46,7 @@ pub fn doctor_screen(diagnosis: &Diagnosis, columns: usize) -> String {
         out.push_str(&hanging(&mark(false, &lack.names[0]), &lack_text(&lack), margin, columns));
     }
     if !diagnosis.packages.is_empty() {
-        let command = format!("sudo apt-get install {}", diagnosis.packages.join(" "));
+        let command = format!("sudo {install} {}", diagnosis.packages.join(" "));
         out.push('\n');
         out.push_str(&hanging("more with", &command, MARGIN, columns));
     }
@@ -180,10 +180,10 @@ mod tests {
             },
             packages: vec!["f2fs-tools".into()],
         };
-        let screen = doctor_screen(&diagnosis, 80);
+        let screen = doctor_screen(&diagnosis, "dnf install", 80);
         let (ext4, f2fs) = (screen.find("ok   ext4"), screen.find("no   f2fs"));
         assert!(ext4.is_some() && ext4 < f2fs, "{screen}");
-        assert!(screen.contains("sudo apt-get install f2fs-tools"), "{screen}");
+        assert!(screen.contains("sudo dnf install f2fs-tools"), "{screen}");
         assert!(screen.lines().all(|line| line.chars().count() <= 80));
     }
 
