@@ -90,8 +90,6 @@ fn in_words(error: &anyhow::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::Context;
-
     use super::*;
 
     #[test]
@@ -100,7 +98,7 @@ mod tests {
         let twice = anyhow::Error::from(cause())
             .context(format!("cannot listen: {}; try another", cause()));
         assert_eq!(in_words(&twice).matches("Address already in use").count(), 1);
-        let once = Err::<(), _>(cause()).context("cannot listen").unwrap_err();
+        let once = anyhow::Error::from(cause()).context("cannot listen");
         assert_eq!(in_words(&once), format!("cannot listen: {}", cause()));
     }
 }

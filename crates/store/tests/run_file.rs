@@ -132,10 +132,8 @@ fn a_schema_that_acts_is_refused_and_the_listing_goes_on() {
     ] {
         let kept = kept();
         rusqlite::Connection::open(&kept.path).expect("open").execute_batch(sql).expect("spoil");
-        let openings: [fn(&std::path::Path) -> Result<RunFile, StoreError>; 2] =
-            [RunFile::open, RunFile::open_read_only];
-        for open in openings {
-            let refused = open(&kept.path).err().expect("refused").to_string();
+        for opened in [RunFile::open(&kept.path), RunFile::open_read_only(&kept.path)] {
+            let refused = opened.err().expect("refused").to_string();
             assert!(refused.contains(said), "{refused}");
         }
         let rows = list_runs(kept.folder.path()).expect("list");

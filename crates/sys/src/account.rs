@@ -133,7 +133,8 @@ mod tests {
             .map(|number| number.parse().unwrap())
             .collect();
         let mut groups = Account::named("root").unwrap().unwrap().groups;
-        (wanted.sort_unstable(), groups.sort_unstable());
+        wanted.sort_unstable();
+        groups.sort_unstable();
         assert_eq!(groups, wanted);
         assert_eq!(account("half:x:7"), None);
     }

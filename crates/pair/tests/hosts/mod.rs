@@ -287,7 +287,9 @@ impl Node {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
         // What it wrote before is still in the pipe.
-        self.hearing.take().map(|hearing| hearing.join().unwrap());
+        if let Some(hearing) = self.hearing.take() {
+            hearing.join().unwrap();
+        }
         self.safe()
     }
 

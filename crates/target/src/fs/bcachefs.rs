@@ -39,7 +39,6 @@ impl FileSystem for Bcachefs {
             valued: "-U",
             text: "-l -L --label --fs_label",
             outside: "--source --passphrase_file",
-            ..Words::default()
         }
     }
 

@@ -43,7 +43,6 @@ impl FileSystem for Btrfs {
                      --nodesize --features --runtime-features --sectorsize --csum --checksum --uuid --device-uuid",
             text: "-L --label",
             outside: "-r -u --rootdir --subvol --inode-flags --compress --reflink --shrink",
-            ..Words::default()
         }
     }
 

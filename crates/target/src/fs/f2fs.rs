@@ -39,7 +39,6 @@ impl FileSystem for F2fs {
             valued: "-a -C -d -e -E -g -H -h -o -O -R -s -S -t -T -U -w -z -Z",
             text: "-l",
             outside: "-c",
-            ..Words::default()
         }
     }
 

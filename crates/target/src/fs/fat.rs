@@ -50,7 +50,6 @@ impl FileSystem for Fat {
             valued: "-b -D -f -F -g -h -i -M -r -R -s -S --codepage --mbr --offset --variant",
             text: "-n",
             outside: "-C -l -m",
-            ..Words::default()
         }
     }
 

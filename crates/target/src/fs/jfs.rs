@@ -32,13 +32,7 @@ impl FileSystem for Jfs {
     }
 
     fn words(&self) -> Words {
-        Words {
-            alone: "-c -f -O -q -V",
-            valued: "-J -s",
-            text: "-L",
-            outside: "-j",
-            ..Words::default()
-        }
+        Words { alone: "-c -f -O -q -V", valued: "-J -s", text: "-L", outside: "-j" }
     }
 
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {

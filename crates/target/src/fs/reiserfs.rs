@@ -55,7 +55,6 @@ impl FileSystem for Reiserfs {
             valued: "-b -h -o -s -t -u --block-size --format --hash --journal-offset --journal-size --transaction-max-size --uuid",
             text: "-l --label",
             outside: "-B -j --badblocks --journal-device",
-            ..Words::default()
         }
     }
 

@@ -41,7 +41,6 @@ impl FileSystem for Xfs {
             valued: "-b -d -i -l -m -n -r -s",
             text: "-L",
             outside: "-c -p --protofile",
-            ..Words::default()
         }
     }
 

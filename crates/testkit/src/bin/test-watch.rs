@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
-            eprintln!("test-watch: {} not started: {error}", program.display());
+            eprintln!("test-watch: {} not started: {error}", Path::new(&program).display());
             return ExitCode::from(2);
         }
     };
