@@ -479,4 +479,8 @@ pub struct CompletionsArgs {
 
 /// `pickfs clean`.
 #[derive(Debug, Clone, Args)]
-pub struct CleanArgs {}
+pub struct CleanArgs {
+    /// Folder of runs
+    #[arg(default_value = "pickfs-runs")]
+    pub folder: PathBuf,
+}

@@ -137,7 +137,8 @@ fish: pickfs completions fish > ~/.config/fish/completions/pickfs.fish";
 
 /// Under `pickfs clean --help`.
 pub const CLEAN: &str = "Examples:
-  pickfs clean";
+  pickfs clean
+  sudo pickfs clean /srv/runs";
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

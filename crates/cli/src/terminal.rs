@@ -13,7 +13,7 @@ use std::{
 };
 
 use indicatif::{ProgressDrawTarget, TermLike};
-use pickfs_report::terminal::colour_of;
+use pickfs_report::terminal::{colour_of, hanging, wrap};
 
 /// Why standard output could not be written, where it could not.
 static LOST: OnceLock<io::Error> = OnceLock::new();
@@ -36,6 +36,28 @@ pub fn put(text: &str) {
 /// As [`put`], and a line feed.
 pub fn line(text: &str) {
     put(&format!("{text}\n"));
+}
+
+/// A line that a terminal shows on as many as its width asks for, the later ones indented. Elsewhere it
+/// stays one, for programs that read it.
+pub fn flow(text: &str, indent: usize) {
+    match rustix::termios::tcgetwinsize(io::stdout()) {
+        Ok(size) if size.ws_col > 0 => put(&folded(text, usize::from(size.ws_col), indent)),
+        _ => line(text),
+    }
+}
+
+/// The first line keeps the blanks that it begins with; the others have `indent`.
+fn folded(text: &str, columns: usize, indent: usize) -> String {
+    let words = text.trim_start();
+    let blanks = text.len() - words.len();
+    let mut lines = wrap(words, columns.saturating_sub(blanks)).into_iter();
+    let mut all = format!("{:blanks$}{}\n", "", lines.next().unwrap_or_default());
+    let rest = lines.collect::<Vec<_>>().join(" ");
+    if !rest.is_empty() {
+        all.push_str(&hanging("", rest.trim_start(), indent, columns));
+    }
+    all
 }
 
 /// A line on standard error.
@@ -176,6 +198,20 @@ mod tests {
             shown,
             "a\\u001b]52;c;ZQ==\\u0007\\u009b31m\\u202eb\\u2066\\u200f\\u000d\\u007f\n\tc"
         );
+    }
+
+    #[test]
+    fn a_long_line_is_folded_and_loses_no_word() {
+        let text =
+            "2026-11-21  4 trials  completed     2026-11-21-quick  Which is the fastest here?";
+        let shown = folded(text, 30, 4);
+        assert!(shown.lines().all(|line| line.chars().count() <= 30), "{shown}");
+        assert!(shown.lines().skip(1).all(|line| line.starts_with("    ")), "{shown}");
+        let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
+        assert_eq!(words(&shown), words(text));
+        assert_eq!(folded("  run   one two three", 24, 8), "  run   one two three\n");
+        let broken = "  run   c1  ext4 sync=none\n        [power loss, by all]\n";
+        assert_eq!(folded("  run   c1  ext4 sync=none [power loss, by all]", 30, 8), broken);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::{fs, path::Path};
 use lab_session::{Session, kill, may_run, traces};
 use pickfs::{folder, only_run, pickfs, record};
 use pickfs_model::{Event, Outcome, RunRecord, TrialRecord};
+use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
 use pickfs_sys::mount::{MountRequest, Mounted};
 use pickfs_target::undo::{Undo, UndoLog};
 use rustix::process::Signal;
@@ -344,7 +345,13 @@ fn a_device_must_be_one() {
     let (_folder, out) = folder();
     let file = out.join("a-file");
     fs::write(&file, "x").unwrap();
+    let image = tempfile::tempfile().unwrap();
+    image.set_len(64 << 20).unwrap();
+    let unbound = LoopDevice::attach(&image, &LoopOptions::default()).unwrap();
+    let node = unbound.path().to_str().unwrap().to_owned();
+    unbound.detach().unwrap();
     for (device, message) in [
+        (node.as_str(), "no file is attached to it (`losetup /dev/loop"),
         ("/dev/null", "/dev/null is not a block device; for a directory use --dir"),
         (file.to_str().unwrap(), "is not a block device; for a directory use --dir"),
         ("/dev/nowhere", "/dev/nowhere: No such file or directory"),
@@ -369,15 +376,22 @@ fn clean_removes_what_was_written_down_and_only_that() {
     fs::write(&theirs, "theirs").unwrap();
     fs::write(state.join("undo-list"), "theirs").unwrap();
     log.note(&Undo::image(&ours).unwrap()).unwrap();
+    let empty = state.join("runs/2026-11-21-quick/mnt");
+    fs::create_dir_all(&empty).unwrap();
     let clean = || {
-        let mut command = pickfs::command(&["clean"]);
+        let mut command = pickfs::command(&["clean", state.join("runs").to_str().unwrap()]);
         pickfs::Said::from(command.env("PICKFS_STATE_DIR", &state).output().unwrap())
     };
     let said = clean();
-    assert_eq!(
-        (said.code, said.out.trim_end()),
-        (Some(0), &*format!("undone: image {}", ours.display()))
+    let run = empty.parent().unwrap();
+    let told = format!(
+        "undone: image {}\nundone: empty folder {}\nundone: empty folder {}\n",
+        ours.display(),
+        empty.display(),
+        run.display()
     );
+    assert_eq!((said.code, said.out.as_str()), (Some(0), told.as_str()));
+    assert!(!run.exists());
     assert!(!ours.exists() && theirs.exists() && state.join("undo-list").exists());
     assert_eq!(clean().out, "nothing to clean: no run left anything behind\n");
 }

@@ -75,6 +75,28 @@ fn a_command_that_fills_the_disk_is_a_failed_trial_and_the_mount_goes() {
 }
 
 #[test]
+fn a_mount_and_a_freeze_that_a_command_leaves_are_ended_and_named() {
+    if !may_run(&["mkfs.ext4", "fsfreeze"]) {
+        return;
+    }
+    let script = "mkdir inner && mount -t tmpfs inner inner && mkdir inner/more && \
+                  mount -t tmpfs more inner/more";
+    for (script, names) in [
+        (script, &["tmpfs on ", "/inner/more, tmpfs on ", "/inner"][..]),
+        ("fsfreeze -f .", &["a freeze (fsfreeze)"]),
+    ] {
+        let (_kept, out) = folder();
+        let (said, trial) = ran(&out, &["exec"], &["--", "sh", "-c", script]);
+        assert_eq!((said.code, &trial.outcome), (Some(0), &Outcome::Finished), "{said:?}");
+        let is_of_left = |note: &&String| note.starts_with("left in the mount and ended: ");
+        let note = trial.notes.iter().find(is_of_left).expect("a note");
+        assert!(names.iter().all(|name| note.contains(name)), "{note}");
+        let (mounts, loops) = traces(&out);
+        assert!(mounts.is_empty() && loops.is_empty(), "{mounts:?} {loops:?}");
+    }
+}
+
+#[test]
 fn control_c_leaves_no_process_no_mount_and_no_loop_device() {
     if !may_run(&["mkfs.ext4"]) {
         return;

@@ -17,7 +17,8 @@ pub(crate) fn leave_out_too_small(plan: &Plan, expansion: &mut Expansion) {
         }
         _ => None,
     };
-    let Some(have_bytes) = have_bytes else { return };
+    // What a device lacks that has no size at all, the interlock says.
+    let Some(have_bytes) = have_bytes.filter(|&bytes| bytes > 0) else { return };
     for cell in std::mem::take(&mut expansion.cells) {
         let row = fs::find(&cell.candidate.fs);
         let small = row.filter(|row| have_bytes < row.needs().minimum_bytes).map(|row| {

@@ -13,7 +13,7 @@ use pickfs_model::{
     Environment, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord,
 };
 use pickfs_target::{
-    Mounted, Scratch, TargetError,
+    Mounted, Scratch, TargetError, carry_out,
     fs::{self, Ground},
     knob::{IO_PRIORITY, KnobError, turn},
 };
@@ -308,6 +308,8 @@ pub(crate) fn both(
 fn unmount(mounted: Mounted<'_>, record: &mut TrialRecord) -> Result<(), TrialError> {
     let mut steps = std::mem::take(&mut record.steps);
     let image = mounted.unmount(&mut steps);
+    let left = steps.iter().filter(|step| step.output.starts_with(carry_out::LEFT));
+    record.notes.extend(left.map(|step| step.output.clone()));
     record.steps = steps;
     record.image = image?;
     Ok(())

@@ -13,6 +13,7 @@
 
 use std::{
     fs::{self, File},
+    io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
@@ -23,6 +24,8 @@ use rustix::{
     io::Errno,
 };
 use thiserror::Error;
+
+use crate::launch::RUN_FILE;
 
 /// Another lab works in the folder.
 #[derive(Debug, Error)]
@@ -61,6 +64,49 @@ impl RunLock {
     }
 }
 
+/// Removes what killed labs left in a folder of runs: mount points and folders of images, which are empty,
+/// and runs without a file in which nothing else lies. Gives each with what came of it.
+pub fn clean_left(runs: &Path) -> Vec<(PathBuf, io::Result<()>)> {
+    let is_run = |folder: &PathBuf| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let day = name.as_bytes().get(..11).unwrap_or_default();
+        day.iter().map(|c| if c.is_ascii_digit() { b'0' } else { *c }).eq(*b"0000-00-00-")
+    };
+    let mut cleaned = Vec::new();
+    for run in folders_in(runs).filter(is_run) {
+        // Without a lock nothing shows that no lab works there, and a mount point in use may look empty.
+        let Ok(opened) = File::open(&run) else { continue };
+        if flock(&opened, FlockOperation::NonBlockingLockExclusive).is_err() {
+            continue;
+        }
+        cleaned.extend(folders_in(&run).filter(|folder| is_of_lab(folder)).map(remove_empty));
+        if !run.join(RUN_FILE).exists() {
+            cleaned.push(remove_empty(run));
+        }
+    }
+    let is_used = |error: &io::Error| error.kind() == io::ErrorKind::DirectoryNotEmpty;
+    cleaned.retain(|(_, removed)| !removed.as_ref().is_err_and(is_used));
+    cleaned
+}
+
+fn remove_empty(folder: PathBuf) -> (PathBuf, io::Result<()>) {
+    let removed = fs::remove_dir(&folder);
+    (folder, removed)
+}
+
+/// Folders, not links to some.
+fn folders_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
+}
+
+/// The mount point, or the folder of an image in memory: `pickfs-ram-0123456789abcdef`.
+fn is_of_lab(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let number = name.strip_prefix("pickfs-ram-").unwrap_or_default();
+    name == "mnt" || number.len() == 16 && number.chars().all(|c| c.is_ascii_hexdigit())
+}
+
 /// `1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF`: process, then device and inode.
 fn holder_of(file: &File) -> Option<u32> {
     let about = file.metadata().ok()?;
@@ -87,5 +133,29 @@ mod tests {
         assert!(told.to_string().contains("is running"), "{told}");
         drop(lock);
         RunLock::take(folder.path()).expect("free again");
+    }
+
+    #[test]
+    fn what_a_killed_lab_left_goes_and_what_lives_or_holds_something_stays() {
+        let runs = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| runs.path().join(name);
+        let image = "pickfs-ram-0123456789abcdef";
+        for name in ["2026-11-21-quick", "2026-11-21-quick-2", "2026-11-21-kept", "mine"] {
+            fs::create_dir_all(at(name).join("mnt")).expect("made");
+            fs::create_dir(at(name).join(image)).expect("made");
+        }
+        fs::write(at("2026-11-21-kept").join(RUN_FILE), "").expect("written");
+        fs::create_dir_all(at("2026-11-21-full/mnt/theirs")).expect("made");
+        let lives = RunLock::take(&at("2026-11-21-quick-2")).expect("free");
+        let cleaned = clean_left(runs.path());
+        assert!(cleaned.iter().all(|(_, removed)| removed.is_ok()), "{cleaned:?}");
+        let mut gone: Vec<_> = cleaned.into_iter().map(|(folder, _)| folder).collect();
+        gone.sort();
+        let [first, second] = ["2026-11-21-kept", "2026-11-21-quick"].map(at);
+        let within = |run: &Path| [run.join("mnt"), run.join(image)];
+        assert_eq!(gone, [&within(&first)[..], &[second.clone()], &within(&second)].concat());
+        assert!(at("2026-11-21-full/mnt/theirs").exists() && at("mine/mnt").exists());
+        drop(lives);
+        assert_eq!(clean_left(runs.path()).len(), 3);
     }
 }

@@ -19,6 +19,7 @@ mod trust;
 pub use colour::colour_of;
 pub use comparison::comparison_screen;
 pub use doctor::doctor_screen;
+pub use paragraph::{hanging, wrap};
 pub use phased::phase_tables;
 pub use trust::trust_screen;
 
@@ -28,7 +29,6 @@ use pickfs_model::{
 };
 
 use colour::Paint;
-use paragraph::hanging;
 
 use crate::{
     Subject,

@@ -6,7 +6,7 @@
 
 use std::{
     io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket},
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
@@ -96,12 +96,7 @@ impl Server {
 
     /// The link to open first, with the token where one is asked for.
     pub fn first_link(&self) -> String {
-        let ip = match self.address.ip() {
-            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-            ip => ip,
-        };
-        let address = SocketAddr::new(ip, self.address.port());
+        let address = SocketAddr::new(reachable(self.address.ip()), self.address.port());
         match self.token() {
             Some(token) => format!("http://{address}/?token={token}"),
             None => format!("http://{address}/"),
@@ -157,6 +152,25 @@ impl Shared {
     }
 }
 
+/// The address by which others reach one that means every address: that of the way out of this machine,
+/// where there is one. A UDP socket that is connected sends nothing.
+fn reachable(ip: IpAddr) -> IpAddr {
+    let (any, far, local) = match ip {
+        IpAddr::V4(ip) if ip.is_unspecified() => {
+            ("0.0.0.0:0", "192.0.2.1:9", IpAddr::V4(Ipv4Addr::LOCALHOST))
+        }
+        IpAddr::V6(ip) if ip.is_unspecified() => {
+            ("[::]:0", "[2001:db8::1]:9", IpAddr::V6(Ipv6Addr::LOCALHOST))
+        }
+        ip => return ip,
+    };
+    let way_out = UdpSocket::bind(any).and_then(|socket| {
+        socket.connect(far)?;
+        socket.local_addr()
+    });
+    way_out.map_or(local, |address| address.ip())
+}
+
 fn of_bad(bad: &BadRequest) -> Response {
     let said = bad.to_string();
     match bad {
@@ -171,4 +185,25 @@ fn of_bad(bad: &BadRequest) -> Response {
 pub fn refusal(status: u16, text: &str) -> Response {
     let nonce = random_token().unwrap_or_default();
     Response::page(status, message_page("pickfs serve", text), &nonce)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_means_all_is_shown_as_one_that_others_reach() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::bind(Settings::new(&folder, "0.0.0.0:0".parse().unwrap())).unwrap();
+        let link = server.first_link();
+        let shown = link.trim_start_matches("http://").split('/').next().unwrap();
+        let shown: SocketAddr = shown.parse().unwrap();
+        assert!(!shown.ip().is_unspecified(), "{link}");
+        TcpStream::connect(shown).unwrap();
+        let routes = std::fs::read_to_string("/proc/net/route").unwrap_or_default();
+        let has_way_out =
+            routes.lines().any(|line| line.split_whitespace().nth(1) == Some("00000000"));
+        assert_eq!(shown.ip().is_loopback(), !has_way_out, "{link}");
+    }
 }

@@ -78,7 +78,10 @@ pub enum LoopError {
         cause: io::Error,
     },
     /// The device was told to detach, and something still uses it.
-    #[error("{} is still in use; unmount it, and it detaches by itself", .path.display())]
+    #[error(
+        "{} is still in use by a program, or by a mount that may lie in another namespace; it \
+         detaches with its last user", .path.display()
+    )]
     StillInUse {
         /// The loop device.
         path: PathBuf,

@@ -12,8 +12,11 @@
 //! # Ok::<(), pickfs_sys::mount::MountError>(())
 //! ```
 //!
-//! Source: fsopen(2), fsconfig(2), fsmount(2), move_mount(2) (Linux 5.2); umount(2).
+//! Source: fsopen(2), fsconfig(2), fsmount(2), move_mount(2) (Linux 5.2); umount(2); FITHAW of
+//! `include/uapi/linux/fs.h`.
+#![allow(unsafe_code)]
 
+use crate::ioctl;
 use crate::mount_table::{self, MalformedLine, MountEntry};
 pub use crate::mounts_everywhere::{
     MountsEverywhere, NamespacedMount, mounts_everywhere, mounts_of_device,
@@ -26,9 +29,10 @@ use rustix::mount::{
 };
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+const FITHAW: u64 = 0xC004_5878;
 const NEEDS: &str = "CAP_SYS_ADMIN (run as root)";
 
 /// What went wrong with a mount.
@@ -272,6 +276,21 @@ pub fn unmount(target: &Path) -> Result<(), MountError> {
         rustix::io::Errno::BUSY => MountError::Busy { target: target_owned() },
         _ => MountError::Unmount { target: target_owned(), cause: error.into() },
     })
+}
+
+/// The mounts inside of a mount point, the innermost first: in this order they can be unmounted.
+pub fn mounts_inside(target: &Path) -> Result<Vec<MountEntry>, MountError> {
+    let is_inside =
+        |entry: &MountEntry| entry.mount_point != target && entry.mount_point.starts_with(target);
+    Ok(mounts()?.into_iter().rev().filter(is_inside).collect())
+}
+
+/// Ends the freeze of a mounted file system; says whether there was one. A frozen one holds its device
+/// after its unmount.
+pub fn thaw(target: &Path) -> bool {
+    let Ok(folder) = fs::File::open(target) else { return false };
+    // SAFETY: FITHAW ignores its argument.
+    unsafe { ioctl::with_value(folder.as_fd(), FITHAW, 0) }.is_ok()
 }
 
 /// A mount that ends with this value. Dropping it unmounts without a report;

@@ -97,8 +97,28 @@ fn perform(action: &Action, calls: &mut dyn Calls) -> Result<String, TargetError
 const RELEASE_LIMIT: Duration = Duration::from_secs(5);
 const RELEASE_POLL: Duration = Duration::from_millis(20);
 
-/// A real unmount, never lazy; busy is asked again for a while, and the wait is told.
+/// How the output of an unmount begins that first had to end what somebody had left there.
+pub const LEFT: &str = "left in the mount and ended: ";
+
+/// A real unmount, never lazy. What would outlive it ends first: mounts inside, and a freeze.
 fn unmount(at: &Path) -> Result<String, TargetError> {
+    let mut left = Vec::new();
+    for inside in mount::mounts_inside(at)? {
+        unmount_one(&inside.mount_point)?;
+        left.push(format!("{} on {}", inside.fs_type, inside.mount_point.display()));
+    }
+    if mount::thaw(at) {
+        left.push("a freeze (fsfreeze)".into());
+    }
+    let said = unmount_one(at)?;
+    match left.is_empty() {
+        true => Ok(said),
+        false => Ok(format!("{LEFT}{}", left.join(", "))),
+    }
+}
+
+/// Busy is asked again for a while, and the wait is told.
+fn unmount_one(at: &Path) -> Result<String, TargetError> {
     let began = Instant::now();
     loop {
         match mount::unmount(at) {

@@ -48,6 +48,9 @@ impl Identity {
         let facts = device.facts();
         let size_bytes =
             facts.size_bytes.ok_or_else(|| unreachable("its size is not told".into()))?;
+        if size_bytes == 0 {
+            return Err(unreachable(of_no_size(&facts.name, &path)));
+        }
         Ok(Self {
             path,
             name: facts.name,
@@ -75,6 +78,18 @@ impl Identity {
         ];
         facts.into_iter().find(|(_, was, is)| was != is)
     }
+}
+
+/// What a device without a byte lacks.
+fn of_no_size(name: &str, path: &Path) -> String {
+    let path = path.display();
+    if name.starts_with("loop") {
+        return format!("no file is attached to it (`losetup {path} FILE` attaches one)");
+    }
+    if name.starts_with("zram") {
+        return format!("it has no size yet (`zramctl --size 1G {path}` gives it one)");
+    }
+    "it holds nothing (is there a medium in it?)".into()
 }
 
 fn text(value: &Option<impl ToString>) -> String {

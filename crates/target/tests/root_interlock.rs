@@ -36,6 +36,10 @@ const TESTS: &[ring::Test] = &[
     ("a_file_system_needs_erase", a_file_system_needs_erase),
     ("two_signatures_are_both_judged", two_signatures_are_both_judged),
     ("what_is_no_block_device_is_refused", what_is_no_block_device_is_refused),
+    (
+        "a_device_without_a_size_is_told_what_it_lacks",
+        a_device_without_a_size_is_told_what_it_lacks,
+    ),
     ("a_link_is_resolved_once", a_link_is_resolved_once),
     ("an_exchanged_device_is_refused", an_exchanged_device_is_refused),
     ("a_disk_in_use_by_the_system_is_refused", a_disk_in_use_by_the_system_is_refused),
@@ -395,6 +399,13 @@ fn what_is_no_block_device_is_refused() {
     let found = refusal(&folder.join("nowhere"), true);
     assert!(matches!(found, Refusal::NotThere { .. }), "{found}");
     assert_eq!(fs::read(&file).unwrap(), b"x");
+}
+
+fn a_device_without_a_size_is_told_what_it_lacks() {
+    let Some(zram) = Zram::add() else { return };
+    zram.reset();
+    let found = refusal(&zram.path(), true).to_string();
+    assert!(found.contains("it has no size yet (`zramctl --size 1G /dev/zram"), "{found}");
 }
 
 fn a_link_is_resolved_once() {

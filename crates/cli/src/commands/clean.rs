@@ -2,15 +2,24 @@
 
 use std::{io, path::PathBuf};
 
-use pickfs_lab::guest_folder::clean_left;
+use pickfs_lab::{guest_folder, run_lock};
 use pickfs_target::undo::{CleanOutcome, Cleaned, UndoLog};
 
 use crate::{args::CleanArgs, exit::Exit, terminal};
 
 /// Undoes what is written down and says what came of it.
-pub fn clean(_args: &CleanArgs) -> anyhow::Result<Exit> {
+pub fn clean(args: &CleanArgs) -> anyhow::Result<Exit> {
     let cleaned = UndoLog::open_default().clean()?;
-    let folders = clean_left();
+    let told = |what: &str, one: (PathBuf, io::Result<()>)| {
+        let (path, removed) = one;
+        (format!("{what} {}", path.display()), removed)
+    };
+    let of_guests = guest_folder::clean_left().into_iter();
+    let of_runs = run_lock::clean_left(&args.folder).into_iter();
+    let folders: Vec<_> = of_guests
+        .map(|one| told("files of guests in", one))
+        .chain(of_runs.map(|one| told("empty folder", one)))
+        .collect();
     if cleaned.is_empty() && folders.is_empty() {
         terminal::line("nothing to clean: no run left anything behind");
     }
@@ -21,8 +30,7 @@ pub fn clean(_args: &CleanArgs) -> anyhow::Result<Exit> {
     Ok(if failed { Exit::Failed } else { Exit::Done })
 }
 
-fn folder_text((path, removed): &(PathBuf, io::Result<()>)) -> String {
-    let what = format!("files of guests in {}", path.display());
+fn folder_text((what, removed): &(String, io::Result<()>)) -> String {
     match removed {
         Ok(()) => format!("undone: {what}"),
         Err(error) => format!("FAILED: {what}: {error}"),

@@ -5,6 +5,9 @@ use pickfs_store::{RunRow, list_runs};
 
 use crate::{args::ListArgs, exit::Exit, terminal};
 
+/// Before what does not fit beside the first words of a run.
+const INDENT: usize = 4;
+
 /// Prints one line per run, newest first.
 pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
     let rows = list_runs(&args.folder).with_context(|| {
@@ -19,7 +22,7 @@ pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
             "no run in {folder}; make one with pickfs run, or name another folder"
         ));
     } else {
-        rows.iter().for_each(|row| terminal::line(&text(row)));
+        rows.iter().for_each(|row| terminal::flow(&text(row), INDENT));
     }
     Ok(Exit::Done)
 }

@@ -7,7 +7,7 @@ use pickfs_lab::{
     plans::PLANS,
     preflight,
 };
-use pickfs_model::{Cell, Plan, plan::StopRule, quantity::counted};
+use pickfs_model::{Cell, Plan, plan::StopRule, quantity::counted, record::SkippedCell};
 
 use crate::{agree::steps_text, args::PlanArgs, exit::Exit, overrides::chosen_plan, terminal};
 
@@ -33,33 +33,25 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<Exit> {
 fn list() -> anyhow::Result<Exit> {
     for built_in in PLANS {
         let plan = read_plan(built_in.name, built_in.text)?;
-        terminal::line(&format!("{:<28} {}", built_in.name, plan.question));
+        terminal::flow(&format!("{:<28} {}", built_in.name, plan.question), 4);
     }
     Ok(Exit::Done)
 }
 
 fn print_matrix(plan: &Plan, expansion: &Expansion) {
-    terminal::line(&plan.question);
+    terminal::flow(&plan.question, 2);
     let took = length_text(plan, expected_s(plan, &expansion.cells));
     let blocks = match plan.design.stop {
         StopRule::Blocks => format!("{}, {took}", counted(plan.design.blocks.into(), "block")),
         StopRule::Decided { .. } => format!("blocks until decided, {took}"),
     };
-    terminal::line(&format!(
-        "{} cells x {blocks}, seed {}",
-        expansion.cells.len(),
-        plan.design.seed
-    ));
+    let (cells, seed) = (expansion.cells.len(), plan.design.seed);
+    terminal::flow(&format!("{cells} cells x {blocks}, seed {seed}"), 2);
     for cell in &expansion.cells {
-        terminal::line(&format!("  run   {}", cell_text(cell)));
+        terminal::flow(&format!("  run   {}", cell_text(cell)), 8);
     }
-    for skipped in &expansion.skipped {
-        terminal::line(&format!(
-            "  skip  {}: {} ({})",
-            cell_text(&skipped.cell),
-            skipped.reason,
-            skipped.remedy
-        ));
+    for SkippedCell { cell, reason, remedy } in &expansion.skipped {
+        terminal::flow(&format!("  skip  {}: {reason} ({remedy})", cell_text(cell)), 8);
     }
 }
 

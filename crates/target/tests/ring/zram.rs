@@ -45,9 +45,14 @@ impl Zram {
 
     /// Makes it as blank as it was.
     pub fn blank(&self) {
+        self.reset();
+        fs::write(self.sysfs("disksize"), SIZE_BYTES.to_string()).unwrap();
+    }
+
+    /// Leaves it without a size.
+    pub fn reset(&self) {
         for _ in 0..200 {
             if fs::write(self.sysfs("reset"), "1").is_ok() {
-                fs::write(self.sysfs("disksize"), SIZE_BYTES.to_string()).unwrap();
                 return;
             }
             // SLEEP: between two looks.
