@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command},
     sync::{
-        Arc,
+        Arc, Barrier, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     thread,
@@ -16,7 +16,7 @@ use std::{
 use pickfs_measure::{Clock, MonotonicClock};
 use pickfs_model::{
     ExplainAlso, StallRecord,
-    stall::{CauseRow, OpStalls, ProbeTier},
+    stall::{CauseRow, OpStalls, OpenLap, ProbeTier},
 };
 use pickfs_probe::Observer;
 use pickfs_sys::{
@@ -230,33 +230,42 @@ fn each_read_of_an_xfs_file_stalls_its_writer_once() {
         return;
     };
     let (reads, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
-    let record = explained(100_000, |laps| {
-        let op = laps.laps.name("append");
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                rustix::thread::set_name(c"planted-reader").expect("a name");
-                pin_to(&[first]).and_then(|()| set_real_time(5)).expect("a processor");
-                let mut bytes = vec![0; 8 << 20];
-                // SLEEP: the watch finds new threads within some milliseconds.
-                thread::sleep(Duration::from_millis(100));
-                while reads.load(Relaxed) < READS {
-                    file.read_at(&mut bytes, 0).expect("read");
-                    reads.fetch_add(1, Relaxed);
-                    // SLEEP: between two reads.
-                    thread::sleep(Duration::from_millis(5));
-                }
-                is_over.store(true, Relaxed);
-            });
-            scope.spawn(|| {
-                pin_to(&[last]).and_then(|()| set_real_time(5)).expect("a processor");
-                while !is_over.load(Relaxed) {
-                    laps.time(op, || assert_eq!(file.write_at(&[1; 512], 0).expect("write"), 512));
-                    // A sleep would be two events a write: those of a busy machine may be lost.
-                    let due_ns = MonotonicClock.now_ns() + 20_000;
-                    MonotonicClock.wait_until(due_ns, u64::MAX);
-                }
-            });
+    // Both threads are there when the watch begins: under load it may find new ones late.
+    let (all, watch) = (Barrier::new(3), OnceLock::<Laps>::new());
+    let record = thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            rustix::thread::set_name(c"planted-reader").expect("a name");
+            pin_to(&[first]).and_then(|()| set_real_time(5)).expect("a processor");
+            let mut bytes = vec![0; 8 << 20];
+            all.wait();
+            all.wait();
+            while reads.load(Relaxed) < READS {
+                file.read_at(&mut bytes, 0).expect("read");
+                reads.fetch_add(1, Relaxed);
+                // SLEEP: between two reads.
+                thread::sleep(Duration::from_millis(5));
+            }
+            is_over.store(true, Relaxed);
         });
+        let writer = scope.spawn(|| {
+            pin_to(&[last]).and_then(|()| set_real_time(5)).expect("a processor");
+            all.wait();
+            all.wait();
+            let laps = watch.get().expect("a watch");
+            let op = laps.laps.name("append");
+            while !is_over.load(Relaxed) {
+                laps.time(op, || assert_eq!(file.write_at(&[1; 512], 0).expect("write"), 512));
+                // A sleep would be two events a write: those of a busy machine may be lost.
+                let due_ns = MonotonicClock.now_ns() + 20_000;
+                MonotonicClock.wait_until(due_ns, u64::MAX);
+            }
+        });
+        all.wait();
+        explained(100_000, |laps| {
+            let _ = watch.set(Laps { laps: Arc::clone(&laps.laps) });
+            all.wait();
+            reader.join().and_then(|()| writer.join()).expect("both end");
+        })
     });
     assert_eq!(record.counts.events_lost, 0);
     let op = op(&record, "append");
@@ -382,18 +391,21 @@ fn a_commit_and_its_requests_stand_beside_the_laps_that_wait_for_it() {
         }
     });
     let op = op(&record, "sync");
-    let beside = |what: &str, who: &str| {
-        let is_it = |lap: &&pickfs_model::stall::OpenLap| {
-            lap.context
-                .iter()
-                .any(|note| note.what == what && note.device == device && note.who.starts_with(who))
-        };
-        op.worst.iter().filter(is_it).count()
+    let beside = |lap: &OpenLap, what: &str, who: &str| {
+        let notes = lap.context.iter();
+        notes.filter(|n| n.what == what && n.device == device && n.who.starts_with(who)).count() > 0
     };
     let laps = op.worst.len();
     assert!(laps >= 20, "{laps} slow syncs");
-    assert!(beside("ext4 journal commit", "jbd2/") * 10 >= laps * 9, "{:?}", op.worst[0]);
-    assert!(beside("device write", "") * 10 >= laps * 9, "{:?}", op.worst[0]);
+    // Eight notes stand beside a lap; what a busy machine does elsewhere may leave no room for ours.
+    let is_crowded =
+        |lap: &OpenLap| lap.context.len() == 8 && lap.context.iter().any(|n| n.device != device);
+    for (what, who) in [("ext4 journal commit", "jbd2/"), ("device write", "")] {
+        let of = |is: &dyn Fn(&OpenLap) -> bool| op.worst.iter().filter(|lap| is(lap)).count();
+        let named = of(&|lap| beside(lap, what, who));
+        let missed = of(&|lap| !beside(lap, what, who) && !is_crowded(lap));
+        assert!(named > 0 && missed * 10 <= laps, "{what}: {named}, {missed}: {:?}", op.worst[0]);
+    }
     assert!(record.counts.context_events > 0 && record.counts.samples == 0);
     assert!(op.samples.is_empty());
 }
