@@ -7,13 +7,13 @@ mod pickfs;
 
 use std::os::unix::process::CommandExt;
 
-use guest_kernel::{engines_over, kernel};
+use guest_kernel::{engines_over, kernel, output_within};
 use pickfs::{command, folder, is_root, nobody_reaches_us};
 use pickfs_guest::PackageCache;
 use pickfs_lab::kernels::Tools;
 
 /// What the check printed.
-fn checked(words: &[&str]) -> Option<String> {
+fn checked(words: &[&str], minutes: u64) -> Option<String> {
     let (cache, _) = kernel()?;
     let (_kept, out) = folder();
     let mut doctor = command(&["doctor", "--guests", "--engine", "qemu-tcg"]);
@@ -27,7 +27,7 @@ fn checked(words: &[&str]) -> Option<String> {
         assert!(warmed(&cache, words), "programs of file systems are fetched");
         doctor.uid(pickfs::NOBODY).gid(pickfs::NOBODY);
     }
-    let said = doctor.output().unwrap();
+    let said = output_within(minutes, &mut doctor);
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     assert_eq!(said.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&said.stderr));
     assert!(engines_over(&out).is_empty());
@@ -58,7 +58,7 @@ fn assert_kept(text: &str, names: &[&str]) {
 #[test]
 fn one_guest_keeps_what_file_systems_of_all_kinds_are_given() {
     const NAMES: &[&str] = &["tmpfs", "affs", "f2fs", "hfs"];
-    checked(&["--fs", &NAMES.join(",")]).iter().for_each(|text| assert_kept(text, NAMES));
+    checked(&["--fs", &NAMES.join(",")], 3).iter().for_each(|text| assert_kept(text, NAMES));
 }
 
 #[test]
@@ -86,13 +86,13 @@ fn every_file_system_of_the_stock_kernel_keeps_what_it_is_given() {
         "nilfs2",
         "exfat",
     ];
-    checked(&[]).iter().for_each(|text| assert_kept(text, NAMES));
+    checked(&[], 20).iter().for_each(|text| assert_kept(text, NAMES));
 }
 
 #[test]
 #[ignore = "a minute and 160 MB: ./test --ring heavy, or pickfs doctor --guests --build-modules"]
 fn modules_are_built_for_the_very_kernel_that_mounts_by_them() {
     const NAMES: &[&str] = &["ufs", "ufs2", "reiserfs-3.5"];
-    let text = checked(&["--build-modules", "--fs", &NAMES.join(",")]);
+    let text = checked(&["--build-modules", "--fs", &NAMES.join(",")], 20);
     text.iter().for_each(|text| assert_kept(text, NAMES));
 }

@@ -7,7 +7,7 @@ mod pickfs;
 
 use std::{fs, path::Path};
 
-use guest_kernel::{engines_over, kernel};
+use guest_kernel::{engines_over, kernel, output_within};
 use pickfs::{Said, command, folder, only_run, record};
 use pickfs_model::Outcome;
 
@@ -15,7 +15,7 @@ use pickfs_model::Outcome;
 fn run_in(cache: &Path, out: &Path, words: &[&str]) -> Said {
     let mut command = command(&["run", "--fs", "tmpfs", "--blocks", "1", "--size", "64MiB"]);
     command.args(words).arg("--out").arg(out).env("PICKFS_CACHE_DIR", cache).current_dir(out);
-    command.output().unwrap().into()
+    output_within(3, &mut command).into()
 }
 
 fn holds_nothing(folder: &Path) -> bool {
@@ -47,7 +47,7 @@ fn nothing_is_fetched_against_the_users_word() {
     let mut command = command(&["run", "files-tiny", "--engine", "qemu-tcg", "--fs", "tmpfs"]);
     command.arg("--out").arg(&out);
     command.env("PICKFS_CACHE_DIR", &cache).env("PICKFS_FETCH", "never");
-    let said = Said::from(command.output().unwrap());
+    let said = Said::from(output_within(3, &mut command));
     assert_eq!(said.code, Some(1), "{said:?}");
     let is_refused = said.err.contains("PICKFS_FETCH=yes") || said.err.contains("not in");
     assert!(is_refused && holds_nothing(&out), "{said:?}");

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use guest_kernel::{kernel, signal_engine, wait_until, wait_until_gone};
+use guest_kernel::{kernel, output_within, signal_engine, wait_until, wait_until_gone};
 use pickfs::{command, folder};
 use pickfs_guest::{
     Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, GuestPhase, Kernel, Order,
@@ -138,7 +138,7 @@ fn the_tiny_guest_ends_by_itself_where_instructions_are_carried_out() {
 fn kvm_that_runs_no_guest_names_the_engine_that_needs_none() {
     let Some(why) = kvm::obstacle() else { return };
     assert!(why.contains("qemu-tcg"), "{why}");
-    let said = command(&["doctor", "--guests", "--engine", "qemu-kvm"]).output().unwrap();
+    let said = output_within(3, &mut command(&["doctor", "--guests", "--engine", "qemu-kvm"]));
     let error = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(!said.status.success() && error.contains("qemu-tcg"), "{error}");
 }

@@ -11,7 +11,9 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use guest_kernel::{engines_over, kernel, signal_engine, wait_until, wait_until_gone};
+use guest_kernel::{
+    engines_over, kernel, output_within, signal_engine, wait_until, wait_until_gone,
+};
 use pickfs::{command, folder, is_root, nobody_reaches_us, only_run, record};
 use pickfs_model::{BackingKind, Outcome};
 use rustix::process::{Pid, Signal, kill_process};
@@ -71,7 +73,7 @@ fn setting() -> Option<(PathBuf, tempfile::TempDir, PathBuf)> {
 #[test]
 fn a_cell_in_a_guest_names_engine_driver_kernel_and_block_size() {
     let Some((cache, _kept, out)) = setting() else { return };
-    let said = guest_run(&cache, &out, "1s").output().unwrap();
+    let said = output_within(3, &mut guest_run(&cache, &out, "1s"));
     let error = String::from_utf8_lossy(&said.stderr).into_owned();
     assert_eq!(said.status.code(), Some(0), "{error}");
     let run = only_run(&out);
@@ -96,6 +98,7 @@ fn a_guest_that_is_killed_is_a_failed_row_and_leaves_nothing() {
     let Some((cache, _kept, out)) = setting() else { return };
     let mut lab = started(&cache, &out);
     signal_engine(&out, Signal::KILL);
+    wait_until("the lab has ended", || lab.try_wait().unwrap().is_some());
     assert_eq!(lab.wait().unwrap().code(), Some(3), "a failed trial");
     wait_until_gone(&out);
     let run = only_run(&out);

@@ -5,7 +5,9 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    process::{Command, Output, Stdio},
+    sync::{OnceLock, mpsc},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -66,8 +68,24 @@ pub fn wait_until_gone(folder: &Path) {
     wait_until("nothing of the guest is left", || engines_over(folder).is_empty());
 }
 
+/// What a program said to its end. One that takes longer is asked to end, which takes away what it made.
+pub fn output_within(minutes: u64, command: &mut Command) -> Output {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.unwrap();
+    let (pid, (sender, ended)) = (Pid::from_child(&child), mpsc::channel());
+    thread::spawn(move || sender.send(child.wait_with_output()));
+    match ended.recv_timeout(Duration::from_secs(minutes * 60)) {
+        Ok(output) => output.unwrap(),
+        Err(_) => {
+            kill_process(pid, Signal::TERM).unwrap();
+            let said = ended.recv_timeout(Duration::from_secs(30));
+            panic!("not ended within {minutes} minutes: {command:?}, {said:?}");
+        }
+    }
+}
+
 /// Waits for a state, at most two minutes.
-pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < Duration::from_secs(120), "not within two minutes: {what}");
