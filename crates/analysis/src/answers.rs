@@ -240,7 +240,7 @@ pub fn next_block(run: &RunRecord) -> NextBlock {
     let ops = summaries(&groups);
     let questions = questions(run, &groups, &ops, Robbed::Kept);
     let blocks = last_block(run);
-    let opening = blocks < OPENING_BLOCKS || (blocks + 1).is_multiple_of(SENTINEL_EVERY);
+    let opening = blocks < OPENING_BLOCKS || (blocks + 1) % SENTINEL_EVERY == 0;
     let all = opening || questions.is_empty();
     let decided = blocks > 0 && !questions.is_empty() && questions.iter().all(Question::is_decided);
     let mut wanted: Vec<&CellId> = Vec::new();

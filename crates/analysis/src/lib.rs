@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use pickfs_testkit::{FakeRun, fake_run};
-//! let run = fake_run(&FakeRun { blocks: 8, ..FakeRun::default() });
+//! let run = fake_run(&FakeRun { blocks: 12, ..FakeRun::default() });
 //! let findings = pickfs_analysis::findings(&run);
 //! let durable = findings.verdicts.iter().find(|verdict| verdict.panel == "sync=fdatasync");
 //! assert_eq!(durable.expect("a primary metric").best, ["xfs:noatime"]);

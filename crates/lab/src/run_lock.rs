@@ -153,7 +153,10 @@ mod tests {
         gone.sort();
         let [first, second] = ["2026-11-21-kept", "2026-11-21-quick"].map(at);
         let within = |run: &Path| [run.join("mnt"), run.join(image)];
-        assert_eq!(gone, [&within(&first)[..], &[second.clone()], &within(&second)].concat());
+        assert_eq!(
+            gone,
+            [&within(&first)[..], std::slice::from_ref(&second), &within(&second)].concat()
+        );
         assert!(at("2026-11-21-full/mnt/theirs").exists() && at("mine/mnt").exists());
         drop(lives);
         assert_eq!(clean_left(runs.path()).len(), 3);
