@@ -67,7 +67,12 @@ impl Panelled<'_> {
                 sentences.push(sentence);
             }
         }
-        Some(self.ended(best, sentences, noise))
+        let mut verdict = self.ended(best, sentences, noise);
+        if answer.is_some_and(|answer| answer.end == AnswerEnd::Open) {
+            // What is open is no advice.
+            verdict.commands.clear();
+        }
+        Some(verdict)
     }
 
     /// Values without a claim, where the plan fixed no metric that the panel holds.
@@ -161,9 +166,12 @@ impl Panelled<'_> {
                 "" => String::new(),
                 title => format!(" for {title}"),
             };
+            let values = format!("{}.", self.values_text(metric));
+            if self.answer(metric).is_some_and(|answer| !answer.out.is_empty()) {
+                return vec![values];
+            }
             let why = self.nothing_claimed(metric);
-            let values = self.values_text(metric);
-            return vec![format!("Nothing is claimed{place}: {why}."), format!("{values}.")];
+            return vec![format!("Nothing is claimed{place}: {why}."), values];
         }
         let parts: Vec<String> = compared.iter().map(|c| claim_text(c, c.claim)).collect();
         let robbed = compared.iter().filter_map(|c| Some((c, c.claim_without_robbed?)));
