@@ -58,6 +58,9 @@ pub struct Pace {
 
 /// A schedule's first turn is due this long after it began, so that it is not late by being first.
 const LEAD_NS: u64 = 100_000;
+/// Turns that never began are kept one by one up to this many: a schedule of a thousand million a second would take longer
+/// to count than to run.
+const MISSED_MAX: u64 = 1_000_000;
 /// How long before its turn is due work is poised.
 const POISE_NS: u64 = 2_000;
 
@@ -132,7 +135,7 @@ pub struct Driven {
     pub turns: u64,
     /// Turns that ended within the span.
     pub in_time: u64,
-    /// Turns that were due within the span and had not begun when the drain was given up.
+    /// Turns that were due within the span and had not begun when the drain was given up; a million at most.
     pub missed: u64,
     /// The planned length of an open loop; else the measured one.
     pub span_ns: u64,
@@ -186,7 +189,8 @@ pub fn drive<C: Clock, W: Work>(
     work.settle()?;
     let turns = bench.turns() - first_turn;
     let mut missed = 0;
-    while let Some(late_ns) = due_ns.filter(|due_ns| *due_ns - began_ns < span.length_ns) {
+    let is_due = |due_ns: &u64| *due_ns - began_ns < span.length_ns;
+    while let Some(late_ns) = due_ns.filter(is_due).filter(|_| missed < MISSED_MAX) {
         bench.missed(late_ns, ended_ns.max(late_ns), turns);
         missed += 1;
         due_ns = pace.next_due_ns(began_ns);
