@@ -18,9 +18,7 @@ trial scatters by 10 % and its block by another 10 %. Trials run in the order th
 the decision was asked after each block, and one wrong statement at any of them counts. Written by
 `PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-lab --test decisions`, which also fails when a bound is not kept.
 
-What five minutes hold: 28 blocks of two candidates, 20 of three, 15 of four, with trials of two seconds in all. Before this
-decision the first line was 31 %, the third 45 %, one moody candidate was called different in 18 % and
-carry-over in 23 % (an audit's simulation with seven to twelve blocks).
+Five minutes are taken to hold 28 blocks of two candidates, 20 of three, 15 of four: trials of two seconds in all.
 
 The bound of a fair coin is exact and tested path by path. Lines over 5.0 are within the error of 2,000 experiments; a line
 fails over 6.5.
