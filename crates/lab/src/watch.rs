@@ -45,7 +45,12 @@ impl Watch {
     pub fn at(&mut self, moment: Moment, tell: &mut dyn FnMut(Event)) {
         match moment {
             Moment::Preparing => self.tell("warm-up", tell),
-            Moment::Phase(phase) => self.doing = phase,
+            // A phase may be over within a second: its beginning is told at once.
+            Moment::Phase(phase) => {
+                self.told = None;
+                self.tell(&phase, tell);
+                self.doing = phase;
+            }
             Moment::Going { .. } => self.meter = RobberyMeter::begin(self.window),
             Moment::Measuring => {
                 self.meter.iter_mut().for_each(RobberyMeter::tick);

@@ -88,7 +88,9 @@ impl Session {
     /// Waits for an event.
     pub fn wait_for(&mut self, wanted: impl Fn(&Event) -> bool) {
         loop {
-            let event = self.events.recv_timeout(PATIENCE).expect("the event comes");
+            let event = self.events.recv_timeout(PATIENCE).unwrap_or_else(|why| {
+                panic!("the event does not come ({why}); the last that came: {:?}", self.seen.last())
+            });
             let is_wanted = wanted(&event);
             self.seen.push(event);
             if is_wanted {
