@@ -89,7 +89,10 @@ impl Session {
     pub fn wait_for(&mut self, wanted: impl Fn(&Event) -> bool) {
         loop {
             let event = self.events.recv_timeout(PATIENCE).unwrap_or_else(|why| {
-                panic!("the event does not come ({why}); the last that came: {:?}", self.seen.last())
+                panic!(
+                    "the event does not come ({why}); the last that came: {:?}",
+                    self.seen.last()
+                )
             });
             let is_wanted = wanted(&event);
             self.seen.push(event);
