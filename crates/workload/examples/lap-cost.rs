@@ -52,10 +52,6 @@ impl Work for Unrecorded {
         Ok(clock.now_ns())
     }
 
-    fn settle(&mut self) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn bytes_written(&self) -> u64 {
         0
     }

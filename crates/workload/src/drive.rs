@@ -35,8 +35,10 @@ pub trait Work {
         Ok(())
     }
 
-    /// Ends what earlier turns left open; untimed.
-    fn settle(&mut self) -> Result<(), Fault>;
+    /// Ends what earlier turns left open, and keeps its laps: none that was begun is left out.
+    fn settle<C: Clock>(&mut self, _clock: &C, _bench: &mut Bench) -> Result<(), Fault> {
+        Ok(())
+    }
 
     /// Bytes written so far.
     fn bytes_written(&self) -> u64;
@@ -186,7 +188,7 @@ pub fn drive<C: Clock, W: Work>(
         due_ns = next_due_ns;
     }
     let measured_ns = (ended_ns - began_ns).max(span.length_ns);
-    work.settle()?;
+    work.settle(clock, bench)?;
     let turns = bench.turns() - first_turn;
     let mut missed = 0;
     let is_due = |due_ns: &u64| *due_ns - began_ns < span.length_ns;

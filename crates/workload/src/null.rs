@@ -91,10 +91,6 @@ impl Work for Nothing {
         Ok(end_ns)
     }
 
-    fn settle(&mut self) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn bytes_written(&self) -> u64 {
         0
     }

@@ -98,10 +98,6 @@ impl Work for Careless {
         Nothing.turn(clock, turn, bench)
     }
 
-    fn settle(&mut self) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn bytes_written(&self) -> u64 {
         0
     }

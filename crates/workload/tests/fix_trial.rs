@@ -16,17 +16,11 @@ fn session(directory: &Path, params: Value) -> Session {
     let spec: TrialSpec = serde_json::from_value(json!({
         "format": FORMAT, "build": BUILD, "directory": directory, "role": "appender", "lane": 0,
         "workload": { "name": "fix", "version": 2, "params": params },
-        "seed": 42, "warmup_ns": 20_000_000, "warmup_bytes": 0, "measure_ns": measure_ns(&params),
+        "seed": 42, "warmup_ns": 20_000_000, "warmup_bytes": 0, "measure_ns": 100_000_000,
         "spikes_max": 3, "drop_caches": false,
     }))
     .unwrap();
     Session::new(spec, None).unwrap()
-}
-
-/// Longer over a pair, where three threads may share one processor: the last few orders of a trial are answered when
-/// the clients' loop has ended, and these are not to be all.
-fn measure_ns(params: &Value) -> u64 {
-    if params["store"] == "pair" { 2_000_000_000 } else { 100_000_000 }
 }
 
 /// What was measured and how much was compared.
@@ -59,9 +53,9 @@ fn every_order_has_a_lap_at_each_step_and_is_found_in_every_store() {
             assert_eq!(op(&measured, name).service.count, orders, "{store}: {name}");
         }
         let trips = &op(&measured, "round-trip").service;
-        assert!(trips.count > 0, "{store}: none of {orders}");
-        assert!(trips.count <= orders, "{store}: {} of {orders}", trips.count);
-        assert!(op(&measured, "round-trip").response.is_some() || trips.count == 0);
+        // Those that were answered when the clients' loop had ended count as well; one was made ready and never due.
+        assert!(orders - trips.count <= 1, "{store}: {} of {orders}", trips.count);
+        assert!(op(&measured, "round-trip").response.is_some());
         let has = |name: &str| measured.ops.iter().any(|op| op.op == name);
         assert_eq!(has("sync"), store == "journal-fdatasync");
         assert_eq!(has("reply-gate") && has("business-gate"), store == "pair");

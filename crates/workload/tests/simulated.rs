@@ -26,10 +26,6 @@ impl Work for Scripted {
         Ok(end_ns)
     }
 
-    fn settle(&mut self) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn bytes_written(&self) -> u64 {
         100 * self.taken as u64
     }

@@ -112,10 +112,6 @@ impl Work for Serving {
         Ok(clock.now_ns())
     }
 
-    fn settle(&mut self) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn bytes_written(&self) -> u64 {
         0
     }

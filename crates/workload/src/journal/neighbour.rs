@@ -77,10 +77,6 @@ impl Work for Neighbour {
         Ok(clock.now_ns())
     }
 
-    fn settle(&mut self) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn bytes_written(&self) -> u64 {
         0
     }

@@ -265,10 +265,6 @@ impl Work for Reading {
         Ok(end_ns)
     }
 
-    fn settle(&mut self) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn bytes_written(&self) -> u64 {
         0
     }

@@ -189,6 +189,18 @@ impl Gating {
         self.open.clear();
         Ok(end_ns)
     }
+
+    /// Answers the batch; where nothing is waited for, the store and the wire come behind the answer.
+    #[inline]
+    fn answer<C: Clock>(&mut self, clock: &C, bench: &mut Bench) -> Result<u64, Fault> {
+        if self.is_degree_none {
+            let end_ns = self.process(clock, bench)?;
+            self.pass_gate(clock, bench)?;
+            return Ok(end_ns);
+        }
+        self.pass_gate(clock, bench)?;
+        self.process(clock, bench)
+    }
 }
 
 impl Work for Gating {
@@ -210,19 +222,14 @@ impl Work for Gating {
         if is_next_due && self.open.len() < BATCH_MAX {
             return Ok(taken_ns);
         }
-        if self.is_degree_none {
-            // Nothing is waited for: the store and the wire come behind the answer.
-            let end_ns = self.process(clock, bench)?;
-            self.pass_gate(clock, bench)?;
-            return Ok(end_ns);
-        }
-        self.pass_gate(clock, bench)?;
-        self.process(clock, bench)
+        self.answer(clock, bench)
     }
 
-    fn settle(&mut self) -> Result<(), Fault> {
+    fn settle<C: Clock>(&mut self, clock: &C, bench: &mut Bench) -> Result<(), Fault> {
+        if !self.open.is_empty() {
+            self.answer(clock, bench)?;
+        }
         self.primary.poll().map_err(fault)?;
-        self.open.clear();
         Ok(())
     }
 

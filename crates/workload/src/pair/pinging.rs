@@ -71,10 +71,6 @@ impl Work for Pinging {
         Ok(end_ns)
     }
 
-    fn settle(&mut self) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn bytes_written(&self) -> u64 {
         self.bytes_written
     }

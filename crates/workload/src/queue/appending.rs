@@ -75,10 +75,6 @@ impl Work for Appending {
         self.sink.idle()
     }
 
-    fn settle(&mut self) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn bytes_written(&self) -> u64 {
         self.bytes_written
     }

@@ -146,10 +146,6 @@ impl Work for Tailing {
         Ok(end_ns)
     }
 
-    fn settle(&mut self) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn bytes_written(&self) -> u64 {
         0
     }
