@@ -47,7 +47,7 @@ fn boot(
         at: "/mnt/target".into(),
         ..Order::default()
     };
-    let boot = Boot { first_files, disk, memory_bytes: 256 << 20 };
+    let boot = Boot { first_files, disk, memory_bytes: 256 << 20, processors: 1 };
     let (engine, worker, stop) = (Engine::QemuTcg, pickfs::worker(), &|| false);
     let mut guest = Guest::boot(&Start { engine, kernel, boot: &boot, worker, deadlines, stop })?;
     guest.mount(order, stop)?;

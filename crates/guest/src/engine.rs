@@ -65,6 +65,8 @@ pub struct Boot {
     pub disk: Option<PathBuf>,
     /// Memory of the guest in bytes.
     pub memory_bytes: u64,
+    /// Its processors.
+    pub processors: usize,
 }
 
 /// Where the guest finds the scratch disk.
@@ -160,7 +162,7 @@ impl Engine {
         let mut add = |name: &str, value: OsString| words.extend([OsString::from(name), value]);
         add("-machine", "pc".into());
         add("-m", format!("{}M", boot.memory_bytes >> 20).into());
-        add("-smp", processors().to_string().into());
+        add("-smp", boot.processors.to_string().into());
         add("-kernel", kernel.image.clone().into());
         add("-initrd", boot.first_files.clone().into());
         add("-append", format!("{KERNEL_WORDS} pickfs.channel={CHANNEL_INSIDE}").into());
@@ -212,7 +214,8 @@ pub fn facts(boot: &Boot) -> Environment {
     facts
 }
 
-fn processors() -> usize {
+/// So many a guest with lanes gets.
+pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(PROCESSORS_MAX)
 }
 
@@ -282,6 +285,7 @@ mod tests {
             first_files: "/f/first-files.cpio".into(),
             disk: disk.map(Into::into),
             memory_bytes: 512 << 20,
+            processors: 1,
         };
         let words = engine.command(&kernel, &boot);
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
@@ -292,7 +296,7 @@ mod tests {
         let said = words(Engine::QemuTcg, Some("/no,where/disk.img"));
         for part in [
             "qemu-system-x86_64 -accel tcg -cpu Nehalem",
-            "-m 512M",
+            "-m 512M -smp 1",
             "-kernel /c/vmlinux -initrd /f/first-files.cpio",
             "no_timer_check selinux=0",
             "pickfs.channel=/dev/vport0p1",

@@ -36,6 +36,8 @@ pub struct Machinery<'a> {
     pub tools: &'a Tools,
     /// Its disk.
     pub image: &'a GuestImage,
+    /// How many processors it has.
+    pub processors: usize,
 }
 
 impl GuestBoot {
@@ -57,7 +59,7 @@ impl GuestBoot {
         rows: &[&dyn FileSystem],
         stop: &dyn Fn() -> bool,
     ) -> Result<Guest, GuestError> {
-        let &Machinery { engine, kernel, tools, image } = machinery;
+        let &Machinery { engine, kernel, tools, image, processors } = machinery;
         let (programs, foreign) = programs_of(rows, tools);
         let files = FirstFiles {
             worker: self.worker.clone(),
@@ -70,6 +72,7 @@ impl GuestBoot {
             first_files: self.folder.path().join("first-files.cpio"),
             disk: Some(image.path().to_owned()),
             memory_bytes: memory_bytes(rows, image),
+            processors,
         };
         files.write(&boot.first_files)?;
         let deadlines = Deadlines { factor: engine.slowness() };

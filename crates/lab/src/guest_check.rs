@@ -167,7 +167,9 @@ impl Bench<'_> {
         let rows = if row.is_made_inside() { &own[..] } else { &self.shared };
         let running = if row.is_made_inside() { None } else { self.guest.take() };
         let boot = || {
-            let machinery = Machinery { engine, kernel, tools: &self.tools, image: &self.image };
+            // Two would spin for each other where this machine has others to serve.
+            let (tools, image) = (&self.tools, &self.image);
+            let machinery = Machinery { engine, kernel, tools, image, processors: 1 };
             self.boots.boot(&machinery, rows, &stop)
         };
         let mut guest = running.map_or_else(boot, Ok).map_err(text)?;

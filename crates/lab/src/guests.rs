@@ -13,7 +13,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_guest::{Guest, GuestError, engine::DISK_INSIDE};
+use pickfs_guest::{
+    Guest, GuestError,
+    engine::{self, DISK_INSIDE},
+};
 use pickfs_model::{Event, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord};
 use pickfs_target::{GuestImage, fs, guest_image::Inside};
 
@@ -98,7 +101,8 @@ impl Guests {
         let stop = || interrupt.is_raised();
         let row = fs::find(&candidate.fs).ok_or_else(no_engine)?;
         let tools = self.parts.kernels.tools();
-        let machinery = Machinery { engine, kernel, tools, image };
+        let processors = engine::processors();
+        let machinery = Machinery { engine, kernel, tools, image, processors };
         let mut guest = self.boots.boot(&machinery, &[row], &stop).map_err(failed)?;
         guest.calibrate(&stop).map_err(failed)?;
         guest.mount(order_of(row, &inside, kernel), &stop).map_err(failed)?;
