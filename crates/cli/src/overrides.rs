@@ -15,6 +15,7 @@ use pickfs_model::{
     closest::closest,
     plan::{Axis, StopRule},
     quantity::{parse_bytes, parse_duration_ns},
+    typed::program,
 };
 use pickfs_target::knob::{ENGINE, KERNEL};
 use serde_json::{Map, Value};
@@ -59,7 +60,8 @@ fn named_plan(name: &str) -> anyhow::Result<Plan> {
     }
     let known: Vec<_> = PLANS.iter().map(|plan| plan.name).collect();
     if let Some(meant) = closest(name, known.iter().copied()) {
-        bail!("no plan `{name}`; did you mean `{meant}`? pickfs plan --list shows all");
+        let all = program();
+        bail!("no plan `{name}`; did you mean `{meant}`? {all} plan --list shows all");
     }
     bail!("no plan `{name}`: built in are {}; or name a .toml file", known.join(", "))
 }

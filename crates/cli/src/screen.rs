@@ -1,13 +1,18 @@
 //! Printing a run on the terminal: its width, colour, and what to do next.
 
-use std::{env, ffi::OsString, path::Path};
+use std::{env, path::Path};
 
 use anyhow::bail;
 use pickfs_lab::{
     length::expected_s, plan_file::read_plan, plans::built_in, preflight::preflight,
     rivals::NoAnswer,
 };
-use pickfs_model::{BackingSpec, Findings, RunRecord, plan::StopRule, quantity::bytes_text};
+use pickfs_model::{
+    BackingSpec, Findings, RunRecord,
+    plan::StopRule,
+    quantity::bytes_text,
+    typed::{TYPED, program, quoted},
+};
 use pickfs_report::{
     NextStep, Screen, Subject,
     terminal::{first_screen, phase_tables},
@@ -39,7 +44,8 @@ pub fn print_phases(run: &RunRecord, findings: &Findings) -> anyhow::Result<Exit
     let subject = Subject::new(run, findings);
     let text = phase_tables(&subject, columns(), has_colour());
     if text.is_empty() {
-        bail!("run {} is one loop, not phases; pickfs show RUN prints its tables", run.name);
+        let (run, program) = (&run.name, program());
+        bail!("run {run} is one loop, not phases; {program} show RUN prints its tables");
     }
     put(&text);
     Ok(Exit::Done)
@@ -65,19 +71,11 @@ pub fn no_answer_text(why: &NoAnswer) -> String {
 
 /// The words as they can be typed again: `./run` tells its own.
 fn typed() -> String {
-    let quoted = |word: OsString| {
-        let word = word.to_string_lossy().into_owned();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%^".contains(c);
-        match !word.is_empty() && word.chars().all(is_plain) {
-            true => word,
-            false => format!("'{}'", word.replace('\'', "'\\''")),
-        }
-    };
     let own = || {
-        let words: Vec<String> = env::args_os().skip(1).map(quoted).collect();
-        format!("pickfs {}", words.join(" "))
+        let words = env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
+        format!("{} {}", program(), words.collect::<Vec<_>>().join(" "))
     };
-    let words = env::var("PICKFS_TYPED").unwrap_or_else(|_| own());
+    let words = env::var(TYPED).unwrap_or_else(|_| own());
     format!("{}{}", sudo(), words.trim_end())
 }
 
@@ -113,7 +111,7 @@ pub fn next_step(run: &RunRecord) -> Option<NextStep> {
     }
     let ground = ground(&run.plan.backing);
     if run.plan.name != "quick" {
-        let command = format!("./run {} --until-decided{ground}", run.plan.name);
+        let command = format!("{} {} --until-decided{ground}", program(), run.plan.name);
         return Some(NextStep { command, duration_s: UNTIL_DECIDED_S });
     }
     let plan = built_in("journal")?;
@@ -123,7 +121,7 @@ pub fn next_step(run: &RunRecord) -> Option<NextStep> {
     }
     let cells = preflight(&plan).ok()?.cells;
     let duration_s = expected_s(&plan, &cells);
-    Some(NextStep { command: format!("./run journal{ground}"), duration_s })
+    Some(NextStep { command: format!("{} journal{ground}", program()), duration_s })
 }
 
 /// Budget of `--until-decided` where none is named.
@@ -131,16 +129,14 @@ const UNTIL_DECIDED_S: f64 = 2_700.0;
 
 /// The words that name the backing again.
 fn ground(backing: &BackingSpec) -> String {
+    let word = |flag: &str, path: &Path| format!(" {flag} {}", quoted(&path.to_string_lossy()));
     match backing {
         BackingSpec::Loop { directory: None, .. } => String::new(),
-        BackingSpec::Loop { directory: Some(path), .. } => {
-            format!(" --image-dir {}", path.display())
-        }
+        BackingSpec::Loop { directory: Some(path), .. } => word("--image-dir", path),
         BackingSpec::Ram { .. } => " --ram".into(),
-        BackingSpec::Device { path, .. } => format!(" --device {} --erase", path.display()),
+        BackingSpec::Device { path, .. } => word("--device", path) + " --erase",
         BackingSpec::Directory { .. } => {
-            let dirs = backing.directories();
-            dirs.iter().map(|path| format!(" --dir {}", path.display())).collect()
+            backing.directories().iter().map(|path| word("--dir", path)).collect()
         }
     }
 }

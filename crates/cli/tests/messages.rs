@@ -6,6 +6,7 @@ mod pickfs;
 use std::{fs, path::Path};
 
 use pickfs::{Said, command, folder, pickfs, unprivileged};
+use pickfs_model::{BackingSpec, typed::TYPED};
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, fake_run};
 
@@ -284,6 +285,28 @@ fn stored(folder: &Path) {
     let bare = pickfs_model::RunRecord { trials: vec![], ended: None, ..run.clone() };
     let mut file = RunFile::create(&folder.join("run.pickfs"), &bare).unwrap();
     run.trials.iter().for_each(|trial| file.add_trial(trial).unwrap());
+}
+
+#[test]
+fn a_command_to_type_begins_as_the_user_began_and_quotes_its_path() {
+    let (_folder, path) = folder();
+    let mut run = fake_run(&FakeRun { blocks: 2, ..FakeRun::default() });
+    run.plan.name = "quick".into();
+    run.plan.backing = BackingSpec::directory("/srv/my runs");
+    RunFile::create(&path.join("run.pickfs"), &run).unwrap();
+    let (show, missing) = (["show", path.to_str().unwrap()], ["show", "/nowhere"]);
+    for (typed, began) in [(None, "pickfs"), (Some("./run show RUN"), "./run")] {
+        let said = |words: &[&str]| -> Said {
+            let mut command = command(words);
+            command.env_remove(TYPED).envs(typed.map(|words| (TYPED, words)));
+            command.output().unwrap().into()
+        };
+        let shown = said(&show);
+        let next = format!("next      {began} journal --dir '/srv/my runs'");
+        assert!(shown.out.contains(&next), "{shown:?}");
+        let refused = said(&missing);
+        assert!(refused.err.contains(&format!("; {began} list shows")), "{refused:?}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use pickfs_measure::{MonotonicClock, watch_gaps};
 use pickfs_model::{
     Diagnosis,
     diagnosis::{ClockDiagnosis, FileSystemDiagnosis, Need},
+    typed::program,
 };
 use pickfs_target::{Availability, availability::to_be_brought, fs};
 
@@ -68,7 +69,8 @@ fn buildable(row: &dyn fs::FileSystem) -> String {
         row.types_in_a_guest().into_iter().filter(|kind| !engine::knows(kind)).collect();
     match missing.iter().all(|kind| engine::REBUILT.contains(kind)) {
         true => {
-            format!("; or in a guest: pickfs doctor --guests --fs {} --build-modules", row.name())
+            let (program, name) = (program(), row.name());
+            format!("; or in a guest: {program} doctor --guests --fs {name} --build-modules")
         }
         false => String::new(),
     }

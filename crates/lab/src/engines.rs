@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use pickfs_guest::{ENGINES, Engine, engine};
-use pickfs_model::{BackingSpec, Cell, Level, Plan, record::SkippedCell};
+use pickfs_model::{BackingSpec, Cell, Level, Plan, record::SkippedCell, typed::program};
 use pickfs_target::{
     Availability, availability,
     fs::{self, FileSystem},
@@ -149,7 +149,7 @@ pub fn row_gap(row: &dyn FileSystem, engine: Engine) -> Option<Gap> {
     if let Some(foreign) = row.types_in_a_guest().iter().find(|kind| !engine::knows(kind)) {
         let reason = format!("the guest's kernel has no writable file system {foreign}");
         let remedy = match engine::REBUILT.contains(foreign) {
-            true => "build its module: pickfs doctor --guests --build-modules".into(),
+            true => format!("build its module: {} doctor --guests --build-modules", program()),
             false => row.needs().kernel_remedy.into(),
         };
         return Some((reason, remedy));

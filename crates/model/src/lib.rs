@@ -24,6 +24,7 @@ pub mod record;
 pub mod stall;
 pub mod step;
 pub mod trial;
+pub mod typed;
 
 pub use backing::{BackingKind, BackingSpec, DeviceState};
 pub use calls::CallsRecord;

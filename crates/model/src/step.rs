@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::typed::quoted;
+
 /// One thing to do to the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
@@ -66,14 +68,7 @@ impl fmt::Display for Action {
 }
 
 fn shell_words(args: &[String]) -> String {
-    let quoted: Vec<_> = args
-        .iter()
-        .map(|arg| {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:+^@%".contains(c);
-            if !arg.is_empty() && arg.chars().all(plain) { arg.clone() } else { format!("'{arg}'") }
-        })
-        .collect();
-    quoted.join(" ")
+    args.iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(" ")
 }
 
 /// A step that was taken.

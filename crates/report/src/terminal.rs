@@ -26,6 +26,7 @@ pub use trust::trust_screen;
 use pickfs_model::{
     finding::{Absent, Findings},
     quantity::span_text,
+    typed::program,
 };
 
 use colour::Paint;
@@ -132,7 +133,7 @@ fn verdict(findings: &Findings, columns: usize, paint: Paint) -> String {
 fn reasons(subject: &Subject, columns: usize, paint: Paint) -> String {
     let mut sentences = stalls::words::headlines(subject);
     if let Some(last) = sentences.last_mut() {
-        last.push_str(" pickfs explain RUN says more.");
+        last.push_str(&format!(" {} explain RUN says more.", program()));
     }
     let mut out = String::new();
     for (index, sentence) in sentences.iter().enumerate() {

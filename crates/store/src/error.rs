@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use pickfs_model::typed::program;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
@@ -23,13 +24,13 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// There is no such file.
-    #[error("run file {path} not found; pickfs list shows what there is")]
+    #[error("run file {path} not found; {} list shows what there is", program())]
     Missing {
         /// The run file.
         path: PathBuf,
     },
     /// The file is not a run of ours.
-    #[error("{path} is not a pickfs run ({what}); pickfs list shows what there is")]
+    #[error("{path} is not a pickfs run ({what}); {} list shows what there is", program())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -71,11 +72,16 @@ impl StoreError {
 }
 
 /// What to do about it, by its cause.
-fn way_out(cause: &rusqlite::Error) -> &'static str {
-    match cause.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => "; free space, then go on with pickfs run --resume",
+fn way_out(cause: &rusqlite::Error) -> String {
+    let program = program();
+    let text = match cause.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => {
+            return format!("; free space, then go on with {program} run --resume");
+        }
         Some(ErrorCode::SystemIoFailure) => {
-            "; look at dmesg, the quota and ulimit -f, then go on with pickfs run --resume"
+            return format!(
+                "; look at dmesg, the quota and ulimit -f, then go on with {program} run --resume"
+            );
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "; another program writes it, try again when that has ended"
@@ -88,5 +94,6 @@ fn way_out(cause: &rusqlite::Error) -> &'static str {
         }
         Some(ErrorCode::DatabaseCorrupt) => "; restore the file from a copy",
         _ => "",
-    }
+    };
+    text.into()
 }

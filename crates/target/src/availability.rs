@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pickfs_model::closest::closest;
+use pickfs_model::{closest::closest, typed::program};
 use pickfs_sys::mount;
 use thiserror::Error;
 
@@ -59,7 +59,7 @@ pub(crate) fn meant(name: &str) -> String {
     let has_stem = |known: &&str| closest(name, known.split('-').next()).is_some();
     let meant = closest(name, names.iter().copied());
     match meant.or_else(|| names.iter().copied().find(has_stem)) {
-        Some(meant) => format!("did you mean `{meant}`? pickfs doctor lists all"),
+        Some(meant) => format!("did you mean `{meant}`? {} doctor lists all", program()),
         None => format!("known are {}", names.join(", ")),
     }
 }

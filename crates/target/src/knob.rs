@@ -19,6 +19,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use pickfs_model::typed::program;
 use pickfs_sys::{
     block::BlockDevice,
     mount::mount_of,
@@ -409,7 +410,8 @@ impl Drop for Turned {
 
 /// The note of it stays where `pickfs clean` finds it.
 fn not_put_back(undo: &Undo, why: &str) -> String {
-    format!("{undo}, not put back: {why}; it is noted, and `pickfs clean` tries again")
+    let clean = format!("{} clean", program());
+    format!("{undo}, not put back: {why}; it is noted, and `{clean}` tries again")
 }
 
 #[cfg(test)]

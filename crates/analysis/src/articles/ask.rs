@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use pickfs_model::{BackingKind, Findings, RunRecord, features::Origin};
+use pickfs_model::{BackingKind, Findings, RunRecord, features::Origin, typed::program};
 
 use super::{
     Answer, Article, Claim, Measure, Outcome, RunAnswer, beside,
@@ -43,6 +43,13 @@ pub fn of_run(run: &RunRecord, findings: &Findings) -> Vec<Answer> {
     all
 }
 
+fn no_features() -> Outcome {
+    Outcome::not_testable(format!(
+        "no table of features was given: {} features --json FILE, then --features FILE",
+        program()
+    ))
+}
+
 fn answer(article: &Article, claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> Answer {
     let (outcome, runs) = match &claim.measure {
         Measure::Advice => {
@@ -52,10 +59,7 @@ fn answer(article: &Article, claim: &Claim, desks: &[Desk<'_>], known: &Known<'_
         Measure::Fact(name) => (beside::fact(claim, name, known.origins), Vec::new()),
         Measure::Feature(key) => {
             let run = known.features.map(|features| beside::feature(claim, key, features));
-            let none =
-                "no table of features was given: pickfs features --json FILE, then --features FILE";
-            let outcome =
-                run.as_ref().map_or(Outcome::not_testable(none), |run| run.outcome.clone());
+            let outcome = run.as_ref().map_or_else(no_features, |run| run.outcome.clone());
             (outcome, run.into_iter().collect())
         }
         _ => of_runs(claim, desks, known),

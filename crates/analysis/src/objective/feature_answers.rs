@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use pickfs_model::typed::program;
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -39,7 +40,7 @@ pub struct Given {
 
 /// A text that is no table of features.
 #[derive(Debug, Error)]
-#[error("not a table of features ({reason}); write one with pickfs features --json FILE")]
+#[error("not a table of features ({reason}); write one with {} features --json FILE", program())]
 pub struct NotFeatures {
     /// What the reader stumbled over.
     pub reason: serde_json::Error,

@@ -21,6 +21,7 @@ use pickfs_model::{
     BackingKind, Durability,
     features::Origin,
     quantity::{bytes_text, parse_bytes},
+    typed::program,
 };
 use serde::{Serialize, Serializer};
 use thiserror::Error;
@@ -213,7 +214,8 @@ fn memory(bytes: u64, candidate: &Candidate<'_>) -> Fit {
 }
 
 fn feature(key: &str, candidate: &Candidate<'_>) -> Fit {
-    let how = || format!("pickfs features --fs {} --json FILE, then --features FILE", candidate.fs);
+    let (program, fs) = (program(), candidate.fs);
+    let how = || format!("{program} features --fs {fs} --json FILE, then --features FILE");
     let Some(features) = candidate.features else { return Fit::NotKnown { why: how() } };
     let Some(given) = features.of(candidate.label, candidate.fs, key) else {
         return Fit::NotKnown { why: how() };

@@ -1,6 +1,6 @@
 //! A choice in words, built from its duels and nothing else.
 
-use pickfs_model::{BackingKind, Durability};
+use pickfs_model::{BackingKind, Durability, typed::program};
 
 use super::{
     Objective,
@@ -198,7 +198,7 @@ pub(super) fn would_change(contest: &Contest<'_, '_>, best: &[String]) -> Vec<St
     changes.extend(contest.by_one_number(best));
     changes.extend(contest.without_robbed(best));
     if contest.aside.iter().any(|(_, why)| why.contains("too short")) {
-        changes.push("longer trials: pickfs run PLAN --measure 61s".into());
+        changes.push(format!("longer trials: {} run PLAN --measure 61s", program()));
     }
     if best.len() != 1 && contest.fit.len() > 1 {
         changes.extend(contest.more_blocks(best));
@@ -212,32 +212,29 @@ pub(super) fn would_change(contest: &Contest<'_, '_>, best: &[String]) -> Vec<St
     }
     let mut backings: Vec<BackingKind> = contest.fields.iter().map(Field::backing).collect();
     backings.dedup();
-    changes.extend(backings.into_iter().filter_map(other_backing).map(String::from));
+    changes.extend(backings.into_iter().filter_map(other_backing));
     changes
 }
 
 /// What a device would tell more than a backing does.
-fn other_backing(backing: BackingKind) -> Option<&'static str> {
+fn other_backing(backing: BackingKind) -> Option<String> {
+    let on_device = |why: &str, of: &str| {
+        Some(format!("another backing: {why}; {} run PLAN --device NODE tells of {of}", program()))
+    };
     match backing {
         BackingKind::Disk => None,
-        BackingKind::LoopImage => Some(
-            "another backing: a loop image ranks the software path; pickfs run PLAN --device NODE \
-             tells of a disk",
-        ),
+        BackingKind::LoopImage => on_device("a loop image ranks the software path", "a disk"),
         BackingKind::GuestImage => Some(
-            "another engine: in a guest kernel calls are slow; --engine native tells of this machine",
+            "another engine: in a guest kernel calls are slow; --engine native tells of this machine"
+                .into(),
         ),
-        BackingKind::RamImage => Some(
-            "another backing: an image in RAM has no device and no flush; pickfs run PLAN --device \
-             NODE tells of a disk",
-        ),
-        BackingKind::Memory => Some(
-            "another backing: in memory nothing survives; pickfs run PLAN --device NODE tells of a \
-             disk",
-        ),
-        BackingKind::Directory => Some(
-            "another backing: an existing directory holds the history of its file system; pickfs \
-             run PLAN --device NODE tells of fresh ones",
+        BackingKind::RamImage => {
+            on_device("an image in RAM has no device and no flush", "a disk")
+        }
+        BackingKind::Memory => on_device("in memory nothing survives", "a disk"),
+        BackingKind::Directory => on_device(
+            "an existing directory holds the history of its file system",
+            "fresh ones",
         ),
     }
 }
@@ -246,12 +243,12 @@ impl Contest<'_, '_> {
     /// The command that runs as many blocks as the pairs need; where they had them, a race.
     fn more_blocks(&self, best: &[String]) -> Vec<String> {
         let needed = self.duels.needed.max(BLOCKS_MIN);
-        let mut said: Vec<String> = Vec::new();
+        let (mut said, program): (Vec<String>, _) = (Vec::new(), program());
         for run in self.fields.iter().map(|field| field.run) {
             let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
             let text = match best.is_empty() && blocks < needed {
-                true => format!("more blocks: pickfs run {} --blocks {needed}", run.plan.name),
-                false => "more blocks: pickfs run PLAN --until-decided".into(),
+                true => format!("more blocks: {program} run {} --blocks {needed}", run.plan.name),
+                false => format!("more blocks: {program} run PLAN --until-decided"),
             };
             if !said.contains(&text) {
                 said.push(text);

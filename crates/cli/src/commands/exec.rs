@@ -12,6 +12,7 @@ use pickfs_lab::plan_file::read_plan;
 use pickfs_model::{
     Plan,
     plan::{Metric, Statistic, View},
+    typed::quoted,
 };
 use pickfs_workload::command::metric::MetricAsk;
 use serde_json::Value;
@@ -200,7 +201,7 @@ fn needs_shell(word: &str) -> bool {
 /// The words as one could type them again.
 fn as_typed(words: &[String]) -> String {
     let typed = |word: &String| match (words.len(), needs_shell(word) || word.is_empty()) {
-        (2.., true) => format!("'{}'", word.replace('\'', "'\\''")),
+        (2.., true) => quoted(word),
         _ => word.clone(),
     };
     words.iter().map(typed).collect::<Vec<_>>().join(" ")

@@ -1,6 +1,7 @@
 //! `pickfs list`: the runs in a folder, damaged ones included.
 
 use anyhow::Context;
+use pickfs_model::typed::program;
 use pickfs_store::{RunRow, list_runs};
 
 use crate::{args::ListArgs, exit::Exit, terminal};
@@ -17,9 +18,9 @@ pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
         let rows: Vec<_> = rows.iter().map(json).collect();
         terminal::line(&serde_json::to_string_pretty(&rows)?);
     } else if rows.is_empty() {
-        let folder = args.folder.display();
+        let (folder, program) = (args.folder.display(), program());
         terminal::tell(&format!(
-            "no run in {folder}; make one with pickfs run, or name another folder"
+            "no run in {folder}; make one with {program} run, or name another folder"
         ));
     } else {
         rows.iter().for_each(|row| terminal::flow(&text(row), INDENT));

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use pickfs_model::{Findings, RunRecord};
+use pickfs_model::{Findings, RunRecord, typed::program};
 use pickfs_report::{
     ChartKind, Look, Subject, charts, csv, exports, hlog, html, markdown, png, svg,
 };
@@ -84,6 +84,7 @@ fn rendered(
     run_file: &Path,
 ) -> anyhow::Result<Files> {
     let one = |name: &str, text: String| vec![(name.to_owned(), text.into_bytes())];
+    let of_plan = |what: &str, plan: &str| format!("{what}: {} {plan}", program());
     let next = next_step(subject.run);
     Ok(match format {
         Format::Html => one("report.html", html::html(subject, next.as_ref())),
@@ -102,15 +103,18 @@ fn rendered(
             }))?,
         ),
         Format::Hlog => interval_logs(subject.run, run_file)?,
-        Format::Psv => named(phased(subject, |name| name.starts_with(exports::PSV))?, PSV_NEEDS)?,
-        Format::Bonnie => named(phased(subject, |name| name == exports::BONNIE)?, BONNIE_NEEDS)?,
+        Format::Psv => {
+            let needs = of_plan("psv needs a run that is made of phases", "column");
+            named(phased(subject, |name| name.starts_with(exports::PSV))?, &needs)?
+        }
+        Format::Bonnie => {
+            let needs = of_plan("bonnie needs a run with bonnie++'s phases", "files");
+            named(phased(subject, |name| name == exports::BONNIE)?, &needs)?
+        }
         Format::Svg => pictures(subject, chosen, "svg")?,
         Format::Png => pictures(subject, chosen, "png")?,
     })
 }
-
-const PSV_NEEDS: &str = "psv needs a run that is made of phases: ./run column";
-const BONNIE_NEEDS: &str = "bonnie needs a run with bonnie++'s phases: ./run files";
 
 /// The files of a phased run whose names are wanted.
 fn phased(subject: &Subject, wanted: impl Fn(&str) -> bool) -> anyhow::Result<Files> {

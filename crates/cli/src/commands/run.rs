@@ -15,7 +15,10 @@ use pickfs_lab::{
     run_lock::RunLock,
     sink::Sink,
 };
-use pickfs_model::{BackingSpec, Outcome, Plan, RunRecord, TrialRecord};
+use pickfs_model::{
+    BackingSpec, Outcome, Plan, RunRecord, TrialRecord,
+    typed::{program, quoted},
+};
 
 use crate::{
     agree,
@@ -87,8 +90,8 @@ fn prepared(plan: &Plan, of_killed: impl FnOnce() -> Option<PathBuf>) -> anyhow:
     }
     private::enter(|| match of_killed() {
         Some(run) => {
-            let run = run.display();
-            format!("; finished trials are kept, go on with pickfs run --resume {run}")
+            let (run, program) = (quoted(&run.to_string_lossy()), program());
+            format!("; finished trials are kept, go on with {program} run --resume {run}")
         }
         None => "; no trial was finished".into(),
     })

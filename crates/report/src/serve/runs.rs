@@ -1,6 +1,6 @@
 //! The list of runs, with a search over what was asked and where.
 
-use pickfs_model::{RunRecord, plan::StopRule, quantity::counted};
+use pickfs_model::{RunRecord, plan::StopRule, quantity::counted, typed::program};
 
 use super::{frame, link};
 use crate::{html::markup::Page, svg::escape, wording::backing_text};
@@ -111,7 +111,7 @@ pub fn list_page(folder: &str, lines: &[RunLine], search: &str) -> String {
     let of = if search.trim().is_empty() { String::new() } else { format!(" of {}", lines.len()) };
     page.element("p class=\"muted\"", &format!("{}{of} in {folder}, newest first.", found.len()));
     if lines.is_empty() {
-        page.element("p", "No run yet: pickfs run makes one.");
+        page.element("p", &format!("No run yet: {} run makes one.", program()));
     }
     page.raw("<form action=\"/compare\">\n<ul class=\"runs\">\n");
     found.iter().for_each(|line| row(&mut page, line));

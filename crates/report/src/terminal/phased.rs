@@ -1,7 +1,10 @@
 //! The screen of a phased run: advice line by line, the means of all tables, what is open in a
 //! word each. It fits a terminal of forty lines; every table, note and reason where asked.
 
-use pickfs_model::finding::{Findings, Panel};
+use pickfs_model::{
+    finding::{Findings, Panel},
+    typed::program,
+};
 
 use super::{
     MARGIN, Screen, absent,
@@ -101,9 +104,12 @@ fn answers(tiles: &[Tile]) -> Option<Grid> {
 pub(super) fn ranking(subject: &Subject, columns: usize, paint: Paint) -> String {
     let panels: Vec<&Panel> = subject.findings.panels.iter().filter(|p| is_phased(p)).collect();
     let mut out = format!("\n{}", phases::terminal::overview(subject, &panels, columns, paint));
-    let text = "ratios are geometric means of the blocks; pickfs show RUN --phases prints every \
-                table, note and reason";
-    out.push_str(&hanging("tables", text, MARGIN, columns));
+    let text = format!(
+        "ratios are geometric means of the blocks; {} show RUN --phases prints every table, note \
+         and reason",
+        program()
+    );
+    out.push_str(&hanging("tables", &text, MARGIN, columns));
     out
 }
 

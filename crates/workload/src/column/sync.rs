@@ -14,6 +14,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use pickfs_model::typed::quoted;
+
 use crate::fault::Fault;
 
 /// Who calls fsync.
@@ -51,17 +53,9 @@ fn sync_by_command(paths: &[&Path]) -> Result<(), Fault> {
 
 /// The command of the original. Its length is a factor of the original's figures for sync rows.
 pub fn command_text(paths: &[&Path]) -> String {
-    paths.iter().fold("sync".into(), |text, path| format!("{text} {}", quoted(path)))
-}
-
-/// A path as a shell takes it: bare, unless a character in it means something there.
-fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
-    if text.chars().all(is_plain) {
-        return text.into_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
+    paths
+        .iter()
+        .fold("sync".into(), |text, path| format!("{text} {}", quoted(&path.to_string_lossy())))
 }
 
 #[cfg(test)]

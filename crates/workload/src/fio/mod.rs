@@ -16,6 +16,7 @@ pub use job_file::{Job, JobFile, JobFileError};
 use pickfs_model::{
     Durability,
     plan::{Better, Metric, Statistic, View},
+    typed::program,
 };
 use serde_json::{Map, Value};
 
@@ -94,7 +95,8 @@ impl Workload for Fio {
     }
 
     fn incompatible(&self, params: &Resolved) -> Option<String> {
-        params.text("job").is_empty().then(|| "no job file is named: pickfs run --fio FILE".into())
+        let none = || format!("no job file is named: {} run --fio FILE", program());
+        params.text("job").is_empty().then(none)
     }
 
     fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
