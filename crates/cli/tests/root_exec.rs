@@ -6,7 +6,7 @@ mod pickfs;
 
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
-use lab_session::{Session, may_run, traces};
+use lab_session::{Session, kill, may_run, traces};
 use pickfs::{Said, folder, only_run, pickfs, record};
 use pickfs_model::{Event, Outcome, TrialRecord};
 use pickfs_testkit::until;
@@ -60,6 +60,33 @@ fn a_user_reaches_the_mount_of_a_run_that_lies_behind_a_closed_home() {
     assert!(!Path::new(at).exists(), "the mount point goes with the run: {at}");
     let (mounts, loops) = traces(&out);
     assert!(mounts.is_empty() && loops.is_empty(), "{mounts:?} {loops:?}");
+}
+
+#[test]
+fn clean_takes_away_the_mount_point_of_a_killed_run_behind_a_closed_home() {
+    if !may_run(&["mkfs.ext4"]) {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let out = home.path().join("pickfs-runs");
+    let script = "echo \"$PICKFS_DIR\" > \"$0\"; sleep 765432";
+    let told = home.path().join("told");
+    let words = ["exec", "--ram", "--size", "256MiB", "--fs", "ext4", "--blocks", "2", "--"];
+    let command = ["sh", "-c", script, told.to_str().unwrap()];
+    let session = Session::start(&[&words[..], &command].concat(), &out);
+    let place = until("the folder of the command", || {
+        Some(fs::read_to_string(&told).ok()?.strip_suffix('\n')?.to_owned())
+    });
+    let place = Path::new(&place).ancestors().find(|path| path.parent() == Some(Path::new("/run")));
+    let place = place.expect("a mount point in /run");
+    let cleaned = || pickfs(&["clean", out.to_str().unwrap()]).out;
+    let undone = format!("undone: empty folder {}\n", place.display());
+    assert!(!cleaned().contains(&undone) && place.exists(), "a run uses it");
+    kill(session.inner());
+    assert_eq!(session.end().0.code, Some(137));
+    let said = cleaned();
+    assert!(said.contains(&undone) && !place.exists(), "{said}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::{
 
 use pickfs_guest::GuestError;
 use pickfs_model::{
-    BackingSpec, Cell, Environment, Event, FORMAT, Plan, RunRecord, plan::StopRule,
+    BackingSpec, Cell, Environment, Event, FORMAT, Plan, RunRecord, plan::StopRule, typed::program,
 };
 use pickfs_store::{RunFile, StoreError};
 use pickfs_sys::{account::closed_on_the_way, block::BlockDevice, namespace};
@@ -35,7 +35,7 @@ use crate::{
     preflight::{self, PreflightError},
     referee::{FixedBlocks, Race, Referee, Ruling},
     run::{self, RunParts},
-    run_lock::{RunLock, Running},
+    run_lock::{self, RunLock, Running},
     settle::Quiet,
     sink::Sink,
     stages::Stages,
@@ -73,7 +73,8 @@ pub enum LaunchError {
     /// A killed run left a setting turned, and it stays so: what would be measured is not this machine.
     #[error(
         "a run was killed and left a setting changed: {what}; putting it back failed: {why}; run \
-         `sudo pickfs clean`, or put it back by hand and remove its note"
+         `sudo {} clean`, or put it back by hand and remove its note",
+        program()
     )]
     LeftTurned {
         /// The setting and what it held.
@@ -112,7 +113,7 @@ pub enum LaunchError {
         pinned: PathBuf,
     },
     /// There is nothing to go on with.
-    #[error("run {path} is over ({how}); show it with pickfs show, or start another one")]
+    #[error("run {path} is over ({how}); show it with {} show, or start another one", program())]
     Over {
         /// The run file.
         path: PathBuf,
@@ -334,7 +335,7 @@ fn go(
     to: Listeners<'_>,
 ) -> Result<Launched, LaunchError> {
     let plan = record.plan.clone();
-    let mount_point = mount_point(&hands.run_folder);
+    let (mount_point, _used) = mount_point(&hands.run_folder);
     let mut stages = hands.stages(&plan, &mount_point, to.interrupt)?;
     announce(&record, file.path(), to.sink);
     let mut referee = referee(&plan);
@@ -356,19 +357,23 @@ fn go(
 
 /// Where candidates are mounted: in the run's folder, or, where that lies behind a folder that not
 /// everybody may pass, beside it in a place of the system. The mount is in our private namespace either
-/// way, and the image stays where it is.
-fn mount_point(run_folder: &Path) -> PathBuf {
+/// way, and the image stays where it is. The lock tells `pickfs clean` that the place is used.
+fn mount_point(run_folder: &Path) -> (PathBuf, Option<RunLock>) {
     let inside = run_folder.join("mnt");
     if !namespace::is_private() || closed_on_the_way(run_folder).is_none() {
-        return inside;
+        return (inside, None);
     }
+    run_lock::clean_left_outside();
     let name = format!("pickfs-{:016x}", RandomState::new().hash_one(run_folder));
     let is_made = |path: &PathBuf| {
         let open = || std::fs::set_permissions(path, Permissions::from_mode(0o755));
         std::fs::create_dir(path).and_then(|()| open()).is_ok()
     };
-    let outside = ["/run", "/var/tmp"].map(|above| Path::new(above).join(&name));
-    outside.into_iter().find(is_made).unwrap_or(inside)
+    let outside = run_lock::OUTSIDE.map(|above| Path::new(above).join(&name));
+    match outside.into_iter().find(is_made) {
+        Some(made) => (made.clone(), RunLock::take(&made).ok()),
+        None => (inside, None),
+    }
 }
 
 fn referee(plan: &Plan) -> Box<dyn Referee> {

@@ -84,9 +84,37 @@ pub fn clean_left(runs: &Path) -> Vec<(PathBuf, io::Result<()>)> {
             cleaned.push(remove_empty(run));
         }
     }
-    let is_used = |error: &io::Error| error.kind() == io::ErrorKind::DirectoryNotEmpty;
     cleaned.retain(|(_, removed)| !removed.as_ref().is_err_and(is_used));
     cleaned
+}
+
+/// Something lies in it, or is mounted on it.
+fn is_used(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::ResourceBusy)
+}
+
+/// Where a mount point lies that must be passed by everybody.
+pub(crate) const OUTSIDE: [&str; 2] = ["/run", "/var/tmp"];
+
+/// Removes the mount points that killed labs of this user left outside their run's folder, which are empty. One
+/// that a lab uses looks so too, and has its lock.
+pub fn clean_left_outside() -> Vec<(PathBuf, io::Result<()>)> {
+    OUTSIDE.iter().flat_map(|above| clean_left_in(Path::new(above))).collect()
+}
+
+fn clean_left_in(above: &Path) -> Vec<(PathBuf, io::Result<()>)> {
+    let user = rustix::process::geteuid().as_raw();
+    let is_ours = |folder: &PathBuf| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let is_named = name.strip_prefix("pickfs-").is_some_and(is_number);
+        is_named && fs::symlink_metadata(folder).is_ok_and(|facts| facts.uid() == user)
+    };
+    let left = folders_in(above).filter(is_ours).filter_map(|folder| {
+        let opened = File::open(&folder).ok()?;
+        flock(&opened, FlockOperation::NonBlockingLockExclusive).ok()?;
+        Some(remove_empty(folder))
+    });
+    left.filter(|(_, removed)| !removed.as_ref().is_err_and(is_used)).collect()
 }
 
 fn remove_empty(folder: PathBuf) -> (PathBuf, io::Result<()>) {
@@ -103,8 +131,11 @@ fn folders_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
 /// The mount point, or the folder of an image in memory: `pickfs-ram-0123456789abcdef`.
 fn is_of_lab(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let number = name.strip_prefix("pickfs-ram-").unwrap_or_default();
-    name == "mnt" || number.len() == 16 && number.chars().all(|c| c.is_ascii_hexdigit())
+    name == "mnt" || name.strip_prefix("pickfs-ram-").is_some_and(is_number)
+}
+
+fn is_number(text: &str) -> bool {
+    text.len() == 16 && text.chars().all(|c| c.is_ascii_hexdigit())
 }
 
 /// `1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF`: process, then device and inode.
@@ -133,6 +164,23 @@ mod tests {
         assert!(told.to_string().contains("is running"), "{told}");
         drop(lock);
         RunLock::take(folder.path()).expect("free again");
+    }
+
+    #[test]
+    fn a_mount_point_outside_goes_when_it_is_empty_and_no_lab_holds_it() {
+        let above = tempfile::tempdir().expect("a folder");
+        let at =
+            |number: char| above.path().join(format!("pickfs-{}", number.to_string().repeat(16)));
+        let (left, held, full) = (at('1'), at('2'), at('3'));
+        let other = above.path().join("pickfs-notes");
+        for folder in [&left, &held, &full, &other] {
+            fs::create_dir(folder).expect("made");
+        }
+        fs::write(full.join("theirs"), "").expect("written");
+        let _lab = RunLock::take(&held).expect("free");
+        let cleaned = clean_left_in(above.path());
+        assert!(cleaned.len() == 1 && cleaned[0].0 == left && cleaned[0].1.is_ok(), "{cleaned:?}");
+        assert!(!left.exists() && [held, full, other].iter().all(|folder| folder.exists()));
     }
 
     #[test]

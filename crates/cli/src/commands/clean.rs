@@ -16,6 +16,7 @@ pub fn clean(args: &CleanArgs) -> anyhow::Result<Exit> {
     };
     let of_guests = guest_folder::clean_left().into_iter();
     let of_runs = run_lock::clean_left(&args.folder).into_iter();
+    let of_runs = of_runs.chain(run_lock::clean_left_outside());
     let folders: Vec<_> = of_guests
         .map(|one| told("files of guests in", one))
         .chain(of_runs.map(|one| told("empty folder", one)))
