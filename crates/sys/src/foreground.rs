@@ -36,13 +36,11 @@ impl Foreground {
         Ok(Foreground { signals, before })
     }
 
-    /// Starts a program that does not hold signals back: a mask is inherited, and so is what we ignore.
+    /// Starts a program that does not hold signals back: a mask is inherited.
     pub fn start(&self, command: &mut Command) -> io::Result<Child> {
         let before = self.before;
         let restored = move || {
             before.restore();
-            // SAFETY: SIG_DFL installs no handler.
-            unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_DFL) };
             Ok(())
         };
         // SAFETY: the closure makes two system calls, and allocates nothing.

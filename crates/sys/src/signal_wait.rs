@@ -27,10 +27,14 @@ pub fn is_ignored(signal: i32) -> bool {
 }
 
 /// A write beyond `ulimit -f` fails with `EFBIG`, which can be told, and no longer ends the program
-/// without a word. To be called at the start of main, before any thread.
+/// without a word. To be called at the start of main, before any thread. A handler, as a program that we start
+/// would inherit an ignored signal (execve(2)).
 pub fn outlive_file_limit() {
-    // SAFETY: SIG_IGN installs no handler.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    extern "C" fn go_on(_: libc::c_int) {}
+    // SAFETY: the handler does nothing.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, go_on as extern "C" fn(libc::c_int) as libc::sighandler_t)
+    };
 }
 
 /// A set of signals, or a thread's mask.
@@ -134,6 +138,18 @@ pub(crate) fn relay(process_id: i32, signal: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_we_start_ends_at_the_file_limit_and_at_a_broken_pipe() {
+        outlive_file_limit();
+        let status = std::process::Command::new("cat").arg("/proc/self/status").output().unwrap();
+        let status = String::from_utf8(status.stdout).unwrap();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+        let ignored = u64::from_str_radix(ignored.trim(), 16).unwrap();
+        for signal in [libc::SIGXFSZ, libc::SIGPIPE] {
+            assert_eq!(ignored >> (signal - 1) & 1, 0, "{signal} in {ignored:x}");
+        }
+    }
 
     #[test]
     fn a_relayed_signal_is_told_from_a_sent_one() {

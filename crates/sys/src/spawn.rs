@@ -213,15 +213,14 @@ fn prepare(orders: &Orders<'_>) -> Result<(), c_int> {
 }
 
 /// Signals do what they do of old, as they will in the program anyway. SIGPIPE, which Rust's programs
-/// do not want, and SIGXFSZ, which we do not, end it again.
+/// do not want, ends it again.
 fn drop_handlers() {
     // SAFETY: actions and sets are plain numbers, for which zeros are valid; the calls fill or read ours.
     unsafe {
         for signal in 1..=SIGNALS {
             let mut action: libc::sigaction = std::mem::zeroed();
             let is_known = libc::sigaction(signal, null(), &mut action) == 0;
-            let ours = [libc::SIGPIPE, libc::SIGXFSZ].contains(&signal);
-            let is_ignored = action.sa_sigaction == libc::SIG_IGN && !ours;
+            let is_ignored = action.sa_sigaction == libc::SIG_IGN && signal != libc::SIGPIPE;
             if is_known && !is_ignored && action.sa_sigaction != libc::SIG_DFL {
                 action.sa_sigaction = libc::SIG_DFL;
                 libc::sigaction(signal, &action, std::ptr::null_mut());
