@@ -10,6 +10,8 @@ use std::{
 
 use crate::packages::{PackageCache, PackageError};
 
+/// Compressed, of main and contrib.
+const LISTS_BYTES: u64 = 9_000_000;
 const MIRROR: &str = "http://deb.debian.org/debian";
 const KEYRINGS: [&str; 2] = [
     "/usr/share/keyrings/debian-archive-keyring.gpg",
@@ -35,6 +37,7 @@ impl Archive {
         if archive.folder.join("whole").is_file() {
             return Ok(archive);
         }
+        cache.allow(format!("lists of Debian 12's archive for {package}"), LISTS_BYTES)?;
         let keyring = KEYRINGS.into_iter().find(|path| Path::new(path).exists());
         let keyring = keyring.ok_or_else(|| failed("install debian-archive-keyring".into()))?;
         archive.prepare(keyring).map_err(|error| failed(error.to_string()))?;

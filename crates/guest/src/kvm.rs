@@ -18,6 +18,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use pickfs_target::packages::Family;
+
 use crate::{packages::PackageCache, qemu_program};
 
 /// How long the tiny guest may take.
@@ -65,8 +67,8 @@ pub fn obstacle_tried() -> Option<String> {
 
 fn untried() -> String {
     format!(
-        "KVM was not tried, as QEMU is not here; apt-get install {}, or {INSTEAD}",
-        qemu_program::PACKAGE
+        "KVM was not tried, as QEMU is not here; {}, or {INSTEAD}",
+        Family::here().install_of(qemu_program::PACKAGE)
     )
 }
 

@@ -196,7 +196,19 @@ fn version_of(name: &str, archives: &[PathBuf]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    #[test]
+    fn what_was_refused_reads_no_lists() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = PackageCache::at(folder.path()).asking(Arc::new(|_| false));
+        let set = PackageSet { main: "pickfs-no-such-package", members: Members::WithMissing };
+        let refused = set.get(&cache);
+        assert!(matches!(refused, Err(PackageError::Refused { .. })), "{refused:?}");
+        assert!(!folder.path().join("archive").exists(), "apt was asked for its lists");
+    }
 
     #[test]
     fn a_set_that_is_there_is_not_fetched_and_is_no_single_package() {

@@ -18,9 +18,11 @@ use std::{
     sync::Arc,
 };
 
+use pickfs_target::packages::Family;
 use thiserror::Error;
 
 use crate::{
+    qemu_program,
     suites::{LISTS_BYTES, Offer, Suites, offers_of},
     version::Version,
 };
@@ -73,7 +75,7 @@ pub enum PackageError {
         cache: PathBuf,
     },
     /// Neither installed nor to be had.
-    #[error("no QEMU: {why}; apt-get install qemu-system-x86")]
+    #[error("no QEMU: {why}; {}", Family::here().install_of(qemu_program::PACKAGE))]
     NoQemu {
         /// What was tried and came of it.
         why: String,
@@ -282,9 +284,9 @@ impl PackageCache {
 
     /// From this machine's own release.
     fn fetch(&self, name: &str) -> Result<Unpacked, PackageError> {
-        if let Some(offer) = own_offer(name) {
-            self.allow(format!("{name} {}", offer.version), offer.bytes)?;
-        }
+        let offer = own_offer(name);
+        let version = offer.as_ref().map_or(String::new(), |offer| format!(" {}", offer.version));
+        self.allow(format!("{name}{version}"), offer.map_or(0, |offer| offer.bytes))?;
         self.within(|work| {
             self.run("apt-get", &["-q", "download"], name, &[name], work)?;
             let archive = archive_in(work).ok_or_else(|| PackageError::Strange {
@@ -423,6 +425,7 @@ mod tests {
         let packages = PackageCache::at(cache.path()).asking(Arc::new(|_| false));
         let error = packages.get_level("pickfs-no-such-kernel", "6.1").unwrap_err().to_string();
         assert!(error.contains("--yes") && error.contains("40 MB"), "{error}");
+        assert!(matches!(packages.get("pickfs-no-such"), Err(PackageError::Refused { .. })));
         assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
     }
 

@@ -63,6 +63,14 @@ impl Family {
             .filter(|it| *it != "-")
     }
 
+    /// The command that installs a package that Debian calls so, without sudo.
+    pub fn install_of(self, of_debian: &'static str) -> String {
+        match self.name(of_debian) {
+            Some(name) => format!("{} {name}", self.install()),
+            None => format!("no package of this distribution has it; Debian's is {of_debian}"),
+        }
+    }
+
     /// The words before the names of packages that install them, without sudo.
     pub fn install(self) -> &'static str {
         FAMILIES[self as usize].2
@@ -118,5 +126,6 @@ mod tests {
         assert_eq!(told(Family::Suse), ("zypper install", "btrfsprogs"));
         assert_eq!(told(Family::Arch), ("pacman -S", "btrfs-progs"));
         assert_eq!(told(Family::Alpine), ("apk add", "btrfs-progs"));
+        assert_eq!(Family::Suse.install_of("qemu-system-x86"), "zypper install qemu-x86");
     }
 }

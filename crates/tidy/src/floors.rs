@@ -13,7 +13,7 @@ const FLOORS: &[(&str, f32)] = &[
     ("mkfs", 2.0),
     ("modules", 2.0),
     ("target", 3.0),
-    ("guest", 3.0),
+    ("guest", 3.25),
     ("journal", 3.0),
     ("probe", 3.0),
     ("pair", 3.25),
