@@ -35,8 +35,9 @@ impl FileSystem for Bcachefs {
 
     fn words(&self) -> Words {
         Words {
-            alone: "-f -q -v --force --quiet --verbose --discard --nodiscard --no_passphrase --encrypted",
-            valued: "-U",
+            alone: "-f -q -v --force --quiet --verbose --discard --nodiscard --no_passphrase --encrypted \
+                    --no_initialize -h",
+            valued: "-g -U --uuid --replicas --fs_size --superblock_size --version",
             text: "-l -L --label --fs_label",
             outside: "--source --passphrase_file",
         }

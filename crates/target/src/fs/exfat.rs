@@ -35,7 +35,7 @@ impl FileSystem for Exfat {
     fn words(&self) -> Words {
         Words {
             alone: "-f -q -v -V -h --full-format --pack-bitmap --quiet --verbose",
-            valued: "-b -c -i -p -s -U --boundary-align --cluster-size --sector-size --volume-serial --volume-guid",
+            valued: "-b -c -i -p -s -U --boundary-align --cluster-size --sector-size --volume-guid",
             text: "-L -n --volume-label",
             ..Words::default()
         }

@@ -35,8 +35,8 @@ impl FileSystem for F2fs {
 
     fn words(&self) -> Words {
         Words {
-            alone: "-f -i -m -q -r -V",
-            valued: "-a -C -d -e -E -g -H -h -o -O -R -s -S -t -T -U -w -z -Z",
+            alone: "-f -h -i -m -q -r -V",
+            valued: "-a -b -C -d -e -E -g -H -o -O -R -s -S -t -T -U -w -z -Z",
             text: "-l",
             outside: "-c",
         }

@@ -46,8 +46,8 @@ impl FileSystem for Fat {
 
     fn words(&self) -> Words {
         Words {
-            alone: "-a -A -c -I -v --invariant",
-            valued: "-b -D -f -F -g -h -i -M -r -R -s -S --codepage --mbr --offset --variant",
+            alone: "-a -A -c -I -v --invariant --mbr",
+            valued: "-b -D -f -F -g -h -i -M -r -R -s -S --codepage --offset --variant",
             text: "-n",
             outside: "-C -l -m",
         }

@@ -36,7 +36,7 @@ impl FileSystem for Nilfs2 {
     fn words(&self) -> Words {
         Words {
             alone: "-c -f -h -K -n -q -v -V",
-            valued: "-b -B -m -O -P -s",
+            valued: "-b -B -m -O -P",
             text: "-L",
             ..Words::default()
         }

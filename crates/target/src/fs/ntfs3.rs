@@ -35,7 +35,7 @@ impl FileSystem for Ntfs3 {
 
     fn words(&self) -> Words {
         Words {
-            alone: "-C -f -F -I -n -q -Q -T -U -v --fast --quick --force --enable-compression --no-indexing \
+            alone: "-C -f -F -h -I -l -n -q -Q -T -U -v -V --fast --quick --force --enable-compression --no-indexing \
                     --zero-time --with-uuid --quiet --verbose --debug",
             valued: "-c -H -p -s -S -z --cluster-size --heads --partition-start --sector-size --sectors-per-track \
                      --mft-zone-multiplier",

@@ -145,7 +145,13 @@ fn leads_somewhere(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        path::Path,
+        process::{Command, Stdio},
+    };
+
     use super::*;
+    use crate::{availability::find_program, fs::FILE_SYSTEMS};
 
     fn said(candidate: &str) -> String {
         check(&candidate.parse().unwrap()).map_or_else(|e| e.to_string(), |()| "taken".into())
@@ -192,6 +198,8 @@ mod tests {
             ("xfs:rtdev=sdb", "rtdev=sdb"),
             ("xfs;mkfs=-c options=x", "-c"),
             ("fat32;mkfs=-C 1000", "-C"),
+            ("fat32;mkfs=--mbr sdb", "sdb"),
+            ("f2fs;mkfs=-h sdb", "sdb"),
             ("reiserfs-3.6;mkfs=--journal-device=sdb", "--journal-device=sdb"),
             ("bcachefs;mkfs=--source=x", "--source=x"),
             ("zfs:mountpoint=/etc", "mountpoint=/etc"),
@@ -205,6 +213,45 @@ mod tests {
             "candidate `btrfs;mkfs=/dev/sdb`: `/dev/sdb` follows no option that takes a value and would \
              name another device or file; leave it out, or join it to its option: --option=value"
         );
+    }
+
+    /// What a tool says first of a letter, without the letter.
+    fn first_said(path: &Path, verb: Option<&str>, letter: char) -> String {
+        let mut command = Command::new(path);
+        let command = command.args(verb).arg(format!("-{letter}")).env("LC_ALL", "C");
+        let said = command.stdin(Stdio::null()).output().expect("it starts").stderr;
+        let said = String::from_utf8_lossy(&said);
+        let first = said.lines().next().unwrap_or_default();
+        first.replace(&format!("'{letter}'"), "").replace(&format!("'-{letter}'"), "")
+    }
+
+    /// getopt(3) complains of a letter that lacks its value before the tool misses the name of a device. A letter
+    /// that this version does not know is another's.
+    #[test]
+    fn the_tables_take_letters_as_the_installed_tools_do() {
+        for row in FILE_SYSTEMS {
+            let (known, needs) = (row.words(), row.needs());
+            let Formatter::Packaged(program) = needs.formatter else { continue };
+            // zpool asks its daemon first.
+            let found = find_program(program.name).filter(|_| program.name != "zpool");
+            let Some(path) = found else { continue };
+            let verb = (program.name == "bcachefs").then_some("format");
+            let unknown = first_said(&path, verb, '@');
+            for letter in ('a'..='z').chain('A'..='Z') {
+                let said = first_said(&path, verb, letter);
+                let word = format!("-{letter}");
+                let is = |list: &str| list.split_whitespace().any(|one| one == word);
+                // mkntfs says so in words of its own, also of what it does not know.
+                let fits = match () {
+                    () if said.contains("option requires an argument --") => {
+                        [known.valued, known.text, known.outside].into_iter().any(is)
+                    }
+                    () if said == unknown || said.contains("requires an argument") => true,
+                    () => is(known.alone) || is(known.outside),
+                };
+                assert!(fits, "{} {word}: {said}", program.name);
+            }
+        }
     }
 
     #[test]
