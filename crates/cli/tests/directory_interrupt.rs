@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use lab_session::Session;
 use pickfs::{folder, only_run, pickfs, record};
 use pickfs_model::Event;
-use pickfs_testkit::until;
+use pickfs_testkit::{until, with_ignored_signals};
 use rustix::process::Signal;
 
 fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -63,7 +63,8 @@ fn what_was_ignored_at_the_start_ends_nothing() {
     let (_kept, out) = folder();
     let words = ["run", "quick", "--dir", data.to_str().unwrap(), "--blocks", "1"];
     let more = ["--measure", "1s", "--warmup", "0s", "--raw-probe", "0s", "--set", "sync=none"];
-    let mut session = Session::start_with_signals("ignore", &[&words[..], &more].concat(), &out);
+    let mut session =
+        Session::start_with(with_ignored_signals, &[&words[..], &more].concat(), &out);
     session.wait_for_trial(1);
     session.wait_for_worker();
     session.signal_group(Signal::HUP);

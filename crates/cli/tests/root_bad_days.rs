@@ -14,6 +14,7 @@ use pickfs_model::{Event, Outcome, RunRecord, TrialRecord};
 use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
 use pickfs_sys::mount::{MountRequest, Mounted};
 use pickfs_target::undo::{Undo, UndoLog};
+use pickfs_testkit::with_ignored_signals;
 use rustix::process::Signal;
 use slow_disk::SlowDisk;
 
@@ -131,7 +132,7 @@ fn under_nohup_a_hang_up_ends_nothing() {
         return;
     }
     let (_folder, out) = folder();
-    let mut session = Session::start_with_signals("ignore", &words(SMALL), &out);
+    let mut session = Session::start_with(with_ignored_signals, &words(SMALL), &out);
     session.wait_for_trial(2);
     session.wait_for_worker();
     for process in [session.outer(), session.inner()] {

@@ -5,7 +5,6 @@ mod spoken;
 
 use std::{
     fs::File,
-    io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
@@ -16,15 +15,12 @@ use pickfs_model::{
     phase::Heat,
     trial::{LanePhase, WORKER},
 };
-use pickfs_sys::{
-    residency::{Caches, drop_caches},
-    starting_gate::StartingGate,
-};
+use pickfs_sys::starting_gate::StartingGate;
 use pickfs_testkit::until;
 use pickfs_workload::phase::merged_phases;
 use serde_json::{Value, json};
 
-use crate::spoken::{finished, may_mount, spec};
+use crate::spoken::{finished, may_mount, spec, talk};
 
 const LANES: u32 = 3;
 
@@ -75,7 +71,7 @@ fn trial(directory: &Path, lanes: u32, more: &Value) -> Vec<Vec<WorkerMessage>> 
     let started: Vec<Child> = (0..lanes).map(|_| worker_at(&gate)).collect();
     let talks = started.into_iter().zip(0..).map(|(worker, lane)| {
         let spec = lane_spec(directory, lane, lanes, more.clone());
-        thread::spawn(move || talk(worker, &spec))
+        thread::spawn(move || ended(worker, &spec))
     });
     talks.collect::<Vec<_>>().into_iter().map(|talk| talk.join().expect("no panic")).collect()
 }
@@ -87,21 +83,8 @@ fn worker_at(gate: &StartingGate) -> Child {
     command.spawn().expect("the worker starts")
 }
 
-fn talk(mut worker: Child, spec: &TrialSpec) -> Vec<WorkerMessage> {
-    let mut input = worker.stdin.take().expect("piped");
-    let output = BufReader::new(worker.stdout.take().expect("piped"));
-    writeln!(input, "{}", serde_json::to_string(spec).expect("JSON")).expect("it reads");
-    let mut messages = Vec::new();
-    for line in output.lines() {
-        let message = serde_json::from_str(&line.expect("text")).expect("a message");
-        if matches!(message, WorkerMessage::ColdAsked) {
-            drop_caches(Caches::Both).expect("root may");
-        }
-        if matches!(message, WorkerMessage::ColdAsked | WorkerMessage::Ready { .. }) {
-            writeln!(input, "go").expect("it waits");
-        }
-        messages.push(message);
-    }
+fn ended(mut worker: Child, spec: &TrialSpec) -> Vec<WorkerMessage> {
+    let messages = talk(&mut worker, spec);
     worker.wait().expect("it ends");
     messages
 }

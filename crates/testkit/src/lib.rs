@@ -31,5 +31,5 @@ pub use fake_run::{FakeCandidate, FakeRun, fake_run};
 pub use fake_stalls::explained;
 pub use mishap::{Mishap, MishapKind, Mishaps};
 pub use patience::{PATIENCE, until};
-pub use signals::with_default_signals;
+pub use signals::{with_default_signals, with_ignored_signals};
 pub use simulate::{Shape, Simulation, simulate};

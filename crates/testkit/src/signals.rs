@@ -6,10 +6,19 @@ use std::{io, os::unix::process::CommandExt, process::Command};
 
 /// The program ends by SIGHUP, SIGINT and SIGQUIT, as one that was started from a terminal does.
 pub fn with_default_signals(command: &mut Command) -> &mut Command {
-    let set = || {
+    with_signals(command, libc::SIG_DFL)
+}
+
+/// The program ignores them, as one that was started by nohup in the background does.
+pub fn with_ignored_signals(command: &mut Command) -> &mut Command {
+    with_signals(command, libc::SIG_IGN)
+}
+
+fn with_signals(command: &mut Command, how: libc::sighandler_t) -> &mut Command {
+    let set = move || {
         for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT] {
-            // SAFETY: no handler is installed, only the default named.
-            if unsafe { libc::signal(signal, libc::SIG_DFL) } == libc::SIG_ERR {
+            // SAFETY: no handler is installed.
+            if unsafe { libc::signal(signal, how) } == libc::SIG_ERR {
                 return Err(io::Error::last_os_error());
             }
         }

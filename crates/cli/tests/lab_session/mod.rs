@@ -8,7 +8,7 @@ use std::{
     io::{BufRead, BufReader},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, channel},
     time::Instant,
 };
@@ -17,7 +17,7 @@ use pickfs_model::Event;
 use pickfs_testkit::{PATIENCE, until, with_default_signals};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use crate::pickfs::{Said, command_with_signals, is_root};
+use crate::pickfs::{Said, command, is_root};
 
 /// True where a test of the root ring may run; otherwise the reason is said, and is a failure
 /// where the ring is required.
@@ -51,20 +51,24 @@ pub struct Session {
 impl Session {
     /// Starts `pickfs` with these words, `--json` and `--out`; a command behind `--` stays behind.
     pub fn start(words: &[&str], out: &Path) -> Session {
-        Session::start_with_signals("default", words, out)
+        Session::start_with(with_default_signals, words, out)
     }
 
-    /// The same, by a parent that ignores the hang-up and the Ctrl-C (`ignore`).
-    pub fn start_with_signals(how: &str, words: &[&str], out: &Path) -> Session {
+    /// The same, with signals as given.
+    pub fn start_with(
+        signals: fn(&mut Command) -> &mut Command,
+        words: &[&str],
+        out: &Path,
+    ) -> Session {
         let own = words.iter().position(|word| *word == "--").unwrap_or(words.len());
         let (words, own) = words.split_at(own);
-        let mut command = command_with_signals(how, words);
+        let mut command = command(words);
         command.arg("--json").stdin(Stdio::null());
         if !words.contains(&"--resume") {
             command.arg("--out").arg(out);
         }
         command.args(own).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        let mut child = with_default_signals(&mut command).spawn().expect("pickfs starts");
+        let mut child = signals(&mut command).spawn().expect("pickfs starts");
         let (sender, events) = channel();
         let output = BufReader::new(child.stdout.take().unwrap());
         std::thread::spawn(move || {

@@ -32,18 +32,7 @@ impl From<Output> for Said {
 
 /// The command, not yet started.
 pub fn command<S: AsRef<OsStr>>(words: &[S]) -> Command {
-    of_us(Command::new(PICKFS), words)
-}
-
-/// The same, with the hang-up and the Ctrl-C as given to env(1): `default` or `ignore`. A suite that
-/// was started by nohup or in the background of a shell ignores them, and so does what it starts.
-pub fn command_with_signals<S: AsRef<OsStr>>(how: &str, words: &[S]) -> Command {
-    let mut command = Command::new("env");
-    command.args([&format!("--{how}-signal=HUP,INT"), PICKFS]);
-    of_us(command, words)
-}
-
-fn of_us<S: AsRef<OsStr>>(mut command: Command, words: &[S]) -> Command {
+    let mut command = Command::new(PICKFS);
     command.args(words).env_remove("RUST_BACKTRACE");
     command
 }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use pickfs_model::{FORMAT, TrialSpec, WorkerMessage, WorkloadSpec, trial::WORKER};
+use pickfs_sys::residency::{Caches, drop_caches};
 use pickfs_workload::BUILD;
 use serde_json::{Map, Value};
 
@@ -51,20 +52,29 @@ pub fn converse(spec: &TrialSpec) -> Vec<WorkerMessage> {
     converse_with_errors(spec).0
 }
 
-/// As [`converse`], with what the worker said on standard error.
-pub fn converse_with_errors(spec: &TrialSpec) -> (Vec<WorkerMessage>, String) {
-    let mut worker = worker();
+/// Plays a whole trial with a worker that was started, and drops the caches when it asks for that.
+pub fn talk(worker: &mut Child, spec: &TrialSpec) -> Vec<WorkerMessage> {
     let mut input = worker.stdin.take().expect("piped");
     let output = BufReader::new(worker.stdout.take().expect("piped"));
     writeln!(input, "{}", serde_json::to_string(spec).expect("JSON")).expect("it reads");
     let mut messages = Vec::new();
     for line in output.lines() {
         let message = serde_json::from_str(&line.expect("text")).expect("a message");
-        if matches!(message, WorkerMessage::Ready { .. }) {
+        if matches!(message, WorkerMessage::ColdAsked) {
+            drop_caches(Caches::Both).expect("root may");
+        }
+        if matches!(message, WorkerMessage::ColdAsked | WorkerMessage::Ready { .. }) {
             writeln!(input, "go").expect("it waits");
         }
         messages.push(message);
     }
+    messages
+}
+
+/// As [`converse`], with what the worker said on standard error.
+pub fn converse_with_errors(spec: &TrialSpec) -> (Vec<WorkerMessage>, String) {
+    let mut worker = worker();
+    let messages = talk(&mut worker, spec);
     let mut said = String::new();
     let mut errors = worker.stderr.take().expect("piped");
     errors.read_to_string(&mut said).expect("text");
