@@ -31,7 +31,7 @@ impl Workload for Fix {
     }
 
     fn version(&self) -> u32 {
-        3
+        4
     }
 
     fn about(&self) -> &'static str {
