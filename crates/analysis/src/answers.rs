@@ -9,18 +9,17 @@ use std::collections::BTreeMap;
 
 use pickfs_model::{
     CellId, Durability, Outcome, RunRecord, TrialRecord,
-    finding::{Answer, AnswerEnd, Claim, OpSummary, OutOf},
+    finding::{Answer, AnswerEnd, Claim, Lead, OpSummary, OutOf},
     plan::Metric,
 };
 
 use crate::{
     ALPHA,
     decide::{Decision, Duel, End, Rules, Standing, decide},
-    factors,
+    ending, factors,
     panels::{BY_CANDIDATE, Group, Member, Robbed, applies, groups},
     phases::scale::are_alike,
     summary::{is_carried, metric_value, op_summaries},
-    wording::{list, metric_name, percent_over_one},
 };
 
 /// Blocks from one return of those that are out to the next: a machine that changed is noticed.
@@ -177,7 +176,7 @@ impl Question<'_> {
         let end = match self.decision.end() {
             End::Winner(_) => AnswerEnd::Winner,
             End::Equal(_) => AnswerEnd::Equal,
-            End::Open(_) => AnswerEnd::Open,
+            End::Open(_) => AnswerEnd::NoAnswer,
         };
         let blocks = last_block(run);
         let trials = self.members.iter().map(|member| member.chosen(Robbed::Kept).len() as u32);
@@ -187,14 +186,27 @@ impl Question<'_> {
             metric: self.metric.clone(),
             end,
             left: self.decision.left().into_iter().map(|index| self.label(index)).collect(),
+            lead: self.lead(),
             out: standings.filter_map(|(index, standing)| self.out(index, *standing)).collect(),
             alpha: self.rules.alpha,
             margin: self.rules.margin,
-            more_blocks: self.decision.more_blocks().filter(|_| end == AnswerEnd::Open),
+            more_blocks: self.decision.more_blocks().filter(|_| end == AnswerEnd::NoAnswer),
             blocks,
             trials: trials.sum(),
             trials_of_whole_blocks: blocks * self.members.len() as u32,
         }
+    }
+
+    /// The first of the ranking beside the second.
+    fn lead(&self) -> Option<Lead> {
+        let ranking = self.decision.ranking();
+        let [first, second, ..] = ranking[..] else { return None };
+        let duel = self.decision.duel(second, first);
+        Some(Lead {
+            over: self.label(second),
+            ratio: Some(duel.ratio).filter(|ratio| ratio.is_finite()),
+            interval: duel.closed(),
+        })
     }
 
     fn out(&self, index: usize, standing: Standing) -> Option<OutOf> {
@@ -257,30 +269,13 @@ pub fn next_block(run: &RunRecord) -> NextBlock {
     NextBlock {
         decided,
         cells: run.cells.iter().map(|cell| &cell.id).filter(runs).cloned().collect(),
-        words: answers(run, &groups, &questions).iter().map(words).collect(),
+        words: answers(run, &groups, &questions).iter().map(ending::standing).collect(),
     }
 }
 
 /// The answers, in the order of the tables.
 pub fn answers(run: &RunRecord, groups: &[Group<'_>], questions: &[Question<'_>]) -> Vec<Answer> {
     questions.iter().map(|question| question.answer(run, &groups[question.group].title)).collect()
-}
-
-/// `sync=none, append p50: xfs is the best` and the like.
-fn words(answer: &Answer) -> String {
-    let metric = metric_name(&answer.metric);
-    let place = match answer.panel.as_str() {
-        "" => metric,
-        panel => format!("{panel}, {metric}"),
-    };
-    let left = list(&answer.left);
-    match answer.end {
-        AnswerEnd::Winner => format!("{place}: {left} is the best"),
-        AnswerEnd::Equal => {
-            format!("{place}: {left} are equal within {}", percent_over_one(1.0 + answer.margin))
-        }
-        AnswerEnd::Open => format!("{place}: open between {left}"),
-    }
 }
 
 #[cfg(test)]
@@ -348,7 +343,7 @@ mod tests {
     #[test]
     fn few_blocks_show_ratios_claim_nothing_and_say_how_many_more() {
         let found = findings(&fake_run(&FakeRun { blocks: 4, ..FakeRun::default() }));
-        assert!(found.answers.iter().all(|answer| answer.end == AnswerEnd::Open));
+        assert!(found.answers.iter().all(|answer| answer.end == AnswerEnd::NoAnswer));
         assert!(found.answers.iter().any(|answer| answer.more_blocks.is_some_and(|more| more > 0)));
         let shown = primary(&found);
         assert!(shown.iter().all(|c| c.claim == Claim::Open && c.interval.is_none()));
@@ -411,11 +406,11 @@ mod tests {
         assert_eq!((opening.decided, opening.cells.len()), (false, 8));
         let later = next_block(&race(3, Vec::new()));
         assert_eq!(later.cells.len(), 6, "floors only with the sentinels");
-        assert!(later.words[0].starts_with("sync=none, append p50: open between ext4"));
+        assert!(later.words[0].starts_with("sync=none, append p50: NO ANSWER ext4"));
         assert_eq!(next_block(&race(4, Vec::new())).cells.len(), 8);
         let end = next_block(&race(60, Vec::new()));
         assert!(end.decided && end.cells.is_empty(), "{end:?}");
-        assert_eq!(end.words[1], "sync=fdatasync, durable p50: xfs:noatime is the best");
+        assert_eq!(end.words[1], "sync=fdatasync, durable p50: WINNER xfs:noatime");
         let mishaps = vec![Mishap::failed("btrfs:noatime", "none", 0, "ENOSPC")];
         assert_eq!(next_block(&race(3, mishaps)).cells.len(), 5, "it is not tried for ever");
     }

@@ -7,7 +7,7 @@ use pickfs_model::{
 };
 
 use crate::{
-    absent, answers, bimodal, comparisons, doubts, drift, engine, factors, noise, not_yet,
+    absent, answers, bimodal, comparisons, doubts, drift, ending, engine, factors, noise, not_yet,
     panels::{Group, Robbed, groups},
     phases, rows,
     summary::spread,
@@ -59,8 +59,9 @@ pub fn findings(run: &RunRecord) -> Findings {
     Findings {
         absent: absent::cells(run),
         notices: notices(run, &groups),
-        not_yet: not_yet::open_questions(run, &panels, &answers),
+        not_yet: not_yet::open_questions(run, &panels),
         verdicts: verdict::verdicts(run, &groups, &panels, &noise, &answers),
+        endings: ending::endings(run, &panels, &answers),
         answers,
         factors,
         panels,

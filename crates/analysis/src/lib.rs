@@ -23,6 +23,7 @@ pub mod comparisons;
 pub mod decide;
 pub mod doubts;
 pub mod drift;
+pub mod ending;
 pub mod engine;
 mod entry;
 pub mod factors;

@@ -2,16 +2,15 @@
 
 use pickfs_model::{
     RunRecord,
-    finding::{Answer, AnswerEnd, Claim, NotYet, Panel},
+    finding::{Claim, NotYet, Panel},
     plan::View,
 };
 
 use crate::{doubts::doubts, wording};
 
 /// Open questions of a run, the weightiest first.
-pub fn open_questions(run: &RunRecord, panels: &[Panel], answers: &[Answer]) -> Vec<NotYet> {
+pub fn open_questions(run: &RunRecord, panels: &[Panel]) -> Vec<NotYet> {
     let mut open: Vec<NotYet> = Vec::new();
-    open.extend(open_answers(answers));
     open.extend(references(run, panels));
     open.extend(primary_quantiles(panels));
     open.extend(periods(run));
@@ -24,37 +23,6 @@ pub fn open_questions(run: &RunRecord, panels: &[Panel], answers: &[Answer]) -> 
         });
     }
     open
-}
-
-/// Answers that are open, by the rows between which they are, with about the blocks that would settle the last.
-fn open_answers(answers: &[Answer]) -> Vec<NotYet> {
-    let mut found: Vec<(&[String], Vec<&Answer>)> = Vec::new();
-    for answer in answers.iter().filter(|answer| answer.end == AnswerEnd::Open) {
-        match found.iter_mut().find(|(left, _)| *left == answer.left) {
-            Some((_, same)) => same.push(answer),
-            None => found.push((&answer.left, vec![answer])),
-        }
-    }
-    let open = |(left, same): (&[String], Vec<&Answer>)| {
-        let name = |answer: &&Answer| {
-            format!("{}{}", wording::metric_name(&answer.metric), place(&answer.panel))
-        };
-        let names: Vec<String> = same.iter().map(name).collect();
-        let blocks = wording::blocks_text(same.iter().map(|a| a.blocks).max().unwrap_or(0));
-        let more = same.iter().map(|answer| answer.more_blocks).collect::<Option<Vec<u32>>>();
-        NotYet {
-            what: format!(
-                "which of {} is fastest by {}",
-                wording::list(left),
-                wording::list(&names)
-            ),
-            why: match more.and_then(|more| more.into_iter().max()) {
-                Some(more) => format!("{blocks}; about {more} more would tell, if they went on so"),
-                None => format!("{blocks}, and more would hardly tell"),
-            },
-        }
-    };
-    found.into_iter().map(open).collect()
 }
 
 /// Panels where another row stands in for the planned reference.
@@ -186,16 +154,6 @@ mod tests {
     fn open(ask: &FakeRun) -> Vec<(String, String)> {
         let found = crate::findings(&fake_run(ask)).not_yet;
         found.into_iter().map(|open| (open.what, open.why)).collect()
-    }
-
-    #[test]
-    fn open_answers_say_about_how_many_blocks_more() {
-        let is_answer = |what: &str| what.starts_with("which of ");
-        let found = open(&FakeRun { blocks: 3, ..FakeRun::default() });
-        assert!(is_answer(&found[0].0) && found[0].1.starts_with("3 blocks; about "), "{found:?}");
-        let found = open(&FakeRun { blocks: 25, ..FakeRun::default() });
-        let durable = |(what, _): &(String, String)| is_answer(what) && what.contains("durable");
-        assert!(!found.iter().any(durable), "{found:?}");
     }
 
     #[test]

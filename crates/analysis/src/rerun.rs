@@ -7,13 +7,13 @@
 
 use pickfs_model::{
     Findings, RunRecord,
-    finding::{AnswerEnd, Comparison, Panel, Row, Verdict},
+    finding::{AnswerEnd, Comparison, Ending, Panel, Row, Verdict},
 };
 use serde::Serialize;
 
 use crate::{
     compare::{Changed, compare_named},
-    wording::{blocks_text, list},
+    wording::list,
 };
 
 /// Two runs of one plan.
@@ -144,17 +144,16 @@ fn unsaid(
             return Some(format!("{label} has no result now: {why}"));
         }
     }
-    let said = || later.sentences.first().cloned().unwrap_or_default();
+    let mut endings = now.endings.iter();
+    let is_here = |ending: &&Ending| ending.panel == verdict.panel || ending.panel.is_empty();
+    let open = endings.find(|e| e.end == AnswerEnd::NoAnswer && is_here(e)).map(Ending::line);
     if later.best.is_empty() {
-        return Some(format!("this run supports no choice. {}", said()));
+        return Some(open.unwrap_or_else(|| "this run supports no choice".into()));
     }
     let mut answers = now.answers.iter().filter(|answer| answer.panel == verdict.panel);
-    let open = answers.find(|answer| answer.end == AnswerEnd::Open)?;
-    let stays = verdict.best.iter().all(|label| open.left.contains(label));
-    (stays && open.left.len() > verdict.best.len()).then(|| {
-        let blocks = blocks_text(open.blocks);
-        format!("it is open between {} now ({blocks})", list(&open.left))
-    })
+    let left = &answers.find(|answer| answer.end == AnswerEnd::NoAnswer)?.left;
+    let stays = verdict.best.iter().all(|label| left.contains(label));
+    open.filter(|_| stays && left.len() > verdict.best.len())
 }
 
 fn judged(before: &[String], now: &[String]) -> (Standing, String) {
@@ -255,7 +254,9 @@ mod tests {
             (run("then", 1, [200.0, 100.0, 400.0]), run("now", 2, [100.0, 100.0, 400.0]));
         let found = judge(&before, &now);
         assert_eq!(only(&found).standing, Standing::CannotTell);
-        assert_eq!(only(&found).why, "it is open between ext4 and xfs now (10 blocks)");
+        assert!(
+            only(&found).why.starts_with("NO ANSWER 10 blocks do not decide between ext4 and xfs ")
+        );
     }
 
     #[test]
@@ -265,7 +266,7 @@ mod tests {
         short.trials.retain(|trial| trial.block <= 2);
         let found = judge(&before, &short);
         assert_eq!(only(&found).standing, Standing::CannotTell);
-        assert!(only(&found).why.starts_with("this run supports no choice. Nothing is claimed"));
+        assert!(only(&found).why.starts_with("NO ANSWER 2 blocks are too few to compare by "));
 
         let mut failed = run("failed", 3, [200.0, 100.0, 400.0]);
         let xfs = failed.cells[1].id.clone();
@@ -296,7 +297,7 @@ mod tests {
         let found = judge(&before, &now);
         let choice = only(&found);
         assert_eq!(choice.standing, Standing::CannotTell, "{choice:?}");
-        assert_eq!(choice.why, "it is open between ext4 and xfs now (10 blocks)");
+        assert!(choice.why.starts_with("NO ANSWER 10 blocks do not decide between ext4 and xfs "));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The answer in words, built from comparisons only.
+//! What stands behind an ending, in words, built from comparisons only.
 //!
 //! It names durability, backing, load and noise, and what was left out. A panel
 //! for which the plan fixed no metric gets its values and claims nothing. The best are those that the answer
@@ -25,7 +25,8 @@ use crate::{
     wording::{blocks_text, list, metric_name},
 };
 pub use answered::best;
-use words::{backing_text, claim_text, survival};
+pub use words::survival;
+use words::{backing_text, claim_text};
 
 /// One verdict per panel with results: those that carry a primary metric first.
 pub fn verdicts(
@@ -59,17 +60,15 @@ impl Panelled<'_> {
         let metrics = self.metrics();
         let answer = self.answer(metrics.first()?);
         let best = answer.map(answered::best).unwrap_or_default();
-        let mut sentences: Vec<String> = Vec::new();
-        sentences.extend(self.headline(&best, answer));
-        sentences.extend(answer.map(answered::sentence));
+        let mut sentences: Vec<String> = answer.and_then(answered::sentence).into_iter().collect();
         for sentence in metrics.iter().flat_map(|metric| self.metric_sentences(metric)) {
             if !sentences.contains(&sentence) {
                 sentences.push(sentence);
             }
         }
         let mut verdict = self.ended(best, sentences, noise);
-        if answer.is_some_and(|answer| answer.end == AnswerEnd::Open) {
-            // What is open is no advice.
+        if answer.is_some_and(|answer| answer.end != AnswerEnd::Winner) {
+            // What is open is no advice, and of equals none is.
             verdict.commands.clear();
         }
         Some(verdict)
@@ -139,39 +138,11 @@ impl Panelled<'_> {
         all.filter(|comparison| comparison.primary && comparison.metric == *metric).collect()
     }
 
-    fn headline(&self, best: &[String], answer: Option<&Answer>) -> Option<String> {
-        let backing = self.group.members.get(self.group.reference)?.backing;
-        let mut place = match self.panel.title.as_str() {
-            "" => format!("On this {backing}"),
-            title => format!("For {title} on this {backing}"),
-        };
-        let row = self.panel.rows.iter().find(|row| best.contains(&row.label));
-        if let Some(row) = row.filter(|_| self.is_mixed()) {
-            place.push_str(&format!(", of what {}", survival(row)));
-        }
-        let is_equal = answer.is_some_and(|answer| answer.end == AnswerEnd::Equal);
-        match best {
-            [] => None,
-            [one] => Some(format!("{place}: {one}.")),
-            many if is_equal => Some(format!("{place}: {}, which are equal.", list(many))),
-            many => Some(format!("{place}: one of {}.", list(many))),
-        }
-    }
-
     fn metric_sentences(&self, metric: &Metric) -> Vec<String> {
         let name = metric_name(metric);
         let compared = self.compared(metric);
         if compared.iter().all(|comparison| comparison.claim == Claim::Open) {
-            let place = match self.panel.title.as_str() {
-                "" => String::new(),
-                title => format!(" for {title}"),
-            };
-            let values = format!("{}.", self.values_text(metric));
-            if self.answer(metric).is_some_and(|answer| !answer.out.is_empty()) {
-                return vec![values];
-            }
-            let why = self.nothing_claimed(metric);
-            return vec![format!("Nothing is claimed{place}: {why}."), values];
+            return vec![format!("{}.", self.values_text(metric))];
         }
         let parts: Vec<String> = compared.iter().map(|c| claim_text(c, c.claim)).collect();
         let robbed = compared.iter().filter_map(|c| Some((c, c.claim_without_robbed?)));
@@ -335,18 +306,16 @@ mod tests {
         let found = findings(&fake_run(&FakeRun { blocks: 12, ..FakeRun::default() }));
         let verdict = &found.verdicts[1];
         assert_eq!(verdict.best, ["xfs:noatime"]);
-        assert_eq!(verdict.sentences[0], "For sync=fdatasync on this loop image: xfs:noatime.");
-        let said = &verdict.sentences[1];
-        let begin =
-            "By durable p50 after 12 blocks xfs:noatime is the best; ext4:noatime is slower than ";
+        let said = &verdict.sentences[0];
+        let begin = "By durable p50 after 12 blocks: ext4:noatime is slower than ";
         assert!(said.starts_with(begin), "{said}");
-        let said = &verdict.sentences[2];
+        let said = &verdict.sentences[1];
         assert!(
             said.starts_with("durable p50: xfs:noatime is faster than ext4:noatime by 1."),
             "{said}"
         );
         assert!(said.contains("; btrfs:noatime is slower than ext4:noatime by 2."), "{said}");
-        assert_eq!(verdict.sentences[3], "tmpfs is a floor (memory), not a choice.");
+        assert_eq!(verdict.sentences[2], "tmpfs is a floor (memory), not a choice.");
         assert_eq!(
             verdict.commands,
             ["mkfs.xfs DEVICE", "mount -t xfs -o noatime DEVICE DIRECTORY"]
@@ -369,11 +338,9 @@ mod tests {
         };
         let equal = said(0.01);
         assert_eq!(equal.best, ["ext4:noatime", "xfs:noatime"]);
-        assert!(equal.sentences[0].ends_with("ext4:noatime and xfs:noatime, which are equal."));
-        assert!(equal.sentences[1].contains("are equal within 5 %"), "{}", equal.sentences[1]);
+        assert!(equal.commands.is_empty(), "of equals none is advised");
         let open = said(0.2);
         assert!(open.best.is_empty() && open.commands.is_empty());
-        assert!(open.sentences[0].contains("it is open between"), "{}", open.sentences[0]);
     }
 
     #[test]
@@ -382,14 +349,7 @@ mod tests {
         let found = findings(&fake_run(&FakeRun { blocks: 4, mishaps, ..FakeRun::default() }));
         let verdict = &found.verdicts[1];
         assert!(verdict.best.is_empty() && verdict.commands.is_empty());
-        let said = &verdict.sentences[1];
-        assert!(
-            said.starts_with(
-                "Nothing is claimed for sync=fdatasync: 4 blocks do not decide it, about "
-            ),
-            "{said}"
-        );
-        let said = &verdict.sentences[2];
+        let said = &verdict.sentences[0];
         let begin = "durable p50, median over trials [range]: ext4:noatime ";
         assert!(said.starts_with(begin) && !said.contains("tmpfs"), "{said}");
         assert_eq!(
@@ -439,7 +399,8 @@ mod tests {
         let found = findings(&run);
         let verdict = &found.verdicts[1];
         assert_eq!(verdict.best, ["ext4:noatime"]);
-        let begin = "For sync=fdatasync on this loop image, of what survives a power loss: ext4";
-        assert!(verdict.sentences[0].starts_with(begin), "{}", verdict.sentences[0]);
+        let found = found.endings.iter().find(|ending| ending.panel == "sync=fdatasync");
+        let said = &found.expect("asked").sentence;
+        assert!(said.contains("sync=fdatasync, of what survives a power loss, on this"), "{said}");
     }
 }

@@ -350,6 +350,9 @@ pub struct ShowArgs {
     /// Every table of a run that is made of phases (column, files)
     #[arg(long, conflicts_with = "trial")]
     pub phases: bool,
+    /// Everything: every table, all doubts, what is behind the answer and what cannot be told
+    #[arg(long, conflicts_with_all = ["trial", "phases"])]
+    pub doubts: bool,
 }
 
 /// A format of a report.

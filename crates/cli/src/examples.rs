@@ -32,8 +32,8 @@ pub const RUN: &str = "Examples:
   pickfs run --fio my-jobs.fio --fs ext4,xfs   a job file of fio, run by fio
   pickfs run --resume pickfs-runs/2026-11-21-quick
 
-Exit codes: 0 done, 1 could not be done, 2 usage error, 3 a trial failed, 4 nothing to compare
-(nothing was measured; the fix is printed), 130 interrupted.";
+Exit codes: 0 WINNER (or nothing was to be compared), 4 NO ANSWER (not decided, or nothing to compare;
+the fix is printed), 5 EQUAL; 1 could not be done, 2 usage error, 3 a trial failed, 130 interrupted.";
 
 /// Under `pickfs plan --help`.
 pub const PLAN: &str = "Examples:

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use pickfs_lab::{launch::LaunchError, preflight::PreflightError, rivals::NoAnswer};
+use pickfs_model::finding::{AnswerEnd, Ending};
 use pickfs_target::TargetError;
 
 use crate::{screen, terminal};
@@ -16,8 +17,10 @@ pub enum Exit {
     Failed,
     /// It was done, but a trial failed: see the rows of the table.
     TrialsFailed,
-    /// Nothing was measured, as there is nothing to compare: see what is missing.
+    /// There is no answer: nothing was measured, as there is nothing to compare, or what was measured does not decide.
     NoAnswer,
+    /// The answer is that the best are equal.
+    Equal,
     /// Somebody asked it to stop; what was finished is kept.
     Interrupted,
     /// As a command of the user's ended: its code, or 128 and the signal.
@@ -31,6 +34,7 @@ impl From<Exit> for ExitCode {
             Exit::Failed => 1,
             Exit::TrialsFailed => 3,
             Exit::NoAnswer => 4,
+            Exit::Equal => 5,
             Exit::Interrupted => 130,
             Exit::Command(code) => code,
         })
@@ -38,6 +42,15 @@ impl From<Exit> for ExitCode {
 }
 
 impl Exit {
+    /// As the first answer of a run ended; all was done where nothing was to be compared.
+    pub fn of_endings(endings: &[Ending]) -> Exit {
+        match endings.first().map(|ending| ending.end) {
+            None | Some(AnswerEnd::Winner) => Exit::Done,
+            Some(AnswerEnd::Equal) => Exit::Equal,
+            Some(AnswerEnd::NoAnswer) => Exit::NoAnswer,
+        }
+    }
+
     /// How the program ends with an error: one that somebody asked for is an interruption.
     pub fn of_error(error: &anyhow::Error) -> Exit {
         if no_answer(error).is_some() {
@@ -91,6 +104,30 @@ fn in_words(error: &anyhow::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pickfs_analysis::findings;
+    use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
+
+    /// Simulated runs: the first word of the screen and the exit code are one.
+    #[test]
+    fn each_end_has_its_code() {
+        let code = |blocks: u32, durable_ns: [f64; 2], noise: f64| {
+            let candidates = ["ext4", "xfs"]
+                .into_iter()
+                .zip(durable_ns)
+                .map(|(name, ns)| FakeCandidate { noise, ..FakeCandidate::new(name, 500.0, ns) });
+            let mut ask =
+                FakeRun { blocks, candidates: candidates.collect(), ..FakeRun::default() };
+            ask.primary.retain(|metric| metric.op == "durable");
+            Exit::of_endings(&findings(&fake_run(&ask)).endings)
+        };
+        assert_eq!(code(15, [200e3, 100e3], 0.02), Exit::Done);
+        assert_eq!(code(60, [100e3, 100e3], 0.01), Exit::Equal);
+        assert_eq!(code(4, [200e3, 100e3], 0.02), Exit::NoAnswer);
+        let codes = [Exit::Done, Exit::NoAnswer, Exit::Equal, Exit::TrialsFailed];
+        let codes = codes.map(|exit| format!("{:?}", ExitCode::from(exit)));
+        let told = [0, 4, 5, 3].map(|code| format!("{:?}", ExitCode::from(code)));
+        assert_eq!(codes, told, "as the manual says");
+    }
 
     #[test]
     fn a_cause_is_said_once() {

@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 use crate::{
     args::{PlanChanges, PlanChoice, StateWord},
     places::places,
-    terminal,
+    screen, terminal,
 };
 
 /// The plan, read and changed.
@@ -45,6 +45,7 @@ pub fn changed_plan(mut plan: Plan, choice: &PlanChanges) -> anyhow::Result<Plan
     if choice.cpus.is_some() {
         plan.cpus.clone_from(&choice.cpus);
     }
+    plan.typed = screen::typed();
     plan.consent.drop_caches |= choice.allow_drop_caches;
     plan.consent.system_tuning |= choice.allow_system_tuning;
     plan.consent.realtime |= choice.allow_realtime;

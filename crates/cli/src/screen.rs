@@ -3,6 +3,7 @@
 use std::{env, path::Path};
 
 use anyhow::bail;
+use pickfs_analysis::ending::{UNTIL_DECIDED_S, again};
 use pickfs_lab::{
     length::expected_s, plan_file::read_plan, plans::built_in, preflight::preflight,
     rivals::NoAnswer,
@@ -11,11 +12,11 @@ use pickfs_model::{
     BackingSpec, Findings, RunRecord,
     plan::StopRule,
     quantity::bytes_text,
-    typed::{TYPED, program, quoted},
+    typed::{program, quoted},
 };
 use pickfs_report::{
     NextStep, Screen, Subject,
-    terminal::{first_screen, phase_tables},
+    terminal::{first_screen, phase_tables, whole_screen},
 };
 
 use pickfs_target::packages::Family;
@@ -25,18 +26,27 @@ use crate::{
     terminal::{has_colour, put},
 };
 
-/// Prints the first screen of a run.
-pub fn print_run(run: &RunRecord, findings: &Findings, report: Option<&Path>) {
+/// Prints the first screen of a run, or the whole of it; `place` is the run as one types it, with its page.
+pub fn print_run(
+    run: &RunRecord,
+    findings: &Findings,
+    place: &Path,
+    page: Option<&Path>,
+    all: bool,
+) {
     let subject = Subject::new(run, findings);
-    let next = next_step(run);
-    let report = report.map(|path| path.display().to_string());
+    let next = next_step(run, findings);
+    let page = page.map(|path| path.display().to_string());
+    let place = place.display().to_string();
     let screen = Screen {
         columns: columns(),
         colour: has_colour(),
         next: next.as_ref(),
-        report: report.as_deref(),
+        report: page.as_deref(),
+        run: Some(&place),
     };
-    put(&first_screen(&subject, &screen));
+    let write = if all { whole_screen } else { first_screen };
+    put(&write(&subject, &screen));
 }
 
 /// Prints every table of a run that is made of phases.
@@ -55,8 +65,8 @@ pub fn print_phases(run: &RunRecord, findings: &Findings) -> anyhow::Result<Exit
 /// words that were typed.
 pub fn no_answer_text(why: &NoAnswer) -> String {
     let again = match why.size_bytes {
-        Some(bytes) => with_size(&typed(), &bytes_text(bytes).replace(' ', "")),
-        None => typed(),
+        Some(bytes) => again(&typed(), &[("--size", Some(&bytes_text(bytes).replace(' ', "")))]),
+        None => again(&typed(), &[]),
     };
     let fix = match why.packages.as_slice() {
         [] if why.size_bytes.is_some() => again,
@@ -69,14 +79,16 @@ pub fn no_answer_text(why: &NoAnswer) -> String {
     format!("NO ANSWER  {why}.\n  fix      {fix}\n")
 }
 
-/// The words as they can be typed again: `./run` tells its own.
-fn typed() -> String {
-    let own = || {
-        let words = env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
-        format!("{} {}", program(), words.collect::<Vec<_>>().join(" "))
+/// The words as they can be typed again, the program first: `./run` names itself.
+pub fn typed() -> Vec<String> {
+    let words = || env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let needs_no_root = |word: String| word.starts_with("--dir") || word.starts_with("--engine");
+    let sudo = match rustix::process::geteuid().is_root() {
+        true => env::var_os("SUDO_UID").is_some(),
+        false => !words().any(needs_no_root),
     };
-    let words = env::var(TYPED).unwrap_or_else(|_| own());
-    format!("{}{}", sudo(), words.trim_end())
+    let sudo = sudo.then(|| "sudo".to_owned());
+    sudo.into_iter().chain([program().to_owned()]).chain(words()).collect()
 }
 
 /// What stands before a command that needs root; nothing where root has no sudo.
@@ -85,24 +97,12 @@ fn sudo() -> &'static str {
     if has_sudo || !rustix::process::geteuid().is_root() { "sudo " } else { "" }
 }
 
-/// The words with another size.
-fn with_size(words: &str, size: &str) -> String {
-    let (before, after) = match words.split_once(" --size") {
-        Some((before, rest)) => {
-            let value = rest.trim_start_matches([' ', '=']);
-            (before, value.split_once(' ').map_or("", |(_, after)| after))
-        }
-        None => match words.split_once(" -- ") {
-            Some((before, _)) => (before, &words[before.len() + 1..]),
-            None => (words, ""),
-        },
-    };
-    format!("{before} --size {size} {after}").trim_end().to_owned()
-}
-
 /// The command that would tell more on the same ground, with its cost: after the quick plan
-/// the long one, after any other the same until it is decided.
-pub fn next_step(run: &RunRecord) -> Option<NextStep> {
+/// the long one, after any other the same until it is decided. What cures an open end stands beside it.
+pub fn next_step(run: &RunRecord, findings: &Findings) -> Option<NextStep> {
+    if findings.endings.first().is_some_and(|ending| ending.cure.is_some()) {
+        return None;
+    }
     let is_settled = matches!(run.plan.design.stop, StopRule::Decided { .. });
     // The words of a command of somebody's own are in no plan that has a name.
     let is_own = matches!(run.plan.name.as_str(), "exec" | "fio");
@@ -124,9 +124,6 @@ pub fn next_step(run: &RunRecord) -> Option<NextStep> {
     Some(NextStep { command: format!("{} journal{ground}", program()), duration_s })
 }
 
-/// Budget of `--until-decided` where none is named.
-const UNTIL_DECIDED_S: f64 = 2_700.0;
-
 /// The words that name the backing again.
 fn ground(backing: &BackingSpec) -> String {
     let word = |flag: &str, path: &Path| format!(" {flag} {}", quoted(&path.to_string_lossy()));
@@ -146,21 +143,5 @@ pub fn columns() -> usize {
     match rustix::termios::tcgetwinsize(std::io::stdout()) {
         Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).min(120),
         _ => 100,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_size_replaces_the_one_that_was_typed() {
-        assert_eq!(
-            with_size("pickfs run --size 64MiB --ram", "300MiB"),
-            "pickfs run --size 300MiB --ram"
-        );
-        assert_eq!(with_size("pickfs run --size=64MiB", "300MiB"), "pickfs run --size 300MiB");
-        assert_eq!(with_size("./run", "300MiB"), "./run --size 300MiB");
-        assert_eq!(with_size("./run -- tar x", "300MiB"), "./run --size 300MiB -- tar x");
     }
 }

@@ -80,7 +80,7 @@ fn ok(words: &[&str]) -> String {
 fn a_run_is_listed_shown_reported_compared_and_not_resumed_when_it_is_over() {
     let (_kept, out, said) = run(&[]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("VERDICT") && said.out.contains("\nreport "), "{said:?}");
+    assert!(said.out.starts_with("MEASURED ") && said.out.contains("\nreport "), "{said:?}");
     let run = only_run(&out);
     let word = run.to_str().unwrap();
     let trials = record(&run).trials.len();
@@ -93,8 +93,11 @@ fn a_run_is_listed_shown_reported_compared_and_not_resumed_when_it_is_over() {
     assert_eq!(listed[0]["trials"], trials);
 
     let shown = ok(&["show", word]);
-    let without_report = |text: &str| text.split("\nreport ").next().unwrap().trim().to_owned();
-    assert_eq!(shown.trim(), without_report(&said.out), "show prints what run printed");
+    let without_page = |text: &str| {
+        text.lines().filter(|line| !line.starts_with("report ")).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(without_page(&shown), without_page(&said.out), "show prints what run printed");
+    assert!(ok(&["show", word, "--doubts"]).contains("\nNOT YET "), "and the rest where asked");
     let trial: Value = serde_json::from_str(&ok(&["show", word, "--trial", "1"])).unwrap();
     assert_eq!(trial["outcome"]["is"], "finished");
     assert!(trial["steps"].as_array().unwrap().len() >= 2, "{}", trial["steps"]);
@@ -192,7 +195,13 @@ fn two_places_that_exist_are_compared_and_stay_as_they_were() {
     let has_two = std::thread::available_parallelism().is_ok_and(|count| count.get() > 1);
     let more = if has_two { &more[..] } else { &more[..2] };
     let said = unprivileged(&[SHORT, &place, more].concat());
-    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.out.starts_with("NO ANSWER 2 blocks are too few to compare by "), "{said:?}");
+    let fix = said.out.split("\n\n").next().unwrap();
+    assert!(fix.ends_with(" --blocks 6") && !fix.contains("--blocks 2"), "{fix}");
+    let words = ["list", out.to_str().unwrap()];
+    assert!(ok(&words).contains("  NO ANSWER 2 blocks are too few"), "the list says the same");
+    assert!(!ok(&["show", only_run(&out).to_str().unwrap()]).is_empty(), "which is no failure");
     let run = record(&only_run(&out));
     let labels: Vec<&str> = run.cells.iter().map(|cell| cell.candidate.label.as_str()).collect();
     for (label, path) in labels.iter().zip([&first, &second]) {

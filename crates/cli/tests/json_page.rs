@@ -130,7 +130,7 @@ fn the_list_has_the_fields_that_the_page_names() {
         let object = rows[at].as_object().unwrap();
         object.keys().map(String::as_str).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(keys(0), "ended name path question started trials");
+    assert_eq!(keys(0), "ended ending name path question started trials");
     assert_eq!(keys(1), "error path");
 }
 

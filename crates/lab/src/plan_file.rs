@@ -190,6 +190,7 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
         explain_also,
         cpus: entry.cpus,
         consent: entry.consent,
+        typed: Vec::new(),
     };
     bounds::check(&plan).map_err(|wrong| source.error_at_key(wrong.key, wrong.to_string()))?;
     source.check_reference(&plan)?;

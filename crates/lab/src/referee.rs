@@ -167,7 +167,7 @@ mod tests {
         let (how, note) = stopped(Race::new(60, 1e9).rule(&race_of(25), 25, 100.0));
         assert_eq!(how, "decided");
         assert!(note.starts_with("settled after 25 blocks in "), "{note}");
-        assert!(note.ends_with("sync=fdatasync, durable p50: xfs:noatime is the best"), "{note}");
+        assert!(note.ends_with("sync=fdatasync, durable p50: WINNER xfs:noatime"), "{note}");
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
         let (how, note) = stopped(Race::new(60, 450.0).rule(&run, 4, 400.0));
         assert_eq!(how, "budget-spent");
         assert!(note.contains("too little left for another block): "), "{note}");
-        assert!(note.contains(": open between "), "{note}");
+        assert!(note.contains(": NO ANSWER "), "{note}");
         let (how, note) = stopped(Race::new(4, 1e9).rule(&run, 4, 400.0));
         assert_eq!(how, "budget-spent");
         assert!(note.contains("the most there may be, 4 blocks"), "{note}");

@@ -25,6 +25,10 @@ pub struct Findings {
     /// The answer in words, one paragraph per panel: those that carry a primary metric
     /// first, then exploratory ones, which claim nothing.
     pub verdicts: Vec<Verdict>,
+    /// How the run ended in words, the first that the plan asks for first: one for each answer, one alone where a
+    /// comparison was asked for and no answer could be had, none where nothing was to be compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endings: Vec<Ending>,
     /// What the blocks say: one per panel and primary metric with at least two rows to compare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Answer>,
@@ -323,6 +327,40 @@ pub struct Verdict {
     pub commands: Vec<String>,
 }
 
+/// How a question of the plan ended, in words; every writer prints these and no others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ending {
+    /// The first word.
+    pub end: AnswerEnd,
+    /// Title of the panel.
+    pub panel: String,
+    /// What follows that word.
+    pub sentence: String,
+    /// Another quantile at which another row is ahead, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
+    /// What would answer it, where there is no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cure: Option<Cure>,
+}
+
+/// A command that would give an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cure {
+    /// As one types it, with the words that began the run.
+    pub command: String,
+    /// About how long it takes, in seconds, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_s: Option<f64>,
+}
+
+impl Ending {
+    /// The word and the sentence: `WINNER xfs, 1.41x faster than ext4 ...`.
+    pub fn line(&self) -> String {
+        format!("{} {}", self.end, self.sentence)
+    }
+}
+
 /// What the blocks of a run say to one question of its plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
@@ -334,6 +372,9 @@ pub struct Answer {
     pub end: AnswerEnd,
     /// Labels of those that may be the best, in plan order.
     pub left: Vec<String>,
+    /// The best of those that are left beside the next one; absent where nothing is left.
+    #[serde(default)]
+    pub lead: Option<Lead>,
     /// Those that are not the best.
     pub out: Vec<OutOf>,
     /// Chance, at most, that this answer is wrong.
@@ -359,7 +400,28 @@ pub enum AnswerEnd {
     /// Those that are left are equal within the margin.
     Equal,
     /// It is not decided.
-    Open,
+    NoAnswer,
+}
+
+impl std::fmt::Display for AnswerEnd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            AnswerEnd::Winner => "WINNER",
+            AnswerEnd::Equal => "EQUAL",
+            AnswerEnd::NoAnswer => "NO ANSWER",
+        })
+    }
+}
+
+/// The first of a ranking beside the second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Lead {
+    /// Label of the second.
+    pub over: String,
+    /// Median over the blocks of its value divided by the first's; absent where it failed in most.
+    pub ratio: Option<f64>,
+    /// Interval of that median at the answer's level; absent while it is open on a side.
+    pub interval: Option<(f64, f64)>,
 }
 
 /// A row that is not the best.

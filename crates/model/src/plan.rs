@@ -52,6 +52,9 @@ pub struct Plan {
     pub cpus: Option<Cpus>,
     /// What the user consented to.
     pub consent: Consent,
+    /// The words that began the run, as they were typed; empty where nobody typed any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub typed: Vec<String>,
 }
 
 /// What a plan reproduces.

@@ -76,7 +76,8 @@ fn write_all(subject: &Subject, folder: &Path, pictures: bool) -> Result<(), Fai
     fs::write(folder.join("summary.csv"), csv::summary_csv(subject)?)?;
     for columns in [80, 100] {
         let report = Some("pickfs-runs/2026-11-21-journal/report.html");
-        let screen = Screen { columns, colour: columns == 100, next: Some(&next), report };
+        let screen =
+            Screen { columns, colour: columns == 100, next: Some(&next), report, run: None };
         let text = terminal::first_screen(subject, &screen);
         fs::write(folder.join(format!("screen-{columns}.txt")), text)?;
     }

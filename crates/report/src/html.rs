@@ -9,7 +9,7 @@
 pub(crate) mod board;
 mod drill_down;
 pub(crate) mod markup;
-mod opening;
+pub(crate) mod opening;
 mod pictures;
 mod ranking;
 

@@ -2,7 +2,7 @@
 
 use pickfs_analysis::articles::of_run;
 use pickfs_model::{
-    finding::{Panel, Verdict},
+    finding::{Ending, Panel, Verdict},
     plan::{ArticleNote, Statistic},
     quantity::span_text,
 };
@@ -27,11 +27,12 @@ pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
     if let Some(note) = &subject.run.plan.article {
         out.push_str(&article(note));
     }
+    subject.findings.endings.iter().for_each(|found| out.push_str(&ending(found)));
     let phased = subject.findings.panels.iter().any(is_phased);
     for verdict in &subject.findings.verdicts {
         out.push_str(&match phased {
             true => sentences(verdict),
-            false => format!("**{}**\n\n", text(&verdict.sentences.join(" "))),
+            false => format!("{}\n\n", text(&verdict.sentences.join(" "))),
         });
         if !verdict.commands.is_empty() {
             out.push_str(&fenced(&verdict.commands.join("\n")));
@@ -54,6 +55,17 @@ pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
     out.push_str(&card(subject));
     out.push_str(&articles::of_run(&of_run(subject.run, subject.findings)));
     out
+}
+
+fn ending(found: &Ending) -> String {
+    let mut out = format!("**{}** {}", found.end, text(&found.sentence));
+    if let Some(turn) = &found.turn {
+        out.push_str(&format!(" But {}.", text(turn)));
+    }
+    if let Some(cure) = &found.cure {
+        out.push_str(&format!(" Cure: {}", code(&cure.command)));
+    }
+    out + "\n\n"
 }
 
 /// What a program told and took beside its times; none of it is claimed.

@@ -94,6 +94,42 @@ pub fn all_words(panel: &Panel, row: &Row) -> Vec<String> {
     doubts.chain(texts(panel, row)).collect()
 }
 
+/// Kinds of doubt in words, the heaviest first, with what would help.
+const KINDS: [(&str, &str, &str); 10] = [
+    ("robbed", "other programs took CPU time in", "stop them"),
+    ("rate-missed", "the rate was not reached in", "ask for less, --set rate=..."),
+    ("raw-out-of-band", "the disk was not as usual before", "leave the disk to this run"),
+    ("few-blocks", "too few blocks were run", "more --blocks"),
+    ("drift", "the machine changed during the run", "run it again"),
+    ("driver-late", "calls began late by the driver's fault in", "--cpus, see pickfs doctor"),
+    ("not-steady", "latency rose or fell within", "longer --warmup"),
+    ("bimodal", "values lie in two groups", "look at the blocks on the page"),
+    ("not-cold", "the cache was not cold in", "see the notes of the rows"),
+    ("period-not-covered", "tails need longer trials than", "--measure 60s"),
+];
+
+/// The doubts of a run in words, the heaviest first, each with what would help.
+pub fn in_words(subject: &Subject) -> Vec<(String, String)> {
+    let all = subject.run.trials.len();
+    let weight = |kind: &str| KINDS.iter().position(|(known, ..)| *known == kind);
+    // A cure of an open end says how many blocks there should be.
+    let is_said = subject.findings.endings.iter().any(|ending| ending.cure.is_some());
+    let mut notices: Vec<_> = subject.findings.notices.iter().collect();
+    notices.retain(|notice| !is_said || notice.kind != "few-blocks");
+    notices.sort_by_key(|notice| weight(&notice.kind).unwrap_or(KINDS.len()));
+    let told = |notice: &&pickfs_model::finding::Notice| {
+        let known = weight(&notice.kind).map(|at| KINDS[at]);
+        match (known, notice.trials) {
+            (None, _) => (format!("{}: {}", notice.kind, notice.text), String::new()),
+            (Some((_, words, cure)), 0) => (words.to_owned(), cure.to_owned()),
+            (Some((_, words, cure)), trials) => {
+                (format!("{words} {trials} of {all} trials"), cure.to_owned())
+            }
+        }
+    };
+    notices.iter().map(told).collect()
+}
+
 fn texts(panel: &Panel, row: &Row) -> Vec<String> {
     let mut texts = row.notes.clone();
     for (count, how, reason) in

@@ -1,9 +1,8 @@
-//! The first screen: what a stranger sees when a run has ended.
+//! The first screen: what a stranger sees when a run has ended, and the whole of it for those who doubt.
 //!
-//! The question first, then what would make a reader doubt, then a table per
-//! panel, then the verdict with what it cannot tell, and the next command with
-//! its cost. It fits 100 columns, wraps to 80, and needs no colour. A run of phases has
-//! too many tables for that: its verdict comes first, then the means of each table.
+//! Both begin with the answer. The first screen has 24 lines on 80 columns; the whole one has what would make a
+//! reader doubt, a table per panel with its notes, what is behind the answer and what cannot be told. It fits 100
+//! columns, wraps to 80, and needs no colour. A run of phases has too many tables for bars: it shows the means of each.
 
 pub(crate) mod colour;
 mod column;
@@ -13,6 +12,7 @@ pub(crate) mod grid;
 pub(crate) mod paragraph;
 mod phased;
 mod program;
+mod short;
 mod table;
 mod trust;
 
@@ -21,6 +21,7 @@ pub use comparison::comparison_screen;
 pub use doctor::doctor_screen;
 pub use paragraph::{hanging, wrap};
 pub use phased::phase_tables;
+pub use short::LINES_MAX;
 pub use trust::trust_screen;
 
 use pickfs_model::{
@@ -51,7 +52,7 @@ pub struct NextStep {
 /// How a screen is written.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Screen<'a> {
-    /// Columns; at least 60 are used.
+    /// Columns; at least 30 are used, 60 where tables are shown.
     pub columns: usize,
     /// Write marks of colours: see [`colour_of`].
     pub colour: bool,
@@ -59,19 +60,30 @@ pub struct Screen<'a> {
     pub next: Option<&'a NextStep>,
     /// Where the report is, if one was written.
     pub report: Option<&'a str>,
+    /// Where the run is.
+    pub run: Option<&'a str>,
 }
 
 /// Width of the names on the left.
 const MARGIN: usize = 10;
 
-/// Writes the screen of a run.
+/// Writes the screen at the end of a run.
 pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
+    match subject.findings.panels.iter().any(is_phased) {
+        true => whole_screen(subject, screen),
+        false => short::write(subject, screen, Paint { on: screen.colour }),
+    }
+}
+
+/// Writes all that is known of a run.
+pub fn whole_screen(subject: &Subject, screen: &Screen) -> String {
     let paint = Paint { on: screen.colour };
     let columns = screen.columns.max(60);
-    let mut out = String::new();
+    let is_phased = subject.findings.panels.iter().any(is_phased);
+    let most = if is_phased { 1 } else { usize::MAX };
+    let mut out = short::answers(subject.findings, columns, paint, most);
     let question = hanging("pickfs", &plain(&subject.run.plan.question), MARGIN, columns);
     out.push_str(&paint.bold(&question));
-    let is_phased = subject.findings.panels.iter().any(is_phased);
     // What an article saw, and what the run cannot tell, would push the ranking off the screen.
     let is_shown = |name: &str| !is_phased || matches!(name, "repeats" | "look at");
     for (name, text) in article(subject).into_iter().filter(|(name, _)| is_shown(name)) {
@@ -119,9 +131,9 @@ fn article<'a>(subject: &Subject<'a>) -> Vec<(&'static str, &'a str)> {
 fn verdict(findings: &Findings, columns: usize, paint: Paint) -> String {
     let mut out = String::new();
     for (index, verdict) in findings.verdicts.iter().enumerate() {
-        let name = if index == 0 { "VERDICT" } else { "" };
+        let name = if index == 0 { "details" } else { "" };
         let text = plain(&verdict.sentences.join(" "));
-        out.push_str(&paint.strong(&hanging(name, &text, MARGIN, columns), name));
+        out.push_str(&paint.name(&hanging(name, &text, MARGIN, columns), name));
         for command in &verdict.commands {
             out.push_str(&hanging("", &format!("$ {}", plain(command)), MARGIN, columns));
         }

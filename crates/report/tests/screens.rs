@@ -1,4 +1,4 @@
-//! The first screen and the Markdown of fixed runs, as snapshots.
+//! The whole screen and the Markdown of fixed runs, as snapshots.
 
 mod fixture;
 
@@ -7,7 +7,7 @@ use pickfs_model::{Findings, RunRecord};
 use pickfs_report::{
     NextStep, Screen, Subject,
     markdown::markdown,
-    terminal::{colour_of, first_screen},
+    terminal::{colour_of, whole_screen},
 };
 
 fn next() -> NextStep {
@@ -18,21 +18,21 @@ fn screen(shape: &Shape, columns: usize) -> String {
     let (run, findings) = fixture(shape);
     let next = next();
     let report = Some("pickfs-runs/2026-11-21-journal/report.html");
-    let screen = Screen { columns, colour: false, next: Some(&next), report };
-    first_screen(&Subject::new(&run, &findings), &screen)
+    let screen = Screen { columns, colour: false, next: Some(&next), report, run: None };
+    whole_screen(&Subject::new(&run, &findings), &screen)
 }
 
 fn axis_screen((run, findings): &(RunRecord, Findings), columns: usize) -> String {
-    first_screen(&Subject::new(run, findings), &Screen { columns, ..Screen::default() })
+    whole_screen(&Subject::new(run, findings), &Screen { columns, ..Screen::default() })
 }
 
 #[test]
-fn first_screen_at_100_columns() {
+fn whole_screen_at_100_columns() {
     insta::assert_snapshot!(screen(&Shape::first_screen(), 100));
 }
 
 #[test]
-fn first_screen_at_80_columns() {
+fn whole_screen_at_80_columns() {
     insta::assert_snapshot!(screen(&Shape::first_screen(), 80));
 }
 
@@ -82,7 +82,7 @@ fn what_every_trial_raises_is_no_note_of_a_row() {
         row.doubts.push(("rate-missed".into(), 1));
     }
     let subject = Subject::new(&run, &findings);
-    let text = first_screen(&subject, &Screen { columns: 100, ..Screen::default() });
+    let text = whole_screen(&subject, &Screen { columns: 100, ..Screen::default() });
     assert!(!text.contains("period-not-covered"), "{text}");
     assert!(text.contains(" [1]  not-steady: xfs 2 of 5 trials"), "{text}");
     assert!(
@@ -120,7 +120,7 @@ fn colour_adds_nothing_but_colour() {
     let (run, findings) = fixture(&Shape::first_screen());
     let subject = Subject::new(&run, &findings);
     let write =
-        |colour| first_screen(&subject, &Screen { columns: 100, colour, next: None, report: None });
+        |colour| whole_screen(&subject, &Screen { columns: 100, colour, ..Screen::default() });
     let (plain, coloured) = (write(false), write(true));
     assert!(coloured.chars().any(|c| colour_of(c).is_some()) && !coloured.contains('\x1b'));
     let stripped: String = coloured.chars().filter(|c| colour_of(*c).is_none()).collect();
@@ -134,7 +134,7 @@ fn a_ratio_stands_only_where_it_is_claimed() {
         found.claim = pickfs_model::finding::Claim::Open;
     }
     let subject = Subject::new(&run, &findings);
-    let text = first_screen(&subject, &Screen { columns: 100, ..Screen::default() });
+    let text = whole_screen(&subject, &Screen { columns: 100, ..Screen::default() });
     assert!(text.contains(" open "));
     assert!(!text.contains("x faster") && !text.contains("x slower ["), "{text}");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pickfs_model::{RunRecord, record::OpRecord};
+use pickfs_model::{Findings, RunRecord, record::OpRecord};
 use pickfs_report::{
     NextStep, Subject, exports, hlog, html,
     serve::{
@@ -33,7 +33,7 @@ pub struct Routes {
     /// The folder.
     pub shelf: Shelf,
     /// The next command that a page names.
-    pub next: fn(&RunRecord) -> Option<NextStep>,
+    pub next: fn(&RunRecord, &Findings) -> Option<NextStep>,
 }
 
 /// Most runs of a chain.
@@ -103,7 +103,7 @@ impl Routes {
     fn report(&self, name: &str) -> Made {
         let loaded = self.load(name)?;
         let subject = Subject::new(&loaded.run, &loaded.findings);
-        let next = (self.next)(&loaded.run);
+        let next = (self.next)(&loaded.run, &loaded.findings);
         let html = html::html(&subject, next.as_ref());
         Ok(page(200, with_bar(&html, name, loaded.run.ended.is_some())))
     }
@@ -150,7 +150,7 @@ impl Routes {
             return Ok(Response::file(file, text.into_bytes()));
         }
         let subject = Subject::new(&loaded.run, &loaded.findings);
-        let next = (self.next)(&loaded.run);
+        let next = (self.next)(&loaded.run, &loaded.findings);
         match exports::render(&subject, next.as_ref(), file) {
             Ok(Some(bytes)) if file.ends_with(".html") => {
                 Ok(page(200, String::from_utf8_lossy(&bytes).into_owned()))

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use pickfs_model::RunRecord;
+use pickfs_model::{Findings, RunRecord};
 use pickfs_report::{NextStep, serve::message_page};
 
 use crate::{
@@ -45,14 +45,14 @@ pub struct Settings {
     /// Token that is asked for; made where absent and the address is not loopback.
     pub token: Option<String>,
     /// The next command that a page names, if there is one.
-    pub next: fn(&RunRecord) -> Option<NextStep>,
+    pub next: fn(&RunRecord, &Findings) -> Option<NextStep>,
 }
 
 impl Settings {
     /// A folder on an address, everything else by default.
     pub fn new(folder: impl AsRef<Path>, listen: SocketAddr) -> Settings {
         let folder = folder.as_ref().to_owned();
-        Settings { folder, listen, token: None, next: |_| None }
+        Settings { folder, listen, token: None, next: |_, _| None }
     }
 }
 

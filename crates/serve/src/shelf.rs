@@ -179,7 +179,12 @@ fn summary(place: &Place) -> Result<RunSummary, String> {
     if let Some(number) = damaged {
         return Err(format!("trial {number} of {} is damaged; restore the file", place.name));
     }
-    Ok(RunSummary::new(&run, trials))
+    let mut about = RunSummary::new(&run, trials);
+    if run.ended.is_some() {
+        let run = file.read().map_err(told)?;
+        about.ending = pickfs_analysis::findings(&run).endings.into_iter().next();
+    }
+    Ok(about)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

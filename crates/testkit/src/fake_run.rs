@@ -198,6 +198,7 @@ fn plan(ask: &FakeRun) -> Plan {
         explain_also: Default::default(),
         cpus: None,
         consent: Consent::default(),
+        typed: Vec::new(),
     }
 }
 

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::{
     args::PlanChanges,
-    commands::run::{exit_of, finish, perform_plan},
+    commands::run::{finish, perform_plan},
     exit::Exit,
     overrides::changed_plan,
     terminal,
@@ -122,8 +122,7 @@ pub fn exec(args: &ExecArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let launched = perform_plan(&plan, &args.out, args.json)?;
-    finish(&launched, args.json)?;
-    Ok(exit_of(&launched.record))
+    finish(&launched, args.json)
 }
 
 fn plan(args: &ExecArgs) -> anyhow::Result<Plan> {

@@ -1,15 +1,16 @@
 //! `pickfs list`: the runs in a folder, damaged ones included.
 
 use anyhow::Context;
-use pickfs_model::typed::program;
-use pickfs_store::{RunRow, list_runs};
+use pickfs_analysis::findings;
+use pickfs_model::{finding::Ending, typed::program};
+use pickfs_store::{RunFile, RunRow, list_runs};
 
 use crate::{args::ListArgs, exit::Exit, terminal};
 
 /// Before what does not fit beside the first words of a run.
 const INDENT: usize = 4;
 
-/// Prints one line per run, newest first.
+/// Prints one line per run with its answer, newest first.
 pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
     let rows = list_runs(&args.folder).with_context(|| {
         format!("cannot read {}; name the folder that --out named", args.folder.display())
@@ -28,6 +29,13 @@ pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// How the run of a row ended: the first of its endings.
+fn ending(row: &RunRow) -> Option<Ending> {
+    row.about.as_ref().ok()?.ended.as_ref()?;
+    let run = RunFile::open_read_only(&row.path).ok()?.read().ok()?;
+    findings(&run).endings.into_iter().next()
+}
+
 fn text(row: &RunRow) -> String {
     match &row.about {
         Ok(about) => format!(
@@ -36,7 +44,7 @@ fn text(row: &RunRow) -> String {
             about.trials,
             about.ended.as_deref().unwrap_or("not ended"),
             about.name,
-            about.question
+            ending(row).map_or_else(|| about.question.clone(), |ending| ending.line())
         ),
         Err(error) => format!("damaged: {error}"),
     }
@@ -47,6 +55,7 @@ fn json(row: &RunRow) -> serde_json::Value {
         Ok(about) => serde_json::json!({
             "path": row.path, "name": about.name, "started": about.started,
             "question": about.question, "trials": about.trials, "ended": about.ended,
+            "ending": ending(row),
         }),
         Err(error) => serde_json::json!({ "path": row.path, "error": error.to_string() }),
     }

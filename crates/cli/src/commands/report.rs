@@ -85,7 +85,7 @@ fn rendered(
 ) -> anyhow::Result<Files> {
     let one = |name: &str, text: String| vec![(name.to_owned(), text.into_bytes())];
     let of_plan = |what: &str, plan: &str| format!("{what}: {} {plan}", program());
-    let next = next_step(subject.run);
+    let next = next_step(subject.run, subject.findings);
     Ok(match format {
         Format::Html => one("report.html", html::html(subject, next.as_ref())),
         Format::Markdown => one("report.md", markdown::markdown(subject, next.as_ref())),

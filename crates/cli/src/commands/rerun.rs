@@ -13,7 +13,7 @@ use crate::{
     commands::{
         compare::names,
         read_run,
-        run::{exit_of, finish, perform_plan},
+        run::{finish, perform_plan},
     },
     exit::Exit,
     screen::columns,
@@ -34,13 +34,13 @@ pub fn rerun(args: &RerunArgs) -> anyhow::Result<Exit> {
     let plan = renamed(before.plan.clone(), args.device.as_deref(), args.erase)?;
     agree::to_run(&before, args.yes)?;
     let launched = perform_plan(&plan, &args.out, args.json)?;
-    finish(&launched, args.json)?;
+    let exit = finish(&launched, args.json)?;
     if !args.json {
         terminal::put("\n");
     }
     let names = names([(&before, &args.run), (&launched.record, &launched.file)]);
     print(&before, &launched.record, names, args.json)?;
-    Ok(exit_of(&launched.record))
+    Ok(exit)
 }
 
 /// A device is named again each time: a stored name may be another disk by now, and a stored

@@ -35,8 +35,7 @@ use crate::{
 /// Runs a plan, or goes on with a run, and shows what came of it.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let launched = perform(args)?;
-    finish(&launched, args.json)?;
-    Ok(exit_of(&launched.record))
+    finish(&launched, args.json)
 }
 
 /// Runs a plan, or goes on with a run.
@@ -112,7 +111,7 @@ fn listener(json: bool, plan: &Plan) -> Box<dyn Sink> {
 
 /// Writes the page of a run beside it, and shows the run: its findings as one JSON value, or its
 /// first screen.
-pub fn finish(launched: &Launched, json: bool) -> anyhow::Result<()> {
+pub fn finish(launched: &Launched, json: bool) -> anyhow::Result<Exit> {
     let findings = pickfs_analysis::findings(&launched.record);
     let folder = launched.file.parent().unwrap_or(Path::new("."));
     let written =
@@ -121,13 +120,17 @@ pub fn finish(launched: &Launched, json: bool) -> anyhow::Result<()> {
     if json {
         terminal::put(&format!("{}\n", serde_json::to_string(&findings)?));
     } else {
-        screen::print_run(&launched.record, &findings, written.first().map(AsRef::as_ref));
+        let page = written.first().map(AsRef::as_ref);
+        screen::print_run(&launched.record, &findings, folder, page, false);
     }
-    Ok(())
+    Ok(match failed(&launched.record) {
+        Exit::Done => Exit::of_endings(&findings.endings),
+        failed => failed,
+    })
 }
 
-/// A failed trial and an interruption show in the exit code.
-pub fn exit_of(run: &RunRecord) -> Exit {
+/// A failed trial and an interruption show in the exit code, whatever the answer.
+pub fn failed(run: &RunRecord) -> Exit {
     let failed = |trial: &TrialRecord| matches!(trial.outcome, Outcome::Failed { .. });
     let failed = run.trials.iter().any(|trial| failed(trial) && !is_interrupted(trial));
     match &run.ended {

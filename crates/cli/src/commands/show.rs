@@ -12,7 +12,8 @@ pub fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
         return screen::print_phases(&run, &pickfs_analysis::findings(&run));
     }
     let Some(number) = args.trial else {
-        screen::print_run(&run, &pickfs_analysis::findings(&run), None);
+        let findings = pickfs_analysis::findings(&run);
+        screen::print_run(&run, &findings, &args.run, None, args.doubts);
         return Ok(Exit::Done);
     };
     let trial = run.trials.iter().find(|trial| trial.number == number);

@@ -7,7 +7,7 @@ use pickfs_model::RunRecord;
 
 use crate::{
     args::TrustArgs,
-    commands::run::{exit_of, perform},
+    commands::run::{failed, perform},
     exit::Exit,
     screen::columns,
     terminal,
@@ -23,7 +23,7 @@ pub fn trust(args: &TrustArgs) -> anyhow::Result<Exit> {
         true => terminal::put(&format!("{}\n", serde_json::to_string(&trust)?)),
         false => terminal::put(&trust_screen(&trust, columns())),
     }
-    Ok(exit_of(&launched.record))
+    Ok(failed(&launched.record))
 }
 
 /// How much longer the plan makes every operation of the slowed copy: its largest slowdown.

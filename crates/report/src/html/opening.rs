@@ -5,17 +5,22 @@ use crate::{
     Subject, card::setup_card, conditions::conditions, phases::is_phased, stalls,
     terminal::NextStep,
 };
-use pickfs_model::{finding::Verdict, plan::ArticleNote, quantity::span_text};
+use pickfs_model::{
+    finding::{AnswerEnd, Ending, Verdict},
+    plan::ArticleNote,
+    quantity::span_text,
+};
 
 /// Verdicts that are open when the page opens.
 const VERDICTS_OPEN: usize = 4;
 
-/// Question; verdict and ranking at one look; conditions; the article; the verdict in words; what
+/// Question and answer; ranking at one look; conditions; the article; the verdict in words; what
 /// is open.
 pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>, has_claims: bool) {
     page.raw("<header><div class=\"top\"><span class=\"muted\">pickfs</span>");
     page.raw("<button id=\"theme\" hidden>light / dark</button></div>\n");
     page.element("h1", &subject.run.plan.question);
+    endings(page, subject);
     page.raw(
         "<nav aria-label=\"Sections\"><a href=\"#verdict\">In words</a>\
          <a href=\"#ranking\">Ranking</a>",
@@ -43,7 +48,40 @@ pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>, has_cl
     doubts(page, subject, next);
 }
 
-/// The verdict in full sentences, with the commands of the best.
+/// A word in its colour, and what follows it.
+pub(crate) fn ending(page: &mut Page, ending: &Ending) {
+    let class = match ending.end {
+        AnswerEnd::Winner => "winner",
+        AnswerEnd::Equal => "equal",
+        AnswerEnd::NoAnswer => "none",
+    };
+    page.raw(&format!("<p class=\"end {class}\">"));
+    page.element("strong", &ending.end.to_string());
+    page.text(&format!(" {}", ending.sentence));
+    page.raw("</p>\n");
+}
+
+/// How the run ended: the first answer large, the others under it, and the command that cures the first.
+fn endings(page: &mut Page, subject: &Subject) {
+    let endings = &subject.findings.endings;
+    for (index, found) in endings.iter().enumerate() {
+        if index == 1 {
+            page.raw("<div class=\"ends\">\n");
+        }
+        ending(page, found);
+        if let Some(turn) = &found.turn {
+            page.element("p class=\"muted\"", &format!("But {turn}."));
+        }
+        if let Some(cure) = found.cure.as_ref().filter(|_| index == 0) {
+            page.element("pre", &cure.command);
+        }
+    }
+    if endings.len() > 1 {
+        page.raw("</div>\n");
+    }
+}
+
+/// What is behind the answers in full sentences, with the commands of the best.
 fn verdicts(page: &mut Page, subject: &Subject) {
     page.raw("<div class=\"verdict\" id=\"verdict\">\n");
     let verdicts = &subject.findings.verdicts;

@@ -1,9 +1,13 @@
 //! The list of runs, with a search over what was asked and where.
 
-use pickfs_model::{RunRecord, plan::StopRule, quantity::counted, typed::program};
+use pickfs_model::{RunRecord, finding::Ending, plan::StopRule, quantity::counted, typed::program};
 
 use super::{frame, link};
-use crate::{html::markup::Page, svg::escape, wording::backing_text};
+use crate::{
+    html::{markup::Page, opening},
+    svg::escape,
+    wording::backing_text,
+};
 
 /// A run file of the folder.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +39,8 @@ pub struct RunSummary {
     pub trials_planned: usize,
     /// How it ended; nothing while it goes on, or where it was cut short.
     pub ended: Option<String>,
+    /// Its answer; nothing while it goes on, or where nothing was to be compared.
+    pub ending: Option<Ending>,
 }
 
 impl RunSummary {
@@ -54,6 +60,7 @@ impl RunSummary {
             trials,
             trials_planned: run.cells.len() * run.plan.design.blocks as usize,
             ended: run.ended.as_ref().map(|end| end.how.clone()),
+            ending: None,
         }
     }
 
@@ -89,6 +96,7 @@ impl RunLine {
                 &about.backing,
                 &about.machine,
                 about.ended.as_deref().unwrap_or("not ended"),
+                &about.ending.as_ref().map(Ending::line).unwrap_or_default(),
             ]
             .join(" "),
         };
@@ -155,6 +163,7 @@ fn good(page: &mut Page, line: &RunLine, about: &RunSummary) {
     page.element(&format!("span class=\"state {class}\""), state);
     page.raw("</h2>\n");
     page.element("p", &about.question);
+    about.ending.iter().for_each(|ending| opening::ending(page, ending));
     let facts = [
         &*about.started.replacen('T', " ", 1),
         &about.plan,

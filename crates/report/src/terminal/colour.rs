@@ -77,6 +77,11 @@ impl Paint {
         self.first(BOLD_GREEN, line, name)
     }
 
+    /// The word in front of equals.
+    pub fn equal(self, line: &str, name: &str) -> String {
+        self.first(BOLD, line, name)
+    }
+
     /// The name in front of a line that doubts.
     pub fn warning(self, line: &str, name: &str) -> String {
         self.first(BOLD_YELLOW, line, name)

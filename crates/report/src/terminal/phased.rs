@@ -45,8 +45,8 @@ pub(super) fn verdict(subject: &Subject, columns: usize, paint: Paint) -> String
     let sentences: Vec<&String> =
         findings.verdicts.iter().flat_map(|verdict| &verdict.sentences).filter(is_shown).collect();
     for (line, sentence) in sentences.iter().take(SENTENCES).enumerate() {
-        let name = if line == 0 { "VERDICT" } else { "" };
-        out.push_str(&paint.strong(&hanging(name, &plain(sentence), MARGIN, columns), name));
+        let name = if line == 0 { "details" } else { "" };
+        out.push_str(&paint.name(&hanging(name, &plain(sentence), MARGIN, columns), name));
     }
     if sentences.len() > SENTENCES {
         let more = format!("And {} more on the page.", sentences.len() - SENTENCES);
@@ -169,7 +169,7 @@ pub fn phase_tables(subject: &Subject, columns: usize, colour: bool) -> String {
     let verdict: String = sentences
         .enumerate()
         .map(|(line, text)| {
-            hanging(if line == 0 { "VERDICT" } else { "" }, &plain(text), MARGIN, columns)
+            hanging(if line == 0 { "details" } else { "" }, &plain(text), MARGIN, columns)
         })
         .collect();
     format!("{verdict}\n{}\n{note}{open}", printed.join("\n"))

@@ -1,0 +1,463 @@
+//! How a run ended, in words: WINNER, EQUAL or NO ANSWER, what it rests on, and the command that cures the last.
+//!
+//! This is the one place that words an answer; terminal, page, Markdown, JSON and lists print what stands here.
+
+use pickfs_model::{
+    BackingKind, BackingSpec, Plan, RunRecord,
+    finding::{Answer, AnswerEnd, Cure, Ending, Lead, OpSummary, Panel, Row},
+    plan::{Metric, Statistic, StopRule},
+    quantity::duration_text,
+    typed::{program, quoted},
+};
+
+use crate::{
+    BLOCKS_MIN,
+    decide::blocks_needed,
+    panels::BY_CANDIDATE,
+    robbed::is_robbed,
+    summary::is_carried,
+    verdict::survival,
+    wording::{blocks_text, list, metric_name, percent_over_one, quantile_name, times},
+};
+
+/// Blocks of a planned run, at most, that are proposed by their number; beyond them a race.
+const BLOCKS_PROPOSED_MAX: u32 = 100;
+/// Quantiles at which another order is looked for, the farthest first.
+const TURNS: [f64; 3] = [0.999, 0.99, 0.5];
+
+/// One ending for each answer, the plan's first metric first; without an answer the reason, where a comparison was
+/// asked for.
+pub fn endings(run: &RunRecord, panels: &[Panel], answers: &[Answer]) -> Vec<Ending> {
+    let mut asked: Vec<&Answer> = answers.iter().collect();
+    let place = |answer: &Answer| run.plan.design.primary.iter().position(|m| *m == answer.metric);
+    asked.sort_by_key(|answer| place(answer));
+    let panel = |answer: &Answer| panels.iter().find(|panel| panel.title == answer.panel);
+    let mut found: Vec<Ending> =
+        asked.into_iter().map(|answer| ending(run, panel(answer), answer)).collect();
+    if found.is_empty() && asks(run, panels) {
+        found.push(nothing_compared(run, panels));
+    }
+    found
+}
+
+/// `sync=none, append p50: WINNER xfs`, for a race that goes on.
+pub fn standing(answer: &Answer) -> String {
+    let metric = metric_name(&answer.metric);
+    let place = match answer.panel.as_str() {
+        "" => metric,
+        panel => format!("{panel}, {metric}"),
+    };
+    format!("{place}: {} {}", answer.end, list(&answer.left))
+}
+
+fn ending(run: &RunRecord, panel: Option<&Panel>, answer: &Answer) -> Ending {
+    let left = list(&answer.left);
+    let by = by(panel, answer);
+    let blocks = blocks_text(answer.blocks);
+    let sentence = match (answer.end, &answer.lead) {
+        (AnswerEnd::Winner, Some(lead)) => format!("{left}: {} {by}", ahead(&left, lead, &blocks)),
+        (AnswerEnd::Winner, None) => format!("{left}, {by}"),
+        (AnswerEnd::Equal, _) => {
+            let margin = percent_over_one(1.0 + answer.margin);
+            format!("{left} are equal within {margin} ({blocks}) {by}")
+        }
+        (AnswerEnd::NoAnswer, _) => open(run, answer, &by),
+    };
+    Ending {
+        end: answer.end,
+        panel: answer.panel.clone(),
+        sentence: format!("{sentence}."),
+        turn: panel.and_then(|panel| turn(panel, answer)),
+        cure: (answer.end == AnswerEnd::NoAnswer).then(|| cure(run, Some(answer))),
+    }
+}
+
+/// `1.41x faster than ext4 (95 % interval 1.24 to 1.63; 15 blocks)`.
+fn ahead(first: &str, lead: &Lead, blocks: &str) -> String {
+    let Lead { over, ratio, interval } = lead;
+    let Some(ratio) = ratio else {
+        return format!("{over} failed where {first} did not ({blocks})");
+    };
+    let interval = interval.map_or_else(String::new, |(low, high)| {
+        let (low, high) = (times(low), times(high));
+        format!("95 % interval {} to {}; ", low.trim_end_matches('x'), high.trim_end_matches('x'))
+    });
+    format!("{} faster than {over} ({interval}{blocks})", times(*ratio))
+}
+
+/// `by durable p50, sync=fdatasync, on this loop image`.
+fn by(panel: Option<&Panel>, answer: &Answer) -> String {
+    let mut text = format!("by {}", metric_name(&answer.metric));
+    if !answer.panel.is_empty() {
+        text.push_str(&format!(", {}", answer.panel));
+    }
+    let is_left = |row: &&Row| answer.left.contains(&row.label);
+    let rows = panel.map_or(&[][..], |panel| &panel.rows);
+    let Some(row) = rows.iter().find(is_left) else { return text };
+    let is_alike = |other: &Row| other.durability == row.durability;
+    let rivals = || rows.iter().filter(|other| other.backing == row.backing);
+    if rows.iter().filter(is_left).all(is_alike) && !rivals().all(is_alike) {
+        text.push_str(&format!(", of what {}", survival(row)));
+    }
+    format!("{text}, on this {}", row.backing)
+}
+
+fn open(run: &RunRecord, answer: &Answer, by: &str) -> String {
+    let (left, blocks) = (list(&answer.left), blocks_text(answer.blocks));
+    let more = match answer.more_blocks {
+        _ if is_cut(run) => "the run was cut short".into(),
+        Some(more) => format!("about {more} more would"),
+        None => "no clear order shows in them".into(),
+    };
+    let verb = if answer.blocks == 1 { "does" } else { "do" };
+    let mut text = format!("{blocks} {verb} not decide between {left} {by}; {more}");
+    let (robbed, all) = robbed(run);
+    if 2 * robbed >= all && robbed > 0 {
+        text.push_str(&format!(
+            "; others took the CPU in {robbed} of {all} trials, stop them first"
+        ));
+    }
+    text
+}
+
+fn robbed(run: &RunRecord) -> (usize, usize) {
+    (run.trials.iter().filter(|trial| is_robbed(trial)).count(), run.trials.len())
+}
+
+/// Whether somebody or something ended the run before its plan did.
+fn is_cut(run: &RunRecord) -> bool {
+    run.ended.as_ref().is_none_or(|end| matches!(end.how.as_str(), "interrupted" | "failed"))
+}
+
+/// Whether two choices were asked for; memory beside others is a floor.
+fn asks(run: &RunRecord, panels: &[Panel]) -> bool {
+    let design = &run.plan.design;
+    let is_floor = |label: &str| {
+        let mut rows = panels.iter().flat_map(|panel| &panel.rows);
+        rows.any(|row| row.label == label && row.backing == BackingKind::Memory)
+    };
+    let choices = match run.plan.axes.iter().find(|axis| axis.name == design.compare) {
+        Some(axis) if design.compare != BY_CANDIDATE => axis.levels.len(),
+        _ => run.plan.candidates.iter().filter(|choice| !is_floor(&choice.label)).count(),
+    };
+    !design.primary.is_empty() && choices >= 2
+}
+
+fn nothing_compared(run: &RunRecord, panels: &[Panel]) -> Ending {
+    let rows = || panels.iter().flat_map(|panel| &panel.rows);
+    let measured = |row: &&Row| row.trials > 0 && row.backing != BackingKind::Memory;
+    let failed = rows().find_map(|row| Some((&row.label, row.failure.as_ref()?)));
+    let lacking = run.plan.design.primary.iter().find(|metric| {
+        let of_op = |row: &&Row| row.ops.iter().any(|op| op.op == metric.op);
+        rows().filter(measured).any(|row| of_op(&row))
+            && !rows().filter(measured).any(|row| is_carried(&row.ops, metric))
+    });
+    let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+    let design = &run.plan.design;
+    let (why, option) = match (rows().filter(measured).count(), failed, lacking) {
+        (0, None, _) => ("no trial was finished".to_owned(), None),
+        (_, Some((label, reason)), _) => {
+            (format!("there is nothing to compare; {label} failed: {reason}"), None)
+        }
+        (_, _, Some(metric)) if blocks < BLOCKS_MIN => {
+            let needed = blocks_needed(run.plan.candidates.len(), design.primary.len());
+            let are = if blocks == 1 { "is" } else { "are" };
+            let (blocks, name) = (blocks_text(blocks), metric_name(metric));
+            let why = format!("{blocks} {are} too few to compare by {name}");
+            (why, Some(("--blocks", needed.max(design.blocks).to_string())))
+        }
+        (_, _, Some(metric)) => {
+            let measure = format!("{:.0}s", (4.0 * run.plan.timing.measure_s).ceil());
+            let why = format!("too few slow calls carry {}", metric_name(metric));
+            (why, Some(("--measure", measure)))
+        }
+        _ => ("there is nothing to compare".to_owned(), None),
+    };
+    let cure = match option.filter(|_| !is_cut(run)) {
+        Some((name, value)) => {
+            Cure { command: command(&run.plan, &[(name, Some(&value))]), duration_s: None }
+        }
+        None => cure(run, None),
+    };
+    Ending {
+        end: AnswerEnd::NoAnswer,
+        panel: String::new(),
+        sentence: format!("{why}."),
+        turn: None,
+        cure: Some(cure),
+    }
+}
+
+/// At the farthest quantile that turns the order: who is ahead there.
+fn turn(panel: &Panel, answer: &Answer) -> Option<String> {
+    let Statistic::Quantile(own) = answer.metric.statistic else { return None };
+    let is_asked = |row: &&Row| {
+        answer.left.contains(&row.label) || answer.out.iter().any(|out| out.label == row.label)
+    };
+    let rows: Vec<&Row> = panel.rows.iter().filter(is_asked).collect();
+    let op = |row: &Row| row.ops.iter().find(|op| is_of(op, &answer.metric)).cloned();
+    let at = |q: f64| -> Option<String> {
+        let value = |row: &&Row| {
+            let found = op(row)?.quantiles.into_iter().find(|found| (found.q - q).abs() < 1e-9)?;
+            found.carried.then_some((row.label.clone(), found.value_ns.median))
+        };
+        let mut values: Vec<(String, f64)> = rows.iter().filter_map(value).collect();
+        values.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let (first, ns) = values.first()?;
+        let best = values.iter().find(|(label, _)| answer.left.contains(label))?;
+        let turns = !answer.left.contains(first) && best.1 > ns * (1.0 + answer.margin);
+        turns.then(|| {
+            let (label, other) = best;
+            format!(
+                "at {} {first} is ahead: {} against {} of {label} (not tested)",
+                quantile_name(q),
+                duration_text(*ns),
+                duration_text(*other)
+            )
+        })
+    };
+    TURNS.into_iter().filter(|q| (q - own).abs() > 1e-9).find_map(at)
+}
+
+fn is_of(op: &OpSummary, metric: &Metric) -> bool {
+    op.op == metric.op && op.view == metric.view
+}
+
+/// What goes on: a run that was cut short is resumed, a planned one takes more blocks, a race more time.
+fn cure(run: &RunRecord, answer: Option<&Answer>) -> Cure {
+    if is_cut(run) {
+        let (program, out) = (split(&run.plan.typed).0.join(" "), folder(&run.plan));
+        let command = format!("{program} run --resume {out}/{}", run.name);
+        return Cure { command, duration_s: None };
+    }
+    let Some(answer) = answer else {
+        return Cure { command: command(&run.plan, &[]), duration_s: None };
+    };
+    if let StopRule::Decided { budget_s, .. } = run.plan.design.stop {
+        let budget = format!("{:.0}m", (2.0 * budget_s / 60.0).ceil());
+        let command = command(&run.plan, &[("--budget", Some(&budget))]);
+        return Cure { command, duration_s: Some(2.0 * budget_s) };
+    }
+    let blocks = answer.more_blocks.map(|more| answer.blocks + more);
+    match blocks.filter(|blocks| *blocks <= BLOCKS_PROPOSED_MAX.max(2 * answer.blocks)) {
+        Some(blocks) => {
+            let last = run.trials.last();
+            let spent_s = last.map_or(0.0, |trial| trial.started_s + trial.elapsed_s);
+            let duration_s = spent_s * f64::from(blocks) / f64::from(answer.blocks.max(1));
+            let command = command(&run.plan, &[("--blocks", Some(&blocks.to_string()))]);
+            Cure { command, duration_s: Some(duration_s) }
+        }
+        None => Cure {
+            command: command(&run.plan, &[("--until-decided", None), ("--blocks", Some(""))]),
+            duration_s: Some(UNTIL_DECIDED_S),
+        },
+    }
+}
+
+/// Budget of `--until-decided` where none is named.
+pub const UNTIL_DECIDED_S: f64 = 2_700.0;
+
+/// The folder of runs that was named.
+fn folder(plan: &Plan) -> String {
+    let mut words = plan.typed.iter();
+    let out = words.find_map(|word| match word.strip_prefix("--out") {
+        Some("") => Some(None),
+        Some(rest) => rest.strip_prefix('=').map(Some),
+        None => None,
+    });
+    let out = match out {
+        Some(Some(folder)) => folder,
+        Some(None) => words.next().map_or("pickfs-runs", String::as_str),
+        None => "pickfs-runs",
+    };
+    quoted(out.trim_end_matches('/'))
+}
+
+/// The words that began a run with other options.
+fn command(plan: &Plan, options: &[(&str, Option<&str>)]) -> String {
+    let (program, mut words) = split(&plan.typed);
+    match words.first().map(String::as_str) {
+        None | Some("rerun") => words = of_plan(plan),
+        Some("tour") => words[0].clone_from(&plan.name),
+        Some(_) => {}
+    }
+    again(&[program, words].concat(), options)
+}
+
+/// Typed words with other options: a value replaces the one that was typed, an empty one takes the option away.
+pub fn again(typed: &[String], options: &[(&str, Option<&str>)]) -> String {
+    let (program, mut words) = split(typed);
+    if words.first().is_some_and(|verb| verb == "run") {
+        words.remove(0);
+    }
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let own = words.split_off(end);
+    for (name, value) in options {
+        without(&mut words, name, value.is_some());
+        match value {
+            Some("") => {}
+            Some(value) => words.extend([(*name).to_owned(), (*value).to_owned()]),
+            None => words.push((*name).to_owned()),
+        }
+    }
+    let words = program.iter().chain(&words).chain(&own).map(|word| quoted(word));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The program as it was called, and what was said to it: a run file may name none but ours.
+fn split(typed: &[String]) -> (Vec<String>, Vec<String>) {
+    let is_program = |word: &&String| matches!(word.as_str(), "sudo" | "./run" | "pickfs");
+    let own: Vec<String> = typed.iter().take_while(is_program).cloned().collect();
+    let words = typed[own.len()..].to_vec();
+    (if own.is_empty() { vec![program().into()] } else { own }, words)
+}
+
+/// Takes an option and its value away.
+fn without(words: &mut Vec<String>, name: &str, has_value: bool) {
+    let with_value = format!("{name}=");
+    words.retain(|word| !word.starts_with(&with_value));
+    while let Some(at) = words.iter().position(|word| word == name) {
+        let end = (at + 1 + usize::from(has_value)).min(words.len());
+        words.drain(at..end);
+    }
+}
+
+/// Words for a plan that nobody typed: its name and what it stood on.
+fn of_plan(plan: &Plan) -> Vec<String> {
+    let mut words = vec![plan.name.clone()];
+    let mut add = |name: &str, path: &std::path::Path| {
+        words.extend([name.to_owned(), path.display().to_string()]);
+    };
+    match &plan.backing {
+        BackingSpec::Loop { directory: Some(path), .. } => add("--image-dir", path),
+        BackingSpec::Device { path, .. } => add("--device", path),
+        BackingSpec::Directory { .. } => {
+            plan.backing.directories().iter().for_each(|path| add("--dir", path));
+        }
+        BackingSpec::Loop { directory: None, .. } | BackingSpec::Ram { .. } => {}
+    }
+    match plan.backing {
+        BackingSpec::Ram { .. } => words.push("--ram".into()),
+        BackingSpec::Device { .. } => words.push("--erase".into()),
+        _ => {}
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings;
+    use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, fake_run};
+
+    fn asked(blocks: u32, candidates: Vec<FakeCandidate>) -> RunRecord {
+        let primary =
+            FakeRun::default().primary.into_iter().filter(|m| m.op == "durable").collect();
+        let mut run = fake_run(&FakeRun { blocks, candidates, primary, ..FakeRun::default() });
+        run.plan.typed = ["sudo", "./run", "quick", "--fs", "ext4,xfs"].map(String::from).into();
+        run
+    }
+
+    fn pair(durable_ns: f64, noise: f64) -> Vec<FakeCandidate> {
+        let named = ["ext4", "xfs"].map(|name| FakeCandidate::new(name, 500.0, durable_ns));
+        named.map(|candidate| FakeCandidate { noise, ..candidate }).into()
+    }
+
+    fn first(run: &RunRecord) -> Ending {
+        findings(run).endings.remove(0)
+    }
+
+    #[test]
+    fn a_winner_is_named_with_its_ratio_against_the_next_one() {
+        let found = first(&asked(12, FakeRun::default().candidates));
+        assert_eq!((found.end, found.cure.as_ref()), (AnswerEnd::Winner, None));
+        let begin = "WINNER xfs:noatime: 1.3";
+        let said = found.line();
+        assert!(said.starts_with(begin), "{said}");
+        assert!(said.contains("x faster than ext4:noatime (95 % interval 1."), "{said}");
+        let end = "; 12 blocks) by durable p50, sync=fdatasync, on this loop image.";
+        assert!(said.ends_with(end), "{said}");
+    }
+
+    #[test]
+    fn equal_ones_are_named_with_the_margin() {
+        let found = first(&asked(60, pair(150_000.0, 0.01)));
+        let said = found.line();
+        assert!(said.starts_with("EQUAL ext4 and xfs are equal within 5 % (60 blocks)"), "{said}");
+        assert_eq!(found.cure, None);
+    }
+
+    #[test]
+    fn an_open_end_proposes_the_typed_words_with_more_blocks() {
+        let mut run = asked(4, FakeRun::default().candidates);
+        let found = first(&run);
+        assert!(found.line().starts_with("NO ANSWER 4 blocks do not decide between "), "{found:?}");
+        let command = found.cure.expect("a command").command;
+        let blocks = command.strip_prefix("sudo ./run quick --fs ext4,xfs --blocks ");
+        assert!(blocks.is_some_and(|n| n.parse::<u32>().is_ok_and(|n| n > 4)), "{command}");
+        run.plan.typed = Vec::new();
+        let command = first(&run).cure.expect("a command").command;
+        assert!(command.starts_with("pickfs journal --blocks "), "{command}");
+        run.ended = None;
+        run.plan.typed = ["pickfs", "run", "quick", "--out", "a b/"].map(String::from).into();
+        let command = first(&run).cure.expect("a command").command;
+        assert_eq!(command, format!("pickfs run --resume 'a b'/{}", run.name));
+    }
+
+    #[test]
+    fn disturbed_blocks_that_do_not_decide_say_so() {
+        let mishaps = (1..=4)
+            .flat_map(|block| ["ext4", "xfs"].map(|name| (name, block)))
+            .map(|(name, block)| Mishap::robbed(name, "fdatasync", block, 1.0))
+            .collect();
+        let run = fake_run(&FakeRun {
+            blocks: 4,
+            candidates: pair(150_000.0, 0.1),
+            syncs: vec!["fdatasync".into()],
+            mishaps,
+            ..FakeRun::default()
+        });
+        let said = first(&run).line();
+        assert!(
+            said.contains("; others took the CPU in 8 of 16 trials, stop them first"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn nothing_to_compare_is_no_answer_only_where_a_comparison_was_asked_for() {
+        let mishaps = vec![Mishap::failed("xfs", "", 0, "ENOSPC")];
+        let mut run =
+            fake_run(&FakeRun { candidates: pair(150_000.0, 0.1), mishaps, ..FakeRun::default() });
+        let said = first(&run).line();
+        assert_eq!(said, "NO ANSWER there is nothing to compare; xfs failed: ENOSPC.");
+        run.plan.candidates.pop();
+        assert_eq!(findings(&run).endings, []);
+    }
+
+    #[test]
+    fn another_order_in_the_tail_is_told() {
+        let mut candidates = pair(150_000.0, 0.01);
+        candidates[0].durable_ns = 200_000.0;
+        candidates[1].tail = 1.2;
+        let turn = first(&asked(15, candidates)).turn.expect("the tail turns");
+        assert!(turn.starts_with("at p99.9 ext4 is ahead: "), "{turn}");
+        assert!(turn.ends_with(" of xfs (not tested)"), "{turn}");
+    }
+
+    #[test]
+    fn options_are_replaced_and_commands_stay_behind_their_sign() {
+        let mut plan = asked(4, pair(1.0, 0.1)).plan;
+        let mut with = |typed: &str, options: &[(&str, Option<&str>)]| {
+            plan.typed = typed.split(' ').map(String::from).collect();
+            command(&plan, options)
+        };
+        let blocks = [("--blocks", Some("20"))];
+        assert_eq!(with("./run --blocks 5 --ram", &blocks), "./run --ram --blocks 20");
+        assert_eq!(with("pickfs run --blocks=5", &blocks), "pickfs --blocks 20");
+        let own = "pickfs exec --blocks 3 -- tar --blocks $(x)";
+        assert_eq!(with(own, &blocks), "pickfs exec --blocks 20 -- tar --blocks '$(x)'");
+        assert_eq!(with("pickfs tour --ram", &blocks), "pickfs journal --ram --blocks 20");
+        assert_eq!(with("rm -rf /;reboot", &blocks), "pickfs rm -rf '/;reboot' --blocks 20");
+    }
+}

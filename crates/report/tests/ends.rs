@@ -1,0 +1,97 @@
+//! The screen at the end of a run, for each of the three ends: at most 24 lines of 80 columns, and readable at 40.
+
+use pickfs_analysis::findings;
+use pickfs_model::{Findings, RunRecord, plan::Metric};
+use pickfs_report::{
+    NextStep, Screen, Subject,
+    html::html,
+    markdown::markdown,
+    terminal::{LINES_MAX, first_screen, whole_screen},
+};
+use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, fake_run};
+
+fn run(blocks: u32, candidates: Vec<FakeCandidate>, mishaps: Vec<Mishap>) -> (RunRecord, Findings) {
+    let primary: Vec<Metric> =
+        FakeRun::default().primary.into_iter().filter(|m| m.op == "durable").collect();
+    let mut run = fake_run(&FakeRun { blocks, candidates, mishaps, primary, ..FakeRun::default() });
+    run.plan.typed = ["sudo", "./run", "quick", "--fs", "ext4,xfs,btrfs"].map(String::from).into();
+    let found = findings(&run);
+    (run, found)
+}
+
+fn four() -> Vec<FakeCandidate> {
+    [
+        ("ext4", 490.0, 610e3),
+        ("xfs", 550.0, 450e3),
+        ("btrfs", 1_480.0, 860e3),
+        ("tmpfs", 410.0, 450.0),
+    ]
+    .map(|(name, append, durable)| FakeCandidate::new(name, append, durable))
+    .into()
+}
+
+fn winner() -> (RunRecord, Findings) {
+    let mut four = four();
+    four[1].tail = 1.0;
+    run(15, four, vec![Mishap::robbed("xfs", "none", 2, 1.6)])
+}
+
+fn equal() -> (RunRecord, Findings) {
+    let mut four = four();
+    four[0].durable_ns = four[1].durable_ns;
+    four.iter_mut().for_each(|candidate| candidate.noise = 0.01);
+    run(40, four, Vec::new())
+}
+
+fn no_answer() -> (RunRecord, Findings) {
+    run(4, four(), vec![Mishap::robbed("xfs", "none", 2, 1.6)])
+}
+
+fn screen((run, found): &(RunRecord, Findings), columns: usize) -> String {
+    let next = NextStep { command: "./run journal".into(), duration_s: 2_700.0 };
+    let place = "pickfs-runs/2026-11-21-quick";
+    let page = format!("{place}/report.html");
+    let is_open = found.endings.iter().any(|ending| ending.cure.is_some());
+    let next = Some(&next).filter(|_| !is_open);
+    let screen = Screen { columns, colour: false, next, report: Some(&page), run: Some(place) };
+    first_screen(&Subject::new(run, found), &screen)
+}
+
+#[test]
+fn the_three_ends_at_80_columns() {
+    for (name, run) in [("winner", winner()), ("equal", equal()), ("no_answer", no_answer())] {
+        let text = screen(&run, 80);
+        assert!(text.lines().count() <= LINES_MAX, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(format!("{name}_at_80_columns"), text);
+    }
+}
+
+#[test]
+fn the_three_ends_at_40_columns() {
+    for (name, run) in [("winner", winner()), ("equal", equal()), ("no_answer", no_answer())] {
+        let text = screen(&run, 40);
+        // A path is one word, however long.
+        let fits = |line: &str| line.chars().count() <= 40 || !line.trim_start().contains(' ');
+        assert!(text.lines().all(fits), "{text}");
+        insta::assert_snapshot!(format!("{name}_at_40_columns"), text);
+    }
+}
+
+/// Every writer begins with the same word and sentence.
+#[test]
+fn every_writer_says_the_same() {
+    for (run, found) in [winner(), equal(), no_answer()] {
+        let (subject, first) = (Subject::new(&run, &found), &found.endings[0]);
+        let (word, sentence) = (first.end.to_string(), &first.sentence);
+        let wide = Screen { columns: 400, ..Screen::default() };
+        for text in [first_screen(&subject, &wide), whole_screen(&subject, &wide)] {
+            assert!(text.starts_with(&format!("{word:<10}{sentence}")), "{text}");
+        }
+        let text = markdown(&subject, None);
+        assert!(text.contains(&format!("\n\n**{word}** ")), "{text}");
+        let page = html(&subject, None);
+        let at = page.find(&format!("<strong>{word}</strong>\n {sentence}")).expect("on the page");
+        assert!(at < page.find("<nav").expect("sections"), "before all else");
+    }
+}
