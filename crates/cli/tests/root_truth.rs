@@ -6,10 +6,10 @@
 mod lab_session;
 mod pickfs;
 mod slow_disk;
+mod spoken;
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
     path::Path,
     process::{Command, Stdio},
 };
@@ -17,15 +17,15 @@ use std::{
 use lab_session::{Session, may_run};
 use pickfs::{PICKFS, folder, only_run, record};
 use pickfs_model::{
-    Event, FORMAT, Outcome, TrialRecord, TrialSpec, WorkerMessage, WorkloadSpec, record::OpRecord,
-    trial::WORKER,
+    Event, Outcome, TrialRecord, TrialSpec, WorkerMessage, record::OpRecord, trial::WORKER,
 };
 use pickfs_sys::{
     loop_device::{LoopDevice, LoopOptions},
     mount::{MountRequest, Mounted},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use slow_disk::SlowDisk;
+use spoken::{count, laps, spec, talk};
 
 const DISK_BYTES: usize = 64 << 20;
 const FLUSH_MS: u64 = 10;
@@ -217,63 +217,14 @@ fn traced(params: Value) -> (Vec<WorkerMessage>, Vec<String>) {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    writeln!(input, "{}", serde_json::to_string(&spec(params, &directory)).unwrap()).unwrap();
-    let mut messages = Vec::new();
-    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-        let message = serde_json::from_str(&line.unwrap()).unwrap();
-        if matches!(message, WorkerMessage::Ready { .. }) {
-            writeln!(input, "go").unwrap();
-        }
-        messages.push(message);
-    }
+    let spec = TrialSpec { measure_ns: 500_000_000, ..spec("journal", params, &directory) };
+    let messages = talk(&mut child, &spec);
     child.wait().unwrap();
     assert_eq!(messages.last(), Some(&WorkerMessage::Finished));
     let text = fs::read_to_string(&trace).unwrap();
     let lines = text.lines().skip_while(|line| !line.contains("\\\"event\\\":\\\"ready")).skip(1);
     let measured = lines.take_while(|line| !line.contains("\\\"event\\\":\\\"op"));
     (messages, measured.map(String::from).collect())
-}
-
-fn spec(params: Value, directory: &Path) -> TrialSpec {
-    let params: Map<String, Value> = params.as_object().unwrap().clone();
-    let version = pickfs_workload::find("journal").unwrap().version();
-    TrialSpec {
-        format: FORMAT,
-        build: pickfs_workload::BUILD.into(),
-        workload: WorkloadSpec { name: "journal".into(), version, params },
-        directory: directory.into(),
-        role: "appender".into(),
-        lane: 0,
-        lanes: 1,
-        seed: 7,
-        warmup_ns: 50_000_000,
-        warmup_bytes: 0,
-        measure_ns: 500_000_000,
-        cpu: None,
-        helper_cpu: None,
-        cpus: Vec::new(),
-        scratch_bytes: None,
-        io_priority: None,
-        spikes_max: 5,
-        drop_caches: false,
-    }
-}
-
-fn count(messages: &[WorkerMessage], wanted: &str) -> u64 {
-    let counted = messages.iter().find_map(|message| match message {
-        WorkerMessage::Count { name, value } if name == wanted => Some(*value as u64),
-        _ => None,
-    });
-    counted.unwrap()
-}
-
-fn laps(messages: &[WorkerMessage], wanted: &str) -> u64 {
-    let found = messages.iter().find_map(|message| match message {
-        WorkerMessage::Op(op) if op.op == wanted => Some(op.service.count),
-        _ => None,
-    });
-    found.unwrap()
 }
 
 fn calls(trace: &[String], name: &str) -> u64 {
@@ -293,11 +244,11 @@ fn every_sync_and_every_append_is_one_call_of_the_kernel() {
         let (messages, trace) = traced(json!({
             "sync": "fdatasync", "rate": 400, "write_path": "pwrite", "sync_every": every,
         }));
-        let syncs = count(&messages, "syncs");
+        let syncs = count(&messages, "syncs").unwrap() as u64;
         assert!(syncs >= 2, "{syncs}");
         assert_eq!(calls(&trace, "fdatasync"), syncs + AFTER_THE_LAST_LAP, "every {every}");
-        assert_eq!(laps(&messages, "sync"), syncs);
-        let appends = laps(&messages, "append");
+        assert_eq!(laps(&messages, "sync"), Some(syncs));
+        let appends = laps(&messages, "append").unwrap();
         assert!(appends >= 10);
         assert_eq!(calls(&trace, "pwrite64"), appends + AFTER_THE_LAST_LAP, "every {every}");
         assert_eq!(calls(&trace, "write"), 0, "nothing is said while it measures");
@@ -312,6 +263,6 @@ fn without_sync_there_is_none() {
     let (messages, trace) =
         traced(json!({ "sync": "none", "rate": 400, "write_path": "seek-write" }));
     let syncs = ["fdatasync", "fsync"].map(|name| calls(&trace, name));
-    assert_eq!((count(&messages, "syncs"), syncs), (0, [0, 0]));
-    assert_eq!(calls(&trace, "write"), laps(&messages, "append") + AFTER_THE_LAST_LAP);
+    assert_eq!((count(&messages, "syncs"), syncs), (Some(0.0), [0, 0]));
+    assert_eq!(calls(&trace, "write"), laps(&messages, "append").unwrap() + AFTER_THE_LAST_LAP);
 }
