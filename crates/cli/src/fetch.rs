@@ -22,8 +22,9 @@ const VARIABLE: &str = "PICKFS_FETCH";
 pub fn ask() -> Ask {
     let allowed = AtomicBool::new(false);
     Arc::new(move |download| {
-        let text = announcement(download);
         let word = env::var(VARIABLE).unwrap_or_default();
+        let Some(download) = download else { return word != "never" };
+        let text = announcement(download);
         let answer = match word.as_str() {
             "never" => false,
             "yes" => announce(&text),

@@ -119,6 +119,7 @@ fn fetched(cache: &PackageCache, wanted: &str) -> Result<Unpacked, PackageError>
     if wanted.ends_with("-amd64") {
         return cache.get(&format!("{PREFIX}{wanted}"));
     }
+    cache.may_fetch(NEWEST)?;
     let own = own_offer(NEWEST).filter(|offer| offer.version.fits(wanted));
     let offer = own.map_or_else(|| cache.offer(NEWEST, wanted), Ok)?;
     let package = image_of(&offer.depends).ok_or_else(|| PackageError::Strange {

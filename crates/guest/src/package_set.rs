@@ -66,6 +66,7 @@ impl PackageSet<'_> {
     }
 
     fn fetch(&self, cache: &PackageCache) -> Result<Unpacked, PackageError> {
+        cache.may_fetch(self.main)?;
         let folder = cache.cache().join("packages");
         let work = folder.join(format!(".set-{}", std::process::id()));
         fs::create_dir_all(&work).map_err(cannot("make", &work))?;
@@ -207,6 +208,9 @@ mod tests {
         let set = PackageSet { main: "pickfs-no-such-package", members: Members::WithMissing };
         let refused = set.get(&cache);
         assert!(matches!(refused, Err(PackageError::Refused { .. })), "{refused:?}");
+        assert!(!folder.path().join("packages").exists(), "apt was asked for sizes");
+        let asked = cache.asking(Arc::new(|download| download.is_none()));
+        assert!(matches!(set.get(&asked), Err(PackageError::Refused { .. })));
         assert!(!folder.path().join("archive").exists(), "apt was asked for its lists");
     }
 

@@ -87,11 +87,11 @@ pub enum PackageError {
         why: String,
     },
     /// Somebody does not want it fetched.
-    #[error("{what} (about {} MB) not fetched; allow it with --yes or PICKFS_FETCH=yes", bytes / 1_000_000)]
+    #[error("{what}{} not fetched; allow it with --yes or PICKFS_FETCH=yes", size_text(*bytes))]
     Refused {
         /// What would have been.
         what: String,
-        /// Its size in bytes.
+        /// Its size in bytes; 0 where it was not asked.
         bytes: u64,
     },
     /// No suite can be asked what it has.
@@ -143,8 +143,12 @@ pub struct Download {
     pub bytes: u64,
 }
 
-/// Who says whether something may be fetched.
-pub type Ask = Arc<dyn Fn(&Download) -> bool + Send + Sync>;
+/// Who says whether something may be fetched; without a download, whether anything may.
+pub type Ask = Arc<dyn Fn(Option<&Download>) -> bool + Send + Sync>;
+
+fn size_text(bytes: u64) -> String {
+    if bytes == 0 { String::new() } else { format!(" (about {} MB)", bytes / 1_000_000) }
+}
 
 /// A folder of unpacked packages.
 #[derive(Clone)]
@@ -225,6 +229,7 @@ impl PackageCache {
         if let Some(held) = self.held_level(name, level) {
             return Ok(held);
         }
+        self.may_fetch(name)?;
         if own_offer(name).is_some_and(|offer| offer.version.fits(level)) {
             return self.fetch(name);
         }
@@ -276,14 +281,23 @@ impl PackageCache {
     /// Asks whether something may be fetched.
     pub(crate) fn allow(&self, what: String, bytes: u64) -> Result<(), PackageError> {
         let download = Download { what, bytes };
-        match (self.ask)(&download) {
+        match (self.ask)(Some(&download)) {
             true => Ok(()),
             false => Err(PackageError::Refused { what: download.what, bytes }),
         }
     }
 
+    /// Refuses where nothing may be fetched, before lists and sizes are read.
+    pub(crate) fn may_fetch(&self, what: &str) -> Result<(), PackageError> {
+        match (self.ask)(None) {
+            true => Ok(()),
+            false => Err(PackageError::Refused { what: what.into(), bytes: 0 }),
+        }
+    }
+
     /// From this machine's own release.
     fn fetch(&self, name: &str) -> Result<Unpacked, PackageError> {
+        self.may_fetch(name)?;
         let offer = own_offer(name);
         let version = offer.as_ref().map_or(String::new(), |offer| format!(" {}", offer.version));
         self.allow(format!("{name}{version}"), offer.map_or(0, |offer| offer.bytes))?;
@@ -422,10 +436,14 @@ mod tests {
     #[test]
     fn nothing_is_fetched_that_was_refused() {
         let cache = tempfile::tempdir().unwrap();
-        let packages = PackageCache::at(cache.path()).asking(Arc::new(|_| false));
-        let error = packages.get_level("pickfs-no-such-kernel", "6.1").unwrap_err().to_string();
-        assert!(error.contains("--yes") && error.contains("40 MB"), "{error}");
-        assert!(matches!(packages.get("pickfs-no-such"), Err(PackageError::Refused { .. })));
+        let refused = |ask: Ask, name| {
+            let packages = PackageCache::at(cache.path()).asking(ask);
+            packages.get_level(name, "6.1").unwrap_err().to_string()
+        };
+        let never = refused(Arc::new(|_| false), "linux-image-amd64");
+        assert!(never.starts_with("linux-image-amd64 not fetched; allow it"), "{never}");
+        let no = refused(Arc::new(|download| download.is_none()), "pickfs-no-such-kernel");
+        assert!(no.contains("--yes") && no.contains("40 MB"), "{no}");
         assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
     }
 
