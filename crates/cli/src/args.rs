@@ -140,7 +140,10 @@ pub struct PlanChanges {
     /// A block device; everything on it is lost
     #[arg(help_heading = WHERE, long, value_name = "NODE", conflicts_with = "dirs")]
     pub device: Option<PathBuf>,
-    /// Allow an inactive file system, or unknown data, on the device to be overwritten
+    /// A second block device, for the log (journal) of file systems that can put it there; all on it is lost
+    #[arg(help_heading = WHERE, long, value_name = "NODE", requires = "device")]
+    pub log_device: Option<PathBuf>,
+    /// Allow an inactive file system, or unknown data, on the devices to be overwritten
     #[arg(help_heading = WHERE, long, requires = "device")]
     pub erase: bool,
     /// State of the device before each make
@@ -436,7 +439,10 @@ pub struct RerunArgs {
     /// The block device, named again where the plan has one; everything on it is lost
     #[arg(long, value_name = "NODE")]
     pub device: Option<PathBuf>,
-    /// Allow an inactive file system, or unknown data, on the device to be overwritten
+    /// The log device, named again where the plan has one; everything on it is lost
+    #[arg(long, value_name = "NODE", requires = "device")]
+    pub log_device: Option<PathBuf>,
+    /// Allow an inactive file system, or unknown data, on the devices to be overwritten
     #[arg(long, requires = "device")]
     pub erase: bool,
     /// Folder of runs

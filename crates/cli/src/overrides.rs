@@ -118,8 +118,13 @@ fn change_backing(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
             StateWord::Filled => DeviceState::Filled,
             StateWord::Discarded => DeviceState::Discarded,
         };
-        let (path, size_bytes) = (absolute(path), asked_bytes);
-        plan.backing = BackingSpec::Device { path, erase: choice.erase, state, size_bytes };
+        plan.backing = BackingSpec::Device {
+            path: absolute(path),
+            erase: choice.erase,
+            state,
+            size_bytes: asked_bytes,
+            log_device: choice.log_device.as_deref().map(absolute),
+        };
     } else if !choice.dirs.is_empty() {
         if choice.size.is_some() || choice.image_dir.is_some() {
             bail!("--dir measures in a folder that exists; --size and --image-dir are for images");
@@ -158,9 +163,13 @@ fn change_image(
 /// A stored plan must mean the same from every folder.
 fn make_absolute(plan: &mut Plan) {
     match &mut plan.backing {
-        BackingSpec::Loop { directory: Some(path), .. }
-        | BackingSpec::Device { path, .. }
-        | BackingSpec::Directory { path, .. } => *path = absolute(path),
+        BackingSpec::Device { path, log_device, .. } => {
+            *path = absolute(path);
+            *log_device = log_device.as_deref().map(absolute);
+        }
+        BackingSpec::Loop { directory: Some(path), .. } | BackingSpec::Directory { path, .. } => {
+            *path = absolute(path)
+        }
         _ => {}
     }
     let recording = plan.params.get("recording").and_then(Value::as_str).unwrap_or_default();

@@ -131,7 +131,10 @@ fn ground(backing: &BackingSpec) -> String {
         BackingSpec::Loop { directory: None, .. } => String::new(),
         BackingSpec::Loop { directory: Some(path), .. } => word("--image-dir", path),
         BackingSpec::Ram { .. } => " --ram".into(),
-        BackingSpec::Device { path, .. } => word("--device", path) + " --erase",
+        BackingSpec::Device { path, log_device, .. } => {
+            let log = log_device.as_ref().map(|log| word("--log-device", log));
+            word("--device", path) + &log.unwrap_or_default() + " --erase"
+        }
         BackingSpec::Directory { .. } => {
             backing.directories().iter().map(|path| word("--dir", path)).collect()
         }

@@ -114,6 +114,11 @@ fn a_plan_file_is_told_with_its_line() {
         "[backing]\nkind = \"tape\"\n[params]",
         ":6: backing kind `tape` is not known; use loop, ram, device or directory",
     );
+    plan_refused(
+        "[params]",
+        "[backing]\nkind = \"loop\"\nlog_device = \"/dev/sdb\"\n[params]",
+        ":7: backing `loop` takes no log_device; use kind = \"device\"",
+    );
     plan_refused("\"xfs\"]", "\"ext4\"]", ":3: candidate `ext4` stands twice; give one a label");
     plan_refused(
         "quantile = 0.5",
@@ -221,8 +226,21 @@ fn a_plan_of_which_nothing_can_run_says_why() {
 fn words_that_do_not_go_together_are_refused() {
     let said = pickfs(&["run", "quick", "--erase"]);
     refused_with(&said, USAGE, &["--device <NODE>"]);
+    let said = pickfs(&["run", "quick", "--log-device", "/dev/sdb"]);
+    refused_with(&said, USAGE, &["--device <NODE>"]);
     let said = pickfs(&["run", "quick", "--ram", "--dir", "/tmp"]);
     refused_with(&said, USAGE, &["'--ram' cannot be used with '--dir <DIR>'"]);
+}
+
+#[test]
+fn a_file_system_that_cannot_put_its_log_on_another_device_is_skipped_by_name() {
+    let devices = ["--device", "/dev/a-disk", "--log-device", "/dev/a-log"];
+    let said = pickfs(&[&["plan", "quick", "--fs", "ext2,ext4,tmpfs"], &devices[..]].concat());
+    let told = "ext2 cannot put its log on another device (leave --log-device or ext2 out)";
+    assert!(said.out.contains(told), "{said:?}");
+    assert!(!said.out.contains("tmpfs cannot put"), "{said:?}");
+    let said = pickfs(&[&["run", "quick", "--fs", "ext2"], &devices[..]].concat());
+    assert!(said.code != Some(0) && format!("{said:?}").contains("cannot put its log"), "{said:?}");
 }
 
 #[test]

@@ -310,10 +310,10 @@ fn a_resumed_run_wants_the_device_that_it_pinned() {
         return;
     }
     let (_folder, out) = folder();
-    let disk = SlowDisk::mount(64 << 20);
-    let mut device = disk.attach();
-    let more =
-        ["--blocks", "1", "--device", device.path(), "--erase", "--device-state", "discarded"];
+    let (disk, log_disk) = (SlowDisk::mount(64 << 20), SlowDisk::mount(64 << 20));
+    let (mut device, log) = (disk.attach(), log_disk.attach());
+    let ground = ["--blocks", "1", "--erase", "--device-state", "discarded"];
+    let more = [&ground[..], &["--device", device.path(), "--log-device", log.path()]].concat();
     let mut session = Session::start(&words(&more), &out);
     session.wait_for_trial(2);
     session.wait_for_worker();
@@ -327,14 +327,23 @@ fn a_resumed_run_wants_the_device_that_it_pinned() {
     let parts =
         ["is not the device that was named", "name the device again: --resume RUN --device"];
     assert!(said.code == Some(1) && parts.iter().all(|p| said.err.contains(p)), "{said:?}");
+    assert!(said.err.contains(&format!(" --log-device {} --erase", log.path())), "{said:?}");
     let larger = SlowDisk::mount(96 << 20);
     let another = larger.attach();
-    let named = [&resume[..], &["--device", another.path(), "--erase"]].concat();
-    let (said, _) = Session::start(&named, &out).end();
-    assert!(said.code == Some(1) && said.err.contains("is not the disk that"), "{said:?}");
+    let named = |device: &str, log: &[&str]| {
+        let words = [&resume[..], &["--device", device, "--erase"], log].concat();
+        Session::start(&words, &out).end().0
+    };
+    let with_log = ["--log-device", log.path()];
+    for said in
+        [named(another.path(), &with_log), named(device.path(), &["--log-device", another.path()])]
+    {
+        assert!(said.code == Some(1) && said.err.contains("is not the disk that"), "{said:?}");
+    }
+    let said = named(device.path(), &[]);
+    assert!(said.code == Some(1) && said.err.contains("was begun with other devices"), "{said:?}");
     assert_eq!(record(&run).trials.len(), 2, "nothing was done");
-    let named = [&resume[..], &["--device", device.path(), "--erase"]].concat();
-    let (said, _) = Session::start(&named, &out).end();
+    let said = named(device.path(), &with_log);
     assert_eq!((said.code, record(&run).ended.unwrap().how.as_str()), (Some(0), "completed"));
 }
 

@@ -83,6 +83,8 @@ fn a_device_that_options_name_is_not_touched() {
         assert_ne!(said.code, Some(0), "{candidate}: {said:?}");
         assert!(said.err.contains(&format!("candidate `{candidate}`: `")), "{}", said.err);
         assert!(said.err.contains("outside the scratch") || said.err.contains("another device"));
+        let is_log = !candidate.starts_with("btrfs");
+        assert_eq!(said.err.contains("--device NODE --log-device NODE"), is_log, "{}", said.err);
         assert!(!folder.join("runs").exists(), "{candidate}: refused before anything is made");
         assert!(foreign.bytes() == before, "{candidate}: the device was written");
     }

@@ -1,10 +1,14 @@
-//! Which candidates a named device is too small for, before a byte of it is written.
+//! Which candidates a named device is too small for, or cannot put their log on a second one,
+//! before a byte of it is written.
 
 use std::path::Path;
 
-use pickfs_model::{BackingSpec, Plan, record::SkippedCell};
+use pickfs_model::{BackingSpec, Cell, Plan, quantity::bytes_text, record::SkippedCell};
 use pickfs_sys::block::BlockDevice;
-use pickfs_target::{TargetError, fs};
+use pickfs_target::{
+    TargetError,
+    fs::{self, Ground, LogPlace},
+};
 
 use crate::expand::Expansion;
 
@@ -19,15 +23,42 @@ pub(crate) fn leave_out_too_small(plan: &Plan, expansion: &mut Expansion) {
     };
     // What a device lacks that has no size at all, the interlock says.
     let Some(have_bytes) = have_bytes.filter(|&bytes| bytes > 0) else { return };
-    for cell in std::mem::take(&mut expansion.cells) {
+    leave_out(expansion, |cell| {
         let row = fs::find(&cell.candidate.fs);
         let small = row.filter(|row| have_bytes < row.needs().minimum_bytes).map(|row| {
             let (fs, minimum_bytes) = (row.name(), row.needs().minimum_bytes);
             TargetError::TooSmall { fs, minimum_bytes, have_bytes }
         });
-        match small.and_then(|small| small.skip()) {
-            Some((reason, _)) => {
-                let remedy = "name a larger device".to_owned();
+        small?.skip().map(|(reason, _)| (reason, "name a larger device".into()))
+    });
+}
+
+/// Candidates that cannot put their log on the log device, where there is one.
+pub(crate) fn leave_out_without_log(plan: &Plan, expansion: &mut Expansion) {
+    let BackingSpec::Device { log_device: Some(node), .. } = &plan.backing else { return };
+    let log = LogPlace::on(node);
+    leave_out(expansion, |cell| {
+        let row = fs::find(&cell.candidate.fs)?;
+        match row.log_apart(&cell.candidate) {
+            None if row.needs().ground == Ground::BlockDevice => {
+                let reason = format!("{} cannot put its log on another device", row.name());
+                Some((reason, format!("leave --log-device or {} out", row.name())))
+            }
+            Some(true) if log.bytes < LogPlace::BYTES_MIN => {
+                let [least, has] = [LogPlace::BYTES_MIN, log.bytes].map(bytes_text);
+                let reason = format!("a log needs at least {least}, {} has {has}", log.device);
+                Some((reason, "name a larger device for the log".into()))
+            }
+            _ => None,
+        }
+    });
+}
+
+/// Skips every cell that has a reason, with its remedy.
+fn leave_out(expansion: &mut Expansion, why: impl Fn(&Cell) -> Option<(String, String)>) {
+    for cell in std::mem::take(&mut expansion.cells) {
+        match why(&cell) {
+            Some((reason, remedy)) => {
                 expansion.skipped.push(SkippedCell { cell, reason, remedy });
             }
             None => expansion.cells.push(cell),

@@ -49,8 +49,8 @@ impl Grounds {
         }
     }
 
-    /// What was pinned of a named device.
-    pub fn identity(&self) -> Option<&Identity> {
-        self.scratch.as_ref().and_then(Scratch::identity)
+    /// What was pinned of a named device and of its log device.
+    pub fn identities(&self) -> [Option<&Identity>; 2] {
+        self.scratch.as_ref().map(Scratch::identities).unwrap_or_default()
     }
 }

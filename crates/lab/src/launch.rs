@@ -94,10 +94,10 @@ pub enum LaunchError {
         begun_by: String,
     },
     /// A resumed run does not find the device that it pinned.
-    #[error("{why}; to go on, name the device again: --resume RUN --device {path} --erase")]
+    #[error("{why}; to go on, name the device again: --resume RUN {words} --erase")]
     OtherDevice {
-        /// The node that the run was begun on.
-        path: PathBuf,
+        /// The options that name what the run was begun on.
+        words: String,
         /// What differs.
         why: String,
     },
@@ -188,8 +188,9 @@ fn begin(
     let mut grounds = prepare(&plan.backing, run_folder, &expansion.cells, to)?;
     let card = grounds.card(length::CARD_S)?;
     let mut record = empty_record(plan, run_folder, expansion, card);
-    if let Some(identity) = grounds.identity() {
-        record.environment.put(IDENTITY_KEY, serde_json::to_string(identity).unwrap_or_default());
+    for (identity, key) in grounds.identities().into_iter().zip(IDENTITY_KEYS) {
+        let Some(identity) = identity else { continue };
+        record.environment.put(key, serde_json::to_string(identity).unwrap_or_default());
     }
     if let Some(mark) = origin::mark(&record.plan, &record.cells) {
         record.environment.put(origin::MARK_KEY, mark);
@@ -198,11 +199,21 @@ fn begin(
     Ok((record, file, grounds))
 }
 
-/// Goes on with a run in a new block. `device` is what the user named once more, with the
-/// consent to erase it.
+/// A device that the user named once more, with its log device and the consent to erase them.
+#[derive(Debug, Clone)]
+pub struct NamedAgain {
+    /// The node.
+    pub device: PathBuf,
+    /// The node of the log device.
+    pub log_device: Option<PathBuf>,
+    /// The consent.
+    pub erase: bool,
+}
+
+/// Goes on with a run in a new block.
 pub fn resume(
     path: &Path,
-    device: Option<(PathBuf, bool)>,
+    device: Option<NamedAgain>,
     mut to: Listeners<'_>,
 ) -> Result<Launched, LaunchError> {
     let path = &std::path::absolute(path).unwrap_or_else(|_| path.into());
@@ -243,37 +254,42 @@ fn check_unfinished(path: &Path, record: &RunRecord) -> Result<(), LaunchError> 
     }
 }
 
-/// Where the pinned device of a run is kept, among the facts of its start.
-const IDENTITY_KEY: &str = "device.identity";
+/// Where the pinned device of a run and its log device are kept, among the facts of its start.
+const IDENTITY_KEYS: [&str; 2] = ["device.identity", "log_device.identity"];
 
 /// The backing of a resumed run. A device that is still the pinned one holds what the run
 /// left there; any other (after a reboot, every one) must be named again (rule 17).
-fn confirmed(
-    record: &RunRecord,
-    device: Option<(PathBuf, bool)>,
-) -> Result<BackingSpec, LaunchError> {
-    let BackingSpec::Device { path, state, size_bytes, .. } = &record.plan.backing else {
-        return Ok(record.plan.backing.clone());
+fn confirmed(record: &RunRecord, again: Option<NamedAgain>) -> Result<BackingSpec, LaunchError> {
+    let mut backing = record.plan.backing.clone();
+    let BackingSpec::Device { path, erase, log_device, .. } = &mut backing else {
+        return Ok(backing);
     };
-    let (state, size_bytes) = (*state, *size_bytes);
-    if let Some((path, erase)) = device {
-        check_same_disk(record, &path)?;
-        return Ok(BackingSpec::Device { path, erase, state, size_bytes });
+    let log = log_device.as_ref().map(|log| format!(" --log-device {}", log.display()));
+    let words = format!("--device {}{}", path.display(), log.unwrap_or_default());
+    let other = |why| LaunchError::OtherDevice { words: words.clone(), why };
+    if let Some(again) = again {
+        if again.log_device.is_some() != log_device.is_some() {
+            return Err(other("the run was begun with other devices".into()));
+        }
+        (*path, *log_device, *erase) = (again.device, again.log_device, again.erase);
+        for (node, key) in [Some(&*path), log_device.as_ref()].into_iter().zip(IDENTITY_KEYS) {
+            node.map_or(Ok(()), |node| check_same_disk(record, key, node))?;
+        }
+        return Ok(backing);
     }
-    let pinned = record.environment.get(IDENTITY_KEY).unwrap_or_default();
-    let same = serde_json::from_str(pinned)
-        .map_err(|error| error.to_string())
-        .and_then(|pinned| same_device(&pinned).map_err(|refusal| refusal.to_string()));
-    match same {
-        Ok(()) => Ok(BackingSpec::Device { path: path.clone(), erase: true, state, size_bytes }),
-        Err(why) => Err(LaunchError::OtherDevice { path: path.clone(), why }),
+    for (_, key) in [Some(&*path), log_device.as_ref()].into_iter().flatten().zip(IDENTITY_KEYS) {
+        let pinned = record.environment.get(key).unwrap_or_default();
+        let pinned = serde_json::from_str(pinned).map_err(|error| other(error.to_string()))?;
+        same_device(&pinned).map_err(|refusal| other(refusal.to_string()))?;
     }
+    *erase = true;
+    Ok(backing)
 }
 
 /// A device that was named again may have another node, but it must be the same disk: results
 /// of two are never mixed (rule 5).
-fn check_same_disk(record: &RunRecord, path: &Path) -> Result<(), LaunchError> {
-    let pinned = record.environment.get(IDENTITY_KEY).unwrap_or_default();
+fn check_same_disk(record: &RunRecord, key: &str, path: &Path) -> Result<(), LaunchError> {
+    let pinned = record.environment.get(key).unwrap_or_default();
     let Ok(pinned) = serde_json::from_str::<Identity>(pinned) else { return Ok(()) };
     let now = Identity::of(path).map_err(TargetError::from)?;
     let lasting = |disk: &Identity| {
@@ -436,8 +452,9 @@ fn quiet(backing: &BackingSpec, run_folder: &Path) -> Quiet {
         BackingSpec::Loop { directory, .. } => vec![directory.as_deref().unwrap_or(run_folder)],
         BackingSpec::Directory { .. } => backing.directories(),
         BackingSpec::Ram { .. } => vec![run_folder],
-        BackingSpec::Device { path, .. } => {
-            let devices = BlockDevice::at(path).into_iter().collect();
+        BackingSpec::Device { path, log_device, .. } => {
+            let nodes = [Some(path), log_device.as_ref()].into_iter().flatten();
+            let devices = nodes.filter_map(|node| BlockDevice::at(node).ok()).collect();
             return Quiet { host_folders: vec![run_folder.into()], devices };
         }
     };
@@ -452,7 +469,7 @@ fn changed(then: &Environment) -> Vec<String> {
     let now = environment::capture();
     let differences = then.differences(&now);
     let told = differences.iter().filter(|d| {
-        !d.key.contains("at_start") && d.key != IDENTITY_KEY && d.key != origin::MARK_KEY
+        !d.key.contains("at_start") && !IDENTITY_KEYS.contains(&d.key) && d.key != origin::MARK_KEY
     });
     told.map(|d| {
         let (then, now) = (d.here.unwrap_or("absent"), d.there.unwrap_or("absent"));

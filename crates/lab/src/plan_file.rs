@@ -89,6 +89,7 @@ struct BackingEntry {
     erase: bool,
     #[serde(default)]
     state: DeviceState,
+    log_device: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -171,11 +172,12 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
     adjust.extend(entry.adjust);
     let asked = entry.explain.asked().map_err(|(text, why)| source.error_about(&text, why));
     let (explain_above_ns, explain_also) = asked?;
+    let axes = entry.axes.into_iter().map(|(name, levels)| source.axis(name, levels));
     let plan = Plan {
         format: FORMAT,
         candidates: source.candidates(&entry.candidates)?,
         backing: source.backing(entry.backing)?,
-        axes: source.axes(entry.axes)?.into_iter().chain(variant_axis).collect(),
+        axes: axes.chain(variant_axis.map(Ok)).collect::<Result<_, _>>()?,
         capacity: entry.capacity.map(|capacity| source.capacity(&capacity)).transpose()?,
         design: source.design(entry.design)?,
         timing: source.timing(&entry.timing)?,
@@ -251,7 +253,7 @@ impl Source<'_> {
         }
     }
 
-    /// An error at the first line that holds this text (the value that is wrong).
+    /// An error at the first line that holds this text.
     fn error_about(&self, needle: &str, message: String) -> PlanError {
         self.error_at(self.text.find(needle).unwrap_or(0), message)
     }
@@ -284,12 +286,15 @@ impl Source<'_> {
         };
         let size_bytes = self.bytes(entry.size.as_deref(), 1 << 30)?;
         let path = |what: &str| {
-            entry.path.clone().ok_or_else(|| {
-                let message = format!("backing `{}` needs path = \"{what}\"", entry.kind);
-                self.error_about("[backing]", message)
-            })
+            let message = format!("backing `{}` needs path = \"{what}\"", entry.kind);
+            entry.path.clone().ok_or_else(|| self.error_about("[backing]", message))
         };
         match entry.kind.as_str() {
+            kind if kind != "device" && entry.log_device.is_some() => {
+                let message =
+                    format!("backing `{kind}` takes no log_device; use kind = \"device\"");
+                Err(self.error_about("log_device", message))
+            }
             "loop" => Ok(BackingSpec::Loop { size_bytes, directory: entry.path.clone() }),
             "ram" => Ok(BackingSpec::Ram { size_bytes }),
             "device" => Ok(BackingSpec::Device {
@@ -297,6 +302,7 @@ impl Source<'_> {
                 erase: entry.erase,
                 state: entry.state,
                 size_bytes: entry.size.is_some().then_some(size_bytes),
+                log_device: entry.log_device.clone(),
             }),
             "directory" => Ok(BackingSpec::directory(path("a directory")?)),
             other => Err(self.error_about(
@@ -304,10 +310,6 @@ impl Source<'_> {
                 format!("backing kind `{other}` is not known; use loop, ram, device or directory"),
             )),
         }
-    }
-
-    fn axes(&self, table: toml::Table) -> Result<Vec<Axis>, PlanError> {
-        table.into_iter().map(|(name, levels)| self.axis(name, levels)).collect()
     }
 
     fn axis(&self, name: String, levels: toml::Value) -> Result<Axis, PlanError> {
@@ -406,11 +408,9 @@ impl Source<'_> {
                 }
             }
         };
-        if known.contains(&design.reference) {
-            return Ok(());
-        }
-        let message = format!("reference `{}` is none of {known:?}", design.reference);
-        Err(self.error_about("reference", message))
+        let message = || format!("reference `{}` is none of {known:?}", design.reference);
+        let is_known = known.contains(&design.reference);
+        is_known.then_some(()).ok_or_else(|| self.error_about("reference", message()))
     }
 
     fn seconds(&self, text: Option<&str>, default_s: f64) -> Result<f64, PlanError> {

@@ -16,7 +16,7 @@ use crate::{
     bounds::{self, OutOfBounds},
     engines::{any_native, engine_of, settle_engines},
     expand::{ExpandError, Expansion, expand, level_text},
-    fitting::leave_out_too_small,
+    fitting::{leave_out_too_small, leave_out_without_log},
     placement,
     plan_file::VARIANT,
     rivals::{NoAnswer, check_rivals},
@@ -154,6 +154,7 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
     if !matches!(plan.backing, BackingSpec::Directory { .. }) {
         leave_out_unavailable(&mut expansion);
         leave_out_too_small(plan, &mut expansion);
+        leave_out_without_log(plan, &mut expansion);
         leave_out_too_large(plan, workload, &mut expansion);
     }
     if let Some(cell) = plan.cpus.iter().find_map(|_| expansion.cells.iter().find(in_guest)) {

@@ -38,6 +38,9 @@ pub enum BackingSpec {
         /// Bytes from its start that are used, a multiple of 4096; all of it when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size_bytes: Option<u64>,
+        /// A second device, for the log (journal) of each candidate; everything on it is lost too.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        log_device: Option<PathBuf>,
     },
     /// Directories that exist: no make, no mount, works without root.
     Directory {

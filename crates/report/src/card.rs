@@ -45,6 +45,10 @@ const KEYS: &[(&str, &str)] = &[
     ("card.random_write_4k_p99_ns", "Bare 4 KiB random write, p99"),
     ("card.flush_p50_ns", "Flush, p50"),
     ("card.flush_p99_ns", "Flush, p99"),
+    ("log_device.name", "Log device node"),
+    ("log_device.size_bytes", "Log device size"),
+    ("log_device.write_cache", "Write cache of the log device"),
+    ("card.log_flush_p50_ns", "Flush of the log device, p50"),
     ("cpu.model", "CPU"),
     ("cpu.sockets", "Sockets"),
     ("cpu.online", "CPUs online"),
@@ -61,7 +65,8 @@ const KEYS: &[(&str, &str)] = &[
 ];
 
 /// Doubts, and the key beside which each stands.
-const FLAGS: &[(&str, &str)] = &[("card.flush_p50_ns", "card.flush_doubt")];
+const FLAGS: &[(&str, &str)] =
+    &[("card.flush_p50_ns", "card.flush_doubt"), ("card.log_flush_p50_ns", "card.log_flush_doubt")];
 
 /// The card of a run, in a fixed order.
 pub fn setup_card(run: &RunRecord) -> Vec<Fact> {

@@ -171,9 +171,10 @@ pub fn backing_text(backing: &BackingSpec) -> String {
         BackingSpec::Ram { size_bytes } => {
             format!("loop image of {} in RAM (relative, not absolute)", size(size_bytes))
         }
-        BackingSpec::Device { path, state, .. } => {
+        BackingSpec::Device { path, state, log_device, .. } => {
             let state = format!("{state:?}").to_lowercase();
-            format!("block device {}, {state}", path.display())
+            let log = log_device.as_ref().map(|log| format!(", log on {}", log.display()));
+            format!("block device {}, {state}{}", path.display(), log.unwrap_or_default())
         }
         BackingSpec::Directory { .. } => match backing.directories().as_slice() {
             [path] => {

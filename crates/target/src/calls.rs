@@ -28,7 +28,7 @@ use pickfs_sys::proc_root::ProcRoot;
 use crate::carry_out::{self, Calls};
 use crate::daemon::Daemon;
 use crate::error::TargetError;
-use crate::named_device::open_exclusively;
+use crate::named_device::{NamedDevice, open_exclusively};
 use crate::own_format;
 use crate::scratch::{Base, Scratch};
 use crate::undo::{Note, Undo, UndoLog};
@@ -187,7 +187,7 @@ impl Calls for Scratch {
     fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError> {
         let paths: Vec<&Path> = args.iter().map(Path::new).collect();
         match (name, paths.as_slice()) {
-            ("check-interlock", [_]) => self.check_interlock(),
+            ("check-interlock", [device]) => self.check_interlock(device),
             ("clear-ends", [device]) => self.clear_ends(device),
             ("format", [_, device, ..]) => own_format::format(&args[0], device, &args[2..]),
             ("flush-device", [device]) => flush_device(device),
@@ -209,16 +209,25 @@ impl Calls for Scratch {
 }
 
 impl Scratch {
-    fn check_interlock(&mut self) -> Result<String, TargetError> {
-        match &self.base {
-            Base::Device(device) => device.check().map(|()| "nothing against it".into()),
-            _ => Err(unknown("check-interlock", &[])),
+    fn check_interlock(&mut self, device: &Path) -> Result<String, TargetError> {
+        match self.named(device) {
+            Some(device) => device.check().map(|()| "nothing against it".into()),
+            None => Err(unknown("check-interlock", &[device.display().to_string()])),
         }
+    }
+
+    /// The device of that node that the user named.
+    fn named(&mut self, node: &Path) -> Option<&mut NamedDevice> {
+        let Base::Device { device, log } = &mut self.base else { return None };
+        [Some(device), log.as_deref_mut()]
+            .into_iter()
+            .flatten()
+            .find(|device| device.path() == node)
     }
 
     fn clear_ends(&mut self, path: &Path) -> Result<String, TargetError> {
         clear_ends(path)?;
-        if let Base::Device(device) = &mut self.base {
+        if let Some(device) = self.named(path) {
             device.contents_are_ours();
         }
         Ok(String::new())

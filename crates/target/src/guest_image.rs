@@ -266,6 +266,7 @@ impl GuestImage {
             memory_bytes: self.size_bytes,
             sector_bytes: 512,
             unique_name: format!("pickfs-{:012x}", Noise::seed_from_the_clock() >> 16),
+            log: None,
         }
     }
 

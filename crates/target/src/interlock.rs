@@ -128,6 +128,12 @@ pub enum Refusal {
     /// What a loop device stands on is refused.
     #[error("{} stands on {below}", .device.display())]
     Below { device: PathBuf, below: Box<Refusal> },
+    /// A log that is said to lie on a second disk lies on the first.
+    #[error(
+        "{}: is on the same disk as {} ({disk}); name another disk for the log, or leave \
+         --log-device out", .device.display(), .other.display()
+    )]
+    SameDisk { device: PathBuf, other: PathBuf, disk: String },
     /// Another loop device stands on the same.
     #[error(
         "{}: {other} stands on the same {}; detach that, or name another device",
@@ -141,6 +147,7 @@ pub enum Refusal {
 pub struct Interlock {
     identity: Identity,
     erase: bool,
+    is_for_log: bool,
     contents_are_ours: bool,
 }
 
@@ -150,8 +157,20 @@ impl Interlock {
     /// # Errors
     /// The first [`Refusal`] that holds.
     pub fn pin(device: &Path, erase: bool) -> Result<Self, Refusal> {
+        Self::pinned(device, erase, false)
+    }
+
+    /// Pins a device for a log: consent covers an inactive log too.
+    ///
+    /// # Errors
+    /// As [`Interlock::pin`].
+    pub fn pin_log(device: &Path, erase: bool) -> Result<Self, Refusal> {
+        Self::pinned(device, erase, true)
+    }
+
+    fn pinned(device: &Path, erase: bool, is_for_log: bool) -> Result<Self, Refusal> {
         let identity = Identity::of(device)?;
-        let interlock = Self { identity, erase, contents_are_ours: false };
+        let interlock = Self { identity, erase, is_for_log, contents_are_ours: false };
         interlock.check()?;
         Ok(interlock)
     }
@@ -226,7 +245,7 @@ impl Interlock {
     fn may_lose_contents(&self, device: &Path, size_bytes: u64) -> Result<(), Refusal> {
         let found = signature::signatures(device)?;
         for signature in &found {
-            judge(device, signature, self.erase)?;
+            judge(device, signature, self.erase, self.is_for_log)?;
         }
         if self.erase || !found.is_empty() {
             return Ok(());
@@ -365,10 +384,17 @@ fn not_held(device: &Path, block: &BlockDevice) -> Result<(), Refusal> {
     }
 }
 
-fn judge(device: &Path, signature: &Signature, erase: bool) -> Result<(), Refusal> {
+fn judge(
+    device: &Path,
+    signature: &Signature,
+    erase: bool,
+    is_for_log: bool,
+) -> Result<(), Refusal> {
     let what = match signature.meaning() {
         Meaning::FileSystem if erase => return Ok(()),
-        Meaning::FileSystem => {
+        Meaning::Log if erase && is_for_log => return Ok(()),
+        Meaning::Log if !is_for_log => "the log of a file system on another device",
+        Meaning::FileSystem | Meaning::Log => {
             let (device, signature) = (device.to_owned(), signature.name.clone());
             return Err(Refusal::FileSystem { device, signature });
         }
@@ -448,14 +474,19 @@ mod tests {
         let device = Path::new("/dev/x");
         let sign = |name: &str, usage: &str| Signature { name: name.into(), usage: usage.into() };
         let ext4 = sign("ext4", "filesystem");
-        assert!(judge(device, &ext4, true).is_ok());
+        assert!(judge(device, &ext4, true, false).is_ok());
         assert_eq!(
-            judge(device, &ext4, false).unwrap_err().to_string(),
+            judge(device, &ext4, false, true).unwrap_err().to_string(),
             "/dev/x: holds a file system (ext4); add --erase if it may be lost"
         );
         for precious in [sign("zfs_member", "filesystem"), sign("x", "raid"), sign("swap", "other")]
         {
-            assert!(matches!(judge(device, &precious, true), Err(Refusal::Precious { .. })));
+            assert!(matches!(judge(device, &precious, true, true), Err(Refusal::Precious { .. })));
+        }
+        for log in [sign("jbd", "other"), sign("xfs_external_log", "other")] {
+            assert!(judge(device, &log, true, true).is_ok(), "a log that its file system left");
+            assert!(matches!(judge(device, &log, false, true), Err(Refusal::FileSystem { .. })));
+            assert!(matches!(judge(device, &log, true, false), Err(Refusal::Precious { .. })));
         }
     }
 

@@ -4,15 +4,17 @@
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pickfs_model::DeviceState;
+use pickfs_sys::block::BlockDevice;
 use rustix::fs::OFlags;
 
 use crate::error::TargetError;
 use crate::identity::Identity;
 use crate::image::write_noise;
-use crate::interlock::Interlock;
+use crate::interlock::{Interlock, Refusal};
+use crate::loops::{Behind, Footing};
 use crate::scratch::Progress;
 
 /// A named device.
@@ -26,6 +28,17 @@ impl NamedDevice {
     /// Pins the device; nothing is written yet.
     pub(crate) fn pin(device: &Path, erase: bool, state: DeviceState) -> Result<Self, TargetError> {
         Ok(Self { interlock: Interlock::pin(device, erase)?, state })
+    }
+
+    /// Pins a device on another disk for the log of what is made on this one; nothing is written yet.
+    pub(crate) fn pin_log(&self, device: &Path, erase: bool) -> Result<Self, TargetError> {
+        let interlock = Interlock::pin_log(device, erase)?;
+        let (ours, log) = (self.path().to_owned(), interlock.identity().path.clone());
+        let disks = disks(&ours);
+        match self::disks(&log).into_iter().find(|disk| disks.contains(disk)) {
+            None => Ok(Self { interlock, state: self.state }),
+            Some(disk) => Err(Refusal::SameDisk { device: log, other: ours, disk }.into()),
+        }
     }
 
     /// Fills the first `limit_bytes` where that is its state.
@@ -46,6 +59,13 @@ impl NamedDevice {
     /// Asks the interlock again.
     pub(crate) fn check(&self) -> Result<(), TargetError> {
         Ok(self.interlock.check()?)
+    }
+
+    /// Asks again; what lies on it is ours then.
+    pub(crate) fn claim(&mut self) -> Result<(), TargetError> {
+        self.check()?;
+        self.contents_are_ours();
+        Ok(())
     }
 
     /// What lies on it is ours from now on.
@@ -79,4 +99,20 @@ pub(crate) fn open_exclusively(device: &Path) -> Result<File, TargetError> {
     let exclusive = OFlags::EXCL.bits() as i32;
     let opened = File::options().read(true).write(true).custom_flags(exclusive).open(device);
     opened.map_err(TargetError::io("open exclusively", device))
+}
+
+/// The disks that a device stands on: the kernel's names and the world-wide names.
+fn disks(device: &Path) -> Vec<String> {
+    let Ok(block) = BlockDevice::at(device) else { return Vec::new() };
+    let facts = block.facts();
+    let mut below: Vec<PathBuf> =
+        facts.slaves.iter().map(|slave| Path::new("/dev").join(slave)).collect();
+    if let Some(Ok(Footing { behind: Behind::Device(_), path, .. })) = Footing::of(&facts) {
+        below.extend(path);
+    }
+    if below.is_empty() {
+        let name = facts.partition_of.unwrap_or(facts.name);
+        return [Some(name), facts.wwn].into_iter().flatten().collect();
+    }
+    below.iter().flat_map(|device| disks(device)).collect()
 }

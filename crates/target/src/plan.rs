@@ -7,7 +7,7 @@ use pickfs_model::{BackingSpec, CandidateSpec, DeviceState, Step};
 
 use crate::availability;
 use crate::error::TargetError;
-use crate::fs::{self, FileSystem, Ground, Place, recipe, words};
+use crate::fs::{self, FileSystem, Ground, LogPlace, Place, recipe, words};
 
 /// What the steps are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +48,9 @@ pub fn plan_steps(
             place.memory_bytes = *size_bytes;
             Bed::Image
         }
-        BackingSpec::Device { path, state, .. } => {
+        BackingSpec::Device { path, state, log_device, .. } => {
             place.device = path.to_string_lossy().into_owned();
+            place.log = log_device.as_deref().map(LogPlace::on);
             Bed::Device(*state)
         }
         BackingSpec::Directory { .. } => {
@@ -86,7 +87,10 @@ pub(crate) fn life(
             let (begin, end) = (row.mount(candidate, place), row.unmount(candidate, place));
             Life { begin, cool: Vec::new(), anew: Vec::new(), end }
         }
-        Ground::BlockDevice => on_block_device(row, candidate, bed, place),
+        Ground::BlockDevice => {
+            let log = place.log.clone().filter(|_| row.log_apart(candidate) == Some(true));
+            on_block_device(row, candidate, bed, &Place { log, ..place.clone() })
+        }
     })
 }
 
@@ -111,36 +115,40 @@ fn on_block_device(
     bed: Bed,
     place: &Place,
 ) -> Life {
-    let device = [place.device.as_str()];
+    let devices = [Some(&place.device), place.log.as_ref().map(|log| &log.device)];
+    let each = |purpose: &str, name: &str| -> Vec<Step> {
+        devices.iter().flatten().map(|&device| recipe::call(purpose, name, [device])).collect()
+    };
     let guard = |begin: &mut Vec<Step>| {
         if let Bed::Device(_) = bed {
-            begin.push(recipe::call("may it be touched?", "check-interlock", device));
+            begin.extend(each("may it be touched?", "check-interlock"));
         }
     };
     let mut begin = Vec::new();
     if bed == Bed::Device(DeviceState::Discarded) {
         guard(&mut begin);
-        begin.push(recipe::exec("discard all", "blkdiscard", ["-f", device[0]]));
+        let discard = |device: &String| recipe::exec("discard all", "blkdiscard", ["-f", device]);
+        begin.extend(devices.iter().flatten().map(|device| discard(device)));
     }
     guard(&mut begin);
-    begin.push(recipe::call("remove old signatures", "clear-ends", device));
+    begin.extend(each("remove old signatures", "clear-ends"));
     guard(&mut begin);
     begin.extend(row.make(candidate, place));
-    begin.push(recipe::call("write the device's pages out", "flush-device", device));
+    begin.extend(each("write the device's pages out", "flush-device"));
     if bed == Bed::Image {
         let name = "repair-image-extents";
         begin.push(recipe::call("write again what mkfs un-wrote", name, [""; 0]));
     }
     guard(&mut begin);
     begin.extend(row.mount(candidate, place));
-    let is_free = recipe::call("wait until nobody has it open", "wait-device-free", device);
+    let is_free = each("wait until nobody has it open", "wait-device-free");
     let mut end = row.unmount(candidate, place);
-    end.push(is_free.clone());
+    end.extend(is_free.clone());
     let mut cool = row.cool(candidate, place);
     let mut anew = cool.clone();
     if cool.is_empty() {
         anew.extend(row.unmount(candidate, place));
-        anew.push(is_free);
+        anew.extend(is_free);
         guard(&mut anew);
         anew.extend(row.mount(candidate, place));
     }
@@ -189,6 +197,7 @@ mod tests {
             erase: true,
             state: DeviceState::Discarded,
             size_bytes: None,
+            log_device: None,
         };
         let steps = text("btrfs", &backing);
         let destroys = |step: &String| {
@@ -199,6 +208,45 @@ mod tests {
         let destructive: Vec<_> = (0..steps.len()).filter(|&at| destroys(&steps[at])).collect();
         assert_eq!(destructive.len(), 4);
         assert!(destructive.iter().all(|&at| steps[at - 1] == "[check-interlock] /dev/sdx"));
+    }
+
+    #[test]
+    fn a_log_device_is_guarded_and_made_with_its_file_system_where_the_candidate_puts_its_log_there()
+     {
+        let backing = BackingSpec::Device {
+            path: "/dev/sdx".into(),
+            erase: true,
+            state: DeviceState::Filled,
+            size_bytes: None,
+            log_device: Some("/dev/sdy".into()),
+        };
+        let guard = ["[check-interlock] /dev/sdx", "[check-interlock] /dev/sdy"];
+        let steps = text("xfs:noatime", &backing);
+        assert_eq!(steps[..2], guard);
+        assert_eq!(steps[2..4], ["[clear-ends] /dev/sdx", "[clear-ends] /dev/sdy"]);
+        assert_eq!(steps[4..6], guard);
+        assert_eq!(steps[6], "mkfs.xfs -q -f -K -l logdev=/dev/sdy,size=1073741824 /dev/sdx");
+        assert_eq!(steps[9..11], guard);
+        assert_eq!(steps[11], "mount -t xfs -o noatime,logdev=/dev/sdy /dev/sdx MOUNT");
+        assert_eq!(steps[14], "[wait-device-free] /dev/sdy");
+        let steps = text("ext4;mkfs=-b 1024", &backing);
+        let options = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
+        let journal = format!("-O journal_dev -b 1024 -E {options} /dev/sdy 1048576");
+        assert_eq!(steps[6], format!("mkfs.ext4 -q -F {journal}"));
+        assert_eq!(
+            steps[7],
+            format!("mkfs.ext4 -q -F -E {options} -b 1024 -J device=/dev/sdy /dev/sdx")
+        );
+        assert!(text("xfs;mkfs=-l size=64m", &backing)[6].contains("-l logdev=/dev/sdy /dev/sdx"));
+        for inside in [
+            "xfs;mkfs=-l size=64m,internal",
+            "ext3;mkfs=-J size=8",
+            "ext4;mkfs=-O ^has_journal",
+            "ext2",
+        ] {
+            let steps = text(inside, &backing);
+            assert!(steps.iter().all(|step| !step.contains("/dev/sdy")), "{inside}: {steps:?}");
+        }
     }
 
     #[test]

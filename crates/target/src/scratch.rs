@@ -9,8 +9,6 @@ use std::time::Duration;
 use pickfs_model::record::{ImageRecord, RawProbe};
 use pickfs_model::{BackingKind, BackingSpec, CandidateSpec, Durability, Environment, StepRecord};
 
-use pickfs_sys::block::WriteCache;
-
 use crate::availability::{self, Availability};
 use crate::calls::Helpers;
 use crate::card;
@@ -18,7 +16,7 @@ use crate::carry_out;
 use crate::directory::Directories;
 use crate::environment;
 use crate::error::TargetError;
-use crate::fs::{FileSystem, Ground, Period, Place};
+use crate::fs::{FileSystem, Ground, LogPlace, Period, Place};
 use crate::identity::Identity;
 use crate::image::{Image, ImageState};
 use crate::incompressible::Noise;
@@ -55,8 +53,8 @@ pub struct Scratch {
 pub(crate) enum Base {
     /// An image of our own.
     Image(Image),
-    /// A device that the user named.
-    Device(NamedDevice),
+    /// A device that the user named, and a second one for logs.
+    Device { device: NamedDevice, log: Option<Box<NamedDevice>> },
     /// Directories that exist.
     Directory(Directories),
 }
@@ -80,10 +78,19 @@ impl Scratch {
             BackingSpec::Ram { size_bytes } => {
                 Base::Image(Image::in_memory(run_dir, *size_bytes, progress)?)
             }
-            BackingSpec::Device { path, erase, state, size_bytes } => {
+            BackingSpec::Device { path, erase, state, size_bytes, log_device } => {
                 limit_bytes = size_bytes.unwrap_or(u64::MAX);
                 let device = NamedDevice::pin(path, *erase, *state)?;
-                Base::Device(device.prepared(limit_bytes, progress)?)
+                // Both answer before either is written.
+                let log =
+                    log_device.as_ref().map(|node| device.pin_log(node, *erase)).transpose()?;
+                let device = device.prepared(limit_bytes, progress)?;
+                let filled = log.map(|log| {
+                    let used = LogPlace::on(log.path());
+                    log.prepared(used.bytes, progress).map(Box::new)
+                });
+                let log = filled.transpose()?;
+                Base::Device { device, log }
             }
             BackingSpec::Directory { path, places } => {
                 Base::Directory(Directories::take(path, places)?)
@@ -103,7 +110,7 @@ impl Scratch {
     pub fn kind(&self) -> BackingKind {
         match &self.base {
             Base::Image(image) => image.kind(),
-            Base::Device(_) => BackingKind::Disk,
+            Base::Device { .. } => BackingKind::Disk,
             Base::Directory(_) => BackingKind::Directory,
         }
     }
@@ -112,17 +119,19 @@ impl Scratch {
     pub fn device(&self) -> Option<&Path> {
         match &self.base {
             Base::Image(image) => Some(image.device_path()),
-            Base::Device(device) => Some(device.path()),
+            Base::Device { device, .. } => Some(device.path()),
             Base::Directory(_) => None,
         }
     }
 
-    /// What was pinned of a named device; a run stores it, and a resumed run compares it by
-    /// [`crate::interlock::same_device`].
-    pub fn identity(&self) -> Option<&Identity> {
+    /// What was pinned of a named device and of its log device; a run stores it, and a resumed run
+    /// compares it by [`crate::interlock::same_device`].
+    pub fn identities(&self) -> [Option<&Identity>; 2] {
         match &self.base {
-            Base::Device(device) => Some(device.identity()),
-            _ => None,
+            Base::Device { device, log } => {
+                [Some(device.identity()), log.as_ref().map(|log| log.identity())]
+            }
+            _ => [None, None],
         }
     }
 
@@ -174,23 +183,38 @@ impl Scratch {
         } else {
             self.put_backing(&mut facts);
             let path = self.claim()?;
-            card::measure(&path, self.size_bytes(), length, &mut facts)?
+            let flush_ns = card::measure(&path, self.size_bytes(), length, &mut facts)?;
+            self.log_card(length, &mut facts)?;
+            flush_ns
         };
-        let cache = match facts.get("host.write_cache").or(facts.get("device.write_cache")) {
-            Some("write back") => Some(WriteCache::WriteBack),
-            _ => None,
-        };
+        let cache = facts.get("host.write_cache").or(facts.get("device.write_cache"));
         if let Some(doubt) = card::flush_doubt(flush_ns, cache, self.kind()) {
             facts.put("card.flush_doubt", doubt);
         }
         Ok(facts)
     }
 
+    /// The same figures of the log device, as `card.log_*`.
+    fn log_card(&mut self, length: Duration, facts: &mut Environment) -> Result<(), TargetError> {
+        let Base::Device { log: Some(log), .. } = &mut self.base else { return Ok(()) };
+        let mut figures = Environment::default();
+        log.claim()?;
+        let used = LogPlace::on(log.path());
+        let flush_ns = card::measure(log.path(), used.bytes, length, &mut figures)?;
+        let cache = facts.get("log_device.write_cache");
+        if let Some(doubt) = card::flush_doubt(flush_ns, cache, BackingKind::Disk) {
+            figures.put("card.flush_doubt", doubt);
+        }
+        for (key, value) in figures.0 {
+            facts.put(&key.replacen('.', ".log_", 1), value);
+        }
+        Ok(())
+    }
+
     /// The device that is about to be written over: a named one is asked again, and is ours then.
     fn claim(&mut self) -> Result<PathBuf, TargetError> {
-        if let Base::Device(device) = &mut self.base {
-            device.check()?;
-            device.contents_are_ours();
+        if let Base::Device { device, .. } = &mut self.base {
+            device.claim()?;
         }
         Ok(self.device().map(Path::to_owned).unwrap_or_default())
     }
@@ -275,7 +299,7 @@ impl Scratch {
     fn bed(&self) -> Bed {
         match &self.base {
             Base::Image(_) => Bed::Image,
-            Base::Device(device) => Bed::Device(device.state()),
+            Base::Device { device, .. } => Bed::Device(device.state()),
             Base::Directory(_) => Bed::Directory,
         }
     }
@@ -289,7 +313,7 @@ impl Scratch {
     fn whole_bytes(&self) -> u64 {
         match &self.base {
             Base::Image(image) => image.size_bytes(),
-            Base::Device(device) => device.size_bytes(),
+            Base::Device { device, .. } => device.size_bytes(),
             Base::Directory(_) => 0,
         }
     }
@@ -302,6 +326,10 @@ impl Scratch {
         };
         let device = self.device().unwrap_or(Path::new("none"));
         let sector = pickfs_sys::block::BlockDevice::at(device).ok();
+        let log = match &self.base {
+            Base::Device { log: Some(log), .. } => Some(LogPlace::on(log.path())),
+            _ => None,
+        };
         Place {
             device: device.to_string_lossy().into_owned(),
             at: at.to_string_lossy().into_owned(),
@@ -309,6 +337,7 @@ impl Scratch {
             memory_bytes: self.size_bytes(),
             sector_bytes: sector.and_then(|d| d.facts().logical_sector_bytes).unwrap_or(512),
             unique_name,
+            log,
         }
     }
 
@@ -346,7 +375,12 @@ impl Scratch {
                 environment::put_device(facts, "device", image.device_path());
                 environment::put_host(facts, image.host());
             }
-            Base::Device(device) => environment::put_device(facts, "device", device.path()),
+            Base::Device { device, log } => {
+                environment::put_device(facts, "device", device.path());
+                if let Some(log) = log {
+                    environment::put_device(facts, "log_device", log.path());
+                }
+            }
             Base::Directory(directory) => directory.here().put_facts(facts),
         }
     }
@@ -360,7 +394,7 @@ impl Scratch {
         self.helpers.clear();
         match self.base {
             Base::Image(image) => image.remove(),
-            Base::Device(_) | Base::Directory(_) => Ok(()),
+            Base::Device { .. } | Base::Directory(_) => Ok(()),
         }
     }
 }

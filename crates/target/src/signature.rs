@@ -57,7 +57,9 @@ pub enum Meaning {
     Multipath,
     /// Swap space.
     Swap,
-    /// Anything else that libblkid knows: a journal of another device, a DRBD, a Ceph store.
+    /// The log (journal) of a file system on another device.
+    Log,
+    /// Anything else that libblkid knows: a DRBD, a Ceph store.
     Other,
 }
 
@@ -70,6 +72,7 @@ impl Signature {
             ("mpath_member", _) => Meaning::Multipath,
             ("LVM1_member" | "LVM2_member", _) => Meaning::Lvm,
             ("swap" | "swsuspend", _) => Meaning::Swap,
+            ("jbd" | "xfs_external_log", _) => Meaning::Log,
             (_, "crypto") => Meaning::Encrypted,
             (name, _) if name.starts_with("crypto_") => Meaning::Encrypted,
             (_, "raid") => Meaning::Raid,
@@ -183,7 +186,7 @@ mod tests {
         assert_eq!(meaning("crypto_LUKS", "crypto"), Meaning::Encrypted);
         assert_eq!(meaning("bcache", "other"), Meaning::Bcache);
         assert_eq!(meaning("swap", "other"), Meaning::Swap);
-        assert_eq!(meaning("jbd", "other"), Meaning::Other);
+        assert_eq!(meaning("jbd", "other"), Meaning::Log);
         assert_eq!(meaning("something-new", ""), Meaning::Other);
     }
 

@@ -274,8 +274,13 @@ fn a_named_device_carries_all() {
     let before = Leftovers::now(&run_dir);
     for state in [DeviceState::Filled, DeviceState::Discarded] {
         zram.blank();
-        let backing =
-            BackingSpec::Device { path: zram.path(), erase: false, state, size_bytes: None };
+        let backing = BackingSpec::Device {
+            path: zram.path(),
+            erase: false,
+            state,
+            size_bytes: None,
+            log_device: None,
+        };
         let mut scratch = Scratch::prepare(&backing, &run_dir, &mut |_| {}).unwrap();
         assert!(scratch.raw_probe(0.05).unwrap().count > 0);
         for name in ["ext4", "xfs", "btrfs", "ntfs-3g", "zfs-fuse", "ext4"] {

@@ -457,12 +457,16 @@ fn a_read_only_device_is_refused() {
     assert!(matches!(found, Refusal::ReadOnly { .. }), "{found}");
 }
 
+fn backing(zram: &Zram, state: DeviceState) -> BackingSpec {
+    let (path, erase, size_bytes, log_device) = (zram.path(), false, None, None);
+    BackingSpec::Device { path, erase, state, size_bytes, log_device }
+}
+
 fn nothing_is_written_before_the_answer() {
     let Some(zram) = Zram::add() else { return };
     zram.write_at(b"keep me", 4096);
     for state in [DeviceState::Filled, DeviceState::Discarded] {
-        let backing =
-            BackingSpec::Device { path: zram.path(), erase: false, state, size_bytes: None };
+        let backing = backing(&zram, state);
         let (_folder, run_dir) = ring::folder();
         let error = Scratch::prepare(&backing, &run_dir, &mut |_| {}).unwrap_err();
         assert!(error.to_string().contains("unknown data"), "{error}");
@@ -475,12 +479,7 @@ fn nothing_is_written_before_the_answer() {
 fn a_change_between_check_and_step_is_seen() {
     let Some(zram) = Zram::add() else { return };
     let (_folder, run_dir) = ring::folder();
-    let backing = BackingSpec::Device {
-        path: zram.path(),
-        erase: false,
-        state: DeviceState::Discarded,
-        size_bytes: None,
-    };
+    let backing = backing(&zram, DeviceState::Discarded);
     let mut scratch = Scratch::prepare(&backing, &run_dir, &mut |_| {}).unwrap();
     let opened = File::open(zram.path()).unwrap();
     let mut log = Vec::new();

@@ -31,7 +31,8 @@ pub fn rerun(args: &RerunArgs) -> anyhow::Result<Exit> {
         print(&before, &now, names([(&before, &args.run), (&now, by)]), args.json)?;
         return Ok(Exit::Done);
     }
-    let plan = renamed(before.plan.clone(), args.device.as_deref(), args.erase)?;
+    let nodes = [args.device.as_deref(), args.log_device.as_deref()];
+    let plan = renamed(before.plan.clone(), nodes, args.erase)?;
     agree::to_run(&before, args.yes)?;
     let launched = perform_plan(&plan, &args.out, args.json)?;
     let exit = finish(&launched, args.json)?;
@@ -45,9 +46,23 @@ pub fn rerun(args: &RerunArgs) -> anyhow::Result<Exit> {
 
 /// A device is named again each time: a stored name may be another disk by now, and a stored
 /// consent was for then.
-fn renamed(mut plan: Plan, device: Option<&Path>, may_erase: bool) -> anyhow::Result<Plan> {
+fn renamed(
+    mut plan: Plan,
+    [device, log]: [Option<&Path>; 2],
+    may_erase: bool,
+) -> anyhow::Result<Plan> {
     match (&mut plan.backing, device) {
-        (BackingSpec::Device { path, erase, .. }, Some(node)) => {
+        (BackingSpec::Device { path, erase, log_device, .. }, Some(node)) => {
+            match (log_device.as_mut(), log) {
+                (Some(path), Some(node)) => *path = std::path::absolute(node)?,
+                (Some(path), None) => bail!(
+                    "the plan put logs on {}, and all on it would be lost; name the device again with \
+                     --log-device",
+                    path.display()
+                ),
+                (None, Some(_)) => bail!("the plan ran on no log device; leave --log-device out"),
+                (None, None) => {}
+            }
             *path = std::path::absolute(node)?;
             *erase = may_erase;
         }
@@ -87,14 +102,23 @@ mod tests {
     fn a_device_is_named_again_and_its_consent_given_again() {
         let image = fake_run(&FakeRun::default()).plan;
         let (path, state) = ("/dev/old".into(), DeviceState::Filled);
-        let backing = BackingSpec::Device { path, erase: true, state, size_bytes: None };
+        let (size_bytes, log_device) = (None, Some("/dev/old-log".into()));
+        let backing = BackingSpec::Device { path, erase: true, state, size_bytes, log_device };
         let device = Plan { backing, ..image.clone() };
-        let refused = renamed(device.clone(), None, false).unwrap_err().to_string();
-        assert!(refused.contains("/dev/old") && refused.contains("--device"), "{refused}");
-        let new = renamed(device, Some(Path::new("/dev/new")), false).unwrap();
-        let BackingSpec::Device { path, erase, .. } = new.backing else { panic!("a device") };
+        let again = |plan: &Plan, nodes: [Option<&str>; 2]| {
+            renamed(plan.clone(), nodes.map(|node| node.map(Path::new)), false)
+        };
+        for (nodes, word) in
+            [([None, None], "--device"), ([Some("/dev/new"), None], "--log-device")]
+        {
+            let refused = again(&device, nodes).unwrap_err().to_string();
+            assert!(refused.contains("/dev/old") && refused.contains(word), "{refused}");
+        }
+        let new = again(&device, [Some("/dev/new"), Some("/dev/log")]).unwrap();
+        let BackingSpec::Device { path, erase, log_device, .. } = new.backing else { panic!() };
         assert_eq!((path.to_str(), erase), (Some("/dev/new"), false));
-        assert!(renamed(image.clone(), Some(Path::new("/dev/new")), false).is_err());
-        assert_eq!(renamed(image.clone(), None, false).unwrap(), image);
+        assert_eq!(log_device.unwrap().to_str(), Some("/dev/log"));
+        assert!(again(&image, [Some("/dev/new"), None]).is_err());
+        assert_eq!(again(&image, [None, None]).unwrap(), image);
     }
 }

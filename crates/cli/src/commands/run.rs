@@ -9,7 +9,7 @@ use std::{
 use pickfs_lab::{
     interrupt::{Interrupt, is_interrupted},
     kernels::{self, Kernels},
-    launch::{Launched, Listeners, RUN_FILE, launch, resume},
+    launch::{Launched, Listeners, NamedAgain, RUN_FILE, launch, resume},
     plans::built_in,
     preflight,
     run_lock::RunLock,
@@ -58,7 +58,12 @@ pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
     let interrupt = Interrupt::on_signals()?;
     let mut sink = listener(args.json, &begun.plan);
     let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
-    let device = args.choice.changes.device.clone().map(|node| (node, args.choice.changes.erase));
+    let named = args.choice.changes.clone();
+    let device = named.device.map(|device| NamedAgain {
+        device,
+        log_device: named.log_device,
+        erase: named.erase,
+    });
     Ok(resume(&run_path(path), device, to)?)
 }
 

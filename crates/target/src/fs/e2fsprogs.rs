@@ -8,7 +8,7 @@ use std::path::Path;
 
 use pickfs_model::{CandidateSpec, Durability, Step};
 
-use super::{Needs, Period, Place, recipe, words::Words};
+use super::{LogPlace, Needs, Period, Place, recipe, words::Words};
 
 const BLOCK_BYTES: u64 = 4096;
 const PINNED: &str = "lazy_itable_init=0,lazy_journal_init=0";
@@ -21,14 +21,35 @@ pub fn make(program: &str, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
     if block.is_none() {
         args.extend(["-b".into(), BLOCK_BYTES.to_string()]);
     }
+    let block = block.unwrap_or(BLOCK_BYTES);
     let discard = if recipe::make_discards(spec) { "discard" } else { "nodiscard" };
     let mut pinned = vec![discard.to_string(), PINNED.to_string()];
     pinned.extend(extended);
     args.extend(["-E".into(), pinned.join(",")]);
     args.extend(words);
+    let mut steps = Vec::new();
+    if let Some(log) = &place.log {
+        steps.push(journal(program, log, block, &format!("{discard},{PINNED}")));
+        args.extend(["-J".into(), format!("device={}", log.device)]);
+    }
     args.push(place.device.clone());
-    args.extend(place.make_units(block.unwrap_or(BLOCK_BYTES)));
-    vec![recipe::exec("make", program, args)]
+    args.extend(place.make_units(block));
+    steps.push(recipe::exec("make", program, args));
+    steps
+}
+
+/// The journal on a device of its own, in blocks of the file system's size.
+fn journal(program: &str, log: &LogPlace, block_bytes: u64, extended: &str) -> Step {
+    let (block, count) = (block_bytes.to_string(), (log.bytes / block_bytes.max(1)).to_string());
+    let args = ["-q", "-F", "-O", "journal_dev", "-b", &block, "-E", extended, &log.device, &count];
+    recipe::exec("make the journal", program, args)
+}
+
+/// Whether the journal may lie on another device: `-j`, `-J` and `-O ^has_journal` say otherwise.
+pub fn journal_apart(spec: &CandidateSpec) -> bool {
+    let inside = |word: String| word == "-j" || word.starts_with("-J");
+    let has_none = recipe::make_values(spec, "-O").iter().any(|value| value == "^has_journal");
+    !has_none && !recipe::make_words(spec).any(inside)
 }
 
 /// The options of mke2fs.

@@ -38,6 +38,10 @@ impl FileSystem for Ext3 {
         &[Lack::Fallocate]
     }
 
+    fn log_apart(&self, spec: &CandidateSpec) -> Option<bool> {
+        Some(e2fsprogs::journal_apart(spec))
+    }
+
     fn holds_metadata(&self) -> bool {
         true
     }

@@ -34,6 +34,10 @@ impl FileSystem for Ext4 {
         e2fsprogs::make("mkfs.ext4", spec, place)
     }
 
+    fn log_apart(&self, spec: &CandidateSpec) -> Option<bool> {
+        Some(e2fsprogs::journal_apart(spec))
+    }
+
     fn holds_metadata(&self) -> bool {
         true
     }

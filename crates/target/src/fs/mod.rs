@@ -1,6 +1,6 @@
 //! File systems, one per file, and the one table of them. Each says what it
 //! needs, and writes down the steps that make, mount and unmount it. Nothing
-//! here touches the machine, except to read a period from /proc or /sys.
+//! here touches the machine, except to read a period or a size from /proc or /sys.
 //!
 //! ```
 //! use pickfs_target::fs::{self, Place};
@@ -44,5 +44,7 @@ mod xfs;
 mod zfs;
 mod zfs_fuse;
 
-pub use row::{FileSystem, Formatter, Ground, Lack, MadeInside, Needs, Period, Place, Program};
+pub use row::{
+    FileSystem, Formatter, Ground, Lack, LogPlace, MadeInside, Needs, Period, Place, Program,
+};
 pub use table::{FILE_SYSTEMS, find};

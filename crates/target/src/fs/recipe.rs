@@ -76,6 +76,21 @@ pub fn make_words(spec: &CandidateSpec) -> impl Iterator<Item = String> + '_ {
     spec.mkfs_options.iter().filter(|word| *word != DISCARD).cloned()
 }
 
+/// The values of an option of the mkfs program, joined to it or in the next word, cut at commas.
+pub fn make_values(spec: &CandidateSpec, option: &str) -> Vec<String> {
+    let mut words = make_words(spec);
+    let mut values = Vec::new();
+    while let Some(word) = words.next() {
+        let value = match word.strip_prefix(option) {
+            Some("") => words.next().unwrap_or_default(),
+            Some(joined) => joined.to_owned(),
+            None => continue,
+        };
+        values.extend(value.split(',').map(str::to_owned));
+    }
+    values
+}
+
 /// Arguments in this order: ours, the flag that keeps mkfs from discarding, the candidate's.
 pub fn make_args(ours: &[&str], no_discard: &[&str], spec: &CandidateSpec) -> Vec<String> {
     let quiet: &[&str] = if make_discards(spec) { &[] } else { no_discard };

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use pickfs_model::features::Origin;
 use pickfs_model::{CandidateSpec, Durability, Step};
+use pickfs_sys::block::BlockDevice;
 
 use super::{recipe, words::Words};
 
@@ -48,6 +49,12 @@ pub trait FileSystem: Sync {
     /// system of which nothing is open.
     fn cool(&self, _spec: &CandidateSpec, _place: &Place) -> Vec<Step> {
         Vec::new()
+    }
+
+    /// Whether its log (journal) goes to the log device of a run: `None` for a file system that cannot put
+    /// it on another device, false where the candidate's own options keep it inside.
+    fn log_apart(&self, _spec: &CandidateSpec) -> Option<bool> {
+        None
     }
 
     /// Whether it holds on to metadata that neither a sync nor dropped caches free, so that only a fresh
@@ -131,6 +138,34 @@ pub struct Place {
     pub sector_bytes: u32,
     /// A name that nobody else uses: `pickfs-1a2b3c`.
     pub unique_name: String,
+    /// Where the log is made, where that is another device.
+    pub log: Option<LogPlace>,
+}
+
+/// A device for the log alone, and how much of it is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogPlace {
+    /// The block device.
+    pub device: String,
+    /// Bytes from its start, whole mebibytes.
+    pub bytes: u64,
+    /// Logical sector size of the device in bytes.
+    pub sector_bytes: u32,
+}
+
+impl LogPlace {
+    /// The least that every file system takes: mkfs.xfs makes no smaller log.
+    pub const BYTES_MIN: u64 = 64 << 20;
+    /// The most that is used: mkfs writes all of it, in each trial.
+    const BYTES_MAX: u64 = 1 << 30;
+
+    /// As much of a device as is used; the most of one that is not there yet.
+    pub fn on(device: &Path) -> Self {
+        let facts = BlockDevice::at(device).map(|device| device.facts()).unwrap_or_default();
+        let bytes = facts.size_bytes.unwrap_or(u64::MAX).min(Self::BYTES_MAX) >> 20 << 20;
+        let sector_bytes = facts.logical_sector_bytes.unwrap_or(512);
+        Self { device: device.to_string_lossy().into_owned(), bytes, sector_bytes }
+    }
 }
 
 impl Place {
@@ -143,6 +178,7 @@ impl Place {
             memory_bytes: 1 << 30,
             sector_bytes: 512,
             unique_name: "pickfs-NAME".into(),
+            log: None,
         }
     }
 

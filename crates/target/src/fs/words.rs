@@ -32,6 +32,8 @@ const OUTSIDE_KEYS: &str = "device logdev rtdev journal_path journal_dev jdev na
     protofile altroot cachefile mountpoint keylocation sharenfs sharesmb loop offset sizelimit \
     bind rbind move remount helper source usermapping logfile modules subdir xattrmapping \
     lowerdir upperdir workdir";
+/// Those of them that name the device of a log (journal).
+const LOG_KEYS: &str = "logdev journal_path journal_dev device";
 /// Options whose value is a path within the new file system.
 const INSIDE_KEYS: &str = "subvol";
 
@@ -98,6 +100,9 @@ impl Check<'_> {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         let among = |list: &str| list.split_whitespace().any(|one| one == key);
         match () {
+            () if among(LOG_KEYS) && self.row.log_apart(self.candidate).is_some() => {
+                Err(self.refused(part, LOG))
+            }
             () if among(OUTSIDE_KEYS) => Err(self.refused(part, OUTSIDE)),
             () if among(INSIDE_KEYS) => Ok(()),
             () if leads_somewhere(part) || leads_somewhere(value) => {
@@ -116,6 +121,8 @@ impl Check<'_> {
 const POSITIONAL: &str = "follows no option that takes a value and would name another device or file; leave it \
      out, or join it to its option: --option=value";
 const OUTSIDE: &str = "names a device, file or folder outside the scratch; leave it out";
+const LOG: &str = "names a device outside the scratch; leave it out, and name the device of the log with \
+     --device NODE --log-device NODE";
 const UNKNOWN: &str = "is no option that pickfs knows; write each letter as a word of its own";
 /// An option and what is joined to it. Of letters behind one dash the first that takes a value or is
 /// not known, as getopt(3) reads them.
@@ -207,6 +214,11 @@ mod tests {
         ] {
             let said = said(candidate);
             assert!(said.contains(&format!("`{word}` ")), "{candidate}: {said}");
+        }
+        for candidate in
+            ["xfs:logdev=/dev/sdb", "ext3;mkfs=-J device=/dev/sdb", "ext4;mkfs=-O journal_dev"]
+        {
+            assert!(said(candidate).ends_with("--device NODE --log-device NODE"), "{candidate}");
         }
         assert_eq!(
             said("btrfs;mkfs=/dev/sdb"),

@@ -49,8 +49,32 @@ impl FileSystem for Xfs {
         if let Some(bytes) = place.make_bytes {
             args.extend(["-d".into(), format!("size={bytes}")]);
         }
+        if let Some(log) = &place.log {
+            let said = recipe::make_values(spec, "-l");
+            let mut words = vec![format!("logdev={}", log.device)];
+            // mkfs.xfs takes 512 for the sectors of a log device, whatever it says.
+            for (key, value) in [("size=", log.bytes), ("sectsize=", log.sector_bytes.into())] {
+                if value != 512 && !said.iter().any(|word| word.starts_with(key)) {
+                    words.push(format!("{key}{value}"));
+                }
+            }
+            args.extend(["-l".into(), words.join(",")]);
+        }
         args.push(place.device.clone());
         vec![recipe::exec("make", "mkfs.xfs", args)]
+    }
+
+    fn mount(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+        let log = place.log.as_ref().map(|log| format!("logdev={}", log.device));
+        let options = spec.mount_options.iter().cloned().chain(log).collect();
+        recipe::mount_device("xfs", options, place)
+    }
+
+    fn log_apart(&self, spec: &CandidateSpec) -> Option<bool> {
+        let inside = |value: &String| {
+            matches!(value.as_str(), "internal" | "internal=1") || value.starts_with("agnum=")
+        };
+        Some(!recipe::make_values(spec, "-l").iter().any(inside))
     }
 
     fn periods(&self, _options: &[String]) -> Vec<Period> {
