@@ -1,6 +1,8 @@
 //! What may be said of a run: statements that the statistics support, and the verdict.
 //!
 //! `analysis` makes these, `report` prints them; neither adds a number of its own.
+//!
+//! It is over 500 lines because all that a report shows stands in one place.
 
 use serde::{Deserialize, Serialize};
 

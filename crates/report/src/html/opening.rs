@@ -63,7 +63,10 @@ pub(crate) fn ending(page: &mut Page, ending: &Ending) {
 
 /// How the run ended: the first answer large, the others under it, and the command that cures the first.
 fn endings(page: &mut Page, subject: &Subject) {
+    // The tiles of a phased run tell the others, and would be pushed off the screen.
+    let most = if subject.findings.panels.iter().any(is_phased) { 1 } else { usize::MAX };
     let endings = &subject.findings.endings;
+    let endings = &endings[..endings.len().min(most)];
     for (index, found) in endings.iter().enumerate() {
         if index == 1 {
             page.raw("<div class=\"ends\">\n");
