@@ -188,8 +188,7 @@ fn begin(
     let mut grounds = prepare(&plan.backing, run_folder, &expansion.cells, to)?;
     let card = grounds.card(length::CARD_S)?;
     let mut record = empty_record(plan, run_folder, expansion, card);
-    for (identity, key) in grounds.identities().into_iter().zip(IDENTITY_KEYS) {
-        let Some(identity) = identity else { continue };
+    for (identity, key) in grounds.identities().into_iter().flatten().zip(IDENTITY_KEYS) {
         record.environment.put(key, serde_json::to_string(identity).unwrap_or_default());
     }
     if let Some(mark) = origin::mark(&record.plan, &record.cells) {
@@ -272,9 +271,8 @@ fn confirmed(record: &RunRecord, again: Option<NamedAgain>) -> Result<BackingSpe
             return Err(other("the run was begun with other devices".into()));
         }
         (*path, *log_device, *erase) = (again.device, again.log_device, again.erase);
-        for (node, key) in [Some(&*path), log_device.as_ref()].into_iter().zip(IDENTITY_KEYS) {
-            node.map_or(Ok(()), |node| check_same_disk(record, key, node))?;
-        }
+        let nodes = [Some(&*path), log_device.as_ref()].into_iter().flatten();
+        nodes.zip(IDENTITY_KEYS).try_for_each(|(node, key)| check_same_disk(record, key, node))?;
         return Ok(backing);
     }
     for (_, key) in [Some(&*path), log_device.as_ref()].into_iter().flatten().zip(IDENTITY_KEYS) {
