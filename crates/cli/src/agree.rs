@@ -4,13 +4,13 @@
 use std::{
     fmt::Write as _,
     io::{BufRead, IsTerminal, stderr, stdin},
-    os::unix::fs::MetadataExt,
     path::Path,
 };
 
 use anyhow::bail;
 use pickfs_lab::origin;
 use pickfs_model::{Cell, Plan, RunRecord};
+use pickfs_store::is_own;
 
 use crate::terminal;
 
@@ -43,31 +43,56 @@ pub fn steps_text(plan: &Plan, cells: &[Cell]) -> anyhow::Result<String> {
             commands.push(format!("{value:<60} # {name}"));
         }
     }
+    for (knob, value) in cells.iter().flat_map(|cell| &cell.knobs) {
+        commands.push(format!(
+            "{:<60} # set for its trials, then put back",
+            format!("{knob} = {value}")
+        ));
+    }
+    for (is_allowed, what, how) in [
+        (plan.consent.drop_caches, "the machine's page cache", "may be dropped"),
+        (plan.consent.realtime, "SCHED_FIFO", "may be asked for"),
+    ] {
+        if is_allowed {
+            commands.push(format!("{what:<60} # {how}"));
+        }
+    }
     commands.sort();
     commands.dedup();
     if !commands.is_empty() {
-        writeln!(text, "# in each mount, workload {}\n{}", plan.workload, commands.join("\n"))?;
+        writeln!(
+            text,
+            "# around and in each mount, workload {}\n{}",
+            plan.workload,
+            commands.join("\n")
+        )?;
     }
     Ok(text)
 }
 
-/// A run that was begun elsewhere, or was changed since.
-pub fn to_run(run: &RunRecord, yes: bool) -> anyhow::Result<()> {
-    match origin::is_made_here(run) {
-        true => Ok(()),
-        false => agree("the run was not begun on this machine", &run.plan, &run.cells, yes),
-    }
+/// A run that was begun elsewhere, was changed since, or is somebody else's.
+pub fn to_run(path: &Path, run: &RunRecord, yes: bool) -> anyhow::Result<()> {
+    let why = match origin::is_made_here(run) {
+        true if is_ours_alone(path) => return Ok(()),
+        true => "the run can be written by somebody else",
+        false => "the run was not begun on this machine",
+    };
+    agree(why, &run.plan, &run.cells, yes)
 }
 
 /// A plan file that somebody else could have written.
 pub fn to_file(path: &Path, plan: &Plan, cells: &[Cell], yes: bool) -> anyhow::Result<()> {
-    let Ok(facts) = path.metadata() else { return Ok(()) };
-    let caller = std::env::var("SUDO_UID").ok().and_then(|id| id.parse().ok());
-    let own = [Some(0), Some(rustix::process::geteuid().as_raw()), caller];
-    if own.contains(&Some(facts.uid())) && facts.mode() & 0o002 == 0 {
-        return Ok(());
+    match is_ours_alone(path) {
+        true => Ok(()),
+        false => agree("the plan file can be written by somebody else", plan, cells, yes),
     }
-    agree("the plan file can be written by somebody else", plan, cells, yes)
+}
+
+/// Whether nobody else could have written the file, or put another in its place.
+fn is_ours_alone(path: &Path) -> bool {
+    let Ok(path) = path.canonicalize() else { return true };
+    let places = [Some(path.as_path()), path.parent()];
+    places.into_iter().flatten().all(|place| place.metadata().is_ok_and(|about| is_own(&about)))
 }
 
 /// Behind the private namespace it was agreed to before.

@@ -163,6 +163,11 @@ fn a_run_from_elsewhere_is_shown_before_its_commands_run() {
     }
     let said = rerun(&file, &["--yes"]);
     assert!(said.code == Some(0) && lines() > second, "{said:?}");
+    let third = lines();
+    std::os::unix::fs::chown(run.join("run.pickfs"), Some(65_534), None).unwrap();
+    let said = rerun(&run, &[]);
+    assert!(said.err.contains("can be written by somebody else"), "{said:?}");
+    assert_eq!(lines(), third, "the command ran");
 }
 
 #[test]
@@ -174,7 +179,8 @@ name = "mine"
 question = "Which?"
 candidates = [{ spec = "ext4:nobarrier", label = "safe" }, "ext4"]
 workload = "command"
-params = { command = "make", setup = "curl x | sh", teardown = "rm -rf out" }
+params = { command = "make", setup = "curl x | sh", teardown = "rm -rf out", "vm.dirty_ratio" = "11" }
+consent = { system_tuning = true, drop_caches = true }
 [design]
 blocks = 1
 reference = "safe"
@@ -182,7 +188,14 @@ primary = []
 "#;
     fs::write(&plan, text).unwrap();
     let said = pickfs(&["plan", plan.to_str().unwrap(), "--steps"]);
-    for shown in ["# safe = ext4:nobarrier", "make ", "curl x | sh", "rm -rf out"] {
+    for shown in [
+        "# safe = ext4:nobarrier",
+        "make ",
+        "curl x | sh",
+        "rm -rf out",
+        "vm.dirty_ratio = 11",
+        "page cache",
+    ] {
         assert!(said.out.contains(shown), "{shown}: {said:?}");
     }
     let said = pickfs(&["plan", plan.to_str().unwrap()]);

@@ -215,10 +215,11 @@ pub fn resume(
     device: Option<NamedAgain>,
     mut to: Listeners<'_>,
 ) -> Result<Launched, LaunchError> {
-    let path = &std::path::absolute(path).unwrap_or_else(|_| path.into());
+    // A link has another folder, and so another lock.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.into());
     let run_folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
     let _lock = RunLock::take(&run_folder)?;
-    let file = RunFile::open(path)?;
+    let file = RunFile::open_to_write(path)?;
     let record = file.read()?;
     preflight::check_privilege(&record.plan, &record.cells)?;
     check_unfinished(path, &record)?;

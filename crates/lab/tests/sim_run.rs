@@ -89,7 +89,7 @@ fn play(
     script: &mut Script,
 ) -> (RunRecord, Vec<Event>) {
     let mut file = match path.exists() {
-        true => RunFile::open(path).expect("open"),
+        true => RunFile::open_to_write(path).expect("open"),
         false => RunFile::create(path, &record).expect("create"),
     };
     let mut events = Vec::new();
@@ -239,7 +239,7 @@ fn a_resumed_run_has_spent_what_it_spent_before() {
     script.interrupt = Interrupt::default();
     let interrupt = script.interrupt.clone();
     let mut stopwatch = Stopwatch(FixedBlocks(3), Vec::new());
-    let mut file = RunFile::open(&folder.path().join("r.pickfs")).expect("open");
+    let mut file = RunFile::open_to_write(&folder.path().join("r.pickfs")).expect("open");
     let parts = RunParts {
         stage: &mut script,
         file: &mut file,

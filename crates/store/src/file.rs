@@ -1,6 +1,9 @@
 //! A run file: made once, a transaction per trial, read as a whole.
 
-use std::path::{Path, PathBuf};
+use std::{
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 
 use pickfs_model::{
     CellId, FORMAT, RunRecord, TrialRecord,
@@ -60,9 +63,25 @@ impl RunFile {
         Ok(file)
     }
 
-    /// Opens a file to read it or to go on with it. It may be a stranger's: what is more than plain
-    /// tables is refused.
+    /// Opens a file to read it. It may be a stranger's: what is more than plain tables is refused, and nothing is
+    /// written. A commit of this user that a crash cut short is put right.
     pub fn open(path: &Path) -> Result<RunFile, StoreError> {
+        RunFile::open_with(
+            path,
+            match guard::has_own_journal(path) {
+                true => OpenFlags::SQLITE_OPEN_READ_WRITE,
+                false => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            },
+        )
+    }
+
+    /// Opens a file to go on with it. A file with a second name (a hard link) is refused: the lock of a run is its
+    /// folder's.
+    pub fn open_to_write(path: &Path) -> Result<RunFile, StoreError> {
+        if path.metadata().is_ok_and(|about| about.nlink() > 1) {
+            let what = "it has a second name, a hard link; copy it".into();
+            return Err(StoreError::Foreign { path: path.into(), what });
+        }
         RunFile::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
@@ -78,6 +97,9 @@ impl RunFile {
             Ok(about) if about.is_file() => {}
             Ok(_) => return Err(foreign("not a regular file".into())),
             Err(_) => return Err(StoreError::Missing { path: path.into() }),
+        }
+        if let Some(what) = guard::foreign_beside(path) {
+            return Err(foreign(what));
         }
         let file = RunFile::connect(path, flags)?;
         file.check_kind()?;

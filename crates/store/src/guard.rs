@@ -9,6 +9,10 @@
 //! Source: sqlite.org/security.html, sqlite3_db_config(), sqlite3_progress_handler().
 
 use std::{
+    fs::{self, File, Metadata},
+    io::{Read, Seek, SeekFrom},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -73,7 +77,7 @@ pub(crate) fn disarm(connection: &Connection) -> rusqlite::Result<()> {
 pub(crate) fn foreign_part(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let mut statement = connection.prepare(
         "SELECT type, name, coalesce(sql, '') FROM sqlite_schema WHERE type NOT IN ('table', 'index') \
-         OR sql LIKE 'CREATE VIRTUAL%'",
+         OR coalesce(rootpage, 0) = 0",
     )?;
     let mut rows = statement.query([])?;
     if let Some(row) = rows.next()? {
@@ -92,6 +96,54 @@ pub(crate) fn foreign_part(connection: &Connection) -> rusqlite::Result<Option<S
         }
     }
     Ok(None)
+}
+
+/// The last bytes of a journal that names another file; SQLite deletes that file when it rolls back.
+const JOURNAL_NAMES_ANOTHER: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+
+/// What SQLite would take for a part of the file and pickfs never writes, in words: a write-ahead log, a journal
+/// that is no regular file or that names another file. Source: sqlite.org/fileformat2.html and its pager.c.
+pub(crate) fn foreign_beside(path: &Path) -> Option<String> {
+    for end in ["wal", "shm"] {
+        if fs::symlink_metadata(beside(path, end)).is_ok() {
+            return Some(format!("a write-ahead log lies beside it (-{end}), and a run has none"));
+        }
+    }
+    let journal = beside(path, "journal");
+    let about = fs::symlink_metadata(&journal).ok()?;
+    if !about.is_file() {
+        return Some("the journal beside it is no regular file".into());
+    }
+    let mut last = [0; JOURNAL_NAMES_ANOTHER.len()];
+    let end = File::open(journal).and_then(|mut file| {
+        file.seek(SeekFrom::Start(about.len().saturating_sub(last.len() as u64)))?;
+        file.read_exact(&mut last)
+    });
+    (end.is_ok() && last == JOURNAL_NAMES_ANOTHER)
+        .then(|| "the journal beside it names another file, and a run's never does".into())
+}
+
+/// Whether this user's own commit was cut short.
+pub(crate) fn has_own_journal(path: &Path) -> bool {
+    let journal = fs::symlink_metadata(beside(path, "journal"));
+    journal.is_ok_and(|journal| is_own(&journal))
+        && fs::metadata(path).is_ok_and(|run| is_own(&run))
+}
+
+/// The name that SQLite gives to a file that belongs to this one.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.canonicalize().unwrap_or_else(|_| path.into()).into_os_string();
+    name.push(format!("-{end}"));
+    name.into()
+}
+
+/// Whether a file or a folder can only be changed by this user, by who called sudo, or by root. In a folder with
+/// the sticky bit others replace nothing.
+pub fn is_own(about: &Metadata) -> bool {
+    let me = fs::metadata("/proc/self").map(|about| about.uid()).ok();
+    let caller = std::env::var("SUDO_UID").ok().and_then(|id| id.parse().ok());
+    [Some(0), me, caller].contains(&Some(about.uid()))
+        && (about.mode() & 0o002 == 0 || about.is_dir() && about.mode() & 0o1000 != 0)
 }
 
 #[cfg(test)]

@@ -19,4 +19,5 @@ pub mod schema;
 
 pub use error::StoreError;
 pub use file::{RunFile, TrialRow};
+pub use guard::is_own;
 pub use listing::{EXTENSION, RunAbout, RunRow, list_runs, run_paths};

@@ -1,6 +1,6 @@
 //! A run file keeps what it was given, and says what is wrong with a file that is not one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pickfs_model::{FORMAT, RunRecord, record::RunEnd};
 use pickfs_store::{RunFile, StoreError, list_runs};
@@ -36,7 +36,7 @@ fn without_logs(mut run: RunRecord) -> RunRecord {
 #[test]
 fn what_was_written_reads_back_the_same() {
     let kept = kept();
-    let mut file = RunFile::open(&kept.path).expect("open");
+    let mut file = RunFile::open_to_write(&kept.path).expect("open");
     let end =
         RunEnd { at: "2026-01-01T00:00:00Z".into(), how: "completed".into(), note: "".into() };
     file.end(&end).expect("end");
@@ -50,7 +50,7 @@ fn interval_logs_are_kept_apart() {
     let mut trial = kept.run.trials.remove(0);
     trial.number = 1_000;
     trial.ops[0].interval_log = "#[a log]\n".into();
-    let mut file = RunFile::open(&kept.path).expect("open");
+    let mut file = RunFile::open_to_write(&kept.path).expect("open");
     file.add_trial(&trial).expect("add");
     let log = file.interval_log(1_000, &trial.ops[0].op).expect("query");
     assert_eq!(log.as_deref(), Some("#[a log]\n"));
@@ -72,7 +72,7 @@ fn derived_tables_can_be_made_again() {
     assert!(before.iter().all(|rows| *rows > 0), "{before:?}");
     let sql = rusqlite::Connection::open(&kept.path).expect("open");
     sql.execute_batch("DELETE FROM op; DROP TABLE quantile;").expect("spoil");
-    RunFile::open(&kept.path).expect("open").rebuild_derived().expect("rebuild");
+    RunFile::open_to_write(&kept.path).expect("open").rebuild_derived().expect("rebuild");
     assert_eq!(count(), before);
 }
 
@@ -123,10 +123,13 @@ fn a_schema_that_acts_is_refused_and_the_listing_goes_on() {
     let trigger = "CREATE TRIGGER t AFTER INSERT ON trial BEGIN DELETE FROM trial; END";
     let computed =
         "DROP TABLE ended; CREATE TABLE ended (at TEXT, how TEXT AS (hex(at)), note TEXT)";
+    let two_blanks = "CREATE VIRTUAL TABLE v USING fts5(x); PRAGMA writable_schema = ON; \
+                      UPDATE sqlite_schema SET sql = replace(sql, 'E VIRTUAL', 'E  VIRTUAL') WHERE name = 'v'";
     for (sql, said) in [
         (endless, "it holds a view named trial"),
         (trigger, "it holds a trigger named t"),
         ("CREATE VIRTUAL TABLE v USING fts5(x)", "it holds a virtual table named v"),
+        (two_blanks, "it holds a virtual table named v"),
         (computed, "it has no plain table ended"),
         ("DROP TABLE interval_log", "it has no plain table interval_log"),
     ] {
@@ -139,6 +142,64 @@ fn a_schema_that_acts_is_refused_and_the_listing_goes_on() {
         let rows = list_runs(kept.folder.path()).expect("list");
         assert!(matches!(rows[0].about, Err(StoreError::Foreign { .. })), "{rows:?}");
     }
+}
+
+/// A journal with the file's first page as it was, as a commit that was cut short leaves it; the name of another
+/// file at its end.
+fn cut_short(path: &Path, names: Option<&Path>) {
+    let sql = rusqlite::Connection::open(path).expect("open");
+    sql.execute_batch("PRAGMA cache_size = 2; BEGIN; CREATE TABLE big (x)").expect("begun");
+    sql.execute_batch("INSERT INTO big SELECT zeroblob(4000) FROM trial, trial AS b")
+        .expect("spilt");
+    let beside = PathBuf::from(format!("{}-journal", path.display()));
+    let (file, mut journal) =
+        (std::fs::read(path).expect("file"), std::fs::read(&beside).expect("journal"));
+    drop(sql);
+    if let Some(other) = names {
+        let other = other.to_str().expect("text").as_bytes();
+        let sum: u32 = other.iter().map(|byte| u32::from(*byte)).sum();
+        // Source: SQLite's pager.c, writeSuperJournal().
+        journal.extend(0x4000_0000_u32.to_be_bytes());
+        journal.extend(other);
+        journal.extend((other.len() as u32).to_be_bytes());
+        journal.extend(sum.to_be_bytes());
+        journal.extend([0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]);
+    }
+    std::fs::write(path, file).expect("write");
+    std::fs::write(beside, journal).expect("write");
+}
+
+#[test]
+fn a_journal_that_names_another_file_is_refused_and_the_other_file_stays() {
+    let kept = kept();
+    let other = kept.folder.path().join("victim");
+    std::fs::write(&other, "theirs").expect("write");
+    cut_short(&kept.path, Some(&other));
+    for open in [RunFile::open, RunFile::open_to_write, RunFile::open_read_only] {
+        let refused = open(&kept.path).err().expect("refused").to_string();
+        assert!(refused.contains("names another file"), "{refused}");
+    }
+    assert_eq!(std::fs::read_to_string(other).expect("it is there"), "theirs");
+}
+
+#[test]
+fn a_commit_of_ours_that_was_cut_short_is_put_right_by_a_reader() {
+    let kept = kept();
+    cut_short(&kept.path, None);
+    let run = RunFile::open(&kept.path).expect("open").read().expect("read");
+    assert_eq!(run.trials, without_logs(kept.run.clone()).trials);
+}
+
+#[test]
+fn a_write_ahead_log_is_refused_and_a_second_name_is_not_gone_on_with() {
+    let kept = kept();
+    std::fs::hard_link(&kept.path, kept.folder.path().join("second.pickfs")).expect("link");
+    let refused = RunFile::open_to_write(&kept.path).err().expect("refused").to_string();
+    assert!(refused.contains("hard link"), "{refused}");
+    RunFile::open(&kept.path).expect("it can be read");
+    std::fs::write(format!("{}-wal", kept.path.display()), "x").expect("write");
+    let refused = RunFile::open(&kept.path).err().expect("refused").to_string();
+    assert!(refused.contains("write-ahead log"), "{refused}");
 }
 
 #[test]
@@ -161,7 +222,7 @@ fn what_could_not_be_read_again_is_not_written() {
     let mut trial = kept.run.trials.remove(0);
     trial.number = 1_000;
     trial.counts.insert("x".into(), f64::INFINITY);
-    let mut file = RunFile::open(&kept.path).expect("open");
+    let mut file = RunFile::open_to_write(&kept.path).expect("open");
     assert!(file.add_trial(&trial).is_err());
     file.read().expect("the others are read as before");
 }

@@ -14,6 +14,7 @@ use crate::{
         compare::names,
         read_run,
         run::{finish, perform_plan},
+        run_path,
     },
     exit::Exit,
     screen::columns,
@@ -33,7 +34,7 @@ pub fn rerun(args: &RerunArgs) -> anyhow::Result<Exit> {
     }
     let nodes = [args.device.as_deref(), args.log_device.as_deref()];
     let plan = renamed(before.plan.clone(), nodes, args.erase)?;
-    agree::to_run(&before, args.yes)?;
+    agree::to_run(&run_path(&args.run), &before, args.yes)?;
     let launched = perform_plan(&plan, &args.out, args.json)?;
     let exit = finish(&launched, args.json)?;
     if !args.json {

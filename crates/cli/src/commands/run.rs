@@ -53,7 +53,7 @@ pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
         return perform_plan(&plan, &args.out, args.json);
     };
     let begun = pickfs_store::RunFile::open(&run_path(path))?.read()?;
-    agree::to_run(&begun, args.yes)?;
+    agree::to_run(&run_path(path), &begun, args.yes)?;
     prepared(&begun.plan, || Some(path.clone()))?;
     let interrupt = Interrupt::on_signals()?;
     let mut sink = listener(args.json, &begun.plan);
