@@ -10,16 +10,18 @@ use std::collections::BTreeMap;
 use pickfs_model::{
     CellId, Durability, Outcome, RunRecord, TrialRecord,
     finding::{Answer, AnswerEnd, Claim, Lead, OpSummary, OutOf},
-    plan::Metric,
+    plan::{Metric, View},
+    record::LoadRecord,
 };
 
 use crate::{
     ALPHA,
     decide::{Decision, Duel, End, Rules, Standing, decide},
+    doubts::{RATE_MISSED_SHARE, rate_missed_share},
     ending, factors,
     panels::{BY_CANDIDATE, Group, Member, Robbed, applies, groups},
     phases::scale::are_alike,
-    summary::{is_carried, metric_value, op_summaries},
+    summary::{is_carried, median, metric_value, op_summaries},
 };
 
 /// Blocks from one return of those that are out to the next: a machine that changed is noticed.
@@ -38,6 +40,8 @@ pub struct Question<'a> {
     members: Vec<&'a Member<'a>>,
     decision: Decision,
     rules: Rules,
+    /// The response times rank with the driver's stalls, which are more than the margin of some row.
+    raw: bool,
 }
 
 /// Summaries of each table's rows' operations.
@@ -73,12 +77,16 @@ pub fn questions<'a>(
     let rules = Rules { alpha: ALPHA / shares.max(1) as f64, ..Rules::of(&run.plan) };
     let question = |(index, metric, members): (usize, &'a Metric, Vec<usize>)| {
         let group = &groups[index];
-        let columns: Vec<_> = members.iter().map(|m| column(group, *m, metric, robbed)).collect();
+        let rows: Vec<&Member<'_>> = members.iter().map(|m| &group.members[*m]).collect();
+        let raw = metric.view == View::Response && !driver_is_quick(&rows, metric, rules.margin);
+        let ranked = if raw { raw_of(metric) } else { metric.clone() };
+        let mut columns: Vec<_> =
+            members.iter().map(|m| column(group, *m, &ranked, robbed)).collect();
+        put_missing_behind(&rows, &mut columns);
         let block = |number: u32| columns.iter().map(|c| c.get(&number).copied()).collect();
         let blocks: Vec<Vec<Option<f64>>> = (1..=last_block(run)).map(block).collect();
         let decision = decide(&blocks, rules);
-        let members = members.iter().map(|member| &group.members[*member]).collect();
-        Question { group: index, metric, members, decision, rules }
+        Question { group: index, metric, members: rows, decision, rules, raw }
     };
     fields.into_iter().map(question).collect()
 }
@@ -158,6 +166,50 @@ fn column(group: &Group<'_>, index: usize, metric: &Metric, robbed: Robbed) -> B
     values
 }
 
+fn raw_of(metric: &Metric) -> Metric {
+    Metric { view: View::RawResponse, ..metric.clone() }
+}
+
+/// Whether the driver's own stalls are within the margin of every row's response time: threads of the candidate on
+/// the measuring processor stall the driver, too. Old files do not hold both.
+fn driver_is_quick(rows: &[&Member<'_>], metric: &Metric, margin: f64) -> bool {
+    let raw = raw_of(metric);
+    rows.iter().all(|row| {
+        let trials = row.chosen(Robbed::Kept).into_iter();
+        let ratios = trials.filter_map(|t| Some(metric_value(t, &raw)? / metric_value(t, metric)?));
+        median(&ratios.collect::<Vec<_>>()) <= 1.0 + margin
+    })
+}
+
+/// A row that missed its rate in most blocks stands in none before one that held it.
+fn put_missing_behind(rows: &[&Member<'_>], columns: &mut [BTreeMap<u32, f64>]) {
+    let misses = |load: &LoadRecord| {
+        load.missed > 0 || rate_missed_share(load).is_some_and(|share| share > RATE_MISSED_SHARE)
+    };
+    let missed: Vec<bool> = rows
+        .iter()
+        .map(|row| {
+            let trials = row.chosen(Robbed::Kept);
+            let missed = trials.iter().filter(|trial| trial.load.as_ref().is_some_and(misses));
+            2 * missed.count() > trials.len()
+        })
+        .collect();
+    let mut slowest: BTreeMap<u32, f64> = BTreeMap::new();
+    for (column, _) in columns.iter().zip(&missed).filter(|(_, missed)| !**missed) {
+        for (block, value) in column {
+            let slowest = slowest.entry(*block).or_insert(*value);
+            *slowest = slowest.max(*value);
+        }
+    }
+    for (column, _) in columns.iter_mut().zip(&missed).filter(|(_, missed)| **missed) {
+        for (block, value) in column {
+            if slowest.get(block).is_some_and(|slowest| *value <= *slowest) {
+                *value = f64::INFINITY;
+            }
+        }
+    }
+}
+
 fn last_block(run: &RunRecord) -> u32 {
     run.trials.iter().map(|trial| trial.block).max().unwrap_or(0)
 }
@@ -184,6 +236,7 @@ impl Question<'_> {
         Answer {
             panel: title.into(),
             metric: self.metric.clone(),
+            raw: self.raw,
             end,
             left: self.decision.left().into_iter().map(|index| self.label(index)).collect(),
             lead: self.lead(),
@@ -283,7 +336,7 @@ mod tests {
     use super::*;
     use crate::findings;
     use pickfs_model::{
-        finding::{Comparison, Findings},
+        finding::{Comparison, Ending, Findings},
         plan::{Statistic, StopRule},
     };
     use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, fake_run};
@@ -413,6 +466,53 @@ mod tests {
         assert_eq!(end.words[1], "sync=fdatasync, durable p50: WINNER xfs:noatime");
         let mishaps = vec![Mishap::failed("btrfs:noatime", "none", 0, "ENOSPC")];
         assert_eq!(next_block(&race(3, mishaps)).cells.len(), 5, "it is not tried for ever");
+    }
+
+    fn by_response(mut change: impl FnMut(&mut TrialRecord)) -> Ending {
+        let candidates = pair(["ext4:noatime", "xfs:noatime"], 150_000.0, 0.01);
+        let mut primary = twelve().primary;
+        primary.retain(|metric| metric.op == "durable");
+        primary[0].view = View::Response;
+        let mut run = fake_run(&FakeRun { candidates, primary, blocks: 20, ..twelve() });
+        let xfs = |cell: &&pickfs_model::Cell| cell.candidate.label == "xfs:noatime";
+        let cells: Vec<CellId> = run.cells.iter().filter(xfs).map(|cell| cell.id.clone()).collect();
+        let trials = run.trials.iter_mut().filter(|trial| cells.contains(&trial.cell));
+        trials.for_each(&mut change);
+        findings(&run).endings.remove(0)
+    }
+
+    /// Workers of xfs run on the measuring processor between two calls: only the raw response holds them.
+    #[test]
+    fn the_raw_response_ranks_where_the_drivers_stalls_are_more_than_the_margin() {
+        let equal = by_response(|_| ());
+        assert_eq!(equal.end, AnswerEnd::Equal);
+        assert!(!equal.sentence.contains("raw"), "{}", equal.sentence);
+        let stalled = by_response(|trial| {
+            let raw = trial.ops.iter_mut().filter_map(|op| op.raw_response.as_mut());
+            raw.flat_map(|raw| &mut raw.quantiles).for_each(|row| row.value_ns *= 2);
+        });
+        assert_eq!(stalled.end, AnswerEnd::Winner, "{}", stalled.sentence);
+        let said =
+            "The raw response time ranks: it differs from the corrected one by more than 5 %.";
+        assert!(stalled.sentence.starts_with("ext4:noatime: 2.0"), "{}", stalled.sentence);
+        assert!(stalled.sentence.contains("durable p50 (raw response)"), "{}", stalled.sentence);
+        assert!(stalled.sentence.ends_with(said), "{}", stalled.sentence);
+    }
+
+    #[test]
+    fn a_row_that_misses_its_rate_is_not_ahead_of_one_that_holds_it() {
+        let faster = |trial: &mut TrialRecord| {
+            let response = trial.ops.iter_mut().filter_map(|op| op.response.as_mut());
+            response.flat_map(|times| &mut times.quantiles).for_each(|row| row.value_ns /= 2);
+            trial.ops.iter_mut().for_each(|op| op.raw_response = op.response.clone());
+        };
+        assert_eq!(by_response(faster).sentence.split(':').next(), Some("xfs"));
+        let missing = by_response(|trial| {
+            faster(trial);
+            trial.load.as_mut().expect("a load").achieved_per_s *= 0.9;
+        });
+        let said = "ext4:noatime: xfs:noatime failed or missed its rate where ext4:noatime did not";
+        assert!(missing.sentence.starts_with(said), "{}", missing.sentence);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use pickfs_model::{
     BackingKind, BackingSpec, Plan, RunRecord,
     finding::{Answer, AnswerEnd, Cure, Ending, Lead, OpSummary, Panel, Row},
-    plan::{Metric, Statistic, StopRule},
+    plan::{Metric, Statistic, StopRule, View},
     quantity::duration_text,
     typed::{program, quoted},
 };
@@ -63,10 +63,17 @@ fn ending(run: &RunRecord, panel: Option<&Panel>, answer: &Answer) -> Ending {
         }
         (AnswerEnd::NoAnswer, _) => open(run, answer, &by),
     };
+    let raw = match answer.raw {
+        true => format!(
+            " The raw response time ranks: it differs from the corrected one by more than {}.",
+            percent_over_one(1.0 + answer.margin)
+        ),
+        false => String::new(),
+    };
     Ending {
         end: answer.end,
         panel: answer.panel.clone(),
-        sentence: format!("{sentence}."),
+        sentence: format!("{sentence}.{raw}"),
         turn: panel.and_then(|panel| turn(panel, answer)),
         cure: (answer.end == AnswerEnd::NoAnswer).then(|| cure(run, Some(answer))),
     }
@@ -76,7 +83,7 @@ fn ending(run: &RunRecord, panel: Option<&Panel>, answer: &Answer) -> Ending {
 fn ahead(first: &str, lead: &Lead, blocks: &str) -> String {
     let Lead { over, ratio, interval } = lead;
     let Some(ratio) = ratio else {
-        return format!("{over} failed where {first} did not ({blocks})");
+        return format!("{over} failed or missed its rate where {first} did not ({blocks})");
     };
     let interval = interval.map_or_else(String::new, |(low, high)| {
         let (low, high) = (times(low), times(high));
@@ -87,7 +94,8 @@ fn ahead(first: &str, lead: &Lead, blocks: &str) -> String {
 
 /// `by durable p50, sync=fdatasync, on this loop image`.
 fn by(panel: Option<&Panel>, answer: &Answer) -> String {
-    let mut text = format!("by {}", metric_name(&answer.metric));
+    let view = if answer.raw { View::RawResponse } else { answer.metric.view };
+    let mut text = format!("by {}", metric_name(&Metric { view, ..answer.metric.clone() }));
     if !answer.panel.is_empty() {
         text.push_str(&format!(", {}", answer.panel));
     }

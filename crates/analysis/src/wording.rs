@@ -29,6 +29,7 @@ pub fn metric_name(metric: &Metric) -> String {
     };
     match metric.view {
         View::Response => format!("{} {statistic} (response)", metric.op),
+        View::RawResponse => format!("{} {statistic} (raw response)", metric.op),
         View::Service => format!("{} {statistic}", metric.op),
     }
 }

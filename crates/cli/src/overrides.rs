@@ -9,6 +9,7 @@ use pickfs_lab::{
     explain::explain_words,
     plan_file::{read_plan, read_plan_file},
     plans::{PLANS, built_in},
+    views,
 };
 use pickfs_model::{
     BackingSpec, CandidateSpec, DeviceState, Plan,
@@ -38,6 +39,7 @@ pub fn changed_plan(mut plan: Plan, choice: &PlanChanges) -> anyhow::Result<Plan
     change_params(&mut plan, choice)?;
     change_design(&mut plan, choice)?;
     change_timing(&mut plan, choice)?;
+    views::settle(&mut plan);
     if let Some(words) = &choice.explain {
         let asked = explain_words(words).map_err(|why| anyhow!("--explain={words}: {why}"))?;
         (plan.explain_above_ns, plan.explain_also) = asked;

@@ -41,5 +41,6 @@ pub mod sink;
 pub mod stage;
 mod stages;
 mod transcript;
+pub mod views;
 mod watch;
 pub mod worker_process;

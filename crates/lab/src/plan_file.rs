@@ -24,7 +24,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use crate::{bounds, explain::ExplainEntry};
+use crate::{bounds, explain::ExplainEntry, views};
 
 const PLAN_MAX_BYTES: u64 = 4 << 20;
 /// The axis that stands for named sets of parameters; no workload has such a parameter.
@@ -131,8 +131,7 @@ struct DesignEntry {
 #[serde(deny_unknown_fields)]
 struct MetricEntry {
     op: String,
-    #[serde(default = "service")]
-    view: View,
+    view: Option<View>,
     quantile: Option<f64>,
     statistic: Option<String>,
     #[serde(default)]
@@ -157,10 +156,6 @@ fn candidate() -> String {
     "candidate".into()
 }
 
-fn service() -> View {
-    View::Service
-}
-
 /// Reads a plan's text; `file` is its name in errors.
 pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
     let source = Source { file, text };
@@ -173,7 +168,7 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
     let asked = entry.explain.asked().map_err(|(text, why)| source.error_about(&text, why));
     let (explain_above_ns, explain_also) = asked?;
     let axes = entry.axes.into_iter().map(|(name, levels)| source.axis(name, levels));
-    let plan = Plan {
+    let mut plan = Plan {
         format: FORMAT,
         candidates: source.candidates(&entry.candidates)?,
         backing: source.backing(entry.backing)?,
@@ -196,6 +191,7 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
     };
     bounds::check(&plan).map_err(|wrong| source.error_at_key(wrong.key, wrong.to_string()))?;
     source.check_reference(&plan)?;
+    views::settle(&mut plan);
     Ok(plan)
 }
 
@@ -357,7 +353,12 @@ impl Source<'_> {
                 return Err(self.error_about("primary", message.into()));
             }
         };
-        Ok(Metric { op: entry.op.clone(), view: entry.view, statistic, at: entry.at.clone() })
+        let view = match statistic {
+            Statistic::Quantile(_) | Statistic::Mean => View::Response,
+            Statistic::Rate | Statistic::Figure(_) => View::Service,
+        };
+        let (op, view) = (entry.op.clone(), entry.view.unwrap_or(view));
+        Ok(Metric { op, view, statistic, at: entry.at.clone() })
     }
 
     fn capacity(&self, entry: &CapacityEntry) -> Result<CapacitySearch, PlanError> {

@@ -3,7 +3,9 @@
 //! It never measures and never touches the machine; a [`Stage`] does.
 
 use pickfs_model::{
-    Cell, CellId, Event, Outcome, RunRecord, TrialRecord, plan::Statistic, record::RunEnd,
+    Cell, CellId, Event, Outcome, RunRecord, TrialRecord,
+    plan::{Statistic, View},
+    record::RunEnd,
 };
 use pickfs_store::{RunFile, StoreError};
 
@@ -198,7 +200,8 @@ fn headline_ns(run: &RunRecord, trial: &TrialRecord) -> Option<u64> {
         Some(Statistic::Quantile(q)) => q,
         _ => 0.5,
     };
-    op.service.quantile(q).map(|row| row.value_ns)
+    let view = metric.map_or(View::Service, |metric| metric.view);
+    op.view(view).unwrap_or(&op.service).quantile(q).map(|row| row.value_ns)
 }
 
 fn end(how: &str, note: String) -> RunEnd {

@@ -370,6 +370,9 @@ pub struct Answer {
     pub panel: String,
     /// What the rows were ranked by.
     pub metric: Metric,
+    /// The raw response time ranked: the driver's own stalls are more than the margin of some row's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub raw: bool,
     /// How it ended.
     pub end: AnswerEnd,
     /// Labels of those that may be the best, in plan order.

@@ -208,6 +208,8 @@ pub enum View {
     Service,
     /// End minus due, without the driver's own stalls.
     Response,
+    /// End minus due.
+    RawResponse,
 }
 
 /// A statistic of one trial's laps.

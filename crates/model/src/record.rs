@@ -171,6 +171,7 @@ impl OpRecord {
         match view {
             View::Service => Some(&self.service),
             View::Response => self.response.as_ref(),
+            View::RawResponse => self.raw_response.as_ref(),
         }
     }
 }

@@ -188,6 +188,7 @@ fn row_fields(panel: &Panel, row: &Row, op: &OpSummary) -> Vec<String> {
         match op.view {
             View::Service => "service".into(),
             View::Response => "response".into(),
+            View::RawResponse => "raw-response".into(),
         },
     ]
 }

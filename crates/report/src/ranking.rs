@@ -24,7 +24,7 @@ pub const SHOWN: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];
 
 /// The rows with the best headline first; floors come first of all, rows without a value
 /// last. Where rows survive different things, those that survive the most come first:
-/// order then speaks only within what survives the same.
+/// order then speaks only within what survives the same. There, rows that miss their rate come last.
 pub fn ranked<'p>(subject: &Subject, panel: &'p Panel) -> Vec<&'p Row> {
     let metric = subject.headline(panel);
     let mut rows: Vec<_> = panel.rows.iter().collect();
@@ -32,7 +32,9 @@ pub fn ranked<'p>(subject: &Subject, panel: &'p Panel) -> Vec<&'p Row> {
         let value = subject.value(row, &metric).map_or(f64::INFINITY, |v| v.median);
         let higher_is_better = metric.statistic.is_better_higher() && value.is_finite();
         let weakness = Reverse(row.durability);
-        ((!is_floor(row), weakness), if higher_is_better { -value } else { value })
+        let asked = row.rate_asked.zip(row.rate);
+        let is_missed = asked.is_some_and(|(asked, held)| held.median < 0.99 * asked);
+        ((!is_floor(row), weakness, is_missed), if higher_is_better { -value } else { value })
     };
     rows.sort_by(|a, b| {
         let (a, b) = (key(a), key(b));

@@ -30,6 +30,7 @@ pub fn view_name(view: View) -> &'static str {
     match view {
         View::Service => "service time",
         View::Response => "response time",
+        View::RawResponse => "raw response time",
     }
 }
 
@@ -40,6 +41,7 @@ pub fn view_meaning(view: View) -> &'static str {
         View::Response => {
             "Response time: from when a call was due to its end, without the driver's own stalls."
         }
+        View::RawResponse => "Raw response time: from when a call was due to its end.",
     }
 }
 

@@ -64,6 +64,11 @@ pub trait Workload: Sync {
     /// Operations that will be measured.
     fn ops(&self, params: &Resolved) -> Vec<String>;
 
+    /// Operations that the turns of a schedule wait for: they have a response time in an open loop.
+    fn scheduled(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// What one completed operation outlives on a file system and a device that keep their word. The
     /// lab lowers it where the backing or a mount option says so.
     fn durability(&self, params: &Resolved) -> Durability;

@@ -31,7 +31,7 @@ fn out(one: &OutOf) -> String {
     let OutOf { label, by, slower_in, blocks, blocks_since, faster_since, .. } = one;
     let mut text = match one.slower_by.is_finite() {
         true => format!("{label} is slower than {by} by {}{range}", times(one.slower_by)),
-        false => format!("{label} failed where {by} did not"),
+        false => format!("{label} failed or missed its rate where {by} did not"),
     };
     text.push_str(&format!(", in {slower_in} of {blocks} blocks"));
     if *faster_since >= 2 && 2 * faster_since > *blocks_since {

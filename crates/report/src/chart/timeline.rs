@@ -132,7 +132,9 @@ fn seconds(subject: &Subject, cell: &CellId, metric: &Metric, keep: Keep) -> Vec
 fn lap(interval: &IntervalRow, view: View, keep: Keep) -> u64 {
     match (keep, view) {
         (Keep::Smallest, _) => interval.service_min_ns,
-        (Keep::Largest, View::Response) if interval.response_max_ns > 0 => interval.response_max_ns,
+        (Keep::Largest, View::Response | View::RawResponse) if interval.response_max_ns > 0 => {
+            interval.response_max_ns
+        }
         (Keep::Largest, _) => interval.service_max_ns,
     }
 }

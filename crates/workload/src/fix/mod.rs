@@ -52,6 +52,10 @@ impl Workload for Fix {
         params::ops(params).into_iter().map(String::from).collect()
     }
 
+    fn scheduled(&self) -> &'static [&'static str] {
+        &[params::ROUND_TRIP]
+    }
+
     fn durability(&self, params: &Resolved) -> Durability {
         params::durability(params)
     }

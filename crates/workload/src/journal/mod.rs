@@ -61,6 +61,10 @@ impl Workload for Journal {
         params::ops(params)
     }
 
+    fn scheduled(&self) -> &'static [&'static str] {
+        &["append", "durable"]
+    }
+
     fn durability(&self, params: &Resolved) -> Durability {
         params::durability(params)
     }

@@ -55,6 +55,10 @@ impl Workload for Pair {
         params::ops(params).into_iter().map(String::from).collect()
     }
 
+    fn scheduled(&self) -> &'static [&'static str] {
+        &[params::PROCESSED, params::REPLIED]
+    }
+
     fn durability(&self, params: &Resolved) -> Durability {
         params::durability(params)
     }

@@ -55,6 +55,10 @@ impl Workload for Queue {
         params::ops(params).into_iter().map(String::from).collect()
     }
 
+    fn scheduled(&self) -> &'static [&'static str] {
+        &[params::APPEND, params::WRITE_TO_READ]
+    }
+
     fn durability(&self, params: &Resolved) -> Durability {
         params::durability(params)
     }

@@ -1,0 +1,64 @@
+//! What a metric looks at where its plan does not say: the response time in an open loop, else the service time.
+
+use pickfs_analysis::panels::applies;
+use pickfs_model::{
+    Durability, Plan,
+    plan::{Metric, View},
+};
+
+use crate::expand::expand;
+
+/// Puts the service time where some cell that a metric is asked of has no response time. The plan may have
+/// been changed since it was read: a closed loop has none.
+pub fn settle(plan: &mut Plan) {
+    let Ok(workload) = pickfs_workload::find(&plan.workload) else { return };
+    let Ok(expansion) = expand(plan, workload, |_| Durability::PowerLoss) else { return };
+    let has_response = |metric: &Metric| {
+        let is_scheduled = workload.scheduled().contains(&metric.op.as_str());
+        is_scheduled
+            && expansion.cells.iter().filter(|cell| applies(metric, cell)).all(|cell| {
+                cell.workload.params.get("arrival").is_none_or(|arrival| arrival != "closed")
+            })
+    };
+    for metric in &mut plan.design.primary {
+        if metric.view != View::Service && !has_response(metric) {
+            metric.view = View::Service;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{plan_file::read_plan, plans::built_in};
+
+    fn views(name: &str) -> Vec<View> {
+        let plan = built_in(name).expect("a plan");
+        let plan = read_plan(plan.name, plan.text).expect("a good plan");
+        plan.design.primary.into_iter().map(|metric| metric.view).collect()
+    }
+
+    #[test]
+    fn an_open_loop_is_ranked_by_the_response_time() {
+        for name in ["quick", "journal", "trust", "queue", "pair-degrees", "kernels"] {
+            assert!(views(name).iter().all(|view| *view == View::Response), "{name}");
+        }
+    }
+
+    /// An engine's own step has no due time, nor has a phase.
+    #[test]
+    fn what_no_schedule_waits_for_is_ranked_by_the_service_time() {
+        for name in ["fix", "pair", "roll", "column", "files", "dispute-capacity"] {
+            assert!(views(name).iter().all(|view| *view == View::Service), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_plan_that_is_closed_later_falls_back() {
+        let quick = built_in("quick").expect("a plan");
+        let mut plan = read_plan(quick.name, quick.text).expect("a good plan");
+        plan.params.insert("arrival".into(), "closed".into());
+        settle(&mut plan);
+        assert_eq!(plan.design.primary[0].view, View::Service);
+    }
+}
