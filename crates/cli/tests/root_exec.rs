@@ -7,7 +7,7 @@ mod pickfs;
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use lab_session::{Session, kill, may_run, traces};
-use pickfs::{Said, folder, only_run, pickfs, record};
+use pickfs::{NOBODY, Said, folder, only_run, pickfs, record};
 use pickfs_model::{Event, Outcome, TrialRecord};
 use pickfs_testkit::until;
 use rustix::process::Signal;
@@ -226,4 +226,36 @@ fn fio_is_run_in_the_mount_and_its_figures_are_kept() {
     assert!(trial.figures["log write IOPS"] > 0.0, "{:?}", trial.figures);
     assert!(trial.notes.iter().any(|note| note.contains("norandommap")), "{:?}", trial.notes);
     assert!(trial.notes.iter().any(|note| note.contains("mnt-data-foo in the mount")));
+}
+
+/// A device of the test's own, a program and a file of a stranger: nothing is done for any of them.
+#[test]
+fn a_job_file_of_a_stranger_reaches_nothing_outside_and_is_asked_about() {
+    if !may_run(&["mkfs.ext4", "fio"]) {
+        return;
+    }
+    let (_files, place) = folder();
+    let file = place.join("jobs.fio");
+    let stolen = place.join("stolen");
+    let text = stolen.to_str().unwrap();
+    let ran = |jobs: &str, more: &[&str]| {
+        fs::write(&file, jobs).unwrap();
+        std::os::unix::fs::chown(&file, Some(NOBODY), None).unwrap();
+        let words =
+            ["run", "--ram", "--size", "256MiB", "--fs", "ext4", "--fio", file.to_str().unwrap()];
+        let out = place.join("runs");
+        pickfs(&[&words[..], &["--out", out.to_str().unwrap()], more].concat())
+    };
+    for line in [
+        format!("filename_format={text}"),
+        format!("exec_prerun=id > {text}"),
+        format!("write_lat_log={text}"),
+        format!("[{text}]"),
+    ] {
+        let said = ran(&format!("[a]\nrw=write\nsize=1m\n{line}\n"), &["--yes"]);
+        assert!(said.code == Some(1) && said.err.contains("line 4"), "{line}: {said:?}");
+    }
+    let said = ran("[a]\nrw=write\nsize=1m\n", &[]);
+    assert!(said.err.contains("rw=write") && said.err.contains("add --yes"), "{said:?}");
+    assert!(!stolen.exists() && !place.join("runs").exists());
 }

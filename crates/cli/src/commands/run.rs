@@ -42,6 +42,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
 pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
     if !args.fio.is_empty() {
         let plan = exec_fio::plan(&args.fio, &args.choice.changes)?;
+        let cells = preflight::preflight(&plan)?.cells;
+        args.fio.iter().try_for_each(|path| agree::to_file(path, &plan, &cells, args.yes))?;
         return perform_plan(&plan, &args.out, args.json);
     }
     let Some(path) = &args.resume else {

@@ -1,5 +1,5 @@
 //! A job file of fio: its jobs with their options, and the same file with its places led into a
-//! directory.
+//! directory. What could lead elsewhere is refused when it is read ([`super::options`]).
 //!
 //! ```
 //! use pickfs_workload::fio::JobFile;
@@ -14,14 +14,20 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_model::quantity::parse_duration_ns;
+use pickfs_model::{quantity::parse_duration_ns, typed::program};
+
+use super::options::{is_known, refused_section, refused_value};
+
+/// Bytes of a line: fio reads the rest of one with 4096 as a line by itself.
+const LINE_MAX_BYTES: usize = 2000;
 
 /// A job file, read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobFile {
     /// Its jobs, in order; what `global` says stands in each.
     pub jobs: Vec<Job>,
-    text: String,
+    /// What was read, line by line, without comments and without `directory`.
+    lines: Vec<String>,
 }
 
 /// One job with its options.
@@ -49,6 +55,28 @@ pub enum JobFileError {
         /// Line, from 1.
         line: usize,
     },
+    /// An option that could lead outside the mount.
+    #[error(
+        "line {line}: pickfs does not take the fio option `{name}`, for it could name a file, program, device, host or \
+         user; leave it out, or run fio as a command that you see: {program} exec --fs ext4,xfs -- 'fio ...'",
+        program = program()
+    )]
+    Option {
+        /// Line, from 1.
+        line: usize,
+        /// The option.
+        name: String,
+    },
+    /// A value that could lead outside the mount.
+    #[error("line {line}: `{text}`: {why}")]
+    Value {
+        /// Line, from 1.
+        line: usize,
+        /// The line.
+        text: String,
+        /// Why, and the way out.
+        why: String,
+    },
     /// There is no job in it.
     #[error("no job in it: a job is a section [name] other than [global]")]
     NoJob,
@@ -57,38 +85,64 @@ pub enum JobFileError {
 /// An option with its value; `1` where none stands.
 fn option(line: &str) -> (String, String) {
     let (name, value) = line.split_once('=').unwrap_or((line, "1"));
-    let name = name.trim().to_lowercase();
-    let name = match name.as_str() {
-        "readwrite" => "rw".into(),
-        "blocksize" => "bs".into(),
-        _ => name,
+    let name = match name.trim() {
+        "readwrite" => "rw",
+        "blocksize" => "bs",
+        name => name,
     };
-    (name, value.trim().to_owned())
+    (name.to_owned(), value.trim().to_owned())
 }
 
 fn section(line: &str) -> Option<&str> {
     line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'))
 }
 
-fn is_comment(line: &str) -> bool {
-    line.is_empty() || line.starts_with([';', '#'])
+/// What fio reads of a line: a comment may begin anywhere.
+fn said(line: &str) -> &str {
+    line.split([';', '#']).next().unwrap_or_default().trim()
+}
+
+/// What could make fio reach outside the mount.
+fn check(number: usize, line: &str) -> Result<(), JobFileError> {
+    let wrong = |why: &str| {
+        let text = line.chars().take(80).collect();
+        Err(JobFileError::Value { line: number, text, why: why.into() })
+    };
+    if line.len() > LINE_MAX_BYTES {
+        return wrong("the line is too long for fio; write at most 2000 bytes");
+    }
+    if line.contains(|sign: char| sign.is_control() && sign != '\t') {
+        return wrong("it has a control character; leave it out");
+    }
+    if line.split_whitespace().next() == Some("include") {
+        return Err(JobFileError::Include { line: number });
+    }
+    if let Some(name) = section(line) {
+        return refused_section(name).map_or(Ok(()), wrong);
+    }
+    let (name, value) = option(line);
+    if !is_known(&name) {
+        return Err(JobFileError::Option { line: number, name: name.chars().take(80).collect() });
+    }
+    refused_value(&name, &value).map_or(Ok(()), |why| wrong(&why))
 }
 
 impl JobFile {
     /// Reads a text.
     pub fn read(text: &str) -> Result<JobFile, JobFileError> {
-        let mut global = BTreeMap::new();
-        let mut jobs: Vec<Job> = Vec::new();
-        let mut is_global = false;
-        for (index, line) in text.lines().map(str::trim).enumerate() {
+        let (mut global, mut is_global) = (BTreeMap::new(), false);
+        let (mut jobs, mut lines): (Vec<Job>, Vec<String>) = Default::default();
+        for (index, line) in text.lines().map(said).enumerate() {
             let number = index + 1;
-            if is_comment(line) {
+            if line.is_empty() {
                 continue;
             }
-            if line.starts_with("include ") {
-                return Err(JobFileError::Include { line: number });
+            if section(line).is_none() && !is_global && jobs.is_empty() {
+                return Err(JobFileError::NoSection { line: number, text: line.into() });
             }
+            check(number, line)?;
             if let Some(name) = section(line) {
+                lines.push(line.into());
                 is_global = name == "global";
                 if !is_global {
                     jobs.push(Job { name: name.into(), options: global.clone() });
@@ -96,17 +150,17 @@ impl JobFile {
                 continue;
             }
             let (name, value) = option(line);
-            match (is_global, jobs.last_mut()) {
-                (true, _) => drop(global.insert(name, value)),
-                (false, Some(job)) => drop(job.options.insert(name, value)),
-                (false, None) => {
-                    return Err(JobFileError::NoSection { line: number, text: line.into() });
-                }
+            if name != "directory" {
+                lines.push(line.into());
             }
+            match (is_global, jobs.last_mut()) {
+                (false, Some(job)) => job.options.insert(name, value),
+                _ => global.insert(name, value),
+            };
         }
         match jobs.is_empty() {
             true => Err(JobFileError::NoJob),
-            false => Ok(JobFile { jobs, text: text.into() }),
+            false => Ok(JobFile { jobs, lines }),
         }
     }
 
@@ -114,23 +168,23 @@ impl JobFile {
     /// absolute names become plain names in it.
     pub fn led_into(&self, directory: &str) -> (String, Vec<String>) {
         let mut notes = Vec::new();
-        let lines = self.text.lines().map(|line| match option(line.trim()) {
-            _ if is_comment(line.trim()) => line.to_owned(),
-            (name, _) if name == "directory" => format!("directory={directory}"),
-            (name, value) if name == "filename" && value.contains('/') => {
-                let inside = plain_names(&value);
-                notes.push(format!("filename={value} is {inside} in the mount"));
-                format!("filename={inside}")
+        let mut text = format!("[global]\ndirectory={directory}\n");
+        for line in &self.lines {
+            match option(line) {
+                (name, value) if name == "filename" && value.contains('/') => {
+                    let inside = plain_names(&value);
+                    notes.push(format!("filename={value} is {inside} in the mount"));
+                    text.push_str(&format!("filename={inside}\n"));
+                }
+                _ => text.push_str(&format!("{line}\n")),
             }
-            _ => line.to_owned(),
-        });
-        let text = lines.collect::<Vec<_>>().join("\n") + "\n";
+        }
         (text, notes)
     }
 }
 
 /// `/mnt/a/log:/mnt/b/log` as `mnt-a-log:mnt-b-log`.
-fn plain_names(value: &str) -> String {
+pub(super) fn plain_names(value: &str) -> String {
     let plain = |path: &str| path.trim_matches('/').replace("../", "").replace('/', "-");
     value.split(':').map(plain).collect::<Vec<_>>().join(":")
 }
@@ -207,6 +261,68 @@ mod tests {
         assert_eq!(JobFile::read(&text).unwrap().jobs.len(), 2);
     }
 
+    /// What `job` and `write_lat_log` and so on could do as root.
+    #[test]
+    fn what_leads_outside_the_mount_is_refused_with_its_line() {
+        let long = format!("filename={}exec_prerun=id", "a".repeat(4086));
+        for line in [
+            "filename_format=/dev/loop4",
+            "filename_format=../../../tmp/x",
+            "filename=${VAR}",
+            "filename=a:..",
+            "filename=/",
+            "filename=/../",
+            "read_iolog=FILE",
+            "write_iolog=FILE",
+            "write_lat_log=/tmp/x",
+            "exec_prerun=id > /tmp/x",
+            "exec_postrun = id",
+            "opendir=/etc",
+            "ioscheduler=none",
+            "cgroup=x",
+            "uid=0",
+            "profile=act",
+            "name=/dev/loop4",
+            "verify_state_load=1",
+            "replay_redirect=/dev/loop4",
+            "EXEC_PRERUN=id",
+            "include other.fio",
+            "include\tother.fio",
+            "includeother.fio",
+            "ioengine=external:./a.so",
+            "ioengine=exec",
+            "ioengine=net",
+            "mem=mmaphuge:/x",
+            "iomem=mmap:x",
+            "size=$ncpus';id;'",
+            "buffer_pattern='secret'",
+            "verify_pattern='secret'",
+            "runtime=/dev/loop4",
+            "rw=write\u{b}exec_prerun=id",
+            &long,
+            "[/dev/loop4]",
+            "[..]",
+            "[a/../b]",
+            "[global2]",
+            "[a",
+        ] {
+            let error = JobFile::read(&format!("[a]\n{line}\n[b]\n")).expect_err(line);
+            assert!(error.to_string().starts_with("line 2: "), "{line}: {error}");
+        }
+        let error = JobFile::read("[a]\nexec_prerun=id\n").unwrap_err().to_string();
+        assert!(error.contains("`exec_prerun`") && error.contains(" exec --fs "), "{error}");
+    }
+
+    #[test]
+    fn what_a_benchmark_needs_is_taken_and_given_to_fio_as_it_stands() {
+        let options = "directory=${WHERE}\nioengine=io_uring\nbssplit=4k/50:8k/50\nrate_iops=100\nstonewall\n\
+                       random_distribution=zoned:60/10:40/90\nverify=crc32c\nthinktime=1ms\nwait_for=b";
+        let (text, _) =
+            JobFile::read(&format!("[b]\n[a]\n{options} ; why\n")).unwrap().led_into("/m");
+        let given = options.split_once('\n').unwrap().1;
+        assert_eq!(text, format!("[global]\ndirectory=/m\n[b]\n[a]\n{given}\n"));
+    }
+
     #[test]
     fn what_cannot_be_used_is_told_with_its_line() {
         let wrong = |text: &str| JobFile::read(text).unwrap_err().to_string();
@@ -218,8 +334,14 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "(\\[?[a-z/]{0,4}\\]?=?[a-z0-9/:]{0,4}\n){0,6}") {
-            if let Ok(file) = JobFile::read(&text) {
-                let _ = file.led_into("/m");
+            let _ = JobFile::read(&text);
+        }
+
+        #[test]
+        fn no_file_name_has_a_slash(name in "[a./:;#]{1,8}") {
+            if let Ok(file) = JobFile::read(&format!("[a]\nfilename={name}\n")) {
+                let (text, _) = file.led_into("m");
+                assert!(!text.contains('/') && !text.contains("=..\n"), "{text}");
             }
         }
     }

@@ -9,6 +9,7 @@
 mod doubts;
 mod figures;
 mod job_file;
+mod options;
 mod ready;
 
 pub use job_file::{Job, JobFile, JobFileError};
