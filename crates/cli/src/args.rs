@@ -161,7 +161,7 @@ pub struct PlanChanges {
     /// Blocks: each candidate once, in random order
     #[arg(help_heading = HOW_LONG, long, value_name = "N")]
     pub blocks: Option<u32>,
-    /// Seed of every random choice
+    /// Seed of every random choice (default: drawn for this run, printed and stored)
     #[arg(help_heading = HOW_LONG, long, value_name = "N")]
     pub seed: Option<u64>,
     /// Measured time of one trial

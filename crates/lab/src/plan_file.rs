@@ -113,8 +113,7 @@ struct CapacityEntry {
 #[serde(deny_unknown_fields)]
 struct DesignEntry {
     blocks: u32,
-    #[serde(default = "seven")]
-    seed: u64,
+    seed: Option<u64>,
     #[serde(default = "candidate")]
     compare: String,
     reference: String,
@@ -146,10 +145,6 @@ struct TimingEntry {
     warmup_bytes: Option<String>,
     measure: Option<String>,
     settle: Option<String>,
-}
-
-fn seven() -> u64 {
-    7
 }
 
 fn candidate() -> String {
@@ -328,7 +323,7 @@ impl Source<'_> {
         let primary = entry.primary.iter().map(|metric| self.metric(metric));
         Ok(Design {
             blocks: entry.blocks,
-            seed: entry.seed,
+            seed: entry.seed.unwrap_or_else(|| fastrand::u32(..).into()),
             compare: entry.compare,
             reference: entry.reference,
             primary: primary.collect::<Result<_, _>>()?,

@@ -65,6 +65,8 @@ pub fn built_in(name: &str) -> Option<&'static BuiltInPlan> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::{plan_file::read_plan, preflight::preflight};
 
@@ -75,6 +77,16 @@ mod tests {
             assert_eq!(read.name, plan.name);
             preflight(&read).expect("its workload and parameters are known");
         }
+    }
+
+    #[test]
+    fn a_seed_is_drawn_for_each_run_unless_the_plan_names_one() {
+        let seed = |text: &str| read_plan("a.toml", text).expect("a good plan").design.seed;
+        let drawn: BTreeSet<u64> =
+            (0..4).flat_map(|_| PLANS.iter().map(|p| seed(p.text))).collect();
+        assert!(drawn.len() > 3 * PLANS.len(), "{drawn:?}");
+        let quick = super::built_in("quick").expect("a plan").text;
+        assert_eq!(seed(&quick.replace("blocks = 15", "blocks = 15\nseed = 11")), 11);
     }
 
     #[test]

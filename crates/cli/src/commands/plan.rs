@@ -45,8 +45,7 @@ fn print_matrix(plan: &Plan, expansion: &Expansion) {
         StopRule::Blocks => format!("{}, {took}", counted(plan.design.blocks.into(), "block")),
         StopRule::Decided { .. } => format!("blocks until decided, {took}"),
     };
-    let (cells, seed) = (expansion.cells.len(), plan.design.seed);
-    terminal::flow(&format!("{cells} cells x {blocks}, seed {seed}"), 2);
+    terminal::flow(&format!("{} cells x {blocks}", expansion.cells.len()), 2);
     for cell in &expansion.cells {
         terminal::flow(&format!("  run   {}", cell_text(cell)), 8);
     }
