@@ -12,10 +12,12 @@ pub(super) fn of_best(run: &RunRecord, group: &Group<'_>, best: &[String]) -> Ve
     for member in members {
         let Some(trial) = member.chosen(Robbed::Kept).first().copied() else { continue };
         let cell = run.cells.iter().find(|cell| cell.id == trial.cell);
+        let places = Places::of(trial);
         for step in trial.steps.iter().filter(|step| step.succeeded && builds(step)) {
             let action = &step.step.action;
-            let action = cell.map_or(action.clone(), |cell| asked(action, &cell.candidate));
-            let command = general(&action.to_string(), trial);
+            let log = places.log;
+            let action = cell.map_or(action.clone(), |cell| asked(action, &cell.candidate, log));
+            let command = places.general(&action.to_string());
             if !commands.contains(&command) {
                 commands.push(command);
             }
@@ -26,8 +28,8 @@ pub(super) fn of_best(run: &RunRecord, group: &Group<'_>, best: &[String]) -> Ve
 
 /// A step as the candidate asks for it: no force, no quiet, no discard or lazy work switched off,
 /// no size and no block size of the laboratory. What says which file system it is stays: a command of the
-/// program (`bcachefs format`), `-F 32` of FAT, `--format 3.6` of Reiser.
-fn asked(action: &Action, candidate: &CandidateSpec) -> Action {
+/// program (`bcachefs format`), `-F 32` of FAT, `--format 3.6` of Reiser, and a log on another device.
+fn asked(action: &Action, candidate: &CandidateSpec, log: Option<&str>) -> Action {
     let has = |word: &String| candidate.mkfs_options.contains(word);
     match action {
         Action::Mount { source, fs_type, options, at } => {
@@ -43,6 +45,12 @@ fn asked(action: &Action, candidate: &CandidateSpec) -> Action {
             let args = args.iter().filter(is_asked).cloned().collect();
             Action::Exec { program: program.clone(), args }
         }
+        Action::Exec { program, args } if args.iter().any(|word| word == "journal_dev") => {
+            let pair = |pair: &&[String]| pair[1] == "journal_dev" || pair[0] == "-b";
+            let kept = args.windows(2).filter(pair).flatten().cloned();
+            let args = kept.chain(log.map(str::to_owned)).collect();
+            Action::Exec { program: program.clone(), args }
+        }
         Action::Exec { program, args } if is_formatter(program) => {
             let verb = args.first().filter(|word| !word.starts_with('-') && !word.starts_with('/'));
             let kind = args.windows(2).find(|pair| {
@@ -52,23 +60,74 @@ fn asked(action: &Action, candidate: &CandidateSpec) -> Action {
             let device = args.iter().rfind(|word| word.starts_with('/') && !has(word));
             let own = candidate.mkfs_options.iter().filter(|word| *word != "discard");
             let words = verb.into_iter().chain(kind.into_iter().flatten());
-            let args = words.chain(own).chain(device).cloned().collect();
+            let apart = log.map(|log| log_apart(args, log, has)).unwrap_or_default();
+            let args = words.chain(own).cloned().chain(apart).chain(device.cloned()).collect();
             Action::Exec { program: program.clone(), args }
         }
         other => other.clone(),
     }
 }
 
-/// A command for the reader's own machine: scratch device and mount point of the trial
-/// become words to fill in.
-fn general(command: &str, trial: &TrialRecord) -> String {
-    let mount = trial.steps.iter().find_map(|step| match &step.step.action {
-        Action::Mount { source, at, .. } => Some((source.as_str(), at.as_str())),
-        _ => None,
-    });
-    let Some((source, at)) = mount else { return command.to_owned() };
-    let named = command.replace(at, "DIRECTORY");
-    if source.starts_with("/dev/") { named.replace(source, "DEVICE") } else { named }
+/// What names the log's device, without the size that the laboratory gave it, and the size of a block, which a
+/// journal and its file system must share.
+fn log_apart(args: &[String], log: &str, has: impl Fn(&String) -> bool) -> Vec<String> {
+    let names = |part: &str| part.split_once('=').is_some_and(|(_, value)| value == log);
+    let pairs = || args.windows(2);
+    let Some(pair) = pairs().find(|pair| pair[1].split(',').any(names)) else { return Vec::new() };
+    let kept: Vec<&str> = pair[1].split(',').filter(|part| !part.starts_with("size=")).collect();
+    let block = pairs().find(|block| pair[0] == "-J" && block[0] == "-b" && !has(&block[0]));
+    let own = [pair[0].clone(), kept.join(",")];
+    block.into_iter().flatten().cloned().chain(own).collect()
+}
+
+/// The scratch devices and the mount point of a trial, which become words to fill in.
+struct Places<'a> {
+    device: Option<&'a str>,
+    log: Option<&'a str>,
+    at: Option<&'a str>,
+}
+
+impl<'a> Places<'a> {
+    fn of(trial: &'a TrialRecord) -> Places<'a> {
+        let actions = || trial.steps.iter().map(|step| &step.step.action);
+        let mut cleared = actions().filter_map(|action| match action {
+            Action::Call { name, args } if name == "clear-ends" => args.first().map(String::as_str),
+            _ => None,
+        });
+        let source = actions().find_map(|action| match action {
+            Action::Mount { source, .. } => Some(source.as_str()),
+            _ => None,
+        });
+        let at = actions().find_map(|action| match action {
+            Action::Mount { at, .. } | Action::Unmount { at } => Some(at.as_str()),
+            _ => None,
+        });
+        let source = source.filter(|source| source.starts_with("/dev/"));
+        let device = cleared.next().or(source);
+        let log = cleared.find(|node| Some(*node) != device);
+        Places { device, log, at }
+    }
+
+    /// A command for the reader's own machine.
+    fn general(&self, command: &str) -> String {
+        let words = [(self.at, "DIRECTORY"), (self.log, "LOGDEVICE"), (self.device, "DEVICE")];
+        let named = words.iter().filter_map(|(path, word)| path.map(|path| (path, word)));
+        named.fold(command.to_owned(), |command, (path, word)| whole(&command, path, word))
+    }
+}
+
+/// Whole paths replaced by a word: `/dev/loop1` is not in `/dev/loop10`.
+fn whole(command: &str, path: &str, word: &str) -> String {
+    let goes_on = |sign: char| sign.is_alphanumeric() || matches!(sign, '-' | '_' | '.');
+    let (mut text, mut rest) = (String::new(), command);
+    while let Some(at) = rest.find(path).filter(|_| !path.is_empty()) {
+        let (before, behind) = (&rest[..at], &rest[at + path.len()..]);
+        let starts = !before.ends_with(|sign| goes_on(sign) || sign == '/');
+        text.push_str(before);
+        text.push_str(if starts && !behind.starts_with(goes_on) { word } else { path });
+        rest = behind;
+    }
+    text + rest
 }
 
 fn builds(step: &StepRecord) -> bool {
@@ -94,7 +153,7 @@ mod tests {
         let copied = |candidate: &str, program: &str, args: &str| {
             let args = args.split(' ').map(str::to_owned).collect();
             let action = Action::Exec { program: program.into(), args };
-            asked(&action, &candidate.parse().expect("a candidate")).to_string()
+            asked(&action, &candidate.parse().expect("a candidate"), None).to_string()
         };
         let pinned = "-q -F -b 4096 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0";
         assert_eq!(
@@ -128,8 +187,56 @@ mod tests {
         let options = ["noatime", "nodiscard"].map(str::to_owned).to_vec();
         let (source, fs_type, at) = ("/dev/sdb".into(), "btrfs".into(), "/mnt".into());
         let mount = Action::Mount { source, fs_type, options, at };
-        let of = |candidate: &str| asked(&mount, &candidate.parse().expect("one")).to_string();
+        let of =
+            |candidate: &str| asked(&mount, &candidate.parse().expect("one"), None).to_string();
         assert_eq!(of("btrfs:noatime"), "mount -t btrfs -o noatime /dev/sdb /mnt");
         assert!(of("btrfs:noatime,nodiscard").contains("nodiscard"));
+    }
+
+    /// A device of the log is as little the reader's as the other; `/dev/loop1` stands in `/dev/loop10`.
+    #[test]
+    fn a_log_device_is_a_word_to_fill_in_and_keeps_its_options() {
+        let copied = |candidate: &str, steps: &[&str]| -> Vec<String> {
+            let candidate = candidate.parse().expect("a candidate");
+            let places =
+                Places { device: Some("/dev/loop10"), log: Some("/dev/loop1"), at: Some("/m/a") };
+            let action = |line: &&str| {
+                let mut words = line.split(' ').map(str::to_owned);
+                let program = words.next().expect("a program");
+                Action::Exec { program, args: words.collect() }
+            };
+            let asked = |line| asked(&action(line), &candidate, places.log).to_string();
+            steps.iter().map(|line| places.general(&asked(line))).collect()
+        };
+        let pinned = "-E nodiscard,lazy_itable_init=0,lazy_journal_init=0";
+        let journal = |block: &str| {
+            format!("mkfs.ext4 -q -F -O journal_dev -b {block} {pinned} /dev/loop1 262144")
+        };
+        let made = format!("mkfs.ext4 -q -F -b 4096 {pinned} -J device=/dev/loop1 /dev/loop10");
+        assert_eq!(
+            copied("ext4", &[&journal("4096"), &made]),
+            [
+                "mkfs.ext4 -O journal_dev -b 4096 LOGDEVICE",
+                "mkfs.ext4 -b 4096 -J device=LOGDEVICE DEVICE"
+            ]
+        );
+        let made = format!("mkfs.ext4 -q -F {pinned} -b 1024 -J device=/dev/loop1 /dev/loop10");
+        assert_eq!(
+            copied("ext4;mkfs=-b 1024", &[&journal("1024"), &made]),
+            [
+                "mkfs.ext4 -O journal_dev -b 1024 LOGDEVICE",
+                "mkfs.ext4 -b 1024 -J device=LOGDEVICE DEVICE"
+            ]
+        );
+        let made =
+            "mkfs.xfs -q -f -K -l logdev=/dev/loop1,size=1073741824,sectsize=4096 /dev/loop10";
+        let mount = "mount -t xfs -o noatime,logdev=/dev/loop1 /dev/loop10 /m/a";
+        assert_eq!(
+            copied("xfs:noatime", &[made, mount]),
+            [
+                "mkfs.xfs -l logdev=LOGDEVICE,sectsize=4096 DEVICE",
+                "mount -t xfs -o noatime,logdev=LOGDEVICE DEVICE DIRECTORY"
+            ]
+        );
     }
 }
