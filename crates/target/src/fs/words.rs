@@ -30,7 +30,7 @@ pub struct Words {
 /// Keys, of any mkfs program and any mount, whose value leads outside.
 const OUTSIDE_KEYS: &str = "device logdev rtdev journal_path journal_dev jdev name file options \
     protofile altroot cachefile mountpoint keylocation sharenfs sharesmb loop offset sizelimit \
-    bind rbind move remount helper source usermapping logfile modules subdir xattrmapping \
+    bind rbind move remount helper uhelper source usermapping logfile modules subdir xattrmapping \
     lowerdir upperdir workdir";
 /// Those of them that name the device of a log (journal).
 const LOG_KEYS: &str = "logdev journal_path journal_dev device";
@@ -98,8 +98,11 @@ impl Check<'_> {
 
     fn part(&self, part: &str) -> Result<(), TargetError> {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        let key = key.trim();
         let among = |list: &str| list.split_whitespace().any(|one| one == key);
         match () {
+            () if part.contains(['"', '\\']) => Err(self.refused(part, QUOTED)),
+            () if for_helpers(key) => Err(self.refused(part, HELPERS)),
             () if among(LOG_KEYS) && self.row.log_apart(self.candidate).is_some() => {
                 Err(self.refused(part, LOG))
             }
@@ -121,6 +124,10 @@ impl Check<'_> {
 const POSITIONAL: &str = "follows no option that takes a value and would name another device or file; leave it \
      out, or join it to its option: --option=value";
 const OUTSIDE: &str = "names a device, file or folder outside the scratch; leave it out";
+const QUOTED: &str =
+    "has a quotation mark or a backslash, which mount(8) and its helpers take away; leave it out";
+const HELPERS: &str =
+    "is for mount(8) and its helpers, which could reach outside the scratch; leave it out";
 const LOG: &str = "names a device outside the scratch; leave it out, and name the device of the log with \
      --device NODE --log-device NODE";
 const UNKNOWN: &str = "is no option that pickfs knows; write each letter as a word of its own";
@@ -142,6 +149,11 @@ fn option_of<'a>(word: &'a str, alone: &str) -> (String, Option<&'a str>) {
         }
     }
     found
+}
+
+/// Options that programs in user space act on. Source: mount(8), "FILESYSTEM-INDEPENDENT MOUNT OPTIONS", dm-verity.
+fn for_helpers(key: &str) -> bool {
+    ["verity.", "X-", "x-"].iter().any(|begin| key.starts_with(begin))
 }
 
 fn leads_somewhere(text: &str) -> bool {
@@ -263,6 +275,26 @@ mod tests {
                 };
                 assert!(fits, "{} {word}: {said}", program.name);
             }
+        }
+    }
+
+    #[test]
+    fn what_programs_in_user_space_act_on_is_refused() {
+        for (candidate, word) in [
+            ("ext4:\"loop\"", "\"loop\""),
+            ("xfs:\"logdev\"=sdb", "\"logdev\"=sdb"),
+            ("ntfs-3g:lo\\op", "lo\\op"),
+            ("ext4:noatime,loop =loop9", "loop =loop9"),
+            ("ext4;mkfs=-J \"device\"=sdb", "\"device\"=sdb"),
+            ("ext4:verity.hashdevice=sdb", "verity.hashdevice=sdb"),
+            ("ext4:verity.roothash=0", "verity.roothash=0"),
+            ("ext4:uhelper=sh", "uhelper=sh"),
+            ("ext4:helper=sh", "helper=sh"),
+            ("ext4:X-mount.mkdir", "X-mount.mkdir"),
+            ("ext4:x-systemd.automount", "x-systemd.automount"),
+        ] {
+            let said = said(candidate);
+            assert!(said.contains(&format!("`{word}` ")), "{candidate}: {said}");
         }
     }
 
