@@ -215,7 +215,6 @@ pub fn resume(
     device: Option<NamedAgain>,
     mut to: Listeners<'_>,
 ) -> Result<Launched, LaunchError> {
-    // A link has another folder, and so another lock.
     let path = &path.canonicalize().unwrap_or_else(|_| path.into());
     let run_folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
     let _lock = RunLock::take(&run_folder)?;

@@ -30,6 +30,8 @@ const NARROW: usize = 60;
 /// Signs of the longest bar.
 const BAR: f64 = 12.0;
 const MARGIN: usize = 10;
+/// Rows of which it is said why they failed.
+const FAILURES_MAX: usize = 2;
 
 /// How much is shown: answers, rows with bars, other tables, doubts.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +68,9 @@ fn text(subject: &Subject, screen: &Screen, columns: usize, paint: Paint, much: 
     let mut out = String::new();
     if findings.endings.is_empty() {
         let question = plain(&subject.run.plan.question);
-        out.push_str(&paint.name(&named("MEASURED", &question, columns), "MEASURED"));
+        let mut rows = findings.panels.iter().flat_map(|panel| &panel.rows);
+        let word = if rows.any(|row| row.trials > 0) { "MEASURED" } else { "NO ANSWER" };
+        out.push_str(&paint.name(&named(word, &question, columns), word));
     }
     out.push_str(&answers(findings, columns, paint, much.answers));
     let panel = lead_panel(findings);
@@ -84,6 +88,7 @@ fn text(subject: &Subject, screen: &Screen, columns: usize, paint: Paint, much: 
         out.push_str(&reasons(subject, columns, paint));
     }
     out.push('\n');
+    out.push_str(&failures(findings, columns, paint));
     let doubts = notes::in_words(subject);
     let gap = if doubts.is_empty() || much.doubts == 0 { "" } else { "\n" };
     for (what, cure) in doubts.iter().take(much.doubts) {
@@ -96,6 +101,28 @@ fn text(subject: &Subject, screen: &Screen, columns: usize, paint: Paint, much: 
     out.push_str(gap);
     out.push_str(&foot(subject, screen, columns, paint));
     out
+}
+
+/// A line for each of the first rows with a trial that gave no result: a row without a figure says why.
+fn failures(findings: &Findings, columns: usize, paint: Paint) -> String {
+    let rows = findings.panels.iter().flat_map(|panel| &panel.rows);
+    let mut lines: Vec<String> = Vec::new();
+    for row in rows.filter(|row| row.failed > 0) {
+        let reason = row.failure.as_deref().unwrap_or("no reason kept");
+        let text = format!(
+            "{}: {} of {} trials: {reason}",
+            row.label,
+            row.failed,
+            row.trials + row.failed
+        );
+        let line = plain(&text).chars().take(2 * (columns - MARGIN)).collect();
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let more = lines.split_off(lines.len().min(FAILURES_MAX)).len();
+    let told = lines.into_iter().chain((more > 0).then(|| format!("{more} more")));
+    told.map(|line| paint.warning(&named("failed", &line, columns), "failed")).collect()
 }
 
 /// The endings with their words in front, the commands that cure them behind.
