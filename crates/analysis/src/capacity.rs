@@ -23,6 +23,18 @@ pub struct Range {
     pub precision: f64,
 }
 
+impl Range {
+    /// The same search from another place within one step of its grid; `share` in [0, 1). Without it two candidates
+    /// between the same two rates are one, and two on either side of a rate are a step apart, in every block.
+    pub fn shifted(self, share: f64) -> Range {
+        let mut step = 2.0_f64;
+        while step > self.precision.max(PRECISION_MIN) {
+            step = step.sqrt();
+        }
+        Range { start_per_s: self.start_per_s * step.powf(share - 0.5), ..self }
+    }
+}
+
 /// What the search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Capacity {
@@ -45,6 +57,8 @@ pub enum Capacity {
     },
 }
 
+/// The finest ratio that is looked for.
+const PRECISION_MIN: f64 = 1.001;
 /// Rates below the first one that are tried before giving up: halvings.
 const HALVINGS: u32 = 10;
 
@@ -72,7 +86,7 @@ pub fn search<E>(
         Err(known) => return Ok(known),
     };
     let (mut low, mut high) = (low, high);
-    while high / low > range.precision.max(1.001) {
+    while high / low > range.precision.max(PRECISION_MIN) {
         let middle = (low * high).sqrt();
         if ask(middle)? { low = middle } else { high = middle }
     }
@@ -148,6 +162,24 @@ mod tests {
             assert!(held_per_s <= 42_000.0 && 42_000.0 < missed_per_s);
             assert!(missed_per_s / held_per_s <= 1.1 && asked < 40, "{asked}");
         }
+    }
+
+    /// 9,400 and 9,600 lay between the same two rates, in each block.
+    #[test]
+    fn shifted_searches_tell_capacities_apart_that_are_within_a_step() {
+        let found = |capacity: f64| -> Vec<f64> {
+            let range = Range { start_per_s: 1_000.0, limit_per_s: 1e6, precision: 1.25 };
+            let held = |share: f64| match search(range.shifted(share), |rate| {
+                Ok::<_, ()>(rate <= capacity)
+            }) {
+                Ok(Capacity::Between { held_per_s, .. }) => held_per_s.ln(),
+                other => panic!("{other:?}"),
+            };
+            (0..500).map(|number| held(f64::from(number) / 500.0)).collect()
+        };
+        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+        let ratio = (mean(found(9_600.0)) - mean(found(9_400.0))).exp();
+        assert!((ratio - 9_600.0 / 9_400.0).abs() < 0.002, "{ratio}");
     }
 
     #[test]

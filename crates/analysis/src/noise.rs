@@ -25,7 +25,10 @@ fn row(backing: BackingKind, probes: &[&RawProbe]) -> NoiseRow {
         spread(&probes.iter().map(|probe| number(probe) as f64).collect::<Vec<_>>())
     };
     let p50_ns = over(|probe| probe.p50_ns);
-    let width = (p50_ns.high - p50_ns.low) / 2.0 / p50_ns.median;
+    let mut medians: Vec<u64> = probes.iter().map(|probe| probe.p50_ns).collect();
+    medians.sort_unstable();
+    let quarter = |quarters: usize| medians[quarters * (medians.len() - 1) / 4] as f64;
+    let width = (quarter(3) - quarter(1)) / 2.0 / p50_ns.median;
     NoiseRow {
         backing,
         probes: probes.len() as u32,
@@ -40,13 +43,21 @@ mod tests {
     use super::*;
     use pickfs_testkit::{FakeRun, fake_run};
 
+    /// One outlier among them moves it little, and twice as many probes not at all.
     #[test]
-    fn half_width_is_half_the_spread_over_the_median() {
+    fn half_width_is_half_the_spread_of_the_middle_half_over_the_median() {
         let probe =
             |p50_ns| RawProbe { count: 9, p50_ns, p99_ns: 2 * p50_ns, ..RawProbe::default() };
-        let probes = [probe(90), probe(100), probe(114)];
-        let row = row(BackingKind::LoopImage, &probes.iter().collect::<Vec<_>>());
-        assert_eq!((row.probes, row.p50_ns.median, row.half_width), (3, 100.0, 0.12));
+        let of = |times: usize| {
+            let all = [80, 88, 100, 112, 9_000].repeat(times);
+            let probes: Vec<RawProbe> = all.into_iter().map(probe).collect();
+            row(BackingKind::LoopImage, &probes.iter().collect::<Vec<_>>())
+        };
+        for times in [1, 2, 20] {
+            let row = of(times);
+            assert_eq!((row.probes as usize, row.p50_ns.median), (5 * times, 100.0));
+            assert_eq!((row.half_width, row.p50_ns.high), (0.12, 9_000.0));
+        }
     }
 
     #[test]

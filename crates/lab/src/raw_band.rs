@@ -1,8 +1,6 @@
 //! The raw probe before a trial, held against those before it: the backing should be as it usually is
 //! (validity rules 4 and 12).
 
-use std::collections::VecDeque;
-
 use pickfs_model::{TrialRecord, record::RawProbe};
 use pickfs_target::TargetError;
 
@@ -10,14 +8,15 @@ use crate::{doubts, interrupt::Interrupt};
 
 /// A raw probe may be this many times its usual median, or this many times under it.
 const RAW_BAND: f64 = 1.5;
-/// Probes that make the usual median.
-const RAW_BAND_PROBES: usize = 9;
+/// Probes that make a usual median.
+const RAW_BAND_PROBES: usize = 3;
 /// Probes that are taken until one lies in the band.
 const RAW_TRIES: u32 = 3;
 
-/// Medians of the latest raw probes: the band that the next one is held against.
+/// Medians of all raw probes so far: the band that the next one is held against. It does not follow some that
+/// were out of it.
 #[derive(Debug, Default)]
-pub struct RawBand(VecDeque<u64>);
+pub struct RawBand(Vec<u64>);
 
 impl RawBand {
     /// Probes until the backing is as it usually is, or gives up and says so.
@@ -47,19 +46,16 @@ impl RawBand {
             settle.raw_probes = probes;
         }
         doubts::raw_band(record, &raw, usual_ns, in_band(&raw, usual_ns));
-        self.0.push_back(raw.p50_ns);
-        if self.0.len() > RAW_BAND_PROBES {
-            self.0.pop_front();
-        }
+        self.0.push(raw.p50_ns);
         record.raw = Some(raw);
         Ok(())
     }
 }
 
-fn median(values: &VecDeque<u64>) -> Option<u64> {
-    let mut sorted: Vec<u64> = values.iter().copied().collect();
+fn median(values: &[u64]) -> Option<u64> {
+    let mut sorted = values.to_vec();
     sorted.sort_unstable();
-    sorted.get(sorted.len() / 2).copied().filter(|_| sorted.len() >= 3)
+    sorted.get(sorted.len() / 2).copied().filter(|_| sorted.len() >= RAW_BAND_PROBES)
 }
 
 fn in_band(raw: &RawProbe, usual_ns: Option<u64>) -> bool {
@@ -67,4 +63,29 @@ fn in_band(raw: &RawProbe, usual_ns: Option<u64>) -> bool {
         let ratio = raw.p50_ns as f64 / usual_ns.max(1) as f64;
         (1.0 / RAW_BAND..=RAW_BAND).contains(&ratio)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_testkit::{FakeRun, fake_run};
+
+    use super::*;
+
+    /// A device that was slow for a while is as usual when it is fast again.
+    #[test]
+    fn the_band_does_not_follow_its_outliers() {
+        let (mut band, interrupt) = (RawBand::default(), Interrupt::default());
+        let mut is_out = |p50_ns: u64| {
+            let mut record = fake_run(&FakeRun::default()).trials.remove(0);
+            record.flags.clear();
+            let mut probe = |_: f64| Ok(RawProbe { count: 9, p50_ns, ..RawProbe::default() });
+            band.probe(1.0, &mut record, &interrupt, &mut probe).expect("a probe");
+            record.flags.iter().any(|flag| flag.kind == "raw-out-of-band")
+        };
+        for (probes, p50_ns, is_expected) in
+            [(20, 100, false), (9, 500, true), (3, 110, false), (1, 40, true)]
+        {
+            assert!((0..probes).all(|_| is_out(p50_ns) == is_expected), "{p50_ns}");
+        }
+    }
 }

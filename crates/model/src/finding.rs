@@ -275,7 +275,7 @@ pub struct NoiseRow {
     pub p50_ns: Spread,
     /// 99th percentile over probes, in nanoseconds.
     pub p99_ns: Spread,
-    /// Half the spread of the medians, relative: 0.06 = +-6 %.
+    /// Half the spread of the middle half of the medians, relative: 0.06 = +-6 %.
     pub half_width: f64,
 }
 
