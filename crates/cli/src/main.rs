@@ -30,8 +30,11 @@ fn main() -> ExitCode {
     }
     let cli = match Cli::try_parse_from(verb::with_verb(std::env::args_os().collect())) {
         Ok(cli) => cli,
-        // Help is ours alone, and has its colours; an error repeats words that may be anybody's.
-        Err(help) if !help.use_stderr() => help.exit(),
+        // An error repeats words that may be anybody's.
+        Err(help) if !help.use_stderr() => {
+            terminal::put_help(&help);
+            return exit::told(Ok(exit::Exit::Done), false).into();
+        }
         Err(error) => {
             terminal::draw(&error.render().to_string());
             return ExitCode::from(2);

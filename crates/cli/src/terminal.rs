@@ -7,12 +7,12 @@
 //! ```
 
 use std::{
-    fmt::Write as _,
     io::{self, IsTerminal, Write},
     sync::OnceLock,
 };
 
 use indicatif::{ProgressDrawTarget, TermLike};
+use pickfs_model::visible::push_visible;
 use pickfs_report::terminal::{colour_of, hanging, wrap};
 
 /// Why standard output could not be written, where it could not.
@@ -26,7 +26,16 @@ const DRAWN_HZ: u8 = 20;
 pub fn put(text: &str) {
     let mut out = io::stdout().lock();
     let text = visible(text, has_colour());
-    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    note_lost(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+}
+
+/// Puts the help or the version on standard output. Its words are ours alone, and it has colours.
+pub fn put_help(help: &clap::Error) {
+    note_lost(help.print().and_then(|()| io::stdout().flush()));
+}
+
+fn note_lost(written: io::Result<()>) {
+    if let Err(error) = written {
         if error.kind() != io::ErrorKind::BrokenPipe {
             let _ = LOST.set(error);
         }
@@ -165,10 +174,8 @@ fn visible(text: &str, colour: bool) -> String {
                 shown.push_str(code);
                 is_painted = true;
             }
-        } else if steers(c) {
-            let _ = write!(shown, "\\u{:04x}", u32::from(c));
         } else {
-            shown.push(c);
+            push_visible(&mut shown, c);
         }
     }
     // Whatever mark stood in a stranger's words, the next line is plain.
@@ -176,12 +183,6 @@ fn visible(text: &str, colour: bool) -> String {
         shown.push_str("\x1b[0m");
     }
     shown
-}
-
-/// Control characters, C1 ones too, and marks that turn the direction of what follows.
-fn steers(c: char) -> bool {
-    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
 #[cfg(test)]

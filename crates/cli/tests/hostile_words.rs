@@ -96,7 +96,9 @@ fn output_that_cannot_be_written_is_told() {
     let (_kept, shelf) = folder();
     let path = stored(&shelf);
     let (path, shelf) = (path.to_str().unwrap(), shelf.to_str().unwrap());
-    for words in [&["show", path][..], &["list", shelf], &["plan", "quick"], &["plan", "--list"]] {
+    let help = [&["--help"][..], &["run", "--help"], &["--version"]];
+    let shown = [&["show", path][..], &["list", shelf], &["plan", "quick"], &["plan", "--list"]];
+    for words in help.into_iter().chain(shown) {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let ended = command(words).stdout(full).output().unwrap();
         let said = Said::from(ended);

@@ -25,6 +25,7 @@ pub mod stall;
 pub mod step;
 pub mod trial;
 pub mod typed;
+pub mod visible;
 
 pub use backing::{BackingKind, BackingSpec, DeviceState};
 pub use calls::CallsRecord;

@@ -11,6 +11,7 @@ use pickfs_model::{
     finding::{Claim, Comparison, OpSummary, Panel, Row},
     plan::View,
     record::{Distribution, QUANTILES},
+    visible::steers,
 };
 
 use crate::{
@@ -229,10 +230,10 @@ pub(crate) fn text(writer: Writer<Vec<u8>>) -> Result<String, csv::Error> {
     String::from_utf8(bytes).map_err(|e| io::Error::other(e).into())
 }
 
-/// A cell that a spreadsheet would take for a formula gets an apostrophe in front; what would steer a
-/// terminal becomes a blank. Numbers stay.
+/// A cell that a spreadsheet would take for a formula gets an apostrophe in front; what steers a
+/// terminal or turns the direction of writing becomes a blank. Numbers stay.
 fn inert_cell(cell: &str) -> String {
-    let cell: String = cell.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let cell: String = cell.chars().map(|c| if steers(c) { ' ' } else { c }).collect();
     match cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err() {
         true => format!("'{cell}"),
         false => cell,
@@ -247,9 +248,16 @@ mod tests {
     fn no_cell_is_a_formula() {
         let mut writer = Writer::from_writer(Vec::new());
         writer
-            .write_record(["=cmd|' /C calc'!A0", "@SUM(1)", "-1.5", "a\u{1b}[31m", "a=b"])
+            .write_record([
+                "=cmd|' /C calc'!A0",
+                "@SUM(1)",
+                "-1.5",
+                "a\u{1b}[31m",
+                "a=b",
+                "x\u{202e}y\u{2066}",
+            ])
             .expect("written");
         let text = text(writer).expect("text");
-        assert_eq!(text, "'=cmd|' /C calc'!A0,'@SUM(1),-1.5,a [31m,a=b\n");
+        assert_eq!(text, "'=cmd|' /C calc'!A0,'@SUM(1),-1.5,a [31m,a=b,x y \n");
     }
 }

@@ -10,6 +10,7 @@ use std::fmt::Write;
 use pickfs_model::{
     RunRecord, TrialRecord,
     record::{Distribution, OpRecord},
+    visible::steers,
 };
 
 /// The log of one operation of one trial.
@@ -58,7 +59,7 @@ fn head(run: &RunRecord, trial: &TrialRecord, op: &OpRecord) -> String {
 
 /// A comment ends with its line: a label must not start another.
 fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
 }
 
 fn body(trial: &TrialRecord, op: &OpRecord) -> Option<String> {

@@ -5,6 +5,7 @@ use pickfs_model::{
     finding::{Ending, Panel, Verdict},
     plan::{ArticleNote, Statistic},
     quantity::span_text,
+    visible::steers,
 };
 
 use crate::{
@@ -232,7 +233,7 @@ pub(crate) fn text(words: &str) -> String {
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
             '`' | '*' | '_' | '[' | ']' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => out.push(' '),
+            c if steers(c) => out.push(' '),
             c => out.push(c),
         }
     }

@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use pickfs_model::visible::steers;
+
 use crate::chart::{
     Anchor, Form, Ink, Item, Scene, Shape,
     lettering::FAMILIES,
@@ -247,7 +249,7 @@ pub fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(c),
-            c if c.is_control() => out.push('\u{FFFD}'),
+            c if steers(c) => out.push('\u{FFFD}'),
             c => out.push(c),
         }
     }

@@ -402,9 +402,8 @@ impl Turned {
 
 impl Drop for Turned {
     fn drop(&mut self) {
-        if let Err(why) = self.undo_all() {
-            eprintln!("pickfs: {why}");
-        }
+        // What cannot be put back stays noted: the next run says so, and `clean` tries again.
+        let _ = self.undo_all();
     }
 }
 

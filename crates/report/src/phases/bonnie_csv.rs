@@ -15,7 +15,7 @@ use pickfs_analysis::{
     published::bonnie::{PHASES, TOO_SHORT},
     summary::belongs_to,
 };
-use pickfs_model::{Cell, PhaseRecord, TrialRecord, quantity::parse_bytes};
+use pickfs_model::{Cell, PhaseRecord, TrialRecord, quantity::parse_bytes, visible::steers};
 use serde_json::Value;
 
 use super::is_phased;
@@ -79,7 +79,7 @@ fn program(build: &str) -> String {
 
 /// A text without what would end its field.
 fn name(text: &str) -> String {
-    text.chars().map(|c| if c == ',' || c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if c == ',' || steers(c) { ' ' } else { c }).collect()
 }
 
 /// Size, chunk, number of seeks, seekers.

@@ -13,6 +13,7 @@ use pickfs_model::{
     TrialRecord, WorkUnit,
     finding::{Panel, PhaseRow},
     phase::PhaseRecord,
+    visible::steers,
 };
 
 use super::is_phased;
@@ -129,7 +130,7 @@ fn fields(trials: &[&TrialRecord], phase: &PhaseRow) -> Option<Vec<String>> {
 
 /// A text that stays in its column.
 fn clean(text: &str) -> String {
-    text.chars().map(|c| if c == '|' || c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if c == '|' || steers(c) { ' ' } else { c }).collect()
 }
 
 /// How well the lanes began together, as the original counts it: 100 is at the same instant.

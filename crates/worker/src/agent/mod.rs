@@ -10,6 +10,7 @@ mod calibration;
 mod candidate;
 mod channel;
 mod check;
+mod console;
 mod lanes;
 mod system;
 
@@ -27,7 +28,9 @@ pub fn is_asked() -> bool {
 
 /// The life of a guest. Whatever goes wrong is told, and the power goes off.
 pub fn run() -> ! {
-    system::make_folders();
+    if let Err(reason) = system::make_folders() {
+        console::say(&reason);
+    }
     let ended = match Channel::open() {
         Ok((channel, orders)) => {
             let told = converse(&channel, orders);
@@ -39,8 +42,7 @@ pub fn run() -> ! {
         Err(reason) => Err(reason),
     };
     if let Err(reason) = ended {
-        // The console is the last place to say something.
-        eprintln!("pickfs: {reason}");
+        console::say(&reason);
     }
     system::power_off()
 }

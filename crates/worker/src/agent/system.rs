@@ -24,8 +24,9 @@ pub fn channel_name() -> Option<String> {
     Some(name.to_owned())
 }
 
-/// What kernels and libraries look for. What is there already is left.
-pub fn make_folders() {
+/// What kernels and libraries look for. What is there already is left. Says why a module that is needed
+/// early was not loaded.
+pub fn make_folders() -> Result<(), String> {
     for (source, at) in
         [("devtmpfs", "/dev"), ("sysfs", "/sys"), ("tmpfs", "/tmp"), ("tmpfs", "/run")]
     {
@@ -36,9 +37,7 @@ pub fn make_folders() {
     let _ = mount(&MountRequest::new("tmpfs", "/dev/shm", "tmpfs"));
     let early = fs::read_to_string(EARLY_LIST).unwrap_or_default();
     let early: Vec<String> = early.lines().map(str::to_owned).collect();
-    if let Err(reason) = load_modules(&early) {
-        eprintln!("pickfs: {reason}");
-    }
+    load_modules(&early)
 }
 
 /// Loads modules in this order; one that is there already is fine.
