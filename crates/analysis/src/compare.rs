@@ -72,6 +72,8 @@ pub struct CellRatio {
 
 /// Facts of the machine that differ between any two runs and change no result.
 pub const FLEETING: &[&str] = &[
+    "clock.read_at_start",
+    "clock.step_at_start",
     "cpu.load_at_start",
     "memory.available",
     "host.boot_id",

@@ -7,7 +7,8 @@ use pickfs_model::{
 };
 
 use crate::{
-    absent, answers, bimodal, comparisons, doubts, drift, ending, engine, factors, noise, not_yet,
+    absent, answers, bimodal, clock, comparisons, doubts, drift, ending, engine, factors, noise,
+    not_yet,
     panels::{Group, Robbed, groups},
     phases, rows,
     summary::spread,
@@ -58,7 +59,7 @@ pub fn findings(run: &RunRecord) -> Findings {
     let noise = noise::rows(run);
     Findings {
         absent: absent::cells(run),
-        notices: notices(run, &groups),
+        notices: notices(run, &groups, &panels),
         not_yet: not_yet::open_questions(run, &panels),
         verdicts: verdict::verdicts(run, &groups, &panels, &noise, &answers),
         endings: ending::endings(run, &panels, &answers),
@@ -69,7 +70,7 @@ pub fn findings(run: &RunRecord) -> Findings {
     }
 }
 
-fn notices(run: &RunRecord, groups: &[Group<'_>]) -> Vec<Notice> {
+fn notices(run: &RunRecord, groups: &[Group<'_>], panels: &[Panel]) -> Vec<Notice> {
     let headline: Option<&Metric> = run.plan.design.primary.first();
     let mut notices = doubts::notices(run);
     notices.extend(drift::notices(run, groups, headline));
@@ -78,6 +79,7 @@ fn notices(run: &RunRecord, groups: &[Group<'_>]) -> Vec<Notice> {
     }
     notices.extend(phases::scale::notices(groups));
     notices.extend(engine::notices(run));
+    notices.extend(clock::notices(run, panels));
     notices.extend(few_blocks(run));
     notices
 }

@@ -18,6 +18,7 @@ pub mod articles;
 pub mod bimodal;
 pub mod capacity;
 pub mod chain;
+pub mod clock;
 pub mod compare;
 pub mod comparisons;
 pub mod decide;

@@ -1,5 +1,7 @@
 //! The machine at the start of a run, as the kernel reports it (validity rule 15).
 
+use pickfs_analysis::clock::{READ_KEY, STEP_KEY};
+use pickfs_measure::{MonotonicClock, watch_gaps};
 use pickfs_model::Environment;
 use pickfs_sys::{
     cgroup::CgroupLimits,
@@ -9,6 +11,9 @@ use pickfs_sys::{
     pressure,
     vm_state::{Memory, WritebackSettings},
 };
+
+/// How long the clock is read.
+const CLOCK_WATCHED_NS: u64 = 2_000_000;
 
 /// Reads everything that can be read without privilege.
 pub fn capture() -> Environment {
@@ -45,6 +50,9 @@ fn put_cpu(environment: &mut Environment) {
     environment.put("cpu.sockets", cpu.socket_count);
     put_some(environment, "cpu.threads_per_core", cpu.threads_per_core);
     put_some(environment, "clock.source", cpu.clock_source);
+    let clock = watch_gaps(&MonotonicClock, CLOCK_WATCHED_NS);
+    environment.put(READ_KEY, format!("{:.1}", clock.read_ns()));
+    environment.put(STEP_KEY, clock.step_ns_min);
     environment.put("cpu.governor", cpu.governors.join(" "));
     put_some(environment, "cpu.frequency_driver", cpu.frequency_driver);
     put_some(environment, "cpu.idle_driver", cpu.idle_driver);
@@ -121,6 +129,10 @@ mod tests {
             ["kernel.release", "cpu.online", "memory.total_bytes", "vm.dirty_expire_centiseconds"]
         {
             assert!(environment.get(key).is_some(), "{key} is absent");
+        }
+        for key in [READ_KEY, STEP_KEY] {
+            let ns = environment.get(key).and_then(|text| text.parse::<f64>().ok());
+            assert!(ns.is_some_and(|ns| (1.0..1e6).contains(&ns)), "{key}: {ns:?}");
         }
     }
 }

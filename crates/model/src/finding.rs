@@ -297,7 +297,7 @@ pub struct Absent {
 /// A doubt about the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
-    /// As [`crate::record::Flag::kind`], and `drift`, `bimodal`, `few-blocks`.
+    /// As [`crate::record::Flag::kind`], and `drift`, `bimodal`, `clock-step`, `few-blocks`.
     pub kind: String,
     /// In words, with the numbers.
     pub text: String,

@@ -56,6 +56,8 @@ const KEYS: &[(&str, &str)] = &[
     ("numa.nodes", "NUMA nodes"),
     ("cpu.governor", "Governor"),
     ("clock.source", "Clock source"),
+    ("clock.read_at_start_ns", "Reading of the clock"),
+    ("clock.step_at_start_ns", "Step of the clock"),
     ("host.hypervisor", "Hypervisor"),
     ("host.product", "Machine"),
     ("memory.total_bytes", "Memory"),
