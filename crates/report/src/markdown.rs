@@ -129,6 +129,8 @@ fn table(subject: &Subject, panel: &Panel) -> String {
     header.extend(numbers.iter().map(ranking::number_head));
     header.extend(ranking::shown(&metric).iter().map(|q| quantile_name(*q)));
     header.extend((!is_one_number(&metric)).then(|| "largest of n".to_string()));
+    let service = ranking::service_quantile(&metric);
+    header.extend(service.map(|q| format!("service {}", quantile_name(q))));
     header.extend(is_mixed(panel).then(|| "survives".to_string()));
     header.extend(metrics.iter().map(|metric| ranking::against(panel, metric, &metrics)));
     header.extend(["trials".into(), "notes".into()]);
@@ -156,6 +158,7 @@ fn table(subject: &Subject, panel: &Panel) -> String {
             cells.push(format!("{value}{}", range.unwrap_or_default()));
         }
         cells.extend((!is_one_number(&metric)).then(|| ranking::largest_text(op)));
+        cells.extend(service.map(|q| ranking::service_text(row, &metric, q)));
         cells.extend(is_mixed(panel).then(|| survives_text(row.durability).to_string()));
         for metric in &metrics {
             let (words, interval) = ranking::verdict_cell(panel, row, metric);

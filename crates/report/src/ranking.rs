@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use pickfs_model::{
     finding::{Comparison, OpSummary, Panel, QuantileSummary, Row},
-    plan::{Metric, Statistic},
+    plan::{Metric, Statistic, View},
     quantity::{duration_text, grouped, significant},
 };
 
@@ -54,6 +54,19 @@ pub fn quantile_text(op: Option<&OpSummary>, q: f64) -> String {
         Some(row) if row.carried => duration_text(row.value_ns.median),
         _ => "-".into(),
     }
+}
+
+/// The quantile of the service time that stands beside a headline by the response time; none beside others.
+pub fn service_quantile(headline: &Metric) -> Option<f64> {
+    match headline.statistic {
+        Statistic::Quantile(q) if headline.view != View::Service => Some(q),
+        _ => None,
+    }
+}
+
+/// That quantile of a row.
+pub fn service_text(row: &Row, headline: &Metric, q: f64) -> String {
+    quantile_text(row.ops.iter().find(|op| op.op == headline.op && op.view == View::Service), q)
 }
 
 /// Whether a table of these rows shows a `-` for want of episodes.

@@ -126,6 +126,8 @@ impl Table<'_> {
         header.extend(self.columns().iter().map(ranking::number_head));
         header.extend(ranking::shown(&self.metric).iter().map(|q| quantile_name(*q)));
         header.extend((!is_one_number(&self.metric)).then(|| "largest of n".to_string()));
+        let service = ranking::service_quantile(&self.metric);
+        header.extend(service.map(|q| format!("service {}", quantile_name(q))));
         header.extend(is_mixed(self.panel).then(|| "survives".to_string()));
         let metrics = self.metrics.iter();
         header.extend(metrics.map(|m| ranking::against(self.panel, m, &self.metrics)));
@@ -183,6 +185,9 @@ impl Table<'_> {
             let largest = op.map_or_else(|| "-".into(), |op| duration_text(op.max_ns as f64));
             let of = op.map(|op| format!("of {}", grouped(op.count as i64)));
             cell(page, &largest, of.as_deref());
+        }
+        if let Some(q) = ranking::service_quantile(&self.metric) {
+            cell(page, &ranking::service_text(row, &self.metric, q), None);
         }
         if is_mixed(self.panel) {
             cell(page, survives_text(row.durability), None);

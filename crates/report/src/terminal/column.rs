@@ -50,6 +50,8 @@ pub enum Column {
     Quantile(f64),
     /// The largest lap.
     Largest,
+    /// A quantile of the service time, beside the response time.
+    Service(f64),
     /// What the row survives.
     Survives,
     /// The ratio to the reference.
@@ -85,6 +87,8 @@ pub fn columns(panel: &Panel, metric: &Metric, ratios: &[Metric], room: Room) ->
     if room.largest && !is_rate {
         columns.push(Column::Largest);
     }
+    let service = ranking::service_quantile(metric).filter(|_| room.all_ratios);
+    columns.extend(service.map(Column::Service));
     if is_mixed(panel) {
         columns.push(Column::Survives);
     }
@@ -131,6 +135,7 @@ impl Cells<'_> {
                 let count = self.shared_count().map(|count| grouped(count as i64));
                 format!("largest\nof {}", count.as_deref().unwrap_or("n"))
             }
+            Column::Service(q) => format!("service\n{}", quantile_name(*q)),
             Column::Survives => "\nsurvives".into(),
             Column::Ratio(metric) => self.ratio_head(metric),
         }
@@ -167,6 +172,7 @@ impl Cells<'_> {
             Column::Range => self.range(row),
             Column::Quantile(q) => ranking::quantile_text(op, *q),
             Column::Largest => op.map_or_else(|| "-".into(), |op| duration_text(op.max_ns as f64)),
+            Column::Service(q) => ranking::service_text(row, self.metric, *q),
             Column::Survives => survives_text(row.durability).into(),
             Column::Ratio(metric) => {
                 let (words, interval) = ranking::verdict_cell(self.panel, row, metric);
@@ -216,8 +222,11 @@ impl Cells<'_> {
 pub fn align(column: &Column) -> Align {
     match column {
         Column::Survives | Column::Ratio(_) => Align::Left,
-        Column::Rate | Column::Value(_) | Column::Range | Column::Quantile(_) | Column::Largest => {
-            Align::Right
-        }
+        Column::Rate
+        | Column::Value(_)
+        | Column::Range
+        | Column::Quantile(_)
+        | Column::Largest
+        | Column::Service(_) => Align::Right,
     }
 }
