@@ -6,6 +6,7 @@
 //! with ratios and without a claim.
 
 mod columns;
+mod noted;
 
 use std::collections::BTreeMap;
 
@@ -17,8 +18,9 @@ use pickfs_model::{
 
 use crate::{
     ALPHA,
-    decide::{Decision, Duel, End, Rules, Standing, decide},
+    decide::{Decision, Duel, End, Rules, Standing, decide, decide_but},
     ending, factors,
+    gates::Facts,
     panels::{BY_CANDIDATE, Group, Member, Robbed, applies, groups},
     summary::{is_carried, op_summaries},
 };
@@ -30,6 +32,7 @@ const OPENING_BLOCKS: u32 = 3;
 
 pub use columns::values_by_block;
 use columns::{column, driver_is_quick, put_missing_behind, raw_of, values};
+pub use noted::{Without, without_doubts};
 
 /// One question of the plan: rows of one table that are ranked by one metric.
 pub struct Question<'a> {
@@ -42,6 +45,9 @@ pub struct Question<'a> {
     rules: Rules,
     /// The response times rank with the driver's stalls, which are more than the margin of some row.
     raw: bool,
+    facts: Facts,
+    /// It would be decided if nothing were withheld.
+    is_clear: bool,
 }
 
 /// Summaries of each table's rows' operations.
@@ -85,8 +91,11 @@ pub fn questions<'a>(
         put_missing_behind(&rows, &mut columns);
         let block = |number: u32| columns.iter().map(|c| c.get(&number).copied()).collect();
         let blocks: Vec<Vec<Option<f64>>> = (1..=last_block(run)).map(block).collect();
-        let decision = decide(&blocks, rules);
-        Question { group: index, metric, members: rows, decision, rules, raw }
+        let trials: Vec<_> = rows.iter().map(|member| member.chosen(robbed)).collect();
+        let facts = Facts::of(&trials, metric);
+        let decision = decide_but(&blocks, rules, facts.withheld());
+        let is_clear = !matches!(decide(&blocks, rules).end(), End::Open(_));
+        Question { group: index, metric, members: rows, decision, rules, raw, facts, is_clear }
     };
     fields.into_iter().map(question).collect()
 }
@@ -127,17 +136,29 @@ impl Question<'_> {
         self.members[index].label.clone()
     }
 
+    /// Nothing that more blocks would tell is open.
     fn is_decided(&self) -> bool {
-        !matches!(self.decision.end(), End::Open(_))
+        let stays = || self.gate().is_some_and(|((gate, ..), _)| !gate.may_pass);
+        self.end() != AnswerEnd::NoAnswer || self.is_clear && stays()
     }
 
-    /// What may be said.
-    pub fn answer(&self, run: &RunRecord, title: &str) -> Answer {
-        let end = match self.decision.end() {
+    fn end(&self) -> AnswerEnd {
+        match self.decision.end() {
             End::Winner(_) => AnswerEnd::Winner,
             End::Equal(_) => AnswerEnd::Equal,
             End::Open(_) => AnswerEnd::NoAnswer,
-        };
+        }
+    }
+
+    fn left(&self) -> Vec<String> {
+        self.decision.left().into_iter().map(|index| self.label(index)).collect()
+    }
+
+    /// What may be said.
+    pub fn answer(&self, run: &RunRecord, title: &str, without: &[Without<'_>]) -> Answer {
+        let end = self.end();
+        let is_open = end == AnswerEnd::NoAnswer;
+        let gate = self.gate_in_words().filter(|_| is_open);
         let blocks = last_block(run);
         let trials = self.members.iter().map(|member| member.chosen(Robbed::Kept).len() as u32);
         let standings = self.decision.standings().iter().enumerate();
@@ -146,12 +167,14 @@ impl Question<'_> {
             metric: self.metric.clone(),
             raw: self.raw,
             end,
-            left: self.decision.left().into_iter().map(|index| self.label(index)).collect(),
+            left: self.left(),
             lead: self.lead(),
             out: standings.filter_map(|(index, standing)| self.out(index, *standing)).collect(),
             alpha: self.rules.alpha,
             margin: self.rules.margin,
-            more_blocks: self.decision.more_blocks().filter(|_| end == AnswerEnd::NoAnswer),
+            more_blocks: self.decision.more_blocks().filter(|_| is_open && gate.is_none()),
+            gate,
+            notes: self.notes(without),
             blocks,
             trials: trials.sum(),
             trials_of_whole_blocks: blocks * self.members.len() as u32,
@@ -230,13 +253,20 @@ pub fn next_block(run: &RunRecord) -> NextBlock {
     NextBlock {
         decided,
         cells: run.cells.iter().map(|cell| &cell.id).filter(runs).cloned().collect(),
-        words: answers(run, &groups, &questions).iter().map(ending::standing).collect(),
+        words: answers(run, &groups, &questions, &[]).iter().map(ending::standing).collect(),
     }
 }
 
 /// The answers, in the order of the tables.
-pub fn answers(run: &RunRecord, groups: &[Group<'_>], questions: &[Question<'_>]) -> Vec<Answer> {
-    questions.iter().map(|question| question.answer(run, &groups[question.group].title)).collect()
+pub fn answers(
+    run: &RunRecord,
+    groups: &[Group<'_>],
+    questions: &[Question<'_>],
+    without: &[Without<'_>],
+) -> Vec<Answer> {
+    let answer =
+        |question: &Question<'_>| question.answer(run, &groups[question.group].title, without);
+    questions.iter().map(answer).collect()
 }
 
 #[cfg(test)]
@@ -332,15 +362,17 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_hangs_on_disturbed_trials_is_shown_both_ways() {
-        let candidates = pair(["ext4:noatime", "xfs:noatime"], 150_000.0, 0.1);
-        let mishaps =
-            (1..=12).map(|block| Mishap::robbed("xfs:noatime", "none", block, 1.6)).collect();
-        let found = primary(&findings(&fake_run(&FakeRun { candidates, mishaps, ..twelve() })));
-        let append = found.iter().find(|c| c.metric.op == "append").expect("append");
-        assert_eq!((append.claim, append.claim_without_robbed), (Claim::Slower, Some(Claim::Open)));
-        let durable = found.iter().find(|c| c.metric.op == "durable").expect("durable");
-        assert_eq!(durable.claim_without_robbed, None);
+    fn an_answer_that_hangs_on_disturbed_trials_is_told_both_ways() {
+        let mut candidates = pair(["ext4:noatime", "xfs:noatime"], 150_000.0, 0.1);
+        candidates[1].append_ns = 800.0;
+        let robbed = |block| Mishap::robbed("ext4:noatime", "none", block, 3.0);
+        let mishaps = (1..=6).map(robbed).collect();
+        let found = findings(&fake_run(&FakeRun { candidates, mishaps, ..twelve() })).answers;
+        let of = |op: &str| found.iter().find(|answer| answer.metric.op == op).expect("asked");
+        let append = of("append");
+        assert_eq!((append.end, &append.gate), (AnswerEnd::NoAnswer, &None));
+        assert_eq!(append.notes[0].text, "without them WINNER ext4:noatime");
+        assert_eq!(of("durable").notes, []);
     }
 
     #[test]

@@ -7,11 +7,10 @@ use pickfs_model::{
 };
 
 use crate::{
-    answers::{Question, Summaries, questions},
+    answers::{Question, Summaries},
     decide::Rules,
     panels::{Group, Member, Robbed, applies},
     phases::scale::are_alike,
-    robbed,
     summary::{is_carried, metric_value},
 };
 
@@ -22,11 +21,6 @@ pub fn comparisons(
     ops: &Summaries,
     planned: &[Question<'_>],
 ) -> Vec<Vec<Comparison>> {
-    let is_disturbed = run.trials.iter().any(robbed::is_robbed);
-    let without = match is_disturbed {
-        true => questions(run, groups, ops, Robbed::LeftOut),
-        false => Vec::new(),
-    };
     let mut found = Vec::new();
     for (index, group) in groups.iter().enumerate() {
         let mut list: Vec<Comparison> = Vec::new();
@@ -37,13 +31,11 @@ pub fn comparisons(
                     if !applies(&metric, reference.cell) || !applies(&metric, other.cell) {
                         continue;
                     }
-                    let asked = |questions: &[Question<'_>]| {
-                        let mut own = questions.iter().filter(|question| {
-                            is_planned && question.group == index && *question.metric == metric
-                        });
-                        own.find_map(|question| question.duel(&reference.label, &other.label))
-                    };
-                    let question = asked(planned);
+                    let mut own = planned.iter().filter(|question| {
+                        is_planned && question.group == index && *question.metric == metric
+                    });
+                    let question =
+                        own.find_map(|question| question.duel(&reference.label, &other.label));
                     let ratios = log_ratios(reference, other, &metric, Robbed::Kept);
                     if ratios.is_empty() {
                         continue;
@@ -51,7 +43,6 @@ pub fn comparisons(
                     let claim = question.as_ref().map_or(Claim::Open, |(_, claim)| *claim);
                     let duel = question.map(|(duel, _)| duel);
                     let duel = duel.unwrap_or_else(|| Rules::of(&run.plan).duel(&ratios));
-                    let left_out = asked(&without).map(|(_, claim)| claim);
                     list.push(Comparison {
                         metric: metric.clone(),
                         reference: reference.label.clone(),
@@ -61,7 +52,6 @@ pub fn comparisons(
                         speedup: duel.ratio,
                         interval: duel.closed(),
                         claim,
-                        claim_without_robbed: left_out.filter(|other| *other != claim),
                     });
                 }
             }

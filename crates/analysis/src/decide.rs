@@ -142,11 +142,23 @@ pub struct Decision {
     /// By candidate, then by opponent: (block from 1, ln of own value / theirs).
     pairs: Vec<Vec<Vec<(u32, f64)>>>,
     standings: Vec<Standing>,
+    /// Pairs between which nothing is said.
+    withheld: Vec<(usize, usize)>,
 }
 
 /// Decides after these blocks. A block holds a value per candidate, lower is better: infinity where it failed,
 /// nothing where it did not run.
 pub fn decide(blocks: &[Vec<Option<f64>>], rules: Rules) -> Decision {
+    decide_but(blocks, rules, Vec::new())
+}
+
+/// The same where nothing may be said between some pairs, each given both ways: neither is out by the other, nor
+/// are they equal.
+pub fn decide_but(
+    blocks: &[Vec<Option<f64>>],
+    rules: Rules,
+    withheld: Vec<(usize, usize)>,
+) -> Decision {
     let count = blocks.iter().map(Vec::len).max().unwrap_or(0);
     let value = |block: &[Option<f64>], index: usize| block.get(index).copied().flatten();
     let series = |a: usize, b: usize| -> Vec<(u32, f64)> {
@@ -157,7 +169,8 @@ pub fn decide(blocks: &[Vec<Option<f64>>], rules: Rules) -> Decision {
         each.collect()
     };
     let pairs = (0..count).map(|a| (0..count).map(|b| series(a, b)).collect()).collect();
-    let mut decision = Decision { rules, pairs, standings: vec![Standing::Left; count] };
+    let standings = vec![Standing::Left; count];
+    let mut decision = Decision { rules, pairs, standings, withheld };
     decision.play(blocks.len() as u32);
     decision
 }
@@ -198,7 +211,10 @@ impl Decision {
         let mut sorted: Vec<f64> = series.iter().map(|(_, ratio)| *ratio).collect();
         sorted.sort_by(f64::total_cmp);
         let needed = wins_needed(self.level(self.left().len()), self.rules.planned, sorted.len());
-        let interval = interval(series, &needed);
+        let interval = match self.is_withheld(a, b) {
+            true => (f64::NEG_INFINITY, f64::INFINITY),
+            false => interval(series, &needed),
+        };
         Duel {
             blocks: sorted.len() as u32,
             slower: sorted.iter().filter(|ratio| **ratio > 0.0).count() as u32,
@@ -260,6 +276,10 @@ impl Decision {
         (later.count() as u32, faster.count() as u32)
     }
 
+    fn is_withheld(&self, a: usize, b: usize) -> bool {
+        self.withheld.contains(&(a, b))
+    }
+
     /// Chance of one error that is allowed to one pair while so many are left.
     fn level(&self, left: usize) -> f64 {
         self.rules.alpha / (left.max(2) * (self.standings.len().max(2) - 1)) as f64
@@ -283,7 +303,7 @@ impl Decision {
                 };
                 let pairs = left.iter().flat_map(|a| left.iter().map(|b| (*a, *b)));
                 let clearest = pairs
-                    .filter(|(a, b)| a != b && slower(*a, *b))
+                    .filter(|(a, b)| a != b && !self.is_withheld(*a, *b) && slower(*a, *b))
                     .max_by(|x, y| self.middle(x.0, x.1).total_cmp(&self.middle(y.0, y.1)));
                 let Some((out, by)) = clearest else { break };
                 self.standings[out] = Standing::Out { by, at_block: block };
@@ -306,7 +326,8 @@ impl Decision {
             let needed = wins_needed(level, self.rules.planned, series.len());
             reached(series, &needed, |ratio| ratio < margin).is_some()
         };
-        left.iter().all(|a| left.iter().all(|b| a == b || within(*a, *b)))
+        let is_equal = |a: usize, b: usize| !self.is_withheld(a, b) && within(a, b);
+        left.iter().all(|a| left.iter().all(|b| a == b || is_equal(*a, *b)))
     }
 }
 

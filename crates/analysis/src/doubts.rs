@@ -11,10 +11,23 @@ use pickfs_model::{
 
 use crate::{robbed, steady};
 
-/// Share of turns that the driver may begin late (rule 6).
-pub const LATE_DRIVER_SHARE: f64 = 0.001;
 /// Share of the asked rate that may be missed.
 pub const RATE_MISSED_SHARE: f64 = 0.01;
+/// Every kind that a trial may raise.
+pub const KINDS: [&str; 12] = [
+    "robbed",
+    "throttled",
+    "rate-missed",
+    "not-steady",
+    "period-not-covered",
+    "holes",
+    "not-direct",
+    "overflow",
+    "settle-timeout",
+    "raw-out-of-band",
+    "not-cold",
+    "not-hot",
+];
 /// Trial environment key with the longest period in force, in seconds (rule 2).
 pub const LONGEST_PERIOD_KEY: &str = "period.longest_s";
 
@@ -36,7 +49,7 @@ fn raised(trial: &TrialRecord) -> Vec<(&'static str, String)> {
     let load = trial.load.as_ref();
     let raised = [
         ("robbed", robbed_text(trial)),
-        ("driver-late", load.and_then(late_text)),
+        ("throttled", throttled_text(trial)),
         ("rate-missed", load.and_then(rate_missed_text)),
         ("not-steady", steady_text(trial)),
         ("period-not-covered", period_text(trial)),
@@ -54,22 +67,17 @@ fn percent(share: f64) -> String {
 fn robbed_text(trial: &TrialRecord) -> Option<String> {
     let robbery = trial.robbery.as_ref().filter(|_| robbed::is_robbed(trial))?;
     Some(format!(
-        "others took {} of a CPU (steal {}, foreign programs {})",
+        "others took {} of a CPU (steal {}, foreign programs {}, the kernel for them {})",
         percent(robbed::taken_share(robbery)),
         percent(robbery.steal_share),
-        percent(robbery.foreign_user_share)
+        percent(robbery.foreign_user_share),
+        percent(robbery.foreign_system_share)
     ))
 }
 
-/// Share of the turns that the driver began late, in [0, 1].
-pub fn late_driver_share(load: &LoadRecord) -> f64 {
-    load.late_driver as f64 / load.turns.max(1) as f64
-}
-
-fn late_text(load: &LoadRecord) -> Option<String> {
-    let share = late_driver_share(load);
-    (share > LATE_DRIVER_SHARE)
-        .then(|| format!("the driver itself began {} of {} turns late", percent(share), load.turns))
+fn throttled_text(trial: &TrialRecord) -> Option<String> {
+    let times = trial.robbery.as_ref().map_or(0, |robbery| robbery.throttled);
+    (times > 0).then(|| format!("a CPU quota stopped pickfs in {times} periods"))
 }
 
 /// Share of the asked rate that was missed, in [0, 1]; absent in a closed loop.
@@ -158,7 +166,7 @@ mod tests {
     #[test]
     fn each_mishap_raises_its_own_doubt_once() {
         for (mishap, kind) in [
-            (MishapKind::DriverLate(0.002), "driver-late"),
+            (MishapKind::Throttled(3), "throttled"),
             (MishapKind::RateMissed(0.98), "rate-missed"),
             (MishapKind::Unsteady(1.5), "not-steady"),
             (MishapKind::Robbed(1.2), "robbed"),
@@ -166,7 +174,6 @@ mod tests {
         ] {
             assert_eq!(kinds(mishap), [(kind.to_string(), 1)]);
         }
-        assert!(kinds(MishapKind::DriverLate(0.0009)).is_empty());
         assert!(kinds(MishapKind::RateMissed(0.995)).is_empty());
     }
 

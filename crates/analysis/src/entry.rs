@@ -36,7 +36,8 @@ pub fn findings(run: &RunRecord) -> Findings {
     let ops = answers::summaries(&groups);
     let questions = answers::questions(run, &groups, &ops, Robbed::Kept);
     let comparisons = comparisons::comparisons(run, &groups, &ops, &questions);
-    let answers = answers::answers(run, &groups, &questions);
+    let without = answers::without_doubts(run, &groups, &ops);
+    let answers = answers::answers(run, &groups, &questions, &without);
     let factors = factors::findings(run, &groups, &ops);
     let panels: Vec<Panel> = groups
         .iter()

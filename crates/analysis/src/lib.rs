@@ -28,6 +28,7 @@ pub mod ending;
 pub mod engine;
 mod entry;
 pub mod factors;
+pub mod gates;
 pub mod noise;
 pub mod not_yet;
 pub mod objective;

@@ -9,7 +9,7 @@ use pickfs_model::{
     BackingKind, Cell, CellId, Durability, Level, Outcome, RunRecord, TrialRecord, plan::Metric,
 };
 
-use crate::{engine::engine, robbed};
+use crate::{doubts::doubts, engine::engine};
 
 /// The word of [`pickfs_model::plan::Design::compare`] that stands for candidates.
 pub const BY_CANDIDATE: &str = "candidate";
@@ -47,8 +47,17 @@ pub struct Member<'a> {
 pub enum Robbed {
     /// The first attempt as it came, robbed or not.
     Kept,
-    /// The first attempt that was not robbed; the block is empty where there is none.
-    LeftOut,
+    /// The first attempt that does not raise this doubt; the block is empty where there is none.
+    Without(&'static str),
+}
+
+impl Robbed {
+    fn leaves_out(self, trial: &TrialRecord) -> bool {
+        match self {
+            Robbed::Kept => false,
+            Robbed::Without(kind) => doubts(trial).iter().any(|flag| flag.kind == kind),
+        }
+    }
 }
 
 impl<'a> Member<'a> {
@@ -59,7 +68,7 @@ impl<'a> Member<'a> {
             .iter()
             .copied()
             .filter(|trial| trial.outcome == Outcome::Finished)
-            .filter(|trial| robbed == Robbed::Kept || !robbed::is_robbed(trial))
+            .filter(|trial| !robbed.leaves_out(trial))
             .collect();
         chosen.sort_by_key(|trial| (trial.block, trial.attempt, trial.number));
         chosen.dedup_by_key(|trial| trial.block);
@@ -243,6 +252,6 @@ mod tests {
         let attempts =
             |robbed| -> Vec<u32> { xfs.chosen(robbed).iter().map(|trial| trial.attempt).collect() };
         assert_eq!(attempts(Robbed::Kept), [1, 1, 1, 1, 1]);
-        assert_eq!(attempts(Robbed::LeftOut), [1, 2, 1, 1, 1]);
+        assert_eq!(attempts(Robbed::Without("robbed")), [1, 2, 1, 1, 1]);
     }
 }

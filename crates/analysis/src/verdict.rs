@@ -145,10 +145,7 @@ impl Panelled<'_> {
             return vec![format!("{}.", self.values_text(metric))];
         }
         let parts: Vec<String> = compared.iter().map(|c| claim_text(c, c.claim)).collect();
-        let robbed = compared.iter().filter_map(|c| Some((c, c.claim_without_robbed?)));
-        let robbed =
-            robbed.map(|(c, claim)| format!("Without robbed trials: {}.", claim_text(c, claim)));
-        std::iter::once(format!("{name}: {}.", parts.join("; "))).chain(robbed).collect()
+        vec![format!("{name}: {}.", parts.join("; "))]
     }
 
     fn nothing_claimed(&self, metric: &Metric) -> String {

@@ -266,8 +266,10 @@ impl Helper<'_> {
         make_cold: &mut dyn FnMut() -> Result<(), String>,
         tell: &mut dyn FnMut(Event),
     ) -> Result<(), TrialError> {
-        let _kept_off = self.job.placement(self.placement).keep_off();
-        let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns));
+        let placement = self.job.placement(self.placement);
+        let _kept_off = placement.keep_off();
+        let window = Duration::from_nanos(spec.measure_ns);
+        let mut watch = Watch::new(order.number, window, placement.measuring);
         let page = watch.page();
         let limits = Limits::of(spec, self.job.workload.is_phased());
         let mut explanation = Explanation::of(self.plan, record);

@@ -1,15 +1,22 @@
-//! CPU that others took while a trial measured: steal time and foreign user time,
-//! second by second (validity rule 10).
+//! CPU that others took while a trial measured: steal time and the time of foreign programs, on the CPU that
+//! measures (validity rule 10).
 //!
-//! System time is left out on purpose: kernel workers, loop and journal threads are the
-//! candidate's own cost.
+//! Kernel threads are left out on purpose: workers, loop and journal threads are the candidate's own cost. What the
+//! kernel does for a foreign program counts as that program's.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use pickfs_model::record::Robbery;
 use pickfs_sys::{
-    cpu_time::CpuTimes,
+    cgroup,
+    cpu_time::{CpuTicks, CpuTimes, ticks_per_second},
     namespace,
+    pressure::{Resource, pressure},
     proc_root::ProcRoot,
     process::{self, Process},
 };
@@ -18,6 +25,8 @@ use pickfs_sys::{
 pub struct RobberyMeter {
     began: Instant,
     window: Duration,
+    measuring: Option<u32>,
+    strangers: Strangers,
     first: Reading,
     last: Reading,
     seconds: Vec<(f64, f64)>,
@@ -25,16 +34,21 @@ pub struct RobberyMeter {
 
 #[derive(Debug, Clone)]
 struct Reading {
-    machine: CpuTimes,
+    /// Of the CPU that measures, else of one CPU of the machine on average.
+    cpu: CpuTicks,
+    cpus: f64,
     own_user_ticks: u64,
+    throttled: u64,
+    pressure_us: u64,
 }
 
 impl RobberyMeter {
-    /// Begins to count; `None` where the kernel does not tell. Readings stop after `window`.
-    pub fn begin(window: Duration) -> Option<RobberyMeter> {
-        let first = Reading::now()?;
-        let last = first.clone();
-        Some(RobberyMeter { began: Instant::now(), window, first, last, seconds: Vec::new() })
+    /// Begins to count on a CPU, or on all; `None` where the kernel does not tell. Readings stop after `window`.
+    pub fn begin(window: Duration, measuring: Option<u32>) -> Option<RobberyMeter> {
+        let strangers = strangers();
+        let first = Reading::now(measuring)?;
+        let (last, began) = (first.clone(), Instant::now());
+        Some(RobberyMeter { began, window, measuring, strangers, first, last, seconds: Vec::new() })
     }
 
     /// Call it several times a second; it reads once a second while the trial measures.
@@ -53,22 +67,52 @@ impl RobberyMeter {
             self.read();
         }
         let (steal_share, foreign_user_share) = shares(&self.first, &self.last);
-        Robbery { steal_share, foreign_user_share, seconds: self.seconds }
+        let taken = taken(&self.strangers, &strangers(), self.measuring);
+        let ticks = self.began.elapsed().as_secs_f64().max(0.01) * ticks_per_second() as f64;
+        let share = |(name, spent): (String, u64)| (name, spent as f64 / ticks);
+        let mut takers: Vec<(String, f64)> = taken.by_name.into_iter().map(share).collect();
+        takers.retain(|(_, share)| *share >= TAKER_SHARE_MIN);
+        takers.sort_by(|one, other| other.1.total_cmp(&one.1));
+        takers.truncate(TAKERS_MAX);
+        Robbery {
+            steal_share,
+            foreign_user_share,
+            foreign_system_share: taken.system_ticks as f64 / ticks,
+            takers,
+            throttled: self.last.throttled.saturating_sub(self.first.throttled),
+            pressure_us: self.last.pressure_us.saturating_sub(self.first.pressure_us),
+            seconds: self.seconds,
+        }
     }
 
     fn read(&mut self) {
-        if let Some(now) = Reading::now() {
+        if let Some(now) = Reading::now(self.measuring) {
             self.seconds.push(shares(&self.last, &now));
             self.last = now;
         }
     }
 }
 
+/// Programs that took less than this of one CPU are not named.
+const TAKER_SHARE_MIN: f64 = 0.01;
+const TAKERS_MAX: usize = 5;
+
 impl Reading {
-    fn now() -> Option<Reading> {
-        let own_user_ticks =
-            own_processes()?.iter().map(Process::user_ticks_with_ended_children).sum();
-        Some(Reading { machine: CpuTimes::now().ok()?, own_user_ticks })
+    fn now(measuring: Option<u32>) -> Option<Reading> {
+        let times = CpuTimes::now().ok()?;
+        let own = own_processes()?;
+        let processor = times.processors.iter().find(|(number, _)| Some(*number) == measuring);
+        let of_own = |process: &Process| match measuring {
+            Some(cpu) => user_ticks_on(process, cpu),
+            None => process.user_ticks_with_ended_children(),
+        };
+        Some(Reading {
+            cpu: processor.map_or(times.machine, |(_, ticks)| *ticks),
+            cpus: if processor.is_some() { 1.0 } else { times.processors.len().max(1) as f64 },
+            own_user_ticks: own.iter().map(of_own).sum(),
+            throttled: cgroup::throttled_periods(),
+            pressure_us: pressure(Resource::Cpu).map_or(0, |pressure| pressure.some.total_us),
+        })
     }
 }
 
@@ -82,12 +126,94 @@ fn own_processes() -> Option<Vec<Process>> {
     process::tree_of(std::process::id(), &proc_root).ok()
 }
 
+/// User time of a process without that of its threads that may not run on this CPU.
+fn user_ticks_on(process: &Process, cpu: u32) -> u64 {
+    let threads = process::threads(process.process_id, &ProcRoot::own()).unwrap_or_default();
+    let elsewhere = |thread: &&Process| {
+        let id = rustix::process::Pid::from_raw(thread.process_id as i32);
+        let allowed = rustix::thread::sched_getaffinity(id);
+        allowed.is_ok_and(|allowed| !allowed.is_set(cpu as usize))
+    };
+    let (all, other) = (threads.len(), threads.iter().filter(elsewhere));
+    if all > 0 && other.clone().count() == all {
+        return 0;
+    }
+    let other: u64 = other.map(|thread| thread.user_ticks).sum();
+    process.user_ticks_with_ended_children().saturating_sub(other)
+}
+
+/// Threads of foreign programs, by id and start.
+type Strangers = BTreeMap<(u32, u64), Stranger>;
+
+struct Stranger {
+    process_id: u32,
+    name: String,
+    user_ticks: u64,
+    system_ticks: u64,
+    processor: Option<u32>,
+}
+
+/// Every thread of the machine but the kernel's own.
+fn strangers() -> Strangers {
+    let host = ProcRoot::host();
+    let programs = process::all(&host).unwrap_or_default();
+    let programs = programs.into_iter().filter(|program| !program.is_kernel_thread);
+    let threads = programs.flat_map(|program| {
+        let threads = process::threads(program.process_id, &host).unwrap_or_default();
+        threads.into_iter().map(move |thread| {
+            let key = (thread.process_id, thread.start_ticks);
+            let Process { user_ticks, system_ticks, processor, .. } = thread;
+            let (process_id, name) = (program.process_id, program.name.clone());
+            (key, Stranger { process_id, name, user_ticks, system_ticks, processor })
+        })
+    });
+    threads.collect()
+}
+
+#[derive(Default)]
+struct Taken {
+    /// On the CPU that measures, else on any.
+    system_ticks: u64,
+    /// User and system time on any CPU.
+    by_name: BTreeMap<String, u64>,
+}
+
+/// What foreign programs took between two readings; a thread that is new began with nothing.
+fn taken(before: &Strangers, after: &Strangers, measuring: Option<u32>) -> Taken {
+    let mut taken = Taken::default();
+    let mut is_ours = ours();
+    for (key, stranger) in after {
+        let was = before.get(key).map_or((0, 0), |was| (was.user_ticks, was.system_ticks));
+        let user = stranger.user_ticks.saturating_sub(was.0);
+        let system = stranger.system_ticks.saturating_sub(was.1);
+        if user + system == 0 || is_ours(stranger.process_id) {
+            continue;
+        }
+        if measuring.is_none() || stranger.processor == measuring {
+            taken.system_ticks += system;
+        }
+        *taken.by_name.entry(stranger.name.clone()).or_default() += user + system;
+    }
+    taken
+}
+
+/// Whether a process of the machine is one of ours: in our private process namespace, or below this process.
+fn ours() -> impl FnMut(u32) -> bool {
+    let host = ProcRoot::host();
+    let space = |folder: &Path| fs::read_link(folder.join("ns/pid")).ok();
+    let own_space = space(Path::new("/proc/self")).filter(|_| namespace::is_private());
+    let tree = process::tree_of(std::process::id(), &ProcRoot::own()).unwrap_or_default();
+    move |id| match &own_space {
+        Some(own) => space(&host.process(id)).as_ref() == Some(own),
+        None => tree.iter().any(|process| process.process_id == id),
+    }
+}
+
 /// (steal, foreign user) between two readings, in CPUs: 0.5 is half of one CPU's time,
 /// whatever the number of CPUs, as one CPU is what measures.
 fn shares(before: &Reading, after: &Reading) -> (f64, f64) {
-    let spent = after.machine.machine.since(&before.machine.machine);
-    let cpus = after.machine.processors.len().max(1) as f64;
-    let total = (spent.total_ticks() as f64 / cpus).max(1.0);
+    let spent = after.cpu.since(&before.cpu);
+    let total = (spent.total_ticks() as f64 / after.cpus).max(1.0);
     let user = spent.user_ticks + spent.nice_ticks;
     let own = after.own_user_ticks.saturating_sub(before.own_user_ticks);
     (spent.steal_ticks as f64 / total, user.saturating_sub(own) as f64 / total)
@@ -112,7 +238,8 @@ mod tests {
 
     #[test]
     fn our_own_work_is_not_foreign() {
-        let mut meter = RobberyMeter::begin(Duration::from_millis(400)).expect("a Linux kernel");
+        let mut meter =
+            RobberyMeter::begin(Duration::from_millis(400), None).expect("a Linux kernel");
         spin(Duration::from_millis(450));
         meter.tick();
         let own = meter.last.own_user_ticks - meter.first.own_user_ticks;
@@ -125,18 +252,40 @@ mod tests {
 
     #[test]
     fn shares_count_only_what_is_not_ours() {
-        let reading = |user_ticks, steal_ticks, idle_ticks, own_user_ticks| {
-            let mut machine = CpuTimes::now().expect("a Linux kernel");
-            machine.processors.truncate(1);
-            machine.machine = pickfs_sys::cpu_time::CpuTicks {
-                user_ticks,
-                steal_ticks,
-                idle_ticks,
-                ..Default::default()
-            };
-            Reading { machine, own_user_ticks }
+        let reading = |user_ticks, steal_ticks, idle_ticks, own_user_ticks| Reading {
+            cpu: CpuTicks { user_ticks, steal_ticks, idle_ticks, ..CpuTicks::default() },
+            cpus: 1.0,
+            own_user_ticks,
+            throttled: 0,
+            pressure_us: 0,
         };
         let (steal, foreign) = shares(&reading(0, 0, 0, 0), &reading(50, 20, 130, 40));
         assert_eq!((steal, foreign), (0.1, 0.05));
+    }
+
+    /// Another CPU than the one that measures may be as busy as it likes; the kernel's part is read there too.
+    #[test]
+    fn only_the_measuring_cpu_counts_and_who_took_most_is_named() {
+        let of = |processor, user_ticks, system_ticks| Stranger {
+            process_id: u32::MAX,
+            name: format!("on{processor}"),
+            user_ticks,
+            system_ticks,
+            processor: Some(processor),
+        };
+        let before = Strangers::from([((1, 7), of(0, 5, 5)), ((2, 7), of(1, 10, 10))]);
+        let after = Strangers::from([((1, 7), of(0, 95, 65)), ((2, 7), of(1, 10, 13))]);
+        let found = taken(&before, &after, Some(1));
+        assert_eq!(found.system_ticks, 3);
+        assert_eq!(found.by_name, BTreeMap::from([("on0".into(), 150), ("on1".into(), 3)]));
+        assert_eq!(taken(&before, &after, None).system_ticks, 63);
+    }
+
+    #[test]
+    fn a_thread_that_is_kept_off_a_cpu_took_nothing_of_it() {
+        let allowed = pickfs_sys::affinity::allowed_processors().expect("readable");
+        let own = Process::read(std::process::id(), &ProcRoot::own()).expect("we run");
+        assert_eq!(user_ticks_on(&own, 1_000), 0);
+        assert!(user_ticks_on(&own, allowed[0]) <= own.user_ticks_with_ended_children());
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! It never measures and never touches the machine; a [`Stage`] does.
 
+use pickfs_analysis::{ending::DISTURBED, robbed::takers_text};
 use pickfs_model::{
     Cell, CellId, Event, Outcome, RunRecord, TrialRecord,
     plan::{Statistic, View},
@@ -78,8 +79,31 @@ impl Run<'_> {
                 let note = "asked to stop; run --resume goes on in a new block".to_owned();
                 return Ok(end("interrupted", note));
             }
+            if let Some(note) = self.disturbed(block + 1) {
+                return Ok(self.end(DISTURBED, note));
+            }
         }
         Ok(self.end("completed", String::new()))
+    }
+
+    /// Why a run makes no sense at present: others disturbed every trial of this block and of the one before.
+    fn disturbed(&self, block: u32) -> Option<String> {
+        let first = block.checked_sub(1).filter(|first| *first > 0)?;
+        let of = |block: u32| {
+            let trials = self.record.trials.iter();
+            trials.filter(move |t| t.block == block && t.outcome == Outcome::Finished)
+        };
+        let is_disturbed = |block| of(block).next().is_some() && of(block).all(self.parts.robbed);
+        if ![first, block].into_iter().all(is_disturbed) {
+            return None;
+        }
+        let trials: Vec<&TrialRecord> = of(first).chain(of(block)).collect();
+        let who = takers_text(&trials);
+        let who = who
+            .map_or_else(|| "other programs or guests".to_owned(), |who| format!("others ({who})"));
+        Some(format!(
+            "{who} took the CPU in every trial of blocks {first} and {block}; stop them and run it again"
+        ))
     }
 
     /// Seconds from the beginning of the run, without the time between its sittings.

@@ -14,6 +14,7 @@ use crate::{crew::Moment, robbery::RobberyMeter};
 pub struct Watch {
     number: u32,
     window: Duration,
+    measuring: Option<u32>,
     page: Option<Rc<LivePage>>,
     meter: Option<RobberyMeter>,
     told: Option<Instant>,
@@ -24,11 +25,12 @@ pub struct Watch {
 const TELL_EACH: Duration = Duration::from_secs(1);
 
 impl Watch {
-    /// A watch over trial `number` that measures for `window`.
-    pub fn new(number: u32, window: Duration) -> Watch {
+    /// A watch over trial `number` that measures for `window`, on one CPU or on any.
+    pub fn new(number: u32, window: Duration, measuring: Option<u32>) -> Watch {
         Watch {
             number,
             window,
+            measuring,
             page: LivePage::create().ok().map(Rc::new),
             meter: None,
             told: None,
@@ -51,7 +53,7 @@ impl Watch {
                 self.tell(&phase, tell);
                 self.doing = phase;
             }
-            Moment::Going { .. } => self.meter = RobberyMeter::begin(self.window),
+            Moment::Going { .. } => self.meter = RobberyMeter::begin(self.window, self.measuring),
             Moment::Measuring => {
                 self.meter.iter_mut().for_each(RobberyMeter::tick);
                 self.tell(&self.doing.clone(), tell);

@@ -20,6 +20,8 @@ use pickfs_testkit::{FakeRun, fake_run};
 struct Script {
     run: Option<RunRecord>,
     robbed: Vec<u32>,
+    /// In every trial of these blocks, repeats too.
+    robbed_blocks: Vec<u32>,
     fails: Vec<u32>,
     stop_at: Option<u32>,
     sticks_at: Option<u32>,
@@ -56,9 +58,11 @@ impl Stage for Script {
             started_s: self.clock_s,
             ..like.clone()
         };
-        let robbed = self.robbed.contains(&order.number);
+        let robbed =
+            self.robbed.contains(&order.number) || self.robbed_blocks.contains(&order.block);
         trial.robbery = Some(Robbery {
             foreign_user_share: if robbed { 0.5 } else { 0.0 },
+            takers: vec![("rustc".into(), 0.9), ("ld".into(), 0.3)],
             ..Robbery::default()
         });
         if self.fails.contains(&order.number) {
@@ -155,6 +159,24 @@ fn a_robbed_trial_is_repeated_once_and_both_are_kept() {
     let again = run.trials.last().expect("a trial");
     assert_eq!((again.attempt, &again.cell), (2, &run.trials[1].cell));
     assert!(robbed(again), "robbed again, and still not repeated a second time");
+}
+
+#[test]
+fn after_two_blocks_that_others_disturbed_the_run_stops_and_names_them() {
+    let (folder, run, _, _) =
+        run_with(Script { robbed_blocks: vec![2, 3], ..Script::default() }, 9);
+    assert_eq!(run.trials.last().expect("a trial").block, 3);
+    let end = stored(&folder).ended.expect("ended");
+    assert_eq!(end.how, "disturbed");
+    let said = "others (rustc 0.9 CPUs, ld 0.3 CPUs) took the CPU in every trial of blocks 2 and 3; \
+                stop them and run it again";
+    assert_eq!(end.note, said);
+    let found = pickfs_analysis::findings(&run).endings;
+    assert!(found.iter().all(|end| end.end == pickfs_model::finding::AnswerEnd::NoAnswer));
+    assert!(found[0].sentence.contains("rustc 0.9 CPUs"), "{found:?}");
+    assert!(!found[0].cure.as_ref().expect("a command").command.contains("--resume"));
+    let (_, calm, ..) = run_with(Script { robbed_blocks: vec![1, 3], ..Script::default() }, 4);
+    assert_eq!(calm.ended.expect("ended").how, "completed");
 }
 
 #[test]

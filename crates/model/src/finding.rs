@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     BackingKind, CellId, Durability, Heat, Level, WorkUnit,
     plan::{Metric, View},
+    record::Flag,
 };
 
 /// Everything that a report shows.
@@ -243,8 +244,6 @@ pub struct Comparison {
     pub interval: Option<(f64, f64)>,
     /// What may be said.
     pub claim: Claim,
-    /// The same claim with disturbed trials left out, where that changes it.
-    pub claim_without_robbed: Option<Claim>,
 }
 
 /// What a comparison supports.
@@ -388,6 +387,12 @@ pub struct Answer {
     pub margin: f64,
     /// About how many more blocks would decide it, if they went on as they did.
     pub more_blocks: Option<u32>,
+    /// What withholds the verdict between some of those that are left, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Flag>,
+    /// Doubts in which the rows differ, or without whose trials the end would be another, with that end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Flag>,
     /// Blocks of the run.
     pub blocks: u32,
     /// Trials that were spent.

@@ -55,7 +55,7 @@ pub struct SkippedCell {
 pub struct RunEnd {
     /// End, RFC 3339.
     pub at: String,
-    /// `completed`, `decided`, `budget-spent`, `interrupted` or `failed`.
+    /// `completed`, `decided`, `budget-spent`, `disturbed`, `interrupted` or `failed`.
     pub how: String,
     /// Details for people.
     pub note: String,
@@ -137,7 +137,7 @@ pub enum Outcome {
 /// A doubt about a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flag {
-    /// `robbed`, `driver-late`, `not-steady`, `holes`, `not-direct`, `rate-missed`,
+    /// `robbed`, `throttled`, `not-steady`, `holes`, `not-direct`, `rate-missed`,
     /// `period-not-covered`, `settle-timeout`, `raw-out-of-band`, `not-cold`, `not-hot`.
     pub kind: String,
     /// In words, with the numbers.
@@ -282,13 +282,25 @@ pub struct LoadRecord {
     pub preemptions: u64,
 }
 
-/// CPU that others took while the trial measured.
+/// CPU that others took while the trial measured: of the one that measures, else of the machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Robbery {
     /// Steal time in CPUs: 1.0 is all of one CPU's time.
     pub steal_share: f64,
     /// User time of foreign programs in CPUs: 1.0 is all of one CPU's time.
     pub foreign_user_share: f64,
+    /// Time of the kernel for foreign programs in CPUs; 0 in old files.
+    #[serde(default)]
+    pub foreign_system_share: f64,
+    /// Foreign programs that took most CPU time of the machine, with how many CPUs each; empty in old files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub takers: Vec<(String, f64)>,
+    /// Periods in which a CPU quota of our control group stopped us.
+    #[serde(default)]
+    pub throttled: u64,
+    /// Time in which some task of the machine waited for a CPU, in microseconds.
+    #[serde(default)]
+    pub pressure_us: u64,
     /// The same, second by second: (steal, foreign user).
     pub seconds: Vec<(f64, f64)>,
 }

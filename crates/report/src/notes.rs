@@ -14,7 +14,7 @@ use pickfs_model::{
 
 use pickfs_analysis::wording::list;
 
-use crate::{Subject, ranking, subject::counted, wording::claim_word};
+use crate::{Subject, ranking, subject::counted};
 
 /// The notes of a panel.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,7 +50,7 @@ impl Notes {
                 own.words.push(format!("{kind} {count} of {}", row.trials));
                 own.numbers.push(notes.number(kind_text(&ranked, kind)));
             }
-            for text in texts(panel, row).into_iter().filter(|text| !shared_texts.contains(text)) {
+            for text in texts(row).into_iter().filter(|text| !shared_texts.contains(text)) {
                 own.numbers.push(notes.number(text.clone()));
                 own.words.push(text);
             }
@@ -88,27 +88,28 @@ impl Notes {
 }
 
 /// Everything that is noted of a row, for a place that has no table around it.
-pub fn all_words(panel: &Panel, row: &Row) -> Vec<String> {
+pub fn all_words(row: &Row) -> Vec<String> {
     let doubts = row.doubts.iter();
     let doubts = doubts.map(|(kind, n)| format!("{kind}: {n} of {} trials", row.trials));
-    doubts.chain(texts(panel, row)).collect()
+    doubts.chain(texts(row)).collect()
 }
 
 /// Kinds of doubt in words, the heaviest first, with what would help.
 const KINDS: [(&str, &str, &str); 10] = [
     ("robbed", "other programs took CPU time in", "stop them"),
+    ("throttled", "a CPU quota held pickfs back in", "raise cpu.max of its control group"),
     ("rate-missed", "the rate was not reached in", "ask for less, --set rate=..."),
     ("raw-out-of-band", "the disk was not as usual before", "leave the disk to this run"),
     ("few-blocks", "too few blocks were run", "more --blocks"),
     ("drift", "the machine changed during the run", "run it again"),
-    ("driver-late", "calls began late by the driver's fault in", "--cpus, see pickfs doctor"),
     ("not-steady", "latency rose or fell within", "longer --warmup"),
     ("bimodal", "values lie in two groups", "look at the blocks on the page"),
     ("not-cold", "the cache was not cold in", "see the notes of the rows"),
     ("period-not-covered", "tails need longer trials than", "--measure 60s"),
 ];
 
-/// The doubts of a run in words, the heaviest first, each with what would help.
+/// The doubts of a run in words, the heaviest first, each with what would help: those of the whole run, and of
+/// trials those that an answer notes. Where nothing was asked, all of them.
 pub fn in_words(subject: &Subject) -> Vec<(String, String)> {
     let all = subject.run.trials.len();
     let weight = |kind: &str| KINDS.iter().position(|(known, ..)| *known == kind);
@@ -116,21 +117,30 @@ pub fn in_words(subject: &Subject) -> Vec<(String, String)> {
     let is_said = subject.findings.endings.iter().any(|ending| ending.cure.is_some());
     let mut notices: Vec<_> = subject.findings.notices.iter().collect();
     notices.retain(|notice| !is_said || notice.kind != "few-blocks");
+    let answers = &subject.findings.answers;
+    let noted = |kind: &str| {
+        let mut notes = answers.iter().flat_map(|answer| &answer.notes);
+        notes.find(|note| note.kind == kind)
+    };
+    notices
+        .retain(|notice| notice.trials == 0 || answers.is_empty() || noted(&notice.kind).is_some());
     notices.sort_by_key(|notice| weight(&notice.kind).unwrap_or(KINDS.len()));
     let told = |notice: &&pickfs_model::finding::Notice| {
         let known = weight(&notice.kind).map(|at| KINDS[at]);
-        match (known, notice.trials) {
-            (None, _) => (format!("{}: {}", notice.kind, notice.text), String::new()),
-            (Some((_, words, cure)), 0) => (words.to_owned(), cure.to_owned()),
-            (Some((_, words, cure)), trials) => {
-                (format!("{words} {trials} of {all} trials"), cure.to_owned())
-            }
+        let (mut text, cure) = match (known, notice.trials) {
+            (None, _) => (format!("{}: {}", notice.kind, notice.text), ""),
+            (Some((_, words, cure)), 0) => (words.to_owned(), cure),
+            (Some((_, words, cure)), trials) => (format!("{words} {trials} of {all} trials"), cure),
+        };
+        if let Some(note) = noted(&notice.kind).filter(|note| !note.text.is_empty()) {
+            text.push_str(&format!(" ({})", note.text));
         }
+        (text, cure.to_owned())
     };
     notices.iter().map(told).collect()
 }
 
-fn texts(panel: &Panel, row: &Row) -> Vec<String> {
+fn texts(row: &Row) -> Vec<String> {
     let mut texts = row.notes.clone();
     for (count, how, reason) in
         [(row.failed, "failed", &row.failure), (row.skipped, "skipped", &row.skip)]
@@ -139,11 +149,6 @@ fn texts(panel: &Panel, row: &Row) -> Vec<String> {
             let reason = reason.as_deref().unwrap_or("no reason kept");
             let trials = if count == 1 { "trial" } else { "trials" };
             texts.push(format!("{count} {trials} {how}: {reason}"));
-        }
-    }
-    for found in panel.comparisons.iter().filter(|c| c.primary && c.other == row.label) {
-        if let Some(claim) = found.claim_without_robbed {
-            texts.push(format!("without robbed trials: {}", claim_word(claim)));
         }
     }
     texts
@@ -156,8 +161,8 @@ fn texts_of_all(panel: &Panel) -> Vec<String> {
     if others.is_empty() {
         return Vec::new();
     }
-    let in_all = |text: &String| others.iter().all(|row| texts(panel, row).contains(text));
-    texts(panel, first).into_iter().filter(in_all).collect()
+    let in_all = |text: &String| others.iter().all(|row| texts(row).contains(text));
+    texts(first).into_iter().filter(in_all).collect()
 }
 
 /// Kinds of doubt that every row raises, be it in some of its trials.

@@ -210,7 +210,6 @@ mod tests {
             speedup,
             interval,
             claim,
-            claim_without_robbed: None,
         }
     }
 

@@ -53,6 +53,22 @@ impl CgroupLimits {
     }
 }
 
+/// Periods in which a quota stopped our group or one above it, since these were made.
+pub fn throttled_periods() -> u64 {
+    let table = mount::mounts().unwrap_or_default();
+    count_throttled(&table, &text_if_any("/proc/self/cgroup").unwrap_or_default())
+}
+
+fn count_throttled(table: &[MountEntry], groups: &str) -> u64 {
+    let groups = groups.lines().filter_map(parse_group);
+    let folders = groups.flat_map(|(controllers, path)| folders(table, controllers, path));
+    let count = |folder: PathBuf| {
+        let text = text_if_any(folder.join("cpu.stat"))?;
+        text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse::<u64>().ok())
+    };
+    folders.filter_map(count).sum()
+}
+
 fn read_limits(table: &[MountEntry], groups: &str) -> CgroupLimits {
     let mut limits = CgroupLimits { version: version(table), ..CgroupLimits::default() };
     for (controllers, path) in groups.lines().filter_map(parse_group) {
@@ -140,9 +156,11 @@ mod tests {
         std::fs::write(folder.path().join("jobs/memory.max"), "4096\n").unwrap();
         std::fs::write(group.join("cpu.max"), "150000 100000\n").unwrap();
         std::fs::write(group.join("io.max"), "8:0 wbps=1048576\n").unwrap();
+        std::fs::write(group.join("cpu.stat"), "nr_periods 9\nnr_throttled 4\n").unwrap();
         let line = format!("1 0 0:5 / {} rw - cgroup2 cgroup2 rw", folder.path().display());
         let table = mount_table::parse(line.as_bytes()).unwrap();
         let limits = read_limits(&table, "0::/jobs/one\n");
+        assert_eq!(count_throttled(&table, "0::/jobs/one\n"), 4);
         assert_eq!(limits.version, CgroupVersion::V2);
         assert_eq!((limits.memory_bytes_max, limits.processors_max), (Some(4096), Some(1.5)));
         assert_eq!((limits.paths.len(), limits.io_limits.len()), (1, 1));

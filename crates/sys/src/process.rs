@@ -42,6 +42,8 @@ pub struct Process {
     pub start_ticks: u64,
     /// It is a thread of the kernel.
     pub is_kernel_thread: bool,
+    /// Where it ran last.
+    pub processor: Option<u32>,
 }
 
 impl Process {
@@ -60,6 +62,11 @@ impl Process {
     pub fn user_ticks_with_ended_children(&self) -> u64 {
         self.user_ticks + self.ended_children_user_ticks
     }
+}
+
+/// The threads of a process, each as if it were one; those that end meanwhile are left out.
+pub fn threads(process_id: u32, proc_root: &ProcRoot) -> io::Result<Vec<Process>> {
+    all(&ProcRoot::at(proc_root.process(process_id).join("task")))
 }
 
 /// Every process that can be read; those that end meanwhile are left out.
@@ -108,6 +115,7 @@ fn parse(text: &str) -> Option<Process> {
         ended_children_system_ticks: number(14)?,
         thread_count: u32::try_from(number(17)?).ok()?,
         start_ticks: number(19)?,
+        processor: number(36).and_then(|number| u32::try_from(number).ok()),
     })
 }
 
@@ -146,7 +154,9 @@ mod tests {
     fn we_are_a_process_of_ours() {
         let own = Process::read(std::process::id(), &ProcRoot::own()).unwrap();
         assert_eq!(own.process_id, std::process::id());
-        assert!(own.thread_count >= 1 && !own.is_kernel_thread);
+        assert!(own.thread_count >= 1 && !own.is_kernel_thread && own.processor.is_some());
+        let threads = threads(std::process::id(), &ProcRoot::own()).unwrap();
+        assert!(threads.iter().any(|thread| thread.process_id == own.process_id));
     }
 
     proptest! {

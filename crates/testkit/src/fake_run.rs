@@ -347,12 +347,19 @@ impl Slot<'_> {
     }
 
     fn measure(&mut self, trial: &mut TrialRecord) {
-        let (mut unsteady, mut late, mut kept) = (1.0, 0.000_05, 1.0);
+        let (mut unsteady, mut kept) = (1.0, 1.0);
         for kind in self.mishaps() {
             match kind {
                 MishapKind::Failed(reason) => trial.outcome = Outcome::Failed { reason },
                 MishapKind::Unsteady(factor) => unsteady = factor,
-                MishapKind::DriverLate(share) => late = share,
+                MishapKind::Throttled(times) => {
+                    trial.robbery.iter_mut().for_each(|robbery| robbery.throttled = times);
+                }
+                MishapKind::Image(holes_bytes, direct_io) => {
+                    trial.image.iter_mut().for_each(|image| {
+                        (image.holes_after_bytes, image.direct_io) = (holes_bytes, direct_io);
+                    });
+                }
                 MishapKind::RateMissed(share) => kept = share,
                 MishapKind::Flagged(kind, text) => trial.flags.push(Flag { kind, text }),
                 MishapKind::Skipped(..) | MishapKind::Robbed(_) => {}
@@ -378,7 +385,7 @@ impl Slot<'_> {
             trial.ops.push(fake_op("sync", &FakeLaps { scheduled: false, ..sync }, self.dice));
             trial.ops.push(fake_op("durable", &durable, self.dice));
         }
-        trial.load = Some(fake_load(&append, kept, late, self.dice));
+        trial.load = Some(fake_load(&append, kept, self.dice));
         let bytes = self.ask.rate_per_s * f64::from(self.ask.measure_s) * 256.0;
         trial.counts.insert("bytes_written".into(), bytes);
     }

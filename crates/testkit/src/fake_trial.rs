@@ -124,7 +124,7 @@ pub fn fake_raw(p50_ns: f64, dice: &mut Dice) -> RawProbe {
 }
 
 /// What was offered and kept; `kept` in [0, 1] is the share of the rate that was held.
-pub fn fake_load(laps: &FakeLaps, kept: f64, late_share: f64, dice: &mut Dice) -> LoadRecord {
+pub fn fake_load(laps: &FakeLaps, kept: f64, dice: &mut Dice) -> LoadRecord {
     let turns = (laps.rate_per_s * f64::from(laps.measure_s)) as u64;
     let stall_ns = (30_000.0 * (1.0 + dice.exponential())) as u64;
     LoadRecord {
@@ -133,7 +133,7 @@ pub fn fake_load(laps: &FakeLaps, kept: f64, late_share: f64, dice: &mut Dice) -
         turns,
         drained: 0,
         missed: 0,
-        late_driver: (turns as f64 * late_share) as u64,
+        late_driver: (turns as f64 * 0.000_05) as u64,
         late_queue: (turns as f64 * 0.002) as u64,
         driver_stall_ns_max: stall_ns,
         driver_stall_ns_sum: stall_ns * 4,
@@ -155,6 +155,7 @@ pub fn fake_robbery(robbed: bool, seconds: u32, dice: &mut Dice) -> Robbery {
         steal_share: rows.iter().map(|row| row.0).sum::<f64>() / count,
         foreign_user_share: rows.iter().map(|row| row.1).sum::<f64>() / count,
         seconds: rows,
+        ..Robbery::default()
     }
 }
 

@@ -27,8 +27,10 @@ pub enum MishapKind {
     Robbed(f64),
     /// The last third of the trial is slower than the first one by this factor.
     Unsteady(f64),
-    /// The driver began this share of the turns late.
-    DriverLate(f64),
+    /// A CPU quota stopped it so many times.
+    Throttled(u64),
+    /// The image had so many bytes of holes, and direct I/O or not.
+    Image(u64, bool),
     /// Only this share of the rate was held.
     RateMissed(f64),
     /// A flag that the lab sets: kind and text.

@@ -312,7 +312,7 @@ impl Contest<'_, '_> {
             return None;
         }
         let fit = self.fit_labels();
-        let clean = Duels::new(self.fields, &fit, Robbed::LeftOut, None).best(&fit);
+        let clean = Duels::new(self.fields, &fit, Robbed::Without("robbed"), None).best(&fit);
         let said = if clean.is_empty() { "nothing could be chosen".into() } else { list(&clean) };
         (clean != best).then(|| format!("robbed trials: without them {said}"))
     }

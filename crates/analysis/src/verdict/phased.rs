@@ -123,11 +123,7 @@ impl Panelled<'_> {
             [first @ .., last] => format!("{} or {last}", first.join(", ")),
         };
         let parts: Vec<String> = compared.iter().map(|c| claim_text(c, c.claim)).collect();
-        let said = format!("{name}: {choice}. {}.", parts.join("; "));
-        let robbed = compared.iter().filter_map(|c| Some((c, c.claim_without_robbed?)));
-        let robbed =
-            robbed.map(|(c, claim)| format!("Without robbed trials: {}.", claim_text(c, claim)));
-        std::iter::once(said).chain(robbed).collect()
+        vec![format!("{name}: {choice}. {}.", parts.join("; "))]
     }
 }
 

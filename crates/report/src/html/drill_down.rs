@@ -53,7 +53,7 @@ fn cell(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
         known => format!("{known}, "),
     };
     page.element("p class=\"muted\"", &format!("{survives}on {}.", row.backing));
-    for note in notes::all_words(panel, row) {
+    for note in notes::all_words(row) {
         page.element("p", &note);
     }
     match is_phased(panel) {

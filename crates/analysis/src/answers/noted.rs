@@ -1,0 +1,63 @@
+//! What stands beside an answer: the gate that withholds it, and the doubts that a reader must weigh.
+
+use pickfs_model::{RunRecord, finding::AnswerEnd, record::Flag};
+
+use super::{Question, Summaries, questions};
+use crate::{
+    doubts,
+    gates::{self, Found, Gate},
+    panels::{Group, Robbed},
+};
+
+/// A kind of doubt, and the questions without the trials that raise it.
+pub type Without<'a> = (&'static str, Vec<Question<'a>>);
+
+impl Question<'_> {
+    /// The heaviest gate between two that may be the best, and these.
+    pub(super) fn gate(&self) -> Option<(Found, [usize; 2])> {
+        let left = self.decision.left();
+        let pairs = left.iter().flat_map(|a| left.iter().map(|b| [*a, *b])).filter(|[a, b]| a < b);
+        let gated = pairs.filter_map(|pair| Some((self.facts.gate(pair[0], pair[1])?, pair)));
+        let weight = |gate: &Gate| gates::GATES.iter().position(|known| known == gate);
+        gated.min_by_key(|((gate, ..), _)| weight(gate))
+    }
+
+    pub(super) fn gate_in_words(&self) -> Option<Flag> {
+        let (found, pair) = self.gate()?;
+        let [a, b] = pair.map(|index| self.members[index]);
+        let trials: Vec<_> = a.trials.iter().chain(&b.trials).copied().collect();
+        Some(gates::sentence(found, [&a.label, &b.label], &trials))
+    }
+
+    /// Doubts in which the rows differ, and those without whose trials the end would be another.
+    pub(super) fn notes(&self, without: &[Without<'_>]) -> Vec<Flag> {
+        let apart = self.facts.apart();
+        let same = |other: &&Question<'_>| other.group == self.group && other.metric == self.metric;
+        let labels = |question: &Question<'_>| -> Vec<String> {
+            question.members.iter().map(|member| member.label.clone()).collect()
+        };
+        let note = |(kind, questions): &Without<'_>| {
+            let mut same = questions.iter().filter(same);
+            let other = same.find(|other| labels(other) == labels(self));
+            let (left, now) = (self.left(), (self.end(), self.left()));
+            let without = other.map_or((AnswerEnd::NoAnswer, left), |q| (q.end(), q.left()));
+            let differs = apart.iter().any(|known| known == kind);
+            (differs || now != without)
+                .then(|| gates::note(kind, (now.0, &now.1), (without.0, &without.1)))
+        };
+        let mut notes: Vec<Flag> = without.iter().filter_map(note).collect();
+        notes.retain(|note| gates::of_kind(&note.kind).is_none() || self.gate().is_none());
+        notes
+    }
+}
+
+/// The questions again for each doubt that some trial raises, without its trials.
+pub fn without_doubts<'a>(
+    run: &'a RunRecord,
+    groups: &'a [Group<'a>],
+    ops: &Summaries,
+) -> Vec<Without<'a>> {
+    let raised: Vec<Flag> = run.trials.iter().flat_map(doubts::doubts).collect();
+    let kinds = doubts::KINDS.into_iter().filter(|kind| raised.iter().any(|f| f.kind == *kind));
+    kinds.map(|kind| (kind, questions(run, groups, ops, Robbed::Without(kind)))).collect()
+}

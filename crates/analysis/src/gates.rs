@@ -1,0 +1,218 @@
+//! Gates and notes: facts of trials that withhold a verdict, and those that a reader must weigh.
+//!
+//! A fact that holds in over half of the blocks of two candidates withholds the verdict between them
+//! ([`crate::decide::decide_but`]). A doubt is noted where the candidates differ in it, or where the run would
+//! end otherwise without its trials. Neither looks at how fast a candidate was.
+
+use std::collections::BTreeMap;
+
+use pickfs_model::{
+    TrialRecord,
+    finding::AnswerEnd,
+    plan::{Metric, Statistic, View},
+    record::Flag,
+};
+
+use crate::{doubts::doubts, summary::belongs_to, wording::list};
+
+/// A fact that withholds a verdict.
+#[derive(Debug, PartialEq)]
+pub struct Gate {
+    /// Kind of the doubt.
+    pub kind: &'static str,
+    why: &'static str,
+    /// What the reader does before the command.
+    pub mend: &'static str,
+    /// An option of the command, with its value.
+    pub option: Option<(&'static str, &'static str)>,
+    /// More blocks of the same run may lift it.
+    pub may_pass: bool,
+}
+
+const fn gate(kind: &'static str, why: &'static str, mend: &'static str) -> Gate {
+    Gate { kind, why, mend, option: None, may_pass: false }
+}
+
+/// All gates, the heaviest first.
+pub const GATES: [Gate; 6] = [
+    Gate { may_pass: true, ..gate("robbed", "other programs took the CPU", "stop them first") },
+    Gate {
+        may_pass: true,
+        ..gate(
+            "throttled",
+            "a CPU quota held pickfs back",
+            "raise cpu.max of its control group, or run outside of the group",
+        )
+    },
+    gate(
+        "rate-missed",
+        "the rate was not held, and service times leave out the wait behind it,",
+        "ask for a lower rate with --set rate=..., or rank by response time",
+    ),
+    gate(
+        "not-cold",
+        "reads that should be cold found their data in memory",
+        "allow pickfs to drop the caches",
+    ),
+    Gate {
+        option: Some(("--image-dir", "FOLDER")),
+        ..gate(
+            "not-direct",
+            "the loop device did not use direct I/O",
+            "name a folder whose file system has direct I/O",
+        )
+    },
+    Gate {
+        option: Some(("--image-dir", "FOLDER")),
+        ..gate("holes", "parts of the image were not written", "name a folder on ext4 or xfs")
+    },
+];
+
+/// Candidates differ in a doubt whose shares of their trials are farther apart than this.
+const SHARE_APART: f64 = 0.25;
+
+/// The gate of a kind.
+pub fn of_kind(kind: &str) -> Option<&'static Gate> {
+    GATES.iter().find(|gate| gate.kind == kind)
+}
+
+/// Kinds of doubt of a trial that concern a metric.
+fn kinds(trial: &TrialRecord, metric: &Metric) -> Vec<String> {
+    let is_time = matches!(metric.statistic, Statistic::Quantile(_) | Statistic::Mean);
+    let concerns = |flag: &Flag| match flag.kind.as_str() {
+        "rate-missed" => is_time && metric.view == View::Service,
+        "not-cold" => metric.op.starts_with("read"),
+        _ => true,
+    };
+    let own = trial.phases.iter().filter(|phase| belongs_to(&metric.op, &phase.phase));
+    let of_phases = own.flat_map(|phase| phase.flags.clone());
+    let all = doubts(trial).into_iter().filter(concerns).chain(of_phases);
+    all.map(|flag| flag.kind).collect()
+}
+
+/// The doubts of the rows of a question, block by block.
+pub struct Facts {
+    rows: Vec<BTreeMap<u32, Vec<String>>>,
+}
+
+/// A gate that holds, with in how many of how many blocks.
+pub type Found = (&'static Gate, usize, usize);
+
+impl Facts {
+    /// Of these trials by row, one of each block.
+    pub fn of(rows: &[Vec<&TrialRecord>], metric: &Metric) -> Facts {
+        let of_row = |trials: &Vec<&TrialRecord>| {
+            trials.iter().map(|trial| (trial.block, kinds(trial, metric))).collect()
+        };
+        Facts { rows: rows.iter().map(of_row).collect() }
+    }
+
+    /// The heaviest gate that holds in over half of the blocks of two rows.
+    pub fn gate(&self, a: usize, b: usize) -> Option<Found> {
+        let both: Vec<_> = self.rows[a]
+            .iter()
+            .filter_map(|(block, kinds)| Some((kinds, self.rows[b].get(block)?)))
+            .collect();
+        let count = |gate: &Gate| {
+            let has = |kinds: &[String]| kinds.iter().any(|kind| kind == gate.kind);
+            both.iter().filter(|(own, theirs)| has(own) || has(theirs)).count()
+        };
+        let counted = GATES.iter().map(|gate| (gate, count(gate), both.len()));
+        counted.into_iter().find(|(_, count, blocks)| 2 * count > *blocks)
+    }
+
+    /// Every pair whose verdict is withheld.
+    pub fn withheld(&self) -> Vec<(usize, usize)> {
+        let rows = 0..self.rows.len();
+        let pairs = rows.clone().flat_map(|a| rows.clone().map(move |b| (a, b)));
+        pairs.filter(|(a, b)| a != b && self.gate(*a, *b).is_some()).collect()
+    }
+
+    /// Kinds of doubt in which these rows differ.
+    pub fn apart(&self) -> Vec<String> {
+        let mut kinds: Vec<&String> =
+            self.rows.iter().flat_map(|row| row.values().flatten()).collect();
+        kinds.sort();
+        kinds.dedup();
+        let differs = |kind: &&String| {
+            let share = |row: &BTreeMap<u32, Vec<String>>| {
+                let having = row.values().filter(|kinds| kinds.contains(kind)).count();
+                having as f64 / row.len().max(1) as f64
+            };
+            let shares = || self.rows.iter().filter(|row| !row.is_empty()).map(share);
+            shares().fold(0.0, f64::max) - shares().fold(1.0, f64::min) > SHARE_APART
+        };
+        kinds.into_iter().filter(differs).cloned().collect()
+    }
+}
+
+/// `other programs took the CPU (cc1plus 0.9, rustc 0.4) in 8 of 8 blocks of ext4 and xfs`.
+pub fn sentence((gate, count, blocks): Found, labels: [&str; 2], trials: &[&TrialRecord]) -> Flag {
+    let who = if gate.kind == "robbed" { crate::robbed::takers_text(trials) } else { None };
+    let who = who.map_or_else(String::new, |who| format!(" ({who})"));
+    let labels = list(&labels);
+    let text = format!("{}{who} in {count} of {blocks} blocks of {labels}", gate.why);
+    Flag { kind: gate.kind.into(), text }
+}
+
+/// A doubt to note beside an answer: its kind, and how the question would end without its trials, where that is
+/// another end.
+pub fn note(kind: &str, now: (AnswerEnd, &[String]), without: (AnswerEnd, &[String])) -> Flag {
+    let text = match now == without {
+        true => String::new(),
+        false => format!("without them {} {}", without.0, list(without.1)),
+    };
+    Flag { kind: kind.into(), text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{findings, panels::groups};
+    use pickfs_model::PhaseRecord;
+    use pickfs_testkit::{
+        FakeRun, Mishap, MishapKind, fake_run, fake_trial::service_quantile as quantile,
+    };
+
+    #[test]
+    fn cold_that_was_warm_withholds_what_was_read_and_nothing_else() {
+        let mut trial = fake_run(&FakeRun::default()).trials.remove(0);
+        let gate = |trial: &TrialRecord, op: &str| {
+            let facts = Facts::of(&[vec![trial], vec![trial]], &quantile(op, 0.5));
+            facts.gate(0, 1).map(|(gate, ..)| gate.kind)
+        };
+        let flag = Flag { kind: "not-cold".into(), text: "3 reads".into() };
+        trial.flags.push(flag.clone());
+        assert_eq!((gate(&trial, "read-2"), gate(&trial, "append")), (Some("not-cold"), None));
+        trial.flags.clear();
+        trial.phases = vec![PhaseRecord { flags: vec![flag], ..PhaseRecord::named("scan cold") }];
+        assert_eq!((gate(&trial, "scan cold"), gate(&trial, "scan")), (Some("not-cold"), None));
+    }
+
+    /// Who is told from the others is told; only the pair of the gated one is open.
+    #[test]
+    fn a_gate_concerns_its_own_pairs() {
+        let kind = MishapKind::Image(4096, true);
+        let mishaps = vec![Mishap::new("xfs:noatime", "", 0, kind)];
+        let found = findings(&fake_run(&FakeRun { blocks: 15, mishaps, ..FakeRun::default() }));
+        let answer = &found.answers[1];
+        assert_eq!(answer.left, ["ext4:noatime", "xfs:noatime"], "btrfs is out by ext4");
+        assert_eq!(answer.gate.as_ref().map(|gate| gate.kind.as_str()), Some("holes"));
+    }
+
+    #[test]
+    fn a_doubt_of_all_alike_is_no_note_and_one_of_some_is() {
+        let notes = |labels: &[&str]| {
+            let flag = MishapKind::Flagged("settle-timeout".into(), "9 MiB".into());
+            let mishap = |label: &&str| Mishap::new(label, "", 0, flag.clone());
+            let mishaps = labels.iter().map(mishap).collect();
+            let run = fake_run(&FakeRun { blocks: 15, mishaps, ..FakeRun::default() });
+            let groups = groups(&run);
+            let trials =
+                |index: usize| groups[1].members[index].chosen(crate::panels::Robbed::Kept);
+            Facts::of(&[trials(0), trials(1), trials(2)], &quantile("durable", 0.5)).apart()
+        };
+        assert_eq!(notes(&["xfs:noatime"]), ["settle-timeout"]);
+        assert!(notes(&["ext4:noatime", "xfs:noatime", "btrfs:noatime"]).is_empty());
+    }
+}
