@@ -86,19 +86,19 @@ pub(super) fn driver_is_quick(rows: &[&Member<'_>], metric: &Metric, margin: f64
     })
 }
 
-/// A row that missed its rate in most blocks stands in none before one that held it.
-pub(super) fn put_missing_behind(rows: &[&Member<'_>], columns: &mut [BTreeMap<u32, f64>]) {
+/// Whether a row missed its rate in most blocks.
+pub(super) fn misses_its_rate(row: &Member<'_>) -> bool {
     let misses = |load: &LoadRecord| {
         load.missed > 0 || rate_missed_share(load).is_some_and(|share| share > RATE_MISSED_SHARE)
     };
-    let missed: Vec<bool> = rows
-        .iter()
-        .map(|row| {
-            let trials = row.chosen(Robbed::Kept);
-            let missed = trials.iter().filter(|trial| trial.load.as_ref().is_some_and(misses));
-            2 * missed.count() > trials.len()
-        })
-        .collect();
+    let trials = row.chosen(Robbed::Kept);
+    let missed = trials.iter().filter(|trial| trial.load.as_ref().is_some_and(misses));
+    2 * missed.count() > trials.len()
+}
+
+/// A row that missed its rate in most blocks stands in none before one that held it.
+pub(super) fn put_missing_behind(rows: &[&Member<'_>], columns: &mut [BTreeMap<u32, f64>]) {
+    let missed: Vec<bool> = rows.iter().map(|row| misses_its_rate(row)).collect();
     let mut slowest: BTreeMap<u32, f64> = BTreeMap::new();
     for (column, _) in columns.iter().zip(&missed).filter(|(_, missed)| !**missed) {
         for (block, value) in column {
@@ -112,5 +112,81 @@ pub(super) fn put_missing_behind(rows: &[&Member<'_>], columns: &mut [BTreeMap<u
                 *value = f64::INFINITY;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_model::{
+        CellId,
+        finding::{AnswerEnd, Ending},
+    };
+    use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
+
+    use super::*;
+    use crate::findings;
+
+    fn by_response(mut change: impl FnMut(&mut TrialRecord)) -> Ending {
+        let named =
+            ["ext4:noatime", "xfs:noatime"].map(|name| FakeCandidate::new(name, 500.0, 150_000.0));
+        let candidates = named.map(|one| FakeCandidate { noise: 0.01, ..one }).into();
+        let mut primary = FakeRun::default().primary;
+        primary.retain(|metric| metric.op == "durable");
+        primary[0].view = View::Response;
+        let mut run = fake_run(&FakeRun { candidates, primary, blocks: 20, ..FakeRun::default() });
+        let xfs = |cell: &&pickfs_model::Cell| cell.candidate.label == "xfs:noatime";
+        let cells: Vec<CellId> = run.cells.iter().filter(xfs).map(|cell| cell.id.clone()).collect();
+        let trials = run.trials.iter_mut().filter(|trial| cells.contains(&trial.cell));
+        trials.for_each(&mut change);
+        findings(&run).endings.remove(0)
+    }
+
+    /// Workers of xfs run on the measuring processor between two calls: only the raw response holds them.
+    #[test]
+    fn the_raw_response_ranks_where_the_drivers_stalls_are_more_than_the_margin() {
+        let equal = by_response(|_| ());
+        assert_eq!(equal.end, AnswerEnd::Equal);
+        assert!(!equal.sentence.contains("raw"), "{}", equal.sentence);
+        let stalled = by_response(|trial| {
+            let raw = trial.ops.iter_mut().filter_map(|op| op.raw_response.as_mut());
+            raw.flat_map(|raw| &mut raw.quantiles).for_each(|row| row.value_ns *= 2);
+        });
+        assert_eq!(stalled.end, AnswerEnd::Winner, "{}", stalled.sentence);
+        let said =
+            "The raw response time ranks: it differs from the corrected one by more than 5 %.";
+        assert!(stalled.sentence.starts_with("ext4:noatime: 2.0"), "{}", stalled.sentence);
+        assert!(stalled.sentence.contains("durable p50 (raw response)"), "{}", stalled.sentence);
+        assert!(stalled.sentence.ends_with(said), "{}", stalled.sentence);
+    }
+
+    #[test]
+    fn a_row_that_misses_its_rate_is_not_ahead_of_one_that_holds_it() {
+        let faster = |trial: &mut TrialRecord| {
+            let response = trial.ops.iter_mut().filter_map(|op| op.response.as_mut());
+            response.flat_map(|times| &mut times.quantiles).for_each(|row| row.value_ns /= 2);
+            trial.ops.iter_mut().for_each(|op| op.raw_response = op.response.clone());
+        };
+        assert_eq!(by_response(faster).sentence.split(':').next(), Some("xfs"));
+        let missing = by_response(|trial| {
+            faster(trial);
+            trial.load.as_mut().expect("a load").achieved_per_s *= 0.9;
+        });
+        let said = "ext4:noatime: xfs:noatime failed or missed its rate where ext4:noatime did not";
+        assert!(missing.sentence.starts_with(said), "{}", missing.sentence);
+    }
+
+    /// Behind its schedule a row has one slow episode, which carries no quantile: it is behind all the same.
+    #[test]
+    fn a_row_in_one_long_stall_is_behind_one_that_holds_its_rate() {
+        let behind = by_response(|trial| {
+            trial.load.as_mut().expect("a load").achieved_per_s *= 0.4;
+            let times =
+                trial.ops.iter_mut().flat_map(|op| [&mut op.response, &mut op.raw_response]);
+            let rows = times.flatten().flat_map(|times| &mut times.quantiles);
+            rows.for_each(|row| (row.value_ns, row.episodes) = (400_000_000, 1));
+            trial.ops.iter_mut().for_each(|op| op.service.quantiles[0].episodes = 1);
+        });
+        assert_eq!(behind.end, AnswerEnd::Winner, "{}", behind.sentence);
+        assert!(behind.sentence.starts_with("ext4:noatime: 2"), "{}", behind.sentence);
     }
 }
