@@ -71,6 +71,10 @@ impl Run<'_> {
                 Ruling::Stop { how, note } => return Ok(self.end(how, note)),
                 Ruling::Continue(active) => self.cells(&active),
             };
+            // Not of a run that has all its blocks.
+            if let Some(note) = self.disturbed(block).filter(|_| block > first) {
+                return Ok(self.end(DISTURBED, note));
+            }
             if !self.block(block + 1, &active)? {
                 if let Some(why) = self.parts.stage.stuck() {
                     let note = format!("{why}; no further trial can be made before that is mended");
@@ -78,9 +82,6 @@ impl Run<'_> {
                 }
                 let note = "asked to stop; run --resume goes on in a new block".to_owned();
                 return Ok(end("interrupted", note));
-            }
-            if let Some(note) = self.disturbed(block + 1) {
-                return Ok(self.end(DISTURBED, note));
             }
         }
         Ok(self.end("completed", String::new()))

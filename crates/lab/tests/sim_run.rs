@@ -177,6 +177,8 @@ fn after_two_blocks_that_others_disturbed_the_run_stops_and_names_them() {
     assert!(!found[0].cure.as_ref().expect("a command").command.contains("--resume"));
     let (_, calm, ..) = run_with(Script { robbed_blocks: vec![1, 3], ..Script::default() }, 4);
     assert_eq!(calm.ended.expect("ended").how, "completed");
+    let (_, whole, ..) = run_with(Script { robbed_blocks: vec![2, 3], ..Script::default() }, 3);
+    assert_eq!(whole.ended.expect("ended").how, "completed", "it has all its blocks");
 }
 
 #[test]

@@ -21,7 +21,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -285,11 +285,23 @@ fn remove(path: &Path) -> Result<(), UndoError> {
     }
 }
 
-/// Whether the process that wrote the record still lives.
+/// Whether the process that wrote the record still lives. A child of another thread holds what it inherited until
+/// it begins its program.
 fn is_held(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
-    flock(&file, FlockOperation::NonBlockingLockExclusive).is_err()
+    let is_locked = || flock(&file, FlockOperation::NonBlockingLockExclusive).is_err();
+    (0..INHERITED_LOOKS).all(|_| {
+        let is_held = is_locked();
+        if is_held {
+            std::thread::sleep(INHERITED_LOOK_EACH);
+        }
+        is_held
+    })
 }
+
+/// Looks at a lock that may only be inherited: a quarter of a second in all.
+const INHERITED_LOOKS: u32 = 10;
+const INHERITED_LOOK_EACH: Duration = Duration::from_millis(25);
 
 fn failed(what: String, why: String) -> Cleaned {
     Cleaned { what, outcome: CleanOutcome::Failed(why) }
