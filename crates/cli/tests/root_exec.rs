@@ -217,7 +217,7 @@ fn fio_is_run_in_the_mount_and_its_figures_are_kept() {
                 number_ios=100\n[scan]\nstonewall\nrw=randread\nfilename=/mnt/data/foo\n\
                 number_ios=200\nnorandommap\n";
     fs::write(&file, jobs).unwrap();
-    let (said, trial) = ran(&out, &["run"], &["--fio", file.to_str().unwrap()]);
+    let (said, trial) = ran(&out, &["run"], &["--yes", "--fio", file.to_str().unwrap()]);
     assert_eq!(trial.outcome, Outcome::Finished, "{said:?}");
     let counts: Vec<(&str, u64)> =
         trial.ops.iter().map(|op| (op.op.as_str(), op.service.count)).collect();

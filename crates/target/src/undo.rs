@@ -223,7 +223,7 @@ impl UndoLog {
     /// # Errors
     /// Only when the folder cannot be read; what fails with one record is its outcome.
     pub fn clean(&self) -> Result<Vec<Cleaned>, UndoError> {
-        Ok(self.records()?.iter().map(|path| self.clean_one(path)).collect())
+        Ok(self.records()?.iter().filter_map(|path| self.clean_one(path)).collect())
     }
 
     /// Puts back the settings that a killed run left changed, and touches nothing else.
@@ -236,7 +236,7 @@ impl UndoLog {
             matches!(record, Ok(Ok(Record { undo: Undo::Tunable { .. }, .. })))
         };
         let records = self.records()?;
-        Ok(records.iter().filter(is_setting).map(|path| self.clean_one(path)).collect())
+        Ok(records.iter().filter(is_setting).filter_map(|path| self.clean_one(path)).collect())
     }
 
     fn records(&self) -> Result<Vec<PathBuf>, UndoError> {
@@ -254,25 +254,29 @@ impl UndoLog {
         Ok(paths)
     }
 
-    fn clean_one(&self, path: &Path) -> Cleaned {
+    /// Nothing of a record that another run has taken away meanwhile: that run has undone it.
+    fn clean_one(&self, path: &Path) -> Option<Cleaned> {
         if is_held(path) {
             let what = fs::read(path).ok().and_then(|b| serde_json::from_slice::<Record>(&b).ok());
             let what = what.map_or_else(String::new, |record| record.undo.to_string());
-            return Cleaned { what, outcome: CleanOutcome::InUse };
+            return Some(Cleaned { what, outcome: CleanOutcome::InUse });
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let record = match fs::read(path).map(|bytes| serde_json::from_slice::<Record>(&bytes)) {
             Ok(Ok(record)) if record.format <= FORMAT => record,
-            Ok(Ok(_)) => return failed(name, "written by a newer pickfs; use that one".into()),
-            Ok(Err(error)) => return failed(name, error.to_string()),
-            Err(cause) => return failed(name, cause.to_string()),
+            Ok(Ok(_)) => {
+                return Some(failed(name, "written by a newer pickfs; use that one".into()));
+            }
+            Ok(Err(error)) => return Some(failed(name, error.to_string())),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return None,
+            Err(cause) => return Some(failed(name, cause.to_string())),
         };
         let same_boot = record.boot_id == boot_id();
         let outcome = undo(&record.undo, same_boot);
         if !matches!(outcome, CleanOutcome::Failed(_)) {
             let _ = remove(path);
         }
-        Cleaned { what: record.undo.to_string(), outcome }
+        Some(Cleaned { what: record.undo.to_string(), outcome })
     }
 }
 
@@ -407,6 +411,12 @@ mod tests {
         log.note(&Undo::image(&ours).unwrap()).unwrap();
         assert_eq!(outcomes(&log), [CleanOutcome::Undone]);
         assert!(!ours.exists());
+    }
+
+    #[test]
+    fn a_record_that_another_run_takes_away_meanwhile_is_nothing() {
+        let (folder, log) = log();
+        assert!(log.clean_one(&folder.path().join("gone.json")).is_none());
     }
 
     #[test]
