@@ -71,8 +71,8 @@ impl Run<'_> {
                 Ruling::Stop { how, note } => return Ok(self.end(how, note)),
                 Ruling::Continue(active) => self.cells(&active),
             };
-            // Not of a run that has all its blocks.
-            if let Some(note) = self.disturbed(block).filter(|_| block > first) {
+            // Two blocks of this sitting, and not of a run that has all its blocks.
+            if let Some(note) = self.disturbed(block).filter(|_| block > first + 1) {
                 return Ok(self.end(DISTURBED, note));
             }
             if !self.block(block + 1, &active)? {
