@@ -15,7 +15,7 @@ use pickfs_model::Outcome;
 fn run_in(cache: &Path, out: &Path, words: &[&str]) -> Said {
     let mut command = command(&["run", "--fs", "tmpfs", "--blocks", "1", "--size", "64MiB"]);
     command.args(words).arg("--out").arg(out).env("PICKFS_CACHE_DIR", cache).current_dir(out);
-    output_within(3, &mut command).into()
+    output_within(10, &mut command).into()
 }
 
 fn holds_nothing(folder: &Path) -> bool {
