@@ -30,64 +30,67 @@ fn title(source: &Source, at: usize) -> String {
 }
 
 fn body(source: &Source, declared: &Declared, out: &mut String) {
-    match &declared.shape {
-        Shape::Object(fields) => table(source, fields, out),
+    let _ = match &declared.shape {
+        Shape::Object(fields) => writeln!(out, "- {}\n", grouped(source, fields).join("\n- ")),
         Shape::Choice { tag, variants } => {
             let plain = variants.iter().all(|v| v.fields.is_empty() && v.inner.is_none());
-            let _ = match tag {
-                Some(tag) => write!(out, "An object; `{tag}` says which one it is.\n\n"),
-                None if plain => write!(out, "A text, one of these.\n\n"),
+            let all = variants.iter().map(|variant| {
+                let mut held = grouped(source, &variant.fields);
+                held.extend(variant.inner.iter().map(|of| told(source, of)));
+                let held =
+                    if held.is_empty() { held } else { vec![String::new(), held.join("; ")] };
+                format!("`{}`{}{}", variant.name, aside(&variant.words), held.join(": "))
+            });
+            let all: Vec<String> = all.collect();
+            match tag {
+                Some(tag) => writeln!(out, "By `{tag}`:\n\n- {}\n", all.join("\n- ")),
+                None if plain => writeln!(out, "A text: {}.\n", all.join(", ")),
                 None => {
-                    write!(out, "A text, or an object whose only key says which one it is.\n\n")
+                    writeln!(out, "A text, or an object with one key:\n\n- {}\n", all.join("\n- "))
                 }
-            };
-            let _ = write!(
-                out,
-                "| {} | fields | meaning |\n|---|---|---|\n",
-                tag.as_deref().unwrap_or("value")
-            );
-            for variant in variants {
-                let fields = variant.fields.iter().map(|field| {
-                    format!(
-                        "`{}`: {} ({})",
-                        field.name,
-                        told(source, &field.of),
-                        words(&field.words)
-                    )
-                });
-                let inner = variant.inner.iter().map(|of| told(source, of));
-                let fields: Vec<_> = fields.chain(inner).collect();
-                let (name, meaning) = (&variant.name, words(&variant.words));
-                let _ = writeln!(out, "| `{name}` | {} | {meaning} |", fields.join("; "));
             }
-            out.push('\n');
         }
-        Shape::Same(_) | Shape::ByHand => {}
-    }
+        Shape::Same(_) | Shape::ByHand => Ok(()),
+    };
 }
 
-fn table(source: &Source, fields: &[Field], out: &mut String) {
-    out.push_str("| field | type | meaning |\n|---|---|---|\n");
+/// Fields of one type together, in the order of the first of each.
+fn grouped(source: &Source, fields: &[Field]) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for field in fields {
-        let absent = if field.may_be_absent { ", may be absent" } else { "" };
-        let (of, meaning) = (told(source, &field.of), words(&field.words));
-        let _ = writeln!(out, "| `{}` | {of}{absent} | {meaning} |", field.name);
+        // What a name cannot say: values, numbers, ranges.
+        let counts = field.words.contains(|c: char| c == '`' || c.is_ascii_digit());
+        let meaning = if counts { aside(&field.words) } else { String::new() };
+        let (of, is_optional) = match &field.of {
+            Type::Optional(of) => (told(source, of), true),
+            of => (told(source, of), field.may_be_absent),
+        };
+        let text = format!("`{}`{}{meaning}", field.name, if is_optional { "?" } else { "" });
+        match groups.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, names)) => names.push(text),
+            None => groups.push((of, vec![text])),
+        }
     }
-    out.push('\n');
+    groups.iter().map(|(of, names)| format!("{of}: {}", names.join(", "))).collect()
+}
+
+/// A comment in brackets.
+fn aside(comment: &str) -> String {
+    format!(" ({})", words(comment).trim_end_matches('.'))
 }
 
 fn told(source: &Source, of: &Type) -> String {
     match of {
         Type::Text => "text".into(),
         Type::Number => "number".into(),
-        Type::Bool => "true or false".into(),
-        Type::Any => "any JSON".into(),
-        Type::List(of) => format!("list of {}", told(source, of)),
-        Type::Optional(of) => format!("{} or null", told(source, of)),
-        Type::Map(of) => format!("object of {}", told(source, of)),
+        Type::Bool => "bool".into(),
+        Type::Any => "any".into(),
+        Type::List(of) => format!("{}[]", told(source, of)),
+        Type::Optional(of) => format!("{}?", told(source, of)),
+        Type::Map(of) => format!("{{{}}}", told(source, of)),
         Type::Tuple(all) => {
             let all: Vec<_> = all.iter().map(|of| told(source, of)).collect();
-            format!("list of ({})", all.join(", "))
+            format!("({})", all.join(","))
         }
         Type::Named(at) => match &source.types[*at].shape {
             Shape::Same(of) => told(source, of),
@@ -101,8 +104,7 @@ fn told(source: &Source, of: &Type) -> String {
     }
 }
 
-/// A comment as a cell: links of rustdoc become names, bars are kept from ending the cell.
+/// A comment with links of rustdoc as names.
 fn words(comment: &str) -> String {
-    let plain = comment.replace("[`", "`").replace("`]", "`").replace("crate::", "");
-    plain.replace('|', "\\|")
+    comment.replace("[`", "`").replace("`]", "`").replace("crate::", "")
 }
