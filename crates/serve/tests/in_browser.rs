@@ -311,6 +311,5 @@ fn a_thousand_trials_are_small_and_shown_within_a_second() {
 
 /// Waits until an expression is true in the page.
 fn wait(browser: &mut Browser, expression: &str) {
-    let mut is_true = || browser.eval(&format!("Boolean({expression})")) == true;
-    until(expression, || is_true().then_some(()));
+    until(expression, || browser.sees(expression).then_some(()));
 }

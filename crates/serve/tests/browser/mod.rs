@@ -91,6 +91,12 @@ impl Browser {
 
     /// Tells it one thing and waits for the answer.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
+        let said = self.ask(method, params);
+        assert!(said.get("error").is_none(), "{method}: {said}");
+        said["result"].clone()
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
         self.last += 1;
         let mut message = json!({ "id": self.last, "method": method, "params": params });
         if let Some(session) = &self.session {
@@ -102,8 +108,7 @@ impl Browser {
         loop {
             let said = self.next(method);
             if said["id"] == self.last {
-                assert!(said.get("error").is_none(), "{method}: {said}");
-                return said["result"].clone();
+                return said;
             }
             self.events.push(said);
         }
@@ -130,6 +135,17 @@ impl Browser {
         let got = self.call("Runtime.evaluate", ask);
         assert!(got.get("exceptionDetails").is_none(), "{expression}: {got}");
         got["result"]["value"].clone()
+    }
+
+    /// Whether an expression is true; not where the page gives way to the next one meanwhile.
+    pub fn sees(&mut self, expression: &str) -> bool {
+        let ask = json!({ "expression": format!("Boolean({expression})"), "returnByValue": true });
+        let said = self.ask("Runtime.evaluate", ask);
+        let gone = said["error"]["message"].as_str().unwrap_or_default();
+        let is_gone = gone.contains("navigated") || gone.contains("context");
+        assert!(is_gone || said["result"]["exceptionDetails"].is_null(), "{expression}: {said}");
+        assert!(is_gone || said["error"].is_null(), "{expression}: {said}");
+        said["result"]["result"]["value"] == true
     }
 
     /// Makes the window so wide, in CSS pixels; a phone below 500.
