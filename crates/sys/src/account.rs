@@ -1,15 +1,5 @@
-//! Who a program may be run as: one row of the machine's list of users, with all its groups.
-//!
-//! ```
-//! let root = pickfs_sys::account::Account::named("root")?.expect("every machine has root");
-//! assert_eq!(root.user_id, 0);
-//! # Ok::<(), std::io::Error>(())
-//! ```
-//!
-//! A static program cannot load what a machine asks for its users (LDAP, systemd): getent(1) and id(1) of that
-//! machine are asked, and the file alone where they are missing.
-//!
-//! Source: passwd(5), getent(1), id(1).
+//! Who a program may be run as. A static program cannot load what a machine asks for its users
+//! (LDAP, systemd), so getent(1) and id(1) are asked, and passwd(5) alone where they are missing.
 
 use std::{
     fs, io,
@@ -18,30 +8,22 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// A user of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Its name.
     pub name: String,
-    /// Its number.
     pub user_id: u32,
-    /// Its own group.
     pub group_id: u32,
     /// Every group, its own one too.
     pub groups: Vec<u32>,
-    /// Its home.
     pub home: PathBuf,
-    /// Its shell.
     pub shell: PathBuf,
 }
 
 impl Account {
-    /// The user of a name; none when there is no such user.
     pub fn named(name: &str) -> io::Result<Option<Account>> {
         found(name, |account| account.name == name)
     }
 
-    /// The user of a number; none when there is no such user.
     pub fn numbered(user_id: u32) -> io::Result<Option<Account>> {
         found(&user_id.to_string(), |account| account.user_id == user_id)
     }

@@ -1,47 +1,21 @@
-//! Where this thread may run and how it is ranked against others. Nothing is set that was not asked
-//! for; real-time scheduling in particular can starve a machine and is for explicit requests.
-//!
-//! ```
-//! let allowed = pickfs_sys::affinity::allowed_processors()?;
-//! pickfs_sys::affinity::pin_to(&allowed)?;
-//! # Ok::<(), pickfs_sys::affinity::AffinityError>(())
-//! ```
-//!
-//! Source: sched_setaffinity(2), sched_setscheduler(2), ioprio_set(2).
+//! Where this thread may run and how it is ranked. Nothing is set that was not asked for:
+//! real-time scheduling can starve a machine.
 #![allow(unsafe_code)]
 
 use crate::privilege::remedy;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 
-/// What went wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum AffinityError {
-    /// The allowed processors could not be read.
     #[error("cannot read the allowed processors: {cause}")]
-    Read {
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// None of the processors is there, or the control group forbids them.
+    Read { cause: io::Error },
     #[error("cannot run on processors {processors:?}: {cause}; see `taskset -p $$`")]
-    Pin {
-        /// Those asked for.
-        processors: Vec<u32>,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// A priority was refused.
+    Pin { processors: Vec<u32>, cause: io::Error },
     #[error("cannot set {what}: {cause}{}", remedy(.cause, "CAP_SYS_NICE or a higher rlimit"))]
-    Priority {
-        /// Which: `real-time priority 10`, `I/O priority`.
-        what: String,
-        /// What the kernel said.
-        cause: io::Error,
-    },
+    Priority { what: String, cause: io::Error },
 }
 
-/// The processors on which this thread may run, in order.
 pub fn allowed_processors() -> Result<Vec<u32>, AffinityError> {
     let set =
         sched_getaffinity(None).map_err(|error| AffinityError::Read { cause: error.into() })?;
@@ -49,7 +23,7 @@ pub fn allowed_processors() -> Result<Vec<u32>, AffinityError> {
     Ok(numbers.map(|number| number as u32).collect())
 }
 
-/// Lets this thread, and the threads that it starts later, run on these processors only.
+/// This thread, and those that it starts later.
 pub fn pin_to(processors: &[u32]) -> Result<(), AffinityError> {
     let refused = |cause: io::Error| AffinityError::Pin { processors: processors.to_vec(), cause };
     let mut set = CpuSet::new();
@@ -62,7 +36,6 @@ pub fn pin_to(processors: &[u32]) -> Result<(), AffinityError> {
     sched_setaffinity(None, &set).map_err(|error| refused(error.into()))
 }
 
-/// The processor on which this thread runs at this moment.
 pub fn current_processor() -> usize {
     rustix::thread::sched_getcpu()
 }
@@ -81,14 +54,14 @@ pub fn set_real_time(priority: u8) -> Result<(), AffinityError> {
     Err(AffinityError::Priority { what: format!("real-time priority {priority}"), cause })
 }
 
-/// The rank of a thread's requests, for I/O schedulers that look at it (bfq, mq-deadline).
+/// Only bfq and mq-deadline look at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoPriority {
     /// Follows the CPU niceness: the default.
     Unset,
-    /// Before all others; level in [0, 7], 0 first.
+    /// Level in [0, 7], 0 first.
     RealTime(u8),
-    /// The ordinary class; level in [0, 7].
+    /// Level in [0, 7].
     BestEffort(u8),
     /// Only when nobody else wants the disk.
     Idle,
@@ -97,7 +70,6 @@ pub enum IoPriority {
 const IOPRIO_WHO_PROCESS: libc::c_int = 1;
 const IOPRIO_CLASS_SHIFT: u32 = 13;
 
-/// The I/O priority of this thread.
 pub fn io_priority() -> Result<IoPriority, AffinityError> {
     // SAFETY: ioprio_get takes two numbers; 0 means this thread.
     let answer = unsafe { libc::syscall(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) };
@@ -114,7 +86,6 @@ pub fn io_priority() -> Result<IoPriority, AffinityError> {
     })
 }
 
-/// Sets the I/O priority of this thread.
 pub fn set_io_priority(priority: IoPriority) -> Result<(), AffinityError> {
     let (class, level) = match priority {
         IoPriority::Unset => (0, 0),

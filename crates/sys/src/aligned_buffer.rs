@@ -1,18 +1,10 @@
-//! Bytes that begin on a page: what direct I/O asks for. Not a pool and not growable.
-//!
-//! ```
-//! let mut buffer = pickfs_sys::aligned_buffer::AlignedBuffer::zeroed(8192);
-//! buffer[0] = 7;
-//! assert_eq!(buffer.as_ptr() as usize % 4096, 0);
-//! ```
+//! Bytes that begin on a page: what direct I/O asks for.
 #![allow(unsafe_code)]
 
 use std::ops::{Deref, DerefMut};
 
-/// Where a buffer begins is a multiple of this.
 pub const ALIGNMENT_BYTES: usize = 4096;
 
-/// A page-aligned run of bytes of fixed length.
 #[derive(Clone)]
 pub struct AlignedBuffer {
     pages: Vec<Page>,
@@ -24,7 +16,7 @@ pub struct AlignedBuffer {
 struct Page([u8; ALIGNMENT_BYTES]);
 
 impl AlignedBuffer {
-    /// A buffer of zeros. Its memory is in place: no page fault waits in it.
+    /// Its memory is in place: no page fault waits in it.
     pub fn zeroed(length_bytes: usize) -> Self {
         let pages = vec![Page([0; ALIGNMENT_BYTES]); length_bytes.div_ceil(ALIGNMENT_BYTES)];
         Self { pages, length_bytes }

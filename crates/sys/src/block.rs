@@ -1,16 +1,5 @@
-//! What the kernel knows about a block device, and the few requests that a device gets from us.
-//! Not a judgement whether it may be used: that is the interlock's, which reads these facts.
-//!
-//! ```no_run
-//! use pickfs_sys::block::BlockDevice;
-//! let device = BlockDevice::at(std::path::Path::new("/dev/loop0"))?;
-//! let facts = device.facts();
-//! println!("{:?} rotational={:?}", facts.size_bytes, facts.rotational);
-//! # Ok::<(), pickfs_sys::block::BlockError>(())
-//! ```
-//!
-//! Source: `Documentation/ABI/stable/sysfs-block`, `Documentation/block/stat.rst`; `linux/fs.h`;
-//! open(2) for `O_EXCL` on a block device.
+//! What the kernel knows about a block device, and the few requests that it gets from us. Source:
+//! `Documentation/ABI/stable/sysfs-block`, `Documentation/block/stat.rst`, `linux/fs.h`.
 #![allow(unsafe_code)]
 
 use crate::tunables::{chosen_word, names_in, number_if_any, text_if_any};
@@ -26,44 +15,18 @@ const BLKGETSIZE64: u64 = 0x8008_1272;
 const BLKGETDISKSEQ: u64 = 0x8008_1280;
 const NEEDS: &str = "read access to the device (root or group disk)";
 
-/// What went wrong with a block device.
 #[derive(Debug, thiserror::Error)]
 pub enum BlockError {
-    /// The path could not be looked at.
     #[error("cannot look at {}: {cause}", .path.display())]
-    Path {
-        /// The path.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// The path is something else.
+    Path { path: PathBuf, cause: io::Error },
     #[error("{} is not a block device; for a directory use --dir", .path.display())]
-    NotABlockDevice {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The device could not be opened.
+    NotABlockDevice { path: PathBuf },
     #[error("cannot open {}: {cause}{}", .path.display(), remedy(.cause, NEEDS))]
-    Open {
-        /// The device node.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// A request on the device failed.
+    Open { path: PathBuf, cause: io::Error },
     #[error("cannot {request} of {}: {cause}{}", .path.display(), remedy(.cause, "root"))]
-    Request {
-        /// What was asked.
-        request: &'static str,
-        /// The device node.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
+    Request { request: &'static str, path: PathBuf, cause: io::Error },
 }
 
-/// A block device: its node and its place in sysfs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockDevice {
     path: PathBuf,
@@ -72,7 +35,6 @@ pub struct BlockDevice {
     sysfs: PathBuf,
 }
 
-/// How the device treats writes that it has acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteCache {
     /// It has a volatile cache: a flush is needed and is sent.
@@ -87,92 +49,70 @@ pub enum WriteCache {
 pub struct BlockFacts {
     /// The kernel's name: `sda1`, `loop0`, `dm-3`.
     pub name: String,
-    /// The disk of this partition; `None` for a whole disk.
+    /// `None` for a whole disk.
     pub partition_of: Option<String>,
-    /// Size.
     pub size_bytes: Option<u64>,
-    /// Writes are refused.
     pub read_only: Option<bool>,
     /// The least that can be addressed.
     pub logical_sector_bytes: Option<u32>,
     /// The least that is written without reading first.
     pub physical_sector_bytes: Option<u32>,
-    /// A spinning disk, by its own account.
     pub rotational: Option<bool>,
-    /// The kind of write cache.
     pub write_cache: Option<WriteCache>,
     /// Single writes can be forced through the cache.
     pub fua: Option<bool>,
-    /// Read-ahead.
     pub read_ahead_bytes: Option<u64>,
-    /// The I/O scheduler in force.
     pub scheduler: Option<String>,
     /// The largest discard; 0: none.
     pub discard_bytes_max: Option<u64>,
-    /// Number of requests that the queue holds.
     pub queue_requests: Option<u32>,
     /// Latency target of write-back throttling; 0: off.
     pub writeback_target_us: Option<i64>,
     /// Counts every appearance of a disk since boot; another number, another disk.
     pub disk_sequence: Option<u64>,
-    /// World-wide name.
     pub wwn: Option<String>,
-    /// Serial number.
     pub serial: Option<String>,
-    /// Model.
     pub model: Option<String>,
     /// Devices built on top of it (dm, md, bcache).
     pub holders: Vec<String>,
     /// Devices that it is built from.
     pub slaves: Vec<String>,
-    /// Its partitions.
     pub partitions: Vec<String>,
     /// Device-mapper uuid; begins with `LVM-`, `CRYPT-`, `mpath-` and so on.
     pub dm_uuid: Option<String>,
-    /// Device-mapper name.
     pub dm_name: Option<String>,
-    /// An md array: its level.
     pub md_level: Option<String>,
-    /// The file behind a loop device.
     pub loop_backing_file: Option<PathBuf>,
     /// How it hangs on the machine: the names along its sysfs path (`pci...`, `virtio0`, `usb1`).
     pub link: Option<String>,
 }
 
-/// What has gone through a device since it appeared.
+/// Since it appeared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockStatistics {
-    /// Reads finished.
     pub read_count: u64,
-    /// Bytes read.
     pub read_bytes: u64,
-    /// Writes finished.
     pub write_count: u64,
-    /// Bytes written.
     pub written_bytes: u64,
-    /// Requests in the device now.
     pub in_flight_count: u64,
     /// Time during which it had work.
     pub busy_ms: u64,
-    /// Discards finished (Linux 4.18).
+    /// Linux 4.18.
     pub discard_count: u64,
-    /// Bytes discarded.
     pub discarded_bytes: u64,
-    /// Flushes finished (Linux 5.5).
+    /// Linux 5.5.
     pub flush_count: u64,
 }
 
-/// What an exclusive open said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExclusiveProbe {
     /// Nobody holds it: not mounted, no swap, not part of another device.
     Free,
-    /// The kernel or a program holds it.
     Held,
 }
 
 impl BlockDevice {
-    /// The block device behind a path; symbolic links are followed.
+    /// Symbolic links are followed.
     pub fn at(path: &Path) -> Result<Self, BlockError> {
         let looked = |cause| BlockError::Path { path: path.to_owned(), cause };
         let metadata = fs::metadata(path).map_err(looked)?;
@@ -187,17 +127,15 @@ impl BlockDevice {
         Ok(Self { path: path.to_owned(), major, minor, sysfs })
     }
 
-    /// The path that it was asked by.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Major and minor device number.
+    /// Major and minor.
     pub fn device_number(&self) -> (u32, u32) {
         (self.major, self.minor)
     }
 
-    /// Its directory in sysfs.
     pub fn sysfs(&self) -> &Path {
         &self.sysfs
     }
@@ -208,17 +146,15 @@ impl BlockDevice {
         parent.unwrap_or(&self.sysfs)
     }
 
-    /// Everything that sysfs says; needs no privilege.
     pub fn facts(&self) -> BlockFacts {
         facts_in(&self.sysfs, self.disk_sysfs(), (self.major, self.minor))
     }
 
-    /// Size by asking the device itself.
     pub fn size_bytes(&self) -> Result<u64, BlockError> {
         self.ask_u64("ask the size", BLKGETSIZE64)
     }
 
-    /// Disk sequence number by asking the device itself (Linux 5.15).
+    /// Asks the device itself (Linux 5.15).
     pub fn disk_sequence(&self) -> Result<u64, BlockError> {
         self.ask_u64("ask the disk sequence number", BLKGETDISKSEQ)
     }
@@ -252,7 +188,7 @@ impl BlockDevice {
         }
     }
 
-    /// What has gone through it; `None` where the kernel does not count.
+    /// `None` where the kernel does not count.
     pub fn statistics(&self) -> Option<BlockStatistics> {
         parse_statistics(&text_if_any(self.sysfs.join("stat"))?)
     }
@@ -267,7 +203,7 @@ impl BlockDevice {
     }
 }
 
-/// All block devices of the machine by their kernel names, whole disks only.
+/// Kernel names, whole disks only.
 pub fn disks() -> Vec<String> {
     names_in(Path::new("/sys/block"))
 }
@@ -330,7 +266,7 @@ fn partitions(disk: &Path) -> Vec<String> {
     names_in(disk).into_iter().filter(is_partition).collect()
 }
 
-/// The way from the machine's root to the disk: `pci0000:00/0000:00:04.0/nvme/nvme0`.
+/// `pci0000:00/0000:00:04.0/nvme/nvme0`
 fn link(disk: &Path) -> Option<String> {
     let way = disk.strip_prefix("/sys/devices").ok()?.to_string_lossy().into_owned();
     let end = way.find("/block/")?;

@@ -1,39 +1,26 @@
-//! The control group that we run in, and what it lets us have. Not a maker of groups.
-//!
-//! ```
-//! let limits = pickfs_sys::cgroup::CgroupLimits::of_self();
-//! println!("{:?}, memory {:?}", limits.version, limits.memory_bytes_max);
-//! ```
-//!
-//! Source: `Documentation/admin-guide/cgroup-v2.rst` and `cgroup-v1/`; cgroups(7).
+//! The control group that we run in, and what it lets us have. Source:
+//! `Documentation/admin-guide/cgroup-v2.rst` and `cgroup-v1/`.
 
 use crate::mount;
 use crate::mount_table::MountEntry;
 use crate::tunables::text_if_any;
 use std::path::{Path, PathBuf};
 
-/// Which interface the machine uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CgroupVersion {
-    /// None is mounted.
     #[default]
     None,
-    /// Controllers hang on version 1 only.
     V1,
     /// Controllers hang on version 1, and version 2 is mounted beside.
     Hybrid,
-    /// Version 2 only.
     V2,
 }
 
 /// The tightest limits from our group up to the root. `None`: no limit found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CgroupLimits {
-    /// Which interface.
     pub version: CgroupVersion,
-    /// Our place in the hierarchies, each once.
     pub paths: Vec<String>,
-    /// Memory that we may use.
     pub memory_bytes_max: Option<u64>,
     /// Processors that we may use at once: 1.5 is one and a half.
     pub processors_max: Option<f64>,
@@ -45,7 +32,6 @@ pub struct CgroupLimits {
 const NO_LIMIT_BYTES: u64 = 1 << 62;
 
 impl CgroupLimits {
-    /// Reads the groups of this process.
     pub fn of_self() -> Self {
         let table = mount::mounts().unwrap_or_default();
         let groups = text_if_any("/proc/self/cgroup").unwrap_or_default();

@@ -1,23 +1,12 @@
-//! Closing a file and hearing what the kernel says about it, which dropping it does not tell. Not
-//! a sync: a close that succeeds says nothing about the device.
-//!
-//! ```
-//! let file = std::fs::File::open("/proc/self/exe")?;
-//! pickfs_sys::closing::close(file)?;
-//! # Ok::<(), std::io::Error>(())
-//! ```
-//!
-//! Source: close(2): a write-back error of a network or FUSE file system, or an exceeded quota, may
-//! be told only here. The descriptor is gone in any case.
+//! Closing a file and hearing what the kernel says, which dropping it does not tell: a write-back
+//! error of a network or FUSE file system, or an exceeded quota, may be told only here (close(2)).
+//! Not a sync.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
 
-/// Closes a file.
-///
-/// # Errors
-/// What the kernel said; an interrupted close has closed, and is no error.
+/// An interrupted close has closed, and is no error; the descriptor is gone in any case.
 #[inline]
 pub fn close(file: impl Into<OwnedFd>) -> io::Result<()> {
     let number = file.into().into_raw_fd();

@@ -1,57 +1,41 @@
-//! What processors these are and how they are run: model, sockets, clock source, frequency governor,
-//! idle states, mitigations. Not how they spend their time: that is `cpu_time`.
-//!
-//! ```
-//! let facts = pickfs_sys::cpu::CpuFacts::now();
-//! assert!(facts.online_count >= 1);
-//! ```
-//!
-//! Source: `Documentation/ABI/testing/sysfs-devices-system-cpu`; proc_cpuinfo(5).
+//! What processors these are and how they are run: model, sockets, clock source, frequency
+//! governor, idle states, mitigations.
 
 use crate::tunables::{names_in, number_if_any, text_if_any};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Facts that a report must carry beside its latencies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuFacts {
-    /// The name that the processor gives itself.
     pub model: Option<String>,
-    /// Feature flags of the first processor.
+    /// Of the first processor.
     pub flags: Vec<String>,
-    /// Processors online.
     pub online_count: usize,
-    /// Sockets, by physical id; 1 where the kernel does not say.
+    /// 1 where the kernel does not say.
     pub socket_count: usize,
-    /// Threads of a core, by the first processor.
+    /// By the first processor.
     pub threads_per_core: Option<usize>,
-    /// The clock behind CLOCK_MONOTONIC: `tsc`, `kvm-clock`, ...
+    /// Behind CLOCK_MONOTONIC: `tsc`, `kvm-clock`.
     pub clock_source: Option<String>,
-    /// Frequency governors in force, each once; empty where there is no frequency control.
+    /// Each once; empty where there is no frequency control.
     pub governors: Vec<String>,
-    /// Frequency driver.
     pub frequency_driver: Option<String>,
-    /// Idle driver and governor: `intel_idle/menu`.
+    /// `intel_idle/menu`
     pub idle_driver: Option<String>,
-    /// Idle states of the first processor.
+    /// Of the first processor.
     pub idle_states: Vec<IdleState>,
-    /// Known weaknesses and what is done about each: `(meltdown, Mitigation: PTI)`.
+    /// `(meltdown, Mitigation: PTI)`
     pub mitigations: Vec<(String, String)>,
 }
 
-/// A depth of sleep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleState {
-    /// `POLL`, `C1`, ...
     pub name: String,
-    /// How long it takes to wake.
     pub exit_latency_us: u64,
-    /// It is switched off.
     pub is_disabled: bool,
 }
 
 impl CpuFacts {
-    /// Reads what there is; needs no privilege.
     pub fn now() -> Self {
         let system = Path::new("/sys/devices/system");
         let info = text_if_any("/proc/cpuinfo").unwrap_or_default();
@@ -80,7 +64,7 @@ impl CpuFacts {
     }
 }
 
-/// The processors that are switched on, by their numbers, whether we may use them or not.
+/// Whether we may use them or not.
 pub fn online() -> std::io::Result<Vec<u32>> {
     Ok(number_list(&std::fs::read_to_string("/sys/devices/system/cpu/online")?))
 }
@@ -95,7 +79,6 @@ pub fn number_list(text: &str) -> Vec<u32> {
     ranges.flatten().take(65_536).collect()
 }
 
-/// Values of one field of /proc/cpuinfo, in order of the processors.
 fn fields<'a>(info: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
     let split = info.lines().filter_map(|line| line.split_once(':'));
     split.filter(move |(found, _)| found.trim() == name).map(|(_, value)| value.trim())

@@ -1,35 +1,18 @@
-//! How the processors spent their time, by /proc/stat. Not per process: that is `process`.
-//!
-//! ```
-//! use pickfs_sys::cpu_time::CpuTimes;
-//! let before = CpuTimes::now()?;
-//! let spent = CpuTimes::now()?.since(&before);
-//! assert_eq!(spent.processors.len(), before.processors.len());
-//! # Ok::<(), pickfs_sys::tunables::TunableError>(())
-//! ```
-//!
-//! Source: proc_stat(5). All values are clock ticks of [`ticks_per_second`]. Guest time is part of
-//! user time and is not counted twice here.
+//! How the processors spent their time, in ticks of [`ticks_per_second`]: proc_stat(5). Guest time
+//! is part of user time and is not counted twice here.
 
 use crate::tunables::{self, TunableError};
 use std::path::Path;
 
-/// Ticks of one processor, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTicks {
-    /// Programs.
     pub user_ticks: u64,
-    /// Programs of low priority.
     pub nice_ticks: u64,
-    /// The kernel for programs, and its threads.
     pub system_ticks: u64,
-    /// Nothing to do.
     pub idle_ticks: u64,
     /// Nothing to do while a disk was being waited for.
     pub iowait_ticks: u64,
-    /// Interrupts.
     pub irq_ticks: u64,
-    /// Soft interrupts.
     pub softirq_ticks: u64,
     /// Wanted, and taken by the host for others.
     pub steal_ticks: u64,
@@ -38,7 +21,6 @@ pub struct CpuTicks {
 }
 
 impl CpuTicks {
-    /// All ticks that went by.
     pub fn total_ticks(&self) -> u64 {
         self.user_ticks
             + self.nice_ticks
@@ -67,23 +49,19 @@ impl CpuTicks {
     }
 }
 
-/// One reading of /proc/stat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// All processors together.
     pub machine: CpuTicks,
-    /// Each processor that is online, with its number.
+    /// Those online, by number.
     pub processors: Vec<(u32, CpuTicks)>,
-    /// Context switches since boot.
+    /// Since boot.
     pub context_switch_count: u64,
-    /// Processes that could run at this moment.
     pub running_count: u64,
     /// Processes that waited for a disk at this moment.
     pub blocked_count: u64,
 }
 
 impl CpuTimes {
-    /// Reads the counters.
     pub fn now() -> Result<Self, TunableError> {
         let path = Path::new("/proc/stat");
         let text = tunables::text(path)?;
@@ -94,7 +72,7 @@ impl CpuTimes {
         })
     }
 
-    /// What was spent since an earlier reading, for the processors that are in both.
+    /// For the processors that are in both.
     pub fn since(&self, before: &Self) -> Self {
         let earlier = |number: u32| before.processors.iter().find(|(n, _)| *n == number);
         let spent = |&(number, ticks): &(u32, CpuTicks)| {
@@ -112,7 +90,7 @@ impl CpuTimes {
     }
 }
 
-/// Ticks in a second: 100 almost everywhere.
+/// 100 almost everywhere.
 pub fn ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second()
 }

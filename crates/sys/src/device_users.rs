@@ -1,13 +1,6 @@
-//! Which programs have a block device, or a file, open. `O_EXCL` does not tell (it succeeds beside a program
-//! that has the device open read-write), so every descriptor of every process is looked at.
-//! Not about mounts (`mount`) nor about devices built on top (`block`).
-//!
-//! ```
-//! use pickfs_sys::{device_users::users_of, proc_root::ProcRoot};
-//! let nobody = users_of((0, 0), &ProcRoot::host())?;
-//! assert!(nobody.users.is_empty());
-//! # Ok::<(), std::io::Error>(())
-//! ```
+//! Which programs have a block device, or a file, open. `O_EXCL` does not tell (it succeeds beside
+//! a program that has the device open read-write), so every descriptor of every process is looked
+//! at.
 
 use crate::proc_root::ProcRoot;
 use crate::tunables::text_if_any;
@@ -16,31 +9,23 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// A program that has the device open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceUser {
-    /// Its pid in the /proc that was asked.
+    /// Of the /proc that was asked.
     pub process_id: u32,
-    /// Its name, at most 15 bytes.
+    /// At most 15 bytes.
     pub name: String,
-    /// Number of its descriptors on the device.
     pub descriptor_count: usize,
 }
 
-/// Everybody who was found, and how many could not be looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceUsers {
-    /// Programs that have it open; ourselves too.
+    /// Ourselves too.
     pub users: Vec<DeviceUser>,
-    /// Processes whose descriptors could not be read; not zero means that the answer may be
-    /// incomplete.
+    /// If not 0 the answer may be incomplete.
     pub unreadable_process_count: usize,
 }
 
-/// Looks for programs that have the device with this major and minor number open.
-///
-/// # Errors
-/// Only when the list of processes cannot be read.
 pub fn users_of(device_number: (u32, u32), proc_root: &ProcRoot) -> io::Result<DeviceUsers> {
     users_where(proc_root, |facts| {
         FileType::from_raw_mode(facts.stx_mode.into()) == FileType::BlockDevice
@@ -48,10 +33,7 @@ pub fn users_of(device_number: (u32, u32), proc_root: &ProcRoot) -> io::Result<D
     })
 }
 
-/// Looks for programs that have the file open that has this inode on this device of stat(2).
-///
-/// # Errors
-/// Only when the list of processes cannot be read.
+/// By the device and inode of stat(2).
 pub fn users_of_file((device, inode): (u64, u64), proc_root: &ProcRoot) -> io::Result<DeviceUsers> {
     let number = (rustix::fs::major(device), rustix::fs::minor(device));
     users_where(proc_root, |facts| {

@@ -1,11 +1,4 @@
-//! The names of error numbers as manual pages write them: `ENOENT`. Not their meaning in words: that
-//! is `io::Error`'s.
-//!
-//! ```
-//! assert_eq!(pickfs_sys::errno_name::errno_name(2), "ENOENT");
-//! ```
-//!
-//! Source: errno(3).
+//! The names of error numbers as manual pages write them: `ENOENT`.
 
 use std::borrow::Cow;
 
@@ -16,7 +9,6 @@ macro_rules! named {
     ($($name:ident)*) => { &[$((libc::$name, stringify!($name))),*] };
 }
 
-/// What calls on files may answer.
 const NAMES: &[(i32, &str)] = named! {
     EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EFAULT ENOTBLK EBUSY EEXIST EXDEV ENODEV
     ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE ERANGE
@@ -24,7 +16,7 @@ const NAMES: &[(i32, &str)] = named! {
     ECONNRESET ENOTCONN ETIMEDOUT ESTALE EUCLEAN EDQUOT ECANCELED ESHUTDOWN
 };
 
-/// The name of a number; `errno 77` where it has none here.
+/// `errno 77` where it has no name here.
 pub fn errno_name(number: i32) -> Cow<'static, str> {
     if RESTARTED.contains(&number) {
         return "restarted".into();

@@ -1,12 +1,11 @@
 //! Arguments and environment in the form that execve(2) takes, made before a fork, because after
-//! it nothing may be allocated. Not a launcher: `std::process::Command` is for all other children.
+//! it nothing may be allocated.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, OsString, c_char};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 
-/// Strings that stay in place, and the two arrays of pointers to them.
 pub(crate) struct ExecImage {
     _strings: Vec<CString>,
     arguments: Vec<*const c_char>,
@@ -33,7 +32,7 @@ impl ExecImage {
         })
     }
 
-    /// Becomes the program; returns only to give the errno that says why not. A system call only.
+    /// Returns only to give the errno that says why not. A system call only.
     pub(crate) fn exec(&self, program: &CStr) -> i32 {
         // SAFETY: both arrays end with a null pointer and point to strings that `self` keeps; a
         // CString's bytes do not move when the CString does.

@@ -1,14 +1,5 @@
 //! Mending a file whose ranges were reserved and never written, or not reserved: they are written
-//! with zeros, in place. Not a finder of such ranges: that is `extents`.
-//!
-//! ```
-//! use pickfs_sys::extents;
-//! let file = tempfile::tempfile()?;
-//! file.set_len(1 << 20)?;
-//! assert_eq!(extents::rewrite_unwritten(&file)?.total_bytes(), 1 << 20);
-//! assert_eq!(extents::rewrite_unwritten(&file)?.total_bytes(), 0);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! with zeros, in place.
 
 use crate::aligned_buffer::AlignedBuffer;
 use crate::extents::{ByteRange, Extent, ExtentError, clipped, fiemap, seek_ranges, size_of_file};
@@ -16,23 +7,19 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
-/// Zeros are written in pieces of this size.
 const PIECE_BYTES: usize = 1 << 20;
 const DIRECT_ALIGNMENT_BYTES: u64 = 4096;
 
-/// What [`rewrite_unwritten`] wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
-    /// Bytes that were reserved and not written.
     pub unwritten_bytes: u64,
     /// Bytes that had no extent.
     pub missing_bytes: u64,
-    /// How many of them went by direct I/O; the rest went through the page cache.
+    /// The rest went through the page cache.
     pub direct_bytes: u64,
 }
 
 impl Rewritten {
-    /// All bytes written.
     pub fn total_bytes(&self) -> u64 {
         self.unwritten_bytes + self.missing_bytes
     }
@@ -102,7 +89,7 @@ fn reopen_direct(file: &File) -> Option<File> {
         .ok()
 }
 
-/// Writes zeros over one range; gives back how many bytes went by direct I/O.
+/// Gives back how many bytes went by direct I/O.
 fn write_zeros(
     file: &File,
     direct: Option<&File>,

@@ -1,22 +1,7 @@
-//! Where the bytes of a file are on its disk: extents by FIEMAP, holes by SEEK_HOLE. It also mends
-//! a file: ranges that were reserved and never written, or not reserved, are written with zeros.
-//! Not a defragmenter: extents are not moved or merged.
-//!
-//! mkfs un-writes a loop image (it asks for zeroes or discards, and the loop driver turns that into
-//! unwritten extents or holes); the first sync into such a range then pays for the conversion. So
-//! an image is mended after each mkfs and looked at before and after each trial.
-//!
-//! ```no_run
-//! use pickfs_sys::extents;
-//! let image = std::fs::File::options().read(true).write(true).open("image")?;
-//! let rewritten = extents::rewrite_unwritten(&image)?;
-//! println!("{} bytes rewritten", rewritten.total_bytes());
-//! assert!(extents::summary(&image)?.is_fully_written());
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! Source: `Documentation/filesystems/fiemap.rst`; `include/uapi/linux/fiemap.h`; lseek(2);
-//! ioctl_iflags(2).
+//! Where the bytes of a file are on its disk: extents by FIEMAP, holes by SEEK_HOLE.
+//! mkfs un-writes a loop image (it asks for zeroes or discards, and the loop driver turns that
+//! into unwritten extents or holes); the first sync into such a range then pays for the
+//! conversion. So an image is mended after each mkfs and looked at before and after each trial.
 #![allow(unsafe_code)]
 
 pub use crate::extent_repair::{Rewritten, rewrite_unwritten};
@@ -30,39 +15,21 @@ const FS_IOC_FIEMAP: u64 = 0xC020_660B;
 const FIEMAP_FLAG_SYNC: u32 = 1;
 const BATCH: usize = 256;
 
-/// What went wrong while looking at or mending a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ExtentError {
-    /// The file system does not answer FIEMAP (tmpfs, most FUSE); use [`seek_ranges`].
+    /// tmpfs, most FUSE; use [`seek_ranges`].
     #[error("this file system has no FIEMAP: {cause}; its holes can still be found by SEEK_HOLE")]
-    NoFiemap {
-        /// What the kernel said: `EOPNOTSUPP` or `ENOTTY`.
-        cause: io::Error,
-    },
-    /// A request failed.
+    NoFiemap { cause: io::Error },
     #[error("cannot {request} of the file: {cause}{}", remedy(.cause, "write access to the file"))]
-    Request {
-        /// What was asked.
-        request: &'static str,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// Writing zeros failed.
+    Request { request: &'static str, cause: io::Error },
     #[error("cannot write zeros at offset {offset_bytes}: {cause}")]
-    Rewrite {
-        /// Where in the file.
-        offset_bytes: u64,
-        /// What the kernel said.
-        cause: io::Error,
-    },
+    Rewrite { offset_bytes: u64, cause: io::Error },
 }
 
-/// The flags that FIEMAP gives an extent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExtentFlags(pub u32);
 
 impl ExtentFlags {
-    /// The last extent of the file.
     pub fn is_last(self) -> bool {
         self.0 & 0x1 != 0
     }
@@ -92,36 +59,30 @@ impl ExtentFlags {
     }
 }
 
-/// One piece of a file that lies together on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Where it begins in the file.
     pub logical_bytes: u64,
     /// Where it begins on the device; meaningless when unknown or delayed.
     pub physical_bytes: u64,
-    /// How long it is; may reach past the end of the file.
+    /// May reach past the end of the file.
     pub length_bytes: u64,
-    /// What the file system says about it.
     pub flags: ExtentFlags,
 }
 
 /// A part of a file: `start_bytes` up to, not including, `end_bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteRange {
-    /// First byte.
     pub start_bytes: u64,
-    /// One past the last byte.
     pub end_bytes: u64,
 }
 
 impl ByteRange {
-    /// Bytes in the range.
     pub fn length_bytes(self) -> u64 {
         self.end_bytes - self.start_bytes
     }
 }
 
-/// How the facts were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtentSource {
     /// FIEMAP: knows unwritten from written.
@@ -130,33 +91,25 @@ pub enum ExtentSource {
     SeekHole,
 }
 
-/// A file's extents in a few numbers. Written, unwritten and missing add up to the size.
+/// Written, unwritten and missing add up to the size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtentSummary {
-    /// How it was found.
     pub source: ExtentSource,
-    /// Number of extents, or of data ranges.
     pub extent_count: usize,
-    /// Size of the file.
     pub size_bytes: u64,
-    /// Bytes that were written.
     pub written_bytes: u64,
-    /// Bytes that are reserved and never written.
     pub unwritten_bytes: u64,
-    /// Bytes without any extent.
     pub missing_bytes: u64,
-    /// Bytes that are shared with another file.
     pub shared_bytes: u64,
 }
 
 impl ExtentSummary {
-    /// Every byte of the file has been written.
     pub fn is_fully_written(&self) -> bool {
         self.unwritten_bytes == 0 && self.missing_bytes == 0
     }
 }
 
-/// All extents of a file, in order of their place in the file. Delayed data is written first.
+/// In order of their place in the file. Delayed data is written first.
 pub fn fiemap(file: &File) -> Result<Vec<Extent>, ExtentError> {
     let mut extents = Vec::new();
     let mut start_bytes = 0;
@@ -196,8 +149,8 @@ fn refused(cause: io::Error) -> ExtentError {
     }
 }
 
-/// The data ranges of a file by SEEK_DATA and SEEK_HOLE. Works on every file system; one that does
-/// not know its holes calls the whole file data. The file position is moved and put back.
+/// Works on every file system; one that does not know its holes calls the whole file data. The
+/// file position is moved and put back.
 pub fn seek_ranges(file: &File) -> Result<Vec<ByteRange>, ExtentError> {
     let failed = |cause: rustix::io::Errno| ExtentError::Request {
         request: "find the holes",
@@ -224,7 +177,7 @@ fn walk_data(file: &File) -> rustix::io::Result<Vec<ByteRange>> {
     }
 }
 
-/// A file's extents in numbers: by FIEMAP, or by SEEK_HOLE where there is none.
+/// By FIEMAP, or by SEEK_HOLE where there is none.
 pub fn summary(file: &File) -> Result<ExtentSummary, ExtentError> {
     let size_bytes = size_of_file(file)?;
     match fiemap(file) {
@@ -277,12 +230,12 @@ pub(crate) fn clipped(extent: &Extent, size_bytes: u64) -> ByteRange {
     ByteRange { start_bytes: extent.logical_bytes.min(end), end_bytes: end }
 }
 
-/// The file has the no-copy-on-write attribute (btrfs, bcachefs; others say no).
+/// btrfs and bcachefs; others say no.
 pub fn is_no_copy_on_write(file: &File) -> Result<bool, ExtentError> {
     Ok(attributes(file)?.contains(IFlags::NOCOW))
 }
 
-/// Sets or clears the no-copy-on-write attribute. btrfs takes it only while the file is empty.
+/// btrfs takes it only while the file is empty.
 pub fn set_no_copy_on_write(file: &File, on: bool) -> Result<(), ExtentError> {
     let mut flags = attributes(file)?;
     flags.set(IFlags::NOCOW, on);

@@ -1,36 +1,18 @@
-//! The system calls that files are used with, by number: which there are on this processor, which
-//! give back a number of bytes, and where their offset stands. Not a tracer.
-//!
-//! The same calls serve pipes, terminals and (read, write) sockets: a number does not tell.
-//! What `io_uring` does in the kernel is no system call but for the `io_uring_enter` that hands it over.
-//!
-//! ```
-//! use pickfs_sys::file_calls::FileCall;
-//! let names: Vec<&str> = FileCall::all().iter().map(|call| call.name).collect();
-//! assert!(names.contains(&"fdatasync") && !names.contains(&"futex"));
-//! ```
-//!
-//! Source: syscalls(2) and the manual page of each.
+//! The system calls that files are used with, by number. They serve pipes, terminals and sockets
+//! too. What `io_uring` does is no system call but for its `io_uring_enter`.
 
-/// One call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileCall {
-    /// Its number on this processor.
     pub number: i64,
-    /// Its name, as manual pages and `strace` write it.
     pub name: &'static str,
-    /// What it gives back when it succeeds.
     pub gives: Gives,
-    /// Which argument is an offset in a file; `None` where none is.
+    /// Which argument; `None` where none is.
     pub offset_at: Option<usize>,
 }
 
-/// What a call gives back when it succeeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gives {
-    /// Bytes that it read.
     BytesRead,
-    /// Bytes that it wrote.
     BytesWritten,
     /// Anything else: a descriptor, an address, zero.
     Other,
@@ -47,7 +29,6 @@ macro_rules! calls {
     };
 }
 
-/// Calls of every processor.
 const COMMON: &[FileCall] = calls! {
     SYS_read read BytesRead None;
     SYS_pread64 pread64 BytesRead Some(3);
@@ -145,7 +126,6 @@ const OLDER: &[FileCall] = calls! {
 const OLDER: &[FileCall] = &[];
 
 impl FileCall {
-    /// All of them, by number.
     pub fn all() -> Vec<FileCall> {
         let mut all = [COMMON, OLDER].concat();
         all.sort_by_key(|call| call.number);

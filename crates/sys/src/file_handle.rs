@@ -1,11 +1,5 @@
 //! A handle of a file that outlives its path: name_to_handle_at(2), as NFS servers and backup
-//! programs use it. Only the asking; opening by a handle is not here.
-//!
-//! ```
-//! let handle = pickfs_sys::file_handle::handle_of("/dev/shm".as_ref())?;
-//! assert!(handle.length_bytes > 0);
-//! # Ok::<(), std::io::Error>(())
-//! ```
+//! programs use it.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
@@ -16,12 +10,10 @@ use std::path::Path;
 /// Longest handle: `MAX_HANDLE_SZ` of fcntl.h.
 const HANDLE_BYTES_MAX: usize = 128;
 
-/// What the kernel gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileHandle {
     /// The file system's own kind of handle (`FILEID_*`).
     pub kind: i32,
-    /// Bytes of the handle, at most 128.
     pub length_bytes: u32,
 }
 
@@ -33,10 +25,7 @@ struct Room {
     bytes: [u8; HANDLE_BYTES_MAX],
 }
 
-/// Asks for the handle of a path; a symbolic link is not followed.
-///
-/// # Errors
-/// `EOPNOTSUPP` where the file system has none.
+/// A symbolic link is not followed. `EOPNOTSUPP` where the file system has no handles.
 pub fn handle_of(path: &Path) -> io::Result<FileHandle> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let length_bytes = HANDLE_BYTES_MAX as u32;

@@ -1,16 +1,4 @@
-//! Files opened and written in exactly the way that was asked for. Positioned reads and writes that
-//! go on until all is done are in `std::os::unix::fs::FileExt`; here is what std does not have.
-//!
-//! ```
-//! use pickfs_sys::files::{Access, Create, OpenHow};
-//! let folder = tempfile::tempdir()?;
-//! let how = OpenHow { create: Create::New, data_sync: true, ..OpenHow::new(Access::ReadWrite) };
-//! let file = how.open(&folder.path().join("log"))?;
-//! pickfs_sys::files::write_all_data_sync(&file, b"record", 0)?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! Source: open(2), fallocate(2), pwritev2(2), sync_file_range(2), syncfs(2).
+//! Files opened and written in exactly the way that was asked for.
 #![allow(unsafe_code)]
 
 use rustix::fs::{CWD, FallocateFlags, Mode, OFlags};
@@ -20,27 +8,12 @@ use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// What went wrong with a file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It could not be opened in this way.
     #[error("cannot open {} with {how:?}: {cause}{}", .path.display(), direct_io_hint(.how, .cause))]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// The way.
-        how: Box<OpenHow>,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// A request on an open file failed.
+    Open { path: PathBuf, how: Box<OpenHow>, cause: io::Error },
     #[error("cannot {request}: {cause}")]
-    Request {
-        /// What was asked.
-        request: &'static str,
-        /// What the kernel said.
-        cause: io::Error,
-    },
+    Request { request: &'static str, cause: io::Error },
 }
 
 fn direct_io_hint(how: &OpenHow, cause: &io::Error) -> &'static str {
@@ -52,36 +25,27 @@ fn failed<E: Into<io::Error>>(request: &'static str) -> impl Fn(E) -> FileError 
     move |error| FileError::Request { request, cause: error.into() }
 }
 
-/// What an open file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Reading.
     Read,
-    /// Writing.
     Write,
-    /// Both.
     ReadWrite,
 }
 
-/// What to do about a file that is, or is not, there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Create {
-    /// It must be there.
     Never,
     /// It must not be there.
     New,
-    /// Made when it is not there.
     IfMissing,
     /// Made when it is not there, emptied when it is.
     OrEmpty,
 }
 
-/// How to open a file. All flags that are not named here are off, but close-on-exec.
+/// All flags that are not named here are off, but close-on-exec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenHow {
-    /// What for.
     pub access: Access,
-    /// What if it is not there.
     pub create: Create,
     /// `O_DIRECT`: past the page cache; offset, length and memory must be aligned.
     pub direct: bool,
@@ -97,7 +61,7 @@ impl OpenHow {
         Self { access, create: Create::Never, direct: false, data_sync: false, append: false }
     }
 
-    /// Opens it. A new file gets mode 0644 less the umask.
+    /// A new file gets mode 0644 less the umask.
     pub fn open(&self, path: &Path) -> Result<File, FileError> {
         let opened = rustix::fs::openat(CWD, path, self.flags(), Mode::from_raw_mode(0o644));
         opened.map(File::from).map_err(|error| FileError::Open {
@@ -107,7 +71,7 @@ impl OpenHow {
         })
     }
 
-    /// Makes a file without a name in a directory; it goes when it is closed.
+    /// Without a name; it goes when it is closed.
     pub fn open_unnamed(&self, folder: &Path) -> Result<File, FileError> {
         let named = OFlags::CREATE | OFlags::EXCL | OFlags::TRUNC;
         let flags = self.flags().difference(named) | OFlags::TMPFILE;
@@ -139,12 +103,10 @@ impl OpenHow {
     }
 }
 
-/// What fallocate(2) shall do with a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocate {
     /// Reserve it; the file grows to hold it.
     Grow,
-    /// Reserve it; the file's size stays.
     KeepSize,
     /// Make it read as zeros, mostly by marking it unwritten; the file grows to hold it.
     Zero,
@@ -152,10 +114,8 @@ pub enum Allocate {
     PunchHole,
 }
 
-/// Changes how a range is allocated.
-///
-/// # Errors
-/// `EOPNOTSUPP` where the file system cannot (ext2, ramfs); the kernel does not fall back to writing.
+/// `EOPNOTSUPP` where the file system cannot (ext2, ramfs): the kernel does not fall back to
+/// writing.
 pub fn allocate(
     file: &File,
     mode: Allocate,
@@ -173,7 +133,7 @@ pub fn allocate(
     rustix::fs::fallocate(file, flags, offset_bytes, length_bytes).map_err(failed(request))
 }
 
-/// Writes all bytes at an offset, each write durable when it returns (`RWF_DSYNC`).
+/// Each write is durable when it returns (`RWF_DSYNC`).
 pub fn write_all_data_sync(file: &File, bytes: &[u8], offset_bytes: u64) -> Result<(), FileError> {
     let refused = failed::<io::Error>("write with RWF_DSYNC");
     let mut done = 0;
@@ -190,7 +150,6 @@ pub fn write_all_data_sync(file: &File, bytes: &[u8], offset_bytes: u64) -> Resu
     Ok(())
 }
 
-/// Which steps of write-back sync_file_range(2) shall take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeSync {
     /// Start to write what is dirty; do not wait.
@@ -219,7 +178,6 @@ pub fn sync_range(
     if answer == 0 { Ok(()) } else { Err(failed("sync a range")(io::Error::last_os_error())) }
 }
 
-/// Makes everything of the file system that holds `file` durable.
 pub fn sync_file_system(file: &File) -> Result<(), FileError> {
     rustix::fs::syncfs(file).map_err(failed("sync the file system"))
 }

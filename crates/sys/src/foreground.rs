@@ -1,16 +1,6 @@
-//! Staying in the foreground of a terminal with a program that we started: signals that ask to end are
-//! its to answer, not ours. What the terminal sends it gets itself; what somebody sends to us is
-//! passed on.
-//!
-//! ```no_run
-//! use pickfs_sys::foreground::Foreground;
-//! let foreground = Foreground::begin()?;
-//! let child = foreground.start(&mut std::process::Command::new("make"))?;
-//! println!("{}", foreground.wait_for(child)?);
-//! # Ok::<(), std::io::Error>(())
-//! ```
-//!
-//! Source: credentials(7) on process groups; sigtimedwait(2).
+//! Staying in the foreground of a terminal with a program that we started: signals that ask to end
+//! are its to answer. What the terminal sends it gets itself; what somebody sends to us is passed
+//! on.
 #![allow(unsafe_code)]
 
 use std::{
@@ -61,7 +51,7 @@ impl Foreground {
         }
     }
 
-    /// Waits for so long; true when somebody asked us to end.
+    /// True when somebody asked us to end.
     pub fn is_asked_within(&self, time: Duration) -> bool {
         !matches!(self.signals.wait_within(time), None | Some(Received::Child))
     }

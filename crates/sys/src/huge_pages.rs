@@ -1,21 +1,12 @@
-//! Large buffers in huge pages, where the kernel gives them to who asks: a fault for each 2 MiB instead of
-//! each 4 KiB. A wish, not a promise: nothing is told when there are none.
-//!
-//! ```
-//! let mut buffer = vec![0u8; 8 << 20];
-//! pickfs_sys::huge_pages::ask_for(&mut buffer);
-//! assert!(buffer.iter().all(|byte| *byte == 0));
-//! ```
-//!
-//! Source: madvise(2), `MADV_HUGEPAGE`; `Documentation/admin-guide/mm/transhuge.rst`.
+//! Large buffers in huge pages, where the kernel gives them to who asks: a fault for each 2 MiB
+//! instead of each 4 KiB. Nothing is told when there are none.
 #![allow(unsafe_code)]
 
 use rustix::mm::{Advice, madvise};
 
-/// Smaller buffers are left alone.
 const BUFFER_BYTES_MIN: usize = 4 << 20;
 
-/// Asks for huge pages below the whole pages of a buffer. Best before it is touched.
+/// Best before the buffer is touched.
 pub fn ask_for<T>(buffer: &mut [T]) {
     let page = rustix::param::page_size();
     let start = buffer.as_mut_ptr() as usize;

@@ -1,12 +1,9 @@
-//! The one door to `ioctl(2)` for requests that rustix does not carry. Not an encoding of request
-//! numbers: each caller names its own, with the header it comes from.
+//! The one door to `ioctl(2)` for requests that rustix does not carry.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Calls `ioctl` with a pointer to `argument` and gives back the kernel's return value.
-///
 /// # Safety
 /// `request` must be one for which the kernel reads and writes no more than `T` behind the pointer.
 pub(crate) unsafe fn with_pointer<T: ?Sized>(
@@ -21,8 +18,6 @@ pub(crate) unsafe fn with_pointer<T: ?Sized>(
     checked(answer)
 }
 
-/// Calls `ioctl` with a plain number.
-///
 /// # Safety
 /// `request` must be one for which the kernel takes its argument by value, not as a pointer.
 pub(crate) unsafe fn with_value(

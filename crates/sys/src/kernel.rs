@@ -1,41 +1,26 @@
-//! Which kernel runs, on what system, and how it was started. Not what it can mount: that is
-//! `mount::known_types`.
-//!
-//! ```
-//! let facts = pickfs_sys::kernel::KernelFacts::now();
-//! assert!(!facts.release.is_empty());
-//! ```
-//!
-//! Source: uname(2), os-release(5), proc_cmdline(5), `Documentation/ABI/testing/sysfs-hypervisor`.
+//! Which kernel runs, on what system, and how it was started.
 
 use crate::tunables::{chosen_word, text_if_any};
 
-/// Facts about kernel and system. `None`: not said here, or not to us.
+/// `None`: not said here, or not to us.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelFacts {
-    /// `6.12.1-amd64`.
     pub release: String,
-    /// Build number, flavour and date.
     pub version: String,
-    /// `x86_64`.
     pub machine: String,
-    /// How it was started.
     pub command_line: Option<String>,
     /// `none`, `voluntary`, `full`, `lazy`; or `PREEMPT_DYNAMIC`, `PREEMPT_RT`, `PREEMPT` by the
     /// version where debugfs is closed.
     pub preemption: Option<String>,
-    /// `Debian GNU/Linux 13 (trixie)`.
     pub distribution: Option<String>,
     /// What a virtual machine calls itself: `KVM`, `xen`, ...; `None` on bare metal or unknown.
     pub hypervisor: Option<String>,
-    /// Maker and product by the firmware: `Dell Inc. PowerEdge R740`.
     pub product: Option<String>,
-    /// Another one after each boot.
     pub boot_id: Option<String>,
 }
 
 impl KernelFacts {
-    /// Reads what there is; root sees a little more.
+    /// Root sees a little more.
     pub fn now() -> Self {
         let names = rustix::system::uname();
         let version = names.version().to_string_lossy().into_owned();
@@ -53,7 +38,6 @@ impl KernelFacts {
     }
 }
 
-/// The id of this boot.
 pub fn boot_id() -> Option<String> {
     text_if_any("/proc/sys/kernel/random/boot_id")
 }

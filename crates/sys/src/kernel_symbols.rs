@@ -1,17 +1,8 @@
-//! Names of kernel functions by address. Not of user programs.
-//!
-//! ```
-//! use pickfs_sys::kernel_symbols::KernelSymbols;
-//! let symbols = KernelSymbols::parse("ffffffff81000010 T vfs_write\nffffffff81000400 T vfs_read\n");
-//! assert_eq!(symbols.name(0xffffffff81000123), Some("vfs_write"));
-//! ```
-//!
-//! Source: /proc/kallsyms, proc_kallsyms(5); addresses are zero there for whom
-//! `kernel.kptr_restrict` keeps them from (sysctl kernel.rst).
+//! Names of kernel functions by address, from /proc/kallsyms: addresses are zero there for whom
+//! `kernel.kptr_restrict` keeps them from.
 
 use std::io;
 
-/// All functions of the kernel and its modules, by address.
 #[derive(Debug, Default)]
 pub struct KernelSymbols {
     names: String,
@@ -23,13 +14,12 @@ pub struct KernelSymbols {
 const FUNCTION_BYTES_MAX: u64 = 1 << 20;
 
 impl KernelSymbols {
-    /// Those of the running kernel. Empty where it hides its addresses.
+    /// Empty where it hides its addresses.
     pub fn read() -> io::Result<KernelSymbols> {
         let text = std::fs::read("/proc/kallsyms")?;
         Ok(KernelSymbols::parse(&String::from_utf8_lossy(&text)))
     }
 
-    /// From text of that form. Lines without an address or a function are left out.
     pub fn parse(text: &str) -> KernelSymbols {
         let mut symbols = KernelSymbols::default();
         for (address, name) in text.lines().filter_map(function) {

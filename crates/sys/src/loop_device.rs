@@ -1,18 +1,6 @@
-//! Loop devices: an open file shown as a block device. Not the image itself (who makes it, how its
-//! extents look: `extents`), and no choice of options.
-//!
-//! The file may already be unlinked. With `autoclear`, which is the default, the kernel detaches
-//! the device when its last user is gone, so a killed program leaves none behind.
-//!
-//! ```no_run
-//! use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
-//! let image = std::fs::File::options().read(true).write(true).open("image")?;
-//! let device = LoopDevice::attach(&image, &LoopOptions::default())?;
-//! assert!(device.status()?.direct_io);
-//! device.detach()?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
+//! Loop devices: an open file, which may be unlinked, shown as a block device. With `autoclear`,
+//! the default, the kernel detaches it when its last user is gone, so a killed program leaves none
+//! behind.
 //! Source: loop(4); `include/uapi/linux/loop.h`. `LOOP_CONFIGURE` came with Linux 5.8.
 #![allow(unsafe_code)]
 
@@ -36,69 +24,34 @@ const ATTEMPTS_MAX: u32 = 64;
 const DETACH_WAIT: Duration = Duration::from_secs(5);
 const NEEDS: &str = "CAP_SYS_ADMIN and access to /dev/loop* (run as root)";
 
-/// What went wrong with a loop device.
 #[derive(Debug, thiserror::Error)]
 pub enum LoopError {
-    /// The control device or the loop device itself could not be opened.
     #[error("cannot open {}: {cause}{}", .path.display(), remedy(.cause, NEEDS))]
-    Open {
-        /// The device node.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// No free device number could be had.
+    Open { path: PathBuf, cause: io::Error },
     #[error("no free loop device: {cause}{}", remedy(.cause, NEEDS))]
-    NoneFree {
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// Other programs took every free device first.
+    NoneFree { cause: io::Error },
     #[error("{attempts} free loop devices in a row were taken by other programs; try again")]
-    AlwaysTaken {
-        /// Number of attempts made.
-        attempts: u32,
-    },
-    /// The file could not be bound to the device.
+    AlwaysTaken { attempts: u32 },
     #[error("cannot attach a file to {}: {cause}{}", .path.display(), remedy(.cause, NEEDS))]
-    Attach {
-        /// The loop device.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// A request on an attached device failed.
+    Attach { path: PathBuf, cause: io::Error },
     #[error("cannot {request} on {}: {cause}{}", .path.display(), remedy(.cause, NEEDS))]
-    Request {
-        /// What was asked: `read the status`, `set the capacity`, `detach`.
-        request: &'static str,
-        /// The loop device.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// The device was told to detach, and something still uses it.
+    Request { request: &'static str, path: PathBuf, cause: io::Error },
     #[error(
         "{} is still in use by a program, or by a mount that may lie in another namespace; it \
          detaches with its last user", .path.display()
     )]
-    StillInUse {
-        /// The loop device.
-        path: PathBuf,
-    },
+    StillInUse { path: PathBuf },
 }
 
 /// How to attach. The default is what a measurement wants: direct I/O, autoclear, read-write, the
 /// kernel's own choice of sector size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopOptions {
-    /// Ask for direct I/O on the backing file. The kernel may say no; see [`LoopStatus`].
+    /// The kernel may say no; see [`LoopStatus`].
     pub direct_io: bool,
-    /// Detach when the last user closes the device.
     pub autoclear: bool,
-    /// Refuse writes.
     pub read_only: bool,
-    /// Logical sector size: 512, 1024, 2048 or 4096; `None` leaves the choice to the kernel.
+    /// 512, 1024, 2048 or 4096; `None` leaves the choice to the kernel.
     pub sector_bytes: Option<u32>,
 }
 
@@ -108,20 +61,16 @@ impl Default for LoopOptions {
     }
 }
 
-/// What the kernel says about an attached device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopStatus {
     /// Direct I/O is really in force.
     pub direct_io: bool,
-    /// The device detaches with its last user.
     pub autoclear: bool,
-    /// Writes are refused.
     pub read_only: bool,
-    /// Device number of the file system that holds the backing file.
+    /// Of the file system that holds the backing file.
     pub backing_device: u64,
-    /// Inode number of the backing file.
     pub backing_inode: u64,
-    /// Major and minor number of the backing device; none where a file is behind it.
+    /// Major and minor; `None` where a file is behind it.
     pub backing_node: Option<(u32, u32)>,
     /// It shows a part of what is behind it: an offset or a limit was given.
     pub is_part: bool,
@@ -129,10 +78,9 @@ pub struct LoopStatus {
     pub backing_name: String,
 }
 
-/// An attached device. Dropping it detaches it, without a report; [`LoopDevice::detach`] reports.
-///
-/// The device node is held open for reading only, so that kernels which forbid writers beside a
-/// mount (`CONFIG_BLK_DEV_WRITE_MOUNTED=n`) still mount it.
+/// Dropping it detaches it without a report; [`LoopDevice::detach`] reports.
+/// The node is held open for reading only, so that kernels which forbid writers beside a mount
+/// (`CONFIG_BLK_DEV_WRITE_MOUNTED=n`) still mount it.
 #[derive(Debug)]
 pub struct LoopDevice {
     number: u32,
@@ -142,7 +90,7 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Binds an open file to a free loop device, trying another when somebody else was faster.
+    /// Tries another device when somebody else was faster.
     pub fn attach(backing: &File, options: &LoopOptions) -> Result<Self, LoopError> {
         let control_path = Path::new("/dev/loop-control");
         let control = open(control_path, true)?;
@@ -165,12 +113,10 @@ impl LoopDevice {
         Err(LoopError::AlwaysTaken { attempts: ATTEMPTS_MAX })
     }
 
-    /// The device node, `/dev/loopN`.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The N of `/dev/loopN`.
     pub fn number(&self) -> u32 {
         self.number
     }
@@ -181,12 +127,10 @@ impl LoopDevice {
         self.disk_sequence
     }
 
-    /// The node, open for reading.
     pub fn file(&self) -> &File {
         self.handle.as_ref().expect("the handle is taken only by detach, which consumes the device")
     }
 
-    /// Asks the kernel what is in force.
     pub fn status(&self) -> Result<LoopStatus, LoopError> {
         status_by(self.file(), &self.path)
     }
@@ -199,11 +143,9 @@ impl LoopDevice {
         Ok(())
     }
 
-    /// Detaches, and waits until the kernel has let go of the backing file.
-    ///
-    /// # Errors
-    /// [`LoopError::StillInUse`] when a mount or an open file holds the device for five seconds; it
-    /// then detaches with its last user.
+    /// Waits until the kernel has let go of the backing file. [`LoopError::StillInUse`] when a
+    /// mount or an open file holds the device for five seconds; it then detaches with its last
+    /// user.
     pub fn detach(mut self) -> Result<(), LoopError> {
         self.release()?;
         let deadline = Instant::now() + DETACH_WAIT;
@@ -250,16 +192,14 @@ impl AsFd for LoopDevice {
     }
 }
 
-/// A loop device that somebody has attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedLoop {
-    /// The N of `/dev/loopN`.
     pub number: u32,
     /// The backing file as the kernel prints it; ` (deleted)` ends the name of an unlinked one.
     pub backing_file: PathBuf,
 }
 
-/// Every attached loop device of this machine, whoever made it, in order of its number.
+/// Whoever made it, in order of its number.
 pub fn attached() -> Vec<AttachedLoop> {
     let Ok(entries) = fs::read_dir("/sys/block") else { return Vec::new() };
     let mut found: Vec<_> =
@@ -268,7 +208,6 @@ pub fn attached() -> Vec<AttachedLoop> {
     found
 }
 
-/// What the kernel says about an attached device of this number, whoever made it.
 pub fn status_of(number: u32) -> Result<LoopStatus, LoopError> {
     let path = PathBuf::from(format!("/dev/loop{number}"));
     status_by(&open(&path, false)?, &path)

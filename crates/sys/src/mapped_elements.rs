@@ -1,26 +1,6 @@
-//! A file of 64-bit elements seen as memory, as a column store sees it: a private mapping to read, or
-//! a shared one whose elements are replaced in place. Every access is checked against the bounds. No
-//! slice is handed out: another program may change the file meanwhile, and then a value may be old
-//! or new, and nothing else happens.
-//!
-//! ```
-//! use pickfs_sys::mapped_elements::{ReadMap, StoreMap};
-//! use std::io::Write;
-//! let mut file = tempfile::tempfile()?;
-//! file.write_all(&[0; 16])?;
-//! for value in [3u64, 1, 2] {
-//!     file.write_all(&value.to_le_bytes())?;
-//! }
-//! StoreMap::map(&file, "column".as_ref(), 16, None)?.store(&[1], 9)?;
-//! let map = ReadMap::map(&file, "column".as_ref(), 16, Some(3))?;
-//! let mut found = [0; 2];
-//! map.gather(&[2, 1], &mut found)?;
-//! assert_eq!((found, map.max_signed(0..3)?), ([2, 9], Some(9)));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! The whole file is mapped from its first byte; elements begin at an offset that is a multiple of
-//! eight. Every mapping is known to `sigbus`. Source: mmap(2), madvise(2).
+//! A file of 64-bit elements seen as memory, as a column store sees it. Every access is checked
+//! against the bounds. No slice is handed out: another program may change the file meanwhile, and
+//! then a value may be old or new, and nothing else happens. Every mapping is known to `sigbus`.
 #![allow(unsafe_code)]
 
 use crate::elements::ELEMENT_BYTES;
@@ -32,7 +12,6 @@ use std::ops::Range;
 use std::path::Path;
 use std::ptr::NonNull;
 
-/// The mapping that both views stand on.
 #[derive(Debug)]
 struct Mapping {
     address: NonNull<u8>,
@@ -112,7 +91,6 @@ impl Drop for Mapping {
     }
 }
 
-/// A private mapping for reading.
 #[derive(Debug)]
 pub struct ReadMap(Mapping);
 
@@ -122,11 +100,8 @@ unsafe impl Send for ReadMap {}
 unsafe impl Sync for ReadMap {}
 
 impl ReadMap {
-    /// Maps `count` elements of a file, or all that it has, from `first_offset_bytes` on. The path is
-    /// for messages only.
-    ///
-    /// # Panics
-    /// When the offset is not a multiple of eight.
+    /// `count` elements, or all that it has. The path is for messages only. Panics when the offset
+    /// is not a multiple of eight.
     pub fn map(
         file: &File,
         path: &Path,
@@ -137,17 +112,16 @@ impl ReadMap {
         Mapping::new(file, path, first_offset_bytes, count, how).map(Self)
     }
 
-    /// How many elements are mapped.
     pub fn count(&self) -> usize {
         self.0.count
     }
 
-    /// Bytes of the mapping, header included.
+    /// Header included.
     pub fn length_bytes(&self) -> usize {
         self.0.length_bytes
     }
 
-    /// Takes the elements with these indexes, in their order. The lists have equal lengths.
+    /// The lists have equal lengths.
     pub fn gather(&self, indexes: &[u64], into: &mut [u64]) -> Result<(), MapError> {
         assert_eq!(indexes.len(), into.len(), "one place for each index");
         let first = self.0.first();
@@ -162,7 +136,6 @@ impl ReadMap {
         Ok(())
     }
 
-    /// As [`ReadMap::gather`], with indexes of half the width.
     pub fn gather_narrow(&self, indexes: &[u32], into: &mut [u64]) -> Result<(), MapError> {
         assert_eq!(indexes.len(), into.len(), "one place for each index");
         let first = self.0.first();
@@ -177,7 +150,6 @@ impl ReadMap {
         Ok(())
     }
 
-    /// Copies neighbouring elements out.
     pub fn copy(&self, from: usize, into: &mut [u64]) -> Result<(), MapError> {
         self.0.check(from..from.saturating_add(into.len()))?;
         // SAFETY: the range is inside the mapping by the check, and `into` is other memory, as no
@@ -188,7 +160,7 @@ impl ReadMap {
         Ok(())
     }
 
-    /// The largest element of a range, each taken as a signed number; `None` for an empty range.
+    /// Elements are taken as signed; `None` for an empty range.
     pub fn max_signed(&self, range: Range<usize>) -> Result<Option<i64>, MapError> {
         self.0.check(range.clone())?;
         let first = self.0.first();
@@ -204,10 +176,7 @@ impl ReadMap {
         places.map(|place| u64::from(unsafe { start.add(place).read_volatile() })).sum()
     }
 
-    /// Tells the kernel what comes, for the whole mapping. The path is for messages only.
-    ///
-    /// # Errors
-    /// `EINVAL` for advice that is for shared mappings only.
+    /// For the whole mapping. `EINVAL` for advice that is for shared mappings only.
     pub fn advise(&self, advice: MapAdvice, path: &Path) -> Result<(), MapError> {
         let advice = match advice {
             MapAdvice::Sequential => Advice::Sequential,
@@ -228,12 +197,11 @@ impl ReadMap {
     }
 }
 
-/// A shared mapping whose elements are replaced in place.
 #[derive(Debug)]
 pub struct StoreMap(Mapping);
 
 impl StoreMap {
-    /// Maps a file that is open for reading and writing; else as [`ReadMap::map`].
+    /// The file is open for reading and writing; else as [`ReadMap::map`].
     pub fn map(
         file: &File,
         path: &Path,
@@ -244,7 +212,7 @@ impl StoreMap {
         Mapping::new(file, path, first_offset_bytes, count, how).map(Self)
     }
 
-    /// Stores one value at each index, one store of eight bytes after the other.
+    /// One store of eight bytes after the other.
     pub fn store(&mut self, indexes: &[u64], value: u64) -> Result<(), MapError> {
         let first = self.0.first();
         for index in indexes {

@@ -1,19 +1,6 @@
-//! A file seen as memory, with every access checked against its bounds. Not for two threads at once
-//! (the type stays in one thread), and not a promise against other programs: bytes that another
-//! mapping changes meanwhile may be seen half changed.
-//!
-//! ```
-//! use pickfs_sys::mapped_file::{MapHow, MappedFile};
-//! let file = tempfile::tempfile()?;
-//! file.set_len(8192)?;
-//! let mut map = MappedFile::map(&file, "journal".as_ref(), 8192, MapHow::default())?;
-//! map.write_at(4090, b"across the page")?;
-//! map.sync(0..8192)?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! Every mapping is known to `sigbus`, so that a full disk ends the program with a message that
-//! names the file. Source: mmap(2), msync(2), madvise(2).
+//! A file seen as memory, with every access checked against its bounds. Bytes that another mapping
+//! changes meanwhile may be seen half changed. Every mapping is known to `sigbus`, so that a full
+//! disk ends the program with a message that names the file.
 #![allow(unsafe_code)]
 
 use crate::sigbus::{Registration, TooManyMappings};
@@ -24,57 +11,28 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-/// What went wrong with a mapping.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
-    /// The file is shorter than the mapping would be.
     #[error("{} has {size_bytes} bytes, too few to map {length_bytes}", .path.display())]
-    FileTooShort {
-        /// The file.
-        path: PathBuf,
-        /// Its size.
-        size_bytes: u64,
-        /// What was asked for.
-        length_bytes: usize,
-    },
-    /// The kernel refused.
+    FileTooShort { path: PathBuf, size_bytes: u64, length_bytes: usize },
     #[error("cannot {request} {}: {cause}", .path.display())]
-    Request {
-        /// What was asked.
-        request: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// The range is not inside the mapping.
+    Request { request: &'static str, path: PathBuf, cause: io::Error },
     #[error("bytes {}..{} are outside a mapping of {length_bytes} bytes", .range.start, .range.end)]
-    OutOfBounds {
-        /// The range.
-        range: Range<usize>,
-        /// How long the mapping is.
-        length_bytes: usize,
-    },
-    /// The table of guarded mappings is full.
+    OutOfBounds { range: Range<usize>, length_bytes: usize },
     #[error(transparent)]
     TooMany(#[from] TooManyMappings),
 }
 
-/// How to map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MapHow {
     /// Read the file and set up every page now, so that no first touch faults later.
     pub populate: bool,
 }
 
-/// What the program is going to do with a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapAdvice {
-    /// Front to back: read far ahead.
     Sequential,
-    /// Anywhere: do not read ahead.
     Random,
-    /// Soon: read it now.
     WillNeed,
     /// Not again soon: our page tables forget it. A shared mapping loses nothing.
     DontNeed,
@@ -82,7 +40,6 @@ pub enum MapAdvice {
     PopulateWrite,
 }
 
-/// A shared mapping of the first bytes of a file, for reading and writing.
 #[derive(Debug)]
 pub struct MappedFile {
     address: NonNull<u8>,
@@ -95,8 +52,8 @@ pub struct MappedFile {
 unsafe impl Send for MappedFile {}
 
 impl MappedFile {
-    /// Maps the first `length_bytes` (at least one) of a file that is open for reading and writing.
-    /// The path is for messages only.
+    /// At least one byte, of a file that is open for reading and writing. The path is for messages
+    /// only.
     pub fn map(
         file: &File,
         path: &Path,
@@ -131,12 +88,10 @@ impl MappedFile {
         }
     }
 
-    /// How many bytes are mapped.
     pub fn length_bytes(&self) -> usize {
         self.length_bytes
     }
 
-    /// Copies bytes into the file.
     pub fn write_at(&mut self, offset_bytes: usize, bytes: &[u8]) -> Result<(), MapError> {
         let target = self.at(offset_bytes, bytes.len())?;
         // SAFETY: `at` has checked that the range is inside the mapping; `bytes` cannot overlap it,
@@ -145,7 +100,6 @@ impl MappedFile {
         Ok(())
     }
 
-    /// Copies bytes out of the file.
     pub fn read_at(&self, offset_bytes: usize, bytes: &mut [u8]) -> Result<(), MapError> {
         let source = self.at(offset_bytes, bytes.len())?;
         // SAFETY: as in `write_at`.
@@ -153,7 +107,7 @@ impl MappedFile {
         Ok(())
     }
 
-    /// Makes a range durable, as fdatasync would. Its start is rounded down to a page.
+    /// As fdatasync would. The start is rounded down to a page.
     pub fn sync(&self, range: Range<usize>) -> Result<(), MapError> {
         self.msync(range, MsyncFlags::SYNC, "sync the mapping of")
     }
@@ -175,7 +129,6 @@ impl MappedFile {
             .map_err(|error| self.refused(request, error.into()))
     }
 
-    /// Tells the kernel what comes.
     pub fn advise(&self, range: Range<usize>, advice: MapAdvice) -> Result<(), MapError> {
         let advice = match advice {
             MapAdvice::Sequential => Advice::Sequential,

@@ -1,48 +1,29 @@
-//! What the kernel does with memory behind a program's back: transparent huge pages, NUMA, DAMON.
-//! A scheme that pages out "cold" memory makes a hot file cold; a report must name it.
-//!
-//! ```
-//! let facts = pickfs_sys::memory_schemes::MemorySchemes::now();
-//! assert!(!facts.numa_nodes.is_empty() || !std::path::Path::new("/sys/devices/system/node").exists());
-//! ```
-//!
-//! Source: `Documentation/admin-guide/mm/transhuge.rst`, `Documentation/admin-guide/mm/damon/`.
+//! What the kernel does with memory behind a program's back. A scheme that pages out "cold" memory
+//! makes a hot file cold; a report must name it.
 
 use crate::cpu::number_list;
 use crate::tunables::{chosen_word, names_in, text_if_any};
 use std::path::{Path, PathBuf};
 
-/// Facts about memory management. `None`: the kernel does not say.
+/// `None`: the kernel does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemorySchemes {
-    /// Transparent huge pages: `always`, `madvise`, `never`.
     pub huge_pages: Option<String>,
-    /// Huge pages of tmpfs.
     pub tmpfs_huge_pages: Option<String>,
-    /// Memory nodes.
     pub numa_nodes: Vec<NumaNode>,
-    /// Automatic NUMA balancing is on.
     pub numa_balancing: Option<String>,
-    /// DAMON threads and modules that are set up, each with its state and what it does.
     pub damon: Vec<DamonScheme>,
-    /// Pages of equal content are merged (KSM runs).
     pub same_page_merging: Option<String>,
-    /// `vm.swappiness`.
     pub swappiness: Option<String>,
 }
 
-/// One memory node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NumaNode {
-    /// Its number.
     pub number: u32,
-    /// Its memory.
     pub total_bytes: u64,
-    /// Its processors.
     pub processors: Vec<u32>,
 }
 
-/// A set-up of DAMON, the monitor of memory accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamonScheme {
     /// `kdamond 0`, or the name of a module (`damon_reclaim`).
@@ -54,7 +35,6 @@ pub struct DamonScheme {
 }
 
 impl MemorySchemes {
-    /// Reads what there is.
     pub fn now() -> Self {
         let huge = Path::new("/sys/kernel/mm/transparent_hugepage");
         let choice = |path: PathBuf| text_if_any(path).map(|text| chosen_word(&text).to_owned());

@@ -1,19 +1,6 @@
-//! Mounting and unmounting, and what is mounted where. Not the making of file systems, and no
-//! lazy unmount: when [`unmount`] returns, the file system is gone from this place.
-//!
-//! Mounting goes through the interface of fsopen(2), because it tells why a mount failed.
-//!
-//! ```no_run
-//! use pickfs_sys::mount::{MountRequest, Mounted};
-//! let request = MountRequest::new("/dev/loop0", "/mnt", "ext4").options("noatime,barrier=0");
-//! let mounted = Mounted::mount(&request)?;
-//! println!("{}", pickfs_sys::mount::mount_of(mounted.path())?.super_options);
-//! mounted.unmount()?;
-//! # Ok::<(), pickfs_sys::mount::MountError>(())
-//! ```
-//!
-//! Source: fsopen(2), fsconfig(2), fsmount(2), move_mount(2) (Linux 5.2); umount(2); FITHAW of
-//! `include/uapi/linux/fs.h`.
+//! Mounting and unmounting, and what is mounted where. No lazy unmount: when [`unmount`] returns,
+//! the file system is gone from this place. Mounting goes through fsopen(2), because it tells why
+//! a mount failed.
 #![allow(unsafe_code)]
 
 use crate::ioctl;
@@ -35,88 +22,38 @@ use std::path::{Path, PathBuf};
 const FITHAW: u64 = 0xC004_5878;
 const NEEDS: &str = "CAP_SYS_ADMIN (run as root)";
 
-/// What went wrong with a mount.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
-    /// The running kernel cannot mount this type.
     #[error("the kernel has no file system `{fs_type}`; load its module or leave it out: {cause}")]
-    UnknownType {
-        /// The type asked for.
-        fs_type: String,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// One mount option was refused.
+    UnknownType { fs_type: String, cause: io::Error },
     #[error("{fs_type} refuses the mount option `{option}`: {cause}{kernel_says}")]
-    Option {
-        /// The type asked for.
-        fs_type: String,
-        /// The option, as it was written.
-        option: String,
-        /// What the kernel said.
-        cause: io::Error,
-        /// Its own words, when it had any.
-        kernel_says: KernelSays,
-    },
-    /// The mount was refused.
+    Option { fs_type: String, option: String, cause: io::Error, kernel_says: KernelSays },
     #[error(
         "cannot mount {} as {fs_type} on {}: {cause}{kernel_says}{}",
         .source_name.display(), .target.display(), remedy(.cause, NEEDS)
     )]
     Refused {
-        /// What should be mounted.
         source_name: PathBuf,
-        /// Where.
         target: PathBuf,
-        /// As what.
         fs_type: String,
-        /// What the kernel said.
         cause: io::Error,
-        /// Its own words, when it had any.
         kernel_says: KernelSays,
     },
-    /// Something still uses the mount.
     #[error("{} is busy; a program has a file or its working directory there", .target.display())]
-    Busy {
-        /// The mount point.
-        target: PathBuf,
-    },
-    /// The unmount was refused for another reason.
+    Busy { target: PathBuf },
     #[error("cannot unmount {}: {cause}{}", .target.display(), remedy(.cause, NEEDS))]
-    Unmount {
-        /// The mount point.
-        target: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// A table of mounts could not be read.
+    Unmount { target: PathBuf, cause: io::Error },
     #[error("cannot read {}: {cause}", .path.display())]
-    Table {
-        /// The table.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// A table of mounts could be read and not understood.
+    Table { path: PathBuf, cause: io::Error },
     #[error(transparent)]
     Malformed(#[from] MalformedLine),
-    /// A path could not be looked at.
     #[error("cannot look at {}: {cause}", .path.display())]
-    Path {
-        /// The path.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// The mount of a path is not in the table.
+    Path { path: PathBuf, cause: io::Error },
     #[error("no mount in the table holds {}", .path.display())]
-    NotInTable {
-        /// The path.
-        path: PathBuf,
-    },
+    NotInTable { path: PathBuf },
 }
 
-/// What the kernel wrote about a failed mount; prints as nothing when it wrote nothing.
+/// Prints as nothing when it wrote nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelSays(pub Vec<String>);
 
@@ -126,21 +63,18 @@ impl std::fmt::Display for KernelSays {
     }
 }
 
-/// What to mount, where, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountRequest {
     /// A device node, or any word for a file system without a device.
     pub source: PathBuf,
     /// An existing directory.
     pub target: PathBuf,
-    /// The kernel's name of the type.
     pub fs_type: String,
     /// Options as after `mount -o`, separated by commas; may be empty.
     pub options: String,
 }
 
 impl MountRequest {
-    /// A mount without options.
     pub fn new(
         source: impl Into<PathBuf>,
         target: impl Into<PathBuf>,
@@ -150,18 +84,13 @@ impl MountRequest {
         Self { source: source.into(), target: target.into(), fs_type: fs_type.into(), options }
     }
 
-    /// The same mount with these options, as after `mount -o`.
     pub fn options(mut self, options: impl Into<String>) -> Self {
         self.options = options.into();
         self
     }
 }
 
-/// Mounts, and leaves it mounted.
-///
-/// # Errors
-/// [`MountError::UnknownType`], [`MountError::Option`] or [`MountError::Refused`]; after each,
-/// nothing is mounted.
+/// After an error nothing is mounted.
 pub fn mount(request: &MountRequest) -> Result<(), MountError> {
     let context = open_context(request)?;
     set_string(request, &context, "source", &request.source.to_string_lossy())?;
@@ -293,15 +222,13 @@ pub fn thaw(target: &Path) -> bool {
     unsafe { ioctl::with_value(folder.as_fd(), FITHAW, 0) }.is_ok()
 }
 
-/// A mount that ends with this value. Dropping it unmounts without a report;
-/// [`Mounted::unmount`] reports.
+/// Dropping it unmounts without a report; [`Mounted::unmount`] reports.
 #[derive(Debug)]
 pub struct Mounted {
     target: Option<PathBuf>,
 }
 
 impl Mounted {
-    /// Mounts, and unmounts when dropped.
     pub fn mount(request: &MountRequest) -> Result<Self, MountError> {
         mount(request)?;
         Ok(Self { target: Some(request.target.clone()) })
@@ -312,13 +239,11 @@ impl Mounted {
         Self { target: Some(target.into()) }
     }
 
-    /// The mount point.
     pub fn path(&self) -> &Path {
         self.target.as_deref().expect("the target is taken only by unmount, which consumes it")
     }
 
-    /// Unmounts and says how it went. After an error the mount is still there, and is no longer
-    /// guarded.
+    /// After an error the mount is still there, and is no longer guarded.
     pub fn unmount(mut self) -> Result<(), MountError> {
         let target = self.target.take().expect("a mount is unmounted once");
         unmount(&target)
@@ -333,7 +258,6 @@ impl Drop for Mounted {
     }
 }
 
-/// Every mount that this process sees.
 pub fn mounts() -> Result<Vec<MountEntry>, MountError> {
     read_table(Path::new("/proc/self/mountinfo"))
 }
@@ -344,7 +268,6 @@ pub(crate) fn read_table(path: &Path) -> Result<Vec<MountEntry>, MountError> {
     Ok(mount_table::parse(&table)?)
 }
 
-/// The mount that holds `path`, with the options that the kernel reports.
 pub fn mount_of(path: &Path) -> Result<MountEntry, MountError> {
     let statx = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID);
     let statx =
@@ -353,24 +276,19 @@ pub fn mount_of(path: &Path) -> Result<MountEntry, MountError> {
     found.ok_or_else(|| MountError::NotInTable { path: path.to_owned() })
 }
 
-/// How full a file system is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystemUse {
-    /// The type as a number; see statfs(2).
+    /// See statfs(2).
     pub type_number: u64,
-    /// Size of a block.
     pub block_bytes: u64,
-    /// All blocks.
     pub total_bytes: u64,
-    /// Free blocks, those reserved for root included.
+    /// Those reserved for root included.
     pub free_bytes: u64,
-    /// Free blocks for everybody.
     pub available_bytes: u64,
-    /// All inodes; 0 where they are made on demand.
+    /// 0 where they are made on demand.
     pub inode_count: u64,
 }
 
-/// Asks the file system that holds `path` how full it is.
 pub fn file_system_use(path: &Path) -> Result<FileSystemUse, MountError> {
     let statfs = rustix::fs::statfs(path)
         .map_err(|error| MountError::Path { path: path.to_owned(), cause: error.into() })?;
@@ -385,7 +303,7 @@ pub fn file_system_use(path: &Path) -> Result<FileSystemUse, MountError> {
     })
 }
 
-/// Types that the running kernel has now; a module that is not loaded is not among them.
+/// A module that is not loaded is not among them.
 pub fn known_types() -> Result<Vec<String>, MountError> {
     let path = PathBuf::from("/proc/filesystems");
     let text = fs::read_to_string(&path).map_err(|cause| MountError::Table { path, cause })?;

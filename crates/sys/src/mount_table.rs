@@ -1,56 +1,27 @@
-//! The kernel's table of mounts, read from text. Not the act of mounting: that is `mount`.
-//!
-//! ```
-//! let line = b"36 35 98:0 /mnt1 /mnt\\0402 rw,noatime shared:1 - ext3 /dev/root rw,errors=continue";
-//! let entry = pickfs_sys::mount_table::parse_line(line).unwrap();
-//! assert_eq!(entry.mount_point.to_str(), Some("/mnt 2"));
-//! assert_eq!(entry.super_options, "rw,errors=continue");
-//! ```
-//!
-//! Source: proc_pid_mountinfo(5). One line of it:
-//!
-//! ```text
-//! 36 35 98:0 /root /mount/point rw,noatime shared:1 - ext3 /dev/root rw,errors=continue
-//! |  |  |    |     |            |          |        | |    |         the file system's options
-//! |  |  |    |     |            |          |        | |    source
-//! |  |  |    |     |            |          |        | type
-//! |  |  |    |     |            |          |        end of the optional fields
-//! id |  |    |     |            |          optional fields, none or more
-//!    |  |    |     |            options of this mount
-//!    |  |    |     where it is seen
-//!    |  |    which directory of the file system is seen
-//!    |  major:minor
-//!    parent
-//! ```
+//! The kernel's table of mounts, read from text: proc_pid_mountinfo(5).
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// A line that is not what proc_pid_mountinfo(5) says.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("line {line_number} of the mount table is malformed: {line:?}")]
 pub struct MalformedLine {
     /// Counted from one.
     pub line_number: usize,
-    /// The line, made readable.
     pub line: String,
 }
 
-/// One mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountEntry {
     /// Unique while it is mounted.
     pub mount_id: u32,
-    /// The mount that this one sits on.
     pub parent_id: u32,
     /// Major device number of the file system; 0 for those without one device (tmpfs, btrfs).
     pub major: u32,
-    /// Minor device number.
     pub minor: u32,
     /// Which directory of the file system is seen.
     pub root: PathBuf,
-    /// Where it is seen.
     pub mount_point: PathBuf,
     /// Options of this mount: `rw,noatime`.
     pub options: String,
@@ -64,7 +35,6 @@ pub struct MountEntry {
     pub super_options: String,
 }
 
-/// Reads a whole table.
 pub fn parse(table: &[u8]) -> Result<Vec<MountEntry>, MalformedLine> {
     let lines = table.split(|&b| b == b'\n').enumerate().filter(|(_, line)| !line.is_empty());
     lines
@@ -77,7 +47,7 @@ pub fn parse(table: &[u8]) -> Result<Vec<MountEntry>, MalformedLine> {
         .collect()
 }
 
-/// Reads one line, without its line end; `None` when a field is missing or is not a number.
+/// Without its line end; `None` when a field is missing or is not a number.
 pub fn parse_line(line: &[u8]) -> Option<MountEntry> {
     let mut fields = line.split(|&b| b == b' ');
     let mount_id = number(fields.next()?)?;

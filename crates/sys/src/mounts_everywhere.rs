@@ -1,14 +1,6 @@
-//! The mounts of the whole machine: those of every mount namespace, by way of its processes. Not the
-//! mounts that this process sees: those are `mount::mounts`.
-//!
-//! A device that is mounted in a container, or in another lab's private namespace, is in use, though
-//! our own table does not show it.
-//!
-//! ```
-//! use pickfs_sys::{mount::mounts_everywhere, proc_root::ProcRoot};
-//! assert!(!mounts_everywhere(&ProcRoot::host())?.mounts.is_empty());
-//! # Ok::<(), pickfs_sys::mount::MountError>(())
-//! ```
+//! The mounts of every mount namespace, by way of its processes: a device that is mounted in a
+//! container, or in another lab's private namespace, is in use, though our own table does not show
+//! it.
 
 use crate::mount::{MountError, read_table};
 use crate::mount_table::MountEntry;
@@ -18,30 +10,24 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// A mount somewhere on this machine, seen by way of one process of its mount namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamespacedMount {
-    /// A process of that namespace, as the given /proc numbers it.
+    /// As the given /proc numbers it.
     pub process_id: u32,
-    /// The namespace, as `/proc/PID/ns/mnt` names it.
+    /// As `/proc/PID/ns/mnt` names it.
     pub namespace: String,
-    /// The mount.
     pub entry: MountEntry,
 }
 
-/// The mounts of a machine, and how much of it could not be looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MountsEverywhere {
-    /// What was found.
     pub mounts: Vec<NamespacedMount>,
-    /// Processes whose namespace or table could not be read; not zero means that the answer may
-    /// be incomplete.
+    /// If not 0 the answer may be incomplete.
     pub unreadable_process_count: usize,
 }
 
-/// The mounts in every mount namespace that has a process in `proc_root`, each namespace once.
-///
-/// Inside a private pid namespace `/proc` shows only its own processes: give [`ProcRoot::host`].
+/// Each namespace once. Inside a private pid namespace `/proc` shows only its own processes: give
+/// [`ProcRoot::host`].
 pub fn mounts_everywhere(proc_root: &ProcRoot) -> Result<MountsEverywhere, MountError> {
     let mut seen = BTreeSet::new();
     let mut everywhere = MountsEverywhere::default();
@@ -65,7 +51,7 @@ pub fn mounts_everywhere(proc_root: &ProcRoot) -> Result<MountsEverywhere, Mount
     Ok(everywhere)
 }
 
-/// The table of a process whose namespace was not seen before; empty when it was.
+/// Empty when its namespace was seen before.
 fn namespace_mounts(
     process: &Path,
     seen: &mut BTreeSet<String>,

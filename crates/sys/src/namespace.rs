@@ -9,18 +9,6 @@
 //!   |      /proc, reaps orphans; dies => the kernel kills everything in the namespace
 //! inner    the same program run again with the given arguments
 //! ```
-//!
-//! ```no_run
-//! use pickfs_sys::namespace;
-//! if !namespace::is_private() {
-//!     let status = namespace::run_private(std::env::args_os().skip(1))?;
-//!     std::process::exit(namespace::exit_code(status));
-//! }
-//! // from here on every mount is ours alone
-//! # Ok::<(), namespace::NamespaceError>(())
-//! ```
-//!
-//! Source: pid_namespaces(7), mount_namespaces(7), PR_SET_PDEATHSIG(2const), clone(2), sigwait(3).
 #![allow(unsafe_code)]
 
 use crate::exec_image::ExecImage;
@@ -43,13 +31,10 @@ const NEEDS: &str = "CAP_SYS_ADMIN (run as root)";
 /// to the whole process group; inner has it already.
 const GROUP_SIGNAL_NS: u64 = 500_000_000;
 
-/// What went wrong while entering private namespaces.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {step}: {cause}{}", remedy(.cause, NEEDS))]
 pub struct NamespaceError {
-    /// What was being done: `make private mount and pid namespaces`, `mount a fresh /proc`, ...
     pub step: &'static str,
-    /// What the kernel said.
     pub cause: io::Error,
 }
 
@@ -57,7 +42,7 @@ fn failed(step: &'static str) -> impl Fn(io::Error) -> NamespaceError {
     move |cause| NamespaceError { step, cause }
 }
 
-/// This process was started by [`run_private`] and is in the namespaces that it made.
+/// Started by [`run_private`] and in the namespaces that it made.
 pub fn is_private() -> bool {
     let outer = std::env::var_os(OUTER_NAMESPACE);
     outer.is_some_and(|outer| mount_namespace().is_ok_and(|ours| ours != outer))
@@ -87,12 +72,9 @@ pub fn become_subreaper() -> Result<(), NamespaceError> {
         .map_err(|error| failed("become the reaper of orphans")(error.into()))
 }
 
-/// Runs this program again, with these arguments, in private mount and pid namespaces, waits for
-/// its end, and gives back its status as if it had been a child.
-///
-/// `SIGINT`, `SIGTERM`, `SIGHUP` and `SIGQUIT` are passed on, once each; those from a terminal reach
-/// the inner program by themselves. Call it early, while this program has one thread: another
-/// thread would get the signals instead. When it returns, every process of the namespace is gone.
+/// Waits for its end and gives back its status as if it had been a child; then every process of
+/// the namespace is gone. `SIGINT`, `SIGTERM`, `SIGHUP` and `SIGQUIT` are passed on, once each.
+/// Call it early, while this program has one thread: another thread would get the signals instead.
 pub fn run_private<A: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<ExitStatus, NamespaceError> {
@@ -120,7 +102,7 @@ pub fn run_private<A: AsRef<OsStr>>(
     }
 }
 
-/// All that init and inner need, made before the fork: after it nothing may be allocated.
+/// Made before the fork: after it nothing may be allocated.
 struct InnerPlan {
     image: ExecImage,
     report: OwnedFd,
@@ -153,7 +135,6 @@ fn inner_image<A: AsRef<OsStr>>(
     ExecImage::new(std::iter::once(own_name).chain(arguments), environment)
 }
 
-/// Forks init into the new namespaces; gives back its pid.
 fn make_init(plan: &InnerPlan, mask_before: SignalSet) -> io::Result<i32> {
     // SAFETY: the child calls only `init`, which makes system calls and nothing else.
     match unsafe { fork(libc::CLONE_NEWNS | libc::CLONE_NEWPID) }? {

@@ -1,29 +1,18 @@
-//! The memory nodes of this machine and the processors of each. Not the binding of memory: see
-//! [`bind_memory_to`].
-//!
-//! ```
-//! let nodes = pickfs_sys::nodes::nodes();
-//! assert!(nodes.iter().all(|node| !node.processors.is_empty()));
-//! ```
-//!
-//! Source: `/sys/devices/system/node/node*/cpulist` (Documentation/ABI/stable/sysfs-devices-node),
-//! set_mempolicy(2).
+//! The memory nodes of this machine and the processors of each.
 #![allow(unsafe_code)]
 
 use crate::cpu::number_list;
 use std::io;
 use std::path::Path;
 
-/// One node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Its number.
     pub number: u32,
-    /// Its processors, ascending.
+    /// Ascending.
     pub processors: Vec<u32>,
 }
 
-/// Nodes that have processors, by number; empty where the kernel knows of none.
+/// Those that have processors, by number; empty where the kernel knows of none.
 pub fn nodes() -> Vec<Node> {
     nodes_in(Path::new("/sys/devices/system/node"))
 }
@@ -42,10 +31,7 @@ fn nodes_in(folder: &Path) -> Vec<Node> {
     nodes
 }
 
-/// Binds memory that the calling thread will touch to one node.
-///
-/// # Errors
-/// When the kernel has no memory policies or the node does not exist.
+/// For memory that the calling thread will touch. Fails where the kernel has no memory policies.
 pub fn bind_memory_to(node: &Node) -> io::Result<()> {
     let bits = u64::BITS as usize;
     let mut mask = vec![0u64; node.number as usize / bits + 1];

@@ -16,11 +16,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Takes a write lock on the whole file without waiting; false where another open holds one.
-/// It goes with the last descriptor of this open.
-///
-/// # Errors
-/// What the kernel says, `EAGAIN` and `EACCES` excepted.
+/// Does not wait; false where another open holds one. It goes with the last descriptor of this
+/// open.
 pub fn try_exclusive(file: &File) -> io::Result<bool> {
     let lock = libc::flock {
         l_type: libc::F_WRLCK as libc::c_short,

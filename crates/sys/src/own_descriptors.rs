@@ -2,13 +2,6 @@
 //! looks up a descriptor without counting its users, and a read or write takes no lock of the position;
 //! a second thread, even an idle one, costs every call of the first some tens of nanoseconds.
 //!
-//! ```
-//! std::thread::spawn(|| {
-//!     pickfs_sys::own_descriptors::leave_shared_table();
-//!     // Computes; opens nothing, and holds nothing open that others close.
-//! });
-//! ```
-//!
 //! Source: close_range(2), CLOSE_RANGE_UNSHARE (Linux 5.9); `Documentation/filesystems/files.rst` on
 //! fget_light; `fdget_pos` in `fs/file.c`.
 #![allow(unsafe_code)]

@@ -1,7 +1,5 @@
-//! A network of one's own: interfaces, addresses and ports that only this thread sees, and what it starts from then on.
-//!
-//! It has no name. The kernel removes it, and a veth(4) pair that ends in it, when its last thread and socket are gone,
-//! however they went: network_namespaces(7).
+//! A network of one's own. It has no name: the kernel removes it, and a veth(4) pair that ends in
+//! it, when its last thread and socket are gone, however they went: network_namespaces(7).
 
 #![allow(unsafe_code)]
 
@@ -11,19 +9,14 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::privilege::remedy;
 
-/// The kernel refused one.
 #[derive(Debug, thiserror::Error)]
 #[error("a network namespace: {cause}{}", remedy(cause, "root"))]
 pub struct OwnNetworkError {
-    /// What it said.
     pub cause: io::Error,
 }
 
-/// Moves this thread into a new network, which has a loopback that is down, and nothing else. Sockets stay where they
-/// were made.
-///
-/// # Errors
-/// It needs CAP_SYS_ADMIN: unshare(2).
+/// It has a loopback that is down, and nothing else. Sockets stay where they were made. Needs
+/// CAP_SYS_ADMIN.
 pub fn leave() -> Result<(), OwnNetworkError> {
     // SAFETY: without CLONE_FILES, the descriptors stay as they are.
     let left = unsafe { unshare_unsafe(UnshareFlags::NEWNET) };

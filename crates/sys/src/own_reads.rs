@@ -1,33 +1,22 @@
-//! What this process had to fetch from devices: pages that faults waited for, and bytes that its reads
-//! and faults caused to be read. Not what it asked for: that may come from the page cache.
-//!
-//! ```
-//! let before = pickfs_sys::own_reads::OwnReads::now();
-//! let since = pickfs_sys::own_reads::OwnReads::now().since(&before);
-//! assert!(since.device_bytes.is_none_or(|bytes| bytes < 1 << 20));
-//! ```
-//!
-//! Source: getrusage(2), `ru_majflt`; proc_pid_io(5), `read_bytes`, which counts at the block layer:
-//! file systems without a block device below them (FUSE, 9p, ZFS) count nothing there.
+//! What this process had to fetch from devices: getrusage(2), `ru_majflt`; proc_pid_io(5),
+//! `read_bytes`, which counts at the block layer: file systems without a block device below them
+//! (FUSE, 9p, ZFS) count nothing there.
 #![allow(unsafe_code)]
 
-/// Fetches so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OwnReads {
     /// Page faults of all threads that had to wait for I/O.
     pub major_faults: u64,
-    /// Bytes fetched from block devices; `None` where the kernel does not count them.
+    /// `None` where the kernel does not count them.
     pub device_bytes: Option<u64>,
 }
 
 impl OwnReads {
-    /// The figures now.
     pub fn now() -> OwnReads {
         let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
         OwnReads { major_faults: major_faults(), device_bytes: device_bytes(&text) }
     }
 
-    /// What was fetched since `earlier`.
     pub fn since(&self, earlier: &OwnReads) -> OwnReads {
         let bytes = self.device_bytes.zip(earlier.device_bytes);
         OwnReads {

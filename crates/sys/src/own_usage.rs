@@ -1,28 +1,17 @@
-//! What this process has used of the processors, as the kernel counts it for its owner. Not of
-//! others: that is `process`.
-//!
-//! ```
-//! let before = pickfs_sys::own_usage::OwnUsage::now();
-//! assert!(pickfs_sys::own_usage::OwnUsage::now().user_ns >= before.user_ns);
-//! ```
-//!
-//! Source: getrusage(2). The sum of user and system time is exact to the scheduler's clock; how it
-//! splits may be sampled at ticks.
+//! What this process has used of the processors: getrusage(2). The sum of user and system time is
+//! exact to the scheduler's clock; how it splits may be sampled at ticks.
 #![allow(unsafe_code)]
 
-/// Processor time and preemptions so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OwnUsage {
-    /// User CPU of all threads, in nanoseconds.
+    /// Of all threads.
     pub user_ns: u64,
-    /// System CPU of all threads, in nanoseconds.
     pub system_ns: u64,
     /// Involuntary context switches of the calling thread.
     pub preemptions: u64,
 }
 
 impl OwnUsage {
-    /// The figures now.
     pub fn now() -> OwnUsage {
         let (process, thread) = (usage(libc::RUSAGE_SELF), usage(libc::RUSAGE_THREAD));
         OwnUsage {

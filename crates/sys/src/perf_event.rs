@@ -1,16 +1,5 @@
-//! Events that the kernel writes into a ring for us, by `perf_event_open(2)`. Not their meaning, and
-//! not a profiler: trace points and switches of threads, with kernel stacks, on the CLOCK_MONOTONIC
-//! line.
-//!
-//! ```no_run
-//! use pickfs_sys::perf_event::{PerfEvent, EventSpec, EventSource};
-//! let spec = EventSpec::new(EventSource::TracePoint(372)).with_stacks();
-//! let event = PerfEvent::on_processor(&spec, 0)?;
-//! event.filter("prev_pid==42")?;
-//! # Ok::<(), pickfs_sys::perf_event::PerfEventError>(())
-//! ```
-//!
-//! Source: perf_event_open(2); include/uapi/linux/perf_event.h. Needs root or CAP_PERFMON, but for
+//! Events that the kernel writes into a ring for us, on the CLOCK_MONOTONIC line:
+//! perf_event_open(2), include/uapi/linux/perf_event.h. Needs root or CAP_PERFMON, but for
 //! switches of one's own threads.
 #![allow(unsafe_code)]
 
@@ -22,10 +11,8 @@ use thiserror::Error;
 
 use crate::ioctl::{with_pointer, with_value};
 
-/// What is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventSource {
-    /// A trace point by its number.
     TracePoint(u64),
     /// Nothing: an event that others write into the ring of ([`PerfEvent::write_into`]).
     Carrier,
@@ -33,12 +20,10 @@ pub enum EventSource {
     Switches,
     /// The clock of the processor while a thread has it: where the thread is, so many times a second.
     CpuClock {
-        /// Samples of a second.
         hz: u32,
     },
 }
 
-/// How it is recorded. Every record ends up on the CLOCK_MONOTONIC line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventSpec {
     source: EventSource,
@@ -51,7 +36,6 @@ pub struct EventSpec {
 /// Whom an event of a thread belongs to beside it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// Nobody.
     #[default]
     Alone,
     /// All threads and processes that it starts from now on, and theirs.
@@ -60,41 +44,19 @@ pub enum Reach {
     DescendantsFromExec,
 }
 
-/// An event could not be opened or set.
 #[derive(Debug, Error)]
 pub enum PerfEventError {
-    /// The kernel refused to open it.
     #[error("perf event not opened: {cause}{}", paranoid_remedy(cause))]
-    Open {
-        /// Why.
-        cause: io::Error,
-    },
-    /// The ring could not be mapped.
+    Open { cause: io::Error },
     #[error("ring of {pages} pages not mapped: {cause}")]
-    Ring {
-        /// Pages that were asked for.
-        pages: usize,
-        /// Why.
-        cause: io::Error,
-    },
-    /// A filter was refused.
+    Ring { pages: usize, cause: io::Error },
     #[error("event filter `{filter}` refused: {cause}")]
-    Filter {
-        /// The filter, shortened.
-        filter: String,
-        /// Why.
-        cause: io::Error,
-    },
-    /// An event could not be switched on, or joined to a ring.
+    Filter { filter: String, cause: io::Error },
     #[error("perf event not set up: {cause}")]
-    SetUp {
-        /// Why.
-        cause: io::Error,
-    },
+    SetUp { cause: io::Error },
 }
 
 impl PerfEventError {
-    /// What the kernel said.
     pub fn cause(&self) -> &io::Error {
         match self {
             PerfEventError::Open { cause }
@@ -180,7 +142,6 @@ const IOCTL_SET_FILTER: u64 = 0x4008_2406;
 const IOCTL_ID: u64 = 0x8008_2407;
 
 impl EventSpec {
-    /// Records without stacks.
     pub fn new(source: EventSource) -> EventSpec {
         EventSpec {
             source,
@@ -197,7 +158,6 @@ impl EventSpec {
         EventSpec { has_stacks: true, ..self }
     }
 
-    /// Of a thread and of those that it starts.
     #[must_use]
     pub fn reaching(self, reach: Reach) -> EventSpec {
         EventSpec { reach, ..self }
@@ -273,17 +233,16 @@ impl EventSpec {
     }
 }
 
-/// An open event, switched off until [`PerfEvent::enable`].
+/// Switched off until [`PerfEvent::enable`].
 #[derive(Debug)]
 pub struct PerfEvent(OwnedFd);
 
 impl PerfEvent {
-    /// On one processor, whatever runs there.
     pub fn on_processor(spec: &EventSpec, processor: u32) -> Result<PerfEvent, PerfEventError> {
         PerfEvent::open(spec, -1, processor as libc::c_int)
     }
 
-    /// Of one thread, wherever it runs. The number is that of our own pid namespace.
+    /// The number is that of our own pid namespace.
     pub fn of_thread(spec: &EventSpec, thread_id: u32) -> Result<PerfEvent, PerfEventError> {
         PerfEvent::open(spec, thread_id as libc::pid_t, -1)
     }
@@ -353,13 +312,11 @@ impl PerfEvent {
         unsafe { with_value(self.as_fd(), IOCTL_SET_OUTPUT, number) }.map(|_| ()).map_err(set_up)
     }
 
-    /// From now on it records.
     pub fn enable(&self) -> Result<(), PerfEventError> {
         // SAFETY: the request takes flags by value.
         unsafe { with_value(self.as_fd(), IOCTL_ENABLE, 0) }.map(|_| ()).map_err(set_up)
     }
 
-    /// From now on it does not.
     pub fn disable(&self) -> Result<(), PerfEventError> {
         // SAFETY: the request takes flags by value.
         unsafe { with_value(self.as_fd(), IOCTL_DISABLE, 0) }.map(|_| ()).map_err(set_up)

@@ -24,7 +24,6 @@ const TAIL_AT: usize = 1032;
 /// Type, misc and size: what every record begins with.
 const HEADER_BYTES: usize = 8;
 
-/// A mapped ring.
 #[derive(Debug)]
 pub struct PerfRing {
     base: NonNull<u8>,
@@ -37,7 +36,7 @@ pub struct PerfRing {
 unsafe impl Send for PerfRing {}
 
 impl PerfRing {
-    /// Maps a ring of `data_pages` (a power of two) for an event.
+    /// `data_pages` is a power of two.
     pub fn map(event: &PerfEvent, data_pages: usize) -> Result<PerfRing, PerfEventError> {
         let data_bytes = data_pages * PAGE_BYTES;
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -50,8 +49,7 @@ impl PerfRing {
         Ok(PerfRing { base, data_bytes, record: Vec::with_capacity(4096) })
     }
 
-    /// Hands over every record that is there, the oldest first, and makes room for new ones. Gives
-    /// the number of bytes.
+    /// The oldest first, and makes room for new ones. Gives the number of bytes.
     pub fn drain(&mut self, each: &mut dyn FnMut(&[u8])) -> usize {
         // The kernel wrote the data before the head.
         let head = self.word(HEAD_AT).load(Ordering::Acquire);
@@ -73,12 +71,11 @@ impl PerfRing {
         bytes
     }
 
-    /// How many bytes of records it can hold.
     pub fn capacity_bytes(&self) -> usize {
         self.data_bytes
     }
 
-    /// How much of the ring is in use, in [0, 1].
+    /// In [0, 1].
     pub fn fill(&self) -> f64 {
         let head = self.word(HEAD_AT).load(Ordering::Relaxed);
         let tail = self.word(TAIL_AT).load(Ordering::Relaxed);

@@ -1,12 +1,4 @@
 //! How crowded the machine is: load average and pressure stall information.
-//!
-//! ```
-//! let load = pickfs_sys::pressure::load_average()?;
-//! assert!(load.minutes_1 >= 0.0);
-//! # Ok::<(), pickfs_sys::tunables::TunableError>(())
-//! ```
-//!
-//! Source: proc_loadavg(5); `Documentation/accounting/psi.rst` (Linux 4.20; may be switched off).
 
 use crate::tunables::{self, TunableError, text_if_any};
 use std::path::Path;
@@ -14,15 +6,11 @@ use std::path::Path;
 /// Average number of processes that ran or waited for a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoadAverage {
-    /// Over the last minute.
     pub minutes_1: f64,
-    /// Over the last five.
     pub minutes_5: f64,
-    /// Over the last fifteen.
     pub minutes_15: f64,
 }
 
-/// Reads the load average.
 pub fn load_average() -> Result<LoadAverage, TunableError> {
     let path = Path::new("/proc/loadavg");
     let text = tunables::text(path)?;
@@ -35,31 +23,22 @@ pub fn load_average() -> Result<LoadAverage, TunableError> {
     }
 }
 
-/// What there may be too little of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
-    /// Processors.
     Cpu,
-    /// Disks.
     Io,
-    /// Memory.
     Memory,
 }
 
-/// Shares of time lost by waiting, and the time lost since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stalled {
-    /// Share of the last ten seconds, in percent.
     pub percent_10s: f64,
-    /// Share of the last minute, in percent.
     pub percent_60s: f64,
-    /// Share of the last five minutes, in percent.
     pub percent_300s: f64,
-    /// Sum since boot.
+    /// Since boot.
     pub total_us: u64,
 }
 
-/// Pressure on one resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pressure {
     /// Time in which some task waited.
@@ -68,7 +47,7 @@ pub struct Pressure {
     pub full: Option<Stalled>,
 }
 
-/// Reads the pressure; `None` where the kernel does not keep it.
+/// `None` where the kernel does not keep it.
 pub fn pressure(resource: Resource) -> Option<Pressure> {
     let name = match resource {
         Resource::Cpu => "cpu",

@@ -1,5 +1,4 @@
-//! What to add to an error when the kernel refused for lack of privilege. Not a check of privilege:
-//! the kernel is asked for the thing itself, and only its refusal is explained.
+//! What to add to an error when the kernel refused for lack of privilege.
 
 use std::io;
 

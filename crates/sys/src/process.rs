@@ -1,55 +1,35 @@
-//! What single processes are and how much processor time they took, by /proc/PID/stat. Not the time
-//! of the machine: that is `cpu_time`.
-//!
-//! The user time of a machine less that of our own tree of processes is what strangers took; kernel
-//! threads have no user time, so the candidate's own workers do not count as strangers.
-//!
-//! ```
-//! use pickfs_sys::{process, proc_root::ProcRoot};
-//! let ours = process::tree_of(std::process::id(), &ProcRoot::own())?;
-//! assert_eq!(ours[0].process_id, std::process::id());
-//! # Ok::<(), std::io::Error>(())
-//! ```
-//!
-//! Source: proc_pid_stat(5).
+//! Single processes and the processor time that they took: proc_pid_stat(5).
+//! The user time of a machine less that of our own tree of processes is what strangers took;
+//! kernel threads have no user time, so the candidate's own workers do not count as strangers.
 
 use crate::proc_root::ProcRoot;
 use std::collections::BTreeSet;
 use std::io;
 
-/// One process at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its pid in the /proc that was asked.
+    /// In the /proc that was asked.
     pub process_id: u32,
-    /// Its name, at most 15 bytes.
+    /// At most 15 bytes.
     pub name: String,
     /// One letter: `R` runs, `S` sleeps, `D` waits for a disk, `Z` has ended, ...
     pub state: char,
-    /// Its parent; 0: none that this /proc shows.
+    /// 0: none that this /proc shows.
     pub parent_id: u32,
-    /// Time in the program, by all its threads.
+    /// Of all its threads.
     pub user_ticks: u64,
-    /// Time in the kernel for it.
     pub system_ticks: u64,
-    /// User time of its children that have ended and were waited for.
+    /// Of those that were waited for.
     pub ended_children_user_ticks: u64,
-    /// System time of its children that have ended and were waited for.
     pub ended_children_system_ticks: u64,
-    /// Number of threads.
     pub thread_count: u32,
-    /// When it started, in ticks since boot: with the pid, its identity.
+    /// Since boot: with the pid, its identity.
     pub start_ticks: u64,
-    /// It is a thread of the kernel.
     pub is_kernel_thread: bool,
-    /// Where it ran last.
     pub processor: Option<u32>,
 }
 
 impl Process {
-    /// Reads one process.
-    ///
-    /// # Errors
     /// `NotFound` when there is none with this id; `InvalidData` when the text is not understood.
     pub fn read(process_id: u32, proc_root: &ProcRoot) -> io::Result<Self> {
         let path = proc_root.process(process_id).join("stat");
@@ -58,18 +38,17 @@ impl Process {
         parse(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, text.into_owned()))
     }
 
-    /// User time of the process and of its ended children.
     pub fn user_ticks_with_ended_children(&self) -> u64 {
         self.user_ticks + self.ended_children_user_ticks
     }
 }
 
-/// The threads of a process, each as if it were one; those that end meanwhile are left out.
+/// Each as if it were a process; those that end meanwhile are left out.
 pub fn threads(process_id: u32, proc_root: &ProcRoot) -> io::Result<Vec<Process>> {
     all(&ProcRoot::at(proc_root.process(process_id).join("task")))
 }
 
-/// Every process that can be read; those that end meanwhile are left out.
+/// Those that end meanwhile are left out.
 pub fn all(proc_root: &ProcRoot) -> io::Result<Vec<Process>> {
     let ids = proc_root.process_ids()?;
     Ok(ids.into_iter().filter_map(|id| Process::read(id, proc_root).ok()).collect())

@@ -1,22 +1,8 @@
 //! A program of somebody else, run to its end: in its own process group, without descriptors of
-//! ours, as another user if asked, and with what it used counted over all its processes.
-//!
-//! ```
-//! use pickfs_sys::program::{Launch, Program, Stream};
-//! use std::path::Path;
-//! let words = ["sh".into(), "-c".into(), "exit 3".into()];
-//! let launch = Launch { words: &words, directory: Path::new("/"), account: None, variables: &[] };
-//! let program = Program::start(&launch, [Stream::Null, Stream::Null, Stream::Null])?;
-//! assert_eq!(program.wait()?.code, Some(3));
-//! # Ok::<(), std::io::Error>(())
-//! ```
-//!
-//! What a process leaves behind comes to us ([`adopt_orphans`]) and is reaped by [`reap`], so that
-//! nothing of a program is lost: neither its time nor its life.
-//!
-//! Source: wait4(2), waitid(2), prctl(2), `PR_SET_CHILD_SUBREAPER` (Linux 3.4), close_range(2)
-//! (Linux 5.9; 5.11 for `CLOSE_RANGE_CLOEXEC`), proc_pid_io(5). The input and output of a process
-//! count those of its children that it waited for (`wait_task_zombie` in `kernel/exit.c`).
+//! ours, as another user if asked, and with what it used counted over all its processes. What a
+//! process leaves behind comes to us ([`adopt_orphans`]) and is reaped by [`reap`].
+//! proc_pid_io(5) counts with a process those of its children that it waited for
+//! (`wait_task_zombie` in `kernel/exit.c`).
 #![allow(unsafe_code)]
 
 use std::{
@@ -33,31 +19,24 @@ use crate::{
     spawn::{Start, spawn},
 };
 
-/// What is started, and where.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch<'a> {
-    /// The program and its words.
     pub words: &'a [OsString],
-    /// Its working directory.
     pub directory: &'a Path,
-    /// Who it runs as; who we are when absent.
+    /// `None`: who we are.
     pub account: Option<&'a Account>,
-    /// Variables of its environment, beside ours.
+    /// Beside ours.
     pub variables: &'a [(String, OsString)],
 }
 
-/// Where a standard stream of a program leads.
 #[derive(Debug)]
 pub enum Stream {
-    /// To nothing: `/dev/null`.
     Null,
-    /// To us; of an output only.
+    /// Of an output only.
     Piped,
-    /// To a file or a pipe of the caller's.
     File(OwnedFd),
 }
 
-/// A program that runs.
 #[derive(Debug)]
 pub struct Program {
     process_id: u32,
@@ -65,20 +44,15 @@ pub struct Program {
     errors: Option<File>,
 }
 
-/// How a process ended and what it used, with all its children that it waited for.
+/// With all its children that it waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// Its exit code, unless a signal ended it.
     pub code: Option<i32>,
-    /// The signal that ended it.
     pub signal: Option<i32>,
-    /// User CPU in nanoseconds.
     pub user_ns: u64,
-    /// System CPU in nanoseconds.
     pub system_ns: u64,
-    /// Largest resident memory of one of its processes, in bytes.
+    /// Of one of its processes.
     pub resident_bytes_max: u64,
-    /// What it read and wrote.
     pub input_output: InputOutput,
 }
 
@@ -86,15 +60,10 @@ pub struct Ended {
 /// descriptor, and by what went to a block device or is to go there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InputOutput {
-    /// Bytes that read calls gave.
     pub read_bytes: u64,
-    /// Bytes that write calls took.
     pub written_bytes: u64,
-    /// Read calls.
     pub read_calls: u64,
-    /// Write calls.
     pub write_calls: u64,
-    /// Bytes fetched from block devices.
     pub device_read_bytes: u64,
     /// Bytes that made pages dirty, less those that were taken back before they were written.
     pub device_written_bytes: u64,
@@ -112,10 +81,8 @@ impl std::ops::AddAssign for InputOutput {
 }
 
 impl Program {
-    /// Starts it; `streams` are its standard input, output and error.
-    ///
-    /// # Errors
-    /// Those of execve(2); of several places in PATH the last that says more than that nothing is there.
+    /// `streams` are its standard input, output and error. Errors are those of execve(2); of
+    /// several places in PATH the last that says more than that nothing is there.
     pub fn start(launch: &Launch<'_>, streams: [Stream; 3]) -> io::Result<Program> {
         let [input, output, errors] = streams;
         let (input, _) = opened(input)?;
@@ -131,12 +98,12 @@ impl Program {
         Ok(Program { process_id, output: output_reader, errors: errors_reader })
     }
 
-    /// Its number, which is that of its process group too.
+    /// That of its process group too.
     pub fn process_id(&self) -> u32 {
         self.process_id
     }
 
-    /// What it says, where that was asked to be piped: output and error.
+    /// Output and error, where they are piped.
     pub fn streams(&mut self) -> (Option<File>, Option<File>) {
         (self.output.take(), self.errors.take())
     }
@@ -147,14 +114,13 @@ impl Program {
         wait_without_reaping(libc::P_PID, self.process_id, 0).map(drop)
     }
 
-    /// Waits until it has ended, and reaps it.
     pub fn wait(self) -> io::Result<Ended> {
         self.wait_for_end()?;
         reaped(self.process_id)
     }
 }
 
-/// A pipe that no program inherits: where it is read, and where it is written.
+/// That no program inherits: where it is read, and where it is written.
 pub fn pipe() -> io::Result<(File, File)> {
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     Ok((reader.into(), writer.into()))
@@ -259,7 +225,6 @@ fn nanoseconds(time: libc::timeval) -> u64 {
     time.tv_sec.max(0) as u64 * 1_000_000_000 + time.tv_usec.max(0) as u64 * 1_000
 }
 
-/// The lines of /proc/PID/io.
 fn parse(text: &str) -> InputOutput {
     let value = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
@@ -318,7 +283,6 @@ mod tests {
         assert_eq!(said(&["/etc/passwd"], &[]).unwrap_err().raw_os_error(), Some(libc::EACCES));
     }
 
-    /// What a program says, and its errors behind it.
     fn said(words: &[&str], variables: &[(String, OsString)]) -> io::Result<String> {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         let launch =

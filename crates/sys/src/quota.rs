@@ -1,14 +1,4 @@
 //! Whether a file system keeps quotas: quotactl_fd(2), which needs no device path.
-//! Only the asking; limits are neither read nor set.
-//!
-//! ```no_run
-//! use pickfs_sys::quota::{self, Quota};
-//! let folder = std::fs::File::open("/srv")?;
-//! println!("{:?}", quota::of(&folder)?);
-//! # Ok::<(), std::io::Error>(())
-//! ```
-//!
-//! Source: quotactl(2), `include/uapi/linux/quota.h`, `include/uapi/linux/dqblk_xfs.h`.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -26,7 +16,6 @@ const USER: u32 = 0;
 /// No answer of these two commands is longer.
 const ANSWER_BYTES: usize = 512;
 
-/// What the kernel says of user quotas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quota {
     /// Kept, in this format (`QFMT_*`).
@@ -37,10 +26,7 @@ pub enum Quota {
     None,
 }
 
-/// Asks for the state of user quotas of the file system that holds `file`.
-///
-/// # Errors
-/// `EPERM` without root on some; `ENOSYS` with [`Quota::None`] is not an error.
+/// `EPERM` without root on some; `ENOSYS` is [`Quota::None`].
 pub fn of(file: &File) -> io::Result<Quota> {
     let mut answer = [0; ANSWER_BYTES];
     match ask(file, GET_FORMAT, &mut answer) {

@@ -1,15 +1,5 @@
-//! What of a file is in the page cache, and how to change that. Not a claim about what lies below:
-//! in a virtual machine the host may still have in memory what this kernel has not.
-//!
-//! ```
-//! let file = std::fs::File::open("/proc/self/exe")?;
-//! let seen = pickfs_sys::residency::resident_pages(&file)?;
-//! assert!(seen.resident_count <= seen.page_count);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! Source: mincore(2), posix_fadvise(2), readahead(2), cachestat(2) (Linux 6.5),
-//! `Documentation/admin-guide/sysctl/vm.rst` for drop_caches.
+//! What of a file is in the page cache, and how to change that. In a virtual machine the host may
+//! still have in memory what this kernel has not.
 #![allow(unsafe_code)]
 
 use crate::tunables::TunableError;
@@ -21,13 +11,10 @@ use std::num::NonZeroU64;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
-/// A request about the page cache failed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {request}: {cause}")]
 pub struct ResidencyError {
-    /// What was asked.
     pub request: &'static str,
-    /// What the kernel said.
     pub cause: io::Error,
 }
 
@@ -35,12 +22,9 @@ fn failed<E: Into<io::Error>>(request: &'static str) -> impl Fn(E) -> ResidencyE
     move |error| ResidencyError { request, cause: error.into() }
 }
 
-/// How much of a file is in the page cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResidentPages {
-    /// Pages in the cache.
     pub resident_count: usize,
-    /// Pages of the file.
     pub page_count: usize,
 }
 
@@ -53,8 +37,7 @@ pub fn resident_pages(file: &File) -> Result<ResidentPages, ResidencyError> {
     resident_in(file, 0, length_bytes)
 }
 
-/// Counts by mincore(2) in the pages that a range of the file touches. The range must lie within
-/// the file.
+/// Of the pages that a range touches, which must lie within the file.
 pub fn resident_pages_in(
     file: &File,
     offset_bytes: u64,
@@ -91,17 +74,13 @@ fn resident_in(
     Ok(ResidentPages { resident_count, page_count: pages.len() })
 }
 
-/// Pages of a file by their state.
+/// `struct cachestat` of cachestat(2).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStatistics {
-    /// In the cache.
     pub cached_pages: u64,
-    /// Wait to be written.
     pub dirty_pages: u64,
-    /// Are being written.
     pub writeback_pages: u64,
-    /// Were in the cache and were thrown out.
     pub evicted_pages: u64,
     /// Were thrown out so lately that they would still be wanted.
     pub recently_evicted_pages: u64,
@@ -109,7 +88,7 @@ pub struct CacheStatistics {
 
 const SYS_CACHESTAT: libc::c_long = 451;
 
-/// Counts by cachestat(2); `None` where the kernel does not have it or refuses this file.
+/// `None` where the kernel does not have it (Linux 6.5) or refuses this file.
 pub fn cache_statistics(file: &File) -> Option<CacheStatistics> {
     let mut whole_file = [0u64; 2];
     let mut found = CacheStatistics::default();
@@ -121,17 +100,16 @@ pub fn cache_statistics(file: &File) -> Option<CacheStatistics> {
     (answer == 0).then_some(found)
 }
 
-/// Asks the kernel to forget the clean pages of a file. Dirty ones stay: sync first.
+/// Dirty pages stay: sync first.
 pub fn forget(file: &File) -> Result<(), ResidencyError> {
     advise(file, Advice::DontNeed, "drop a file from the page cache")
 }
 
-/// Asks the kernel to read the whole file, without waiting for it.
+/// Without waiting for it.
 pub fn will_need(file: &File) -> Result<(), ResidencyError> {
     advise(file, Advice::WillNeed, "read a file ahead")
 }
 
-/// Tells that reads will be in no order: no read-ahead.
 pub fn will_read_at_random(file: &File) -> Result<(), ResidencyError> {
     advise(file, Advice::Random, "announce random reads")
 }
@@ -140,21 +118,18 @@ fn advise(file: &File, advice: Advice, request: &'static str) -> Result<(), Resi
     rustix::fs::fadvise(file, 0, None::<NonZeroU64>, advice).map_err(failed(request))
 }
 
-/// Starts to read a range into the page cache; may wait for a part of it.
+/// May wait for a part of it.
 pub fn read_ahead(file: &File, offset_bytes: u64, count: usize) -> Result<(), ResidencyError> {
     // SAFETY: readahead takes three numbers.
     let answer = unsafe { libc::readahead(file.as_raw_fd(), offset_bytes as i64, count) };
     if answer == 0 { Ok(()) } else { Err(failed("read ahead")(io::Error::last_os_error())) }
 }
 
-/// What to drop, for the whole machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caches {
-    /// Clean pages of files.
     Pages = 1,
     /// Directory entries and inodes.
     Inodes = 2,
-    /// Both.
     Both = 3,
 }
 

@@ -1,14 +1,5 @@
-//! What the scheduler counts of one thread: how long it waited for a processor, and how often it got
-//! one. Readable without privilege, of any thread. Not why it waited.
-//!
-//! ```
-//! use pickfs_sys::sched_stat::SchedStat;
-//! let stat = SchedStat::parse("41000 2500 7\n").expect("three numbers");
-//! assert_eq!((stat.run_delay_ns, stat.slices), (2_500, 7));
-//! ```
-//!
-//! Source: Documentation/scheduler/sched-stats.rst of the kernel, "/proc/<pid>/schedstat"
-//! (CONFIG_SCHED_INFO).
+//! What the scheduler counts of one thread; readable without privilege. Source:
+//! Documentation/scheduler/sched-stats.rst (CONFIG_SCHED_INFO).
 
 use std::fs;
 use std::io;
@@ -17,7 +8,6 @@ use std::path::PathBuf;
 /// The three numbers of `/proc/PID/task/TID/schedstat`, since the thread was started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SchedStat {
-    /// Time on a processor.
     pub run_ns: u64,
     /// Time ready, without a processor.
     pub run_delay_ns: u64,
@@ -26,10 +16,7 @@ pub struct SchedStat {
 }
 
 impl SchedStat {
-    /// Of a thread by the number that we know.
-    ///
-    /// # Errors
-    /// When it has ended, or the kernel does not count.
+    /// Fails when it has ended, or the kernel does not count.
     pub fn of(thread_id: u32) -> io::Result<SchedStat> {
         let text = fs::read_to_string(SchedStat::path(thread_id))?;
         SchedStat::parse(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
@@ -40,7 +27,6 @@ impl SchedStat {
         PathBuf::from(format!("/proc/{thread_id}/task/{thread_id}/schedstat"))
     }
 
-    /// From the text of such a file.
     pub fn parse(text: &str) -> Option<SchedStat> {
         let mut numbers = text.split_whitespace().map(|word| word.parse::<u64>().ok());
         let mut next = || numbers.next().flatten();

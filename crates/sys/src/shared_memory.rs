@@ -1,9 +1,5 @@
-//! Memory that a program and the programs that it starts share. What stands in it is told by its
-//! users: [`crate::live_page`], [`crate::starting_gate`] and [`crate::slow_laps`]. Not a channel, and
-//! it never grows.
-//!
-//! A child inherits the descriptor and finds its number in an environment variable.
-//! Source: memfd_create(2), environ(7).
+//! Memory that a program and the programs that it starts share. A child inherits the descriptor
+//! and finds its number in an environment variable.
 #![allow(unsafe_code)]
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
@@ -15,10 +11,8 @@ use std::process::Command;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
-/// The size of those who need no more than a page.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
-/// The memory, on any side.
 #[derive(Debug)]
 pub(crate) struct SharedMemory {
     memory: OwnedFd,
@@ -32,7 +26,7 @@ unsafe impl Send for SharedMemory {}
 unsafe impl Sync for SharedMemory {}
 
 impl SharedMemory {
-    /// Zeros, `bytes` of them: a multiple of eight.
+    /// Zeros; `bytes` is a multiple of eight.
     pub(crate) fn create(name: &str, bytes: usize) -> io::Result<Self> {
         let memory = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         ftruncate(&memory, bytes as u64)?;
@@ -41,10 +35,7 @@ impl SharedMemory {
         Self::map(memory, bytes)
     }
 
-    /// The memory whose number stands in `variable`. Call it once: it takes over the descriptor.
-    ///
-    /// # Errors
-    /// When the descriptor is not one of this kind and size.
+    /// Call it once: it takes over the descriptor. Fails when that is not of this kind and size.
     pub(crate) fn inherited(variable: &str, bytes: usize) -> io::Result<Option<Self>> {
         let Some(value) = std::env::var_os(variable) else { return Ok(None) };
         let wrong = || {
@@ -75,7 +66,7 @@ impl SharedMemory {
         Ok(Self { memory, words, bytes })
     }
 
-    /// Lets a child inherit it. It must live until the child is spawned.
+    /// It must live until the child is spawned.
     pub(crate) fn hand_to(&self, variable: &str, command: &mut Command) {
         let number = self.memory.as_raw_fd();
         command.env(variable, number.to_string());
@@ -91,7 +82,6 @@ impl SharedMemory {
         unsafe { command.pre_exec(keep_open) };
     }
 
-    /// One of its words.
     pub(crate) fn word(&self, index: usize) -> &AtomicU64 {
         assert!(index < self.bytes / 8, "word {index} of {} bytes", self.bytes);
         // SAFETY: within the mapping, which is aligned, holds only atomics, and lives as long as

@@ -4,13 +4,6 @@
 //! and with [`SIGBUS_EXIT_CODE`]. Nothing is unwound, nothing is flushed.
 //!
 //! A `SIGBUS` at any other address ends the program as it would have without this handler.
-//!
-//! ```text
-//! pickfs: SIGBUS in mapped file /mnt/journal.3 at byte 8192: disk full, I/O error, or file cut short
-//! ```
-//!
-//! The handler is installed with the first mapping of `mapped_file`. Others that map memory by
-//! themselves may hold a [`Registration`] too. Source: sigaction(2), signal-safety(7).
 #![allow(unsafe_code)]
 
 use std::os::unix::ffi::OsStrExt;
@@ -18,16 +11,13 @@ use std::path::Path;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
-/// How a program ends that met `SIGBUS` in a registered mapping.
 pub const SIGBUS_EXIT_CODE: i32 = 87;
-/// Mappings that can be registered at a time.
 pub const REGISTRATIONS_MAX: usize = 1024;
 /// Of a longer path the end is kept.
 const NAME_BYTES: usize = 160;
 const FREE: usize = 0;
 const TAKEN: usize = 1;
 
-/// The table of mappings is full.
 #[derive(Debug, thiserror::Error)]
 #[error("more than {REGISTRATIONS_MAX} files are mapped at once; unmap some")]
 pub struct TooManyMappings;
@@ -57,7 +47,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Makes a mapping known; the path is for the message. Installs the handler the first time.
+    /// The path is for the message. Installs the handler the first time.
     pub fn new(address: usize, length_bytes: usize, path: &Path) -> Result<Self, TooManyMappings> {
         INSTALL.call_once(install);
         let take = |row: &Row| {
@@ -87,7 +77,6 @@ impl Row {
         self.start.store(address, Ordering::Release);
     }
 
-    /// The offset of an address in this mapping.
     fn offset_of(&self, address: usize) -> Option<usize> {
         let start = self.start.load(Ordering::Acquire);
         let offset = address.checked_sub(start).filter(|_| start > TAKEN)?;

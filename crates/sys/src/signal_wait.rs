@@ -1,12 +1,5 @@
-//! Waiting for signals instead of being interrupted by them, and telling who sent one. Not handlers:
-//! the signals are blocked and taken one by one. What was ignored when this program began (by nohup,
-//! by a shell for its background) stays ignored.
-//!
-//! ```
-//! println!("{}", pickfs_sys::signal_wait::is_ignored(1));
-//! ```
-//!
-//! Source: sigwaitinfo(2), sigaction(2) for `si_code`, rt_sigqueueinfo(2), nohup(1).
+//! Waiting for signals instead of being interrupted by them, and telling who sent one. What was
+//! ignored when this program began (by nohup, by a shell for its background) stays ignored.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -37,14 +30,11 @@ pub fn outlive_file_limit() {
     };
 }
 
-/// A set of signals, or a thread's mask.
 #[derive(Clone, Copy)]
 pub(crate) struct SignalSet(libc::sigset_t);
 
-/// What came, and where from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// A child ended or stopped.
     Child,
     /// By a key on the terminal or its hang-up: the whole foreground group has it.
     Terminal(i32),
@@ -85,7 +75,6 @@ impl SignalSet {
         }
     }
 
-    /// Makes this set the thread's mask again.
     pub(crate) fn restore(&self) {
         // SAFETY: the set is valid; a null pointer asks for no copy of the mask before.
         unsafe {
@@ -93,7 +82,7 @@ impl SignalSet {
         }
     }
 
-    /// Waits for the next signal of the set, which must be blocked.
+    /// The set must be blocked.
     pub(crate) fn wait(&self) -> Received {
         loop {
             if let Some(received) = self.next(None) {
@@ -102,7 +91,7 @@ impl SignalSet {
         }
     }
 
-    /// The same, but no longer than this; may be shorter.
+    /// May be shorter.
     pub(crate) fn wait_within(&self, time: Duration) -> Option<Received> {
         let tv_nsec = libc::c_long::from(time.subsec_nanos() as i32);
         let time = libc::timespec { tv_sec: time.as_secs() as libc::time_t, tv_nsec };

@@ -2,18 +2,6 @@
 //! reads, so that the lab can join each of them with what the kernel did while it still knows it.
 //! Not a record of all laps, and nothing that a figure of the trial depends on.
 //!
-//! ```
-//! use pickfs_sys::slow_laps::{SlowLap, SlowLaps};
-//! let laps = SlowLaps::create(100_000)?;
-//! let append = laps.name("append");
-//! let lap = SlowLap { op: append, thread_id: 7, start_ns: 5, end_ns: 200_005, offset_bytes: 0 };
-//! laps.push(&lap);
-//! let mut read = 0;
-//! assert_eq!(laps.take(&mut read), (Some(lap), 0));
-//! assert_eq!(laps.op_name(append).as_deref(), Some("append"));
-//! # Ok::<(), std::io::Error>(())
-//! ```
-//!
 //! ```text
 //! word 0        threshold in ns      word 1   laps written      word 2   names claimed
 //! 16 ..         128 names of 8 words
@@ -41,47 +29,39 @@ const SLOT_WORDS: usize = 6;
 const SLOTS: usize = 16_384;
 const BYTES: usize = (SLOTS_AT + SLOTS * SLOT_WORDS) * 8;
 
-/// An operation that took longer than the threshold. Times are on the CLOCK_MONOTONIC line.
+/// Times are on the CLOCK_MONOTONIC line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SlowLap {
-    /// Which operation: a number from [`SlowLaps::name`].
+    /// A number from [`SlowLaps::name`].
     pub op: u32,
-    /// The thread, by the number that itself knows (that of its pid namespace).
+    /// As it itself knows it: that of its pid namespace.
     pub thread_id: u32,
-    /// When it began.
     pub start_ns: u64,
-    /// When it ended.
     pub end_ns: u64,
-    /// Offset in the file, or 0.
+    /// In the file, or 0.
     pub offset_bytes: u64,
 }
 
-/// The memory, on any side.
 #[derive(Debug)]
 pub struct SlowLaps(SharedMemory);
 
 impl SlowLaps {
-    /// Memory for laps longer than `above_ns`.
     pub fn create(above_ns: u64) -> io::Result<Self> {
         let memory = SharedMemory::create("pickfs-slow-laps", BYTES)?;
         memory.word(THRESHOLD).store(above_ns, Relaxed);
         Ok(SlowLaps(memory))
     }
 
-    /// What the parent handed to this program, if it did. Call it once: it takes over the descriptor.
-    ///
-    /// # Errors
-    /// When the descriptor is not of this kind.
+    /// Call it once: it takes over the descriptor.
     pub fn inherited() -> io::Result<Option<Self>> {
         Ok(SharedMemory::inherited(SLOW_LAPS_FD, BYTES)?.map(Self))
     }
 
-    /// Lets a child inherit it. It must live until the child is spawned.
     pub fn hand_to(&self, command: &mut Command) {
         self.0.hand_to(SLOW_LAPS_FD, command);
     }
 
-    /// Only laps longer than this are kept here, in nanoseconds.
+    /// Only laps longer than this are kept.
     pub fn above_ns(&self) -> u64 {
         self.0.word(THRESHOLD).load(Relaxed)
     }
@@ -105,7 +85,6 @@ impl SlowLaps {
         op as u32
     }
 
-    /// The name behind a number; `None` where there is none.
     pub fn op_name(&self, op: u32) -> Option<String> {
         if op as usize >= NAMES_MAX {
             return None;
@@ -117,7 +96,7 @@ impl SlowLaps {
         (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Keeps a lap. No system call, no lock.
+    /// No system call, no lock.
     pub fn push(&self, lap: &SlowLap) {
         let number = self.0.word(WRITTEN).fetch_add(1, Relaxed);
         let at = slot(number);

@@ -26,7 +26,6 @@ const CLOSE_ON_EXEC: libc::c_uint = 4;
 /// Highest number of a signal.
 const SIGNALS: c_int = 64;
 
-/// What is started, and what it shall have.
 pub(crate) struct Start<'a> {
     pub(crate) words: &'a [OsString],
     pub(crate) directory: &'a Path,
@@ -99,9 +98,7 @@ struct Orders<'a> {
     directory: *const c_char,
     streams: [c_int; 3],
     account: Option<&'a Account>,
-    /// Who starts it.
     parent: libc::pid_t,
-    /// Why it did not become its program.
     error: c_int,
 }
 
@@ -164,7 +161,6 @@ fn carry_out(orders: &mut Orders<'_>) -> io::Result<u32> {
     }
 }
 
-/// The child, from its first step until it is its program.
 extern "C" fn begin(orders: *mut c_void) -> c_int {
     // SAFETY: the pointer is to the orders of `carry_out`, which sleeps meanwhile.
     let orders = unsafe { &mut *orders.cast::<Orders<'_>>() };
@@ -239,7 +235,6 @@ fn hold_no_signal_back() {
     }
 }
 
-/// Tries each place, as a shell would.
 fn execute(orders: &mut Orders<'_>) -> c_int {
     let mut error = libc::ENOENT;
     for &place in orders.places.iter().take_while(|place| !place.is_null()) {

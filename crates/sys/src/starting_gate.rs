@@ -1,21 +1,8 @@
 //! A gate at which several processes wait for each other, again and again: the last one to come
 //! opens it for all. A process that cannot go on breaks it, and nobody waits for ever.
-//!
-//! ```no_run
-//! use pickfs_sys::starting_gate::StartingGate;
-//! // the parent
-//! let gate = StartingGate::create(64)?;
-//! let mut child = std::process::Command::new("pickfs");
-//! gate.hand_to(&mut child);
-//! // each child
-//! let gate = StartingGate::inherited()?.expect("the parent hands one to every child");
-//! gate.pass()?;
-//! # Ok::<(), std::io::Error>(())
-//! ```
-//!
-//! Layout: 64-bit words of the machine's byte order: processes, arrived, round, broken. The low half
-//! of `round` is the futex. Source: futex(2); waiting with a time-out, so that a lost wake-up costs
-//! time and never a deadlock.
+//! Layout: 64-bit words of the machine's byte order: processes, arrived, round, broken. The low
+//! half of `round` is the futex. Waiting has a time-out, so that a lost wake-up costs time and
+//! never a deadlock.
 #![allow(unsafe_code)]
 
 use crate::shared_memory::{PAGE_BYTES, SharedMemory};
@@ -28,28 +15,23 @@ const PROCESSES: usize = 0;
 const ARRIVED: usize = 1;
 const ROUND: usize = 2;
 const BROKEN: usize = 3;
-/// Longest sleep before the round is looked at again, in milliseconds.
+/// Longest sleep before the round is looked at again.
 const LOOK_EACH_MS: i64 = 200;
 
-/// What [`StartingGate::pass`] says when the gate is broken.
 pub const BROKEN_TEXT: &str = "another lane of the trial has failed";
 
-/// The gate, on any side.
 #[derive(Debug)]
 pub struct StartingGate(SharedMemory);
 
 impl StartingGate {
-    /// A gate for this many processes, at least one.
+    /// At least one process.
     pub fn create(processes: u32) -> io::Result<Self> {
         let page = SharedMemory::create("pickfs-gate", PAGE_BYTES)?;
         page.word(PROCESSES).store(u64::from(processes.max(1)), Release);
         Ok(Self(page))
     }
 
-    /// The gate that the parent handed to this program, if it did. Call it once.
-    ///
-    /// # Errors
-    /// When the descriptor is not a gate.
+    /// Call it once: it takes over the descriptor.
     pub fn inherited() -> io::Result<Option<Self>> {
         let page = SharedMemory::inherited(STARTING_GATE_FD, PAGE_BYTES)?;
         match page {
@@ -61,20 +43,16 @@ impl StartingGate {
         }
     }
 
-    /// Lets a child inherit the gate. The gate must live until the child is spawned.
+    /// The gate must live until the child is spawned.
     pub fn hand_to(&self, command: &mut Command) {
         self.0.hand_to(STARTING_GATE_FD, command);
     }
 
-    /// Processes that must come before it opens.
     pub fn processes(&self) -> u32 {
         self.0.word(PROCESSES).load(Relaxed) as u32
     }
 
-    /// Waits until all have come.
-    ///
-    /// # Errors
-    /// When one of them has broken the gate ([`io::ErrorKind::BrokenPipe`]).
+    /// Fails with [`io::ErrorKind::BrokenPipe`] when one of them has broken the gate.
     pub fn pass(&self) -> io::Result<()> {
         let round = self.0.word(ROUND);
         let mine = round.load(Acquire);
@@ -98,7 +76,6 @@ impl StartingGate {
         self.wake_all();
     }
 
-    /// Whether somebody broke it.
     pub fn is_broken(&self) -> bool {
         self.0.word(BROKEN).load(Acquire) != 0
     }

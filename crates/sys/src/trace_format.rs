@@ -1,55 +1,37 @@
-//! The `format` file of a trace point: its number and where its fields lie in a record. Not a reader
-//! of records: that is the caller's, who asks for a field by name and gets its bytes.
-//!
-//! ```
-//! use pickfs_sys::trace_format::TraceFormat;
-//! let text = "name: wake\nID: 7\nformat:\n\tfield:pid_t pid;\toffset:8;\tsize:4;\tsigned:1;\n";
-//! let format = TraceFormat::parse(text).expect("a format");
-//! assert_eq!(format.field("pid")?.integer(&[0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0]), Some(9));
-//! # Ok::<(), pickfs_sys::trace_format::NoField>(())
-//! ```
-//!
-//! Source: Documentation/trace/events.rst of the kernel, "Event formats". Offsets differ between
-//! kernels, so they are never assumed.
+//! The `format` file of a trace point: its number and where its fields lie in a record. Offsets
+//! differ between kernels, so they are never assumed. Source: Documentation/trace/events.rst,
+//! "Event formats".
 
 use thiserror::Error;
 
-/// A trace point as its `format` file tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceFormat {
-    /// Name of the event, without its group.
+    /// Without its group.
     pub name: String,
     /// The number that `perf_event_open(2)` wants.
     pub id: u64,
-    /// Its fields, in order, the common ones first.
+    /// In order, the common ones first.
     pub fields: Vec<TraceField>,
 }
 
-/// One field of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceField {
-    /// Its name, without type and array length.
+    /// Without type and array length.
     pub name: String,
-    /// Where it begins in the record.
     pub offset_bytes: usize,
-    /// How long it is.
     pub size_bytes: usize,
-    /// Whether a number there may be negative.
     pub is_signed: bool,
 }
 
-/// The event has no such field on this kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("trace point {event} has no field {field} on this kernel")]
 pub struct NoField {
-    /// The event.
     pub event: String,
-    /// The field that was asked for.
     pub field: String,
 }
 
 impl TraceFormat {
-    /// Reads the text of a `format` file; `None` when it has no number.
+    /// `None` when it has no number.
     pub fn parse(text: &str) -> Option<TraceFormat> {
         let after = |head: &str| {
             text.lines().find_map(|line| line.strip_prefix(head)).map(|rest| rest.trim())
@@ -61,7 +43,6 @@ impl TraceFormat {
         })
     }
 
-    /// A field by its name.
     pub fn field(&self, name: &str) -> Result<&TraceField, NoField> {
         self.fields
             .iter()
@@ -85,7 +66,7 @@ impl TraceField {
         Some(TraceField { name: name.to_owned(), offset_bytes, size_bytes, is_signed })
     }
 
-    /// The bytes of this field in a record; `None` when the record is too short.
+    /// `None` when the record is too short.
     pub fn bytes<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
         record.get(self.offset_bytes..self.offset_bytes.checked_add(self.size_bytes)?)
     }
@@ -106,7 +87,7 @@ impl TraceField {
         })
     }
 
-    /// The text in this field up to its first zero byte; `None` when the record is too short.
+    /// Up to its first zero byte; `None` when the record is too short.
     pub fn text<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
         let bytes = self.bytes(record)?;
         Some(bytes.split(|byte| *byte == 0).next().unwrap_or_default())

@@ -1,16 +1,5 @@
-//! The trace points that this kernel has. Not a recorder: events are opened by `perf_event`.
-//!
-//! Where tracefs is not mounted it is mounted without a place: the mount has a descriptor and no
-//! path, and is gone with the descriptor, so nothing is left behind.
-//!
-//! ```no_run
-//! use pickfs_sys::trace_fs::TraceFs;
-//! let switch = TraceFs::open()?.format("sched", "sched_switch")?;
-//! println!("{} is number {}", switch.name, switch.id);
-//! # Ok::<(), pickfs_sys::trace_fs::TraceFsError>(())
-//! ```
-//!
-//! Source: Documentation/trace/ftrace.rst of the kernel; fsopen(2), fsmount(2) (Linux 5.2).
+//! The trace points that this kernel has. Where tracefs is not mounted it is mounted without a
+//! place: the mount has a descriptor and no path, and is gone with the descriptor.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -22,36 +11,19 @@ use thiserror::Error;
 
 use crate::trace_format::TraceFormat;
 
-/// Where it usually is mounted.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// The trace points of this kernel.
 #[derive(Debug)]
 pub struct TraceFs(OwnedFd);
 
-/// Trace points could not be asked for.
 #[derive(Debug, Error)]
 pub enum TraceFsError {
-    /// It is mounted nowhere and could not be mounted.
     #[error("no tracefs: {cause}; needs root and a kernel with CONFIG_FTRACE")]
-    NotThere {
-        /// What mounting it said.
-        cause: io::Error,
-    },
-    /// The event is not there, or not for us.
+    NotThere { cause: io::Error },
     #[error("trace point {event} not readable: {cause}")]
-    NoEvent {
-        /// Group and name.
-        event: String,
-        /// Why.
-        cause: io::Error,
-    },
-    /// Its format was not understood.
+    NoEvent { event: String, cause: io::Error },
     #[error("trace point {event} has a format without a number")]
-    NoNumber {
-        /// Group and name.
-        event: String,
-    },
+    NoNumber { event: String },
 }
 
 impl TraceFs {
@@ -67,7 +39,6 @@ impl TraceFs {
         detached().map(TraceFs).map_err(|cause| TraceFsError::NotThere { cause: cause.into() })
     }
 
-    /// What a trace point is made of.
     pub fn format(&self, group: &str, name: &str) -> Result<TraceFormat, TraceFsError> {
         let event = format!("{group}:{name}");
         let text = self.text(&format!("events/{group}/{name}/format"));

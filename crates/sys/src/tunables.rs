@@ -1,91 +1,48 @@
 //! Small files of /proc and /sys that hold one setting: read one, write one, and see whether the
-//! kernel took it. What was there before goes into an undo record by the caller's hand, not here.
-//!
-//! ```
-//! use pickfs_sys::tunables::{Tunable, chosen_word};
-//! let expiry = Tunable::sysctl("vm.dirty_expire_centisecs");
-//! assert!(expiry.read()?.parse::<u32>().is_ok());
-//! assert_eq!(chosen_word("always [madvise] never"), "madvise");
-//! # Ok::<(), pickfs_sys::tunables::TunableError>(())
-//! ```
+//! kernel took it.
 
 use crate::privilege::remedy;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// What went wrong with a setting.
 #[derive(Debug, thiserror::Error)]
 pub enum TunableError {
-    /// The file could not be read.
     #[error("cannot read {}: {cause}{}", .path.display(), remedy(.cause, "root"))]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// The kernel refused the value.
+    Read { path: PathBuf, cause: io::Error },
     #[error("cannot write `{value}` to {}: {cause}{}", .path.display(), remedy(.cause, "root"))]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The value.
-        value: String,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// The kernel took the value and shows another one.
+    Write { path: PathBuf, value: String, cause: io::Error },
     #[error("{} shows `{found}` after `{value}` was written to it", .path.display())]
-    NotKept {
-        /// The file.
-        path: PathBuf,
-        /// The value written.
-        value: String,
-        /// The value read back.
-        found: String,
-    },
-    /// The file holds something else than expected.
+    NotKept { path: PathBuf, value: String, found: String },
     #[error("{} holds `{text}`, which is not {expected}", .path.display())]
-    Unexpected {
-        /// The file.
-        path: PathBuf,
-        /// What it holds.
-        text: String,
-        /// What it should hold.
-        expected: &'static str,
-    },
+    Unexpected { path: PathBuf, text: String, expected: &'static str },
 }
 
-/// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tunable {
     path: PathBuf,
 }
 
 impl Tunable {
-    /// The setting in this file.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// The setting with this name as sysctl(8) writes it: `vm.dirty_ratio`.
+    /// As sysctl(8) writes it: `vm.dirty_ratio`.
     pub fn sysctl(name: &str) -> Self {
         Self::at(Path::new("/proc/sys").join(name.replace('.', "/")))
     }
 
-    /// Its file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its value, without the line end.
+    /// Without the line end.
     pub fn read(&self) -> Result<String, TunableError> {
         text(&self.path)
     }
 
-    /// Writes a value in one write and reads it back. A list of words is compared by its chosen
-    /// word.
+    /// In one write, and reads it back. A list of words is compared by its chosen word.
     pub fn write(&self, value: &str) -> Result<(), TunableError> {
         std::fs::write(&self.path, value).map_err(|cause| TunableError::Write {
             path: self.path.clone(),
@@ -118,12 +75,11 @@ pub(crate) fn text_if_any(path: impl AsRef<Path>) -> Option<String> {
     text(path.as_ref()).ok().filter(|text| !text.is_empty())
 }
 
-/// A number, where there is one.
 pub(crate) fn number_if_any<N: FromStr>(path: impl AsRef<Path>) -> Option<N> {
     text_if_any(path)?.parse().ok()
 }
 
-/// Names in a directory, in order; none where there is no such directory.
+/// In order; none where there is no such directory.
 pub(crate) fn names_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<_> =

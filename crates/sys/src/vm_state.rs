@@ -1,13 +1,5 @@
 //! Memory and write-back as the kernel counts them: /proc/meminfo, /proc/vmstat, vm.dirty_*,
-//! swaps. Not what is resident of a file: that is `residency`.
-//!
-//! ```
-//! let memory = pickfs_sys::vm_state::Memory::now()?;
-//! assert!(memory.available_bytes <= memory.total_bytes);
-//! # Ok::<(), pickfs_sys::tunables::TunableError>(())
-//! ```
-//!
-//! Source: proc_meminfo(5), proc_vmstat(5), `Documentation/admin-guide/sysctl/vm.rst`.
+//! swaps.
 
 use crate::mount_table::unescape;
 use crate::tunables::{self, TunableError, number_if_any};
@@ -15,12 +7,10 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// The memory of the machine. A field that the kernel does not give is 0.
+/// A field that the kernel does not give is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// All of it.
     pub total_bytes: u64,
-    /// Unused.
     pub free_bytes: u64,
     /// What programs could get without swapping.
     pub available_bytes: u64,
@@ -28,20 +18,15 @@ pub struct Memory {
     pub buffers_bytes: u64,
     /// Page cache of files, tmpfs included.
     pub cached_bytes: u64,
-    /// Waits to be written.
     pub dirty_bytes: u64,
-    /// Is being written.
     pub writeback_bytes: u64,
     /// tmpfs and shared memory.
     pub shared_bytes: u64,
-    /// All swap.
     pub swap_total_bytes: u64,
-    /// Unused swap.
     pub swap_free_bytes: u64,
 }
 
 impl Memory {
-    /// Reads /proc/meminfo.
     pub fn now() -> Result<Self, TunableError> {
         Ok(parse_memory(&tunables::text(Path::new("/proc/meminfo"))?))
     }
@@ -50,13 +35,10 @@ impl Memory {
 /// Page counters of /proc/vmstat that tell how write-back goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WritebackPages {
-    /// Wait to be written.
     pub dirty_pages: u64,
-    /// Are being written.
     pub writeback_pages: u64,
-    /// Made dirty since boot.
+    /// Since boot.
     pub dirtied_pages: u64,
-    /// Written since boot.
     pub written_pages: u64,
     /// Dirty pages at which writers are slowed.
     pub dirty_threshold_pages: u64,
@@ -65,7 +47,6 @@ pub struct WritebackPages {
 }
 
 impl WritebackPages {
-    /// Reads /proc/vmstat.
     pub fn now() -> Result<Self, TunableError> {
         Ok(parse_writeback(&tunables::text(Path::new("/proc/vmstat"))?))
     }
@@ -76,25 +57,20 @@ impl WritebackPages {
     }
 }
 
-/// The settings of write-back. A limit is given as bytes or as a share of memory; the other is 0.
+/// A limit is given as bytes or as a share of memory; the other is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WritebackSettings {
     /// Writers are slowed at this share of available memory.
     pub dirty_percent: Option<u32>,
-    /// Writers are slowed at this many bytes.
     pub dirty_bytes: Option<u64>,
-    /// Write-back begins at this share of available memory.
     pub background_percent: Option<u32>,
-    /// Write-back begins at this many bytes.
     pub background_bytes: Option<u64>,
     /// Data older than this is written.
     pub expire_centiseconds: Option<u32>,
-    /// How often write-back looks for such data.
     pub writeback_centiseconds: Option<u32>,
 }
 
 impl WritebackSettings {
-    /// Reads vm.dirty_*.
     pub fn now() -> Self {
         let vm = Path::new("/proc/sys/vm");
         Self {
@@ -108,20 +84,15 @@ impl WritebackSettings {
     }
 }
 
-/// One swap area.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swap {
-    /// The device or file.
     pub path: PathBuf,
     /// `partition` or `file`.
     pub kind: String,
-    /// Size.
     pub size_bytes: u64,
-    /// Used.
     pub used_bytes: u64,
 }
 
-/// Every swap area in use.
 pub fn swaps() -> Result<Vec<Swap>, TunableError> {
     Ok(parse_swaps(&tunables::text(Path::new("/proc/swaps"))?))
 }
@@ -154,7 +125,6 @@ fn parse_writeback(text: &str) -> WritebackPages {
     }
 }
 
-/// The number after `name` and the separator, on a line of its own.
 fn line_value(text: &str, name: &str, separator: char) -> Option<u64> {
     let rest = text
         .lines()

@@ -1,20 +1,7 @@
-//! Files that were written on other mounts than the one that counts: each is told once it is closed.
-//! Not what was written, nor names that were made or removed without writing.
-//!
-//! A mark on a mount is a mark on that mount of one mount namespace: in a private one only processes
-//! of that namespace are seen, and the mount that counts is not marked, so that nothing is added there.
-//!
-//! ```no_run
-//! use pickfs_sys::write_watch::WriteWatch;
-//! let watch = WriteWatch::beside(std::path::Path::new("/run/mnt"))?;
-//! // ... something runs ...
-//! for written in watch.take() {
-//!     println!("{} wrote {}", written.process_id, written.path.display());
-//! }
-//! # Ok::<(), std::io::Error>(())
-//! ```
-//!
-//! Source: fanotify(7), fanotify_init(2), fanotify_mark(2), `FAN_MARK_MOUNT`.
+//! Files that were written on other mounts than the one that counts: each is told once it is
+//! closed.
+//! A mark is on that mount of one mount namespace: in a private one only processes of that
+//! namespace are seen, and the mount that counts is not marked, so that nothing is added there.
 #![allow(unsafe_code)]
 
 use std::{
@@ -29,16 +16,14 @@ use std::{
 
 use crate::mount_table::{self, MountEntry};
 
-/// A watch that is on.
 #[derive(Debug)]
 pub struct WriteWatch {
     group: std::fs::File,
 }
 
-/// A file that was closed after it had been open for writing.
+/// Closed after it had been open for writing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The file, as the kernel names it.
     pub path: PathBuf,
     /// Who closed it.
     pub process_id: u32,
@@ -67,10 +52,8 @@ const NO_FILES: &[&str] = &[
 ];
 
 impl WriteWatch {
-    /// Watches every mount of this namespace but the one at `mount` and those below it.
-    ///
-    /// # Errors
-    /// Without root, or where the kernel has no fanotify.
+    /// Every mount of this namespace but the one at `mount` and those below it. Fails without
+    /// root, or where the kernel has no fanotify.
     pub fn beside(mount: &Path) -> io::Result<WriteWatch> {
         let flags = libc::FAN_CLASS_NOTIF | libc::FAN_CLOEXEC | libc::FAN_NONBLOCK;
         let open_flags = (libc::O_RDONLY | libc::O_CLOEXEC | libc::O_LARGEFILE) as libc::c_uint;
@@ -93,7 +76,7 @@ impl WriteWatch {
         Ok(WriteWatch { group: group.into() })
     }
 
-    /// What was written since the last look.
+    /// Since the last look.
     pub fn take(&self) -> Vec<Written> {
         let mut found = Vec::new();
         let mut bytes = [0u8; 16 << 10];
@@ -123,7 +106,6 @@ fn mark(group: &OwnedFd, mount: &Path) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The first event of what was read, and the rest.
 fn next(bytes: &[u8]) -> Option<(libc::fanotify_event_metadata, &[u8])> {
     if bytes.len() < size_of::<libc::fanotify_event_metadata>() {
         return None;
@@ -135,7 +117,7 @@ fn next(bytes: &[u8]) -> Option<(libc::fanotify_event_metadata, &[u8])> {
     Some((event, rest))
 }
 
-/// The file of an event, by its descriptor, which is closed here.
+/// The event's descriptor is closed here.
 fn written(event: &libc::fanotify_event_metadata) -> Option<Written> {
     if event.fd < 0 {
         return None;

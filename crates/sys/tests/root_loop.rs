@@ -14,7 +14,6 @@ use std::process::Command;
 
 const IMAGE_BYTES: u64 = 64 << 20;
 
-/// A fallocated image on disk that has no name any more.
 fn unlinked_image() -> File {
     let file = tempfile::tempfile_in("/var/tmp").unwrap();
     let mode = rustix::fs::FallocateFlags::empty();

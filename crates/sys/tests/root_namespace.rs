@@ -71,7 +71,6 @@ fn inner(folder: &Path, act: &str) {
     }
 }
 
-/// A loop device on an unlinked image, a mount on it, a file open in the mount, and an orphan.
 fn set_up(folder: &Path) -> (LoopDevice, fs::File) {
     let image_path = folder.join("image");
     let image = fs::File::options().create_new(true).read(true).write(true).open(&image_path);
@@ -99,7 +98,6 @@ fn say_ready(folder: &Path) {
     fs::write(folder.join("ready"), "").unwrap();
 }
 
-/// A process whose parent is gone, with the folder in its arguments.
 fn orphan(folder: &Path, seconds: &str) {
     let script = format!("(setsid sh -c 'sleep {seconds}; :' {} &)", folder.display());
     assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
@@ -138,7 +136,6 @@ fn look_at_host(folder: &Path) {
     std::process::exit(11);
 }
 
-/// A folder with an empty `mnt` inside, and its name.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::Builder::new().prefix("pickfs-room-").tempdir_in("/var/tmp").unwrap();
     fs::create_dir(folder.path().join("mnt")).unwrap();
@@ -155,7 +152,6 @@ fn wait_ready(folder: &Path) {
     until("inner to be ready", || folder.join("ready").exists().then_some(()));
 }
 
-/// Processes with the folder in their arguments, and the word, as this pid namespace numbers them.
 fn processes(folder: &Path, word: &str) -> Vec<u32> {
     let name = folder.to_str().unwrap();
     let ids = ProcRoot::own().process_ids().unwrap().into_iter();

@@ -29,7 +29,6 @@ fn installed(program: &str) -> bool {
         .any(|folder: std::path::PathBuf| folder.join(program).exists())
 }
 
-/// The backing file of a loop device, when one is attached.
 pub fn loop_backing(number: u32) -> Option<String> {
     std::fs::read_to_string(format!("/sys/block/loop{number}/loop/backing_file")).ok()
 }
