@@ -1,11 +1,6 @@
-//! Whether this machine can try a file system, and what would help if not.
-//! Asks the kernel and PATH; writes nothing. A module that is on disk and not
-//! loaded counts as there: mounting loads it.
-//!
-//! ```
-//! use pickfs_target::{Availability, availability};
-//! assert_eq!(availability("tmpfs"), Availability::Ready);
-//! ```
+//! Whether this machine can try a file system, and what would help if not. Asks the kernel and
+//! PATH; writes nothing. A module that is on disk and not loaded counts as there: mounting loads
+//! it.
 
 use std::path::{Path, PathBuf};
 
@@ -16,31 +11,24 @@ use thiserror::Error;
 use crate::fs::{self, FileSystem, Formatter, Needs, Program};
 use crate::packages::Family;
 
-/// Where programs are looked for besides PATH.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// What this machine says of a file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Availability {
-    /// Kernel, programs: all there.
     Ready,
-    /// Something is missing.
     Missing(Unavailable),
 }
 
-/// Why a file system cannot be tried here, and what would help.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{reason}; {remedy}")]
 pub struct Unavailable {
-    /// What is missing.
     pub reason: String,
-    /// What would help: a package, a module, another kernel.
+    /// A package, a module, another kernel.
     pub remedy: String,
     /// Packages, as this distribution calls them, that hold what is missing; empty where no package helps.
     pub packages: Vec<&'static str>,
 }
 
-/// Looks a name up in the table and asks the machine for all that it needs.
 pub fn availability(name: &str) -> Availability {
     match fs::find(name) {
         Some(row) => of(row),
@@ -52,7 +40,6 @@ pub fn availability(name: &str) -> Availability {
     }
 }
 
-/// The way out when no row has this name.
 pub(crate) fn meant(name: &str) -> String {
     let names = fs::table::names();
     // `reiserfs` is the stem of `reiserfs-3.6`.
@@ -64,7 +51,6 @@ pub(crate) fn meant(name: &str) -> String {
     }
 }
 
-/// Asks the machine for all that a row needs.
 pub fn of(row: &dyn FileSystem) -> Availability {
     let needs = row.needs();
     let missing = kernel_gap(&needs).or_else(|| formatter_gap(&needs));
@@ -87,8 +73,8 @@ fn kernel_gap(needs: &Needs) -> Option<Unavailable> {
     })
 }
 
-/// The programs that make and serve it in a guest and are not on this machine, so that they must be fetched. What
-/// a guest makes itself, it makes by a fetched tool.
+/// Those of a guest that are not on this machine, so that they must be fetched. What a guest makes
+/// itself, it makes by a fetched tool.
 pub fn to_be_brought(row: &dyn FileSystem) -> Vec<Program> {
     let needs = row.needs();
     let is_wanted = |one: &Program| row.is_made_inside() || find_program(one.name).is_none();
@@ -147,7 +133,7 @@ fn module_listed(list: &str, name: &str) -> bool {
     list.lines().any(|line| stem(line) == name.replace('-', "_"))
 }
 
-/// Where a program is: PATH first, then the folders of system programs.
+/// PATH first, then the folders of system programs.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return Path::new(name).is_file().then(|| name.into());

@@ -48,7 +48,6 @@ pub(crate) struct Helpers {
     notes: Vec<(String, Note)>,
 }
 
-/// A folder with a tmpfs of ours over it.
 #[derive(Debug)]
 struct OwnFolder {
     path: PathBuf,
@@ -56,7 +55,7 @@ struct OwnFolder {
 }
 
 impl Helpers {
-    /// Makes the mount point if it is not there, to be taken away with the rest.
+    /// Made if it is not there, to be taken away with the rest.
     pub(crate) fn make_mount_point(&mut self, at: &Path) -> Result<(), TargetError> {
         if make_folder(at)? {
             self.mount_point = Some(at.to_owned());
@@ -64,7 +63,7 @@ impl Helpers {
         Ok(())
     }
 
-    /// Ends everything, without a report: daemons first, then what they used.
+    /// Without a report: daemons first, then what they used.
     pub(crate) fn clear(&mut self) {
         self.daemons.clear();
         for folder in self.link_folders.drain(..) {
@@ -174,7 +173,7 @@ fn drop_link_folder(folder: &Path) -> std::io::Result<()> {
     fs::remove_dir(folder)
 }
 
-/// Makes a folder if it is not there; says whether it did.
+/// Says whether it made it.
 fn make_folder(path: &Path) -> Result<bool, TargetError> {
     match fs::create_dir(path) {
         Ok(()) => Ok(true),
@@ -216,7 +215,6 @@ impl Scratch {
         }
     }
 
-    /// The device of that node that the user named.
     fn named(&mut self, node: &Path) -> Option<&mut NamedDevice> {
         let Base::Device { device, log } = &mut self.base else { return None };
         [Some(device), log.as_deref_mut()]
@@ -269,7 +267,6 @@ fn clear_ends(device: &Path) -> Result<String, TargetError> {
     Ok(String::new())
 }
 
-/// Writes out what the page cache holds of the device, and drops it.
 fn flush_device(device: &Path) -> Result<String, TargetError> {
     let file = File::open(device).map_err(TargetError::io("open", device))?;
     file.sync_all().map_err(TargetError::io("sync", device))?;
@@ -296,18 +293,16 @@ fn wait_device_free(device: &Path) -> Result<String, TargetError> {
     }
 }
 
-/// Processes in our own pid namespace, besides us, that have the device open.
+/// In our own pid namespace, besides us.
 fn other_users(number: (u32, u32)) -> Vec<DeviceUser> {
     let users = device_users::users_of(number, &ProcRoot::own()).unwrap_or_default().users;
     users.into_iter().filter(|user| user.process_id != std::process::id()).collect()
 }
 
-/// The block device at a path.
 pub(crate) fn block(device: &Path) -> Result<BlockDevice, TargetError> {
     BlockDevice::at(device).map_err(block_error("look at", device))
 }
 
-/// Size of a block device.
 pub(crate) fn size_of(device: &Path) -> Result<u64, TargetError> {
     block(device)?.size_bytes().map_err(block_error("ask the size of", device))
 }

@@ -29,8 +29,7 @@ const SMALL_BYTES: u64 = 4096;
 /// nothing needs some 5 to 10 us to an NVMe drive and back. Under this, nothing was written.
 const FLUSH_PLAUSIBLE_NS: u64 = 10_000;
 
-/// Measures a file or device of `size_bytes`, a quarter of `length` for each figure. What was
-/// there is lost.
+/// A quarter of `length` for each figure. What was there is lost.
 pub(crate) fn measure(
     path: &Path,
     size_bytes: u64,
@@ -51,7 +50,6 @@ pub(crate) fn measure(
     Ok(flush_ns)
 }
 
-/// Why a flush of this length is not believed.
 pub(crate) fn flush_doubt(flush_ns: u64, cache: Option<&str>, kind: BackingKind) -> Option<String> {
     if kind == BackingKind::RamImage || cache != Some("write back") {
         return None;
@@ -72,7 +70,7 @@ struct Probe<'a> {
 }
 
 impl Probe<'_> {
-    /// Rate of 1 MiB pieces in 10^6 bytes per second, from the beginning, round and round.
+    /// In 10^6 bytes per second, in pieces of 1 MiB, from the beginning, round and round.
     fn sequential(&self, write: bool) -> Result<f64, TargetError> {
         let mut noise = Incompressible::new(Noise::seed_from_the_clock());
         let mut buffer = AlignedBuffer::zeroed(PIECE_BYTES);
@@ -93,7 +91,7 @@ impl Probe<'_> {
         Ok((count * PIECE_BYTES as u64) as f64 / 1e6 / began.elapsed().as_secs_f64())
     }
 
-    /// Random reads per second, and the median time of one.
+    /// Per second, and the median time of one.
     fn random_reads(&self) -> Result<(f64, u64), TargetError> {
         let mut buffer = AlignedBuffer::zeroed(SMALL_BYTES as usize);
         let began = Instant::now();
@@ -105,7 +103,7 @@ impl Probe<'_> {
         Ok((laps_ns.len() as f64 / began.elapsed().as_secs_f64(), rank(&laps_ns, 0.5)))
     }
 
-    /// Median time of a flush; the write before it is not in it.
+    /// Median; the write before it is not in it.
     fn flushes(&self) -> Result<u64, TargetError> {
         let mut noise = Incompressible::new(Noise::seed_from_the_clock());
         let block = &noise.next_piece()[..SMALL_BYTES as usize];
@@ -118,7 +116,7 @@ impl Probe<'_> {
         Ok(rank(&laps_ns, 0.5))
     }
 
-    /// Laps at random places, sorted.
+    /// At random places, sorted.
     fn laps(
         &self,
         mut lap: impl FnMut(u64) -> std::io::Result<Duration>,

@@ -1,13 +1,4 @@
-//! The doing of steps, each with a record of what it took and said. Not the
-//! writing of steps: rows and the scratch do that.
-//!
-//! ```
-//! use pickfs_target::{carry_out::{carry_out, NoCalls}, fs::recipe};
-//! let mut log = Vec::new();
-//! carry_out(&recipe::exec("show", "echo", ["hello"]), &mut NoCalls, &mut log)?;
-//! assert_eq!(log[0].output, "hello");
-//! # Ok::<(), pickfs_target::TargetError>(())
-//! ```
+//! The doing of steps, each with a record of what it took and said.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -24,12 +15,9 @@ use crate::availability::find_program;
 use crate::error::TargetError;
 use crate::packages::Family;
 
-/// Output of a step is kept up to this length.
 const OUTPUT_BYTES_MAX: usize = 2000;
 
-/// Who does the named calls of a step list.
 pub trait Calls {
-    /// Does one call and says in a few words what came of it.
     fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError>;
 
     /// The words that run a program which does not lie where programs are looked for.
@@ -38,7 +26,6 @@ pub trait Calls {
     }
 }
 
-/// Nobody: for lists without calls.
 pub struct NoCalls;
 
 impl Calls for NoCalls {
@@ -47,7 +34,7 @@ impl Calls for NoCalls {
     }
 }
 
-/// Takes one step and adds its record to the log, whether it succeeded or not.
+/// Adds its record to the log, whether it succeeded or not.
 pub fn carry_out(
     step: &Step,
     calls: &mut dyn Calls,
@@ -68,7 +55,7 @@ pub fn carry_out(
     answer.map(drop)
 }
 
-/// Takes the steps in order and stops at the first that fails.
+/// Stops at the first that fails.
 pub fn carry_out_all(
     steps: &[Step],
     calls: &mut dyn Calls,
@@ -133,7 +120,6 @@ fn unmount_one(at: &Path) -> Result<String, TargetError> {
     }
 }
 
-/// Runs a program to its end and gives back what it printed.
 pub(crate) fn run(program: &str, args: &[String]) -> Result<String, TargetError> {
     let path = find_program(program).ok_or_else(|| not_found(program))?;
     run_words(&[path.into()], program, args)
@@ -191,7 +177,7 @@ pub(crate) fn not_found(program: &str) -> TargetError {
     TargetError::NoProgram { program: program.into(), package }
 }
 
-/// The text without surrounding blanks; of a long one, the beginning and the end.
+/// Of a long text, the beginning and the end.
 fn shortened(text: &str) -> String {
     let text = text.trim();
     if text.len() <= OUTPUT_BYTES_MAX {

@@ -20,7 +20,6 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(10);
 
-/// A running daemon.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     program: String,
@@ -29,7 +28,7 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts a program that stays in the foreground, and waits until `socket` exists.
+    /// It stays in the foreground; waits until `socket` exists.
     pub(crate) fn start(
         program: &str,
         socket: &Path,
@@ -63,12 +62,11 @@ impl Daemon {
         Ok(())
     }
 
-    /// The program's name.
     pub(crate) fn program(&self) -> &str {
         &self.program
     }
 
-    /// Asks it to end, and waits; after twenty seconds it is killed, which is an error.
+    /// After twenty seconds it is killed, which is an error.
     pub(crate) fn stop(mut self) -> Result<(), TargetError> {
         let asked = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let deadline = Instant::now() + STOP_LIMIT;

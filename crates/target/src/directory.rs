@@ -21,12 +21,10 @@ use crate::image::write_noise;
 use crate::incompressible::Noise;
 use crate::raw_probe;
 
-/// Size of the file that the raw probe writes in.
 const PROBE_FILE_BYTES: u64 = 64 << 20;
 /// The name that says "whatever is there".
 const ANY: &str = "dir";
 
-/// A directory that exists, and what we made in it.
 #[derive(Debug)]
 pub(crate) struct Directory {
     path: PathBuf,
@@ -42,7 +40,6 @@ pub(crate) struct Directories {
 }
 
 impl Directories {
-    /// Takes them.
     pub(crate) fn take(
         path: &Path,
         places: &BTreeMap<String, PathBuf>,
@@ -55,23 +52,20 @@ impl Directories {
         Ok(Self { all, here: 0 })
     }
 
-    /// From now on the directory of this candidate is meant.
     pub(crate) fn turn_to(&mut self, label: &str) {
         self.here = self.all.iter().position(|(one, _)| one == label).unwrap_or(0);
     }
 
-    /// The one that is meant.
     pub(crate) fn here(&self) -> &Directory {
         &self.all[self.here].1
     }
 
-    /// As [`Self::here`].
     pub(crate) fn here_mut(&mut self) -> &mut Directory {
         &mut self.all[self.here].1
     }
 
-    /// The card's figures; of several directories each has its own, under its label. The median
-    /// flush in nanoseconds where there is one directory.
+    /// Of several directories each has its own figures, under its label. The median flush in
+    /// nanoseconds where there is one directory.
     pub(crate) fn card(
         &self,
         length: Duration,
@@ -102,7 +96,6 @@ struct OwnFolder {
 }
 
 impl Directory {
-    /// Takes a directory.
     pub(crate) fn at(path: &Path) -> Result<Self, TargetError> {
         let path = fs::canonicalize(path).map_err(TargetError::io("find", path))?;
         fs::read_dir(&path).map_err(TargetError::io("read", &path))?;
@@ -110,7 +103,7 @@ impl Directory {
         Ok(Self { path, fs_type, made: None })
     }
 
-    /// The candidate must be `dir` or what is there, without options.
+    /// It must be `dir` or what is there, without options.
     pub(crate) fn check(&self, candidate: &CandidateSpec) -> Result<(), TargetError> {
         if candidate.fs == ANY || candidate.fs == self.fs_type {
             return Ok(());
@@ -119,13 +112,11 @@ impl Directory {
         Err(TargetError::DirectoryIsAnother { path, asked, found: self.fs_type.clone() })
     }
 
-    /// A new name for the folder of a trial.
     pub(crate) fn trial_folder(&self) -> PathBuf {
         let number = Noise::seed_from_the_clock() >> 32;
         self.path.join(format!("pickfs-trial-{number:08x}"))
     }
 
-    /// Makes the folder of a trial.
     pub(crate) fn make(&mut self, folder: &Path) -> Result<(), TargetError> {
         fs::create_dir(folder).map_err(TargetError::io("create", folder))?;
         let facts = fs::symlink_metadata(folder).map_err(TargetError::io("look at", folder))?;
@@ -134,17 +125,16 @@ impl Directory {
         Ok(())
     }
 
-    /// Deletes the folder of the trial, if there is one.
     pub(crate) fn clear(&mut self) -> Result<(), TargetError> {
         self.made.take().map_or(Ok(()), |folder| folder.delete())
     }
 
-    /// The raw probe in a file of its own: direct where the file system can.
+    /// In a file of its own; direct where the file system can.
     pub(crate) fn raw_probe(&self, length: Duration) -> Result<RawProbe, TargetError> {
         self.with_probe_file(|path| raw_probe::probe(path, PROBE_FILE_BYTES, length))
     }
 
-    /// The card's figures in a file of its own; the median flush in nanoseconds.
+    /// In a file of its own; the median flush in nanoseconds.
     pub(crate) fn card(
         &self,
         length: Duration,
@@ -166,7 +156,6 @@ impl Directory {
         answer
     }
 
-    /// How full it is, how its free space lies, and what is under it.
     pub(crate) fn put_facts(&self, facts: &mut Environment) {
         let Ok(entry) = mount::mount_of(&self.path) else { return };
         environment::put_device(facts, "device", &entry.source);
@@ -219,7 +208,7 @@ fn holds_a_mount(folder: &Path) -> Result<bool, TargetError> {
     Ok(mount::mounts()?.iter().any(|entry| entry.mount_point.starts_with(folder)))
 }
 
-/// Deletes a folder and all that lies in it on the same device. Links are removed, not followed.
+/// Links are removed, not followed; other devices are left alone.
 fn delete_within(folder: &Path, device: u64) -> Result<(), TargetError> {
     let entries = fs::read_dir(folder).map_err(TargetError::io("read", folder))?;
     for entry in entries {

@@ -1,6 +1,5 @@
-//! What a mount and its device say of themselves, as facts by key: the driver
-//! that really serves it, the options in force, the block size, the queue.
-//! Nothing is guessed: what the kernel does not say is left out.
+//! What a mount and its device say of themselves, as facts by key. Nothing is guessed: what the
+//! kernel does not say is left out.
 
 use std::path::Path;
 
@@ -13,16 +12,13 @@ use crate::error::TargetError;
 use crate::fs::{self, FileSystem};
 use crate::image::HostFacts;
 
-/// The driver that really serves the mount which holds `path`: `ext4` for most "ext2" mounts.
-///
-/// # Errors
-/// When the mount cannot be looked up.
+/// `ext4` for most "ext2" mounts.
 pub fn driver_of(path: &Path) -> Result<String, TargetError> {
     let entry = mount::mount_of(path)?;
     Ok(driver(&entry, row_serving(&entry.fs_type)))
 }
 
-/// The row whose type the kernel reports. FUSE types do not tell which program serves them.
+/// FUSE types do not tell which program serves them.
 fn row_serving(fs_type: &str) -> Option<&'static dyn FileSystem> {
     if fs_type.starts_with("fuse") {
         return None;
@@ -39,7 +35,7 @@ fn driver(entry: &MountEntry, row: Option<&dyn FileSystem>) -> String {
     }
 }
 
-/// Facts of the mount that holds `path`, under `mount.`.
+/// Under `mount.`.
 pub(crate) fn put_mount(
     facts: &mut Environment,
     path: &Path,
@@ -58,7 +54,7 @@ pub(crate) fn put_mount(
     Ok(())
 }
 
-/// Options of the mount and of the file system, each once.
+/// Each once.
 fn options_in_force(entry: &MountEntry) -> String {
     let mut options: Vec<&str> = entry.options.split(',').collect();
     for option in entry.super_options.split(',') {
@@ -69,7 +65,7 @@ fn options_in_force(entry: &MountEntry) -> String {
     options.join(",")
 }
 
-/// Facts of a block device under a prefix: `device` or `host`.
+/// Under `prefix`: `device` or `host`.
 pub(crate) fn put_device(facts: &mut Environment, prefix: &str, path: &Path) {
     if let Ok(device) = BlockDevice::at(path) {
         put_block_facts(facts, prefix, &device.facts());
@@ -107,7 +103,7 @@ fn write_cache(cache: WriteCache) -> &'static str {
     }
 }
 
-/// Facts of what an image lies on, under `host.`.
+/// Under `host.`.
 pub(crate) fn put_host(facts: &mut Environment, host: &HostFacts) {
     facts.put("host.fs_type", &host.fs_type);
     facts.put("host.source", &host.source);
@@ -119,7 +115,7 @@ pub(crate) fn put_host(facts: &mut Environment, host: &HostFacts) {
     }
 }
 
-/// The device of a number, by way of its name in sysfs: its node need not exist.
+/// By way of its name in sysfs: its node need not exist.
 fn put_device_number(facts: &mut Environment, prefix: &str, major: u32, minor: u32) {
     let link = format!("/sys/dev/block/{major}:{minor}");
     let Ok(target) = std::fs::read_link(link) else { return };

@@ -1,7 +1,6 @@
-//! The scratch of a guest: the same fully written image, as a plain file. Formatters of the host make
-//! candidates on it, without root and without a loop device; a guest's kernel mounts it. The file has a name,
-//! which a guest needs to open it; a run that is killed leaves it in its folder, with an undo record where one
-//! can be written.
+//! The scratch of a guest: the same fully written image, as a plain file, so without root and
+//! without a loop device. The file has a name, which a guest needs to open it; a run that is
+//! killed leaves it in its folder, with an undo record where one can be written.
 
 use std::{
     collections::HashMap,
@@ -41,7 +40,6 @@ use crate::{
 /// Old signatures lie in the first and the last mebibyte.
 const END_BYTES: u64 = 1 << 20;
 
-/// An image for guests.
 #[derive(Debug)]
 pub struct GuestImage {
     file: File,
@@ -53,30 +51,20 @@ pub struct GuestImage {
     brought: HashMap<String, Vec<OsString>>,
 }
 
-/// A candidate that was made: what a guest does with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inside {
-    /// Whether it needs the disk.
     pub needs_disk: bool,
-    /// Types that the guest's kernel must know.
     pub kernel_types: Vec<&'static str>,
-    /// What makes it, where that is left to the guest.
+    /// Where that is left to the guest.
     pub make: Vec<Action>,
-    /// What mounts it.
     pub mount: Vec<Action>,
-    /// What unmounts it.
     pub unmount: Vec<Action>,
-    /// What is known of it without asking.
     pub promise: Promise,
     /// What it stands on.
     pub backing: BackingKind,
 }
 
 impl GuestImage {
-    /// Makes the image in a folder of a disk, or in memory.
-    ///
-    /// # Errors
-    /// What [`TargetError`] says of images; a device or a folder is no backing of a guest.
     pub fn prepare(
         backing: &BackingSpec,
         run_dir: &Path,
@@ -119,38 +107,29 @@ impl GuestImage {
         Ok(image)
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Programs that this machine has not installed, with the words that run each.
+    /// With the words that run each, where this machine has not installed them.
     pub fn bring(&mut self, programs: impl Iterator<Item = (String, Vec<OsString>)>) {
         self.brought.extend(programs);
     }
 
-    /// Its size in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// On a disk or in memory.
     pub fn kind(&self) -> BackingKind {
         self.kind
     }
 
-    /// Direct 4 KiB writes, each with a flush, on the image itself; whatever was on it is gone.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// Direct 4 KiB writes, each with a flush; whatever was on the image is gone.
     pub fn raw_probe(&self, seconds: f64) -> Result<RawProbe, TargetError> {
         raw_probe::probe(&self.path, self.size_bytes, Duration::from_secs_f64(seconds))
     }
 
-    /// Bare figures of the image as `card.*`, as the host writes it; whatever was on it is gone.
-    ///
-    /// # Errors
-    /// When it cannot be written and read.
+    /// As `card.*`, as the host writes it; whatever was on the image is gone.
     pub fn card(&self, seconds: f64) -> Result<Environment, TargetError> {
         let mut facts = Environment::default();
         environment::put_host(&mut facts, &self.host);
@@ -159,17 +138,14 @@ impl GuestImage {
         Ok(facts)
     }
 
-    /// Facts of what the image lies on, as `host.*`.
     pub fn facts(&self) -> Environment {
         let mut facts = Environment::default();
         environment::put_host(&mut facts, &self.host);
         facts
     }
 
-    /// Makes a candidate on the image; says what a guest with the scratch at `disk` does with it.
-    ///
-    /// # Errors
-    /// The first step that failed, or why it cannot be tried ([`TargetError::skip`]).
+    /// `disk` is the guest's name of the scratch. The first step that failed, or why it cannot be
+    /// tried ([`TargetError::skip`]).
     pub fn make(
         &mut self,
         candidate: &CandidateSpec,
@@ -215,10 +191,6 @@ impl GuestImage {
         })
     }
 
-    /// The image's extents now, as those before a trial.
-    ///
-    /// # Errors
-    /// When the host's file system does not answer.
     pub fn record(&self) -> Result<ImageRecord, TargetError> {
         let ExtentSummary { unwritten_bytes, missing_bytes, extent_count, .. } =
             extents::summary(&self.file)?;
@@ -230,21 +202,14 @@ impl GuestImage {
         })
     }
 
-    /// Writes the image back and lets it go from this machine's cache: what a guest has made cold would be read from
-    /// here otherwise. An image in memory stays where it is.
-    ///
-    /// # Errors
-    /// When the host's kernel refuses.
+    /// What a guest has made cold would be read from this machine's cache otherwise. An image in
+    /// memory stays where it is.
     pub fn cool(&self) -> Result<(), TargetError> {
         self.file.sync_data().map_err(TargetError::io("write back", &self.path))?;
         let forgotten = residency::forget(&self.file).map_err(io::Error::other);
         forgotten.map_err(TargetError::io("let go of the cached", &self.path))
     }
 
-    /// Takes the image away.
-    ///
-    /// # Errors
-    /// When it does not go.
     pub fn remove(mut self) -> Result<(), TargetError> {
         let removed = fs::remove_file(&self.path);
         removed.map_err(TargetError::io("remove the image", &self.path))?;
@@ -308,7 +273,6 @@ fn making(row: &dyn FileSystem, candidate: &CandidateSpec, place: &Place) -> Vec
     steps
 }
 
-/// The same step under the name that the type has in a guest.
 fn inside_a_guest(row: &dyn FileSystem, action: Action) -> Action {
     match (action, row.type_in_a_guest()) {
         (Action::Mount { source, options, at, .. }, Some(fs_type)) => {

@@ -13,34 +13,24 @@ use crate::image::HostFacts;
 /// large reserve or a quota counts as free (an allocator sees it so), but nobody can write there.
 const LEFT_FOR_OTHERS_BYTES: u64 = 1 << 30;
 
-/// What the file system under a folder does with writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HostKind {
-    /// Writes in place.
     InPlace,
     /// Copies on write unless a file is told not to.
     CopyOnWrite,
-    /// Copies on write always.
     CopyOnWriteAlways,
-    /// Memory: there is no device.
     Memory,
 }
 
-/// The file system under a folder.
 pub(crate) struct HostFolder {
-    /// Its type.
     pub(crate) fs_type: String,
-    /// What it does with writes.
     pub(crate) kind: HostKind,
-    /// Major and minor number of its device.
     pub(crate) device_number: (u32, u32),
-    /// What is mounted there: a device node, mostly.
     pub(crate) source: String,
     space: FileSystemUse,
 }
 
 impl HostFolder {
-    /// Asks the kernel about a folder.
     pub(crate) fn at(directory: &Path) -> Result<Self, TargetError> {
         let entry = mount::mount_of(directory)?;
         Ok(Self {
@@ -52,13 +42,11 @@ impl HostFolder {
         })
     }
 
-    /// What an image in it lies on.
     pub(crate) fn facts(&self) -> HostFacts {
         let (fs_type, source) = (self.fs_type.clone(), self.source.clone());
         HostFacts { fs_type, source, device_number: self.device_number }
     }
 
-    /// Refuses an image that would leave under one tenth free, or others without room.
     pub(crate) fn check_room(&self, directory: &Path, size_bytes: u64) -> Result<(), TargetError> {
         let FileSystemUse { total_bytes, free_bytes, available_bytes, .. } = self.space;
         let room_for_others = LEFT_FOR_OTHERS_BYTES.min(total_bytes / 10);

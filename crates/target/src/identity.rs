@@ -14,28 +14,22 @@ use crate::interlock::Refusal;
 /// disk sequence number (Linux 5.15) tells them apart within one boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The node, with symbolic links resolved.
     pub path: PathBuf,
-    /// The kernel's name: `sda1`, `dm-3`.
     pub name: String,
-    /// Major and minor device number.
     pub device_number: (u32, u32),
-    /// Size in bytes.
     pub size_bytes: u64,
     /// Counts every appearance of a disk since boot.
     pub disk_sequence: Option<u64>,
-    /// World-wide name.
     pub wwn: Option<String>,
-    /// Serial number.
     pub serial: Option<String>,
-    /// Device-mapper uuid; a logical volume's begins with `LVM-`.
+    /// A logical volume's begins with `LVM-`.
     pub dm_uuid: Option<String>,
     /// Names this boot of the kernel; proc(5), `random/boot_id`.
     pub boot_id: String,
 }
 
 impl Identity {
-    /// Looks at the device behind a path, following symbolic links.
+    /// Symbolic links are followed.
     pub fn of(given: &Path) -> Result<Self, Refusal> {
         let unreachable = |reason: String| Refusal::NotThere { device: given.to_owned(), reason };
         let path = fs::canonicalize(given).map_err(|cause| unreachable(cause.to_string()))?;
@@ -64,7 +58,7 @@ impl Identity {
         })
     }
 
-    /// The first fact that is no longer the same: its name, what it was, what it is now.
+    /// Its name, what it was, what it is now.
     pub fn difference(&self, now: &Self) -> Option<(&'static str, String, String)> {
         let facts = [
             ("boot id", self.boot_id.clone(), now.boot_id.clone()),
@@ -80,7 +74,6 @@ impl Identity {
     }
 }
 
-/// What a device without a byte lacks.
 fn of_no_size(name: &str, path: &Path) -> String {
     let path = path.display();
     if name.starts_with("loop") {

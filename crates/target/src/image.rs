@@ -31,7 +31,6 @@ const BLOCK_BYTES: u64 = 4096;
 /// A tmpfs needs some pages for itself.
 const TMPFS_SPARE_BYTES: u64 = 4 << 20;
 
-/// An image and the loop device over it.
 #[derive(Debug)]
 pub(crate) struct Image {
     // Dropped in this order: device, file, tmpfs.
@@ -43,30 +42,25 @@ pub(crate) struct Image {
     host: HostFacts,
 }
 
-/// What the image lies on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostFacts {
-    /// Type of the file system.
     pub(crate) fs_type: String,
-    /// What is mounted there.
     pub(crate) source: String,
-    /// Major and minor number of its device; major 0 means that there is none.
+    /// Major 0: there is none.
     pub(crate) device_number: (u32, u32),
 }
 
-/// The image's extents, as the host's file system reports them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImageState {
-    /// The loop device writes to the image directly, as read back from it.
+    /// As read back from the loop device.
     pub direct_io: bool,
-    /// Bytes that are unwritten or missing.
+    /// Unwritten or missing.
     pub holes_bytes: u64,
-    /// Number of extents.
     pub extents: u64,
 }
 
 impl Image {
-    /// Makes an image in a folder of a disk. A folder in memory gives a RAM image.
+    /// A folder in memory gives a RAM image.
     pub(crate) fn on_disk(
         directory: &Path,
         size_bytes: u64,
@@ -85,7 +79,6 @@ impl Image {
         Self::finish(file, None, kind, size_bytes, host, progress)
     }
 
-    /// Makes an image on a tmpfs of our own.
     pub(crate) fn in_memory(
         run_dir: &Path,
         size_bytes: u64,
@@ -113,32 +106,27 @@ impl Image {
         Ok(Self { device, file, memory, kind, size_bytes, host: host.facts() })
     }
 
-    /// The loop device's node.
     pub(crate) fn device_path(&self) -> &Path {
         self.device.path()
     }
 
-    /// On a disk or in memory.
     pub(crate) fn kind(&self) -> BackingKind {
         self.kind
     }
 
-    /// Size in bytes.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// What it lies on.
     pub(crate) fn host(&self) -> &HostFacts {
         &self.host
     }
 
-    /// Writes what is unwritten or missing, in place. Nothing may be mounted on the image.
+    /// In place. Nothing may be mounted on the image.
     pub(crate) fn repair(&self) -> Result<u64, TargetError> {
         Ok(extents::rewrite_unwritten(&self.file)?.total_bytes())
     }
 
-    /// Looks at the extents; changes nothing.
     pub(crate) fn state(&self) -> Result<ImageState, TargetError> {
         let ExtentSummary { unwritten_bytes, missing_bytes, extent_count, .. } =
             extents::summary(&self.file)?;
@@ -149,7 +137,7 @@ impl Image {
         })
     }
 
-    /// Detaches, and waits until the image is gone.
+    /// Waits until the image is gone.
     pub(crate) fn remove(self) -> Result<(), TargetError> {
         self.device.detach()?;
         drop(self.file);
@@ -212,7 +200,7 @@ pub(crate) fn fill(
     write_noise(file, Path::new("the image"), size_bytes, progress)
 }
 
-/// Writes incompressible bytes from the beginning to `size_bytes`: by direct I/O where it works.
+/// By direct I/O where it works.
 pub(crate) fn write_noise(
     file: &File,
     name: &Path,
@@ -243,7 +231,7 @@ pub(crate) fn write_noise(
     file.sync_all().map_err(TargetError::io("sync", name))
 }
 
-/// The same file opened for direct writes; `None` where that is refused.
+/// `None` where direct writes are refused.
 fn direct_twin(file: &File) -> Option<File> {
     use std::os::fd::AsRawFd;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -251,7 +239,6 @@ fn direct_twin(file: &File) -> Option<File> {
     File::options().write(true).custom_flags(direct).open(path).ok()
 }
 
-/// A tmpfs for one image, in a folder of the run.
 #[derive(Debug)]
 struct PrivateTmpfs {
     mounted: Option<Mounted>,

@@ -1,24 +1,20 @@
-//! Bytes that nothing below can shrink: no compression, no deduplication, no
-//! detection of zeros. Not secret: the same seed gives the same bytes.
-//!
-//! One mebibyte of noise is made once. Each time it is written again, every
-//! 512-byte sector of it gets a number of its own, so that no two sectors of a
-//! disk are alike, and filling runs at the speed of the disk.
+//! Bytes that nothing below can shrink: no compression, no deduplication, no detection of zeros.
+//! One mebibyte of noise is made once. Each time it is written again, every 512-byte sector gets a
+//! number of its own, so that no two sectors of a disk are alike, and filling runs at the speed of
+//! the disk.
 
 use pickfs_sys::aligned_buffer::AlignedBuffer;
 
-/// Bytes that are written at once.
 pub(crate) const PIECE_BYTES: usize = 1 << 20;
 const SECTOR_BYTES: usize = 512;
 
-/// A source of such bytes, aligned for direct I/O.
+/// Aligned for direct I/O.
 pub(crate) struct Incompressible {
     piece: AlignedBuffer,
     sectors_made: u64,
 }
 
 impl Incompressible {
-    /// Noise from a seed.
     pub(crate) fn new(seed: u64) -> Self {
         let mut piece = AlignedBuffer::zeroed(PIECE_BYTES);
         let mut noise = Noise(seed);
@@ -28,7 +24,6 @@ impl Incompressible {
         Self { piece, sectors_made: 0 }
     }
 
-    /// The next piece.
     pub(crate) fn next_piece(&mut self) -> &[u8] {
         for sector in self.piece.chunks_exact_mut(SECTOR_BYTES) {
             self.sectors_made += 1;
@@ -43,7 +38,6 @@ impl Incompressible {
 pub(crate) struct Noise(pub(crate) u64);
 
 impl Noise {
-    /// The next 64 bits.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut word = self.0;
@@ -57,7 +51,6 @@ impl Noise {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A seed that differs from run to run.
     pub(crate) fn seed_from_the_clock() -> u64 {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let nanoseconds = now.map_or(0, |since| since.as_nanos() as u64);

@@ -7,12 +7,6 @@
 //! the ends or at sampled places, may then be overwritten. It is no lock: another program
 //! may still take the device in the moment between question and step; those
 //! steps open it exclusively, so that the kernel refuses one of the two.
-//!
-//! ```
-//! use pickfs_target::interlock::Interlock;
-//! let refusal = Interlock::pin("/dev/null".as_ref(), false).unwrap_err();
-//! assert!(refusal.to_string().starts_with("/dev/null is not a block device"));
-//! ```
 
 use std::path::{Path, PathBuf};
 
@@ -41,61 +35,51 @@ pub enum Refusal {
     /// The path leads nowhere, or the device does not answer.
     #[error("{}: {reason}; name a device that is there", .device.display())]
     NotThere { device: PathBuf, reason: String },
-    /// The path is something else.
     #[error(
         "{} is not a block device; for a directory use --dir, for an image leave --device out",
         .device.display()
     )]
     NotABlockDevice { device: PathBuf },
-    /// A program that must look at the device is missing.
     #[error("{}: cannot be examined, {program} not found; install util-linux", .device.display())]
     NoProgram { device: PathBuf, program: &'static str },
-    /// Some processes could not be looked at.
     #[error(
         "{}: {count} processes could not be examined, one may use it; run as root",
         .device.display()
     )]
     CannotSeeAll { device: PathBuf, count: usize },
-    /// The device was exchanged since it was named.
+    /// Since it was named.
     #[error(
         "{}: is not the device that was named: {what} was {was}, is {now}; name it again",
         .device.display()
     )]
     Changed { device: PathBuf, what: &'static str, was: String, now: String },
-    /// Writes are refused.
     #[error("{}: is read-only; name a device that can be written", .device.display())]
     ReadOnly { device: PathBuf },
-    /// It is mounted, here or in another mount namespace.
+    /// Here or in another mount namespace.
     #[error(
         "{}: is mounted on {} (seen by process {process}); unmount it, or name another device",
         .device.display(), .at.display()
     )]
     Mounted { device: PathBuf, at: PathBuf, process: u32 },
-    /// It is a member of a mounted btrfs.
     #[error("{}: belongs to a mounted btrfs; name another device", .device.display())]
     BtrfsMember { device: PathBuf },
-    /// The kernel swaps to it.
     #[error("{}: is swap space in use; name another device", .device.display())]
     ActiveSwap { device: PathBuf },
-    /// It has partitions.
     #[error(
         "{}: has partitions ({partitions}); name an unused partition, or remove the table \
          yourself", .device.display()
     )]
     Partitioned { device: PathBuf, partitions: String },
-    /// Other devices are built on it.
     #[error("{}: is used by {holders}; take those down, or name another device", .device.display())]
     Held { device: PathBuf, holders: String },
-    /// It is built from other devices in a way that is not known.
+    /// From other devices, in a way that is not known.
     #[error(
         "{}: is built from {slaves} and is no RAID, logical, encrypted or multipath volume; name \
          one of these, a disk or a partition", .device.display()
     )]
     Built { device: PathBuf, slaves: String },
-    /// It is a part of LVM's own.
     #[error("{}: is an inner part of LVM; name the volume itself", .device.display())]
     InnerVolume { device: PathBuf },
-    /// A program has it open.
     #[error("{}: is open in {program} (pid {process}); end that program", .device.display())]
     Open { device: PathBuf, program: String, process: u32 },
     /// Another path leads to the same disk, and that one is in use.
@@ -104,22 +88,19 @@ pub enum Refusal {
          name another device", .device.display()
     )]
     SharedName { device: PathBuf, other: String, wwn: String },
-    /// The kernel says that somebody holds it.
     #[error("{}: is held by the kernel or a program; name another device", .device.display())]
     Busy { device: PathBuf },
-    /// Its content is never overwritten, whatever is said.
+    /// Never overwritten, whatever is said.
     #[error(
         "{}: holds {what} ({signature}); --erase does not cover that: if it is no longer needed, \
          remove it with its own tool or `wipefs -a`", .device.display()
     )]
     Precious { device: PathBuf, what: &'static str, signature: String },
-    /// A file system that is not in use.
     #[error(
         "{}: holds a file system ({signature}); add --erase if it may be lost",
         .device.display()
     )]
     FileSystem { device: PathBuf, signature: String },
-    /// Bytes that nobody knows.
     #[error(
         "{}: holds unknown data {} from its start; add --erase if it may be lost",
         .device.display(), bytes_text(*.at_bytes)
@@ -134,7 +115,6 @@ pub enum Refusal {
          --log-device out", .device.display(), .other.display()
     )]
     SameDisk { device: PathBuf, other: PathBuf, disk: String },
-    /// Another loop device stands on the same.
     #[error(
         "{}: {other} stands on the same {}; detach that, or name another device",
         .device.display(), .behind.display()
@@ -152,18 +132,11 @@ pub struct Interlock {
 }
 
 impl Interlock {
-    /// Pins the device and asks everything.
-    ///
-    /// # Errors
-    /// The first [`Refusal`] that holds.
     pub fn pin(device: &Path, erase: bool) -> Result<Self, Refusal> {
         Self::pinned(device, erase, false)
     }
 
-    /// Pins a device for a log: consent covers an inactive log too.
-    ///
-    /// # Errors
-    /// As [`Interlock::pin`].
+    /// Consent covers an inactive log too.
     pub fn pin_log(device: &Path, erase: bool) -> Result<Self, Refusal> {
         Self::pinned(device, erase, true)
     }
@@ -175,26 +148,21 @@ impl Interlock {
         Ok(interlock)
     }
 
-    /// What was pinned; a run stores it.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// From now on what lies on it is the lab's own, and may be overwritten.
+    /// What lies on it may be overwritten from now on.
     pub fn contents_are_ours(&mut self) {
         self.contents_are_ours = true;
     }
 
-    /// Asks everything again.
-    ///
-    /// # Errors
-    /// The first [`Refusal`] that holds.
     pub fn check(&self) -> Result<(), Refusal> {
         same_device(&self.identity)?;
         self.ask(&self.identity.path, None, self.contents_are_ours)
     }
 
-    /// Asks all of one device; `over` is the loop device that is known to stand on it.
+    /// `over` is the loop device that is known to stand on it.
     fn ask(&self, device: &Path, over: Option<u32>, is_ours: bool) -> Result<(), Refusal> {
         let block = BlockDevice::at(device).map_err(|error| not_there(device, error))?;
         let (facts, host) = (block.facts(), ProcRoot::host());
@@ -262,11 +230,8 @@ fn not_there(device: &Path, reason: impl ToString) -> Refusal {
     Refusal::NotThere { device: device.to_owned(), reason: reason.to_string() }
 }
 
-/// The device is still the one that was pinned, in this boot or another program's.
-///
-/// # Errors
-/// [`Refusal::Changed`] with the first fact that differs: after a reboot that is the boot id, and
-/// the user is to name the device again.
+/// In this boot or another program's. [`Refusal::Changed`] after a reboot too: the user is to name
+/// the device again.
 pub fn same_device(pinned: &Identity) -> Result<(), Refusal> {
     let now = Identity::of(&pinned.path)?;
     match pinned.difference(&now) {

@@ -1,14 +1,7 @@
-//! Settings of the machine and of the device that a plan may vary like any parameter: each is one row
-//! of a table. What was there before is written down first, and put back after the trial; after a
-//! kill, by the next start of pickfs or by `pickfs clean`.
-//!
-//! A knob's name has a dot, a workload's parameter has none, so one plan holds both:
-//!
-//! ```toml
-//! [axes]
-//! "fs.read_ahead_kb" = [0, 128]
-//! ```
-//!
+//! Settings of the machine and of the device that a plan may vary like any parameter. What was
+//! there before is written down first, and put back after the trial; after a kill, by the next
+//! start of pickfs or by `pickfs clean`.
+//! A knob's name has a dot, a workload's parameter has none, so one plan holds both.
 //! Source: Documentation/block/queue-sysfs.rst, Documentation/admin-guide/sysctl/vm.rst,
 //! Documentation/ABI/testing/sysfs-class-bdi.
 
@@ -29,40 +22,33 @@ use thiserror::Error;
 
 use crate::undo::{Note, Undo, UndoError, UndoLog};
 
-/// Whom a knob reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// The device under the candidate, or its mount.
     Scratch,
     /// Every program of the machine: needs consent.
     Machine,
-    /// The measuring processes alone; the worker turns it.
+    /// The worker turns it.
     Worker,
-    /// The kernel that the trial runs under: chosen before it begins, not turned.
+    /// Chosen before the trial begins, not turned.
     Kernel,
 }
 
-/// What a value may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
-    /// A whole number between two bounds.
+    /// Bounds, both included.
     Number(u64, u64),
-    /// One of some words; none given: whatever the kernel offers.
+    /// None given: whatever the kernel offers.
     Words(&'static [&'static str]),
     /// A version of a kernel or its package, or the first numbers of one.
     Version,
 }
 
-/// One row of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Knob {
-    /// Its name in plans.
     pub name: &'static str,
-    /// What it does.
     pub doc: &'static str,
-    /// Whom it reaches.
     pub reach: Reach,
-    /// What it may be.
     pub values: Values,
 }
 
@@ -70,7 +56,6 @@ const PERCENT: Values = Values::Number(0, 100);
 const BYTES: Values = Values::Number(8192, 1 << 50);
 const HUNDREDTHS: Values = Values::Number(0, 360_000);
 
-/// Every knob.
 pub static KNOBS: &[Knob] = &[
     scratch("device.scheduler", "I/O scheduler of the device's queue", Values::Words(&[])),
     scratch(
@@ -115,13 +100,10 @@ pub static KNOBS: &[Knob] = &[
     },
 ];
 
-/// The knob that the worker turns itself.
 pub const IO_PRIORITY: &str = "worker.io_priority";
 
-/// The knob that says which kernel a trial runs under.
 pub const ENGINE: &str = "guest.engine";
 
-/// The knob that says which version of a guest's kernel a trial runs under.
 pub const KERNEL: &str = "guest.kernel";
 
 const fn scratch(name: &'static str, doc: &'static str, values: Values) -> Knob {
@@ -132,57 +114,27 @@ const fn machine(name: &'static str, doc: &'static str, values: Values) -> Knob 
     Knob { name, doc, reach: Reach::Machine, values }
 }
 
-/// A knob that cannot be turned.
 #[derive(Debug, Error)]
 pub enum KnobError {
-    /// No row has this name.
     #[error("knob `{name}` not known; known are {known}")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// Every name.
-        known: String,
-    },
-    /// The value is not one that it takes.
+    Unknown { name: String, known: String },
     #[error("knob {name} = {value}: {wanted}")]
-    Value {
-        /// The knob.
-        name: &'static str,
-        /// The value.
-        value: String,
-        /// What it takes.
-        wanted: String,
-    },
-    /// There is nothing to turn.
+    Value { name: &'static str, value: String, wanted: String },
     #[error("{name} has no place here: {why}")]
-    NoPlace {
-        /// The knob.
-        name: String,
-        /// Why.
-        why: String,
-    },
-    /// The kernel refused.
+    NoPlace { name: String, why: String },
     #[error(transparent)]
     Tunable(#[from] TunableError),
-    /// What was there could not be written down.
     #[error(transparent)]
     Undo(#[from] UndoError),
-    /// A knob could not be turned, nor could others that had been be put back.
     #[error("{first}; and then: {then}")]
-    Stuck {
-        /// Why it could not be turned.
-        first: Box<KnobError>,
-        /// What was not put back, and how to do it.
-        then: String,
-    },
+    Stuck { first: Box<KnobError>, then: String },
 }
 
-/// Whether a name of a plan is a knob's, not a workload's parameter.
+/// A parameter of a workload has no dot.
 pub fn is_knob(name: &str) -> bool {
     name.contains('.')
 }
 
-/// The row of a name.
 pub fn find(name: &str) -> Result<&'static Knob, KnobError> {
     KNOBS.iter().find(|knob| knob.name == name).ok_or_else(|| KnobError::Unknown {
         name: name.into(),
@@ -191,7 +143,6 @@ pub fn find(name: &str) -> Result<&'static Knob, KnobError> {
 }
 
 impl Knob {
-    /// Checks a value without turning anything.
     pub fn check(&self, value: &str) -> Result<(), KnobError> {
         let (good, wanted) = match self.values {
             Values::Number(low, high) => (
@@ -220,7 +171,6 @@ impl Knob {
         }
     }
 
-    /// The values as the documentation prints them.
     pub fn values_text(&self) -> String {
         match self.values {
             Values::Number(low, high) => format!("{low} to {high}"),
@@ -275,22 +225,17 @@ fn read_ahead_file(name: &str, mounted_at: &Path) -> Result<PathBuf, KnobError> 
     found.ok_or_else(|| no_place(name, "the kernel shows no read-ahead for it"))
 }
 
-/// Knobs that were turned. Dropping it puts them back too; what fails then is said on standard
-/// error, as nobody is there to hear it.
+/// Dropping it puts them back too; what fails then is said on standard error, as nobody is there
+/// to hear it.
 #[derive(Debug, Default)]
 pub struct Turned {
     undone: Vec<(Undo, Note)>,
-    /// What each holds now, by name.
     pub values: BTreeMap<String, String>,
 }
 
-/// Turns every knob that is not the worker's. A knob that fails puts the others back.
-///
-/// All are noted before the first one is turned, as one may change another: a new scheduler resets the length of its
-/// queue, so it is turned first.
-///
-/// # Errors
-/// The first one that cannot be turned, or does not stay.
+/// Every knob that is not the worker's. A knob that fails puts the others back.
+/// All are noted before the first one is turned, as one may change another: a new scheduler resets
+/// the length of its queue, so it is turned first.
 pub fn turn(knobs: &BTreeMap<String, String>, mounted_at: &Path) -> Result<Turned, KnobError> {
     let mut turned = Turned::default();
     match turned.turn_all(knobs, mounted_at) {
@@ -301,7 +246,6 @@ pub fn turn(knobs: &BTreeMap<String, String>, mounted_at: &Path) -> Result<Turne
 
 const SCHEDULER: &str = "device.scheduler";
 
-/// The scheduler first.
 fn in_order(knobs: &BTreeMap<String, String>) -> impl Iterator<Item = (&String, &String)> {
     let (first, rest): (Vec<_>, Vec<_>) = knobs.iter().partition(|(name, _)| *name == SCHEDULER);
     first.into_iter().chain(rest)
@@ -359,7 +303,7 @@ impl Turned {
         Ok(())
     }
 
-    /// Notes what a setting holds, and what turning it resets.
+    /// What a setting holds, and what turning it resets.
     fn note(&mut self, name: &str, path: &Path) -> Result<(), KnobError> {
         let reset = path.with_file_name("nr_requests");
         let reset = (name == SCHEDULER && reset.exists()).then_some(reset);
@@ -371,7 +315,6 @@ impl Turned {
         Ok(())
     }
 
-    /// One could not be turned: the others are put back, and neither reason is lost.
     fn given_up(self, error: KnobError) -> KnobError {
         match self.put_back() {
             Ok(()) => error,
@@ -379,10 +322,8 @@ impl Turned {
         }
     }
 
-    /// Puts back what was there, in the order in which it was noted: a scheduler before what it resets.
-    ///
-    /// # Errors
-    /// In words, the first one that could not be put back; the others are, all the same.
+    /// In the order in which it was noted: a scheduler before what it resets. The first failure is
+    /// told; the others are put back all the same.
     pub fn put_back(mut self) -> Result<(), String> {
         self.undo_all()
     }

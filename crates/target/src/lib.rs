@@ -1,24 +1,6 @@
-//! The scratch that candidates are made on, the interlock that guards it, and
-//! the table of file systems.
-//!
-//! [`Scratch`] is an image, a device or a directory. It makes a candidate,
-//! mounts it and unmounts it by steps that are data ([`pickfs_model::Step`]);
-//! [`plan_steps`] prints the same steps without touching anything. Nothing
-//! here measures a workload or decides an order.
-//!
-//! ```no_run
-//! use pickfs_model::BackingSpec;
-//! use pickfs_target::Scratch;
-//! use std::path::Path;
-//!
-//! let backing = BackingSpec::Loop { size_bytes: 1 << 30, directory: None };
-//! let mut scratch = Scratch::prepare(&backing, Path::new("run"), &mut |_| {})?;
-//! let mut log = Vec::new();
-//! let mounted = scratch.make_and_mount(&"ext4".parse()?, Path::new("run/mnt"), &mut log)?;
-//! std::fs::write(mounted.directory().join("journal"), b"bytes")?;
-//! let image = mounted.unmount(&mut log)?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! The scratch that candidates are made on, the interlock that guards it, and the table of file
+//! systems. Steps are data ([`pickfs_model::Step`]); [`plan_steps`] prints the same ones without
+//! touching anything.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -11,9 +11,8 @@ use pickfs_sys::loop_device::{self, LoopStatus};
 /// What is behind a loop device, the same for every way to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Behind {
-    /// A block device of this number.
     Device((u32, u32)),
-    /// A file: device and inode number of stat(2).
+    /// Device and inode number of stat(2).
     File(u64, u64),
 }
 
@@ -30,26 +29,22 @@ impl Behind {
         }
     }
 
-    /// Whether this path leads to it.
     pub(crate) fn is_at(self, path: &Path) -> bool {
         Self::at(path) == Some(self)
     }
 }
 
-/// A loop device seen from above.
 #[derive(Debug)]
 pub(crate) struct Footing {
-    /// What is behind it.
     pub(crate) behind: Behind,
-    /// A path to that, where this namespace has one.
+    /// Where this namespace has one.
     pub(crate) path: Option<PathBuf>,
-    /// It shows only a part of that.
     pub(crate) is_part: bool,
     pub(crate) number: u32,
 }
 
 impl Footing {
-    /// What the device stands on, if it is a loop device or a partition of one.
+    /// `None`: it is no loop device nor a partition of one.
     pub(crate) fn of(facts: &BlockFacts) -> Option<Result<Self, String>> {
         let name = facts.partition_of.as_ref().unwrap_or(&facts.name);
         let number = name.strip_prefix("loop")?.parse().ok()?;
@@ -68,13 +63,12 @@ impl Footing {
         Some(Ok(Self { behind, path, is_part: status.is_part, number }))
     }
 
-    /// Another loop device on the same file or device.
     pub(crate) fn neighbour(&self) -> Option<String> {
         first_on(&[self.behind], Some(self.number))
     }
 }
 
-/// The first loop device on a device or on the disk of that partition, besides one.
+/// On a device or on the disk of that partition, besides one.
 pub(crate) fn over(number: (u32, u32), facts: &BlockFacts, besides: Option<u32>) -> Option<String> {
     let disk = facts.partition_of.as_ref().map(|name| Path::new("/dev").join(name));
     let disk = disk.and_then(|disk| Behind::at(&disk));

@@ -4,7 +4,6 @@
 
 use crate::error::TargetError;
 
-/// Refuses more than half of the available memory.
 pub(crate) fn check(what: &'static str, asked_bytes: u64) -> Result<(), TargetError> {
     let Some(available_bytes) = available_bytes() else { return Ok(()) };
     check_against(what, asked_bytes, available_bytes)
@@ -21,7 +20,7 @@ fn check_against(
     Err(TargetError::TooMuchMemory { what, asked_bytes, available_bytes })
 }
 
-/// Memory that can be had without swapping, as the kernel estimates it.
+/// MemAvailable.
 fn available_bytes() -> Option<u64> {
     parse(&std::fs::read_to_string("/proc/meminfo").ok()?)
 }
@@ -32,7 +31,7 @@ fn parse(meminfo: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// A size as tmpfs takes it: bytes, or with `k`, `m`, `g`, or `%` of all memory (`None` here).
+/// Bytes, or with `k`, `m`, `g`; `%` of all memory is `None` here.
 pub(crate) fn tmpfs_size_bytes(text: &str) -> Option<u64> {
     let shift = match text.chars().last()?.to_ascii_lowercase() {
         'k' => 10,

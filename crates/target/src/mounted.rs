@@ -11,7 +11,7 @@ use crate::error::TargetError;
 use crate::fs::{Lack, Period};
 use crate::scratch::Scratch;
 
-/// A mounted candidate. Dropping it takes the same steps as [`Mounted::unmount`], without a report.
+/// Dropping it takes the same steps as [`Mounted::unmount`], without a report.
 #[derive(Debug)]
 pub struct Mounted<'scratch> {
     pub(crate) scratch: &'scratch mut Scratch,
@@ -26,54 +26,43 @@ pub struct Mounted<'scratch> {
     pub(crate) ended: bool,
 }
 
-/// What is known of a candidate without asking it.
+/// Known without asking it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Promise {
-    /// The most that an fsync can promise here.
     pub durability: Durability,
-    /// Why not more.
     pub why: String,
-    /// Work that is done by the clock, with these options.
     pub periods: Vec<Period>,
-    /// What it is known not to do.
     pub lacks: Vec<Lack>,
-    /// Longest file name in bytes, where it is under 255.
     pub name_bytes_max: Option<u16>,
 }
 
 impl Mounted<'_> {
-    /// Where a workload may write.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Facts: `mount.driver`, `mount.options`, `mount.block_size_bytes`, `device.*`, `host.*`.
+    /// `mount.driver`, `mount.options`, `mount.block_size_bytes`, `device.*`, `host.*`.
     pub fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// What it stands on.
     pub fn backing(&self) -> BackingKind {
         self.backing
     }
 
-    /// Extents of the image when it was mounted; absent without an image.
+    /// When it was mounted; `None` without an image.
     pub fn image(&self) -> Option<ImageRecord> {
         self.image
     }
 
-    /// What is known of it without asking.
     pub fn promise(&self) -> &Promise {
         &self.promise
     }
 
-    /// Empties the caches of this mount: its own (a pool is exported and imported again; what a program
-    /// serves through FUSE, and ext3 and ext4, whose journal holds metadata, are unmounted and mounted
-    /// again), and with `drop_caches` the kernel's, which is machine-wide and needs the user's consent.
-    /// Nothing of the mount may be open.
-    ///
-    /// # Errors
-    /// The first step that failed, or the switch that could not be written.
+    /// Its own caches (a pool is exported and imported again; what a program serves through FUSE,
+    /// and ext3 and ext4, whose journal holds metadata, are unmounted and mounted again), and with
+    /// `drop_caches` the kernel's, which is machine-wide and needs the user's consent. Nothing of
+    /// the mount may be open.
     pub fn make_cold(
         &mut self,
         drop_caches: bool,
@@ -87,21 +76,17 @@ impl Mounted<'_> {
         }
     }
 
-    /// Unmounts it and mounts it again, so that only what was written down is left. False where
-    /// that cannot be: what lives in memory would be lost, and a directory is not ours to unmount.
-    ///
-    /// # Errors
-    /// The first step that failed; the candidate may not be mounted then.
+    /// So that only what was written down is left. False where that cannot be: what lives in
+    /// memory would be lost, and a directory is not ours to unmount. After an error the candidate
+    /// may not be mounted.
     pub fn mount_again(&mut self, log: &mut Vec<StepRecord>) -> Result<bool, TargetError> {
         let steps = self.anew.clone();
         carry_out::carry_out_all(&steps, self.scratch, log)?;
         Ok(!steps.is_empty())
     }
 
-    /// Unmounts for real and ends what served it; gives back the image's record with both states.
-    ///
-    /// # Errors
-    /// The first step that failed. The others are taken all the same, so that nothing stays.
+    /// Ends what served it too; gives back the image's record with both states. After an error the
+    /// other steps are taken all the same, so that nothing stays.
     pub fn unmount(
         mut self,
         log: &mut Vec<StepRecord>,

@@ -1,6 +1,5 @@
-//! A block device that the user named, behind its interlock. It is either
-//! filled once with incompressible bytes, or discarded before each make; both
-//! are states of a disk that matter to the numbers.
+//! A block device that the user named, behind its interlock. It is either filled once with
+//! incompressible bytes, or discarded before each make.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
@@ -17,7 +16,6 @@ use crate::interlock::{Interlock, Refusal};
 use crate::loops::{Behind, Footing};
 use crate::scratch::Progress;
 
-/// A named device.
 #[derive(Debug)]
 pub(crate) struct NamedDevice {
     interlock: Interlock,
@@ -25,12 +23,12 @@ pub(crate) struct NamedDevice {
 }
 
 impl NamedDevice {
-    /// Pins the device; nothing is written yet.
+    /// Nothing is written yet.
     pub(crate) fn pin(device: &Path, erase: bool, state: DeviceState) -> Result<Self, TargetError> {
         Ok(Self { interlock: Interlock::pin(device, erase)?, state })
     }
 
-    /// Pins a device on another disk for the log of what is made on this one; nothing is written yet.
+    /// On another disk, for the log of what is made on this one; nothing is written yet.
     pub(crate) fn pin_log(&self, device: &Path, erase: bool) -> Result<Self, TargetError> {
         let interlock = Interlock::pin_log(device, erase)?;
         let (ours, log) = (self.path().to_owned(), interlock.identity().path.clone());
@@ -56,7 +54,6 @@ impl NamedDevice {
         Ok(self)
     }
 
-    /// Asks the interlock again.
     pub(crate) fn check(&self) -> Result<(), TargetError> {
         Ok(self.interlock.check()?)
     }
@@ -68,40 +65,35 @@ impl NamedDevice {
         Ok(())
     }
 
-    /// What lies on it is ours from now on.
     pub(crate) fn contents_are_ours(&mut self) {
         self.interlock.contents_are_ours();
     }
 
-    /// What was pinned.
     pub(crate) fn identity(&self) -> &Identity {
         self.interlock.identity()
     }
 
-    /// The node.
     pub(crate) fn path(&self) -> &Path {
         &self.identity().path
     }
 
-    /// Size in bytes.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.identity().size_bytes
     }
 
-    /// State before each make.
     pub(crate) fn state(&self) -> DeviceState {
         self.state
     }
 }
 
-/// Opens a block device for writing, exclusively: a mount or another holder makes it fail.
+/// A mount or another holder makes it fail.
 pub(crate) fn open_exclusively(device: &Path) -> Result<File, TargetError> {
     let exclusive = OFlags::EXCL.bits() as i32;
     let opened = File::options().read(true).write(true).custom_flags(exclusive).open(device);
     opened.map_err(TargetError::io("open exclusively", device))
 }
 
-/// The disks that a device stands on: the kernel's names and the world-wide names.
+/// The kernel's names and the world-wide names.
 fn disks(device: &Path) -> Vec<String> {
     let Ok(block) = BlockDevice::at(device) else { return Vec::new() };
     let facts = block.facts();

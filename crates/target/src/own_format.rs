@@ -1,5 +1,5 @@
-//! The `format` step: a file system made by `pickfs-mkfs`, in this process. Not
-//! the interlock: the step before it in the list asks that.
+//! The `format` step: a file system made by `pickfs-mkfs`, in this process. The interlock is asked
+//! by the step before it.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::calls::size_of;
 use crate::error::TargetError;
 use crate::named_device::open_exclusively;
 
-/// Makes a file system on a device, or on the first bytes of it with the word `size=BYTES`.
+/// On the first bytes of it with the word `size=BYTES`.
 pub(crate) fn format(fs: &str, device: &Path, words: &[String]) -> Result<String, TargetError> {
     let kind: Kind = fs
         .parse()
@@ -23,7 +23,7 @@ pub(crate) fn format(fs: &str, device: &Path, words: &[String]) -> Result<String
     Ok(kind.format(&file, size_bytes, &options)?.to_string())
 }
 
-/// The size among the words; any other word is refused.
+/// Any other word is refused.
 pub(crate) fn asked_size(fs: &str, words: &[String]) -> Result<Option<u64>, TargetError> {
     let mut size = None;
     for word in words {

@@ -1,27 +1,15 @@
-//! How the distribution that this runs on calls a package, and what installs it: the list of `./run` and `./test`,
-//! `scripts/packages`, in which Debian's name is the key of a row. Not an installer.
-//!
-//! ```
-//! use pickfs_target::packages::Family;
-//! let rocky = Family::of("ID=rocky\nID_LIKE=\"rhel centos fedora\"\n").unwrap();
-//! assert_eq!((rocky.name("iproute2"), rocky.install()), (Some("iproute"), "dnf install"));
-//! assert_eq!(rocky.name("zfs-fuse"), None);
-//! ```
+//! How the distribution that this runs on calls a package, and what installs it: the list of
+//! `./run` and `./test`, `scripts/packages`, in which Debian's name is the key of a row.
 
 const LIST: &str = include_str!("../../../scripts/packages");
 
-/// Distributions that name packages alike; in the order of the list's columns.
+/// In the order of the list's columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// Debian, Ubuntu and what descends from them.
     Debian,
-    /// Fedora, RHEL and what descends from them.
     Fedora,
-    /// openSUSE and SLES.
     Suse,
-    /// Arch Linux.
     Arch,
-    /// Alpine Linux.
     Alpine,
 }
 
@@ -35,13 +23,13 @@ const FAMILIES: [(Family, &[&str], &str); 5] = [
 ];
 
 impl Family {
-    /// The family of this machine, as `./run` finds it; Debian where it is none of these.
+    /// As `./run` finds it; Debian where it is none of these.
     pub fn here() -> Family {
         let file = std::env::var_os("PICKFS_OS_RELEASE").unwrap_or("/etc/os-release".into());
         Family::of(&std::fs::read_to_string(file).unwrap_or_default()).unwrap_or(Family::Debian)
     }
 
-    /// The family that the text of an os-release file names, by `ID` first and then by `ID_LIKE`.
+    /// By `ID` first and then by `ID_LIKE`.
     pub fn of(os_release: &str) -> Option<Family> {
         let words = ["ID=", "ID_LIKE="].into_iter().flat_map(|key| {
             let value = os_release.lines().find_map(|line| line.strip_prefix(key));
@@ -52,7 +40,7 @@ impl Family {
         })
     }
 
-    /// Its name of a package that Debian calls so; `None` where it has none.
+    /// `None` where it has none.
     pub fn name(self, of_debian: &'static str) -> Option<&'static str> {
         if self == Family::Debian {
             return Some(of_debian);
@@ -63,7 +51,7 @@ impl Family {
             .filter(|it| *it != "-")
     }
 
-    /// The command that installs a package that Debian calls so, without sudo.
+    /// Without sudo.
     pub fn install_of(self, of_debian: &'static str) -> String {
         match self.name(of_debian) {
             Some(name) => format!("{} {name}", self.install()),
@@ -71,7 +59,7 @@ impl Family {
         }
     }
 
-    /// The words before the names of packages that install them, without sudo.
+    /// The words before the names of packages, without sudo.
     pub fn install(self) -> &'static str {
         FAMILIES[self as usize].2
     }

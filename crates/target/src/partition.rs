@@ -8,7 +8,6 @@
 //!
 //! Source: `block/partitions/msdos.c` and `include/linux/msdos_partition.h` of the kernel.
 
-/// Where the table begins, in bytes.
 pub const TABLE_AT: u64 = 446;
 /// What stands behind the name of a disk in that of its first partition.
 pub const BEHIND: &str = "1";
@@ -16,12 +15,11 @@ pub const BEHIND: &str = "1";
 const SECTOR_BYTES: u64 = 512;
 /// A mebibyte stays free before it.
 const FIRST_SECTOR: u32 = 2048;
-/// The type of Linux's file systems.
 const LINUX: u8 = 0x83;
 /// In the place of head and cylinder: the sectors behind count.
 const BY_SECTOR: [u8; 3] = [0xfe, 0xff, 0xff];
 
-/// The table of a disk of so many bytes; three of its four entries are empty.
+/// Three of its four entries are empty.
 pub fn only_one(size_bytes: u64) -> [u8; 66] {
     let sectors = (size_bytes / SECTOR_BYTES).saturating_sub(u64::from(FIRST_SECTOR));
     let sectors = u32::try_from(sectors).unwrap_or(u32::MAX);

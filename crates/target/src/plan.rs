@@ -9,35 +9,25 @@ use crate::availability;
 use crate::error::TargetError;
 use crate::fs::{self, FileSystem, Ground, LogPlace, Place, recipe, words};
 
-/// What the steps are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bed {
-    /// A loop image, on disk or in memory.
     Image,
-    /// A block device that the user named.
     Device(DeviceState),
-    /// A directory that exists.
     Directory,
 }
 
-/// A candidate's whole life: what makes it, what mounts it, what ends it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Life {
-    /// Up to the mounted file system.
     pub(crate) begin: Vec<Step>,
-    /// What empties the caches that the kernel's switch does not reach.
+    /// Empties the caches that the kernel's switch does not reach.
     pub(crate) cool: Vec<Step>,
-    /// What unmounts it and mounts it again; empty where that would lose it.
+    /// Unmounts it and mounts it again; empty where that would lose it.
     pub(crate) anew: Vec<Step>,
-    /// From there to nothing left.
     pub(crate) end: Vec<Step>,
 }
 
-/// Every step of one trial of a candidate, with `/dev/loopN` and `MOUNT` where the real names are
-/// not known yet. Touches nothing.
-///
-/// # Errors
-/// [`TargetError::UnknownFileSystem`], and for a directory the two refusals that need no look at it.
+/// Of one trial, with `/dev/loopN` and `MOUNT` where the real names are not known yet. Touches
+/// nothing.
 pub fn plan_steps(
     candidate: &CandidateSpec,
     backing: &BackingSpec,
@@ -63,7 +53,6 @@ pub fn plan_steps(
     Ok(life.begin.into_iter().chain(life.end).collect())
 }
 
-/// The row of a candidate.
 pub(crate) fn row_of(candidate: &CandidateSpec) -> Result<&'static dyn FileSystem, TargetError> {
     fs::find(&candidate.fs).ok_or_else(|| TargetError::UnknownFileSystem {
         name: candidate.fs.clone(),
@@ -71,7 +60,6 @@ pub(crate) fn row_of(candidate: &CandidateSpec) -> Result<&'static dyn FileSyste
     })
 }
 
-/// The steps of a candidate's life on a bed.
 pub(crate) fn life(
     candidate: &CandidateSpec,
     bed: Bed,

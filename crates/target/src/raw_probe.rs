@@ -15,7 +15,7 @@ use crate::incompressible::{Incompressible, Noise};
 
 const BLOCK_BYTES: u64 = 4096;
 
-/// Probes a file or block device of `size_bytes`; what was there is lost.
+/// What was there is lost.
 pub(crate) fn probe(
     path: &Path,
     size_bytes: u64,

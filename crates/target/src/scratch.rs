@@ -1,6 +1,5 @@
-//! The scratch: one place where every candidate of a run is made, one after
-//! the other. It owns the image (or the right to a device, or a directory) and
-//! does the named calls of the steps; the order of trials is the lab's.
+//! The scratch: one place where every candidate of a run is made, one after the other. The order
+//! of trials is the lab's.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -26,20 +25,15 @@ use crate::named_device::NamedDevice;
 use crate::plan::{self, Bed};
 use crate::raw_probe;
 
-/// How far a long piece of work has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress<'a> {
-    /// What is being done.
     pub what: &'static str,
-    /// Bytes done.
     pub done_bytes: u64,
-    /// All bytes.
     pub total_bytes: u64,
     /// Set to true, it ends the work with [`TargetError::Interrupted`].
     pub stop: &'a Cell<bool>,
 }
 
-/// The place where candidates are made.
 #[derive(Debug)]
 pub struct Scratch {
     pub(crate) base: Base,
@@ -48,22 +42,15 @@ pub struct Scratch {
     limit_bytes: u64,
 }
 
-/// What the scratch is.
 #[derive(Debug)]
 pub(crate) enum Base {
-    /// An image of our own.
     Image(Image),
-    /// A device that the user named, and a second one for logs.
     Device { device: NamedDevice, log: Option<Box<NamedDevice>> },
-    /// Directories that exist.
     Directory(Directories),
 }
 
 impl Scratch {
-    /// Makes the image, or takes the directory. Long work reports by `progress`.
-    ///
-    /// # Errors
-    /// What [`TargetError`] says of images, memory and directories; nothing is left behind then.
+    /// Makes the image, or takes the directory. After an error nothing is left behind.
     pub fn prepare(
         backing: &BackingSpec,
         run_dir: &Path,
@@ -115,7 +102,6 @@ impl Scratch {
         }
     }
 
-    /// The block device, where there is one.
     pub fn device(&self) -> Option<&Path> {
         match &self.base {
             Base::Image(image) => Some(image.device_path()),
@@ -124,8 +110,7 @@ impl Scratch {
         }
     }
 
-    /// What was pinned of a named device and of its log device; a run stores it, and a resumed run
-    /// compares it by [`crate::interlock::same_device`].
+    /// A run stores them, and a resumed run compares them by [`crate::interlock::same_device`].
     pub fn identities(&self) -> [Option<&Identity>; 2] {
         match &self.base {
             Base::Device { device, log } => {
@@ -135,10 +120,7 @@ impl Scratch {
         }
     }
 
-    /// The image's extents now; `None` without an image.
-    ///
-    /// # Errors
-    /// When the host's file system does not answer.
+    /// Now; `None` without an image.
     pub fn image_state(&self) -> Result<Option<ImageState>, TargetError> {
         match &self.base {
             Base::Image(image) => image.state().map(Some),
@@ -146,18 +128,15 @@ impl Scratch {
         }
     }
 
-    /// From now on the place of this candidate is meant, where each has its own.
+    /// Where each candidate has its own place.
     pub fn turn_to(&mut self, candidate: &CandidateSpec) {
         if let Base::Directory(directories) = &mut self.base {
             directories.turn_to(&candidate.label);
         }
     }
 
-    /// Direct 4 KiB writes, each with a flush, at random places of the backing for `seconds`.
-    /// Whatever file system was on it is gone.
-    ///
-    /// # Errors
-    /// When the backing cannot be written.
+    /// Direct 4 KiB writes, each with a flush, at random places. Whatever file system was on the
+    /// backing is gone.
     pub fn raw_probe(&mut self, seconds: f64) -> Result<RawProbe, TargetError> {
         let length = Duration::from_secs_f64(seconds);
         if let Base::Directory(directory) = &self.base {
@@ -167,11 +146,8 @@ impl Scratch {
         raw_probe::probe(&path, self.size_bytes(), length)
     }
 
-    /// Bare figures of the backing as `card.*`, in about `seconds`, with `device.*` and `host.*`.
-    /// Whatever file system was on it is gone.
-    ///
-    /// # Errors
-    /// When the backing cannot be written and read.
+    /// `card.*`, in about `seconds`, with `device.*` and `host.*`. Whatever file system was on the
+    /// backing is gone.
     pub fn card(&mut self, seconds: f64) -> Result<Environment, TargetError> {
         let length = Duration::from_secs_f64(seconds);
         let mut facts = Environment::default();
@@ -194,7 +170,7 @@ impl Scratch {
         Ok(facts)
     }
 
-    /// The same figures of the log device, as `card.log_*`.
+    /// `card.log_*`
     fn log_card(&mut self, length: Duration, facts: &mut Environment) -> Result<(), TargetError> {
         let Base::Device { log: Some(log), .. } = &mut self.base else { return Ok(()) };
         let mut figures = Environment::default();
@@ -211,7 +187,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// The device that is about to be written over: a named one is asked again, and is ours then.
+    /// A named one is asked again, and is ours then.
     fn claim(&mut self) -> Result<PathBuf, TargetError> {
         if let Base::Device { device, .. } = &mut self.base {
             device.claim()?;
@@ -219,11 +195,9 @@ impl Scratch {
         Ok(self.device().map(Path::to_owned).unwrap_or_default())
     }
 
-    /// Makes the candidate and mounts it at `at` (made if it is not there).
-    ///
-    /// # Errors
-    /// The first step that failed, with everything undone again; or, with nothing touched, why the
-    /// candidate cannot be tried ([`TargetError::skip`]).
+    /// `at` is made if it is not there. After an error everything is undone again;
+    /// [`TargetError::skip`] tells why the candidate cannot be tried, and then nothing was
+    /// touched.
     pub fn make_and_mount(
         &mut self,
         candidate: &CandidateSpec,
@@ -304,12 +278,12 @@ impl Scratch {
         }
     }
 
-    /// Bytes that a candidate gets.
+    /// What a candidate gets.
     fn size_bytes(&self) -> u64 {
         self.whole_bytes().min(self.limit_bytes)
     }
 
-    /// Bytes that there are.
+    /// What there is.
     fn whole_bytes(&self) -> u64 {
         match &self.base {
             Base::Image(image) => image.size_bytes(),
@@ -385,11 +359,7 @@ impl Scratch {
         }
     }
 
-    /// Gives everything back: detaches, and waits until it is gone. Dropping does the same without
-    /// a report.
-    ///
-    /// # Errors
-    /// What could not be taken away.
+    /// Waits until it is gone. Dropping does the same without a report.
     pub fn remove(mut self) -> Result<(), TargetError> {
         self.helpers.clear();
         match self.base {
@@ -399,7 +369,7 @@ impl Scratch {
     }
 }
 
-/// What a candidate can promise on a backing: memory under it caps the durability.
+/// Memory under a candidate caps the durability.
 pub(crate) fn promise(
     row: Option<&dyn FileSystem>,
     candidate: &CandidateSpec,

@@ -1,9 +1,7 @@
-//! What lies on a device: signatures as libblkid knows them, and whether its
-//! ends and sampled places between are zeros. Reads only.
-//!
-//! Two programs of util-linux ask libblkid: `blkid -p` for what the device is,
-//! and `wipefs --no-act` for every signature beside it (blkid gives up with
-//! status 8 when there are several). Source: blkid(8), wipefs(8).
+//! What lies on a device: signatures as libblkid knows them, and whether its ends and sampled
+//! places between are zeros. Reads only.
+//! `blkid -p` says what the device is, and `wipefs --no-act` every signature beside it (blkid
+//! gives up with status 8 when there are several).
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -25,7 +23,6 @@ const BLKID_NOTHING: i32 = 2;
 /// blkid found several things that exclude each other.
 const BLKID_AMBIVALENT: i32 = 8;
 
-/// One signature.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Signature {
     /// libblkid's name: `ext4`, `LVM2_member`, `dos`.
@@ -36,35 +33,28 @@ pub struct Signature {
     pub usage: String,
 }
 
-/// What a signature stands for; only a file system's may be overwritten, with consent.
+/// Only a file system's signature may be overwritten, with consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// A file system that one device holds alone.
+    /// That one device holds alone.
     FileSystem,
-    /// A partition table.
     PartitionTable,
-    /// A member of a RAID.
     Raid,
-    /// A physical volume of LVM.
     Lvm,
-    /// Encrypted: LUKS, BitLocker and their like.
+    /// LUKS, BitLocker and their like.
     Encrypted,
-    /// A member of a ZFS pool.
     Zfs,
-    /// A bcache device or its cache.
     Bcache,
-    /// A path of a multipath device.
     Multipath,
-    /// Swap space.
     Swap,
-    /// The log (journal) of a file system on another device.
+    /// Of a file system on another device.
     Log,
     /// Anything else that libblkid knows: a DRBD, a Ceph store.
     Other,
 }
 
 impl Signature {
-    /// What it stands for. Names come before groups: libblkid calls a ZFS member a file system.
+    /// Names come before groups: libblkid calls a ZFS member a file system.
     pub fn meaning(&self) -> Meaning {
         match (self.name.as_str(), self.usage.as_str()) {
             ("zfs_member", _) => Meaning::Zfs,
@@ -83,7 +73,6 @@ impl Signature {
     }
 }
 
-/// Every signature on a device.
 pub fn signatures(device: &Path) -> Result<Vec<Signature>, Refusal> {
     let mut found = blkid(device)?;
     for signature in wipefs(device)? {
@@ -152,8 +141,8 @@ fn text_or_null<'de, D: serde::Deserializer<'de>>(field: D) -> Result<String, D:
     Ok(Option::<String>::deserialize(field)?.unwrap_or_default())
 }
 
-/// Where a device holds bytes other than zero, in bytes from its start: each end is read, and places
-/// between them. What lies only between those goes unnoticed.
+/// Bytes other than zero, in bytes from its start: each end is read, and places between them. What
+/// lies only between those goes unnoticed.
 pub fn place_in_use(device: &Path, size_bytes: u64) -> std::io::Result<Option<u64>> {
     let file = File::open(device)?;
     let last_place = size_bytes.saturating_sub(PLACE_BYTES);

@@ -7,15 +7,6 @@
 //! is as the system sets it and a pool is not imported, so such records are
 //! dropped, not acted on; an image is removed in any boot, while it is still
 //! the same file.
-//!
-//! ```no_run
-//! use pickfs_target::undo::{Undo, UndoLog};
-//! let log = UndoLog::open_default();
-//! let note = log.note(&Undo::tunable("/proc/sys/vm/dirty_ratio")?)?;
-//! // ... change it, measure, change it back ...
-//! log.forget(&note)?;
-//! # Ok::<(), pickfs_target::undo::UndoError>(())
-//! ```
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -31,64 +22,39 @@ use crate::carry_out;
 use crate::identity::boot_id;
 use crate::incompressible::Noise;
 
-/// Version of a record's form.
 const FORMAT: u32 = 1;
 const DEFAULT_FOLDER: &str = "/var/lib/pickfs";
 /// Every pool that we make has a name that begins so.
 const OWN_PREFIX: &str = "pickfs-";
 
-/// What went wrong with undo records.
 #[derive(Debug, Error)]
 pub enum UndoError {
-    /// A record could not be written, read or removed.
     #[error("cannot {what} undo record {}: {cause}", .path.display())]
-    Record {
-        /// What was being done.
-        what: &'static str,
-        /// The record.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// What is to be written down could not be looked at.
+    Record { what: &'static str, path: PathBuf, cause: io::Error },
     #[error("cannot look at {}: {cause}", .path.display())]
-    Subject {
-        /// The tunable or image.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
+    Subject { path: PathBuf, cause: io::Error },
 }
 
-/// What is to be undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Undo {
-    /// A ZFS pool of ours is to be destroyed.
     Zpool {
-        /// Its name, which begins with `pickfs-`.
         name: String,
     },
-    /// A tunable is to be set back.
     Tunable {
-        /// The file in /proc/sys or /sys.
         path: PathBuf,
-        /// What it held before.
         before: String,
     },
-    /// An image that was kept is to be removed.
     Image {
-        /// Where it is.
         path: PathBuf,
-        /// Device number of its file system.
+        /// Of its file system.
         device: u64,
-        /// Its inode number.
         inode: u64,
     },
 }
 
 impl Undo {
-    /// What a tunable holds now.
+    /// Holds what it holds now.
     pub fn tunable(path: impl Into<PathBuf>) -> Result<Self, UndoError> {
         let path = path.into();
         match fs::read_to_string(&path) {
@@ -97,7 +63,6 @@ impl Undo {
         }
     }
 
-    /// An image as it lies there now.
     pub fn image(path: impl Into<PathBuf>) -> Result<Self, UndoError> {
         let path = path.into();
         match fs::symlink_metadata(&path) {
@@ -108,10 +73,6 @@ impl Undo {
 }
 
 impl Undo {
-    /// Undoes it, in the boot in which it was done.
-    ///
-    /// # Errors
-    /// In words.
     pub fn undo_now(&self) -> Result<(), String> {
         match undo(self, true) {
             CleanOutcome::Failed(why) => Err(why),
@@ -130,7 +91,6 @@ impl std::fmt::Display for Undo {
     }
 }
 
-/// A record as it is stored.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     format: u32,
@@ -138,55 +98,48 @@ struct Record {
     undo: Undo,
 }
 
-/// A record that was written; what [`UndoLog::forget`] takes. While it lives, the record is locked:
-/// nobody takes it for one that was left behind.
+/// While it lives, the record is locked: nobody takes it for one that was left behind.
 #[derive(Debug)]
 pub struct Note {
     path: PathBuf,
     _held: File,
 }
 
-/// What `clean` did with one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cleaned {
     /// The record's own words, or its file name where it could not be read.
     pub what: String,
-    /// What came of it.
     pub outcome: CleanOutcome,
 }
 
-/// What came of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CleanOutcome {
-    /// Undone, and the record removed.
     Undone,
-    /// Nothing was left to undo; the record was removed.
+    /// The record was removed.
     AlreadyGone(String),
-    /// It belongs to a run that is going on; the record stays.
+    /// By a run that is going on; the record stays.
     InUse,
-    /// It could not be undone; the record stays.
+    /// The record stays.
     Failed(String),
 }
 
-/// The folder of records.
 #[derive(Debug, Clone)]
 pub struct UndoLog {
     folder: PathBuf,
 }
 
 impl UndoLog {
-    /// The folder of this machine: `$PICKFS_STATE_DIR/undo` or `/var/lib/pickfs/undo`.
     pub fn open_default() -> Self {
         let state = std::env::var_os("PICKFS_STATE_DIR").map(PathBuf::from);
         Self::at(state.unwrap_or_else(|| DEFAULT_FOLDER.into()).join("undo"))
     }
 
-    /// A folder; made when the first record is written.
+    /// Made when the first record is written.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
-    /// Writes a record down, durably, before the thing is done.
+    /// Durably, before the thing is done.
     pub fn note(&self, undo: &Undo) -> Result<Note, UndoError> {
         // Names rise with time: records are undone in the order in which they were written.
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -213,23 +166,17 @@ impl UndoLog {
         Ok(file)
     }
 
-    /// Removes a record: the thing was undone.
+    /// The thing was undone.
     pub fn forget(&self, note: &Note) -> Result<(), UndoError> {
         remove(&note.path)
     }
 
-    /// Undoes what is written down, each record once, the oldest first, and nothing else.
-    ///
-    /// # Errors
-    /// Only when the folder cannot be read; what fails with one record is its outcome.
+    /// Each record once, the oldest first. What fails with one record is its outcome.
     pub fn clean(&self) -> Result<Vec<Cleaned>, UndoError> {
         Ok(self.records()?.iter().filter_map(|path| self.clean_one(path)).collect())
     }
 
-    /// Puts back the settings that a killed run left changed, and touches nothing else.
-    ///
-    /// # Errors
-    /// As [`UndoLog::clean`].
+    /// Those that a killed run left changed, and nothing else.
     pub fn put_back_settings(&self) -> Result<Vec<Cleaned>, UndoError> {
         let is_setting = |path: &&PathBuf| {
             let record = fs::read(path).map(|bytes| serde_json::from_slice::<Record>(&bytes));

@@ -1,7 +1,5 @@
 //! Root ring: every file system that this machine can mount is made, mounted,
 //! written, read back, unmounted, and leaves nothing.
-//!
-//! `cargo test -p pickfs-target --test root_candidates`
 #![allow(clippy::unwrap_used)]
 
 mod ring;
@@ -58,7 +56,6 @@ fn make<'s>(
     made.unwrap_or_else(|error| panic!("{candidate}: {error}"))
 }
 
-/// Writes, syncs and reads back; dropped pages make it come from below.
 fn write_and_read_back(directory: &Path) {
     let path = directory.join("bytes");
     let bytes: Vec<u8> = (0..3_000_000u32).map(|n| (n * 7 % 251) as u8).collect();
@@ -78,7 +75,6 @@ fn nothing_is_left(before: &Leftovers, run_dir: &Path) {
     assert!(!at.exists(), "{} is still there", at.display());
 }
 
-/// What a candidate could leave behind.
 #[derive(Debug, PartialEq)]
 struct Leftovers {
     mounts: usize,

@@ -1,7 +1,5 @@
 //! Root ring: each way to destroy the wrong device that can be produced here,
 //! tried on zram devices that the test made. Nothing else is ever written to.
-//!
-//! `cargo test -p pickfs-target --test root_interlock`
 #![allow(clippy::unwrap_used)]
 
 mod ring;
@@ -87,7 +85,6 @@ fn a_mounted_device_is_refused() {
     Interlock::pin(&zram.path(), true).unwrap();
 }
 
-/// A child that is ended with its guard.
 struct Guarded(Child);
 
 impl Drop for Guarded {
@@ -150,10 +147,8 @@ fn swap_is_refused_active_or_not() {
     assert!(matches!(active, Ok(Refusal::ActiveSwap { .. })), "{active:?}");
 }
 
-/// Bytes and their offsets.
 type Pieces = Vec<(u64, Vec<u8>)>;
 
-/// What libblkid takes for something that is never overwritten.
 fn precious() -> Vec<(&'static str, Pieces)> {
     let raid_end = (SIZE_BYTES & !0xffff) - 0x1_0000;
     let zfs = (0..8).map(|n| (131_072 + n * 1024, words(&[0x00ba_b10c, 28]))).collect();
@@ -176,7 +171,6 @@ fn halves(values: &[u32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// A master boot record with one Linux partition.
 fn partition_table() -> Vec<u8> {
     let mut sector = vec![0; 512];
     sector[450] = 0x83;

@@ -1,6 +1,4 @@
 //! Root ring: the log of a file system on a second device, on zram devices that the test made.
-//!
-//! `cargo test -p pickfs-target --test root_log_device`
 #![allow(clippy::unwrap_used)]
 
 mod ring;

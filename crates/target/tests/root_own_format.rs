@@ -1,6 +1,4 @@
 //! Root ring: what the `format` step writes on a loop device, blkid calls by its name.
-//!
-//! `cargo test -p pickfs-target --test root_own_format`
 #![allow(clippy::unwrap_used)]
 
 mod ring;

@@ -6,7 +6,6 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, recipe};
 
-/// The row of affs.
 pub struct Affs;
 
 impl FileSystem for Affs {
@@ -49,7 +48,6 @@ impl FileSystem for Affs {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: false,

@@ -6,7 +6,6 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Period, Place, recipe, words::Words};
 
-/// The row of bcachefs.
 pub struct Bcachefs;
 
 impl FileSystem for Bcachefs {
@@ -61,7 +60,6 @@ impl FileSystem for Bcachefs {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Linux,
     is_unix_by_design: true,

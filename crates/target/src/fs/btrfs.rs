@@ -10,7 +10,7 @@ use pickfs_model::{CandidateSpec, Durability, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Period, Place, recipe, words::Words};
 
-/// The row of btrfs.
+/// `journal_flush_delay`, 1,000 ms by default.
 pub struct Btrfs;
 
 impl FileSystem for Btrfs {
@@ -72,7 +72,6 @@ impl FileSystem for Btrfs {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Linux,
     is_unix_by_design: true,

@@ -52,7 +52,6 @@ pub fn journal_apart(spec: &CandidateSpec) -> bool {
     !has_none && !recipe::make_words(spec).any(inside)
 }
 
-/// The options of mke2fs.
 pub fn words() -> Words {
     Words {
         alone: "-c -D -F -j -K -n -q -S -v -V",
@@ -76,7 +75,6 @@ fn split_extended(words: impl Iterator<Item = String>) -> (Vec<String>, Vec<Stri
     (extended, rest)
 }
 
-/// The block size that the candidate gives itself.
 fn block_bytes(words: &[String]) -> Option<u64> {
     let at = words.iter().position(|word| word.starts_with("-b"))?;
     let joined = words[at].trim_start_matches("-b");

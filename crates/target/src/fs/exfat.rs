@@ -6,7 +6,6 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Place, recipe, words::Words};
 
-/// The row of exfat.
 pub struct Exfat;
 
 impl FileSystem for Exfat {
@@ -48,7 +47,6 @@ impl FileSystem for Exfat {
     }
 }
 
-/// Where it comes from.
 pub(super) const ORIGIN: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: false,

@@ -1,7 +1,5 @@
-//! exFAT by the FUSE program of the project exfat, which opens the device
-//! itself. Not the kernel's exfat: that is a row of its own, so that the two
-//! show what FUSE costs. Made by exfatprogs' mkfs.exfat.
-//! Source: mount.exfat-fuse(8), mkfs.exfat(8).
+//! exFAT by the FUSE program of the project exfat, which opens the device itself. Source:
+//! mount.exfat-fuse(8), mkfs.exfat(8).
 
 use pickfs_model::features::Origin;
 use pickfs_model::{CandidateSpec, Step};
@@ -11,7 +9,6 @@ use super::{FileSystem, Lack, Needs, Place, Program, exfat, recipe, words::Words
 
 const PROGRAM: &str = "mount.exfat-fuse";
 
-/// The row of exfat-fuse.
 pub struct ExfatFuse;
 
 impl FileSystem for ExfatFuse {
@@ -66,7 +63,6 @@ impl FileSystem for ExfatFuse {
     }
 }
 
-/// What differs from the kernel's.
 const ORIGIN: Origin = Origin {
     stable_since: fact(
         "outside the kernel; 1.0 (January 2013)",

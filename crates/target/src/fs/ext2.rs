@@ -1,4 +1,4 @@
-//! ext2. Its commands stand in `e2fsprogs`, which it shares with its kin.
+//! ext2.
 
 use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Durability, Step};
@@ -6,7 +6,6 @@ use pickfs_model::{CandidateSpec, Durability, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, e2fsprogs, words::Words};
 
-/// The row of ext2.
 pub struct Ext2;
 
 impl FileSystem for Ext2 {
@@ -47,7 +46,6 @@ impl FileSystem for Ext2 {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Linux,
     is_unix_by_design: true,

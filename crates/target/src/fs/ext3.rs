@@ -1,4 +1,4 @@
-//! ext3. Its commands stand in `e2fsprogs`, which it shares with its kin.
+//! ext3.
 
 use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Durability, Step};
@@ -6,7 +6,6 @@ use pickfs_model::{CandidateSpec, Durability, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Period, Place, e2fsprogs, words::Words};
 
-/// The row of ext3.
 pub struct Ext3;
 
 impl FileSystem for Ext3 {
@@ -59,7 +58,6 @@ impl FileSystem for Ext3 {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Linux,
     is_unix_by_design: true,

@@ -1,4 +1,4 @@
-//! ext4. Its commands stand in `e2fsprogs`, which it shares with its kin.
+//! ext4.
 
 use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Durability, Step};
@@ -6,7 +6,6 @@ use pickfs_model::{CandidateSpec, Durability, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Period, Place, e2fsprogs, words::Words};
 
-/// The row of ext4.
 pub struct Ext4;
 
 impl FileSystem for Ext4 {
@@ -55,7 +54,6 @@ impl FileSystem for Ext4 {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Linux,
     is_unix_by_design: true,

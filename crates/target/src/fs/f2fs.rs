@@ -7,7 +7,6 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Period, Place, recipe, words::Words};
 
-/// The row of f2fs.
 pub struct F2fs;
 
 impl FileSystem for F2fs {
@@ -59,7 +58,6 @@ impl FileSystem for F2fs {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Linux,
     is_unix_by_design: true,

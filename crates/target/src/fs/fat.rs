@@ -7,11 +7,9 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, recipe, words::Words};
 
-/// The rows of FAT: how many bits an entry of the table has.
 pub enum Fat {
     /// `fat16`: at most 2 GiB with clusters of 32 KiB.
     Sixteen,
-    /// `fat32`.
     ThirtyTwo,
 }
 
@@ -76,7 +74,6 @@ impl FileSystem for Fat {
     }
 }
 
-/// Where it comes from.
 const SIXTEEN: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: false,
@@ -116,7 +113,6 @@ const SIXTEEN: Origin = Origin {
     looked_up: LOOKED_UP,
 };
 
-/// What differs.
 const THIRTY_TWO: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: false,

@@ -11,18 +11,13 @@ use super::{FileSystem, Needs, Place, Program, ext2, ext3, ext4, recipe, words::
 
 const PROGRAM: &str = "fuse2fs";
 
-/// The rows of fuse2fs: what the image is made as.
 pub enum Fuse2fs {
-    /// `ext2-fuse2fs`.
     Ext2,
-    /// `ext3-fuse2fs`.
     Ext3,
-    /// `ext4-fuse2fs`.
     Ext4,
 }
 
 impl Fuse2fs {
-    /// The row of the same format by the kernel's driver.
     fn native(&self) -> &'static dyn FileSystem {
         match self {
             Fuse2fs::Ext2 => &ext2::Ext2,
@@ -114,7 +109,6 @@ impl FileSystem for Fuse2fs {
     }
 }
 
-/// fuse2fs takes the device and the mount point before its options.
 fn device_first(spec: &CandidateSpec, place: &Place) -> Vec<String> {
     let mut args = recipe::helper_args(spec, place);
     args.rotate_right(2);

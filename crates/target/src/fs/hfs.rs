@@ -6,7 +6,6 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, recipe, words::Words};
 
-/// The row of hfs.
 pub struct Hfs;
 
 impl FileSystem for Hfs {
@@ -60,7 +59,6 @@ impl FileSystem for Hfs {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: false,

@@ -1,7 +1,6 @@
-//! HFS+ and its case-sensitive form HFSX. Two rows, one formatter of our own:
-//! mkfs.hfsplus is in Debian's section non-free.
-//!
-//! Linux mounts a volume with a journal read-only; ours has none. Source: `Documentation/filesystems/hfsplus.rst`.
+//! HFS+ and HFSX. The formatter is our own: mkfs.hfsplus is in Debian's section non-free.
+//! Linux mounts a volume with a journal read-only; ours has none. Source:
+//! `Documentation/filesystems/hfsplus.rst`.
 
 use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
@@ -9,11 +8,10 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, recipe};
 
-/// The rows of HFS+.
 pub enum HfsPlus {
-    /// `hfsplus`: names that differ only in case are one.
+    /// Names that differ only in case are one.
     Plus,
-    /// `hfsx`: case-sensitive.
+    /// Case-sensitive.
     X,
 }
 
@@ -62,7 +60,6 @@ impl FileSystem for HfsPlus {
     }
 }
 
-/// Where it comes from.
 const PLUS: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: true,
@@ -102,7 +99,6 @@ const PLUS: Origin = Origin {
     looked_up: LOOKED_UP,
 };
 
-/// What differs.
 const X: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: true,

@@ -6,7 +6,6 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, recipe};
 
-/// The row of hpfs.
 pub struct Hpfs;
 
 impl FileSystem for Hpfs {
@@ -52,7 +51,6 @@ impl FileSystem for Hpfs {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: false,

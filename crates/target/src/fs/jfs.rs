@@ -6,7 +6,6 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, recipe, words::Words};
 
-/// The row of jfs.
 pub struct Jfs;
 
 impl FileSystem for Jfs {
@@ -47,7 +46,6 @@ impl FileSystem for Jfs {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: true,

@@ -1,16 +1,5 @@
-//! File systems, one per file, and the one table of them. Each says what it
-//! needs, and writes down the steps that make, mount and unmount it. Nothing
-//! here touches the machine, except to read a period or a size from /proc or /sys.
-//!
-//! ```
-//! use pickfs_target::fs::{self, Place};
-//! let ext4 = fs::find("ext4").unwrap();
-//! let place = Place::example();
-//! for step in ext4.make(&"ext4".parse()?, &place) {
-//!     println!("{}", step.action);
-//! }
-//! # Ok::<(), pickfs_model::CandidateError>(())
-//! ```
+//! File systems, one per file, and the one table of them. Nothing here touches the machine, except
+//! to read a period or a size from /proc or /sys.
 
 mod affs;
 mod bcachefs;

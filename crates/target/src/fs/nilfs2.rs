@@ -6,7 +6,6 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Period, Place, recipe, words::Words};
 
-/// The row of nilfs2.
 pub struct Nilfs2;
 
 impl FileSystem for Nilfs2 {
@@ -58,7 +57,6 @@ impl FileSystem for Nilfs2 {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Linux,
     is_unix_by_design: true,

@@ -7,7 +7,6 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Place, recipe, words::Words};
 
-/// The row of ntfs3.
 pub struct Ntfs3;
 
 impl FileSystem for Ntfs3 {
@@ -52,7 +51,6 @@ impl FileSystem for Ntfs3 {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: true,

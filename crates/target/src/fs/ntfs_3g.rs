@@ -1,6 +1,4 @@
-//! NTFS by the FUSE program ntfs-3g, which opens the device itself.
-//! Not the kernel's ntfs3: that is a row of its own.
-//! Source: ntfs-3g(8), mkntfs(8).
+//! NTFS by the FUSE program ntfs-3g, which opens the device itself. Source: ntfs-3g(8), mkntfs(8).
 
 use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
@@ -8,7 +6,6 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, Program, recipe, words::Words};
 
-/// The row of ntfs-3g.
 pub struct Ntfs3g;
 
 impl FileSystem for Ntfs3g {
@@ -58,7 +55,6 @@ impl FileSystem for Ntfs3g {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: true,

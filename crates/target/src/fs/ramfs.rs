@@ -8,7 +8,6 @@ use pickfs_model::{CandidateSpec, Durability, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Formatter, Ground, Lack, Needs, Place, recipe};
 
-/// The row of ramfs.
 pub struct Ramfs;
 
 impl FileSystem for Ramfs {
@@ -53,7 +52,6 @@ impl FileSystem for Ramfs {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Linux,
     is_unix_by_design: true,

@@ -1,10 +1,4 @@
-//! Short words to write steps with. Not the doing of them: that is `carry_out`.
-//!
-//! ```
-//! use pickfs_target::fs::recipe;
-//! let step = recipe::exec("make", "mkfs.xfs", ["-f", "/dev/loop0"]);
-//! assert_eq!(step.action.to_string(), "mkfs.xfs -f /dev/loop0");
-//! ```
+//! Short words to write steps with.
 
 use pickfs_model::{Action, CandidateSpec, Step};
 
@@ -13,7 +7,6 @@ use super::Place;
 /// A word in a candidate's mkfs options that is ours, not the program's: let mkfs discard.
 const DISCARD: &str = "discard";
 
-/// A program with its arguments.
 pub fn exec<I, S>(purpose: &str, program: &str, args: I) -> Step
 where
     I: IntoIterator<Item = S>,
@@ -23,7 +16,6 @@ where
     Step { purpose: purpose.into(), action: Action::Exec { program: program.into(), args } }
 }
 
-/// One of the scratch's own calls, by name.
 pub fn call<I, S>(purpose: &str, name: &str, args: I) -> Step
 where
     I: IntoIterator<Item = S>,
@@ -33,20 +25,19 @@ where
     Step { purpose: purpose.into(), action: Action::Call { name: name.into(), args } }
 }
 
-/// A make step by our own formatter: file system, device, and `size=BYTES` where it is less than that.
+/// `size=BYTES` where it is less than the device.
 pub fn own_format(name: &str, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
     let size = place.make_units(1).map(|bytes| format!("size={bytes}"));
     let args = [name.into(), place.device.clone()].into_iter().chain(size).chain(make_words(spec));
     vec![call("make", "format", args)]
 }
 
-/// A mount by the kernel.
 pub fn mount(source: &str, fs_type: &str, options: Vec<String>, at: &str) -> Step {
     let (source, fs_type, at) = (source.into(), fs_type.into(), at.into());
     Step { purpose: "mount".into(), action: Action::Mount { source, fs_type, options, at } }
 }
 
-/// What a FUSE program is told that mounts by itself: options, device, mount point.
+/// Options, device, mount point.
 pub fn helper_args(spec: &CandidateSpec, place: &Place) -> Vec<String> {
     let mut args = Vec::new();
     if !spec.mount_options.is_empty() {
@@ -56,22 +47,18 @@ pub fn helper_args(spec: &CandidateSpec, place: &Place) -> Vec<String> {
     args
 }
 
-/// A mount of the place's device with the candidate's options.
 pub fn mount_device(fs_type: &str, options: Vec<String>, place: &Place) -> Vec<Step> {
     vec![mount(&place.device, fs_type, options, &place.at)]
 }
 
-/// A real unmount.
 pub fn unmount(at: &str) -> Step {
     Step { purpose: "unmount".into(), action: Action::Unmount { at: at.into() } }
 }
 
-/// The candidate asks mkfs to discard: the word `discard` stands among its mkfs options.
 pub fn make_discards(spec: &CandidateSpec) -> bool {
     spec.mkfs_options.iter().any(|word| word == DISCARD)
 }
 
-/// The candidate's own words for the mkfs program.
 pub fn make_words(spec: &CandidateSpec) -> impl Iterator<Item = String> + '_ {
     spec.mkfs_options.iter().filter(|word| *word != DISCARD).cloned()
 }
@@ -97,7 +84,7 @@ pub fn make_args(ours: &[&str], no_discard: &[&str], spec: &CandidateSpec) -> Ve
     ours.iter().chain(quiet).map(|word| word.to_string()).chain(make_words(spec)).collect()
 }
 
-/// The candidate's mount options, with `nodiscard` for drivers that discard unless told.
+/// With `nodiscard` for drivers that discard unless told.
 pub fn options_without_discard(spec: &CandidateSpec) -> Vec<String> {
     let speaks = |option: &String| {
         option == "discard" || option == "nodiscard" || option.starts_with("discard=")
@@ -115,7 +102,6 @@ pub fn option_value<'a>(options: &'a [String], key: &str) -> Option<&'a str> {
     pairs.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value)
 }
 
-/// The option stands among the others as a word of its own.
 pub fn has_option(options: &[String], word: &str) -> bool {
     options.iter().any(|option| option == word)
 }

@@ -1,9 +1,6 @@
-//! ReiserFS in its two formats. Two rows, one program and one driver, which
-//! left the kernel in Linux 6.13. Source: mkreiserfs(8).
-//!
-//! The driver of late kernels refuses a freshly made 3.5 volume: its leaf
-//! check counts directory entries too large. Such a trial fails at the mount
-//! step, with the kernel's words.
+//! ReiserFS in its two formats; the driver left the kernel in Linux 6.13. Source: mkreiserfs(8).
+//! The driver of late kernels refuses a freshly made 3.5 volume: its leaf check counts directory
+//! entries too large. Such a trial fails at the mount step, with the kernel's words.
 
 use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Durability, Step};
@@ -11,11 +8,9 @@ use pickfs_model::{CandidateSpec, Durability, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Period, Place, recipe, words::Words};
 
-/// The rows of ReiserFS.
 pub enum Reiserfs {
-    /// `reiserfs-3.5`: files up to 2 GiB.
+    /// Files up to 2 GiB.
     V35,
-    /// `reiserfs-3.6`.
     V36,
 }
 
@@ -95,7 +90,6 @@ impl FileSystem for Reiserfs {
     }
 }
 
-/// Where it comes from.
 const V36: Origin = Origin {
     home: Home::Linux,
     is_unix_by_design: true,
@@ -129,7 +123,6 @@ const V36: Origin = Origin {
     looked_up: LOOKED_UP,
 };
 
-/// What differs.
 const V35: Origin = Origin {
     home: Home::Linux,
     is_unix_by_design: true,

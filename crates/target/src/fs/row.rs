@@ -1,5 +1,4 @@
-//! One row of the table of file systems: what it needs, what it lacks, and its
-//! steps. Not a driver: the steps are data, and `carry_out` does them.
+//! One row of the table of file systems. The steps are data, and `carry_out` does them.
 
 use std::path::Path;
 
@@ -9,38 +8,32 @@ use pickfs_sys::block::BlockDevice;
 
 use super::{recipe, words::Words};
 
-/// Smallest image that most of them take, in bytes.
 pub const SMALL_BYTES: u64 = 16 << 20;
 
-/// A file system that a candidate may name.
 pub trait FileSystem: Sync {
-    /// Its name in candidates, in lower case.
+    /// In candidates, in lower case.
     fn name(&self) -> &'static str;
 
-    /// Where it comes from and what serves it, in a sentence for people.
+    /// In a sentence for people.
     fn origin(&self) -> &'static str;
 
-    /// Who designed it, for what, and what its driver and its makers say of it.
     fn facts(&self) -> Origin;
 
-    /// What must be there before it can be tried.
     fn needs(&self) -> Needs;
 
-    /// The options that its mkfs program accepts.
     fn words(&self) -> Words {
         Words::default()
     }
 
-    /// The steps that make it. Empty for those that live in memory.
+    /// Empty for those that live in memory.
     fn make(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step>;
 
-    /// The steps that mount it.
     fn mount(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
         let fs_type = self.needs().kernel_types.first().copied().unwrap_or(self.name());
         recipe::mount_device(fs_type, spec.mount_options.clone(), place)
     }
 
-    /// The steps that unmount it and end what `mount` and `make` began.
+    /// And end what `mount` and `make` began.
     fn unmount(&self, _spec: &CandidateSpec, place: &Place) -> Vec<Step> {
         vec![recipe::unmount(&place.at)]
     }
@@ -68,7 +61,6 @@ pub trait FileSystem: Sync {
         None
     }
 
-    /// The types that a guest's kernel must know.
     fn types_in_a_guest(&self) -> Vec<&'static str> {
         match self.type_in_a_guest() {
             Some(fs_type) => vec![fs_type],
@@ -81,7 +73,7 @@ pub trait FileSystem: Sync {
         false
     }
 
-    /// The steps of such a guest, on a partition.
+    /// On a partition.
     fn made_inside(&self, _spec: &CandidateSpec, _place: &Place) -> Option<MadeInside> {
         None
     }
@@ -91,7 +83,7 @@ pub trait FileSystem: Sync {
         &[]
     }
 
-    /// Longest name of a file in bytes, where it is under 255.
+    /// Where it is under 255.
     fn name_bytes_max(&self) -> Option<u16> {
         None
     }
@@ -106,50 +98,40 @@ pub trait FileSystem: Sync {
         (Durability::PowerLoss, "fsync ends with a flush of the device")
     }
 
-    /// The driver that serves a mount of type `fs_type` on `device` (`loop0`).
+    /// Serves a mount of type `fs_type` on `device` (`loop0`).
     fn driver(&self, fs_type: &str, _device: &str) -> String {
         fs_type.to_owned()
     }
 }
 
-/// What a guest does that makes its candidate itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MadeInside {
-    /// Makes it; it is not mounted then.
     pub make: Vec<Step>,
-    /// Mounts it.
     pub mount: Vec<Step>,
-    /// Unmounts it.
     pub unmount: Vec<Step>,
 }
 
-/// Where a candidate is to be made and mounted; plain text, so that a plan can print it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The block device; unused on memory.
+    /// Unused on memory.
     pub device: String,
-    /// The mount point, an empty directory.
+    /// An empty directory.
     pub at: String,
-    /// Size to make, where it is less than the device; `None` takes the whole device.
+    /// Where it is less than the device; `None` takes the whole device.
     pub make_bytes: Option<u64>,
-    /// Size limit of a file system that lives in memory.
+    /// Limit of a file system that lives in memory.
     pub memory_bytes: u64,
-    /// Logical sector size of the device in bytes.
     pub sector_bytes: u32,
-    /// A name that nobody else uses: `pickfs-1a2b3c`.
+    /// `pickfs-1a2b3c`
     pub unique_name: String,
-    /// Where the log is made, where that is another device.
     pub log: Option<LogPlace>,
 }
 
-/// A device for the log alone, and how much of it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogPlace {
-    /// The block device.
     pub device: String,
-    /// Bytes from its start, whole mebibytes.
+    /// From its start, whole mebibytes.
     pub bytes: u64,
-    /// Logical sector size of the device in bytes.
     pub sector_bytes: u32,
 }
 
@@ -182,62 +164,48 @@ impl Place {
         }
     }
 
-    /// Size to make in units of `unit_bytes`, as text, where it is less than the device.
+    /// In units of `unit_bytes`, where it is less than the device.
     pub fn make_units(&self, unit_bytes: u64) -> Option<String> {
         self.make_bytes.map(|bytes| (bytes / unit_bytes).to_string())
     }
 }
 
-/// What a file system stands on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ground {
-    /// A block device: a disk, or a loop device.
     BlockDevice,
-    /// Memory alone.
     Memory,
 }
 
-/// How a file system comes to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Formatter {
-    /// Nothing to make.
     None,
-    /// A program that Debian packages.
     Packaged(Program),
-    /// A formatter of our own, `pickfs-mkfs`: no program is needed.
     Own,
 }
 
-/// A program and the Debian package that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Program {
-    /// Name, looked for in PATH and in the `sbin` folders.
+    /// Looked for in PATH and in the `sbin` folders.
     pub name: &'static str,
-    /// Debian package, with its section where that is not `main`.
+    /// With its section where that is not `main`.
     pub package: &'static str,
 }
 
-/// What must be there before a file system can be tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     /// Types in /proc/filesystems: the first is mounted, all must be known.
     pub kernel_types: &'static [&'static str],
     /// What helps when a type is not known: a module and where it comes from.
     pub kernel_remedy: &'static str,
-    /// What makes it.
     pub formatter: Formatter,
-    /// Other programs: a FUSE driver, a pool tool.
     pub helpers: &'static [Program],
-    /// Smallest size that can be made, in bytes.
     pub minimum_bytes: u64,
-    /// What it stands on.
     pub ground: Ground,
     /// The formatter can be told a size under that of the device.
     pub sized: bool,
 }
 
 impl Needs {
-    /// A kernel file system on a block device with a packaged formatter.
     pub const fn block(
         kernel_types: &'static [&'static str],
         kernel_remedy: &'static str,
@@ -255,25 +223,22 @@ impl Needs {
         }
     }
 
-    /// The same with a minimum size.
     pub const fn at_least(mut self, minimum_bytes: u64) -> Self {
         self.minimum_bytes = minimum_bytes;
         self
     }
 
-    /// The same with a formatter that always takes the whole device.
     pub const fn whole_device(mut self) -> Self {
         self.sized = false;
         self
     }
 
-    /// The same with further programs.
     pub const fn with_helpers(mut self, helpers: &'static [Program]) -> Self {
         self.helpers = helpers;
         self
     }
 
-    /// The same with a formatter of our own; the program and its package do not matter then.
+    /// The program and its package do not matter then.
     pub const fn own_formatter(mut self) -> Self {
         self.formatter = Formatter::Own;
         self
@@ -289,11 +254,8 @@ pub enum Lack {
     PunchHole,
     /// ftruncate(2) to a larger size.
     GrowByTruncate,
-    /// open(2) with O_DIRECT.
     DirectIo,
-    /// link(2).
     HardLinks,
-    /// symlink(2).
     SymbolicLinks,
     /// Permissions that stay as they were set.
     Permissions,
@@ -308,14 +270,12 @@ pub enum Lack {
 /// Work that is done by the clock: a trial shorter than twice this has not seen it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Period {
-    /// What is done: `ext4 commit`.
+    /// `ext4 commit`
     pub what: String,
-    /// Seconds from one time to the next.
     pub seconds: f64,
 }
 
 impl Period {
-    /// A period in seconds.
     pub fn new(what: &str, seconds: f64) -> Self {
         Self { what: what.into(), seconds }
     }

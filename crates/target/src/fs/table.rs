@@ -8,7 +8,7 @@ use super::{
     xfs::Xfs, zfs::Zfs, zfs_fuse::ZfsFuse,
 };
 
-/// Every file system that a candidate may name, those that run everywhere first.
+/// Those that run everywhere first.
 pub static FILE_SYSTEMS: &[&dyn FileSystem] = &[
     &Ext4,
     &Xfs,
@@ -50,12 +50,10 @@ pub const OWN_PROGRAMS: &[Program] = &[
     Program { name: "blkdiscard", package: "util-linux" },
 ];
 
-/// The row of a name as candidates write it.
 pub fn find(name: &str) -> Option<&'static dyn FileSystem> {
     FILE_SYSTEMS.iter().copied().find(|row| row.name() == name)
 }
 
-/// The Debian package of a program that some row needs, or that the scratch needs itself.
 pub fn package_of(program: &str) -> Option<&'static str> {
     let formatters = FILE_SYSTEMS.iter().filter_map(|row| match row.needs().formatter {
         Formatter::Packaged(program) => Some(program),
@@ -66,7 +64,6 @@ pub fn package_of(program: &str) -> Option<&'static str> {
     all.find(|known| known.name == program).map(|known| known.package)
 }
 
-/// All names, in the order of the table.
 pub fn names() -> Vec<&'static str> {
     FILE_SYSTEMS.iter().map(|row| row.name()).collect()
 }

@@ -7,7 +7,6 @@ use pickfs_model::{CandidateSpec, Durability, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Formatter, Ground, Needs, Place, recipe};
 
-/// The row of tmpfs.
 pub struct Tmpfs;
 
 impl FileSystem for Tmpfs {
@@ -52,7 +51,6 @@ impl FileSystem for Tmpfs {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Linux,
     is_unix_by_design: true,

@@ -8,7 +8,6 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, recipe};
 
-/// The rows of UFS.
 pub enum Ufs {
     /// `ufs`: the format of 4.4BSD.
     One,
@@ -67,7 +66,6 @@ impl FileSystem for Ufs {
     }
 }
 
-/// Where it comes from.
 const ONE: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: true,
@@ -107,7 +105,6 @@ const ONE: Origin = Origin {
     looked_up: LOOKED_UP,
 };
 
-/// What differs.
 const TWO: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: true,

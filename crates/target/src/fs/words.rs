@@ -1,13 +1,5 @@
-//! The options of a candidate, held against what its tools accept: none may name
-//! a device, file or folder outside the scratch. Whether a value is sensible is
-//! left to the tools.
-//!
-//! ```
-//! use pickfs_target::fs::words;
-//! let refused = words::check(&"btrfs;mkfs=/dev/sdb".parse()?).unwrap_err();
-//! assert!(refused.to_string().contains("`/dev/sdb`"));
-//! # Ok::<(), pickfs_model::CandidateError>(())
-//! ```
+//! The options of a candidate, held against what its tools accept: none may name a device, file or
+//! folder outside the scratch. Whether a value is sensible is left to the tools.
 
 use pickfs_model::CandidateSpec;
 
@@ -17,7 +9,6 @@ use crate::{error::TargetError, own_format, plan};
 /// The options of one mkfs program, each list with blanks between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Words {
-    /// Options without a value.
     pub alone: &'static str,
     /// Options with a value, behind `=`, joined (`-b4096`) or in the next word.
     pub valued: &'static str,
@@ -37,10 +28,7 @@ const LOG_KEYS: &str = "logdev journal_path journal_dev device";
 /// Options whose value is a path within the new file system.
 const INSIDE_KEYS: &str = "subvol";
 
-/// Refuses what could reach outside the scratch.
-///
-/// # Errors
-/// [`TargetError::Option`] with the first such word; [`TargetError::FormatWord`] of our formatters.
+/// [`TargetError::Option`] with the first word that could reach outside the scratch.
 pub fn check(candidate: &CandidateSpec) -> Result<(), TargetError> {
     let row = plan::row_of(candidate)?;
     let check = Check { candidate, row };

@@ -1,7 +1,4 @@
-//! XFS: allocation groups, delayed logging, extents in B+trees.
-//!
-//! `mkfs.xfs -K` keeps mkfs from discarding; mounts do not discard by
-//! themselves. Source: mkfs.xfs(8); `Documentation/admin-guide/xfs.rst`.
+//! XFS. `-K` keeps mkfs from discarding; mounts do not discard by themselves. Source: mkfs.xfs(8).
 
 use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Step};
@@ -9,7 +6,6 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Period, Place, recipe, words::Words};
 
-/// The row of XFS.
 pub struct Xfs;
 
 impl FileSystem for Xfs {
@@ -83,7 +79,6 @@ impl FileSystem for Xfs {
     }
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: true,

@@ -8,7 +8,6 @@ use pickfs_model::{CandidateSpec, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, MadeInside, Needs, Period, Place, recipe, words::Words};
 
-/// The row of OpenZFS.
 pub struct Zfs;
 
 impl FileSystem for Zfs {
@@ -118,7 +117,6 @@ fn create_args(spec: &CandidateSpec, place: &Place) -> Vec<String> {
     args
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: true,

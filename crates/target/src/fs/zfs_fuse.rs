@@ -21,7 +21,6 @@ const DEVICE_FOLDER: &str = "/run/zfs/pickfs-device";
 const SOCKET: &str = "/run/zfs/zfs_socket";
 const DAEMON: &str = "zfs-fuse";
 
-/// The row of zfs-fuse.
 pub struct ZfsFuse;
 
 impl FileSystem for ZfsFuse {
@@ -125,7 +124,6 @@ fn create_args(spec: &CandidateSpec, place: &Place) -> Vec<String> {
     args
 }
 
-/// Where it comes from.
 const ORIGIN: Origin = Origin {
     home: Home::Elsewhere,
     is_unix_by_design: true,

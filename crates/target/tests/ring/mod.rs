@@ -13,10 +13,8 @@ use std::path::PathBuf;
 use pickfs_sys::namespace;
 use pickfs_target::availability::find_program;
 
-/// A test and its name.
 pub type Test = (&'static str, fn());
 
-/// Enters the private room and runs the tests whose names contain one of the arguments.
 pub fn run(tests: &[Test]) {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.iter().any(|word| word == "--list") {
@@ -56,13 +54,13 @@ fn may_run() -> bool {
     gap.is_none_or(|reason| skip(&reason))
 }
 
-/// The programs are installed; otherwise the test is to return at once.
+/// Otherwise the test is to return at once.
 pub fn have(programs: &[&str]) -> bool {
     let missing = programs.iter().find(|program| find_program(program).is_none());
     missing.is_none_or(|program| skip(&format!("{program} not found")))
 }
 
-/// Says why something is skipped, and fails where it must not be. Always false.
+/// Fails where it must not be skipped. Always false.
 pub fn skip(reason: &str) -> bool {
     let required = std::env::var("PICKFS_REQUIRE_ROOT_RING").is_ok_and(|value| value == "1");
     assert!(!required, "the root ring is required, and cannot run: {reason}");
@@ -70,7 +68,6 @@ pub fn skip(reason: &str) -> bool {
     false
 }
 
-/// A folder of a test, taken away at its end.
 pub fn folder() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::Builder::new().prefix("pickfs-ring-").tempdir().unwrap();
     let path = folder.path().to_owned();

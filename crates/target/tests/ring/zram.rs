@@ -11,13 +11,11 @@ use super::skip;
 const CONTROL: &str = "/sys/class/zram-control";
 pub const SIZE_BYTES: u64 = 384 << 20;
 
-/// A zram device; dropping takes it away.
 pub struct Zram {
     number: u32,
 }
 
 impl Zram {
-    /// Adds a blank device, or says why there is none.
     pub fn add() -> Option<Self> {
         let Ok(number) = fs::read_to_string(format!("{CONTROL}/hot_add")) else {
             skip("no zram devices can be added; load the zram module");
@@ -36,20 +34,18 @@ impl Zram {
         self.path().to_str().unwrap().to_owned()
     }
 
-    /// Takes it away and adds one of the same name; `None` when another program was faster.
+    /// Adds one of the same name; `None` when another program was faster.
     pub fn exchange(self) -> Option<Self> {
         let number = self.number;
         drop(self);
         Self::add().filter(|zram| zram.number == number)
     }
 
-    /// Makes it as blank as it was.
     pub fn blank(&self) {
         self.reset();
         fs::write(self.sysfs("disksize"), SIZE_BYTES.to_string()).unwrap();
     }
 
-    /// Leaves it without a size.
     pub fn reset(&self) {
         for _ in 0..200 {
             if fs::write(self.sysfs("reset"), "1").is_ok() {
