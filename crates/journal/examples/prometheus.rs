@@ -1,5 +1,4 @@
 //! Serves the figures of a journal to Prometheus on loopback, with the standard library alone.
-//!
 //! `cargo run -p pickfs-journal --example prometheus -- 127.0.0.1:9185 10` appends for ten seconds while
 //! `curl http://127.0.0.1:9185/metrics` shows a histogram of all appends, and the worst append, sync and
 //! roll of the last second.
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use pickfs_journal::{Histogram, Journal, Observed, Observer, Options, Roll, Second};
 
-/// Upper borders of the buckets that are served, in seconds and in nanoseconds.
+/// Upper borders, in seconds and in nanoseconds.
 const BORDERS: [(&str, u64); 8] = [
     ("0.000005", 5_000),
     ("0.00001", 10_000),
@@ -31,7 +30,6 @@ struct Figures {
     last: Second,
 }
 
-/// Copies the figures of a second to where the server finds them.
 struct Publish(Arc<Mutex<Figures>>);
 
 impl Observer for Publish {

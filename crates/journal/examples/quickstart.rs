@@ -1,5 +1,4 @@
 //! Appends three orders, "crashes" in the middle of a fourth, recovers, and replays.
-//!
 //! `cargo run -p pickfs-journal --example quickstart -- /tmp/orders` (without a directory it uses one
 //! that goes away).
 
@@ -30,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     print_all(&dir)
 }
 
-/// Takes the last bytes of the file away, as a crash in the middle of a write might.
+/// As a crash in the middle of a write might.
 fn tear(file: &Path) -> std::io::Result<()> {
     let length_bytes = file.metadata()?.len();
     OpenOptions::new().write(true).open(file)?.set_len(length_bytes - 10)

@@ -12,7 +12,6 @@ pub(crate) struct Aligned {
 }
 
 impl Aligned {
-    /// Memory of `length_bytes`.
     pub(crate) fn zeroed(length_bytes: usize) -> Self {
         // Ones first: memory that is asked for as zeros would come without its pages.
         let mut memory = vec![1; length_bytes + BLOCK_BYTES];
@@ -21,12 +20,10 @@ impl Aligned {
         Self { memory, start, length_bytes }
     }
 
-    /// The aligned bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.memory[self.start..self.start + self.length_bytes]
     }
 
-    /// The aligned bytes, to change.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory[self.start..self.start + self.length_bytes]
     }

@@ -1,25 +1,15 @@
-//! The axes of a journal, each an enum whose names are the words of plans and reports. Which of them
-//! go together is not here: see [`crate::compatibility`].
-//!
-//! ```
-//! use pickfs_journal::WritePath;
-//! assert_eq!("io-uring".parse::<WritePath>()?, WritePath::IoUring);
-//! # Ok::<(), pickfs_journal::UnknownWord>(())
-//! ```
+//! The axes of a journal, each an enum whose names are the words of plans and reports.
+//! [`crate::compatibility`] says which go together.
 
 use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// A word that names no variant of an axis.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{axis} {word:?} is not known; use one of {allowed}")]
 pub struct UnknownWord {
-    /// The axis, as prose.
     pub axis: &'static str,
-    /// What was given.
     pub word: String,
-    /// The words that would have been taken.
     pub allowed: String,
 }
 
@@ -37,7 +27,6 @@ macro_rules! axis {
             /// Every variant, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The kebab-case word of the variant.
             pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*
@@ -87,7 +76,6 @@ axis! {
 }
 
 axis! {
-    /// How the bytes of a record reach the file.
     WritePath, "write path" {
         /// lseek(2), then write(2): two system calls.
         SeekWrite = "seek-write",
@@ -107,13 +95,10 @@ axis! {
 }
 
 axis! {
-    /// How written records are made durable.
     Sync, "sync" {
         /// Not at all: the kernel writes back when it likes.
         None = "none",
-        /// fdatasync(2).
         Fdatasync = "fdatasync",
-        /// fsync(2).
         Fsync = "fsync",
         /// The file is opened with O_DSYNC: every write is its own sync.
         ODsync = "o-dsync",
@@ -127,7 +112,6 @@ axis! {
 }
 
 axis! {
-    /// Who prepares the next file.
     Roll, "roll" {
         /// The appending thread, within the roll.
         Inline = "inline",
@@ -137,7 +121,6 @@ axis! {
 }
 
 axis! {
-    /// What stands around a payload in the file.
     Framing, "framing" {
         /// Header with length, sequence and CRC32C: see [`crate::layout`].
         Record = "record",
@@ -158,19 +141,17 @@ impl Sync {
     }
 }
 
-/// How many records one sync covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SyncEvery {
-    /// Each append is followed by its sync.
     Record,
-    /// One sync after this many records.
+    /// After this many records.
     Records(NonZeroU32),
     /// The caller, or [`crate::GroupCommit`], syncs once for all that arrived during the sync before.
     GroupCommit,
 }
 
 impl SyncEvery {
-    /// One of each kind, with 16 records where a number is wanted.
+    /// 16 records where a number is wanted.
     pub const ALL: &'static [Self] =
         &[Self::Record, Self::Records(NonZeroU32::MIN.saturating_add(15)), Self::GroupCommit];
 }

@@ -8,7 +8,6 @@ use crate::layout::{BLOCK_BYTES, RECORD_HEADER_BYTES, RecordHeader};
 /// Records that one batch can hold: as many as writev(2) takes elements (UIO_MAXIOV).
 const RECORDS_MAX: usize = 1024;
 
-/// Encoded records that wait for their write.
 #[derive(Debug)]
 pub struct EncodeBuffer {
     memory: Aligned,
@@ -21,7 +20,7 @@ pub struct EncodeBuffer {
 }
 
 impl EncodeBuffer {
-    /// A buffer of `capacity_bytes`, a multiple of 4096. `whole_blocks` for direct writes.
+    /// `capacity_bytes` is a multiple of 4096. `whole_blocks` for direct writes.
     pub(crate) fn new(capacity_bytes: usize, framing: Framing, whole_blocks: bool) -> Self {
         Self {
             memory: Aligned::zeroed(capacity_bytes),
@@ -34,32 +33,29 @@ impl EncodeBuffer {
         }
     }
 
-    /// The whole aligned memory, for registration with the kernel.
+    /// All of the aligned memory, for registration with the kernel.
     pub fn region(&self) -> &[u8] {
         self.memory.bytes()
     }
 
-    /// Encoded bytes that wait.
     pub(crate) fn pending_bytes(&self) -> usize {
         if self.written { 0 } else { self.end - self.tail }
     }
 
-    /// Records that wait.
     pub(crate) fn pending_records(&self) -> u32 {
         if self.written { 0 } else { self.starts.len() as u32 }
     }
 
-    /// Whether [`Self::bytes`] is always whole blocks.
     pub(crate) fn writes_whole_blocks(&self) -> bool {
         self.whole_blocks
     }
 
-    /// Bytes at the start of [`Self::bytes`] that the file has already.
+    /// Those at the start of [`Self::bytes`] that the file has already.
     pub(crate) fn tail_bytes(&self) -> usize {
         self.tail
     }
 
-    /// What one write hands over: the waiting bytes, or the whole blocks around them.
+    /// The waiting bytes, or the whole blocks around them.
     pub fn bytes(&self) -> &[u8] {
         let end = if self.whole_blocks { self.end.next_multiple_of(BLOCK_BYTES) } else { self.end };
         &self.region()[..end]
@@ -74,7 +70,6 @@ impl EncodeBuffer {
         })
     }
 
-    /// Whether a record of `record_bytes` fits beside those that wait.
     pub(crate) fn has_room(&self, record_bytes: usize) -> bool {
         let (start, records) = match self.written {
             true => (self.kept_bytes(), 0),
@@ -84,7 +79,7 @@ impl EncodeBuffer {
         end.next_multiple_of(BLOCK_BYTES) <= self.region().len() && records < RECORDS_MAX
     }
 
-    /// Adds one record; the caller has asked [`Self::has_room`].
+    /// The caller has asked [`Self::has_room`].
     pub(crate) fn push(&mut self, payload: &[u8], header: RecordHeader, salt: u32) {
         self.settle();
         let start = self.end;

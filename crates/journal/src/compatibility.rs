@@ -1,12 +1,5 @@
-//! Which options go together, and why the others do not. The tables are exhaustive over pairs of axes
-//! that touch each other; pairs that are not here always go together.
-//!
-//! ```
-//! use pickfs_journal::{Sync, WritePath, compatibility};
-//! assert!(compatibility::path_and_sync(WritePath::Mmap, Sync::Msync).is_ok());
-//! let reason = compatibility::path_and_sync(WritePath::Pwrite, Sync::Msync).unwrap_err();
-//! assert!(reason.contains("mapped"));
-//! ```
+//! Which options go together, and why the others do not. Pairs that are not here always go
+//! together.
 
 use std::fmt::{Display, Write as _};
 
@@ -14,10 +7,9 @@ use crate::axes::{Preallocation, Sync, SyncEvery, WritePath};
 use crate::error::{Error, Result};
 use crate::options::Options;
 
-/// Why two options do not go together, and what to take instead.
+/// What to take instead is in it.
 pub type Reason = &'static str;
 
-/// Whether files made so can be written so.
 pub const fn preallocation_and_path(
     made: Preallocation,
     path: WritePath,
@@ -35,7 +27,6 @@ pub const fn preallocation_and_path(
     }
 }
 
-/// Whether bytes written so can be synced so.
 pub const fn path_and_sync(path: WritePath, sync: Sync) -> std::result::Result<(), Reason> {
     use WritePath as W;
     match (sync, path) {
@@ -57,7 +48,6 @@ pub const fn path_and_sync(path: WritePath, sync: Sync) -> std::result::Result<(
     }
 }
 
-/// Whether a sync of this kind can be made this often.
 pub const fn sync_and_every(sync: Sync, every: SyncEvery) -> std::result::Result<(), Reason> {
     match (sync, every) {
         (Sync::None, SyncEvery::Records(_)) => Err("there is no sync to make; use record"),
@@ -68,7 +58,6 @@ pub const fn sync_and_every(sync: Sync, every: SyncEvery) -> std::result::Result
     }
 }
 
-/// Judges a whole set of options by the tables above.
 pub fn check(options: &Options) -> Result<()> {
     let Options { preallocation, write_path, sync, sync_every, .. } = *options;
     preallocation_and_path(preallocation, write_path).map_err(|reason| {
@@ -94,7 +83,7 @@ fn refuse(
     }
 }
 
-/// The three tables as Markdown, with the reasons as numbered notes, for the documentation to embed.
+/// With the reasons as numbered notes, for the documentation to embed.
 pub fn markdown() -> String {
     let mut text = String::new();
     let grids = [

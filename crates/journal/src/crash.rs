@@ -4,21 +4,6 @@
 //!
 //! It is public so that a program built on the journal can test itself in the same way. It is not a
 //! file system: it knows no blocks, no permissions, and one directory.
-//!
-//! ```
-//! use pickfs_journal::crash::CrashStorage;
-//! use pickfs_journal::{Holes, Journal, Options, recover_in};
-//!
-//! let options = Options { file_bytes: 8192, buffer_bytes: 8192, ..Options::default() };
-//! let disk = CrashStorage::new();
-//! let mut journal = Journal::create_in(disk.clone(), options)?;
-//! journal.append(b"synced")?;
-//! disk.freeze_after(1); // the next write is the last, and its sync never happens
-//! assert!(journal.append(b"lost or not").is_err());
-//! let recovery = recover_in(&disk.power_cut(42), Holes::CutUnsynced)?;
-//! assert!(recovery.last_sequence >= 1);
-//! # Ok::<(), pickfs_journal::Error>(())
-//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -33,29 +18,27 @@ use crate::storage::{Open, Storage, StorageFile, SyncRange, Writer, WriterSpec};
 /// What a disk writes in one piece: a sector is old or new, never half.
 pub const SECTOR_BYTES: usize = 512;
 
-/// What happens at a chosen operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The call fails with this error number and changes nothing.
+    /// It changes nothing.
     Error(i32),
-    /// A write writes half of its bytes (a call of another kind is not touched).
+    /// A write writes half of its bytes; a call of another kind is not touched.
     Short,
 }
 
-/// A disk and its one directory. Clones are the same disk.
+/// Clones are the same disk.
 #[derive(Debug, Clone, Default)]
 pub struct CrashStorage {
     disk: Arc<Mutex<Disk>>,
 }
 
-/// An open file of a [`CrashStorage`].
 #[derive(Debug)]
 pub struct CrashFile {
     disk: CrashStorage,
     id: usize,
 }
 
-/// Writes journal files of a [`CrashStorage`]. All write paths are one positioned write.
+/// All write paths are one positioned write.
 #[derive(Debug)]
 pub struct CrashWriter {
     sync: Sync,
@@ -193,7 +176,6 @@ impl Disk {
 }
 
 impl CrashStorage {
-    /// An empty disk.
     pub fn new() -> Self {
         Self::default()
     }
@@ -210,17 +192,15 @@ impl CrashStorage {
         disk.faults.insert(at, fault);
     }
 
-    /// Refuses a way from now on, as a file system would that does not have it.
+    /// From now on, as a file system would that does not have it.
     pub fn refuse(&self, way: Way) {
         self.disk().refused.insert(way as u8);
     }
 
-    /// Operations so far that changed something.
     pub fn operations(&self) -> u64 {
         self.disk().operations
     }
 
-    /// Syncs of files so far.
     pub fn syncs(&self) -> u64 {
         self.disk().syncs
     }

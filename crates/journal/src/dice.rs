@@ -1,12 +1,10 @@
 //! A small reproducible source of chance for the simulated disk: SplitMix64 (Steele, Lea and Flood, "Fast
 //! splittable pseudorandom number generators", 2014). Not for anything that an attacker may guess.
 
-/// Draws numbers from a seed.
 #[derive(Debug)]
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// The same seed gives the same numbers.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }

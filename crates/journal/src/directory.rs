@@ -16,7 +16,7 @@ use crate::disk_file::DiskFile;
 use crate::disk_writer::{DiskWriter, write_flags};
 use crate::storage::{Open, Storage, WriterSpec};
 
-/// An open directory. Its clones share the open file, and with it the lock.
+/// Its clones share the open file, and with it the lock.
 #[derive(Debug, Clone)]
 pub struct Directory {
     fd: Arc<OwnedFd>,
@@ -24,20 +24,18 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Opens an existing directory.
     pub fn open(path: &Path) -> io::Result<Self> {
         let fd =
             openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self { fd: Arc::new(fd), path: Arc::new(path.to_owned()) })
     }
 
-    /// Opens a directory and makes it, with its parents, where it is missing.
+    /// With its parents, where it is missing.
     pub fn open_or_create(path: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(path)?;
         Self::open(path)
     }
 
-    /// The path it was opened with.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -9,7 +9,7 @@ use rustix::io::{ReadWriteFlags, pread, pwrite, pwritev2};
 use crate::map::Map;
 use crate::storage::StorageFile;
 
-/// An open file, and its mapping where the write path is mmap.
+/// With its mapping where the write path is mmap.
 #[derive(Debug)]
 pub struct DiskFile {
     pub(crate) fd: OwnedFd,

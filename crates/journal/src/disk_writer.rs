@@ -16,7 +16,6 @@ use crate::storage::{SyncRange, Writer, WriterSpec};
 /// Elements of a vectored write; a larger batch puts several records into the last.
 const SLICES_MAX: usize = 64;
 
-/// Writes and syncs the current file.
 pub struct DiskWriter {
     path: Path,
     sync: Sync,

@@ -2,31 +2,26 @@
 
 use std::fmt;
 
-/// Whole records found behind a hole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LaterRecords {
-    /// How many.
     pub count: u64,
-    /// Sequence of the first of them.
     pub first_sequence: Option<u64>,
     /// Highest sequence that any of them, or a later file's header, says was synced.
     pub durable_through: u64,
 }
 
 impl LaterRecords {
-    /// Adds what was found further on.
     pub(crate) fn absorb(&mut self, other: Self) {
         self.count += other.count;
         self.first_sequence = self.first_sequence.or(other.first_sequence);
         self.durable_through = self.durable_through.max(other.durable_through);
     }
 
-    /// Whether anything stands behind the hole at all.
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0 && self.durable_through == 0
     }
 
-    /// Whether record `sequence` is proved to have been synced once.
+    /// Whether `sequence` was synced once.
     pub fn prove_durable(&self, sequence: u64) -> bool {
         self.durable_through >= sequence
     }

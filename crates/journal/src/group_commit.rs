@@ -17,7 +17,6 @@
 //! ```
 //!
 //! A program with one thread gets the same by calling [`Journal::encode`] and [`Journal::write_encoded`]
-//! for everything that is due, and then [`Journal::sync`] once.
 
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -54,7 +53,7 @@ struct Shared {
     payload_bytes_max: usize,
 }
 
-/// A journal that many threads append to. Share it by reference or in an [`Arc`].
+/// Share it by reference or in an [`Arc`].
 pub struct GroupCommit<S: Storage = Directory> {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<Journal<S>>>,
@@ -120,7 +119,7 @@ impl<S: Storage> GroupCommit<S> {
         Ok(sequence)
     }
 
-    /// Waits until record `sequence` has what the journal's policy promises.
+    /// Until the record has what the journal's policy promises.
     pub fn wait(&self, sequence: u64) -> Result<()> {
         let mut state = self.shared.lock();
         while state.committed < sequence {
@@ -130,7 +129,6 @@ impl<S: Storage> GroupCommit<S> {
         Ok(())
     }
 
-    /// Hands over a record and waits for it.
     pub fn append(&self, payload: &[u8]) -> Result<u64> {
         let sequence = self.submit(payload)?;
         self.wait(sequence)?;
@@ -142,7 +140,7 @@ impl<S: Storage> GroupCommit<S> {
         self.shared.lock().committed
     }
 
-    /// Commits what was handed over, ends the thread and gives the journal back.
+    /// Commits what was handed over first.
     pub fn close(mut self) -> Result<Journal<S>> {
         let journal = self.end().ok_or_else(ended)?;
         match journal.latch() {
@@ -232,7 +230,7 @@ fn run<S: Storage>(
     journal
 }
 
-/// Takes all that has arrived; false when there is nothing left and the handle is closed.
+/// False when there is nothing left and the handle is closed.
 fn next_batch(shared: &Shared, batch: &mut Queue) -> bool {
     let mut state = shared.lock();
     while state.queue.lengths.is_empty() {

@@ -26,7 +26,7 @@ struct Shared {
     changed: Condvar,
 }
 
-/// Handle to the thread; it ends when the handle is dropped.
+/// Ends when it is dropped.
 pub(crate) struct Heater {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -39,7 +39,6 @@ impl Shared {
 }
 
 impl Heater {
-    /// Starts the thread.
     pub(crate) fn start<S: Storage>(storage: S) -> Result<Self> {
         let shared = Arc::new(Shared::default());
         let theirs = Arc::clone(&shared);
@@ -50,13 +49,11 @@ impl Heater {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Adds a file that will be written soon.
     pub(crate) fn heat(&self, index: u64) {
         self.shared.lock().waiting.insert(index);
         self.shared.changed.notify_all();
     }
 
-    /// Takes a file out that is written now.
     pub(crate) fn cool(&self, index: u64) {
         self.shared.lock().waiting.remove(&index);
         self.shared.changed.notify_all();

@@ -1,13 +1,11 @@
-//! A histogram of durations with buckets that grow with the value: within 3.2 % of the truth over the
-//! whole range, 1,920 counters, no allocation after it is made. For the instrumentation of a journal; the
-//! laboratory has its own.
+//! A histogram of durations with buckets that grow with the value: within 3.2 % of the truth over
+//! the whole range, 1,920 counters, no allocation after it is made.
 
-/// Buckets for each doubling.
+/// For each doubling.
 const STEPS: u64 = 32;
 const STEP_BITS: u32 = STEPS.trailing_zeros();
 const BUCKETS: usize = ((64 - STEP_BITS as usize) + 1) * STEPS as usize;
 
-/// Counts of durations in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Histogram {
     counts: Box<[u64; BUCKETS]>,
@@ -23,7 +21,6 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts one duration.
     #[inline]
     pub fn record(&mut self, duration_ns: u64) {
         self.counts[bucket(duration_ns)] += 1;
@@ -32,17 +29,15 @@ impl Histogram {
         self.max_ns = self.max_ns.max(duration_ns);
     }
 
-    /// Durations counted.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Sum of all durations.
     pub fn sum_ns(&self) -> u64 {
         self.sum_ns
     }
 
-    /// The longest one, exact; 0 if there is none.
+    /// Exact; 0 if there is none.
     pub fn max_ns(&self) -> u64 {
         self.max_ns
     }
@@ -61,12 +56,11 @@ impl Histogram {
         self.max_ns
     }
 
-    /// Durations that are not longer than `limit_ns`, to the precision of a bucket.
+    /// To the precision of a bucket.
     pub fn count_up_to(&self, limit_ns: u64) -> u64 {
         self.counts[..=bucket(limit_ns)].iter().sum()
     }
 
-    /// Adds the counts of another histogram.
     pub fn add(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts.iter()) {
             *count += more;
@@ -76,7 +70,6 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Forgets everything.
     pub fn clear(&mut self) {
         self.counts.fill(0);
         (self.count, self.sum_ns, self.max_ns) = (0, 0, 0);

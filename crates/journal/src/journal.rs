@@ -25,18 +25,14 @@ use crate::recovery::Recovery;
 use crate::storage::{Storage, StorageFile, SyncRange, Writer};
 use crate::supply::Supply;
 
-/// Where a write went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appended {
-    /// Sequence of the last record of the write.
     pub sequence: u64,
-    /// Records in the write.
     pub records: u32,
-    /// Offset of the first of them in its file.
+    /// Of the first record of the write, in its file.
     pub offset_bytes: u64,
-    /// Number of the file.
     pub file_index: u64,
-    /// Whether this call began a new file first.
+    /// This call began a new file first.
     pub rolled: bool,
 }
 
@@ -47,7 +43,6 @@ struct Sealed {
     last_sequence: u64,
 }
 
-/// The file that is written now.
 struct Current<F> {
     file: F,
     index: u64,
@@ -61,7 +56,7 @@ struct Facts {
     epoch: u32,
 }
 
-/// An append journal. Dropping it neither syncs nor loses anything that was written.
+/// Dropping it neither syncs nor loses anything that was written.
 pub struct Journal<S: Storage = Directory> {
     // The writer may have registered the buffer with the kernel, so it stands (and is dropped) first.
     writer: S::Writer,
@@ -156,7 +151,6 @@ impl<S: Storage> Journal<S> {
         Error::BufferFull { encoded_bytes: self.buffer.pending_bytes() }
     }
 
-    /// Longest payload that fits in buffer and file.
     pub fn payload_bytes_max(&self) -> usize {
         let kept_block = if self.options.write_path == WritePath::Direct { BLOCK_BYTES } else { 0 };
         let buffer_room = self.options.buffer_bytes - kept_block;
@@ -164,7 +158,7 @@ impl<S: Storage> Journal<S> {
         buffer_room.min(file_room) - self.options.record_bytes(0)
     }
 
-    /// Whether what was encoded does not fit in the rest of the current file.
+    /// What was encoded does not fit in the rest of the current file.
     #[inline]
     pub fn needs_roll(&self) -> bool {
         self.position_bytes + self.buffer.pending_bytes() as u64 > self.options.file_bytes

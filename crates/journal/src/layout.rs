@@ -23,45 +23,39 @@
 
 use crate::little_endian::{get_u32, get_u64, put_u32, put_u64};
 
-/// First eight bytes of every journal file.
 pub const MAGIC: [u8; 8] = *b"pickjrnl";
 /// Version of the layout. A reader refuses any other.
 pub const FORMAT: u32 = 1;
 /// Bytes in front of the first record: one block, so that direct writes stay aligned.
 pub const FILE_HEADER_BYTES: u64 = 4096;
-/// Bytes of the file header that carry something.
+/// Those that carry something.
 pub const FILE_HEADER_USED_BYTES: usize = 64;
-/// Bytes in front of each payload.
 pub const RECORD_HEADER_BYTES: usize = 24;
-/// Every record starts at a multiple of this.
 pub const RECORD_ALIGN_BYTES: usize = 8;
-/// Unit of direct writes; a journal file's length is a multiple of it.
+/// Unit of direct writes; a file's length is a multiple of it.
 pub const BLOCK_BYTES: usize = 4096;
 
 const FLAG_RECYCLED: u32 = 1;
 /// No journal gets here; a larger number in a header is not ours.
 const SEQUENCE_MAX: u64 = 1 << 62;
 
-/// What a journal file says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileHeader {
-    /// Random number of the journal; files of another one are foreign.
+    /// Drawn at random; files of another journal are foreign.
     pub journal_id: u64,
-    /// Number of the file; never used twice in one journal.
+    /// Never used twice in one journal.
     pub file_index: u64,
-    /// Sequence of the first record in this file.
     pub first_sequence: u64,
     /// Highest sequence that was synced when the file was started, 0 if none.
     pub durable_through: u64,
-    /// Length that the file may reach.
+    /// That the file may reach.
     pub file_bytes: u64,
     /// The file had a former life, so bytes after the last record may be anything.
     pub recycled: bool,
-    /// Random number of the writer that began the file.
+    /// Drawn at random by the writer that began the file.
     pub epoch: u32,
 }
 
-/// Why the first bytes of a file are no header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderFlaw {
     /// Shorter than a header, or all zeros: the file was prepared and never used.
@@ -80,7 +74,7 @@ impl FileHeader {
         salt(self.epoch, self.file_index)
     }
 
-    /// Writes the header to the start of `bytes`, which must hold [`FILE_HEADER_USED_BYTES`].
+    /// `bytes` must hold [`FILE_HEADER_USED_BYTES`].
     pub fn encode(&self, bytes: &mut [u8]) {
         let bytes = &mut bytes[..FILE_HEADER_USED_BYTES];
         bytes.fill(0);
@@ -97,7 +91,6 @@ impl FileHeader {
         put_u32(bytes, 12, checksum);
     }
 
-    /// Reads a header from the first bytes of a file.
     pub fn decode(bytes: &[u8]) -> Result<Self, HeaderFlaw> {
         let used = &bytes[..bytes.len().min(FILE_HEADER_USED_BYTES)];
         let mark = &used[..used.len().min(MAGIC.len())];
@@ -131,19 +124,17 @@ impl FileHeader {
     }
 }
 
-/// What stands in front of a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// Length of the payload.
     pub payload_bytes: u32,
-    /// Number of the record, from 1, without gaps over all files.
+    /// From 1, without gaps over all files.
     pub sequence: u64,
     /// Highest sequence that was synced when this record was written, 0 if none.
     pub durable_through: u64,
 }
 
 impl RecordHeader {
-    /// Bytes of the whole record: header, payload, padding.
+    /// Header, payload, padding.
     pub fn record_bytes(&self) -> u64 {
         record_bytes(self.payload_bytes as usize) as u64
     }
@@ -158,7 +149,7 @@ impl RecordHeader {
         put_u32(record, 4, checksum);
     }
 
-    /// Reads the numbers without judging them; `None` if `bytes` is shorter than a header.
+    /// Judges nothing; `None` if `bytes` is shorter than a header.
     pub fn peek(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..RECORD_HEADER_BYTES)?;
         Some(Self {
@@ -168,7 +159,7 @@ impl RecordHeader {
         })
     }
 
-    /// Whether `record`, which starts with this header, carries the checksum of its own bytes.
+    /// `record` starts with this header.
     pub fn matches(&self, record: &[u8], salt: u32) -> bool {
         record.len() >= RECORD_HEADER_BYTES + self.payload_bytes as usize
             && get_u32(record, 4) == self.checksum(record, salt)

@@ -14,7 +14,7 @@ use crate::storage::{Open, Storage, StorageFile, WriterSpec};
 
 const ZEROS_BYTES: usize = 1 << 20;
 
-/// A file that is ready for its header and records.
+/// Ready for its header and records.
 #[derive(Debug)]
 pub(crate) struct Made<F> {
     pub(crate) file: F,
@@ -22,14 +22,13 @@ pub(crate) struct Made<F> {
     pub(crate) recycled: bool,
 }
 
-/// A file that was made and closed again.
 #[derive(Debug, Clone, Copy)]
 struct Prepared {
     index: u64,
     recycled: bool,
 }
 
-/// Makes files, one after another, with rising indices.
+/// One after another, with rising indices.
 pub(crate) struct Maker<S: Storage> {
     storage: S,
     options: Options,
@@ -41,7 +40,6 @@ pub(crate) struct Maker<S: Storage> {
 }
 
 impl<S: Storage> Maker<S> {
-    /// A maker whose first file gets `next_index`.
     pub(crate) fn new(storage: S, options: Options, next_index: u64) -> Self {
         Self {
             storage,
@@ -54,7 +52,7 @@ impl<S: Storage> Maker<S> {
         }
     }
 
-    /// The options as they are in force, after fallbacks.
+    /// In force, after fallbacks.
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
@@ -70,7 +68,7 @@ impl<S: Storage> Maker<S> {
         }
     }
 
-    /// Makes the files that are to be there from the start, and starts to heat them.
+    /// And starts to heat them.
     pub(crate) fn prepare_at_start(&mut self) -> Result<()> {
         if self.options.preallocation == Preallocation::ZeroFilledHot {
             self.heater = Some(Heater::start(self.storage.clone())?);
@@ -78,7 +76,7 @@ impl<S: Storage> Maker<S> {
         self.top_up()
     }
 
-    /// Prepares files until as many wait as at the start.
+    /// Until as many wait as at the start.
     pub(crate) fn top_up(&mut self) -> Result<()> {
         while self.prepared.len() < self.options.prepared_at_start() as usize {
             let Made { index, recycled, .. } = self.make()?;
@@ -87,7 +85,7 @@ impl<S: Storage> Maker<S> {
         Ok(())
     }
 
-    /// The next file: a prepared one, or one made now.
+    /// A prepared one, or one made now.
     pub(crate) fn next(&mut self) -> Result<Made<S::File>> {
         let Some(Prepared { index, recycled }) = self.prepared.pop_front() else {
             return self.make();
@@ -97,14 +95,13 @@ impl<S: Storage> Maker<S> {
         Ok(Made { file, index, recycled })
     }
 
-    /// Notes that file `index` is written now and needs no more heating.
+    /// It needs no more heating.
     pub(crate) fn put_to_use(&self, index: u64) {
         if let Some(heater) = &self.heater {
             heater.cool(index);
         }
     }
 
-    /// Takes back a file whose records are not wanted any more.
     pub(crate) fn retire(&mut self, index: u64) -> Result<()> {
         if self.options.preallocation == Preallocation::Recycled {
             self.retired.push_back(index);
@@ -119,13 +116,12 @@ impl<S: Storage> Maker<S> {
         }
     }
 
-    /// Removes a file that was made and cannot be used; its index is not used again.
+    /// It cannot be used; its index is not used again.
     pub(crate) fn discard(&self, index: u64) {
         // If it stays it is a file that was never used, which recovery knows.
         let _ = self.storage.remove(&name::of_index(index));
     }
 
-    /// Makes a file now.
     pub(crate) fn make(&mut self) -> Result<Made<S::File>> {
         let index = self.next_index;
         let made = self.make_index(index);

@@ -11,7 +11,6 @@ use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
 
 use crate::layout::BLOCK_BYTES;
 
-/// The mapping; unmapped when dropped.
 #[derive(Debug)]
 pub(crate) struct Map {
     start: NonNull<u8>,
@@ -23,7 +22,7 @@ pub(crate) struct Map {
 unsafe impl Send for Map {}
 
 impl Map {
-    /// Maps the first `length_bytes` of a file that is at least that long.
+    /// The file is at least that long.
     pub(crate) fn new(file: BorrowedFd<'_>, length_bytes: u64) -> io::Result<Self> {
         let length = usize::try_from(length_bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -33,7 +32,7 @@ impl Map {
         Ok(Self { start, length })
     }
 
-    /// Copies `bytes` to `offset_bytes`; past the end it is an error, as a full file would be.
+    /// Past the end it is an error, as a full file would be.
     pub(crate) fn store(&mut self, offset_bytes: u64, bytes: &[u8]) -> io::Result<usize> {
         let offset = offset_bytes as usize;
         let fits = offset.checked_add(bytes.len()).is_some_and(|end| end <= self.length);
@@ -48,7 +47,7 @@ impl Map {
         Ok(bytes.len())
     }
 
-    /// msync(2) with MS_SYNC over the pages from `start_bytes` to `end_bytes`.
+    /// msync(2) with MS_SYNC.
     pub(crate) fn sync(&self, start_bytes: u64, end_bytes: u64) -> io::Result<()> {
         let start = (start_bytes as usize).min(self.length) / BLOCK_BYTES * BLOCK_BYTES;
         let length = (end_bytes as usize).min(self.length).saturating_sub(start);

@@ -2,23 +2,18 @@
 
 const SUFFIX: &str = ".journal";
 
-/// What the name of a directory entry says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Name {
-    /// A journal file with this index.
     Journal(u64),
     /// It ends like a journal file, and its stem is not ten digits or more.
     Misnamed,
-    /// Nothing of ours.
     Other,
 }
 
-/// The name of file `index`.
 pub(crate) fn of_index(index: u64) -> String {
     format!("{index:010}{SUFFIX}")
 }
 
-/// What a name says.
 pub(crate) fn parse(name: &str) -> Name {
     let Some(stem) = name.strip_suffix(SUFFIX) else {
         return Name::Other;

@@ -1,24 +1,5 @@
-//! Instrumentation for a linked journal: a histogram of all appends, and the worst append, sync and roll
-//! of each second, handed to an [`Observer`] - the figures that showed the articles' authors that their
-//! 300 microsecond spikes were rolls. A plain [`Journal`] contains nothing of this, so it costs nothing
-//! where it is not used; [`Observed`] adds two readings of the clock to an append.
-//!
-//! ```
-//! use pickfs_journal::{Journal, Observed, Observer, Options, Second};
-//!
-//! struct Print;
-//! impl Observer for Print {
-//!     fn second(&mut self, second: &Second) {
-//!         println!("worst append {} ns, worst roll {} ns", second.append.max_ns(), second.roll.max_ns());
-//!     }
-//! }
-//!
-//! let dir = tempfile::tempdir()?;
-//! let mut journal = Observed::new(Journal::create(dir.path(), Options::default())?, Print);
-//! journal.append(b"an order")?;
-//! journal.finish();
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! A histogram of all appends, and the worst append, sync and roll of each second, handed to an
+//! [`Observer`]: two readings of the clock for an append, and nothing for a plain [`Journal`].
 
 use std::time::Instant;
 
@@ -30,20 +11,18 @@ use crate::storage::Storage;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What happened in one second. A second without an append is not reported.
+/// A second without an append is not reported.
 #[derive(Debug, Clone, Default)]
 pub struct Second {
-    /// Seconds since the journal was put under observation.
+    /// Since the journal was put under observation.
     pub number: u64,
     /// Write calls.
     pub append: Histogram,
-    /// Sync calls.
     pub sync: Histogram,
-    /// Rolls, each with its sync.
+    /// Each with its sync.
     pub roll: Histogram,
 }
 
-/// Takes the figures of each second.
 pub trait Observer {
     /// Called by the appending thread, after the first append of a later second and outside of what is
     /// timed. It holds the next append up, so copy and return.
@@ -59,12 +38,10 @@ pub struct Observed<O, S: Storage = Directory> {
 }
 
 impl<O: Observer, S: Storage> Observed<O, S> {
-    /// Puts a journal under observation.
     pub fn new(journal: Journal<S>, observer: O) -> Self {
         Self { journal, observer, start: Instant::now(), second: Second::default() }
     }
 
-    /// As [`Journal::append`], timed.
     pub fn append(&mut self, payload: &[u8]) -> Result<Appended> {
         self.journal.encode(payload)?;
         let mut lap = self.now_ns();
@@ -83,7 +60,6 @@ impl<O: Observer, S: Storage> Observed<O, S> {
         Ok(Appended { rolled, ..appended })
     }
 
-    /// As [`Journal::sync`], timed.
     pub fn sync(&mut self) -> Result<()> {
         let lap = self.now_ns();
         self.journal.sync()?;
@@ -104,7 +80,7 @@ impl<O: Observer, S: Storage> Observed<O, S> {
         self.journal
     }
 
-    /// The journal, for what is not timed.
+    /// For what is not timed.
     pub fn journal(&self) -> &Journal<S> {
         &self.journal
     }

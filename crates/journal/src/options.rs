@@ -1,11 +1,11 @@
-//! What a journal is asked to be. Plain data; [`crate::compatibility`] judges it.
+//! What a journal is asked to be. [`crate::compatibility`] judges it.
 
 use crate::axes::{Framing, Preallocation, Roll, Sync, SyncEvery, WritePath};
 use crate::error::{Error, Result};
 use crate::layout::{BLOCK_BYTES, FILE_HEADER_BYTES};
 use crate::{compatibility, layout};
 
-/// What happens when the file system refuses a way (no fallocate, no O_DIRECT, ...).
+/// When the file system has no fallocate, no O_DIRECT, ...
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fallback {
     /// The next best way is taken, and [`crate::Journal::notes`] says so.
@@ -14,33 +14,26 @@ pub enum Fallback {
     Refuse,
 }
 
-/// How many full files stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeepFiles {
-    /// All of them, until [`crate::Journal::retire_through`] lets some go.
+    /// Until [`crate::Journal::retire_through`] lets some go.
     All,
     /// This many full files (at least one) beside the current one. Older ones are recycled or removed at each roll,
     /// **and their records are gone**.
     Last(u32),
 }
 
-/// Everything that a journal can be told. [`Options::default`] is a sound choice for an application
-/// that wants every acknowledged record to outlive a power cut.
+/// [`Options::default`] suits an application that wants every acknowledged record to outlive a
+/// power cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// How files are made.
     pub preallocation: Preallocation,
-    /// How bytes are written.
     pub write_path: WritePath,
-    /// How bytes are made durable.
     pub sync: Sync,
-    /// How often.
     pub sync_every: SyncEvery,
-    /// Who prepares the next file.
     pub roll: Roll,
-    /// What stands around a payload.
     pub framing: Framing,
-    /// Length of one file, a multiple of 4096 and at least 8192.
+    /// A multiple of 4096 and at least 8192.
     pub file_bytes: u64,
     /// Largest write: one record or one batch, with headers. A multiple of 4096, at least 8192.
     pub buffer_bytes: usize,
@@ -48,9 +41,7 @@ pub struct Options {
     /// precreated, 2 for zero-filled-hot, else 0 (the background thread of [`Roll::Ahead`] keeps its own
     /// one or two ready all the time).
     pub prepare_files: Option<u32>,
-    /// How many full files stay.
     pub keep_files: KeepFiles,
-    /// What happens when the file system refuses a way.
     pub fallback: Fallback,
 }
 
@@ -73,7 +64,6 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Files to prepare at the start, with the default of the preallocation where none is asked.
     pub fn prepared_at_start(&self) -> u32 {
         self.prepare_files.unwrap_or(match self.preallocation {
             Preallocation::Precreated => 8,
@@ -82,7 +72,7 @@ impl Options {
         })
     }
 
-    /// Bytes in front of the first record of a file.
+    /// In front of the first record of a file.
     pub fn header_bytes(&self) -> u64 {
         match self.framing {
             Framing::Record => FILE_HEADER_BYTES,
@@ -90,7 +80,7 @@ impl Options {
         }
     }
 
-    /// Bytes that a payload takes in the file.
+    /// With header and padding.
     pub fn record_bytes(&self, payload_bytes: usize) -> usize {
         match self.framing {
             Framing::Record => layout::record_bytes(payload_bytes),
@@ -98,7 +88,6 @@ impl Options {
         }
     }
 
-    /// Says what is wrong with the combination or with the sizes.
     pub fn validate(&self) -> Result<()> {
         compatibility::check(self)?;
         let block_bytes = BLOCK_BYTES as u64;

@@ -1,4 +1,4 @@
-//! sync_file_range(2), the one call that neither the standard library nor rustix has.
+//! sync_file_range(2).
 #![allow(unsafe_code)]
 
 use std::io;

@@ -14,10 +14,9 @@ use crate::name;
 use crate::storage::{Open, Storage, StorageFile};
 use crate::survey::{Survey, claimed_index, indices, survey};
 
-/// What to do about a hole with whole records behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Holes {
-    /// Report it as damage.
+    /// As damage.
     #[default]
     Refuse,
     /// Cut the journal there, unless a later record proves that what is missing had been synced. Right
@@ -25,51 +24,43 @@ pub enum Holes {
     CutUnsynced,
 }
 
-/// What recovery found and did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
-    /// Whole records.
     pub records: u64,
-    /// Sequence of the first one (or of the next, where there is none).
+    /// Of the next one, where there is none.
     pub first_sequence: u64,
-    /// Sequence of the last one; where there is none, the one before the next.
+    /// Where there is none, the one before the next.
     pub last_sequence: u64,
-    /// Files that hold records or were begun.
+    /// Those that hold records or were begun.
     pub files: u64,
-    /// Files that were prepared and never used.
+    /// Prepared and never used.
     pub unused_files: u64,
-    /// What was cut.
     pub torn_tail: Option<TornTail>,
 }
 
-/// The end of a journal that was cut off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TornTail {
-    /// Name of the file.
     pub file: String,
     /// Where the last whole record ends and the file was cut.
     pub offset_bytes: u64,
-    /// Bytes from there to the last one that was not zero.
+    /// From there to the last one that was not zero.
     pub bytes_cut: u64,
     /// Whole records behind the cut that were given up; 0 unless [`Holes::CutUnsynced`].
     pub records_cut: u64,
-    /// What was found at the cut.
     pub reason: DamageKind,
     /// New names of later files, which were set aside.
     pub files_set_aside: Vec<String>,
 }
 
-/// Recovers the journal in `dir` and refuses any hole.
+/// Refuses any hole.
 pub fn recover(dir: impl AsRef<Path>) -> Result<Recovery> {
     recover_with(dir, Holes::Refuse)
 }
 
-/// Recovers the journal in `dir`, with a choice for holes.
 pub fn recover_with(dir: impl AsRef<Path>, holes: Holes) -> Result<Recovery> {
     recover_in(&open(dir.as_ref())?, holes)
 }
 
-/// Recovers a journal in any storage.
 pub fn recover_in<S: Storage>(storage: &S, holes: Holes) -> Result<Recovery> {
     crate::journal::lock(storage)?;
     Ok(recover_locked(storage, holes)?.0)

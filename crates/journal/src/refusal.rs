@@ -6,18 +6,12 @@ use std::io;
 use crate::axes::{Preallocation, Sync, WritePath};
 use crate::options::Options;
 
-/// A way that not every file system has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Way {
-    /// fallocate(2).
     Fallocate,
-    /// Growing a file by ftruncate(2).
     Ftruncate,
-    /// O_DIRECT.
     Direct,
-    /// A shared writable mapping.
     Mmap,
-    /// io_uring with registered buffer and file.
     IoUring,
     /// The flag RWF_DSYNC of pwritev2(2).
     RwfDsync,
@@ -37,7 +31,7 @@ impl fmt::Display for Way {
 }
 
 impl Way {
-    /// Whether `error` means "not here", and not that this try failed (no space, I/O error).
+    /// Not that this try failed (no space, I/O error).
     pub(crate) fn is_refused_by(self, error: &io::Error) -> bool {
         let Some(errno) = error.raw_os_error() else {
             return error.kind() == io::ErrorKind::Unsupported;
@@ -55,7 +49,7 @@ impl Way {
         refusals.contains(&errno)
     }
 
-    /// Changes `options` to the next best way and says what was done.
+    /// Says what was done.
     pub(crate) fn step_down(self, options: &mut Options) -> String {
         let instead = match self {
             Self::Fallocate | Self::Ftruncate => {

@@ -18,23 +18,18 @@ use crate::survey::{header_of, indices};
 const LOOKS_MAX: u32 = 4;
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(2);
 
-/// One record, as it was appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Its number.
     pub sequence: u64,
-    /// What was appended.
     pub payload: &'a [u8],
-    /// Number of the file it stands in.
     pub file_index: u64,
     /// Where its header starts.
     pub offset_bytes: u64,
 }
 
-/// How far a replay came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Replayed {
-    /// Records handed to the callback.
+    /// Those handed to the callback.
     pub records: u64,
     /// Sequence of the last whole record that was read, handed over or not; `None` if there was none.
     pub last_sequence: Option<u64>,
@@ -57,7 +52,6 @@ pub fn replay(
     )
 }
 
-/// As [`replay`], in any storage.
 pub fn replay_in<S: Storage>(
     storage: &S,
     from_sequence: u64,
@@ -85,7 +79,7 @@ struct Begun<F> {
     header: FileHeader,
 }
 
-/// Opens file `index` if it is there and was begun.
+/// If it is there and was begun.
 fn begun<S: Storage>(storage: &S, index: u64) -> Result<Option<Begun<S::File>>> {
     let name = name::of_index(index);
     let file = match storage.open(&name, Open::Read) {
@@ -111,7 +105,7 @@ fn start<S: Storage>(storage: &S, from_sequence: u64) -> Result<Option<Begun<S::
     Ok(best)
 }
 
-/// The next file behind `index` that was begun.
+/// Behind `index`.
 fn next_begun<S: Storage>(storage: &S, index: u64) -> Result<Option<Begun<S::File>>> {
     for later in indices(storage)?.into_iter().filter(|later| *later > index) {
         if let Some(found) = begun(storage, later)? {
@@ -130,7 +124,7 @@ struct Reader<'s, S, C> {
 }
 
 impl<S: Storage, C: FnMut(Record<'_>) -> ControlFlow<()>> Reader<'_, S, C> {
-    /// Reads one file to its end and returns the next one, if there is any.
+    /// Returns the next one, if there is any.
     fn file(&mut self, begun: Begun<S::File>) -> Result<Option<Begun<S::File>>> {
         let failed = || Error::io("read", name::of_index(begun.index));
         let mut window = Window::new(&begun.file).map_err(failed())?;
@@ -163,7 +157,7 @@ impl<S: Storage, C: FnMut(Record<'_>) -> ControlFlow<()>> Reader<'_, S, C> {
         Ok(None)
     }
 
-    /// Hands over records until something else stands there; `None` if the callback breaks.
+    /// `None` if the callback breaks.
     fn walk(
         &mut self,
         window: &mut Window<'_, S::File>,

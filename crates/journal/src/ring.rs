@@ -10,7 +10,6 @@ use io_uring::{IoUring, opcode, squeue, types};
 const FILE_SLOT: types::Fixed = types::Fixed(0);
 const BUFFER_SLOT: u16 = 0;
 
-/// The ring of one journal.
 pub(crate) struct Ring {
     ring: IoUring,
     region: std::ops::Range<usize>,
@@ -18,7 +17,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Sets up a ring and registers `region`, which must stay where it is while the ring lives.
+    /// `region` must stay where it is while the ring lives.
     pub(crate) fn new(region: &[u8]) -> io::Result<Self> {
         let ring = IoUring::new(4)?;
         let start = region.as_ptr() as usize;
@@ -29,7 +28,6 @@ impl Ring {
         Ok(Self { ring, region: start..start + region.len(), file_registered: false })
     }
 
-    /// Makes `file` the registered one.
     pub(crate) fn register(&mut self, file: BorrowedFd<'_>) -> io::Result<()> {
         let files = [file.as_raw_fd()];
         if self.file_registered {
@@ -41,7 +39,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes `bytes`, which lie in the registered region, at `offset_bytes`.
+    /// `bytes` lie in the registered region.
     pub(crate) fn write(
         &mut self,
         offset_bytes: u64,
@@ -61,7 +59,6 @@ impl Ring {
         self.run(&entry)
     }
 
-    /// fsync or fdatasync of the registered file.
     pub(crate) fn sync(&mut self, data_only: bool) -> io::Result<()> {
         let flags = match data_only {
             true => types::FsyncFlags::DATASYNC,

@@ -1,4 +1,4 @@
-//! Reads records from one file, in order, and looks for records behind a hole. Only reading.
+//! Reads records from one file, in order, and looks for records behind a hole.
 
 use std::io;
 
@@ -11,7 +11,6 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// No journal gets this far ahead of a hole; random bytes nearly always do.
 const SEQUENCES_AHEAD_MAX: u64 = 1 << 40;
 
-/// A part of a file in memory, moved forward as it is asked for.
 pub(crate) struct Window<'a, F> {
     file: &'a F,
     length_bytes: u64,
@@ -21,13 +20,13 @@ pub(crate) struct Window<'a, F> {
 }
 
 impl<'a, F: StorageFile> Window<'a, F> {
-    /// A window on `file`, which may still grow.
+    /// `file` may still grow.
     pub(crate) fn new(file: &'a F) -> io::Result<Self> {
         let length_bytes = file.length_bytes()?;
         Ok(Self { file, length_bytes, bytes: Vec::new(), start_bytes: 0, filled: 0 })
     }
 
-    /// Length of the file when it was last asked.
+    /// When it was last asked.
     pub(crate) fn length_bytes(&self) -> u64 {
         self.length_bytes
     }
@@ -72,16 +71,13 @@ impl<'a, F: StorageFile> Window<'a, F> {
     }
 }
 
-/// What stands at an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The record that was expected.
     Record(RecordHeader),
-    /// Something else.
     End(DamageKind),
 }
 
-/// Looks at `offset_bytes` for the record `expected`, sealed with `salt`.
+/// Sealed with `salt`.
 pub(crate) fn step<F: StorageFile>(
     window: &mut Window<'_, F>,
     offset_bytes: u64,
@@ -113,7 +109,7 @@ pub(crate) fn step<F: StorageFile>(
     Ok(Step::Record(header))
 }
 
-/// All whole records behind `offset_bytes` that were sealed with `salt` and numbered above `after`.
+/// Sealed with `salt` and numbered above `after`.
 pub(crate) fn later_records<F: StorageFile>(
     window: &mut Window<'_, F>,
     offset_bytes: u64,

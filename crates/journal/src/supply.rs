@@ -14,16 +14,13 @@ use crate::storage::Storage;
 const THREAD_NAME: &str = "journal-ahead";
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// A source of files.
 pub(crate) enum Supply<S: Storage> {
-    /// The appending thread makes them.
     Inline(Box<Maker<S>>),
-    /// A background thread makes them.
     Ahead(Ahead<S>),
 }
 
 impl<S: Storage> Supply<S> {
-    /// Prepares the files of the start and, for [`Roll::Ahead`], starts the thread.
+    /// And, for [`Roll::Ahead`], starts the thread.
     pub(crate) fn start(mut maker: Maker<S>) -> Result<Self> {
         maker.prepare_at_start()?;
         match maker.options().roll {
@@ -32,7 +29,6 @@ impl<S: Storage> Supply<S> {
         }
     }
 
-    /// The next file to write.
     pub(crate) fn take(&mut self) -> Result<Made<S::File>> {
         match self {
             Self::Inline(maker) => take_inline(maker),
@@ -40,7 +36,6 @@ impl<S: Storage> Supply<S> {
         }
     }
 
-    /// Closes a full file.
     pub(crate) fn close(&mut self, file: S::File) {
         match self {
             Self::Inline(_) => drop(file),
@@ -48,7 +43,7 @@ impl<S: Storage> Supply<S> {
         }
     }
 
-    /// Gives back a file whose records are not wanted any more.
+    /// Its records are not wanted any more.
     pub(crate) fn retire(&mut self, index: u64) -> Result<()> {
         match self {
             Self::Inline(maker) => maker.retire(index),
@@ -97,7 +92,6 @@ impl<F> Shared<F> {
     }
 }
 
-/// Handle to the background thread; it ends when the handle is dropped.
 pub(crate) struct Ahead<S: Storage> {
     shared: Arc<Shared<S::File>>,
     thread: Option<JoinHandle<()>>,

@@ -1,5 +1,5 @@
-//! Looks through all files of a journal and says what is whole, what is torn and what is damaged. It
-//! changes nothing; [`crate::recover`] acts on what it says.
+//! Looks through all files of a journal and says what is whole, what is torn and what is damaged.
+//! [`crate::recover`] acts on it.
 
 use crate::error::{Damage, DamageKind, Error, Result};
 use crate::evidence::LaterRecords;
@@ -11,7 +11,6 @@ use crate::recovery::Holes;
 use crate::scan::{self, Step, Window};
 use crate::storage::{Open, Storage, StorageFile};
 
-/// A file with records that are kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Used {
     pub(crate) index: u64,
@@ -22,7 +21,7 @@ pub(crate) struct Used {
 }
 
 impl Used {
-    /// Sequence of the last record, or the one before the first where there is none.
+    /// The one before the first record where there is none.
     pub(crate) fn last_sequence(&self) -> u64 {
         self.first_sequence + self.records - 1
     }
@@ -37,7 +36,6 @@ pub(crate) struct Hole {
     expected: u64,
 }
 
-/// What stands in a journal.
 #[derive(Debug)]
 pub(crate) struct Survey {
     pub(crate) journal_id: Option<u64>,
@@ -58,7 +56,6 @@ struct Head<F> {
     begun_before: bool,
 }
 
-/// Surveys the journal in `storage` and judges holes by `holes`.
 pub(crate) fn survey<S: Storage>(storage: &S, holes: Holes) -> Result<Survey> {
     let mut heads = Vec::new();
     for index in indices(storage)? {
@@ -85,7 +82,7 @@ pub(crate) fn survey<S: Storage>(storage: &S, holes: Holes) -> Result<Survey> {
     Ok(survey)
 }
 
-/// The indices of all journal files, rising. A file with a name that only looks like ours is refused.
+/// Rising. A file with a name that only looks like ours is refused.
 pub(crate) fn indices<S: Storage>(storage: &S) -> Result<Vec<u64>> {
     let names = storage.list().map_err(Error::io("list", storage.describe()))?;
     let mut indices = Vec::new();
@@ -103,7 +100,7 @@ pub(crate) fn indices<S: Storage>(storage: &S) -> Result<Vec<u64>> {
     Ok(indices)
 }
 
-/// The index that the header of an open file claims, if it has one.
+/// Claimed by the header, if the file has one.
 pub(crate) fn claimed_index<F: StorageFile>(file: &F, index: u64) -> Result<Option<u64>> {
     let failed = || Error::io("read", name::of_index(index));
     let mut window = Window::new(file).map_err(failed())?;
@@ -111,7 +108,7 @@ pub(crate) fn claimed_index<F: StorageFile>(file: &F, index: u64) -> Result<Opti
     Ok(FileHeader::decode(bytes).ok().map(|header| header.file_index))
 }
 
-/// Reads the header of an open file; one that another file left there counts as blank.
+/// One that another file left there counts as blank.
 pub(crate) fn header_of<F: StorageFile>(
     file: &F,
     index: u64,
@@ -288,7 +285,7 @@ fn damage(hole: Hole, later: LaterRecords) -> Error {
     }))
 }
 
-/// Reads records from the start of a file until something else stands there.
+/// From the start of a file until something else stands there.
 fn walk<F: StorageFile>(
     window: &mut Window<'_, F>,
     index: u64,

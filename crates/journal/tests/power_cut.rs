@@ -67,7 +67,6 @@ fn options() -> impl Strategy<Value = Options> {
     made.prop_filter("options go together", |options| compatibility::check(options).is_ok())
 }
 
-/// What was appended, and how far it is certain.
 #[derive(Debug, Default)]
 struct Truth {
     sent: BTreeMap<u64, Vec<u8>>,
@@ -104,7 +103,7 @@ impl Truth {
         self.certain = self.certain.max(journal.durable_sequence());
     }
 
-    /// Recovery kept a prefix that holds all that is certain; what it gave up is forgotten.
+    /// What was given up is forgotten.
     fn check(&mut self, journal: &Journal<CrashStorage>) {
         let last = journal.recovery().unwrap().last_sequence;
         assert!(last >= self.certain, "recovered up to {last}, synced up to {}", self.certain);
@@ -122,7 +121,6 @@ impl Truth {
     }
 }
 
-/// Runs until the disk freezes or the acts are over.
 fn live(
     disk: &CrashStorage,
     options: &Options,

@@ -35,7 +35,7 @@ fn segment(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{number:010}.segment"))
 }
 
-/// Polls until nothing comes for long enough that damage would have been looked for; gives the number of messages.
+/// Until nothing comes for long enough that damage would have been looked for.
 fn read_all(dir: &Path) -> Result<u64> {
     let queue = Queue::open_read_only(dir)?;
     let mut tailer = queue.tailer()?;

@@ -38,9 +38,7 @@ impl Word for Modelled {
 struct Segment {
     words: [Modelled; SLOTS],
     payloads: [UnsafeCell<u64>; SLOTS],
-    /// The last message that was told, by its number from 1.
     news: AtomicU64,
-    /// The locks of the seats, which the kernel takes away from the dead.
     alive: [AtomicBool; 2],
 }
 
@@ -54,7 +52,7 @@ impl Segment {
         })
     }
 
-    /// The steps of `Appender::append_at`; dies between claim and commit if told to. Gives the slot.
+    /// The steps of `Appender::append_at`; dies between claim and commit if told to.
     fn append(&self, seat: u8, value: u64, dies: bool) -> Option<usize> {
         let holder = Holder { seat, generation: 1 };
         for slot in 0..SLOTS {
@@ -76,7 +74,7 @@ impl Segment {
         None
     }
 
-    /// One look of a tailer at a slot: the message there, if it is one; dead claims are voided.
+    /// Dead claims are voided.
     fn poll(&self, slot: usize) -> Slot {
         let found = word::look(&self.words[slot]);
         match found {
@@ -94,7 +92,6 @@ impl Segment {
         }
     }
 
-    /// Polls slot after slot until `wanted` messages were found; gives their checksums.
     fn drain(&self, wanted: usize) -> Vec<u32> {
         let mut found = Vec::new();
         let mut slot = 0;

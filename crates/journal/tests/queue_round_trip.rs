@@ -31,7 +31,6 @@ fn fill(queue: &Queue, count: u64) {
     }
 }
 
-/// Reads to the end; gives first and last sequence.
 fn drain(tailer: &mut Tailer) -> (u64, u64) {
     let first = tailer.next_sequence();
     while let Some(message) = tailer.poll().unwrap() {

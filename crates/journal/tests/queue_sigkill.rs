@@ -20,7 +20,6 @@ use pickfs_journal::queue::{Error, Options, Prepare, Queue, Retention, Tailer, T
 
 const DIR: &str = "QUEUE_TEST_DIR";
 const CHILD: &str = "QUEUE_TEST_CHILD";
-/// Appenders at any time.
 const CROWD: usize = 3;
 
 fn options() -> Options {
@@ -118,13 +117,11 @@ fn start(test: &str, dir: &Path, child: Option<u64>) -> Running {
 
 struct Running {
     process: Child,
-    /// It has reported, or ended.
     has_said: Arc<AtomicBool>,
     reader: std::thread::JoinHandle<Vec<u8>>,
 }
 
 impl Running {
-    /// Kills it and gives the numbers that it had reported.
     fn kill(mut self) -> Vec<u64> {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -134,10 +131,8 @@ impl Running {
     }
 }
 
-/// What the parent has read.
 #[derive(Default)]
 struct Seen {
-    /// The last count of each child.
     counts: HashMap<u64, u64>,
     messages: u64,
     last_sequence: u64,

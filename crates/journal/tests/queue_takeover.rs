@@ -32,7 +32,6 @@ fn read_word(dir: &Path, offset_bytes: u64) -> Slot {
     Slot::decode(u64::from_le_bytes(word))
 }
 
-/// A queue with one message and a claim of `payload_bytes` behind it; gives the claim's offset.
 fn with_claim(dir: &Path, payload_bytes: usize, holder: Holder) -> u64 {
     let queue = Queue::create(dir, small()).unwrap();
     let appended = queue.appender().unwrap().append(b"one").unwrap();
@@ -167,7 +166,6 @@ fn after_a_boot_what_is_not_whole_is_cut_and_put_aside() {
     assert!(Queue::open(dir.path(), small()).unwrap().recovery().is_none());
 }
 
-/// Makes the control file say that the queue was last opened in another boot.
 fn another_boot(dir: &Path) {
     let path = dir.join("queue.control");
     let bytes = std::fs::read(&path).unwrap();

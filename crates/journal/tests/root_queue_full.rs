@@ -11,7 +11,7 @@ use pickfs_journal::queue::{Allocation, Appender, Options, Prepare, Queue, Touch
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use tempfile::TempDir;
 
-/// Room for queues; btrfs needs some of it for its own.
+/// btrfs needs some of it for its own.
 const LEFT_BYTES: u64 = 32 << 20;
 const FILE_SYSTEMS: [&str; 4] = ["ext4", "xfs", "btrfs", "tmpfs"];
 
@@ -32,7 +32,7 @@ fn can_run() -> bool {
     false
 }
 
-/// A small mounted file system that goes away with its image, also when a test fails.
+/// It goes away with its image, also when a test fails.
 struct Mounted {
     dir: TempDir,
     at: PathBuf,
@@ -61,7 +61,6 @@ impl Mounted {
         Self { at: at.clone(), dir }
     }
 
-    /// Takes all space but about `left_bytes`.
     fn fill_to(&self, left_bytes: u64) {
         let file = File::create(self.at.join("filler")).unwrap();
         let mut length = 0;
@@ -78,7 +77,7 @@ impl Mounted {
         }
     }
 
-    /// Takes what is left, down to the last block that a small write can have.
+    /// Down to the last block that a small write can have.
     fn fill(&self) {
         self.fill_to(0);
         let Ok(mut file) = File::create(self.at.join("rest")) else { return };
@@ -113,7 +112,6 @@ fn options(allocation: Allocation, touch: Touch) -> Options {
     }
 }
 
-/// Appends until the disk is full; gives how many went in.
 fn append_until_full(appender: &mut Appender, queue_bytes_max: u64) -> u64 {
     for count in 0..queue_bytes_max / 1000 {
         // Of several lengths, so that messages lie across the ends of pages in several ways.

@@ -20,7 +20,7 @@ fn is_root() -> bool {
     root
 }
 
-/// A mount that goes away with its directory, also when a test fails.
+/// It goes away with its directory, also when a test fails.
 struct Mounted(TempDir);
 
 impl Mounted {

@@ -68,7 +68,6 @@ fn start(dir: &Path, write_path: WritePath, roll: Roll) -> Child {
         .unwrap()
 }
 
-/// Kills the child after it has reported for a while, and returns the last sequence that it reported.
 fn kill_after(mut child: Child, pause: Duration) -> u64 {
     let mut reports = child.stderr.take().unwrap();
     let mut first = [0; 8];

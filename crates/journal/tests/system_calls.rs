@@ -47,7 +47,6 @@ fn child() {
     marks.write_all(b"END").unwrap();
 }
 
-/// Names of the calls between the marks, in order.
 fn calls(write_path: WritePath, sync: Sync) -> Vec<String> {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let log = dir.path().join("log");

@@ -1,5 +1,5 @@
-//! How a journal begins: an empty directory, or one with a past that is recovered first; the first file
-//! with its header, and the fallbacks where the file system refuses a way.
+//! How a journal begins: an empty directory, or one with a past that is recovered first, and the
+//! fallbacks where the file system refuses a way.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
@@ -23,7 +23,7 @@ use crate::storage::{Storage, Writer, WriterSpec};
 use crate::supply::Supply;
 
 impl Journal<Directory> {
-    /// Makes a journal in `dir`, which is created where it is missing and must hold no journal yet.
+    /// `dir` is created where it is missing and must hold no journal yet.
     pub fn create(dir: impl AsRef<Path>, options: Options) -> Result<Self> {
         let dir = dir.as_ref();
         let opened = Directory::open_or_create(dir);
@@ -43,7 +43,6 @@ impl Journal<Directory> {
 }
 
 impl<S: Storage> Journal<S> {
-    /// As [`Journal::create`], in any storage.
     pub fn create_in(storage: S, options: Options) -> Result<Self> {
         options.validate()?;
         lock(&storage)?;
@@ -128,7 +127,7 @@ impl<S: Storage> Journal<S> {
     }
 }
 
-/// What was found or chosen before the first file of this writer.
+/// Found or chosen before the first file of this writer.
 struct Past {
     journal_id: u64,
     next_index: u64,
@@ -140,7 +139,7 @@ struct Past {
 
 type First<S> = (<S as Storage>::Writer, EncodeBuffer, Made<<S as Storage>::File>);
 
-/// Makes the first file with its header, and the writer: everything that a file system may refuse.
+/// Everything that a file system may refuse.
 fn first_file<S: Storage>(
     storage: &S,
     maker: &mut Maker<S>,

@@ -8,42 +8,40 @@ use crate::recovery::Recovery;
 use crate::storage::Storage;
 
 impl<S: Storage> Journal<S> {
-    /// Sequence of the last record that was written, 0 if none.
+    /// 0 if none.
     pub fn written_sequence(&self) -> u64 {
         self.next_sequence - 1 - u64::from(self.buffer.pending_records())
     }
 
-    /// Sequence of the last record that a sync has covered, for methods that outlive a power cut.
+    /// Covered by a sync; for methods that outlive a power cut.
     pub fn durable_sequence(&self) -> u64 {
         self.durable_through
     }
 
-    /// Records that were written since the last sync.
     pub fn unsynced_records(&self) -> u32 {
         self.unsynced_records
     }
 
-    /// Name of the file that is written now.
     pub fn file_name(&self) -> String {
         name::of_index(self.current.index)
     }
 
-    /// Offset in the current file where the next write goes.
+    /// In the current file, where the next write goes.
     pub fn position_bytes(&self) -> u64 {
         self.position_bytes
     }
 
-    /// The options in force, after fallbacks.
+    /// In force, after fallbacks.
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// What is not as it was asked, in words: the fallbacks that were taken.
+    /// The fallbacks that were taken, in words.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// What opening found, for a journal that was opened.
+    /// `None` for a journal that was not opened but created.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.recovery.as_ref()
     }
@@ -53,12 +51,11 @@ impl<S: Storage> Journal<S> {
         self.supply.waits()
     }
 
-    /// The first I/O error, after which nothing more is written.
+    /// After it nothing more is written.
     pub fn latch(&self) -> Option<&Latch> {
         self.latch.as_ref()
     }
 
-    /// Where the files are.
     pub fn storage(&self) -> &S {
         &self.storage
     }

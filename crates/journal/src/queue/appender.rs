@@ -21,14 +21,11 @@ use super::reading::Place;
 use super::segment::{IndexEntry, Segment};
 use super::word::{self, Slot};
 
-/// Where a message went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appended {
-    /// Its number, rising from 1; one is left out for each appender that died while it wrote.
+    /// Rising from 1; one is left out for each appender that died while it wrote.
     pub sequence: u64,
-    /// The segment.
     pub segment: u64,
-    /// Where in the segment.
     pub offset_bytes: u64,
 }
 
@@ -132,7 +129,7 @@ impl Appender {
         Ok(appended)
     }
 
-    /// Claims the next empty slot, going past what others have appended.
+    /// Goes past what others have appended.
     #[inline]
     fn take_slot(&mut self, payload_bytes: usize, time_ns: u64) -> Result<()> {
         let bytes = slot_bytes(payload_bytes);
@@ -188,7 +185,7 @@ impl Appender {
         }
     }
 
-    /// Ends the segment, unless others have appended meanwhile, and goes to the next.
+    /// Unless others have appended meanwhile; goes to the next.
     #[cold]
     fn roll(&mut self, time_ns: u64) -> Result<()> {
         let word = self.segment.map.word(self.place.offset_bytes);
@@ -198,7 +195,7 @@ impl Appender {
         }
     }
 
-    /// To the next segment, which is made and begun if nobody has.
+    /// The next segment is made and begun if nobody has.
     fn go_on(&mut self, time_ns: u64) -> Result<()> {
         if self.options.sync != Sync::None {
             self.sync()?;
@@ -218,7 +215,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Makes the next segment; `None` if it was there once and retention has let it go.
+    /// `None` if it was there once and retention has let it go.
     fn make_next(&self, number: u64) -> Result<Option<Segment>> {
         let _locked = self.control.lock()?;
         if self.control.segment_numbers()?.last().is_some_and(|last| *last > number) {
@@ -391,23 +388,20 @@ impl Appender {
         Ok(())
     }
 
-    /// How often it went to another segment.
     pub fn rolls(&self) -> u64 {
         self.rolls
     }
 
-    /// The sequence that the next message gets if nobody else appends before.
+    /// If nobody else appends before.
     pub fn next_sequence(&self) -> u64 {
         self.place.sequence
     }
 
-    /// Length of the longest message.
     pub fn payload_bytes_max(&self) -> usize {
         self.payload_bytes_max
     }
 }
 
-/// The last segment that is begun.
 pub(crate) fn last_begun(control: &Control) -> Result<Segment> {
     let numbers = control.segment_numbers()?;
     for number in numbers.into_iter().rev() {

@@ -37,7 +37,6 @@ const NAME_OFFSET: u64 = 32;
 /// State of a tailer's seat that keeps its place when nobody sits there.
 const NAMED: u64 = 1;
 
-/// An open queue directory.
 #[derive(Debug)]
 pub(crate) struct Control {
     dir: PathBuf,
@@ -49,7 +48,6 @@ pub(crate) struct Control {
     pub(crate) access: Access,
 }
 
-/// A held lock of the directory.
 pub(crate) struct Locked<'a> {
     dir_file: &'a File,
     /// flock(2) is of the open file, which the threads of this process share.
@@ -73,7 +71,7 @@ fn lock<'a>(dir_file: &'a File, thread: Option<MutexGuard<'a, ()>>) -> io::Resul
 }
 
 impl Control {
-    /// Makes a queue where there is none; the directory may exist.
+    /// The directory may exist.
     pub(crate) fn create(dir: &Path, header: &ControlHeader) -> Result<Self> {
         fs::create_dir_all(dir).map_err(full_or("create", dir))?;
         let dir_file = File::open(dir).map_err(Error::io("open", dir))?;
@@ -91,7 +89,6 @@ impl Control {
         Self::open(dir, Access::Write)
     }
 
-    /// Opens the directory of a queue.
     pub(crate) fn open(dir: &Path, access: Access) -> Result<Self> {
         let path = dir.join(CONTROL_NAME);
         let file = File::options().read(true).write(access == Access::Write).open(&path);
@@ -112,24 +109,23 @@ impl Control {
         Ok(Self { dir: dir.into(), dir_file, threads: Mutex::default(), file, map, header, access })
     }
 
-    /// Where the queue is.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Waits for the lock under which files are made and removed.
+    /// The lock under which files are made and removed.
     pub(crate) fn lock(&self) -> Result<Locked<'_>> {
         // It guards no data of ours, so one that panicked under it leaves nothing wrong.
         let thread = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         lock(&self.dir_file, Some(thread)).map_err(Error::io("lock", &self.dir))
     }
 
-    /// Makes new and removed names durable.
+    /// New and removed names.
     pub(crate) fn sync_directory(&self) -> Result<()> {
         self.dir_file.sync_all().map_err(Error::io("sync", &self.dir))
     }
 
-    /// Writes the header anew, with another boot id.
+    /// Writes the header anew.
     pub(crate) fn set_boot_id(&mut self, boot_id: u128) -> Result<()> {
         self.header.boot_id = boot_id;
         let path = self.dir.join(CONTROL_NAME);
@@ -137,22 +133,20 @@ impl Control {
         written.and_then(|()| self.file.sync_all()).map_err(full_or("write", &path))
     }
 
-    /// Whether the file system reserves space without writing: asked over bytes of this file, which have theirs.
+    /// Asked over bytes of this file, which have their space.
     pub(crate) fn has_fallocate(&self) -> bool {
         fallocate(&self.file, FallocateFlags::KEEP_SIZE, 0, PAGE_BYTES).is_ok()
     }
 
-    /// The path of a segment.
     pub(crate) fn segment_path(&self, number: u64) -> PathBuf {
         self.dir.join(format!("{number:010}{SUFFIX}"))
     }
 
-    /// The path of a segment that is being made.
     pub(crate) fn new_segment_path(&self, number: u64) -> PathBuf {
         self.dir.join(format!("{number:010}{SUFFIX}{NEW_SUFFIX}"))
     }
 
-    /// Numbers of all segments, rising.
+    /// Rising.
     pub(crate) fn segment_numbers(&self) -> Result<Vec<u64>> {
         segment_numbers(&self.dir)
     }
@@ -209,13 +203,12 @@ impl Control {
         Ok(None)
     }
 
-    /// A seat for an appender.
     pub(crate) fn appender_seat(&self) -> Result<Seat> {
         let seat = self.sit(0..APPENDER_SEATS, |_| true)?;
         seat.ok_or(Error::Seats { role: "appenders", count: APPENDER_SEATS })
     }
 
-    /// A seat for a tailer without a name; under the lock.
+    /// Without a name; under the lock.
     pub(crate) fn tailer_seat(&self) -> Result<Seat> {
         let seat = self.sit(APPENDER_SEATS..SEATS, |seat| self.name(seat).is_none())?;
         seat.ok_or(Error::Seats { role: "tailers", count: SEATS - APPENDER_SEATS })
@@ -312,7 +305,7 @@ impl Control {
     }
 }
 
-/// A seat that is held until it is dropped.
+/// Held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Seat {
     /// Holds the lock.
@@ -341,7 +334,7 @@ fn segment_numbers(dir: &Path) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// The number in a segment's name; `None` for any name that we would not give.
+/// `None` for any name that we would not give.
 fn number_of(name: &str) -> Option<u64> {
     let number: u64 = name.strip_suffix(SUFFIX)?.parse().ok()?;
     (number > 0 && format!("{number:010}{SUFFIX}") == name).then_some(number)
@@ -369,7 +362,7 @@ pub(crate) fn full_or(verb: &'static str, path: &Path) -> impl FnOnce(io::Error)
     }
 }
 
-/// The id that the kernel draws at each boot; 0 where it cannot be read.
+/// Drawn by the kernel at each boot; 0 where it cannot be read.
 pub(crate) fn boot_id() -> u128 {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     u128::from_str_radix(&text.trim().replace('-', ""), 16).unwrap_or(0)

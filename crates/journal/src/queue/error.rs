@@ -5,121 +5,48 @@ use std::path::PathBuf;
 
 use super::layout::HeaderFlaw;
 
-/// Result of a queue.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Everything that can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The system failed a call.
     #[error("{verb} {}: {source}", path.display())]
-    Io {
-        /// What was being done.
-        verb: &'static str,
-        /// To what.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { verb: &'static str, path: PathBuf, source: io::Error },
     /// The file system has no room for the message. Nothing was stored; append again when there is room.
     #[error("{} is full: no room for {needed_bytes} more bytes; free some space, or let retention do it", path.display())]
-    Full {
-        /// The segment, or the one that could not be made.
-        path: PathBuf,
-        /// Bytes that were asked for.
-        needed_bytes: u64,
-    },
-    /// A message does not fit in an empty segment.
+    Full { path: PathBuf, needed_bytes: u64 },
     #[error(
         "message of {payload_bytes} bytes does not fit: at most {limit_bytes} with segment_bytes as it is"
     )]
     TooLarge {
-        /// Length of the payload.
         payload_bytes: usize,
         /// Longest payload that the queue takes.
         limit_bytes: usize,
     },
-    /// A queue is there already.
     #[error("{} holds a queue already; open it, or choose an empty directory", dir.display())]
-    Exists {
-        /// The directory.
-        dir: PathBuf,
-    },
-    /// No queue is there.
+    Exists { dir: PathBuf },
     #[error("{} holds no queue; create one", dir.display())]
-    Absent {
-        /// The directory.
-        dir: PathBuf,
-    },
-    /// A file is not of this queue.
+    Absent { dir: PathBuf },
     #[error("{} is not a file of this queue: {reason}; move it away", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// How it was told.
-        reason: String,
-    },
-    /// Bytes are wrong.
+    Foreign { path: PathBuf, reason: String },
     #[error(transparent)]
     Damage(Box<Damage>),
-    /// An option is out of range.
     #[error("{field} is {value}; give {allowed}")]
-    Option {
-        /// Name of the option.
-        field: &'static str,
-        /// What was given.
-        value: u64,
-        /// What would have been taken.
-        allowed: &'static str,
-    },
-    /// The file system does not have a way that was asked for.
+    Option { field: &'static str, value: u64, allowed: &'static str },
     #[error("{way} is refused by the file system of {} ({source}); choose another", path.display())]
-    Refused {
-        /// The way, for instance `fallocate`.
-        way: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// All seats are taken.
+    Refused { way: &'static str, path: PathBuf, source: io::Error },
     #[error("{count} {role} have the queue open, and it has no more seats; close some")]
-    Seats {
-        /// `appenders` or `tailers`.
-        role: &'static str,
-        /// How many there may be.
-        count: usize,
-    },
-    /// A named tailer is open elsewhere.
+    Seats { role: &'static str, count: usize },
     #[error("tailer {name} is open elsewhere; a name has one reader at a time")]
-    Busy {
-        /// Its name.
-        name: String,
-    },
-    /// A name that cannot be one.
+    Busy { name: String },
     #[error("{name:?} cannot name a tailer; give 1 to 64 bytes")]
-    Name {
-        /// What was given.
-        name: String,
-    },
-    /// The queue was opened for reading alone.
+    Name { name: String },
     #[error("{verb} needs a queue that is open for writing, and this one is read-only")]
-    ReadOnly {
-        /// What was asked.
-        verb: &'static str,
-    },
-    /// The messages were let go by retention.
+    ReadOnly { verb: &'static str },
     #[error("message {sequence} was let go by retention; the oldest kept is {oldest}")]
-    Retired {
-        /// What was wanted.
-        sequence: u64,
-        /// Oldest sequence that is there.
-        oldest: u64,
-    },
+    Retired { sequence: u64, oldest: u64 },
     /// Our claim was taken over: our seat's lock was lost, which only a close of the file does.
     #[error("the claim at {offset_bytes} of {} was taken over; the message was not appended", path.display())]
     TakenOver {
-        /// The segment.
         path: PathBuf,
         /// Where.
         offset_bytes: u64,
@@ -152,57 +79,41 @@ impl Error {
         Self::Damage(Box::new(Damage { path: path.into(), offset_bytes, kind }))
     }
 
-    /// Whether the file system was full.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Full { .. })
     }
 }
 
-/// Where a queue is damaged, and how that is known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("damage in {} at offset {offset_bytes}: {kind}; restore the file from a copy", path.display())]
 pub struct Damage {
-    /// The file.
     pub path: PathBuf,
-    /// Offset of the first byte that is wrong or missing.
+    /// Of the first byte that is wrong or missing.
     pub offset_bytes: u64,
-    /// What was found.
     pub kind: DamageKind,
 }
 
-/// What was found in place of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DamageKind {
-    /// The header is wrong.
     #[error("{0}")]
     Header(#[from] HeaderFlaw),
-    /// The file ends before this offset.
     #[error("the file was cut at {length_bytes} bytes")]
-    Cut {
-        /// Length of the file.
-        length_bytes: u64,
-    },
-    /// The word is of no kind.
+    Cut { length_bytes: u64 },
     #[error("{0:#018x} is no commit word")]
     Word(u64),
-    /// The length leads out of the segment.
     #[error("a length of {0} bytes leads out of the segment")]
     Length(usize),
-    /// The checksum is wrong.
     #[error("the checksum of message {0} is wrong")]
     Checksum(u64),
     /// Nothing stands here, and later messages exist.
     #[error("nothing was written here, and the next segment is begun")]
     Blank,
-    /// The segment says that it begins with another message than it should.
     #[error("the segment begins with message {found} instead of {expected}")]
     Begin {
-        /// What should be.
         expected: u64,
-        /// What the header says; 0 when its check is wrong.
+        /// 0 when the header's check is wrong.
         found: u64,
     },
-    /// A segment is missing between others.
     #[error("the segment is missing")]
     Missing,
 }

@@ -19,7 +19,6 @@ use super::layout::PAGE_BYTES;
 use super::options::{Allocation, Options, Prepare, Sync, Touch};
 use super::segment::Segment;
 
-/// What appender and forerunner share.
 #[derive(Debug, Default)]
 struct Shared {
     position_bytes: AtomicU64,
@@ -27,7 +26,6 @@ struct Shared {
     is_over: AtomicBool,
 }
 
-/// A running forerunner; it ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Forerunner {
     shared: Arc<Shared>,
@@ -35,12 +33,10 @@ pub(crate) struct Forerunner {
 }
 
 impl Forerunner {
-    /// Whether these options need one.
     pub(crate) fn wanted(options: &Options) -> bool {
         options.has_forerunner()
     }
 
-    /// Starts it.
     pub(crate) fn start(control: &Arc<Control>, options: &Options) -> Result<Self> {
         let shared = Arc::new(Shared::default());
         let mut work = Work {
@@ -56,13 +52,11 @@ impl Forerunner {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// The appender has reached this place of its segment.
     #[inline]
     pub(crate) fn reached(&self, offset_bytes: u64) {
         self.shared.position_bytes.store(offset_bytes, Relaxed);
     }
 
-    /// The appender is in this segment now.
     pub(crate) fn enter(&self, segment: &Arc<Segment>, offset_bytes: u64) {
         if let Ok(mut current) = self.shared.segment.lock() {
             self.shared.position_bytes.store(offset_bytes, Release);

@@ -15,7 +15,7 @@ use super::retention::{self, Retired};
 use super::segment::Segment;
 use super::tailer::{Tailer, oldest};
 
-/// An open queue. Appenders and tailers made from it live on when it is dropped.
+/// Appenders and tailers made from it live on when it is dropped.
 #[derive(Debug)]
 pub struct Queue {
     control: Arc<Control>,
@@ -24,7 +24,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Makes a queue in a directory that holds none; the directory may exist.
+    /// The directory holds none; it may exist.
     pub fn create(dir: impl AsRef<Path>, options: Options) -> Result<Self> {
         options.validate()?;
         let dir = dir.as_ref();
@@ -62,7 +62,6 @@ impl Queue {
         Ok(Self { control: Arc::new(control), options, recovery })
     }
 
-    /// Opens a queue, and makes it where there is none.
     pub fn open_or_create(dir: impl AsRef<Path>, options: Options) -> Result<Self> {
         let dir = dir.as_ref();
         match Self::open(dir, options.clone()) {
@@ -94,7 +93,6 @@ impl Queue {
         self.options.allocation
     }
 
-    /// One more appender.
     pub fn appender(&self) -> Result<Appender> {
         self.writable("appender")?;
         Appender::new(Arc::clone(&self.control), self.options.clone())
@@ -134,12 +132,12 @@ impl Queue {
         Ok(tailer)
     }
 
-    /// Names of tailers, each with the next message that it needs.
+    /// Each with the next message that it needs.
     pub fn named_tailers(&self) -> Vec<(String, u64)> {
         self.control.named_tailers()
     }
 
-    /// Forgets a named tailer and its place; `false` if there is none.
+    /// Its place too; `false` if there is none.
     pub fn forget_tailer(&self, name: &str) -> Result<bool> {
         self.writable("forget_tailer")?;
         let _locked = self.control.lock()?;
@@ -153,12 +151,12 @@ impl Queue {
         retention::retire(&self.control, &self.options.retention, realtime_ns())
     }
 
-    /// What was found when the queue was opened for the first time after a boot.
+    /// When the queue was opened for the first time after a boot.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.recovery.as_ref()
     }
 
-    /// Its options, with those that the queue keeps.
+    /// With those that the queue keeps.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -181,7 +179,7 @@ fn settled(options: Options, control: &Control) -> Options {
     Options { allocation, ..options }
 }
 
-/// The first segment; what a creator that died has left is completed.
+/// What a creator that died has left is completed.
 pub(crate) fn begin_first(control: &Control, options: &Options) -> Result<()> {
     let _locked = control.lock()?;
     if control.segment_numbers()?.is_empty() {

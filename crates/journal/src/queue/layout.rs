@@ -51,39 +51,28 @@
 
 use crate::little_endian::{get_u32, get_u64, put_u64};
 
-/// First eight bytes of the control file.
 pub const CONTROL_MAGIC: [u8; 8] = *b"pickqctl";
-/// First eight bytes of every segment.
 pub const SEGMENT_MAGIC: [u8; 8] = *b"pickqseg";
-/// Version of the layout. A reader refuses any other.
 pub const FORMAT: u32 = 1;
 /// Unit of the mapping and of the touching.
 pub const PAGE_BYTES: u64 = 4096;
-/// Bytes of a header that carry something.
+/// Those that carry something.
 pub const HEADER_USED_BYTES: usize = 64;
-/// Bytes in front of each payload.
 pub const MESSAGE_HEADER_BYTES: u64 = 16;
-/// Every message starts at a multiple of this.
 pub const ALIGN_BYTES: u64 = 8;
 /// Bytes of a segment for which the index has one entry.
 pub const INDEX_BLOCK_BYTES: u64 = 65_536;
-/// Bytes of an index entry.
 pub const INDEX_ENTRY_BYTES: u64 = 16;
-/// Longest payload that a commit word can tell.
+/// That a commit word can tell.
 pub const PAYLOAD_BYTES_MAX: usize = (1 << 29) - 1;
 /// Places for processes: the first half for appenders, the second for tailers.
 pub const SEATS: usize = 128;
-/// Bytes of a seat.
 pub const SEAT_BYTES: u64 = 128;
-/// Length of the control file.
 pub const CONTROL_BYTES: u64 = PAGE_BYTES + SEATS as u64 * SEAT_BYTES;
 /// Where in the control file the news stand: a word in lines of the cache of its own.
 pub const NEWS_OFFSET: u64 = 2048;
-/// Longest name of a tailer.
 pub const NAME_BYTES_MAX: usize = 64;
-/// Where in a segment's header the word `begun sequence` stands.
 pub const BEGUN_OFFSET: u64 = 40;
-/// Where in a segment's header the time of its first message stands.
 pub const FIRST_TIME_OFFSET: u64 = 48;
 
 /// Smallest segment: header, index, and room for messages.
@@ -91,54 +80,44 @@ pub const SEGMENT_BYTES_MIN: u64 = 16 * PAGE_BYTES;
 /// Largest segment: a place of the index has 32 bits for offset / 8.
 pub const SEGMENT_BYTES_MAX: u64 = 32 << 30;
 
-/// What the control file says about its queue; it never changes, but for the boot id.
+/// It never changes, but for the boot id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControlHeader {
-    /// Random number of the queue; files of another one are foreign.
+    /// Drawn at random; files of another queue are foreign.
     pub queue_id: u64,
-    /// Length of every segment.
     pub segment_bytes: u64,
     /// A segment holds messages of one period of this length; 0 rolls by size alone.
     pub roll_ns: u64,
-    /// Bytes by which a segment grows.
+    /// By which a segment grows.
     pub chunk_bytes: u64,
-    /// The boot in which the queue was last opened for writing.
+    /// In which the queue was last opened for writing.
     pub boot_id: u128,
 }
 
-/// What a segment says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentHeader {
-    /// The queue it belongs to.
     pub queue_id: u64,
-    /// Its number, which is also in its name; from 1, without gaps.
+    /// It is in its name too; from 1, without gaps.
     pub number: u64,
-    /// Length that the segment may reach.
+    /// That the segment may reach.
     pub segment_bytes: u64,
 }
 
-/// Why the first bytes of a file are no header of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderFlaw {
-    /// Shorter than a header.
     #[error("it ends within its header")]
     Short,
-    /// Other bytes stand where the magic should.
     #[error("it does not begin as a file of a queue does")]
     Magic,
-    /// The checksum is wrong.
     #[error("the checksum of its header is wrong")]
     Checksum,
-    /// A whole header of a layout that this version does not read.
     #[error("its format is {0}, and this version reads 1")]
     Format(u32),
-    /// A size that cannot be.
     #[error("its header says {0} bytes, which cannot be")]
     Size(u64),
 }
 
 impl ControlHeader {
-    /// The first bytes of the control file.
     pub fn encode(&self) -> [u8; HEADER_USED_BYTES] {
         let mut bytes = [0; HEADER_USED_BYTES];
         put_u64(&mut bytes, 16, self.queue_id);
@@ -150,7 +129,6 @@ impl ControlHeader {
         bytes
     }
 
-    /// Reads the first bytes of a control file.
     pub fn decode(bytes: &[u8]) -> Result<Self, HeaderFlaw> {
         let bytes = checked(bytes, CONTROL_MAGIC, 64)?;
         let segment_bytes = possible_size(get_u64(bytes, 24))?;
@@ -167,7 +145,7 @@ impl ControlHeader {
 }
 
 impl SegmentHeader {
-    /// The first bytes of a segment that is not begun.
+    /// Of a segment that is not begun.
     pub fn encode(&self) -> [u8; HEADER_USED_BYTES] {
         let mut bytes = [0; HEADER_USED_BYTES];
         put_u64(&mut bytes, 16, self.queue_id);
@@ -177,7 +155,6 @@ impl SegmentHeader {
         bytes
     }
 
-    /// Reads the first bytes of a segment.
     pub fn decode(bytes: &[u8]) -> Result<Self, HeaderFlaw> {
         let bytes = checked(bytes, SEGMENT_MAGIC, 40)?;
         Ok(Self {
@@ -194,18 +171,18 @@ impl SegmentHeader {
     }
 }
 
-/// Where the first message of a segment stands: behind header and index, on a page.
+/// Behind header and index, on a page.
 pub const fn data_start(segment_bytes: u64) -> u64 {
     let blocks = segment_bytes.div_ceil(INDEX_BLOCK_BYTES);
     (PAGE_BYTES + blocks * INDEX_ENTRY_BYTES).next_multiple_of(PAGE_BYTES)
 }
 
-/// Bytes that a payload takes in a segment, with header and padding.
+/// With header and padding.
 pub const fn slot_bytes(payload_bytes: usize) -> u64 {
     (MESSAGE_HEADER_BYTES + payload_bytes as u64).next_multiple_of(ALIGN_BYTES)
 }
 
-/// Longest payload that fits in an empty segment of this length.
+/// That fits in an empty segment of this length.
 pub const fn payload_bytes_max(segment_bytes: u64) -> usize {
     let room = segment_bytes - data_start(segment_bytes) - MESSAGE_HEADER_BYTES - ALIGN_BYTES;
     if room as usize > PAYLOAD_BYTES_MAX { PAYLOAD_BYTES_MAX } else { room as usize }
@@ -219,12 +196,12 @@ pub fn message_checksum(salt: u32, sequence: u64, time_ns: u64, payload: &[u8]) 
     crc32c::crc32c_append(crc32c::crc32c_append(start, &time_ns.to_le_bytes()), payload)
 }
 
-/// The word `begun sequence` for a first sequence below 2^48.
+/// For a first sequence below 2^48.
 pub fn begun_word(first_sequence: u64, salt: u32) -> u64 {
     first_sequence << 16 | u64::from(begun_check(first_sequence, salt))
 }
 
-/// The first sequence in a word `begun sequence`; `None` when its check is wrong.
+/// `None` when its check is wrong.
 pub fn begun_sequence(word: u64, salt: u32) -> Option<u64> {
     let first_sequence = word >> 16;
     let is_right = first_sequence > 0 && begun_check(first_sequence, salt) == word as u16;

@@ -25,19 +25,15 @@ use super::layout::PAGE_BYTES;
 compile_error!("the queue's words are little-endian, in the file and in memory");
 
 #[cfg(target_arch = "x86_64")]
-/// A line of the cache.
 const LINE_BYTES: usize = 64;
 
-/// What may be done with a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Loads only; a store would end the process, so the words of such a map refuse to be had.
     Read,
-    /// Loads and stores.
     Write,
 }
 
-/// The mapping; unmapped when dropped.
 #[derive(Debug)]
 pub(crate) struct Map {
     start: NonNull<u8>,
@@ -66,7 +62,6 @@ impl Map {
         Ok(Self { start, length, access })
     }
 
-    /// Its length in bytes.
     pub(crate) fn length_bytes(&self) -> u64 {
         self.length as u64
     }
@@ -161,7 +156,6 @@ impl Map {
         unsafe { ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len()) };
     }
 
-    /// Tells the kernel in which order the mapping will be touched.
     pub(crate) fn advise(&self, hint: Hint) -> io::Result<()> {
         self.madvise(0, self.length, hint)
     }
@@ -183,7 +177,7 @@ impl Map {
         Ok(unsafe { madvise(first, length, hint) }?)
     }
 
-    /// msync(2) over the pages from `start_bytes` to `end_bytes`.
+    /// From `start_bytes` to `end_bytes`: msync(2).
     pub(crate) fn sync(&self, start_bytes: u64, end_bytes: u64, how: MsyncFlags) -> io::Result<()> {
         let start = start_bytes / PAGE_BYTES * PAGE_BYTES;
         let length = end_bytes.min(self.length_bytes()).saturating_sub(start) as usize;

@@ -7,7 +7,6 @@ use super::layout::{ALIGN_BYTES, MESSAGE_HEADER_BYTES, message_checksum, slot_by
 use super::segment::{IndexEntry, Segment};
 use super::word::{Holder, Slot};
 
-/// How a tailer gets at the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadBy {
     /// By copies out of a mapping: no system call, page faults.
@@ -16,23 +15,28 @@ pub enum ReadBy {
     Calls,
 }
 
-/// What was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// Nothing yet.
     Empty,
     /// A claim that is not committed.
-    Claimed { payload_bytes: usize, holder: Holder },
-    /// A message; its payload is in the buffer's first bytes.
-    Message { payload_bytes: usize, time_ns: u64 },
-    /// The claim of a dead appender.
-    Void { payload_bytes: usize },
-    /// The segment ends.
+    Claimed {
+        payload_bytes: usize,
+        holder: Holder,
+    },
+    /// The payload is in the buffer's first bytes.
+    Message {
+        payload_bytes: usize,
+        time_ns: u64,
+    },
+    /// Of a dead appender.
+    Void {
+        payload_bytes: usize,
+    },
     End,
 }
 
 impl Segment {
-    /// Reads the slot at `offset_bytes`, which should hold message `sequence`.
+    /// It should hold message `sequence`.
     #[inline]
     pub(crate) fn read(
         &self,
@@ -64,7 +68,7 @@ impl Segment {
         }
     }
 
-    /// The word at an offset; `None` where the file has not grown to it.
+    /// `None` where the file has not grown to it.
     #[inline]
     fn read_word(&self, by: ReadBy, offset_bytes: u64) -> Result<Option<u64>> {
         if by == ReadBy::Calls {
@@ -159,7 +163,6 @@ impl Segment {
     }
 }
 
-/// Where a walk through a segment stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) offset_bytes: u64,
@@ -169,7 +172,6 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The beginning of a segment's messages.
     pub(crate) fn start(segment: &Segment, first_sequence: u64) -> Self {
         let offset_bytes = segment.data_start;
         Self { offset_bytes, sequence: first_sequence, before_bytes: 0 }
@@ -184,7 +186,7 @@ impl Place {
         }
     }
 
-    /// Goes on behind a slot with this payload.
+    /// Behind a slot with this payload.
     #[inline]
     pub(crate) fn pass(&mut self, payload_bytes: usize) {
         self.before_bytes = self.offset_bytes;

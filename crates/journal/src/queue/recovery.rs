@@ -21,18 +21,16 @@ use super::options::Options;
 use super::reading::{Found, Place, ReadBy};
 use super::segment::Segment;
 
-/// What was found and cut.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// Whole messages and left-out numbers in the segments that were looked at.
     pub slots: u64,
     /// Bytes from the cut to the last byte that was not zero; 0 where nothing had to be cut.
     pub cut_bytes: u64,
-    /// Where the cut bytes were put aside.
     pub put_aside: Vec<PathBuf>,
 }
 
-/// Recovers, unless somebody else has since the boot. Under the lock.
+/// Unless somebody else has since the boot. Under the lock.
 pub(crate) fn after_boot(
     control: &mut Control,
     options: &Options,
@@ -56,7 +54,7 @@ pub(crate) fn after_boot(
     Ok(recovery)
 }
 
-/// Segments whose first bytes never reached the device, from the last one back.
+/// From the last one back.
 fn remove_blank_segments(control: &Control) -> Result<()> {
     for number in control.segment_numbers()?.into_iter().rev() {
         let path = control.segment_path(number);

@@ -8,29 +8,25 @@ use super::map::Access;
 use super::options::Retention;
 use super::segment::Segment;
 
-/// What [`super::Queue::retire`] has removed.
+/// By [`super::Queue::retire`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retired {
-    /// Segments.
     pub segments: u64,
-    /// Their length in bytes.
     pub bytes: u64,
     /// The limits would have let more go, and a tailer needs it.
     pub held_by_tailer: bool,
 }
 
-/// A full segment, and what decides about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Full {
     number: u64,
     bytes: u64,
     /// First sequence of the segment behind it.
     end_sequence: u64,
-    /// When that one began.
+    /// When the segment behind it began.
     ended_ns: u64,
 }
 
-/// Removes what may go.
 pub(crate) fn retire(control: &Control, limits: &Retention, now_ns: u64) -> Result<Retired> {
     let _locked = control.lock()?;
     control.remove_litter()?;
@@ -53,7 +49,7 @@ pub(crate) fn retire(control: &Control, limits: &Retention, now_ns: u64) -> Resu
     Ok(retired)
 }
 
-/// Whether the first of these full segments goes.
+/// The first of these.
 fn goes(full: &[Full], limits: &Retention, now_ns: u64) -> bool {
     let Some(first) = full.first() else { return false };
     let sum: u64 = full.iter().map(|one| one.bytes).sum();

@@ -29,7 +29,7 @@ fn ask(file: BorrowedFd<'_>, verb: c_int, lock: &mut libc::flock) -> io::Result<
     }
 }
 
-/// Takes the lock of a seat; `false` if another open file has it.
+/// `false` if another open file has it.
 pub(crate) fn take(file: BorrowedFd<'_>, seat: u8) -> io::Result<bool> {
     match ask(file, F_OFD_SETLK, &mut request(F_WRLCK, seat)) {
         Ok(()) => Ok(true),
@@ -40,7 +40,7 @@ pub(crate) fn take(file: BorrowedFd<'_>, seat: u8) -> io::Result<bool> {
     }
 }
 
-/// Whether another open file than this one has the lock of a seat.
+/// By another open file than this one.
 pub(crate) fn is_taken(file: BorrowedFd<'_>, seat: u8) -> io::Result<bool> {
     let mut lock = request(F_WRLCK, seat);
     ask(file, F_OFD_GETLK, &mut lock)?;

@@ -1,6 +1,5 @@
-//! One segment: a file, its mapping, and what stands in it.
-//!
-//! A segment knows places and bytes. Who may claim, when to roll and what to touch is decided elsewhere.
+//! One segment: a file, its mapping, and what stands in it. Who may claim, when to roll and what
+//! to touch is decided elsewhere.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,7 +19,6 @@ use super::layout::{
 use super::map::{Access, Map};
 use super::options::{Advice, Allocation};
 
-/// An open segment.
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) path: PathBuf,
@@ -34,19 +32,16 @@ pub(crate) struct Segment {
     length_bytes: AtomicU64,
 }
 
-/// An entry of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IndexEntry {
-    /// Where its message stands.
     pub(crate) offset_bytes: u64,
-    /// Slots before it in this segment.
+    /// In this segment.
     pub(crate) ordinal: u64,
-    /// The time of its message.
     pub(crate) time_ns: u64,
 }
 
 impl Segment {
-    /// Makes a segment that is not begun. Under the lock of the directory; one that exists is kept.
+    /// Not begun. Under the lock of the directory; one that exists is kept.
     pub(crate) fn make(control: &Control, number: u64, allocation: Allocation) -> Result<()> {
         let path = control.segment_path(number);
         if path.exists() {
@@ -61,7 +56,7 @@ impl Segment {
         made
     }
 
-    /// Opens a segment; `None` if it is not there.
+    /// `None` if it is not there.
     pub(crate) fn open(control: &Control, number: u64, access: Access) -> Result<Option<Self>> {
         let path = control.segment_path(number);
         let file = File::options().read(true).write(access == Access::Write).open(&path);
@@ -97,7 +92,7 @@ impl Segment {
         }))
     }
 
-    /// Says in which order the pages will be touched. A kernel that does not listen is no error.
+    /// A kernel that does not listen is no error.
     pub(crate) fn advise(&self, advice: Advice) {
         let _ = self.map.advise(match advice {
             Advice::Normal => rustix::mm::Advice::Normal,
@@ -123,12 +118,12 @@ impl Segment {
         first.map_or_else(|| self.first_time_ns(), |entry| entry.time_ns)
     }
 
-    /// Time of its beginning; 0 when it is not begun.
+    /// 0 when it is not begun.
     pub(crate) fn first_time_ns(&self) -> u64 {
         self.map.look(FIRST_TIME_OFFSET)
     }
 
-    /// Begins it with this sequence. Whoever is first does it; all others must mean the same.
+    /// Whoever is first does it; all others must mean the same.
     pub(crate) fn begin(&self, first_sequence: u64, time_ns: u64) -> Result<()> {
         use super::word::Word;
         let _ = self.map.word(FIRST_TIME_OFFSET).exchange(0, time_ns.max(1));
@@ -144,13 +139,12 @@ impl Segment {
         }
     }
 
-    /// How long the file is, as far as this process has looked.
+    /// As far as this process has looked.
     #[inline]
     pub(crate) fn known_bytes(&self) -> u64 {
         self.length_bytes.load(Relaxed)
     }
 
-    /// Whether the file reaches to this offset.
     #[inline]
     pub(crate) fn reaches(&self, end_bytes: u64) -> Result<bool> {
         if end_bytes <= self.known_bytes() {
@@ -186,19 +180,18 @@ impl Segment {
         Ok(())
     }
 
-    /// The number of index entries.
     pub(crate) fn index_len(&self) -> u64 {
         self.segment_bytes.div_ceil(INDEX_BLOCK_BYTES)
     }
 
-    /// Notes the first message that starts in its block.
+    /// The first message that starts in its block.
     pub(crate) fn note(&self, entry: IndexEntry) {
         let at = PAGE_BYTES + entry.offset_bytes / INDEX_BLOCK_BYTES * INDEX_ENTRY_BYTES;
         self.map.set_relaxed(at + 8, entry.time_ns);
         self.map.set(at, (entry.offset_bytes / 8) << 32 | entry.ordinal & 0xFFFF_FFFF);
     }
 
-    /// Blanks the entries of messages at an offset or behind it.
+    /// Those of messages at an offset or behind it.
     pub(crate) fn forget_entries_from(&self, start_bytes: u64) -> Result<()> {
         for block in start_bytes / INDEX_BLOCK_BYTES..self.index_len() {
             if self.entry(block).is_none_or(|entry| entry.offset_bytes >= start_bytes) {
@@ -210,7 +203,7 @@ impl Segment {
         Ok(())
     }
 
-    /// An entry of the index; `None` where none was written, or none of a possible place.
+    /// `None` where none was written, or none of a possible place.
     pub(crate) fn entry(&self, block: u64) -> Option<IndexEntry> {
         let at = PAGE_BYTES + block * INDEX_ENTRY_BYTES;
         let place = self.map.look(at);

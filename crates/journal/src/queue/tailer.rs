@@ -15,14 +15,12 @@ use super::reading::{Found, Place, ReadBy};
 use super::segment::Segment;
 use super::word::{self, Holder};
 
-/// A message as it was appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// Its number.
     pub sequence: u64,
-    /// Its time in nanoseconds since 1970.
+    /// Since 1970.
     pub time_ns: u64,
-    /// What was appended: a copy in the tailer's buffer.
+    /// A copy in the tailer's buffer.
     pub payload: &'a [u8],
 }
 
@@ -31,7 +29,7 @@ const PATIENCE: u32 = 4096;
 /// Empty polls before a look whether the next segment is begun, which would be damage.
 const DOUBT: u32 = 1 << 16;
 
-/// One that reads; any number may, in any process. Made by [`super::Queue::tailer`].
+/// Any number may read, in any process.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Tailer {
@@ -50,7 +48,7 @@ pub struct Tailer {
 }
 
 impl Tailer {
-    /// A tailer at the beginning, or at the place of its seat.
+    /// At the beginning, or at the place of its seat.
     pub(crate) fn new(
         control: Arc<Control>,
         seat: Option<Seat>,
@@ -75,7 +73,7 @@ impl Tailer {
         })
     }
 
-    /// Chooses how bytes are read; the default is [`ReadBy::Mapping`].
+    /// The default is [`ReadBy::Mapping`].
     #[must_use]
     pub fn by(mut self, by: ReadBy) -> Self {
         self.by = by;
@@ -125,7 +123,7 @@ impl Tailer {
         is_same
     }
 
-    /// Deals with what is no message; `true` if there may be one now.
+    /// `true` if there may be a message now.
     fn settle(&mut self, found: Found) -> Result<bool> {
         match found {
             Found::Empty => self.doubt(),
@@ -185,7 +183,7 @@ impl Tailer {
         Ok(true)
     }
 
-    /// Behind an end: to the next segment, if it is begun.
+    /// If it is begun.
     fn go_on(&mut self) -> Result<bool> {
         let number = self.segment.number + 1;
         let Some(next) = Segment::open(&self.control, number, self.control.access)? else {
@@ -234,19 +232,18 @@ impl Tailer {
         }
     }
 
-    /// The number of the next message.
     pub fn next_sequence(&self) -> u64 {
         self.place.sequence
     }
 
-    /// Goes to the oldest message that is kept.
+    /// The oldest message that is kept.
     pub fn seek_start(&mut self) -> Result<()> {
         let segment = oldest(&self.control)?;
         let first_sequence = segment.begun()?.unwrap_or(1);
         self.enter(segment, first_sequence)
     }
 
-    /// Goes behind the last message that is there now.
+    /// Behind the last message that is there now.
     pub fn seek_end(&mut self) -> Result<()> {
         let segment = last_begun(&self.control)?;
         let first_sequence = segment.begun()?.unwrap_or(1);
@@ -285,7 +282,7 @@ impl Tailer {
         self.walk_while(|_, time| time < time_ns)
     }
 
-    /// The last segment of which `is_before` holds.
+    /// The last one of which `is_before` holds.
     fn segment_of(&self, is_before: impl Fn(&Segment) -> Result<bool>) -> Result<Option<Segment>> {
         for number in self.control.segment_numbers()?.into_iter().rev() {
             let opened = Segment::open(&self.control, number, self.control.access)?;
@@ -304,7 +301,7 @@ impl Tailer {
         }
     }
 
-    /// Goes past messages of which `is_early` holds, by number and time, up to the end of what is there.
+    /// By number and time, up to the end of what is there.
     fn walk_while(&mut self, is_early: impl Fn(u64, u64) -> bool) -> Result<()> {
         loop {
             let Some(message) = self.poll()? else { return Ok(()) };
@@ -315,7 +312,7 @@ impl Tailer {
         }
     }
 
-    /// The place of the message that was just read.
+    /// Of the message that was just read.
     fn place_of_last(&self) -> Place {
         Place {
             offset_bytes: self.place.before_bytes,
@@ -325,7 +322,7 @@ impl Tailer {
     }
 }
 
-/// The oldest segment that is kept and begun.
+/// Kept and begun.
 pub(crate) fn oldest(control: &Control) -> Result<Segment> {
     loop {
         let numbers = control.segment_numbers()?;

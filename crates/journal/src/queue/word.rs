@@ -22,7 +22,7 @@ use std::sync::atomic::{
 
 use super::layout::{PAYLOAD_BYTES_MAX, slot_bytes};
 
-/// A word that several processes see.
+/// Several processes see it.
 pub trait Word {
     /// Reads it; what was written before it was set is seen afterwards.
     fn look(&self) -> u64;
@@ -42,40 +42,29 @@ impl Word for AtomicU64 {
     }
 }
 
-/// Who holds a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Holder {
-    /// Its seat in the control file.
     pub seat: u8,
     /// How often the seat had been taken, modulo 2^24.
     pub generation: u32,
 }
 
-/// What a commit word says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slot {
-    /// Nothing here yet.
     Empty,
-    /// Being written.
     Claimed {
-        /// Length of the payload to come.
         payload_bytes: usize,
-        /// By whom.
         holder: Holder,
     },
-    /// A message.
     Message {
-        /// Length of its payload.
         payload_bytes: usize,
         /// Over time and payload.
         checksum: u32,
     },
     /// Its appender died before it was a message.
     Void {
-        /// Bytes that were claimed.
         payload_bytes: usize,
     },
-    /// The segment ends here.
     End,
     /// No word of ours.
     Unknown(u64),
@@ -88,7 +77,6 @@ const END: u64 = 4;
 const GENERATION_MASK: u32 = 0xFF_FFFF;
 
 impl Slot {
-    /// Reads a commit word.
     #[inline]
     pub fn decode(word: u64) -> Self {
         let payload_bytes = (word >> 32) as usize & PAYLOAD_BYTES_MAX;
@@ -106,7 +94,6 @@ impl Slot {
         }
     }
 
-    /// The word that says this.
     #[inline]
     pub fn encode(self) -> u64 {
         let word = |kind: u64, bytes: usize, low: u32| {
@@ -137,13 +124,12 @@ impl Slot {
     }
 }
 
-/// What the word says now.
 #[inline]
 pub fn look<W: Word>(word: &W) -> Slot {
     Slot::decode(word.look())
 }
 
-/// Takes an empty slot; otherwise gives what stands there.
+/// Otherwise gives what stands there.
 #[inline]
 pub fn claim<W: Word>(word: &W, payload_bytes: usize, holder: Holder) -> Result<(), Slot> {
     let claimed = Slot::Claimed { payload_bytes, holder };
@@ -163,7 +149,7 @@ pub fn commit<W: Word>(
     word.exchange(claimed, message).map(drop).map_err(Slot::decode)
 }
 
-/// Ends the segment at an empty slot; an end that stands there already is as good.
+/// An end that stands there already is as good.
 pub fn end<W: Word>(word: &W) -> Result<(), Slot> {
     match word.exchange(0, Slot::End.encode()).map_err(Slot::decode) {
         Ok(_) | Err(Slot::End) => Ok(()),
