@@ -31,20 +31,18 @@ use crate::wire::{Frame, Greeting, Reason, Wants};
 const RETRY: Duration = Duration::from_millis(50);
 /// From an answer that another try will hardly change to the next try.
 const RETRY_REFUSED: Duration = Duration::from_millis(500);
-/// Bytes of frames that are written at once while catching up.
+/// Of frames, written at once while catching up.
 const CHUNK_BYTES: usize = 64 << 10;
 const ACKS_BYTES: usize = 4096;
 
-/// What the primary's thread tells all dialers.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    /// Last message that was appended.
+    /// Last message.
     pub(crate) appended: AtomicU64,
     /// Oldest message in the outbox.
     pub(crate) oldest: AtomicU64,
     /// Last message before this reign.
     pub(crate) inherited: AtomicU64,
-    /// When each epoch began.
     history: Mutex<Vec<Begin>>,
     pub(crate) stop: AtomicBool,
 }
@@ -55,7 +53,6 @@ impl Told {
     }
 }
 
-/// What a dialer knows of its primary.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
     pub(crate) identity: u64,
@@ -69,17 +66,14 @@ pub(crate) struct Origin {
     pub(crate) told: Arc<Told>,
 }
 
-/// What comes back.
 pub(crate) enum Answer {
     /// It has almost all; the next message it needs was in the outbox a moment ago.
     Joined(Joined),
     /// It has what we lost.
     Tail(Tail),
-    /// It does not follow.
     Failed(Error),
 }
 
-/// The primary's end of a dialer.
 pub(crate) struct Dialer {
     answers: Receiver<Answer>,
     orders: Option<Sender<Order>>,
@@ -89,12 +83,11 @@ pub(crate) struct Dialer {
 enum Order {
     /// The outbox has forgotten its next message meanwhile.
     Again(Joined),
-    /// The link is lost: dial anew.
+    /// The link is lost.
     Dial,
 }
 
 impl Dialer {
-    /// Starts to dial.
     pub(crate) fn start(peer: SocketAddr, origin: Origin) -> Result<Dialer> {
         let (answer, answers) = channel();
         let (orders, order) = channel();
@@ -140,7 +133,6 @@ pub(crate) struct Dialing {
 }
 
 impl Dialing {
-    /// Until the primary is gone.
     fn run(self) {
         while let Some(pause) = self.dial() {
             if matches!(self.order.recv_timeout(pause), Err(RecvTimeoutError::Disconnected)) {

@@ -20,7 +20,7 @@ use crate::inbox::Inbox;
 use crate::transport::{Connection, Door, Transport};
 use crate::wire::{Frame, Reason};
 
-/// Between two looks whether somebody knocks.
+/// Whether somebody knocks.
 const LOOK_EACH: Duration = Duration::from_millis(20);
 /// How long somebody who knocks has to say hello.
 const HELLO_WITHIN: Duration = Duration::from_millis(500);
@@ -32,7 +32,6 @@ struct Shared {
     later: Mutex<Option<(Epoch, String)>>,
 }
 
-/// A listening thread.
 pub(crate) struct Doorkeeper {
     door: Option<Box<dyn Door>>,
     shared: Arc<Shared>,

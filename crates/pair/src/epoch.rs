@@ -20,7 +20,6 @@ impl Epoch {
     /// Before any primary.
     pub const NONE: Epoch = Epoch { term: 0, node: 0, start: 0 };
 
-    /// `node` is promoted over this epoch.
     pub fn promoted(self, node: u8) -> Epoch {
         Epoch { term: self.term + 1, node, start: 1 }
     }
@@ -35,7 +34,7 @@ impl Epoch {
         self.term
     }
 
-    /// The node that reigns; 0 before any.
+    /// The one that reigns; 0 before any.
     pub fn node(self) -> u8 {
         self.node
     }
@@ -45,13 +44,11 @@ impl Epoch {
         u64::from(self.term) << 32 | u64::from(self.node) << 24 | u64::from(self.start % STARTS)
     }
 
-    /// From what travelled or was stored.
     pub fn from_bits(bits: u64) -> Epoch {
         let start = bits as u32 % STARTS;
         Epoch { term: (bits >> 32) as u32, node: (bits >> 24) as u8, start }
     }
 
-    /// From its text; `None` for any other.
     pub fn parse(text: &str) -> Option<Epoch> {
         let mut words = text.splitn(3, '.');
         let (term, node) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -67,21 +64,17 @@ impl fmt::Display for Epoch {
     }
 }
 
-/// The last message that a node holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Position {
-    /// Epoch in which it was first accepted.
+    /// In which it was first accepted.
     pub epoch: Epoch,
-    /// Its number, from 1; 0 where there is none.
+    /// From 1; 0 where there is none.
     pub sequence: u64,
 }
 
-/// When an epoch began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Begin {
-    /// The epoch.
     pub epoch: Epoch,
-    /// Number of its first message.
     pub first_sequence: u64,
 }
 

@@ -2,37 +2,27 @@
 
 use std::{fmt, net::SocketAddr};
 
-/// Something that happened; see [`crate::Primary::next_event`].
+/// See [`crate::Primary::next_event`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A secondary follows from this message on.
     Joined {
-        /// Its address.
         peer: SocketAddr,
         /// The first message that it gets from memory.
         next: u64,
     },
-    /// A secondary does not follow any more.
     Lost {
-        /// Its address.
         peer: SocketAddr,
-        /// Why.
         reason: String,
     },
     /// A secondary does not begin to follow; told once for each reason in a row.
     Absent {
-        /// Its address.
         peer: SocketAddr,
-        /// Why.
         reason: String,
     },
     /// Messages of this node's own last reign, which it had lost, have come back.
     Inherited {
-        /// From this secondary.
         peer: SocketAddr,
-        /// The first of them.
         from: u64,
-        /// The last.
         through: u64,
     },
     /// From the message behind this one on, safe means in the local store alone.
@@ -42,7 +32,6 @@ pub enum Event {
     },
     /// Safe means again what the degree says; all up to here is so.
     Restored {
-        /// The last one that is safe.
         safe: u64,
     },
 }

@@ -2,25 +2,20 @@
 
 use crate::options::{Degree, OnLoss};
 
-/// What is known of one secondary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// It follows now.
     pub(crate) is_live: bool,
-    /// What it had received when it last said so.
+    /// When it last said so.
     pub(crate) received: u64,
-    /// What was durable there.
     pub(crate) durable: u64,
 }
 
-/// A change of what safe means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turned {
     Degraded,
     Restored,
 }
 
-/// The gate of a primary.
 #[derive(Debug)]
 pub(crate) struct Gate {
     degree: Degree,
@@ -37,7 +32,6 @@ impl Gate {
         Gate { degree, copies, on_loss, is_degraded: false, safe: 0 }
     }
 
-    /// All up to this one are safe.
     pub(crate) fn safe(&self) -> u64 {
         self.safe
     }
@@ -55,7 +49,7 @@ impl Gate {
         if live >= self.copies { Ok(()) } else { Err(live) }
     }
 
-    /// Looks anew; what was safe stays so.
+    /// What was safe stays so.
     pub(crate) fn look(
         &mut self,
         appended: u64,

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use crate::wire::{Flaw, Frame, parse};
 
-/// A buffer that grows up to the longest frame.
+/// It grows up to the longest frame.
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
     start: usize,
@@ -12,12 +12,11 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// A buffer of this many bytes at first.
     pub(crate) fn new(capacity_bytes: usize) -> Inbox {
         Inbox { bytes: vec![0; capacity_bytes], start: 0, end: 0 }
     }
 
-    /// Reads once; gives the number of bytes, 0 at the end of the stream.
+    /// Once; gives the number of bytes, 0 at the end of the stream.
     pub(crate) fn fill(&mut self, source: &mut (impl Read + ?Sized)) -> io::Result<usize> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -39,7 +38,7 @@ impl Inbox {
         }
     }
 
-    /// The next whole frame, if there is one.
+    /// `None`: no whole frame has come.
     pub(crate) fn next(&mut self) -> Result<Option<Frame<'_>>, Flaw> {
         let Some((frame, length)) = parse(&self.bytes[self.start..self.end])? else {
             return Ok(None);

@@ -17,13 +17,11 @@ use crate::wire::{Frame, SHORT_FRAME_BYTES_MAX};
 pub(crate) struct Joined {
     pub(crate) stream: Box<dyn Connection>,
     pub(crate) inbox: Inbox,
-    /// The message that it gets next.
     pub(crate) next: u64,
     pub(crate) received: u64,
     pub(crate) durable: u64,
 }
 
-/// The same while it follows.
 pub(crate) struct Link {
     stream: Box<dyn Connection>,
     inbox: Inbox,
@@ -39,7 +37,6 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Goes on from a place in the outbox.
     pub(crate) fn new(mut joined: Joined, epoch: Epoch, place: Place) -> io::Result<Link> {
         joined.stream.wait_at_most(None)?;
         let now = Instant::now();
@@ -60,17 +57,16 @@ impl Link {
         Seen { is_live: true, received: self.received, durable: self.durable }
     }
 
-    /// What poll(2) can wait for, if there is such a thing.
+    /// For poll(2), if there is such a thing.
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.stream.fd()
     }
 
-    /// Where it is in the outbox.
     pub(crate) fn place(&self) -> Place {
         self.place
     }
 
-    /// Sends what it takes of what is new; `true` when that was all.
+    /// `true` when that was all.
     #[inline]
     pub(crate) fn send(&mut self, outbox: &Outbox) -> io::Result<bool> {
         if !self.beat.is_empty() && !self.send_beat()? {
@@ -101,7 +97,7 @@ impl Link {
         Ok(true)
     }
 
-    /// Takes the acknowledgements that have come; `true` if there were any.
+    /// `true` if there were any.
     #[inline]
     pub(crate) fn hear(&mut self) -> io::Result<bool> {
         match self.inbox.fill(&mut self.stream) {

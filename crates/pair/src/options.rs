@@ -1,4 +1,4 @@
-//! What a node is asked to be. Plain data.
+//! What a node is asked to be.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -21,10 +21,8 @@ pub enum Degree {
 }
 
 impl Degree {
-    /// All of them, in order.
     pub const ALL: [Degree; 4] = [Degree::None, Degree::Local, Degree::Received, Degree::Durable];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Degree::None => "none",
@@ -34,13 +32,11 @@ impl Degree {
         }
     }
 
-    /// Whether it waits for secondaries.
     pub fn needs_secondaries(self) -> bool {
         self >= Degree::Received
     }
 }
 
-/// What a primary does while too few secondaries follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnLoss {
     /// It takes no more messages, and what is not safe stays so until they are back.
@@ -50,39 +46,31 @@ pub enum OnLoss {
     Degrade,
 }
 
-/// How a thread waits for the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
-    /// It asks again and again, and occupies a processor.
     Spin,
     /// It sleeps in poll(2) until something comes.
     Block,
 }
 
-/// A primary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrimaryOptions {
-    /// Its directory.
     pub dir: PathBuf,
-    /// Its number, 1 to 255; no other node of the pair has it.
+    /// 1 to 255; no other node of the pair has it.
     pub node: u8,
-    /// Where messages are kept.
     pub store: StoreOptions,
-    /// Addresses of the secondaries, at most 16.
+    /// At most 16.
     pub secondaries: Vec<SocketAddr>,
-    /// What carries messages to them; they must listen with the same.
+    /// They must listen with the same.
     pub transport: Transport,
-    /// When a message is safe.
     pub degree: Degree,
-    /// How many secondaries must have it.
+    /// How many secondaries must have a message.
     pub copies: usize,
-    /// What to do while fewer are there.
     pub on_loss: OnLoss,
     /// A secondary that says nothing for this long is lost. Beats are sent four times as often.
     pub timeout: Duration,
-    /// Bytes of frames that are kept for secondaries that are slow.
+    /// Of frames that are kept for secondaries that are slow.
     pub buffer_bytes: usize,
-    /// How [`crate::Primary::wait`] waits.
     pub waiting: Waiting,
 }
 
@@ -104,10 +92,8 @@ impl PrimaryOptions {
         }
     }
 
-    /// Most secondaries of a primary.
     pub const SECONDARIES_MAX: usize = 16;
 
-    /// Says which option is out of range.
     pub fn validate(&self) -> Result<()> {
         self.transport.check()?;
         let count = self.secondaries.len();
@@ -131,7 +117,7 @@ impl PrimaryOptions {
     }
 }
 
-/// What a secondary does when it holds messages that its primary never had.
+/// Messages that its primary never had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDiverged {
     /// It ends with [`Error::Refused`].
@@ -140,29 +126,24 @@ pub enum OnDiverged {
     SetAside,
 }
 
-/// A secondary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecondaryOptions {
-    /// Its directory.
     pub dir: PathBuf,
-    /// Its number, 1 to 255; no other node of the pair has it.
+    /// 1 to 255; no other node of the pair has it.
     pub node: u8,
-    /// Where messages are kept. For a primary that waits for durable ones it must sync.
+    /// For a primary that waits for durable messages it must sync.
     pub store: StoreOptions,
-    /// Where it listens. Whoever reaches this address can send it messages: keep it off other networks.
+    /// Whoever reaches this address can send it messages: keep it off other networks.
     pub listen: SocketAddr,
-    /// What primaries come by.
     pub transport: Transport,
-    /// What to do with messages that the primary never had.
     pub on_diverged: OnDiverged,
     /// A primary that says nothing for this long is lost.
     pub timeout: Duration,
-    /// How it waits for the primary.
     pub waiting: Waiting,
 }
 
 impl SecondaryOptions {
-    /// Node 2 at this address.
+    /// Node 2.
     pub fn new(dir: impl Into<PathBuf>, listen: SocketAddr) -> Self {
         SecondaryOptions {
             dir: dir.into(),

@@ -9,7 +9,6 @@ use std::io::IoSlice;
 /// A place in the stream of all frames, in bytes since the first.
 pub(crate) type Place = u64;
 
-/// The ring.
 pub(crate) struct Outbox {
     bytes: Vec<u8>,
     /// Of the oldest frame that is whole.
@@ -20,7 +19,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// A ring of this many bytes whose first frame will have this number.
+    /// The first frame will have this number.
     pub(crate) fn new(capacity_bytes: usize, first_sequence: u64) -> Self {
         Outbox {
             bytes: vec![0; capacity_bytes],
@@ -34,12 +33,11 @@ impl Outbox {
         self.bytes.len()
     }
 
-    /// Behind the newest frame.
     pub(crate) fn end(&self) -> Place {
         self.end
     }
 
-    /// Number of the oldest frame that is here, or of the next if there is none.
+    /// Of the next frame if there is none here.
     pub(crate) fn oldest_sequence(&self) -> u64 {
         self.oldest_sequence
     }
@@ -63,7 +61,7 @@ impl Outbox {
         self.end += frame.len() as u64;
     }
 
-    /// What stands from a place on, in its two pieces.
+    /// In its two pieces.
     pub(crate) fn from(&self, place: Place) -> [IoSlice<'_>; 2] {
         let (at, length) = (self.index(place), (self.end - place) as usize);
         let first = length.min(self.bytes.len() - at);

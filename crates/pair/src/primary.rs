@@ -36,17 +36,15 @@ use crate::store::{Read, Store, read};
 use crate::transport::LOOK_AGAIN;
 use crate::wire::{ENTRY_HEAD_BYTES, FRAME_BYTES_MAX, Frame, HEAD_BYTES};
 
-/// A message that was taken; [`Primary::is_safe`] says whether it is safe.
+/// [`Primary::is_safe`] says whether it is safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket {
-    /// Number of the message, from 1.
+    /// From 1.
     pub sequence: u64,
 }
 
-/// How a primary is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// Its epoch.
     pub epoch: Epoch,
     /// Last message that was taken.
     pub appended: u64,
@@ -54,9 +52,8 @@ pub struct Status {
     pub local: u64,
     /// All up to this one are safe.
     pub safe: u64,
-    /// Secondaries that follow now.
     pub live: usize,
-    /// Whether it goes on with the local store alone.
+    /// It goes on with the local store alone.
     pub is_degraded: bool,
 }
 
@@ -65,18 +62,17 @@ const EVENTS_MAX: usize = 256;
 /// Between two looks at clocks and at dialers.
 const CHORES_EACH: Duration = Duration::from_millis(1);
 
-/// One secondary, whether it follows or not.
+/// It follows or not.
 struct Seat {
     peer: SocketAddr,
     dialer: Dialer,
     link: Option<Link>,
-    /// What was known when the last link ended.
+    /// When the last link ended.
     left: Seen,
-    /// The last reason why it does not follow.
+    /// The last reason.
     absent: String,
 }
 
-/// A primary.
 pub struct Primary {
     options: PrimaryOptions,
     node: NodeDir,
@@ -235,10 +231,8 @@ impl Primary {
         ticket.sequence <= self.gate.safe()
     }
 
-    /// Polls until the message is safe.
-    ///
-    /// # Errors
-    /// [`Error::NotSafe`] when it is not in time; it stays in the store and may become safe later.
+    /// Polls. [`Error::NotSafe`] when it is not in time: the message stays in the store and may
+    /// become safe later.
     pub fn wait(&mut self, ticket: Ticket, timeout: Duration) -> Result<()> {
         let began = Instant::now();
         loop {
@@ -398,12 +392,12 @@ impl Primary {
         self.events.push_back(event);
     }
 
-    /// The oldest event that was not asked for yet.
+    /// That was not asked for yet.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// How it is, as far as the last poll saw.
+    /// As far as the last poll saw.
     pub fn status(&self) -> Status {
         Status {
             epoch: self.epoch,
@@ -419,7 +413,6 @@ impl Primary {
         self.seats.iter().filter(|seat| seat.link.is_some()).count()
     }
 
-    /// What the gate waits for.
     pub fn degree(&self) -> Degree {
         self.options.degree
     }
@@ -430,7 +423,6 @@ impl Primary {
         self.gate.copied(self.seats.iter().map(Seat::seen))
     }
 
-    /// Longest payload that it takes.
     pub fn payload_bytes_max(&self) -> usize {
         self.payload_bytes_max
     }

@@ -18,25 +18,19 @@ fn path(dir: &Path) -> PathBuf {
     dir.join("pair.promote")
 }
 
-/// Whether it was asked for.
 pub(crate) fn is_asked(dir: &Path) -> bool {
     path(dir).exists()
 }
 
-/// It has happened.
 pub(crate) fn done(dir: &Path) {
     // One that stays would promote a node that is promoted already.
     let _ = fs::remove_file(path(dir));
 }
 
-/// Makes the node in `dir` the primary: a secondary that runs there by asking it, one that does not run by
-/// [`crate::promote`]. Gives the epoch that it then has.
-///
-/// Nobody else is asked. Promote the node with the latest epoch and, among those, the most messages
-/// (`pickfs-pair status`), and only when the old primary is gone or must go.
-///
-/// # Errors
-/// [`Error::Busy`] when the process that has the node open has not done it in time.
+/// A secondary that runs there is asked, one that does not run goes by [`crate::promote`]. Gives
+/// the epoch that it then has; [`Error::Busy`] when that was not done in time.
+/// Nobody else is asked. Promote the node with the latest epoch and, among those, the most
+/// messages (`pickfs-pair status`), and only when the old primary is gone or must go.
 pub fn request_promotion(dir: &Path, timeout: Duration) -> Result<Epoch> {
     let before = epoch(dir)?;
     if !state::is_open(dir) {

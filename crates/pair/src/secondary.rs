@@ -38,33 +38,22 @@ const CHORES_EACH: Duration = Duration::from_millis(5);
 const SPINS: u32 = 256;
 const EVENTS_MAX: usize = 256;
 
-/// What happened to a secondary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Followed {
-    /// It follows this primary.
     Began {
-        /// From where.
         peer: SocketAddr,
-        /// Its epoch.
         epoch: Epoch,
     },
-    /// The primary is gone.
     Ended {
-        /// Why.
         reason: String,
     },
-    /// A primary was refused.
     Refused {
-        /// From where.
         peer: SocketAddr,
-        /// Why.
         reason: Reason,
     },
-    /// The store was set aside: it held messages that the primary never had.
+    /// It held messages that the primary never had.
     SetAside {
-        /// Where it is now.
         path: PathBuf,
-        /// Its last message.
         last: Position,
     },
 }
@@ -89,27 +78,23 @@ impl fmt::Display for Followed {
     }
 }
 
-/// How a secondary is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SecondaryStatus {
-    /// The epoch that it has promised to follow.
+    /// That it has promised to follow.
     pub epoch: Epoch,
-    /// Last message that it holds.
+    /// That it holds.
     pub last: Position,
-    /// Whether a primary is connected.
     pub is_live: bool,
 }
 
-/// Why [`Secondary::run`] came back.
+/// Of [`Secondary::run`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// It was told to stop.
     Stopped,
-    /// Its promotion was asked for: call [`Secondary::promote`].
+    /// Call [`Secondary::promote`].
     PromotionAsked,
 }
 
-/// A secondary.
 pub struct Secondary {
     options: SecondaryOptions,
     node: NodeDir,
@@ -123,7 +108,7 @@ pub struct Secondary {
 }
 
 impl Secondary {
-    /// Opens the node in its directory, or makes it, and listens.
+    /// Made where it is not there; it listens.
     pub fn open(options: SecondaryOptions) -> Result<Secondary> {
         let mut node = NodeDir::open(&options.dir, options.node)?;
         let mut store = Store::open(&node.store_dir(), &options.store)?;
@@ -147,15 +132,12 @@ impl Secondary {
         })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.door.address()
     }
 
-    /// Follows until `stop` is set or a promotion is asked for. On each return all that came is in the store.
-    ///
-    /// # Errors
-    /// The store has failed, or the primary says that this node cannot follow.
+    /// Until `stop` is set or a promotion is asked for. On each return all that came is in the
+    /// store. Fails when the store has failed, or the primary says that this node cannot follow.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<Ended> {
         self.run_while(|_| !stop.load(Relaxed))
     }
@@ -198,7 +180,7 @@ impl Secondary {
         Ok(has_come)
     }
 
-    /// Lets time pass until something may have come.
+    /// Until something may have come.
     fn pause(&self) -> Result<()> {
         if self.options.waiting == Waiting::Spin {
             std::hint::spin_loop();
@@ -275,12 +257,11 @@ impl Secondary {
         self.events.push_back(event);
     }
 
-    /// The oldest event that was not asked for yet.
+    /// That was not asked for yet.
     pub fn next_event(&mut self) -> Option<Followed> {
         self.events.pop_front()
     }
 
-    /// How it is.
     pub fn status(&self) -> SecondaryStatus {
         SecondaryStatus {
             epoch: self.node.state.epoch,

@@ -29,20 +29,19 @@ const FIRST_LINE: &str = "pickfs-pair 1";
 /// Epochs that are remembered; a node that is further behind is not known any more.
 const BEGINS_MAX: usize = 1024;
 
-/// What is in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
     /// Of the pair; 0 before the node has met a primary.
     pub identity: u64,
-    /// Number of the node, from 1.
+    /// From 1.
     pub node: u8,
-    /// Highest epoch that it has promised to follow.
+    /// Highest one that it has promised to follow.
     pub epoch: Epoch,
     /// When each began, in order.
     pub history: Vec<Begin>,
 }
 
-/// The directory of a node, locked against other processes while this lives.
+/// Locked against other processes while this lives.
 #[derive(Debug)]
 pub(crate) struct NodeDir {
     dir: PathBuf,
@@ -51,7 +50,7 @@ pub(crate) struct NodeDir {
 }
 
 impl NodeDir {
-    /// Opens a node, or makes it with this number in a directory that holds none.
+    /// Made with this number in a directory that holds none.
     pub(crate) fn open(dir: &Path, node: u8) -> Result<NodeDir> {
         if node == 0 {
             return Err(Error::Option { option: "node", value: 0, allowed: "1 to 255" });
@@ -75,12 +74,11 @@ impl NodeDir {
         &self.dir
     }
 
-    /// Where the messages are.
     pub(crate) fn store_dir(&self) -> PathBuf {
         store_dir(&self.dir)
     }
 
-    /// Makes this the state; it is on the disk when this returns.
+    /// On the disk when this returns.
     pub(crate) fn keep(&mut self, mut state: State) -> Result<()> {
         let surplus = state.history.len().saturating_sub(BEGINS_MAX);
         state.history.drain(..surplus);
@@ -91,7 +89,6 @@ impl NodeDir {
     }
 }
 
-/// Where a node keeps its messages.
 pub(crate) fn store_dir(dir: &Path) -> PathBuf {
     dir.join("store")
 }
@@ -108,12 +105,11 @@ fn lock(dir: &Path) -> Result<File> {
     }
 }
 
-/// Whether a process has the node open now.
 pub(crate) fn is_open(dir: &Path) -> bool {
     matches!(lock(dir), Err(Error::Busy { .. }))
 }
 
-/// The state of a node; `None` where there is none.
+/// `None` where there is none.
 pub fn read(dir: &Path) -> Result<Option<State>> {
     let path = dir.join(STATE);
     let text = match fs::read_to_string(&path) {

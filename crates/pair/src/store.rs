@@ -15,7 +15,6 @@ use crate::epoch::Position;
 use crate::error::{Error, Result};
 use crate::wire::RECORD_HEAD_BYTES;
 
-/// Which store, and how it is told to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreOptions {
     /// An append journal. `sync` says whether and how each batch is synced; `sync_every` is the pair's: once a
@@ -53,16 +52,13 @@ impl StoreOptions {
     }
 }
 
-/// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Journal.
     Journal,
-    /// Queue.
     Queue,
 }
 
-/// An open store with one writer: us.
+/// With one writer: us.
 pub(crate) struct Store {
     ends: Ends,
     last: Position,
@@ -76,7 +72,7 @@ enum Ends {
 }
 
 impl Store {
-    /// Opens the store in `dir`, recovered where it was left by a crash, or makes it.
+    /// Recovered where it was left by a crash; made where there is none.
     pub(crate) fn open(dir: &Path, options: &StoreOptions) -> Result<Store> {
         let is_there = dir.exists();
         let ends = match options {
@@ -98,12 +94,11 @@ impl Store {
         Ok(Store { ends, last, is_dirty: false, record: Vec::new() })
     }
 
-    /// The last message that was handed over.
+    /// That was handed over.
     pub(crate) fn last(&self) -> Position {
         self.last
     }
 
-    /// Which of the two it is.
     pub(crate) fn kind(&self) -> Kind {
         match self.ends {
             Ends::Journal(_) => Kind::Journal,
@@ -111,7 +106,6 @@ impl Store {
         }
     }
 
-    /// Longest payload that it takes.
     pub(crate) fn payload_bytes_max(&self) -> usize {
         let record = match &self.ends {
             Ends::Journal(journal) => journal.payload_bytes_max(),
@@ -138,7 +132,7 @@ impl Store {
         Ok(())
     }
 
-    /// The same of a message without its head.
+    /// Without the record's head.
     pub(crate) fn add(&mut self, at: Position, payload: &[u8]) -> Result<()> {
         let mut record = std::mem::take(&mut self.record);
         record.clear();
@@ -158,7 +152,6 @@ impl Store {
         }
     }
 
-    /// Writes the batch, and syncs it if the options say so.
     pub(crate) fn commit(&mut self) -> Result<()> {
         if !self.is_dirty {
             return Ok(());
@@ -175,7 +168,6 @@ impl Store {
         Ok(())
     }
 
-    /// For the time between two batches.
     pub(crate) fn idle(&mut self) -> Result<()> {
         match &mut self.ends {
             Ends::Queue { appender, .. } => appender.idle().map(|_| ()).map_err(Error::from),

@@ -21,7 +21,7 @@ use crate::wire::{Frame, Greeting, Reason};
 const CHUNK_BYTES: usize = 1 << 20;
 const LOOK_EACH: Duration = Duration::from_millis(1);
 
-/// A piece of a tail: messages in order, the first of which the primary may have already.
+/// In order; the primary may have the first of them already.
 #[derive(Default)]
 pub(crate) struct Tail {
     pub(crate) entries: Vec<(Position, Vec<u8>)>,

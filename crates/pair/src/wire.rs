@@ -22,37 +22,31 @@
 
 use crate::epoch::{Epoch, Position};
 
-/// First four bytes of each frame: `pkr` and the format.
+/// `pkr` and the format.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"pkr\x01");
-/// Bytes in front of a body.
 pub const HEAD_BYTES: usize = 16;
-/// Bytes in front of the payload of an entry, from the beginning of its body.
+/// From the beginning of an entry's body.
 pub const RECORD_HEAD_BYTES: usize = 16;
-/// Bytes that an entry has beside its payload.
+/// Beside the payload.
 pub const ENTRY_HEAD_BYTES: usize = HEAD_BYTES + RECORD_HEAD_BYTES;
-/// Longest frame.
 pub const FRAME_BYTES_MAX: usize = 16 << 20;
-/// Bytes of an ack.
 pub const ACK_BYTES: usize = HEAD_BYTES + 24;
-/// Longest frame but an entry.
+/// But an entry.
 pub const SHORT_FRAME_BYTES_MAX: usize = HEAD_BYTES + 48;
 
 const CHECKED_FROM: usize = 8;
 
-/// Who a node is and how far it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Greeting {
     /// Of the pair: random, chosen by its first primary; 0 of a node that has none yet.
     pub identity: u64,
     /// Highest epoch that the node has promised to follow (of a primary: its own).
     pub epoch: Epoch,
-    /// Number of the node.
     pub node: u8,
-    /// Last message that it holds.
+    /// That it holds.
     pub last: Position,
 }
 
-/// Which acknowledgements a primary waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wants {
     /// When a message has come.
@@ -61,12 +55,10 @@ pub enum Wants {
     Durable,
 }
 
-/// Why a node does not talk to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// It has promised to follow a later epoch.
     Fenced,
-    /// It belongs to another pair.
     Identity,
     /// It holds messages that the primary does not have.
     Diverged,
@@ -78,42 +70,27 @@ pub enum Reason {
     Primary,
 }
 
-/// One frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// The first of a primary.
     Hello {
-        /// Who it is.
         greeting: Greeting,
-        /// What it waits for.
         wants: Wants,
     },
-    /// The answer.
     Join(Greeting),
-    /// No.
     Refused {
-        /// Why.
         reason: Reason,
         /// The epoch that is followed by who says so.
         epoch: Epoch,
     },
-    /// A message.
     Entry {
-        /// Epoch and number.
         at: Position,
-        /// What was appended.
         payload: &'a [u8],
     },
-    /// A sign of life.
     Beat {
-        /// Epoch of the primary.
         epoch: Epoch,
-        /// Its last message.
         last_sequence: u64,
     },
-    /// How far a secondary is.
     Ack {
-        /// Epoch that it follows.
         epoch: Epoch,
         /// All up to this one have come.
         received: u64,
@@ -122,31 +99,20 @@ pub enum Frame<'a> {
     },
     /// The messages of an earlier reign of this primary from here on are wanted back.
     Fetch {
-        /// Number of the first.
         from: u64,
     },
 }
 
-/// Bytes that are no frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
-    /// Another program, or another format.
     #[error(
         "{0:#010x} does not begin a frame of this format; is this another program or another version?"
     )]
     Magic(u32),
-    /// The checksum is wrong.
     #[error("the checksum of a frame of {0} bytes is wrong")]
     Checksum(usize),
-    /// The length is impossible.
     #[error("a frame of {length_bytes} bytes cannot be of kind {kind}")]
-    Length {
-        /// What the frame says.
-        length_bytes: usize,
-        /// What it says it is.
-        kind: u32,
-    },
-    /// A value that its field does not take.
+    Length { length_bytes: usize, kind: u32 },
     #[error("{0} is no value of a field of kind {1}")]
     Value(u64, u32),
 }

@@ -19,7 +19,6 @@ use tempfile::TempDir;
 const LONG: Duration = pickfs_testkit::PATIENCE;
 const NODES: [Host; 3] = [1, 2, 3];
 
-/// The three.
 struct Trio {
     dir: TempDir,
     port: u16,

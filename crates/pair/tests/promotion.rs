@@ -17,7 +17,6 @@ use pickfs_pair::{
     wire::{Frame, Reason, parse},
 };
 
-/// Polls until it fails, and gives the error.
 fn until_error(primary: &mut Primary) -> Error {
     pickfs_testkit::until("the failure of the primary", || primary.poll().err())
 }

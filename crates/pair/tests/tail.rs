@@ -137,7 +137,6 @@ fn messages_that_were_sent_and_not_kept_are_there_after_a_restart() {
     pair.run(8..=9);
 }
 
-/// The first file of a journal, by name.
 fn first_file(store: &Path) -> std::path::PathBuf {
     let files = std::fs::read_dir(store).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = files.filter(|path| path.is_file()).collect();

@@ -1,5 +1,4 @@
 //! What explaining costs those who are watched: `sudo benches/explain-cost [ROUNDS [FOLDER]]`.
-//!
 //! Rounds without and with the probe take turns, the first of a pair in both orders. Compared are
 //! pairs: the ratio of p50 and of p99 of an append that does not block, and the time that a switch of a
 //! watched thread takes more. The interval is exact and needs no model: the k-th smallest and k-th
@@ -30,7 +29,6 @@ const ROUND_NS: u64 = 1_000_000_000;
 /// An append each so often.
 const EACH_NS: u64 = 10_000;
 const APPEND_BYTES: u64 = 256;
-/// Where the file begins anew.
 const FILE_BYTES: u64 = 64 << 20;
 /// Round trips between two threads; each of the two leaves its processor and comes back once.
 const TRIPS: u64 = 40_000;
@@ -74,7 +72,6 @@ fn pair<T>(round: usize, mut measured: impl FnMut(bool) -> T) -> [T; 2] {
     [measured(false), watched]
 }
 
-/// Work beside a probe of this process, or without one.
 fn beside<T>(is_watched: bool, work: impl FnOnce(&SlowLaps) -> T) -> T {
     let laps = Arc::new(SlowLaps::create(ABOVE_NS).expect("memory"));
     let observer = is_watched.then(|| Observer::start(Arc::clone(&laps), &[std::process::id()]));
@@ -85,7 +82,7 @@ fn beside<T>(is_watched: bool, work: impl FnOnce(&SlowLaps) -> T) -> T {
     answer
 }
 
-/// p50 and p99 of appends at a pace, in nanoseconds.
+/// In nanoseconds.
 fn appended(file: &File, is_watched: bool) -> (u64, u64) {
     let append = |laps: &SlowLaps| {
         pin();
@@ -114,8 +111,7 @@ fn appended(file: &File, is_watched: bool) -> (u64, u64) {
         .expect("the appender does not panic")
 }
 
-/// Nanoseconds of leaving a processor and coming back, of two threads that share one and hand a word
-/// to and fro.
+/// Of two threads that share a processor and hand a word to and fro.
 fn switch_ns(is_watched: bool) -> f64 {
     let trips = |_: &SlowLaps| {
         let (mut arrives, mut there) = pipe().expect("a pipe");

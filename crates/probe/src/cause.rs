@@ -1,35 +1,22 @@
 //! The name of a wait, by the frames of the sleeper and of its waker. The rules are data: ordered, the
 //! first that fits wins, in `causes.toml` beside the sources.
-//!
-//! ```
-//! use pickfs_probe::cause::Causes;
-//! let frames = ["rwsem_down_write_slowpath", "down_write", "xfs_ilock", "xfs_file_buffered_write"];
-//! let cause = Causes::built_in().of(&frames, &[]);
-//! assert_eq!(cause.expect("a rule").name, "xfs-inode-lock");
-//! ```
 
 use std::sync::OnceLock;
 
 use serde::Deserialize;
 use thiserror::Error;
 
-/// The rules that come with pickfs.
 const BUILT_IN: &str = include_str!("../causes.toml");
 
-/// The name of a wait that no rule fits.
 pub const UNNAMED: &str = "unnamed";
-/// The name of time on a processor.
 pub const ON_CPU: &str = "on-cpu";
-/// The name of waiting for a processor.
 pub const CPU_WAIT: &str = "cpu-wait";
-/// The name of what is not known.
 pub const UNEXPLAINED: &str = "unexplained";
 /// Where a sample without a kernel stack is.
 pub const IN_PROGRAM: &str = "the program itself";
-/// The rule whose waits are somebody else's work: of the workers of io_uring.
+/// Its waits are somebody else's work: of the workers of io_uring.
 pub const IO_URING: &str = "io-uring";
 
-/// All rules, in order.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Causes {
@@ -38,17 +25,15 @@ pub struct Causes {
     cause: Vec<Cause>,
 }
 
-/// A rule.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cause {
-    /// Its name: `jbd2-commit`.
+    /// `jbd2-commit`
     pub name: String,
-    /// What it is, in words.
     pub title: String,
-    /// What to do about it, in one sentence.
+    /// In one sentence.
     pub advice: String,
-    /// Whether no stack of it has been recorded yet.
+    /// No stack of it has been recorded yet.
     #[serde(default)]
     pub reasoned: bool,
     asleep: Vec<Vec<String>>,
@@ -73,21 +58,17 @@ struct SampleFrames {
     entry: Vec<String>,
 }
 
-/// A file of rules is malformed.
 #[derive(Debug, Error)]
 #[error("rules of causes not understood: {0}")]
 pub struct BadRules(#[from] toml::de::Error);
 
-/// Who woke a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Waker<'a> {
     /// The device was done; who happened to run then says nothing.
     Device,
-    /// A timer went off.
     Timer,
-    /// Some other interrupt.
     Interrupt,
-    /// The thread itself, in this function; empty where none is known.
+    /// Empty where no function is known.
     Thread {
         /// The innermost function that is not part of waking or unlocking.
         function: &'a str,
@@ -95,28 +76,24 @@ pub enum Waker<'a> {
 }
 
 impl Causes {
-    /// The rules that come with pickfs.
     pub fn built_in() -> &'static Causes {
         static RULES: OnceLock<Causes> = OnceLock::new();
         RULES.get_or_init(|| Causes::parse(BUILT_IN).expect("a test reads the built-in rules"))
     }
 
-    /// Rules from the text of such a file.
     pub fn parse(text: &str) -> Result<Causes, BadRules> {
         Ok(toml::from_str(text)?)
     }
 
-    /// The first rule that fits a sleeper's frames and its waker's, both innermost first.
+    /// Both innermost first.
     pub fn of(&self, asleep: &[&str], woken: &[&str]) -> Option<&Cause> {
         self.cause.iter().find(|cause| cause.fits(asleep, woken))
     }
 
-    /// All rules, in order.
     pub fn all(&self) -> &[Cause] {
         &self.cause
     }
 
-    /// A rule by its name.
     pub fn named(&self, name: &str) -> Option<&Cause> {
         self.cause.iter().find(|cause| cause.name == name)
     }
@@ -132,7 +109,6 @@ impl Causes {
         }
     }
 
-    /// What the frames of a waker say about it.
     pub fn waker<'a>(&self, woken: &[&'a str]) -> Waker<'a> {
         let has = |patterns: &[String]| woken.iter().any(|frame| any_fits(patterns, frame));
         if has(&self.wakers.timer) {
@@ -199,7 +175,6 @@ const SCHEDULE: [&str; 8] = [
     "preempt_schedule_common",
 ];
 
-/// The frames of a stack without the scheduler's own.
 pub fn without_scheduler<'a, 'b>(frames: &'b [&'a str]) -> &'b [&'a str] {
     let is_own = |frame: &&&str| {
         SCHEDULE.contains(*frame) || frame.starts_with("perf_") || frame.starts_with("__traceiter_")

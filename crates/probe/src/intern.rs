@@ -12,12 +12,11 @@ pub struct Interner<T> {
 }
 
 impl<T: Clone + Eq + Hash> Interner<T> {
-    /// No more than `limit` values, beside `other` for all further ones.
+    /// No more than `limit`, beside `other` for all further ones.
     pub fn new(other: T, limit: usize) -> Interner<T> {
         Interner { values: vec![other], numbers: HashMap::new(), limit }
     }
 
-    /// The number of a value.
     pub fn number<Q>(&mut self, value: &Q) -> u32
     where
         T: Borrow<Q>,
@@ -35,17 +34,14 @@ impl<T: Clone + Eq + Hash> Interner<T> {
         number
     }
 
-    /// The value of a number that was given here.
     pub fn value(&self, number: u32) -> &T {
         &self.values[number as usize]
     }
 
-    /// How many values there are.
     pub fn len(&self) -> usize {
         self.values.len() - 1
     }
 
-    /// Whether nothing was numbered yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

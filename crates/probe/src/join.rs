@@ -12,16 +12,14 @@ use crate::{
     timeline::{How, Timeline, Wait, Wake},
 };
 
-/// What a thread spent a stretch with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spent {
     /// On a processor, or in a pause of the whole machine, which looks the same.
     OnCpu,
-    /// Asleep until it was woken.
     Blocked {
-        /// Where.
+        /// A number of [`super::sched::Names::stacks`].
         stack: u32,
-        /// Who woke it; absent where that event is missing.
+        /// `None` where that event is missing.
         wake: Option<Wake>,
     },
     /// Ready, without a processor.
@@ -29,23 +27,17 @@ pub enum Spent {
         /// Who had it.
         had: Task,
     },
-    /// Not known.
     Unexplained,
 }
 
-/// A part of a lap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
-    /// Its start.
     pub from_ns: u64,
-    /// Its end.
     pub to_ns: u64,
-    /// What it was.
     pub spent: Spent,
 }
 
 impl Stretch {
-    /// Its length.
     pub fn length_ns(&self) -> u64 {
         self.to_ns - self.from_ns
     }

@@ -7,7 +7,7 @@ use pickfs_model::stall::{CauseRow, ContextNote, LapPart, OpStalls, OpenLap, Par
 
 use crate::naming::Named;
 
-/// Opened laps that are kept for each operation.
+/// Kept for each operation.
 pub const WORST_MAX: usize = 64;
 /// Parts of an opened lap; beyond, the shortest are put together.
 const PARTS_MAX: usize = 40;
@@ -16,18 +16,15 @@ const ROWS_MAX: usize = 256;
 /// Who is meant where there are too many to name.
 const OTHERS: &str = "others";
 
-/// A slow lap in words. Its parts sum to its time.
+/// Its parts sum to its time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NamedLap {
-    /// When it began.
     pub start_ns: u64,
-    /// When it ended.
     pub end_ns: u64,
-    /// Offset in the file, or 0.
+    /// In the file, or 0.
     pub offset_bytes: u64,
-    /// Name of its thread.
     pub thread: String,
-    /// Its parts, with their lengths, in order.
+    /// With their lengths, in order.
     pub parts: Vec<(Named, u64)>,
     /// Samples of where it was on a processor: a function in words, and the number of a stack.
     pub samples: Vec<(String, u32)>,
@@ -35,7 +32,6 @@ pub struct NamedLap {
     pub context: Vec<ContextNote>,
 }
 
-/// The ledgers of all operations.
 #[derive(Debug, Default)]
 pub struct Ledger {
     ops: BTreeMap<String, OpLedger>,
@@ -51,7 +47,6 @@ struct OpLedger {
 }
 
 impl Ledger {
-    /// Takes a slow lap of an operation in.
     pub fn add(&mut self, op: &str, lap: &NamedLap) {
         if !self.ops.contains_key(op) {
             self.ops.insert(op.to_owned(), OpLedger::default());
@@ -59,12 +54,11 @@ impl Ledger {
         self.ops.get_mut(op).expect("it was just put there").add(lap);
     }
 
-    /// Whether a lap of this length would be opened.
     pub fn opens(&self, op: &str, length_ns: u64) -> bool {
         self.ops.get(op).is_none_or(|ledger| ledger.opens(length_ns))
     }
 
-    /// One entry for each operation. Stacks are still numbers of the probe.
+    /// Stacks are still numbers of the probe.
     pub fn finish(self) -> Vec<OpStalls> {
         let each = self.ops.into_iter().map(|(op, ledger)| ledger.finish(op));
         each.collect()

@@ -8,26 +8,21 @@
 //!         |since                                   |told
 //! ```
 
-/// What a ring tells about gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gap {
-    /// From here on records may be missing.
     Began {
         /// Time of the last record before.
         since_ns: u64,
     },
-    /// The gap is over, and so many were missing in it; none where it only seemed to be one.
+    /// None where it only seemed to be one.
     Over {
-        /// When it began.
         since_ns: u64,
         /// When it was told.
         time_ns: u64,
-        /// Records.
         count: u64,
     },
 }
 
-/// Follows the records of one ring.
 #[derive(Debug, Default)]
 pub struct GapWatch {
     latest_ns: u64,
@@ -42,7 +37,7 @@ pub struct GapWatch {
 const ROOM_BYTES: usize = 2_048;
 
 impl GapWatch {
-    /// A record of the ring, in its order: `lost` is what a LOST record counts.
+    /// In the ring's order: `lost` is what a LOST record counts.
     pub fn record(&mut self, time_ns: u64, lost: Option<u64>, each: &mut dyn FnMut(Gap)) {
         let since_ns = self.since_ns.take().or_else(|| {
             lost?;

@@ -14,22 +14,17 @@ use crate::{
     timeline::Wake,
 };
 
-/// A stretch in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Named {
-    /// What kind it is.
     pub kind: PartKind,
-    /// Name of the cause.
     pub cause: String,
-    /// Who held it or had the processor; may be empty.
+    /// Held it or had the processor; may be empty.
     pub who: String,
     /// Where the thread slept: a number of [`Names::stacks`].
     pub stack: Option<u32>,
-    /// Where it was woken from.
     pub waker_stack: Option<u32>,
 }
 
-/// Names stretches, and remembers what it named.
 pub struct Naming {
     symbols: KernelSymbols,
     causes: &'static Causes,
@@ -45,19 +40,18 @@ type Pair = (u32, Option<(u32, u32)>);
 const KNOWN_MAX: usize = 65_536;
 
 impl Naming {
-    /// With the functions of a kernel.
     pub fn new(symbols: KernelSymbols) -> Naming {
         let (known, sampled) = (HashMap::new(), HashMap::new());
         Naming { symbols, causes: Causes::built_in(), known, sampled }
     }
 
-    /// Function names of a stack, innermost first, without the scheduler's own.
+    /// Innermost first, without the scheduler's own.
     pub fn frames(&self, names: &Names, stack: u32) -> Vec<String> {
         let frames = frames(&self.symbols, names, stack);
         without_scheduler(&frames).iter().map(|frame| (*frame).to_owned()).collect()
     }
 
-    /// The function of a sample: the innermost, with that of the file system that led to it.
+    /// The innermost, with that of the file system that led to it.
     pub fn sampled(&mut self, names: &Names, stack: u32) -> String {
         if let Some(known) = self.sampled.get(&stack) {
             return known.clone();
@@ -70,7 +64,6 @@ impl Naming {
         words
     }
 
-    /// What a stretch was.
     pub fn name(&mut self, names: &Names, spent: Spent) -> Named {
         let bare = |kind, cause: &str| Named { kind, cause: cause.into(), ..Named::default() };
         match spent {
@@ -154,7 +147,6 @@ fn holder(names: &Names, task: Task) -> String {
     }
 }
 
-/// The words of a cause by its name.
 pub fn words(cause: &str) -> CauseWords {
     let (title, advice) = match (cause, cause.split_once(':')) {
         (ON_CPU, _) => (

@@ -1,17 +1,5 @@
 //! Watches some processes while they work, beside them on a thread of its own: drains the rings,
 //! joins each slow lap as soon as the events around it have arrived, and keeps only the ledger.
-//!
-//! ```no_run
-//! use std::sync::Arc;
-//! use pickfs_probe::observer::Observer;
-//! use pickfs_sys::slow_laps::SlowLaps;
-//! let laps = Arc::new(SlowLaps::create(100_000)?);
-//! let observer = Observer::start(Arc::clone(&laps), &[4711]);
-//! // ... process 4711 works, and writes its slow laps down ...
-//! let stalls = observer.finish();
-//! println!("{} operations had slow laps", stalls.ops.len());
-//! # Ok::<(), std::io::Error>(())
-//! ```
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -56,20 +44,18 @@ const LATE_NS: u64 = 10_000_000;
 /// Slow laps that wait for their events.
 const PENDING_MAX: usize = 65_536;
 
-/// Watches on a thread of its own.
 pub struct Observer {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<StallRecord>,
 }
 
 impl Observer {
-    /// Watches children of ours from now on; returns when the first events can arrive. Where this
-    /// machine lets us see little or nothing, the record says so.
+    /// Children of ours; returns when the first events can arrive. Where this machine lets us see
+    /// little or nothing, the record says so.
     pub fn start(laps: Arc<SlowLaps>, children: &[u32]) -> Observer {
         Observer::start_with(laps, children, &ExplainAlso::default())
     }
 
-    /// The same, with what is read only when asked for.
     pub fn start_with(laps: Arc<SlowLaps>, children: &[u32], also: &ExplainAlso) -> Observer {
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, is_ready) = channel();
@@ -83,7 +69,6 @@ impl Observer {
         Observer { stop, thread }
     }
 
-    /// Ends watching; gives what was seen.
     pub fn finish(self) -> StallRecord {
         self.stop.store(true, Ordering::Release);
         self.thread.thread().unpark();
@@ -97,30 +82,24 @@ pub(crate) fn stand_back() {
     let _ = rustix::process::setpriority_process(None, NICE);
 }
 
-/// Joins slow laps with events: everything but the asking of the kernel.
 pub struct Joiner {
-    /// What the threads did.
     pub timeline: Timeline,
-    /// What was seen and lost.
     pub counts: StallCounts,
-    /// What else went on.
     pub context: ContextBook,
     naming: Naming,
     ledger: Ledger,
 }
 
-/// The thread of a slow lap.
 pub struct Whose<'a> {
-    /// Its number on this machine; 0 where it is not known.
+    /// On this machine; 0 where it is not known.
     pub thread: u32,
-    /// Its name; may be empty.
+    /// May be empty.
     pub name: &'a str,
     /// Workers of io_uring that do what it waits for, by their numbers on this machine.
     pub workers: &'a dyn Fn() -> Vec<u32>,
 }
 
 impl Joiner {
-    /// Names causes by the functions of a kernel.
     pub fn new(symbols: KernelSymbols) -> Joiner {
         Joiner {
             timeline: Timeline::default(),
@@ -189,7 +168,7 @@ impl Joiner {
         }
     }
 
-    /// The record, with stacks as words, and what `eyes` told of itself.
+    /// `eyes` tells of itself.
     pub fn finish_with(mut self, eyes: &Eyes, above_ns: u64, missing: Vec<String>) -> StallRecord {
         self.counts.run_delay_ns = eyes.run_delay_ns();
         let missing = missing.into_iter().chain(eyes.missing()).collect();
@@ -197,7 +176,7 @@ impl Joiner {
         StallRecord { channels: eyes.channels(), missing, ..record }
     }
 
-    /// The record, with stacks as words.
+    /// With stacks as words.
     pub fn finish(mut self, tier: ProbeTier, above_ns: u64, names: &Names) -> StallRecord {
         self.counts.events_lost = self.timeline.lost_events;
         let mut ops = self.ledger.finish();
@@ -248,7 +227,6 @@ impl Stacks<'_> {
     }
 }
 
-/// The observer's own state.
 struct Watch {
     laps: Arc<SlowLaps>,
     read: u64,

@@ -27,11 +27,10 @@ const THREADS_MAX: usize = 512;
 /// `ESRCH`: the thread has ended.
 const NO_SUCH_THREAD: i32 = 3;
 
-/// The records of a set of threads.
 #[derive(Default)]
 pub struct OwnRecords {
     stations: HashMap<u32, Station>,
-    /// Samples of each second that a thread is on a processor; none where that was not asked for.
+    /// Of each second on a processor; `None` where that was not asked for.
     pub samples_hz: Option<u32>,
     /// Threads beyond those that have a ring, and why others have none.
     left_out: u64,
@@ -46,7 +45,6 @@ struct Station {
 }
 
 impl OwnRecords {
-    /// With samples, so many a second, or without.
     pub fn new(samples_hz: Option<u32>) -> OwnRecords {
         OwnRecords { samples_hz, ..OwnRecords::default() }
     }
@@ -74,7 +72,6 @@ impl OwnRecords {
         }
     }
 
-    /// What could not be seen.
     pub fn missing(&self) -> Option<String> {
         let what = match self.samples_hz {
             Some(_) => "samples, and arrivals from idle processors",
@@ -86,7 +83,7 @@ impl OwnRecords {
         Some(format!("{what} {}", why.or(left_out)?))
     }
 
-    /// Adds the events up to `until_ns`, in no order.
+    /// Up to `until_ns`, in no order.
     pub fn drain(&mut self, until_ns: u64, names: &mut Names, events: &mut Vec<SchedEvent>) {
         let OwnRecords { stations, held, .. } = self;
         for (thread, station) in stations {

@@ -4,15 +4,6 @@
 //! the watched thread takes over (without), somebody wakes the watched thread (with the waker's
 //! stack). Filters in the kernel let nothing else through, so a write that does not block meets none
 //! of them.
-//!
-//! ```no_run
-//! use pickfs_probe::recorder::Recorder;
-//! let mut recorder = Recorder::open(64)?;
-//! recorder.follow(&[4711])?;
-//! let mut events = Vec::new();
-//! recorder.drain(u64::MAX, &mut events);
-//! # Ok::<(), pickfs_probe::recorder::RecorderError>(())
-//! ```
 
 use std::collections::HashMap;
 
@@ -32,19 +23,15 @@ use crate::{
     sched::{Layout, Names, Sample, SchedEvent, Source, parse_lost, understood},
 };
 
-/// Scheduler events cannot be had.
 #[derive(Debug, Error)]
 pub enum RecorderError {
-    /// No trace points.
     #[error("{0}")]
     TraceFs(#[from] TraceFsError),
-    /// A trace point is another one on this kernel.
     #[error("{0}")]
     Format(#[from] NoField),
-    /// Events are refused.
     #[error("{0}")]
     Event(#[from] PerfEventError),
-    /// The processors are not known.
+    /// The list of processors could not be read.
     #[error("list of processors not read: {0}")]
     Processors(std::io::Error),
 }
@@ -58,19 +45,17 @@ struct Station {
     events: Vec<PerfEvent>,
 }
 
-/// Records scheduler events of the threads that it follows.
 pub struct Recorder {
     stations: Vec<Station>,
     sources: HashMap<u64, Source>,
     layout: Layout,
     /// Numbers of the trace points `sched_switch` and `sched_waking`.
     points: (u64, u64),
-    /// What events refer to.
     pub names: Names,
     namer: Namer,
     /// Events that are younger than what has been asked for, by time.
     held: Vec<SchedEvent>,
-    /// How full the fullest ring was when it was drained, in [0, 1].
+    /// When it was drained, in [0, 1].
     pub fill_max: f64,
 }
 
@@ -82,7 +67,7 @@ const ENDED: &str = "a thread that has ended";
 const NAMES_MAX: usize = 8_192;
 
 impl Recorder {
-    /// Opens the events on all processors, each with a ring of `ring_pages` (a power of two).
+    /// `ring_pages` is a power of two.
     pub fn open(ring_pages: usize) -> Result<Recorder, RecorderError> {
         let trace_fs = TraceFs::open()?;
         let switch = trace_fs.format("sched", "sched_switch")?;
@@ -179,7 +164,7 @@ impl Station {
         Ok(Station { processor, ring, gaps, carrier, events: Vec::new() })
     }
 
-    /// The three events for these threads, switched off.
+    /// Switched off.
     fn events(
         &self,
         (switch, waking): (u64, u64),

@@ -9,7 +9,6 @@ use pickfs_sys::sched_stat::SchedStat;
 
 use crate::sched::{Left, SchedEvent, Task, What};
 
-/// One thread between two looks.
 #[derive(Debug, Default)]
 pub struct RunDelay {
     before: Option<SchedStat>,
@@ -17,9 +16,8 @@ pub struct RunDelay {
     arrivals: u64,
     /// When it left and why, where that was told and it has not come back.
     out: Option<(u64, Left)>,
-    /// The sum over all looks.
     pub total_ns: u64,
-    /// Whether the last look agreed with what was told.
+    /// The last look agreed with what was told.
     agreed: bool,
     first_slices: u64,
 }

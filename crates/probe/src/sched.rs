@@ -10,12 +10,12 @@ use pickfs_sys::trace_format::{NoField, TraceField, TraceFormat};
 
 use crate::{intern::Interner, loss::Gap};
 
-/// A thread as an event tells it. The number is that of the machine, not of a pid namespace.
+/// The number is that of the machine, not of a pid namespace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Task {
-    /// Its number; 0 is an idle processor.
+    /// 0 is an idle processor.
     pub id: u32,
-    /// Its name, a number of [`Names::comms`].
+    /// A number of [`Names::comms`].
     pub name: u32,
 }
 
@@ -24,37 +24,28 @@ impl Task {
     pub const UNKNOWN: Task = Task { id: u32::MAX, name: 0 };
 }
 
-/// Why a thread left the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// It sleeps until somebody wakes it.
     Asleep,
     /// It could go on, but another was put in its place.
     Preempted,
 }
 
-/// What happened to a watched thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
-    /// It left a processor.
     Out {
-        /// Why.
         left: Left,
-        /// Who got the processor.
         next: Task,
         /// Where it was in the kernel: a number of [`Names::stacks`].
         stack: u32,
     },
-    /// Somebody woke it.
     Woken {
-        /// Who.
         by: Task,
         /// Where that one was in the kernel.
         stack: u32,
     },
     /// It was found asleep; nothing is known of when it fell asleep.
     Found {
-        /// Where.
         stack: u32,
     },
     /// It was here while it had a processor.
@@ -62,9 +53,7 @@ pub enum What {
         /// Where in the kernel; an empty one is the program itself.
         stack: u32,
     },
-    /// It took a processor.
     In {
-        /// Who had it before.
         prev: Task,
     },
     /// A ring is full: from here on events of any thread may be missing.
@@ -73,26 +62,20 @@ pub enum What {
     Lost {
         /// When [`What::Losing`] was.
         since_ns: u64,
-        /// How many.
         count: u64,
     },
 }
 
-/// Something that happened, on the CLOCK_MONOTONIC line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchedEvent {
-    /// When.
     pub time_ns: u64,
-    /// On which processor.
     pub processor: u32,
-    /// To whom; 0 for [`What::Losing`] and [`What::Lost`].
+    /// 0 for [`What::Losing`] and [`What::Lost`].
     pub thread: u32,
-    /// What.
     pub what: What,
 }
 
 impl SchedEvent {
-    /// A gap in the records of a ring.
     pub fn of_gap(gap: Gap, processor: u32) -> SchedEvent {
         let (time_ns, what) = match gap {
             Gap::Began { since_ns } => (since_ns, What::Losing),
@@ -102,10 +85,8 @@ impl SchedEvent {
     }
 }
 
-/// Names and stacks that events refer to by number.
 #[derive(Debug)]
 pub struct Names {
-    /// Names of threads.
     pub comms: Interner<String>,
     /// Kernel stacks as addresses, innermost first; small numbers stand for [`Names::functions`].
     pub stacks: Interner<Vec<u64>>,
@@ -126,7 +107,6 @@ impl Default for Names {
     }
 }
 
-/// Which of our events a record belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// `sched:sched_switch`, of the thread that leaves, with its stack.
@@ -137,7 +117,7 @@ pub enum Source {
     Waking,
 }
 
-/// Where the fields of the two trace points lie on this kernel.
+/// On this kernel.
 #[derive(Debug, Clone)]
 pub struct Layout {
     prev_comm: TraceField,
@@ -150,7 +130,6 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// From the formats of `sched_switch` and `sched_waking`.
     pub fn of(switch: &TraceFormat, waking: &TraceFormat) -> Result<Layout, NoField> {
         let field = |name: &str| switch.field(name).cloned();
         Ok(Layout {
@@ -173,20 +152,16 @@ const STATE_PREEMPTED: i64 = 0x100;
 /// Entries of a callchain from here up are marks between its parts (PERF_CONTEXT_MAX).
 const CONTEXT_MARKS: u64 = u64::MAX - 4094;
 
-/// A record's parts, before anybody knows what it means.
+/// Before anybody knows what it means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample<'a> {
-    /// Number of the event.
     pub id: u64,
     /// Process and thread as our own pid namespace knows them; 0 for strangers.
     pub own_ids: (u32, u32),
-    /// When.
     pub time_ns: u64,
-    /// On which processor.
     pub processor: u32,
     /// Kernel addresses, innermost first.
     pub stack: Vec<u64>,
-    /// The trace point's own bytes.
     pub raw: &'a [u8],
 }
 
@@ -210,7 +185,7 @@ impl<'a> Bytes<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// The parts of a sample of a trace point; `None` when the record is another one, or cut off.
+    /// `None` when the record is another one, or cut off.
     pub fn parse(record: &'a [u8], has_stack: impl Fn(u64) -> bool) -> Option<Sample<'a>> {
         let (sample, mut rest) = Sample::without_raw(record, has_stack)?;
         let size = rest.u32()?;
@@ -223,7 +198,7 @@ impl<'a> Sample<'a> {
         Sample::without_raw(record, |_| false).map(|(sample, _)| sample)
     }
 
-    /// A sample of a clock: it has a stack, and no bytes of its own.
+    /// It has a stack, and no bytes of its own.
     pub fn of_clock(record: &'a [u8]) -> Option<Sample<'a>> {
         Sample::without_raw(record, |_| true).map(|(sample, _)| sample)
     }

@@ -33,14 +33,12 @@ const RECORD_SWITCH: u32 = 14;
 const LEAVES: u16 = 1 << 13;
 const PREEMPTED: u16 = 1 << 14;
 
-/// One thread that is watched.
 struct Station {
     own_id: u32,
     wchan: PathBuf,
     moments: Moments,
 }
 
-/// How it is known when a thread leaves and takes a processor.
 enum Moments {
     Records(Box<Records>),
     /// By looking: since when it has been seen asleep, as the number of its slices.
@@ -56,22 +54,18 @@ struct Records {
     delay: RunDelay,
 }
 
-/// Switches of a set of threads.
 #[derive(Default)]
 pub struct Switches {
     stations: HashMap<u32, Station>,
     held: Vec<SchedEvent>,
-    /// What events refer to.
     pub names: Names,
     /// Why moments are those of looks, where they are.
     pub refused: Option<String>,
 }
 
 impl Switches {
-    /// Watches further threads: each by the machine's number, and by the one that we know.
-    ///
-    /// # Errors
-    /// When neither records nor looks are allowed. A thread that has ended is left out.
+    /// By the machine's number, and by the one that we know. Fails when neither records nor looks
+    /// are allowed. A thread that has ended is left out.
     pub fn follow(&mut self, threads: &[(u32, u32)]) -> Result<(), PerfEventError> {
         for (id, own_id) in threads {
             if self.stations.contains_key(id) {
@@ -93,7 +87,7 @@ impl Switches {
         Ok(())
     }
 
-    /// How long the threads waited for a processor in all, while they were watched.
+    /// Sum over all threads, while they were watched.
     pub fn run_delay_ns(&self) -> u64 {
         let records = self.stations.values().map(|station| match &station.moments {
             Moments::Records(records) => records.delay.total_ns,
@@ -102,8 +96,7 @@ impl Switches {
         records.sum()
     }
 
-    /// The events up to `until_ns`, in the order of their times; `now_ns` is when threads are looked
-    /// at.
+    /// Up to `until_ns`, in the order of their times; `now_ns` is when threads are looked at.
     pub fn drain(&mut self, now_ns: u64, until_ns: u64, events: &mut Vec<SchedEvent>) {
         let Switches { stations, held, names, .. } = self;
         for (thread, station) in stations {
@@ -162,20 +155,13 @@ fn records_of(own_id: u32) -> Result<Records, PerfEventError> {
     Ok(Records { ring, gaps: GapWatch::default(), _event: event, delay: RunDelay::default() })
 }
 
-/// Whether the kernel records switches of a thread for us; without a number, of our own.
-///
-/// # Errors
-/// What it said.
+/// Of a thread for us; without a number, of our own.
 pub fn may_record(own_id: Option<u32>) -> Result<(), PerfEventError> {
     let own_id = own_id.unwrap_or(0);
     PerfEvent::of_thread(&EventSpec::new(EventSource::Switches), own_id).map(drop)
 }
 
-/// Whether the kernel tells us where a thread sleeps: who may not know reads `0` from its `wchan`, and is
-/// refused its `syscall`.
-///
-/// # Errors
-/// What it said.
+/// Who may not know reads `0` from a thread's `wchan`, and is refused its `syscall`.
 pub fn may_look_at(own_id: u32) -> io::Result<()> {
     fs::read_to_string(format!("/proc/{own_id}/syscall"))?;
     fs::read_to_string(format!("/proc/{own_id}/wchan")).map(drop)
@@ -198,7 +184,7 @@ fn asleep_in(wchan: &std::path::Path) -> Option<String> {
     (!text.is_empty() && text != "0").then_some(text)
 }
 
-/// A record of a thread; `None` for those of other kinds.
+/// `None` for records of other kinds.
 pub(crate) fn switch(record: &[u8], thread: u32) -> Option<SchedEvent> {
     let word = |at: usize| Some(u64::from_ne_bytes(record.get(at..at + 8)?.try_into().ok()?));
     let kind = word(0)? as u32;

@@ -5,20 +5,19 @@ use std::{collections::HashMap, io};
 
 use pickfs_sys::{proc_root::ProcRoot, process};
 
-/// A thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thread {
-    /// Its number on this machine.
+    /// On this machine.
     pub id: u32,
-    /// Its number in its own pid namespace.
+    /// In its own pid namespace.
     pub own_id: u32,
-    /// The process, by its number on this machine.
+    /// By its number on this machine.
     pub process: u32,
-    /// Its name when it was found.
+    /// When it was found.
     pub name: String,
 }
 
-/// All threads that were seen of some processes, those that have ended too.
+/// Those that have ended too.
 #[derive(Debug)]
 pub struct Threads {
     proc_root: ProcRoot,
@@ -36,7 +35,7 @@ const YOUNG_LOOKS: u8 = 5;
 const THREADS_MAX: usize = 4_096;
 
 impl Threads {
-    /// The threads of processes by their numbers on this machine.
+    /// By their numbers on this machine.
     pub fn of(processes: Vec<u32>, proc_root: ProcRoot) -> Threads {
         Threads {
             proc_root,
@@ -47,7 +46,6 @@ impl Threads {
         }
     }
 
-    /// From the next look on, threads of these processes too.
     pub fn add_processes(&mut self, processes: impl IntoIterator<Item = u32>) {
         for process in processes {
             if !self.processes.contains(&process) && self.processes.len() < THREADS_MAX {
@@ -56,7 +54,7 @@ impl Threads {
         }
     }
 
-    /// Looks for new ones; true when there are some.
+    /// True when there are some.
     pub fn look(&mut self) -> bool {
         let before = self.seen.len();
         self.name_again();
@@ -98,7 +96,6 @@ impl Threads {
         self.seen.insert(id, Thread { id, own_id, process, name: name(&text) });
     }
 
-    /// Numbers on this machine of all that were seen.
     pub fn ids(&self) -> Vec<u32> {
         let mut ids: Vec<u32> = self.seen.keys().copied().collect();
         ids.sort_unstable();
@@ -124,7 +121,6 @@ impl Threads {
             .collect()
     }
 
-    /// How many were seen.
     pub fn count(&self) -> usize {
         self.seen.len()
     }

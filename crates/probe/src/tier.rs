@@ -25,7 +25,6 @@ const RINGS_BYTES: usize = 64 << 20;
 const RING_PAGES: std::ops::RangeInclusive<usize> = 256..=1_024;
 const PAGE_BYTES: usize = 4_096;
 
-/// How often rings are emptied.
 const LOOK_EACH: Duration = Duration::from_millis(20);
 /// How often threads are looked at where nothing else tells what they sleep in.
 const WCHAN_EACH: Duration = Duration::from_millis(3);
@@ -33,17 +32,14 @@ const WCHAN_EACH: Duration = Duration::from_millis(3);
 /// The way to kernel stacks of threads that run.
 const NEEDS: &str = "they need root or CAP_PERFMON";
 
-/// What events come from.
 pub enum Eyes {
-    /// Scheduler trace points, and what each thread tells of itself.
     Scheduler(Box<Recorder>, OwnRecords),
-    /// Switches and looks.
     Switches(Box<Switches>),
 }
 
 impl Eyes {
-    /// The best that this machine has, with samples of so many a second where that is asked for. What it
-    /// does not have is added to `missing`.
+    /// Samples of so many a second where that is asked for. What this machine does not have is
+    /// added to `missing`.
     pub fn open(samples_hz: Option<u32>, missing: &mut Vec<String>) -> Eyes {
         match tried() {
             Ok(recorder) => Eyes::Scheduler(Box::new(recorder), OwnRecords::new(samples_hz)),
@@ -60,12 +56,10 @@ impl Eyes {
         }
     }
 
-    /// What needs no privilege.
     pub fn without_privilege() -> Eyes {
         Eyes::Switches(Box::default())
     }
 
-    /// Which tier it is.
     pub fn tier(&self) -> ProbeTier {
         match self {
             Eyes::Scheduler(..) => ProbeTier::Scheduler,
@@ -73,7 +67,6 @@ impl Eyes {
         }
     }
 
-    /// How often it wants to be drained.
     pub fn look_each(&self) -> Duration {
         match self {
             Eyes::Scheduler(..) => LOOK_EACH,
@@ -81,7 +74,6 @@ impl Eyes {
         }
     }
 
-    /// Names and stacks that events refer to.
     pub fn names(&self) -> &Names {
         match self {
             Eyes::Scheduler(recorder, _) => &recorder.names,
@@ -89,7 +81,6 @@ impl Eyes {
         }
     }
 
-    /// The same, to give a stack its number.
     pub fn names_mut(&mut self) -> &mut Names {
         match self {
             Eyes::Scheduler(recorder, _) => &mut recorder.names,
@@ -97,7 +88,6 @@ impl Eyes {
         }
     }
 
-    /// What is read, in words.
     pub fn channels(&self) -> Vec<String> {
         match self {
             Eyes::Scheduler(_, own) => {
@@ -121,7 +111,7 @@ impl Eyes {
         }
     }
 
-    /// What turned out not to be seen, with the way to get it.
+    /// With the way to get it.
     pub fn missing(&self) -> Option<String> {
         match self {
             Eyes::Scheduler(_, own) => own.missing(),
@@ -144,7 +134,7 @@ impl Eyes {
         }
     }
 
-    /// Names of the kernel's functions; empty where it hides them.
+    /// Empty where the kernel hides them.
     pub fn symbols(&self, missing: &mut Vec<String>) -> KernelSymbols {
         let symbols = KernelSymbols::read().unwrap_or_default();
         if symbols.is_empty() && self.tier() == ProbeTier::Scheduler {
@@ -155,8 +145,7 @@ impl Eyes {
         symbols
     }
 
-    /// From now on events of these threads come: each by the machine's number, and by the one that we
-    /// know.
+    /// By the machine's number, and by the one that we know.
     pub fn follow(&mut self, threads: &[(u32, u32)]) -> Result<(), String> {
         match self {
             Eyes::Scheduler(_, own) => {
@@ -185,7 +174,7 @@ impl Eyes {
         }
     }
 
-    /// The events up to `until_ns`, in the order of their times.
+    /// Up to `until_ns`, in the order of their times.
     pub fn drain(&mut self, until_ns: u64, events: &mut Vec<SchedEvent>) {
         match self {
             Eyes::Scheduler(recorder, own) => {

@@ -7,30 +7,25 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::sched::{Left, SchedEvent, Task, What};
 
-/// A stretch that a thread spent off the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
     /// When it left.
     pub out_ns: u64,
     /// When it was on again.
     pub in_ns: u64,
-    /// What it was.
     pub how: How,
 }
 
-/// Why a thread was off the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     /// It slept until it was woken, and then waited for a processor.
     Slept {
-        /// Where it slept.
         stack: u32,
-        /// Who woke it; absent where that event is missing.
+        /// `None` where that event is missing.
         wake: Option<Wake>,
         /// Who had the processor just before it was on again.
         had: Task,
     },
-    /// Another was put in its place.
     Preempted {
         /// Who got the processor first.
         by: Task,
@@ -41,14 +36,10 @@ pub enum How {
     Unknown,
 }
 
-/// Being woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wake {
-    /// When.
     pub time_ns: u64,
-    /// Who did it.
     pub by: Task,
-    /// Where that one was in the kernel.
     pub stack: u32,
 }
 
@@ -56,10 +47,9 @@ pub struct Wake {
 const WAITS_MAX: usize = 16_384;
 /// Samples that are kept of a thread.
 const SAMPLES_MAX: usize = 16_384;
-/// Spans in which events were lost that are kept.
+/// Spans in which events were lost.
 const LOST_MAX: usize = 1_024;
 
-/// One thread as its events left it.
 #[derive(Debug)]
 struct Line {
     /// From here on its waits are known.
@@ -84,31 +74,28 @@ enum Now {
     },
 }
 
-/// The time lines of all watched threads.
 #[derive(Debug, Default)]
 pub struct Timeline {
     lines: HashMap<u32, Line>,
     lost: VecDeque<(u64, u64)>,
     /// When gaps began that are not over yet.
     losing: Vec<u64>,
-    /// Events that are missing.
     pub lost_events: u64,
 }
 
 impl Timeline {
-    /// From `time_ns` on the events of a thread arrive.
+    /// From `time_ns` on its events arrive.
     pub fn watch(&mut self, thread: u32, time_ns: u64) {
         let (waits, samples) = (VecDeque::new(), VecDeque::new());
         let line = Line { since_ns: time_ns, waits, samples, now: Now::Unseen };
         self.lines.entry(thread).or_insert(line);
     }
 
-    /// Forgets a thread.
     pub fn forget(&mut self, thread: u32) {
         self.lines.remove(&thread);
     }
 
-    /// Forgets the waits of a thread that were over before `time_ns`: nobody will ask for them.
+    /// Those that were over before `time_ns`: nobody will ask for them.
     pub fn trim(&mut self, thread: u32, time_ns: u64) {
         if let Some(line) = self.lines.get_mut(&thread) {
             let over = line.waits.partition_point(|wait| wait.in_ns <= time_ns);
@@ -118,12 +105,10 @@ impl Timeline {
         }
     }
 
-    /// Waits that are kept of all threads.
     pub fn waits_kept(&self) -> usize {
         self.lines.values().map(|line| line.waits.len()).sum()
     }
 
-    /// Takes an event in.
     pub fn take(&mut self, event: &SchedEvent) {
         match event.what {
             What::Losing => self.losing.push(event.time_ns),
@@ -150,7 +135,6 @@ impl Timeline {
         }
     }
 
-    /// Since when a thread has been watched; `None` when it never was.
     pub fn since_ns(&self, thread: u32) -> Option<u64> {
         self.lines.get(&thread).map(|line| line.since_ns)
     }
@@ -177,7 +161,7 @@ impl Timeline {
         Wait { how, ..wait }
     }
 
-    /// Stacks of a thread's samples in a span, in order.
+    /// In order.
     pub fn samples(&self, thread: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = u32> {
         let samples = self.lines.get(&thread).map(|line| &line.samples);
         let first = samples.map_or(0, |all| all.partition_point(|(at_ns, _)| *at_ns < from_ns));
@@ -185,7 +169,6 @@ impl Timeline {
         later.take_while(move |(at_ns, _)| *at_ns < to_ns).map(|(_, stack)| *stack)
     }
 
-    /// Whether events may be missing in a span.
     pub fn has_lost(&self, from_ns: u64, to_ns: u64) -> bool {
         self.losing.iter().any(|from| *from < to_ns)
             || self.lost.iter().any(|(from, to)| *from < to_ns && *to > from_ns)

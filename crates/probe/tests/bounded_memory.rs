@@ -16,12 +16,11 @@ fn resident_bytes() -> u64 {
     pages.expect("a number") * 4_096
 }
 
-/// A second of the simulated clock has so many calls, one in ten of them slow.
 const CALLS_PER_S: u64 = 10_000;
 const STEP_NS: u64 = 1_000_000_000 / CALLS_PER_S;
 /// A thread lives for so many calls.
 const LIFE_CALLS: u64 = 500;
-/// What memory may grow by once everything has its size.
+/// Once everything has its size.
 const GROWTH_BYTES_MAX: u64 = 24 << 20;
 
 struct Hour {

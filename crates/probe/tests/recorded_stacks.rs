@@ -6,7 +6,6 @@ use pickfs_probe::cause::{Causes, plain};
 
 const RECORDED: &[(&str, &str)] = &[("linux-6.18", include_str!("../stacks/linux-6.18.txt"))];
 
-/// Cause and frames of each line of a file.
 fn lines(text: &str) -> impl Iterator<Item = (&str, Vec<&str>)> {
     let told = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     told.map(|line| {

@@ -15,7 +15,6 @@ use pickfs_probe::calls::{CallWatch, CallsSeen, WatchOptions};
 use pickfs_sys::file_calls::FileCall;
 use pickfs_testkit::until;
 
-/// Whether the root ring cannot run here; the reason is printed.
 fn skip(needs: &[&str]) -> bool {
     let missing = needs.iter().find(|program| {
         let found = Command::new("which").arg(program).output();
@@ -31,7 +30,6 @@ fn skip(needs: &[&str]) -> bool {
     true
 }
 
-/// A program of many processes, some of them at the same time.
 const SCRIPT: &str = "mkdir tree; cd tree
 for name in a b c; do dd if=/dev/zero of=$name bs=4096 count=200 conv=fsync 2>/dev/null & done; wait
 cp a copy; mv copy moved; ln moved linked; cat b c >/dev/null; ls -l . >/dev/null
@@ -95,7 +93,6 @@ fn a_script_of_many_processes_is_counted_as_strace_counts_it() {
 const LANES: u64 = 4;
 const TURNS: u64 = 500;
 
-/// What `threads_are_counted_too` runs in a process of its own.
 #[test]
 fn four_threads_write() {
     let Some(path) = std::env::var_os("PICKFS_TEST_WRITES") else { return };

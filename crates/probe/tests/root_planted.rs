@@ -25,7 +25,6 @@ use pickfs_sys::{
 };
 use rustix::thread::gettid;
 
-/// Why the root ring cannot run here; `None` when it can.
 fn skip(needs: &[&str]) -> bool {
     let missing = needs.iter().find(|program| {
         let found = Command::new("which").arg(program).output();
@@ -41,7 +40,6 @@ fn skip(needs: &[&str]) -> bool {
     true
 }
 
-/// A file system on a loop image, unmounted in the end.
 struct Mounted {
     folder: tempfile::TempDir,
 }
@@ -168,7 +166,6 @@ fn a_frozen_file_system_stops_one_write_and_is_named() {
     }
 }
 
-/// A program with a name of its own that never sleeps.
 struct Hog(Child);
 
 impl Hog {

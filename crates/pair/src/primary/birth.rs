@@ -22,11 +22,9 @@ use crate::store::Store;
 use crate::wire::{ENTRY_HEAD_BYTES, Wants};
 
 impl Primary {
-    /// Begins as the first primary of a new pair in an empty directory, or goes on in the place of this node's last
-    /// reign.
-    ///
-    /// # Errors
-    /// [`Error::Fenced`] when this node has promised to follow another: see [`crate::promote`].
+    /// The first primary of a new pair in an empty directory, or this node in the place of its
+    /// last reign. [`Error::Fenced`] when it has promised to follow another: see
+    /// [`crate::promote`].
     pub fn open(options: PrimaryOptions) -> Result<Primary> {
         options.validate()?;
         let node = NodeDir::open(&options.dir, options.node)?;

@@ -19,17 +19,13 @@ use crate::wire::{Frame, Reason, Wants};
 /// A primary that takes nothing of what it asked for, for so long, is lost.
 const GIVEN_BACK_WITHIN: Duration = Duration::from_secs(5);
 
-/// What came of listening once.
 pub(super) enum Heard {
     Nothing,
     Something,
-    /// The connection is over, and why.
     End(String),
-    /// The primary does not want us.
     Refusal(Reason),
 }
 
-/// A connection.
 pub(super) struct Following {
     pub(super) peer: SocketAddr,
     stream: Box<dyn Connection>,
@@ -62,7 +58,7 @@ impl Following {
         now.saturating_duration_since(self.heard) > timeout
     }
 
-    /// Reads once; keeps and acknowledges what came. An error is the store's.
+    /// Once. An error is the store's.
     #[inline]
     pub(super) fn hear(
         &mut self,
@@ -94,7 +90,7 @@ impl Following {
         })
     }
 
-    /// Adds all whole entries to the batch; gives a refusal, if one came.
+    /// Gives a refusal, if one came.
     fn take_frames(
         &mut self,
         node: &mut NodeDir,
@@ -160,7 +156,6 @@ impl Following {
         }
     }
 
-    /// Sends what waits.
     fn rest(&mut self) -> Heard {
         self.rest_or(Heard::Nothing)
     }

@@ -14,10 +14,9 @@ use crate::wire::{Frame, Greeting, Reason, Wants};
 
 /// How long somebody has to say hello.
 const HELLO_WITHIN: Duration = Duration::from_secs(1);
-/// Bytes that are taken from the primary at once, at first.
+/// Taken from the primary at once, at first.
 const INBOX_BYTES: usize = 256 << 10;
 
-/// A connection without a name.
 pub(super) struct Knocking {
     pub(super) stream: Box<dyn Connection>,
     peer: SocketAddr,

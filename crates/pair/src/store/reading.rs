@@ -12,19 +12,14 @@ use crate::wire::record;
 /// What a reading came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Read {
-    /// The end of what is there, or the callback broke.
     Done,
     /// The message is not kept any more; the oldest that is.
     Gone {
-        /// Its number.
         oldest: u64,
     },
 }
 
-/// Hands every message from number `from` on to the callback.
-///
-/// # Errors
-/// The store's own, and [`Error::Foreign`] where a record is not of a pair.
+/// From number `from` on. [`Error::Foreign`] where a record is not of a pair.
 pub fn read(
     dir: &Path,
     kind: Kind,
@@ -96,7 +91,7 @@ fn checked<'a>(
     }
 }
 
-/// The message of this number in a journal; nothing for the number 0.
+/// Nothing for the number 0.
 pub(crate) fn at(dir: &Path, sequence: u64) -> Result<Position> {
     let mut found = Position::default();
     if sequence > 0 {

@@ -2,12 +2,6 @@
 //!
 //! A transport is two things: a [`Connection`], over which bytes arrive in order or not at all, and a [`Door`], where
 //! connections come in. What the bytes mean is [`crate::wire`]'s; nothing above this module knows what carries them.
-//!
-//! ```
-//! use pickfs_pair::Transport;
-//! assert_eq!(Transport::default(), Transport::Tcp);
-//! assert!(Transport::Tcp.is_built());
-//! ```
 
 #[cfg(feature = "aeron")]
 mod aeron;
@@ -27,7 +21,6 @@ use crate::error::{Error, Result};
 /// How long a thread sleeps that waits for a connection of which poll(2) knows nothing.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_micros(50);
 
-/// What carries messages to a secondary, and its acknowledgements back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Transport {
     /// TCP with TCP_NODELAY, buffers of the kernel's choice, one connection for each secondary.
@@ -38,10 +31,8 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// All of them.
     pub const ALL: [Transport; 2] = [Transport::Tcp, Transport::Aeron];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Transport::Tcp => "tcp",
@@ -49,12 +40,10 @@ impl Transport {
         }
     }
 
-    /// The one of this name.
     pub fn of_name(name: &str) -> Option<Transport> {
         Transport::ALL.into_iter().find(|transport| transport.name() == name)
     }
 
-    /// Whether this build has it.
     pub fn is_built(self) -> bool {
         self == Transport::Tcp || cfg!(feature = "aeron")
     }
@@ -63,8 +52,6 @@ impl Transport {
     pub const MISSING: &'static str =
         "this build has no Aeron; build it with scripts/aeron, or take transport tcp";
 
-    /// # Errors
-    /// [`Error::NotBuilt`] where this build lacks it.
     pub(crate) fn check(self) -> Result<()> {
         if self.is_built() { Ok(()) } else { Err(Error::NotBuilt) }
     }
@@ -83,7 +70,6 @@ impl Transport {
         }
     }
 
-    /// Listens at an address.
     pub(crate) fn listen(self, address: SocketAddr) -> Result<Box<dyn Door>> {
         let failed = Error::io("listen on", address);
         match self {
@@ -130,14 +116,12 @@ pub(crate) trait Connection: Read + Write + Send {
     fn fd(&self) -> Option<BorrowedFd<'_>>;
 }
 
-/// Where connections come in.
 pub(crate) trait Door: Send {
-    /// Where it is.
     fn address(&self) -> SocketAddr;
 
-    /// The next who knocks, and from where; its calls do not wait. `None` when nobody does.
+    /// From where, too; its calls do not wait. `None` when nobody knocks.
     fn accept(&mut self) -> Option<(Box<dyn Connection>, SocketAddr)>;
 
-    /// What poll(2) can wait for; `None` where only looking again tells.
+    /// As [`Connection::fd`].
     fn fd(&self) -> Option<BorrowedFd<'_>>;
 }

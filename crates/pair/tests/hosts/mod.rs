@@ -16,7 +16,6 @@ use std::{
 
 use tempfile::TempDir;
 
-/// A host: its number is also that of its node.
 pub type Host = u8;
 
 pub const HOST_A: Host = 1;
@@ -50,7 +49,7 @@ pub fn scrambled(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The message of this number that is sent in this round.
+/// Sent in this round.
 pub fn line(round: u64, number: u64) -> String {
     let length = (scrambled(round << 32 | number) % 300) as usize;
     format!("round {round} message {number} {}", "x".repeat(length))
@@ -62,7 +61,6 @@ fn ip(words: &[&str]) {
     assert!(output.status.success(), "ip {words:?}: {said}");
 }
 
-/// The namespaces.
 pub struct Hosts {
     dir: TempDir,
     name: String,
@@ -159,7 +157,6 @@ impl Drop for Hosts {
     }
 }
 
-/// A node that runs.
 pub struct Node {
     pub host: Host,
     process: Child,
@@ -186,7 +183,6 @@ impl Node {
         node.listening()
     }
 
-    /// Threads that take what it says.
     fn listening(mut self) -> Node {
         let out = BufReader::new(self.process.stdout.take().unwrap());
         let (safe, ready) = (Arc::clone(&self.safe), Arc::clone(&self.ready));
@@ -225,7 +221,7 @@ impl Node {
         }
     }
 
-    /// Waits until it is primary; gives the last message before its reign.
+    /// Gives the last message before its reign.
     pub fn ready(&self, limit: Duration) -> u64 {
         self.until("ready", limit, || *self.ready.lock().unwrap())
     }
@@ -242,7 +238,7 @@ impl Node {
         self.until(words, limit, || self.said.lock().unwrap().contains(words).then_some(()));
     }
 
-    /// Waits until the last thing that it said is one of these.
+    /// Until the last thing that it said is one of these.
     pub fn wait_said_last(&self, words: &[&str], limit: Duration) {
         let is_one = |line: &str| words.iter().any(|words| line.contains(words));
         let is_last = || self.said.lock().unwrap().lines().last().is_some_and(is_one);
@@ -254,7 +250,7 @@ impl Node {
         self.until(words, limit, || is_twice().then_some(()));
     }
 
-    /// Sends messages of this round as fast as they are taken, until it dies or the load is paused.
+    /// As fast as they are taken, until it dies or the load is paused.
     pub fn load(&mut self, round: u64) {
         let mut stdin = self.process.stdin.take().unwrap();
         self.is_loading.store(true, SeqCst);
@@ -273,7 +269,7 @@ impl Node {
         });
     }
 
-    /// No more messages, while the pipe stays open.
+    /// While the pipe stays open.
     pub fn pause_load(&self) {
         self.is_loading.store(false, SeqCst);
     }
@@ -282,7 +278,7 @@ impl Node {
         self.process.try_wait().unwrap().is_none()
     }
 
-    /// Kills it at once; gives the last message that it had acknowledged.
+    /// Gives the last message that it had acknowledged.
     pub fn kill(&mut self) -> u64 {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -316,7 +312,6 @@ impl Node {
         self.signal("-CONT");
     }
 
-    /// Ends it in order.
     pub fn stopped(mut self) -> Node {
         self.signal("-TERM");
         assert!(self.process.wait().unwrap().success(), "{}", self.said.lock().unwrap());
@@ -332,7 +327,6 @@ impl Drop for Node {
     }
 }
 
-/// Messages of a node, in order.
 pub fn dump(dir: &Path) -> Vec<String> {
     let mut child = Command::new(PROGRAM);
     let child = child.arg("dump").arg("--dir").arg(dir).stdout(Stdio::piped());

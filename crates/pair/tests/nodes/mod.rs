@@ -43,7 +43,7 @@ pub fn anywhere() -> SocketAddr {
     "127.0.0.1:0".parse().unwrap()
 }
 
-/// Time-outs for tests: a busy machine loses nobody.
+/// A busy machine loses nobody.
 pub fn primary_options(dir: &Path, store: StoreOptions, peers: &[SocketAddr]) -> PrimaryOptions {
     PrimaryOptions {
         store,
@@ -60,7 +60,7 @@ pub fn secondary_options(dir: &Path, store: StoreOptions) -> SecondaryOptions {
     }
 }
 
-/// A secondary that follows on its own thread until it is taken back.
+/// Until it is taken back.
 pub struct Follower {
     pub address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -83,7 +83,6 @@ impl Follower {
         Follower { address, stop, thread: Some(thread) }
     }
 
-    /// Stops it.
     pub fn take(mut self) -> Secondary {
         self.stop.store(true, Relaxed);
         let (secondary, ended) = self.thread.take().unwrap().join().unwrap();
@@ -91,7 +90,6 @@ impl Follower {
         secondary
     }
 
-    /// Waits until it ends by itself.
     pub fn ended(mut self) -> (Secondary, Result<Ended, Error>) {
         self.thread.take().unwrap().join().unwrap()
     }
@@ -106,13 +104,13 @@ impl Drop for Follower {
     }
 }
 
-/// The bytes of a message: they follow from its number.
+/// They follow from its number.
 pub fn payload(number: u64) -> Vec<u8> {
     let length = 8 + (number * 37 % 400) as usize;
     number.to_le_bytes().into_iter().cycle().take(length).collect()
 }
 
-/// Appends messages and waits for each.
+/// And waits for each.
 pub fn send(primary: &mut Primary, numbers: std::ops::RangeInclusive<u64>) {
     for number in numbers {
         let ticket = primary.append(&payload(number)).unwrap();
@@ -129,7 +127,7 @@ pub fn kind(store: &StoreOptions) -> Kind {
     }
 }
 
-/// Every message in a node's store, compared; gives the last.
+/// Every message is compared.
 pub fn last_in(dir: &Path, kind: Kind) -> Position {
     let mut last = Position::default();
     let store: PathBuf = dir.join("store");
@@ -143,7 +141,6 @@ pub fn last_in(dir: &Path, kind: Kind) -> Position {
     last
 }
 
-/// Polls until an event comes that fits.
 pub fn until(primary: &mut Primary, what: &str, fits: impl Fn(&Event) -> bool) -> Event {
     let began = Instant::now();
     let mut seen = Vec::new();

@@ -9,10 +9,9 @@ use super::tracer::CallTracer;
 
 /// Rounds without and with tracing, in turns; of each kind the fastest counts.
 const ROUNDS: usize = 20;
-/// Calls of a round.
 const CALLS: u32 = 400;
 
-/// Nanoseconds that tracing adds to a call; 0 where that could not be measured.
+/// 0 where that could not be measured.
 pub fn cost_of_call_ns(tracer: &mut CallTracer) -> f64 {
     // On a thread that ends: nothing of it is left for those whom the caller starts.
     let measured = thread::scope(|scope| scope.spawn(|| measured(tracer)).join().ok().flatten());

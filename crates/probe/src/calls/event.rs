@@ -22,23 +22,18 @@ use crate::{
     sched::{Bytes, Sample},
 };
 
-/// Something that happened to a traced thread, on the CLOCK_MONOTONIC line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallEvent {
-    /// When.
     pub time_ns: u64,
-    /// Its process, by the number that we know.
+    /// By the number that we know.
     pub process: u32,
-    /// The thread, by the number that we know.
+    /// By the number that we know.
     pub thread: u32,
-    /// What.
     pub what: CallWhat,
 }
 
-/// What happened to a traced thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallWhat {
-    /// It began a call.
     Began {
         /// Its place in [`FileCall::all`].
         call: u16,
@@ -47,23 +42,17 @@ pub enum CallWhat {
         /// The thread by its number on the machine, which scheduler events carry.
         on_machine: u32,
     },
-    /// It came back from one.
     Ended {
-        /// Its place in [`FileCall::all`].
         call: u16,
         /// What the kernel answered; an error is negative.
         answer: i64,
     },
-    /// It was started.
     Started {
-        /// By this thread.
+        /// This thread.
         by: u32,
     },
-    /// It was given a name.
     Named(Box<str>),
-    /// It is no more.
     Gone,
-    /// It took a processor.
     Arrived,
     /// It was here while it had a processor: kernel addresses, innermost first.
     Sampled(Box<[u64]>),
@@ -74,7 +63,6 @@ pub enum CallWhat {
 }
 
 impl CallEvent {
-    /// A gap in the records of a ring.
     pub fn of_gap(gap: Gap) -> CallEvent {
         let (time_ns, what) = match gap {
             Gap::Began { since_ns } => (since_ns, CallWhat::Losing),
@@ -84,13 +72,11 @@ impl CallEvent {
     }
 }
 
-/// Reads records.
 #[derive(Debug)]
 pub struct CallReader {
     calls: Vec<FileCall>,
-    /// Place of a call by its number.
     places: Vec<Option<u16>>,
-    /// Numbers of the two trace points, which their records begin with.
+    /// They begin the records of the two trace points.
     points: (i64, i64),
     point: TraceField,
     number: TraceField,
@@ -98,7 +84,7 @@ pub struct CallReader {
     thread: TraceField,
     ended_number: TraceField,
     answer: TraceField,
-    /// Numbers of the events that are clocks.
+    /// Numbers of events.
     clocks: HashSet<u64>,
 }
 
@@ -113,7 +99,6 @@ const TRAILER_BYTES: usize = 32;
 const TRAILER_TIME_AT: usize = 8;
 
 impl CallReader {
-    /// From the formats of the two trace points.
     pub fn new(enter: &TraceFormat, exit: &TraceFormat) -> Result<CallReader, NoField> {
         let calls = FileCall::all();
         let numbers = calls.last().map_or(0, |call| call.number as usize + 1);
@@ -135,12 +120,11 @@ impl CallReader {
         })
     }
 
-    /// Samples of this event are those of a clock.
     pub fn add_clock(&mut self, id: u64) {
         self.clocks.insert(id);
     }
 
-    /// What a record says; `None` when it is cut off, or not one of ours.
+    /// `None` when it is cut off, or not one of ours.
     pub fn read(&self, record: &[u8]) -> Option<CallEvent> {
         if let Some(event) = of_thread(record) {
             return Some(event);
@@ -183,7 +167,6 @@ impl CallReader {
     }
 }
 
-/// Threads that begin, are named and end.
 fn of_thread(record: &[u8]) -> Option<CallEvent> {
     let mut bytes = Bytes(record);
     let kind = bytes.u32()?;

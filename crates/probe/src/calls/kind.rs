@@ -1,4 +1,4 @@
-//! The calls of one kind: their times, bytes and errors. Who made them is not kept.
+//! The calls of one kind: their times, bytes and errors.
 
 use std::collections::BTreeMap;
 
@@ -20,14 +20,13 @@ use pickfs_sys::{
 /// Answers from here to -1 are errors (`MAX_ERRNO` of the kernel).
 const ERRNO_MAX: i64 = 4_095;
 
-/// One kind of call.
 pub(super) struct Kind {
     service: Histogram<u64>,
     exact: Exact,
     episodes: EpisodeCounter,
     bytes: u64,
     errors: BTreeMap<i32, u64>,
-    /// Calls that did not come back.
+    /// They did not come back.
     pub(super) unended: u64,
 }
 
@@ -45,7 +44,6 @@ impl Default for Kind {
 }
 
 impl Kind {
-    /// Takes in a call that came back.
     pub(super) fn take(&mut self, length_ns: u64, answer: i64, gives_bytes: bool) {
         self.service.saturating_record(length_ns);
         self.exact.sum_ns += length_ns;
@@ -60,7 +58,6 @@ impl Kind {
         }
     }
 
-    /// Its row; `call` says which kind it is.
     pub(super) fn row(self, call: &FileCall) -> CallRow {
         let summary = Summary::of(&self.service, self.exact, &self.episodes, QUANTILES);
         let error = |(errno, count): (i32, u64)| CallError {

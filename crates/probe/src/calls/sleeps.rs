@@ -1,15 +1,6 @@
 //! What can be seen of another program without privilege: its sleeps. Each one over a threshold counts
 //! as a slow lap of the call that the thread was found in. Calls that did not sleep are not seen, and
 //! nothing is counted.
-//!
-//! ```no_run
-//! use pickfs_probe::calls::SleepWatch;
-//! let watch = SleepWatch::of_process(4711, 1_000_000, "not root");
-//! std::thread::sleep(std::time::Duration::from_secs(10));
-//! let stalls = watch.finish().stalls.expect("always there");
-//! println!("{} calls slept", stalls.ops.len());
-//! ```
-//!
 //! Source: perf_event_open(2), PERF_RECORD_SWITCH; proc_pid_syscall(5), proc_pid_wchan(5).
 
 use std::{
@@ -40,14 +31,13 @@ use crate::{
     tier::Eyes,
 };
 
-/// Nothing at all of a program can be seen.
 #[derive(Debug, Error)]
 #[error(
     "nothing of {whose} can be seen: {calls}; when it sleeps: {records}; where it sleeps: {looks}{}",
     looks_remedy(looks)
 )]
 pub struct SleepsRefused {
-    /// The program, in words.
+    /// In words.
     whose: String,
     /// Why its calls cannot be seen.
     calls: String,
@@ -68,7 +58,6 @@ const NOT_SEEN: &str = "a call that was not looked up";
 /// Looks for new processes: one in so many looks at threads.
 const LOOKS_FOR_PROCESSES: u32 = 8;
 
-/// Watches on a thread of its own.
 pub struct SleepWatch {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<StallRecord>,
@@ -76,10 +65,7 @@ pub struct SleepWatch {
 }
 
 impl SleepWatch {
-    /// Watches a process and all below it; `because` is why calls themselves cannot be seen.
-    ///
-    /// # Panics
-    /// When the machine cannot start a thread.
+    /// And all below it; `because` is why calls themselves cannot be seen.
     pub fn of_process(process_id: u32, above_ns: u64, because: &str) -> SleepWatch {
         let began_ns = MonotonicClock.now_ns();
         let stop = Arc::new(AtomicBool::new(false));
@@ -95,18 +81,15 @@ impl SleepWatch {
         SleepWatch { stop, thread: thread.expect("a thread can be started"), began_ns }
     }
 
-    /// Whether anything would be seen of a process; without a number, of whatever we start ourselves.
-    /// `because` is why calls themselves cannot be seen.
-    ///
-    /// # Errors
-    /// What is refused, and how to get it.
+    /// Without a number, of whatever we start ourselves. `because` is why calls themselves cannot
+    /// be seen.
     pub fn is_possible(process_id: Option<u32>, because: &str) -> Result<(), SleepsRefused> {
         let looks = may_look_at(process_id.unwrap_or_else(std::process::id));
         let whose = process_id.map_or("the command".into(), |id| format!("process {id}"));
         any_of(whose, because, may_record(process_id), looks)
     }
 
-    /// Ends watching; gives what was seen: no calls, but stalls.
+    /// No calls, but stalls.
     pub fn finish(self) -> CallsSeen {
         self.stop.store(true, Ordering::Release);
         self.thread.thread().unpark();
@@ -131,13 +114,11 @@ fn any_of(
     }
 }
 
-/// A thread that sleeps.
 struct Sleep {
     since_ns: u64,
     call: Call,
 }
 
-/// What a thread sleeps in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Call {
     NotSeen,

@@ -29,13 +29,12 @@ const TRIM_EACH_NS: u64 = 200_000_000;
 /// Slow calls that wait for their events.
 const PENDING_MAX: usize = 65_536;
 
-/// Slow calls and what the kernel was doing meanwhile.
 pub struct SlowCalls {
     above_ns: u64,
     eyes: Eyes,
     beside: Beside,
     joiner: Joiner,
-    /// Calls, and the names of their threads.
+    /// With the names of their threads.
     pending: VecDeque<(EndedCall, Box<str>)>,
     /// Threads whose waits are known: by our numbers, those of the machine.
     watched: HashMap<u32, u32>,
@@ -43,7 +42,6 @@ pub struct SlowCalls {
     elders: Vec<u32>,
     /// Threads whose events come unasked: those with this number of the machine or a greater one.
     newer_than: u32,
-    /// Since when.
     followed_ns: u64,
     gone: Vec<u32>,
     /// Threads that took a processor, and where they were while they had it, as their own records tell.
@@ -54,7 +52,7 @@ pub struct SlowCalls {
 }
 
 impl SlowCalls {
-    /// For calls above this. It takes some time to learn the names of the kernel's functions.
+    /// It takes some time to learn the names of the kernel's functions.
     pub fn open(above_ns: u64, also: &ExplainAlso) -> SlowCalls {
         let mut missing = Vec::new();
         let eyes = Eyes::open(also.samples_hz, &mut missing);
@@ -97,7 +95,7 @@ impl SlowCalls {
         }
     }
 
-    /// Notes who began a call, who ended, and which call was slow. `ended` is what `event` ended.
+    /// `ended` is what `event` ended.
     pub fn take(&mut self, event: &CallEvent, ended: Option<EndedCall>, tally: &CallTally) {
         match event.what {
             CallWhat::Began { on_machine, .. } if !self.watched.contains_key(&event.thread) => {
@@ -199,7 +197,7 @@ impl SlowCalls {
         }
     }
 
-    /// What was seen, of this many threads.
+    /// Of this many threads.
     pub fn finish(mut self, threads: u64) -> StallRecord {
         self.joiner.counts.threads = threads;
         let record = self.joiner.finish_with(&self.eyes, self.above_ns, self.missing);
@@ -207,7 +205,6 @@ impl SlowCalls {
     }
 }
 
-/// The number on this machine of a thread that was started just now.
 fn newest_thread() -> Option<u32> {
     let read = || std::fs::read_link(ProcRoot::host().path().join("thread-self")).ok();
     let link = thread::spawn(read).join().ok()??;

@@ -18,24 +18,19 @@ use super::{
 /// Threads that are remembered; beyond, those that are in no call are forgotten.
 const THREADS_MAX: usize = 16_384;
 
-/// A call that came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedCall {
     /// Its place in [`FileCall::all`].
     pub call: u16,
-    /// Its thread, by the number that we know.
+    /// By the number that we know.
     pub thread: u32,
-    /// Its thread on the machine.
     pub on_machine: u32,
-    /// When it began.
     pub start_ns: u64,
-    /// When it came back.
     pub end_ns: u64,
-    /// Offset in the file, or 0.
+    /// In the file, or 0.
     pub offset_bytes: u64,
 }
 
-/// Sums of all calls.
 pub struct CallTally {
     calls: Vec<FileCall>,
     kinds: Vec<Option<Box<Kind>>>,
@@ -81,7 +76,7 @@ impl Default for CallTally {
 }
 
 impl CallTally {
-    /// Takes an event in; gives the call that came back by it.
+    /// Gives the call that came back by it.
     pub fn take(&mut self, event: &CallEvent) -> Option<EndedCall> {
         if self.is_again(event) {
             return None;
@@ -162,28 +157,28 @@ impl CallTally {
         }
     }
 
-    /// The name of a thread, by the number that we know.
+    /// By the number that we know.
     pub fn name(&self, thread: u32) -> &str {
         self.threads.get(&thread).map_or("", |thread| &thread.name)
     }
 
-    /// Gives a thread that was there before the watch its name.
+    /// One that was there before the watch.
     pub fn introduce(&mut self, process: u32, thread: u32, name: &str) {
         let what = CallWhat::Named(name.into());
         self.thread(&CallEvent { time_ns: 0, process, thread, what }).name = name.into();
     }
 
-    /// When the call began that a thread is in; `None` when it is in none.
+    /// When the call began that a thread is in.
     pub fn open_since_ns(&self, thread: u32) -> Option<u64> {
         Some(self.threads.get(&thread)?.open?.start_ns)
     }
 
-    /// Whether a thread has been met and has not ended.
+    /// It has been met and has not ended.
     pub fn knows(&self, thread: u32) -> bool {
         self.threads.contains_key(&thread)
     }
 
-    /// Threads of io_uring of the process of a thread, by their numbers on the machine.
+    /// Of the process of a thread, by their numbers on the machine.
     pub fn uring_workers(&self, thread: u32) -> Vec<u32> {
         let Some(process) = self.threads.get(&thread).map(|thread| thread.process) else {
             return Vec::new();
@@ -195,12 +190,10 @@ impl CallTally {
             .collect()
     }
 
-    /// The name of a call by its place.
     pub fn call_name(&self, call: u16) -> &'static str {
         self.calls[usize::from(call)].name
     }
 
-    /// How many threads are remembered.
     pub fn threads_now(&self) -> usize {
         self.threads.len()
     }
@@ -269,8 +262,7 @@ impl CallTally {
         self.kinds[usize::from(call)].get_or_insert_default()
     }
 
-    /// One row for each kind of call, greatest total time first, and what was counted. Calls that go
-    /// on are counted as unended.
+    /// Greatest total time first. Calls that go on are counted as unended.
     pub fn finish(mut self) -> (Vec<CallRow>, CallCounts) {
         let open: Vec<u16> = self.threads.values().filter_map(|t| Some(t.open?.call)).collect();
         open.into_iter().for_each(|call| self.kind(call).unended += 1);

@@ -5,15 +5,6 @@
 //! on to whatever it starts. A filter in the kernel lets only calls on files through. Records of one
 //! processor share a ring.
 //!
-//! ```no_run
-//! use pickfs_probe::calls::{CallTracer, TraceOptions};
-//! let mut tracer = CallTracer::of_children(TraceOptions::default())?;
-//! let status = std::process::Command::new("true").status()?;
-//! let mut events = Vec::new();
-//! tracer.drain(u64::MAX, &mut events);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
 //! Source: perf_event_open(2), "inherit" and "enable_on_exec"; Documentation/trace/events.rst, "Event
 //! filtering".
 
@@ -41,26 +32,12 @@ use crate::{loss::GapWatch, recorder::RecorderError, sched::parse_lost};
 /// Calls cannot be traced. The text says what is lost by that and how to get it.
 #[derive(Debug, Error)]
 pub enum CallsRefused {
-    /// The kernel has no such events for us.
     #[error("file-system calls cannot be seen: {cause}")]
-    NoEvents {
-        /// Why, with the way out.
-        cause: RecorderError,
-    },
-    /// There is no such process, or none that may be watched.
+    NoEvents { cause: RecorderError },
     #[error("no process {process_id} to watch: {cause}")]
-    NoProcess {
-        /// Its number.
-        process_id: u32,
-        /// Why.
-        cause: std::io::Error,
-    },
-    /// No thread for the watch.
+    NoProcess { process_id: u32, cause: std::io::Error },
     #[error("the watch of calls has no thread: {cause}")]
-    NoThread {
-        /// Why.
-        cause: std::io::Error,
-    },
+    NoThread { cause: std::io::Error },
 }
 
 impl<E: Into<RecorderError>> From<E> for CallsRefused {
@@ -69,7 +46,6 @@ impl<E: Into<RecorderError>> From<E> for CallsRefused {
     }
 }
 
-/// The ring of one processor.
 struct Station {
     processor: u32,
     ring: PerfRing,
@@ -77,7 +53,6 @@ struct Station {
     carrier: PerfEvent,
 }
 
-/// What is recorded beside calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TraceOptions {
     /// When threads take a processor: a record at each switch of theirs.
@@ -86,7 +61,6 @@ pub struct TraceOptions {
     pub samples_hz: Option<u32>,
 }
 
-/// Traces calls.
 pub struct CallTracer {
     options: TraceOptions,
     stations: Vec<Station>,
@@ -96,9 +70,9 @@ pub struct CallTracer {
     filter: String,
     events: Vec<PerfEvent>,
     held: Vec<CallEvent>,
-    /// What tracing adds to a call here, in nanoseconds; 0 where that could not be measured.
+    /// In nanoseconds; 0 where that could not be measured.
     pub cost_ns: f64,
-    /// Threads that were there before the watch: process, thread and name.
+    /// There before the watch: process, thread and name.
     pub found: Vec<(u32, u32, String)>,
     /// That threads may have been missed, where it gave up looking for them.
     pub missing: Option<String>,
@@ -121,8 +95,8 @@ impl CallTracer {
         Ok(tracer)
     }
 
-    /// A process that runs, and all below it, with all that they start from now on. Where threads come
-    /// faster than they can be attached to, `missing` says so.
+    /// And all below it, with all that they start from now on. Where threads come faster than they
+    /// can be attached to, `missing` says so.
     pub fn of_process(process_id: u32, options: TraceOptions) -> Result<CallTracer, CallsRefused> {
         allow_many_files();
         let mut tracer = CallTracer::open(options)?;
@@ -215,7 +189,7 @@ impl CallTracer {
         Ok(())
     }
 
-    /// How full the fullest ring is, in [0, 1].
+    /// In [0, 1].
     pub fn fill(&self) -> f64 {
         self.stations.iter().map(|station| station.ring.fill()).fold(0.0, f64::max)
     }
@@ -256,7 +230,6 @@ impl CallTracer {
         Ok(own)
     }
 
-    /// Forgets what has arrived so far.
     pub(super) fn forget(&mut self) {
         self.fetch();
         self.held.clear();

@@ -21,12 +21,10 @@ use super::{
 };
 use crate::observer::{OUR_THREADS, stand_back};
 
-/// What is wanted beside counts and times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WatchOptions {
-    /// Calls longer than this are joined with what the kernel was doing; without it none are.
+    /// Without it none are joined with what the kernel was doing.
     pub stalls_above_ns: Option<u64>,
-    /// What is read beside for those.
     pub also: ExplainAlso,
 }
 
@@ -37,18 +35,14 @@ impl WatchOptions {
     }
 }
 
-/// What was seen.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallsSeen {
-    /// Counts and times of all calls.
     pub calls: CallsRecord,
-    /// Why slow ones were slow, where that was asked for.
     pub stalls: Option<StallRecord>,
     /// Whose calls may be missing.
     pub missing: Vec<String>,
 }
 
-/// Watches on a thread of its own.
 pub struct CallWatch {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<CallsSeen>,
@@ -62,14 +56,13 @@ const HURRY_FILL: f64 = 0.1;
 const LATE_NS: u64 = 10_000_000;
 
 impl CallWatch {
-    /// Watches whatever the calling thread starts from now on, each from its `execve(2)` on, with all
-    /// that it starts itself, until [`CallWatch::finish`].
+    /// Each from its `execve(2)` on, with all that it starts itself.
     pub fn of_children(options: &WatchOptions) -> Result<CallWatch, CallsRefused> {
         let slow = options.stalls_above_ns.map(|above_ns| SlowCalls::open(above_ns, &options.also));
         CallWatch::start(CallTracer::of_children(options.trace())?, slow)
     }
 
-    /// Watches a process that runs, and all below it, with all that they start from now on.
+    /// And all below it, with all that they start from now on.
     pub fn of_process(process_id: u32, options: &WatchOptions) -> Result<CallWatch, CallsRefused> {
         let slow = options.stalls_above_ns.map(|above_ns| SlowCalls::open(above_ns, &options.also));
         CallWatch::start(CallTracer::of_process(process_id, options.trace())?, slow)
@@ -100,7 +93,7 @@ impl CallWatch {
         Ok(CallWatch { stop, thread })
     }
 
-    /// Ends watching; gives what was seen. Calls that go on are counted as unended.
+    /// Calls that go on are counted as unended.
     pub fn finish(self) -> CallsSeen {
         self.stop.store(true, Ordering::Release);
         self.thread.thread().unpark();
@@ -108,7 +101,6 @@ impl CallWatch {
     }
 }
 
-/// The watch's own state.
 struct Watching {
     tracer: CallTracer,
     tally: CallTally,

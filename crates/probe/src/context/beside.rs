@@ -5,7 +5,6 @@ use pickfs_model::{ExplainAlso, StallRecord};
 use super::recorder::ContextRecorder;
 use crate::observer::Joiner;
 
-/// The recorder of a watch, where context was asked for.
 pub struct Beside(Option<Box<ContextRecorder>>);
 
 impl Beside {
@@ -23,7 +22,6 @@ impl Beside {
         }
     }
 
-    /// Hands over what happened up to `until_ns`.
     pub fn look(&mut self, until_ns: u64, joiner: &mut Joiner) {
         if let Some(recorder) = &mut self.0 {
             recorder.drain(until_ns, &mut |event, who| joiner.context.take(event, who));
@@ -32,7 +30,6 @@ impl Beside {
         }
     }
 
-    /// Says what was read.
     pub fn add_channels(&self, mut record: StallRecord) -> StallRecord {
         if let Some(recorder) = &self.0 {
             record.channels.push(format!("context of {}", recorder.groups.join(", ")));

@@ -8,33 +8,26 @@ use pickfs_model::stall::ContextNote;
 use super::points::{ContextEvent, Moment, REQUEST, SYNC};
 use crate::intern::Interner;
 
-/// Spans that are over and kept.
 const SPANS_MAX: usize = 65_536;
 /// Spans that go on and are kept; beyond, the older half is forgotten: their ends were lost.
 const OPEN_MAX: usize = 8_192;
-/// Names of threads that began something.
 const NAMES_MAX: usize = 1_024;
-/// Notes of one lap.
 const NOTES_MAX: usize = 8;
 
-/// Something that went on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
-    /// When it began.
     pub start_ns: u64,
-    /// When it ended; none where it goes on.
+    /// `None` where it goes on.
     pub end_ns: Option<u64>,
-    /// What.
     pub what: &'static str,
     /// Whether it is a request of a device: those end in interrupts, of which not all are told.
     pub is_request: bool,
-    /// Its device as the kernel numbers it; 0 for none.
+    /// As the kernel numbers it; 0 for none.
     pub device: u32,
-    /// Who began it: a number of whoever asks for names.
+    /// A number of whoever asks for names.
     pub who: u32,
 }
 
-/// All that went on lately.
 #[derive(Debug)]
 pub struct ContextBook {
     /// By the time of their ends.
@@ -51,7 +44,7 @@ impl Default for ContextBook {
 }
 
 impl ContextBook {
-    /// Takes an event in, in the order of their times; `who` began it.
+    /// In the order of their times; `who` began it.
     pub fn take(&mut self, event: &ContextEvent, who: &str) {
         let key = (event.kind, event.key.0, event.key.1);
         match event.moment {
@@ -152,7 +145,6 @@ fn device_text(device: u32) -> String {
     }
 }
 
-/// Time in which at least one goes on.
 fn union_ns(mut spans: Vec<(u64, u64)>) -> u64 {
     spans.sort_unstable();
     let (mut sum_ns, mut upto_ns) = (0, 0);

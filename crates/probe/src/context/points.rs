@@ -5,18 +5,14 @@
 
 use pickfs_sys::trace_format::{NoField, TraceField, TraceFormat};
 
-/// Whether something begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Moment {
-    /// It begins.
     Begins,
-    /// It is over.
     Ends,
     /// Both at once: only one moment of it is told.
     Is,
 }
 
-/// A trace point of the table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Point {
     pub(super) group: &'static str,
@@ -39,7 +35,7 @@ const fn point(
     Point { group, name, moment, what, key, device }
 }
 
-/// A sync, by whoever makes it.
+/// By whoever makes it.
 pub(super) const SYNC: &str = "sync of a file";
 /// What `rwbs` tells apart.
 pub(super) const REQUEST: &str = "device request";
@@ -73,26 +69,22 @@ pub(super) const POINTS: [Point; 14] = [
     point(("block", "block_rq_complete"), Moment::Ends, REQUEST, &["dev", "sector"], "dev"),
 ];
 
-/// Something that began or ended, on the CLOCK_MONOTONIC line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextEvent {
-    /// When.
     pub time_ns: u64,
-    /// Whether it begins or ends.
     pub moment: Moment,
-    /// What.
     pub what: &'static str,
-    /// What kind of thing it is: the same at its beginning and its end.
+    /// The same at its beginning and its end.
     pub kind: &'static str,
     /// By which it is known again.
     pub key: (u64, u64),
-    /// Its device as the kernel numbers it; 0 for none.
+    /// As the kernel numbers it; 0 for none.
     pub device: u32,
-    /// The thread that began it, by its number on the machine.
+    /// The one that began it, by its number on the machine.
     pub thread: u32,
 }
 
-/// A point with the places of its fields on this kernel.
+/// With the places of its fields on this kernel.
 #[derive(Debug, Clone)]
 pub(super) struct Placed {
     point: Point,
@@ -111,7 +103,7 @@ impl Placed {
         Ok(Placed { point, key, device, thread: field("common_pid")?, request })
     }
 
-    /// What a record of this point says; `None` when it is cut off.
+    /// `None` when it is cut off.
     pub(super) fn event(&self, time_ns: u64, raw: &[u8]) -> Option<ContextEvent> {
         let number = |field: &TraceField| field.integer(raw).map(|number| number as u64);
         // The sector of a flush is told as 0 when it is issued, and as -1 when it is complete.

@@ -24,25 +24,21 @@ struct Station {
     _events: Vec<PerfEvent>,
 }
 
-/// Records context events.
 pub struct ContextRecorder {
     stations: Vec<Station>,
     points: HashMap<u64, Placed>,
     held: Vec<ContextEvent>,
     namer: Namer,
-    /// Groups of trace points that this kernel has: `jbd2`, `block`.
+    /// Those that this kernel has: `jbd2`, `block`.
     pub groups: Vec<&'static str>,
-    /// Events that arrived.
     pub events: u64,
-    /// Events that the kernel had no room for.
+    /// The kernel had no room for them.
     pub lost: u64,
 }
 
 impl ContextRecorder {
-    /// Opens those trace points that this kernel has now: those of a file system come with its module.
-    ///
-    /// # Errors
-    /// When none can be had.
+    /// Those that this kernel has now: those of a file system come with its module. Fails when
+    /// none can be had.
     pub fn open() -> Result<ContextRecorder, RecorderError> {
         let trace_fs = TraceFs::open()?;
         let mut points = Vec::new();
@@ -72,8 +68,7 @@ impl ContextRecorder {
         Ok(recorder)
     }
 
-    /// Empties the rings and gives each event up to `until_ns`, in the order of their times, with the name
-    /// of its thread.
+    /// Up to `until_ns`, in the order of their times, with the name of its thread.
     pub fn drain(&mut self, until_ns: u64, each: &mut dyn FnMut(&ContextEvent, &str)) {
         let ContextRecorder { stations, points, held, namer, events, lost, .. } = self;
         for station in stations {

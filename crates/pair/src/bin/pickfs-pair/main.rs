@@ -20,7 +20,6 @@ use words::{Words, usage};
 /// How long a promotion may take: the store is recovered in it.
 const PROMOTED_WITHIN: Duration = Duration::from_secs(30);
 
-/// What ends the program early, in words.
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {

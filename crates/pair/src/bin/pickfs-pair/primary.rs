@@ -10,7 +10,6 @@ use pickfs_pair::{Error, Primary};
 
 use super::{Outcome, words::Words};
 
-/// Lines that are read ahead.
 const LINES: usize = 1024;
 
 pub(crate) fn run(words: &Words) -> Outcome {
@@ -21,7 +20,6 @@ pub(crate) fn run(words: &Words) -> Outcome {
     serve(primary)
 }
 
-/// Takes lines until there are no more and all are safe.
 pub(crate) fn serve(mut primary: Primary) -> Outcome {
     let lines = lines();
     let mut out = std::io::stdout();

@@ -37,7 +37,6 @@ pub(crate) fn run(words: &Words) -> Outcome {
     }
 }
 
-/// Follows, and tells events as they come.
 fn follow(secondary: &mut Secondary, stop: &AtomicBool) -> Result<Ended, pickfs_pair::Error> {
     secondary.run_while(|secondary| {
         while let Some(event) = secondary.next_event() {

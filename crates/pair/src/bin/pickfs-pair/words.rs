@@ -40,7 +40,6 @@ const KNOWN: [&str; 16] = [
     "file-bytes",
 ];
 
-/// What was given, by name.
 pub(crate) struct Words(HashMap<String, Vec<String>>);
 
 impl Words {

@@ -28,7 +28,6 @@ const LOOK_EACH: Duration = Duration::from_millis(1);
 /// A way that is not open by then is given up: whoever knocked is gone.
 const OPEN_WITHIN: Duration = Duration::from_secs(2);
 
-/// A connection, and whose it is.
 type Guest = (Box<dyn Connection>, SocketAddr);
 
 pub(in super::super) fn listen(address: SocketAddr) -> io::Result<Box<dyn Door>> {

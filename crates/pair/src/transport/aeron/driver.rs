@@ -23,7 +23,6 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// Three terms make the log of a stream, at both ends.
 const TERM: &str = "1m";
 
-/// A client of a driver.
 pub(in super::super) struct Media {
     aeron: Aeron,
     /// Gone after its client.
@@ -60,7 +59,7 @@ impl Media {
         Ok(Media { aeron, _driver: driver })
     }
 
-    /// Listens at an address; gives it with its port.
+    /// Gives the address with its port.
     pub(super) fn subscribe(
         &self,
         address: SocketAddr,

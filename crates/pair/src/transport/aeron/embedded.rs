@@ -24,7 +24,6 @@ const PREFIX: &str = "pickfs-aeron-";
 /// Spins, yields, and the shortest and longest sleep of an idle driver: the default sleeps up to a millisecond.
 const IDLE: &CStr = c"100-20-1us-50us";
 
-/// The driver.
 pub(super) struct Embedded {
     dir: CString,
     guard: Option<EmbeddedMediaDriver>,
@@ -52,7 +51,6 @@ impl Embedded {
         }
     }
 
-    /// Where it works.
     pub(super) fn dir(&self) -> &CStr {
         &self.dir
     }

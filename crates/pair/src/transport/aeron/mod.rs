@@ -57,7 +57,6 @@ fn nobody() -> io::Error {
     io::Error::new(ErrorKind::ConnectionRefused, "nobody listens there by Aeron")
 }
 
-/// Where one side listens.
 struct Place {
     address: SocketAddr,
     stream: i32,
@@ -95,7 +94,6 @@ fn near(there: SocketAddr) -> io::Result<IpAddr> {
     Ok(socket.local_addr()?.ip())
 }
 
-/// Looks until something is there.
 fn wait<T>(until: Instant, mut look: impl FnMut() -> Option<T>) -> io::Result<T> {
     loop {
         match look() {
