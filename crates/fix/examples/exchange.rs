@@ -40,7 +40,6 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 const WITHIN: Duration = Duration::from_secs(10);
 
-/// How much each session may still order, all orders together.
 struct Quantities {
     left: BTreeMap<SessionNumber, Decimal>,
     each: Decimal,
@@ -124,7 +123,6 @@ impl Observer for Stations {
     }
 }
 
-/// The core: one thread from the gateway's socket to the gateway's socket.
 fn acceptor(directory: &Path, secondary: SocketAddr, orders: u64) -> Outcome<Acceptor<Stations>> {
     let options = PrimaryOptions::new(directory.join("primary"), vec![secondary]);
     let primary = Primary::open(PrimaryOptions { waiting: Waiting::Spin, ..options })?;
@@ -138,7 +136,6 @@ fn acceptor(directory: &Path, secondary: SocketAddr, orders: u64) -> Outcome<Acc
     Ok(Acceptor::listen(engine, SocketAddr::from(([127, 0, 0, 1], 0)), Wait::Spin)?)
 }
 
-/// A client on its socket.
 struct Trader {
     client: Client,
     stream: TcpStream,
@@ -159,7 +156,6 @@ impl Trader {
         Ok(trader)
     }
 
-    /// Sends what waits, and reads what has come.
     fn exchange(&mut self, each: impl FnMut(&Message<'_>)) -> Outcome<()> {
         self.stream.write_all(self.client.outbox())?;
         self.client.outbox().clear();
@@ -174,7 +170,6 @@ impl Trader {
         }
     }
 
-    /// Sends an order; every second one trades with the one before. Gives how long the first report took to come.
     fn order(&mut self, number: u64) -> Outcome<u64> {
         let now_utc = now();
         self.client.send(b"D", now_utc, |message| {
@@ -192,7 +187,6 @@ impl Trader {
     }
 }
 
-/// One line of the table, in microseconds.
 fn line(name: &str, laps_ns: &mut [u64]) {
     laps_ns.sort_unstable();
     let at = |share: f64| laps_ns[((laps_ns.len() - 1) as f64 * share) as usize] as f64 / 1e3;

@@ -1,10 +1,4 @@
 //! A client with one order open at a time, of any engine on loopback: prints lines `metric value` of its round trips.
-//!
-//! ```text
-//! cargo run --release -p pickfs-fix --example fix-client -- PORT WARMUP_S MEASURE_S [CPU]
-//! ```
-//!
-//! It spins for each answer, so that what is measured is the engine and not the client's sleep.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -82,7 +76,6 @@ impl Peer {
         Ok(())
     }
 
-    /// Reads what has come; a report counts.
     fn receive(&mut self) -> Result<(), Failure> {
         let count = match self.stream.read(&mut self.bytes) {
             Ok(0) => return Err("the engine has closed the connection".into()),
@@ -95,7 +88,6 @@ impl Peer {
         self.send()
     }
 
-    /// One order after the other for so long; gives how long each took.
     fn round_trips(&mut self, seconds: u64) -> Result<Vec<u64>, Failure> {
         let end_ns = now().ns + seconds * 1_000_000_000;
         let mut laps_ns = Vec::with_capacity(1 << 20);

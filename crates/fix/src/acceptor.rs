@@ -12,10 +12,8 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use crate::engine::{Engine, EngineError, Now};
 use crate::observer::Observer;
 
-/// How an acceptor passes the time when nothing comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// It looks again at once: a core of its own.
     Spin,
     /// It sleeps until something comes, a few milliseconds at most.
     Sleep,
@@ -26,7 +24,6 @@ const TICK_NS: u64 = 20_000_000;
 /// Rounds without anything between two looks for new connections, when spinning.
 const ROUNDS: u32 = 64;
 
-/// A listening engine.
 pub struct Acceptor<O = ()> {
     engine: Engine<O>,
     listener: TcpListener,
@@ -36,7 +33,7 @@ pub struct Acceptor<O = ()> {
     ticked_ns: u64,
 }
 
-/// The time, by both clocks.
+/// By both clocks.
 pub fn now() -> Now {
     let ns = |time: Timespec| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
     Now { ns: ns(clock_gettime(ClockId::Monotonic)), utc_ns: ns(clock_gettime(ClockId::Realtime)) }
@@ -56,17 +53,15 @@ impl<O: Observer> Acceptor<O> {
         Ok(Acceptor { engine, listener, streams, wait, quiet_rounds: 0, ticked_ns: 0 })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> Result<SocketAddr, EngineError> {
         self.listener.local_addr().map_err(failed("listen"))
     }
 
-    /// The engine.
     pub fn engine(&mut self) -> &mut Engine<O> {
         &mut self.engine
     }
 
-    /// One round over all connections; `true` when something came.
+    /// Over all connections; `true` when something came.
     pub fn round(&mut self) -> Result<bool, EngineError> {
         let mut is_busy = false;
         for number in 0..self.streams.len() {
@@ -83,7 +78,6 @@ impl<O: Observer> Acceptor<O> {
         Ok(false)
     }
 
-    /// Reads what a connection has, and deals with it.
     #[inline]
     fn read(&mut self, number: usize) -> Result<bool, EngineError> {
         let Some(stream) = self.streams[number].as_mut() else { return Ok(false) };
@@ -105,7 +99,6 @@ impl<O: Observer> Acceptor<O> {
         Ok(true)
     }
 
-    /// What is done while nothing comes.
     fn between(&mut self) -> Result<(), EngineError> {
         let now = now();
         self.engine.idle(now)?;
@@ -151,7 +144,7 @@ impl<O: Observer> Acceptor<O> {
         Ok(())
     }
 
-    /// Sends what waits; ends what is to end.
+    /// Ends what is to end, too.
     #[inline]
     fn send_all(&mut self) -> Result<(), EngineError> {
         for number in 0..self.streams.len() {

@@ -5,7 +5,6 @@ use crate::codec::{Encoder, Frame, Message, Version, frame};
 use crate::engine::Now;
 use crate::session::{Action, Actions, End, Names, Role, Session, Timing};
 
-/// One client of one session.
 pub struct Client {
     session: Session,
     version: Version,
@@ -20,11 +19,10 @@ pub struct Client {
     ending: Option<End>,
 }
 
-/// Longest message that it reads, in bytes.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
 impl Client {
-    /// A client that was never connected. One that remembers what it sent can send it again.
+    /// Never connected. One that remembers what it sent can send it again.
     pub fn new(version: Version, us: &str, peer: &str, remembers: bool) -> Client {
         Client {
             session: Session::new(Role::Initiator, Timing::default()),
@@ -40,22 +38,20 @@ impl Client {
         }
     }
 
-    /// Its session.
     pub fn session(&mut self) -> &mut Session {
         &mut self.session
     }
 
-    /// What waits to be sent; the caller takes it.
+    /// The caller takes it.
     pub fn outbox(&mut self) -> &mut Vec<u8> {
         &mut self.outbox
     }
 
-    /// Why the connection should be closed.
     pub fn ending(&self) -> Option<End> {
         self.ending
     }
 
-    /// There is a connection: a Logon waits to be sent.
+    /// A Logon waits to be sent then.
     pub fn connected(&mut self, now: Now) {
         self.inbox.clear();
         self.outbox.clear();
@@ -64,24 +60,21 @@ impl Client {
         self.carry_out(None, actions, now);
     }
 
-    /// There is none any more.
     pub fn disconnected(&mut self) {
         self.session.disconnected();
     }
 
-    /// A Logout waits to be sent.
     pub fn log_out(&mut self, now: Now) {
         let actions = self.session.log_out(now.ns);
         self.carry_out(None, actions, now);
     }
 
-    /// Time has passed.
     pub fn tick(&mut self, now: Now) {
         let actions = self.session.tick(now.ns);
         self.carry_out(None, actions, now);
     }
 
-    /// A message of the business waits to be sent; gives its number.
+    /// Gives its number.
     #[inline]
     pub fn send(&mut self, msg_type: &[u8], now: Now, body: impl FnOnce(&mut Encoder)) -> u64 {
         let sequence = self.session.take_number(now.ns);
@@ -96,7 +89,7 @@ impl Client {
         sequence
     }
 
-    /// Bytes have come; `each` sees messages of the business, each once and in order.
+    /// `each` sees messages of the business, each once and in order.
     pub fn receive(&mut self, bytes: &[u8], now: Now, mut each: impl FnMut(&Message<'_>)) {
         let mut inbox = std::mem::take(&mut self.inbox);
         inbox.extend_from_slice(bytes);

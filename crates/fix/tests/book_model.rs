@@ -9,7 +9,7 @@ use pickfs_fix::market::{
 };
 use proptest::prelude::*;
 
-/// What may be asked for; names are small numbers, so that they are met again.
+/// Names are small numbers, so that they are met again.
 #[derive(Debug, Clone)]
 enum Ask {
     New {
@@ -65,7 +65,7 @@ fn ask() -> impl Strategy<Value = Ask> {
     prop_oneof![6 => new, 1 => cancel, 2 => replace]
 }
 
-/// An order in the model; who came first stands first.
+/// Who came first stands first.
 #[derive(Debug, Clone, PartialEq)]
 struct Plain {
     session: u32,
@@ -96,7 +96,6 @@ impl Model {
         self.orders.iter().position(|order| order.session == session && order.name == name)
     }
 
-    /// The best resting order that an order takes.
     fn best(&self, taker: &Plain) -> Option<usize> {
         let takes = |price: i64| match (taker.kind.0, taker.side) {
             (OrderType::Market, _) => true,

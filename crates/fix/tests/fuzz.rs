@@ -18,7 +18,7 @@ fn engine() -> Engine {
     Engine::open(Settings { market, ..Settings::default() }, store, at(0)).unwrap()
 }
 
-/// A client that has logged on, and what the engine has sent it since.
+/// It has logged on; with what the engine has sent it since.
 fn logged_on(engine: &mut Engine) -> (Client, usize) {
     let mut client = Client::new(Version::Fix44, "CLIENT", "PICKFS", true);
     client.connected(at(1));
@@ -31,7 +31,6 @@ fn logged_on(engine: &mut Engine) -> (Client, usize) {
     (client, number)
 }
 
-/// A whole message of a client with these bytes as its body.
 fn with_body(msg_type: &[u8], sequence: u64, body: &[u8]) -> Vec<u8> {
     let mut encoder = Encoder::default();
     encoder.begin(Version::Fix44, msg_type).text(tag::SENDER_COMP_ID, "CLIENT");

@@ -13,14 +13,12 @@ use pickfs_fix::codec::Version;
 use pickfs_fix::engine::{Engine, Settings};
 use pickfs_fix::store::{Entry, EntryKind, Gate, Log, LogStore, MemoryLog, StoreError};
 
-/// What a store was told, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Kept(EntryKind),
     Waited(Gate),
 }
 
-/// A log that remembers.
 struct Remembering(MemoryLog, Arc<Mutex<Vec<Told>>>);
 
 impl Log for Remembering {
@@ -43,7 +41,7 @@ impl Log for Remembering {
     }
 }
 
-/// What the store is told when a client sends this in one piece.
+/// When a client sends this in one piece.
 fn told(send: impl Fn(&mut Client)) -> (Vec<Told>, Vec<peer::Told>) {
     let list = Arc::new(Mutex::new(Vec::new()));
     let log = Remembering(MemoryLog::default(), Arc::clone(&list));

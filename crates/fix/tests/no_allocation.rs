@@ -21,14 +21,13 @@ use pickfs_testkit::{Counting, allocated};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// An engine on a socket with a client, both on this thread.
 struct Bench {
     acceptor: Acceptor,
     client: Client,
     stream: TcpStream,
     orders: u64,
     reports: u64,
-    /// Allocations of the engine's rounds.
+    /// Of the engine's rounds.
     allocations: u64,
 }
 
@@ -63,7 +62,7 @@ impl Bench {
         }
     }
 
-    /// Orders one after the other, of which some rest and some trade; gives the engine's allocations.
+    /// Some rest and some trade; gives the engine's allocations.
     fn trade(&mut self, orders: u64) -> u64 {
         self.allocations = 0;
         for _ in 0..orders {
@@ -129,7 +128,7 @@ fn an_order_on_its_way_allocates_nothing_over_a_pair() {
     });
 }
 
-/// Ends the secondary, also when the test fails.
+/// Also when the test fails.
 struct Ended<'a>(&'a AtomicBool);
 
 impl Drop for Ended<'_> {

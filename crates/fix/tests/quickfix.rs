@@ -23,7 +23,7 @@ fn is_there(program: &str) -> bool {
     found.is_ok_and(|output| output.status.success())
 }
 
-/// The peer, built; `None` where it cannot be.
+/// `None` where it cannot be built.
 fn peer() -> Option<PathBuf> {
     let missing = ["java", "mvn"].into_iter().find(|program| !is_there(program));
     if let Some(program) = missing {

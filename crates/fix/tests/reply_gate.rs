@@ -40,7 +40,6 @@ impl Scene {
         Scene { hosts, relay, standby, engine, trader }
     }
 
-    /// Sends orders that rest; they leave with the next exchange.
     fn order(&mut self, count: u64) {
         for _ in 0..count {
             self.trader.orders += 1;
@@ -79,7 +78,7 @@ impl Scene {
         assert!(told.is_sorted_by(|before, after| before.2 < after.2));
     }
 
-    /// The engine dies while it waits; the standby goes on with a standby of its own, which is given.
+    /// The standby goes on with a standby of its own, which is given.
     fn fail_over(&mut self) -> Running {
         self.engine.child.kill().unwrap();
         self.engine.child.wait().unwrap();

@@ -30,7 +30,7 @@ fn engine(directory: &Path, orders: u64) -> Engine {
     Engine::guarded(Settings::default(), store, at(0), (), Box::new(AtMost(orders))).unwrap()
 }
 
-/// ClOrdID, ExecType and words of a report.
+/// ClOrdID, ExecType and words.
 fn told(message: &Message<'_>) -> [String; 3] {
     [tag::CL_ORD_ID, tag::EXEC_TYPE, tag::TEXT]
         .map(|tag| String::from_utf8(message.get(tag).unwrap_or_default().to_vec()).unwrap())

@@ -11,7 +11,6 @@ use pickfs_fix::engine::{Engine, Now, Settings};
 use pickfs_fix::session::End;
 use pickfs_fix::store::{LogStore, MemoryLog};
 
-/// An engine with one connection, and messages made by hand.
 struct Bench {
     engine: Engine,
     number: usize,
@@ -37,7 +36,6 @@ impl Bench {
         self.number = self.engine.connect(self.now).unwrap();
     }
 
-    /// Sends a message and gives the answers.
     fn send(
         &mut self,
         msg_type: &str,

@@ -15,7 +15,7 @@ use kills::Trader;
 use peer::Peer;
 use pickfs_fix::codec::Version;
 
-/// A running engine; killed when it is dropped.
+/// Killed when it is dropped.
 struct Running {
     child: Child,
     address: SocketAddr,

@@ -24,7 +24,6 @@ fn engine(profile: Profile, directory: &Path) -> Result<Engine, EngineError> {
     Engine::open(Settings::default(), open(profile, directory), at(0))
 }
 
-/// An engine with a client that has logged on.
 struct Pair {
     engine: Engine,
     client: Client,

@@ -1,5 +1,5 @@
-//! The archive of Debian 12, from which guests have their kernel, for packages that the sources of this machine do
-//! not name: `contrib` is left out of most lists, and later releases have dropped formatters. apt reads it with a configuration of its own in the cache, checks its
+//! The archive of Debian 12, from which guests have their kernel, for packages that the sources of
+//! this machine do not name. apt reads it with a configuration of its own in the cache, checks its
 //! signature as ever (apt-secure(8)), and nothing of the machine's apt changes.
 
 use std::{
@@ -18,14 +18,14 @@ const KEYRINGS: [&str; 2] = [
     "/usr/share/keyrings/debian-archive-keyring.pgp",
 ];
 
-/// Lists of the archive, kept in a cache.
+/// Kept in a cache.
 #[derive(Debug)]
 pub(crate) struct Archive {
     folder: PathBuf,
 }
 
 impl Archive {
-    /// Reads its lists, once for a cache.
+    /// Once for a cache.
     pub(crate) fn open(cache: &PackageCache, package: &str) -> Result<Archive, PackageError> {
         let archive = Archive { folder: cache.cache().join("archive") };
         let failed = |said: String| PackageError::Failed {
@@ -53,7 +53,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// The file for the variable APT_CONFIG.
+    /// For the variable APT_CONFIG.
     pub(crate) fn configuration(&self) -> PathBuf {
         self.folder.join("apt.conf")
     }

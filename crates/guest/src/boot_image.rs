@@ -18,7 +18,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// How a payload is packed: what unpacks it, and how many bytes stand behind it that are not its own.
+/// `tail`: bytes behind the payload that are not its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Packing {
     magic: &'static [u8],
@@ -126,7 +126,7 @@ fn has_note(mut notes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// A kernel of nothing but the note of this type.
+    /// Nothing but a note of this type.
     fn elf(note_type: u8) -> Vec<u8> {
         let mut elf = vec![0; 64 + 56];
         elf[..6].copy_from_slice(b"\x7fELF\x02\x01");

@@ -1,15 +1,6 @@
 //! The archive that a kernel unpacks as its first file system: cpio in its `newc` form, not
 //! compressed, as the kernel then has nothing to decompress.
 //!
-//! ```
-//! use pickfs_guest::cpio::Archive;
-//! let mut archive = Archive::default();
-//! archive.folder("dev");
-//! archive.device("dev/console", 5, 1);
-//! archive.file("init", 0o755, b"#!/bin/true");
-//! assert!(archive.finish().starts_with(b"070701"));
-//! ```
-//!
 //! Source: `Documentation/driver-api/early-userspace/buffer-format.rst`, cpio(5).
 
 use std::collections::BTreeSet;
@@ -18,7 +9,6 @@ const FOLDER: u32 = 0o040_000;
 const CHARACTER: u32 = 0o020_000;
 const REGULAR: u32 = 0o100_000;
 
-/// An archive that grows.
 #[derive(Debug, Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -34,7 +24,7 @@ struct Kind {
 }
 
 impl Archive {
-    /// A folder with those above it; one that is there already is left.
+    /// With those above it; one that is there already is left.
     pub fn folder(&mut self, path: &str) {
         let path = path.trim_matches('/');
         if path.is_empty() || self.folders.contains(path) {
@@ -47,20 +37,20 @@ impl Archive {
         self.entry(path, &Kind { mode: FOLDER | 0o755, links: 2, device: (0, 0) }, &[]);
     }
 
-    /// A file with the permissions `mode`, and the folders above it.
+    /// And the folders above it.
     pub fn file(&mut self, path: &str, mode: u32, content: &[u8]) {
         self.folder_of(path);
         self.entry(path, &Kind { mode: REGULAR | mode, links: 1, device: (0, 0) }, content);
     }
 
-    /// A character device that root may use, and the folders above it.
+    /// Root may use it; the folders above it are made.
     pub fn device(&mut self, path: &str, major: u32, minor: u32) {
         self.folder_of(path);
         let kind = Kind { mode: CHARACTER | 0o600, links: 1, device: (major, minor) };
         self.entry(path, &kind, &[]);
     }
 
-    /// The whole archive with its last entry.
+    /// With its last entry.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", &Kind { mode: 0, links: 1, device: (0, 0) }, &[]);
         self.bytes
@@ -111,7 +101,7 @@ impl Archive {
 mod tests {
     use super::*;
 
-    /// Name, mode, size of each entry.
+    /// Of each entry.
     fn list(bytes: &[u8]) -> Vec<(String, u32, usize)> {
         let (mut at, mut entries) = (0, Vec::new());
         loop {

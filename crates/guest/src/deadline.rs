@@ -3,22 +3,15 @@
 
 use std::{fmt, time::Duration};
 
-/// What a guest is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuestPhase {
     /// From the start to the first program.
     Boot,
-    /// Loading modules.
     Modules,
-    /// The calibration cell.
     Calibrate,
-    /// Mounting.
     Mount,
-    /// Emptying caches.
     Cool,
-    /// Writing and comparing.
     Check,
-    /// Unmounting.
     Unmount,
     /// From the last word to nothing left.
     PowerOff,
@@ -42,7 +35,6 @@ impl fmt::Display for GuestPhase {
 /// The limits. Generous: an emulated machine boots in three seconds where little else runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deadlines {
-    /// Every limit is multiplied by this.
     pub factor: f64,
 }
 
@@ -53,7 +45,6 @@ impl Default for Deadlines {
 }
 
 impl Deadlines {
-    /// The limit of a phase.
     pub fn limit(&self, phase: GuestPhase) -> Duration {
         let seconds = match phase {
             GuestPhase::Boot => 90.0,

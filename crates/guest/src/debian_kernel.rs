@@ -24,7 +24,6 @@ use crate::{
 /// The series that is taken where none is asked for: it has every driver of the table (reiserfs left with 6.13), and
 /// modules are rebuilt for it.
 pub const USUAL_SERIES: &str = "6.1";
-/// The package that names the newest kernel of a release.
 pub const NEWEST: &str = "linux-image-amd64";
 const PREFIX: &str = "linux-image-";
 /// Folders of modules that only real hardware wants; four hundred megabytes become seventy.
@@ -50,16 +49,14 @@ const NOT_FOR_GUESTS: &[&str] = &[
     "drivers/accel",
 ];
 
-/// The release of the kernel that is there and is `wanted`, or of the usual series; asks nobody.
+/// `None`: the usual series. Asks nobody.
 pub fn held_release(cache: &PackageCache, wanted: Option<&str>) -> Option<String> {
     let held = held(cache, wanted.unwrap_or(USUAL_SERIES))?;
     held.name.strip_prefix(PREFIX).map(str::to_owned)
 }
 
-/// The kernel of a release, a series or a package's version, fetched when it is not there; else of the usual series.
-///
-/// # Errors
-/// [`PackageError`], with the way out.
+/// A release, a series or a package's version, fetched when it is not there; else the usual
+/// series.
 pub fn kernel(cache: &PackageCache, wanted: Option<&str>) -> Result<Kernel, PackageError> {
     let wanted = wanted.unwrap_or(USUAL_SERIES);
     let unpacked = match held(cache, wanted) {
@@ -94,7 +91,7 @@ pub fn kernel(cache: &PackageCache, wanted: Option<&str>) -> Result<Kernel, Pack
     Ok(Kernel { release, package, image, qemu: Vec::new(), modules })
 }
 
-/// The newest that is there and is what is wanted.
+/// Asks nobody.
 fn held(cache: &PackageCache, wanted: &str) -> Option<Unpacked> {
     let entries = fs::read_dir(cache.cache().join("packages")).ok()?.flatten();
     let named = |entry: fs::DirEntry| {
@@ -129,7 +126,7 @@ fn fetched(cache: &PackageCache, wanted: &str) -> Result<Unpacked, PackageError>
     cache.get_level(package, offer.version.as_str())
 }
 
-/// The kernel among what a package depends on: `linux-image-6.12.107+deb13-amd64 (= 6.12.107-1)`.
+/// `linux-image-6.12.107+deb13-amd64 (= 6.12.107-1)`
 pub(crate) fn image_of(depends: &str) -> Option<&str> {
     let names = depends.split(',').filter_map(|one| one.split_whitespace().next());
     names.into_iter().find(|name| name.starts_with(PREFIX))

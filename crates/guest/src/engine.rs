@@ -9,8 +9,6 @@
 //!
 //! The kernel is entered past its loader (PVH, see [`crate::boot_image`]). Its self-tests and security
 //! modules are left out: they double the time to the first program. ACPI stays, or the power would not go off.
-//!
-//! Source: qemu-system-x86_64(1); `Documentation/admin-guide/kernel-parameters.txt`.
 
 use std::{
     ffi::OsString,
@@ -29,7 +27,6 @@ use crate::{
     qemu_program, rebuilt,
 };
 
-/// QEMU with one of its accelerators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Engine {
     /// The processor itself carries the guest's instructions out.
@@ -41,35 +38,25 @@ pub enum Engine {
 /// The preferred one first.
 pub const ENGINES: [Engine; 2] = [Engine::QemuKvm, Engine::QemuTcg];
 
-/// A guest kernel, unpacked.
 #[derive(Debug, Clone)]
 pub struct Kernel {
-    /// Its release, as `uname -r` says it inside: `6.1.0-56-amd64`.
+    /// As `uname -r` says it inside: `6.1.0-56-amd64`.
     pub release: String,
-    /// The package it came from, with its version.
+    /// With its version.
     pub package: String,
-    /// The image.
     pub image: PathBuf,
-    /// The words that run QEMU.
     pub qemu: Vec<OsString>,
-    /// Its modules.
     pub modules: ModuleTree,
 }
 
-/// One start of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boot {
-    /// The first file system.
     pub first_files: PathBuf,
-    /// The scratch image, if there is one.
     pub disk: Option<PathBuf>,
-    /// Memory of the guest in bytes.
     pub memory_bytes: u64,
-    /// Its processors.
     pub processors: usize,
 }
 
-/// Where the guest finds the scratch disk.
 pub const DISK_INSIDE: &str = "/dev/vda";
 /// Where it finds the line to the lab. The console's device has the first number among those of virtio, as it
 /// stands before the disk.
@@ -81,7 +68,7 @@ const TYPES: &[&str] = &[
     "affs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "fuse", "fuseblk", "hfs", "hfsplus",
     "hpfs", "jfs", "nilfs2", "ramfs", "reiserfs", "tmpfs", "vfat", "xfs",
 ];
-/// Types that it has with a module that can be built: see [`crate::rebuilt`].
+/// With a module that can be built: see [`crate::rebuilt`].
 pub const REBUILT: &[&str] = &["ufs", "reiserfs35", "zfs"];
 /// More processors than a trial has lanes and helpers are of no use, and each is a busy thread.
 const PROCESSORS_MAX: usize = 2;
@@ -91,12 +78,10 @@ const KERNEL_WORDS: &str = "console=ttyS0 quiet panic=-1 nokaslr cryptomgr.notes
                             selinux=0 apparmor=0 audit=0 mitigations=off";
 
 impl Engine {
-    /// The engine of a name.
     pub fn find(name: &str) -> Option<Engine> {
         ENGINES.into_iter().find(|engine| engine.name() == name)
     }
 
-    /// Its name in plans and results.
     pub fn name(self) -> &'static str {
         match self {
             Engine::QemuKvm => "qemu-kvm",
@@ -104,7 +89,6 @@ impl Engine {
         }
     }
 
-    /// What it is, in a sentence.
     pub fn about(self) -> &'static str {
         match self {
             Engine::QemuKvm => "QEMU with KVM, a machine of its own with Debian's stock kernel",
@@ -112,7 +96,7 @@ impl Engine {
         }
     }
 
-    /// How much longer things take than on the machine itself; deadlines are stretched by it.
+    /// Longer than on the machine itself; deadlines are stretched by it.
     pub fn slowness(self) -> f64 {
         match self {
             Engine::QemuKvm => 1.0,
@@ -120,7 +104,7 @@ impl Engine {
         }
     }
 
-    /// Why it cannot run on this machine, whatever packages there are.
+    /// Whatever packages there are.
     pub fn obstacle(self) -> Option<String> {
         if !cfg!(target_arch = "x86_64") {
             return Some("QEMU is asked for x86-64 machines only".into());
@@ -131,11 +115,8 @@ impl Engine {
         }
     }
 
-    /// The kernel and QEMU, from packages that are fetched when they are not there. `wanted` is the kernel's release, its
-    /// series or the version of its package.
-    ///
-    /// # Errors
-    /// When they cannot be had.
+    /// From packages that are fetched when they are not there. `wanted` is the kernel's release,
+    /// its series or the version of its package.
     pub fn kernel(
         self,
         cache: &PackageCache,
@@ -151,7 +132,7 @@ impl Engine {
         Ok(Kernel { qemu, ..debian_kernel::kernel(cache, wanted)? })
     }
 
-    /// The whole command. Its standard input and output are the line to the guest, its standard error the console.
+    /// Its standard input and output are the line to the guest, its standard error the console.
     pub fn command(self, kernel: &Kernel, boot: &Boot) -> Vec<OsString> {
         let accelerator = match self {
             Engine::QemuKvm => ["-accel", "kvm", "-cpu", "host"],
@@ -187,7 +168,7 @@ impl fmt::Display for Engine {
     }
 }
 
-/// Whether the kernel that is taken where none is asked for mounts this type, writable.
+/// Writable, by the kernel that is taken where none is asked for.
 pub fn knows(fs_type: &str) -> bool {
     let rebuilt = || {
         let cache = PackageCache::open_default().ok()?;
@@ -196,7 +177,7 @@ pub fn knows(fs_type: &str) -> bool {
     TYPES.contains(&fs_type) || rebuilt().unwrap_or(false)
 }
 
-/// The packages of an engine that are not here yet, and would be fetched.
+/// They would be fetched.
 pub fn missing_packages(cache: &PackageCache) -> Vec<&'static str> {
     let kernel = debian_kernel::held_release(cache, None).is_none();
     let qemu = qemu_program::held(cache).is_none();
@@ -204,7 +185,7 @@ pub fn missing_packages(cache: &PackageCache) -> Vec<&'static str> {
     both.into_iter().filter_map(|(missing, package)| missing.then_some(package)).collect()
 }
 
-/// What a start does that a reader of results must know: `guest.*`.
+/// `guest.*`: what a reader of results must know.
 pub fn facts(boot: &Boot) -> Environment {
     let mut facts = Environment::default();
     facts.put("guest.memory_bytes", boot.memory_bytes);
@@ -239,7 +220,7 @@ fn opens_directly(disk: &Path) -> bool {
     OpenOptions::new().read(true).custom_flags(direct).open(disk).is_ok()
 }
 
-/// What a kernel must load to mount file systems of these types, beside what the modules themselves name.
+/// Beside what the modules themselves name.
 pub fn modules_for(types: &[&str]) -> Vec<&'static str> {
     let extra = |fs_type: &str| -> &'static [&'static str] {
         match fs_type {

@@ -18,54 +18,35 @@ use crate::{
     program_files::{ProgramError, ProgramFile, program_files, program_files_of_tree},
 };
 
-/// A first file system that cannot be made.
 #[derive(Debug, Error)]
 pub enum FirstFilesError {
-    /// A program cannot be taken along.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// A module cannot be read, or the archive not be written.
     #[error("cannot {what} {path}: {cause}")]
-    File {
-        /// What was being done.
-        what: &'static str,
-        /// Which.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: std::io::Error,
-    },
+    File { what: &'static str, path: PathBuf, cause: std::io::Error },
 }
 
-/// What goes in.
 #[derive(Debug, Clone, Default)]
 pub struct FirstFiles {
-    /// The worker.
     pub worker: PathBuf,
-    /// Programs of the host that mount steps run.
     pub programs: Vec<PathBuf>,
-    /// Programs of unpacked packages: a tree, and the program below it.
+    /// The tree, and the program below it.
     pub foreign: Vec<(PathBuf, PathBuf)>,
-    /// Modules that the channel needs, in order.
+    /// Those that the channel needs, in order.
     pub early: Vec<PathBuf>,
-    /// All other modules, in order.
+    /// In order.
     pub modules: Vec<PathBuf>,
 }
 
 const MODULES: &str = "/pickfs/modules";
-/// Where the agent finds the modules of its channel.
 pub const EARLY_LIST: &str = "/pickfs/early";
 const FOLDERS: &[&str] = &["dev", "proc", "sys", "tmp", "run", "mnt", "etc"];
 
 impl FirstFiles {
-    /// Where the guest finds the modules, in order.
     pub fn modules_inside(&self) -> Vec<String> {
         self.modules.iter().map(|path| inside(path)).collect()
     }
 
-    /// Writes the archive.
-    ///
-    /// # Errors
-    /// What cannot be read or written.
     pub fn write(&self, to: &Path) -> Result<(), FirstFilesError> {
         let file = |what, path: &Path| {
             let path = path.to_owned();

@@ -16,15 +16,13 @@ use thiserror::Error;
 
 const MAGIC: [u8; 4] = *b"PKF1";
 const HEADER_BYTES: usize = 16;
-/// Longest payload: histograms of a trial are far below it.
+/// Histograms of a trial are far below it.
 pub const PAYLOAD_BYTES_MAX: u32 = 64 << 20;
 /// Console text before the first frame that is kept.
 const STRAY_BYTES_MAX: usize = 64 << 10;
 
-/// Who speaks, or is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
-    /// The first program of the guest.
     Agent,
     /// Standard input or output of a lane: one line.
     Words,
@@ -46,58 +44,34 @@ impl Stream {
     }
 }
 
-/// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Whose.
     pub stream: Stream,
-    /// The lane; 0 for the agent.
+    /// 0 for the agent.
     pub lane: u16,
-    /// What is said.
     pub payload: Vec<u8>,
 }
 
-/// A stream that is no stream of frames.
 #[derive(Debug, Error)]
 pub enum FrameError {
-    /// It could not be read.
     #[error("the guest's stream cannot be read: {0}")]
     Read(#[from] io::Error),
-    /// Something else stands where a frame should begin.
     #[error("{found:02x?} in the guest's stream where a frame should begin")]
-    NoFrame {
-        /// The four bytes.
-        found: [u8; 4],
-    },
-    /// A header that no writer of ours makes.
+    NoFrame { found: [u8; 4] },
     #[error("a frame of stream {stream} with {length} bytes in the guest's stream")]
-    Malformed {
-        /// Number of the stream.
-        stream: u8,
-        /// Length that it says.
-        length: u32,
-    },
-    /// The checksum does not fit.
+    Malformed { stream: u8, length: u32 },
     #[error(
         "a frame of {length} bytes came with checksum {found:08x}, its bytes have {expected:08x}"
     )]
-    Checksum {
-        /// Length of the payload.
-        length: u32,
-        /// What the header says.
-        found: u32,
-        /// What the bytes have.
-        expected: u32,
-    },
+    Checksum { length: u32, found: u32, expected: u32 },
 }
 
 impl Frame {
-    /// A frame of the agent.
     pub fn agent(payload: Vec<u8>) -> Frame {
         Frame { stream: Stream::Agent, lane: 0, payload }
     }
 
-    /// The frame as bytes, ready to be written at once.
+    /// Ready to be written at once.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut header = [0; HEADER_BYTES];
         header[..4].copy_from_slice(&MAGIC);
@@ -109,7 +83,6 @@ impl Frame {
         [header.as_slice(), &self.payload].concat()
     }
 
-    /// Writes it as one piece.
     pub fn write_to(&self, to: &mut impl Write) -> io::Result<()> {
         to.write_all(&self.to_bytes()).and_then(|()| to.flush())
     }
@@ -119,7 +92,6 @@ fn checksum(header: &[u8; HEADER_BYTES], payload: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&header[4..12]), payload)
 }
 
-/// Reads frames one after the other.
 #[derive(Debug)]
 pub struct FrameReader<R> {
     from: R,
@@ -128,7 +100,6 @@ pub struct FrameReader<R> {
 }
 
 impl<R: Read> FrameReader<R> {
-    /// A reader at the beginning of a stream.
     pub fn new(from: R) -> Self {
         Self { from, stray: Vec::new(), begun: false }
     }
@@ -138,10 +109,8 @@ impl<R: Read> FrameReader<R> {
         String::from_utf8_lossy(&self.stray).into_owned()
     }
 
-    /// The next frame; `None` at the end of the stream, even in the middle of one: who wrote it is dead.
-    ///
-    /// # Errors
-    /// [`FrameError`]; the stream is of no use then.
+    /// `None` at the end of the stream, even in the middle of a frame: who wrote it is dead. After
+    /// an error the stream is of no use.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
         if !self.find_magic()? {
             return Ok(None);
@@ -169,7 +138,7 @@ impl<R: Read> FrameReader<R> {
         Ok(Some(Frame { stream, lane, payload }))
     }
 
-    /// Reads up to the end of the next magic; false at the end of the stream.
+    /// False at the end of the stream.
     fn find_magic(&mut self) -> Result<bool, FrameError> {
         let mut window = [0; 4];
         if !fill(&mut self.from, &mut window)? {
@@ -192,7 +161,7 @@ impl<R: Read> FrameReader<R> {
     }
 }
 
-/// Fills a buffer; false when the stream ended before.
+/// False when the stream ended before.
 fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match from.read_exact(buffer) {
         Ok(()) => Ok(true),

@@ -36,40 +36,29 @@ use crate::{
     message::{FromGuest, Order, ToGuest},
 };
 
-/// Lines of the console that are kept.
 const CONSOLE_LINES: usize = 200;
-/// Lines of the console that an error shows.
+/// Those that an error shows.
 const CONSOLE_LINES_TOLD: usize = 6;
 const POLL: Duration = Duration::from_millis(50);
 
 /// What is done with the lines of a lane; `None` when nothing follows.
 pub type LineSink = Box<dyn Fn(Option<String>) + Send>;
 
-/// Where the words of a lane go.
 pub struct LaneSink {
-    /// Its standard output.
     pub words: LineSink,
-    /// Its standard error.
     pub errors: LineSink,
 }
 
-/// How a guest is begun.
 pub struct Start<'a> {
-    /// What runs it.
     pub engine: Engine,
-    /// The kernel.
     pub kernel: &'a Kernel,
-    /// The files.
     pub boot: &'a Boot,
     /// The worker program of the host, which keeps the guest.
     pub worker: &'a Path,
-    /// How long each phase may take.
     pub deadlines: Deadlines,
-    /// Says whether somebody wants the run to end.
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// A guest, with its candidate mounted.
 pub struct Guest {
     keeper: Child,
     to: Arc<Mutex<ChildStdin>>,
@@ -91,10 +80,7 @@ struct Shared {
 }
 
 impl Guest {
-    /// Boots.
-    ///
-    /// # Errors
-    /// [`GuestError`]; nothing of the guest is left then.
+    /// After an error nothing of the guest is left.
     pub fn boot(start: &Start<'_>) -> Result<Guest, GuestError> {
         let mut guest = Guest::spawn(start)?;
         let mut facts = Environment::default();
@@ -111,19 +97,13 @@ impl Guest {
         Ok(guest)
     }
 
-    /// Finds out what the bare ways of this guest cost.
-    ///
-    /// # Errors
-    /// [`GuestError`].
+    /// What the bare ways of this guest cost.
     pub fn calibrate(&mut self, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
         self.tell(&ToGuest::Calibrate);
         self.expect_facts(GuestPhase::Calibrate, stop)
     }
 
-    /// Loads what a candidate needs and mounts it.
-    ///
-    /// # Errors
-    /// [`GuestError`]; the guest has ended then.
+    /// After an error the guest has ended.
     pub fn mount(&mut self, order: Order, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
         self.tell(&ToGuest::Mount(Box::new(order)));
         self.expect(GuestPhase::Modules, stop, |event| event == FromGuest::ModulesLoaded)?;
@@ -175,7 +155,7 @@ impl Guest {
         &self.facts
     }
 
-    /// Starts worker processes inside, one for each sink.
+    /// One for each sink.
     pub fn start_lanes(&self, sinks: Vec<LaneSink>) {
         let count = sinks.len() as u16;
         lock(&self.shared.ends).clear();
@@ -187,12 +167,10 @@ impl Guest {
         }
     }
 
-    /// What speaks to one lane.
     pub fn line_to(&self, lane: u16) -> LaneLine {
         LaneLine { lane, to: self.to.clone(), shared: self.shared.clone() }
     }
 
-    /// Empties the caches inside.
     pub fn cool(&self, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
         self.tell(&ToGuest::Cool);
         self.expect(GuestPhase::Cool, stop, |event| event == FromGuest::Cooled)
@@ -213,13 +191,12 @@ impl Guest {
         Ok(counted)
     }
 
-    /// Unmounts.
     pub fn unmount(&self, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
         self.tell(&ToGuest::Unmount);
         self.expect(GuestPhase::Unmount, stop, |event| event == FromGuest::Unmounted)
     }
 
-    /// Unmounts, powers off and waits until nothing of the guest is left.
+    /// Waits until nothing of the guest is left.
     pub fn end(self, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
         self.unmount(stop)?;
         self.tell(&ToGuest::End);
@@ -240,7 +217,7 @@ impl Guest {
         let _ = Frame::agent(payload).write_to(&mut *lock(&self.to));
     }
 
-    /// Waits for one event; lanes that end meanwhile are noted.
+    /// Lanes that end meanwhile are noted.
     fn expect(
         &self,
         phase: GuestPhase,
@@ -283,7 +260,7 @@ impl Guest {
         console_end(&self.shared)
     }
 
-    /// Processes that the keeper started, the engine first.
+    /// The engine first.
     fn below_the_keeper(&self) -> Vec<Pid> {
         let tree = tree_of(self.keeper.id(), &ProcRoot::own()).unwrap_or_default();
         tree.iter().skip(1).filter_map(|process| Pid::from_raw(process.process_id as i32)).collect()
@@ -322,7 +299,6 @@ fn take(facts: &mut Environment, found: Environment) -> bool {
     true
 }
 
-/// The line to one lane of a guest.
 pub struct LaneLine {
     lane: u16,
     to: Arc<Mutex<ChildStdin>>,
@@ -330,7 +306,7 @@ pub struct LaneLine {
 }
 
 impl LaneLine {
-    /// Sends a line, without its end. A guest that is gone shows as the end of the lane's words.
+    /// Without its end. A guest that is gone shows as the end of the lane's words.
     pub fn say(&self, line: &str) {
         let frame =
             Frame { stream: Stream::Words, lane: self.lane, payload: line.as_bytes().to_vec() };

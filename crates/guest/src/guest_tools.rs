@@ -17,7 +17,6 @@ use crate::{
     program_files::TREE_LIBRARIES,
 };
 
-/// Where programs lie below a tree.
 const FOLDERS: [&str; 4] = ["sbin", "usr/sbin", "bin", "usr/bin"];
 /// Its dependencies name Python, which zpool does not need.
 const OPENZFS: PackageSet<'_> = PackageSet {
@@ -30,16 +29,15 @@ const OPENZFS: PackageSet<'_> = PackageSet {
     ]),
 };
 
-/// A program in an unpacked tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
-    /// The tree, which stands for `/`.
+    /// It stands for `/`.
     pub tree: PathBuf,
-    /// Where the program lies below it.
+    /// Below the tree.
     pub path: PathBuf,
 }
 
-/// The packages of a program; a section behind the name of its package does not matter.
+/// A section behind the name of its package does not matter.
 fn set_of(package: &str) -> PackageSet<'_> {
     let main = package.split(' ').next().unwrap_or(package);
     match main == OPENZFS.main {
@@ -49,15 +47,12 @@ fn set_of(package: &str) -> PackageSet<'_> {
 }
 
 impl Tool {
-    /// The program, where its package was unpacked before; asks nobody.
+    /// Asks nobody.
     pub fn held(cache: &PackageCache, program: &str, package: &str) -> Option<Tool> {
         Self::of_tree(set_of(package).held(cache)?.folder, program)
     }
 
-    /// The program, its package fetched where it is not there.
-    ///
-    /// # Errors
-    /// When it cannot be had.
+    /// Its package is fetched where it is not there.
     pub fn get(cache: &PackageCache, program: &str, package: &str) -> Result<Tool, PackageError> {
         let unpacked = set_of(package).get(cache)?;
         let strange = || PackageError::Strange { package: package.into(), what: program.into() };
@@ -70,7 +65,6 @@ impl Tool {
         Some(Tool { tree, path })
     }
 
-    /// The words that run it on this machine.
     pub fn words(&self) -> Vec<OsString> {
         let libraries = TREE_LIBRARIES.map(|folder| self.tree.join(folder));
         let program = self.tree.join(&self.path).into_os_string();

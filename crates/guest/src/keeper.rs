@@ -26,21 +26,20 @@ use std::{
 use pickfs_model::trial::WORKER;
 use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
 
-/// First word of the keeper, as a worker.
+/// As a worker.
 pub const KEEP_GUEST: &str = "keep-guest";
-/// First word of a guest, as a worker, that is about to become its engine.
+/// As a worker that is about to become its engine.
 pub const BECOME_GUEST: &str = "become-guest";
-/// How often the keeper looks whether the guest is still wanted.
+/// Whether the guest is still wanted.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The command of a keeper for `guest`, begun by this process.
 pub(crate) fn keeper(worker: &Path, guest: &[OsString]) -> Command {
     let mut command = Command::new(worker);
     command.args([WORKER, KEEP_GUEST]).arg(std::process::id().to_string()).args(guest);
     command
 }
 
-/// What the keeper does; `words` are those behind [`KEEP_GUEST`].
+/// `words` are those behind [`KEEP_GUEST`].
 pub fn keep(words: &[OsString]) -> ExitCode {
     let [lab, program, rest @ ..] = words else {
         eprintln!("{KEEP_GUEST} needs the lab's process and a program");
@@ -65,7 +64,7 @@ fn start(program: &OsStr, words: &[OsString]) -> std::io::Result<Child> {
     guest.arg(program).args(words).process_group(0).spawn()
 }
 
-/// What a guest does before it is one; `words` are those behind [`BECOME_GUEST`]. Comes back when that fails.
+/// `words` are those behind [`BECOME_GUEST`]. Comes back when that fails.
 pub fn become_guest(words: &[OsString]) -> ExitCode {
     let [keeper, program, rest @ ..] = words else {
         eprintln!("{BECOME_GUEST} needs the keeper's process and a program");

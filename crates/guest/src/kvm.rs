@@ -22,7 +22,6 @@ use pickfs_target::packages::Family;
 
 use crate::{packages::PackageCache, qemu_program};
 
-/// How long the tiny guest may take.
 const LIMIT: Duration = Duration::from_secs(5);
 /// What QEMU ends with when the guest wrote its byte.
 const RAN: i32 = 0x21;
@@ -30,7 +29,7 @@ const RAN: i32 = 0x21;
 const CODE: &[u8] = &[0xba, 0xf4, 0x00, 0xb0, 0x10, 0xee, 0xf4, 0xeb, 0xfd];
 const INSTEAD: &str = "use --engine qemu-tcg, which needs no KVM";
 
-/// Why KVM runs no guest here, as far as it can be told without QEMU.
+/// As far as it can be told without QEMU.
 pub fn obstacle() -> Option<String> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let told = told(&read("/proc/cpuinfo"), &read("/proc/modules"));
@@ -72,7 +71,7 @@ fn untried() -> String {
     )
 }
 
-/// What came of the trial of this boot of the machine: nothing where the guest ran.
+/// Of this boot of the machine: empty where the guest ran.
 pub fn verdict(cache: &PackageCache, qemu: &[OsString]) -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let kept = cache.cache().join(format!("kvm-{}", boot.trim()));
@@ -87,10 +86,6 @@ pub fn verdict(cache: &PackageCache, qemu: &[OsString]) -> String {
     verdict
 }
 
-/// Whether QEMU runs the tiny guest with this accelerator.
-///
-/// # Errors
-/// What came instead.
 pub fn runs(qemu: &[OsString], accelerator: &str, limit: Duration) -> Result<(), String> {
     let name = format!("pickfs-kvm-{}-{:?}", std::process::id(), std::thread::current().id());
     let disk = std::env::temp_dir().join(name.replace(['(', ')'], ""));

@@ -1,11 +1,5 @@
 //! What a kernel module says of itself: the modules that it needs. Debian's kernel packages hold no
 //! modules.dep, which an installation makes; each module names its own needs all the same.
-//!
-//! ```
-//! use pickfs_guest::module_info::needs;
-//! assert_eq!(needs(b"no module"), None);
-//! ```
-//!
 //! Source: elf(5); `MODULE_INFO` in `include/linux/moduleparam.h`: texts `key=value`, each ended by a zero, in
 //! the section `.modinfo`.
 
@@ -15,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Names of the modules that a module needs itself; `None` where it is no module.
+/// `None` where it is no module.
 pub fn needs(elf: &[u8]) -> Option<Vec<String>> {
     let info = section(elf, b".modinfo")?;
     let texts = info.split(|byte| *byte == 0).filter_map(|text| std::str::from_utf8(text).ok());
@@ -34,7 +28,7 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
     Some(bytes.iter().rev().fold(0, |sum: usize, byte| sum << 8 | usize::from(*byte)))
 }
 
-/// The content of a section of a 64-bit little-endian ELF file.
+/// Of a 64-bit little-endian ELF file.
 fn section<'a>(elf: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
     if elf.get(..6)? != b"\x7fELF\x02\x01" {
         return None;
@@ -54,7 +48,7 @@ fn section<'a>(elf: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
     content((0..count).find(is_it)?)
 }
 
-/// A module as the kernel loads it: itself, or an unpacked copy in `folder` where it is packed.
+/// Itself, or an unpacked copy in `folder` where it is packed.
 pub fn plain_file(module: &Path, folder: &Path) -> io::Result<PathBuf> {
     let end = module.extension().unwrap_or_default().to_string_lossy().into_owned();
     let program = match end.as_str() {
@@ -83,7 +77,6 @@ pub fn plain_file(module: &Path, folder: &Path) -> io::Result<PathBuf> {
 pub(crate) mod tests {
     use super::*;
 
-    /// A module of nothing but what it says of itself.
     pub(crate) fn module(info: &str) -> Vec<u8> {
         let names = b"\0.shstrtab\0.modinfo\0";
         let mut elf = vec![0; 64 + 3 * 64];

@@ -1,15 +1,8 @@
 //! A kernel's loadable modules: where they lie, and what must be loaded before what.
-//!
-//! ```no_run
-//! use pickfs_guest::modules::ModuleTree;
-//! let tree = ModuleTree::read("/lib/modules/6.1.0-50-amd64".as_ref())?;
-//! let files = tree.with_needed(&["f2fs", "nls_cp437"]);
-//! # Ok::<(), std::io::Error>(())
-//! ```
-//!
-//! What a module needs stands in modules.dep(5), or, where the tree was never installed, in the module
-//! itself. A name that has no file is left out: the kernel may have it built in, and where it has not, the
-//! mount says so. Charset modules and algorithms stand in no list of needs and must be named.
+//! What a module needs stands in modules.dep(5), or, where the tree was never installed, in the
+//! module itself. A name that has no file is left out: the kernel may have it built in, and where
+//! it has not, the mount says so. Charset modules and algorithms stand in no list of needs and
+//! must be named.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,7 +15,6 @@ use crate::module_info;
 /// Unpacked copies lie here in a tree with modules.dep.
 const PLAIN: &str = ".plain";
 
-/// The modules of one kernel.
 #[derive(Debug, Clone)]
 pub struct ModuleTree {
     rows: HashMap<String, Row>,
@@ -47,21 +39,15 @@ enum Needs {
 }
 
 impl ModuleTree {
-    /// The tree of a folder that holds `modules.dep`.
-    ///
-    /// # Errors
-    /// When that cannot be read.
+    /// It holds `modules.dep`.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let text = fs::read_to_string(folder.join("modules.dep"))?;
         let (rows, built_in) = (rows(folder, &text), built_in(folder));
         Ok(Self { rows, unpacked: folder.join(PLAIN), built_in })
     }
 
-    /// The tree of a folder that was only unpacked: every module in it is asked. Packed ones are unpacked into
-    /// another folder when they are wanted.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
+    /// Only unpacked: every module in it is asked. Packed ones are unpacked into another folder
+    /// when they are wanted.
     pub fn scan(folder: &Path, unpacked: &Path) -> io::Result<Self> {
         // The list stands beside the folder of modules.
         let built_in = folder.parent().and_then(built_in);
@@ -89,12 +75,10 @@ impl ModuleTree {
         self.rows.insert(plain(name), Row { file: file.to_owned(), needs });
     }
 
-    /// A kernel without modules.
     pub fn none() -> Self {
         Self { rows: HashMap::new(), unpacked: PathBuf::new(), built_in: None }
     }
 
-    /// Whether there is a module of this name.
     pub fn has(&self, name: &str) -> bool {
         self.rows.contains_key(&plain(name))
     }
@@ -106,7 +90,7 @@ impl ModuleTree {
         !self.has(name) && built_in.is_some_and(|built_in| !built_in.contains(&plain(name)))
     }
 
-    /// Files to load, in order, each once: these modules and all that they need.
+    /// In order, each once: these modules and all that they need.
     pub fn with_needed(&self, names: &[&str]) -> Vec<PathBuf> {
         let mut order = Vec::new();
         for name in names {
@@ -150,7 +134,7 @@ impl ModuleTree {
     }
 }
 
-/// Names in modules.builtin, where there is one.
+/// `None` where there is no modules.builtin.
 fn built_in(folder: &Path) -> Option<HashSet<String>> {
     let text = fs::read_to_string(folder.join("modules.builtin")).ok()?;
     Some(text.lines().map(module_name).collect())

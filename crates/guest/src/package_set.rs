@@ -1,16 +1,6 @@
-//! Several packages unpacked into one tree: a program with the libraries that this machine lacks, or the
-//! headers of a kernel. As [`crate::packages`], without installing anything.
-//!
-//! ```no_run
-//! use pickfs_guest::{packages::PackageCache, package_set::{Members, PackageSet}};
-//! let qemu = PackageSet { main: "qemu-system-x86", members: Members::WithMissing };
-//! let tree = qemu.get(&PackageCache::open_default()?)?;
-//! println!("{}", tree.folder.join("usr/bin/qemu-system-x86_64").display());
-//! # Ok::<(), pickfs_guest::packages::PackageError>(())
-//! ```
-//!
-//! What apt would install beside a package is asked of apt itself (`apt-get --simulate`, apt-get(8)); it needs no
-//! right and changes nothing.
+//! Several packages unpacked into one tree: a program with the libraries that this machine lacks,
+//! or the headers of a kernel. What apt would install beside a package is asked of apt itself
+//! (`apt-get --simulate`), which needs no right and changes nothing.
 
 use std::{
     fs,
@@ -26,19 +16,15 @@ use crate::{
 /// Ends the name of a set's folder, so that it is nobody's single package.
 const SET: &str = "+set";
 
-/// Packages of one tree, which has the name and the version of the first.
+/// It has the name and the version of the first package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackageSet<'a> {
-    /// The first.
     pub main: &'a str,
-    /// The others.
     pub members: Members<'a>,
 }
 
-/// What stands beside the first package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Members<'a> {
-    /// These.
     Listed(&'a [&'a str]),
     /// Those that the first needs and that are not installed here.
     WithMissing,
@@ -50,10 +36,7 @@ impl PackageSet<'_> {
         cache.held(&self.name())
     }
 
-    /// The tree, fetched when it is not there: from this machine's sources, or Debian's archive where those lack it.
-    ///
-    /// # Errors
-    /// [`PackageError`], with the way out.
+    /// From this machine's sources, or Debian's archive where those lack it.
     pub fn get(&self, cache: &PackageCache) -> Result<Unpacked, PackageError> {
         match self.held(cache) {
             Some(held) => Ok(held),
@@ -111,7 +94,7 @@ impl PackageSet<'_> {
     }
 }
 
-/// apt and dpkg over a folder of ours.
+/// Over a folder of ours.
 struct Apt<'a> {
     package: &'a str,
     cache: &'a Path,

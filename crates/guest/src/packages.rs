@@ -1,15 +1,6 @@
 //! Debian packages without installing them: downloaded as whoever we are, unpacked into a folder
-//! of the user's cache, one folder a version. Nothing of the system is changed, and what is there is
-//! not asked for again.
-//!
-//! ```no_run
-//! use pickfs_guest::packages::PackageCache;
-//! let qemu = PackageCache::open_default()?.get("qemu-system-x86")?;
-//! println!("{}", qemu.folder.join("usr/bin/qemu-system-x86_64").display());
-//! # Ok::<(), pickfs_guest::packages::PackageError>(())
-//! ```
-//!
-//! `apt-get download` checks what it fetched against the signed lists of the release (apt-secure(8)).
+//! of the user's cache, one folder a version. `apt-get download` checks what it fetched against
+//! the signed lists of the release (apt-secure(8)).
 
 use std::{
     fs, io,
@@ -27,39 +18,20 @@ use crate::{
     version::Version,
 };
 
-/// A package that could not be had.
 #[derive(Debug, Error)]
 pub enum PackageError {
-    /// No folder for it.
     #[error(
         "no folder for guest kernels: neither PICKFS_CACHE_DIR nor XDG_CACHE_HOME nor HOME is set; \
          set PICKFS_CACHE_DIR"
     )]
     NoFolder,
-    /// The cache could not be written.
     #[error("cannot {what} {path}: {cause}; set PICKFS_CACHE_DIR to a folder of yours")]
-    Cache {
-        /// What was being done.
-        what: &'static str,
-        /// Where.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// apt-get or dpkg is not there.
+    Cache { what: &'static str, path: PathBuf, cause: io::Error },
     #[error(
         "{program} not found, and {package} is not in {cache}; this needs Debian or Ubuntu, or a folder \
          {package}_VERSION copied there from one"
     )]
-    NoProgram {
-        /// Which.
-        program: &'static str,
-        /// For what.
-        package: String,
-        /// The cache.
-        cache: PathBuf,
-    },
-    /// It ran and failed.
+    NoProgram { program: &'static str, package: String, cache: PathBuf },
     #[error(
         "`{program} {package}` failed: {said}; {package} is not in {cache}, so this needs the network and \
          the lists of `apt-get update` once"
@@ -67,79 +39,51 @@ pub enum PackageError {
     Failed {
         /// With its first word.
         program: &'static str,
-        /// For what.
         package: String,
         /// The end of what it said.
         said: String,
-        /// The cache.
         cache: PathBuf,
     },
-    /// Neither installed nor to be had.
     #[error("no QEMU: {why}; {}", Family::here().install_of(qemu_program::PACKAGE))]
-    NoQemu {
-        /// What was tried and came of it.
-        why: String,
-    },
-    /// KVM runs no guest here.
+    NoQemu { why: String },
     #[error("no qemu-kvm: {why}")]
-    NoKvm {
-        /// What was tried and came of it.
-        why: String,
-    },
-    /// Somebody does not want it fetched.
+    NoKvm { why: String },
     #[error("{what}{} not fetched; allow it with --yes or PICKFS_FETCH=yes", size_text(*bytes))]
     Refused {
-        /// What would have been.
         what: String,
-        /// Its size in bytes; 0 where it was not asked.
+        /// 0 where it was not asked.
         bytes: u64,
     },
-    /// No suite can be asked what it has.
     #[error(
         "what Debian's suites offer cannot be known: {said}; this needs the network once, or a folder \
          PACKAGE_VERSION in `packages` of the cache"
     )]
-    NoSuites {
-        /// What was said.
-        said: String,
-    },
-    /// No suite has such a kernel.
+    NoSuites { said: String },
     #[error("no {package} has kernel {level}; there are {known}")]
     NoLevel {
-        /// Which package.
         package: String,
-        /// What was asked for.
         level: String,
-        /// Versions with their suites.
+        /// With their suites.
         known: String,
     },
-    /// It unpacked, and what we need of it is not there.
     #[error("{package} has no {what}; this version of it is not known to pickfs")]
-    Strange {
-        /// Which.
-        package: String,
-        /// What is missing.
-        what: String,
-    },
+    Strange { package: String, what: String },
 }
 
-/// A package, unpacked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unpacked {
-    /// Its name.
     pub name: String,
-    /// Its version, as Debian writes it.
+    /// As Debian writes it.
     pub version: String,
-    /// The folder that stands for `/`.
+    /// It stands for `/`.
     pub folder: PathBuf,
 }
 
-/// Something that is about to be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Download {
-    /// What, with its version.
+    /// With its version.
     pub what: String,
-    /// Its size in bytes, about.
+    /// About.
     pub bytes: u64,
 }
 
@@ -150,7 +94,6 @@ fn size_text(bytes: u64) -> String {
     if bytes == 0 { String::new() } else { format!(" (about {} MB)", bytes / 1_000_000) }
 }
 
-/// A folder of unpacked packages.
 #[derive(Clone)]
 pub struct PackageCache {
     cache: PathBuf,
@@ -167,29 +110,29 @@ impl PackageCache {
         Ok(Self::at(&cache_folder().ok_or(PackageError::NoFolder)?))
     }
 
-    /// A cache in a folder, which need not be there.
+    /// It need not be there.
     pub fn at(cache: &Path) -> Self {
         let (cache, folder) = (cache.to_owned(), cache.join("packages"));
         Self { cache, folder, ask: Arc::new(|_| true) }
     }
 
-    /// The same cache, which asks before it fetches anything.
+    /// Before it fetches anything.
     #[must_use]
     pub fn asking(self, ask: Ask) -> Self {
         Self { ask, ..self }
     }
 
-    /// The folder of the cache, which holds rebuilt modules too.
+    /// It holds rebuilt modules too.
     pub fn cache(&self) -> &Path {
         &self.cache
     }
 
-    /// The newest version that is there already; asks nobody.
+    /// The newest version; asks nobody.
     pub fn held(&self, name: &str) -> Option<Unpacked> {
         self.all_held(name).pop()
     }
 
-    /// Every version that is there already, the newest last.
+    /// The newest last.
     pub fn all_held(&self, name: &str) -> Vec<Unpacked> {
         let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut held: Vec<Unpacked> = folders
@@ -203,16 +146,12 @@ impl PackageCache {
         held
     }
 
-    /// The newest of a series, or the version asked for, that is there already.
+    /// The newest of a series, or the version asked for.
     pub fn held_level(&self, name: &str, level: &str) -> Option<Unpacked> {
         let fits = |held: &Unpacked| Version::new(&held.version).fits(level);
         self.all_held(name).into_iter().rfind(fits)
     }
 
-    /// The package, fetched when it is not there.
-    ///
-    /// # Errors
-    /// [`PackageError`], with the way out.
     pub fn get(&self, name: &str) -> Result<Unpacked, PackageError> {
         match self.held(name) {
             Some(held) => Ok(held),
@@ -278,7 +217,6 @@ impl PackageCache {
         }
     }
 
-    /// Asks whether something may be fetched.
     pub(crate) fn allow(&self, what: String, bytes: u64) -> Result<(), PackageError> {
         let download = Download { what, bytes };
         match (self.ask)(Some(&download)) {
@@ -311,7 +249,7 @@ impl PackageCache {
         })
     }
 
-    /// Does something in a folder that is gone afterwards.
+    /// It is gone afterwards.
     fn within(
         &self,
         what: impl FnOnce(&Path) -> Result<Unpacked, PackageError>,
@@ -359,7 +297,7 @@ impl PackageCache {
     }
 }
 
-/// The folder of everything that pickfs may fetch again.
+/// Everything in it may be fetched again.
 pub fn cache_folder() -> Option<PathBuf> {
     let set =
         |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -374,7 +312,7 @@ impl std::fmt::Debug for PackageCache {
     }
 }
 
-/// What this machine's own release offers, as far as apt knows.
+/// As far as apt knows.
 pub(crate) fn own_offer(name: &str) -> Option<Offer> {
     let mut apt = Command::new("apt-cache");
     apt.args(["show", "--no-all-versions", name]).stdin(Stdio::null()).env("LC_ALL", "C");

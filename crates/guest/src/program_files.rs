@@ -1,15 +1,6 @@
 //! A program with all that it needs to run elsewhere: itself and its shared libraries, each
-//! without what only a debugger reads. A static program is just itself.
-//!
-//! ```
-//! use pickfs_guest::program_files::program_files;
-//! let files = program_files("/bin/true".as_ref())?;
-//! assert!(files.iter().any(|file| file.path.to_string_lossy().contains("libc")));
-//! # Ok::<(), pickfs_guest::program_files::ProgramError>(())
-//! ```
-//!
-//! The program's own interpreter is asked which libraries it would load (ld.so(8), `--list`); the program is
-//! not run. Source of the layout: elf(5).
+//! without what only a debugger reads. Its own interpreter is asked which libraries it would load
+//! (ld.so(8), `--list`); the program is not run. Layout: elf(5).
 
 use std::{
     fs, io,
@@ -19,55 +10,31 @@ use std::{
 
 use thiserror::Error;
 
-/// A program that cannot be taken along.
 #[derive(Debug, Error)]
 pub enum ProgramError {
-    /// A file of it cannot be read.
     #[error("cannot read {path}: {cause}")]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// What the kernel said.
-        cause: io::Error,
-    },
-    /// It is no program of this machine.
+    Read { path: PathBuf, cause: io::Error },
     #[error("{path} is no 64-bit ELF program")]
-    NoElf {
-        /// Which.
-        path: PathBuf,
-    },
-    /// The interpreter did not list its libraries.
+    NoElf { path: PathBuf },
     #[error("libraries of {path} cannot be listed: {said}")]
-    NoList {
-        /// Which.
-        path: PathBuf,
-        /// What the interpreter said.
-        said: String,
-    },
+    NoList { path: PathBuf, said: String },
 }
 
 /// A file to be taken along, under the path where the program looks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramFile {
-    /// Where it must be.
     pub path: PathBuf,
     /// What is loaded of it.
     pub content: Vec<u8>,
 }
 
 /// The program first, then its interpreter and its libraries.
-///
-/// # Errors
-/// [`ProgramError`].
 pub fn program_files(program: &Path) -> Result<Vec<ProgramFile>, ProgramError> {
     files_with(program, &[])
 }
 
-/// The same for a program of an unpacked tree, which stands for `/`: its libraries lie there or are this
-/// machine's, and each file gets the path that it has below the tree.
-///
-/// # Errors
-/// [`ProgramError`].
+/// An unpacked tree stands for `/`: libraries lie there or are this machine's, and each file gets
+/// the path that it has below the tree.
 pub fn program_files_of_tree(
     tree: &Path,
     program: &Path,
@@ -137,14 +104,13 @@ fn listed(text: &str) -> Vec<PathBuf> {
 const PT_LOAD: u32 = 1;
 const PT_INTERP: u32 = 3;
 
-/// A program header.
 struct Segment {
     kind: u32,
     offset: usize,
     size: usize,
 }
 
-/// Program headers of a 64-bit little-endian ELF file; `None` where it is none.
+/// `None` where it is no 64-bit little-endian ELF file.
 fn segments(elf: &[u8]) -> Option<Vec<Segment>> {
     let number = |at: usize, size: usize| {
         let bytes = elf.get(at..at + size)?;

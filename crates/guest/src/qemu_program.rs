@@ -13,22 +13,17 @@ use crate::{
     program_files::TREE_LIBRARIES,
 };
 
-/// The program.
 pub const PROGRAM: &str = "qemu-system-x86_64";
-/// The package that holds it.
 pub const PACKAGE: &str = "qemu-system-x86";
 /// Firmware and boot programs.
 const DATA: [&str; 2] = ["usr/share/qemu", "usr/share/seabios"];
 
-/// The words that run it, where it is installed or unpacked already; asks nobody.
+/// Where it is installed or unpacked already; asks nobody.
 pub fn held(cache: &PackageCache) -> Option<Vec<OsString>> {
     installed().or_else(|| Some(unpacked(&Tool::held(cache, PROGRAM, PACKAGE)?)))
 }
 
-/// The words that run it; fetched where it is not there.
-///
-/// # Errors
-/// When it cannot be had or does not run, with the way out.
+/// Fetched where it is not there.
 pub fn get(cache: &PackageCache) -> Result<Vec<OsString>, PackageError> {
     let words = match held(cache) {
         Some(words) => words,

@@ -12,12 +12,11 @@ use std::path::{Path, PathBuf};
 
 use crate::packages::cache_folder;
 
-/// The folder of a kernel's rebuilt modules in a cache.
 pub fn folder(cache: &Path, release: &str) -> PathBuf {
     cache.join("modules").join(release)
 }
 
-/// The rebuilt modules of a kernel: name and file, those of a later recipe last.
+/// Those of a later recipe last.
 pub fn modules(cache: &Path, release: &str) -> Vec<(String, PathBuf)> {
     let entries = std::fs::read_dir(folder(cache, release)).into_iter().flatten().flatten();
     let mut found: Vec<(u32, String, PathBuf)> = entries
@@ -31,7 +30,7 @@ pub fn modules(cache: &Path, release: &str) -> Vec<(String, PathBuf)> {
     found.into_iter().map(|(_, name, path)| (name, path)).collect()
 }
 
-/// Whether the default cache holds a module of this name for a release.
+/// In the default cache.
 pub fn is_there(name: &str, release: &str) -> bool {
     let cache = cache_folder();
     cache.is_some_and(|cache| modules(&cache, release).iter().any(|(module, _)| module == name))

@@ -1,18 +1,7 @@
-//! What Debian's suites offer for guests, beside what this machine's own release does: an older or a later kernel is
-//! a package of another suite. The lists are fetched by apt itself with a configuration of its own, so that it
-//! checks their signatures (apt-secure(8)) and nothing of the machine's apt changes; what pickfs needs of them is kept as
-//! one small table, and the lists are removed again.
-//!
-//! ```no_run
-//! use pickfs_guest::suites::Suites;
-//! let suites = Suites::at("/home/me/.cache/pickfs".as_ref());
-//! suites.refresh()?;
-//! for offer in suites.offers("linux-image-amd64") {
-//!     println!("{} in {}, {} bytes", offer.version, offer.suites, offer.bytes);
-//! }
-//! # Ok::<(), pickfs_guest::packages::PackageError>(())
-//! ```
-//!
+//! What Debian's suites offer for guests: an older or a later kernel is a package of another
+//! suite. apt fetches the lists with a configuration of its own, so that it checks their
+//! signatures (apt-secure(8)) and nothing of the machine's apt changes; what pickfs needs of them
+//! is kept as one small table.
 //! An archive is fetched by apt-helper, which compares it with the SHA-256 of the signed list.
 
 use std::{
@@ -31,7 +20,7 @@ use crate::{
 /// Suites that hold kernels for guests. From forky on a kernel's image is in a package of its own.
 pub const SUITES: &[&str] =
     &["bullseye", "bookworm", "trixie", "bookworm-backports", "trixie-backports"];
-/// What the lists of all suites are together, about.
+/// About, of all suites together.
 pub const LISTS_BYTES: u64 = 40_000_000;
 /// How old the table may be where it lacks what is asked for.
 const FRESH: Duration = Duration::from_secs(86_400);
@@ -42,38 +31,34 @@ const KEYRINGS: [&str; 2] = [
 ];
 const APT_HELPER: &str = "/usr/lib/apt/apt-helper";
 
-/// One version of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// The package.
     pub package: String,
-    /// Its version.
     pub version: Version,
-    /// The suites that have it, with a blank between.
+    /// With a blank between.
     pub suites: String,
-    /// Where it lies on a mirror.
+    /// On a mirror.
     pub path: String,
-    /// Size of its archive in bytes.
+    /// Of its archive.
     pub bytes: u64,
-    /// SHA-256 of its archive, in hexadecimal.
+    /// Of its archive, in hexadecimal.
     pub sha256: String,
-    /// What it depends on, as its list says.
+    /// As its list says.
     pub depends: String,
 }
 
-/// The table of offers in a cache.
 #[derive(Debug, Clone)]
 pub struct Suites {
     folder: PathBuf,
 }
 
 impl Suites {
-    /// The table of a cache, which need not be there.
+    /// It need not be there.
     pub fn at(cache: &Path) -> Self {
         Self { folder: cache.join("suites") }
     }
 
-    /// Every version of a package that the table knows, the newest last; asks nobody.
+    /// The newest last; asks nobody.
     pub fn offers(&self, package: &str) -> Vec<Offer> {
         let text = fs::read_to_string(self.table()).unwrap_or_default();
         let mut offers: Vec<Offer> = text.lines().filter_map(offer_of_line).collect();
@@ -82,16 +67,13 @@ impl Suites {
         offers
     }
 
-    /// Whether the table was made within the last day.
+    /// Made within the last day.
     pub fn is_fresh(&self) -> bool {
         let made = fs::metadata(self.table()).and_then(|facts| facts.modified());
         made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age < FRESH))
     }
 
-    /// Makes the table anew from the lists of all suites.
-    ///
-    /// # Errors
-    /// When none of them can be had.
+    /// From the lists of all suites. Fails when none of them can be had.
     pub fn refresh(&self) -> Result<(), PackageError> {
         let work = self.folder.join(format!(".lists-{}", std::process::id()));
         let made = self.refresh_in(&work);
@@ -132,10 +114,7 @@ impl Suites {
         fs::rename(work.join("offers"), &table).map_err(cannot("make", &table))
     }
 
-    /// Fetches an archive into a folder; gives its path.
-    ///
-    /// # Errors
-    /// When it cannot be had, or is not what the signed list says.
+    /// Fails when the archive is not what the signed list says, too.
     pub fn download(&self, offer: &Offer, into: &Path) -> Result<PathBuf, PackageError> {
         let name = offer.path.rsplit('/').next().unwrap_or("archive.deb").replace(':', "%3a");
         let archive = into.join(name);

@@ -1,12 +1,5 @@
 //! Versions of Debian packages: their order, and the series of a kernel in them. Not a check of their
 //! syntax: what is odd still has a place.
-//!
-//! ```
-//! use pickfs_guest::version::Version;
-//! let older = Version::new("6.1um4+b13");
-//! assert!(older < Version::new("6.12um1+b21") && older.fits("6.1") && !older.fits("6.12"));
-//! ```
-//!
 //! Source: Debian Policy 5.6.12, deb-version(7).
 
 use std::{cmp::Ordering, fmt};
@@ -16,28 +9,27 @@ use std::{cmp::Ordering, fmt};
 pub struct Version(String);
 
 impl Version {
-    /// From text; the `%3a` of an archive's name is a colon.
+    /// The `%3a` of an archive's name is a colon.
     pub fn new(text: &str) -> Self {
         Self(text.replace("%3a", ":"))
     }
 
-    /// As Debian writes it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The first two numbers: `6.12` of `6.12.107-1`. Empty where it does not begin with a number.
+    /// `6.12` of `6.12.107-1`; empty where it does not begin with a number.
     pub fn series(&self) -> String {
         self.numbers().split('.').take(2).collect::<Vec<_>>().join(".")
     }
 
-    /// Whether this is the version asked for, or one of the series asked for: `6.1`, `6.1.176`.
+    /// The version asked for, or one of the series asked for: `6.1`, `6.1.176`.
     pub fn fits(&self, asked: &str) -> bool {
         let rest = self.numbers().strip_prefix(asked);
         self.0 == asked || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
-    /// The numbers and dots that the upstream version begins with.
+    /// With dots, as the upstream version begins.
     fn numbers(&self) -> &str {
         let (_, upstream, _) = self.parts();
         let end = upstream.find(|c: char| !c.is_ascii_digit() && c != '.');

@@ -1,10 +1,9 @@
 //! Prices and quantities: whole hundred-millionths, so that 0.1 is 0.1 and equal values compare equal.
 
-/// Digits behind the point.
+/// Behind the point.
 const PLACES: usize = 8;
 const ONE: i64 = 100_000_000;
 
-/// A decimal number with up to eight digits behind its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Decimal(
     /// In hundred-millionths.
@@ -12,10 +11,9 @@ pub struct Decimal(
 );
 
 impl Decimal {
-    /// Nothing.
     pub const ZERO: Decimal = Decimal(0);
 
-    /// A whole number, within plus and minus ninety thousand million.
+    /// Within plus and minus ninety thousand million.
     pub const fn whole(number: i64) -> Decimal {
         Decimal(number * ONE)
     }
@@ -41,7 +39,7 @@ impl Decimal {
         Some(Decimal(if is_negative { -value } else { value }))
     }
 
-    /// Writes it with as few digits as needed; gives how many of the bytes are used.
+    /// With as few digits as needed; gives how many of the bytes are used.
     pub fn write(self, text: &mut [u8; 24]) -> usize {
         let mut at = text.len();
         let (whole, mut places) =
@@ -75,7 +73,7 @@ impl Decimal {
     }
 }
 
-/// Writes a number before `end`, with at least `digits_min` digits; gives where it begins.
+/// Before `end`, with at least `digits_min` digits; gives where it begins.
 pub(super) fn digits(text: &mut [u8], end: usize, mut number: u64, digits_min: usize) -> usize {
     let mut at = end;
     while number > 0 || end - at < digits_min {

@@ -23,7 +23,7 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// Begins a message; what was there before is gone.
+    /// What was there before is gone.
     #[inline]
     pub fn begin(&mut self, version: Version, msg_type: &[u8]) -> &mut Self {
         self.version = version;
@@ -41,13 +41,11 @@ impl Encoder {
         self
     }
 
-    /// A field of text.
     #[inline]
     pub fn text(&mut self, tag: u32, value: &str) -> &mut Self {
         self.bytes(tag, value.as_bytes())
     }
 
-    /// A whole number.
     #[inline]
     pub fn uint(&mut self, tag: u32, value: u64) -> &mut Self {
         let mut text = [0; 20];
@@ -55,7 +53,6 @@ impl Encoder {
         self.bytes(tag, &text[at..])
     }
 
-    /// A price or a quantity.
     #[inline]
     pub fn decimal(&mut self, tag: u32, value: Decimal) -> &mut Self {
         let mut text = [0; 24];
@@ -63,13 +60,12 @@ impl Encoder {
         self.bytes(tag, &text[..bytes])
     }
 
-    /// A time in UTC.
     #[inline]
     pub fn time(&mut self, tag: u32, time_ns: UtcTime) -> &mut Self {
         self.bytes(tag, &utc_text(time_ns))
     }
 
-    /// Fields that are encoded already, each with its SOH.
+    /// Encoded already, each with its SOH.
     #[inline]
     pub fn raw(&mut self, fields: &[u8]) -> &mut Self {
         self.buffer.extend_from_slice(fields);
@@ -84,7 +80,7 @@ impl Encoder {
         self.buffer.extend_from_slice(&text[at..]);
     }
 
-    /// Adds length and checksum; gives the whole message.
+    /// Adds length and checksum.
     #[inline]
     pub fn finish(&mut self) -> &[u8] {
         let at = self.write_head();

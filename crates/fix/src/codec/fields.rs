@@ -3,36 +3,24 @@
 use super::frame::SOH;
 use super::tag;
 
-/// One field: its number and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// Its number.
     pub tag: u32,
-    /// Its value, without SOH; may be empty.
+    /// Without SOH; may be empty.
     pub value: &'a [u8],
 }
 
-/// A field that is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
-    /// What stands before the `=` is no field number.
     #[error("a field has no number")]
     Tag,
-    /// Nothing stands behind the `=`.
     #[error("field {tag} has no value")]
-    Empty {
-        /// Its number.
-        tag: u32,
-    },
-    /// It does not end within the message.
+    Empty { tag: u32 },
     #[error("field {tag} does not end")]
-    Open {
-        /// Its number.
-        tag: u32,
-    },
+    Open { tag: u32 },
 }
 
-/// An iterator over fields. After an error it gives nothing more.
+/// After an error it gives nothing more.
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
     rest: &'a [u8],
@@ -41,12 +29,11 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Over bytes that begin at a field.
+    /// They begin at a field.
     pub fn new(bytes: &'a [u8]) -> Self {
         Fields { rest: bytes, announced: None }
     }
 
-    /// Bytes that were not read yet.
     pub(super) fn left_bytes(&self) -> usize {
         self.rest.len()
     }
@@ -89,7 +76,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// The number before `=`, and how many bytes both take.
+/// Before `=`, and how many bytes both take.
 #[inline]
 fn tag_of(bytes: &[u8]) -> Result<(u32, usize), FieldError> {
     let mut tag = 0u32;
@@ -103,7 +90,7 @@ fn tag_of(bytes: &[u8]) -> Result<(u32, usize), FieldError> {
     Err(FieldError::Tag)
 }
 
-/// A whole number without sign; `None` where it is none or does not fit.
+/// `None` where it has a sign, is no number or does not fit.
 #[inline]
 pub fn uint(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > 19 {

@@ -8,7 +8,6 @@
 //! A message whose head, length or checksum is wrong is garbled: by the rules of the session layer it is
 //! ignored, and its number is asked for again when the next one shows the gap.
 
-/// Ends every field.
 pub(crate) const SOH: u8 = 1;
 /// `10=NNN|`.
 const TRAILER_BYTES: usize = 7;
@@ -18,31 +17,24 @@ const BEGIN_BYTES_MAX: usize = 16;
 const LENGTH_DIGITS_MAX: usize = 9;
 const START: &[u8] = b"8=FIX";
 
-/// What stands at the beginning of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame {
-    /// A message of this many bytes whose length and checksum are right.
+    /// Its length and checksum are right.
     Whole {
-        /// Bytes from its `8=` to the SOH behind its checksum.
+        /// From its `8=` to the SOH behind its checksum.
         bytes: usize,
     },
     /// The beginning of one, so far as can be seen.
     Partial,
-    /// No message: so many bytes are to be passed over.
     Garbled {
-        /// Bytes before the next possible beginning; at least one.
+        /// Before the next possible beginning; at least one.
         skip_bytes: usize,
-        /// What is wrong.
         why: Garbled,
     },
     /// It says it is longer than the limit. What follows in the stream cannot be trusted.
-    TooLong {
-        /// Bytes that the whole message would have.
-        bytes: usize,
-    },
+    TooLong { bytes: usize },
 }
 
-/// What is wrong with garbled bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Garbled {
     /// No `8=FIX` at the beginning.
@@ -51,11 +43,10 @@ pub enum Garbled {
     Length,
     /// No `10=` stands where the body length says.
     Trailer,
-    /// The checksum is another one.
     Checksum,
 }
 
-/// Looks at the beginning of `buffer`; messages over `limit_bytes` are refused.
+/// Messages over `limit_bytes` are refused.
 pub fn frame(buffer: &[u8], limit_bytes: usize) -> Frame {
     if !buffer.starts_with(START) {
         let is_beginning = START.starts_with(buffer);
@@ -104,7 +95,7 @@ impl Frame {
     }
 }
 
-/// The sum of all bytes, modulo 256.
+/// Modulo 256.
 pub fn checksum(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte))
 }
@@ -129,7 +120,6 @@ fn told_checksum(trailer: &[u8]) -> Option<u8> {
     u8::try_from(super::fields::uint(digits)?).ok()
 }
 
-/// Everything up to the next possible beginning is passed over.
 #[cold]
 fn garbled(buffer: &[u8], why: Garbled) -> Frame {
     let next = (1..buffer.len()).find(|at| {

@@ -5,28 +5,17 @@ use super::tag;
 use super::time::{UtcTime, parse_utc};
 use super::version::Version;
 
-/// MsgType of the messages that are known here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `0`.
     Heartbeat,
-    /// `1`.
     TestRequest,
-    /// `2`.
     ResendRequest,
-    /// `3`.
     Reject,
-    /// `4`.
     SequenceReset,
-    /// `5`.
     Logout,
-    /// `A`.
     Logon,
-    /// `D`.
     NewOrderSingle,
-    /// `F`.
     OrderCancelRequest,
-    /// `G`.
     OrderCancelReplaceRequest,
     /// Any other: an application message that this crate does not interpret.
     Other,
@@ -61,35 +50,26 @@ impl Kind {
     }
 }
 
-/// The fields of the header, so far as they were there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header<'a> {
     /// `None` for a BeginString that is not spoken here.
     pub version: Option<Version>,
-    /// What it is.
     pub kind: Kind,
     /// As it stands there.
     pub msg_type: &'a [u8],
-    /// MsgSeqNum, where it is a number.
+    /// `None` where it is no number.
     pub sequence: Option<u64>,
-    /// SenderCompID.
     pub sender: &'a [u8],
-    /// TargetCompID.
     pub target: &'a [u8],
-    /// SendingTime, where it is a time.
     pub sending_time: Option<UtcTime>,
-    /// OrigSendingTime, where it is a time.
     pub orig_sending_time: Option<UtcTime>,
-    /// PossDupFlag is Y.
     pub is_poss_dup: bool,
 }
 
-/// A message whose frame was right.
+/// Its frame was right.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
-    /// All of it.
     pub bytes: &'a [u8],
-    /// What its header says.
     pub header: Header<'a>,
     body_at: usize,
     body_end: usize,
@@ -98,7 +78,7 @@ pub struct Message<'a> {
 const TRAILER_BYTES: usize = 7;
 
 impl<'a> Message<'a> {
-    /// Reads the header of bytes that [`super::frame()`] found whole. Fields behind the header are not looked at.
+    /// [`super::frame()`] found it whole. Fields behind the header are not looked at.
     pub fn parse(bytes: &'a [u8]) -> Result<Message<'a>, FieldError> {
         let body_end = bytes.len().saturating_sub(TRAILER_BYTES);
         let mut fields = Fields::new(&bytes[..body_end]);
@@ -127,33 +107,30 @@ impl<'a> Message<'a> {
         Ok(Message { bytes, header, body_at, body_end })
     }
 
-    /// Its fields behind the header.
+    /// Behind the header.
     #[inline]
     pub fn body(&self) -> Fields<'a> {
         Fields::new(&self.bytes[self.body_at..self.body_end])
     }
 
-    /// The fields of its body as they stand there, each with its SOH.
+    /// As they stand there, each with its SOH.
     pub fn body_bytes(&self) -> &'a [u8] {
         &self.bytes[self.body_at..self.body_end]
     }
 
-    /// The value of a field of the body; `None` where it is not there, or stands behind a broken one.
+    /// Of the body; `None` where it is not there, or stands behind a broken one.
     pub fn get(&self, tag: u32) -> Option<&'a [u8]> {
         self.body().filter_map(Result::ok).find(|field| field.tag == tag).map(|field| field.value)
     }
 
-    /// A field of the body that is a whole number.
     pub fn get_uint(&self, tag: u32) -> Option<u64> {
         self.get(tag).and_then(uint)
     }
 
-    /// Whether a field of the body is Y.
     pub fn is_set(&self, tag: u32) -> bool {
         self.get(tag) == Some(b"Y")
     }
 
-    /// What is wrong with the fields of its body, if anything is.
     pub fn broken_field(&self) -> Option<FieldError> {
         self.body().find_map(Result::err)
     }
@@ -172,7 +149,7 @@ const OTHER_HEADER_TAGS: &[u32] =
     &[50, 57, 90, 91, 97, 115, 116, 128, 129, 142, 143, 144, 145, 212, 213, 347, 369, 1128, 1129];
 
 impl<'a> Header<'a> {
-    /// Keeps a field; `false` where it is none of a header.
+    /// `false` where it is none of a header.
     #[inline]
     fn take(&mut self, tag: u32, value: &'a [u8]) -> bool {
         match tag {

@@ -7,7 +7,7 @@ pub type UtcTime = u64;
 
 const DAY_S: u64 = 86_400;
 
-/// A time with milliseconds: 21 bytes.
+/// 21 bytes, with milliseconds.
 pub fn utc_text(time_ns: UtcTime) -> [u8; 21] {
     let (seconds, ms) = (time_ns / 1_000_000_000, time_ns / 1_000_000 % 1_000);
     let (year, month, day) = civil(seconds / DAY_S);
@@ -27,7 +27,7 @@ pub fn utc_text(time_ns: UtcTime) -> [u8; 21] {
     text
 }
 
-/// Reads a time with seconds, and with up to nine digits behind them.
+/// With seconds, and with up to nine digits behind them.
 pub(crate) fn parse_utc(text: &[u8]) -> Option<UtcTime> {
     let number = |from: usize, to: usize| super::fields::uint(text.get(from..to)?);
     let marks = [(8, b'-'), (11, b':'), (14, b':')];

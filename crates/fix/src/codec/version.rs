@@ -1,21 +1,17 @@
 //! The versions that a session may speak.
 
-/// What stands in BeginString.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Version {
     /// FIX 4.2: an ExecutionReport has an ExecTransType, and fills are told by their status.
     Fix42,
-    /// FIX 4.4.
     Fix44,
     /// FIXT 1.1 with FIX 5.0 SP2 as its application version.
     Fixt11,
 }
 
-/// DefaultApplVerID of FIX 5.0 SP2.
 pub(crate) const FIX50_SP2: &[u8] = b"9";
 
 impl Version {
-    /// All of them.
     pub const ALL: [Version; 3] = [Version::Fix42, Version::Fix44, Version::Fixt11];
 
     /// As it stands in BeginString.
@@ -27,7 +23,7 @@ impl Version {
         }
     }
 
-    /// The version of a BeginString; `None` for one that is not spoken here.
+    /// `None` for one that is not spoken here.
     pub fn of(begin_string: &[u8]) -> Option<Version> {
         Version::ALL.into_iter().find(|version| version.text().as_bytes() == begin_string)
     }

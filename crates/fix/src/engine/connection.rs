@@ -3,10 +3,10 @@
 use crate::session::End;
 use crate::store::SessionNumber;
 
-/// Bytes that are read at once, at most.
+/// At most.
 const READ_BYTES: usize = 64 << 10;
 
-/// Bytes that came, in a buffer that does not grow.
+/// It does not grow.
 #[derive(Debug, Default)]
 pub struct Inbox {
     bytes: Vec<u8>,
@@ -44,7 +44,6 @@ impl Inbox {
     }
 }
 
-/// Bytes that wait to be sent.
 #[derive(Debug, Default)]
 pub struct Outbox {
     bytes: Vec<u8>,
@@ -56,7 +55,6 @@ impl Outbox {
         Outbox { bytes: Vec::with_capacity(256 << 10), from: 0 }
     }
 
-    /// What waits.
     pub fn waiting(&self) -> &[u8] {
         &self.bytes[self.from..]
     }
@@ -75,11 +73,10 @@ impl Outbox {
     }
 }
 
-/// A connection.
 pub(super) struct Connection {
     pub(super) inbox: Inbox,
     pub(super) outbox: Outbox,
-    /// Whose it is, once there was a Logon.
+    /// Once there was a Logon.
     pub(super) member: Option<SessionNumber>,
     /// The next number to be sent again: until all is, new messages wait in the store.
     pub(super) resending: Option<u64>,

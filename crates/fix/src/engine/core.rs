@@ -14,16 +14,15 @@ use crate::store::{Entry, EntryKind, Gate, LogStore, MemoryLog, SessionNumber, S
 /// A connection's number, given again when it has ended.
 pub type ConnectionNumber = usize;
 
-/// The time, read once for what came together.
+/// Read once for what came together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Now {
-    /// On a clock that never goes back, in nanoseconds.
+    /// On a clock that never goes back.
     pub ns: u64,
-    /// In nanoseconds since 1970.
+    /// Since 1970.
     pub utc_ns: u64,
 }
 
-/// Sessions, store and market.
 pub struct Engine<O = ()> {
     pub(super) settings: Settings,
     pub(super) store: Box<dyn Store>,
@@ -45,14 +44,13 @@ pub struct Engine<O = ()> {
 const ANSWERS: usize = 1024;
 
 impl Engine<()> {
-    /// An engine that goes on where its store says it was, with nobody listening.
+    /// Goes on where its store says it was, with nobody listening.
     pub fn open(settings: Settings, store: Box<dyn Store>, now: Now) -> Result<Self, EngineError> {
         Engine::observed(settings, store, now, ())
     }
 }
 
 impl<O: Observer> Engine<O> {
-    /// The same, with an observer.
     pub fn observed(
         settings: Settings,
         store: Box<dyn Store>,
@@ -62,7 +60,7 @@ impl<O: Observer> Engine<O> {
         Engine::recovered(settings, store, now, observer, None)
     }
 
-    /// The same, with a check of orders before they are kept.
+    /// Orders are checked before they are kept.
     pub fn guarded(
         settings: Settings,
         store: Box<dyn Store>,
@@ -98,22 +96,18 @@ impl<O: Observer> Engine<O> {
         Ok(engine)
     }
 
-    /// Who listens.
     pub fn observer(&mut self) -> &mut O {
         &mut self.observer
     }
 
-    /// The market.
     pub fn exchange(&self) -> &Exchange {
         &self.exchange
     }
 
-    /// The limits it was given.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Somebody has connected.
     pub fn connect(&mut self, now: Now) -> Result<ConnectionNumber, EngineError> {
         let free = self.connections.iter().position(Option::is_none);
         let number = free.unwrap_or(self.connections.len());
@@ -135,7 +129,6 @@ impl<O: Observer> Engine<O> {
         Ok(number)
     }
 
-    /// Somebody is gone.
     pub fn disconnect(&mut self, number: ConnectionNumber) {
         let gone = self.connections.get_mut(number).and_then(Option::take);
         if let Some(member) = gone.and_then(|connection| connection.member) {
@@ -150,12 +143,12 @@ impl<O: Observer> Engine<O> {
         Some(&mut self.connections.get_mut(number)?.as_mut()?.inbox)
     }
 
-    /// What waits to be sent. Only when [`Engine::seal`] has returned it may leave.
+    /// It may leave only when [`Engine::seal`] has returned.
     pub fn outbox(&mut self, number: ConnectionNumber) -> Option<&mut Outbox> {
         Some(&mut self.connections.get_mut(number)?.as_mut()?.outbox)
     }
 
-    /// Why a connection is to be closed, as soon as what waits for it is sent.
+    /// As soon as what waits for it is sent.
     pub fn ending(&self, number: ConnectionNumber) -> Option<End> {
         self.connections.get(number)?.as_ref()?.ending
     }
@@ -250,7 +243,6 @@ impl<O: Observer> Engine<O> {
         self.carry_out(number, Some(message), actions, now)
     }
 
-    /// Whose connection is it?
     fn first_message(
         &mut self,
         number: ConnectionNumber,
@@ -278,7 +270,7 @@ impl<O: Observer> Engine<O> {
         self.carry_out(number, Some(message), actions, now)
     }
 
-    /// The session that a Logon names; a new one where there is room.
+    /// Named by a Logon; a new one where there is room.
     fn member_for(
         &mut self,
         message: &Message<'_>,
@@ -401,12 +393,12 @@ impl<O: Observer> Engine<O> {
         Ok(())
     }
 
-    /// Lets go of the store. Whatever comes after that is kept in memory, and lost.
+    /// Whatever comes after that is kept in memory, and lost.
     pub fn close(&mut self) {
         self.store = Box::new(LogStore::new(MemoryLog::default()));
     }
 
-    /// Time has passed: heartbeats, tests, ends. Some times a second is enough.
+    /// Heartbeats, tests, ends. Some times a second is enough.
     pub fn tick(&mut self, now: Now) -> Result<(), EngineError> {
         for number in 0..self.connections.len() {
             let Some(connection) = &self.connections[number] else { continue };

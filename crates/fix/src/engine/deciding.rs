@@ -1,5 +1,4 @@
 //! Requests between the store and the business: kept, not yet seen by anybody.
-//!
 //! What was read in one round waits at the gate together, once, as in the Disruptor. Whether a store waits there for
 //! a disk or for another host, a burst of orders pays for it once, and its orders come to the business in the order in
 //! which they were kept.
@@ -15,20 +14,18 @@ use crate::store::{Gate, SessionNumber};
 /// Requests that wait at the same time; more are decided in between.
 pub(super) const PENDING_MAX: usize = 1024;
 
-/// A request that was kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pending {
     session: SessionNumber,
     connection: ConnectionNumber,
     request: Request,
     is_order: bool,
-    /// The risk check did not allow it.
     is_refused: bool,
     now: Now,
 }
 
 impl<O: Observer> Engine<O> {
-    /// Reads the request of a message that was kept, and lets it wait.
+    /// It waits then.
     pub(super) fn deliver(
         &mut self,
         connection: ConnectionNumber,

@@ -5,11 +5,9 @@ use crate::session::{Names, Role, Session, Timing};
 
 use super::core::ConnectionNumber;
 
-/// One session.
 pub(super) struct Member {
     pub(super) session: Session,
     pub(super) version: Version,
-    /// Its CompID.
     pub(super) peer: Vec<u8>,
     pub(super) connection: Option<ConnectionNumber>,
 }
@@ -20,18 +18,17 @@ impl Member {
         Member { session, version, peer: peer.to_vec(), connection: None }
     }
 
-    /// What stands in the header of what we send to it.
+    /// In the header of what we send to it.
     #[inline]
     pub(super) fn names<'a>(&'a self, comp_id: &'a str) -> Names<'a> {
         Names { version: self.version, us: comp_id.as_bytes(), peer: &self.peer }
     }
 
-    /// How a store names it: `FIX.4.4-PEER`.
+    /// `FIX.4.4-PEER`
     pub(super) fn name(&self) -> Vec<u8> {
         [self.version.text().as_bytes(), b"-", &self.peer].concat()
     }
 
-    /// Reads a name.
     pub(super) fn named(name: &[u8], timing: Timing) -> Option<Member> {
         let dash = name.iter().position(|byte| *byte == b'-')?;
         let version = Version::of(&name[..dash])?;

@@ -15,7 +15,6 @@ use crate::observer::Observer;
 use crate::session::Timing;
 use crate::store::{Entry, EntryKind, StoreError};
 
-/// What a replay has built so far.
 struct Rebuilt<'e> {
     members: &'e mut Vec<Member>,
     exchange: &'e mut Exchange,

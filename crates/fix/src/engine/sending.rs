@@ -16,7 +16,6 @@ const RESEND_MESSAGES: u64 = 256;
 const RESEND_BELOW_BYTES: usize = 64 << 10;
 
 impl<O: Observer> Engine<O> {
-    /// Sends an administrative message.
     pub(super) fn reply(
         &mut self,
         session: SessionNumber,
@@ -32,7 +31,6 @@ impl<O: Observer> Engine<O> {
         self.send(session, EntryKind::OutAdministrative, sequence, now)
     }
 
-    /// Sends what the market says.
     #[inline]
     pub(super) fn answer(&mut self, answer: &Answer, now: Now) -> Result<(), EngineError> {
         let session = answer.session();

@@ -3,24 +3,19 @@
 use crate::market::Limits;
 use crate::session::Timing;
 
-/// Names and limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Our CompID: TargetCompID of what comes in.
+    /// TargetCompID of what comes in.
     pub comp_id: String,
     /// Who may log on; empty lets everybody, up to `sessions_max`.
     pub peers: Vec<String>,
-    /// Sessions that are known at the same time.
     pub sessions_max: usize,
-    /// Connections that are open at the same time.
     pub connections_max: usize,
-    /// Bytes of the longest message that is read.
+    /// Of the longest message that is read.
     pub message_bytes_max: usize,
-    /// Bytes that may wait for a connection before it is ended.
+    /// Those that may wait for a connection before it is ended.
     pub outbox_bytes_max: usize,
-    /// How long sessions wait.
     pub timing: Timing,
-    /// How much the market holds.
     pub market: Limits,
 }
 

@@ -5,76 +5,48 @@ use super::order::{Order, OrderType};
 use crate::codec::{Decimal, Encoder, Version, tag};
 use crate::store::SessionNumber;
 
-/// What happened to an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Execution {
-    /// It was taken.
     New,
-    /// It was filled, wholly or in part.
-    Trade {
-        /// At this price.
-        price: Decimal,
-        /// So much.
-        quantity: Decimal,
-    },
-    /// It is gone.
+    Trade { price: Decimal, quantity: Decimal },
     Canceled,
-    /// It has other terms now.
     Replaced,
-    /// It was not taken.
-    Rejected {
-        /// OrdRejReason.
-        reason: u64,
-        /// In words.
-        text: &'static str,
-    },
+    Rejected { reason: u64, text: &'static str },
 }
 
-/// An ExecutionReport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
-    /// Its number, from 1.
+    /// From 1.
     pub exec_id: u64,
-    /// What happened.
     pub execution: Execution,
-    /// The order behind it.
+    /// Behind the execution.
     pub order: Order,
-    /// The name of the order before a cancel or a replace.
+    /// Before a cancel or a replace.
     pub orig_cl_ord_id: Option<ClOrdId>,
-    /// When, in nanoseconds since 1970: the time of the message that caused it.
+    /// Since 1970: the time of the message that caused it.
     pub time_ns: u64,
 }
 
-/// An OrderCancelReject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CancelReject {
-    /// To whom.
     pub session: SessionNumber,
-    /// Its number, from 1: counted with the reports.
+    /// Counted with the reports, from 1.
     pub exec_id: u64,
-    /// Name of the request.
     pub cl_ord_id: ClOrdId,
-    /// Name of the order that it meant.
     pub orig_cl_ord_id: ClOrdId,
-    /// Our number of that order, where there is one.
+    /// Where there is one.
     pub order_id: Option<u64>,
-    /// Whether a replace was asked for, rather than a cancel.
     pub is_replace: bool,
-    /// In words.
     pub text: &'static str,
 }
 
-/// One message to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// An ExecutionReport.
     Report(Report),
-    /// An OrderCancelReject.
     CancelReject(CancelReject),
 }
 
 impl Answer {
-    /// To whom it goes.
     pub fn session(&self) -> SessionNumber {
         match self {
             Answer::Report(report) => report.order.session,
@@ -82,7 +54,7 @@ impl Answer {
         }
     }
 
-    /// Its number: no two answers have the same.
+    /// No two answers have the same.
     pub fn exec_id(&self) -> u64 {
         match self {
             Answer::Report(report) => report.exec_id,
@@ -90,7 +62,6 @@ impl Answer {
         }
     }
 
-    /// MsgType.
     pub fn msg_type(&self) -> &'static [u8] {
         match self {
             Answer::Report(_) => b"8",
@@ -98,7 +69,6 @@ impl Answer {
         }
     }
 
-    /// Writes its body.
     pub fn encode(&self, version: Version, message: &mut Encoder) {
         match self {
             Answer::Report(report) => report.encode(version, message),
@@ -160,7 +130,7 @@ impl Report {
         }
     }
 
-    /// What is still open: nothing of an order that is gone.
+    /// Nothing of an order that is gone.
     fn leaves(&self) -> Decimal {
         match self.execution {
             Execution::Canceled | Execution::Rejected { .. } => Decimal::ZERO,

@@ -15,7 +15,6 @@ struct Slot {
     behind: u32,
 }
 
-/// Where orders are.
 #[derive(Debug, Clone)]
 pub(super) struct Slab {
     slots: Vec<Slot>,
@@ -23,7 +22,7 @@ pub(super) struct Slab {
 }
 
 impl Slab {
-    /// Room for so many, in memory already.
+    /// In memory already.
     pub(super) fn new(room: usize, blank: Order) -> Self {
         let mut slots = vec![Slot { order: blank, before: NONE, behind: NONE }; room];
         slots.clear();
@@ -64,18 +63,15 @@ impl Slab {
     }
 }
 
-/// A trade, as the resting order saw it.
+/// As the resting order saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traded {
-    /// The resting order, behind the trade.
+    /// Behind the trade.
     pub resting: Order,
-    /// At its price.
     pub price: Decimal,
-    /// So much.
     pub quantity: Decimal,
 }
 
-/// Both sides of one symbol.
 #[derive(Debug, Clone)]
 pub struct Book {
     buys: Ladder,
@@ -99,13 +95,12 @@ impl Book {
         }
     }
 
-    /// The best price of a side.
     pub fn best(&self, side: Side) -> Option<Decimal> {
         let ladder = if side == Side::Buy { &self.buys } else { &self.sells };
         ladder.best().map(|level| level.price)
     }
 
-    /// Whether all of an order could be filled at once.
+    /// At once.
     pub(super) fn can_fill(&mut self, slab: &Slab, order: &Order) -> bool {
         let mut wanted = order.leaves().0;
         for level in self.side(order.side.opposite()).best_first() {

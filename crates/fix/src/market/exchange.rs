@@ -10,12 +10,11 @@ use super::request::Request;
 use crate::codec::Decimal;
 use crate::store::SessionNumber;
 
-/// How much an exchange holds. Room for all of it is taken at the beginning.
+/// Room for all of it is taken at the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Orders that rest at the same time.
+    /// At the same time.
     pub orders_max: usize,
-    /// Symbols.
     pub symbols_max: usize,
 }
 
@@ -25,7 +24,6 @@ impl Default for Limits {
     }
 }
 
-/// The market.
 pub struct Exchange {
     limits: Limits,
     slab: Slab,
@@ -38,7 +36,6 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Empty.
     pub fn new(limits: Limits) -> Self {
         let mut names = HashMap::with_capacity(limits.orders_max);
         // Written once, so that the first orders meet no page faults.
@@ -55,22 +52,21 @@ impl Exchange {
         }
     }
 
-    /// Orders that rest.
     pub fn resting(&self) -> usize {
         self.names.len()
     }
 
-    /// Answers that were given so far: the number of the last one.
+    /// The number of the last one.
     pub fn answers_given(&self) -> u64 {
         self.answers_given
     }
 
-    /// The book of a symbol, if there ever was an order in it.
+    /// `None`: there never was an order in it.
     pub fn book(&self, symbol: &Symbol) -> Option<&Book> {
         self.symbols.get(symbol).map(|at| &self.books[*at as usize])
     }
 
-    /// Does what a session asks for; answers go behind what `answers` holds.
+    /// Answers go behind what `answers` holds.
     pub fn take(
         &mut self,
         session: SessionNumber,
@@ -224,7 +220,6 @@ impl Exchange {
 
 const UNKNOWN: &str = "no order of this name rests";
 
-/// Numbers answers and adds them.
 struct Reply<'a> {
     given: &'a mut u64,
     time_ns: u64,

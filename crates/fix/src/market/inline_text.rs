@@ -2,16 +2,14 @@
 
 use std::fmt;
 
-/// Up to `N` bytes of text, in place.
+/// Up to `N` bytes, in place.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InlineText<const N: usize> {
     bytes: [u8; N],
     length: u8,
 }
 
-/// ClOrdID.
 pub type ClOrdId = InlineText<32>;
-/// Symbol.
 pub type Symbol = InlineText<16>;
 
 impl<const N: usize> Default for InlineText<N> {
@@ -29,7 +27,6 @@ impl<const N: usize> InlineText<N> {
         Some(inline)
     }
 
-    /// The text.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }

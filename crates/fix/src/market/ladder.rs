@@ -3,7 +3,6 @@
 use super::order::Side;
 use crate::codec::Decimal;
 
-/// No order.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Orders at one price: the ends of a list whose links are with the orders.
@@ -30,12 +29,11 @@ impl Ladder {
         self.levels.last()
     }
 
-    /// Levels from the best one on.
     pub(super) fn best_first(&self) -> impl Iterator<Item = &Level> {
         self.levels.iter().rev()
     }
 
-    /// Where a price stands, or would stand.
+    /// Where it stands, or would stand.
     fn place(&self, price: Decimal) -> Result<usize, usize> {
         self.levels.binary_search_by(|level| match self.side {
             Side::Buy => level.price.cmp(&price),
@@ -43,7 +41,7 @@ impl Ladder {
         })
     }
 
-    /// The level of a price; a new one holds nothing yet.
+    /// A new one holds nothing yet.
     pub(super) fn level(&mut self, price: Decimal) -> &mut Level {
         let at = self.place(price).unwrap_or_else(|at| {
             self.levels.insert(at, Level { price, first: NONE, last: NONE });

@@ -6,27 +6,20 @@ use super::reason::{FORMAT_INCORRECT, TAG_MISSING, TYPE_INVALID, VALUE_INCORRECT
 use crate::codec::{Decimal, Kind, Message, tag};
 use crate::store::SessionNumber;
 
-/// Something a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// A new order; its number is not given yet.
+    /// Its number is not given yet.
     New(Order),
-    /// An order is to go.
     Cancel {
-        /// Name of the request.
         cl_ord_id: ClOrdId,
-        /// Name of the order.
         orig_cl_ord_id: ClOrdId,
     },
-    /// An order is to have other terms.
     Replace {
-        /// Name of the request, and of the order from then on.
+        /// Of the request, and of the order from then on.
         cl_ord_id: ClOrdId,
-        /// Name of the order.
         orig_cl_ord_id: ClOrdId,
         /// All of it, with what was filled.
         quantity: Decimal,
-        /// Its new limit.
         price: Decimal,
     },
 }
@@ -40,7 +33,6 @@ pub struct Refused {
     pub tag: u32,
 }
 
-/// The fields that requests are made of.
 #[derive(Default)]
 struct Parts<'a> {
     cl_ord_id: &'a [u8],
@@ -127,7 +119,6 @@ fn positive(value: &[u8], tag: u32) -> Result<Decimal, Refused> {
 }
 
 impl Request {
-    /// Reads an application message of a session.
     pub fn of(message: &Message<'_>, session: SessionNumber) -> Result<Request, Refused> {
         let parts = Parts::of(message);
         match message.header.kind {

@@ -7,6 +7,6 @@ use crate::store::SessionNumber;
 /// Looks at each new order before it is kept. After a restart it sees once more the orders that it had allowed, in
 /// the same order, so that limits which orders use up are as they were.
 pub trait Risk: Send {
-    /// Whether the order goes on. One that does not is rejected, and the book never sees it.
+    /// One that does not go on is rejected, and the book never sees it.
     fn allows(&mut self, session: SessionNumber, order: &Order) -> bool;
 }

@@ -1,43 +1,36 @@
 //! What a session wants done.
 
-/// An administrative message to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
-    /// Logon, with our numbers begun again where the peer's were.
+    /// Our numbers are begun again where the peer's were.
     Logon {
-        /// ResetSeqNumFlag.
         reset: bool,
     },
-    /// Heartbeat because nothing else was sent.
+    /// Nothing else was sent.
     Heartbeat,
     /// Heartbeat with the TestReqID of the message at hand.
     Echo,
     /// TestRequest because nothing came.
     TestRequest,
-    /// ResendRequest for everything from this number on.
+    /// Everything from this number on.
     ResendRequest {
-        /// BeginSeqNo.
         from: u64,
     },
-    /// Reject of the message at hand.
+    /// Of the message at hand.
     Reject {
         /// SessionRejectReason.
         reason: u64,
         /// RefTagID; 0 where there is none.
         tag: u32,
     },
-    /// Logout, with a reason where there is one.
     Logout(Option<End>),
 }
 
-/// Why a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Both have said Logout.
     LoggedOut,
     /// The first message was no Logon, or one that cannot be taken.
     NoLogon,
-    /// The session has a connection already.
     Taken,
     /// BeginString is another one.
     Version,
@@ -49,16 +42,11 @@ pub enum End {
     NoSequence,
     /// MsgSeqNum was used already, and the message does not say it comes again.
     TooLow {
-        /// What would have been right.
         expected: u64,
-        /// What came.
         received: u64,
     },
-    /// A message is longer than the limit.
     TooLong,
-    /// The peer does not answer.
     Silent,
-    /// The peer does not read.
     Slow,
 }
 
@@ -83,44 +71,36 @@ impl End {
     }
 }
 
-/// One thing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Both sequence numbers were begun again: the store must know.
     Reset,
-    /// Keep the message at hand as one that came in.
+    /// The message at hand, as one that came in.
     Keep,
-    /// Hand the message at hand to the business.
+    /// The message at hand, to the business.
     Deliver,
-    /// Send an administrative message.
     Send(Reply),
-    /// Send again what was sent.
     Resend {
-        /// First number.
         from: u64,
-        /// Last number.
         to: u64,
     },
-    /// Send what is waiting, then end the connection.
+    /// Send what is waiting first.
     Disconnect(End),
 }
 
 /// The most that one message causes.
 const ACTIONS_MAX: usize = 5;
 
-/// Things to do, in order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Actions {
     actions: [Option<Action>; ACTIONS_MAX],
 }
 
 impl Actions {
-    /// Nothing.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// And then this.
     #[must_use]
     pub fn then(mut self, action: Action) -> Self {
         if let Some(free) = self.actions.iter_mut().find(|action| action.is_none()) {
@@ -129,7 +109,6 @@ impl Actions {
         self
     }
 
-    /// And then this message.
     #[must_use]
     pub fn send(self, reply: Reply) -> Self {
         self.then(Action::Send(reply))

@@ -6,20 +6,17 @@ use crate::codec::{Header, Kind, Message, tag};
 use crate::market::Refused;
 use crate::market::reason::{TAG_MISSING, VALUE_INCORRECT};
 
-/// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// There is no connection, or no Logon on it yet.
     Out,
-    /// Our Logon is on its way.
+    /// Ours is on its way.
     LogonSent,
-    /// Both have said Logon.
     In,
-    /// Our Logout is on its way.
+    /// Ours is on its way.
     LogoutSent,
 }
 
-/// A gap that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Gap {
     /// The highest number that came too early.
@@ -27,7 +24,7 @@ struct Gap {
     asked_ns: u64,
 }
 
-/// One session. Times are nanoseconds on a clock that never goes back, but SendingTime's.
+/// Times are nanoseconds on a clock that never goes back, but SendingTime's.
 #[derive(Debug, Clone)]
 pub struct Session {
     pub(super) role: Role,
@@ -43,7 +40,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session that was never connected.
     pub fn new(role: Role, timing: Timing) -> Self {
         Session {
             role,
@@ -59,38 +55,36 @@ impl Session {
         }
     }
 
-    /// The number that the next message of the peer should have.
+    /// That the next message of the peer should have.
     pub fn next_in(&self) -> u64 {
         self.next_in
     }
 
-    /// The number that our next message will have.
+    /// That our next message will have.
     pub fn next_out(&self) -> u64 {
         self.next_out
     }
 
-    /// Goes on where a store says it was.
+    /// Where a store says it was.
     pub fn go_on(&mut self, next_in: Option<u64>, next_out: Option<u64>) {
         self.next_in = next_in.unwrap_or(self.next_in);
         self.next_out = next_out.unwrap_or(self.next_out);
     }
 
-    /// How far the connection is.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Seconds between heartbeats: told by an initiator, and taken over by an acceptor.
+    /// Told by an initiator, and taken over by an acceptor.
     pub fn heartbeat_s(&self) -> u64 {
         self.heartbeat_ns / 1_000_000_000
     }
 
-    /// The initiator's wish for heartbeats.
+    /// The initiator's wish.
     pub fn beat_every(&mut self, seconds: u64) {
         self.heartbeat_ns = seconds * 1_000_000_000;
     }
 
-    /// A number for a message that goes out now.
     #[inline]
     pub fn take_number(&mut self, now_ns: u64) -> u64 {
         self.said_ns = now_ns;
@@ -98,7 +92,6 @@ impl Session {
         self.next_out - 1
     }
 
-    /// There is a connection.
     pub fn connected(&mut self, now_ns: u64) -> Actions {
         (self.heard_ns, self.said_ns, self.is_tested, self.gap) = (now_ns, now_ns, false, None);
         match self.role {
@@ -110,12 +103,10 @@ impl Session {
         }
     }
 
-    /// There is none any more.
     pub fn disconnected(&mut self) {
         (self.phase, self.gap) = (Phase::Out, None);
     }
 
-    /// We want to end it.
     pub fn log_out(&mut self, now_ns: u64) -> Actions {
         if self.phase != Phase::In {
             return Actions::none().then(Action::Disconnect(End::LoggedOut));
@@ -125,7 +116,7 @@ impl Session {
         Actions::none().send(Reply::Logout(None))
     }
 
-    /// A message whose frame was right has come. `utc_ns` is our time of day.
+    /// Its frame was right. `utc_ns` is our time of day.
     pub fn received(&mut self, message: &Message<'_>, now_ns: u64, utc_ns: u64) -> Actions {
         (self.heard_ns, self.is_tested) = (now_ns, false);
         let header = &message.header;
@@ -159,18 +150,16 @@ impl Session {
         }
     }
 
-    /// Says why, and ends the connection.
     pub(super) fn end(&mut self, end: End) -> Actions {
         self.phase = Phase::LogoutSent;
         Actions::none().send(Reply::Logout(Some(end))).then(Action::Disconnect(end))
     }
 
-    /// Ends the connection without a word: the peer has not said who it is.
+    /// Without a word: the peer has not said who it is.
     pub(super) fn hang_up(&mut self, end: End) -> Actions {
         Actions::none().then(Action::Disconnect(end))
     }
 
-    /// A message of another one than the session's peer.
     pub fn wrong_identity(&mut self, message: &Message<'_>) -> Actions {
         match message.header.sequence {
             Some(sequence) => self.refuse_and_end(sequence, End::Identity),
@@ -305,7 +294,6 @@ impl Session {
         actions.then(Action::Disconnect(End::LoggedOut))
     }
 
-    /// Time has passed.
     pub fn tick(&mut self, now_ns: u64) -> Actions {
         let silent_ns = now_ns.saturating_sub(self.heard_ns);
         match self.phase {
@@ -348,16 +336,11 @@ impl Session {
     }
 }
 
-/// SessionRejectReason: CompID problem.
 const COMP_ID: u64 = 9;
-/// SessionRejectReason: SendingTime accuracy problem.
 const CLOCK: u64 = 10;
-/// SessionRejectReason: tag specified without a value.
 const NO_VALUE: u64 = 4;
-/// SessionRejectReason: invalid tag number.
 const TAG_INVALID: u64 = 0;
 
-/// What is wrong with a message whatever it says.
 fn refused(message: &Message<'_>) -> Option<Reply> {
     use crate::codec::FieldError;
     let Refused { reason, tag } = match message.broken_field() {
@@ -369,7 +352,6 @@ fn refused(message: &Message<'_>) -> Option<Reply> {
     Some(Reply::Reject { reason, tag })
 }
 
-/// A field that an administrative message must have.
 fn missing(message: &Message<'_>) -> Option<Refused> {
     let tag = match message.header.kind {
         Kind::TestRequest => tag::TEST_REQ_ID,

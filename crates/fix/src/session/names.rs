@@ -2,19 +2,14 @@
 
 use crate::codec::{Encoder, Message, Version, tag};
 
-/// What stands in the header of every message that one side sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Names<'a> {
-    /// BeginString.
     pub version: Version,
-    /// SenderCompID.
     pub us: &'a [u8],
-    /// TargetCompID.
     pub peer: &'a [u8],
 }
 
 impl Names<'_> {
-    /// Begins a message with its header.
     #[inline]
     pub fn begin<'e>(
         &self,
@@ -37,7 +32,7 @@ impl Names<'_> {
         message.raw(sent.body_bytes()).finish()
     }
 
-    /// SequenceReset that passes over numbers nobody needs again.
+    /// Numbers that nobody needs again.
     pub fn gap_fill<'e>(
         &self,
         encoder: &'e mut Encoder,

@@ -4,7 +4,6 @@ use super::action::Reply;
 use crate::codec::{Encoder, FIX50_SP2, Message, Version, tag};
 
 impl Reply {
-    /// MsgType.
     pub fn msg_type(self) -> &'static [u8] {
         match self {
             Reply::Logon { .. } => b"A",
@@ -16,7 +15,7 @@ impl Reply {
         }
     }
 
-    /// Writes its body; `at_hand` is the message that caused it.
+    /// `at_hand` is the message that caused it.
     pub fn fill(
         self,
         message: &mut Encoder,

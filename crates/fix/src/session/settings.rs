@@ -1,17 +1,13 @@
 //! What a session is told.
 
-/// Who begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It waits for a Logon.
     Acceptor,
-    /// It sends one.
     Initiator,
 }
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How long a session waits, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     /// For a Logon on a new connection, and for the answer to a Logout.

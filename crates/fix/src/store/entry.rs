@@ -9,16 +9,15 @@
 
 use super::SessionNumber;
 
-/// What a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A session was seen for the first time: the message is its name.
     Session,
-    /// A message that came in, in its turn.
+    /// In its turn.
     In,
-    /// A message of the session itself that went out: never sent again.
+    /// Of the session itself: never sent again.
     OutAdministrative,
-    /// A message of the business that went out.
+    /// Of the business.
     OutBusiness,
     /// Both sequence numbers begin again at 1.
     Reset,
@@ -35,28 +34,23 @@ const KINDS: [EntryKind; 6] = [
     EntryKind::Refused,
 ];
 
-/// Bytes before the message.
 pub(super) const HEAD_BYTES: usize = 32;
 
-/// One record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// What it is.
     pub kind: EntryKind,
-    /// Of which session.
     pub session: SessionNumber,
-    /// MsgSeqNum of the message.
     pub sequence: u64,
     /// The number that is expected, or given, next in this direction.
     pub next: u64,
-    /// When it was read or sent, in nanoseconds since 1970.
+    /// When the message was read or sent, since 1970.
     pub time_ns: u64,
-    /// The message as it is on the wire.
+    /// As it is on the wire.
     pub message: &'a [u8],
 }
 
 impl<'a> Entry<'a> {
-    /// Writes the record over what is in `bytes`.
+    /// Over what is in `bytes`.
     #[inline]
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.clear();
@@ -69,7 +63,7 @@ impl<'a> Entry<'a> {
         bytes.extend_from_slice(self.message);
     }
 
-    /// Reads a record; `None` where it is none.
+    /// `None` where it is no record.
     pub fn decode(bytes: &'a [u8]) -> Option<Entry<'a>> {
         let word = |at: usize| {
             let eight = bytes.get(at..at + 8)?.first_chunk::<8>()?;

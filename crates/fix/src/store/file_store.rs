@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 
 use super::{Entry, EntryKind, Gate, SessionNumber, Store, StoreError};
 
-/// The files of one session.
 struct Files {
     name: String,
     body: File,
@@ -28,7 +27,6 @@ struct Files {
     next_out: u64,
 }
 
-/// Many small writes.
 pub struct FileStore {
     directory: PathBuf,
     sessions: Vec<Files>,
@@ -70,14 +68,12 @@ impl Files {
     }
 }
 
-/// One seek and one write.
 fn put(file: &mut File, place: SeekFrom, bytes: &[u8]) -> std::io::Result<()> {
     file.seek(place)?;
     file.write_all(bytes)
 }
 
 impl FileStore {
-    /// Opens the sessions that a directory holds; it may be empty.
     pub fn open(directory: &Path) -> Result<FileStore, StoreError> {
         std::fs::create_dir_all(directory).map_err(StoreError::io("make", directory))?;
         let list = directory.join("sessions");
@@ -126,7 +122,7 @@ impl FileStore {
     }
 }
 
-/// Numbers that a header line holds: sequence, offset, bytes.
+/// Sequence, offset, bytes.
 fn place_of(line: &str) -> Option<(u64, u64, u64)> {
     let mut numbers = line.split(',').map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??, numbers.next()??))

@@ -8,17 +8,15 @@ use pickfs_journal::{Journal, Options, SyncEvery, replay};
 
 use super::{Gate, Log, StoreError};
 
-/// One journal.
 pub struct JournalLog {
     directory: PathBuf,
     journal: Journal,
-    /// Number of the last record.
     last: u64,
 }
 
 impl JournalLog {
-    /// Opens the journal in a directory after recovery, and makes it where there is none. When to sync is the
-    /// gate's to say, whatever the options hold.
+    /// After recovery; made where there is none. When to sync is the gate's to say, whatever the
+    /// options hold.
     pub fn open(directory: &Path, options: Options) -> Result<Self, StoreError> {
         let options = Options { sync_every: SyncEvery::GroupCommit, ..options };
         let is_there = directory.is_dir()

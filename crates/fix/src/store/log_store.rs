@@ -6,7 +6,7 @@ use super::{Entry, EntryKind, Gate, SessionNumber, Store, StoreError, marks::Mar
 
 /// Byte records in one order: a queue, a journal, a replicated pair. Everything of the engine's is in the bytes.
 pub trait Log: Send {
-    /// Appends a record; gives its number, which rises.
+    /// Gives its number, which rises.
     fn append(&mut self, record: &[u8]) -> Result<u64, StoreError>;
 
     /// Returns when every appended record is as safe as it must be before that step. A log for which an append is
@@ -15,14 +15,14 @@ pub trait Log: Send {
         Ok(())
     }
 
-    /// Hands over records from this number on, with their numbers, to the last one or until `each` breaks.
+    /// From this number on, with their numbers, to the last one or until `each` breaks.
     fn read(
         &mut self,
         from: u64,
         each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
     ) -> Result<(), StoreError>;
 
-    /// Time between two messages.
+    /// Between two messages.
     fn idle(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
@@ -50,7 +50,7 @@ impl<L: Log + ?Sized> Log for Box<L> {
     }
 }
 
-/// Every message in and out in one log, with a sparse index for resending.
+/// With a sparse index for resending.
 pub struct LogStore<L> {
     log: L,
     record: Vec<u8>,
@@ -58,12 +58,10 @@ pub struct LogStore<L> {
 }
 
 impl<L: Log> LogStore<L> {
-    /// On an open log.
     pub fn new(log: L) -> Self {
         LogStore { log, record: Vec::with_capacity(4096), marks: Vec::with_capacity(64) }
     }
 
-    /// The log underneath.
     pub fn log(&self) -> &L {
         &self.log
     }

@@ -3,7 +3,6 @@
 /// Marks of one session before every second one is let go.
 const MARKS_MAX: usize = 4096;
 
-/// A sparse index from sequence numbers to records.
 #[derive(Debug, Clone)]
 pub(super) struct Marks {
     /// Sequence number and record, both rising.
@@ -17,7 +16,6 @@ impl Marks {
         Marks { marks: Vec::with_capacity(MARKS_MAX), stride: 16 }
     }
 
-    /// A message with this number stands in this record.
     #[inline]
     pub(super) fn note(&mut self, sequence: u64, record: u64) {
         if self.marks.last().is_none_or(|(last, _)| sequence >= last + self.stride) {
@@ -37,7 +35,7 @@ impl Marks {
         self.marks.push((sequence, record));
     }
 
-    /// The record from which to look for a number; `None` where no such message is known.
+    /// From which to look for a number; `None` where no such message is known.
     pub(super) fn before(&self, sequence: u64) -> Option<u64> {
         let behind = self.marks.partition_point(|(marked, _)| *marked <= sequence);
         // Numbers before the first mark can only stand behind it.

@@ -4,20 +4,18 @@ use std::ops::ControlFlow;
 
 use super::{Log, StoreError};
 
-/// Bytes that are allocated at a time.
 const CHUNK_BYTES: usize = 16 << 20;
 
-/// Records in chunks that stay where they are.
+/// They stay where they are.
 #[derive(Debug, Default)]
 pub struct MemoryLog {
     chunks: Vec<Vec<u8>>,
-    /// The chunk that is written.
     current: usize,
     records: u64,
 }
 
 impl MemoryLog {
-    /// Empty, with room for so many bytes that are in memory already.
+    /// In memory already.
     pub fn with_room(bytes: usize) -> Self {
         let chunks = (0..bytes.div_ceil(CHUNK_BYTES)).map(|_| {
             // Written once, so that the first records meet no page faults.

@@ -31,18 +31,16 @@ use std::ops::{ControlFlow, RangeInclusive};
 /// A session's number in a store: counted from 0, in the order in which sessions were first seen.
 pub type SessionNumber = u32;
 
-/// What is about to happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gate {
-    /// Business logic sees messages that were kept.
+    /// It sees messages that were kept.
     Business,
     /// Answers that were kept leave the process.
     Reply,
 }
 
-/// What an engine needs of whatever keeps its messages.
 pub trait Store: Send {
-    /// Takes an entry. Entries are in one order, over all sessions.
+    /// Entries are in one order, over all sessions.
     fn keep(&mut self, entry: &Entry<'_>) -> Result<(), StoreError>;
 
     /// Returns when everything that was kept is as safe as this store promises before that step.
@@ -68,7 +66,7 @@ pub trait Store: Send {
         true
     }
 
-    /// Time between two messages: whatever can be done ahead.
+    /// Between two messages: whatever can be done ahead.
     fn idle(&mut self) -> Result<(), StoreError> {
         Ok(())
     }

@@ -12,10 +12,8 @@ use pickfs_pair::{Error, Event, Primary, Read, Ticket};
 
 use super::{Gate, Log, StoreError};
 
-/// A primary whose messages are records.
 pub struct PairLog {
     primary: Primary,
-    /// The last record.
     last: Ticket,
     patience: Duration,
     tell: Box<dyn FnMut(Event) + Send>,
@@ -52,7 +50,6 @@ impl PairLog {
         Ok(PairLog { primary, last, patience, tell: Box::new(tell) })
     }
 
-    /// The primary underneath.
     pub fn primary(&self) -> &Primary {
         &self.primary
     }

@@ -6,28 +6,25 @@ use pickfs_journal::{Options, Sync, queue};
 
 use super::{FileStore, JournalLog, LogStore, MemoryLog, QueueLog, Store, StoreError};
 
-/// Which store an engine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     /// Nothing is written.
     Memory,
-    /// Everything in a memory-mapped queue: outlives the process.
+    /// Outlives the process.
     Queue,
-    /// Everything in an append journal, by pwrite: outlives the process.
+    /// By pwrite: outlives the process.
     Journal,
-    /// The same, with one fdatasync before answers leave: outlives the power.
+    /// One fdatasync before answers leave: outlives the power.
     JournalFdatasync,
-    /// The many small writes of QuickFIX's file store.
     FileStore,
-    /// Everything in a journal here and on other hosts before it is acted on: outlives the host.
+    /// In a journal here and on other hosts before anything is acted on: outlives the host.
     Pair,
 }
 
-/// Bytes of a file where nobody has a reason for others.
+/// Where nobody has a reason for others.
 pub const FILE_BYTES: u64 = 64 << 20;
 
 impl Profile {
-    /// All of them.
     pub const ALL: [Profile; 6] = [
         Profile::Memory,
         Profile::Queue,
@@ -37,7 +34,6 @@ impl Profile {
         Profile::Pair,
     ];
 
-    /// Its name.
     pub const fn word(self) -> &'static str {
         match self {
             Profile::Memory => "memory",
@@ -49,17 +45,14 @@ impl Profile {
         }
     }
 
-    /// The store of a name.
     pub fn of(word: &str) -> Option<Profile> {
         Profile::ALL.into_iter().find(|profile| profile.word() == word)
     }
 
-    /// Opens the store in a directory that belongs to it alone; what it holds is gone on with. Queue and journal
-    /// have files of so many bytes: a multiple of 4096, at least 65536. The more, the rarer a roll, and the longer a
-    /// journal takes to look for its end after a crash.
-    ///
-    /// # Errors
-    /// Of a pair: it needs addresses, so it is made from its own options, by [`super::PairLog`].
+    /// The directory belongs to it alone; what it holds is gone on with. Files have so many bytes:
+    /// a multiple of 4096, at least 65536. The more, the rarer a roll, and the longer a journal
+    /// takes to look for its end after a crash. A pair needs addresses: it is made by
+    /// [`super::PairLog`].
     pub fn open(self, directory: &Path, file_bytes: u64) -> Result<Box<dyn Store>, StoreError> {
         let journal = |sync| {
             let options = Options { sync, file_bytes, ..Options::default() };

@@ -7,7 +7,6 @@ use pickfs_journal::queue::{Appender, Options, Queue};
 
 use super::{Log, StoreError};
 
-/// One queue with one appender.
 #[derive(Debug)]
 pub struct QueueLog {
     queue: Queue,
@@ -15,14 +14,13 @@ pub struct QueueLog {
 }
 
 impl QueueLog {
-    /// Opens the queue in a directory, and makes it where there is none.
+    /// Made where there is none.
     pub fn open(directory: &Path, options: Options) -> Result<Self, StoreError> {
         let queue = Queue::open_or_create(directory, options)?;
         let appender = queue.appender()?;
         Ok(QueueLog { queue, appender })
     }
 
-    /// How often it went to another file.
     pub fn rolls(&self) -> u64 {
         self.appender.rolls()
     }

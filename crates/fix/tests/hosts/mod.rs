@@ -17,11 +17,9 @@ use pickfs_pair::request_promotion;
 use tempfile::TempDir;
 
 pub const LONG: Duration = pickfs_testkit::PATIENCE;
-/// The hosts by the numbers of their nodes.
 pub const FIRST: u8 = 1;
 pub const SECOND: u8 = 2;
 
-/// Both hosts.
 pub struct Hosts {
     directory: TempDir,
     degree: &'static str,
@@ -62,7 +60,7 @@ impl Hosts {
         self.start(host, &[])
     }
 
-    /// One that follows, and is the engine when it is promoted.
+    /// It is the engine when it is promoted.
     pub fn standby(&self, host: u8) -> Running {
         let words = ["--follow", &self.address(host), "--on-diverged", "set-aside"];
         let standby = self.start(host, &words);
@@ -70,7 +68,7 @@ impl Hosts {
         standby
     }
 
-    /// Makes one the primary, and the dead one its standby.
+    /// And the dead one its standby.
     pub fn standby_beside_promotion(&self, dead: u8, promoted: u8) -> Running {
         self.promote(promoted);
         self.standby(dead)
@@ -81,7 +79,7 @@ impl Hosts {
     }
 }
 
-/// An engine; killed when it is dropped.
+/// Killed when it is dropped.
 pub struct Running {
     pub host: u8,
     pub child: Child,
@@ -97,7 +95,7 @@ impl Running {
         Running { host, child, said }
     }
 
-    /// Waits until it has said this; gives the rest of the line.
+    /// Gives the rest of the line.
     pub fn until(&self, words: &str) -> String {
         let began = Instant::now();
         loop {

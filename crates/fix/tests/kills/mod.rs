@@ -11,7 +11,6 @@ use pickfs_fix::now;
 
 use crate::peer::Peer;
 
-/// A small generator: what matters is that points differ from kill to kill.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -22,7 +21,6 @@ impl Dice {
     }
 }
 
-/// A client that trades with an engine which dies and comes back.
 pub struct Trader {
     pub peer: Peer,
     pub orders: u64,

@@ -10,29 +10,26 @@ use pickfs_fix::codec::{Decimal, Encoder, Message, Version, tag};
 use pickfs_fix::engine::Now;
 use pickfs_fix::{Client, now};
 
-/// A moment on the simulated clock, so many seconds in.
+/// On the simulated clock, so many seconds in.
 pub fn at(seconds: u64) -> Now {
     let ns = seconds * 1_000_000_000;
     Now { ns, utc_ns: 1_700_000_000_000_000_000 + ns }
 }
 
-/// The body of a limit order.
 pub fn order(message: &mut Encoder, name: &str, side: &str, quantity: i64, price: &str, now: Now) {
     message.text(tag::CL_ORD_ID, name).text(tag::SYMBOL, "ACME").text(tag::SIDE, side);
     message.time(tag::TRANSACT_TIME, now.utc_ns).decimal(tag::ORDER_QTY, Decimal::whole(quantity));
     message.text(tag::ORD_TYPE, "2").text(tag::PRICE, price);
 }
 
-/// What a report says: ClOrdID, ExecType, MsgSeqNum.
+/// ClOrdID, ExecType, MsgSeqNum.
 pub type Told = (String, String, u64);
 
-/// Reads a report.
 pub fn told(message: &Message<'_>) -> Told {
     let text = |tag| String::from_utf8(message.get(tag).unwrap_or(b"").to_vec()).unwrap();
     (text(tag::CL_ORD_ID), text(tag::EXEC_TYPE), message.header.sequence.unwrap())
 }
 
-/// A client with its socket.
 pub struct Peer {
     pub client: Client,
     stream: Option<TcpStream>,
@@ -44,7 +41,7 @@ impl Peer {
         Peer { client: Client::new(version, name, "PICKFS", true), stream: None, told: Vec::new() }
     }
 
-    /// Connects and logs on; `false` when nobody is there, or the connection ends before that.
+    /// `false` when nobody is there, or the connection ends before that.
     pub fn log_on(&mut self, address: SocketAddr) -> bool {
         let Ok(stream) = TcpStream::connect(address) else { return false };
         stream.set_nodelay(true).unwrap();
@@ -54,7 +51,7 @@ impl Peer {
         self.until(|peer| peer.client.session().phase() == pickfs_fix::session::Phase::In)
     }
 
-    /// Exchanges bytes once; `false` when the connection has ended.
+    /// `false` when the connection has ended.
     pub fn exchange(&mut self) -> bool {
         let is_alive = self.exchange_bytes().is_some() && self.client.ending().is_none();
         if !is_alive {
@@ -87,7 +84,7 @@ impl Peer {
         }
     }
 
-    /// Exchanges bytes until something is so; `false` when the connection ends, or after twenty seconds.
+    /// `false` when the connection ends, or after twenty seconds.
     pub fn until(&mut self, is_so: impl Fn(&mut Peer) -> bool) -> bool {
         let deadline = Instant::now() + pickfs_testkit::PATIENCE;
         while !is_so(self) {
@@ -98,19 +95,17 @@ impl Peer {
         true
     }
 
-    /// The connection is gone, without a word.
+    /// Without a word.
     pub fn cut(&mut self) {
         self.stream = None;
         self.client.disconnected();
     }
 
-    /// Sends a limit order.
     pub fn order(&mut self, name: &str, side: &str, quantity: i64, price: &str) {
         let now = now();
         self.client.send(b"D", now, |message| order(message, name, side, quantity, price, now));
     }
 
-    /// Bytes that were not made by the client.
     pub fn write_raw(&mut self, bytes: &[u8]) {
         self.stream.as_mut().unwrap().write_all(bytes).unwrap();
     }

@@ -20,14 +20,12 @@ const LOOK_EACH: Duration = Duration::from_micros(200);
 struct Told {
     /// From the next report on, nothing of the primary's passes but signs of life.
     holds_reports: AtomicBool,
-    /// Reports that came so far, each once.
+    /// Each once.
     came: AtomicU64,
-    /// Those of them that were held.
     held: AtomicU64,
     is_over: AtomicBool,
 }
 
-/// A relay on a thread of its own, until it is dropped.
 pub struct Relay {
     pub address: SocketAddr,
     told: Arc<Told>,
@@ -54,17 +52,15 @@ impl Relay {
         Relay { address, told }
     }
 
-    /// No report reaches the secondary from now on, and nothing behind one.
+    /// Nor anything behind one.
     pub fn hold_reports(&self) {
         self.told.holds_reports.store(true, SeqCst);
     }
 
-    /// Passes on what it has kept back.
     pub fn release(&self) {
         self.told.holds_reports.store(false, SeqCst);
     }
 
-    /// Reports that were kept back, now or earlier.
     pub fn held(&self) -> u64 {
         self.told.held.load(SeqCst)
     }
@@ -95,7 +91,7 @@ fn wait_for(reports: &AtomicU64, count: u64) {
     }
 }
 
-/// Passes on until one side ends.
+/// Until one side ends.
 fn pass(mut primary: TcpStream, mut secondary: TcpStream, told: &Told) {
     for stream in [&primary, &secondary] {
         stream.set_nodelay(true).unwrap();
@@ -142,7 +138,7 @@ fn is_report(frame: &Frame<'_>) -> bool {
     Entry::decode(payload).is_some_and(|entry| entry.kind == EntryKind::OutBusiness)
 }
 
-/// Takes what is there; `false` at the end.
+/// `false` at the end.
 fn take(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> bool {
     let mut some = [0; 4096];
     match stream.read(&mut some) {
@@ -155,7 +151,7 @@ fn take(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> bool {
     }
 }
 
-/// Gives the first bytes away, waiting for whoever is slow.
+/// Waits for whoever is slow.
 fn give(stream: &mut TcpStream, bytes: &mut Vec<u8>, count: usize) -> bool {
     let mut given = 0;
     while given < count {

@@ -22,10 +22,9 @@ use pickfs_fix::{Acceptor, now};
 
 use crate::words::{USE, Words};
 
-/// What ends the program, in words.
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// Says a line that somebody may wait for.
+/// Somebody may wait for it.
 fn say(line: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout();
     writeln!(out, "{line}")?;

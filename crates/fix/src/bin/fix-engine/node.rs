@@ -11,7 +11,7 @@ use pickfs_pair::{
 
 use crate::{Outcome, say, words::Words};
 
-/// Opens the node in `directory`; returns when it is a primary whose secondaries follow.
+/// Returns when it is a primary whose secondaries follow.
 pub(crate) fn open(words: &Words, directory: &Path) -> Outcome<PairLog> {
     let pair = &words.pair;
     let options = PrimaryOptions {
@@ -33,7 +33,7 @@ pub(crate) fn open(words: &Words, directory: &Path) -> Outcome<PairLog> {
     Ok(PairLog::over(primary, pair.patience, |event| eprintln!("fix-engine: {event}"))?)
 }
 
-/// Follows until somebody asks for a promotion.
+/// Until somebody asks for a promotion.
 fn follow(words: &Words, directory: &Path, listen: SocketAddr) -> Outcome<Secondary> {
     let mut secondary = Secondary::open(SecondaryOptions {
         node: node(words),

@@ -17,7 +17,6 @@ store pair:       [--secondary ADDRESS:PORT]... [--follow ADDRESS:PORT] [--node 
                   [--on-diverged refuse|set-aside] [--patience MILLISECONDS]
                   [--transport tcp|aeron]";
 
-/// How the engine was asked to be.
 pub(crate) struct Words {
     pub(crate) directory: PathBuf,
     pub(crate) profile: Profile,
@@ -30,7 +29,6 @@ pub(crate) struct Words {
     pub(crate) pair: PairWords,
 }
 
-/// What a pair needs to know.
 pub(crate) struct PairWords {
     pub(crate) secondaries: Vec<SocketAddr>,
     /// Follows at this address until it is promoted.
@@ -44,13 +42,12 @@ pub(crate) struct PairWords {
     pub(crate) patience: Duration,
 }
 
-/// One of two words.
 fn either<T>(value: &str, choices: [(&str, T); 2]) -> Option<T> {
     choices.into_iter().find(|(word, _)| *word == value).map(|(_, choice)| choice)
 }
 
 impl Words {
-    /// Reads them; `None` where one is not known.
+    /// `None` where one is not known.
     pub(crate) fn read(mut given: impl Iterator<Item = String>) -> Option<Words> {
         let mut words = Words {
             directory: given.next()?.into(),
