@@ -1,6 +1,5 @@
 //! Native or foreign, supported or not: the one rule, from where a design was
 //! made and from what its driver was seen to do.
-//!
 //! The article of 2011 called a foreign file system supported when its *design*
 //! has what Unix programs need, even where the Linux driver lacks some of it.
 //! We ask the driver, because a program meets the driver. Where nothing could
@@ -8,7 +7,7 @@
 
 use pickfs_model::features::{Answer, Capability, Class, Classification, Home, Origin, Verdict};
 
-/// What a program written for Unix takes for granted. All must be seen, at least in part.
+/// All must be seen, at least in part.
 pub const NEEDED: [&str; 7] = [
     "permissions",
     "owners",
@@ -19,7 +18,6 @@ pub const NEEDED: [&str; 7] = [
     "unlink-open",
 ];
 
-/// The class of a file system, measured where it was asked.
 pub fn classify(origin: &Origin, asked: &[(Capability, Answer)]) -> Classification {
     let (class, because, is_measured) = match origin.home {
         Home::Linux => (Class::Native, "designed within the Linux community".to_owned(), false),

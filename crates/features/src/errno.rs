@@ -1,6 +1,4 @@
-//! Names of the errors that probes meet, and which of them mean "not here".
-//! Not a list of all: an unknown number is shown as a number.
-//! Source: errno(3), `include/uapi/asm-generic/errno-base.h` and `errno.h`.
+//! Names of the errors that probes meet, and which of them mean "not here". Source: errno(3).
 
 use rustix::io::Errno;
 
@@ -41,7 +39,7 @@ const NAMES: &[(Errno, &str)] = &[
     (Errno::DQUOT, "EDQUOT"),
 ];
 
-/// The name of an error: `EPERM`, or `errno 200`.
+/// `EPERM`, or `errno 200`.
 pub fn name(errno: Errno) -> String {
     let known = NAMES.iter().find(|(one, _)| *one == errno);
     match known {

@@ -1,7 +1,7 @@
 //! Figures as a table's cells show them: sizes and shares. Not their measuring.
 
-/// A size with its largest fitting unit, three figures at most: `255 B`, `16 TiB`, `<16 TiB` for
-/// one that is up to a page short of a round one.
+/// Three figures at most: `255 B`, `16 TiB`, `<16 TiB` for one that is up to a page short of a
+/// round one.
 pub fn size_text(bytes: u64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let rounded = (u128::from(bytes) + 65_536) >> 17 << 17;
@@ -16,7 +16,7 @@ pub fn size_text(bytes: u64) -> String {
     format!("{sign}{value:.decimals$} {}", UNITS[unit])
 }
 
-/// A part of a whole in per cent: `none` for nothing, `<0.1 %` for very little.
+/// In per cent: `none` for nothing, `<0.1 %` for very little.
 pub fn share_text(part: u64, whole: u64) -> String {
     if part == 0 {
         return "none".into();
@@ -25,7 +25,7 @@ pub fn share_text(part: u64, whole: u64) -> String {
     if percent < 0.1 { "<0.1 %".into() } else { format!("{percent:.1} %") }
 }
 
-/// A span of nanoseconds with its unit: `1 ns`, `100 ns`, `4 ms`, `2 s`.
+/// `1 ns`, `100 ns`, `4 ms`, `2 s`.
 pub fn span_text(ns: u64) -> String {
     let (unit_ns, unit) = match ns {
         0..1_000 => (1, "ns"),

@@ -1,17 +1,5 @@
-//! What a mounted file system can do, asked of it and never assumed: one small
-//! probe per capability, each in a folder of its own.
-//!
-//! [`ask`] asks a directory; [`survey`] makes candidates on a scratch, mounts
-//! each and asks it; [`classify`] derives the class from origin and answers.
-//! Speed is not measured here.
-//!
-//! ```
-//! let folder = tempfile::tempdir()?;
-//! let room = pickfs_features::Room::new(folder.path(), None);
-//! let answers = pickfs_features::ask(&room, &["hard-links"], &mut |_| {});
-//! assert_eq!(answers[0].1.cell(), "yes");
-//! # Ok::<(), std::io::Error>(())
-//! ```
+//! What a mounted file system can do, asked of it and never assumed: one small probe per
+//! capability, each in a folder of its own.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -5,17 +5,14 @@ use pickfs_model::features::{Answer, Capability, Group, Verdict};
 use crate::refusal::Asking;
 use crate::room::Room;
 
-/// A question to a mounted file system.
 #[derive(Debug, Clone, Copy)]
 pub struct Probe {
-    /// Its names.
     pub capability: Capability,
     ask: fn(&Room) -> Asking,
     look: Option<fn(&Room) -> Asking>,
 }
 
 impl Probe {
-    /// A question of a group.
     pub const fn new(
         group: Group,
         key: &'static str,
@@ -26,19 +23,19 @@ impl Probe {
         Self { capability: Capability { key, label, group, how }, ask, look: None }
     }
 
-    /// The same with what looks again at what the question left behind, after a new mount.
+    /// `look` sees what the question left behind, after a new mount.
     pub const fn kept(mut self, look: fn(&Room) -> Asking) -> Self {
         self.look = Some(look);
         self
     }
 
-    /// Asks in a fresh folder within the room.
+    /// In a fresh folder within the room.
     pub fn ask(&self, room: &Room) -> Answer {
         let asked = room.inner(self.capability.key).and_then(|inner| (self.ask)(&inner));
         asked.unwrap_or_else(|refusal| refusal.answer(room.is_root))
     }
 
-    /// Looks again after a new mount: the answer that counts.
+    /// The answer that counts.
     pub fn ask_again(&self, room: &Room, first: Answer) -> Answer {
         let is_held = matches!(first.verdict, Verdict::Yes | Verdict::Partly | Verdict::Measured);
         match self.look {

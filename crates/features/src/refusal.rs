@@ -8,20 +8,17 @@ use rustix::io::Errno;
 
 use crate::errno;
 
-/// A call that was refused or failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{operation}: {}", errno::name(*.errno))]
 pub struct Refusal {
-    /// The call, as it is named in its manual page: `link`.
+    /// As it is named in its manual page: `link`.
     pub operation: &'static str,
-    /// What the kernel said.
     pub errno: Errno,
     /// It was the question itself; otherwise it was only needed to put it.
     pub is_the_question: bool,
 }
 
 impl Refusal {
-    /// What it means.
     pub fn answer(&self, is_root: bool) -> Answer {
         let means_no = self.is_the_question && errno::means_no(self.errno, is_root);
         let needs_root = self.is_the_question && self.errno == Errno::PERM && !is_root;
@@ -33,10 +30,8 @@ impl Refusal {
     }
 }
 
-/// What a probe gives.
 pub type Asking<T = Answer> = Result<T, Refusal>;
 
-/// Says what a call was for.
 pub trait CallResult<T> {
     /// It is the question: a refusal may mean no.
     fn asked(self, operation: &'static str) -> Asking<T>;
@@ -56,7 +51,6 @@ impl<T, E: ToErrno> CallResult<T> for Result<T, E> {
 
 /// The number in an error; EIO where there is none (a short read).
 pub trait ToErrno {
-    /// The number.
     fn to_errno(&self) -> Errno;
 }
 

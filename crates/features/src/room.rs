@@ -1,6 +1,5 @@
-//! Where probes ask: a directory of ours on the file system in question, and
-//! what is known of the ground under it. Not its making or removing: the
-//! scratch does that.
+//! Where probes ask: a directory of ours on the file system in question, and what is known of the
+//! ground under it.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,27 +12,24 @@ use pickfs_sys::mount;
 
 use crate::refusal::{Asking, CallResult};
 
-/// How long the reader and the writer of a torn-read probe run beside each other, unless told.
 pub const TORN_TIME: Duration = Duration::from_secs(1);
 
 /// Longest name of a POSIX system with Linux's limits: `NAME_MAX` of linux/limits.h.
 pub const NAME_MAX: usize = 255;
 
-/// A directory to ask in.
 #[derive(Debug, Clone)]
 pub struct Room {
     folder: PathBuf,
     device: Option<BlockDevice>,
     /// Asked as root: a refused permission then speaks of the file system.
     pub is_root: bool,
-    /// Time for each probe that watches two threads.
     pub torn_time: Duration,
     /// The file system was made for the asking; what may break one is asked there only.
     pub is_scratch: bool,
 }
 
 impl Room {
-    /// An existing directory that is ours, and the block device under it where there is one.
+    /// It is ours; `device` is the one under it.
     pub fn new(folder: &Path, device: Option<&Path>) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -44,14 +40,14 @@ impl Room {
         }
     }
 
-    /// The same with a folder of its own inside, made now.
+    /// Made now.
     pub fn inner(&self, name: &str) -> Asking<Self> {
         let inner = self.within(name);
         fs::create_dir(&inner.folder).needed("mkdir")?;
         Ok(inner)
     }
 
-    /// The same in a folder inside that is there already.
+    /// In a folder that is there already.
     pub fn within(&self, name: &str) -> Self {
         Self { folder: self.folder.join(name), ..self.clone() }
     }
@@ -62,50 +58,42 @@ impl Room {
         if self.is_scratch { usize::MAX } else { NAME_MAX }
     }
 
-    /// A program serves it, through FUSE.
     pub fn is_fuse(&self) -> bool {
         mount::mount_of(&self.folder).is_ok_and(|entry| entry.fs_type.starts_with("fuse"))
     }
 
-    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The block device under it, where there is one.
     pub fn device(&self) -> Option<&BlockDevice> {
         self.device.as_ref()
     }
 
-    /// A path in it.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// The folder, open.
     pub fn open_folder(&self) -> Asking<OwnedFd> {
         File::open(&self.folder).map(OwnedFd::from).needed("open")
     }
 
-    /// A new empty file, open for reading and writing.
     pub fn file(&self, name: &str) -> Asking<File> {
         let path = self.path(name);
         File::options().read(true).write(true).create_new(true).open(path).needed("open")
     }
 
-    /// A new file that holds these bytes.
     pub fn filled(&self, name: &str, bytes: &[u8]) -> Asking<File> {
         let mut file = self.file(name)?;
         file.write_all(bytes).needed("write")?;
         Ok(file)
     }
 
-    /// What a file holds.
     pub fn read(&self, name: &str) -> Asking<Vec<u8>> {
         fs::read(self.path(name)).needed("read")
     }
 
-    /// The names in the folder, in no order.
+    /// In no order.
     pub fn names(&self) -> Asking<Vec<std::ffi::OsString>> {
         let entries = fs::read_dir(&self.folder).needed("readdir")?;
         entries.map(|entry| Ok(entry.needed("readdir")?.file_name())).collect()

@@ -14,33 +14,25 @@ use crate::class::classify;
 use crate::room::Room;
 use crate::table;
 
-/// What to ask, and where.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// Candidates, in the order of the table.
     pub candidates: Vec<CandidateSpec>,
     /// What they are made on. In a directory nothing is made and the candidate is `dir`.
     pub backing: BackingSpec,
     /// An existing folder for the mount point and, unless the backing names another, the image.
     pub run_dir: PathBuf,
-    /// How long each probe of torn reads watches its two threads.
     pub torn_time: Duration,
 }
 
-/// What happens, as it happens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Asked<'a> {
-    /// The scratch is being written: bytes done, of all.
+    /// Bytes done, of all.
     Preparing(u64, u64),
-    /// A question is about to be put to a candidate.
     Question(&'a CandidateSpec, &'a Capability),
-    /// A candidate is done.
     Row(&'a FeatureRow),
 }
 
-/// Who is told, and may stop it.
 pub trait Listener {
-    /// Something happened.
     fn hear(&mut self, asked: Asked);
     /// No further question is wanted; what is mounted is taken away in order.
     fn is_stopped(&self) -> bool {
@@ -53,10 +45,8 @@ pub trait Listener {
 #[error(transparent)]
 pub struct SurveyError(#[from] TargetError);
 
-/// Asks every candidate. The answers of a row are parallel to [`table::capabilities`].
-///
-/// # Errors
-/// Only when the scratch cannot be made; whatever is wrong with a candidate is in its row.
+/// The answers of a row are parallel to [`table::capabilities`]. Whatever is wrong with a
+/// candidate is in its row.
 pub fn survey(
     request: &Request,
     listener: &mut dyn Listener,
@@ -174,13 +164,12 @@ fn presence_of(mounted: &Mounted) -> Presence {
     Presence::Asked { driver: fact("mount.driver"), options: fact("mount.options") }
 }
 
-/// The block device that a directory's mount names.
 fn device_under(directory: &Path) -> Option<PathBuf> {
     let source = mount::mount_of(directory).ok()?.source;
     source.starts_with("/dev").then_some(source)
 }
 
-/// The name to look the origin up by: of a directory, what is mounted there.
+/// Of a directory, what is mounted there.
 fn origin_name(mounted: &Mounted, candidate: &CandidateSpec) -> String {
     let found = mounted.environment().get("mount.type");
     match fs::find(&candidate.fs) {
@@ -193,7 +182,6 @@ fn row_of(candidate: &CandidateSpec, presence: Presence, answers: Vec<Answer>) -
     named_row(candidate, candidate.fs.clone(), presence, answers)
 }
 
-/// A row with what is known of it by the name of its file system.
 fn named_row(
     candidate: &CandidateSpec,
     fs: String,

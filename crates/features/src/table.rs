@@ -6,12 +6,10 @@ use crate::probe::Probe;
 use crate::probes;
 use crate::room::Room;
 
-/// Every probe, group by group.
 pub fn questions() -> impl Iterator<Item = &'static Probe> {
     probes::ALL.iter().flat_map(|group| group.iter())
 }
 
-/// What can be asked.
 pub fn capabilities() -> Vec<Capability> {
     questions().map(|probe| probe.capability).collect()
 }

@@ -26,7 +26,6 @@ fn request(path: &Path) -> Request {
     }
 }
 
-/// Every entry below a folder with its content, mode, size and inode.
 fn photograph(folder: &Path) -> BTreeMap<PathBuf, (u64, u32, Vec<u8>)> {
     let mut seen = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {

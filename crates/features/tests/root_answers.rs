@@ -1,7 +1,5 @@
 //! Root ring: real file systems give the answers that their drivers are known to give, and
 //! asking leaves nothing behind.
-//!
-//! `cargo test -p pickfs-features --test root_answers`
 #![allow(clippy::unwrap_used)]
 
 #[path = "../../target/tests/ring/mod.rs"]
@@ -212,7 +210,6 @@ fn a_stopped_survey() {
     assert_eq!(before, leftovers(&run_dir));
 }
 
-/// Mounts, loop devices over files in the folder, and what lies in it.
 fn leftovers(run_dir: &Path) -> (usize, usize, usize) {
     let attached = loop_device::attached();
     let ours = attached.iter().filter(|one| one.backing_file.starts_with(run_dir));

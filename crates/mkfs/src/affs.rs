@@ -32,14 +32,14 @@ const WORDS: usize = 128;
 const BOOT_BLOCKS: u64 = 2;
 /// Blocks that a bitmap block counts: a bit each in all its words but the checksum.
 const BLOCKS_OF_BITMAP: u64 = (WORDS as u64 - 1) * 32;
-/// Places for bitmap blocks in the root block.
+/// For bitmap blocks in the root block.
 const BITMAPS_OF_ROOT: usize = 25;
 /// Places for bitmap blocks in an extension; its last word names the next extension.
 const BITMAPS_OF_EXTENSION: usize = WORDS - 1;
 
-/// Smallest volume: a quarter of the smallest floppy disk.
+/// A quarter of the smallest floppy disk.
 const MINIMUM_BYTES: u64 = 220 << 10;
-/// Largest volume: what a draft can be held of in memory; the driver counts to 1 TiB.
+/// What a draft can be held of in memory; the driver counts to 1 TiB.
 const MAXIMUM_BYTES: u64 = 64 << 30;
 /// 1978-01-01: day 0 of the Amiga.
 const EPOCH_S: u64 = 252_460_800;
@@ -59,7 +59,7 @@ mod root {
     pub(super) const SECONDARY_TYPE: usize = 127;
 }
 
-/// Where everything lies, in blocks.
+/// In blocks.
 struct Layout {
     blocks: u64,
     root: u64,
@@ -87,7 +87,6 @@ impl Layout {
         self.bitmap(self.bitmaps) + index
     }
 
-    /// The blocks of all bitmaps, in order.
     fn bitmap_blocks(&self) -> Vec<u32> {
         (0..self.bitmaps).map(|index| number(self.bitmap(index))).collect()
     }
@@ -100,7 +99,6 @@ impl Layout {
     }
 }
 
-/// What makes an AFFS volume of this size.
 pub(crate) fn draft(size_bytes: u64, options: &Options) -> Result<Draft, MakeError> {
     check(size_bytes, options)?;
     let layout = Layout::new(size_bytes / BLOCK_BYTES);
@@ -178,12 +176,11 @@ fn extension_block(index: u64, layout: &Layout) -> Record {
     block.record
 }
 
-/// A block number as the format stores it.
+/// As the format stores it.
 fn number(block: u64) -> u32 {
     u32::try_from(block).expect("sizes are checked, so that blocks have 32-bit numbers")
 }
 
-/// A block as 128 words.
 struct Block {
     record: Record,
 }
@@ -213,7 +210,7 @@ impl Block {
         self.record.set_u8(word * 4, name.len() as u8).set(word * 4 + 1, name.as_bytes());
     }
 
-    /// Sets the checksum so that all words of the block sum up to zero.
+    /// All words of the block sum up to zero.
     fn seal(mut self, checksum: usize) -> Record {
         let sum =
             (0..WORDS).fold(0_u32, |sum, word| sum.wrapping_add(self.record.u32_at(word * 4)));

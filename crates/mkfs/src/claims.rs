@@ -1,17 +1,15 @@
-//! Which blocks are taken, while a file system is laid out. Formats write it
-//! down each in a bitmap of its own kind.
+//! Which blocks are taken, while a file system is laid out.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Runs of blocks that structures have claimed; no block belongs to two.
+/// No block belongs to two.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     runs: BTreeMap<u64, u64>,
 }
 
 impl Claims {
-    /// Takes `count` blocks from `first` on.
     pub(crate) fn take(&mut self, first: u64, count: u64) {
         let end = first + count;
         let before = self.runs.range(..end).next_back();
@@ -20,12 +18,11 @@ impl Claims {
         self.runs.insert(first, count);
     }
 
-    /// How many are taken.
     pub(crate) fn count(&self) -> u64 {
         self.runs.values().sum()
     }
 
-    /// The taken parts of a range, ascending.
+    /// Ascending.
     pub(crate) fn within(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let parts = self
             .runs

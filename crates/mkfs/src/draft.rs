@@ -1,31 +1,18 @@
-//! A file system on paper: the bytes that will be written, by their place, and
-//! what they amount to. Not the writing: that is `place`.
-//!
-//! ```
-//! use pickfs_mkfs::{Kind, Options};
-//! let draft = Kind::Hpfs.draft(16 << 20, &Options::default())?;
-//! assert_eq!(draft.read(54, 8), b"HPFS    ");
-//! assert_eq!(draft.summary().blocks, 32768);
-//! # Ok::<(), pickfs_mkfs::MakeError>(())
-//! ```
+//! A file system on paper: the bytes that will be written, by their place, and what they amount
+//! to.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::kind::Kind;
 
-/// What a new file system amounts to, in its own blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
-    /// What was made.
     pub kind: Kind,
-    /// Size of a block in bytes, as the format counts them.
+    /// As the format counts them.
     pub block_bytes: u32,
-    /// Blocks that the file system counts as its own.
     pub blocks: u64,
-    /// Those that nothing occupies.
     pub free_blocks: u64,
-    /// Bytes that are written to make it.
     pub written_bytes: u64,
 }
 
@@ -47,7 +34,6 @@ pub struct Draft {
     pieces: BTreeMap<u64, Piece>,
 }
 
-/// What is written at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     Bytes(Vec<u8>),
@@ -69,7 +55,7 @@ impl Draft {
         Self { kind, block_bytes, blocks, free_blocks: 0, pieces: BTreeMap::new() }
     }
 
-    /// Puts bytes at a place that nothing else has taken.
+    /// Nothing else has taken the place.
     pub(crate) fn put(&mut self, offset_bytes: u64, bytes: impl Into<Vec<u8>>) {
         self.insert(offset_bytes, Piece::Bytes(bytes.into()));
     }
@@ -82,18 +68,16 @@ impl Draft {
         self.pieces.insert(offset_bytes, piece);
     }
 
-    /// Puts bytes at the beginning of a block.
     pub(crate) fn put_block(&mut self, block: u64, bytes: impl Into<Vec<u8>>) {
         self.put(block * u64::from(self.block_bytes), bytes);
     }
 
-    /// Makes so many blocks zero.
     pub(crate) fn zero_blocks(&mut self, block: u64, count: u64) {
         let bytes = u64::from(self.block_bytes);
         self.insert(block * bytes, Piece::Zeros(count * bytes));
     }
 
-    /// What is written where: offsets in bytes, ascending, without overlap.
+    /// Offsets in bytes, ascending, without overlap.
     pub fn pieces(&self) -> impl Iterator<Item = (u64, &[u8])> {
         self.pieces.iter().filter_map(|(&offset, piece)| match piece {
             Piece::Bytes(bytes) => Some((offset, bytes.as_slice())),
@@ -101,7 +85,7 @@ impl Draft {
         })
     }
 
-    /// What becomes zero, as offset and length in bytes: ascending, apart from all pieces.
+    /// Offset and length in bytes: ascending, apart from all pieces.
     pub fn zeros(&self) -> impl Iterator<Item = (u64, u64)> {
         self.pieces.iter().filter_map(|(&offset, piece)| match piece {
             Piece::Bytes(_) => None,
@@ -109,7 +93,7 @@ impl Draft {
         })
     }
 
-    /// The bytes at a place, zeros where nothing is written.
+    /// Zeros where nothing is written.
     pub fn read(&self, offset_bytes: u64, length: usize) -> Vec<u8> {
         let mut out = vec![0; length];
         let end = offset_bytes + length as u64;
@@ -127,7 +111,6 @@ impl Draft {
         out
     }
 
-    /// What it amounts to.
     pub fn summary(&self) -> Summary {
         Summary {
             kind: self.kind,

@@ -28,19 +28,18 @@ use crate::record::Record;
 const BLOCK_BYTES: u64 = 4096;
 /// The volume may end within a block, but not within a sector.
 const SECTOR_BYTES: u64 = 512;
-/// Smallest volume.
 const MINIMUM_BYTES: u64 = 1 << 20;
-/// Largest volume: its bitmap has 32 MiB, and a draft is held in memory.
+/// Its bitmap has 32 MiB, and a draft is held in memory.
 const MAXIMUM_BYTES: u64 = 1 << 40;
 /// 1904-01-01 in seconds before 1970.
 const EPOCH_BEFORE_1970_S: u64 = 2_082_844_800;
 
-/// Place of the volume header, and of its copy before the end.
+/// And of its copy before the end.
 const HEADER_AT: u64 = 1024;
 const EXTENTS_NODE: u64 = 4096;
 const CATALOG_NODE: u64 = 8192;
 
-/// A special file: one run of blocks.
+/// One run of blocks.
 #[derive(Clone, Copy)]
 struct Fork {
     first: u64,
@@ -57,7 +56,7 @@ impl Fork {
     }
 }
 
-/// Where everything lies, in allocation blocks.
+/// In allocation blocks.
 struct Layout {
     blocks: u64,
     allocation: Fork,
@@ -92,14 +91,12 @@ impl Layout {
     }
 }
 
-/// Case folds, or it does not.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     Plus,
     X,
 }
 
-/// What makes an HFS+ or HFSX volume of this size.
 pub(crate) fn draft(kind: Kind, size_bytes: u64, options: &Options) -> Result<Draft, MakeError> {
     let form = if kind == Kind::Hfsx { Form::X } else { Form::Plus };
     check(kind, size_bytes, options)?;
@@ -170,7 +167,7 @@ fn allocation_file(layout: &Layout, claims: &Claims) -> Vec<u8> {
     bits
 }
 
-/// A tree with its header node, and at most one leaf after it.
+/// With its header node, and at most one leaf after it.
 struct Tree {
     fork: Fork,
     node_bytes: u64,

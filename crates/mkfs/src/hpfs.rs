@@ -34,12 +34,12 @@ const SECTOR_BYTES: u64 = 512;
 const QUAD: u64 = 4;
 /// Sectors that one bitmap counts: 8 MiB.
 const BAND: u64 = 0x4000;
-/// Bytes of a structure of four sectors.
+/// Of a structure of four sectors.
 const QUAD_BYTES: usize = 2048;
 
-/// Smallest volume; less would be directory band only.
+/// Less would be directory band only.
 const MINIMUM_BYTES: u64 = 1 << 20;
-/// Largest volume that OS/2 makes; the driver counts to 1 TiB.
+/// What OS/2 makes; the driver counts to 1 TiB.
 const MAXIMUM_BYTES: u64 = 64 << 30;
 
 const SUPER_BLOCK: u64 = 16;
@@ -53,11 +53,11 @@ const USER_ID_SECTORS: u64 = 8;
 const ROOT_FNODE: u64 = 44;
 const BITMAP_DIRECTORY: u64 = 48;
 
-/// Where everything lies, in sectors.
+/// In sectors.
 struct Layout {
     sectors: u64,
     bands: u64,
-    /// Sectors of the directory of bitmaps.
+    /// Of the directory of bitmaps.
     directory: u64,
     /// First sector of the directory band, and how many it has.
     dnodes: u64,
@@ -116,7 +116,7 @@ impl Layout {
     }
 }
 
-/// What makes an HPFS volume of this size; up to three sectors at the end stay unused.
+/// Up to three sectors at the end stay unused.
 pub(crate) fn draft(size_bytes: u64, options: &Options) -> Result<Draft, MakeError> {
     check(size_bytes, options)?;
     let layout = Layout::new((size_bytes / SECTOR_BYTES) & !(QUAD - 1));
@@ -181,7 +181,6 @@ fn spare_block() -> Record {
     block
 }
 
-/// The bitmap of each band, in order.
 fn bitmap_directory(layout: &Layout) -> Record {
     let mut directory = Record::little((layout.directory * SECTOR_BYTES) as usize);
     for band in 0..layout.bands {

@@ -10,29 +10,26 @@ use crate::options::Options;
 use crate::place::Place;
 use crate::{affs, hfsplus, hpfs, ufs};
 
-/// A file system that this crate makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The Amiga's fast file system.
     Affs,
-    /// Apple's extended file system, case-insensitive.
+    /// Case-insensitive.
     HfsPlus,
-    /// The same, case-sensitive.
+    /// Case-sensitive.
     Hfsx,
-    /// OS/2's High Performance File System.
     Hpfs,
-    /// UFS1 of 4.4BSD.
+    /// Of 4.4BSD.
     Ufs,
-    /// UFS2 of FreeBSD.
+    /// Of FreeBSD.
     Ufs2,
 }
 
 impl Kind {
-    /// All of them.
     pub const ALL: [Kind; 6] =
         [Kind::Affs, Kind::HfsPlus, Kind::Hfsx, Kind::Hpfs, Kind::Ufs, Kind::Ufs2];
 
-    /// Its name in candidates and on the command line.
+    /// In candidates and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Affs => "affs",
@@ -44,7 +41,6 @@ impl Kind {
         }
     }
 
-    /// Refuses a size that is not made of whole sectors or outside the bounds.
     pub(crate) fn check_size(
         self,
         size_bytes: u64,
@@ -65,10 +61,7 @@ impl Kind {
         Ok(())
     }
 
-    /// What would be written, without writing it: the same bytes for the same arguments.
-    ///
-    /// # Errors
-    /// Sizes, labels and times that the format cannot hold.
+    /// Writes nothing; the same bytes for the same arguments.
     pub fn draft(self, size_bytes: u64, options: &Options) -> Result<Draft, MakeError> {
         match self {
             Kind::Affs => affs::draft(size_bytes, options),
@@ -78,13 +71,9 @@ impl Kind {
         }
     }
 
-    /// Makes it in the first `size_bytes` of a file or block device, which must be open for reading
-    /// and writing. A file that is shorter grows; what the draft does not name is left as it is, but
+    /// In the first `size_bytes` of a file or block device, which must be open for reading and
+    /// writing. A file that is shorter grows; what the draft does not name is left as it is, but
     /// for the head and the tail, where older signatures would stand.
-    ///
-    /// # Errors
-    /// What [`Kind::draft`] refuses; something that is there already; a device that is too small;
-    /// what the kernel says.
     pub fn format(
         self,
         file: &File,
@@ -112,10 +101,8 @@ impl FromStr for Kind {
     }
 }
 
-/// A name that is none of ours.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no formatter for `{name}` here; there are {}", Kind::ALL.map(Kind::name).join(", "))]
 pub struct UnknownKind {
-    /// The name asked for.
     pub name: String,
 }

@@ -1,5 +1,5 @@
-//! What a caller may choose. The defaults are fixed values, so that the same
-//! size always gives the same bytes; no clock and no random number is asked.
+//! What a caller may choose. The defaults are fixed values, so that the same size always gives the
+//! same bytes.
 
 use crate::error::MakeError;
 use crate::kind::Kind;
@@ -7,25 +7,21 @@ use crate::kind::Kind;
 /// 2026-01-01 00:00 UTC: what a volume says of its making unless told otherwise.
 pub const MADE_S: u64 = 1_767_225_600;
 
-/// Choices for a new file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Name of the volume, in printable ASCII.
+    /// In printable ASCII.
     pub label: String,
-    /// When it was made, in seconds after 1970-01-01 00:00 UTC.
+    /// In seconds after 1970-01-01 00:00 UTC.
     pub made_s: u64,
-    /// The volume's identity: a serial number, where the format has one.
+    /// A serial number, where the format has one.
     pub id: u64,
-    /// What may happen to bytes that are there already.
     pub contents: Contents,
 }
 
-/// What may happen to bytes that are there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contents {
-    /// Refuse unless head and tail of the place hold zeros only.
+    /// Head and tail of the place hold zeros only.
     MustBeEmpty,
-    /// Whatever is there may go.
     MayBeErased,
 }
 
@@ -66,7 +62,6 @@ impl Options {
         Ok(())
     }
 
-    /// Refuses a time outside the format's calendar.
     pub(crate) fn check_time(
         &self,
         kind: Kind,

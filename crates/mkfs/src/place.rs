@@ -17,7 +17,6 @@ const TAIL_BYTES: u64 = 128 << 10;
 /// Zeros are written by so much at once.
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// The first bytes of a file or a block device.
 pub(crate) struct Place<'a> {
     file: &'a File,
     size_bytes: u64,
@@ -39,7 +38,7 @@ impl<'a> Place<'a> {
         Ok(Self { file, size_bytes })
     }
 
-    /// Writes the draft, and zeros at both ends where the draft has nothing.
+    /// Zeros at both ends where the draft has nothing.
     pub(crate) fn take(&self, draft: &Draft, contents: Contents) -> Result<(), MakeError> {
         if contents == Contents::MustBeEmpty {
             self.ends().iter().try_for_each(|&(at, length)| self.expect_zeros(at, length))?;
@@ -52,7 +51,7 @@ impl<'a> Place<'a> {
         self.file.sync_all().map_err(MakeError::io("sync the file system"))
     }
 
-    /// Head and tail as offset and length; of a small place they meet.
+    /// Offset and length; of a small place they meet.
     fn ends(&self) -> [(u64, u64); 2] {
         let head = HEAD_BYTES.min(self.size_bytes);
         let tail = TAIL_BYTES.min(self.size_bytes - head);

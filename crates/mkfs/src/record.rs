@@ -1,14 +1,13 @@
-//! A structure of fixed length whose fields are set at their offsets, in the
-//! byte order of its format. Not a parser: what is read back is for checksums.
+//! A structure of fixed length whose fields are set at their offsets, in the byte order of its
+//! format.
 
-/// Which end of a number comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     Little,
     Big,
 }
 
-/// Bytes under construction. Offsets are in bytes from its beginning.
+/// Offsets are in bytes from its beginning.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
     bytes: Vec<u8>,
@@ -28,17 +27,16 @@ macro_rules! number {
 }
 
 impl Record {
-    /// Zeros, low byte first.
+    /// Low byte first.
     pub(crate) fn little(length: usize) -> Self {
         Self { bytes: vec![0; length], order: Order::Little }
     }
 
-    /// Zeros, high byte first.
+    /// High byte first.
     pub(crate) fn big(length: usize) -> Self {
         Self { bytes: vec![0; length], order: Order::Big }
     }
 
-    /// Sets bytes as they are.
     pub(crate) fn set(&mut self, offset: usize, bytes: &[u8]) -> &mut Self {
         self.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
         self
@@ -49,7 +47,6 @@ impl Record {
     number!(set_u32, u32);
     number!(set_u64, u64);
 
-    /// Reads a 32-bit field back.
     pub(crate) fn u32_at(&self, offset: usize) -> u32 {
         let bytes = self.bytes[offset..offset + 4].try_into().expect("four bytes");
         match self.order {
@@ -58,13 +55,12 @@ impl Record {
         }
     }
 
-    /// Sets one bit, counted from the lowest of the first byte.
+    /// Counted from the lowest of the first byte.
     pub(crate) fn set_bit_low_first(&mut self, offset: usize, bit: u64) -> &mut Self {
         self.bytes[offset + (bit / 8) as usize] |= 1 << (bit % 8);
         self
     }
 
-    /// The bytes as far as they are set.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use pickfs_mkfs::{Kind, Options};
 
-/// A program in PATH or where system programs are; without it the test's reason to end.
+/// In PATH or where system programs are; without it the test's reason to end.
 fn program(name: &str, package: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
@@ -20,7 +20,6 @@ fn program(name: &str, package: &str) -> Option<PathBuf> {
     found
 }
 
-/// A volume in a file of its own.
 fn volume(folder: &Path, kind: Kind, size_bytes: u64) -> PathBuf {
     let path = folder.join(format!("{kind}-{size_bytes}.hdf"));
     let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
@@ -28,7 +27,6 @@ fn volume(folder: &Path, kind: Kind, size_bytes: u64) -> PathBuf {
     path
 }
 
-/// What a program that must succeed prints.
 fn said(program: &Path, args: &[&str], volume: &Path) -> String {
     let (before, after) = args.split_at(args.iter().take_while(|arg| arg.starts_with('-')).count());
     let output = Command::new(program).args(before).arg(volume).args(after).output().unwrap();

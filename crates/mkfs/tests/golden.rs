@@ -4,7 +4,6 @@
 
 use pickfs_mkfs::{Draft, Kind, Options};
 
-/// A line for 32 bytes.
 const LINE_BYTES: usize = 32;
 
 fn dump(draft: &Draft) -> String {

@@ -15,7 +15,6 @@ mod reader;
 use pickfs_mkfs::{Kind, MakeError, Options};
 use proptest::prelude::*;
 
-/// A volume of a size in sectors is walked by its reader, and counts agree.
 fn holds(kind: Kind, sectors: u64, label: &str) {
     let options = Options { label: label.into(), ..Options::default() };
     let size_bytes = sectors * 512;

@@ -1,19 +1,18 @@
-//! A change to a source file: words that must be there, and what stands there afterwards. Not a
-//! patch with the kernel's lines around it; that the words are there as often as expected is the check.
+//! A change to a source file: words that must be there, and what stands there afterwards. That the
+//! words are there as often as expected is the check.
 
 use std::fs;
 use std::path::Path;
 
 use crate::error::ModuleError;
 
-/// How often the words must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Occurs {
     Once,
     AtLeastOnce,
 }
 
-/// Words replaced in a file of the module's folder.
+/// In a file of the module's folder.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Change {
     pub(crate) file: &'static str,
@@ -23,7 +22,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// Changes the file in a folder, or says how its text differs from what was expected.
+    /// Says how the text differs from what was expected.
     pub(crate) fn make(&self, folder: &Path) -> Result<(), ModuleError> {
         let path = folder.join(self.file);
         let text = fs::read_to_string(&path).map_err(ModuleError::io("read", &path))?;

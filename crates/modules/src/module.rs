@@ -2,7 +2,6 @@
 
 use crate::change::{Change, Occurs};
 
-/// A module that is built anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Module {
     /// `ufs` with `CONFIG_UFS_FS_WRITE`: Debian's reads only. No code is changed.
@@ -16,7 +15,6 @@ pub enum Module {
     Reiserfs35,
 }
 
-/// What is done to the folder of a module before it is built.
 const REISERFS35: &[Change] = &[
     Change {
         file: "stree.c",
@@ -51,10 +49,9 @@ const REISERFS35: &[Change] = &[
 ];
 
 impl Module {
-    /// Both of them.
     pub const ALL: [Module; 2] = [Module::UfsWrite, Module::Reiserfs35];
 
-    /// The module's name, and the type that mount(2) takes.
+    /// The type that mount(2) takes, too.
     pub const fn name(self) -> &'static str {
         match self {
             Module::UfsWrite => "ufs",
@@ -72,7 +69,7 @@ impl Module {
         }
     }
 
-    /// Folder within the kernel's source.
+    /// Within the kernel's source.
     pub(crate) const fn folder(self) -> &'static str {
         match self {
             Module::UfsWrite => "fs/ufs",

@@ -13,7 +13,7 @@ use crate::run::Shell;
 pub(crate) const LAST: &str = "zfs";
 const FOLDER: &str = "module";
 
-/// Builds them in a folder, which must not be there; gives their names and files, `zfs` last.
+/// In a folder, which must not be there; gives their names and files, `zfs` last.
 pub(crate) fn build(
     shell: &Shell,
     package: &Path,

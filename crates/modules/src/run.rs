@@ -6,17 +6,16 @@ use std::process::{Command, Stdio};
 
 use crate::error::ModuleError;
 
-/// So much of the end of an output is kept.
+/// Of the end of an output.
 const OUTPUT_BYTES_MAX: usize = 2000;
 
-/// Where programs run, and with which variables.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shell {
     pub(crate) variables: Vec<(&'static str, OsString)>,
 }
 
 impl Shell {
-    /// Runs a program; gives back what it printed, or its last words as an error.
+    /// Gives back what it printed, or its last words as an error.
     pub(crate) fn run(
         &self,
         folder: &Path,
@@ -40,7 +39,6 @@ impl Shell {
     }
 }
 
-/// The end of a text.
 pub(crate) fn tail(text: &str) -> String {
     let text = text.trim();
     let from = text.len().saturating_sub(OUTPUT_BYTES_MAX);
@@ -48,7 +46,7 @@ pub(crate) fn tail(text: &str) -> String {
     text[start..].to_owned()
 }
 
-/// Where a program is, by PATH.
+/// By PATH.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);

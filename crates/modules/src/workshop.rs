@@ -18,32 +18,29 @@ use crate::run::{Shell, find};
 
 /// Goes up when a module of the same kernel would be built otherwise.
 const RECIPE: u32 = 1;
-/// Programs that must be there, with their packages.
 const NEEDED: &[(&str, &str)] =
     &[("gcc", "gcc"), ("ld", "binutils"), ("make", "make"), ("tar", "tar"), ("xz", "xz-utils")];
 
-/// A stock kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelSource {
     /// As `uname -r` says it: `6.1.0-56-amd64`.
     pub release: String,
     /// The version of its package, which is that of its source: `6.1.192-2`.
     pub version: String,
-    /// A tree with its headers and all that they need, which stands for `/`.
+    /// With all that the headers need; it stands for `/`.
     pub headers: PathBuf,
-    /// A tree with the package of its source, which stands for `/`.
+    /// With the package of the source; it stands for `/`.
     pub source: PathBuf,
 }
 
 impl KernelSource {
-    /// The package of its source: `linux-source-6.1` of `6.1.192-2`.
+    /// `linux-source-6.1` of `6.1.192-2`.
     pub fn source_package(&self) -> String {
         let series: Vec<&str> = self.version.split(['.', '-']).take(2).collect();
         format!("linux-source-{}", series.join("."))
     }
 }
 
-/// Builds modules for one stock kernel and keeps them.
 #[derive(Debug, Clone)]
 pub struct Workshop {
     cache: PathBuf,
@@ -51,30 +48,23 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// A workshop over a cache folder, which need not be there yet.
+    /// `cache` need not be there yet.
     pub fn new(cache: &Path, kernel: KernelSource) -> Self {
         Self { cache: cache.to_owned(), kernel }
     }
 
-    /// Where the module is, if it was built before.
     pub fn kept(&self, name: &str) -> Option<PathBuf> {
         Some(self.place_of(name)).filter(|file| file.is_file())
     }
 
-    /// The module's file: kept from before, or built now from 140 MB of source, in half a minute.
-    ///
-    /// # Errors
-    /// What the machine lacks ([`ModuleError::is_skip`]), or what went wrong.
+    /// Kept from before, or built now from 140 MB of source, in half a minute.
     pub fn built(&self, module: Module) -> Result<PathBuf, ModuleError> {
         let place = self.place_of(module.name());
         self.once(&place, |shell| self.build(shell, module)).map(|()| place)
     }
 
-    /// The modules of OpenZFS, of which `zfs` is the last: kept from before, or built now from the unpacked package
+    /// `zfs` is the last of its modules: kept from before, or built now from the unpacked package
     /// zfs-dkms: four minutes on two free processors.
-    ///
-    /// # Errors
-    /// As [`Workshop::built`].
     pub fn built_openzfs(&self, package: &Path) -> Result<PathBuf, ModuleError> {
         let place = self.place_of(openzfs::LAST);
         self.once(&place, |shell| self.build_openzfs(shell, package)).map(|()| place)
@@ -107,7 +97,7 @@ impl Workshop {
         self.folder().join(format!("{name}-{RECIPE}.ko"))
     }
 
-    /// The kernel's own headers and those that all flavours share.
+    /// The kernel's own and those that all flavours share.
     fn header_folders(&self) -> (PathBuf, PathBuf) {
         let release = &self.kernel.release;
         let shared = release.rsplit_once('-').map_or(release.as_str(), |(first, _)| first);
@@ -146,7 +136,6 @@ impl Workshop {
         remove(&folder)
     }
 
-    /// Folders of the source that a module of ours is built from.
     fn source(&self, shell: &Shell) -> Result<PathBuf, ModuleError> {
         let tree = self.folder().join("source");
         let whole = tree.join(".whole");
@@ -184,7 +173,6 @@ impl Workshop {
     }
 }
 
-/// Looks for what a build needs of this machine.
 fn shell() -> Result<Shell, ModuleError> {
     for &(program, package) in NEEDED {
         find(program).ok_or(ModuleError::NoProgram { program, package })?;
@@ -192,7 +180,7 @@ fn shell() -> Result<Shell, ModuleError> {
     Ok(Shell::default())
 }
 
-/// A lock on a folder, which ends with its file.
+/// It ends with its file.
 fn wait_for_turn(folder: &Path) -> Result<File, ModuleError> {
     let path = folder.join("lock");
     let file = File::create(&path).map_err(ModuleError::io("make", &path))?;
@@ -201,7 +189,6 @@ fn wait_for_turn(folder: &Path) -> Result<File, ModuleError> {
     Ok(file)
 }
 
-/// Removes a folder of our own, if it is there.
 fn remove(folder: &Path) -> Result<(), ModuleError> {
     match fs::remove_dir_all(folder) {
         Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
@@ -211,7 +198,7 @@ fn remove(folder: &Path) -> Result<(), ModuleError> {
     }
 }
 
-/// The files of a module's folder; it has no folders in it.
+/// The folder has no folders in it.
 fn copy_files(from: &Path, to: &Path) -> Result<(), ModuleError> {
     fs::create_dir_all(to).map_err(ModuleError::io("make", to))?;
     for entry in fs::read_dir(from).map_err(ModuleError::io("list", from))? {

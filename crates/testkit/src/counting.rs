@@ -21,7 +21,6 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, with a count for each thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Counting;
 

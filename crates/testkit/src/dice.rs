@@ -1,19 +1,14 @@
-//! Seeded random numbers: small, stable for ever, good enough for tests.
-//!
-//! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
-//! generators", OOPSLA 2014). Not for secrets, and not on a measured path.
+//! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014).
 
-/// A seeded stream of random numbers.
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// A stream that is the same for the same seed, on every machine.
+    /// The same for the same seed, on every machine.
     pub fn new(seed: u64) -> Self {
         Dice(seed)
     }
 
-    /// Any 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -22,12 +17,12 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// Uniform in [0, 1).
+    /// In [0, 1).
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A whole number in [0, below); 0 when `below` is 0.
+    /// In [0, below); 0 when `below` is 0.
     pub fn below(&mut self, below: usize) -> usize {
         if below == 0 { 0 } else { (self.uniform() * below as f64) as usize }
     }
@@ -38,12 +33,11 @@ impl Dice {
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    /// Exponential with mean 1.
+    /// Mean 1.
     pub fn exponential(&mut self) -> f64 {
         -(1.0 - self.uniform()).ln()
     }
 
-    /// True with this probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.uniform() < probability
     }

@@ -1,10 +1,4 @@
 //! A phased run that never happened: trials that are a list of phases, with known rates.
-//!
-//! ```
-//! use pickfs_testkit::{FakePhasedRun, fake_phased_run};
-//! let run = fake_phased_run(&FakePhasedRun { blocks: 6, ..FakePhasedRun::column() });
-//! assert!(run.trials.iter().all(|trial| trial.phases.len() > 50 && trial.ops.len() > 20));
-//! ```
 
 use pickfs_model::{
     Heat, Outcome, PhaseRecord, RunRecord, TrialRecord, WorkUnit,
@@ -19,86 +13,63 @@ use crate::{
     phase_list,
 };
 
-/// What to invent.
 #[derive(Debug, Clone)]
 pub struct FakePhasedRun {
-    /// Name of the workload.
     pub workload: String,
-    /// The question of the plan.
     pub question: String,
-    /// Seed of everything random.
     pub seed: u64,
-    /// Number of blocks.
     pub blocks: u32,
-    /// Candidates as text; the first one is the reference.
+    /// The first one is the reference.
     pub candidates: Vec<String>,
-    /// Levels of the axis `lanes`; a single one makes a plan without axes.
+    /// A single one makes a plan without axes.
     pub lanes: Vec<u32>,
-    /// The phases of every trial.
     pub phases: Vec<FakePhase>,
-    /// How much faster than the list's rate a candidate is.
+    /// Than the list's rate.
     pub speeds: Vec<Speed>,
     /// Standard deviation of the logarithm of a phase's rate, from trial to trial.
     pub noise: f64,
-    /// Phases that failed or were skipped.
     pub lost: Vec<LostPhase>,
     /// Phases in which the plan's comparisons are fixed; their rates.
     pub primary: Vec<String>,
-    /// What else went wrong.
     pub mishaps: Vec<Mishap>,
 }
 
-/// A phase with its true rate.
 #[derive(Debug, Clone)]
 pub struct FakePhase {
-    /// Its name.
     pub phase: String,
-    /// Its name in the field's tables.
     pub label: String,
-    /// Its group.
     pub suite: String,
-    /// Cold or hot.
     pub heat: Option<Heat>,
-    /// It is looked at first.
     pub is_high_impact: bool,
-    /// It is computed from others.
     pub is_derived: bool,
-    /// What it counts.
     pub unit: WorkUnit,
-    /// Work per second with one lane.
+    /// With one lane.
     pub rate_per_s: f64,
-    /// Median of one operation in nanoseconds; none where nothing repeats.
+    /// None where nothing repeats.
     pub op_ns: Option<f64>,
 }
 
 /// A candidate's truth: its rate is multiplied in all phases that hold the words.
 #[derive(Debug, Clone)]
 pub struct Speed {
-    /// The candidate's label.
     pub label: String,
-    /// Words of the phases' names; every phase when empty.
+    /// Every phase when empty.
     pub words: String,
-    /// Factor of the rate.
     pub factor: f64,
 }
 
 impl Speed {
-    /// A factor for all phases that hold the words.
     pub fn new(label: &str, words: &str, factor: f64) -> Self {
         Speed { label: label.into(), words: words.into(), factor }
     }
 }
 
-/// A phase without a result.
 #[derive(Debug, Clone)]
 pub struct LostPhase {
-    /// The candidate's label.
     pub label: String,
-    /// The phase.
     pub phase: String,
-    /// The block, from 1; every block when 0.
+    /// From 1; every block when 0.
     pub block: u32,
-    /// Failed or skipped, with the reason.
     pub outcome: Outcome,
 }
 
@@ -154,7 +125,6 @@ impl FakePhasedRun {
     }
 }
 
-/// Invents the run.
 pub fn fake_phased_run(ask: &FakePhasedRun) -> RunRecord {
     let level = |lanes: &u32| lanes.to_string();
     let mut run = fake_run(&FakeRun {
@@ -176,7 +146,6 @@ pub fn fake_phased_run(ask: &FakePhasedRun) -> RunRecord {
     run
 }
 
-/// The rate of a phase, as plans fix it.
 pub fn rate_of(phase: &str) -> Metric {
     Metric {
         op: phase.into(),
@@ -206,7 +175,6 @@ fn rename(ask: &FakePhasedRun, run: &mut RunRecord) {
     }
 }
 
-/// Replaces the laps of a trial by its phases.
 fn fill(ask: &FakePhasedRun, run: &mut RunRecord, index: usize, dice: &mut Dice) {
     let cell = run.cells.iter().find(|cell| cell.id == run.trials[index].cell);
     let Some(cell) = cell else { return };

@@ -1,12 +1,4 @@
 //! A whole run that never happened: plan, cells, trials, machine, with a known truth.
-//!
-//! ```
-//! use pickfs_testkit::{FakeRun, Mishap, fake_run};
-//! let mut ask = FakeRun::default();
-//! ask.mishaps.push(Mishap::failed("btrfs:noatime", "fdatasync", 2, "append: no space left (ENOSPC)"));
-//! let run = fake_run(&ask);
-//! assert!(run.trials.iter().any(|trial| trial.outcome != pickfs_model::Outcome::Finished));
-//! ```
 
 use std::collections::BTreeMap;
 
@@ -29,50 +21,36 @@ use crate::{
 /// What to invent. Every field has a default: five blocks of four candidates under two syncs.
 #[derive(Debug, Clone)]
 pub struct FakeRun {
-    /// Name of the run.
     pub name: String,
-    /// Seed of everything random.
     pub seed: u64,
-    /// Number of blocks.
     pub blocks: u32,
-    /// Measured seconds of a trial.
     pub measure_s: u32,
-    /// Turns per second.
     pub rate_per_s: f64,
-    /// The candidates with their truth.
     pub candidates: Vec<FakeCandidate>,
-    /// Levels of the axis `sync`; a single one makes a plan without axes.
+    /// A single one makes a plan without axes.
     pub syncs: Vec<String>,
-    /// What everything but tmpfs stands on.
+    /// Of everything but tmpfs.
     pub backing: BackingKind,
-    /// How trials scatter.
     pub shape: Shape,
-    /// Median of the raw probe in nanoseconds.
     pub raw_ns: f64,
-    /// Label that the others are compared with.
     pub reference: String,
-    /// What is compared: `candidate` or `sync`.
+    /// `candidate` or `sync`.
     pub compare: String,
-    /// The metrics fixed by the plan.
     pub primary: Vec<Metric>,
-    /// When to stop.
     pub stop: StopRule,
-    /// What went wrong.
     pub mishaps: Mishaps,
-    /// How it ended, as in [`RunEnd::how`]; `None` for a run that still goes on.
+    /// As in [`RunEnd::how`]; `None` for a run that still goes on.
     pub ended: Option<String>,
 }
 
-/// A candidate with its truth.
 #[derive(Debug, Clone)]
 pub struct FakeCandidate {
-    /// Its specification.
     pub spec: CandidateSpec,
-    /// What it stands on; the run's backing when absent.
+    /// The run's backing when absent.
     pub backing: Option<BackingKind>,
-    /// True median of an append in nanoseconds.
+    /// Median.
     pub append_ns: f64,
-    /// True median of an append that is followed by a sync.
+    /// Of an append that is followed by a sync.
     pub durable_ns: f64,
     /// Standard deviation of a trial's logarithm.
     pub noise: f64,
@@ -81,7 +59,7 @@ pub struct FakeCandidate {
 }
 
 impl FakeCandidate {
-    /// A candidate from its text with its true medians; five per cent of noise.
+    /// Five per cent of noise.
     pub fn new(text: &str, append_ns: f64, durable_ns: f64) -> Self {
         let spec: CandidateSpec = text.parse().expect("a fixture names a legal candidate");
         let backing = (spec.fs == "tmpfs").then_some(BackingKind::Memory);
@@ -121,7 +99,6 @@ impl Default for FakeRun {
     }
 }
 
-/// Invents the run.
 pub fn fake_run(ask: &FakeRun) -> RunRecord {
     let all = cells(ask);
     let (skipped, cells): (Vec<_>, Vec<_>) =
@@ -277,7 +254,6 @@ fn trials(ask: &FakeRun, cells: &[(Cell, FakeCandidate)]) -> Vec<TrialRecord> {
     trials
 }
 
-/// One cell in one block.
 struct Slot<'a> {
     ask: &'a FakeRun,
     cell: &'a Cell,

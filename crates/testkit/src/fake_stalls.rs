@@ -2,12 +2,6 @@
 //!
 //! Every spike becomes an opened lap of three parts: 70 % blocked (by a reader's inode lock on xfs,
 //! by the commit of the journal elsewhere), 20 % waiting for a processor, 10 % on one.
-//!
-//! ```
-//! use pickfs_testkit::{FakeRun, explained, fake_run};
-//! let run = explained(fake_run(&FakeRun::default()));
-//! assert!(run.trials.iter().any(|trial| trial.stalls.is_some()));
-//! ```
 
 use std::collections::BTreeMap;
 
@@ -20,7 +14,6 @@ use pickfs_model::{
     },
 };
 
-/// Names, titles and advice of the causes that occur.
 const CAUSES: [(&str, &str, &str); 4] = [
     ("xfs-inode-lock", "another holds the lock of this xfs inode", "let readers map the file"),
     ("jbd2-commit", "waiting for an ext4 journal commit", "sync less often"),
@@ -28,7 +21,6 @@ const CAUSES: [(&str, &str, &str); 4] = [
     ("on-cpu", "on a processor, or in a pause of the whole machine", ""),
 ];
 
-/// The run with its finished trials explained.
 pub fn explained(mut run: RunRecord) -> RunRecord {
     let fs: BTreeMap<_, _> =
         run.cells.iter().map(|cell| (cell.id.clone(), cell.candidate.fs.clone())).collect();

@@ -13,16 +13,12 @@ use pickfs_model::{
 
 use crate::Dice;
 
-/// Laps of one operation.
 #[derive(Debug, Clone, Copy)]
 pub struct FakeLaps {
-    /// Median service time in nanoseconds.
     pub median_ns: f64,
     /// Standard deviation of a lap's logarithm: 0.3 is tame, 0.8 has a long tail.
     pub tail: f64,
-    /// Laps per second.
     pub rate_per_s: f64,
-    /// Measured seconds.
     pub measure_s: u32,
     /// Medians of the last third over those of the first third; 1 is steady.
     pub unsteady: f64,
@@ -32,7 +28,6 @@ pub struct FakeLaps {
     pub began_ns: u64,
 }
 
-/// The laps as a record.
 pub fn fake_op(op: &str, laps: &FakeLaps, dice: &mut Dice) -> OpRecord {
     let service = distribution(laps.median_ns, laps, dice);
     let response = laps.scheduled.then(|| distribution(laps.median_ns * 1.03, laps, dice));
@@ -112,7 +107,6 @@ fn spikes(laps: &FakeLaps, rows: &[IntervalRow], max_ns: u64, dice: &mut Dice) -
         .collect()
 }
 
-/// A raw probe with this median.
 pub fn fake_raw(p50_ns: f64, dice: &mut Dice) -> RawProbe {
     RawProbe {
         count: 9_000,
@@ -159,7 +153,6 @@ pub fn fake_robbery(robbed: bool, seconds: u32, dice: &mut Dice) -> Robbery {
     }
 }
 
-/// A metric on service time, as plans fix them.
 pub fn service_quantile(op: &str, q: f64) -> pickfs_model::plan::Metric {
     pickfs_model::plan::Metric {
         op: op.into(),

@@ -1,35 +1,29 @@
 //! What goes wrong in an invented run, and where.
 
-/// Everything that went wrong, in any order.
 pub type Mishaps = Vec<Mishap>;
 
-/// One thing that went wrong.
 #[derive(Debug, Clone)]
 pub struct Mishap {
-    /// The candidate's label.
     pub label: String,
-    /// The level of `sync`; every one when empty.
+    /// Every one when empty.
     pub sync: String,
-    /// The block, from 1; every block when 0.
+    /// From 1; every block when 0.
     pub block: u32,
-    /// What.
     pub kind: MishapKind,
 }
 
-/// What can go wrong.
 #[derive(Debug, Clone)]
 pub enum MishapKind {
-    /// The trial failed.
     Failed(String),
-    /// The cell was never run: reason and remedy.
+    /// Reason and remedy.
     Skipped(String, String),
     /// Others took CPU; the values are multiplied by this, and a clean second attempt follows.
     Robbed(f64),
-    /// The last third of the trial is slower than the first one by this factor.
+    /// The last third is slower than the first one by this factor.
     Unsteady(f64),
     /// A CPU quota stopped it so many times.
     Throttled(u64),
-    /// The image had so many bytes of holes, and direct I/O or not.
+    /// Bytes of holes, and direct I/O or not.
     Image(u64, bool),
     /// Only this share of the rate was held.
     RateMissed(f64),
@@ -38,17 +32,14 @@ pub enum MishapKind {
 }
 
 impl Mishap {
-    /// A mishap of any kind.
     pub fn new(label: &str, sync: &str, block: u32, kind: MishapKind) -> Self {
         Mishap { label: label.into(), sync: sync.into(), block, kind }
     }
 
-    /// A failed trial.
     pub fn failed(label: &str, sync: &str, block: u32, reason: &str) -> Self {
         Mishap::new(label, sync, block, MishapKind::Failed(reason.into()))
     }
 
-    /// A cell that could not be run at all.
     pub fn skipped(label: &str, reason: &str, remedy: &str) -> Self {
         Mishap::new(label, "", 0, MishapKind::Skipped(reason.into(), remedy.into()))
     }
@@ -58,7 +49,6 @@ impl Mishap {
         Mishap::new(label, sync, block, MishapKind::Robbed(factor))
     }
 
-    /// Whether it falls on this trial.
     pub fn hits(&self, label: &str, sync: &str, block: u32) -> bool {
         self.label == label
             && (self.sync.is_empty() || self.sync == sync)

@@ -1,9 +1,4 @@
 //! Waiting in tests: for a state, never for a time.
-//!
-//! ```
-//! let file = tempfile::NamedTempFile::new().unwrap();
-//! pickfs_testkit::until("the file", || file.path().exists().then_some(()));
-//! ```
 
 use std::{
     thread,
@@ -15,10 +10,7 @@ use std::{
 pub const PATIENCE: Duration = Duration::from_secs(180);
 const LOOK_EACH: Duration = Duration::from_millis(2);
 
-/// Looks until there is something, and gives it.
-///
-/// # Panics
-/// When the step takes longer than [`PATIENCE`]: it is named.
+/// Panics when the step takes longer than [`PATIENCE`]: it is named.
 #[track_caller]
 pub fn until<T>(step: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();

@@ -64,7 +64,6 @@ const READS: &[(&str, &str, f64, f64, f64)] = &[
     ("sequential read", "sequential read int small", 318.0, 2143.0, 0.0),
 ];
 
-/// The rows of the column store's tables, and the tiers.
 pub fn column() -> Vec<FakePhase> {
     let high = HIGH_IMPACT.iter().map(|line| FakePhase { is_high_impact: true, ..write(line) });
     let rest = LESS_CRITICAL.iter().map(write);

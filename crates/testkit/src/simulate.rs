@@ -6,10 +6,8 @@
 
 use crate::Dice;
 
-/// How trials scatter around the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// Logarithms are normal.
     Normal,
     /// Logarithms are exponential: a floor with a long right side.
     Skewed,
@@ -22,23 +20,17 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Every shape.
     pub const ALL: [Shape; 5] =
         [Shape::Normal, Shape::Skewed, Shape::Bimodal, Shape::Drifting, Shape::Autocorrelated];
 }
 
-/// What to simulate.
 #[derive(Debug, Clone)]
 pub struct Simulation {
-    /// True median of each candidate.
     pub medians: Vec<f64>,
     /// Standard deviation of a trial's logarithm (0.1 = about ten per cent).
     pub noise: f64,
-    /// How trials scatter.
     pub shape: Shape,
-    /// Number of blocks.
     pub blocks: usize,
-    /// Seed.
     pub seed: u64,
 }
 

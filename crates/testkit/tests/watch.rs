@@ -3,7 +3,6 @@
 
 use std::{fs, path::Path, process::Command};
 
-/// Runs a script as if it were a test program; gives its exit code and what was said.
 fn watched(script: &str) -> (Option<i32>, String) {
     let mut watch = Command::new(env!("CARGO_BIN_EXE_test-watch"));
     watch.args(["sh", "-c", script]).env("PICKFS_TEST_SILENCE_S", "3");

@@ -2,12 +2,8 @@
 //! words can be found by simple search. It is not a parser: it knows nothing
 //! but where comments, strings and characters begin and end.
 
-/// The source, byte for byte as long and with the same lines, but with spaces
-/// in place of comments and of what stands in quotes.
-///
-/// ```
-/// assert_eq!(pickfs_tidy::code::blanked("a // {\n\"}\""), "a     \n\" \"");
-/// ```
+/// The source, byte for byte as long and with the same lines, but with spaces in place of comments
+/// and of what stands in quotes.
 pub fn blanked(source: &str) -> String {
     let mut blanker = Blanker { rest: source.as_bytes(), out: Vec::with_capacity(source.len()) };
     while blanker.step() {}
@@ -74,7 +70,7 @@ impl Blanker<'_> {
     }
 }
 
-/// Length of a block comment; they nest.
+/// They nest.
 fn block_comment_length(text: &[u8]) -> usize {
     let (mut depth, mut at) = (0, 0);
     while at < text.len() {
@@ -90,7 +86,6 @@ fn block_comment_length(text: &[u8]) -> usize {
     at
 }
 
-/// Length of a string literal with both quotes.
 fn string_length(text: &[u8]) -> usize {
     let mut at = 1;
     while at < text.len() {
@@ -118,12 +113,11 @@ fn character_length(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// True for what may stand inside an identifier.
 pub fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Where a whole word stands, as byte offsets.
+/// As byte offsets.
 pub fn word_offsets<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let bytes = text.as_bytes();
     text.match_indices(word).map(|(at, _)| at).filter(move |&at| {
@@ -133,7 +127,7 @@ pub fn word_offsets<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = us
     })
 }
 
-/// Line of a byte offset, from 1.
+/// From 1.
 pub fn line_of(text: &str, offset_bytes: usize) -> usize {
     text.as_bytes()[..offset_bytes].iter().filter(|&&b| b == b'\n').count() + 1
 }

@@ -32,7 +32,6 @@ const FLOORS: &[(&str, f32)] = &[
 /// Crates that serve tests only: on no floor, and nobody's ordinary dependency.
 const TESTS_ONLY: &[&str] = &["testkit", "tidy"];
 
-/// What a crate's manifest does against the order, in words.
 pub fn breaches(manifest: &Table) -> Vec<String> {
     let Some(name) = short_name(manifest["package"]["name"].as_str().unwrap_or_default()) else {
         return vec!["its package name does not begin with pickfs-".into()];

@@ -5,25 +5,21 @@
 
 use crate::code::{blanked, is_word, line_of, word_offsets};
 
-/// Lines of the longest function, its signature and braces included.
+/// Its signature and braces included.
 pub const FUNCTION_LINES_MAX: usize = 70;
-/// Lines of the longest file, its tests included.
+/// Its tests included.
 pub const FILE_LINES_MAX: usize = 500;
-/// What a first comment says to lift the limit of its file.
 pub const REASON: &str = "over 500 lines because";
 
-/// A function with its place.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its name.
     pub name: String,
-    /// Line of the word `fn`, from 1.
+    /// Of the word `fn`, from 1.
     pub line: usize,
-    /// Lines from `fn` to the closing brace.
+    /// From `fn` to the closing brace.
     pub lines: usize,
 }
 
-/// Every function of a source that has a body.
 pub fn functions(source: &str) -> Vec<Function> {
     let text = blanked(source);
     word_offsets(&text, "fn").filter_map(|at| function_at(&text, at)).collect()
@@ -70,7 +66,6 @@ fn closing_offset(text: &str) -> Option<usize> {
     None
 }
 
-/// Functions and files that are too long, in words.
 pub fn breaches(source: &str) -> Vec<String> {
     let too_long = functions(source).into_iter().filter(|f| f.lines > FUNCTION_LINES_MAX);
     let mut found: Vec<String> = too_long

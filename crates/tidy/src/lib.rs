@@ -1,11 +1,5 @@
-//! The house rules as pure functions: text of a file in, breaches out.
-//!
-//! What no compiler lint says is said here: lengths, floors, names, words and
-//! licences. `tests/house.rs` applies every rule to this repository; the unit
-//! tests beside each rule show that it can fail. It is not a formatter and
-//! changes nothing. The rules only ever get tighter.
-//!
-//! `cargo test -p pickfs-tidy`
+//! The house rules as pure functions: text of a file in, breaches out. `tests/house.rs` applies
+//! every rule to this repository; the unit tests beside each rule show that it can fail.
 
 pub mod code;
 pub mod floors;

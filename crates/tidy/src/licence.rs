@@ -74,7 +74,7 @@ impl Reader<'_> {
     }
 }
 
-/// Packages in the output of `cargo metadata` that offer none of [`ALLOWED`], in words.
+/// In the output of `cargo metadata`.
 pub fn breaches(metadata: &Value) -> Vec<String> {
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
     packages.iter().filter_map(breach).collect()

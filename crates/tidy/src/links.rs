@@ -2,7 +2,7 @@
 //!
 //! Only links within the repository are looked at; the network is not asked.
 
-/// The targets of all links and pictures of a page, code left out, with their lines.
+/// Code left out, with their lines.
 pub fn targets(page: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut in_code = false;
@@ -22,12 +22,10 @@ pub fn targets(page: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// A line without what stands between backticks.
 fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect()
 }
 
-/// Whether a target is in the repository at all.
 pub fn is_ours(target: &str) -> bool {
     !["http://", "https://", "mailto:"].iter().any(|scheme| target.starts_with(scheme))
 }

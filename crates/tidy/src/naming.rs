@@ -1,9 +1,7 @@
 //! Names: a file is called after the noun inside.
 
-/// Names that say nothing about what is inside.
 const EMPTY: &[&str] = &["common", "helper", "helpers", "manager", "misc", "util", "utils"];
 
-/// The file or folder of a path whose name says nothing, in words.
 pub fn breach(path: &str) -> Option<String> {
     path.split('/').find_map(|part| {
         let stem = part.split('.').next().unwrap_or(part);

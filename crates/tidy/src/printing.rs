@@ -2,7 +2,6 @@
 
 use crate::code::{blanked, line_of};
 
-/// Sources of what pickfs and its worker run, by their beginning.
 const PRODUCT: &[&str] = &[
     "crates/analysis/src/",
     "crates/cli/src/",
@@ -38,7 +37,7 @@ const ALLOWED: &[&str] = &[
 const WRITERS: &[&str] =
     &["println!(", "print!(", "eprintln!(", "eprint!(", "stdout().lock()", "stderr().lock()"];
 
-/// Places that write past the one that cleans, in words. Tests may print.
+/// Tests may print.
 pub fn breaches(path: &str, source: &str) -> Vec<String> {
     let is_wanted = PRODUCT.iter().any(|of| path.starts_with(of));
     if !is_wanted || ALLOWED.iter().any(|of| path.starts_with(of)) {

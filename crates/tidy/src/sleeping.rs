@@ -6,7 +6,6 @@ use crate::code::{blanked, line_of, word_offsets};
 /// Lines above a sleep that may hold its reason.
 const REASON_LINES: usize = 4;
 
-/// Sleeps of tests without a reason, in words.
 pub fn breaches(path: &str, source: &str) -> Vec<String> {
     let text = blanked(source);
     let tests_begin = if path.contains("/tests/") { Some(0) } else { text.find("#[cfg(test)]") };

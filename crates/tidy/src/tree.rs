@@ -7,15 +7,13 @@ use std::{
     process::Command,
 };
 
-/// Folders at the top that are not part of the source.
 const NOT_SOURCE: &[&str] = &[".git", "target", "pickfs-runs"];
 
-/// The top of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Tracked files that exist, as paths from the top with `/` between their parts.
+/// They exist; paths from the top with `/` between their parts.
 pub fn files(root: &Path) -> io::Result<Vec<String>> {
     let listed = match listed_by_git(root) {
         Some(files) => files,

@@ -2,7 +2,6 @@
 
 use crate::code::{blanked, line_of, word_offsets};
 
-/// Paths that may hold `unsafe`, by their beginning. Nothing else may.
 const ALLOWED: &[&str] = &[
     "crates/sys/",
     "crates/probe/",
@@ -25,7 +24,6 @@ const ALLOWED: &[&str] = &[
 /// Lines above an `unsafe` that may hold its reason.
 const REASON_LINES: usize = 8;
 
-/// Places where `unsafe` stands that it may not, or without its reason, in words.
 pub fn breaches(path: &str, source: &str) -> Vec<String> {
     let text = blanked(source);
     let lines: Vec<&str> = source.lines().collect();

@@ -11,7 +11,6 @@ const FORBIDDEN: &[&str] = &[
     concat!("../sha", "red"),
 ];
 
-/// Lines that hold a forbidden word, in words.
 pub fn breaches(text: &str) -> Vec<String> {
     let lines = text.lines().enumerate();
     lines.filter_map(|(index, line)| breach(index + 1, line)).collect()

@@ -8,7 +8,6 @@ use pickfs_tidy::{
     tree,
 };
 
-/// Pages of the repository with their text.
 fn pages() -> Vec<(String, String)> {
     let root = tree::root();
     let files = tree::files(&root).unwrap();

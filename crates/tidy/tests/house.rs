@@ -6,7 +6,6 @@ use pickfs_tidy::{
 };
 use std::{fs, process::Command};
 
-/// Collects what a rule finds in the files that are wanted, with their paths.
 fn apply(wanted: impl Fn(&str) -> bool, rule: impl Fn(&str, &str) -> Vec<String>) -> Vec<String> {
     let root = tree::root();
     let files = tree::files(&root).unwrap();

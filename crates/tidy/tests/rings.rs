@@ -16,7 +16,6 @@ esac"#;
 const BROKEN: &str = r#"[ "$1" != test ] || { printf '%s\n' 'test a ... FAILED' '' 'failures:' \
     '---- a stdout ----' 'it is so' 'test result: FAILED. 0 passed; 1 failed'; exit 101; }"#;
 
-/// Exit code, standard output, and how cargo was called.
 fn test(machine: &Machine, words: &[&str], ci: bool) -> (Option<i32>, String, String) {
     let variables: &[_] = if ci { &[("CI", "true")] } else { &[] };
     let output = machine.start("test", words, variables);

@@ -17,7 +17,6 @@ use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult, ToErrno};
 use crate::room::Room;
 
-/// Probes of this group.
 pub const PROBES: &[Probe] = &[
     Probe::new(
         Group::Data,
@@ -62,7 +61,7 @@ fn direct(room: &Room) -> Asking {
     Ok(direct_answer(is_right, cached, step))
 }
 
-/// The smallest of the usual steps at which a direct write is taken.
+/// At which a direct write is taken.
 fn direct_step(file: &File) -> Option<usize> {
     let buffer = AlignedBuffer::zeroed(4096);
     let takes = |step: &usize| file.write_at(&buffer[..*step], *step as u64).is_ok();
@@ -74,13 +73,13 @@ fn evict(file: &File) -> Asking<()> {
     fadvise(file, 0, None, Advice::DontNeed).needed("posix_fadvise")
 }
 
-/// Pages of a file in the page cache; `None` where the kernel does not tell.
+/// `None` where the kernel does not tell.
 fn cached_pages(path: &Path) -> Option<u64> {
     let file = File::open(path).ok()?;
     residency::resident_pages(&file).ok().map(|pages| pages.resident_count as u64)
 }
 
-/// What was read, what lay in the page cache after an eviction and a direct read, and the step.
+/// The bytes read, pages in the cache after an eviction and a direct read, and the step.
 fn direct_answer(is_right: bool, cached_pages: Option<u64>, step: Option<usize>) -> Answer {
     let steps = match step {
         Some(step) => format!("in steps of {step} B"),

@@ -13,7 +13,6 @@ use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
-/// Probes of this file.
 pub const PROBES: &[Probe] = &[
     Probe::new(
         Group::Data,
@@ -111,7 +110,7 @@ fn countable(device: Option<&BlockDevice>) -> Result<BlockDevice, &'static str> 
     }
 }
 
-/// Flushes of the device during sixteen turns, and those of others in the same time without.
+/// During sixteen turns, and those of others in the same time without.
 fn flush_answer(counted: u64, others: u64) -> Answer {
     let flushes = counted.saturating_sub(others);
     let beside = match others {

@@ -12,7 +12,6 @@ use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
-/// Probes of this file.
 pub const PROBES: &[Probe] = &[Probe::new(
     Group::Space,
     "largest-file",
@@ -41,7 +40,7 @@ fn largest(room: &Room) -> Asking {
     Ok(size_answer(size_bytes))
 }
 
-/// The largest size that `holds`, up to the largest offset.
+/// Up to the largest offset.
 fn search(mut holds: impl FnMut(u64) -> bool) -> u64 {
     let (mut low, mut high) = (0, OFFSET_MAX);
     while low < high {

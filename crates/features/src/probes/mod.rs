@@ -15,7 +15,6 @@ mod unix;
 
 use crate::probe::Probe;
 
-/// All groups, in the order of the table.
 pub const ALL: &[&[Probe]] = &[
     unix::PROBES,
     names::PROBES,

@@ -11,7 +11,6 @@ use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
-/// Probes of this group.
 pub const PROBES: &[Probe] = &[
     Probe::new(
         Group::Names,
@@ -54,7 +53,6 @@ fn case(room: &Room) -> Asking {
     Ok(case_answer(found, &listed.unwrap_or_default()))
 }
 
-/// Whether the other spelling was found, and what the directory lists.
 fn case_answer(found: bool, listed: &str) -> Answer {
     match (found, listed == MIXED) {
         (false, true) => Answer::new(Verdict::Yes, ""),
@@ -92,7 +90,7 @@ fn length(room: &Room) -> Asking {
     Ok(length_answer(longest, room.name_bytes_max()))
 }
 
-/// Characters of one, two and three bytes that fit into a name.
+/// Of one, two and three bytes each.
 fn length_answer(longest: [usize; 3], tried_bytes: usize) -> Answer {
     let [one, two, three] = longest;
     let words = format!("{one} of a, {two} of ä, {three} of 語");
@@ -108,7 +106,7 @@ fn length_answer(longest: [usize; 3], tried_bytes: usize) -> Answer {
     Answer::measured(value, words)
 }
 
-/// The name can be made, and is listed as it was given; the file is gone afterwards.
+/// It is listed as it was given; the file is gone afterwards.
 fn keeps_name(room: &Room, name: &OsStr) -> Asking<bool> {
     let path = room.folder().join(name);
     let Ok(file) = File::options().write(true).create_new(true).open(&path) else {

@@ -13,7 +13,6 @@ use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
-/// Probes of this group.
 pub const PROBES: &[Probe] = &[
     Probe::new(
         Group::Renames,

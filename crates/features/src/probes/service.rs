@@ -12,7 +12,6 @@ use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
-/// Probes of this group.
 pub const PROBES: &[Probe] = &[
     Probe::new(
         Group::Service,
@@ -68,7 +67,6 @@ fn open_file_lock(room: &Room) -> Asking {
     Ok(lock_answer(open_lock::try_exclusive(&second).asked("fcntl F_OFD_SETLK")?))
 }
 
-/// Whether the second of two opens got the lock as well.
 fn lock_answer(second_got_it: bool) -> Answer {
     match second_got_it {
         false => Answer::new(Verdict::Yes, ""),

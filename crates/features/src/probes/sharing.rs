@@ -10,7 +10,6 @@ use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
-/// Probes of this group.
 pub const PROBES: &[Probe] = &[
     Probe::new(
         Group::Space,
@@ -71,7 +70,7 @@ fn copy_range(room: &Room) -> Asking {
     Ok(copy_answer(same, is_shared(&copy)))
 }
 
-/// Whether any extent of a file is shared; `None` where the file system does not tell.
+/// `None` where the file system does not tell.
 fn is_shared(file: &File) -> Option<bool> {
     let extents = extents::fiemap(file).ok()?;
     Some(extents.iter().any(|extent| extent.flags.is_shared()))

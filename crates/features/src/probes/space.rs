@@ -11,7 +11,6 @@ use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
-/// Probes of this group.
 pub const PROBES: &[Probe] = &[
     Probe::new(
         Group::Space,
@@ -80,10 +79,10 @@ pub const PROBES: &[Probe] = &[
 
 const HOLE_BYTES: u64 = 8 << 20;
 const RESERVED_BYTES: u64 = 1 << 20;
-/// The file that modes are tried on: three parts of this size.
+/// Three parts of this size.
 const PART_BYTES: usize = 256 << 10;
 
-/// A file with a hole of 8 MiB and 4 KiB of data behind it, on its device.
+/// 8 MiB of hole and 4 KiB of data behind it, on its device.
 pub fn with_hole(room: &Room) -> Asking<File> {
     let file = room.file("hole")?;
     file.write_all_at(&[7; 4096], HOLE_BYTES).needed("write")?;
@@ -91,7 +90,7 @@ pub fn with_hole(room: &Room) -> Asking<File> {
     Ok(file)
 }
 
-/// Bytes on the device, as stat counts them.
+/// As stat counts them.
 fn allocated_bytes(file: &File) -> Asking<u64> {
     Ok(file.metadata().needed("stat")?.blocks() * 512)
 }
@@ -101,7 +100,7 @@ fn sparse(room: &Room) -> Asking {
     Ok(sparse_answer(allocated_bytes(&file)?))
 }
 
-/// What a hole of 8 MiB with 4 KiB of data takes.
+/// Of a hole of 8 MiB with 4 KiB of data.
 fn sparse_answer(allocated_bytes: u64) -> Answer {
     let text = crate::figures::size_text(allocated_bytes);
     match allocated_bytes {
@@ -118,7 +117,7 @@ fn seek_hole(room: &Room) -> Asking {
     Ok(hole_answer(data, hole))
 }
 
-/// Where the first data and the first hole were found; data begins at 8 MiB.
+/// Data begins at 8 MiB.
 fn hole_answer(data_bytes: u64, hole_bytes: u64) -> Answer {
     match (data_bytes, hole_bytes) {
         (0, _) => Answer::new(Verdict::No, "all is told to be data"),
@@ -195,7 +194,7 @@ fn punch(room: &Room) -> Asking {
     Ok(punch_answer(same, freed))
 }
 
-/// Whether the bytes are right, and how many were given back of a hole of 256 KiB.
+/// `freed_bytes` of a hole of 256 KiB.
 fn punch_answer(is_right: bool, freed_bytes: u64) -> Answer {
     match (is_right, freed_bytes >= PART_BYTES as u64 / 2) {
         (true, true) => Answer::new(Verdict::Yes, ""),

@@ -14,7 +14,6 @@ use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
-/// Probes of this group.
 pub const PROBES: &[Probe] = &[
     Probe::new(
         Group::Time,
@@ -60,7 +59,7 @@ pub const PROBES: &[Probe] = &[
 const ODD_S: i64 = 1_000_000_001;
 const NANOSECONDS: i64 = 123_456_789;
 
-/// Sets the modification time, in seconds and nanoseconds since 1970.
+/// In seconds and nanoseconds since 1970.
 fn set(path: &Path, seconds: i64, nanoseconds: i64) -> Asking<()> {
     let time = Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ };
     let times = Timestamps { last_access: time, last_modification: time };
@@ -102,7 +101,7 @@ fn tried_years() -> impl Iterator<Item = i64> {
     YEARS.into_iter().chain(LATE_YEARS)
 }
 
-/// Makes a file a year, and says at once which are kept.
+/// Says at once which are kept.
 fn set_years(room: &Room) -> Asking<Vec<i64>> {
     for year in tried_years() {
         let name = year.to_string();
@@ -132,7 +131,7 @@ fn stamp_s(year: i64) -> i64 {
 /// Times of FAT go by two seconds.
 const TOLERANCE_S: i64 = 10;
 
-/// Seconds from 1970 to the beginning of a year, by the rule of leap years.
+/// By the rule of leap years.
 fn new_year_s(year: i64) -> i64 {
     let leaps = |year: i64| year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
     let days = (year - 1970) * 365 + leaps(year - 1) - leaps(1969);

@@ -17,7 +17,6 @@ use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
-/// Probes of this file.
 pub const PROBES: &[Probe] = &[
     Probe::new(
         Group::Data,
@@ -39,7 +38,6 @@ pub const PROBES: &[Probe] = &[
 /// Reads that must have seen new bytes; until then the time is stretched up to fivefold.
 const CHANGES_MIN: u64 = 10;
 
-/// What the two threads did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counts {
     reads: u64,

@@ -16,7 +16,6 @@ use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
-/// Probes of this group.
 pub const PROBES: &[Probe] = &[
     Probe::new(
         Group::Unix,
@@ -119,7 +118,7 @@ fn look_at_permissions(room: &Room) -> Asking {
     Ok(stuck_modes(&seen?))
 }
 
-/// Modes that were set, and what was there afterwards (`None`: the call was refused).
+/// `None`: the call was refused.
 fn stuck_modes(seen: &[(u32, Option<u32>)]) -> Answer {
     let kept = seen.iter().filter(|(set, got)| Some(*set) == *got).count();
     let told = |(set, got): &(u32, Option<u32>)| match got {
@@ -327,7 +326,7 @@ fn takes(path: &Path, name: &str, size: usize) -> bool {
     set.is_ok() && read_attribute(path, name, size).is_ok_and(|kept| kept == value)
 }
 
-/// The value of an attribute; empty where there is none.
+/// Empty where there is none.
 fn read_attribute(path: &Path, name: &str, room_bytes: usize) -> Asking<Vec<u8>> {
     let mut kept = vec![0; room_bytes];
     let path = path.as_os_str().as_bytes();

@@ -9,7 +9,6 @@ use crate::record::Record;
 /// Inodes 0 and 1 are never used, 2 is the root directory.
 const INODES_TAKEN: u64 = 3;
 
-/// What a group has, by its own counting.
 #[derive(Debug)]
 pub(super) struct Group {
     number: u64,
@@ -25,7 +24,6 @@ pub(super) struct Group {
     runs: [u32; FRAGMENTS as usize],
 }
 
-/// Counts what is free in a group.
 pub(super) fn count(number: u64, layout: &Layout, claims: &Claims) -> Group {
     let (first, end) = (layout.first_of(number), layout.end_of(number));
     let mut free = vec![0_u8; ((end - first) / FRAGMENTS) as usize];
@@ -110,7 +108,6 @@ pub(super) fn record(group: &Group, layout: &Layout, options: &Options) -> Recor
     cg
 }
 
-/// The counts of all groups, one after the other.
 pub(super) fn summary(groups: &[Group], layout: &Layout) -> Record {
     let mut summary = Record::little((layout.summary_fragments() * FRAGMENT_BYTES) as usize);
     for (at, group) in groups.iter().enumerate() {

@@ -3,14 +3,13 @@
 use super::{BLOCK_BYTES, FRAGMENT_BYTES, FRAGMENTS};
 use crate::claims::Claims;
 
-/// Room for a superblock, whatever it needs of it.
+/// Whatever it needs of it.
 const SUPERBLOCK_BYTES: u64 = 8192;
-/// Fragments of a group: 128 MiB. Its bitmaps stay within a block.
+/// Fragments: 128 MiB. Its bitmaps stay within a block.
 const GROUP: u64 = 32768;
 /// So many bytes of a volume get an inode, as with FreeBSD's newfs for blocks of 32 KiB / 2.
 const BYTES_OF_INODE: u64 = 16384;
 
-/// Which of the two formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// 32-bit block numbers, inodes of 128 bytes.
@@ -40,11 +39,11 @@ pub(super) struct Layout {
     pub(super) groups: u64,
     pub(super) group_fragments: u64,
     pub(super) group_inodes: u64,
-    /// Copy of the superblock, `fs_sblkno`.
+    /// `fs_sblkno`
     pub(super) copy: u64,
-    /// Group descriptor, `fs_cblkno`.
+    /// `fs_cblkno`
     pub(super) descriptor: u64,
-    /// Inodes, `fs_iblkno`.
+    /// `fs_iblkno`
     pub(super) inodes: u64,
     /// What is behind the inodes, `fs_dblkno`.
     pub(super) data: u64,
@@ -82,33 +81,33 @@ impl Layout {
         superblock_at(self.form)
     }
 
-    /// First fragment of a group, in the volume.
+    /// In the volume.
     pub(super) fn first_of(&self, group: u64) -> u64 {
         group * self.group_fragments
     }
 
-    /// Fragment after the last of a group, in the volume.
+    /// The fragment after the last one, in the volume.
     pub(super) fn end_of(&self, group: u64) -> u64 {
         self.fragments.min((group + 1) * self.group_fragments)
     }
 
-    /// Fragments of the counts of all groups: four numbers of 32 bits each.
+    /// Of the counts of all groups: four numbers of 32 bits each.
     pub(super) fn summary_fragments(&self) -> u64 {
         (self.groups * 16).div_ceil(FRAGMENT_BYTES)
     }
 
-    /// The fragment of the root directory, in the volume.
+    /// In the volume.
     pub(super) fn root_directory(&self) -> u64 {
         self.data + self.summary_fragments()
     }
 
-    /// Length of a group descriptor with its two bitmaps: 168 bytes, in UFS1 6 more.
+    /// With its two bitmaps: 168 bytes, in UFS1 6 more.
     pub(super) fn descriptor_bytes(&self) -> u64 {
         let maps = self.group_inodes.div_ceil(8) + self.group_fragments.div_ceil(8);
         (174 + maps).next_multiple_of(FRAGMENT_BYTES)
     }
 
-    /// Inodes of a group that are zeroed now; those of UFS2 are made when they are needed.
+    /// Zeroed now; those of UFS2 are made when they are needed.
     pub(super) fn inodes_ready(&self) -> u64 {
         match self.form {
             Form::One => self.group_inodes,
@@ -116,7 +115,7 @@ impl Layout {
         }
     }
 
-    /// Fragments of zeroed inodes, without the first of group 0, which holds the root's.
+    /// Without the first of group 0, which holds the root's.
     pub(super) fn zeroed(&self, group: u64) -> u64 {
         self.inodes_ready() * self.form.inode_bytes() / FRAGMENT_BYTES - u64::from(group == 0)
     }

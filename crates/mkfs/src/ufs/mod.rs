@@ -31,19 +31,17 @@ use crate::options::Options;
 
 /// The volume may end within a block, but not within a sector.
 const SECTOR_BYTES: u64 = 512;
-/// Smallest volume.
 const MINIMUM_BYTES: u64 = 4 << 20;
-/// Largest volume: its groups have 40 MiB of descriptors, and a draft is held in memory.
+/// Its groups have 40 MiB of descriptors, and a draft is held in memory.
 const MAXIMUM_BYTES: u64 = 1 << 40;
-/// Fragment: the largest that Linux takes.
+/// The largest that Linux takes.
 const FRAGMENT_BYTES: u64 = 4096;
-/// Fragments of a block.
 const FRAGMENTS: u64 = 8;
-/// Block: as FreeBSD's newfs chooses.
+/// As FreeBSD's newfs chooses.
 const BLOCK_BYTES: u64 = FRAGMENT_BYTES * FRAGMENTS;
 
-/// What makes a UFS volume of this size. What does not fill a block, or a last group that has room
-/// for little more than its own tables, is left over.
+/// What does not fill a block, or a last group that has room for little more than its own tables,
+/// is left over.
 pub(crate) fn draft(kind: Kind, size_bytes: u64, options: &Options) -> Result<Draft, MakeError> {
     let form = if kind == Kind::Ufs { Form::One } else { Form::Two };
     check(kind, form, size_bytes, options)?;

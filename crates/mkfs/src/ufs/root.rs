@@ -5,7 +5,6 @@ use super::{FRAGMENT_BYTES, SECTOR_BYTES};
 use crate::options::Options;
 use crate::record::Record;
 
-/// Number of the root's inode.
 const ROOT: u32 = 2;
 const DIRECTORY: u8 = 4;
 /// `drwxr-xr-x`.

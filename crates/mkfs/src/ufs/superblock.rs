@@ -7,13 +7,12 @@ use super::{BLOCK_BYTES, FRAGMENT_BYTES, FRAGMENTS, SECTOR_BYTES};
 use crate::options::Options;
 use crate::record::Record;
 
-/// Block numbers in an inode: direct, and by one to three levels.
+/// In an inode: direct, and by one to three levels.
 const DIRECT: u64 = 12;
 const LEVELS: u32 = 3;
 /// Kept free for root, in per cent; FreeBSD's default.
 const RESERVED_PERCENT: u32 = 8;
 
-/// The superblock and every copy of it.
 pub(super) fn record(layout: &Layout, groups: &[Group], options: &Options) -> Record {
     let mut block = Record::little(FRAGMENT_BYTES as usize);
     set_places(&mut block, layout);
@@ -33,7 +32,6 @@ fn set_places(block: &mut Record, layout: &Layout) {
     block.set_u64(1000, layout.superblock_at()).set_u64(1096, layout.data);
 }
 
-/// Sizes, and the masks and shifts that follow from them.
 fn set_sizes(block: &mut Record, layout: &Layout) {
     let (bytes, fragment) = (BLOCK_BYTES as u32, FRAGMENT_BYTES as u32);
     block.set_u32(44, layout.groups as u32).set_u32(48, bytes).set_u32(52, fragment);
@@ -71,7 +69,6 @@ fn set_limits(block: &mut Record, layout: &Layout) {
     block.set_u32(1324, 2).set_u64(1328, reach * BLOCK_BYTES - 1);
 }
 
-/// Totals of what the groups count.
 fn set_counts(block: &mut Record, layout: &Layout, groups: &[Group]) {
     let total = |count: fn(&Group) -> u64| groups.iter().map(count).sum::<u64>();
     let counts = [

@@ -15,7 +15,7 @@ fn sum(block: &Bytes) -> u32 {
     (0..128).fold(0, |sum: u32, word| sum.wrapping_add(block.be32(word * 4)))
 }
 
-/// Walks the volume and compares its bitmaps with what it met; gives back the free blocks.
+/// Gives back the free blocks.
 pub fn check(draft: &Draft, size_bytes: u64, label: &str) -> u64 {
     let blocks = size_bytes / BLOCK;
     assert_eq!(Bytes::of(draft, 0, 4).0, b"DOS\x03");

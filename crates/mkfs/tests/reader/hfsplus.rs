@@ -7,7 +7,7 @@ use super::{Bytes, Met, ones};
 
 const BLOCK: u64 = 4096;
 
-/// A special file that has one extent: first block and count.
+/// First block and count.
 fn fork(header: &Bytes, at: usize) -> (u64, u64) {
     let (first, count) = (header.be32(at + 16), header.be32(at + 20));
     assert_eq!(header.be32(at + 12), count, "blocks of the file");
@@ -16,7 +16,7 @@ fn fork(header: &Bytes, at: usize) -> (u64, u64) {
     (first.into(), count.into())
 }
 
-/// Walks the volume and compares its bitmap with what it met; gives back the free blocks.
+/// Gives back the free blocks.
 pub fn check(draft: &Draft, size_bytes: u64, label: &str, signature: &[u8; 2]) -> u64 {
     let header = Bytes::of(draft, 1024, 512);
     assert_eq!(&header.0[..2], signature);
@@ -39,7 +39,7 @@ pub fn check(draft: &Draft, size_bytes: u64, label: &str, signature: &[u8; 2]) -
     free
 }
 
-/// What all header nodes have; gives back node size, number of nodes, free ones.
+/// Gives back node size, number of nodes, free ones.
 fn tree(draft: &Draft, (first, count): (u64, u64)) -> (u64, u32, u32) {
     let head = Bytes::of(draft, first * BLOCK, 512);
     assert_eq!((head.0[8], head.be16(10)), (1, 3));

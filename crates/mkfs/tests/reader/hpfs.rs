@@ -12,7 +12,7 @@ fn sectors(draft: &Draft, number: u64, count: u64) -> Bytes {
     Bytes::of(draft, number * SECTOR, (count * SECTOR) as usize)
 }
 
-/// Walks the volume and compares its bitmaps with what it met; gives back the free sectors.
+/// Gives back the free sectors.
 pub fn check(draft: &Draft, size_bytes: u64, label: &str) -> u64 {
     let block = sectors(draft, 16, 1);
     assert_eq!((block.le32(0), block.le32(4)), (0xf995_e849, 0xfa53_e9c5));
@@ -58,7 +58,7 @@ fn check_spare(block: &Bytes) -> u32 {
     block.le32(12)
 }
 
-/// The root fnode and its dnode; gives back where the dnode is.
+/// Gives back where the dnode is.
 fn check_root(draft: &Draft, at: u64, met: &mut Met) -> u64 {
     met.run(at, 4);
     let fnode = sectors(draft, at, 1);

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 use pickfs_mkfs::Draft;
 
-/// Bytes of a volume, and numbers in them.
 pub struct Bytes(pub Vec<u8>);
 
 impl Bytes {
@@ -38,7 +37,7 @@ impl Bytes {
     }
 }
 
-/// Runs of blocks that a reader has met, each block once.
+/// Each block once.
 #[derive(Default)]
 pub struct Met(BTreeMap<u64, u64>);
 
@@ -70,7 +69,6 @@ impl Met {
     }
 }
 
-/// How many bits are set.
 pub fn ones(bits: &[u8]) -> u64 {
     bits.iter().map(|byte| u64::from(byte.count_ones())).sum()
 }

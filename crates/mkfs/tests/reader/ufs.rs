@@ -7,7 +7,6 @@ use super::{Bytes, Met, ones};
 
 const FRAGMENT: u64 = 4096;
 
-/// Which numbers lie where in the two formats.
 struct Form {
     at: u64,
     magic: u32,
@@ -21,7 +20,7 @@ const TWO: Form = Form { at: 64 << 10, magic: 0x1954_0119, inode: 256, inode_map
 /// Directories, free blocks, free inodes, free fragments.
 type Counts = [u64; 4];
 
-/// Walks the volume; gives back the free fragments.
+/// Gives back the free fragments.
 pub fn check(draft: &Draft, size_bytes: u64, label: &str, is_two: bool) -> u64 {
     let form = if is_two { TWO } else { ONE };
     let block = Bytes::of(draft, form.at, FRAGMENT as usize);
@@ -67,7 +66,7 @@ pub fn check(draft: &Draft, size_bytes: u64, label: &str, is_two: bool) -> u64 {
     total[1] * 8 + total[3]
 }
 
-/// A directory with the names of itself and its parent; gives back its fragment.
+/// Gives back its fragment.
 fn check_root(draft: &Draft, at: u64, is_two: bool) -> u64 {
     let inode = Bytes::of(draft, at, 256);
     assert_eq!((inode.le16(0), inode.le16(2)), (0o040_755, 2));

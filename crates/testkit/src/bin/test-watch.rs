@@ -26,12 +26,11 @@ const SILENCE_S: u64 = 600;
 const GRACE: u32 = 30;
 const LOOK_EACH: Duration = Duration::from_millis(50);
 
-/// What the program has said.
 struct Said {
     at: Instant,
     /// The line that has not ended yet: with one thread, `test NAME ... `.
     line: String,
-    /// Tests of which it said that they have been running for long.
+    /// Of which it said that they have been running for long.
     slow: BTreeSet<String>,
 }
 
@@ -77,7 +76,7 @@ fn place_for_files() -> PathBuf {
     place
 }
 
-/// Passes on what the program says until it ends, by itself or by force.
+/// Ends by itself or by force.
 fn watched(child: &mut Child, silence: Duration) -> ExitStatus {
     let said = Arc::new(Mutex::new(Said {
         at: Instant::now(),
@@ -144,7 +143,6 @@ impl Said {
     }
 }
 
-/// Which test hangs, and in what.
 fn told(program: u32, said: &Said, silence: Duration) {
     println!("\nHANGS: no test began or ended for {} s", silence.as_secs());
     said.slow.iter().for_each(|name| println!("  test {name} has not ended"));
@@ -167,7 +165,7 @@ fn words_of(id: u32) -> String {
     String::from_utf8_lossy(&bytes).replace('\0', " ")
 }
 
-/// The process and all below it, those that have ended left out.
+/// Those that have ended left out.
 fn descendants(id: u32) -> Vec<u32> {
     let tree = process::tree_of(id, &ProcRoot::own()).unwrap_or_default();
     tree.iter().filter(|one| one.state != 'Z').map(|one| one.process_id).collect()
@@ -179,7 +177,7 @@ fn kill_all(ids: &[u32]) {
     }
 }
 
-/// Ends and removes what outlived the program; says what it was.
+/// Says what it was.
 fn take_away(place: &Path, grace: Duration) -> Vec<String> {
     let began = Instant::now();
     let orphans = || descendants(std::process::id()).split_off(1);

@@ -26,7 +26,6 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine as described at the struct.
     pub fn new() -> Machine {
         let machine = Machine { folder: tempfile::tempdir().unwrap() };
         std::fs::create_dir_all(machine.path("bin")).unwrap();
@@ -38,17 +37,14 @@ impl Machine {
         machine.with("cargo", CARGO).with("rustc", "echo rustc 1.99.0").with("cc", "").user(0)
     }
 
-    /// A path in its folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The path of one of its programs.
     pub fn bin(&self, name: &str) -> PathBuf {
         self.path("bin").join(name)
     }
 
-    /// With a program, given as a shell script.
     pub fn with(self, name: &str, script: &str) -> Machine {
         std::fs::write(self.bin(name), format!("#!/bin/sh\n{script}\n")).unwrap();
         let mode = std::fs::Permissions::from_mode(0o755);
@@ -56,24 +52,20 @@ impl Machine {
         self
     }
 
-    /// With one of the real machine's programs.
     pub fn real(self, name: &str) -> Machine {
         symlink(Path::new("/usr/bin").join(name), self.bin(name)).unwrap();
         self
     }
 
-    /// Without a program.
     pub fn without(self, name: &str) -> Machine {
         std::fs::remove_file(self.bin(name)).unwrap();
         self
     }
 
-    /// Used by the user with this number.
     pub fn user(self, id: u32) -> Machine {
         self.with("id", &format!("echo {id}"))
     }
 
-    /// Of another distribution, as its /etc/os-release says.
     pub fn of(self, os_release: &str) -> Machine {
         std::fs::write(self.path("os-release"), format!("{os_release}\n")).unwrap();
         self
@@ -86,12 +78,10 @@ impl Machine {
             .with("apt-cache", "echo '  Candidate: 1.99'")
     }
 
-    /// How apt-get was called.
     pub fn apt_log(&self) -> String {
         std::fs::read_to_string(self.path("apt.log")).unwrap_or_default()
     }
 
-    /// Starts a script of the checkout.
     pub fn start(&self, script: &str, words: &[&str], variables: &[(&str, &str)]) -> Output {
         Command::new(tree::root().join(script))
             .args(words)
@@ -106,13 +96,11 @@ impl Machine {
             .unwrap()
     }
 
-    /// `./run` with these words.
     pub fn run(&self, words: &[&str]) -> Output {
         self.start("run", words, &[])
     }
 }
 
-/// What a program said on standard error.
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
