@@ -88,14 +88,3 @@ pub enum Kind {
     /// An explanation of what was seen.
     Cause,
 }
-
-impl Kind {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Observation => "observation",
-            Kind::Recommendation => "recommendation",
-            Kind::Cause => "cause",
-        }
-    }
-}

@@ -1,8 +1,8 @@
 //! The answers as a page: "what the articles said, what this machine says".
 
-use pickfs_analysis::articles::{Answer, Article};
+use pickfs_analysis::articles::{Answer, Article, RunAnswer};
 
-use super::words::{CAVEAT, COLUMNS, answered_by, claims_text, counts, details, outcome_text};
+use super::words::{CAVEAT, COLUMNS, claims_text, counts, details, outcome_text};
 use crate::markdown::{cell, line, text};
 
 /// What the answers mean.
@@ -27,7 +27,11 @@ pub fn claims_markdown(articles: &[&Article], answers: &[Answer], runs: &[String
         false => "Runs that were asked:\n\n",
     });
     for run in runs {
-        out.push_str(&format!("- {}\n", text(run)));
+        let of = |known: &&RunAnswer| run.starts_with(&format!("{},", known.run));
+        let first = answers.iter().flat_map(|answer| &answer.runs).find(of);
+        let conditions = first.into_iter().flat_map(|run| &run.conditions);
+        let rest = conditions.filter(|known| !run.contains(*known)).map(|it| format!(", {it}"));
+        out.push_str(&format!("- {}{}\n", text(run), text(&rest.collect::<String>())));
     }
     out.push_str(&overview(articles, answers));
     for article in articles {
@@ -59,20 +63,40 @@ fn section(article: &Article, answers: &[&Answer]) -> String {
     let (told, rest): (Vec<&Answer>, Vec<&Answer>) =
         answers.iter().partition(|answer| !answer.runs.is_empty());
     if !told.is_empty() {
-        out.push_str(
-            "\n| the article said | this machine says | how it was seen |\n| :-- | :-- | :-- |\n",
-        );
-        told.iter().for_each(|answer| out.push_str(&row(answer)));
+        out.push_str("\n| the article said | how it was seen |\n| :-- | :-- |\n");
+        for (outcome, answers) in by(&told, |answer| outcome_text(&answer.outcome)) {
+            out.push_str(&format!("| **{}** | |\n", cell(&outcome)));
+            answers.iter().for_each(|answer| {
+                out.push_str(&format!("| {} | {} |\n", said(answer), how(answer)));
+            });
+        }
     }
     if !rest.is_empty() {
         out.push_str("\n| not testable here | why |\n| :-- | :-- |\n");
-        for answer in rest {
-            let why = outcome_text(&answer.outcome);
+        for (why, answers) in by(&rest, |answer| outcome_text(&answer.outcome)) {
             let why = why.strip_prefix("not testable here: ").unwrap_or(&why);
-            out.push_str(&format!("| {} | {} |\n", said(answer), cell(why)));
+            let ids: Vec<String> =
+                answers.iter().map(|answer| format!("`{}`", answer.claim.id)).collect();
+            out.push_str(&format!("| {} | {} |\n", ids.join(", "), cell(why)));
         }
     }
     out
+}
+
+/// Answers that share a text, in the order of the first of each.
+fn by<'a>(
+    answers: &[&'a Answer],
+    text: impl Fn(&Answer) -> String,
+) -> Vec<(String, Vec<&'a Answer>)> {
+    let mut groups: Vec<(String, Vec<&Answer>)> = Vec::new();
+    for answer in answers {
+        let own = text(answer);
+        match groups.iter_mut().find(|(known, _)| *known == own) {
+            Some((_, group)) => group.push(answer),
+            None => groups.push((own, vec![answer])),
+        }
+    }
+    groups
 }
 
 fn said(answer: &Answer) -> String {
@@ -82,18 +106,14 @@ fn said(answer: &Answer) -> String {
     } else {
         format!(" It saw: {}.", cell(&claim.saw))
     };
-    format!("{}{saw} ({}, `{}`)", cell(&claim.says), claim.kind.word(), claim.id)
+    format!("{}{saw} (`{}`)", cell(&claim.says), claim.id)
 }
 
-fn row(answer: &Answer) -> String {
+/// The evidence with the name of its run; the conditions of each run stand in the list of runs.
+fn how(answer: &Answer) -> String {
     let mut how: Vec<String> = details(answer).iter().map(|detail| cell(detail)).collect();
-    how.push(format!("*{}*", cell(&answered_by(answer))));
-    format!(
-        "| {} | **{}** | {} |\n",
-        said(answer),
-        cell(&outcome_text(&answer.outcome)),
-        how.join("<br>")
-    )
+    how.extend(answer.first().map(|run| format!("*{}*", cell(&run.run))));
+    how.join("<br>")
 }
 
 /// The section of one run's report: the claims that it has rows for; empty without any.
@@ -108,7 +128,10 @@ pub(crate) fn of_run(answers: &[Answer]) -> String {
     out.push_str(&format!(
         "{CAVEAT}\n\n| the article said | this run says | how it was seen |\n| :-- | :-- | :-- |\n"
     ));
-    answers.iter().for_each(|answer| out.push_str(&row(answer)));
+    for answer in answers {
+        let outcome = cell(&outcome_text(&answer.outcome));
+        out.push_str(&format!("| {} | **{outcome}** | {} |\n", said(answer), how(answer)));
+    }
     out.push_str("\n</details>\n");
     out
 }
