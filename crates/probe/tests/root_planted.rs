@@ -269,7 +269,7 @@ fn each_read_of_an_xfs_file_stalls_its_writer_once() {
     let rows = of_cause(op, "xfs-inode-lock");
     let stalls: u64 = rows.iter().map(|row| row.laps).sum();
     assert!(
-        stalls.abs_diff(READS) * 50 <= READS,
+        stalls.abs_diff(READS) * 20 <= READS,
         "{stalls} stalls of {READS} reads: {:?}",
         op.causes
     );
