@@ -1,5 +1,3 @@
-//! Figures as a table's cells show them: sizes and shares. Not their measuring.
-
 /// Three figures at most: `255 B`, `16 TiB`, `<16 TiB` for one that is up to a page short of a
 /// round one.
 pub fn size_text(bytes: u64) -> String {

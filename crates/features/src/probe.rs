@@ -1,5 +1,3 @@
-//! One question: what it is called, and the function that asks it.
-
 use pickfs_model::features::{Answer, Capability, Group, Verdict};
 
 use crate::refusal::Asking;

@@ -1,6 +1,3 @@
-//! Where probes ask: a directory of ours on the file system in question, and what is known of the
-//! ground under it.
-
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::fd::OwnedFd;

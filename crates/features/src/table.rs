@@ -1,5 +1,3 @@
-//! All questions, in the order in which the table shows them.
-
 use pickfs_model::features::{Answer, Capability};
 
 use crate::probe::Probe;

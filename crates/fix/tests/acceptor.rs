@@ -1,5 +1,3 @@
-//! The acceptor on a real socket: logon, orders, a trade between two clients, and back after a cut connection.
-
 #![allow(clippy::unwrap_used)]
 
 mod peer;

@@ -1,5 +1,3 @@
-//! What goes wrong with a guest, in the words of the row that it fails.
-
 use std::{io, path::PathBuf};
 
 use thiserror::Error;

@@ -1,5 +1,3 @@
-//! A directory of a real file system as the place of a journal.
-
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};

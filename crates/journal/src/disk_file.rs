@@ -1,5 +1,3 @@
-//! One open journal file of a real file system.
-
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

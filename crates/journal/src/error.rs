@@ -1,5 +1,3 @@
-//! What can go wrong, with the values inside.
-
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,3 @@
-//! Numbers in the headers of files: little-endian, at a place in their bytes.
-
 pub(crate) fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }

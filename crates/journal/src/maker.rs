@@ -1,5 +1,3 @@
-//! Makes journal files in the way that the preallocation asks for, and takes retired ones back.
-
 use std::collections::VecDeque;
 use std::io;
 

@@ -1,5 +1,3 @@
-//! What a journal is asked to be. [`crate::compatibility`] judges it.
-
 use crate::axes::{Framing, Preallocation, Roll, Sync, SyncEvery, WritePath};
 use crate::error::{Error, Result};
 use crate::layout::{BLOCK_BYTES, FILE_HEADER_BYTES};

@@ -1,4 +1,3 @@
-//! sync_file_range(2).
 #![allow(unsafe_code)]
 
 use std::io;

@@ -1,5 +1,3 @@
-//! Ways that a file system may refuse, and what is taken instead when that is allowed.
-
 use std::fmt;
 use std::io;
 

@@ -1,5 +1,3 @@
-//! Reads records from one file, in order, and looks for records behind a hole.
-
 use std::io;
 
 use crate::error::DamageKind;

@@ -1,4 +1,3 @@
-//! The tables of the README are the ones that the program publishes.
 #![allow(clippy::unwrap_used)]
 
 use pickfs_journal::{compatibility, durability_markdown};

@@ -1,4 +1,3 @@
-//! Every pair of options that the tables allow works on a real directory: what was appended comes back.
 #![allow(clippy::unwrap_used)]
 
 use std::ops::ControlFlow;

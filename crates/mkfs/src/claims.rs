@@ -1,5 +1,3 @@
-//! Which blocks are taken, while a file system is laid out.
-
 use std::collections::BTreeMap;
 use std::ops::Range;
 

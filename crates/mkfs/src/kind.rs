@@ -1,5 +1,3 @@
-//! The file systems that are made here, by name, and the one way to each of them.
-
 use std::fmt;
 use std::fs::File;
 use std::str::FromStr;

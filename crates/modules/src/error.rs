@@ -1,5 +1,3 @@
-//! Why a module is not there. What this machine lacks is told from what went wrong.
-
 use std::io;
 use std::path::{Path, PathBuf};
 

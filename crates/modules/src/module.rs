@@ -1,5 +1,3 @@
-//! The two modules: where their source lies, what is changed in it, and why.
-
 use crate::change::{Change, Occurs};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

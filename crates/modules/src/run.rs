@@ -1,5 +1,3 @@
-//! Programs run to their end, each in a folder, with what they said kept for an error.
-
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

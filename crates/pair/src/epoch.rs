@@ -1,5 +1,3 @@
-//! Epochs: who may write, and since which message.
-
 use std::fmt;
 
 /// The reign of one primary.

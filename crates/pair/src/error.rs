@@ -1,5 +1,3 @@
-//! What can go wrong, with the values inside.
-
 use std::{io, path::PathBuf};
 
 use crate::epoch::Epoch;

@@ -1,5 +1,3 @@
-//! What happened to a node that its operator should know.
-
 use std::{fmt, net::SocketAddr};
 
 /// See [`crate::Primary::next_event`].

@@ -1,5 +1,3 @@
-//! The gate: up to which message all is safe. Pure arithmetic over what the store and the secondaries have.
-
 use crate::options::{Degree, OnLoss};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,5 +1,3 @@
-//! What a node is asked to be.
-
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use crate::error::{Error, Result};

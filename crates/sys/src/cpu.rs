@@ -1,6 +1,3 @@
-//! What processors these are and how they are run: model, sockets, clock source, frequency
-//! governor, idle states, mitigations.
-
 use crate::tunables::{names_in, number_if_any, text_if_any};
 use std::collections::BTreeSet;
 use std::path::Path;

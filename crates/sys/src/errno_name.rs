@@ -1,5 +1,3 @@
-//! The names of error numbers as manual pages write them: `ENOENT`.
-
 use std::borrow::Cow;
 
 /// Numbers from here to 516 never reach a program: the kernel begins the call again.

@@ -1,4 +1,3 @@
-//! Files opened and written in exactly the way that was asked for.
 #![allow(unsafe_code)]
 
 use rustix::fs::{CWD, FallocateFlags, Mode, OFlags};

@@ -1,5 +1,3 @@
-//! Which kernel runs, on what system, and how it was started.
-
 use crate::tunables::{chosen_word, text_if_any};
 
 /// `None`: not said here, or not to us.

@@ -1,4 +1,3 @@
-//! The memory nodes of this machine and the processors of each.
 #![allow(unsafe_code)]
 
 use crate::cpu::number_list;

@@ -1,5 +1,3 @@
-//! How crowded the machine is: load average and pressure stall information.
-
 use crate::tunables::{self, TunableError, text_if_any};
 use std::path::Path;
 

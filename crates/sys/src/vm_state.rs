@@ -1,6 +1,3 @@
-//! Memory and write-back as the kernel counts them: /proc/meminfo, /proc/vmstat, vm.dirty_*,
-//! swaps.
-
 use crate::mount_table::unescape;
 use crate::tunables::{self, TunableError, number_if_any};
 use std::ffi::OsString;

@@ -1,4 +1,3 @@
-//! Root ring: facts and requests on loop devices that these tests make.
 #![allow(clippy::unwrap_used)]
 
 mod ring;

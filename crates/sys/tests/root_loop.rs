@@ -1,4 +1,3 @@
-//! Root ring: loop devices, extents and mounts on images that these tests make.
 #![allow(clippy::unwrap_used)]
 
 mod ring;

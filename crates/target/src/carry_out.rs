@@ -1,5 +1,3 @@
-//! The doing of steps, each with a record of what it took and said.
-
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;

@@ -1,5 +1,3 @@
-//! A candidate that is mounted: a directory to use, facts about it, and its end.
-
 use std::path::{Path, PathBuf};
 
 use pickfs_model::record::ImageRecord;

@@ -1,5 +1,3 @@
-//! The machine under an invented run: environment, set-up card, image and steps.
-
 use pickfs_model::{
     Action, BackingKind, CandidateSpec, Environment, Step, StepRecord, record::ImageRecord,
 };

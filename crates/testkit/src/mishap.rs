@@ -1,5 +1,3 @@
-//! What goes wrong in an invented run, and where.
-
 pub type Mishaps = Vec<Mishap>;
 
 #[derive(Debug, Clone)]

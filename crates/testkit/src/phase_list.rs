@@ -1,5 +1,3 @@
-//! Phases as the column store and the file operations have them, with invented rates.
-
 use pickfs_model::{
     Heat::{self, Cold, Hot},
     WorkUnit,

@@ -1,5 +1,3 @@
-//! Licences: every dependency offers one that goes with MIT OR Apache-2.0.
-
 use serde_json::Value;
 
 /// What we accept. Weak copyleft (MPL, LGPL) is not among them: none is needed.

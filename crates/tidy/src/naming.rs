@@ -1,5 +1,3 @@
-//! Names: a file is called after the noun inside.
-
 const EMPTY: &[&str] = &["common", "helper", "helpers", "manager", "misc", "util", "utils"];
 
 pub fn breach(path: &str) -> Option<String> {

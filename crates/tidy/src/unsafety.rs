@@ -1,5 +1,3 @@
-//! Where `unsafe` may stand, and that it says why it is sound.
-
 use crate::code::{blanked, line_of, word_offsets};
 
 const ALLOWED: &[&str] = &[

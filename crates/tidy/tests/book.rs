@@ -1,4 +1,3 @@
-//! The pages as a book: each is listed in `docs/SUMMARY.md`, and every link leads somewhere.
 #![allow(clippy::unwrap_used)]
 
 use std::{collections::BTreeSet, fs};

@@ -1,4 +1,3 @@
-//! The rules of the house hold for every tracked file of this repository.
 #![allow(clippy::unwrap_used)]
 
 use pickfs_tidy::{

@@ -1,4 +1,3 @@
-//! `./test` on machines made of stubs: which rings run, what is said at the end, and when it fails.
 #![allow(clippy::unwrap_used)]
 
 mod machine;

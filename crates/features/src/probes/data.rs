@@ -1,6 +1,3 @@
-//! How bytes get in and out: past the cache, by a mapping; and whether a folder
-//! can be made durable.
-
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;

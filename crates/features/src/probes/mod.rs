@@ -1,6 +1,3 @@
-//! The probes, a file a group. Each asks one thing in a folder of its own and
-//! says what it saw; what the answer means is a pure function beside it.
-
 mod data;
 mod flush;
 mod largest;

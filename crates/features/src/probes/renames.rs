@@ -1,5 +1,3 @@
-//! Names that change while files are in use, and the flags of renameat2(2).
-
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};

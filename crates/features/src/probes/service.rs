@@ -1,5 +1,3 @@
-//! Locks, handles and quotas: what servers ask of a file system.
-
 use std::fs::File;
 
 use pickfs_model::features::{Answer, Group, Verdict};

@@ -1,5 +1,3 @@
-//! Copies that the file system makes itself, and blocks that two files share.
-
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 

@@ -1,6 +1,3 @@
-//! Time stamps: their step, their first and last year, how far apart those of
-//! two writes are, and the time of birth.
-
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;

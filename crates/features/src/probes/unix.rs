@@ -1,6 +1,3 @@
-//! Owners, permissions, links, special files, attributes and access lists: what
-//! programs written for Unix take for granted.
-
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;

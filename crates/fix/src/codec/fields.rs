@@ -1,5 +1,3 @@
-//! The fields of a message, one after the other, without a copy.
-
 use super::frame::SOH;
 use super::tag;
 

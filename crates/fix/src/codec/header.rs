@@ -1,5 +1,3 @@
-//! A whole message with what its header says.
-
 use super::fields::{FieldError, Fields, uint};
 use super::tag;
 use super::time::{UtcTime, parse_utc};

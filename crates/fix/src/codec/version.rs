@@ -1,5 +1,3 @@
-//! The versions that a session may speak.
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Version {
     /// FIX 4.2: an ExecutionReport has an ExecTransType, and fills are told by their status.

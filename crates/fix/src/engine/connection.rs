@@ -1,5 +1,3 @@
-//! One connection's buffers.
-
 use crate::session::End;
 use crate::store::SessionNumber;
 

@@ -1,5 +1,3 @@
-//! The engine itself: what it does with bytes and with time.
-
 use super::connection::{Connection, Inbox, Outbox};
 use super::deciding::{PENDING_MAX, Pending};
 use super::error::EngineError;

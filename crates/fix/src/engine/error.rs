@@ -1,5 +1,3 @@
-//! What ends an engine, or keeps one from beginning.
-
 use crate::store::StoreError;
 
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,3 @@
-//! A session that the engine knows, with its peer.
-
 use crate::codec::{Header, Version};
 use crate::session::{Names, Role, Session, Timing};
 

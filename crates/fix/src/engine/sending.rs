@@ -1,5 +1,3 @@
-//! What goes out: administrative messages, answers, and everything once more.
-
 use std::ops::ControlFlow;
 
 use super::core::{ConnectionNumber, Engine, Now};

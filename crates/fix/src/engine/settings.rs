@@ -1,5 +1,3 @@
-//! What an engine is told.
-
 use crate::market::Limits;
 use crate::session::Timing;
 

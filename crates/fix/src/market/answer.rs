@@ -1,5 +1,3 @@
-//! What the market says: an ExecutionReport or an OrderCancelReject, and how it stands in a message.
-
 use super::inline_text::ClOrdId;
 use super::order::{Order, OrderType};
 use crate::codec::{Decimal, Encoder, Version, tag};

@@ -1,5 +1,3 @@
-//! All books and all orders: takes requests, gives answers.
-
 use std::collections::HashMap;
 
 use super::answer::{Answer, CancelReject, Execution, Report};

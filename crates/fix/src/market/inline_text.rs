@@ -1,5 +1,3 @@
-//! Short texts without an allocation.
-
 use std::fmt;
 
 /// Up to `N` bytes, in place.

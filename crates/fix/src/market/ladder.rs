@@ -1,5 +1,3 @@
-//! One side of a book: price levels, each a queue of orders in the order in which they came.
-
 use super::order::Side;
 use crate::codec::Decimal;
 

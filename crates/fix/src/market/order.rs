@@ -1,5 +1,3 @@
-//! An order, as it was asked for and as far as it was filled.
-
 use super::inline_text::{ClOrdId, Symbol};
 use crate::codec::Decimal;
 use crate::store::SessionNumber;

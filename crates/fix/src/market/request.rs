@@ -1,5 +1,3 @@
-//! What a client asks of the market, read from its message.
-
 use super::inline_text::ClOrdId;
 use super::order::{Order, OrderType, Side, TimeInForce};
 use super::reason::{FORMAT_INCORRECT, TAG_MISSING, TYPE_INVALID, VALUE_INCORRECT};

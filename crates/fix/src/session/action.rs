@@ -1,5 +1,3 @@
-//! What a session wants done.
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
     /// Our numbers are begun again where the peer's were.

@@ -1,5 +1,3 @@
-//! Logon: who may begin, with which numbers, and how often hearts beat.
-
 use super::action::{Action, Actions, End, Reply};
 use super::machine::{Phase, Session};
 use super::settings::Role;

@@ -1,5 +1,3 @@
-//! The state machine: sequence numbers, gaps, heartbeats.
-
 use super::action::{Action, Actions, End, Reply};
 use super::settings::{Role, Timing};
 use crate::codec::{Header, Kind, Message, tag};

@@ -1,5 +1,3 @@
-//! Who speaks to whom in which version: the standard header, and messages that are sent once more.
-
 use crate::codec::{Encoder, Message, Version, tag};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,3 @@
-//! Administrative messages: what stands in them.
-
 use super::action::Reply;
 use crate::codec::{Encoder, FIX50_SP2, Message, Version, tag};
 

@@ -1,5 +1,3 @@
-//! What a session is told.
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Acceptor,

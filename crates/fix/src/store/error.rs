@@ -1,5 +1,3 @@
-//! What a store may fail with.
-
 use std::{io, path::PathBuf};
 
 #[derive(Debug, thiserror::Error)]

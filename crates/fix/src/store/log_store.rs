@@ -1,5 +1,3 @@
-//! A store on any log of byte records.
-
 use std::ops::{ControlFlow, RangeInclusive};
 
 use super::{Entry, EntryKind, Gate, SessionNumber, Store, StoreError, marks::Marks};

@@ -1,5 +1,3 @@
-//! The stores by name.
-
 use std::path::Path;
 
 use pickfs_journal::{Options, Sync, queue};

@@ -1,5 +1,3 @@
-//! Orders that are sent until the engine is killed, and what must be so in the end.
-
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::collections::BTreeMap;

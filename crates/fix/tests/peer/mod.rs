@@ -1,5 +1,3 @@
-//! A client on a socket and orders to send, for the tests of this crate.
-
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::io::{ErrorKind, Read, Write};

@@ -1,5 +1,3 @@
-//! The roll from one file to the next, and what becomes of the old ones.
-
 use std::io;
 
 use super::{Current, Journal, Sealed};

@@ -1,5 +1,3 @@
-//! What a journal says about itself.
-
 use super::Journal;
 use crate::error::Latch;
 use crate::name;

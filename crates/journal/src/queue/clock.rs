@@ -1,5 +1,3 @@
-//! The time that a message carries.
-
 use rustix::time::{ClockId, clock_gettime};
 
 /// CLOCK_REALTIME in nanoseconds since 1970; by the vDSO, so without a system call where it can.

@@ -1,5 +1,3 @@
-//! What can go wrong with a queue, with the values inside.
-
 use std::io;
 use std::path::PathBuf;
 

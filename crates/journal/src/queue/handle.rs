@@ -1,5 +1,3 @@
-//! A queue: opened, created, and asked for appenders and tailers.
-
 use std::path::Path;
 use std::sync::Arc;
 

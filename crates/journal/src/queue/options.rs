@@ -1,5 +1,3 @@
-//! What a queue is asked to be. Plain data.
-
 use std::time::Duration;
 
 use super::error::{Error, Result};

@@ -1,5 +1,3 @@
-//! Which segments are let go.
-
 use std::fs;
 
 use super::control::Control;

@@ -1,5 +1,3 @@
-//! Cylinder groups: what is free in each, and the descriptors that say so.
-
 use super::layout::{Form, Layout};
 use super::{FRAGMENT_BYTES, FRAGMENTS};
 use crate::claims::Claims;

@@ -1,5 +1,3 @@
-//! The root directory: its inode, and the two names in it.
-
 use super::layout::{Form, Layout};
 use super::{FRAGMENT_BYTES, SECTOR_BYTES};
 use crate::options::Options;

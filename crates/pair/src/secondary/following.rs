@@ -1,5 +1,3 @@
-//! One connection to a primary that is followed: entries come in, acknowledgements go out.
-
 use std::{
     io::{self, ErrorKind},
     net::SocketAddr,

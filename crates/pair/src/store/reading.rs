@@ -1,5 +1,3 @@
-//! Reading a store from a sequence on, also while its writer appends.
-
 use std::{ops::ControlFlow, path::Path};
 
 use pickfs_journal::{queue, replay};

@@ -1,5 +1,3 @@
-//! TCP: a socket is a connection as it is.
-
 use std::{
     io::{self, IoSlice, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},

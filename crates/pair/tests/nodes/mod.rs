@@ -1,4 +1,3 @@
-//! A primary and secondaries on this host, each secondary on a thread of its own.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::{

@@ -1,5 +1,3 @@
-//! The calls of one kind: their times, bytes and errors.
-
 use std::collections::BTreeMap;
 
 use base64::{Engine, engine::general_purpose::STANDARD};

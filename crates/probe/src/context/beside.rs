@@ -1,5 +1,3 @@
-//! Context beside a watch: nothing where nobody asked for it.
-
 use pickfs_model::{ExplainAlso, StallRecord};
 
 use super::recorder::ContextRecorder;

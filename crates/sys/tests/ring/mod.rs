@@ -1,4 +1,3 @@
-//! The guard of the root ring: says whether a test can run here, and skips aloud when not.
 #![allow(dead_code)]
 
 /// True when we are root and have the programs; else prints why not, or panics when

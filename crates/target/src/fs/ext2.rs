@@ -1,5 +1,3 @@
-//! ext2.
-
 use pickfs_model::features::{Class, Home, Origin};
 use pickfs_model::{CandidateSpec, Durability, Step};
 

@@ -1,5 +1,3 @@
-//! Short words to write steps with.
-
 use pickfs_model::{Action, CandidateSpec, Step};
 
 use super::Place;

@@ -1,5 +1,3 @@
-//! The one table of file systems. A new one is a file beside this and a line here.
-
 use super::{
     FileSystem, Formatter, Program, affs::Affs, bcachefs::Bcachefs, btrfs::Btrfs, exfat::Exfat,
     exfat_fuse::ExfatFuse, ext2::Ext2, ext3::Ext3, ext4::Ext4, f2fs::F2fs, fat::Fat,

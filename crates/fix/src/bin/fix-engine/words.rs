@@ -1,5 +1,3 @@
-//! The words of the command line.
-
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use pickfs_fix::Wait;

@@ -1,5 +1,3 @@
-//! The primary: lines in, `safe N` out.
-
 use std::{
     io::{BufRead, Write},
     sync::mpsc::{Receiver, TryRecvError, sync_channel},

@@ -1,5 +1,3 @@
-//! The secondary: follows until it is told to stop, or is promoted and goes on as primary.
-
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering::Relaxed},

@@ -1,5 +1,3 @@
-//! The words of the command line, and the options that they make.
-
 use std::{collections::HashMap, net::SocketAddr, path::PathBuf, time::Duration};
 
 use pickfs_journal::queue;

@@ -1,5 +1,3 @@
-//! A connection: a publication and a subscription as bytes in order.
-
 use std::{
     io::{self, ErrorKind, Read, Write},
     os::fd::BorrowedFd,
