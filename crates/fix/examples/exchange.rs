@@ -67,7 +67,6 @@ const STATIONS: [&str; 7] = [
     "engine: read to sent",
 ];
 
-/// When each station of the order at hand was reached, and how long those of all orders took.
 struct Stations {
     reached_ns: [u64; STATIONS.len()],
     laps_ns: [Vec<u64>; STATIONS.len()],

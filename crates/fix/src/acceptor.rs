@@ -19,7 +19,6 @@ pub enum Wait {
     Sleep,
 }
 
-/// Between two looks at the clock for heartbeats.
 const TICK_NS: u64 = 20_000_000;
 /// Rounds without anything between two looks for new connections, when spinning.
 const ROUNDS: u32 = 64;
@@ -116,7 +115,6 @@ impl<O: Observer> Acceptor<O> {
         Ok(())
     }
 
-    /// Until something comes on any socket.
     fn sleep(&mut self) {
         let mut sockets = vec![PollFd::new(&self.listener, PollFlags::IN)];
         let streams = self.streams.iter().flatten();
@@ -144,7 +142,6 @@ impl<O: Observer> Acceptor<O> {
         Ok(())
     }
 
-    /// Ends what is to end, too.
     #[inline]
     fn send_all(&mut self) -> Result<(), EngineError> {
         for number in 0..self.streams.len() {

@@ -42,7 +42,6 @@ impl Client {
         &mut self.session
     }
 
-    /// The caller takes it.
     pub fn outbox(&mut self) -> &mut Vec<u8> {
         &mut self.outbox
     }

@@ -13,7 +13,6 @@ pub enum Way {
 pub trait Observer: Send {
     /// Bytes were read from a connection; what follows is of them, until the next call.
     fn read(&mut self, _connection: usize) {}
-    /// A NewOrderSingle is looked at by the risk check, where there is one.
     fn checking(&mut self) {}
     fn checked(&mut self) {}
     fn keeping(&mut self, _way: Way) {}

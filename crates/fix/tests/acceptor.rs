@@ -15,7 +15,6 @@ use pickfs_fix::engine::{Engine, Settings};
 use pickfs_fix::store::Profile;
 use pickfs_fix::{Acceptor, Wait, now};
 
-/// An acceptor on a thread of its own; it ends when it is dropped.
 struct Running {
     address: SocketAddr,
     over: Arc<AtomicBool>,

@@ -65,7 +65,6 @@ fn ask() -> impl Strategy<Value = Ask> {
     prop_oneof![6 => new, 1 => cancel, 2 => replace]
 }
 
-/// Who came first stands first.
 #[derive(Debug, Clone, PartialEq)]
 struct Plain {
     session: u32,

@@ -41,7 +41,6 @@ impl Log for Remembering {
     }
 }
 
-/// When a client sends this in one piece.
 fn told(send: impl Fn(&mut Client)) -> (Vec<Told>, Vec<peer::Told>) {
     let list = Arc::new(Mutex::new(Vec::new()));
     let log = Remembering(MemoryLog::default(), Arc::clone(&list));

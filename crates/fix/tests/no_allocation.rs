@@ -27,7 +27,6 @@ struct Bench {
     stream: TcpStream,
     orders: u64,
     reports: u64,
-    /// Of the engine's rounds.
     allocations: u64,
 }
 
@@ -128,7 +127,6 @@ fn an_order_on_its_way_allocates_nothing_over_a_pair() {
     });
 }
 
-/// Also when the test fails.
 struct Ended<'a>(&'a AtomicBool);
 
 impl Drop for Ended<'_> {

@@ -39,7 +39,6 @@ fn secondary(directory: &Path) -> Secondary {
     Secondary::open(SecondaryOptions { store: small_journal(), timeout: LONG, ..options }).unwrap()
 }
 
-/// Until it is taken back.
 struct Follower {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -72,7 +71,6 @@ fn new_client() -> Client {
     Client::new(Version::Fix44, "CLIENT", "PICKFS", true)
 }
 
-/// Until neither has anything to say; gives what the client was told.
 fn exchange(engine: &mut Engine, client: &mut Client) -> Vec<peer::Told> {
     let mut told = Vec::new();
     loop {

@@ -78,7 +78,6 @@ impl Scene {
         assert!(told.is_sorted_by(|before, after| before.2 < after.2));
     }
 
-    /// The standby goes on with a standby of its own, which is given.
     fn fail_over(&mut self) -> Running {
         self.engine.child.kill().unwrap();
         self.engine.child.wait().unwrap();

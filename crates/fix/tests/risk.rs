@@ -14,7 +14,6 @@ use pickfs_fix::engine::{Engine, Settings};
 use pickfs_fix::market::{Order, Risk};
 use pickfs_fix::store::{Profile, SessionNumber};
 
-/// So many orders of all sessions.
 struct AtMost(u64);
 
 impl Risk for AtMost {

@@ -15,7 +15,6 @@ use kills::Trader;
 use peer::Peer;
 use pickfs_fix::codec::Version;
 
-/// Killed when it is dropped.
 struct Running {
     child: Child,
     address: SocketAddr,

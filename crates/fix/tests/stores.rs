@@ -41,7 +41,6 @@ impl Pair {
         pair
     }
 
-    /// Until neither has anything to say.
     fn exchange(&mut self) {
         loop {
             let sent = std::mem::take(self.client.outbox());

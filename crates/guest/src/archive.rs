@@ -18,14 +18,12 @@ const KEYRINGS: [&str; 2] = [
     "/usr/share/keyrings/debian-archive-keyring.pgp",
 ];
 
-/// Kept in a cache.
 #[derive(Debug)]
 pub(crate) struct Archive {
     folder: PathBuf,
 }
 
 impl Archive {
-    /// Once for a cache.
     pub(crate) fn open(cache: &PackageCache, package: &str) -> Result<Archive, PackageError> {
         let archive = Archive { folder: cache.cache().join("archive") };
         let failed = |said: String| PackageError::Failed {
@@ -53,7 +51,6 @@ impl Archive {
         Ok(archive)
     }
 
-    /// For the variable APT_CONFIG.
     pub(crate) fn configuration(&self) -> PathBuf {
         self.folder.join("apt.conf")
     }

@@ -50,7 +50,6 @@ impl Archive {
         self.entry(path, &kind, &[]);
     }
 
-    /// With its last entry.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", &Kind { mode: 0, links: 1, device: (0, 0) }, &[]);
         self.bytes
@@ -101,7 +100,6 @@ impl Archive {
 mod tests {
     use super::*;
 
-    /// Of each entry.
     fn list(bytes: &[u8]) -> Vec<(String, u32, usize)> {
         let (mut at, mut entries) = (0, Vec::new());
         loop {

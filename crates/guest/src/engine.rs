@@ -42,7 +42,6 @@ pub const ENGINES: [Engine; 2] = [Engine::QemuKvm, Engine::QemuTcg];
 pub struct Kernel {
     /// As `uname -r` says it inside: `6.1.0-56-amd64`.
     pub release: String,
-    /// With its version.
     pub package: String,
     pub image: PathBuf,
     pub qemu: Vec<OsString>,
@@ -104,7 +103,6 @@ impl Engine {
         }
     }
 
-    /// Whatever packages there are.
     pub fn obstacle(self) -> Option<String> {
         if !cfg!(target_arch = "x86_64") {
             return Some("QEMU is asked for x86-64 machines only".into());
@@ -177,7 +175,6 @@ pub fn knows(fs_type: &str) -> bool {
     TYPES.contains(&fs_type) || rebuilt().unwrap_or(false)
 }
 
-/// They would be fetched.
 pub fn missing_packages(cache: &PackageCache) -> Vec<&'static str> {
     let kernel = debian_kernel::held_release(cache, None).is_none();
     let qemu = qemu_program::held(cache).is_none();
@@ -195,7 +192,6 @@ pub fn facts(boot: &Boot) -> Environment {
     facts
 }
 
-/// So many a guest with lanes gets.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(PROCESSORS_MAX)
 }

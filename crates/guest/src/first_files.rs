@@ -34,7 +34,6 @@ pub struct FirstFiles {
     pub foreign: Vec<(PathBuf, PathBuf)>,
     /// Those that the channel needs, in order.
     pub early: Vec<PathBuf>,
-    /// In order.
     pub modules: Vec<PathBuf>,
 }
 

@@ -71,7 +71,6 @@ impl Frame {
         Frame { stream: Stream::Agent, lane: 0, payload }
     }
 
-    /// Ready to be written at once.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut header = [0; HEADER_BYTES];
         header[..4].copy_from_slice(&MAGIC);
@@ -138,7 +137,6 @@ impl<R: Read> FrameReader<R> {
         Ok(Some(Frame { stream, lane, payload }))
     }
 
-    /// False at the end of the stream.
     fn find_magic(&mut self) -> Result<bool, FrameError> {
         let mut window = [0; 4];
         if !fill(&mut self.from, &mut window)? {
@@ -161,7 +159,6 @@ impl<R: Read> FrameReader<R> {
     }
 }
 
-/// False when the stream ended before.
 fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match from.read_exact(buffer) {
         Ok(()) => Ok(true),

@@ -37,7 +37,6 @@ use crate::{
 };
 
 const CONSOLE_LINES: usize = 200;
-/// Those that an error shows.
 const CONSOLE_LINES_TOLD: usize = 6;
 const POLL: Duration = Duration::from_millis(50);
 
@@ -97,7 +96,6 @@ impl Guest {
         Ok(guest)
     }
 
-    /// What the bare ways of this guest cost.
     pub fn calibrate(&mut self, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
         self.tell(&ToGuest::Calibrate);
         self.expect_facts(GuestPhase::Calibrate, stop)
@@ -155,7 +153,6 @@ impl Guest {
         &self.facts
     }
 
-    /// One for each sink.
     pub fn start_lanes(&self, sinks: Vec<LaneSink>) {
         let count = sinks.len() as u16;
         lock(&self.shared.ends).clear();

@@ -26,11 +26,8 @@ use std::{
 use pickfs_model::trial::WORKER;
 use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
 
-/// As a worker.
 pub const KEEP_GUEST: &str = "keep-guest";
-/// As a worker that is about to become its engine.
 pub const BECOME_GUEST: &str = "become-guest";
-/// Whether the guest is still wanted.
 const LOOK: Duration = Duration::from_millis(50);
 
 pub(crate) fn keeper(worker: &Path, guest: &[OsString]) -> Command {

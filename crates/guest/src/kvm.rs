@@ -23,7 +23,6 @@ use pickfs_target::packages::Family;
 use crate::{packages::PackageCache, qemu_program};
 
 const LIMIT: Duration = Duration::from_secs(5);
-/// What QEMU ends with when the guest wrote its byte.
 const RAN: i32 = 0x21;
 /// `mov dx, 0xf4; mov al, 0x10; out dx, al; hlt; jmp` back to the halt.
 const CODE: &[u8] = &[0xba, 0xf4, 0x00, 0xb0, 0x10, 0xee, 0xf4, 0xeb, 0xfd];

@@ -11,7 +11,6 @@ pub enum ToGuest {
     Calibrate,
     /// Nothing is mounted yet, or no more.
     Mount(Box<Order>),
-    /// Their words follow in frames of their own.
     StartLanes {
         count: u16,
     },
@@ -22,7 +21,6 @@ pub enum ToGuest {
         /// Whether a second mount shows what the first one wrote: not in memory.
         anew: bool,
     },
-    /// Something else may be mounted then.
     Unmount,
     End,
 }
@@ -44,9 +42,7 @@ pub struct Order {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum FromGuest {
-    /// The first program runs.
     Booted {
-        /// Of the worker inside.
         build: String,
         kernel: String,
     },

@@ -34,7 +34,6 @@ struct Row {
 enum Needs {
     /// Files, with those that they need in turn, last first: as modules.dep has it.
     Files(Vec<PathBuf>),
-    /// The module itself says which.
     Asked,
 }
 

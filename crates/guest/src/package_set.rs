@@ -16,7 +16,6 @@ use crate::{
 /// Ends the name of a set's folder, so that it is nobody's single package.
 const SET: &str = "+set";
 
-/// It has the name and the version of the first package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackageSet<'a> {
     pub main: &'a str,
@@ -94,7 +93,6 @@ impl PackageSet<'_> {
     }
 }
 
-/// Over a folder of ours.
 struct Apt<'a> {
     package: &'a str,
     cache: &'a Path,

@@ -29,7 +29,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     print_all(&dir)
 }
 
-/// As a crash in the middle of a write might.
 fn tear(file: &Path) -> std::io::Result<()> {
     let length_bytes = file.metadata()?.len();
     OpenOptions::new().write(true).open(file)?.set_len(length_bytes - 10)

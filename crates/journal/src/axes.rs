@@ -24,7 +24,6 @@ macro_rules! axis {
         }
 
         impl $name {
-            /// Every variant, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             pub const fn word(self) -> &'static str {
@@ -56,7 +55,6 @@ macro_rules! axis {
 }
 
 axis! {
-    /// How a journal file is made before the first record goes in.
     Preallocation, "preallocation" {
         /// Created when it is needed; it grows with each append.
         None = "none",
@@ -81,11 +79,9 @@ axis! {
         SeekWrite = "seek-write",
         /// pwrite(2), or pwritev2(2) where the sync needs its flags.
         Pwrite = "pwrite",
-        /// write(2) on a file opened with O_APPEND.
         Append = "append",
         /// pwritev(2), one element for each record of a batch.
         Pwritev = "pwritev",
-        /// A copy into a shared mapping.
         Mmap = "mmap",
         /// pwrite(2) with O_DIRECT: whole 4 KiB blocks, the last one written again until it is full.
         Direct = "direct",
@@ -96,7 +92,6 @@ axis! {
 
 axis! {
     Sync, "sync" {
-        /// Not at all: the kernel writes back when it likes.
         None = "none",
         Fdatasync = "fdatasync",
         Fsync = "fsync",
@@ -144,7 +139,6 @@ impl Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SyncEvery {
     Record,
-    /// After this many records.
     Records(NonZeroU32),
     /// The caller, or [`crate::GroupCommit`], syncs once for all that arrived during the sync before.
     GroupCommit,

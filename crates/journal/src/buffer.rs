@@ -33,7 +33,6 @@ impl EncodeBuffer {
         }
     }
 
-    /// All of the aligned memory, for registration with the kernel.
     pub fn region(&self) -> &[u8] {
         self.memory.bytes()
     }

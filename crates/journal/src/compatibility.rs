@@ -7,7 +7,6 @@ use crate::axes::{Preallocation, Sync, SyncEvery, WritePath};
 use crate::error::{Error, Result};
 use crate::options::Options;
 
-/// What to take instead is in it.
 pub type Reason = &'static str;
 
 pub const fn preallocation_and_path(
@@ -83,7 +82,6 @@ fn refuse(
     }
 }
 
-/// With the reasons as numbered notes, for the documentation to embed.
 pub fn markdown() -> String {
     let mut text = String::new();
     let grids = [

@@ -7,7 +7,6 @@ use rustix::io::{ReadWriteFlags, pread, pwrite, pwritev2};
 use crate::map::Map;
 use crate::storage::StorageFile;
 
-/// With its mapping where the write path is mmap.
 #[derive(Debug)]
 pub struct DiskFile {
     pub(crate) fd: OwnedFd,

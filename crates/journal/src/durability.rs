@@ -4,7 +4,6 @@
 use crate::axes::{Preallocation, Sync, WritePath};
 use crate::compatibility::{path_and_sync, preallocation_and_path};
 
-/// The hardest event that an acknowledged record is expected to outlive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Durability {
     /// The process is killed; the kernel lives on with its page cache.

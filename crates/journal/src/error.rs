@@ -17,7 +17,6 @@ pub struct Latch {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The journal writes nothing more after it.
     #[error("{verb} {file}: {source}")]
     Io { verb: &'static str, file: String, source: io::Error },
     /// An earlier call failed, so nothing is written any more: what the file holds past the last

@@ -29,7 +29,6 @@ use crate::storage::Storage;
 
 const THREAD_NAME: &str = "journal-group";
 
-/// Records that were handed over and not yet taken by the writer.
 #[derive(Default)]
 struct Queue {
     bytes: Vec<u8>,
@@ -135,12 +134,10 @@ impl<S: Storage> GroupCommit<S> {
         Ok(sequence)
     }
 
-    /// Sequence up to which all is committed.
     pub fn committed_sequence(&self) -> u64 {
         self.shared.lock().committed
     }
 
-    /// Commits what was handed over first.
     pub fn close(mut self) -> Result<Journal<S>> {
         let journal = self.end().ok_or_else(ended)?;
         match journal.latch() {

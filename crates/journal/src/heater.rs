@@ -26,7 +26,6 @@ struct Shared {
     changed: Condvar,
 }
 
-/// Ends when it is dropped.
 pub(crate) struct Heater {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,

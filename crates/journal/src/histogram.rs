@@ -1,7 +1,6 @@
 //! A histogram of durations with buckets that grow with the value: within 3.2 % of the truth over
 //! the whole range, 1,920 counters, no allocation after it is made.
 
-/// For each doubling.
 const STEPS: u64 = 32;
 const STEP_BITS: u32 = STEPS.trailing_zeros();
 const BUCKETS: usize = ((64 - STEP_BITS as usize) + 1) * STEPS as usize;

@@ -36,7 +36,6 @@ pub struct Appended {
     pub rolled: bool,
 }
 
-/// A full file that is still there.
 #[derive(Debug, Clone, Copy)]
 struct Sealed {
     index: u64,
@@ -49,7 +48,6 @@ struct Current<F> {
     salt: u32,
 }
 
-/// What all headers of one writer have in common.
 #[derive(Debug, Clone, Copy)]
 struct Facts {
     journal_id: u64,
@@ -158,7 +156,6 @@ impl<S: Storage> Journal<S> {
         buffer_room.min(file_room) - self.options.record_bytes(0)
     }
 
-    /// What was encoded does not fit in the rest of the current file.
     #[inline]
     pub fn needs_roll(&self) -> bool {
         self.position_bytes + self.buffer.pending_bytes() as u64 > self.options.file_bytes

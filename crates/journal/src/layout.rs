@@ -28,7 +28,6 @@ pub const MAGIC: [u8; 8] = *b"pickjrnl";
 pub const FORMAT: u32 = 1;
 /// Bytes in front of the first record: one block, so that direct writes stay aligned.
 pub const FILE_HEADER_BYTES: u64 = 4096;
-/// Those that carry something.
 pub const FILE_HEADER_USED_BYTES: usize = 64;
 pub const RECORD_HEADER_BYTES: usize = 24;
 pub const RECORD_ALIGN_BYTES: usize = 8;
@@ -48,7 +47,6 @@ pub struct FileHeader {
     pub first_sequence: u64,
     /// Highest sequence that was synced when the file was started, 0 if none.
     pub durable_through: u64,
-    /// That the file may reach.
     pub file_bytes: u64,
     /// The file had a former life, so bytes after the last record may be anything.
     pub recycled: bool,
@@ -69,7 +67,6 @@ pub enum HeaderFlaw {
 }
 
 impl FileHeader {
-    /// Start value of the checksums of this file's records.
     pub fn salt(&self) -> u32 {
         salt(self.epoch, self.file_index)
     }
@@ -159,7 +156,6 @@ impl RecordHeader {
         })
     }
 
-    /// `record` starts with this header.
     pub fn matches(&self, record: &[u8], salt: u32) -> bool {
         record.len() >= RECORD_HEADER_BYTES + self.payload_bytes as usize
             && get_u32(record, 4) == self.checksum(record, salt)

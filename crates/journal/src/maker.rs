@@ -12,7 +12,6 @@ use crate::storage::{Open, Storage, StorageFile, WriterSpec};
 
 const ZEROS_BYTES: usize = 1 << 20;
 
-/// Ready for its header and records.
 #[derive(Debug)]
 pub(crate) struct Made<F> {
     pub(crate) file: F,
@@ -26,7 +25,6 @@ struct Prepared {
     recycled: bool,
 }
 
-/// One after another, with rising indices.
 pub(crate) struct Maker<S: Storage> {
     storage: S,
     options: Options,
@@ -50,7 +48,6 @@ impl<S: Storage> Maker<S> {
         }
     }
 
-    /// In force, after fallbacks.
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
@@ -66,7 +63,6 @@ impl<S: Storage> Maker<S> {
         }
     }
 
-    /// And starts to heat them.
     pub(crate) fn prepare_at_start(&mut self) -> Result<()> {
         if self.options.preallocation == Preallocation::ZeroFilledHot {
             self.heater = Some(Heater::start(self.storage.clone())?);
@@ -74,7 +70,6 @@ impl<S: Storage> Maker<S> {
         self.top_up()
     }
 
-    /// Until as many wait as at the start.
     pub(crate) fn top_up(&mut self) -> Result<()> {
         while self.prepared.len() < self.options.prepared_at_start() as usize {
             let Made { index, recycled, .. } = self.make()?;
@@ -83,7 +78,6 @@ impl<S: Storage> Maker<S> {
         Ok(())
     }
 
-    /// A prepared one, or one made now.
     pub(crate) fn next(&mut self) -> Result<Made<S::File>> {
         let Some(Prepared { index, recycled }) = self.prepared.pop_front() else {
             return self.make();
@@ -93,7 +87,6 @@ impl<S: Storage> Maker<S> {
         Ok(Made { file, index, recycled })
     }
 
-    /// It needs no more heating.
     pub(crate) fn put_to_use(&self, index: u64) {
         if let Some(heater) = &self.heater {
             heater.cool(index);

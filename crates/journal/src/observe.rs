@@ -16,10 +16,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub struct Second {
     /// Since the journal was put under observation.
     pub number: u64,
-    /// Write calls.
     pub append: Histogram,
     pub sync: Histogram,
-    /// Each with its sync.
     pub roll: Histogram,
 }
 
@@ -80,7 +78,6 @@ impl<O: Observer, S: Storage> Observed<O, S> {
         self.journal
     }
 
-    /// For what is not timed.
     pub fn journal(&self) -> &Journal<S> {
         &self.journal
     }

@@ -70,7 +70,6 @@ impl Options {
         })
     }
 
-    /// In front of the first record of a file.
     pub fn header_bytes(&self) -> u64 {
         match self.framing {
             Framing::Record => FILE_HEADER_BYTES,
@@ -78,7 +77,6 @@ impl Options {
         }
     }
 
-    /// With header and padding.
     pub fn record_bytes(&self, payload_bytes: usize) -> usize {
         match self.framing {
             Framing::Record => layout::record_bytes(payload_bytes),

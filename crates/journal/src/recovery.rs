@@ -16,7 +16,6 @@ use crate::survey::{Survey, claimed_index, indices, survey};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Holes {
-    /// As damage.
     #[default]
     Refuse,
     /// Cut the journal there, unless a later record proves that what is missing had been synced. Right
@@ -31,9 +30,7 @@ pub struct Recovery {
     pub first_sequence: u64,
     /// Where there is none, the one before the next.
     pub last_sequence: u64,
-    /// Those that hold records or were begun.
     pub files: u64,
-    /// Prepared and never used.
     pub unused_files: u64,
     pub torn_tail: Option<TornTail>,
 }

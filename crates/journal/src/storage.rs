@@ -91,6 +91,5 @@ pub trait Writer: Send + 'static {
         offset_bytes: u64,
         buffer: &EncodeBuffer,
     ) -> io::Result<usize>;
-    /// By the method of the journal.
     fn sync(&mut self, file: &mut Self::File, range: SyncRange) -> io::Result<()>;
 }

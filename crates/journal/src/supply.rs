@@ -20,7 +20,6 @@ pub(crate) enum Supply<S: Storage> {
 }
 
 impl<S: Storage> Supply<S> {
-    /// And, for [`Roll::Ahead`], starts the thread.
     pub(crate) fn start(mut maker: Maker<S>) -> Result<Self> {
         maker.prepare_at_start()?;
         match maker.options().roll {
@@ -43,7 +42,6 @@ impl<S: Storage> Supply<S> {
         }
     }
 
-    /// Its records are not wanted any more.
     pub(crate) fn retire(&mut self, index: u64) -> Result<()> {
         match self {
             Self::Inline(maker) => maker.retire(index),

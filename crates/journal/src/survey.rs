@@ -285,7 +285,6 @@ fn damage(hole: Hole, later: LaterRecords) -> Error {
     }))
 }
 
-/// From the start of a file until something else stands there.
 fn walk<F: StorageFile>(
     window: &mut Window<'_, F>,
     index: u64,

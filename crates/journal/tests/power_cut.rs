@@ -103,7 +103,6 @@ impl Truth {
         self.certain = self.certain.max(journal.durable_sequence());
     }
 
-    /// What was given up is forgotten.
     fn check(&mut self, journal: &Journal<CrashStorage>) {
         let last = journal.recovery().unwrap().last_sequence;
         assert!(last >= self.certain, "recovered up to {last}, synced up to {}", self.certain);

@@ -74,7 +74,6 @@ impl Segment {
         None
     }
 
-    /// Dead claims are voided.
     fn poll(&self, slot: usize) -> Slot {
         let found = word::look(&self.words[slot]);
         match found {

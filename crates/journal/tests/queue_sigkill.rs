@@ -140,7 +140,6 @@ struct Seen {
 }
 
 impl Seen {
-    /// Reads until nothing comes, or until it is time to kill.
     fn take(&mut self, tailer: &mut Tailer, until: Option<Instant>) {
         while let Some(message) = tailer.poll().unwrap() {
             let word =

@@ -20,7 +20,6 @@ fn is_root() -> bool {
     root
 }
 
-/// It goes away with its directory, also when a test fails.
 struct Mounted(TempDir);
 
 impl Mounted {

@@ -31,15 +31,12 @@ use crate::wire::{Frame, Greeting, Reason, Wants};
 const RETRY: Duration = Duration::from_millis(50);
 /// From an answer that another try will hardly change to the next try.
 const RETRY_REFUSED: Duration = Duration::from_millis(500);
-/// Of frames, written at once while catching up.
 const CHUNK_BYTES: usize = 64 << 10;
 const ACKS_BYTES: usize = 4096;
 
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    /// Last message.
     pub(crate) appended: AtomicU64,
-    /// Oldest message in the outbox.
     pub(crate) oldest: AtomicU64,
     /// Last message before this reign.
     pub(crate) inherited: AtomicU64,
@@ -69,7 +66,6 @@ pub(crate) struct Origin {
 pub(crate) enum Answer {
     /// It has almost all; the next message it needs was in the outbox a moment ago.
     Joined(Joined),
-    /// It has what we lost.
     Tail(Tail),
     Failed(Error),
 }
@@ -83,7 +79,6 @@ pub(crate) struct Dialer {
 enum Order {
     /// The outbox has forgotten its next message meanwhile.
     Again(Joined),
-    /// The link is lost.
     Dial,
 }
 
@@ -231,7 +226,6 @@ impl Dialing {
         }
     }
 
-    /// Refuses a secondary whose messages are not the beginning of ours.
     fn check(&self, stream: &mut dyn Connection, theirs: Greeting) -> Result<()> {
         let Greeting { last, node, .. } = theirs;
         let appended = self.origin.told.appended.load(Acquire);

@@ -20,9 +20,7 @@ use crate::inbox::Inbox;
 use crate::transport::{Connection, Door, Transport};
 use crate::wire::{Frame, Reason};
 
-/// Whether somebody knocks.
 const LOOK_EACH: Duration = Duration::from_millis(20);
-/// How long somebody who knocks has to say hello.
 const HELLO_WITHIN: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Default)]
@@ -43,12 +41,10 @@ impl Doorkeeper {
         Ok(Doorkeeper::at(transport.listen(address)?))
     }
 
-    /// Keeps a door that is there already.
     pub(crate) fn at(door: Box<dyn Door>) -> Doorkeeper {
         Doorkeeper { door: Some(door), shared: Arc::default(), thread: None }
     }
 
-    /// Begins to answer, in the name of this epoch.
     pub(crate) fn reign(&mut self, epoch: Epoch) {
         self.shared.epoch.store(epoch.bits(), Release);
         let Some(mut door) = self.door.take() else { return };

@@ -15,14 +15,12 @@ pub struct Epoch {
 const STARTS: u32 = 1 << 24;
 
 impl Epoch {
-    /// Before any primary.
     pub const NONE: Epoch = Epoch { term: 0, node: 0, start: 0 };
 
     pub fn promoted(self, node: u8) -> Epoch {
         Epoch { term: self.term + 1, node, start: 1 }
     }
 
-    /// The same primary starts again.
     pub fn restarted(self) -> Epoch {
         Epoch { start: self.start + 1, ..self }
     }
@@ -64,7 +62,6 @@ impl fmt::Display for Epoch {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Position {
-    /// In which it was first accepted.
     pub epoch: Epoch,
     /// From 1; 0 where there is none.
     pub sequence: u64,

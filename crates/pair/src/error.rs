@@ -8,12 +8,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{verb} {what}: {source}")]
-    Io {
-        verb: &'static str,
-        /// A path or an address.
-        what: String,
-        source: io::Error,
-    },
+    Io { verb: &'static str, what: String, source: io::Error },
     #[error("journal: {0}")]
     Journal(#[from] pickfs_journal::Error),
     #[error("queue: {0}")]
@@ -22,7 +17,6 @@ pub enum Error {
     Wire { peer: String, flaw: Flaw },
     #[error("{peer} sent {found} where {expected} was due")]
     Unexpected { peer: String, expected: &'static str, found: &'static str },
-    /// The state of a node cannot be read.
     #[error("{}: {reason}; restore it from a copy, or begin with an empty directory", path.display())]
     State { path: PathBuf, reason: String },
     #[error("record {sequence} of {} is not of a pair: {reason}", path.display())]
@@ -71,7 +65,6 @@ impl Error {
 }
 
 impl Reason {
-    /// With the way out.
     pub fn text(self) -> &'static str {
         match self {
             Reason::Fenced => "it follows a later epoch; start this node as a secondary",
@@ -89,7 +82,6 @@ impl Reason {
         }
     }
 
-    /// As the secondary says it that does not follow.
     pub(crate) fn text_of_primary(self) -> &'static str {
         match self {
             Reason::Fenced => "its epoch is over",

@@ -1,6 +1,5 @@
 use std::{fmt, net::SocketAddr};
 
-/// See [`crate::Primary::next_event`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     Joined {

@@ -3,7 +3,6 @@ use crate::options::{Degree, OnLoss};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) is_live: bool,
-    /// When it last said so.
     pub(crate) received: u64,
     pub(crate) durable: u64,
 }
@@ -47,7 +46,6 @@ impl Gate {
         if live >= self.copies { Ok(()) } else { Err(live) }
     }
 
-    /// What was safe stays so.
     pub(crate) fn look(
         &mut self,
         appended: u64,

@@ -26,9 +26,7 @@ pub(crate) struct Link {
     stream: Box<dyn Connection>,
     inbox: Inbox,
     epoch: Epoch,
-    /// Of the first byte in the outbox that was not sent.
     place: Place,
-    /// A beat, or the rest of one.
     beat: Vec<u8>,
     received: u64,
     durable: u64,

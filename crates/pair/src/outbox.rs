@@ -61,7 +61,6 @@ impl Outbox {
         self.end += frame.len() as u64;
     }
 
-    /// In its two pieces.
     pub(crate) fn from(&self, place: Place) -> [IoSlice<'_>; 2] {
         let (at, length) = (self.index(place), (self.end - place) as usize);
         let first = length.min(self.bytes.len() - at);
@@ -85,7 +84,6 @@ impl Outbox {
         (place % self.bytes.len() as u64) as usize
     }
 
-    /// The length that the head of a frame tells.
     fn length_at(&self, place: Place) -> u64 {
         let byte = |offset: u64| self.bytes[self.index(place + offset)];
         u64::from(u32::from_le_bytes([byte(8), byte(9), byte(10), byte(11)]))

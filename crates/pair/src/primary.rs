@@ -46,7 +46,6 @@ pub struct Ticket {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     pub epoch: Epoch,
-    /// Last message that was taken.
     pub appended: u64,
     /// All up to this one are in the local store, synced if it syncs.
     pub local: u64,
@@ -59,17 +58,13 @@ pub struct Status {
 
 /// Events that are kept until somebody asks; older ones are dropped.
 const EVENTS_MAX: usize = 256;
-/// Between two looks at clocks and at dialers.
 const CHORES_EACH: Duration = Duration::from_millis(1);
 
-/// It follows or not.
 struct Seat {
     peer: SocketAddr,
     dialer: Dialer,
     link: Option<Link>,
-    /// When the last link ended.
     left: Seen,
-    /// The last reason.
     absent: String,
 }
 
@@ -392,12 +387,10 @@ impl Primary {
         self.events.push_back(event);
     }
 
-    /// That was not asked for yet.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// As far as the last poll saw.
     pub fn status(&self) -> Status {
         Status {
             epoch: self.epoch,

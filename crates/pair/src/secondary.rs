@@ -32,7 +32,6 @@ use crate::wire::Reason;
 use following::{Following, Heard};
 use greeting::Knocking;
 
-/// Between two looks at the door and at clocks.
 const CHORES_EACH: Duration = Duration::from_millis(5);
 /// Polls between two looks at the clock while it spins.
 const SPINS: u32 = 256;
@@ -80,14 +79,11 @@ impl fmt::Display for Followed {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SecondaryStatus {
-    /// That it has promised to follow.
     pub epoch: Epoch,
-    /// That it holds.
     pub last: Position,
     pub is_live: bool,
 }
 
-/// Of [`Secondary::run`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Stopped,
@@ -180,7 +176,6 @@ impl Secondary {
         Ok(has_come)
     }
 
-    /// Until something may have come.
     fn pause(&self) -> Result<()> {
         if self.options.waiting == Waiting::Spin {
             std::hint::spin_loop();
@@ -219,7 +214,6 @@ impl Secondary {
         self.note(Followed::Ended { reason });
     }
 
-    /// The primary says that we cannot follow.
     fn refused(&mut self, reason: Reason) -> Result<()> {
         let peer = self.following.take().map_or(String::new(), |one| one.peer.to_string());
         if reason == Reason::Diverged && self.options.on_diverged == OnDiverged::SetAside {
@@ -257,7 +251,6 @@ impl Secondary {
         self.events.push_back(event);
     }
 
-    /// That was not asked for yet.
     pub fn next_event(&mut self) -> Option<Followed> {
         self.events.pop_front()
     }

@@ -33,11 +33,9 @@ const BEGINS_MAX: usize = 1024;
 pub struct State {
     /// Of the pair; 0 before the node has met a primary.
     pub identity: u64,
-    /// From 1.
     pub node: u8,
     /// Highest one that it has promised to follow.
     pub epoch: Epoch,
-    /// When each began, in order.
     pub history: Vec<Begin>,
 }
 
@@ -50,7 +48,6 @@ pub(crate) struct NodeDir {
 }
 
 impl NodeDir {
-    /// Made with this number in a directory that holds none.
     pub(crate) fn open(dir: &Path, node: u8) -> Result<NodeDir> {
         if node == 0 {
             return Err(Error::Option { option: "node", value: 0, allowed: "1 to 255" });

@@ -94,7 +94,6 @@ impl Store {
         Ok(Store { ends, last, is_dirty: false, record: Vec::new() })
     }
 
-    /// That was handed over.
     pub(crate) fn last(&self) -> Position {
         self.last
     }
@@ -132,7 +131,6 @@ impl Store {
         Ok(())
     }
 
-    /// Without the record's head.
     pub(crate) fn add(&mut self, at: Position, payload: &[u8]) -> Result<()> {
         let mut record = std::mem::take(&mut self.record);
         record.clear();

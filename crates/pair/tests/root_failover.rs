@@ -13,7 +13,6 @@ use pickfs_testkit::until;
 
 const LONG: Duration = pickfs_testkit::PATIENCE;
 
-/// Kills the primary again and again; the two nodes take turns.
 fn kill_primaries(rounds: u64, words: &[&str]) {
     let hosts = Hosts::new();
     let mut primary = hosts.primary(HOST_A, words);

@@ -21,7 +21,6 @@ fn greeting() -> impl Strategy<Value = Greeting> {
         .prop_map(|(identity, epoch, node, last)| Greeting { identity, epoch, node, last })
 }
 
-/// Frames of a test can borrow it.
 static PAYLOAD: [u8; 300] = [0xA5; 300];
 
 fn frame() -> impl Strategy<Value = Frame<'static>> {

@@ -82,7 +82,6 @@ fn beside<T>(is_watched: bool, work: impl FnOnce(&SlowLaps) -> T) -> T {
     answer
 }
 
-/// In nanoseconds.
 fn appended(file: &File, is_watched: bool) -> (u64, u64) {
     let append = |laps: &SlowLaps| {
         pin();
@@ -111,7 +110,6 @@ fn appended(file: &File, is_watched: bool) -> (u64, u64) {
         .expect("the appender does not panic")
 }
 
-/// Of two threads that share a processor and hand a word to and fro.
 fn switch_ns(is_watched: bool) -> f64 {
     let trips = |_: &SlowLaps| {
         let (mut arrives, mut there) = pipe().expect("a pipe");

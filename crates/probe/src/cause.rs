@@ -12,7 +12,6 @@ pub const UNNAMED: &str = "unnamed";
 pub const ON_CPU: &str = "on-cpu";
 pub const CPU_WAIT: &str = "cpu-wait";
 pub const UNEXPLAINED: &str = "unexplained";
-/// Where a sample without a kernel stack is.
 pub const IN_PROGRAM: &str = "the program itself";
 /// Its waits are somebody else's work: of the workers of io_uring.
 pub const IO_URING: &str = "io-uring";
@@ -31,7 +30,6 @@ pub struct Cause {
     /// `jbd2-commit`
     pub name: String,
     pub title: String,
-    /// In one sentence.
     pub advice: String,
     /// No stack of it has been recorded yet.
     #[serde(default)]
@@ -51,7 +49,6 @@ struct WakerFrames {
     skip: Vec<String>,
 }
 
-/// Frames that every call has.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SampleFrames {

@@ -12,7 +12,6 @@ pub struct Interner<T> {
 }
 
 impl<T: Clone + Eq + Hash> Interner<T> {
-    /// No more than `limit`, beside `other` for all further ones.
     pub fn new(other: T, limit: usize) -> Interner<T> {
         Interner { values: vec![other], numbers: HashMap::new(), limit }
     }

@@ -24,7 +24,6 @@ pub enum Spent {
     },
     /// Ready, without a processor.
     CpuWait {
-        /// Who had it.
         had: Task,
     },
     Unexplained,

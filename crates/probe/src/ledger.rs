@@ -7,7 +7,6 @@ use pickfs_model::stall::{CauseRow, ContextNote, LapPart, OpStalls, OpenLap, Par
 
 use crate::naming::Named;
 
-/// Kept for each operation.
 pub const WORST_MAX: usize = 64;
 /// Parts of an opened lap; beyond, the shortest are put together.
 const PARTS_MAX: usize = 40;
@@ -21,7 +20,6 @@ const OTHERS: &str = "others";
 pub struct NamedLap {
     pub start_ns: u64,
     pub end_ns: u64,
-    /// In the file, or 0.
     pub offset_bytes: u64,
     pub thread: String,
     /// With their lengths, in order.

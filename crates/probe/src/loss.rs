@@ -15,12 +15,7 @@ pub enum Gap {
         since_ns: u64,
     },
     /// None where it only seemed to be one.
-    Over {
-        since_ns: u64,
-        /// When it was told.
-        time_ns: u64,
-        count: u64,
-    },
+    Over { since_ns: u64, time_ns: u64, count: u64 },
 }
 
 #[derive(Debug, Default)]

@@ -29,14 +29,12 @@ pub struct Naming {
     symbols: KernelSymbols,
     causes: &'static Causes,
     known: HashMap<Pair, (String, String)>,
-    /// Words for stacks of samples.
     sampled: HashMap<u32, String>,
 }
 
 /// A sleeper's stack, and its waker's with the waker's name.
 type Pair = (u32, Option<(u32, u32)>);
 
-/// Pairs of stacks whose names are remembered.
 const KNOWN_MAX: usize = 65_536;
 
 impl Naming {

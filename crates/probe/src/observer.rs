@@ -35,13 +35,10 @@ use crate::{
     timeline::Timeline,
 };
 
-/// The name of our own threads, as the kernel tells it.
 pub(crate) const OUR_THREADS: &str = "pickfs-watch";
-/// How far the probe stands behind others.
 const NICE: i32 = 10;
 /// An event of one processor may arrive this much later than a younger one of another.
 const LATE_NS: u64 = 10_000_000;
-/// Slow laps that wait for their events.
 const PENDING_MAX: usize = 65_536;
 
 pub struct Observer {
@@ -93,7 +90,6 @@ pub struct Joiner {
 pub struct Whose<'a> {
     /// On this machine; 0 where it is not known.
     pub thread: u32,
-    /// May be empty.
     pub name: &'a str,
     /// Workers of io_uring that do what it waits for, by their numbers on this machine.
     pub workers: &'a dyn Fn() -> Vec<u32>,
@@ -110,13 +106,11 @@ impl Joiner {
         }
     }
 
-    /// Takes events in, in the order of their times.
     pub fn take(&mut self, events: &[SchedEvent]) {
         self.counts.events += events.len() as u64;
         events.iter().for_each(|event| self.timeline.take(event));
     }
 
-    /// Takes in a slow lap of a thread whose events have all arrived.
     pub fn join(&mut self, op: &str, lap: &SlowLap, whose: &Whose<'_>, names: &Names) {
         let id = whose.thread;
         if self.timeline.since_ns(id).is_none_or(|since_ns| since_ns > lap.start_ns) {
@@ -168,7 +162,6 @@ impl Joiner {
         }
     }
 
-    /// `eyes` tells of itself.
     pub fn finish_with(mut self, eyes: &Eyes, above_ns: u64, missing: Vec<String>) -> StallRecord {
         self.counts.run_delay_ns = eyes.run_delay_ns();
         let missing = missing.into_iter().chain(eyes.missing()).collect();
@@ -176,7 +169,6 @@ impl Joiner {
         StallRecord { channels: eyes.channels(), missing, ..record }
     }
 
-    /// With stacks as words.
     pub fn finish(mut self, tier: ProbeTier, above_ns: u64, names: &Names) -> StallRecord {
         self.counts.events_lost = self.timeline.lost_events;
         let mut ops = self.ledger.finish();
@@ -196,7 +188,6 @@ fn causes_of(ops: &[OpStalls]) -> BTreeSet<String> {
     rows.chain(opened.map(|part| part.cause.clone())).collect()
 }
 
-/// Puts those stacks into the record that it refers to.
 struct Stacks<'a> {
     naming: &'a Naming,
     names: &'a Names,

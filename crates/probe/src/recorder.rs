@@ -36,7 +36,6 @@ pub enum RecorderError {
     Processors(std::io::Error),
 }
 
-/// The ring of one processor, and the events that write into it: none before somebody is followed.
 struct Station {
     processor: u32,
     ring: PerfRing,
@@ -63,7 +62,6 @@ pub struct Recorder {
 const FILTER_BYTES_MAX: usize = 4_000;
 /// The name of a thread that was gone before it could be asked.
 const ENDED: &str = "a thread that has ended";
-/// Names of threads that are remembered.
 const NAMES_MAX: usize = 8_192;
 
 impl Recorder {
@@ -164,7 +162,6 @@ impl Station {
         Ok(Station { processor, ring, gaps, carrier, events: Vec::new() })
     }
 
-    /// Switched off.
     fn events(
         &self,
         (switch, waking): (u64, u64),

@@ -12,7 +12,6 @@ use crate::sched::{Left, SchedEvent, Task, What};
 #[derive(Debug, Default)]
 pub struct RunDelay {
     before: Option<SchedStat>,
-    /// Arrivals that were told since the first look.
     arrivals: u64,
     /// When it left and why, where that was told and it has not come back.
     out: Option<(u64, Left)>,

@@ -90,7 +90,6 @@ pub struct Names {
     pub comms: Interner<String>,
     /// Kernel stacks as addresses, innermost first; small numbers stand for [`Names::functions`].
     pub stacks: Interner<Vec<u64>>,
-    /// Functions of which only the name is known.
     pub functions: Interner<String>,
 }
 
@@ -117,7 +116,6 @@ pub enum Source {
     Waking,
 }
 
-/// On this kernel.
 #[derive(Debug, Clone)]
 pub struct Layout {
     prev_comm: TraceField,
@@ -152,7 +150,6 @@ const STATE_PREEMPTED: i64 = 0x100;
 /// Entries of a callchain from here up are marks between its parts (PERF_CONTEXT_MAX).
 const CONTEXT_MARKS: u64 = u64::MAX - 4094;
 
-/// Before anybody knows what it means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample<'a> {
     pub id: u64,
@@ -165,7 +162,6 @@ pub struct Sample<'a> {
     pub raw: &'a [u8],
 }
 
-/// Reads numbers from the front of some bytes.
 pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -198,7 +194,6 @@ impl<'a> Sample<'a> {
         Sample::without_raw(record, |_| false).map(|(sample, _)| sample)
     }
 
-    /// It has a stack, and no bytes of its own.
     pub fn of_clock(record: &'a [u8]) -> Option<Sample<'a>> {
         Sample::without_raw(record, |_| true).map(|(sample, _)| sample)
     }

@@ -87,7 +87,6 @@ impl Switches {
         Ok(())
     }
 
-    /// Sum over all threads, while they were watched.
     pub fn run_delay_ns(&self) -> u64 {
         let records = self.stations.values().map(|station| match &station.moments {
             Moments::Records(records) => records.delay.total_ns,
@@ -155,7 +154,6 @@ fn records_of(own_id: u32) -> Result<Records, PerfEventError> {
     Ok(Records { ring, gaps: GapWatch::default(), _event: event, delay: RunDelay::default() })
 }
 
-/// Of a thread for us; without a number, of our own.
 pub fn may_record(own_id: Option<u32>) -> Result<(), PerfEventError> {
     let own_id = own_id.unwrap_or(0);
     PerfEvent::of_thread(&EventSpec::new(EventSource::Switches), own_id).map(drop)

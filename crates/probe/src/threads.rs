@@ -13,7 +13,6 @@ pub struct Thread {
     pub own_id: u32,
     /// By its number on this machine.
     pub process: u32,
-    /// When it was found.
     pub name: String,
 }
 
@@ -54,7 +53,6 @@ impl Threads {
         }
     }
 
-    /// True when there are some.
     pub fn look(&mut self) -> bool {
         let before = self.seen.len();
         self.name_again();

@@ -26,10 +26,8 @@ const RING_PAGES: std::ops::RangeInclusive<usize> = 256..=1_024;
 const PAGE_BYTES: usize = 4_096;
 
 const LOOK_EACH: Duration = Duration::from_millis(20);
-/// How often threads are looked at where nothing else tells what they sleep in.
 const WCHAN_EACH: Duration = Duration::from_millis(3);
 
-/// The way to kernel stacks of threads that run.
 const NEEDS: &str = "they need root or CAP_PERFMON";
 
 pub enum Eyes {

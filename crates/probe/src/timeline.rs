@@ -9,9 +9,7 @@ use crate::sched::{Left, SchedEvent, Task, What};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
-    /// When it left.
     pub out_ns: u64,
-    /// When it was on again.
     pub in_ns: u64,
     pub how: How,
 }
@@ -27,7 +25,6 @@ pub enum How {
         had: Task,
     },
     Preempted {
-        /// Who got the processor first.
         by: Task,
         /// Who had it just before it was on again.
         had: Task,
@@ -43,11 +40,8 @@ pub struct Wake {
     pub stack: u32,
 }
 
-/// Waits that are kept of a thread. Beyond, the oldest are forgotten.
 const WAITS_MAX: usize = 16_384;
-/// Samples that are kept of a thread.
 const SAMPLES_MAX: usize = 16_384;
-/// Spans in which events were lost.
 const LOST_MAX: usize = 1_024;
 
 #[derive(Debug)]
@@ -161,7 +155,6 @@ impl Timeline {
         Wait { how, ..wait }
     }
 
-    /// In order.
     pub fn samples(&self, thread: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = u32> {
         let samples = self.lines.get(&thread).map(|line| &line.samples);
         let first = samples.map_or(0, |all| all.partition_point(|(at_ns, _)| *at_ns < from_ns));

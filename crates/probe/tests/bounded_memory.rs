@@ -18,9 +18,7 @@ fn resident_bytes() -> u64 {
 
 const CALLS_PER_S: u64 = 10_000;
 const STEP_NS: u64 = 1_000_000_000 / CALLS_PER_S;
-/// A thread lives for so many calls.
 const LIFE_CALLS: u64 = 500;
-/// Once everything has its size.
 const GROWTH_BYTES_MAX: u64 = 24 << 20;
 
 struct Hour {

@@ -73,7 +73,6 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {output:?}");
 }
 
-/// What the work of this very process was slowed by.
 fn explained(above_ns: u64, work: impl FnOnce(&Laps)) -> StallRecord {
     explained_with(above_ns, ExplainAlso::default(), work)
 }

@@ -57,13 +57,11 @@ pub fn set_real_time(priority: u8) -> Result<(), AffinityError> {
 /// Only bfq and mq-deadline look at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoPriority {
-    /// Follows the CPU niceness: the default.
     Unset,
     /// Level in [0, 7], 0 first.
     RealTime(u8),
     /// Level in [0, 7].
     BestEffort(u8),
-    /// Only when nobody else wants the disk.
     Idle,
 }
 

@@ -75,7 +75,6 @@ pub struct BlockFacts {
     pub model: Option<String>,
     /// Devices built on top of it (dm, md, bcache).
     pub holders: Vec<String>,
-    /// Devices that it is built from.
     pub slaves: Vec<String>,
     pub partitions: Vec<String>,
     /// Device-mapper uuid; begins with `LVM-`, `CRYPT-`, `mpath-` and so on.
@@ -87,7 +86,6 @@ pub struct BlockFacts {
     pub link: Option<String>,
 }
 
-/// Since it appeared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockStatistics {
     pub read_count: u64,
@@ -131,7 +129,6 @@ impl BlockDevice {
         &self.path
     }
 
-    /// Major and minor.
     pub fn device_number(&self) -> (u32, u32) {
         (self.major, self.minor)
     }

@@ -54,7 +54,6 @@ pub struct CpuTimes {
     pub machine: CpuTicks,
     /// Those online, by number.
     pub processors: Vec<(u32, CpuTicks)>,
-    /// Since boot.
     pub context_switch_count: u64,
     pub running_count: u64,
     /// Processes that waited for a disk at this moment.

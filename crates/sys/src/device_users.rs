@@ -20,7 +20,6 @@ pub struct DeviceUser {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceUsers {
-    /// Ourselves too.
     pub users: Vec<DeviceUser>,
     /// If not 0 the answer may be incomplete.
     pub unreadable_process_count: usize,
@@ -33,7 +32,6 @@ pub fn users_of(device_number: (u32, u32), proc_root: &ProcRoot) -> io::Result<D
     })
 }
 
-/// By the device and inode of stat(2).
 pub fn users_of_file((device, inode): (u64, u64), proc_root: &ProcRoot) -> io::Result<DeviceUsers> {
     let number = (rustix::fs::major(device), rustix::fs::minor(device));
     users_where(proc_root, |facts| {

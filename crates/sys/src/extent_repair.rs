@@ -63,7 +63,6 @@ fn unwritten_and_missing(extents: &[Extent], size_bytes: u64) -> (Vec<ByteRange>
     (unwritten.collect(), gaps(&all, size_bytes))
 }
 
-/// What lies between ranges that are in order, up to the size.
 fn gaps(ranges: &[ByteRange], size_bytes: u64) -> Vec<ByteRange> {
     let mut found = Vec::new();
     let mut reached_bytes = 0;
@@ -89,7 +88,6 @@ fn reopen_direct(file: &File) -> Option<File> {
         .ok()
 }
 
-/// Gives back how many bytes went by direct I/O.
 fn write_zeros(
     file: &File,
     direct: Option<&File>,

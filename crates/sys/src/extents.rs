@@ -61,7 +61,6 @@ impl ExtentFlags {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Where it begins in the file.
     pub logical_bytes: u64,
     /// Where it begins on the device; meaningless when unknown or delayed.
     pub physical_bytes: u64,

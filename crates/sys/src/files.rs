@@ -55,7 +55,6 @@ pub struct OpenHow {
 }
 
 impl OpenHow {
-    /// An existing file, without any flag.
     pub fn new(access: Access) -> Self {
         Self { access, create: Create::Never, direct: false, data_sync: false, append: false }
     }

@@ -51,7 +51,6 @@ impl Foreground {
         }
     }
 
-    /// True when somebody asked us to end.
     pub fn is_asked_within(&self, time: Duration) -> bool {
         !matches!(self.signals.wait_within(time), None | Some(Received::Child))
     }

@@ -12,7 +12,6 @@ const LIVE_PAGE_FD: &str = "PICKFS_LIVE_PAGE_FD";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveCounter {
-    /// In this phase.
     LapsDone = 0,
     /// The worst latency since somebody took it.
     LatencyNsMax = 1,

@@ -135,7 +135,6 @@ impl LoopDevice {
         status_by(self.file(), &self.path)
     }
 
-    /// Tells the device that its backing file has changed size.
     pub fn set_capacity(&self) -> Result<(), LoopError> {
         // SAFETY: LOOP_SET_CAPACITY ignores its argument.
         unsafe { ioctl::with_value(self.file().as_fd(), LOOP_SET_CAPACITY, 0) }
@@ -158,7 +157,6 @@ impl LoopDevice {
         Ok(())
     }
 
-    /// This attachment still exists, whoever keeps it.
     pub fn is_attached(&self) -> bool {
         let bound = sysfs(self.number).join("loop").exists();
         bound && disk_sequence(self.number) == self.disk_sequence

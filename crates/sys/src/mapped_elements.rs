@@ -116,7 +116,6 @@ impl ReadMap {
         self.0.count
     }
 
-    /// Header included.
     pub fn length_bytes(&self) -> usize {
         self.0.length_bytes
     }

@@ -67,7 +67,6 @@ impl std::fmt::Display for KernelSays {
 pub struct MountRequest {
     /// A device node, or any word for a file system without a device.
     pub source: PathBuf,
-    /// An existing directory.
     pub target: PathBuf,
     pub fs_type: String,
     /// Options as after `mount -o`, separated by commas; may be empty.

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("line {line_number} of the mount table is malformed: {line:?}")]
 pub struct MalformedLine {
-    /// Counted from one.
     pub line_number: usize,
     pub line: String,
 }

@@ -42,7 +42,6 @@ fn failed(step: &'static str) -> impl Fn(io::Error) -> NamespaceError {
     move |cause| NamespaceError { step, cause }
 }
 
-/// Started by [`run_private`] and in the namespaces that it made.
 pub fn is_private() -> bool {
     let outer = std::env::var_os(OUTER_NAMESPACE);
     outer.is_some_and(|outer| mount_namespace().is_ok_and(|ours| ours != outer))
@@ -159,7 +158,6 @@ unsafe fn fork(namespaces: i32) -> io::Result<i32> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer as i32) }
 }
 
-/// Waits for init, passing on what was sent to us alone.
 fn wait_for(init: i32, signals: &SignalSet) -> Result<ExitStatus, NamespaceError> {
     loop {
         match signals.wait() {

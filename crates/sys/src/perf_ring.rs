@@ -21,7 +21,6 @@ const PAGE_BYTES: usize = 4096;
 /// `data_head` and `data_tail` in `struct perf_event_mmap_page`.
 const HEAD_AT: usize = 1024;
 const TAIL_AT: usize = 1032;
-/// Type, misc and size: what every record begins with.
 const HEADER_BYTES: usize = 8;
 
 #[derive(Debug)]

@@ -33,7 +33,6 @@ pub struct Stalled {
     pub percent_10s: f64,
     pub percent_60s: f64,
     pub percent_300s: f64,
-    /// Since boot.
     pub total_us: u64,
 }
 

@@ -23,7 +23,6 @@ impl ProcRoot {
         inherited().map_or_else(Self::own, |path| Self { path })
     }
 
-    /// Any directory with the layout of procfs.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
@@ -45,7 +44,6 @@ impl ProcRoot {
     }
 }
 
-/// If there is one and it is a procfs.
 fn inherited() -> Option<PathBuf> {
     let number: u32 = std::env::var(HOST_PROC_FD).ok()?.parse().ok()?;
     let path = PathBuf::from(format!("/proc/self/fd/{number}/"));

@@ -25,7 +25,6 @@ pub struct Launch<'a> {
     pub directory: &'a Path,
     /// `None`: who we are.
     pub account: Option<&'a Account>,
-    /// Beside ours.
     pub variables: &'a [(String, OsString)],
 }
 
@@ -98,12 +97,10 @@ impl Program {
         Ok(Program { process_id, output: output_reader, errors: errors_reader })
     }
 
-    /// That of its process group too.
     pub fn process_id(&self) -> u32 {
         self.process_id
     }
 
-    /// Output and error, where they are piped.
     pub fn streams(&mut self) -> (Option<File>, Option<File>) {
         (self.output.take(), self.errors.take())
     }
@@ -199,7 +196,6 @@ fn wait_without_reaping(
     }
 }
 
-/// Of a child that has ended: first what it read and wrote, then its last record.
 fn reaped(process_id: u32) -> io::Result<Ended> {
     let text = std::fs::read_to_string(format!("/proc/{process_id}/io")).unwrap_or_default();
     let mut status = 0;

@@ -105,7 +105,6 @@ pub fn forget(file: &File) -> Result<(), ResidencyError> {
     advise(file, Advice::DontNeed, "drop a file from the page cache")
 }
 
-/// Without waiting for it.
 pub fn will_need(file: &File) -> Result<(), ResidencyError> {
     advise(file, Advice::WillNeed, "read a file ahead")
 }
@@ -118,7 +117,6 @@ fn advise(file: &File, advice: Advice, request: &'static str) -> Result<(), Resi
     rustix::fs::fadvise(file, 0, None::<NonZeroU64>, advice).map_err(failed(request))
 }
 
-/// May wait for a part of it.
 pub fn read_ahead(file: &File, offset_bytes: u64, count: usize) -> Result<(), ResidencyError> {
     // SAFETY: readahead takes three numbers.
     let answer = unsafe { libc::readahead(file.as_raw_fd(), offset_bytes as i64, count) };

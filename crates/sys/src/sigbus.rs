@@ -40,7 +40,6 @@ static ROWS: [Row; REGISTRATIONS_MAX] = [const {
 }; REGISTRATIONS_MAX];
 static INSTALL: Once = Once::new();
 
-/// A mapping that the handler knows, for as long as this value lives.
 #[derive(Debug)]
 pub struct Registration {
     row: usize,
@@ -112,7 +111,6 @@ extern "C" fn on_sigbus(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void
     unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
 }
 
-/// A line put together without allocating.
 struct Line {
     bytes: [u8; 320],
     length: usize,

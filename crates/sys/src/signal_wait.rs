@@ -38,9 +38,7 @@ pub(crate) enum Received {
     Child,
     /// By a key on the terminal or its hang-up: the whole foreground group has it.
     Terminal(i32),
-    /// By `kill`.
     Sent(i32),
-    /// By [`relay`].
     Relayed(i32),
 }
 

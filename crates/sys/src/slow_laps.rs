@@ -61,7 +61,6 @@ impl SlowLaps {
         self.0.hand_to(SLOW_LAPS_FD, command);
     }
 
-    /// Only laps longer than this are kept.
     pub fn above_ns(&self) -> u64 {
         self.0.word(THRESHOLD).load(Relaxed)
     }

@@ -35,8 +35,6 @@ pub(crate) struct Start<'a> {
     pub(crate) account: Option<&'a Account>,
 }
 
-/// Starts it in a process group of its own, with no descriptor beyond the standard ones. Gives its
-/// number.
 pub(crate) fn spawn(start: &Start<'_>) -> io::Result<u32> {
     let program = start.words.first().ok_or(io::ErrorKind::InvalidInput)?;
     let path = start.environment.iter().find(|(name, _)| name == "PATH");
@@ -64,7 +62,6 @@ pub(crate) fn spawn(start: &Start<'_>) -> io::Result<u32> {
     carry_out(&mut orders)
 }
 
-/// Where a program may be: its own path, or each folder of PATH.
 fn places(program: &OsStr, path: Option<&OsStr>) -> Vec<OsString> {
     if program.as_bytes().contains(&b'/') {
         return vec![program.to_owned()];
@@ -172,7 +169,6 @@ extern "C" fn begin(orders: *mut c_void) -> c_int {
     }
 }
 
-/// Comes back with an error only.
 fn become_program(orders: &mut Orders<'_>) -> c_int {
     match prepare(orders) {
         Ok(()) => {

@@ -70,7 +70,6 @@ impl StartingGate {
         Ok(())
     }
 
-    /// Nobody shall wait any more.
     pub fn break_open(&self) {
         self.0.word(BROKEN).store(1, Release);
         self.wake_all();

@@ -38,7 +38,6 @@ const END_BYTES: u64 = 1 << 20;
 const FREE_LIMIT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(10);
 
-/// What calls have begun and not yet ended. Dropping ends it.
 #[derive(Debug, Default)]
 pub(crate) struct Helpers {
     daemons: Vec<Daemon>,
@@ -173,7 +172,6 @@ fn drop_link_folder(folder: &Path) -> std::io::Result<()> {
     fs::remove_dir(folder)
 }
 
-/// Says whether it made it.
 fn make_folder(path: &Path) -> Result<bool, TargetError> {
     match fs::create_dir(path) {
         Ok(()) => Ok(true),

@@ -116,7 +116,6 @@ impl Probe<'_> {
         Ok(rank(&laps_ns, 0.5))
     }
 
-    /// At random places, sorted.
     fn laps(
         &self,
         mut lap: impl FnMut(u64) -> std::io::Result<Duration>,

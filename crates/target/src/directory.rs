@@ -32,7 +32,6 @@ pub(crate) struct Directory {
     made: Option<OwnFolder>,
 }
 
-/// The directories of a run: one for all candidates, or one for each by its label.
 #[derive(Debug)]
 pub(crate) struct Directories {
     all: Vec<(String, Directory)>,

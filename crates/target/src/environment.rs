@@ -35,7 +35,6 @@ fn driver(entry: &MountEntry, row: Option<&dyn FileSystem>) -> String {
     }
 }
 
-/// Under `mount.`.
 pub(crate) fn put_mount(
     facts: &mut Environment,
     path: &Path,
@@ -103,7 +102,6 @@ fn write_cache(cache: WriteCache) -> &'static str {
     }
 }
 
-/// Under `host.`.
 pub(crate) fn put_host(facts: &mut Environment, host: &HostFacts) {
     facts.put("host.fs_type", &host.fs_type);
     facts.put("host.source", &host.source);

@@ -60,7 +60,6 @@ pub struct Inside {
     pub mount: Vec<Action>,
     pub unmount: Vec<Action>,
     pub promise: Promise,
-    /// What it stands on.
     pub backing: BackingKind,
 }
 
@@ -260,7 +259,6 @@ impl GuestImage {
     }
 }
 
-/// Around the row's own steps: clean ends before, written extents after.
 fn making(row: &dyn FileSystem, candidate: &CandidateSpec, place: &Place) -> Vec<Step> {
     let device = [place.device.as_str()];
     let mut steps = vec![recipe::call("remove old signatures", "clear-ends", device)];

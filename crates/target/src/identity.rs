@@ -29,7 +29,6 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Symbolic links are followed.
     pub fn of(given: &Path) -> Result<Self, Refusal> {
         let unreachable = |reason: String| Refusal::NotThere { device: given.to_owned(), reason };
         let path = fs::canonicalize(given).map_err(|cause| unreachable(cause.to_string()))?;
@@ -58,7 +57,6 @@ impl Identity {
         })
     }
 
-    /// Its name, what it was, what it is now.
     pub fn difference(&self, now: &Self) -> Option<(&'static str, String, String)> {
         let facts = [
             ("boot id", self.boot_id.clone(), now.boot_id.clone()),

@@ -28,7 +28,6 @@ use crate::scratch::Progress;
 
 /// Every image and every size that is made on one is a multiple of this.
 const BLOCK_BYTES: u64 = 4096;
-/// A tmpfs needs some pages for itself.
 const TMPFS_SPARE_BYTES: u64 = 4 << 20;
 
 #[derive(Debug)]
@@ -137,7 +136,6 @@ impl Image {
         })
     }
 
-    /// Waits until the image is gone.
     pub(crate) fn remove(self) -> Result<(), TargetError> {
         self.device.detach()?;
         drop(self.file);

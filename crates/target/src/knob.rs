@@ -130,7 +130,6 @@ pub enum KnobError {
     Stuck { first: Box<KnobError>, then: String },
 }
 
-/// A parameter of a workload has no dot.
 pub fn is_knob(name: &str) -> bool {
     name.contains('.')
 }
@@ -303,7 +302,6 @@ impl Turned {
         Ok(())
     }
 
-    /// What a setting holds, and what turning it resets.
     fn note(&mut self, name: &str, path: &Path) -> Result<(), KnobError> {
         let reset = path.with_file_name("nr_requests");
         let reset = (name == SCHEDULER && reset.exists()).then_some(reset);

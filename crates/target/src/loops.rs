@@ -37,7 +37,6 @@ impl Behind {
 #[derive(Debug)]
 pub(crate) struct Footing {
     pub(crate) behind: Behind,
-    /// Where this namespace has one.
     pub(crate) path: Option<PathBuf>,
     pub(crate) is_part: bool,
     pub(crate) number: u32,

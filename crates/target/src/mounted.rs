@@ -24,7 +24,6 @@ pub struct Mounted<'scratch> {
     pub(crate) ended: bool,
 }
 
-/// Known without asking it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Promise {
     pub durability: Durability,

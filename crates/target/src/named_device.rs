@@ -39,7 +39,6 @@ impl NamedDevice {
         }
     }
 
-    /// Fills the first `limit_bytes` where that is its state.
     pub(crate) fn prepared(
         mut self,
         limit_bytes: u64,

@@ -9,7 +9,6 @@ use crate::calls::size_of;
 use crate::error::TargetError;
 use crate::named_device::open_exclusively;
 
-/// On the first bytes of it with the word `size=BYTES`.
 pub(crate) fn format(fs: &str, device: &Path, words: &[String]) -> Result<String, TargetError> {
     let kind: Kind = fs
         .parse()
@@ -23,7 +22,6 @@ pub(crate) fn format(fs: &str, device: &Path, words: &[String]) -> Result<String
     Ok(kind.format(&file, size_bytes, &options)?.to_string())
 }
 
-/// Any other word is refused.
 pub(crate) fn asked_size(fs: &str, words: &[String]) -> Result<Option<u64>, TargetError> {
     let mut size = None;
     for word in words {

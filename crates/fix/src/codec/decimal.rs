@@ -1,6 +1,5 @@
 //! Prices and quantities: whole hundred-millionths, so that 0.1 is 0.1 and equal values compare equal.
 
-/// Behind the point.
 const PLACES: usize = 8;
 const ONE: i64 = 100_000_000;
 

@@ -80,7 +80,6 @@ impl Encoder {
         self.buffer.extend_from_slice(&text[at..]);
     }
 
-    /// Adds length and checksum.
     #[inline]
     pub fn finish(&mut self) -> &[u8] {
         let at = self.write_head();

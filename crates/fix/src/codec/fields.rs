@@ -27,7 +27,6 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// They begin at a field.
     pub fn new(bytes: &'a [u8]) -> Self {
         Fields { rest: bytes, announced: None }
     }

@@ -9,7 +9,6 @@
 //! ignored, and its number is asked for again when the next one shows the gap.
 
 pub(crate) const SOH: u8 = 1;
-/// `10=NNN|`.
 const TRAILER_BYTES: usize = 7;
 /// Longest BeginString field with `8=` and SOH, and some to spare.
 const BEGIN_BYTES_MAX: usize = 16;
@@ -24,7 +23,6 @@ pub enum Frame {
         /// From its `8=` to the SOH behind its checksum.
         bytes: usize,
     },
-    /// The beginning of one, so far as can be seen.
     Partial,
     Garbled {
         /// Before the next possible beginning; at least one.
@@ -32,7 +30,9 @@ pub enum Frame {
         why: Garbled,
     },
     /// It says it is longer than the limit. What follows in the stream cannot be trusted.
-    TooLong { bytes: usize },
+    TooLong {
+        bytes: usize,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,6 @@ pub enum Kind {
     NewOrderSingle,
     OrderCancelRequest,
     OrderCancelReplaceRequest,
-    /// Any other: an application message that this crate does not interpret.
     Other,
 }
 
@@ -53,7 +52,6 @@ pub struct Header<'a> {
     /// `None` for a BeginString that is not spoken here.
     pub version: Option<Version>,
     pub kind: Kind,
-    /// As it stands there.
     pub msg_type: &'a [u8],
     /// `None` where it is no number.
     pub sequence: Option<u64>,
@@ -64,7 +62,6 @@ pub struct Header<'a> {
     pub is_poss_dup: bool,
 }
 
-/// Its frame was right.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
     pub bytes: &'a [u8],
@@ -105,7 +102,6 @@ impl<'a> Message<'a> {
         Ok(Message { bytes, header, body_at, body_end })
     }
 
-    /// Behind the header.
     #[inline]
     pub fn body(&self) -> Fields<'a> {
         Fields::new(&self.bytes[self.body_at..self.body_end])

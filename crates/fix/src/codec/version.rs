@@ -12,7 +12,6 @@ pub(crate) const FIX50_SP2: &[u8] = b"9";
 impl Version {
     pub const ALL: [Version; 3] = [Version::Fix42, Version::Fix44, Version::Fixt11];
 
-    /// As it stands in BeginString.
     pub const fn text(self) -> &'static str {
         match self {
             Version::Fix42 => "FIX.4.2",

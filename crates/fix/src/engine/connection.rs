@@ -1,10 +1,8 @@
 use crate::session::End;
 use crate::store::SessionNumber;
 
-/// At most.
 const READ_BYTES: usize = 64 << 10;
 
-/// It does not grow.
 #[derive(Debug, Default)]
 pub struct Inbox {
     bytes: Vec<u8>,
@@ -28,7 +26,6 @@ impl Inbox {
         &mut self.bytes[self.to..]
     }
 
-    /// So many bytes were put there.
     pub fn add(&mut self, bytes: usize) {
         self.to = (self.to + bytes).min(self.bytes.len());
     }
@@ -57,7 +54,6 @@ impl Outbox {
         &self.bytes[self.from..]
     }
 
-    /// So many bytes were sent.
     pub fn pass(&mut self, bytes: usize) {
         self.from += bytes;
         if self.from >= self.bytes.len() {
@@ -74,7 +70,6 @@ impl Outbox {
 pub(super) struct Connection {
     pub(super) inbox: Inbox,
     pub(super) outbox: Outbox,
-    /// Once there was a Logon.
     pub(super) member: Option<SessionNumber>,
     /// The next number to be sent again: until all is, new messages wait in the store.
     pub(super) resending: Option<u64>,

@@ -27,7 +27,6 @@ pub struct Engine<O = ()> {
     pub(super) members: Vec<Member>,
     pub(super) exchange: Exchange,
     pub(super) risk: Option<Box<dyn Risk>>,
-    /// What it said of the message at hand.
     pub(super) is_refused: bool,
     pub(super) encoder: Encoder,
     pub(super) answers: Vec<Answer>,
@@ -146,7 +145,6 @@ impl<O: Observer> Engine<O> {
         Some(&mut self.connections.get_mut(number)?.as_mut()?.outbox)
     }
 
-    /// As soon as what waits for it is sent.
     pub fn ending(&self, number: ConnectionNumber) -> Option<End> {
         self.connections.get(number)?.as_ref()?.ending
     }

@@ -11,7 +11,6 @@ use crate::observer::Observer;
 use crate::session::Reply;
 use crate::store::{Gate, SessionNumber};
 
-/// Requests that wait at the same time; more are decided in between.
 pub(super) const PENDING_MAX: usize = 1024;
 
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +24,6 @@ pub(super) struct Pending {
 }
 
 impl<O: Observer> Engine<O> {
-    /// It waits then.
     pub(super) fn deliver(
         &mut self,
         connection: ConnectionNumber,
@@ -50,7 +48,6 @@ impl<O: Observer> Engine<O> {
         Ok(())
     }
 
-    /// Waits until requests that were kept may be seen, and gives them to the business.
     #[inline]
     pub(super) fn decide(&mut self) -> Result<(), EngineError> {
         match self.pending.is_empty() {

@@ -16,7 +16,6 @@ impl Member {
         Member { session, version, peer: peer.to_vec(), connection: None }
     }
 
-    /// In the header of what we send to it.
     #[inline]
     pub(super) fn names<'a>(&'a self, comp_id: &'a str) -> Names<'a> {
         Names { version: self.version, us: comp_id.as_bytes(), peer: &self.peer }

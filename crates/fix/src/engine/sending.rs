@@ -8,7 +8,6 @@ use crate::observer::{Observer, Way};
 use crate::session::{End, Phase, Reply};
 use crate::store::{Entry, EntryKind, SessionNumber};
 
-/// Messages that are sent again at a time.
 const RESEND_MESSAGES: u64 = 256;
 /// No more is sent again while so many bytes wait.
 const RESEND_BELOW_BYTES: usize = 64 << 10;
@@ -90,7 +89,6 @@ impl<O: Observer> Engine<O> {
         }
     }
 
-    /// The next few of what is to be sent again.
     pub(super) fn go_on_resending(
         &mut self,
         number: ConnectionNumber,

@@ -9,7 +9,6 @@ pub struct Settings {
     pub peers: Vec<String>,
     pub sessions_max: usize,
     pub connections_max: usize,
-    /// Of the longest message that is read.
     pub message_bytes_max: usize,
     /// Those that may wait for a connection before it is ended.
     pub outbox_bytes_max: usize,

@@ -17,9 +17,7 @@ pub struct Report {
     /// From 1.
     pub exec_id: u64,
     pub execution: Execution,
-    /// Behind the execution.
     pub order: Order,
-    /// Before a cancel or a replace.
     pub orig_cl_ord_id: Option<ClOrdId>,
     /// Since 1970: the time of the message that caused it.
     pub time_ns: u64,
@@ -32,7 +30,6 @@ pub struct CancelReject {
     pub exec_id: u64,
     pub cl_ord_id: ClOrdId,
     pub orig_cl_ord_id: ClOrdId,
-    /// Where there is one.
     pub order_id: Option<u64>,
     pub is_replace: bool,
     pub text: &'static str,

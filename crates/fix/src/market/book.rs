@@ -7,7 +7,6 @@ use super::ladder::{Ladder, Level, NONE};
 use super::order::{Order, Side};
 use crate::codec::Decimal;
 
-/// An order with its neighbours at the same price.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     order: Order,
@@ -22,7 +21,6 @@ pub(super) struct Slab {
 }
 
 impl Slab {
-    /// In memory already.
     pub(super) fn new(room: usize, blank: Order) -> Self {
         let mut slots = vec![Slot { order: blank, before: NONE, behind: NONE }; room];
         slots.clear();
@@ -63,10 +61,8 @@ impl Slab {
     }
 }
 
-/// As the resting order saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traded {
-    /// Behind the trade.
     pub resting: Order,
     pub price: Decimal,
     pub quantity: Decimal,
@@ -100,7 +96,6 @@ impl Book {
         ladder.best().map(|level| level.price)
     }
 
-    /// At once.
     pub(super) fn can_fill(&mut self, slab: &Slab, order: &Order) -> bool {
         let mut wanted = order.leaves().0;
         for level in self.side(order.side.opposite()).best_first() {
@@ -140,7 +135,6 @@ impl Book {
         Some((Traded { resting, price: level.price, quantity }, is_filled.then_some(at)))
     }
 
-    /// Puts an order behind all others of its price.
     pub(super) fn rest(&mut self, slab: &mut Slab, at: u32) {
         let Order { side, price, .. } = *slab.order(at);
         let level = self.side(side).level(price);

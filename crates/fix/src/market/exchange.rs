@@ -11,7 +11,6 @@ use crate::store::SessionNumber;
 /// Room for all of it is taken at the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// At the same time.
     pub orders_max: usize,
     pub symbols_max: usize,
 }
@@ -54,7 +53,6 @@ impl Exchange {
         self.names.len()
     }
 
-    /// The number of the last one.
     pub fn answers_given(&self) -> u64 {
         self.answers_given
     }
@@ -64,7 +62,6 @@ impl Exchange {
         self.symbols.get(symbol).map(|at| &self.books[*at as usize])
     }
 
-    /// Answers go behind what `answers` holds.
     pub fn take(
         &mut self,
         session: SessionNumber,
@@ -153,7 +150,6 @@ impl Exchange {
         self.work(book, order, time_ns, answers);
     }
 
-    /// Trades what can be traded; the rest rests or is cancelled.
     fn work(&mut self, book: usize, mut order: Order, time_ns: u64, answers: &mut Vec<Answer>) {
         let mut reply = Reply { given: &mut self.answers_given, time_ns, answers };
         while let Some((traded, freed)) = self.books[book].trade(&mut self.slab, &mut order) {

@@ -31,7 +31,6 @@ impl Ladder {
         self.levels.iter().rev()
     }
 
-    /// Where it stands, or would stand.
     fn place(&self, price: Decimal) -> Result<usize, usize> {
         self.levels.binary_search_by(|level| match self.side {
             Side::Buy => level.price.cmp(&price),
@@ -48,7 +47,6 @@ impl Ladder {
         &mut self.levels[at]
     }
 
-    /// Takes a level away that holds nothing any more.
     pub(super) fn drop_if_empty(&mut self, price: Decimal) {
         match self.place(price) {
             Ok(at) if self.levels[at].first == NONE => drop(self.levels.remove(at)),

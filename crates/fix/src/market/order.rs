@@ -4,9 +4,7 @@ use crate::store::SessionNumber;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
-    /// `1`
     Buy,
-    /// `2`
     Sell,
 }
 

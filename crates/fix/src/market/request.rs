@@ -6,7 +6,6 @@ use crate::store::SessionNumber;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// Its number is not given yet.
     New(Order),
     Cancel {
         cl_ord_id: ClOrdId,

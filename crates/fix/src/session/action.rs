@@ -4,17 +4,14 @@ pub enum Reply {
     Logon {
         reset: bool,
     },
-    /// Nothing else was sent.
     Heartbeat,
     /// Heartbeat with the TestReqID of the message at hand.
     Echo,
     /// TestRequest because nothing came.
     TestRequest,
-    /// Everything from this number on.
     ResendRequest {
         from: u64,
     },
-    /// Of the message at hand.
     Reject {
         /// SessionRejectReason.
         reason: u64,
@@ -49,7 +46,6 @@ pub enum End {
 }
 
 impl End {
-    /// As it stands in the Text of a Logout.
     pub fn text(self) -> String {
         match self {
             End::LoggedOut => "logged out".into(),
@@ -73,9 +69,7 @@ impl End {
 pub enum Action {
     /// Both sequence numbers were begun again: the store must know.
     Reset,
-    /// The message at hand, as one that came in.
     Keep,
-    /// The message at hand, to the business.
     Deliver,
     Send(Reply),
     Resend {
@@ -112,7 +106,6 @@ impl Actions {
         self.then(Action::Send(reply))
     }
 
-    /// In their order.
     pub fn iter(&self) -> impl Iterator<Item = Action> + use<> {
         self.actions.into_iter().flatten()
     }

@@ -8,10 +8,8 @@ use crate::market::reason::{TAG_MISSING, VALUE_INCORRECT};
 pub enum Phase {
     /// There is no connection, or no Logon on it yet.
     Out,
-    /// Ours is on its way.
     LogonSent,
     In,
-    /// Ours is on its way.
     LogoutSent,
 }
 
@@ -53,17 +51,14 @@ impl Session {
         }
     }
 
-    /// That the next message of the peer should have.
     pub fn next_in(&self) -> u64 {
         self.next_in
     }
 
-    /// That our next message will have.
     pub fn next_out(&self) -> u64 {
         self.next_out
     }
 
-    /// Where a store says it was.
     pub fn go_on(&mut self, next_in: Option<u64>, next_out: Option<u64>) {
         self.next_in = next_in.unwrap_or(self.next_in);
         self.next_out = next_out.unwrap_or(self.next_out);
@@ -78,7 +73,6 @@ impl Session {
         self.heartbeat_ns / 1_000_000_000
     }
 
-    /// The initiator's wish.
     pub fn beat_every(&mut self, seconds: u64) {
         self.heartbeat_ns = seconds * 1_000_000_000;
     }

@@ -21,7 +21,6 @@ impl Names<'_> {
         message.uint(tag::MSG_SEQ_NUM, sequence).time(tag::SENDING_TIME, utc_ns)
     }
 
-    /// A message that was sent before, as it is sent again.
     pub fn again<'e>(&self, encoder: &'e mut Encoder, sent: &Message<'_>, utc_ns: u64) -> &'e [u8] {
         let sequence = sent.header.sequence.unwrap_or(0);
         let message = self.begin(encoder, sent.header.msg_type, sequence, utc_ns);

@@ -13,11 +13,9 @@ use super::SessionNumber;
 pub enum EntryKind {
     /// A session was seen for the first time: the message is its name.
     Session,
-    /// In its turn.
     In,
     /// Of the session itself: never sent again.
     OutAdministrative,
-    /// Of the business.
     OutBusiness,
     /// Both sequence numbers begin again at 1.
     Reset,
@@ -45,12 +43,10 @@ pub struct Entry<'a> {
     pub next: u64,
     /// When the message was read or sent, since 1970.
     pub time_ns: u64,
-    /// As it is on the wire.
     pub message: &'a [u8],
 }
 
 impl<'a> Entry<'a> {
-    /// Over what is in `bytes`.
     #[inline]
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.clear();

@@ -20,7 +20,6 @@ pub trait Log: Send {
         each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
     ) -> Result<(), StoreError>;
 
-    /// Between two messages.
     fn idle(&mut self) -> Result<(), StoreError> {
         Ok(())
     }

@@ -6,7 +6,6 @@ use super::{Log, StoreError};
 
 const CHUNK_BYTES: usize = 16 << 20;
 
-/// They stay where they are.
 #[derive(Debug, Default)]
 pub struct MemoryLog {
     chunks: Vec<Vec<u8>>,
@@ -15,7 +14,6 @@ pub struct MemoryLog {
 }
 
 impl MemoryLog {
-    /// In memory already.
     pub fn with_room(bytes: usize) -> Self {
         let chunks = (0..bytes.div_ceil(CHUNK_BYTES)).map(|_| {
             // Written once, so that the first records meet no page faults.

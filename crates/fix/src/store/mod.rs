@@ -33,7 +33,6 @@ pub type SessionNumber = u32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gate {
-    /// It sees messages that were kept.
     Business,
     /// Answers that were kept leave the process.
     Reply,

@@ -14,7 +14,6 @@ pub struct QueueLog {
 }
 
 impl QueueLog {
-    /// Made where there is none.
     pub fn open(directory: &Path, options: Options) -> Result<Self, StoreError> {
         let queue = Queue::open_or_create(directory, options)?;
         let appender = queue.appender()?;

@@ -60,7 +60,6 @@ impl Hosts {
         self.start(host, &[])
     }
 
-    /// It is the engine when it is promoted.
     pub fn standby(&self, host: u8) -> Running {
         let words = ["--follow", &self.address(host), "--on-diverged", "set-aside"];
         let standby = self.start(host, &words);
@@ -68,7 +67,6 @@ impl Hosts {
         standby
     }
 
-    /// And the dead one its standby.
     pub fn standby_beside_promotion(&self, dead: u8, promoted: u8) -> Running {
         self.promote(promoted);
         self.standby(dead)
@@ -79,7 +77,6 @@ impl Hosts {
     }
 }
 
-/// Killed when it is dropped.
 pub struct Running {
     pub host: u8,
     pub child: Child,
@@ -95,7 +92,6 @@ impl Running {
         Running { host, child, said }
     }
 
-    /// Gives the rest of the line.
     pub fn until(&self, words: &str) -> String {
         let began = Instant::now();
         loop {

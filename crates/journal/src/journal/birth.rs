@@ -127,7 +127,6 @@ impl<S: Storage> Journal<S> {
     }
 }
 
-/// Found or chosen before the first file of this writer.
 struct Past {
     journal_id: u64,
     next_index: u64,
@@ -139,7 +138,6 @@ struct Past {
 
 type First<S> = (<S as Storage>::Writer, EncodeBuffer, Made<<S as Storage>::File>);
 
-/// Everything that a file system may refuse.
 fn first_file<S: Storage>(
     storage: &S,
     maker: &mut Maker<S>,

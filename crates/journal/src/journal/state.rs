@@ -24,12 +24,10 @@ impl<S: Storage> Journal<S> {
         name::of_index(self.current.index)
     }
 
-    /// In the current file, where the next write goes.
     pub fn position_bytes(&self) -> u64 {
         self.position_bytes
     }
 
-    /// In force, after fallbacks.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -49,7 +47,6 @@ impl<S: Storage> Journal<S> {
         self.supply.waits()
     }
 
-    /// After it nothing more is written.
     pub fn latch(&self) -> Option<&Latch> {
         self.latch.as_ref()
     }

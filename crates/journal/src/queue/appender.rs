@@ -41,12 +41,10 @@ pub struct Appender {
     seat: Seat,
     segment: Arc<Segment>,
     place: Place,
-    /// First sequence of the segment.
     first_sequence: u64,
     payload_bytes_max: usize,
     /// Stores up to here get no signal.
     ready_bytes: u64,
-    /// Pages up to here were touched.
     touched_bytes: u64,
     roll_at_ns: u64,
     unsynced: Unsynced,
@@ -151,7 +149,6 @@ impl Appender {
         }
     }
 
-    /// Another appender was here.
     #[cold]
     fn go_past(&mut self, slot: Slot, time_ns: u64) -> Result<()> {
         let offset_bytes = self.place.offset_bytes;
@@ -349,7 +346,6 @@ impl Appender {
         Ok(self.touched_bytes > before)
     }
 
-    /// Notes the message at our place in the index, if it is the first of its block.
     #[inline]
     fn note(&self, time_ns: u64) {
         let Place { offset_bytes, before_bytes, sequence } = self.place;
@@ -392,7 +388,6 @@ impl Appender {
         self.rolls
     }
 
-    /// If nobody else appends before.
     pub fn next_sequence(&self) -> u64 {
         self.place.sequence
     }
@@ -415,7 +410,6 @@ pub(crate) fn last_begun(control: &Control) -> Result<Segment> {
 }
 
 impl Options {
-    /// Whether a thread stands beside each appender.
     pub(crate) fn has_forerunner(&self) -> bool {
         matches!(self.touch, Touch::Ahead(_)) || self.prepare == Prepare::Ahead
     }

@@ -120,12 +120,10 @@ impl Control {
         lock(&self.dir_file, Some(thread)).map_err(Error::io("lock", &self.dir))
     }
 
-    /// New and removed names.
     pub(crate) fn sync_directory(&self) -> Result<()> {
         self.dir_file.sync_all().map_err(Error::io("sync", &self.dir))
     }
 
-    /// Writes the header anew.
     pub(crate) fn set_boot_id(&mut self, boot_id: u128) -> Result<()> {
         self.header.boot_id = boot_id;
         let path = self.dir.join(CONTROL_NAME);
@@ -157,7 +155,6 @@ impl Control {
         self.map.set(NEWS_OFFSET, sequence);
     }
 
-    /// The message that was told last.
     #[inline]
     pub(crate) fn news(&self) -> u64 {
         self.map.look(NEWS_OFFSET)
@@ -254,7 +251,6 @@ impl Control {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The next message that the holder of a tailer's seat needs.
     fn next_sequence(&self, seat: u8) -> Option<u64> {
         Some(self.map.look(seat_offset(seat) + NEXT_OFFSET)).filter(|next| *next > 0)
     }
@@ -305,10 +301,8 @@ impl Control {
     }
 }
 
-/// Held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Seat {
-    /// Holds the lock.
     _file: File,
     pub(crate) holder: Holder,
 }
@@ -334,7 +328,6 @@ fn segment_numbers(dir: &Path) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// `None` for any name that we would not give.
 fn number_of(name: &str) -> Option<u64> {
     let number: u64 = name.strip_suffix(SUFFIX)?.parse().ok()?;
     (number > 0 && format!("{number:010}{SUFFIX}") == name).then_some(number)

@@ -44,11 +44,7 @@ pub enum Error {
     Retired { sequence: u64, oldest: u64 },
     /// Our claim was taken over: our seat's lock was lost, which only a close of the file does.
     #[error("the claim at {offset_bytes} of {} was taken over; the message was not appended", path.display())]
-    TakenOver {
-        path: PathBuf,
-        /// Where.
-        offset_bytes: u64,
-    },
+    TakenOver { path: PathBuf, offset_bytes: u64 },
 }
 
 impl Error {

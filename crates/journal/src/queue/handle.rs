@@ -149,12 +149,10 @@ impl Queue {
         retention::retire(&self.control, &self.options.retention, realtime_ns())
     }
 
-    /// When the queue was opened for the first time after a boot.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.recovery.as_ref()
     }
 
-    /// With those that the queue keeps.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -167,7 +165,6 @@ impl Queue {
     }
 }
 
-/// With one way to allocate, where they leave a choice.
 fn settled(options: Options, control: &Control) -> Options {
     let allocation = match options.allocation {
         Allocation::Either if control.has_fallocate() => Allocation::Fallocate,

@@ -54,16 +54,13 @@ use crate::little_endian::{get_u32, get_u64, put_u64};
 pub const CONTROL_MAGIC: [u8; 8] = *b"pickqctl";
 pub const SEGMENT_MAGIC: [u8; 8] = *b"pickqseg";
 pub const FORMAT: u32 = 1;
-/// Unit of the mapping and of the touching.
 pub const PAGE_BYTES: u64 = 4096;
-/// Those that carry something.
 pub const HEADER_USED_BYTES: usize = 64;
 pub const MESSAGE_HEADER_BYTES: u64 = 16;
 pub const ALIGN_BYTES: u64 = 8;
 /// Bytes of a segment for which the index has one entry.
 pub const INDEX_BLOCK_BYTES: u64 = 65_536;
 pub const INDEX_ENTRY_BYTES: u64 = 16;
-/// That a commit word can tell.
 pub const PAYLOAD_BYTES_MAX: usize = (1 << 29) - 1;
 /// Places for processes: the first half for appenders, the second for tailers.
 pub const SEATS: usize = 128;
@@ -88,9 +85,7 @@ pub struct ControlHeader {
     pub segment_bytes: u64,
     /// A segment holds messages of one period of this length; 0 rolls by size alone.
     pub roll_ns: u64,
-    /// By which a segment grows.
     pub chunk_bytes: u64,
-    /// In which the queue was last opened for writing.
     pub boot_id: u128,
 }
 
@@ -99,7 +94,6 @@ pub struct SegmentHeader {
     pub queue_id: u64,
     /// It is in its name too; from 1, without gaps.
     pub number: u64,
-    /// That the segment may reach.
     pub segment_bytes: u64,
 }
 
@@ -145,7 +139,6 @@ impl ControlHeader {
 }
 
 impl SegmentHeader {
-    /// Of a segment that is not begun.
     pub fn encode(&self) -> [u8; HEADER_USED_BYTES] {
         let mut bytes = [0; HEADER_USED_BYTES];
         put_u64(&mut bytes, 16, self.queue_id);
@@ -164,7 +157,6 @@ impl SegmentHeader {
         })
     }
 
-    /// Start value of the checksums in this segment.
     pub fn salt(&self) -> u32 {
         let id = (self.queue_id ^ (self.queue_id >> 32)) as u32;
         id ^ (self.number as u32).rotate_left(8)
@@ -177,18 +169,15 @@ pub const fn data_start(segment_bytes: u64) -> u64 {
     (PAGE_BYTES + blocks * INDEX_ENTRY_BYTES).next_multiple_of(PAGE_BYTES)
 }
 
-/// With header and padding.
 pub const fn slot_bytes(payload_bytes: usize) -> u64 {
     (MESSAGE_HEADER_BYTES + payload_bytes as u64).next_multiple_of(ALIGN_BYTES)
 }
 
-/// That fits in an empty segment of this length.
 pub const fn payload_bytes_max(segment_bytes: u64) -> usize {
     let room = segment_bytes - data_start(segment_bytes) - MESSAGE_HEADER_BYTES - ALIGN_BYTES;
     if room as usize > PAYLOAD_BYTES_MAX { PAYLOAD_BYTES_MAX } else { room as usize }
 }
 
-/// The checksum in a commit word.
 #[inline]
 pub fn message_checksum(salt: u32, sequence: u64, time_ns: u64, payload: &[u8]) -> u32 {
     let place = (sequence as u32) ^ (sequence >> 32) as u32;

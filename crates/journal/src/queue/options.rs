@@ -8,7 +8,6 @@ pub enum Allocation {
     /// The file has its length and no space. The appender asks for each page before it stores to it, so that a
     /// full disk is an error and no signal.
     Sparse,
-    /// fallocate(2), one chunk at a time.
     Fallocate,
     /// Zeros are written, one chunk at a time: the pages are in memory, and the extents are written.
     ZeroFill,
@@ -53,7 +52,6 @@ pub enum Sync {
 pub enum SyncEvery {
     /// Of its own messages; 0 counts as 1.
     Messages(u32),
-    /// Since its last sync.
     Time(Duration),
 }
 
@@ -67,11 +65,9 @@ pub enum Prepare {
 /// Each limit holds whole segments, and never one that a tailer needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Retention {
-    /// So many full segments stay.
     pub segments: Option<u64>,
     /// Segments whose successor began longer ago than this go.
     pub age: Option<Duration>,
-    /// So many bytes in full segments stay.
     pub bytes: Option<u64>,
 }
 

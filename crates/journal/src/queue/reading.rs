@@ -28,7 +28,6 @@ pub(crate) enum Found {
         payload_bytes: usize,
         time_ns: u64,
     },
-    /// Of a dead appender.
     Void {
         payload_bytes: usize,
     },
@@ -36,7 +35,6 @@ pub(crate) enum Found {
 }
 
 impl Segment {
-    /// It should hold message `sequence`.
     #[inline]
     pub(crate) fn read(
         &self,

@@ -54,7 +54,6 @@ pub(crate) fn after_boot(
     Ok(recovery)
 }
 
-/// From the last one back.
 fn remove_blank_segments(control: &Control) -> Result<()> {
     for number in control.segment_numbers()?.into_iter().rev() {
         let path = control.segment_path(number);

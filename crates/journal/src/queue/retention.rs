@@ -6,7 +6,6 @@ use super::map::Access;
 use super::options::Retention;
 use super::segment::Segment;
 
-/// By [`super::Queue::retire`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retired {
     pub segments: u64,
@@ -47,7 +46,6 @@ pub(crate) fn retire(control: &Control, limits: &Retention, now_ns: u64) -> Resu
     Ok(retired)
 }
 
-/// The first of these.
 fn goes(full: &[Full], limits: &Retention, now_ns: u64) -> bool {
     let Some(first) = full.first() else { return false };
     let sum: u64 = full.iter().map(|one| one.bytes).sum();

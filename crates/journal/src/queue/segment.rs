@@ -35,7 +35,6 @@ pub(crate) struct Segment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IndexEntry {
     pub(crate) offset_bytes: u64,
-    /// In this segment.
     pub(crate) ordinal: u64,
     pub(crate) time_ns: u64,
 }
@@ -184,7 +183,6 @@ impl Segment {
         self.segment_bytes.div_ceil(INDEX_BLOCK_BYTES)
     }
 
-    /// The first message that starts in its block.
     pub(crate) fn note(&self, entry: IndexEntry) {
         let at = PAGE_BYTES + entry.offset_bytes / INDEX_BLOCK_BYTES * INDEX_ENTRY_BYTES;
         self.map.set_relaxed(at + 8, entry.time_ns);

@@ -43,12 +43,10 @@ pub struct Tailer {
     place: Place,
     buffer: Vec<u8>,
     empty_polls: u32,
-    /// When it last looked at its place although nothing was told.
     looked: Tick,
 }
 
 impl Tailer {
-    /// At the beginning, or at the place of its seat.
     pub(crate) fn new(
         control: Arc<Control>,
         seat: Option<Seat>,
@@ -183,7 +181,6 @@ impl Tailer {
         Ok(true)
     }
 
-    /// If it is begun.
     fn go_on(&mut self) -> Result<bool> {
         let number = self.segment.number + 1;
         let Some(next) = Segment::open(&self.control, number, self.control.access)? else {
@@ -282,7 +279,6 @@ impl Tailer {
         self.walk_while(|_, time| time < time_ns)
     }
 
-    /// The last one of which `is_before` holds.
     fn segment_of(&self, is_before: impl Fn(&Segment) -> Result<bool>) -> Result<Option<Segment>> {
         for number in self.control.segment_numbers()?.into_iter().rev() {
             let opened = Segment::open(&self.control, number, self.control.access)?;
@@ -301,7 +297,6 @@ impl Tailer {
         }
     }
 
-    /// By number and time, up to the end of what is there.
     fn walk_while(&mut self, is_early: impl Fn(u64, u64) -> bool) -> Result<()> {
         loop {
             let Some(message) = self.poll()? else { return Ok(()) };
@@ -312,7 +307,6 @@ impl Tailer {
         }
     }
 
-    /// Of the message that was just read.
     fn place_of_last(&self) -> Place {
         Place {
             offset_bytes: self.place.before_bytes,
@@ -322,7 +316,6 @@ impl Tailer {
     }
 }
 
-/// Kept and begun.
 pub(crate) fn oldest(control: &Control) -> Result<Segment> {
     loop {
         let numbers = control.segment_numbers()?;

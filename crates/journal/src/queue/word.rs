@@ -22,7 +22,6 @@ use std::sync::atomic::{
 
 use super::layout::{PAYLOAD_BYTES_MAX, slot_bytes};
 
-/// Several processes see it.
 pub trait Word {
     /// Reads it; what was written before it was set is seen afterwards.
     fn look(&self) -> u64;
@@ -58,7 +57,6 @@ pub enum Slot {
     },
     Message {
         payload_bytes: usize,
-        /// Over time and payload.
         checksum: u32,
     },
     /// Its appender died before it was a message.
@@ -66,7 +64,6 @@ pub enum Slot {
         payload_bytes: usize,
     },
     End,
-    /// No word of ours.
     Unknown(u64),
 }
 

@@ -45,7 +45,6 @@ impl Primary {
         self.settle_in(from, seat)
     }
 
-    /// Our own reign begins behind it.
     fn settle_in(&mut self, from: u64, seat: usize) -> Result<()> {
         let last = self.appended;
         self.local = last;

@@ -35,7 +35,6 @@ pub(super) struct Following {
     heard: Instant,
 }
 
-/// A frame that should not have come.
 struct Wrong(String);
 
 impl Following {

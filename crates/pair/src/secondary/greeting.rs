@@ -12,7 +12,6 @@ use crate::state::State;
 use crate::transport::Connection;
 use crate::wire::{Frame, Greeting, Reason, Wants};
 
-/// How long somebody has to say hello.
 const HELLO_WITHIN: Duration = Duration::from_secs(1);
 /// Taken from the primary at once, at first.
 const INBOX_BYTES: usize = 256 << 10;

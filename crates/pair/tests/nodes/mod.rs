@@ -42,7 +42,6 @@ pub fn anywhere() -> SocketAddr {
     "127.0.0.1:0".parse().unwrap()
 }
 
-/// A busy machine loses nobody.
 pub fn primary_options(dir: &Path, store: StoreOptions, peers: &[SocketAddr]) -> PrimaryOptions {
     PrimaryOptions {
         store,
@@ -59,7 +58,6 @@ pub fn secondary_options(dir: &Path, store: StoreOptions) -> SecondaryOptions {
     }
 }
 
-/// Until it is taken back.
 pub struct Follower {
     pub address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -103,13 +101,11 @@ impl Drop for Follower {
     }
 }
 
-/// They follow from its number.
 pub fn payload(number: u64) -> Vec<u8> {
     let length = 8 + (number * 37 % 400) as usize;
     number.to_le_bytes().into_iter().cycle().take(length).collect()
 }
 
-/// And waits for each.
 pub fn send(primary: &mut Primary, numbers: std::ops::RangeInclusive<u64>) {
     for number in numbers {
         let ticket = primary.append(&payload(number)).unwrap();
@@ -126,7 +122,6 @@ pub fn kind(store: &StoreOptions) -> Kind {
     }
 }
 
-/// Every message is compared.
 pub fn last_in(dir: &Path, kind: Kind) -> Position {
     let mut last = Position::default();
     let store: PathBuf = dir.join("store");

@@ -48,7 +48,6 @@ pub enum CallWhat {
         answer: i64,
     },
     Started {
-        /// This thread.
         by: u32,
     },
     Named(Box<str>),
@@ -76,7 +75,6 @@ impl CallEvent {
 pub struct CallReader {
     calls: Vec<FileCall>,
     places: Vec<Option<u16>>,
-    /// They begin the records of the two trace points.
     points: (i64, i64),
     point: TraceField,
     number: TraceField,
@@ -84,7 +82,6 @@ pub struct CallReader {
     thread: TraceField,
     ended_number: TraceField,
     answer: TraceField,
-    /// Numbers of events.
     clocks: HashSet<u64>,
 }
 

@@ -24,7 +24,6 @@ pub(super) struct Kind {
     episodes: EpisodeCounter,
     bytes: u64,
     errors: BTreeMap<i32, u64>,
-    /// They did not come back.
     pub(super) unended: u64,
 }
 

@@ -37,9 +37,7 @@ use crate::{
     looks_remedy(looks)
 )]
 pub struct SleepsRefused {
-    /// In words.
     whose: String,
-    /// Why its calls cannot be seen.
     calls: String,
     records: PerfEventError,
     looks: io::Error,
@@ -89,7 +87,6 @@ impl SleepWatch {
         any_of(whose, because, may_record(process_id), looks)
     }
 
-    /// No calls, but stalls.
     pub fn finish(self) -> CallsSeen {
         self.stop.store(true, Ordering::Release);
         self.thread.thread().unpark();
@@ -277,7 +274,6 @@ mod tests {
         assert!(any_of(String::new(), "", Ok(()), denied()).is_ok());
     }
 
-    /// How far each thread of a watch stands back.
     fn nice_of_ours() -> Vec<i32> {
         let nice = |path: std::path::PathBuf| {
             let line = fs::read_to_string(path.join("stat")).ok()?;

@@ -26,7 +26,6 @@ use crate::{
 
 /// How often waits are forgotten that nobody will ask for.
 const TRIM_EACH_NS: u64 = 200_000_000;
-/// Slow calls that wait for their events.
 const PENDING_MAX: usize = 65_536;
 
 pub struct SlowCalls {
@@ -34,7 +33,6 @@ pub struct SlowCalls {
     eyes: Eyes,
     beside: Beside,
     joiner: Joiner,
-    /// With the names of their threads.
     pending: VecDeque<(EndedCall, Box<str>)>,
     /// Threads whose waits are known: by our numbers, those of the machine.
     watched: HashMap<u32, u32>,
@@ -52,7 +50,6 @@ pub struct SlowCalls {
 }
 
 impl SlowCalls {
-    /// It takes some time to learn the names of the kernel's functions.
     pub fn open(above_ns: u64, also: &ExplainAlso) -> SlowCalls {
         let mut missing = Vec::new();
         let eyes = Eyes::open(also.samples_hz, &mut missing);
@@ -95,7 +92,6 @@ impl SlowCalls {
         }
     }
 
-    /// `ended` is what `event` ended.
     pub fn take(&mut self, event: &CallEvent, ended: Option<EndedCall>, tally: &CallTally) {
         match event.what {
             CallWhat::Began { on_machine, .. } if !self.watched.contains_key(&event.thread) => {
@@ -197,7 +193,6 @@ impl SlowCalls {
         }
     }
 
-    /// Of this many threads.
     pub fn finish(mut self, threads: u64) -> StallRecord {
         self.joiner.counts.threads = threads;
         let record = self.joiner.finish_with(&self.eyes, self.above_ns, self.missing);

@@ -35,7 +35,6 @@ pub struct CallTally {
     calls: Vec<FileCall>,
     kinds: Vec<Option<Box<Kind>>>,
     threads: HashMap<u32, Traced>,
-    /// Threads that each process has now.
     processes: HashMap<u32, u32>,
     counts: CallCounts,
     /// Rings that may be losing events now.
@@ -76,7 +75,6 @@ impl Default for CallTally {
 }
 
 impl CallTally {
-    /// Gives the call that came back by it.
     pub fn take(&mut self, event: &CallEvent) -> Option<EndedCall> {
         if self.is_again(event) {
             return None;
@@ -119,7 +117,6 @@ impl CallTally {
         }
     }
 
-    /// Whether a thread's last event has come once more.
     fn is_again(&self, event: &CallEvent) -> bool {
         let last = self.threads.get(&event.thread).and_then(|thread| thread.last.as_ref());
         last.is_some_and(|(time_ns, what)| *time_ns == event.time_ns && *what == event.what)
@@ -157,12 +154,10 @@ impl CallTally {
         }
     }
 
-    /// By the number that we know.
     pub fn name(&self, thread: u32) -> &str {
         self.threads.get(&thread).map_or("", |thread| &thread.name)
     }
 
-    /// One that was there before the watch.
     pub fn introduce(&mut self, process: u32, thread: u32, name: &str) {
         let what = CallWhat::Named(name.into());
         self.thread(&CallEvent { time_ns: 0, process, thread, what }).name = name.into();
@@ -173,7 +168,6 @@ impl CallTally {
         Some(self.threads.get(&thread)?.open?.start_ns)
     }
 
-    /// It has been met and has not ended.
     pub fn knows(&self, thread: u32) -> bool {
         self.threads.contains_key(&thread)
     }

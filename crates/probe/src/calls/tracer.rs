@@ -55,7 +55,6 @@ struct Station {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TraceOptions {
-    /// When threads take a processor: a record at each switch of theirs.
     pub arrivals: bool,
     /// Where threads are while they have a processor, so many times a second.
     pub samples_hz: Option<u32>,
@@ -65,7 +64,6 @@ pub struct CallTracer {
     options: TraceOptions,
     stations: Vec<Station>,
     reader: CallReader,
-    /// Numbers of the trace points of a call's beginning and end.
     points: (u64, u64),
     filter: String,
     events: Vec<PerfEvent>,
@@ -221,7 +219,6 @@ impl CallTracer {
         }
     }
 
-    /// The two events of the calling thread alone, switched off: to learn what they cost.
     pub(super) fn of_myself(&mut self) -> Result<Vec<PerfEvent>, PerfEventError> {
         let before = self.events.len();
         self.attach(None, Reach::Alone)?;
@@ -260,7 +257,6 @@ fn filter() -> String {
     FileCall::number_runs().into_iter().map(run).collect::<Vec<_>>().join("||")
 }
 
-/// Process, thread and name of all threads of a process and of those below it that are not known yet.
 fn threads_below(
     process_id: u32,
     known: &HashSet<u32>,

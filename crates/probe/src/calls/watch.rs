@@ -23,7 +23,6 @@ use crate::observer::{OUR_THREADS, stand_back};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WatchOptions {
-    /// Without it none are joined with what the kernel was doing.
     pub stalls_above_ns: Option<u64>,
     pub also: ExplainAlso,
 }
@@ -39,7 +38,6 @@ impl WatchOptions {
 pub struct CallsSeen {
     pub calls: CallsRecord,
     pub stalls: Option<StallRecord>,
-    /// Whose calls may be missing.
     pub missing: Vec<String>,
 }
 
@@ -48,7 +46,6 @@ pub struct CallWatch {
     thread: JoinHandle<CallsSeen>,
 }
 
-/// How often rings are emptied.
 const LOOK_EACH: Duration = Duration::from_millis(10);
 /// A ring this full is emptied again at once.
 const HURRY_FILL: f64 = 0.1;
@@ -56,13 +53,11 @@ const HURRY_FILL: f64 = 0.1;
 const LATE_NS: u64 = 10_000_000;
 
 impl CallWatch {
-    /// Each from its `execve(2)` on, with all that it starts itself.
     pub fn of_children(options: &WatchOptions) -> Result<CallWatch, CallsRefused> {
         let slow = options.stalls_above_ns.map(|above_ns| SlowCalls::open(above_ns, &options.also));
         CallWatch::start(CallTracer::of_children(options.trace())?, slow)
     }
 
-    /// And all below it, with all that they start from now on.
     pub fn of_process(process_id: u32, options: &WatchOptions) -> Result<CallWatch, CallsRefused> {
         let slow = options.stalls_above_ns.map(|above_ns| SlowCalls::open(above_ns, &options.also));
         CallWatch::start(CallTracer::of_process(process_id, options.trace())?, slow)

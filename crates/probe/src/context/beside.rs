@@ -6,7 +6,6 @@ use crate::observer::Joiner;
 pub struct Beside(Option<Box<ContextRecorder>>);
 
 impl Beside {
-    /// Where it is asked for and refused, `missing` says so.
     pub fn open(also: &ExplainAlso, missing: &mut Vec<String>) -> Beside {
         if !also.context {
             return Beside(None);

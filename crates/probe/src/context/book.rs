@@ -30,7 +30,6 @@ pub struct Span {
 
 #[derive(Debug)]
 pub struct ContextBook {
-    /// By the time of their ends.
     over: VecDeque<Span>,
     open: HashMap<(&'static str, u64, u64), Span>,
     names: Interner<String>,

@@ -35,9 +35,7 @@ const fn point(
     Point { group, name, moment, what, key, device }
 }
 
-/// By whoever makes it.
 pub(super) const SYNC: &str = "sync of a file";
-/// What `rwbs` tells apart.
 pub(super) const REQUEST: &str = "device request";
 
 pub(super) const POINTS: [Point; 14] = [
@@ -76,7 +74,6 @@ pub struct ContextEvent {
     pub what: &'static str,
     /// The same at its beginning and its end.
     pub kind: &'static str,
-    /// By which it is known again.
     pub key: (u64, u64),
     /// As the kernel numbers it; 0 for none.
     pub device: u32,
@@ -84,7 +81,6 @@ pub struct ContextEvent {
     pub thread: u32,
 }
 
-/// With the places of its fields on this kernel.
 #[derive(Debug, Clone)]
 pub(super) struct Placed {
     point: Point,

@@ -32,7 +32,6 @@ pub struct ContextRecorder {
     /// Those that this kernel has: `jbd2`, `block`.
     pub groups: Vec<&'static str>,
     pub events: u64,
-    /// The kernel had no room for them.
     pub lost: u64,
 }
 
@@ -92,7 +91,6 @@ impl ContextRecorder {
 }
 
 impl Station {
-    /// With the numbers that records of each point carry.
     fn open(processor: u32, numbers: &[u64]) -> Result<(Station, Vec<u64>), PerfEventError> {
         let carrier = PerfEvent::on_processor(&EventSpec::new(EventSource::Carrier), processor)?;
         let ring = PerfRing::map(&carrier, RING_PAGES)?;

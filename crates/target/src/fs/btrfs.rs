@@ -10,7 +10,6 @@ use pickfs_model::{CandidateSpec, Durability, Step};
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Period, Place, recipe, words::Words};
 
-/// `journal_flush_delay`, 1,000 ms by default.
 pub struct Btrfs;
 
 impl FileSystem for Btrfs {

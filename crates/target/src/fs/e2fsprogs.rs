@@ -13,7 +13,6 @@ use super::{LogPlace, Needs, Period, Place, recipe, words::Words};
 const BLOCK_BYTES: u64 = 4096;
 const PINNED: &str = "lazy_itable_init=0,lazy_journal_init=0";
 
-/// The steps of `mkfs.ext2`, `mkfs.ext3` or `mkfs.ext4`.
 pub fn make(program: &str, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
     let (extended, words) = split_extended(recipe::make_words(spec));
     let mut args: Vec<String> = vec!["-q".into(), "-F".into()];
@@ -82,7 +81,6 @@ fn block_bytes(words: &[String]) -> Option<u64> {
     Some(text.parse().unwrap_or(BLOCK_BYTES))
 }
 
-/// What mkfs and the kernel must have.
 pub const fn needs(kernel_types: &'static [&'static str], mkfs: &'static str) -> Needs {
     Needs::block(kernel_types, "the kernel lacks ext4 (CONFIG_EXT4_FS)", mkfs, "e2fsprogs")
 }

@@ -14,7 +14,6 @@ pub trait FileSystem: Sync {
     /// In candidates, in lower case.
     fn name(&self) -> &'static str;
 
-    /// In a sentence for people.
     fn origin(&self) -> &'static str;
 
     fn facts(&self) -> Origin;
@@ -115,14 +114,12 @@ pub struct MadeInside {
 pub struct Place {
     /// Unused on memory.
     pub device: String,
-    /// An empty directory.
     pub at: String,
     /// Where it is less than the device; `None` takes the whole device.
     pub make_bytes: Option<u64>,
     /// Limit of a file system that lives in memory.
     pub memory_bytes: u64,
     pub sector_bytes: u32,
-    /// `pickfs-1a2b3c`
     pub unique_name: String,
     pub log: Option<LogPlace>,
 }
@@ -245,7 +242,6 @@ impl Needs {
     }
 }
 
-/// Something that other file systems do and this one does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Lack {
     /// fallocate(2) without flags.

@@ -6,7 +6,6 @@ use super::{
     xfs::Xfs, zfs::Zfs, zfs_fuse::ZfsFuse,
 };
 
-/// Those that run everywhere first.
 pub static FILE_SYSTEMS: &[&dyn FileSystem] = &[
     &Ext4,
     &Xfs,
@@ -41,7 +40,6 @@ pub static FILE_SYSTEMS: &[&dyn FileSystem] = &[
     &Bcachefs,
 ];
 
-/// Programs that the scratch runs itself, whatever the file system.
 pub const OWN_PROGRAMS: &[Program] = &[
     Program { name: "blkid", package: "util-linux" },
     Program { name: "wipefs", package: "util-linux" },

@@ -6,7 +6,6 @@ use pickfs_model::CandidateSpec;
 use super::{FileSystem, Formatter, recipe};
 use crate::{error::TargetError, own_format, plan};
 
-/// The options of one mkfs program, each list with blanks between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Words {
     pub alone: &'static str,

@@ -15,9 +15,7 @@ use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Period, Place, Program, recipe, words::Words};
 
 const FOLDERS: [&str; 3] = ["/etc/zfs", "/run/zfs", "/run/lock/zfs"];
-/// Holds one link to the device, so that import looks at no other.
 const DEVICE_FOLDER: &str = "/run/zfs/pickfs-device";
-/// Answers once the daemon is ready.
 const SOCKET: &str = "/run/zfs/zfs_socket";
 const DAEMON: &str = "zfs-fuse";
 

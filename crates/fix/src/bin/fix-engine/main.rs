@@ -24,7 +24,6 @@ use crate::words::{USE, Words};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// Somebody may wait for it.
 fn say(line: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout();
     writeln!(out, "{line}")?;

@@ -11,7 +11,6 @@ use pickfs_pair::{
 
 use crate::{Outcome, say, words::Words};
 
-/// Returns when it is a primary whose secondaries follow.
 pub(crate) fn open(words: &Words, directory: &Path) -> Outcome<PairLog> {
     let pair = &words.pair;
     let options = PrimaryOptions {
@@ -33,7 +32,6 @@ pub(crate) fn open(words: &Words, directory: &Path) -> Outcome<PairLog> {
     Ok(PairLog::over(primary, pair.patience, |event| eprintln!("fix-engine: {event}"))?)
 }
 
-/// Until somebody asks for a promotion.
 fn follow(words: &Words, directory: &Path, listen: SocketAddr) -> Outcome<Secondary> {
     let mut secondary = Secondary::open(SecondaryOptions {
         node: node(words),
@@ -64,7 +62,6 @@ fn waiting(words: &Words) -> Waiting {
     }
 }
 
-/// A journal; where messages must be durable there, with a sync.
 fn store(words: &Words) -> StoreOptions {
     let sync = match words.pair.degree {
         Degree::Durable => Sync::Fdatasync,

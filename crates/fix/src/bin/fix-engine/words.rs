@@ -29,7 +29,6 @@ pub(crate) struct Words {
 
 pub(crate) struct PairWords {
     pub(crate) secondaries: Vec<SocketAddr>,
-    /// Follows at this address until it is promoted.
     pub(crate) follow: Option<SocketAddr>,
     pub(crate) node: Option<u8>,
     pub(crate) degree: Degree,
@@ -45,7 +44,6 @@ fn either<T>(value: &str, choices: [(&str, T); 2]) -> Option<T> {
 }
 
 impl Words {
-    /// `None` where one is not known.
     pub(crate) fn read(mut given: impl Iterator<Item = String>) -> Option<Words> {
         let mut words = Words {
             directory: given.next()?.into(),

@@ -79,7 +79,6 @@ fn status(words: &Words) -> Outcome {
     Ok(())
 }
 
-/// Each message with its number and epoch, one a line.
 fn dump(words: &Words) -> Outcome {
     let store = words.dir()?.join("store");
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());

@@ -40,7 +40,6 @@ pub(crate) fn serve(mut primary: Primary) -> Outcome {
     Ok(())
 }
 
-/// Takes all lines that are there; the one that is refused for now waits.
 fn take(
     primary: &mut Primary,
     lines: &Receiver<String>,

@@ -23,7 +23,6 @@ use super::{
     wait,
 };
 
-/// Between two looks whether somebody knocks.
 const LOOK_EACH: Duration = Duration::from_millis(1);
 /// A way that is not open by then is given up: whoever knocked is gone.
 const OPEN_WITHIN: Duration = Duration::from_secs(2);

@@ -34,7 +34,6 @@ pub(super) use door::listen;
 pub(super) use driver::media;
 use stream::Stream;
 
-/// The stream of a door's port.
 const KNOCKS: i32 = 1;
 
 /// Knocks at a door, and waits until the way is open in both directions.
@@ -67,7 +66,6 @@ impl Place {
         format!("pickfs-pair {verb} {} {}", self.address, self.stream)
     }
 
-    /// The first such place that a subscription tells, if there is one by now.
     fn heard(verb: &str, ears: &rusteron_client::AeronSubscription) -> Option<Place> {
         let mut place = None;
         let _ = ears.poll_fn(|bytes, _| place = Place::parse(verb, bytes), 1);
@@ -83,7 +81,6 @@ impl Place {
     }
 }
 
-/// The address of this host by which another one is reached.
 fn near(there: SocketAddr) -> io::Result<IpAddr> {
     let any: SocketAddr = match there {
         SocketAddr::V4(_) => ([0, 0, 0, 0], 0).into(),

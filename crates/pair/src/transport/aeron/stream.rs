@@ -25,7 +25,6 @@ pub(super) struct Stream {
     given: usize,
     has_heard: bool,
     limit: Option<Duration>,
-    /// The last to go.
     _media: Arc<Media>,
 }
 
