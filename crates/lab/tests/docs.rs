@@ -13,7 +13,7 @@ use pickfs_analysis::decide::blocks_needed;
 use pickfs_lab::{expand::expand, plan_file::read_plan, plans::PLANS};
 use pickfs_model::{Durability, Plan, plan::StopRule};
 use pickfs_target::{
-    fs::{FILE_SYSTEMS, FileSystem, Formatter, Ground, Lack},
+    fs::{FILE_SYSTEMS, FileSystem, Formatter, Lack},
     knob::{KNOBS, Reach},
 };
 
@@ -38,6 +38,50 @@ fn check_part(page: &str, part: &str, wanted: &str) {
         let hint = "run PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-lab --test docs";
         assert_eq!(found, wanted, "docs/{page}, {part}: not what the code says; {hint}");
     }
+}
+
+/// The parameters of a workload; those that are the journal's, alike but for the default, in one line.
+fn parameters(name: &str) -> String {
+    let table = |name: &str| {
+        let workload = pickfs_workload::find(name).expect("the workload");
+        pickfs_workload::params_markdown(workload.params())
+    };
+    let own = table(name);
+    if name == "journal" {
+        return short(&own);
+    }
+    let cells = |row: &str| row.split(" | ").map(str::to_owned).collect::<Vec<_>>();
+    let journal: Vec<_> = table("journal").lines().skip(2).map(cells).collect();
+    let (mut kept, mut shared) = (String::new(), Vec::new());
+    for row in own.lines() {
+        let found = cells(row);
+        let is_same = |known: &&Vec<String>| known[0] == found[0] && known[2..] == found[2..];
+        match journal.iter().find(is_same) {
+            Some(known) if known[1] == found[1] => shared.push(found[0][2..].to_owned()),
+            Some(_) => shared.push(format!("{} ({})", &found[0][2..], found[1])),
+            None => kept += &format!("{row}\n"),
+        }
+    }
+    if !shared.is_empty() {
+        let (page, all) = ("journal-workload.md#parameters", shared.join(", "));
+        write!(kept, "\nAs of the [journal]({page}), with the default where it is another: {all}.")
+            .expect("a line");
+    }
+    short(&kept)
+}
+
+/// What is allowed without the words that an error message needs.
+fn short(table: &str) -> String {
+    let said = [
+        ("a duration like 50us, 10ms or 1s (a number is nanoseconds)", "duration"),
+        ("a rate above 0 per second, like 1000 or 2.5k/s", "rate"),
+        (" bytes, like 4KiB |", " |"),
+        ("| a whole number from ", "| "),
+        ("| a number from ", "| "),
+        ("| a size from ", "| bytes, "),
+        ("| one of ", "| "),
+    ];
+    said.iter().fold(table.to_owned(), |table, (long, short)| table.replace(long, short))
 }
 
 /// The code blocks of a language.
@@ -116,16 +160,13 @@ fn the_blocks_that_an_answer_needs_are_listed() {
 
 #[test]
 fn the_parameters_of_the_journal_are_listed() {
-    let journal = pickfs_workload::find("journal").expect("the journal");
-    let table = pickfs_workload::params_markdown(journal.params());
-    check_part("journal-workload.md", "parameters", &table);
+    check_part("journal-workload.md", "parameters", &parameters("journal"));
 }
 
 #[test]
 fn the_parameters_and_limits_of_files_are_listed() {
     let files = pickfs_workload::find("files").expect("files");
-    let table = pickfs_workload::params_markdown(files.params());
-    check_part("files-workload.md", "parameters", &table);
+    check_part("files-workload.md", "parameters", &parameters("files"));
     check_part("files-workload.md", "limits", &pickfs_workload::limits_markdown());
     let page = page_text("files-workload.md");
     let everything = files.validate(&serde_json::Map::new()).expect("defaults");
@@ -136,31 +177,26 @@ fn the_parameters_and_limits_of_files_are_listed() {
 
 #[test]
 fn the_parameters_and_phases_of_the_column_store_are_listed() {
-    let column = pickfs_workload::find("column").expect("the column store");
-    let table = pickfs_workload::params_markdown(column.params());
-    check_part("column-workload.md", "parameters", &table);
+    check_part("column-workload.md", "parameters", &parameters("column"));
     check_part("column-workload.md", "phases", &pickfs_workload::column::phases_markdown());
 }
 
 #[test]
 fn the_parameters_of_the_pair_are_listed() {
-    let pair = pickfs_workload::find("pair").expect("the pair");
-    check_part("pair-workload.md", "parameters", &pickfs_workload::params_markdown(pair.params()));
+    check_part("pair-workload.md", "parameters", &parameters("pair"));
 }
 
 #[test]
 fn the_parameters_of_a_command_and_of_fio_are_listed() {
     for (page, name) in [("exec.md", "command"), ("fio.md", "fio")] {
-        let workload = pickfs_workload::find(name).expect("the workload");
-        let table = pickfs_workload::params_markdown(workload.params());
-        check_part(page, "parameters", &table);
+        check_part(page, "parameters", &parameters(name));
     }
 }
 
 #[test]
 fn the_parameters_of_the_fix_engine_are_listed() {
     let fix = pickfs_workload::find("fix").expect("the engine");
-    check_part("fix-workload.md", "parameters", &pickfs_workload::params_markdown(fix.params()));
+    check_part("fix-workload.md", "parameters", &parameters("fix"));
     let page = page_text("fix-workload.md");
     let synced = serde_json::json!({ "store": "journal-fdatasync" });
     let synced = fix.validate(synced.as_object().expect("an object")).expect("a store");
@@ -171,9 +207,7 @@ fn the_parameters_of_the_fix_engine_are_listed() {
 
 #[test]
 fn the_parameters_of_the_queue_are_listed() {
-    let queue = pickfs_workload::find("queue").expect("the queue");
-    let table = pickfs_workload::params_markdown(queue.params());
-    check_part("queue-workload.md", "parameters", &table);
+    check_part("queue-workload.md", "parameters", &parameters("queue"));
 }
 
 #[test]
@@ -200,29 +234,32 @@ fn the_knobs_are_listed() {
 #[test]
 fn the_file_systems_are_listed() {
     let mut table = String::from(
-        "| name | stands on | made by | also needs | smallest | does not do | by the clock | one fsync |\n\
-         |---|---|---|---|---|---|---|---|\n",
+        "| name | made by | also needs | smallest | does not do | by the clock | one fsync |\n\
+         |---|---|---|---|---|---|---|\n",
     );
-    let mut notes = String::new();
+    let (mut notes, mut promises) = (String::new(), Vec::new());
     for row in FILE_SYSTEMS {
-        table.push_str(&file_system_row(*row));
-        let (name, origin) = (row.name(), row.origin());
-        let remedy = row.needs().kernel_remedy;
-        writeln!(notes, "- **{name}**: {origin}\n  Not in /proc/filesystems? {remedy}")
-            .expect("a line");
+        let (survives, why) = row.durability(&[]);
+        let promise = format!("{survives}; {why}");
+        let at = promises.iter().position(|known| *known == promise).unwrap_or_else(|| {
+            promises.push(promise);
+            promises.len() - 1
+        });
+        table.push_str(&file_system_row(*row, at + 1));
+        writeln!(notes, "- **{}**: {}", row.name(), row.origin()).expect("a line");
+    }
+    table.push('\n');
+    for (at, promise) in promises.iter().enumerate() {
+        writeln!(table, "{}. {promise}", at + 1).expect("a line");
     }
     check_part("file-systems.md", "table", &table);
     check_part("file-systems.md", "notes", &notes);
 }
 
-fn file_system_row(row: &dyn FileSystem) -> String {
+fn file_system_row(row: &dyn FileSystem, promise: usize) -> String {
     let needs = row.needs();
-    let ground = match needs.ground {
-        Ground::BlockDevice => "block device",
-        Ground::Memory => "memory",
-    };
     let made_by = match needs.formatter {
-        Formatter::None => "nothing to make".to_owned(),
+        Formatter::None => "nothing: it is memory".to_owned(),
         Formatter::Packaged(program) => format!("`{}` ({})", program.name, program.package),
         Formatter::Own => "pickfs itself".to_owned(),
     };
@@ -230,14 +267,12 @@ fn file_system_row(row: &dyn FileSystem) -> String {
     let lacks: Vec<&str> = row.lacks().iter().map(|lack| lack_text(*lack)).collect();
     let periods = row.periods(&[]).into_iter().map(|period| period.what);
     format!(
-        "| `{}` | {ground} | {made_by} | {} | {} | {} | {} | {}; {} |\n",
+        "| `{}` | {made_by} | {} | {} | {} | {} | ({promise}) |\n",
         row.name(),
         joined(helpers.collect()),
         pickfs_model::quantity::bytes_text(needs.minimum_bytes),
         joined(lacks),
         joined(periods.collect()),
-        row.durability(&[]).0,
-        row.durability(&[]).1,
     )
 }
 
