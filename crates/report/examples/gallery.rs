@@ -1,8 +1,3 @@
-//! Writes every format of runs that never were, for looking: one with scattered
-//! trials and real findings, three that compare an axis, three with round numbers.
-//!
-//! `cargo run -p pickfs-report --example gallery -- OUTDIR`
-
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
 
@@ -53,8 +48,6 @@ fn simulated(folder: &Path) -> Result<(), Failure> {
     write_all(&Subject::new(&run, &pickfs_analysis::findings(&run)), folder, true)
 }
 
-/// A column store with 1 and 64 lanes, and bonnie++'s phases with a file system that cannot hold
-/// the files.
 fn phased(folder: &Path) -> Result<(), Failure> {
     let column = FakePhasedRun { blocks: 12, lanes: vec![1, 64], ..FakePhasedRun::column() };
     for (name, ask) in [("column", column), ("files", FakePhasedRun::files())] {

@@ -1,5 +1,3 @@
-//! How long the page of a thousand trials takes, and how large it is.
-//!
 //! `benches/report-size`; aim: under 2 s and under 5 MB.
 
 #[path = "../tests/fixture/mod.rs"]

@@ -1,11 +1,3 @@
-//! The file-system calls of a program on the terminal.
-//!
-//! ```text
-//! call      calls  errors     bytes   total     p50     p99   p99.9     max
-//! fsync       200          -          812 ms  3.9 ms  6.1 ms  9.8 ms  9.8 ms
-//! pwrite64  1,200          4.69 MiB  9.6 ms  7.1 us ...
-//! ```
-
 use pickfs_model::{
     CallsRecord,
     calls::CallRow,
@@ -20,13 +12,11 @@ use crate::{
     wording::percent,
 };
 
-/// Quantiles that are shown.
 const SHOWN: [(f64, &str); 3] = [(0.5, "p50"), (0.99, "p99"), (0.999, "p99.9")];
 /// A quantile has fewer episodes beyond it than this: it stands in brackets (validity rule 7 asks for
 /// ten, and for several trials; one watch is one trial).
 const EPISODES_MIN: u64 = 10;
 
-/// Writes the table, with what was seen and lost and what tracing cost.
 pub fn calls_screen(record: &CallsRecord, columns: usize) -> String {
     let mut out = String::new();
     if record.calls.is_empty() {

@@ -1,6 +1,3 @@
-//! The set-up card: the machine and its bare device, as the kernel reported them.
-//!
-//! Facts are taken by key from the environment and from the card of the run.
 //! A key that is absent is left out; a key that this page does not know but that
 //! starts with `card.` is shown under its own name.
 
@@ -11,18 +8,13 @@ use pickfs_model::{
     quantity::{bytes_text, duration_text, significant},
 };
 
-/// One line of the card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
-    /// What it is.
     pub name: String,
-    /// Its value with the unit.
     pub value: String,
-    /// Something to doubt about it.
     pub flag: Option<String>,
 }
 
-/// Keys in the order of the card, with their names.
 const KEYS: &[(&str, &str)] = &[
     ("device.model", "Device"),
     ("device.name", "Device node"),
@@ -66,18 +58,15 @@ const KEYS: &[(&str, &str)] = &[
     ("os.name", "Distribution"),
 ];
 
-/// Doubts, and the key beside which each stands.
 const FLAGS: &[(&str, &str)] =
     &[("card.flush_p50_ns", "card.flush_doubt"), ("card.log_flush_p50_ns", "card.log_flush_doubt")];
 
-/// The card of a run, in a fixed order.
 pub fn setup_card(run: &RunRecord) -> Vec<Fact> {
     let mut facts = card_facts(&run.card, &run.environment);
     facts.extend(unknown(&run.card));
     facts
 }
 
-/// The facts that have a name, from what was measured of the backing and what the machine says.
 pub fn card_facts(card: &Environment, environment: &Environment) -> Vec<Fact> {
     let get = |key: &str| card.get(key).or_else(|| environment.get(key));
     KEYS.iter()
@@ -100,7 +89,6 @@ fn unknown(card: &Environment) -> impl Iterator<Item = Fact> {
     })
 }
 
-/// A value with the unit that its key ends in.
 pub fn value_text(key: &str, value: &str) -> String {
     let Ok(number) = value.parse::<f64>() else {
         return value.into();
@@ -116,7 +104,6 @@ pub fn value_text(key: &str, value: &str) -> String {
     }
 }
 
-/// The machine in one line: `2 x Xeon 2.5 GHz, 23 GiB, Linux 6.18, Debian 12`.
 pub fn machine_line(run: &RunRecord) -> String {
     let env = &run.environment;
     let text = |key: &str| env.get(key).map(|value| value_text(key, value));

@@ -1,5 +1,3 @@
-//! A chain of upgrades on the terminal: what changed in each step, then each step's share.
-
 use pickfs_analysis::chain::{CellChain, Chain};
 use pickfs_model::quantity::significant;
 
@@ -14,7 +12,6 @@ use crate::{
 
 const MARGIN: usize = 11;
 
-/// Writes the screen of a chain.
 pub fn chain_screen(chain: &Chain, columns: usize) -> String {
     let columns = columns.max(60);
     let mut out = hanging("chain", &plain(&chain.runs.join(" -> ")), MARGIN, columns);
@@ -49,16 +46,13 @@ pub fn chain_screen(chain: &Chain, columns: usize) -> String {
     out
 }
 
-/// What every chain must say of its ratios.
 pub(crate) const UNPAIRED: &str =
     "the runs share no blocks: a ratio holds the drift between them, and nothing is claimed";
 
-/// How the table is read.
 pub(crate) const HOW_TO_READ: &str = "Medians over trials, range below them; a step is later / earlier, with its share of the whole: \
      the logarithm of its ratio over that of the whole. No share where trials of the first and \
      the last run overlap.";
 
-/// What changed in a step, a fact a line.
 pub(crate) fn changes(chain: &Chain, step: usize) -> Vec<String> {
     let changed = &chain.steps[step].comparison.changed;
     let absent = || "absent".to_string();
@@ -70,7 +64,6 @@ pub(crate) fn changes(chain: &Chain, step: usize) -> Vec<String> {
     if lines.is_empty() { vec!["nothing that is recorded".into()] } else { lines }
 }
 
-/// A step's ratio, and its share of the whole where it has one.
 pub(crate) fn step_text(cell: &CellChain, step: usize) -> (String, Option<String>) {
     let share = cell.shares.as_ref().map(|shares| format!("{} %", percent(shares[step])));
     (significant(cell.ratios[step]), share)

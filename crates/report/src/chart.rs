@@ -1,5 +1,3 @@
-//! Charts: pictures of a run, drawn once and written as SVG, PNG or into a page.
-//!
 //! What a chart shows comes from findings and trials; a chart computes nothing
 //! beyond the largest or smallest of what it draws over each other.
 
@@ -30,14 +28,12 @@ use pickfs_model::finding::Panel;
 
 use crate::{Subject, subject::is_capacity};
 
-/// A chart's title with the axis that the rows are levels of and the shared levels of its panel.
 fn titled(subject: &Subject, title: &str, panel: &Panel) -> String {
     let by = subject.axis().map(|axis| format!(" · by {axis}")).unwrap_or_default();
     let levels = if panel.title.is_empty() { "" } else { &format!(" · {}", panel.title) };
     format!("{title}{by}{levels}")
 }
 
-/// What must be said of latencies that were taken at a rate of each row's own.
 fn at_own_rate(panel: &Panel) -> &'static str {
     match is_capacity(panel) {
         true => " Each row ran at the highest rate that it held.",
@@ -45,7 +41,6 @@ fn at_own_rate(panel: &Panel) -> &'static str {
     }
 }
 
-/// The same words with a capital first letter.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|c| c.to_ascii_uppercase());

@@ -1,9 +1,3 @@
-//! A choice on the terminal: the verdict first, then what it stands on and what would change it.
-//!
-//! ```text
-//! pickfs choose RUN [RUN ...] --for "journal tail" [--need durability=power-loss] [--need reflink]
-//! ```
-
 use pickfs_analysis::objective::{Choice, ChoiceVerdict, Objective};
 
 use crate::terminal::{
@@ -12,10 +6,8 @@ use crate::terminal::{
     plain,
 };
 
-/// Width of the names in front of lines.
 const MARGIN: usize = 10;
 
-/// Writes a choice.
 pub fn choice_screen(choice: &Choice, columns: usize, colour: bool) -> String {
     let paint = Paint { on: colour };
     let columns = columns.max(60);
@@ -83,7 +75,6 @@ fn told(verdict: &ChoiceVerdict, columns: usize, paint: Paint) -> String {
     out
 }
 
-/// The named objectives with what they stand for and their formulas.
 pub fn objectives_screen(objectives: &[Objective], columns: usize) -> String {
     let columns = columns.max(60);
     let mut out = String::new();

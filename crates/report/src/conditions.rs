@@ -1,6 +1,3 @@
-//! What would make a reader doubt, said before the numbers: machine, backing,
-//! load, design and noise, each in one line.
-
 use std::collections::BTreeSet;
 
 use pickfs_analysis::wording::blocks_text;
@@ -19,7 +16,6 @@ use crate::{
     wording::{backing_text, percent, quantile_name, value_text},
 };
 
-/// Names and texts, in reading order.
 pub fn conditions(subject: &Subject) -> Vec<(&'static str, String)> {
     vec![
         ("machine", machine_line(subject.run)),
@@ -59,7 +55,6 @@ fn load_line(subject: &Subject) -> String {
     }
 }
 
-/// `rate searched from 2,000/s to 1,000,000/s, within a factor of 1.15`.
 fn search_text(search: &CapacitySearch) -> String {
     let bound = search.bound.map(|bound| {
         let (name, most) = (quantile_name(bound.quantile), duration_text(bound.value_ns_max));
@@ -74,7 +69,6 @@ fn search_text(search: &CapacitySearch) -> String {
     )
 }
 
-/// A parameter's value with the unit that its name tells.
 fn param_text(name: &str, value: &Value) -> String {
     if let Some(lines) = value.as_str().map(|text| text.lines().count()).filter(|n| *n > 1) {
         return format!("of {lines} lines");
@@ -126,7 +120,6 @@ fn noise_line(subject: &Subject) -> String {
     if rows.is_empty() { "raw device not probed".into() } else { rows.join("; ") }
 }
 
-/// A noise row in words: `raw loop image +-6 %, p50 118 us, p99 231 us over 30 probes`.
 pub fn noise_text(row: &NoiseRow) -> String {
     format!(
         "raw {} +-{} %, write + flush p50 {}, p99 {}, {} probes",
@@ -138,7 +131,6 @@ pub fn noise_text(row: &NoiseRow) -> String {
     )
 }
 
-/// A notice in words, with the trials of the run that it concerns.
 pub fn notice_text(subject: &Subject, notice: &Notice) -> String {
     let all = subject.run.trials.len();
     let (kind, text) = (&notice.kind, &notice.text);
@@ -150,7 +142,6 @@ pub fn notice_text(subject: &Subject, notice: &Notice) -> String {
     }
 }
 
-/// The rate that was kept against the one that was asked for.
 pub fn rate_text(row: &pickfs_model::finding::Row) -> String {
     match (row.rate, row.rate_asked) {
         (Some(rate), Some(asked)) => {

@@ -1,7 +1,4 @@
-//! CSV for other programs: every trial, and the summary over trials.
-//!
-//! Times are nanoseconds in columns that end in `_ns`. Every quantile that was
-//! kept is here, with its episodes; whether it is carried stands in the summary.
+//! Times are nanoseconds in columns that end in `_ns`.
 
 use std::io;
 
@@ -19,7 +16,6 @@ use crate::{
     wording::{claim_word, outcome_text, quantile_name, statistic_name},
 };
 
-/// One row per trial, operation and view; a trial without laps has one row.
 pub fn trials_csv(subject: &Subject) -> Result<String, csv::Error> {
     let mut writer = Writer::from_writer(Vec::new());
     writer.write_record(trial_header(subject))?;
@@ -117,7 +113,6 @@ fn lap_fields(laps: &Distribution) -> Vec<String> {
     fields
 }
 
-/// One row per panel, row, operation and statistic, with the comparison where there is one.
 pub fn summary_csv(subject: &Subject) -> Result<String, csv::Error> {
     let mut writer = Writer::from_writer(Vec::new());
     writer.write_record([
@@ -218,7 +213,6 @@ fn comparison_fields(panel: &Panel, row: &Row, op: &OpSummary, statistic: &str) 
     ]
 }
 
-/// What was written, as text.
 pub(crate) fn text(writer: Writer<Vec<u8>>) -> Result<String, csv::Error> {
     let bytes = writer.into_inner().map_err(|e| csv::Error::from(e.into_error()))?;
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(&bytes[..]);
@@ -231,7 +225,7 @@ pub(crate) fn text(writer: Writer<Vec<u8>>) -> Result<String, csv::Error> {
 }
 
 /// A cell that a spreadsheet would take for a formula gets an apostrophe in front; what steers a
-/// terminal or turns the direction of writing becomes a blank. Numbers stay.
+/// terminal or turns the direction of writing becomes a blank.
 fn inert_cell(cell: &str) -> String {
     let cell: String = cell.chars().map(|c| if steers(c) { ' ' } else { c }).collect();
     match cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err() {

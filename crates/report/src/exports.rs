@@ -1,18 +1,5 @@
-//! Every file that a run can be written as, by name.
-//!
-//! The command line writes all files of a format; a page server sends one by its
-//! name. Interval logs are apart ([`crate::hlog`]): they need what only the run file
+//! Interval logs are apart ([`crate::hlog`]): they need what only the run file
 //! holds.
-//!
-//! ```
-//! use pickfs_report::{Subject, exports::{file_names, render}};
-//! let run = pickfs_testkit::fake_run(&Default::default());
-//! let findings = pickfs_analysis::findings(&run);
-//! let subject = Subject::new(&run, &findings);
-//! assert!(file_names(&subject).contains(&"charts/percentiles.png".to_string()));
-//! let page = render(&subject, None, "report.md").unwrap().unwrap();
-//! assert!(page.starts_with(b"#"));
-//! ```
 
 use thiserror::Error;
 
@@ -25,29 +12,20 @@ use crate::{
 /// Pixels per unit of a drawing: sharp on a laptop's screen.
 const PNG_SCALE: f32 = 2.0;
 
-/// A file that could not be written.
 #[derive(Debug, Error)]
 #[error("cannot write {name}: {cause}; the other formats do not depend on it")]
 pub struct ExportError {
-    /// Which file.
     pub name: String,
-    /// Why.
     pub cause: Box<dyn std::error::Error + Send + Sync>,
 }
 
-/// Names of texts and tables; pictures come after them.
 const TEXTS: [&str; 5] = ["report.html", "report.md", "trials.csv", "summary.csv", "report.json"];
 
-/// Every phase of every trial.
 pub const PHASES: &str = "phases.csv";
-/// The ledger of slow laps, where a run was explained.
 pub const STALLS: &str = "stalls.csv";
-/// bonnie++'s CSV.
 pub const BONNIE: &str = "bonnie.csv";
-/// Folder of KX Nano's tables.
 pub const PSV: &str = "psv/";
 
-/// The names of all files of a run but its interval logs.
 pub fn file_names(subject: &Subject) -> Vec<String> {
     let mut names: Vec<String> = TEXTS.map(String::from).to_vec();
     names.extend(stalls_name(subject));
@@ -58,7 +36,6 @@ pub fn file_names(subject: &Subject) -> Vec<String> {
     names
 }
 
-/// One file; nothing where the run has no file of that name.
 pub fn render(
     subject: &Subject,
     next: Option<&NextStep>,
@@ -79,12 +56,10 @@ pub fn render(
     bytes.map(Some).map_err(|cause| ExportError { name: name.into(), cause })
 }
 
-/// The ledger's name, where there is one.
 pub fn stalls_name(subject: &Subject) -> Option<String> {
     (!subject.stalls.is_empty()).then(|| STALLS.to_string())
 }
 
-/// The names of what only a phased run has: its phases, and the tables of older tools.
 pub fn phased_names(subject: &Subject) -> Vec<String> {
     if !subject.findings.panels.iter().any(is_phased) {
         return Vec::new();
@@ -99,7 +74,6 @@ fn csv_of_phases(subject: &Subject) -> Result<Vec<u8>, Box<dyn std::error::Error
     Ok(phases::csv::phases_csv(subject)?.into_bytes())
 }
 
-/// A file in the format of an older tool.
 fn older(subject: &Subject, name: &str) -> Option<Vec<u8>> {
     if name == BONNIE {
         return bonnie_csv::bonnie_csv(subject).map(String::into_bytes);

@@ -1,13 +1,3 @@
-//! What the factors of a plan do: the picture "which knob matters, by how much", and the words
-//! for every kind of report.
-//!
-//! Everything comes from [`pickfs_model::finding::FactorFindings`]; nothing is computed here
-//! but where a bar ends.
-//!
-//! ```text
-//! pickfs report RUN --format svg --chart factors
-//! ```
-
 pub mod chart;
 
 use pickfs_analysis::wording::{blocks_text, list};
@@ -20,11 +10,8 @@ use crate::{
     wording::metric_name,
 };
 
-/// Metrics of which a terminal tells the headline, at most.
 const METRICS_ON_SCREEN: usize = 2;
 
-/// The headlines of the first metrics for a terminal, hanging under the word `factors`. Levels
-/// and interactions stand in the other reports.
 pub(crate) fn lines(subject: &Subject, margin: usize, columns: usize, paint: Paint) -> String {
     let factors = &subject.findings.factors;
     let headlines = factors.iter().filter_map(|found| found.sentences.first());
@@ -39,7 +26,6 @@ pub(crate) fn lines(subject: &Subject, margin: usize, columns: usize, paint: Pai
     out
 }
 
-/// A section for Markdown; empty where the plan has no two factors.
 pub(crate) fn markdown(subject: &Subject, escape: impl Fn(&str) -> String) -> String {
     let factors = &subject.findings.factors;
     if factors.is_empty() {
@@ -52,7 +38,6 @@ pub(crate) fn markdown(subject: &Subject, escape: impl Fn(&str) -> String) -> St
     format!("### Which knob matters\n\n{entries}\n")
 }
 
-/// The sentences on a page, above the pictures.
 pub(crate) fn section(page: &mut Page, subject: &Subject) {
     if subject.findings.factors.is_empty() {
         return;
@@ -67,13 +52,11 @@ pub(crate) fn section(page: &mut Page, subject: &Subject) {
     page.raw("</section>\n");
 }
 
-/// Whether no effect of any factor is claimed or tied: too few blocks.
 fn is_silent(found: &FactorFindings) -> bool {
     let mut effects = found.factors.iter().flat_map(|factor| &factor.effects);
     effects.all(|effect| effect.claim == Claim::Open)
 }
 
-/// One sentence for all metrics of which nothing is claimed.
 fn silence(factors: &[FactorFindings]) -> Option<String> {
     let silent: Vec<_> = factors.iter().filter(|found| is_silent(found)).collect();
     let blocks = silent.iter().map(|found| found.blocks).max()?;
@@ -86,7 +69,6 @@ fn silence(factors: &[FactorFindings]) -> Option<String> {
     ))
 }
 
-/// What is said of each factor, and every effect with its interval: the picture's numbers.
 fn table(page: &mut Page, found: &FactorFindings) {
     page.raw("<details>");
     page.element(

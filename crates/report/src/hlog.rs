@@ -1,5 +1,3 @@
-//! HdrHistogram interval logs: what its own viewers and plotters read.
-//!
 //! A worker keeps the log of each operation while it measures; here it gets
 //! comment lines that say which trial it is. Where only the histogram of a trial
 //! was kept, the log has one line for the whole trial. Values are nanoseconds;
@@ -13,16 +11,12 @@ use pickfs_model::{
     visible::steers,
 };
 
-/// The log of one operation of one trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntervalLog {
-    /// A file name: `trial-0007-append.hlog`.
     pub file_name: String,
-    /// The log.
     pub text: String,
 }
 
-/// One log per trial and operation that kept any; empty unless the run was asked to.
 pub fn interval_logs(run: &RunRecord) -> Vec<IntervalLog> {
     let ops = run.trials.iter().flat_map(|trial| trial.ops.iter().map(move |op| (trial, op)));
     ops.filter_map(|(trial, op)| {
@@ -33,7 +27,6 @@ pub fn interval_logs(run: &RunRecord) -> Vec<IntervalLog> {
     .collect()
 }
 
-/// The name of the log of an operation of a trial: `trial-0007-append.hlog`.
 pub fn file_name(trial: &TrialRecord, op: &OpRecord) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let op: String = op.op.chars().map(plain).collect();
@@ -57,7 +50,6 @@ fn head(run: &RunRecord, trial: &TrialRecord, op: &OpRecord) -> String {
     out
 }
 
-/// A comment ends with its line: a label must not start another.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
 }

@@ -1,10 +1,5 @@
 //! One page that tells the whole run, in one file that works offline.
-//!
-//! The page loads nothing: styles, pictures and its small script are inside. It
-//! reads well without the script, in light and dark, on paper and on a phone.
-//! Order: question; verdict and ranking at one look, with the conditions; the verdict in words and
-//! what is open; the ranking in full; set-up card; pictures; every cell with its exact commands;
-//! what was skipped.
+//! The page loads nothing: styles, pictures and its small script are inside.
 
 pub(crate) mod board;
 mod drill_down;
@@ -26,7 +21,6 @@ use crate::{
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/script.js");
 
-/// Writes the page of a run; the next step is named where there is one.
 pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     let mut page = Page::default();
     head(&mut page, subject);
@@ -48,7 +42,6 @@ fn head(page: &mut Page, subject: &Subject) {
     open_page(page, &subject.run.plan.question);
 }
 
-/// Opens a page that loads nothing, with its title.
 pub(crate) fn open_page(page: &mut Page, title: &str) {
     let title = escape(&format!("{title} - pickfs"));
     let (light, dark) = (colours(false), colours(true));
@@ -64,7 +57,6 @@ pub(crate) fn open_page(page: &mut Page, title: &str) {
     page.raw(&format!("{}\n{STYLE}</style></head>\n<body>\n", style_sheet()));
 }
 
-/// Closes a page that needs no script.
 pub(crate) fn close_page(page: &mut Page) {
     page.raw("</body></html>\n");
 }

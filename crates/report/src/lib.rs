@@ -1,11 +1,4 @@
-//! Findings to bytes: every way in which a run is shown.
-//!
-//! Input is a [`Subject`]: a run and what may be said of it. Output is text or
-//! bytes; nothing here opens a file or computes a statistic.
-//!
-//! ```text
-//! cargo run -p pickfs-report --example gallery -- /tmp/gallery
-//! ```
+//! Output is text or bytes; nothing here opens a file or computes a statistic.
 
 pub mod articles;
 pub mod beside;

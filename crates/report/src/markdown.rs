@@ -1,5 +1,3 @@
-//! Markdown for a pull request: the verdict first, one table per panel, details folded.
-
 use pickfs_analysis::articles::of_run;
 use pickfs_model::{
     finding::{Ending, Panel, Verdict},
@@ -22,7 +20,6 @@ use crate::{
     wording::{metric_name, op_name, quantile_name, range_text, survives_text, view_name},
 };
 
-/// Writes the run as Markdown.
 pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
     let mut out = format!("## {}\n\n", cell(&subject.run.plan.question));
     if let Some(note) = &subject.run.plan.article {
@@ -69,7 +66,6 @@ fn ending(found: &Ending) -> String {
     out + "\n\n"
 }
 
-/// What a program told and took beside its times; none of it is claimed.
 fn beside(subject: &Subject, panel: &Panel) -> String {
     let table = |facts: &Facts| {
         let side = |column| if column < facts.words { ":--" } else { "--:" };
@@ -80,7 +76,6 @@ fn beside(subject: &Subject, panel: &Panel) -> String {
     program::beside(subject, panel).iter().map(table).collect()
 }
 
-/// The advice of a phased run, one sentence an entry.
 fn sentences(verdict: &Verdict) -> String {
     let entries = verdict.sentences.iter().map(|sentence| format!("- {}\n", text(sentence)));
     entries.collect::<String>() + "\n"
@@ -223,7 +218,6 @@ fn longest_run(words: &str) -> usize {
     words.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// Words in a cell: one line, and nothing that Markdown or HTML would read as its own.
 pub(crate) fn cell(words: &str) -> String {
     text(words).replace('|', "\\|")
 }

@@ -1,9 +1,5 @@
 //! Notes of a panel: what holds for every row is said once, what tells rows apart is
 //! numbered.
-//!
-//! A doubt that every trial of the run raises is no note at all: the doubts of the
-//! run say it. Floors may lack a doubt (memory has no periodic work) and still not
-//! make it one that tells rows apart.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +12,9 @@ use pickfs_analysis::wording::list;
 
 use crate::{Subject, ranking, subject::counted};
 
-/// The notes of a panel.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Notes {
-    /// What holds for every row.
     pub of_all: Vec<String>,
-    /// What holds for some rows, each once, in the order of the rows.
     pub listed: Vec<String>,
     rows: BTreeMap<CellId, OfRow>,
 }
@@ -33,7 +26,6 @@ struct OfRow {
 }
 
 impl Notes {
-    /// Sorts out the notes of a panel.
     pub fn new(subject: &Subject, panel: &Panel) -> Notes {
         let mut notes = Notes::default();
         let ranked = ranking::ranked(subject, panel);
@@ -71,30 +63,25 @@ impl Notes {
         )
     }
 
-    /// Numbers of a row's notes in [`Notes::listed`], from 1, in ascending order.
     pub fn numbers(&self, row: &Row) -> &[usize] {
         self.rows.get(&row.cell).map_or(&[], |own| &own.numbers)
     }
 
-    /// What tells a row from others, in words: `rate-missed 2 of 6; 1 trial failed: ...`.
     pub fn words(&self, row: &Row) -> String {
         self.rows.get(&row.cell).map_or_else(String::new, |own| own.words.join("; "))
     }
 
-    /// Whether some row has notes of its own.
     pub fn has_own(&self) -> bool {
         !self.listed.is_empty()
     }
 }
 
-/// Everything that is noted of a row, for a place that has no table around it.
 pub fn all_words(row: &Row) -> Vec<String> {
     let doubts = row.doubts.iter();
     let doubts = doubts.map(|(kind, n)| format!("{kind}: {n} of {} trials", row.trials));
     doubts.chain(texts(row)).collect()
 }
 
-/// Kinds of doubt in words, the heaviest first, with what would help.
 const KINDS: [(&str, &str, &str); 10] = [
     ("robbed", "other programs took CPU time in", "stop them"),
     ("throttled", "a CPU quota held pickfs back in", "raise cpu.max of its control group"),
@@ -154,7 +141,6 @@ fn texts(row: &Row) -> Vec<String> {
     texts
 }
 
-/// Texts that all rows share, where there is more than one row.
 fn texts_of_all(panel: &Panel) -> Vec<String> {
     let rows = counted(panel);
     let [first, others @ ..] = rows.as_slice() else { return Vec::new() };
@@ -165,7 +151,6 @@ fn texts_of_all(panel: &Panel) -> Vec<String> {
     texts(first).into_iter().filter(in_all).collect()
 }
 
-/// Kinds of doubt that every row raises, be it in some of its trials.
 fn kinds_of_all(panel: &Panel) -> Vec<String> {
     let rows = counted(panel);
     let first = rows.iter().find(|row| row.trials > 0);
@@ -174,7 +159,6 @@ fn kinds_of_all(panel: &Panel) -> Vec<String> {
     kinds.filter(in_all).collect()
 }
 
-/// Whether every trial of the run raises a doubt, floors aside.
 fn holds_for_the_run(subject: &Subject, kind: &str) -> bool {
     let mut rows = subject.findings.panels.iter().flat_map(counted);
     rows.all(|row| count(row, kind) == row.trials)

@@ -18,23 +18,12 @@ use crate::{
     svg::ink_colour,
 };
 
-/// A picture that could not be painted.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum PngError {
-    /// The size is nothing, or more than memory should hold.
     #[error("picture of {width} x {height} pixels not painted; use a scale between 0.1 and 8")]
-    Size {
-        /// Pixels across.
-        width: f32,
-        /// Pixels up.
-        height: f32,
-    },
-    /// The encoder refused.
+    Size { width: f32, height: f32 },
     #[error("picture not encoded: {reason}; write SVG instead")]
-    Encoding {
-        /// What the encoder said.
-        reason: String,
-    },
+    Encoding { reason: String },
 }
 
 /// Paints a scene on white paper; `scale` is pixels per picture unit (2 for print and

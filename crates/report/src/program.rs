@@ -1,7 +1,4 @@
-//! What is known of a program beside its times: its figures side by side, and its calls one by one.
-//!
-//! Under the table of a panel whose trials have figures; nothing elsewhere. None of it is claimed.
-//! Here are the cells; the terminal, the page and Markdown draw them.
+//! None of it is claimed.
 
 use pickfs_model::{
     finding::{OpSummary, Panel, Row},
@@ -15,10 +12,8 @@ use crate::{
     wording::is_program_time,
 };
 
-/// Calls that are shown, those with the most time first.
 const CALLS: usize = 8;
 
-/// One table: the first so many columns are words, the others numbers.
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) words: usize,
@@ -26,7 +21,6 @@ pub(crate) struct Facts {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// Figures and calls; empty where there are none.
 pub(crate) fn beside(subject: &Subject, panel: &Panel) -> Vec<Facts> {
     if panel.rows.iter().all(|row| row.figures.is_empty()) {
         return Vec::new();
@@ -36,7 +30,6 @@ pub(crate) fn beside(subject: &Subject, panel: &Panel) -> Vec<Facts> {
     tables.into_iter().filter(|facts| !facts.rows.is_empty()).collect()
 }
 
-/// A line for each figure that stands in no column, medians over trials.
 fn figures(subject: &Subject, panel: &Panel, rows: &[&Row]) -> Facts {
     let headline = subject.headline(panel);
     let shown = numbers(panel, &headline, &ranking::compared(subject, panel));
@@ -62,7 +55,6 @@ fn value_text(name: &str, value: f64) -> String {
     if is_size { bytes_text(value as u64) } else { significant(value) }
 }
 
-/// A line for each call and row.
 fn calls(rows: &[&Row]) -> Facts {
     let of = |row: &Row| -> Vec<OpSummary> {
         row.ops.iter().filter(|op| !is_program_time(&op.op)).cloned().collect()

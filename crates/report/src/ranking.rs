@@ -1,5 +1,3 @@
-//! The rows of a panel in the order of its headline, with what every table shows of them.
-//!
 //! Order is not a claim: which rows differ is said by comparisons alone.
 
 use std::cmp::Reverse;
@@ -19,7 +17,6 @@ use crate::{
     },
 };
 
-/// Quantiles of the tables.
 pub const SHOWN: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];
 
 /// The rows with the best headline first; floors come first of all, rows without a value
@@ -43,7 +40,6 @@ pub fn ranked<'p>(subject: &Subject, panel: &'p Panel) -> Vec<&'p Row> {
     rows
 }
 
-/// A quantile of a summary, if it is kept.
 pub fn quantile(op: &OpSummary, q: f64) -> Option<&QuantileSummary> {
     op.quantiles.iter().find(|row| (row.q - q).abs() < 1e-9)
 }
@@ -56,7 +52,6 @@ pub fn quantile_text(op: Option<&OpSummary>, q: f64) -> String {
     }
 }
 
-/// The quantile of the service time that stands beside a headline by the response time; none beside others.
 pub fn service_quantile(headline: &Metric) -> Option<f64> {
     match headline.statistic {
         Statistic::Quantile(q) if headline.view != View::Service => Some(q),
@@ -64,18 +59,15 @@ pub fn service_quantile(headline: &Metric) -> Option<f64> {
     }
 }
 
-/// That quantile of a row.
 pub fn service_text(row: &Row, headline: &Metric, q: f64) -> String {
     quantile_text(row.ops.iter().find(|op| op.op == headline.op && op.view == View::Service), q)
 }
 
-/// Whether a table of these rows shows a `-` for want of episodes.
 pub fn is_any_uncarried(panel: &Panel, metric: &Metric, shown: &[f64]) -> bool {
     let ops = || panel.rows.iter().filter_map(|row| summary(row, metric));
     ops().any(|op| shown.iter().any(|q| quantile(op, *q).is_none_or(|row| !row.carried)))
 }
 
-/// The comparison of a row with the reference on a metric.
 pub fn comparison<'p>(panel: &'p Panel, row: &Row, metric: &Metric) -> Option<&'p Comparison> {
     let same = |c: &&Comparison| {
         let m = &c.metric;
@@ -84,14 +76,12 @@ pub fn comparison<'p>(panel: &'p Panel, row: &Row, metric: &Metric) -> Option<&'
     panel.comparisons.iter().filter(same).find(|c| c.other == row.label)
 }
 
-/// The metrics that the plan fixed and on which a panel has comparisons.
 pub fn compared(subject: &Subject, panel: &Panel) -> Vec<Metric> {
     let mut metrics = subject.metrics(panel);
     metrics.retain(|m| panel.rows.iter().any(|row| comparison(panel, row, m).is_some()));
     metrics
 }
 
-/// What may be said of a row against the reference: words, and the interval where one is claimed.
 pub fn verdict_cell(panel: &Panel, row: &Row, metric: &Metric) -> (String, Option<String>) {
     if row.label == panel.reference {
         return ("reference".into(), None);
@@ -109,7 +99,6 @@ pub fn has_intervals(panel: &Panel, metric: &Metric) -> bool {
     rows.any(|found| interval_text(found).is_some())
 }
 
-/// Head of a column of ratios in one line: `against ext4`, with the metric where there are several.
 pub fn against(panel: &Panel, metric: &Metric, metrics: &[Metric]) -> String {
     let which = match metrics {
         [_] => String::new(),
@@ -127,7 +116,6 @@ pub fn reference(panel: &Panel) -> &str {
     if short { &panel.reference } else { "reference" }
 }
 
-/// What the ratios of a table are, for the line above it; empty without ratios.
 pub fn ratios_text(panel: &Panel, metrics: &[Metric]) -> String {
     let names: Vec<_> = metrics
         .iter()
@@ -142,12 +130,10 @@ pub fn ratios_text(panel: &Panel, metrics: &[Metric]) -> String {
     }
 }
 
-/// Whether a metric is one number of a trial, with no distribution behind it that is shown.
 pub fn is_one_number(metric: &Metric) -> bool {
     matches!(metric.statistic, Statistic::Mean | Statistic::Figure(_))
 }
 
-/// The quantiles of a table: none where the headline is one number.
 pub fn shown(headline: &Metric) -> &'static [f64] {
     if is_one_number(headline) { &[] } else { &SHOWN }
 }
@@ -174,7 +160,6 @@ pub fn numbers(panel: &Panel, headline: &Metric, planned: &[Metric]) -> Vec<Metr
     numbers
 }
 
-/// The head of a number's column: `wall`, `tps`, `append mean`.
 pub fn number_head(metric: &Metric) -> String {
     match metric.statistic {
         Statistic::Mean if !is_program_time(&metric.op) => format!("{} mean", metric.op),
@@ -182,7 +167,6 @@ pub fn number_head(metric: &Metric) -> String {
     }
 }
 
-/// A number over the trials of a row, and its range.
 pub fn number_cell(row: &Row, metric: &Metric) -> (String, Option<String>) {
     let Some(value) = crate::chart::row_value(row, metric) else { return ("-".into(), None) };
     let range = match metric.statistic {
@@ -192,12 +176,10 @@ pub fn number_cell(row: &Row, metric: &Metric) -> (String, Option<String>) {
     (metric_value(metric, value.median), (row.trials > 1).then_some(range))
 }
 
-/// Head of the column of rates.
 pub fn rate_head(panel: &Panel) -> &'static str {
     if is_capacity(panel) { "highest rate held" } else { "rate held" }
 }
 
-/// A row's rate with its range over trials.
 pub fn rate_cell(subject: &Subject, row: &Row, metric: &Metric) -> (String, Option<String>) {
     match subject.value(row, metric) {
         Some(rate) => {
@@ -208,7 +190,6 @@ pub fn rate_cell(subject: &Subject, row: &Row, metric: &Metric) -> (String, Opti
     }
 }
 
-/// The largest lap with the number of laps: `0.41 ms of 400,000`.
 pub fn largest_text(op: Option<&OpSummary>) -> String {
     op.map_or_else(
         || "-".into(),
@@ -216,7 +197,6 @@ pub fn largest_text(op: Option<&OpSummary>) -> String {
     )
 }
 
-/// A row's label; floors say that they are floors.
 pub fn label(row: &Row) -> String {
     if is_floor(row) { format!("{} (floor)", row.label) } else { row.label.clone() }
 }

@@ -1,6 +1,3 @@
-//! A plan that was run again, on the terminal: what changed in the machine, then what became of
-//! each choice, with the intervals of both runs.
-
 use pickfs_analysis::rerun::{Choice, Rerun, Standing};
 use pickfs_model::finding::Comparison;
 
@@ -15,7 +12,6 @@ use crate::{
 
 const MARGIN: usize = 13;
 
-/// Writes the screen.
 pub fn rerun_screen(rerun: &Rerun, columns: usize) -> String {
     let columns = columns.max(60);
     let say = |name: &str, text: &str| hanging(name, &plain(text), MARGIN, columns);
@@ -48,7 +44,6 @@ pub fn rerun_screen(rerun: &Rerun, columns: usize) -> String {
     out
 }
 
-/// `HOLDS`, `CHANGED`, `CANNOT TELL`.
 pub fn standing_word(standing: Standing) -> &'static str {
     match standing {
         Standing::Holds => "HOLDS",
@@ -65,7 +60,6 @@ fn sentence(choice: &Choice) -> String {
     format!("{place}{}.", choice.why.trim_end_matches('.'))
 }
 
-/// The comparisons of a choice, then and now, each with its interval.
 fn comparisons(choice: &Choice) -> Grid {
     let head = ["against", "metric", "then", "now"].map(String::from).to_vec();
     let mut rows = vec![head];

@@ -1,8 +1,3 @@
-//! What a report is about: a run with its findings, and how the two hang together.
-//!
-//! Findings name cells; records hold trials. A subject looks up one from the
-//! other and fixes the colours, so that every page and picture agrees.
-
 use std::collections::BTreeMap;
 
 use pickfs_model::{
@@ -23,21 +18,16 @@ use crate::{
     wording::value_text,
 };
 
-/// A run and what may be said of it.
 #[derive(Debug, Clone)]
 pub struct Subject<'a> {
-    /// What was kept.
     pub run: &'a RunRecord,
-    /// What it supports.
     pub findings: &'a Findings,
-    /// Why laps were slow, cell by cell; empty where the run was not explained.
     pub stalls: Vec<StallTable>,
     slots: BTreeMap<&'a str, Slot>,
     trials: BTreeMap<&'a CellId, Vec<&'a TrialRecord>>,
 }
 
 impl<'a> Subject<'a> {
-    /// Joins a run with its findings.
     pub fn new(run: &'a RunRecord, findings: &'a Findings) -> Self {
         let mut trials: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for trial in &run.trials {
@@ -47,27 +37,22 @@ impl<'a> Subject<'a> {
         Subject { run, findings, stalls, slots: slots(run, findings), trials }
     }
 
-    /// Colour, dash and marker of a row's label.
     pub fn slot(&self, label: &str) -> Slot {
         self.slots.get(label).copied().unwrap_or(Slot::Series(0))
     }
 
-    /// All trials of a cell, in the order in which they ran.
     pub fn trials(&self, cell: &CellId) -> &[&'a TrialRecord] {
         self.trials.get(cell).map_or(&[], Vec::as_slice)
     }
 
-    /// The trials of a cell that were measured and verified.
     pub fn finished(&self, cell: &CellId) -> impl Iterator<Item = &'a TrialRecord> {
         self.trials(cell).iter().copied().filter(|trial| trial.outcome == Outcome::Finished)
     }
 
-    /// The cell of an id.
     pub fn cell(&self, id: &CellId) -> Option<&'a Cell> {
         self.run.cells.iter().find(|cell| cell.id == *id)
     }
 
-    /// What tells rows apart: `candidate`, or the axis that the plan compares.
     pub fn compares(&self) -> &'a str {
         &self.run.plan.design.compare
     }
@@ -77,7 +62,6 @@ impl<'a> Subject<'a> {
         Some(self.compares()).filter(|word| *word != BY_CANDIDATE)
     }
 
-    /// The metrics that the plan fixed and that apply to a panel.
     pub fn metrics(&self, panel: &Panel) -> Vec<Metric> {
         let fits = |metric: &&Metric| {
             metric.at.iter().all(|(axis, value)| {
@@ -117,7 +101,6 @@ impl<'a> Subject<'a> {
         (!rates.is_empty()).then(|| spread(&rates))
     }
 
-    /// The raw probes over the run: start of the trial in seconds, and the probe's trial.
     pub fn probed(&self) -> impl Iterator<Item = &'a TrialRecord> {
         self.run.trials.iter().filter(|trial| trial.raw.is_some())
     }
@@ -129,24 +112,20 @@ fn first_op(panel: &Panel) -> Option<Metric> {
     Some(Metric { op: op.op.clone(), view: op.view, statistic, at: Default::default() })
 }
 
-/// Of a panel in which nothing was measured, by a plan that fixed nothing.
 fn no_op() -> Metric {
     let statistic = Statistic::Quantile(0.5);
     Metric { op: "append".into(), view: View::Service, statistic, at: Default::default() }
 }
 
-/// The summary of a row for an operation and a view; the other view where one is missing.
 pub fn summary<'r>(row: &'r Row, metric: &Metric) -> Option<&'r OpSummary> {
     let of_op = || row.ops.iter().filter(|op| op.op == metric.op);
     of_op().find(|op| op.view == metric.view).or_else(|| of_op().next())
 }
 
-/// A figure of a row over its trials.
 pub fn figure(row: &Row, name: &str) -> Option<Spread> {
     row.figures.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
 }
 
-/// The operation of a metric in a trial.
 pub fn operation<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRecord> {
     trial.ops.iter().find(|op| op.op == metric.op)
 }
@@ -191,19 +170,16 @@ fn slots<'a>(run: &'a RunRecord, findings: &'a Findings) -> BTreeMap<&'a str, Sl
     slots
 }
 
-/// The rows that are no floor; all of them where every row is one.
 pub fn counted(panel: &Panel) -> Vec<&Row> {
     let rows: Vec<_> = panel.rows.iter().filter(|row| !is_floor(row)).collect();
     if rows.is_empty() { panel.rows.iter().collect() } else { rows }
 }
 
-/// Whether the rows of a panel survive different things, floors aside.
 pub fn is_mixed(panel: &Panel) -> bool {
     let rows = counted(panel);
     rows.iter().any(|row| row.durability != rows[0].durability)
 }
 
-/// What a panel survives in words; the rows say it where they differ, and nobody where it is not known.
 pub fn durability_text(panel: &Panel) -> Option<String> {
     match is_mixed(panel) {
         true => Some("rows differ in what they survive".into()),
@@ -212,18 +188,15 @@ pub fn durability_text(panel: &Panel) -> Option<String> {
     }
 }
 
-/// A title with what the panel survives, where that is known.
 pub fn with_durability(title: &str, panel: &Panel) -> String {
     durability_text(panel).map_or_else(|| title.into(), |text| format!("{title}: {text}"))
 }
 
-/// Whether the rows looked for the highest rate that they hold.
 pub fn is_capacity(panel: &Panel) -> bool {
     let mut counts = panel.rows.iter().flat_map(|row| &row.counts);
     counts.any(|(name, _)| name == CAPACITY_KEY)
 }
 
-/// Whether a row stands on memory: the floor, not a choice.
 pub fn is_floor(row: &Row) -> bool {
     row.backing == BackingKind::Memory
 }

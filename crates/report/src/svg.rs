@@ -1,5 +1,3 @@
-//! A scene as SVG text: on its own, or as a part of a page.
-//!
 //! On its own it carries its colours and a paper; in a page it carries class
 //! names, and the page's style sheet chooses light or dark.
 
@@ -13,16 +11,12 @@ use crate::chart::{
     palette::{FLOOR, GRID, HEAT_STEPS, MUTED, PAPER, Rgb, Slot, TEXT, heat, heat_class},
 };
 
-/// Where the SVG will stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
-    /// A file of its own, on white paper.
     Alone,
-    /// Inside a page that has the classes of [`style_sheet`].
     Page,
 }
 
-/// Writes a scene.
 pub fn svg(scene: &Scene, setting: Setting) -> String {
     let mut out = String::with_capacity(scene.items.len() * 120);
     open(&mut out, scene, setting);
@@ -40,7 +34,6 @@ pub fn svg(scene: &Scene, setting: Setting) -> String {
     out
 }
 
-/// The colours of a page, light or dark, as custom properties of CSS.
 pub fn colours(dark: bool) -> String {
     let pick = |pair: (Rgb, Rgb)| if dark { pair.1 } else { pair.0 }.css();
     let mut out = String::new();
@@ -57,7 +50,6 @@ pub fn colours(dark: bool) -> String {
     out
 }
 
-/// The classes that pictures in a page use: `s-` strokes and `f-` fills.
 pub fn style_sheet() -> String {
     let names =
         ["paper", "ink", "muted", "grid", "cf", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
@@ -193,7 +185,6 @@ fn paint(what: &str, ink: Ink, setting: Setting) -> String {
     }
 }
 
-/// The colour of an ink on light paper.
 pub(crate) fn ink_colour(ink: Ink) -> Rgb {
     match ink {
         Ink::Paper => PAPER.0,
@@ -237,7 +228,6 @@ fn number(value: f32) -> String {
     text.strip_suffix(".0").map_or(text.clone(), String::from)
 }
 
-/// Text that cannot leave its place in XML or HTML, quoted attributes included.
 /// Control characters that XML forbids become a replacement sign.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -1,8 +1,4 @@
-//! The first screen: what a stranger sees when a run has ended, and the whole of it for those who doubt.
-//!
-//! Both begin with the answer. The first screen has 24 lines on 80 columns; the whole one has what would make a
-//! reader doubt, a table per panel with its notes, what is behind the answer and what cannot be told. It fits 100
-//! columns, wraps to 80, and needs no colour. A run of phases has too many tables for bars: it shows the means of each.
+//! It fits 100 columns, wraps to 80, and needs no colour.
 
 pub(crate) mod colour;
 mod column;
@@ -40,34 +36,24 @@ use crate::{
     stalls,
 };
 
-/// What to do next, and what it costs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NextStep {
-    /// The command as one types it.
     pub command: String,
-    /// How long it takes, in seconds.
     pub duration_s: f64,
 }
 
-/// How a screen is written.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Screen<'a> {
     /// Columns; at least 30 are used, 60 where tables are shown.
     pub columns: usize,
-    /// Write marks of colours: see [`colour_of`].
     pub colour: bool,
-    /// What to do next, if there is anything.
     pub next: Option<&'a NextStep>,
-    /// Where the report is, if one was written.
     pub report: Option<&'a str>,
-    /// Where the run is.
     pub run: Option<&'a str>,
 }
 
-/// Width of the names on the left.
 const MARGIN: usize = 10;
 
-/// Writes the screen at the end of a run.
 pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
     match subject.findings.panels.iter().any(is_phased) {
         true => whole_screen(subject, screen),
@@ -75,7 +61,6 @@ pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
     }
 }
 
-/// Writes all that is known of a run.
 pub fn whole_screen(subject: &Subject, screen: &Screen) -> String {
     let paint = Paint { on: screen.colour };
     let columns = screen.columns.max(60);
@@ -116,7 +101,6 @@ pub fn whole_screen(subject: &Subject, screen: &Screen) -> String {
     out
 }
 
-/// What the plan reproduces: source, what it saw, what to look at, what cannot be told.
 fn article<'a>(subject: &Subject<'a>) -> Vec<(&'static str, &'a str)> {
     let Some(note) = &subject.run.plan.article else { return Vec::new() };
     let lines = [
@@ -141,7 +125,6 @@ fn verdict(findings: &Findings, columns: usize, paint: Paint) -> String {
     out
 }
 
-/// Why laps were slow, in a sentence for each cell that was explained.
 fn reasons(subject: &Subject, columns: usize, paint: Paint) -> String {
     let mut sentences = stalls::words::headlines(subject);
     if let Some(last) = sentences.last_mut() {

@@ -1,5 +1,3 @@
-//! The same words everywhere: names of quantiles and metrics, claims, ratios.
-
 use pickfs_model::{
     BackingSpec, Durability, Outcome,
     finding::{Claim, Comparison, Spread},
@@ -8,13 +6,11 @@ use pickfs_model::{
 };
 use serde_json::Value;
 
-/// A quantile's short name: `p50`, `p99.9`.
 pub fn quantile_name(q: f64) -> String {
     let text = format!("{:.4}", q * 100.0);
     format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A statistic's short name: `p99`, `mean`, `rate`.
 pub fn statistic_name(statistic: Statistic) -> String {
     match statistic {
         Statistic::Quantile(q) => quantile_name(q),
@@ -25,7 +21,6 @@ pub fn statistic_name(statistic: Statistic) -> String {
     }
 }
 
-/// A view in words: `service time`, `response time`.
 pub fn view_name(view: View) -> &'static str {
     match view {
         View::Service => "service time",
@@ -34,7 +29,6 @@ pub fn view_name(view: View) -> &'static str {
     }
 }
 
-/// What a view means, in a sentence.
 pub fn view_meaning(view: View) -> &'static str {
     match view {
         View::Service => "Service time: from the start of a call to its end.",
@@ -53,7 +47,6 @@ pub fn op_name(op: &str) -> &str {
     }
 }
 
-/// A metric in words: `append p99, response time`.
 pub fn metric_name(metric: &Metric) -> String {
     let statistic = statistic_name(metric.statistic);
     match metric.statistic {
@@ -73,9 +66,7 @@ pub fn metric_value(metric: &Metric, value: f64) -> String {
     }
 }
 
-/// A claim in a few words: `1.38x faster`, `equal within 5 %`.
-///
-/// A ratio appears only where it is claimed.
+/// `1.38x faster`, `equal within 5 %`.
 pub fn claim_text(comparison: &Comparison) -> String {
     match comparison.claim {
         Claim::Faster => format!("{} faster", times(comparison.speedup)),
@@ -85,7 +76,6 @@ pub fn claim_text(comparison: &Comparison) -> String {
     }
 }
 
-/// The interval of a claimed difference, in the direction of its words: `[1.21, 1.57]`.
 pub fn interval_text(comparison: &Comparison) -> Option<String> {
     let (low, high) = comparison.interval?;
     match comparison.claim {
@@ -97,7 +87,6 @@ pub fn interval_text(comparison: &Comparison) -> Option<String> {
 
 pub use pickfs_analysis::wording::{interval_text as factors, is_program_time};
 
-/// What survives, in two words: `power loss`.
 pub fn survives_text(durability: Durability) -> &'static str {
     match durability {
         Durability::Unknown => "not known",
@@ -109,7 +98,6 @@ pub fn survives_text(durability: Durability) -> &'static str {
     }
 }
 
-/// A claim alone: `faster`, `slower`, `equal`, `open`.
 pub fn claim_word(claim: Claim) -> &'static str {
     match claim {
         Claim::Faster => "faster",
@@ -119,7 +107,6 @@ pub fn claim_word(claim: Claim) -> &'static str {
     }
 }
 
-/// A factor: `1.38x`, `12.4x`, `560x`.
 pub fn times(ratio: f64) -> String {
     match ratio {
         r if r >= 99.5 => format!("{r:.0}x"),
@@ -134,7 +121,6 @@ pub fn percent(share: f64) -> String {
     if value.abs() < 0.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// The range over trials with one unit: `130-155 us`, `0.92-1.10 ms`.
 pub fn range_text(spread: Spread) -> String {
     let (low, high) = (duration_text(spread.low), duration_text(spread.high));
     match (low.rsplit_once(' '), high.rsplit_once(' ')) {
@@ -143,12 +129,10 @@ pub fn range_text(spread: Spread) -> String {
     }
 }
 
-/// The range over trials of a rate: `8,000-9,200/s`.
 pub fn rate_range_text(spread: Spread) -> String {
     format!("{}-{}/s", significant(spread.low), significant(spread.high))
 }
 
-/// A plan's value as a level writes it: text without quotation marks.
 pub fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -156,7 +140,6 @@ pub fn value_text(value: &Value) -> String {
     }
 }
 
-/// An outcome in words.
 pub fn outcome_text(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Finished => "finished".into(),
@@ -165,7 +148,6 @@ pub fn outcome_text(outcome: &Outcome) -> String {
     }
 }
 
-/// The planned backing in words.
 pub fn backing_text(backing: &BackingSpec) -> String {
     let size = |bytes: &u64| pickfs_model::quantity::bytes_text(*bytes);
     match backing {

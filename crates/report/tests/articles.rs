@@ -1,5 +1,3 @@
-//! What articles said, on the screen, on a page of the book and on a run's own page.
-
 use std::collections::BTreeMap;
 
 use pickfs_analysis::{

@@ -1,5 +1,3 @@
-//! The screen at the end of a run, for each of the three ends: at most 24 lines of 80 columns, and readable at 40.
-
 use pickfs_analysis::findings;
 use pickfs_model::{Findings, RunRecord, plan::Metric};
 use pickfs_report::{
@@ -78,7 +76,6 @@ fn the_three_ends_at_40_columns() {
     }
 }
 
-/// Every writer begins with the same word and sentence.
 #[test]
 fn every_writer_says_the_same() {
     for (run, found) in [winner(), equal(), no_answer()] {

@@ -1,5 +1,3 @@
-//! CSV, interval logs and pictures: other programs must read them.
-
 mod fixture;
 
 use fixture::{Shape, fixture};

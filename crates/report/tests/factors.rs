@@ -1,5 +1,3 @@
-//! Which knob matters: the words and the picture of a run with two factors, in every format.
-
 use pickfs_model::plan::{Metric, Statistic, View};
 use pickfs_report::{
     ChartKind, Look, Screen, Subject, charts, html::html, markdown::markdown, svg,
@@ -7,7 +5,6 @@ use pickfs_report::{
 };
 use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
-/// Candidates x sync, one metric that both hold.
 fn ask() -> FakeRun {
     let append = Metric {
         op: "append".into(),

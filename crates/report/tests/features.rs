@@ -1,5 +1,3 @@
-//! The table of features in its three forms: what must be seen, at every width, whatever the
-//! words hold.
 #![allow(clippy::unwrap_used)]
 
 use pickfs_model::Environment;

@@ -1,5 +1,3 @@
-//! The page: offline, escaped, complete, small and quick.
-
 mod fixture;
 
 use std::time::Instant;

@@ -1,5 +1,3 @@
-//! Phased runs in every form: screens as snapshots, pages and pictures by what they must say.
-
 use pickfs_analysis::summary::{median, metric_value};
 use pickfs_model::{
     Outcome, RunRecord, plan::Statistic, quantity::significant, record::LoadRecord,
@@ -29,7 +27,6 @@ fn two_lanes() -> FakePhasedRun {
     FakePhasedRun { blocks: 12, lanes: vec![1, 64], ..FakePhasedRun::column() }
 }
 
-/// As many candidates as the table of 2011 has.
 fn eighteen() -> FakePhasedRun {
     let names = [
         "affs",
@@ -74,7 +71,6 @@ fn three_blocks_say_that_nothing_is_called_different() {
     assert!(tables.contains("too few blocks for intervals"), "{tables}");
 }
 
-/// Verdict, ranking and conditions: at one look, also where the screen is narrow.
 #[test]
 fn the_first_screen_of_phases_fits_a_terminal_and_leads_to_the_rest() {
     for (name, ask) in
@@ -270,7 +266,6 @@ fn a_row_without_a_result_has_no_place_in_a_tile() {
     assert!(board.contains("tile open"), "six blocks claim nothing");
 }
 
-/// Every `<summary>` and every trial's line of the cells shows the figure of the store.
 #[test]
 fn every_cell_shows_the_rate_of_its_phase_and_not_the_turns_of_the_loop() {
     let mut run = fake_phased_run(&FakePhasedRun::files());

@@ -1,5 +1,3 @@
-//! What older tools read, and a run beside a published table.
-
 use pickfs_analysis::published::{self, Statistic, beside::beside, bonnie};
 use pickfs_model::RunRecord;
 use pickfs_report::{

@@ -1,5 +1,5 @@
-//! bonnie++'s own readers accept our CSV. They come with the Debian package bonnie++; without it
-//! the test is skipped, and fails where the ring is required.
+//! They come with the Debian package bonnie++; without it the test is skipped, and fails where
+//! the ring is required.
 
 use std::{
     io::Write,
@@ -10,7 +10,6 @@ use pickfs_model::Outcome;
 use pickfs_report::{Subject, exports::render};
 use pickfs_testkit::{FakePhasedRun, LostPhase, fake_phased_run};
 
-/// Whether a program can be started; otherwise the test says why it is skipped.
 fn has(program: &str) -> bool {
     let found = Command::new(program).stdin(Stdio::null()).stdout(Stdio::null()).status().is_ok();
     if !found {
@@ -23,7 +22,6 @@ fn has(program: &str) -> bool {
     found
 }
 
-/// What a reader makes of our lines: its output and its complaints.
 fn read(program: &str, text: &str) -> (String, String) {
     let mut child = Command::new(program)
         .stdin(Stdio::piped())
@@ -38,7 +36,6 @@ fn read(program: &str, text: &str) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// Files with a failed phase, a phase that was too short, and a label with a comma.
 fn csv() -> String {
     let outcome = Outcome::Failed { reason: "EIO".into() };
     let lost = LostPhase { label: "xfs".into(), phase: "seeks".into(), block: 1, outcome };

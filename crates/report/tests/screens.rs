@@ -1,5 +1,3 @@
-//! The whole screen and the Markdown of fixed runs, as snapshots.
-
 mod fixture;
 
 use fixture::{Shape, axes, fixture};

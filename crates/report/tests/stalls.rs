@@ -1,6 +1,3 @@
-//! Slow laps in every form of report: what the probe kept is what stands there, and words from a
-//! machine stay words.
-
 use std::collections::BTreeMap;
 
 use pickfs_model::RunRecord;

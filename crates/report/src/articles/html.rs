@@ -1,11 +1,8 @@
-//! The answers as a section of a run's page.
-
 use pickfs_analysis::articles::{Answer, Outcome};
 
 use super::words::{CAVEAT, claims_text, details, outcome_text};
 use crate::html::markup::Page;
 
-/// Writes the section: the claims that the run has rows for; nothing without any.
 pub fn section(page: &mut Page, answers: &[Answer]) {
     if answers.is_empty() {
         return;

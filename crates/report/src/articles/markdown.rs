@@ -5,7 +5,6 @@ use pickfs_analysis::articles::{Answer, Article, RunAnswer};
 use super::words::{CAVEAT, COLUMNS, claims_text, counts, details, outcome_text};
 use crate::markdown::{cell, line, text};
 
-/// What the answers mean.
 const LEGEND: &str = "\
 | answer | meaning |
 | :-- | :-- |
@@ -17,7 +16,6 @@ const LEGEND: &str = "\
 | not testable here | why: no such workload, run, file system or level; memory beside a disk; a fact and no measurement |
 ";
 
-/// Writes the page. `runs` are the names of the runs that were asked, with what they stand on.
 pub fn claims_markdown(articles: &[&Article], answers: &[Answer], runs: &[String]) -> String {
     let mut out = String::from("# What the articles said, what this machine says\n\n");
     out.push_str("This page is written by `pickfs claims RUN ... --markdown FILE`. ");
@@ -116,7 +114,6 @@ fn how(answer: &Answer) -> String {
     how.join("<br>")
 }
 
-/// The section of one run's report: the claims that it has rows for; empty without any.
 pub(crate) fn of_run(answers: &[Answer]) -> String {
     if answers.is_empty() {
         return String::new();

@@ -1,6 +1,3 @@
-//! The answers on a terminal: counts first, then each claim that a run has rows for, then what
-//! could not be tested, by reason.
-
 use std::collections::BTreeMap;
 
 use pickfs_analysis::articles::{Answer, Article, Outcome};
@@ -12,10 +9,8 @@ use crate::terminal::{
     plain,
 };
 
-/// Width of the margin of a claim.
 const MARGIN: usize = 4;
 
-/// Writes the answers to the claims of these articles.
 pub fn claims_screen(
     articles: &[&Article],
     answers: &[Answer],
@@ -76,7 +71,6 @@ fn told(answer: &Answer, columns: usize, paint: Paint) -> String {
     out
 }
 
-/// Claims that no run has rows for, gathered by the reason.
 fn untested(answers: &[&Answer], columns: usize, paint: Paint) -> String {
     let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for answer in answers.iter().filter(|answer| answer.runs.is_empty()) {

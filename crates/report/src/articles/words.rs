@@ -1,16 +1,12 @@
-//! Words that all forms share: outcomes with their numbers, counts, caveats.
-
 use pickfs_analysis::{
     articles::{Answer, Outcome},
     wording::{blocks_text, percent_over_one},
 };
 
-/// What a reader must know before believing any line.
 pub const CAVEAT: &str = "Each answer is of this machine. A claim over several pairs of rows is seen only where each \
     pair bears it out. Comparisons that no plan fixed stand with their own interval at 95 per cent: \
     of twenty of them one may be chance. Those that a plan fixed say so.";
 
-/// An outcome with what belongs to it: what could have been seen, what is missing.
 pub fn outcome_text(outcome: &Outcome) -> String {
     let words = outcome.words();
     match outcome {
@@ -25,7 +21,6 @@ pub fn outcome_text(outcome: &Outcome) -> String {
     }
 }
 
-/// The six words in the order of their tables.
 pub const COLUMNS: [&str; 6] = [
     "seen here",
     "seen here, but smaller",
@@ -35,12 +30,10 @@ pub const COLUMNS: [&str; 6] = [
     "not testable here",
 ];
 
-/// How many answers have each word, in the order of [`COLUMNS`].
 pub fn counts<'a>(answers: impl Iterator<Item = &'a Answer> + Clone) -> [usize; 6] {
     COLUMNS.map(|word| answers.clone().filter(|answer| answer.outcome.words() == word).count())
 }
 
-/// What stands under an answer: each pair, what was missing, other runs that say another thing.
 pub fn details(answer: &Answer) -> Vec<String> {
     let Some(run) = answer.first() else { return Vec::new() };
     let mut lines: Vec<String> =
@@ -54,7 +47,6 @@ pub fn details(answer: &Answer) -> Vec<String> {
     lines
 }
 
-/// Who answered: the run with its conditions.
 pub fn answered_by(answer: &Answer) -> String {
     let Some(run) = answer.first() else { return String::new() };
     match run.conditions.is_empty() {
@@ -63,7 +55,6 @@ pub fn answered_by(answer: &Answer) -> String {
     }
 }
 
-/// `1 claim`, `7 claims`.
 pub fn claims_text(count: usize) -> String {
     if count == 1 { "1 claim".into() } else { format!("{count} claims") }
 }

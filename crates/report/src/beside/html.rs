@@ -1,5 +1,3 @@
-//! A run beside a published table as a page of its own.
-
 use pickfs_analysis::published::{
     Word,
     beside::{Beside, Pair, Part},
@@ -11,7 +9,6 @@ use crate::{
     phases::words::ratio_number,
 };
 
-/// Writes the page; it loads nothing.
 pub fn beside_html(beside: &Beside) -> String {
     let mut page = Page::default();
     let title = format!("{} beside {}", beside.run, beside.table);

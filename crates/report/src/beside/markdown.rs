@@ -1,11 +1,8 @@
-//! A run beside a published table as Markdown.
-
 use pickfs_analysis::published::beside::{Beside, Part};
 
 use super::rows::{candidate_title, mean_texts, measured_text, published_text, summary, word_text};
 use crate::markdown::{cell, line, text};
 
-/// Writes the comparison.
 pub fn beside_markdown(beside: &Beside) -> String {
     let mut out = format!("## {} beside {}\n\n", cell(&beside.run), cell(&beside.table));
     out.push_str(&format!("{}.\n\n- rows: {}\n", text(&beside.about), summary(beside)));

@@ -1,7 +1,4 @@
-//! A run beside a published table: terminal, Markdown and HTML.
-//!
-//! Each row has both ratios in the same direction, and a word. The header says which file
-//! system's rate is divided by which.
+//! Each row has both ratios in the same direction, and a word.
 
 mod html;
 mod markdown;

@@ -1,5 +1,3 @@
-//! The parts of a comparison as words.
-
 use pickfs_analysis::published::{
     Word,
     beside::{Beside, Pair, Part},
@@ -7,7 +5,6 @@ use pickfs_analysis::published::{
 
 use crate::phases::words::{interval_text, ratio_number};
 
-/// The published figure: `1.55`, `failed`, `-`.
 pub fn published_text(pair: &Pair) -> String {
     match pair.published {
         Some(ratio) => ratio_number(ratio),
@@ -16,14 +13,12 @@ pub fn published_text(pair: &Pair) -> String {
     }
 }
 
-/// The run's figure with its interval, or `-`.
 pub fn measured_text(pair: &Pair) -> String {
     let Some(ratio) = pair.measured else { return "-".into() };
     let interval = interval_text(ratio).map_or_else(String::new, |text| format!(" {text}"));
     format!("{}{interval}", ratio_number(ratio.value))
 }
 
-/// The word, with the reason where a row has a particular one.
 pub fn word_text(pair: &Pair) -> String {
     match &pair.why {
         Some(why) if why.as_str() != "not in this run" => {
@@ -33,7 +28,6 @@ pub fn word_text(pair: &Pair) -> String {
     }
 }
 
-/// The line of means of a candidate: published, measured, and of how many rows.
 pub fn mean_texts(part: &Part, index: usize) -> Option<[String; 3]> {
     let mean = part.means.get(index).copied().flatten()?;
     Some([
@@ -43,7 +37,6 @@ pub fn mean_texts(part: &Part, index: usize) -> Option<[String; 3]> {
     ])
 }
 
-/// `14 same side, 3 opposite side, ...` over all parts.
 pub fn summary(beside: &Beside) -> String {
     let pairs = || {
         let rows = beside.parts.iter().flat_map(|part| &part.rows);
@@ -60,7 +53,6 @@ pub fn summary(beside: &Beside) -> String {
     }
 }
 
-/// A candidate of a part: `xfs / ext4`.
 pub fn candidate_title(part: &Part, index: usize) -> String {
     format!("{} / {}", part.reference, part.candidates[index])
 }

@@ -1,5 +1,3 @@
-//! A run beside a published table on the terminal.
-
 use pickfs_analysis::published::beside::{Beside, Part};
 
 use super::rows::{candidate_title, mean_texts, measured_text, published_text, summary, word_text};
@@ -11,8 +9,6 @@ use crate::terminal::{
 
 const MARGIN: usize = 10;
 
-/// Writes the screen: what is compared, the words counted, then a table for each part of the
-/// published one and each candidate.
 pub fn beside_screen(beside: &Beside, columns: usize) -> String {
     let columns = columns.max(60);
     let title = format!("{} beside {}", plain(&beside.run), plain(&beside.table));

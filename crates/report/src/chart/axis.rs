@@ -1,14 +1,10 @@
-//! Axes: where a value lies between two ends, and which values get a mark.
-//!
 //! A latency lies well on a logarithmic axis, a quantile on an axis of nines:
 //! 90 %, 99 % and 99.9 % are equally far apart, so that a tail can be read.
 
 use pickfs_model::quantity::grouped;
 
-/// Spacing of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spacing {
-    /// Equal differences are equally long.
     Linear,
     /// Equal ratios are equally long; values are above zero.
     Log,
@@ -16,49 +12,32 @@ pub enum Spacing {
     Nines,
 }
 
-/// What the numbers of an axis are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Durations in nanoseconds.
     Nanoseconds,
-    /// Seconds of a trial or a run.
     Seconds,
-    /// Minutes of a run.
     Minutes,
-    /// A share of laps.
     Share,
-    /// A plain number.
     Count,
 }
 
-/// An axis with its marks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// Spacing.
     pub spacing: Spacing,
-    /// Value at the lower end.
     pub low: f64,
-    /// Value at the upper end, above `low`.
     pub high: f64,
-    /// Unit of the values.
     pub unit: Unit,
-    /// Marks with words, in ascending order.
     pub ticks: Vec<Tick>,
-    /// Marks without words.
     pub minor: Vec<f64>,
 }
 
-/// A mark with words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
-    /// Where.
     pub value: f64,
-    /// The words.
     pub text: String,
 }
 
 impl Axis {
-    /// A logarithmic axis around values; values that are not above zero are ignored.
     pub fn log(unit: Unit, values: impl Iterator<Item = f64>) -> Axis {
         let (low, high) = ends(values.filter(|v| *v > 0.0 && v.is_finite())).unwrap_or((1.0, 10.0));
         let (low, high) = (step_down(low), step_up(high));
@@ -76,13 +55,11 @@ impl Axis {
         Axis { spacing: Spacing::Log, low, high, unit, ticks, minor }
     }
 
-    /// A linear axis from zero to beyond the largest value.
     pub fn linear(unit: Unit, values: impl Iterator<Item = f64>) -> Axis {
         let high = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
         Axis::between(unit, 0.0, if high > 0.0 { high } else { 1.0 })
     }
 
-    /// A linear axis between two values, widened to whole steps.
     pub fn between(unit: Unit, low: f64, high: f64) -> Axis {
         let step = nice_step((high - low).max(f64::MIN_POSITIVE) / 5.0);
         let (first, last) = ((low / step).floor() as i64, (high / step - 1e-9).ceil() as i64);
@@ -95,7 +72,6 @@ impl Axis {
         Axis { spacing: Spacing::Linear, low, high, unit, ticks, minor: Vec::new() }
     }
 
-    /// A linear axis with exactly these ends and round marks between them.
     pub fn span(unit: Unit, low: f64, high: f64) -> Axis {
         let mut axis = Axis::between(unit, low, high);
         (axis.low, axis.high) = (low, high.max(low + f64::MIN_POSITIVE));
@@ -133,7 +109,6 @@ impl Axis {
 }
 
 impl Unit {
-    /// A short text for a mark.
     pub fn text(self, value: f64) -> String {
         match self {
             Unit::Nanoseconds => tick_duration(value),
@@ -144,7 +119,6 @@ impl Unit {
         }
     }
 
-    /// The name that a script on a page knows.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Nanoseconds => "ns",
@@ -161,7 +135,6 @@ pub fn nines(share: f64) -> f64 {
     -(1.0 - share.clamp(0.0, 1.0 - 1e-12)).log10()
 }
 
-/// A share as people write it: `50 %`, `99.9 %`.
 pub fn share_text(share: f64) -> String {
     let decimals = (nines(share) - 2.0 - 0.01).ceil().clamp(0.0, 8.0) as usize;
     let text = format!("{:.*}", decimals, share * 100.0);

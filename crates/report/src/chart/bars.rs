@@ -1,5 +1,3 @@
-//! Bars by candidate: one number per row, its range over trials, and the value in words.
-//!
 //! Bars start at zero: their lengths may be compared.
 
 use pickfs_model::{
@@ -16,7 +14,6 @@ use crate::{
     wording::{metric_name, metric_value, survives_text},
 };
 
-/// The headline of every row of a panel; none where it is the capacity, drawn by [`capacity`].
 pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     let metric = subject.headline(panel);
     if metric.statistic == Statistic::Rate && is_capacity(panel) {
@@ -40,7 +37,6 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     bars((subject, panel), look, &rows, words, &|value| metric_value(&metric, value))
 }
 
-/// The highest rate that each row held, where a run looked for it.
 pub fn capacity(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     let rows: Vec<_> =
         panel.rows.iter().filter_map(|row| Some((row, capacity_of(subject, row)?))).collect();
@@ -54,7 +50,6 @@ pub fn capacity(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     bars((subject, panel), look, &rows, words, &text)
 }
 
-/// The rates that the trials of a row held: the median, and the range.
 fn capacity_of(subject: &Subject, row: &Row) -> Option<Spread> {
     let trials = subject.finished(&row.cell);
     let held: Vec<f64> =
@@ -62,8 +57,6 @@ fn capacity_of(subject: &Subject, row: &Row) -> Option<Spread> {
     (!held.is_empty()).then(|| spread(&held))
 }
 
-/// The value of a metric over the trials of a row; of a rate the turns of the loop, see
-/// [`Subject::value`].
 pub fn row_value(row: &Row, metric: &Metric) -> Option<Spread> {
     match metric.statistic {
         Statistic::Rate => row.rate,
@@ -87,7 +80,6 @@ fn capacity_hint(panel: &Panel) -> String {
     )
 }
 
-/// A row's label, with what it survives where rows differ in that.
 fn name(panel: &Panel, row: &Row) -> String {
     match is_mixed(panel) {
         true => format!("{} ({})", row.label, survives_text(row.durability)),

@@ -1,7 +1,5 @@
-//! Block dots: each trial's headline, block by block, in the order of the run.
-//!
-//! Shows what a median hides: drift of the machine (all lines bend together),
-//! two states of a device (dots in two rows), and how the pairs of a comparison lie.
+//! Shows what a median hides: drift of the machine (all lines bend together), two
+//! states of a device (dots in two rows), and how the pairs of a comparison lie.
 
 use pickfs_model::{TrialRecord, finding::Panel, plan::Statistic};
 
@@ -12,7 +10,6 @@ use crate::{
     wording::{metric_name, metric_value},
 };
 
-/// The trials of a panel; nothing where fewer than two trials carry a value.
 pub fn draw(subject: &Subject, panel: &Panel, look: Look, linear: bool) -> Option<Scene> {
     let metric = subject.headline(panel);
     let rows: Vec<(&str, Vec<(&TrialRecord, f64)>)> = panel

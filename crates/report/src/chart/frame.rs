@@ -1,89 +1,55 @@
-//! The frame that charts share: title, explanation, legend, axes, grid.
-//!
-//! A chart chooses its axes and draws inside; the frame makes sure that every
-//! picture has a title, units and a legend, in the same places.
-
 use super::{
     Anchor, Axis, Dash, Ink, Item, Scene, Shape, Slot, Spacing,
     lettering::{cut, width, wrap},
     scene::{ScaleMap, Scales},
 };
 
-/// Size of a picture and of its words.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
-    /// Width in picture units.
     pub width: f32,
     /// Height of the plotted area in picture units, before charts ask for more.
     pub plot: f32,
-    /// Height of the font.
     pub font: f32,
 }
 
 impl Look {
-    /// For a page: legible in half of a laptop's width and on a phone.
     pub const PAGE: Look = Look { width: 480.0, plot: 235.0, font: 13.0 };
-    /// For a picture on its own.
     pub const SHEET: Look = Look { width: 900.0, plot: 400.0, font: 15.0 };
-    /// For a small picture inside a table of details.
     pub const SMALL: Look = Look { width: 480.0, plot: 110.0, font: 12.0 };
 }
 
-/// What stands around a chart.
 #[derive(Debug, Clone)]
 pub struct Frame {
-    /// Size.
     pub look: Look,
-    /// What is shown, as a phrase.
     pub title: String,
-    /// How to read it, in one or two sentences.
     pub hint: String,
-    /// Across; without ticks where rows or groups are named by the chart.
     pub x: Axis,
-    /// Up.
     pub y: Axis,
-    /// What the values across are, with unit.
     pub x_title: String,
-    /// What the values up are, with unit.
     pub y_title: String,
-    /// Entries of the legend; none where the chart names its parts itself.
     pub legend: Vec<(String, Slot)>,
-    /// Lines across at the marks of `y`, or rows that the chart names.
     pub rows: Rows,
 }
 
-/// What stands left of the plotted area.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rows {
-    /// The marks of the vertical axis.
     Marks,
-    /// Names, one per row, from the top; the chart draws inside each.
     Names(Vec<String>),
 }
 
-/// A frame that is being filled.
 #[derive(Debug, Clone)]
 pub struct Canvas {
-    /// The picture.
     pub scene: Scene,
-    /// Across.
     pub x: Axis,
-    /// Up.
     pub y: Axis,
-    /// Left edge of the plotted area.
     pub left: f32,
-    /// Upper edge.
     pub top: f32,
-    /// Right edge.
     pub right: f32,
-    /// Lower edge.
     pub bottom: f32,
-    /// Height of the font.
     pub font: f32,
 }
 
 impl Frame {
-    /// Draws what stands around, and hands out the area inside.
     pub fn open(self) -> Canvas {
         let scene = Scene {
             width: self.look.width,
@@ -115,7 +81,6 @@ impl Frame {
         font * 1.2 + widest.min(self.look.width * 0.32)
     }
 
-    /// Title and explanation; returns the lower edge.
     fn draw_head(&self, scene: &mut Scene) -> f32 {
         let font = self.look.font;
         let limit = self.look.width - font * 1.4;
@@ -131,7 +96,6 @@ impl Frame {
         y + font * 0.4
     }
 
-    /// Entries side by side, wrapped; returns the lower edge.
     fn draw_legend(&self, scene: &mut Scene, top: f32) -> f32 {
         let font = self.look.font;
         let (mut x, mut y) = (font * 0.7, top);
@@ -244,30 +208,25 @@ fn draw_names(names: &[String], canvas: &mut Canvas) {
 }
 
 impl Canvas {
-    /// Where a value lies across.
     pub fn x_of(&self, value: f64) -> f32 {
         self.left + (self.right - self.left) * self.x.place(value) as f32
     }
 
-    /// Where a value lies up.
     pub fn y_of(&self, value: f64) -> f32 {
         self.bottom - (self.bottom - self.top) * self.y.place(value) as f32
     }
 
-    /// A straight line that belongs to no series.
     pub fn rule(&mut self, from: (f32, f32), to: (f32, f32), ink: Ink, width: f32) {
         let points = vec![from, to];
         self.scene.add(Shape::Line { points, ink, width, dash: Dash::Solid });
     }
 
-    /// A line through values.
     pub fn line(&mut self, series: &str, slot: Slot, dash: Dash, values: &[(f64, f64)]) {
         let points: Vec<_> = values.iter().map(|(x, y)| (self.x_of(*x), self.y_of(*y))).collect();
         let line = Shape::Line { points, ink: Ink::Series(slot), width: 1.8, dash };
         self.scene.add_series(series, None, line);
     }
 
-    /// A marker at a value.
     pub fn marker(&mut self, series: &str, slot: Slot, at: (f64, f64), hollow: bool, tip: String) {
         let (x, y, radius) = (self.x_of(at.0), self.y_of(at.1), self.font * 0.26);
         let marker =

@@ -1,8 +1,4 @@
-//! Grouped bars: largest lap, mean and p99.99 by one axis of the plan and by candidate.
-//!
-//! The articles show their preallocation results so: one group of bars per way,
-//! one bar per file system, three rows of bars under each other. Laps of a search for
-//! the capacity stay out: each row ran at a rate of its own.
+//! Laps of a search for the capacity stay out: each row ran at a rate of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,14 +19,12 @@ use crate::{
     wording::{op_name, value_text},
 };
 
-/// One picture per combination of the other axes; none where the plan has no axis.
 pub fn draw(subject: &Subject, look: Look) -> impl Iterator<Item = Scene> {
     let axis = chosen_axis(subject);
     let tables = axis.map(|(axis, levels)| tables(subject, &axis, &levels)).unwrap_or_default();
     tables.into_iter().filter_map(move |table| picture(subject, look, &table))
 }
 
-/// What one picture shows: a cell of the table may be missing.
 struct Table {
     axis: String,
     others: String,
@@ -40,7 +34,6 @@ struct Table {
     values: BTreeMap<(usize, usize), [Option<f64>; 3]>,
 }
 
-/// The axis with preallocation in its name, or else the one with the most levels.
 fn chosen_axis(subject: &Subject) -> Option<(String, Vec<String>)> {
     let axes = subject.run.plan.axes.iter().filter(|axis| axis.levels.len() > 1);
     let weight =
@@ -95,7 +88,6 @@ impl Table {
         self
     }
 
-    /// Places in [`STATISTICS`] that at least one cell carries.
     fn carried(&self) -> Vec<usize> {
         let is_carried = |at: &usize| self.values.values().any(|values| values[*at].is_some());
         (0..STATISTICS.len()).filter(is_carried).collect()
@@ -150,7 +142,6 @@ fn picture(subject: &Subject, look: Look, table: &Table) -> Option<Scene> {
     Some(canvas.scene)
 }
 
-/// One row of bars with an axis of its own.
 fn facet(canvas: &mut Canvas, subject: &Subject, table: &Table, at: (usize, f32, f32)) {
     let font = canvas.font;
     let (statistic, top, bottom) = at;
@@ -204,7 +195,6 @@ impl Facet {
     }
 }
 
-/// A bar with its marker inside and, where there is room, its value above.
 fn facet_bar(
     canvas: &mut Canvas,
     subject: &Subject,

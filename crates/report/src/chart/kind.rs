@@ -1,5 +1,3 @@
-//! The table of charts: their stable names, and which of them a run can fill.
-
 use std::{fmt, str::FromStr};
 
 use pickfs_model::finding::Panel;
@@ -12,61 +10,41 @@ use crate::{
     stalls,
 };
 
-/// A kind of chart. Its name is stable: files and links use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ChartKind {
-    /// Latency over the share of laps, on an axis of nines.
     Percentiles,
-    /// Every statistic beside the lowest of all rows.
     Relative,
-    /// The largest lap of every second.
     WorstPerSecond,
-    /// The smallest lap of every second.
     BestPerSecond,
-    /// The headline of every row.
     Bars,
-    /// The headline of every trial, block by block.
     Blocks,
-    /// Slow laps over time, coloured by their cause.
     SlowLaps,
-    /// What each level of each factor does.
     Factors,
-    /// Largest lap, mean and p99.99 by an axis and by candidate.
     Grouped,
-    /// The highest rate that was held.
     Capacity,
-    /// Phases by candidates, coloured by their ratio.
     HeatMap,
-    /// The rates of one phase by candidate.
     PhaseBars,
-    /// The raw device between the trials.
     Noise,
 }
 
-/// A name that no chart has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("chart `{name}` not known; use one of {}", ChartKind::names().join(", "))]
 pub struct UnknownChart {
-    /// The name that was given.
     pub name: String,
 }
 
-/// A chart of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// Which kind.
     pub kind: ChartKind,
     /// Position of its panel, or none where it shows the whole run; of [`ChartKind::SlowLaps`]
     /// the position of its cell in [`Subject::stalls`].
     pub panel: Option<usize>,
     /// `percentiles`, or `percentiles-2` for the second panel: a file's stem.
     pub name: String,
-    /// The picture.
     pub scene: Scene,
 }
 
 impl ChartKind {
-    /// Every kind, in the order of the page.
     pub const ALL: [ChartKind; 13] = [
         ChartKind::Percentiles,
         ChartKind::Relative,
@@ -83,7 +61,6 @@ impl ChartKind {
         ChartKind::Noise,
     ];
 
-    /// The stable name.
     pub fn name(self) -> &'static str {
         match self {
             ChartKind::Percentiles => "percentiles",
@@ -106,13 +83,11 @@ impl ChartKind {
         ChartKind::ALL.iter().map(|kind| kind.name()).collect()
     }
 
-    /// Whether it can be drawn with a logarithmic and with a linear axis.
     pub fn has_two_scales(self) -> bool {
         use ChartKind::{BestPerSecond, Blocks, Percentiles, WorstPerSecond};
         matches!(self, Percentiles | WorstPerSecond | BestPerSecond | Blocks)
     }
 
-    /// Draws every chart of this kind that the run can fill; linear where asked and possible.
     pub fn draw(self, subject: &Subject, look: Look, linear: bool) -> Vec<Chart> {
         let loops = |draw: &dyn Fn(&Panel) -> Option<Scene>| panels(subject, false, draw);
         let phased = |draw: &dyn Fn(&Panel) -> Option<Scene>| panels(subject, true, draw);
@@ -145,7 +120,6 @@ impl ChartKind {
     }
 }
 
-/// A chart of each panel that is made of phases, or of each that is one loop.
 fn panels(
     subject: &Subject,
     phased: bool,
@@ -156,7 +130,6 @@ fn panels(
     fitting.filter_map(|(index, panel)| Some((Some(index), draw(panel)?))).collect()
 }
 
-/// The slow laps of each cell that was explained.
 fn slow_laps(subject: &Subject, look: Look) -> Vec<(Option<usize>, Scene)> {
     let tables = subject.stalls.iter().enumerate();
     let scenes = tables.flat_map(|(index, table)| {
@@ -166,7 +139,6 @@ fn slow_laps(subject: &Subject, look: Look) -> Vec<(Option<usize>, Scene)> {
     scenes.collect()
 }
 
-/// Charts that show the whole run, one per finding.
 fn whole<F>(findings: &[F], draw: impl Fn(&F) -> Option<Scene>) -> Vec<(Option<usize>, Scene)> {
     findings.iter().filter_map(draw).map(|scene| (None, scene)).collect()
 }
@@ -186,14 +158,12 @@ fn phase_bars(subject: &Subject, look: Look) -> Vec<Chart> {
     charts
 }
 
-/// A name for files: letters, digits and single dashes.
 fn stem(name: &str) -> String {
     let kept =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' });
     kept.collect::<String>().split_whitespace().collect::<Vec<_>>().join("-")
 }
 
-/// Every chart that a run can fill, latencies on logarithmic axes.
 pub fn charts(subject: &Subject, look: Look) -> Vec<Chart> {
     ChartKind::ALL.iter().flat_map(|kind| kind.draw(subject, look, false)).collect()
 }

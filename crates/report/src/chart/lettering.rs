@@ -1,14 +1,10 @@
-//! Letters: how wide words are and what their outlines look like.
-//!
 //! The font travels inside the program (DejaVu Sans), so that a picture can be
-//! painted on a machine without fonts. Scalable pictures name the same font
-//! first and leave the rest to the reader's machine.
+//! painted on a machine without fonts.
 
 use std::sync::OnceLock;
 
 use ttf_parser::{Face, GlyphId};
 
-/// Families that a scalable picture asks for, first the one that was measured.
 pub const FAMILIES: &str = "DejaVu Sans, Verdana, Segoe UI, Helvetica, Arial, sans-serif";
 
 fn face() -> &'static Face<'static> {
@@ -16,16 +12,13 @@ fn face() -> &'static Face<'static> {
     FACE.get_or_init(|| Face::parse(dejavu::sans::regular(), 0).expect("the built-in font parses"))
 }
 
-/// One letter of a line of words.
 #[derive(Debug, Clone, Copy)]
 pub struct Letter {
-    /// Its outline in the font.
     pub glyph: GlyphId,
     /// Distance from the first letter's start, in font heights.
     pub offset: f32,
 }
 
-/// The letters of a text and its width, in font heights.
 pub fn letters(text: &str) -> (Vec<Letter>, f32) {
     let face = face();
     let em = f32::from(face.units_per_em());
@@ -39,17 +32,14 @@ pub fn letters(text: &str) -> (Vec<Letter>, f32) {
     (letters, offset)
 }
 
-/// Width of a text at a font height.
 pub fn width(text: &str, size: f32) -> f32 {
     letters(text).1 * size
 }
 
-/// Draws a letter's outline into a builder, in font units with y up.
 pub fn outline(glyph: GlyphId, builder: &mut dyn ttf_parser::OutlineBuilder) {
     face().outline_glyph(glyph, builder);
 }
 
-/// Font units in one font height.
 pub fn units_per_height() -> f32 {
     f32::from(face().units_per_em())
 }
@@ -69,7 +59,6 @@ pub fn wrap(text: &str, size: f32, limit: f32) -> Vec<String> {
     lines
 }
 
-/// Cuts a text with an ellipsis so that it is no wider than a limit.
 pub fn cut(text: &str, size: f32, limit: f32) -> String {
     if width(text, size) <= limit {
         return text.into();

@@ -1,5 +1,3 @@
-//! The noise row over time: what the bare device did between the trials.
-//!
 //! If this line moves, every candidate above it moved for a reason of its own.
 
 use std::collections::BTreeMap;
@@ -14,7 +12,6 @@ use crate::Subject;
 
 const POINTS_MAX: usize = 300;
 
-/// The raw probes over the run; nothing where fewer than two were taken.
 pub fn draw(subject: &Subject, look: Look) -> Option<Scene> {
     let mut lines: BTreeMap<BackingKind, Vec<(f64, &RawProbe)>> = BTreeMap::new();
     for trial in subject.probed() {

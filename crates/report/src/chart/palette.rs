@@ -6,10 +6,8 @@
 
 use super::{Dash, Form};
 
-/// The place of a series in the palette.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slot {
-    /// A candidate, by its position.
     Series(usize),
     /// The floor: memory, no file system on a device; grey.
     Floor(usize),
@@ -20,43 +18,30 @@ const LIGHT: [u32; 8] =
 const DARK: [u32; 8] =
     [0x5AB4F0, 0xFF8A5C, 0x2FC99A, 0xEE9CCB, 0xA9D8FF, 0xF2B63C, 0xB79CF5, 0xD8CB5A];
 
-/// A colour of the page as red, green and blue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rgb(pub u32);
 
 impl Rgb {
-    /// As CSS writes it.
     pub fn css(self) -> String {
         format!("#{:06x}", self.0)
     }
 
-    /// The three parts.
     pub fn parts(self) -> [u8; 3] {
         [(self.0 >> 16) as u8, (self.0 >> 8) as u8, self.0 as u8]
     }
 }
 
-/// Behind everything.
 pub const PAPER: (Rgb, Rgb) = (Rgb(0xFFFFFF), Rgb(0x14181D));
-/// Words and axes.
 pub const TEXT: (Rgb, Rgb) = (Rgb(0x1B2229), Rgb(0xE4E9EE));
-/// Secondary words.
 pub const MUTED: (Rgb, Rgb) = (Rgb(0x56616B), Rgb(0x9BA7B2));
-/// Grid lines.
 pub const GRID: (Rgb, Rgb) = (Rgb(0xDDE2E7), Rgb(0x2C343C));
-/// The floor.
 pub const FLOOR: (Rgb, Rgb) = (Rgb(0x7B858F), Rgb(0x8D98A3));
 
-/// Steps of the heat map on each side of its middle.
 pub const HEAT_STEPS: i8 = 6;
-/// Faster than the reference, as far as the scale goes.
 const HEAT_FAST: (Rgb, Rgb) = (Rgb(0x5FA8DC), Rgb(0x1B5E91));
-/// As fast as the reference.
 const HEAT_EVEN: (Rgb, Rgb) = (Rgb(0xF1F3F5), Rgb(0x2C343C));
-/// Slower than the reference, as far as the scale goes.
 const HEAT_SLOW: (Rgb, Rgb) = (Rgb(0xE89A50), Rgb(0x94501A));
 
-/// The colour of a step of the heat map on light and on dark paper; words stand on it.
 pub fn heat(step: i8) -> (Rgb, Rgb) {
     let end = if step < 0 { HEAT_FAST } else { HEAT_SLOW };
     let share = f64::from(step.unsigned_abs().min(HEAT_STEPS as u8)) / f64::from(HEAT_STEPS);
@@ -78,7 +63,6 @@ pub fn heat_class(step: i8) -> String {
 }
 
 impl Slot {
-    /// The colour on light and on dark paper.
     pub fn colours(self) -> (Rgb, Rgb) {
         match self {
             Slot::Floor(_) => FLOOR,
@@ -94,7 +78,6 @@ impl Slot {
         }
     }
 
-    /// The dash of its lines.
     pub fn dash(self) -> Dash {
         let index = match self {
             Slot::Floor(index) => index + 2,
@@ -103,7 +86,6 @@ impl Slot {
         [Dash::Solid, Dash::Long, Dash::Short, Dash::Mixed][index % 4]
     }
 
-    /// The form of its markers.
     pub fn form(self) -> Form {
         let index = match self {
             Slot::Floor(index) | Slot::Series(index) => index,

@@ -1,5 +1,3 @@
-//! Percentile curves: latency over the share of laps, on an axis of nines.
-//!
 //! Each point is the median over trials of that trial's quantile; histograms of
 //! different trials are never merged. The line goes on in dots where too few
 //! slow episodes carry a quantile.
@@ -16,7 +14,6 @@ use crate::{
     wording::{op_name, view_name},
 };
 
-/// Draws the curves of a panel; nothing where no quantile was kept.
 pub fn draw(subject: &Subject, panel: &Panel, look: Look, linear: bool) -> Option<Scene> {
     let metric = subject.headline(panel);
     let rows: Vec<_> = panel

@@ -1,7 +1,4 @@
-//! Every statistic of an operation beside the lowest of all rows: one line per candidate, on a logarithmic axis.
-//!
-//! Articles that compare many file systems show their tables so: who is at 1 everywhere, and at which statistic
-//! another one leaves that line. With few rows the percentile curves tell it better.
+//! With few rows the percentile curves tell it better.
 
 use std::fmt::Display;
 
@@ -17,9 +14,7 @@ use crate::{
     wording::{op_name, view_name},
 };
 
-/// Rows from which on a panel has this picture.
 const ROWS_MIN: usize = 5;
-/// What stands across, in this order.
 const STATISTICS: [(&str, Statistic); 10] = [
     ("min", Statistic::Min),
     ("mean", Statistic::Mean),
@@ -42,7 +37,6 @@ enum Statistic {
     Max,
 }
 
-/// A value in nanoseconds, and whether enough laps carry it.
 type Value = (f64, bool);
 
 impl Statistic {
@@ -61,7 +55,6 @@ impl Statistic {
     }
 }
 
-/// Draws a panel of at least five rows.
 pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     let metric = subject.headline(panel);
     let rows: Vec<_> = panel
@@ -104,7 +97,6 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     Some(canvas.scene)
 }
 
-/// A statistic of every row.
 struct Column {
     name: &'static str,
     values: Vec<Option<Value>>,
@@ -112,7 +104,6 @@ struct Column {
 }
 
 impl Column {
-    /// None where no row has it.
     fn new(name: &'static str, statistic: Statistic, rows: &[(&str, &OpSummary)]) -> Option<Self> {
         let values: Vec<_> = rows.iter().map(|(_, op)| statistic.of(op)).collect();
         let lowest = values.iter().flatten().map(|(value, _)| *value).fold(f64::INFINITY, f64::min);
@@ -124,7 +115,6 @@ impl Column {
     }
 }
 
-/// An axis of names, each at its place.
 fn names(columns: &[Column]) -> Axis {
     let text = |name: &dyn Display| name.to_string();
     let ticks = columns.iter().enumerate();

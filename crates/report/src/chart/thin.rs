@@ -1,18 +1,12 @@
-//! Fewer points, same picture: long series are cut into buckets that keep what matters.
-//!
-//! A line of maxima keeps the largest of each bucket, a line of minima the
-//! smallest: no stall disappears because a picture is narrow.
+//! A line of maxima keeps the largest of each bucket, a line of minima the smallest: no
+//! stall disappears because a picture is narrow.
 
-/// Which point of a bucket stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// The largest value.
     Largest,
-    /// The smallest value.
     Smallest,
 }
 
-/// At most `limit` points; the kept ones are points of the series, in order.
 pub fn thin(points: &[(f64, f64)], limit: usize, keep: Keep) -> Vec<(f64, f64)> {
     let limit = limit.max(1);
     if points.len() <= limit {

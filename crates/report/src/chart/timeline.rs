@@ -1,8 +1,5 @@
-//! Time lines: the worst and the best lap of every second, candidates over each other.
-//!
-//! Periodic work of a file system shows here and nowhere else: a commit every
-//! thirty seconds is a row of peaks. The line is the extreme over all trials of
-//! that second, so it is read for its shape and never ranked.
+//! The line is the extreme over all trials of that second, so it is read for its shape
+//! and never ranked.
 
 use std::collections::BTreeMap;
 
@@ -24,15 +21,12 @@ use crate::{
     wording::{op_name, view_name},
 };
 
-/// Most points of one line of a chart.
 const POINTS_MAX: usize = 240;
 
-/// The largest lap of every second.
 pub fn worst(subject: &Subject, panel: &Panel, look: Look, linear: bool) -> Option<Scene> {
     draw(subject, panel, look, linear, Keep::Largest)
 }
 
-/// The smallest lap of every second.
 pub fn best(subject: &Subject, panel: &Panel, look: Look, linear: bool) -> Option<Scene> {
     draw(subject, panel, look, linear, Keep::Smallest)
 }
@@ -139,7 +133,6 @@ fn lap(interval: &IntervalRow, view: View, keep: Keep) -> u64 {
     }
 }
 
-/// The worst lap of every second of one cell, its trials end to end: a small picture.
 pub fn trial_lines(subject: &Subject, row: &Row, metric: &Metric) -> Option<Scene> {
     let trials: Vec<_> = subject
         .finished(&row.cell)

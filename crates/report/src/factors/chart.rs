@@ -1,6 +1,3 @@
-//! Bars of effects: one per level of a factor against its base, the factor that moves the
-//! metric most first, then interactions that show.
-//!
 //! Bars begin at 1 and their axis is one of ratios: twice as fast and half as fast are equally
 //! long. A bar that is not claimed is grey.
 
@@ -15,19 +12,15 @@ use crate::chart::{
     axis::Tick,
 };
 
-/// Levels that are drawn, at most.
 const LEVELS_MAX: usize = 30;
-/// Interactions that are drawn, at most.
 const INTERACTIONS_MAX: usize = 6;
 
-/// One bar.
 struct Bar<'a> {
     name: String,
     effect: &'a Effect,
     ink: Ink,
 }
 
-/// The picture of one metric; none without an effect.
 pub fn draw(found: &FactorFindings, look: Look) -> Option<Scene> {
     let bars = bars(found);
     if bars.is_empty() {
@@ -71,7 +64,6 @@ fn bars(found: &FactorFindings) -> Vec<Bar<'_>> {
     main.take(LEVELS_MAX).chain(together.take(INTERACTIONS_MAX)).collect()
 }
 
-/// `sync: fdatasync`.
 fn level_name(factor: &Factor, effect: &Effect) -> String {
     let level = effect.levels.first().map_or("", |level| level.value.as_str());
     format!("{}: {level}", factor.name)
@@ -100,7 +92,6 @@ fn x_title(metric: &Metric) -> String {
     format!("speed by {} against the base", metric_name(metric))
 }
 
-/// An axis of ratios: linear in the logarithm, with round ratios as marks.
 fn ratios(bars: &[Bar<'_>]) -> Axis {
     let ends = bars.iter().flat_map(|bar| {
         let (low, high) = bar.effect.interval.unwrap_or((bar.effect.speedup, bar.effect.speedup));
@@ -124,7 +115,6 @@ fn ratios(bars: &[Bar<'_>]) -> Axis {
     }
 }
 
-/// Round ratios between two ends, 1 among them, about four to eight.
 fn marks(low: f64, high: f64) -> Vec<f64> {
     let wide: [&[f64]; 3] = [&[1.0], &[1.0, 3.0], &[1.0, 2.0, 5.0]];
     let decades = (-9..=9).map(|power| 10f64.powi(power));
@@ -143,7 +133,6 @@ fn marks(low: f64, high: f64) -> Vec<f64> {
     steps.iter().map(list).find(|list| list.len() >= 4).unwrap_or_else(|| vec![1.0])
 }
 
-/// `1.25x`, `0.4x`: a ratio that may lie under 1.
 pub(super) fn ratio_text(ratio: f64) -> String {
     if ratio >= 0.1 {
         let text = times(ratio);
@@ -157,7 +146,6 @@ pub(super) fn ratio_text(ratio: f64) -> String {
     format!("1/{}", times(1.0 / ratio).trim_end_matches('x').trim_end_matches(".00"))
 }
 
-/// `[1.21, 1.30]`.
 pub(super) fn interval(effect: &Effect) -> Option<String> {
     effect.interval.map(|(low, high)| interval_text(low, high))
 }

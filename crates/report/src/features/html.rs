@@ -1,9 +1,3 @@
-//! The table as one page that works offline: classes, the matrix of answers,
-//! what was seen behind each of them, and where each file system comes from.
-//!
-//! No script: a switch of the style sheet hides what is the same for all. It
-//! reads well in light and dark, on paper and on a phone.
-
 use pickfs_model::features::{Answer, Class, FeatureRow, FeatureTable, Group, Presence, Verdict};
 
 use super::view::{EXPLAINED, Line, View, class_of, dissent};
@@ -13,7 +7,6 @@ use crate::svg::colours;
 const STYLE: &str = include_str!("../html/style.css");
 const OWN_STYLE: &str = include_str!("page.css");
 
-/// Writes the table as one page.
 pub fn features_html(table: &FeatureTable) -> String {
     let view = View::new(table);
     let mut page = Page::default();
@@ -161,7 +154,6 @@ fn verdict_class(answer: &Answer) -> &'static str {
     }
 }
 
-/// How each capability is asked, and what was seen of each candidate, the same words once.
 fn seen(page: &mut Page, view: &View) {
     page.section("seen", "What was asked, and what was seen");
     let all = [

@@ -1,10 +1,7 @@
-//! The table as Markdown: for a pull request, and for the page in `docs/`.
-
 use pickfs_model::features::{FeatureRow, FeatureTable};
 
 use super::view::{EXPLAINED, View, class_of, dissent};
 
-/// Writes the table as Markdown.
 pub fn features_markdown(table: &FeatureTable) -> String {
     let view = View::new(table);
     let mut out = opening(&view);
@@ -97,7 +94,6 @@ fn absent(view: &View) -> String {
     out
 }
 
-/// Words that cannot end a cell or begin markup.
 fn text(words: &str) -> String {
     let mut out = String::with_capacity(words.len());
     for c in words.chars() {

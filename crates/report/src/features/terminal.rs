@@ -1,6 +1,3 @@
-//! The table on a terminal: classes, a grid of what differs, one line for what
-//! all share, and what could not be asked.
-
 use pickfs_model::features::FeatureTable;
 
 use super::view::{EXPLAINED, Line, View, class_of, dissent};
@@ -9,22 +6,17 @@ use crate::terminal::grid::{Align, Grid};
 use crate::terminal::paragraph::hanging;
 use crate::terminal::plain;
 
-/// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// Where candidates differ; what they share in a line; what is missing by its reason.
     Differences,
-    /// Every capability and every candidate.
     All,
 }
 
 const MARGIN: usize = 10;
 /// Longest line of words; the grid may be wider.
 const TEXT_MAX: usize = 110;
-/// The widest cell that a heading is broken for.
 const CELL: usize = 8;
 
-/// Writes the screen.
 pub fn features_screen(
     table: &FeatureTable,
     detail: Detail,
@@ -90,13 +82,11 @@ impl Screen<'_> {
         out
     }
 
-    /// Lines that stand in the grid.
     fn is_shown(&self, line: &Line) -> bool {
         let is_alone = self.view.asked.len() < 2;
         self.detail == Detail::All || is_alone || line.shared().is_none()
     }
 
-    /// As many grids as the screen needs, each with some of the candidates.
     fn grids(&self) -> String {
         let mut out = String::new();
         let mut from = 0;
@@ -112,7 +102,6 @@ impl Screen<'_> {
         out
     }
 
-    /// The grid of some candidates, and which of its rows are headings.
     fn grid(&self, from: usize, to: usize) -> (Grid, Vec<bool>) {
         let asked = &self.view.asked[from..to];
         let mut head = vec![String::new()];
@@ -194,7 +183,6 @@ impl Screen<'_> {
     }
 }
 
-/// A long label in two lines, if possible after a sign in its middle.
 fn broken(label: &str) -> String {
     let sign = label.char_indices().find(|(at, c)| *at >= 2 && "-:;,".contains(*c));
     match sign {

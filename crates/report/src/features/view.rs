@@ -1,57 +1,43 @@
-//! What every form of the table shows: which candidates stand in it, where they
-//! agree, what has to be explained, and their classes. Not how it looks.
+//! Not how it looks.
 
 use pickfs_model::features::{
     Answer, Capability, Class, Classification, FeatureRow, FeatureTable, Group, Presence, Verdict,
 };
 
-/// A table with its rows sorted out.
 pub struct View<'t> {
-    /// The table.
     pub table: &'t FeatureTable,
-    /// Candidates that answered.
     pub asked: Vec<&'t FeatureRow>,
 }
 
 /// Verdicts that a cell's word does not explain.
 pub const EXPLAINED: [Verdict; 3] = [Verdict::Partly, Verdict::Failed, Verdict::NotAsked];
 
-/// A capability with the answers of those that were asked.
 #[derive(Clone)]
 pub struct Line<'t> {
-    /// What was asked.
     pub capability: &'t Capability,
-    /// Answers, parallel to [`View::asked`].
     pub answers: Vec<&'t Answer>,
 }
 
 impl Line<'_> {
-    /// What all cells show, if they show the same.
     pub fn shared(&self) -> Option<&str> {
         let first = self.answers.first()?.cell();
         self.answers.iter().all(|answer| answer.cell() == first).then_some(first)
     }
 }
 
-/// Something that a cell cannot say, with all to whom it applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// The capability's label.
     pub label: &'static str,
-    /// Those with the same words.
     pub who: Vec<String>,
-    /// The words.
     pub words: String,
 }
 
 impl<'t> View<'t> {
-    /// Sorts a table.
     pub fn new(table: &'t FeatureTable) -> Self {
         let asked = table.rows.iter().filter(|row| !row.answers.is_empty()).collect();
         Self { table, asked }
     }
 
-    /// Every capability with its answers.
     pub fn lines(&self) -> Vec<Line<'t>> {
         let capabilities = self.table.capabilities.iter().enumerate();
         capabilities
@@ -62,7 +48,6 @@ impl<'t> View<'t> {
             .collect()
     }
 
-    /// Lines by heading, in the order of the table.
     pub fn groups(&self) -> Vec<(Group, Vec<Line<'t>>)> {
         let mut groups: Vec<(Group, Vec<Line<'t>>)> = Vec::new();
         for line in self.lines() {
@@ -82,14 +67,12 @@ impl<'t> View<'t> {
         measures.map(|(line, cell)| format!("{} {cell}", line.capability.label)).collect()
     }
 
-    /// Labels of what all candidates answer with this cell.
     pub fn shared_by_all(&self, cell: &str) -> Vec<&'static str> {
         let lines = self.lines();
         let same = lines.iter().filter(|line| line.shared() == Some(cell));
         same.map(|line| line.capability.label).collect()
     }
 
-    /// What was partly, failed, or measured with words, the same words once.
     pub fn remarks(&self, wanted: &[Verdict]) -> Vec<Remark> {
         let mut remarks: Vec<Remark> = Vec::new();
         for line in self.lines() {
@@ -102,7 +85,6 @@ impl<'t> View<'t> {
         remarks
     }
 
-    /// Classes with their members, of those that were asked.
     pub fn classes(&self) -> Vec<(Class, Vec<&'t FeatureRow>)> {
         let classes = [Class::Native, Class::ForeignSupported, Class::ForeignUnsupported];
         let members = |class: Class| {
@@ -112,13 +94,11 @@ impl<'t> View<'t> {
         classes.map(members).into_iter().filter(|(_, rows)| !rows.is_empty()).collect()
     }
 
-    /// Candidates that could not be asked, with reason and remedy.
     pub fn absent(&self) -> Vec<(&'t FeatureRow, String)> {
         let rows = self.table.rows.iter();
         rows.filter_map(|row| Some((row, absence(&row.presence)?))).collect()
     }
 
-    /// The same in few words: those whose kernel type is missing share a line.
     pub fn absent_in_short(&self) -> Vec<String> {
         let (mut kernel, mut others) = (Vec::new(), Vec::new());
         for row in &self.table.rows {
@@ -146,7 +126,6 @@ impl<'t> View<'t> {
 /// How `availability` of the crate target begins this reason.
 const NO_KERNEL_TYPE: &str = "this kernel has no file system";
 
-/// Why a candidate has no answers, or why they are in doubt.
 fn absence(presence: &Presence) -> Option<String> {
     match presence {
         Presence::Asked { .. } => None,
@@ -155,7 +134,6 @@ fn absence(presence: &Presence) -> Option<String> {
     }
 }
 
-/// The classification of a row.
 pub fn class_of(row: &FeatureRow) -> Option<&Classification> {
     row.classification.as_ref()
 }

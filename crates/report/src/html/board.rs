@@ -1,9 +1,3 @@
-//! Verdict and ranking at one look: a tile for each metric that the plan fixed.
-//!
-//! A tile names the choice and ranks the rows with their values, their ratios and intervals, and a
-//! dot with a line for each: right of the middle is faster than the reference. Panels for which
-//! the plan fixed nothing have a tile without ratios. The verdict in full sentences stands below.
-
 use pickfs_analysis::{phases::tier, verdict::best};
 use pickfs_model::{
     finding::{Claim, Comparison, Panel, Row},
@@ -19,26 +13,19 @@ use crate::{
     wording::{metric_name, metric_value, survives_text},
 };
 
-/// Tiles that are open when the page opens.
 const TILES_OPEN: usize = 9;
-/// Rows of a tile, at most.
 const ROWS: usize = 8;
-/// Half the width of a picture, in its own units.
 const HALF: f64 = 40.0;
 /// Ratio at the edge of a picture, at least and at most.
 const EDGES: (f64, f64) = (1.25, 4.0);
 
-/// The answer for one metric of one panel.
 pub(crate) struct Tile<'s> {
-    /// The rows.
     pub panel: &'s Panel,
-    /// By what.
     pub metric: Metric,
     /// None where the plan fixed no metric for the panel.
     pub best: Option<Vec<String>>,
 }
 
-/// All tiles; nothing for a run without results.
 pub fn write(page: &mut Page, subject: &Subject) {
     let tiles = tiles(subject);
     if tiles.is_empty() {
@@ -66,7 +53,6 @@ pub fn write(page: &mut Page, subject: &Subject) {
     page.raw("</section>\n");
 }
 
-/// Every answer of a run, those that the plan asked for first.
 pub(crate) fn tiles<'s>(subject: &Subject<'s>) -> Vec<Tile<'s>> {
     let of_panel = |panel: &'s Panel| {
         let metrics = subject.metrics(panel);
@@ -91,7 +77,6 @@ fn judged<'s>(subject: &Subject, panel: &'s Panel, metrics: Vec<Metric>) -> Vec<
     both.map(|(metric, best)| Tile { panel, metric, best: Some(best) }).collect()
 }
 
-/// The ratio at the edge of all pictures: the farthest, within bounds.
 fn edge(tiles: &[Tile]) -> f64 {
     let found = tiles.iter().flat_map(|tile| {
         let rows = tile.panel.rows.iter();
@@ -136,7 +121,6 @@ impl Tile<'_> {
         }
     }
 
-    /// What is judged, without its panel: a sentence of the verdict begins with the same words.
     pub(crate) fn subject(&self) -> String {
         match tier(&self.metric.op) {
             Some(tier) => format!("{} ({})", tier.phase, tier.stands_for),
@@ -144,7 +128,6 @@ impl Tile<'_> {
         }
     }
 
-    /// The same for a narrow place.
     pub(crate) fn short_title(&self) -> String {
         let subject = self.subject();
         let what = subject.split(" (").next().unwrap_or_default();
@@ -154,7 +137,7 @@ impl Tile<'_> {
         }
     }
 
-    /// Fastest first; rows without a value last. Memory is left to the ranking.
+    /// Memory is left to the ranking.
     fn rows(&self, subject: &Subject) -> Vec<&Row> {
         let mut rows = counted(self.panel);
         let slowness =
@@ -229,7 +212,6 @@ fn choice(page: &mut Page, best: &[String]) {
     }
 }
 
-/// A dot at the speedup, a line over its interval, on a log scale.
 fn picture(page: &mut Page, subject: &Subject, row: &Row, found: Option<&Comparison>, edge: f64) {
     let place = |ratio: f64| HALF + 4.0 + HALF * (ratio.ln() / edge.ln()).clamp(-1.0, 1.0);
     let colour = subject.slot(&row.label).class();

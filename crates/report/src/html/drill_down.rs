@@ -1,5 +1,3 @@
-//! Every cell with all that is known of it: quantiles, trials, commands, spikes.
-
 use std::collections::BTreeMap;
 
 use pickfs_model::{
@@ -24,10 +22,8 @@ use crate::{
     },
 };
 
-/// Spikes shown for a cell.
 const SPIKES_MAX: usize = 8;
 
-/// All cells, closed; a link of the ranking opens onto its cell.
 pub fn write(page: &mut Page, subject: &Subject) {
     page.section("cells", "Every cell");
     for panel in &subject.findings.panels {
@@ -88,7 +84,6 @@ fn loop_figures(page: &mut Page, subject: &Subject, row: &Row, metric: &Metric) 
     }
 }
 
-/// The view of an operation that comes first: its ledger stands there, once.
 fn first_view(row: &Row, op: &OpSummary) -> View {
     row.ops.iter().find(|known| known.op == op.op).map_or(op.view, |first| first.view)
 }
@@ -218,7 +213,6 @@ fn steps(page: &mut Page, trials: &[&TrialRecord]) {
     page.raw("</div>");
 }
 
-/// What the kernel reported; values that differ between trials are all named.
 fn environment(page: &mut Page, trials: &[&TrialRecord]) {
     let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (key, value) in trials.iter().flat_map(|trial| &trial.environment.0) {

@@ -1,5 +1,3 @@
-//! The first screen of the page, the set-up card, and what has no result.
-
 use super::{board, markup::Page};
 use crate::{
     Subject, card::setup_card, conditions::conditions, phases::is_phased, stalls,
@@ -11,11 +9,8 @@ use pickfs_model::{
     quantity::span_text,
 };
 
-/// Verdicts that are open when the page opens.
 const VERDICTS_OPEN: usize = 4;
 
-/// Question and answer; ranking at one look; conditions; the article; the verdict in words; what
-/// is open.
 pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>, has_claims: bool) {
     page.raw("<header><div class=\"top\"><span class=\"muted\">pickfs</span>");
     page.raw("<button id=\"theme\" hidden>light / dark</button></div>\n");
@@ -48,7 +43,6 @@ pub fn write(page: &mut Page, subject: &Subject, next: Option<&NextStep>, has_cl
     doubts(page, subject, next);
 }
 
-/// A word in its colour, and what follows it.
 pub(crate) fn ending(page: &mut Page, ending: &Ending) {
     let class = match ending.end {
         AnswerEnd::Winner => "winner",
@@ -61,7 +55,6 @@ pub(crate) fn ending(page: &mut Page, ending: &Ending) {
     page.raw("</p>\n");
 }
 
-/// How the run ended: the first answer large, the others under it, and the command that cures the first.
 fn endings(page: &mut Page, subject: &Subject) {
     // The tiles of a phased run tell the others, and would be pushed off the screen.
     let most = if subject.findings.panels.iter().any(is_phased) { 1 } else { usize::MAX };
@@ -84,7 +77,6 @@ fn endings(page: &mut Page, subject: &Subject) {
     }
 }
 
-/// What is behind the answers in full sentences, with the commands of the best.
 fn verdicts(page: &mut Page, subject: &Subject) {
     page.raw("<div class=\"verdict\" id=\"verdict\">\n");
     let verdicts = &subject.findings.verdicts;
@@ -100,7 +92,6 @@ fn verdicts(page: &mut Page, subject: &Subject) {
     page.raw("</div>\n");
 }
 
-/// Why laps were slow, in a sentence for each cell that was explained.
 fn reasons(page: &mut Page, subject: &Subject) {
     let sentences = stalls::words::headlines(subject);
     if sentences.is_empty() {
@@ -124,7 +115,6 @@ fn article(page: &mut Page, note: &ArticleNote) {
     page.raw("</dl></div>\n");
 }
 
-/// The verdict of a panel; a phased one has a paragraph for each sentence.
 fn verdict(page: &mut Page, verdict: &Verdict, phased: bool) {
     if !verdict.panel.is_empty() {
         page.element("h3", &verdict.panel);
@@ -170,7 +160,6 @@ fn doubts(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
     page.raw("</div>\n");
 }
 
-/// The set-up card; nothing where no key is known.
 pub fn card(page: &mut Page, subject: &Subject) {
     let facts = setup_card(subject.run);
     page.section("setup", "Set-up card");
@@ -193,7 +182,6 @@ pub fn card(page: &mut Page, subject: &Subject) {
     page.raw("</dl></div></section>\n");
 }
 
-/// Rows without a result, each with its reason and what would help.
 pub fn absent(page: &mut Page, subject: &Subject) {
     page.section("absent", "Without a result");
     if subject.findings.absent.is_empty() {

@@ -1,5 +1,3 @@
-//! The pictures: what factors and an axis do first, then panel by panel, the raw device last.
-
 use super::markup::Page;
 use crate::{
     Subject,
@@ -7,10 +5,8 @@ use crate::{
     svg::{Setting, svg},
 };
 
-/// Panels that are open when the page opens; the others cost no time until then.
 const OPEN_PANELS: usize = 4;
 
-/// All pictures that the run can fill.
 pub fn write(page: &mut Page, subject: &Subject) {
     page.section("pictures", "Pictures");
     let text = "Hover for values; a legend entry hides its line; each picture says how to read it.";
@@ -32,7 +28,6 @@ pub fn write(page: &mut Page, subject: &Subject) {
     page.raw("</section>\n");
 }
 
-/// Each chart with its linear twin, where it has one.
 fn pairs(subject: &Subject, kind: ChartKind) -> Vec<(Chart, Option<Chart>)> {
     let log = kind.draw(subject, Look::PAGE, false);
     let linear = if kind.has_two_scales() { kind.draw(subject, Look::PAGE, true) } else { vec![] };

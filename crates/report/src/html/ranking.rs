@@ -1,5 +1,3 @@
-//! The ranking: one table per panel, intervals beside every claim.
-
 use pickfs_model::{
     finding::{Panel, Row},
     plan::{Metric, Statistic},
@@ -20,7 +18,6 @@ use crate::{
     },
 };
 
-/// All panels.
 pub fn write(page: &mut Page, subject: &Subject) {
     page.section("ranking", "Ranking");
     for panel in &subject.findings.panels {
@@ -57,7 +54,6 @@ fn table(page: &mut Page, subject: &Subject, panel: &Panel) {
     }
 }
 
-/// What a program told and took beside its times.
 fn beside(page: &mut Page, subject: &Subject, panel: &Panel) {
     let tables = program::beside(subject, panel);
     if !tables.is_empty() {
@@ -77,7 +73,6 @@ fn beside(page: &mut Page, subject: &Subject, panel: &Panel) {
     }
 }
 
-/// What the numbers of a table are.
 fn about(panel: &Panel, metric: &Metric, metrics: &[Metric]) -> String {
     let rate = match metric.statistic {
         Statistic::Rate if is_capacity(panel) => " Latencies at the highest rate that was held.",
@@ -111,7 +106,6 @@ impl Table<'_> {
         self.metric.statistic == Statistic::Rate
     }
 
-    /// The rate of a loop whose latencies are the headline.
     fn has_loop_rate(&self) -> bool {
         !self.is_rate() && !is_one_number(&self.metric)
     }
@@ -212,7 +206,6 @@ fn cell(page: &mut Page, words: &str, below: Option<&str>) {
     page.raw("</td>");
 }
 
-/// The loop with nothing to do: what the clock and the machine add to every lap.
 fn without_io(page: &mut Page, subject: &Subject) {
     let told: Vec<_> =
         subject.findings.panels.iter().filter_map(|p| Some((&p.title, p.no_io?))).collect();

@@ -1,5 +1,3 @@
-//! One bar chart per phase: every candidate, those without a result shown as that.
-
 use pickfs_model::finding::{Panel, PhaseRow, Row};
 
 use super::{
@@ -16,13 +14,11 @@ use crate::{
 /// Phases of which a panel may have so many before bars are kept to the ones that matter most.
 const PHASES_MAX: usize = 32;
 
-/// The phases that get a chart: all of them, or those of high impact and the derived ones.
 pub fn charted(panel: &Panel) -> Vec<&PhaseRow> {
     let few = panel.phases.len() <= PHASES_MAX;
     panel.phases.iter().filter(|phase| few || phase.is_high_impact || phase.is_derived).collect()
 }
 
-/// A phase's bars; none where no candidate has a result.
 pub fn draw(subject: &Subject, panel: &Panel, phase: &PhaseRow, look: Look) -> Option<Scene> {
     let rates = phase.cells.iter().filter_map(|cell| cell.rate);
     let highest = rates.map(|rate| rate.high).reduce(f64::max)?;
@@ -49,7 +45,6 @@ pub fn draw(subject: &Subject, panel: &Panel, phase: &PhaseRow, look: Look) -> O
     Some(canvas.scene)
 }
 
-/// How much longer than its longest bar an axis is, so that the words behind the bar fit.
 fn room(phase: &PhaseRow, look: Look) -> f64 {
     let texts =
         phase.cells.iter().filter_map(|cell| Some(rate_text(phase.unit, cell.rate?.median)));

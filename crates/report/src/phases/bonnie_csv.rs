@@ -24,7 +24,6 @@ use crate::Subject;
 /// Shortest phase with a rate, in nanoseconds; the original's bound.
 const SHORTEST_NS: u64 = 500_000_000;
 
-/// The lines; none where no trial has a phase of bonnie++.
 pub fn bonnie_csv(subject: &Subject) -> Option<String> {
     let panels = subject.findings.panels.iter().filter(|panel| is_phased(panel));
     let mut out = String::new();
@@ -65,24 +64,20 @@ fn line(subject: &Subject, cell: &Cell, label: &str, trial: &TrialRecord) -> Str
     fields.join(",")
 }
 
-/// The seed that the parameters fixed, or that of the run.
 fn seed(subject: &Subject, cell: &Cell) -> String {
     let fixed = cell.workload.params.get("seed").and_then(serde_json::Value::as_u64);
     fixed.unwrap_or(subject.run.plan.design.seed).to_string()
 }
 
-/// `pickfs-0.1.0` of `0.1.0 (...)` and of `pickfs 0.1.0 (...)`.
 fn program(build: &str) -> String {
     let version = build.split_whitespace().find(|word| *word != "pickfs").unwrap_or("unknown");
     format!("pickfs-{}", name(version))
 }
 
-/// A text without what would end its field.
 fn name(text: &str) -> String {
     text.chars().map(|c| if c == ',' || steers(c) { ' ' } else { c }).collect()
 }
 
-/// Size, chunk, number of seeks, seekers.
 fn one_file_fields(cell: &Cell, trial: &TrialRecord) -> [String; 4] {
     let written = find(trial, "block write").or_else(|| find(trial, "block read"));
     let Some(written) = written else { return Default::default() };
@@ -95,7 +90,6 @@ fn one_file_fields(cell: &Cell, trial: &TrialRecord) -> [String; 4] {
     ]
 }
 
-/// Whole MiB, or GiB where they are whole.
 fn size(bytes: u64) -> String {
     match bytes >> 20 {
         mib if mib > 0 && mib % 1024 == 0 => format!("{}G", mib / 1024),

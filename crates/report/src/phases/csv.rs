@@ -1,11 +1,8 @@
-//! Phases as CSV: one row per trial and phase, with all that was kept of it.
-
 use ::csv::{Error, Writer};
 use pickfs_model::{PhaseRecord, TrialRecord};
 
 use crate::{Subject, wording::outcome_text};
 
-/// The columns, without the axes of the plan.
 const COLUMNS: [&str; 24] = [
     "phase",
     "label",
@@ -33,7 +30,6 @@ const COLUMNS: [&str; 24] = [
     "backing",
 ];
 
-/// Every phase of every trial.
 pub fn phases_csv(subject: &Subject) -> Result<String, Error> {
     let axes: Vec<&str> = subject.run.plan.axes.iter().map(|axis| axis.name.as_str()).collect();
     let mut writer = Writer::from_writer(Vec::new());

@@ -1,6 +1,3 @@
-//! What is known of each phase of one candidate: time, processor, starts, doubts, and the whole
-//! distribution of its operations with its worst second.
-
 use pickfs_analysis::summary::belongs_to;
 use pickfs_model::{
     TrialRecord,
@@ -16,20 +13,16 @@ use super::{
 };
 use crate::{Subject, html::markup::Page, ranking::quantile_text, wording::quantile_name};
 
-/// Quantiles of the table of operations.
 const SHOWN: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 
-/// Seconds of a phase from which on the worst of them says something.
 const SECONDS_MIN: usize = 3;
 
-/// The phases of a row, then its operations.
 pub fn write(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
     let Some(at) = panel.rows.iter().position(|other| other.cell == row.cell) else { return };
     phases(page, subject, panel, at);
     operations(page, subject, row);
 }
 
-/// The headline of a row, where it is the rate of a phase.
 pub fn headline(panel: &Panel, row: &Row, metric: &Metric) -> Option<String> {
     let phase = panel.phases.iter().find(|phase| phase.phase == metric.op)?;
     let at = panel.rows.iter().position(|other| other.cell == row.cell)?;
@@ -37,7 +30,6 @@ pub fn headline(panel: &Panel, row: &Row, metric: &Metric) -> Option<String> {
     Some(rate_text(phase.unit, rate.median))
 }
 
-/// The headline of a trial, where it is the rate of a phase.
 pub fn trial_headline(trial: &TrialRecord, metric: &Metric) -> Option<String> {
     let phase = trial.phases.iter().find(|phase| phase.phase == metric.op)?;
     phase.is_finished().then(|| rate_text(phase.unit, phase.rate_per_s))
@@ -168,7 +160,6 @@ fn worst_second(subject: &Subject, row: &Row, op: &str) -> Option<String> {
     ))
 }
 
-/// The operations of a phase in a row.
 pub fn operations_of<'r>(row: &'r Row, phase: &str) -> Vec<&'r OpSummary> {
     row.ops.iter().filter(|op| belongs_to(&op.op, phase)).collect()
 }

@@ -1,5 +1,3 @@
-//! Footnotes of a table: doubts and missing results, each once, with a number.
-
 use pickfs_model::{
     Outcome,
     finding::{Panel, PhaseRow},
@@ -7,23 +5,19 @@ use pickfs_model::{
 
 use crate::Subject;
 
-/// Footnotes, numbered from 1 in the order in which they are asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Footnotes {
-    /// The texts.
     pub texts: Vec<String>,
     /// What makes a note the same as another: the doubt and its counts, not the words of a row.
     keys: Vec<String>,
 }
 
-/// A note, with what makes it the same as another.
 struct Note {
     key: String,
     text: String,
 }
 
 impl Footnotes {
-    /// The numbers of a row's notes; new texts get new numbers.
     pub fn of_row(&mut self, subject: &Subject, panel: &Panel, phase: &PhaseRow) -> Vec<usize> {
         let mut numbers: Vec<usize> = Vec::new();
         for note in doubts(subject, panel, phase).into_iter().chain(losses(panel, phase)) {
@@ -47,7 +41,6 @@ impl Footnotes {
     }
 }
 
-/// ` [1] [3]`, or nothing.
 pub fn marks(numbers: &[usize]) -> String {
     numbers.iter().map(|number| format!(" [{number}]")).collect()
 }
@@ -94,7 +87,6 @@ fn first_text(subject: &Subject, panel: &Panel, phase: &PhaseRow, kind: &str) ->
     flags.find(|flag| flag.kind == kind).map(|flag| flag.text.clone())
 }
 
-/// `fat16, no result in 6 trials: ENOSPC`.
 fn losses(panel: &Panel, phase: &PhaseRow) -> Vec<Note> {
     let lost = panel.rows.iter().zip(&phase.cells).filter(|(_, cell)| cell.failed > 0);
     lost.map(|(row, cell)| {
@@ -106,7 +98,6 @@ fn losses(panel: &Panel, phase: &PhaseRow) -> Vec<Note> {
     .collect()
 }
 
-/// The word of a cell without a result: `failed`, or `skipped` where it was not tried.
 pub fn lost_word(subject: &Subject, panel: &Panel, phase: &PhaseRow, index: usize) -> &'static str {
     let Some(row) = panel.rows.get(index) else { return "-" };
     let trials = subject.trials(&row.cell);

@@ -1,9 +1,3 @@
-//! The heat map: phases by candidates, each cell coloured by how far the candidate is from the
-//! reference, on a logarithmic scale from blue (faster) to orange (slower).
-//!
-//! The colours keep apart under the common kinds of colour blindness, and each cell says its
-//! ratio in words as well.
-
 use pickfs_analysis::phases::tables;
 use pickfs_model::finding::{Panel, PhaseRow};
 
@@ -25,7 +19,6 @@ use crate::{
 /// Ratios at the two ends of the scale, the narrowest first; beyond the last the colour stays.
 const REACHES: [f64; 4] = [2.0, 4.0, 16.0, 64.0];
 
-/// Draws the rows of a panel, table by table; none without phases.
 pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     let groups: Vec<(String, Vec<usize>)> =
         tables(subject.run, panel).into_iter().map(|table| (table.title, table.rows)).collect();
@@ -101,7 +94,6 @@ impl<'m> Map<'m> {
         self.columns();
     }
 
-    /// The scale, from the largest lead to the largest lag.
     fn legend(&mut self) {
         let font = self.font;
         let (count, top) = (2 * HEAT_STEPS as usize + 1, self.y + font * 0.8);
@@ -224,7 +216,6 @@ struct Found {
     tip: String,
 }
 
-/// A row's name with heat and unit, as the map has all of them in one picture.
 fn name(phase: &PhaseRow) -> String {
     let name = row_name(phase, Some(phase.unit));
     format!("{name}, {}", unit_name(phase.unit))
@@ -249,7 +240,6 @@ fn step(ratio: f64, reach: f64) -> i8 {
     (share * f64::from(HEAT_STEPS)).round() as i8
 }
 
-/// The slot of the reference, for legends beside the map.
 pub fn reference_slot(subject: &Subject, panel: &Panel) -> Slot {
     subject.slot(&panel.reference)
 }

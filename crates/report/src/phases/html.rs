@@ -1,5 +1,3 @@
-//! Tables of phases as a part of the page: rates with their ranges, ratios with their intervals.
-
 use pickfs_analysis::phases::{Kind, PhaseTable, tables};
 use pickfs_model::finding::Panel;
 
@@ -10,7 +8,6 @@ use super::{
 };
 use crate::{Subject, html::markup::Page, subject::with_durability};
 
-/// Every table of a panel.
 pub fn write(page: &mut Page, subject: &Subject, panel: &Panel) {
     let title = if panel.title.is_empty() { "All cells" } else { &panel.title };
     page.element("h3", &with_durability(title, panel));

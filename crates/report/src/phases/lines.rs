@@ -1,5 +1,3 @@
-//! The lines of a table of phases as words: what terminal, Markdown and HTML print.
-
 use pickfs_analysis::phases::{Kind, PhaseTable};
 use pickfs_model::{
     WorkUnit,
@@ -15,46 +13,30 @@ use super::{
 };
 use crate::Subject;
 
-/// A table in words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lines {
-    /// `high impact, MB/s`.
     pub title: String,
-    /// Labels of the panel's rows: the columns of rates.
     pub labels: Vec<String>,
-    /// Position of the reference among them.
     pub reference: usize,
-    /// Positions of the columns that have ratios.
     pub compared: Vec<usize>,
-    /// One per phase, then GEOMETRIC MEAN and MAX RATIO.
     pub lines: Vec<Line>,
-    /// Footnotes, numbered from 1.
     pub notes: Vec<String>,
 }
 
-/// A line of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// Name of the phase or of the summary.
     pub name: String,
     /// Position in the panel's phases; none for a summary.
     pub phase: Option<usize>,
-    /// One per column.
     pub cells: Vec<Cell>,
-    /// Numbers of its footnotes.
     pub notes: Vec<usize>,
 }
 
-/// A candidate's part of a line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cell {
-    /// The rate, or why there is none.
     pub rate: String,
-    /// Its range over trials.
     pub range: Option<String>,
-    /// Reference divided by this one.
     pub ratio: Option<String>,
-    /// Its interval.
     pub interval: Option<String>,
     /// The interval leaves out 1; none without an interval.
     pub decided: Option<bool>,
@@ -63,7 +45,6 @@ pub struct Cell {
 }
 
 impl Lines {
-    /// The words of a table.
     pub fn new(subject: &Subject, panel: &Panel, table: &PhaseTable) -> Lines {
         let mut notes = Footnotes::default();
         let mut lines: Vec<Line> = Vec::new();
@@ -88,12 +69,10 @@ impl Lines {
         }
     }
 
-    /// The reference's label.
     pub fn reference_label(&self) -> &str {
         self.labels.get(self.reference).map_or("reference", String::as_str)
     }
 
-    /// Whether some ratio has an interval.
     pub fn has_intervals(&self) -> bool {
         self.lines.iter().flat_map(|line| &line.cells).any(|cell| cell.interval.is_some())
     }

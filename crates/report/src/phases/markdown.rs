@@ -1,5 +1,3 @@
-//! Tables of phases as Markdown.
-
 use pickfs_analysis::phases::tables;
 use pickfs_model::finding::Panel;
 
@@ -9,7 +7,6 @@ use crate::{
     markdown::{cell, line, text},
 };
 
-/// Every table of a panel: the first one open, the rest folded.
 pub fn write(subject: &Subject, panel: &Panel) -> String {
     let at = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
     let mut out = String::new();

@@ -1,6 +1,3 @@
-//! KX Nano's throughput table: the original's twelve columns between `|`, one file a candidate,
-//! so that what reads its results reads ours.
-//!
 //! A row is a phase that counts bytes, its rate the median over trials. Where a run was told to
 //! give the original's inflated sync figures they stand in the column, as the original prints
 //! them. What we do not measure stays empty: the expression, and what iostat counts as written.
@@ -19,7 +16,6 @@ use pickfs_model::{
 use super::is_phased;
 use crate::Subject;
 
-/// The columns.
 pub const COLUMNS: [&str; 12] = [
     "numproc",
     "threadnr",
@@ -37,22 +33,15 @@ pub const COLUMNS: [&str; 12] = [
 
 /// Value of a sync phase with the original's figure, where it was asked for.
 const INFLATED: &str = "inflated_rate_per_s";
-/// Value of a read phase with what the device handed out.
 const DEVICE_READ: &str = "device_read_bytes";
 
-/// A table with the label of its candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PsvFile {
-    /// The candidate.
     pub label: String,
-    /// A name for a file, unique in the run.
     pub file_name: String,
-    /// Header and rows.
     pub text: String,
 }
 
-/// One table for each candidate, all panels after each other, as the original's driver does with
-/// its numbers of processes; empty without phases.
 pub fn psv_files(subject: &Subject) -> Vec<PsvFile> {
     let mut labels: Vec<&str> = Vec::new();
     let panels: Vec<&Panel> = subject.findings.panels.iter().filter(|p| is_phased(p)).collect();
@@ -69,7 +58,6 @@ pub fn psv_files(subject: &Subject) -> Vec<PsvFile> {
     labels.iter().copied().enumerate().map(file).collect()
 }
 
-/// Letters, digits, dots and dashes of a label; with a number where two would be one.
 fn file_name(index: usize, label: &str, labels: &[&str]) -> String {
     let plain = |label: &str| -> String {
         let keep = |c: char| if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '-' };
@@ -128,7 +116,6 @@ fn fields(trials: &[&TrialRecord], phase: &PhaseRow) -> Option<Vec<String>> {
     ])
 }
 
-/// A text that stays in its column.
 fn clean(text: &str) -> String {
     text.chars().map(|c| if c == '|' || steers(c) { ' ' } else { c }).collect()
 }

@@ -1,5 +1,3 @@
-//! Tables of phases on the terminal: rates, then ratios with their intervals.
-//!
 //! Where the screen is too narrow a table gives up the intervals (an undecided ratio then has
 //! `~` behind it), then the rates beside the reference's, and then it is printed in parts.
 
@@ -21,21 +19,15 @@ use crate::{
     },
 };
 
-/// Tables beside each other where candidates stand under each other.
 const TABLES_ACROSS: usize = 3;
 
-/// How much a table shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Room {
-    /// Rates of all, ratios with intervals.
     Full,
-    /// Rates of all, ratios.
     Ratios,
-    /// The reference's rates, ratios.
     Narrow,
 }
 
-/// The ranking of the first screen: a line for each table with the mean of its ratios.
 pub fn overview(subject: &Subject, panels: &[&Panel], columns: usize, paint: Paint) -> String {
     let all: Vec<(&Panel, PhaseTable)> = panels
         .iter()
@@ -44,7 +36,6 @@ pub fn overview(subject: &Subject, panels: &[&Panel], columns: usize, paint: Pai
     means(&all, columns, paint)
 }
 
-/// Every table of a panel.
 pub fn all(subject: &Subject, panel: &Panel, columns: usize, paint: Paint) -> String {
     let tables = tables(subject.run, panel);
     let printed: Vec<String> =
@@ -84,7 +75,6 @@ fn table(
     out
 }
 
-/// The grids that show a table within the columns: one, or several with some candidates each.
 fn fitting(lines: &Lines, columns: usize) -> Vec<Grid> {
     let all: Vec<usize> = (0..lines.labels.len()).collect();
     for room in [Room::Full, Room::Ratios, Room::Narrow] {
@@ -192,7 +182,6 @@ fn means(tables: &[(&Panel, PhaseTable)], columns: usize, paint: Paint) -> Strin
     out
 }
 
-/// Candidates down, the first tables across.
 fn by_candidate(tables: &[&(&Panel, PhaseTable)], panel: &Panel, compared: &[usize]) -> Grid {
     // The first table of each panel, then the second of each.
     let place = |at: usize| tables[..at].iter().filter(|t| t.0.title == tables[at].0.title).count();

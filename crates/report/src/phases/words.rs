@@ -1,5 +1,3 @@
-//! Words for rates and ratios: one place, so that terminal, pages and pictures agree.
-
 use pickfs_model::{
     Heat, WorkUnit,
     finding::{PhaseRow, RowRatio, Spread},
@@ -16,14 +14,6 @@ pub fn unit_name(unit: WorkUnit) -> &'static str {
     }
 }
 
-/// A rate in that unit, without the unit.
-///
-/// ```
-/// use pickfs_model::WorkUnit;
-/// use pickfs_report::phases::words::rate_number;
-/// assert_eq!(rate_number(WorkUnit::Bytes, 2.17e9), "2,170");
-/// assert_eq!(rate_number(WorkUnit::Seeks, 424.1), "424");
-/// ```
 pub fn rate_number(unit: WorkUnit, per_s: f64) -> String {
     match unit {
         WorkUnit::Bytes => significant(per_s / 1e6),
@@ -31,22 +21,18 @@ pub fn rate_number(unit: WorkUnit, per_s: f64) -> String {
     }
 }
 
-/// `2,100 to 2,230`: the range over trials, in the unit of [`unit_name`].
 pub fn range_number(unit: WorkUnit, rate: Spread) -> String {
     format!("{} to {}", rate_number(unit, rate.low), rate_number(unit, rate.high))
 }
 
-/// A rate with its unit: `2,170 MB/s`.
 pub fn rate_text(unit: WorkUnit, per_s: f64) -> String {
     format!("{} {}", rate_number(unit, per_s), unit_name(unit))
 }
 
-/// A ratio as the articles print it, without a sign: `1.61`, `12.4`, `2,262`.
 pub fn ratio_number(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.2}") } else { significant(ratio) }
 }
 
-/// `[1.52, 1.70]`, if there is an interval.
 pub fn interval_text(ratio: RowRatio) -> Option<String> {
     let (low, high) = ratio.interval?;
     Some(pickfs_analysis::wording::interval_text(low, high))
@@ -57,7 +43,6 @@ pub fn leaves_out_one(ratio: RowRatio) -> Option<bool> {
     ratio.interval.map(|(low, high)| low > 1.0 || high < 1.0)
 }
 
-/// The two lines of a ratio's header: what is divided by what, and which way is which.
 pub fn ratio_head(reference: &str, label: &str) -> (String, String) {
     (format!("{reference}/{label}"), format!(">1: {reference} faster"))
 }
@@ -72,7 +57,6 @@ pub fn row_name(phase: &PhaseRow, table_unit: Option<WorkUnit>) -> String {
     }
 }
 
-/// `, cold` or `, hot`, where the heat of a row is to be said.
 pub fn heat_text(heat: Option<Heat>) -> &'static str {
     match heat {
         Some(Heat::Cold) => ", cold",

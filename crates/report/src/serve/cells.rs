@@ -1,8 +1,5 @@
-//! Two cells side by side, of one run or of two.
-//!
-//! The rows are drawn into one picture as the rows of a panel would be. Cells of one
-//! run that were compared within blocks show that finding; all others are values
-//! beside each other, and nothing is claimed.
+//! Cells of one run that were compared within blocks show that finding; all others
+//! are values beside each other, and nothing is claimed.
 
 use pickfs_analysis::{compare::FLEETING, wording::blocks_text};
 use pickfs_model::{
@@ -23,24 +20,17 @@ use crate::{
     wording::{claim_text, interval_text, op_name, quantile_name, range_text, view_name},
 };
 
-/// Quantiles of the table.
 const SHOWN: [f64; 7] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.01];
 
-/// One of the two cells.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'a> {
-    /// Name of the run in links.
     pub name: &'a str,
-    /// The run.
     pub run: &'a RunRecord,
-    /// Its panel.
     pub panel: &'a Panel,
-    /// Its row.
     pub row: &'a Row,
 }
 
 impl<'a> Side<'a> {
-    /// A cell of a run by its id.
     pub fn find(
         name: &'a str,
         run: &'a RunRecord,
@@ -70,7 +60,6 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The cells of two runs to choose from.
 pub fn choose_cells_page(sides: [(&str, &Findings); 2]) -> String {
     let mut page = frame::open_below("two cells", "Two cells side by side");
     page.raw("<form class=\"choose\" action=\"/cells\">\n");
@@ -93,7 +82,6 @@ pub fn choose_cells_page(sides: [(&str, &Findings); 2]) -> String {
     frame::close(page, None)
 }
 
-/// Both cells: what differs around them, their numbers, their curves.
 pub fn cells_page(sides: [Side; 2]) -> String {
     let [a, b] = sides;
     let mut page = frame::open("two cells");
@@ -121,7 +109,6 @@ pub fn cells_page(sides: [Side; 2]) -> String {
     frame::close(page, None)
 }
 
-/// What differs in a line each: around the cells first, then in their first operation.
 fn summary(page: &mut Page, [a, b]: [Side; 2], differences: &[Difference]) {
     let mut keys: Vec<&str> = Vec::new();
     keys.extend((a.row.backing != b.row.backing).then_some("backing"));
@@ -149,7 +136,6 @@ fn summary(page: &mut Page, [a, b]: [Side; 2], differences: &[Difference]) {
     page.raw("</div>\n");
 }
 
-/// Names of the two columns: the label, and the run where the labels are equal.
 fn heads(sides: [Side; 2]) -> [String; 2] {
     let [a, b] = sides;
     match (a.title() == b.title(), a.name == b.name) {
@@ -159,7 +145,6 @@ fn heads(sides: [Side; 2]) -> [String; 2] {
     }
 }
 
-/// Whether the two were compared within blocks, and what came of it.
 fn standing(page: &mut Page, [a, b]: [Side; 2]) {
     let is_one_panel = a.name == b.name && std::ptr::eq(a.panel, b.panel);
     let between = |labels: [&str; 2]| labels == [&*a.row.label, &*b.row.label];
@@ -187,7 +172,6 @@ fn standing(page: &mut Page, [a, b]: [Side; 2]) {
     }
 }
 
-/// Whether a fact that differs may change a result.
 fn is_lasting(found: &Difference) -> bool {
     !FLEETING.iter().any(|key| found.key.starts_with(key))
 }
@@ -266,7 +250,6 @@ fn pictures(page: &mut Page, sides: [Side; 2]) {
     page.raw("</div>\n</section>\n");
 }
 
-/// Both cells as the two rows of one panel of one run.
 fn joined(sides: [Side; 2]) -> (RunRecord, Findings) {
     let [a, b] = sides;
     let mut run = a.run.clone();

@@ -1,5 +1,3 @@
-//! A chain of runs: what changed in each step before what came of it.
-
 use pickfs_analysis::chain::{CellChain, Chain};
 use pickfs_model::quantity::significant;
 
@@ -13,7 +11,6 @@ use crate::{
     wording::{metric_name, metric_value, range_text},
 };
 
-/// The page; `names` are the runs' names in links, in the order of the chain.
 pub fn chain_page(chain: &Chain, names: &[&str]) -> String {
     let mut page = frame::open("chain");
     let links: Vec<_> = names.iter().map(|name| (link::run(name), *name)).collect();

@@ -1,5 +1,3 @@
-//! Two runs side by side: what differs in the machines before what differs in the results.
-
 use pickfs_analysis::compare::{CellRatio, RunComparison};
 use pickfs_model::quantity::significant;
 
@@ -9,7 +7,6 @@ use crate::{
     wording::{metric_name, metric_value, range_text},
 };
 
-/// The comparison; `names` are the runs' names in links, the divided-by one first.
 pub fn comparison_page(comparison: &RunComparison, names: [&str; 2]) -> String {
     let mut page = frame::open("compare");
     let links = [
@@ -29,7 +26,6 @@ pub fn comparison_page(comparison: &RunComparison, names: [&str; 2]) -> String {
     frame::close(page, None)
 }
 
-/// What differs in a line each: the environment first, then the result.
 fn summary(page: &mut Page, comparison: &RunComparison) {
     let keys: Vec<&str> = comparison.changed.iter().map(|change| change.key.as_str()).collect();
     page.raw("<div class=\"article\">\n");
@@ -38,10 +34,8 @@ fn summary(page: &mut Page, comparison: &RunComparison) {
     page.raw("</div>\n");
 }
 
-/// Facts that are named in a summary.
 const NAMED: usize = 4;
 
-/// `2 recorded facts of machine and plan differ: kernel.release, mount.options.`
 pub(super) fn around_text(keys: &[&str]) -> String {
     if keys.is_empty() {
         return "Nothing that is recorded of machine and plan differs.".into();
@@ -74,7 +68,6 @@ fn result_text(cells: &[CellRatio]) -> String {
     }
 }
 
-/// What a reader must know first.
 pub(super) fn doubts(page: &mut Page, warnings: &[String]) {
     if warnings.is_empty() {
         return;
@@ -104,7 +97,6 @@ fn changed(page: &mut Page, comparison: &RunComparison, names: [&str; 2]) {
     page.raw("</section>\n");
 }
 
-/// Facts with a value on each side.
 pub(super) fn facts(
     page: &mut Page,
     names: [&str; 2],
@@ -159,7 +151,6 @@ fn ratios(page: &mut Page, cells: &[CellRatio], names: [&str; 2]) {
     page.close_table();
 }
 
-/// Cells that could not be compared, with the reason.
 pub(super) fn left_out(page: &mut Page, uncompared: &[(String, String)]) {
     if uncompared.is_empty() {
         return;

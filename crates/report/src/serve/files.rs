@@ -1,9 +1,6 @@
-//! The files of a run: every export behind a link.
-
 use super::{frame, link};
 use crate::svg::escape;
 
-/// The page; `files` are names as [`crate::exports`] and [`crate::hlog`] give them.
 pub fn files_page(name: &str, files: &[String]) -> String {
     let mut page = frame::open("files");
     frame::bar(&mut page, &[(link::run(name), name)]);

@@ -1,5 +1,3 @@
-//! What every page of a server shares: head, the bar of links, foot.
-
 use super::link;
 use crate::{
     html::markup::Page,
@@ -9,7 +7,6 @@ use crate::{
 const REPORT_STYLE: &str = include_str!("../html/style.css");
 const STYLE: &str = include_str!("style.css");
 
-/// Opens a page with its heading.
 pub(super) fn open(title: &str) -> Page {
     let mut page = Page::default();
     let (light, dark) = (colours(false), colours(true));
@@ -26,7 +23,6 @@ pub(super) fn open(title: &str) -> Page {
     page
 }
 
-/// The bar and the heading of a page that is reached from the list.
 pub(super) fn open_below(title: &str, heading: &str) -> Page {
     let mut page = open(title);
     bar(&mut page, &[]);
@@ -34,7 +30,6 @@ pub(super) fn open_below(title: &str, heading: &str) -> Page {
     page
 }
 
-/// Links at the top; the list comes first.
 pub(super) fn bar(page: &mut Page, links: &[(String, &str)]) {
     page.raw("<nav class=\"bar\" aria-label=\"Pages\"><a href=\"/\">All runs</a>");
     for (to, words) in links {
@@ -45,7 +40,6 @@ pub(super) fn bar(page: &mut Page, links: &[(String, &str)]) {
     page.raw("</nav>\n");
 }
 
-/// Closes a page, with a script of ours where it has one.
 pub(super) fn close(mut page: Page, script: Option<&str>) -> String {
     if let Some(script) = script {
         page.raw(&format!("<script>\n{script}</script>\n"));
@@ -54,7 +48,6 @@ pub(super) fn close(mut page: Page, script: Option<&str>) -> String {
     page.text
 }
 
-/// The page of a run with the bar above it: to the list, its files, its cells.
 pub fn with_bar(html: &str, name: &str, is_over: bool) -> String {
     let mut page = Page::default();
     let cells = (link::cells(name, name), "Two cells side by side");
@@ -67,14 +60,12 @@ pub fn with_bar(html: &str, name: &str, is_over: bool) -> String {
     style.replacen("<body>\n", &format!("<body>\n{}", page.text), 1)
 }
 
-/// A page that says one thing.
 pub fn message_page(heading: &str, text: &str) -> String {
     let mut page = open_below(heading, heading);
     page.element("p", text);
     close(page, None)
 }
 
-/// The page that asks for the token.
 pub fn token_page() -> String {
     let mut page = open("token");
     page.element("h1", "pickfs serve");

@@ -1,5 +1,3 @@
-//! Links between the pages of a server: names of runs become parts of paths.
-
 use std::fmt::Write;
 
 /// Text as one part of a path or one value of a query: letters, digits, `-`, `_` and `.` stay.
@@ -16,33 +14,27 @@ pub fn encoded(text: &str) -> String {
     out
 }
 
-/// The page of a run.
 pub fn run(name: &str) -> String {
     format!("/run/{}", encoded(name))
 }
 
-/// The files of a run.
 pub fn files(name: &str) -> String {
     format!("/files/{}", encoded(name))
 }
 
-/// One file of a run.
 pub fn file(name: &str, file: &str) -> String {
     let parts: Vec<_> = file.split('/').map(encoded).collect();
     format!("/files/{}/{}", encoded(name), parts.join("/"))
 }
 
-/// The page that follows a run.
 pub fn live(name: &str) -> String {
     format!("/live/{}", encoded(name))
 }
 
-/// What happens in a run, as a stream, after a trial.
 pub fn events(name: &str, after: u32) -> String {
     format!("/events/{}?after={after}", encoded(name))
 }
 
-/// Two cells, or the choice of them.
 pub fn cells(a: &str, b: &str) -> String {
     format!("/cells?a={}&b={}", encoded(a), encoded(b))
 }

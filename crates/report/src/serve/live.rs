@@ -1,8 +1,5 @@
-//! A run that is going on: how far it is, trial by trial, as they are kept.
-//!
 //! It shows what is kept and no result: whoever looks while it runs would stop when
-//! they like what they see. The page asks for nothing but short rows, since it may
-//! be read on the machine that measures.
+//! they like what they see.
 
 use pickfs_model::RunRecord;
 use serde_json::json;
@@ -12,21 +9,15 @@ use crate::svg::escape;
 
 const SCRIPT: &str = include_str!("live.js");
 
-/// One kept trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveRow {
-    /// Position in the run, from 1.
     pub number: u32,
-    /// The block, from 1.
     pub block: u32,
-    /// Candidate and levels.
     pub cell: String,
-    /// `finished`, `failed` or `skipped`; the second attempt is named.
     pub outcome: String,
 }
 
 impl LiveRow {
-    /// A trial of a run from what a listing says of it.
     pub fn new(run: &RunRecord, number: u32, cell: &str, block: u32, outcome: String) -> LiveRow {
         let found = run.cells.iter().find(|known| known.id.0 == cell);
         let cell = found.map_or_else(
@@ -36,7 +27,6 @@ impl LiveRow {
         LiveRow { number, block, cell, outcome }
     }
 
-    /// As the script of the page reads it.
     pub fn json(&self) -> String {
         json!({
             "number": self.number, "block": self.block, "cell": self.cell, "outcome": self.outcome,
@@ -45,10 +35,8 @@ impl LiveRow {
     }
 }
 
-/// Rows that the page shows at first.
 const ROWS_MAX: usize = 200;
 
-/// The page of a run without its trials, and of the rows that are kept.
 pub fn live_page(name: &str, head: &RunRecord, rows: &[LiveRow], idle_s: Option<u64>) -> String {
     let mut page = frame::open("follow");
     let files = (link::files(name), "Files");

@@ -1,9 +1,3 @@
-//! Pages between runs, for a server that shows a folder of them.
-//!
-//! The list of runs, two runs or two cells side by side, a run that is going on, the
-//! files of a run. A run's own page is [`crate::html`]. Nothing here reads a request
-//! or a file: input is data, output is a page that loads nothing but itself.
-
 mod cells;
 mod chain;
 mod comparison;

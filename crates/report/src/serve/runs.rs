@@ -1,5 +1,3 @@
-//! The list of runs, with a search over what was asked and where.
-
 use pickfs_model::{RunRecord, finding::Ending, plan::StopRule, quantity::counted, typed::program};
 
 use super::{frame, link};
@@ -9,31 +7,20 @@ use crate::{
     wording::backing_text,
 };
 
-/// A run file of the folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunLine {
-    /// Its name in links.
     pub name: String,
-    /// What is known of it, or why it cannot be read.
     pub about: Result<RunSummary, String>,
 }
 
-/// What the list shows of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
-    /// Start, RFC 3339.
     pub started: String,
-    /// Its question.
     pub question: String,
-    /// Plan and workload.
     pub plan: String,
-    /// Labels of the candidates.
     pub candidates: Vec<String>,
-    /// What they were made on.
     pub backing: String,
-    /// Kernel and processor.
     pub machine: String,
-    /// Trials that are kept.
     pub trials: usize,
     /// Trials that the plan asks for; the most, where the run ends when it is decided.
     pub trials_planned: usize,
@@ -44,7 +31,6 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// What is known before the first trial, and how many there are.
     pub fn new(run: &RunRecord, trials: usize) -> RunSummary {
         let fact = |key: &str| run.environment.get(key).unwrap_or_default().to_owned();
         let kernel = format!("Linux {}", fact("kernel.release"));
@@ -64,7 +50,6 @@ impl RunSummary {
         }
     }
 
-    /// How many trials there are, of how many.
     pub fn trials_text(&self) -> String {
         match self.ended {
             Some(_) => counted(self.trials as u64, "trial"),
@@ -73,7 +58,6 @@ impl RunSummary {
     }
 }
 
-/// Trials that a plan asks for at most, in words for a run that is going on.
 pub(super) fn planned_text(run: &RunRecord) -> String {
     let planned = run.cells.len() * run.plan.design.blocks as usize;
     match run.plan.design.stop {
@@ -105,7 +89,6 @@ impl RunLine {
     }
 }
 
-/// The list; `search` is what was looked for.
 pub fn list_page(folder: &str, lines: &[RunLine], search: &str) -> String {
     let mut page = frame::open("runs");
     page.element("h1", "Runs");

@@ -1,5 +1,3 @@
-//! The slowest laps as bars: each is one lap from its start to its end, coloured by cause.
-//!
 //! Every bar has the same length, as a picture of shares; how long the lap was stands left of it.
 
 use pickfs_analysis::stalls::{OpTable, WorstLap};
@@ -19,7 +17,6 @@ const ROW: f32 = 1.9;
 /// Parts that are narrower, in picture units, are not drawn.
 const NARROW: f32 = 0.2;
 
-/// The picture of the slowest laps of an operation; none where no lap was opened.
 pub fn draw(op: &OpTable, causes: &Causes, laps: usize, look: Look) -> Option<Scene> {
     let shown = &op.worst[..op.worst.len().min(laps)];
     if shown.is_empty() {
@@ -44,7 +41,6 @@ pub fn draw(op: &OpTable, causes: &Causes, laps: usize, look: Look) -> Option<Sc
     Some(canvas.scene)
 }
 
-/// `43.5 ms, trial 7`.
 fn name(worst: &WorstLap) -> String {
     let length_ns = worst.lap.end_ns.saturating_sub(worst.lap.start_ns);
     let length = duration_text(length_ns as f64);

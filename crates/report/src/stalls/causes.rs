@@ -1,5 +1,3 @@
-//! The colour of each cause: one for the whole run, so that every picture of it agrees.
-//!
 //! The causes with the most time get colours of the palette, with a marker of their own; all
 //! others share the grey of the floor.
 
@@ -10,20 +8,15 @@ use pickfs_model::stall::OpenLap;
 
 use crate::chart::Slot;
 
-/// Causes with a colour of their own.
 const COLOURED: usize = 7;
-/// What the grey ones are called in a legend.
 pub const OTHERS: &str = "other causes";
 
-/// Causes of a run, the one with the most time first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Causes {
-    /// Name and title.
     known: Vec<(String, String)>,
 }
 
 impl Causes {
-    /// The causes of all tables.
     pub fn of(tables: &[StallTable]) -> Causes {
         let mut sums: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
         for line in tables.iter().flat_map(|table| &table.ops).flat_map(|op| &op.causes) {
@@ -36,18 +29,15 @@ impl Causes {
         Causes { known: named.collect() }
     }
 
-    /// The colour and the marker of a cause.
     pub fn slot(&self, cause: &str) -> Slot {
         let place = self.known.iter().position(|(known, _)| known == cause);
         place.filter(|place| *place < COLOURED).map_or(Slot::Floor(0), Slot::Series)
     }
 
-    /// What a cause is in words; its name where it has none.
     pub fn title<'a>(&'a self, cause: &'a str) -> &'a str {
         self.known.iter().find(|(known, _)| known == cause).map_or(cause, |(_, title)| title)
     }
 
-    /// The name of its series: the grey ones are one.
     pub fn series<'a>(&'a self, cause: &'a str) -> &'a str {
         match self.slot(cause) {
             Slot::Series(_) => self.title(cause),
@@ -55,7 +45,6 @@ impl Causes {
         }
     }
 
-    /// Entries of a legend for the causes of some laps or lines, in the order of the run.
     pub fn legend<'a>(&self, used: impl Iterator<Item = &'a str>) -> Vec<(String, Slot)> {
         let used: std::collections::BTreeSet<&str> = used.collect();
         let mut entries = Vec::new();
@@ -69,7 +58,6 @@ impl Causes {
     }
 }
 
-/// The cause that most of a lap's time went into, and that time; an empty lap has none.
 pub fn leading(lap: &OpenLap) -> Option<(&str, u64)> {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     for part in &lap.parts {

@@ -1,5 +1,3 @@
-//! The ledger as CSV: one row for each cell, operation, cause and holder.
-//!
 //! Sums over the trials of a cell; `share` is of the time of the operation's slow laps. The stacks
 //! are those of the longest wait for the cause, innermost frame first. By trial they are in the
 //! run file's table `stall_cause`.
@@ -27,7 +25,6 @@ const HEADER: [&str; 16] = [
     "stack",
 ];
 
-/// The whole ledger of a run.
 pub fn stalls_csv(subject: &Subject) -> Result<String, csv::Error> {
     let mut writer = Writer::from_writer(Vec::new());
     writer.write_record(HEADER.iter().copied().chain(["waker_stack"]))?;

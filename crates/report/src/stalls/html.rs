@@ -1,6 +1,3 @@
-//! Slow laps on a page: a section with the time line, the ledger and what to change; and for the
-//! drill-down of a cell its ledger beside the quantiles and its slowest laps.
-
 use pickfs_analysis::stalls::{CauseLine, OpTable, StallTable};
 use pickfs_model::{CellId, quantity::duration_text, quantity::grouped, stall::CauseRow};
 
@@ -19,12 +16,9 @@ use crate::{
 
 /// Causes with a smaller share of the slow time share one row.
 const SHARE_MIN: f64 = 0.005;
-/// Holders that are named under a cause.
 const HOLDERS: usize = 3;
-/// Cells that are open when the page opens.
 const OPEN: usize = 4;
 
-/// The section of the whole run; nothing where it was not explained.
 pub fn section(page: &mut Page, subject: &Subject) {
     if subject.stalls.is_empty() {
         return;
@@ -55,7 +49,6 @@ pub fn section(page: &mut Page, subject: &Subject) {
     page.raw("</section>\n");
 }
 
-/// The time of all slow laps of a cell.
 fn slow_ns(table: &StallTable) -> u64 {
     table.ops.iter().map(|op| op.sums.total_ns).sum()
 }
@@ -77,7 +70,6 @@ fn picture_and_ledger(
     page.raw("</div></div>\n");
 }
 
-/// An operation with too few slow laps for a picture and a table.
 fn few(page: &mut Page, table: &StallTable, op: &OpTable) {
     page.element("p", &format!("{}: {}.", words::about(table, op), words::shares(op)));
 }
@@ -93,7 +85,6 @@ fn advice(page: &mut Page, tables: &[StallTable]) {
     page.raw("</dl>\n");
 }
 
-/// What was seen and lost, and where the slowest laps are.
 fn ending(page: &mut Page, table: &StallTable) {
     if table.ops.is_empty() {
         let above = duration_text(table.above_ns as f64);
@@ -106,7 +97,6 @@ fn ending(page: &mut Page, table: &StallTable) {
     }
 }
 
-/// The table of causes of one operation.
 fn ledger(page: &mut Page, subject: &Subject, table: &StallTable, op: &OpTable) {
     let causes = Causes::of(&subject.stalls);
     page.element("p", &format!("{}.", words::about(table, op)));
@@ -134,7 +124,6 @@ fn ledger(page: &mut Page, subject: &Subject, table: &StallTable, op: &OpTable) 
     }
 }
 
-/// A sentence.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
@@ -161,7 +150,6 @@ fn figures(page: &mut Page, share: f64, sum: &CauseRow) {
     page.element("td", &duration_text(sum.max_ns as f64));
 }
 
-/// `reader in xfs_file_buffered_read (95 %), kworker (2 %), 3 others`.
 pub fn holders(line: &CauseLine) -> String {
     let named: Vec<_> = line.by.iter().filter(|row| !row.who.is_empty()).collect();
     let share = |row: &CauseRow| percent(row.total_ns as f64 / line.sum.total_ns.max(1) as f64);
@@ -179,7 +167,6 @@ pub fn holders(line: &CauseLine) -> String {
     texts.join(", ")
 }
 
-/// The ledger of one operation of a cell, for a place beside its quantiles; whether there is one.
 pub fn beside(page: &mut Page, subject: &Subject, cell: &CellId, op: &str) -> bool {
     let Some(table) = table_of(subject, cell) else { return false };
     let Some(found) = table.ops.iter().find(|known| known.op == op) else { return false };
@@ -190,7 +177,6 @@ pub fn beside(page: &mut Page, subject: &Subject, cell: &CellId, op: &str) -> bo
     true
 }
 
-/// The slowest laps of a cell, opened.
 pub fn slowest(page: &mut Page, subject: &Subject, cell: &CellId) {
     let Some(table) = table_of(subject, cell) else { return };
     for op in table.ops.iter().filter(|op| !op.worst.is_empty()) {

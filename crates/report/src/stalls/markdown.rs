@@ -1,5 +1,3 @@
-//! The ledger in Markdown: one table for each cell and operation with slow laps.
-
 use pickfs_model::quantity::{duration_text, grouped};
 
 use super::{html::holders, words};
@@ -12,7 +10,6 @@ use crate::{
 /// Causes with a smaller share of the slow time are left out; the CSV has them.
 const SHARE_MIN: f64 = 0.01;
 
-/// A section; empty where the run was not explained.
 pub fn write(subject: &Subject) -> String {
     if subject.stalls.is_empty() {
         return String::new();

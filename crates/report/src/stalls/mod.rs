@@ -1,5 +1,3 @@
-//! Why laps were slow: the ledger of causes, the slowest laps opened, and what to change.
-//!
 //! All forms draw from [`pickfs_analysis::stalls`]; a run that was not explained has no tables,
 //! and every form is then empty.
 

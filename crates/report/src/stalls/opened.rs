@@ -1,6 +1,3 @@
-//! The slowest laps of an operation on a page: as bars, and each opened to its parts with both
-//! kernel stacks.
-
 use pickfs_analysis::stalls::{OpTable, WorstLap};
 use pickfs_model::{
     quantity::duration_text,
@@ -16,16 +13,11 @@ use crate::{
     wording::percent,
 };
 
-/// Laps that are drawn as bars.
 const BARS: usize = 8;
-/// Laps that can be opened.
 const OPENED: usize = 5;
-/// What else went on during a lap: lines at most.
 const NOTES: usize = 8;
-/// Parts of a lap that have a row; the shortest others share one.
 const PARTS: usize = 12;
 
-/// Bars, then each lap with its parts.
 pub fn write(page: &mut Page, subject: &Subject, op: &OpTable) {
     let causes = Causes::of(&subject.stalls);
     let Some(scene) = bars::draw(op, &causes, BARS, Look::PAGE) else { return };
@@ -70,7 +62,6 @@ fn lap(page: &mut Page, worst: &WorstLap, record: &StallRecord, causes: &Causes)
     page.raw("</details>\n");
 }
 
-/// `43.5 ms at 0.512 s of trial 7: 91 % another holds the lock, by reader`.
 fn title(worst: &WorstLap, causes: &Causes) -> String {
     let lap = &worst.lap;
     let length_ns = lap.end_ns.saturating_sub(lap.start_ns);
@@ -86,7 +77,6 @@ fn title(worst: &WorstLap, causes: &Causes) -> String {
     )
 }
 
-/// The length of the last part that has a row, when the longest ones have.
 fn shortest_shown(parts: &[LapPart]) -> u64 {
     let mut lengths_ns: Vec<u64> = parts.iter().map(|part| part.length_ns).collect();
     lengths_ns.sort_unstable_by_key(|length_ns| std::cmp::Reverse(*length_ns));

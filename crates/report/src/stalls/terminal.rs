@@ -1,12 +1,3 @@
-//! The ledger on the terminal, and the slowest laps as bars.
-//!
-//! ```text
-//! xfs, size=512: append, 2005 of 199000 laps above 100 us
-//!   share    total  times      max  cause
-//!    90 %   371 ms   2000  1.02 ms  another holds the lock of this xfs inode
-//!                                   by reader in xfs_file_buffered_read
-//! ```
-
 use pickfs_analysis::stalls::{CauseLine, OpTable, StallTable, WorstLap};
 use pickfs_model::{
     quantity::duration_text,
@@ -22,27 +13,19 @@ use crate::{
     wording::percent,
 };
 
-/// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StallScreen {
-    /// Characters of a line.
     pub columns: usize,
-    /// Laps that are opened for each operation.
     pub laps: usize,
-    /// Whether stacks are shown.
     pub stacks: bool,
 }
 
 /// Causes with less than this share of the slow time share one line.
 const SHARE_MIN: f64 = 0.005;
-/// Holders that are named under a cause.
 const HOLDERS: usize = 3;
-/// What else went on during a lap: lines at most.
 const NOTES: usize = 3;
-/// Characters of a bar.
 const BAR: usize = 40;
 
-/// Writes all tables, a line about what was lost, and what to change.
 pub fn stall_screen(tables: &[StallTable], screen: &StallScreen) -> String {
     let screen = StallScreen { columns: screen.columns.max(60), ..*screen };
     let mut out = String::new();
@@ -167,7 +150,6 @@ fn stack_lines(name: &str, stack: &[String], limit: usize) -> Vec<String> {
     }
 }
 
-/// ` 1.02 ms at 3.21 s |...#####~~|  another holds the lock ...`
 fn lap_text(worst: &WorstLap) -> String {
     let lap = &worst.lap;
     let length_ns = lap.end_ns - lap.start_ns;
@@ -187,7 +169,6 @@ fn lap_text(worst: &WorstLap) -> String {
     )
 }
 
-/// The parts in proportion; what is shorter than half a character may not show.
 fn bar(parts: &[LapPart]) -> String {
     let total_ns: u64 = parts.iter().map(|part| part.length_ns).sum();
     let mut out = String::new();

@@ -1,5 +1,3 @@
-//! Slow laps on the time line, coloured by the cause that most of their time went into.
-//!
 //! The grey line is the worst lap of every second, over all trials of the cell: a peak without a
 //! marker is a lap that was not opened.
 
@@ -19,14 +17,10 @@ use crate::{
     wording::{op_name, percent},
 };
 
-/// Operations of a cell that get a picture, those with the most slow time.
 const OPS: usize = 2;
-/// Laps in one picture: the slowest.
 const LAPS: usize = 160;
-/// The grey line.
 const WORST: &str = "worst of every second";
 
-/// One picture for each operation of a cell.
 pub fn draw(subject: &Subject, table: &StallTable, look: Look) -> Vec<Scene> {
     let causes = Causes::of(&subject.stalls);
     let with_laps = table.ops.iter().filter(|op| is_many(op) && !op.worst.is_empty());
@@ -98,7 +92,6 @@ fn hint(table: &StallTable, op: &OpTable, shown: usize) -> String {
     )
 }
 
-/// The worst lap of every second, in the middle of its second.
 fn line(subject: &Subject, table: &StallTable, op: &OpTable) -> Vec<(f64, f64)> {
     let Some(cell) = &table.cell else { return Vec::new() };
     let metric = Metric {

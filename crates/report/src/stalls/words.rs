@@ -1,5 +1,3 @@
-//! Sentences about slow laps that the forms share.
-
 use pickfs_analysis::stalls::{OpTable, StallTable};
 use pickfs_model::{
     quantity::{duration_text, grouped},
@@ -14,14 +12,11 @@ use crate::{
 
 /// Causes that have less than this share of the slow time are not named in a sentence.
 const NAMED: f64 = 0.1;
-/// Sentences at most.
 const SENTENCES: usize = 3;
-/// Functions of samples in a sentence.
 const SAMPLES: usize = 5;
 /// Slow laps from which on an operation gets a picture, a table and advice.
 const MANY: u64 = 10;
 
-/// `append: 1,161 of 39,927 laps were above 100 us, 1.41 s in all`.
 pub fn about(table: &StallTable, op: &OpTable) -> String {
     let of_all = match op.laps_all {
         0 => String::new(),
@@ -36,7 +31,6 @@ pub fn about(table: &StallTable, op: &OpTable) -> String {
     )
 }
 
-/// `61 % another holds the lock of this xfs inode, 35 % waiting for a processor`.
 pub fn shares(op: &OpTable) -> String {
     let named = op.causes.iter().filter(|line| line.share >= NAMED);
     let texts: Vec<_> =
@@ -47,7 +41,6 @@ pub fn shares(op: &OpTable) -> String {
     }
 }
 
-/// Whether an operation has enough slow laps for more than a sentence.
 pub fn is_many(op: &OpTable) -> bool {
     op.sums.laps >= MANY
 }
@@ -70,7 +63,6 @@ pub fn headlines(subject: &Subject) -> Vec<String> {
     found.iter().take(SENTENCES).map(sentence).collect()
 }
 
-/// `append: 61 % of the time above 100 us was another holding a lock, 35 % waiting.`
 fn sentence(table: &StallTable, op: &OpTable) -> String {
     format!(
         "{}: {} laps above {}: {}.",
@@ -81,7 +73,6 @@ fn sentence(table: &StallTable, op: &OpTable) -> String {
     )
 }
 
-/// `tier scheduler: switches and wakings of threads with kernel stacks`; nothing where no trial was.
 pub fn tier(table: &StallTable) -> Option<String> {
     let name = match table.tier? {
         ProbeTier::Scheduler => "tier scheduler",
@@ -93,7 +84,6 @@ pub fn tier(table: &StallTable) -> Option<String> {
     })
 }
 
-/// `1,200 events`, then what was lost, and what else was counted.
 pub fn counted(table: &StallTable) -> String {
     let counts = &table.counts;
     let mut words = vec![format!("{} events", grouped(counts.events as i64))];
@@ -116,7 +106,6 @@ pub fn counted(table: &StallTable) -> String {
     words.join(", ")
 }
 
-/// What was seen, what was lost, and what could not be seen.
 pub fn seen(table: &StallTable) -> Vec<String> {
     let mut texts = vec![format!("Seen: {}.", counted(table))];
     texts.extend(tier(table).map(|tier| format!("Read: {tier}.")));
@@ -124,8 +113,6 @@ pub fn seen(table: &StallTable) -> Vec<String> {
     texts
 }
 
-/// `on a processor, by 312 samples: 41 % copy in xfs_file_buffered_write, 12 % the program itself`;
-/// nothing where none were taken.
 pub fn samples(op: &OpTable) -> Option<String> {
     let all: u64 = op.samples.iter().map(|line| line.samples).sum();
     let each = op.samples.iter().take(SAMPLES);
@@ -156,7 +143,6 @@ pub fn meanwhile(lap: &OpenLap, notes: usize) -> Vec<String> {
     each.collect()
 }
 
-/// What to do about the causes that matter, once for each cause of the run.
 pub fn advice(tables: &[StallTable]) -> Vec<(String, String)> {
     let causes = Causes::of(tables);
     let many = tables.iter().flat_map(|table| &table.ops).filter(|op| is_many(op));

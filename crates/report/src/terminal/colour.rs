@@ -1,10 +1,8 @@
-//! Colour where it helps: names of lines, the best row, doubts. Nothing is said by it alone.
-//!
+//! Nothing is said by it alone.
 //! In a text a colour is a mark, one of Unicode's noncharacters (U+FDD0 and on, for a program's own
-//! use); who writes the text to a terminal turns marks into colours by [`colour_of`], when everything
-//! else that would steer the terminal is gone.
+//! use); who writes the text to a terminal turns marks into colours by [`colour_of`], when
+//! everything else that would steer the terminal is gone.
 
-/// The mark of each colour, with what a terminal wants for it.
 const MARKS: [(char, &str); 7] = [
     (END, "\x1b[0m"),
     (BOLD, "\x1b[1m"),
@@ -22,15 +20,12 @@ const CYAN: char = '\u{fdd4}';
 const BOLD_GREEN: char = '\u{fdd5}';
 const BOLD_YELLOW: char = '\u{fdd6}';
 
-/// What a terminal wants for a mark; nothing where the character is none.
 pub fn colour_of(mark: char) -> Option<&'static str> {
     MARKS.iter().find(|(of, _)| *of == mark).map(|(_, code)| *code)
 }
 
-/// Writes marks of colours, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paint {
-    /// Colours are wanted.
     pub on: bool,
 }
 
@@ -46,7 +41,6 @@ impl Paint {
         }
     }
 
-    /// Bold words.
     pub fn bold(self, text: &str) -> String {
         match text.strip_suffix('\n') {
             Some(line) => format!("{}\n", self.wrap(BOLD, line)),
@@ -54,7 +48,6 @@ impl Paint {
         }
     }
 
-    /// Faint words: notes and floors.
     pub fn faint(self, text: &str) -> String {
         match text.strip_suffix('\n') {
             Some(line) => format!("{}\n", self.wrap(FAINT, line)),
@@ -62,27 +55,22 @@ impl Paint {
         }
     }
 
-    /// Green words: the best row.
     pub fn best(self, text: &str) -> String {
         self.wrap(GREEN, text)
     }
 
-    /// The name in front of a line.
     pub fn name(self, line: &str, name: &str) -> String {
         self.first(CYAN, line, name)
     }
 
-    /// The name in front of a line that answers.
     pub fn strong(self, line: &str, name: &str) -> String {
         self.first(BOLD_GREEN, line, name)
     }
 
-    /// The word in front of equals.
     pub fn equal(self, line: &str, name: &str) -> String {
         self.first(BOLD, line, name)
     }
 
-    /// The name in front of a line that doubts.
     pub fn warning(self, line: &str, name: &str) -> String {
         self.first(BOLD_YELLOW, line, name)
     }

@@ -1,5 +1,3 @@
-//! The columns of a panel's table: head, cells, and what a table gives up for room.
-
 use pickfs_model::{
     finding::{NoIo, NoiseRow, Panel, Row},
     plan::{Metric, Statistic},
@@ -14,20 +12,14 @@ use crate::{
     wording::{metric_value, quantile_name, range_text, statistic_name, survives_text},
 };
 
-/// What a table gives up for room: each step keeps less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// The range over trials.
     pub range: bool,
-    /// A ratio and its interval beside each other.
     pub one_line: bool,
-    /// The largest lap.
     pub largest: bool,
-    /// Ratios after the first.
     pub all_ratios: bool,
 }
 
-/// The steps, the widest first.
 pub const ROOMS: [Room; 6] = [
     Room { range: true, one_line: true, largest: true, all_ratios: true },
     Room { range: true, one_line: false, largest: true, all_ratios: true },
@@ -37,28 +29,18 @@ pub const ROOMS: [Room; 6] = [
     Room { range: false, one_line: false, largest: false, all_ratios: false },
 ];
 
-/// A column of numbers or words beside the label.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
-    /// The rate that was held: the headline of a search for the capacity.
     Rate,
-    /// The value of a metric that is one number of a trial: a mean, or a figure.
     Value(Metric),
-    /// The range over trials of the column before it.
     Range,
-    /// A quantile of the headline's operation.
     Quantile(f64),
-    /// The largest lap.
     Largest,
-    /// A quantile of the service time, beside the response time.
     Service(f64),
-    /// What the row survives.
     Survives,
-    /// The ratio to the reference.
     Ratio(Metric),
 }
 
-/// Quantiles of the table; beside a rate fewer, and fewer still in a small room.
 pub fn shown(metric: &Metric) -> &'static [f64] {
     if is_one_number(metric) {
         return &[];
@@ -66,7 +48,6 @@ pub fn shown(metric: &Metric) -> &'static [f64] {
     if metric.statistic == Statistic::Rate { &[0.5, 0.99] } else { &[0.5, 0.99, 0.999] }
 }
 
-/// The columns of a panel in a room.
 pub fn columns(panel: &Panel, metric: &Metric, ratios: &[Metric], room: Room) -> Vec<Column> {
     if is_one_number(metric) {
         return whole_columns(panel, metric, ratios, room);
@@ -97,8 +78,6 @@ pub fn columns(panel: &Panel, metric: &Metric, ratios: &[Metric], room: Room) ->
     columns
 }
 
-/// The columns of a panel whose headline is one number of a trial: no quantiles, but the numbers
-/// beside it.
 fn whole_columns(panel: &Panel, metric: &Metric, ratios: &[Metric], room: Room) -> Vec<Column> {
     let mut numbers = ranking::numbers(panel, metric, ratios).into_iter().map(Column::Value);
     let mut columns: Vec<Column> = numbers.next().into_iter().collect();
@@ -112,18 +91,13 @@ fn whole_columns(panel: &Panel, metric: &Metric, ratios: &[Metric], room: Room) 
     columns
 }
 
-/// What the cells of a table are drawn from.
 pub struct Cells<'t> {
-    /// The run.
     pub subject: &'t Subject<'t>,
-    /// The panel.
     pub panel: &'t Panel,
-    /// Its headline.
     pub metric: &'t Metric,
 }
 
 impl Cells<'_> {
-    /// Two lines above a column.
     pub fn head(&self, column: &Column) -> String {
         match column {
             Column::Rate if is_capacity(self.panel) => "highest\nrate held".into(),
@@ -152,7 +126,6 @@ impl Cells<'_> {
         format!("against {against}\n{op}{statistic}{level}")
     }
 
-    /// The laps of every row, where they are the same.
     pub fn shared_count(&self) -> Option<u64> {
         let rows = self.panel.rows.iter();
         let mut counts = rows.filter_map(|row| summary(row, self.metric)).map(|op| op.count);
@@ -160,7 +133,6 @@ impl Cells<'_> {
         counts.all(|count| count == first).then_some(first)
     }
 
-    /// A row's cell.
     pub fn cell(&self, row: &Row, column: &Column, room: Room) -> String {
         let op = summary(row, self.metric);
         match column {
@@ -196,7 +168,6 @@ impl Cells<'_> {
         first.map_or_else(|| "-".into(), |quantile| range_text(quantile.value_ns))
     }
 
-    /// The cell of the loop with nothing to do.
     pub fn no_io(&self, no_io: &NoIo, column: &Column) -> String {
         match column {
             Column::Quantile(q) if *q == 0.5 => duration_text(no_io.p50_ns.median),
@@ -207,7 +178,6 @@ impl Cells<'_> {
         }
     }
 
-    /// The raw device's cell: what a flush costs without a file system.
     pub fn raw(&self, noise: &NoiseRow, column: &Column) -> String {
         match column {
             Column::Quantile(q) if *q == 0.5 => duration_text(noise.p50_ns.median),
@@ -218,7 +188,6 @@ impl Cells<'_> {
     }
 }
 
-/// Words stand left, numbers right.
 pub fn align(column: &Column) -> Align {
     match column {
         Column::Survives | Column::Ratio(_) => Align::Left,

@@ -1,5 +1,3 @@
-//! Two runs side by side: what differs in the machines first, then the ratios.
-
 use pickfs_analysis::compare::{CellRatio, RunComparison};
 use pickfs_model::quantity::significant;
 
@@ -12,7 +10,6 @@ use crate::wording::{metric_name, metric_value};
 
 const MARGIN: usize = 11;
 
-/// Writes the screen of a comparison.
 pub fn comparison_screen(comparison: &RunComparison, columns: usize) -> String {
     let columns = columns.max(60);
     let title = format!("{} against {}", plain(&comparison.there), plain(&comparison.here));

@@ -1,5 +1,3 @@
-//! What a machine can test, and the remedy for what it cannot.
-//!
 //! File systems that lack the same thing share a row: what differs in their texts is
 //! the kernel module alone, which then stands as NAME.
 
@@ -13,7 +11,6 @@ use super::{paragraph::hanging, plain};
 
 const MARGIN: usize = 14;
 
-/// Writes the screen of a diagnosis; `install` are the words that stand before the names of packages.
 pub fn doctor_screen(diagnosis: &Diagnosis, install: &str, columns: usize) -> String {
     let columns = columns.max(60);
     let mut out = hanging("machine", &plain(&machine(&diagnosis.environment)), MARGIN, columns);
@@ -57,7 +54,6 @@ fn mark(met: bool, name: &str) -> String {
     format!("  {} {name}", if met { "ok  " } else { "no  " })
 }
 
-/// The way that works, and what would give a better one.
 fn guest_text(row: &FileSystemDiagnosis) -> String {
     let fetches = match row.route_needs.is_empty() {
         true => String::new(),
@@ -70,7 +66,6 @@ fn need_text(need: &Need) -> String {
     plain(&need.text)
 }
 
-/// Width of the marks and names in front of texts.
 fn margin<'n>(names: impl Iterator<Item = &'n str>) -> usize {
     let longest = names.map(|name| name.chars().count()).max().unwrap_or(0);
     7 + longest.min(16) + 2
@@ -80,11 +75,8 @@ fn margin_of(rows: &[FileSystemDiagnosis]) -> usize {
     margin(rows.iter().map(|row| row.name.as_str()))
 }
 
-/// File systems that lack the same thing.
 struct Lack {
-    /// Their names.
     names: Vec<String>,
-    /// The modules that NAME stands for in the template.
     modules: Vec<String>,
     /// Reason and remedy with NAME for the module.
     template: String,
@@ -107,7 +99,6 @@ fn lacks(missing: &[&FileSystemDiagnosis]) -> Vec<Lack> {
     lacks
 }
 
-/// A text with NAME for every word that is the module.
 fn named(text: &str, module: &str) -> String {
     let word = |word: &str| match word.trim_end_matches([';', ',', '.']) == module {
         true => word.replace(module, "NAME"),

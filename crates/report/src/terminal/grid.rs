@@ -1,28 +1,19 @@
-//! A grid of cells with aligned columns; a cell may have several lines.
-
-/// How a column stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// Words.
     Left,
-    /// Numbers.
     Right,
 }
 
-/// A grid of cells.
 #[derive(Debug, Clone)]
 pub struct Grid {
-    /// One entry per column.
     pub columns: Vec<Align>,
     /// Rows of cells; a line feed in a cell begins another line.
     pub rows: Vec<Vec<String>>,
 }
 
-/// Space between columns.
 const GAP: usize = 2;
 
 impl Grid {
-    /// Characters that the grid takes.
     pub fn width(&self) -> usize {
         let widths = self.widths();
         widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
@@ -38,7 +29,6 @@ impl Grid {
             .collect()
     }
 
-    /// The lines of each row, padded, without spaces at their ends.
     pub fn lines(&self) -> Vec<Vec<String>> {
         let widths = self.widths();
         self.rows.iter().map(|row| self.row_lines(row, &widths)).collect()

@@ -1,7 +1,3 @@
-//! Words on lines of a given width, with a name in front.
-
-/// A name in a margin, and a text that hangs beside it; ends with a line feed.
-///
 /// A word longer than a line stands alone and may stick out.
 pub fn hanging(name: &str, text: &str, margin: usize, columns: usize) -> String {
     let limit = columns.saturating_sub(margin).max(20);

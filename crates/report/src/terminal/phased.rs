@@ -1,6 +1,3 @@
-//! The screen of a phased run: advice line by line, the means of all tables, what is open in a
-//! word each. It fits a terminal of forty lines; every table, note and reason where asked.
-
 use pickfs_model::{
     finding::{Findings, Panel},
     typed::program,
@@ -20,14 +17,10 @@ use crate::{
     ranking::verdict_cell,
 };
 
-/// Sentences of a verdict on the first screen.
 const SENTENCES: usize = 10;
-/// Commands on the first screen: what makes and mounts one choice.
 const COMMANDS: usize = 2;
-/// Rows without a result that are given their reasons there.
 const REASONS: usize = 2;
 
-/// A sentence a line, and the commands of the first choice.
 pub(super) fn verdict(subject: &Subject, columns: usize, paint: Paint) -> String {
     let findings = subject.findings;
     let mut out = String::new();
@@ -73,8 +66,6 @@ pub(super) fn verdict(subject: &Subject, columns: usize, paint: Paint) -> String
     out
 }
 
-/// A line for each answer that the plan asked for, a column for each row; none where nothing is
-/// claimed, as the sentences then hold the ratios.
 fn answers(tiles: &[Tile]) -> Option<Grid> {
     let asked: Vec<&Tile> = tiles.iter().filter(|tile| tile.best.is_some()).collect();
     let is_claimed = |tile: &&Tile| tile.best.as_ref().is_some_and(|best| !best.is_empty());
@@ -100,7 +91,6 @@ fn answers(tiles: &[Tile]) -> Option<Grid> {
     Some(Grid { columns, rows })
 }
 
-/// The means of every table, and where the tables are.
 pub(super) fn ranking(subject: &Subject, columns: usize, paint: Paint) -> String {
     let panels: Vec<&Panel> = subject.findings.panels.iter().filter(|p| is_phased(p)).collect();
     let mut out = format!("\n{}", phases::terminal::overview(subject, &panels, columns, paint));
@@ -113,7 +103,6 @@ pub(super) fn ranking(subject: &Subject, columns: usize, paint: Paint) -> String
     out
 }
 
-/// What is open and what is doubted, in a word each; the reasons are with the tables.
 pub(super) fn open_words(subject: &Subject, columns: usize, paint: Paint) -> String {
     let findings = subject.findings;
     let open: Vec<&str> = findings.not_yet.iter().map(|open| open.what.as_str()).collect();
@@ -133,7 +122,6 @@ pub(super) fn open_words(subject: &Subject, columns: usize, paint: Paint) -> Str
     out
 }
 
-/// Rows without a result: each with its reason where they are few, else their names alone.
 pub(super) fn left_out(findings: &Findings, columns: usize) -> String {
     if findings.absent.len() <= REASONS {
         return absent(findings, columns);
@@ -153,7 +141,6 @@ pub(super) fn left_out(findings: &Findings, columns: usize) -> String {
     named.into_iter().map(line).collect()
 }
 
-/// The verdict in full and every table of a phased run, with what is open; empty for a run that is one loop.
 pub fn phase_tables(subject: &Subject, columns: usize, colour: bool) -> String {
     let (paint, columns) = (Paint { on: colour }, columns.max(60));
     let panels = subject.findings.panels.iter().filter(|panel| is_phased(panel));

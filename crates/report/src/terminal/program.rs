@@ -1,5 +1,3 @@
-//! What is known of a program beside its times, under the table of its panel.
-
 use pickfs_model::finding::Panel;
 
 use super::{
@@ -12,7 +10,6 @@ use crate::{
     program::{self, Facts},
 };
 
-/// Figures and calls; empty where there are none.
 pub(super) fn beside(subject: &Subject, panel: &Panel, paint: Paint) -> String {
     let mut out = String::new();
     for facts in program::beside(subject, panel) {

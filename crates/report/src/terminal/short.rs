@@ -1,6 +1,3 @@
-//! The screen at the end of a run: the answer, how sure, bars, at most three doubts, what next. On 80 columns it has at most
-//! [`LINES_MAX`] lines; everything else stands in the whole screen and on the page.
-
 use pickfs_model::{
     finding::{AnswerEnd, Ending, Findings, Panel, Row},
     plan::Statistic,
@@ -22,18 +19,14 @@ use crate::{
     wording::{metric_name, metric_value, op_name, range_text, rate_range_text},
 };
 
-/// Lines of a terminal that nobody made larger.
 pub const LINES_MAX: usize = 24;
 /// Columns from which on the lines are counted, and names stand in a margin.
 const COLUMNS: usize = 80;
 const NARROW: usize = 60;
-/// Signs of the longest bar.
 const BAR: f64 = 12.0;
 const MARGIN: usize = 10;
-/// Rows of which it is said why they failed.
 const FAILURES_MAX: usize = 2;
 
-/// How much is shown: answers, rows with bars, other tables, doubts.
 #[derive(Debug, Clone, Copy)]
 struct Much {
     answers: usize,
@@ -42,7 +35,6 @@ struct Much {
     doubts: usize,
 }
 
-/// The first that fits is shown; the last one in any case.
 const MUCH: [Much; 7] = [
     Much { answers: 3, rows: 8, others: 2, doubts: 3 },
     Much { answers: 3, rows: 6, others: 1, doubts: 3 },
@@ -53,7 +45,6 @@ const MUCH: [Much; 7] = [
     Much { answers: 1, rows: 2, others: 0, doubts: 0 },
 ];
 
-/// Writes it.
 pub(super) fn write(subject: &Subject, screen: &Screen, paint: Paint) -> String {
     let columns = screen.columns.max(30);
     let texts = MUCH.iter().map(|much| text(subject, screen, columns, paint, *much));
@@ -125,7 +116,6 @@ fn failures(findings: &Findings, columns: usize, paint: Paint) -> String {
     told.map(|line| paint.warning(&named("failed", &line, columns), "failed")).collect()
 }
 
-/// The endings with their words in front, the commands that cure them behind.
 pub(super) fn answers(findings: &Findings, columns: usize, paint: Paint, most: usize) -> String {
     let mut out = String::new();
     let (shown, rest) = findings.endings.split_at(findings.endings.len().min(most));
@@ -160,7 +150,6 @@ fn answer(ending: &Ending, columns: usize, paint: Paint, is_first: bool) -> Stri
     out
 }
 
-/// A name in the margin; on a narrow screen before the text.
 fn named(name: &str, text: &str, columns: usize) -> String {
     if columns >= NARROW {
         return hanging(name, text, MARGIN, columns);
@@ -175,7 +164,6 @@ fn lead_panel(findings: &Findings) -> Option<&Panel> {
     panels.find(|panel| Some(panel.title.as_str()) == title).or_else(|| findings.panels.last())
 }
 
-/// What a column shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Value,
@@ -186,7 +174,6 @@ enum Shown {
     Claim,
 }
 
-/// What a table gives up for room, and at last its rate.
 const ROOMS: [&[Shown]; 6] = [
     &[Shown::Value, Shown::Range, Shown::Bar, Shown::Rate, Shown::Tail, Shown::Claim],
     &[Shown::Value, Shown::Range, Shown::Bar, Shown::Rate, Shown::Claim],
@@ -316,7 +303,6 @@ impl Bars<'_> {
     }
 }
 
-/// The medians of another table in a line.
 fn values(subject: &Subject, panel: &Panel, columns: usize) -> String {
     let metric = subject.headline(panel);
     let each: Vec<String> = ranking::ranked(subject, panel)

@@ -1,7 +1,5 @@
-//! The table of a panel: quantiles, ratios where they are claimed, and numbered notes.
-//!
-//! Where the screen is too narrow the table gives up, in this order: the ratio on
-//! one line, the range over trials, the largest lap, the ratios after the first.
+//! Where the screen is too narrow the table gives up, in this order: the ratio on one
+//! line, the range over trials, the largest lap, the ratios after the first.
 
 use pickfs_model::{
     Durability,
@@ -25,7 +23,6 @@ use crate::{
     wording::{metric_name, op_name, view_name},
 };
 
-/// Title, table and notes of a panel.
 pub fn panel(subject: &Subject, panel: &Panel, columns: usize, paint: Paint) -> String {
     let table = Table {
         subject,
@@ -105,7 +102,6 @@ impl Table<'_> {
         Grid { columns: aligned, rows }
     }
 
-    /// Trials that count, of how many where some have no result, and the numbers of the notes.
     fn trials(&self, row: &Row) -> String {
         let failed = match row.failed + row.skipped {
             0 => String::new(),
@@ -129,7 +125,6 @@ impl Table<'_> {
         out
     }
 
-    /// The number of laps of every row, where they differ.
     fn counts_text(&self) -> Option<String> {
         if self.cells().shared_count().is_some() {
             return None;
@@ -142,7 +137,6 @@ impl Table<'_> {
         (!texts.is_empty()).then(|| format!("laps: {}", texts.join(", ")))
     }
 
-    /// What the clock and the machine add to every lap.
     fn no_io_row(&self, columns: &[Column]) -> Option<Vec<String>> {
         let no_io = self.panel.no_io.filter(|_| self.metric.statistic != Statistic::Rate)?;
         let mut row = vec!["no I/O".to_string()];
@@ -151,7 +145,6 @@ impl Table<'_> {
         Some(row)
     }
 
-    /// The raw device under durable rows: what a flush costs without a file system.
     fn raw_rows(&self, columns: &[Column]) -> Vec<Vec<String>> {
         let is_rate = self.metric.statistic == Statistic::Rate;
         if self.panel.durability < Durability::PowerLoss || is_rate {

@@ -1,5 +1,3 @@
-//! What a trust run says of lab and machine.
-
 use pickfs_analysis::trust::{Check, Trust};
 use pickfs_model::quantity::significant;
 
@@ -7,7 +5,6 @@ use super::{paragraph::hanging, plain};
 
 const MARGIN: usize = 11;
 
-/// Writes the screen of a trust run.
 pub fn trust_screen(trust: &Trust, columns: usize) -> String {
     let columns = columns.max(60);
     let mut out = String::new();
