@@ -18,7 +18,6 @@ use crate::terminal;
 const COMMANDS: [&str; 8] =
     ["setup", "prepare", "command", "cleanup", "teardown", "job", "user", "environment"];
 
-/// The exact commands of each candidate, and those of the workload.
 pub fn steps_text(plan: &Plan, cells: &[Cell]) -> anyhow::Result<String> {
     let mut text = String::new();
     let of_cells = cells.iter().map(|cell| &cell.candidate);
@@ -70,7 +69,6 @@ pub fn steps_text(plan: &Plan, cells: &[Cell]) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// A run that was begun elsewhere, was changed since, or is somebody else's.
 pub fn to_run(path: &Path, run: &RunRecord, yes: bool) -> anyhow::Result<()> {
     let why = match origin::is_made_here(run) {
         true if is_ours_alone(path) => return Ok(()),
@@ -80,7 +78,6 @@ pub fn to_run(path: &Path, run: &RunRecord, yes: bool) -> anyhow::Result<()> {
     agree(why, &run.plan, &run.cells, yes)
 }
 
-/// A plan file that somebody else could have written.
 pub fn to_file(path: &Path, plan: &Plan, cells: &[Cell], yes: bool) -> anyhow::Result<()> {
     match is_ours_alone(path) {
         true => Ok(()),
@@ -95,7 +92,6 @@ fn is_ours_alone(path: &Path) -> bool {
     places.into_iter().flatten().all(|place| place.metadata().is_ok_and(|about| is_own(&about)))
 }
 
-/// Behind the private namespace it was agreed to before.
 fn agree(why: &str, plan: &Plan, cells: &[Cell], yes: bool) -> anyhow::Result<()> {
     if yes || pickfs_sys::namespace::is_private() {
         return Ok(());

@@ -1,5 +1,3 @@
-//! The words of the command line. Each is checked where it is read; nothing is touched.
-
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -84,7 +82,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether its standard output holds JSON alone.
     pub fn speaks_json(&self) -> bool {
         match self {
             Command::Run(args) => args.json,
@@ -97,7 +94,6 @@ impl Command {
         }
     }
 
-    /// Whether it goes on when nobody reads its output any more.
     pub fn outlives_its_reader(&self) -> bool {
         use Command::{Exec, Rerun, Run, Serve, Tour, Trust};
         matches!(self, Exec(_) | Rerun(_) | Run(_) | Serve(_) | Tour(_) | Trust(_))
@@ -423,7 +419,6 @@ pub struct CompareArgs {
     pub html: Option<PathBuf>,
 }
 
-/// The chart of a name.
 fn chart_name(name: &str) -> Result<ChartKind, String> {
     name.parse().map_err(|error: UnknownChart| error.to_string())
 }

@@ -1,8 +1,3 @@
-//! What `--help` shows under each command: lines that work as they stand.
-//!
-//! A test reads every line back as words of the command line.
-
-/// Under `pickfs --help`.
 pub const PICKFS: &str = "Examples:
   pickfs quick                            five minutes: which file system for my journal?
   pickfs quick --fs ext4:noatime --fs xfs
@@ -17,7 +12,6 @@ pub const PICKFS: &str = "Examples:
 A plan in place of a command is run: pickfs quick is pickfs run quick; pickfs plan --list shows all.
 pickfs COMMAND --help has examples of each command; pickfs man is the manual.";
 
-/// Under `pickfs run --help`.
 pub const RUN: &str = "Examples:
   pickfs run                              the plan `quick`, about five minutes
   pickfs run --ram                        on a loop image in RAM: the software path alone
@@ -35,48 +29,40 @@ pub const RUN: &str = "Examples:
 Exit codes: 0 WINNER (or nothing was to be compared), 4 NO ANSWER (not decided, or nothing to compare;
 the fix is printed), 5 EQUAL; 1 could not be done, 2 usage error, 3 a trial failed, 130 interrupted.";
 
-/// Under `pickfs plan --help`.
 pub const PLAN: &str = "Examples:
   pickfs plan --list                      the built-in plans with their questions
   pickfs plan quick                       its cells, blocks and time
   pickfs plan quick --steps               the exact commands, nothing touched
   pickfs plan journal --fs xfs --json     the plan as it would be kept";
 
-/// Under `pickfs doctor --help`.
 pub const DOCTOR: &str = "Examples:
   pickfs doctor
   pickfs doctor --json
   pickfs doctor --guests                  each file system tried in a guest kernel; no root";
 
-/// Under `pickfs features --help`.
 pub const FEATURES: &str = "Examples:
   pickfs features --fs ext4,xfs,btrfs     where they differ
   pickfs features --all --markdown features.md
   pickfs features --dir /data             a directory that exists: no root";
 
-/// Under `pickfs trust --help`.
 pub const TRUST: &str = "Examples:
   pickfs trust
   pickfs trust --image-dir /mnt/disk
   pickfs trust --json";
 
-/// Under `pickfs tour --help`.
 pub const TOUR: &str = "Examples:
   pickfs tour
   pickfs tour --ram --out /tmp/runs";
 
-/// Under `pickfs list --help`.
 pub const LIST: &str = "Examples:
   pickfs list
   pickfs list /srv/runs --json";
 
-/// Under `pickfs show --help`.
 pub const SHOW: &str = "Examples:
   pickfs show pickfs-runs/2026-11-21-quick
   pickfs show pickfs-runs/2026-11-21-quick --trial 7
   pickfs show pickfs-runs/2026-11-21-column --phases";
 
-/// Under `pickfs report --help`.
 pub const REPORT: &str = "Examples:
   pickfs report pickfs-runs/2026-11-21-quick
   pickfs report pickfs-runs/2026-11-21-quick --format markdown --format csv --out table/
@@ -84,7 +70,6 @@ pub const REPORT: &str = "Examples:
   pickfs report pickfs-runs/2026-11-21-column --format png --chart heat-map
   pickfs report pickfs-runs/2026-11-21-files --format bonnie";
 
-/// Under `pickfs explain --help`; the run was made with `--explain`.
 pub const EXPLAIN: &str = "Examples:
   pickfs explain pickfs-runs/2026-11-21-article-001-readers
   pickfs explain pickfs-runs/a --laps 10 --stacks
@@ -93,7 +78,6 @@ pub const EXPLAIN: &str = "Examples:
   sudo pickfs explain --over 1ms --laps 10 --stacks -o calls.txt -- make
   sudo pickfs explain -p 4711 --seconds 30";
 
-/// Under `pickfs compare --help`.
 pub const COMPARE: &str = "Examples:
   pickfs compare pickfs-runs/old-kernel pickfs-runs/new-kernel
   pickfs compare pickfs-runs/a pickfs-runs/b --json
@@ -101,7 +85,6 @@ pub const COMPARE: &str = "Examples:
   pickfs compare pickfs-runs/2026-11-21-column --with kx-2025-rhel9
   pickfs compare pickfs-runs/2026-11-21-files --with bonnie.csv --html beside.html";
 
-/// Under `pickfs rerun --help`.
 pub const RERUN: &str = "Examples:
   pickfs rerun pickfs-runs/2026-11-21-journal
   pickfs rerun pickfs-runs/2026-11-21-journal --by pickfs-runs/2026-12-24-journal
@@ -111,7 +94,6 @@ The plan is the stored one: candidates, parameters, blocks, seed. The new run is
 other; with --by nothing is run. The commands and options of a run that was not begun on this machine
 are shown first, and run after a yes or with --yes.";
 
-/// Under `pickfs serve --help`.
 pub const SERVE: &str = "Examples:
   pickfs serve                            http://127.0.0.1:7433/ for this machine alone
   pickfs serve /srv/runs --listen 127.0.0.1:8080
@@ -120,12 +102,10 @@ pub const SERVE: &str = "Examples:
 Nothing is written, and no file outside the folder is shown. From another machine, a tunnel needs
 no token: ssh -L 7433:localhost:7433 HOST, then http://localhost:7433/";
 
-/// Under `pickfs man --help`.
 pub const MAN: &str = "Examples:
   pickfs man
   pickfs man --out /usr/local/share/man/man1";
 
-/// Under `pickfs completions --help`.
 pub const COMPLETIONS: &str = "Examples:
   pickfs completions bash
   pickfs completions zsh
@@ -135,7 +115,6 @@ bash: pickfs completions bash > /usr/share/bash-completion/completions/pickfs
 zsh:  pickfs completions zsh > /usr/share/zsh/site-functions/_pickfs
 fish: pickfs completions fish > ~/.config/fish/completions/pickfs.fish";
 
-/// Under `pickfs clean --help`.
 pub const CLEAN: &str = "Examples:
   pickfs clean
   sudo pickfs clean /srv/runs";
@@ -149,7 +128,6 @@ mod tests {
 
     use crate::{args::Cli, verb::with_verb};
 
-    /// The words of a line, quotation marks taken off; what stands after two spaces is a remark.
     fn words(line: &str) -> Vec<String> {
         let line = line.trim();
         let command = line.split("  ").next().unwrap();

@@ -1,5 +1,3 @@
-//! Exit codes, in one table.
-
 use std::process::ExitCode;
 
 use pickfs_lab::{launch::LaunchError, preflight::PreflightError, rivals::NoAnswer};
@@ -8,20 +6,15 @@ use pickfs_target::TargetError;
 
 use crate::{screen, terminal};
 
-/// How the program ends. Usage errors end with 2 (clap's own).
+/// Usage errors end with 2 (clap's own).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// All was done.
     Done,
-    /// It could not be done; the message says why.
     Failed,
-    /// It was done, but a trial failed: see the rows of the table.
     TrialsFailed,
     /// There is no answer: nothing was measured, as there is nothing to compare, or what was measured does not decide.
     NoAnswer,
-    /// The answer is that the best are equal.
     Equal,
-    /// Somebody asked it to stop; what was finished is kept.
     Interrupted,
     /// As a command of the user's ended: its code, or 128 and the signal.
     Command(u8),
@@ -42,7 +35,6 @@ impl From<Exit> for ExitCode {
 }
 
 impl Exit {
-    /// As the first answer of a run ended; all was done where nothing was to be compared.
     pub fn of_endings(endings: &[Ending]) -> Exit {
         match endings.first().map(|ending| ending.end) {
             None | Some(AnswerEnd::Winner) => Exit::Done,
@@ -63,7 +55,6 @@ impl Exit {
     }
 }
 
-/// What an error says of a plan that would compare nothing.
 pub fn no_answer(error: &anyhow::Error) -> Option<&NoAnswer> {
     let of_launch = match error.downcast_ref::<LaunchError>() {
         Some(LaunchError::Preflight(error)) => Some(error),
@@ -75,7 +66,6 @@ pub fn no_answer(error: &anyhow::Error) -> Option<&NoAnswer> {
     }
 }
 
-/// How the program ends, with a word on standard error where it is no good end.
 pub fn told(result: anyhow::Result<Exit>, speaks_json: bool) -> Exit {
     let exit = result.unwrap_or_else(|error| {
         match no_answer(&error) {
@@ -107,7 +97,6 @@ mod tests {
     use pickfs_analysis::findings;
     use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
-    /// Simulated runs: the first word of the screen and the exit code are one.
     #[test]
     fn each_end_has_its_code() {
         let code = |blocks: u32, durable_ns: [f64; 2], noise: f64| {

@@ -1,6 +1,5 @@
-//! Whether a kernel or a program for guests may be fetched: what, how large, and the answer. Nothing is installed, so where
-//! nobody can answer it is announced and done; `PICKFS_FETCH` says yes or never beforehand, as the flags
-//! `--yes` and `--no-install` of ./run do.
+//! Nothing is installed, so where nobody can answer it is announced and done; `PICKFS_FETCH` says
+//! yes or never beforehand, as the flags `--yes` and `--no-install` of ./run do.
 
 use std::{
     env,
@@ -15,10 +14,8 @@ use pickfs_guest::{Ask, Download};
 
 use crate::terminal;
 
-/// The environment's word.
 const VARIABLE: &str = "PICKFS_FETCH";
 
-/// Who is asked: the environment, then the terminal. One yes counts for all that follows.
 pub fn ask() -> Ask {
     let allowed = AtomicBool::new(false);
     Arc::new(move |download| {

@@ -1,8 +1,3 @@
-//! pickfs: which file system for my application? Words to typed values and back to exit
-//! codes; everything else is in the libraries.
-//!
-//! `pickfs run quick` is the five-minute answer; `pickfs --help` shows the rest.
-
 mod agree;
 mod args;
 mod commands;

@@ -1,6 +1,3 @@
-//! The plan that a command line means: a built-in plan or a file, with what is different
-//! this time.
-
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
@@ -27,12 +24,10 @@ use crate::{
     screen, terminal,
 };
 
-/// The plan, read and changed.
 pub fn chosen_plan(choice: &PlanChoice) -> anyhow::Result<Plan> {
     changed_plan(named_plan(&choice.plan)?, &choice.changes)
 }
 
-/// A plan with what is different this time.
 pub fn changed_plan(mut plan: Plan, choice: &PlanChanges) -> anyhow::Result<Plan> {
     change_candidates(&mut plan, choice)?;
     change_backing(&mut plan, choice)?;
@@ -90,7 +85,6 @@ fn change_candidates(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()
     Ok(())
 }
 
-/// Names with commas between; where options stand, their commas are the options' own.
 fn one_or_more(text: &str) -> Vec<&str> {
     match text.contains([':', ';']) {
         true => vec![text],
@@ -139,7 +133,6 @@ fn change_backing(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Another size or another disk for the backing that the plan has.
 fn change_image(
     backing: &mut BackingSpec,
     asked_bytes: Option<u64>,
@@ -213,7 +206,6 @@ fn change_params(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the plan says of levels and candidates that are left out this time.
 fn drop_what_is_not_run(plan: &mut Plan) {
     let (axes, candidates) = (plan.axes.clone(), plan.candidates.clone());
     let has = |levels: &Map<String, Value>| {
@@ -311,7 +303,6 @@ fn word_of(name: &str, text: &str) -> Value {
     if name == KERNEL { text.into() } else { word(text) }
 }
 
-/// A number where it is one, otherwise text.
 fn word(text: &str) -> Value {
     match text.parse::<i64>() {
         Ok(number) => number.into(),

@@ -1,5 +1,3 @@
-//! Places that exist as candidates: named by what they are, compared with each other.
-
 use std::{
     collections::BTreeMap,
     fs,
@@ -10,7 +8,6 @@ use anyhow::{Context, anyhow, bail};
 use pickfs_model::{BackingSpec, CandidateSpec};
 use pickfs_sys::{mount::mount_of, mount_table::MountEntry};
 
-/// A candidate for each directory, and the backing that says where they lie.
 pub fn places(dirs: &[PathBuf]) -> anyhow::Result<(Vec<CandidateSpec>, BackingSpec)> {
     let found: Vec<(PathBuf, MountEntry)> =
         dirs.iter().map(|dir| place(dir)).collect::<Result<_, _>>()?;

@@ -7,8 +7,8 @@ use pickfs_sys::namespace;
 
 use crate::terminal;
 
-/// Runs this program again in private namespaces, and ends as that ended; goes on where this is there
-/// already. `way_on` says what to do after a violent end.
+/// Runs this program again in private namespaces, and ends as that ended; goes on where this is
+/// there already. `way_on` says what to do after a violent end.
 pub fn enter(way_on: impl FnOnce() -> String) -> anyhow::Result<()> {
     if namespace::is_private() {
         return Ok(());

@@ -1,5 +1,3 @@
-//! The progress line: what happens now, the live maximum, the time that is left.
-
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -12,7 +10,6 @@ use pickfs_report::card::card_facts;
 
 use crate::terminal;
 
-/// A listener for people: a bar on a terminal, plain lines elsewhere.
 pub struct Progress {
     bar: ProgressBar,
     on_terminal: bool,
@@ -21,7 +18,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Draws on standard error.
     pub fn new(plan: &Plan) -> Progress {
         let on_terminal = std::io::stderr().is_terminal();
         let bar = ProgressBar::with_draw_target(Some(1), terminal::bar_target());
@@ -81,7 +77,6 @@ impl Sink for Progress {
     }
 }
 
-/// The set-up card in a few lines: what is measured on, before anything is measured.
 fn card_text(card: &Environment, environment: &Environment) -> String {
     let mut lines = vec![String::from("set-up ")];
     for fact in card_facts(card, environment) {
@@ -114,7 +109,6 @@ impl Progress {
     }
 }
 
-/// A listener for programs: one JSON value a line on standard output.
 pub struct JsonLines;
 
 impl Sink for JsonLines {

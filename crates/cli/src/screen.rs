@@ -1,5 +1,3 @@
-//! Printing a run on the terminal: its width, colour, and what to do next.
-
 use std::{env, path::Path};
 
 use anyhow::bail;
@@ -26,7 +24,6 @@ use crate::{
     terminal::{has_colour, put},
 };
 
-/// Prints the first screen of a run, or the whole of it; `place` is the run as one types it, with its page.
 pub fn print_run(
     run: &RunRecord,
     findings: &Findings,
@@ -49,7 +46,6 @@ pub fn print_run(
     put(&write(&subject, &screen));
 }
 
-/// Prints every table of a run that is made of phases.
 pub fn print_phases(run: &RunRecord, findings: &Findings) -> anyhow::Result<Exit> {
     let subject = Subject::new(run, findings);
     let text = phase_tables(&subject, columns(), has_colour());
@@ -61,8 +57,6 @@ pub fn print_phases(run: &RunRecord, findings: &Findings) -> anyhow::Result<Exit
     Ok(Exit::Done)
 }
 
-/// The screen of a run that was not begun: what is missing, and the command that brings it, with the
-/// words that were typed.
 pub fn no_answer_text(why: &NoAnswer) -> String {
     let again = match why.size_bytes {
         Some(bytes) => again(&typed(), &[("--size", Some(&bytes_text(bytes).replace(' ', "")))]),
@@ -124,7 +118,6 @@ pub fn next_step(run: &RunRecord, findings: &Findings) -> Option<NextStep> {
     Some(NextStep { command: format!("{} journal{ground}", program()), duration_s })
 }
 
-/// The words that name the backing again.
 fn ground(backing: &BackingSpec) -> String {
     let word = |flag: &str, path: &Path| format!(" {flag} {}", quoted(&path.to_string_lossy()));
     match backing {

@@ -1,10 +1,5 @@
-//! The only way to standard output and standard error. Nothing that a label, a path, a command or a
-//! stranger's run file says can steer the terminal: control characters and marks that turn the direction
-//! of writing are shown as `\u001b`. Colours of ours are marks in a text until here.
-//!
-//! ```text
-//! "ext4 \x1b]52;c;..\x07"   is shown as   ext4 \u001b]52;c;..\u0007
-//! ```
+//! Nothing that a label, a path, a command or a stranger's run file says can steer the terminal:
+//! control characters and marks that turn the direction of writing are shown as `\u001b`.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -15,21 +10,18 @@ use indicatif::{ProgressDrawTarget, TermLike};
 use pickfs_model::visible::push_visible;
 use pickfs_report::terminal::{colour_of, hanging, wrap};
 
-/// Why standard output could not be written, where it could not.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
-/// Pictures of a progress bar in a second.
 const DRAWN_HZ: u8 = 20;
 
-/// Puts a text on standard output. Nobody there to read it (`pickfs run | head`) is no reason to
-/// lose a run; any other failure shows in the exit code.
+/// Nobody there to read it (`pickfs run | head`) is no reason to lose a run; any other failure
+/// shows in the exit code.
 pub fn put(text: &str) {
     let mut out = io::stdout().lock();
     let text = visible(text, has_colour());
     note_lost(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
 }
 
-/// Puts the help or the version on standard output. Its words are ours alone, and it has colours.
 pub fn put_help(help: &clap::Error) {
     note_lost(help.print().and_then(|()| io::stdout().flush()));
 }
@@ -42,13 +34,11 @@ fn note_lost(written: io::Result<()>) {
     }
 }
 
-/// As [`put`], and a line feed.
 pub fn line(text: &str) {
     put(&format!("{text}\n"));
 }
 
-/// A line that a terminal shows on as many as its width asks for, the later ones indented. Elsewhere it
-/// stays one, for programs that read it.
+/// Indented from the second line of a terminal on; one line elsewhere, for programs that read it.
 pub fn flow(text: &str, indent: usize) {
     match rustix::termios::tcgetwinsize(io::stdout()) {
         Ok(size) if size.ws_col > 0 => put(&folded(text, usize::from(size.ws_col), indent)),
@@ -56,7 +46,6 @@ pub fn flow(text: &str, indent: usize) {
     }
 }
 
-/// The first line keeps the blanks that it begins with; the others have `indent`.
 fn folded(text: &str, columns: usize, indent: usize) -> String {
     let words = text.trim_start();
     let blanks = text.len() - words.len();
@@ -69,18 +58,15 @@ fn folded(text: &str, columns: usize, indent: usize) -> String {
     all
 }
 
-/// A line on standard error.
 pub fn tell(line: &str) {
     draw(&format!("{line}\n"));
 }
 
-/// A text on standard error, without a line feed.
 pub fn draw(text: &str) {
     let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     write_errors(&visible(text, colour));
 }
 
-/// The same over what stands on the line now.
 pub fn redraw(text: &str) {
     write_errors("\r\x1b[K");
     draw(text);
@@ -91,17 +77,14 @@ fn write_errors(text: &str) {
     let _ = errors.write_all(text.as_bytes()).and_then(|()| errors.flush());
 }
 
-/// Why something that was put on standard output is lost.
 pub fn lost() -> Option<&'static io::Error> {
     LOST.get()
 }
 
-/// Whether the terminal shows colours and nobody asked for none.
 pub fn has_colour() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
-/// Where a progress bar is drawn: nowhere without a terminal.
 pub fn bar_target() -> ProgressDrawTarget {
     match io::stderr().is_terminal() {
         true => ProgressDrawTarget::term_like_with_hz(Box::new(Errors), DRAWN_HZ),
@@ -109,7 +92,6 @@ pub fn bar_target() -> ProgressDrawTarget {
     }
 }
 
-/// Standard error as a progress bar draws on it.
 #[derive(Debug)]
 struct Errors;
 
@@ -163,8 +145,7 @@ impl TermLike for Errors {
     }
 }
 
-/// The text with everything that would steer a terminal shown, and the marks of our colours turned into
-/// colours, or into nothing. A JSON string stays one, with the same meaning.
+/// A JSON string stays one, with the same meaning.
 fn visible(text: &str, colour: bool) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut is_painted = false;

@@ -1,5 +1,3 @@
-//! The verb that words without one mean: `pickfs PLAN` is `pickfs run PLAN`.
-
 use std::{ffi::OsString, path::Path};
 
 use clap::CommandFactory;
@@ -23,7 +21,6 @@ pub fn with_verb(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// Whether a word is a verb, or a typo of one rather than of a plan: that is told by whoever reads the words.
 fn is_meant_as_verb(word: &str) -> bool {
     let program = Cli::command();
     let verbs = || program.get_subcommands().map(clap::Command::get_name);

@@ -1,4 +1,3 @@
-//! `pickfs claims` and `pickfs choose` on stored runs, and whether what they ask for exists. No root.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;
@@ -186,7 +185,6 @@ fn bad_words_are_explained() {
     assert_eq!(pickfs(&["choose", &journal]).code, Some(2));
 }
 
-/// Operations, phases and parameters of a workload; `readers` and every suite are switched on.
 fn known(workload: &str) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
     let row = WORKLOADS.iter().find(|row| row.name() == workload)?;
     let mut ops = BTreeSet::new();
@@ -198,7 +196,6 @@ fn known(workload: &str) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
     Some((ops, row.params().iter().map(|param| param.name.to_string()).collect()))
 }
 
-/// Properties of rows that are no parameters.
 const PROPERTIES: [&str; 8] = [
     "fs",
     "label",

@@ -1,5 +1,3 @@
-//! Signals and other labs. Ctrl-C in the midst of the `files` workload in a directory that exists: what was in the directory
-//! is there afterwards, with its bytes, and nothing of ours.
 #![allow(clippy::unwrap_used)]
 
 mod lab_session;
@@ -24,7 +22,6 @@ fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Stops the run as soon as one of the phases has said that it goes on.
 fn stopped_in(phases: &[&str]) {
     let (_data, data) = folder();
     let (_kept, out) = folder();

@@ -1,5 +1,3 @@
-//! A whole run in a directory that exists, as any user may do it: run, list, show, report in every
-//! format, compare, resume. What was in the directory before is there afterwards, and nothing else.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;
@@ -21,7 +19,6 @@ use hdrhistogram::{
 use pickfs::{Said, folder, only_run, record, unprivileged};
 use serde_json::Value;
 
-/// One cell, two blocks, a second each.
 const SHORT: &[&str] = &[
     "run",
     "quick",
@@ -41,7 +38,6 @@ const SHORT: &[&str] = &[
     "file_size=256KiB",
 ];
 
-/// Foreign files below the directory, with their content.
 fn foreign(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(directory).unwrap().flatten() {
@@ -54,7 +50,6 @@ fn foreign(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// A run without privilege: the folder of runs, and what was said. The directory holds what it held.
 fn run(more: &[&str]) -> (tempfile::TempDir, PathBuf, Said) {
     let (_data, data) = folder();
     let (kept, out) = folder();
@@ -114,7 +109,6 @@ fn a_run_is_listed_shown_reported_compared_and_not_resumed_when_it_is_over() {
     assert_eq!(record(&run).trials.len(), trials);
 }
 
-/// Each format is what its name says.
 fn reports_are_whole(run: &Path, trials: usize) {
     let (_folder, out) = folder();
     let mut words = vec!["report", run.to_str().unwrap(), "--out", out.to_str().unwrap()];
@@ -148,7 +142,6 @@ fn reports_are_whole(run: &Path, trials: usize) {
     }
 }
 
-/// HdrHistogram's own reader finds every lap of every trial and operation.
 fn hlogs_hold_every_lap(logs: &[&PathBuf], run: &Path) {
     let mut found = 0;
     for path in logs {
@@ -183,7 +176,6 @@ fn is_a_picture(path: &Path) {
     assert!((800..8000).contains(&width) && (300..8000).contains(&height), "{width} x {height}");
 }
 
-/// Two places of one file system: named by path, compared in blocks, each with trials of its own.
 #[test]
 fn two_places_that_exist_are_compared_and_stay_as_they_were() {
     let ((_a, a), (_b, b)) = (folder(), folder());

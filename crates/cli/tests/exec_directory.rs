@@ -1,5 +1,3 @@
-//! `pickfs exec` in a directory that exists, which needs no root: what commands do and what comes of
-//! it, by the real program.
 #![allow(clippy::unwrap_used)]
 
 mod lab_session;
@@ -13,7 +11,6 @@ use pickfs_model::{Event, Outcome, TrialRecord};
 use pickfs_testkit::until;
 use rustix::process::Signal;
 
-/// Runs a command in one block of one directory; gives what was said and the first trial.
 fn exec(more: &[&str], command: &[&str]) -> (Said, TrialRecord) {
     let (_data, data) = folder();
     let (_kept, out) = folder();
@@ -115,7 +112,6 @@ fn a_daemon_that_is_left_behind_is_named_and_ended() {
     assert_eq!(processes_of("987654"), BTreeSet::new());
 }
 
-/// Processes with this word among theirs.
 fn processes_of(word: &str) -> BTreeSet<String> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());

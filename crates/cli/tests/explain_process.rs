@@ -1,4 +1,3 @@
-//! `pickfs explain -p` of a process that is not there: an error, with privilege and without.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;
@@ -29,8 +28,7 @@ fn a_process_that_has_ended_is_an_error() {
     assert!(said.err.contains("has ended"), "{said:?}");
 }
 
-/// The first process of the machine is root's: of it nobody else sees calls, switches or sleeps. No file is
-/// begun, and no table of nothing is printed.
+/// The first process of the machine is root's: of it nobody else sees calls, switches or sleeps.
 #[test]
 fn a_process_of_which_nothing_can_be_seen_is_an_error() {
     let owner = std::fs::metadata("/proc/1").map(|of| std::os::unix::fs::MetadataExt::uid(&of));

@@ -1,5 +1,3 @@
-//! `pickfs features --dir` as any user may run it: all three files are written, and the directory
-//! holds afterwards what it held.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;

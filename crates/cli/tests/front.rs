@@ -1,5 +1,3 @@
-//! Commands that measure nothing, as a user calls them: serve, rerun --by, compare as a chain or
-//! with a table, phases and their exports, man, completions, help.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;
@@ -17,7 +15,6 @@ use pickfs_model::RunRecord;
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, fake_phased_run, fake_run};
 
-/// A run of ten blocks of ext4 and xfs with their true durable appends, in microseconds.
 fn kept(out: &Path, name: &str, durable_us: [f64; 2]) -> PathBuf {
     let of = |name: &str, us: f64| FakeCandidate::new(name, 500.0, us * 1e3);
     let mut run = fake_run(&FakeRun {
@@ -75,7 +72,6 @@ fn three_runs_are_a_chain_and_json_says_the_same() {
     assert!((sum - 1.0).abs() < 1e-6, "{shares:?}");
 }
 
-/// A server that ends with the test.
 struct Serving(Child);
 
 impl Drop for Serving {
@@ -154,7 +150,6 @@ fn a_script_for_each_shell_knows_our_words() {
     assert!(checked.is_ok_and(|status| status.success()));
 }
 
-/// What bash offers for the last of these words, in a folder with two runs.
 fn offered(script: &Path, words: &str) -> Vec<String> {
     let folder = script.parent().unwrap();
     for run in ["2026-11-21-quick", "2026-11-22-journal"] {
@@ -205,7 +200,6 @@ fn plans_file_systems_and_runs_are_completed() {
     }
 }
 
-/// A phased run in a folder of runs.
 fn kept_phased(out: &Path, name: &str, ask: FakePhasedRun) -> String {
     let run = fake_phased_run(&ask);
     let path = out.join(name);

@@ -1,5 +1,3 @@
-//! Every disk file system that a guest of this machine can have: made without root by programs that need not be
-//! installed, five hundred files and sixteen mebibytes written, mounted again, compared.
 #![allow(clippy::unwrap_used)]
 
 mod guest_kernel;
@@ -12,7 +10,6 @@ use pickfs::{command, folder, is_root, nobody_reaches_us};
 use pickfs_guest::PackageCache;
 use pickfs_lab::kernels::Tools;
 
-/// What the check printed.
 fn checked(words: &[&str], minutes: u64) -> Option<String> {
     let (cache, _) = kernel()?;
     let (_kept, out) = folder();
@@ -35,7 +32,6 @@ fn checked(words: &[&str], minutes: u64) -> Option<String> {
     Some(text)
 }
 
-/// Fetches what these words need, by a check of nothing but the fetching.
 fn warmed(cache: &std::path::Path, words: &[&str]) -> bool {
     let names = words.last().copied().unwrap_or_default();
     let rows = pickfs_target::fs::FILE_SYSTEMS.iter();
@@ -53,8 +49,6 @@ fn assert_kept(text: &str, names: &[&str]) {
     }
 }
 
-/// Some without a disk, some by formatters of our own, and some by programs that are fetched where they are not
-/// installed, of which one locks the image.
 #[test]
 fn every_file_system_of_the_stock_kernel_keeps_what_it_is_given() {
     const NAMES: &[&str] = &[

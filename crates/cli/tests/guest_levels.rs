@@ -1,5 +1,3 @@
-//! Kernels of guests as levels of a plan: which one ran is kept, one that cannot be had is refused before anything
-//! is made. And a workload of several lanes inside a guest.
 #![allow(clippy::unwrap_used)]
 
 mod guest_kernel;
@@ -11,7 +9,6 @@ use guest_kernel::{engines_over, kernel, output_within};
 use pickfs::{Said, command, folder, only_run, record};
 use pickfs_model::Outcome;
 
-/// Runs in guests of a cache, with runs in `out`.
 fn run_in(cache: &Path, out: &Path, words: &[&str]) -> Said {
     let mut command = command(&["run", "--fs", "tmpfs", "--blocks", "1", "--size", "64MiB"]);
     command.args(words).arg("--out").arg(out).env("PICKFS_CACHE_DIR", cache).current_dir(out);

@@ -1,5 +1,3 @@
-//! Machines that QEMU emulates, with Debian's stock kernel: what a row says of them, and that nothing is left of one
-//! that is killed, hangs, or finds nonsense on its disk.
 #![allow(clippy::unwrap_used)]
 
 mod guest_kernel;
@@ -126,7 +124,6 @@ fn is_gone(process: Pid) -> bool {
     stat.map_or(true, |stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
 }
 
-/// The guest of two instructions by which KVM is tried.
 #[test]
 fn the_tiny_guest_ends_by_itself_where_instructions_are_carried_out() {
     let Some((cache, _)) = kernel() else { return };

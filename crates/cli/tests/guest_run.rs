@@ -1,5 +1,3 @@
-//! Runs in emulated machines by a user without any right: what is kept of them, and what is left when
-//! something is killed.
 #![allow(clippy::unwrap_used)]
 
 mod guest_kernel;
@@ -41,7 +39,6 @@ const RUN: &[&str] = &[
     "file_size=64KiB",
 ];
 
-/// The program without privilege where that can be had, with its runs in `out`.
 fn guest_run(cache: &Path, out: &Path, measure: &str) -> Command {
     let mut command = command(RUN);
     command.args(["--measure", measure, "--out"]).arg(out);

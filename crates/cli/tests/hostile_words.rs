@@ -1,5 +1,3 @@
-//! Words of strangers on the terminal: a label, a question, a path, the output of a command. Nothing in
-//! them reaches the terminal as it is. And output that nobody can write is told.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;

@@ -1,9 +1,5 @@
 //! `docs/json.md` says what `--json` says: its types are read from the source, and real output of
-//! every command is held against them. To write the page anew:
-//!
-//! ```text
-//! PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-cli --test json_page
-//! ```
+//! every command is held against them.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;
@@ -18,10 +14,8 @@ use pickfs_testkit::{FakePhasedRun, FakeRun, fake_phased_run, fake_run};
 use schema::{Source, Type, conform::misfits, page::page};
 use serde_json::{Value, json};
 
-/// Folders that hold the types.
 const FOLDERS: &[&str] = &["model/src", "analysis/src"];
 
-/// The type of each command's value.
 const ROOTS: &[&str] = &[
     "Event",
     "Findings",
@@ -68,7 +62,6 @@ fn assert_fits(value: &Value, root: &str) {
     assert!(found.is_empty(), "{root}:\n  {}\n", found.join("\n  "));
 }
 
-/// What a command says as one value.
 fn said(words: &[&str]) -> Value {
     let said = pickfs(words);
     assert_eq!(said.code, Some(0), "{words:?}: {said:?}");

@@ -1,4 +1,3 @@
-//! Every bad input shows its message: what was wrong, the value, and the way out. No root needed.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;
@@ -14,14 +13,12 @@ use pickfs_testkit::{FakeRun, fake_run};
 const FAILED: Option<i32> = Some(1);
 const USAGE: Option<i32> = Some(2);
 
-/// The message is exactly this, after `pickfs: `, and nothing stands on standard output.
 fn refused(words: &[&str], message: &str) {
     let said = pickfs(words);
     assert_eq!((said.code, said.err.trim_end()), (FAILED, format!("pickfs: {message}").as_str()));
     assert_eq!(said.out, "", "{words:?}");
 }
 
-/// The message holds all of these.
 fn refused_with(said: &Said, code: Option<i32>, parts: &[&str]) {
     assert_eq!(said.code, code, "{said:?}");
     for part in parts {
@@ -29,7 +26,6 @@ fn refused_with(said: &Said, code: Option<i32>, parts: &[&str]) {
     }
 }
 
-/// A good plan with one line changed.
 fn plan(from: &str, to: &str) -> String {
     let good = r#"name = "mine"
 question = "which?"
@@ -50,7 +46,6 @@ measure = "1s"
     good.replacen(from, to, 1)
 }
 
-/// What is said of a plan file, without the folder that it lies in.
 fn of_plan_file(from: &str, to: &str) -> (Option<i32>, String) {
     let (_folder, path) = folder();
     fs::write(path.join("mine.toml"), plan(from, to)).unwrap();
@@ -296,7 +291,6 @@ fn making_file_systems_needs_root() {
     assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
 }
 
-/// A stored run without any trial on a machine.
 fn stored(folder: &Path) {
     let run = fake_run(&FakeRun { blocks: 1, ..FakeRun::default() });
     let bare = pickfs_model::RunRecord { trials: vec![], ended: None, ..run.clone() };

@@ -1,6 +1,3 @@
-//! What stands beside a measurement sleeps: neither the lab nor the helper threads of the worker may
-//! spin (validity rule 11). And what a plan may do to the machine is off unless it is allowed
-//! (rules 13, 14 and 18).
 #![allow(clippy::unwrap_used)]
 
 mod lab_session;

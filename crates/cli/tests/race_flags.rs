@@ -1,4 +1,3 @@
-//! `--until-decided` and `--budget` make a race of any plan, with or without each other.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;

@@ -1,5 +1,3 @@
-//! Root ring: whatever ends a run or a trial, finished trials are kept, the failed one is a row with
-//! its reason, nothing is left on the machine, and the run goes on in a new block.
 #![allow(clippy::unwrap_used)]
 
 mod lab_session;
@@ -18,7 +16,6 @@ use pickfs_testkit::with_ignored_signals;
 use rustix::process::Signal;
 use slow_disk::SlowDisk;
 
-/// Two candidates, one block, one operation, as short as may be.
 const SHORT: &[&str] = &[
     "run",
     "quick",
@@ -49,7 +46,6 @@ fn reasons(run: &RunRecord) -> Vec<&str> {
     run.trials.iter().map(reason).collect()
 }
 
-/// Why a trial failed; empty when it did not.
 fn reason(trial: &TrialRecord) -> &str {
     match &trial.outcome {
         Outcome::Finished => "",
@@ -57,7 +53,6 @@ fn reason(trial: &TrialRecord) -> &str {
     }
 }
 
-/// The first trial was finished before the bad moment: it is there and can be read.
 fn first_trial_is_kept(run: &Path) -> RunRecord {
     let record = record(run);
     assert_eq!(record.trials[0].outcome, Outcome::Finished);
@@ -69,7 +64,6 @@ fn first_trial_is_kept(run: &Path) -> RunRecord {
     record
 }
 
-/// The run goes on: both candidates in a block of their own, and then it is complete.
 fn goes_on(run: &Path, out: &Path) {
     let before = record(run);
     let last_block = before.trials.last().unwrap().block;
@@ -87,7 +81,6 @@ fn goes_on(run: &Path, out: &Path) {
     assert!(new.iter().all(|trial| trial.outcome == Outcome::Finished), "{:?}", reasons(&after));
 }
 
-/// A run that has finished its first trial and measures its second one.
 fn in_the_second_trial(out: &Path) -> Session {
     let mut session = Session::start(&words(SMALL), out);
     session.wait_for_trial(2);
@@ -186,7 +179,6 @@ fn a_killed_worker_is_a_row_and_the_run_goes_on() {
     assert!(shown.contains("signal 9"), "{shown}");
 }
 
-/// Both candidates fail with these words, are rows, and nothing is left.
 fn fails_everywhere(more: &[&str], parts: &[&str]) {
     let (_folder, out) = folder();
     // It ends when the disk is full, however slow the machine is.

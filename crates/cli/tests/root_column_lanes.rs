@@ -1,6 +1,3 @@
-//! Root ring: the column workload by several worker processes on an ext4 of their own, with the caches really
-//! dropped. Needs root, to mount a loop image.
-
 mod spoken;
 
 use std::{
@@ -24,7 +21,6 @@ use crate::spoken::{finished, may_mount, spec, talk};
 
 const LANES: u32 = 3;
 
-/// An ext4 on a loop image; both go with the value.
 struct Ext4 {
     point: tempfile::TempDir,
     _image: tempfile::NamedTempFile,
@@ -65,7 +61,6 @@ fn lane_spec(directory: &Path, lane: u32, lanes: u32, more: Value) -> TrialSpec 
     TrialSpec { lane, lanes, ..spec("column", params, directory) }
 }
 
-/// All lanes of a trial, each spoken with by a thread.
 fn trial(directory: &Path, lanes: u32, more: &Value) -> Vec<Vec<WorkerMessage>> {
     let gate = StartingGate::create(lanes).expect("a gate");
     let started: Vec<Child> = (0..lanes).map(|_| worker_at(&gate)).collect();

@@ -1,4 +1,3 @@
-//! root ring: commands and fio job files on file systems that were made for them.
 #![allow(clippy::unwrap_used)]
 
 mod lab_session;
@@ -12,7 +11,6 @@ use pickfs_model::{Event, Outcome, TrialRecord};
 use pickfs_testkit::until;
 use rustix::process::Signal;
 
-/// On one image in RAM, in one block.
 fn ran(out: &Path, verb: &[&str], more: &[&str]) -> (Said, TrialRecord) {
     let out_text = out.to_str().unwrap();
     let ground = ["--ram", "--size", "256MiB", "--fs", "ext4", "--blocks", "1"];
@@ -166,7 +164,6 @@ fn sleepers() -> usize {
     lines.filter(|line| line.starts_with(b"sleep\x00765432")).count()
 }
 
-/// Calls of a program whose every call is known, by strace and by the probe.
 #[test]
 fn counts_of_calls_are_those_of_strace() {
     if !may_run(&["mkfs.ext4", "strace"]) {
@@ -204,7 +201,6 @@ fn straced(program: &[&str]) -> BTreeMap<String, u64> {
     text.lines().filter_map(row).collect()
 }
 
-/// fio's own counts, rates and percentiles, of a job whose number of calls is fixed.
 #[test]
 fn fio_is_run_in_the_mount_and_its_figures_are_kept() {
     if !may_run(&["mkfs.ext4", "fio"]) {
@@ -228,7 +224,6 @@ fn fio_is_run_in_the_mount_and_its_figures_are_kept() {
     assert!(trial.notes.iter().any(|note| note.contains("mnt-data-foo in the mount")));
 }
 
-/// A device of the test's own, a program and a file of a stranger: nothing is done for any of them.
 #[test]
 fn a_job_file_of_a_stranger_reaches_nothing_outside_and_is_asked_about() {
     if !may_run(&["mkfs.ext4", "fio"]) {

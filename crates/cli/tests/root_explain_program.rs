@@ -1,4 +1,3 @@
-//! root ring: `pickfs explain` on programs that are not ours, from the words to what is printed.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;
@@ -104,7 +103,6 @@ fn a_signal_is_the_commands_to_answer() {
     assert_eq!(running.wait_with_output().unwrap().status.code(), Some(5));
 }
 
-/// It waits for the end of what it watches, or for a signal.
 fn watches(process: u32) -> bool {
     let place = std::fs::read_to_string(format!("/proc/{process}/wchan")).unwrap_or_default();
     place.contains("sigtimedwait")

@@ -1,5 +1,5 @@
-//! Root ring: the `files` workload with the profile `bonnie` and the real bonnie++ 2.00a make the same
-//! calls in the same order, phase by phase, as strace sees them. Both run in a tmpfs of their own.
+//! Root ring: the `files` workload with the profile `bonnie` and the real bonnie++ 2.00a make the
+//! same calls in the same order, phase by phase, as strace sees them.
 
 mod spoken;
 mod traced;
@@ -40,7 +40,6 @@ fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).exists())
 }
 
-/// Both programs on one tmpfs, one after the other.
 fn both(options: &[&str], params: Value) -> (Traced, Traced) {
     let folder = tempfile::tempdir().expect("a folder");
     let request = MountRequest::new("pickfs-test", folder.path(), "tmpfs").options("size=512m");
@@ -92,7 +91,6 @@ fn read_log(log: &Path, scratch: &Path) -> Traced {
     read(&text, &scratch.to_string_lossy())
 }
 
-/// Fails at the first operation that differs, with what stands around it.
 fn assert_same(what: &str, theirs: &[String], ours: &[String]) {
     let differs = (0..theirs.len().max(ours.len())).find(|&at| theirs.get(at) != ours.get(at));
     let Some(at) = differs else { return };
@@ -109,7 +107,6 @@ fn assert_same(what: &str, theirs: &[String], ours: &[String]) {
     );
 }
 
-/// The same phases with the same operations, and the same tickets whoever took them.
 fn assert_equal(theirs: &Traced, ours: &Traced, phase_count: usize) {
     let (their_phases, our_phases) = (phases(&kept(&theirs.main)), phases(&kept(&ours.main)));
     for ((name, their_phase), (_, our_phase)) in their_phases.iter().zip(&our_phases) {

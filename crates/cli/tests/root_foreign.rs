@@ -1,4 +1,3 @@
-//! Root ring: nothing but the scratch is written, whatever a candidate or a stored run asks for.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;
@@ -25,7 +24,6 @@ fn is_skipped() -> bool {
     true
 }
 
-/// A device of the test's own over an image file.
 struct Foreign {
     image: PathBuf,
     device: LoopDevice,
@@ -52,7 +50,6 @@ impl Foreign {
         self.device.path().to_str().unwrap()
     }
 
-    /// Its bytes, that they may be compared.
     fn bytes(&self) -> Vec<u8> {
         self.device.file().sync_all().unwrap();
         fs::read(&self.image).unwrap()

@@ -1,6 +1,3 @@
-//! Root ring: a file system that fills up, and a worker that is killed with its parent. Needs root
-//! to mount a small tmpfs of its own.
-
 mod spoken;
 
 use std::path::Path;
@@ -11,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::spoken::{converse, may_mount, spec};
 
-/// The last message of a trial on a tmpfs of 1 MiB, and what stood on standard error.
 fn on_a_small_disk(params: Value) -> (Option<WorkerMessage>, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let request = MountRequest::new("pickfs-test", folder.path(), "tmpfs").options("size=1m");

@@ -1,5 +1,3 @@
-//! Root ring: settings of the machine and of the device are varied like parameters, and are as they
-//! were afterwards, also when the run was killed.
 #![allow(clippy::unwrap_used)]
 
 mod lab_session;
@@ -39,7 +37,6 @@ const SHORT: &[&str] = &[
 
 const BRIEF: &[&str] = &["--measure", "300ms"];
 
-/// The setting belongs to the whole machine: one test at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn setting() -> String {
@@ -91,7 +88,6 @@ fn a_setting_of_the_machine_needs_consent_and_a_legal_value() {
     assert!(said.code == Some(1) && said.err.contains("a whole number from 0"), "{said:?}");
 }
 
-/// A run that has turned the setting was killed, and nobody was left to put it back.
 fn killed_with_the_setting_turned(out: &Path) {
     let more =
         ["--set", "vm.dirty_expire_centisecs=2345", "--allow-system-tuning", "--measure", "20s"];

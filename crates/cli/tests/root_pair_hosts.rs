@@ -1,6 +1,3 @@
-//! Root ring: a pair whose nodes are in network namespaces of their own, and the bare ping-pong over the same wire.
-//! Needs root, and the program ip.
-
 mod spoken;
 
 use std::{
@@ -38,7 +35,6 @@ fn asked(more: Value) -> Value {
     params
 }
 
-/// Interfaces of this test's own network.
 fn interfaces() -> BTreeSet<PathBuf> {
     let entries = std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()

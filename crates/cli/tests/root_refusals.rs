@@ -1,6 +1,3 @@
-//! Root ring: a way that a file system refuses is a skipped cell, or a fallback that is told. Needs
-//! root to mount a ramfs of its own, which has neither O_DIRECT nor fallocate.
-
 mod spoken;
 
 use pickfs_model::WorkerMessage;

@@ -1,4 +1,3 @@
-//! root ring: a plan is run, and run again after a run of another kernel.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;
@@ -18,7 +17,6 @@ fn is_skipped() -> bool {
     true
 }
 
-/// The run as it would be after seven blocks in which ext2 took twice as long, elsewhere.
 fn seven_blocks_elsewhere(run: &RunRecord) -> RunRecord {
     let mut long = RunRecord { trials: Vec::new(), ended: None, ..run.clone() };
     long.environment.put("kernel.release", "5.0-other");

@@ -1,6 +1,5 @@
-//! Root ring: the lab is tested for truth. A disk that takes 10 ms for a flush never shows less, N
-//! syncs are counted as N, one append is one write, and a stall of the disk stands where the disk
-//! itself says that it was.
+//! A disk that takes 10 ms for a flush never shows less, N syncs are counted as N, one append is
+//! one write, and a stall of the disk stands where the disk itself says that it was.
 #![allow(clippy::unwrap_used)]
 
 mod lab_session;
@@ -31,7 +30,6 @@ const DISK_BYTES: usize = 64 << 20;
 const FLUSH_MS: u64 = 10;
 const FLUSH_NS: u64 = FLUSH_MS * 1_000_000;
 
-/// One trial of ext4 on a device, with these parameters.
 fn words<'a>(device: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let common = [
         "run",
@@ -57,7 +55,6 @@ fn words<'a>(device: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&common[..], more].concat()
 }
 
-/// The first trial of a run that ended well.
 fn first_trial(out: &Path) -> TrialRecord {
     let trial = record(&only_run(out)).trials.swap_remove(0);
     assert_eq!(trial.outcome, Outcome::Finished);
@@ -95,7 +92,6 @@ fn a_flush_of_ten_milliseconds_never_shows_less() {
     assert!(disk.flushes() as f64 >= trial.counts["syncs"], "no sync without a flush of the disk");
 }
 
-/// A trial of 200 durable appends a second in which the disk stalls once for a fifth of a second.
 fn stalled(more: &[&str]) -> (TrialRecord, (u64, u64)) {
     let (_folder, out) = folder();
     let disk = SlowDisk::mount(DISK_BYTES);
@@ -202,8 +198,6 @@ fn an_image_on_a_copying_host_is_written_in_place() {
     device.detach().unwrap();
 }
 
-/// One trial of the worker on its own under strace: its messages, and its system calls while it
-/// measured (from `ready` to the first result).
 fn traced(params: Value) -> (Vec<WorkerMessage>, Vec<String>) {
     let (_folder, directory) = folder();
     let trace = directory.join("trace");

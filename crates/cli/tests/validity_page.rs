@@ -1,4 +1,3 @@
-//! Every test and module that `docs/validity.md` names is there.
 #![allow(clippy::unwrap_used)]
 
 use std::{fs, path::Path};

@@ -1,6 +1,3 @@
-//! Readers, the stamped block, the metadata neighbour, wear, batches and recordings: each through
-//! the real binary.
-
 mod spoken;
 
 use pickfs_model::{TrialSpec, WorkerMessage};

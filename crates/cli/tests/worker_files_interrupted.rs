@@ -1,6 +1,3 @@
-//! A worker of the `files` workload that is asked to end takes away what it made, wherever it is, and
-//! nothing else.
-
 mod spoken;
 
 use std::{
@@ -15,7 +12,6 @@ use serde_json::json;
 
 use crate::spoken::{spec, worker};
 
-/// Starts a trial that would take long, ends it after a while, and gives what is left of it.
 fn interrupted_after(pause: Duration, directory: &Path, params: serde_json::Value) -> String {
     let mut worker = worker();
     let mut input = worker.stdin.take().expect("piped");

@@ -1,5 +1,3 @@
-//! A worker does not outlive the program that started it, and a lab that hangs up ends it.
-
 use std::{
     io::{BufRead, BufReader, Read},
     path::PathBuf,
@@ -9,7 +7,6 @@ use std::{
 use pickfs_model::trial::WORKER;
 use pickfs_testkit::until;
 
-/// Gone, or dead and not yet collected.
 fn is_dead(process_id: &str) -> bool {
     let stat = std::fs::read_to_string(PathBuf::from("/proc").join(process_id).join("stat"));
     stat.map_or(true, |stat| stat.contains(") Z"))

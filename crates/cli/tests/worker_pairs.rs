@@ -1,5 +1,4 @@
-//! Every pair of values of two axes of the journal is tried at least once, through the real binary:
-//! pairs, not the product. What the table calls incompatible must be skipped, all else must finish.
+//! What the table calls incompatible must be skipped, all else must finish.
 
 mod spoken;
 
@@ -26,7 +25,6 @@ fn axes() -> Axes {
 
 type Axes = Vec<(&'static str, Vec<Value>)>;
 
-/// All parameters of a choice: one value of each axis.
 fn params(axes: &Axes, choice: &[usize]) -> Map<String, Value> {
     let named = axes.iter().zip(choice);
     let mut params: Map<String, Value> =
@@ -37,14 +35,12 @@ fn params(axes: &Axes, choice: &[usize]) -> Map<String, Value> {
     params
 }
 
-/// Why the table refuses a choice, if it does.
 fn refusal(params: &Map<String, Value>) -> Option<String> {
     let journal = pickfs_workload::find("journal").expect("a row");
     journal.incompatible(&journal.validate(params).expect("legal"))
 }
 
-/// Choices that hold every pair that the table allows, and one for each pair that it refuses. Each
-/// is the best of some drawn ones (a linear congruential generator; the same every time).
+/// Each is the best of some drawn ones (a linear congruential generator; the same every time).
 fn choices(axes: &Axes) -> Vec<Vec<usize>> {
     let mut open = std::collections::BTreeSet::new();
     for (a, (_, left)) in axes.iter().enumerate() {

@@ -1,5 +1,3 @@
-//! The real binary, spoken to as the lab does.
-
 mod spoken;
 
 use std::path::Path;

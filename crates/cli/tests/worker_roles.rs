@@ -1,6 +1,3 @@
-//! Roles that are processes of their own - the tailer of a queue, the secondaries of a pair - through the real binary:
-//! they measure, they are verified, and they end with their worker.
-
 mod spoken;
 
 use std::{
@@ -100,7 +97,6 @@ fn an_order_is_on_two_nodes_before_the_book_sees_it() {
     }
 }
 
-/// Children of a process that are not dead.
 fn children(process_id: u32) -> Vec<String> {
     let list = format!("/proc/{process_id}/task/{process_id}/children");
     let list = std::fs::read_to_string(list).unwrap_or_default();

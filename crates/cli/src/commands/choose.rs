@@ -1,5 +1,3 @@
-//! `pickfs choose`: which candidate of these runs serves an objective best.
-
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -17,7 +15,6 @@ use crate::{
     terminal,
 };
 
-/// Under `pickfs choose --help`.
 pub const EXAMPLES: &str = "Examples:
   pickfs choose pickfs-runs/a --for 'journal tail' --need durability=power-loss
   pickfs choose pickfs-runs/a pickfs-runs/b --for all-round
@@ -61,7 +58,6 @@ pub struct ChooseArgs {
     pub json: bool,
 }
 
-/// Prints the choice.
 pub fn choose(args: &ChooseArgs) -> anyhow::Result<Exit> {
     if args.list {
         return list(args.json);
@@ -94,7 +90,6 @@ fn chosen(args: &ChooseArgs) -> anyhow::Result<Choice> {
     Ok(objective::choose(&wanted, &needs, &sources, &facts))
 }
 
-/// A condition; a word that is none must be a key of the table of features.
 fn need(text: &str) -> anyhow::Result<Need> {
     let need: Need = text.parse()?;
     let keys: Vec<&str> = pickfs_features::capabilities().iter().map(|known| known.key).collect();
@@ -114,7 +109,6 @@ mod tests {
     use pickfs_analysis::objective::need::{Candidate, Fit};
     use pickfs_model::{BackingKind, Durability};
 
-    /// The file systems that fulfil a condition by what is written down of them.
     fn met(text: &str) -> Vec<String> {
         let need: Need = text.parse().expect("a condition");
         let fits = |fs: &str, origin: &pickfs_model::features::Origin| {

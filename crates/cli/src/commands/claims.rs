@@ -1,5 +1,3 @@
-//! `pickfs claims`: what the articles said, put to runs.
-
 use std::{
     collections::BTreeMap,
     fs,
@@ -19,7 +17,6 @@ use pickfs_workload::WORKLOADS;
 
 use crate::{commands::read_run, exit::Exit, screen::columns, terminal};
 
-/// Under `pickfs claims --help`.
 pub const EXAMPLES: &str = "Examples:
   pickfs claims pickfs-runs/2026-11-21-article-001-readers --article 001
   pickfs claims pickfs-runs/a pickfs-runs/b --features features.json
@@ -47,7 +44,6 @@ pub struct ClaimsArgs {
     pub json: bool,
 }
 
-/// Puts the claims to the runs and prints the answers.
 pub fn claims(args: &ClaimsArgs) -> anyhow::Result<Exit> {
     let articles = chosen(&args.article)?;
     let features = args.features.as_deref().map(read_features).transpose()?;
@@ -72,14 +68,12 @@ fn chosen(numbers: &[String]) -> anyhow::Result<Vec<&'static Article>> {
     numbers.iter().map(|number| Ok(articles::find(number)?)).collect()
 }
 
-/// Reads a table of features.
 pub fn read_features(path: &Path) -> anyhow::Result<FeatureAnswers> {
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     FeatureAnswers::read(&text).with_context(|| format!("{}", path.display()))
 }
 
-/// Reads runs with what may be said of each.
 pub fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<(RunRecord, Findings)>> {
     let read = |path: &PathBuf| {
         let (_, run) = read_run(path).with_context(|| format!("{}", path.display()))?;
@@ -89,7 +83,6 @@ pub fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<(RunRecord, Findings)>>
     paths.iter().map(read).collect()
 }
 
-/// What is known of each file system without asking it.
 pub fn origins() -> BTreeMap<String, Origin> {
     FILE_SYSTEMS.iter().map(|row| (row.name().to_owned(), row.facts())).collect()
 }
@@ -106,7 +99,6 @@ fn answers(
     articles::answers(articles.iter().copied(), &sources, &known)
 }
 
-/// `2026-11-21-quick, begun ..., Linux 6.18, 7 blocks`: what a reader of the page must know.
 fn names(runs: &[(RunRecord, Findings)]) -> Vec<String> {
     let text = |(run, _): &(RunRecord, Findings)| {
         let fact = |key: &str| run.environment.get(key).unwrap_or("not known").to_owned();

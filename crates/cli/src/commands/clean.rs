@@ -1,5 +1,3 @@
-//! `pickfs clean`: what outlived a run that was killed, and only that.
-
 use std::{io, path::PathBuf};
 
 use pickfs_lab::{guest_folder, run_lock};
@@ -7,7 +5,6 @@ use pickfs_target::undo::{CleanOutcome, Cleaned, UndoLog};
 
 use crate::{args::CleanArgs, exit::Exit, terminal};
 
-/// Undoes what is written down and says what came of it.
 pub fn clean(args: &CleanArgs) -> anyhow::Result<Exit> {
     let cleaned = UndoLog::open_default().clean()?;
     let told = |what: &str, one: (PathBuf, io::Result<()>)| {

@@ -1,6 +1,3 @@
-//! `pickfs compare`: two runs, the differences of their machines first; more runs as a chain of
-//! upgrades; or a run beside a table that others published.
-
 use std::{
     fs,
     io::Read,
@@ -22,10 +19,8 @@ use pickfs_report::{
 
 use crate::{args::CompareArgs, commands::read_run, exit::Exit, screen::columns, terminal};
 
-/// Largest file of CSV lines that is read.
 const CSV_BYTES_MAX: u64 = 16 << 20;
 
-/// Prints the comparison.
 pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     match (&args.with, &args.run_b) {
         (Some(with), _) => with_table(args, with),
@@ -48,7 +43,6 @@ fn runs(args: &CompareArgs, other: &Path) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The names of two runs; their paths where the names are equal.
 pub(super) fn names(runs: [(&RunRecord, &Path); 2]) -> [String; 2] {
     let are_equal = runs[0].0.name == runs[1].0.name;
     runs.map(|(run, path)| if are_equal { path.display().to_string() } else { run.name.clone() })
@@ -87,7 +81,6 @@ fn with_table(args: &CompareArgs, with: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A name with `.csv` at its end, or of something that exists.
 fn is_file(name: &str) -> bool {
     name.ends_with(".csv") || Path::new(name).exists()
 }

@@ -1,7 +1,5 @@
-//! `pickfs completions`: what a shell needs to complete our words.
-//!
-//! The generator knows verbs, options and their values. Plans, file systems and runs are added here: for bash by a
-//! function around the generated one, for zsh and fish in the places that the generator leaves open.
+//! Plans, file systems and runs are added here: for bash by a function around the generated one,
+//! for zsh and fish in the places that the generator leaves open.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -28,7 +26,6 @@ complete -c pickfs -n \"__fish_pickfs_using_subcommand show report compare rerun
 complete -c pickfs -l fs -x -a '@FILE_SYSTEMS@'
 ";
 
-/// Prints the script of a shell.
 pub fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
     let mut program = Cli::command();
     if matches!(args.shell, Shell::Zsh | Shell::Fish) {
@@ -70,7 +67,6 @@ fn with_names(shell: Shell, script: String) -> String {
     }
 }
 
-/// A line of the script for zsh, with a function of ours where the generator knows no more than "a file".
 fn zsh_line(line: &str) -> String {
     let is_run = ["':run", "'::run"].iter().any(|start| line.starts_with(start));
     let line = match is_run || line.contains(":RUN:_files") {

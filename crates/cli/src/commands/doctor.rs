@@ -1,5 +1,3 @@
-//! `pickfs doctor`: what this machine can test.
-
 use pickfs_guest::{ENGINES, Engine, PackageCache, qemu_program};
 use pickfs_lab::{
     doctor::diagnose,
@@ -21,7 +19,6 @@ use crate::{
 /// Long enough to meet a timer tick of the host a few hundred times.
 const WATCH_S: f64 = 2.0;
 
-/// Prints the diagnosis.
 pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
     if args.guests {
         return guests(args);
@@ -34,7 +31,6 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Tries each file system in an engine, one line each as it goes.
 fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let cache = PackageCache::open_default()?.asking(fetch::ask());
     let engine = engine_of(args.engine.as_deref().unwrap_or("qemu"), &cache)?;
@@ -78,7 +74,6 @@ fn engine_of(name: &str, cache: &PackageCache) -> anyhow::Result<Engine> {
     fitting.next().context("no engine for guests runs on this machine")
 }
 
-/// What came of all of them, and how long it took.
 fn total_of(all: &[Checked]) -> String {
     let count = |fits: fn(&CheckResult) -> bool| all.iter().filter(|c| fits(&c.result)).count();
     let kept = count(|result| matches!(result, CheckResult::Kept { .. }));

@@ -1,8 +1,3 @@
-//! `pickfs exec`: any command in a fresh mount of each candidate, judged as every other workload is.
-//!
-//! The words become a plan of the workload `command`; from there on it is a run like any other. What
-//! the words mean is told in `docs/exec.md`.
-
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -25,7 +20,6 @@ use crate::{
     terminal,
 };
 
-/// Under `pickfs exec --help`.
 pub const EXAMPLES: &str = "Examples:
   pickfs exec --fs ext4,xfs -- tar xf /usr/src/linux.tar.xz
   pickfs exec --setup 'git init -q .' -- git commit --allow-empty -m x
@@ -94,7 +88,7 @@ pub struct ExecArgs {
     pub show_plan: bool,
 }
 
-/// What every command has in common. Robbery is watched for an hour of each trial.
+/// Robbery is watched for an hour of each trial.
 const PLAN: &str = r#"
 name = "exec"
 question = "Which file system for this command?"
@@ -114,7 +108,6 @@ measure = "60m"
 settle = "10s"
 "#;
 
-/// Runs a command on each candidate, and shows what came of it.
 pub fn exec(args: &ExecArgs) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     if args.show_plan {
@@ -197,7 +190,6 @@ fn needs_shell(word: &str) -> bool {
         && word != "{dir}"
 }
 
-/// The words as one could type them again.
 fn as_typed(words: &[String]) -> String {
     let typed = |word: &String| match (words.len(), needs_shell(word) || word.is_empty()) {
         (2.., true) => quoted(word),

@@ -1,5 +1,5 @@
-//! `pickfs run --fio JOBFILE...`: fio's own job files as a plan. The texts of the files are kept in
-//! the plan, so that a stored run means the same wherever it is read.
+//! The texts of the files are kept in the plan, so that a stored run means the same wherever it is
+//! read.
 
 use std::{fs, path::Path};
 
@@ -15,7 +15,6 @@ use serde_json::Map;
 
 use crate::{args::PlanChanges, overrides::changed_plan};
 
-/// What every job file has in common.
 const PLAN: &str = r#"
 name = "fio"
 question = "Which file system for these jobs?"
@@ -35,7 +34,6 @@ measure = "60m"
 settle = "10s"
 "#;
 
-/// The plan of some job files; several are an axis.
 pub fn plan(files: &[std::path::PathBuf], changes: &PlanChanges) -> anyhow::Result<Plan> {
     let mut plan = read_plan("fio", PLAN)?;
     let read: Vec<(String, String, JobFile)> =

@@ -1,5 +1,3 @@
-//! `pickfs features`: what each file system can do, asked of it.
-
 use std::{
     fs,
     io::IsTerminal,
@@ -19,7 +17,6 @@ use pickfs_report::features::{Detail, features_html, features_markdown, features
 
 use crate::{args::FeaturesArgs, exit::Exit, places::places, private, screen, terminal};
 
-/// Asks, prints the table, and writes it where it is wanted.
 pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
     let backing = backing(args)?;
     if !rustix::process::geteuid().is_root() && args.dirs.is_empty() {
@@ -51,7 +48,6 @@ pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
     Ok(exit_of(&table))
 }
 
-/// The candidates that were named, or one of every file system.
 fn candidates(args: &FeaturesArgs) -> anyhow::Result<Vec<CandidateSpec>> {
     if !args.dirs.is_empty() {
         return Ok(places(&args.dirs)?.0);
@@ -126,7 +122,6 @@ fn write(args: &FeaturesArgs, table: &FeatureTable) -> anyhow::Result<()> {
     put(&args.json, &|| Ok(serde_json::to_string_pretty(table)? + "\n"))
 }
 
-/// The whole width of the terminal: a grid of many columns uses all of it.
 fn columns() -> usize {
     match rustix::termios::tcgetwinsize(std::io::stdout()) {
         Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
@@ -163,13 +158,11 @@ fn now_ns() -> u128 {
 }
 
 impl Drop for OwnFolder {
-    /// Only when it is empty again.
     fn drop(&mut self) {
         let _ = fs::remove_dir(&self.0);
     }
 }
 
-/// One line on standard error that is drawn over, on a terminal.
 struct Line {
     interrupt: Interrupt,
     is_drawn: bool,

@@ -1,6 +1,3 @@
-//! Modules that a guest's kernel lacks, built from Debian's own source of that kernel against its headers, with
-//! OpenZFS.
-
 use std::fs;
 
 use pickfs_guest::{
@@ -12,11 +9,9 @@ use pickfs_target::fs::{FileSystem, find};
 
 use crate::terminal;
 
-/// The type of OpenZFS, and the package of its source in section contrib.
 const ZFS: &str = "zfs";
 const ZFS_SOURCE: PackageSet<'_> = PackageSet { main: "zfs-dkms", members: Members::Listed(&[]) };
 
-/// Builds all that the kernel can have, or what the file systems in `names` need.
 pub fn build_modules(
     cache: &PackageCache,
     kernel: &Kernel,

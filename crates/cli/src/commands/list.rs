@@ -1,5 +1,3 @@
-//! `pickfs list`: the runs in a folder, damaged ones included.
-
 use anyhow::Context;
 use pickfs_analysis::findings;
 use pickfs_model::{finding::Ending, typed::program};
@@ -10,7 +8,6 @@ use crate::{args::ListArgs, exit::Exit, terminal};
 /// Before what does not fit beside the first words of a run.
 const INDENT: usize = 4;
 
-/// Prints one line per run with its answer, newest first.
 pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
     let rows = list_runs(&args.folder).with_context(|| {
         format!("cannot read {}; name the folder that --out named", args.folder.display())
@@ -29,7 +26,6 @@ pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// How the run of a row ended: the first of its endings.
 fn ending(row: &RunRow) -> Option<Ending> {
     row.about.as_ref().ok()?.ended.as_ref()?;
     let run = RunFile::open_read_only(&row.path).ok()?.read().ok()?;

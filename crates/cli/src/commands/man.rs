@@ -1,5 +1,3 @@
-//! `pickfs man`: the manual from the words of the command line.
-//!
 //! No page is kept in the repository: an installer writes them from the program that
 //! it installs, so that they cannot be of another version.
 
@@ -19,8 +17,6 @@ use crate::{
     terminal,
 };
 
-/// Shows the page of the program - by man(1) on a terminal, as its source elsewhere - or writes the pages of all its
-/// commands to a folder.
 pub fn man(args: &ManArgs) -> anyhow::Result<Exit> {
     match &args.out {
         Some(folder) => write_all(folder)?,
@@ -29,7 +25,6 @@ pub fn man(args: &ManArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The command line under the name of a manual page: NAME is what apropos(1) lists.
 fn program() -> clap::Command {
     Cli::command().about("choose a file system by experiment")
 }

@@ -1,5 +1,3 @@
-//! One file per word of the command line.
-
 pub mod choose;
 pub mod claims;
 pub mod clean;
@@ -28,12 +26,10 @@ use pickfs_lab::launch::RUN_FILE;
 use pickfs_model::RunRecord;
 use pickfs_store::RunFile;
 
-/// The run file that a word means: a file, or the one in a run's folder.
 pub fn run_path(word: &Path) -> PathBuf {
     if word.is_dir() { word.join(RUN_FILE) } else { word.into() }
 }
 
-/// Opens and reads a run.
 pub fn read_run(word: &Path) -> anyhow::Result<(RunFile, RunRecord)> {
     let file = RunFile::open(&run_path(word))?;
     let record = file.read()?;

@@ -1,5 +1,3 @@
-//! `pickfs plan`: what would be done, without touching anything.
-
 use pickfs_lab::{
     expand::Expansion,
     length::{expected_s, length_text},
@@ -11,7 +9,6 @@ use pickfs_model::{Cell, Plan, plan::StopRule, quantity::counted, record::Skippe
 
 use crate::{agree::steps_text, args::PlanArgs, exit::Exit, overrides::chosen_plan, terminal};
 
-/// Prints the matrix of a plan, its steps, or the built-in plans.
 pub fn plan(args: &PlanArgs) -> anyhow::Result<Exit> {
     if args.list {
         return list();

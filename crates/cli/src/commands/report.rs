@@ -1,5 +1,3 @@
-//! `pickfs report`: a run in other forms. This is the one place that writes report files.
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -20,7 +18,6 @@ use crate::{
     terminal,
 };
 
-/// Writes the formats that were asked for, and says where.
 pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
     let (_, run) = read_run(&args.run)?;
     let path = run_path(&args.run);
@@ -34,7 +31,6 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Writes the formats to a folder; gives back the files.
 pub fn write(
     run_file: &Path,
     run: &RunRecord,
@@ -45,7 +41,6 @@ pub fn write(
     write_chosen(run_file, &Subject::new(run, findings), formats, &[], folder)
 }
 
-/// The same with some of the charts only; all of them where none is named.
 fn write_chosen(
     run_file: &Path,
     subject: &Subject,
@@ -116,7 +111,6 @@ fn rendered(
     })
 }
 
-/// The files of a phased run whose names are wanted.
 fn phased(subject: &Subject, wanted: impl Fn(&str) -> bool) -> anyhow::Result<Files> {
     exported(subject, exports::phased_names(subject).into_iter().filter(|name| wanted(name)))
 }
@@ -130,7 +124,6 @@ fn exported(subject: &Subject, names: impl IntoIterator<Item = String>) -> anyho
     Ok(files)
 }
 
-/// Files that were asked for by their format, or what the run would have needed.
 fn named(files: Files, needs: &str) -> anyhow::Result<Files> {
     if files.is_empty() {
         bail!("nothing to write: {needs}");

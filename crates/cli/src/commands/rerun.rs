@@ -1,5 +1,3 @@
-//! `pickfs rerun`: a stored plan once more, and what became of its choices.
-
 use std::path::Path;
 
 use anyhow::bail;
@@ -21,7 +19,6 @@ use crate::{
     terminal,
 };
 
-/// Runs the plan of a run again, or takes another run of it, and judges the earlier choices.
 pub fn rerun(args: &RerunArgs) -> anyhow::Result<Exit> {
     let (_, before) = read_run(&args.run)?;
     if let Some(by) = &args.by {

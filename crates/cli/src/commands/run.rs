@@ -1,5 +1,3 @@
-//! `pickfs run`: a plan from its first word to its last picture.
-
 use std::{
     env,
     path::{Path, PathBuf},
@@ -32,13 +30,11 @@ use crate::{
     screen, terminal,
 };
 
-/// Runs a plan, or goes on with a run, and shows what came of it.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let launched = perform(args)?;
     finish(&launched, args.json)
 }
 
-/// Runs a plan, or goes on with a run.
 pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
     if !args.fio.is_empty() {
         let plan = exec_fio::plan(&args.fio, &args.choice.changes)?;
@@ -69,7 +65,6 @@ pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
     Ok(resume(&run_path(path), device, to)?)
 }
 
-/// Runs a plan in a new folder below `out`.
 pub fn perform_plan(plan: &Plan, out: &Path, json: bool) -> anyhow::Result<Launched> {
     let began = SystemTime::now();
     prepared(plan, || begun_since(out, began))?;
@@ -79,7 +74,6 @@ pub fn perform_plan(plan: &Plan, out: &Path, json: bool) -> anyhow::Result<Launc
     Ok(launch(plan, out, to)?)
 }
 
-/// `of_killed` finds the run of a lab that was killed.
 fn prepared(plan: &Plan, of_killed: impl FnOnce() -> Option<PathBuf>) -> anyhow::Result<()> {
     kernels::bring_qemu(plan, fetch::ask());
     let expansion = preflight::preflight(plan)?;
@@ -111,13 +105,10 @@ fn begun_since(out: &Path, began: SystemTime) -> Option<PathBuf> {
     ours.filter(|run| RunLock::take(run).is_ok()).max_by_key(|run| written(run).ok())
 }
 
-/// Who is told what happens.
 fn listener(json: bool, plan: &Plan) -> Box<dyn Sink> {
     if json { Box::new(JsonLines) } else { Box::new(Progress::new(plan)) }
 }
 
-/// Writes the page of a run beside it, and shows the run: its findings as one JSON value, or its
-/// first screen.
 pub fn finish(launched: &Launched, json: bool) -> anyhow::Result<Exit> {
     let findings = pickfs_analysis::findings(&launched.record);
     let folder = launched.file.parent().unwrap_or(Path::new("."));

@@ -1,10 +1,7 @@
-//! `pickfs serve`: the runs of a folder in a browser, read-only.
-
 use pickfs_serve::{Server, Settings};
 
 use crate::{args::ServeArgs, exit::Exit, screen::next_step, terminal};
 
-/// Serves until the program is ended.
 pub fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     let settings = Settings {
         token: args.token.clone(),

@@ -1,11 +1,8 @@
-//! `pickfs show`: a run on the terminal, or one trial of it in full.
-
 use anyhow::Context;
 use pickfs_model::TrialRecord;
 
 use crate::{args::ShowArgs, commands::read_run, exit::Exit, screen, terminal};
 
-/// Prints a run or a trial.
 pub fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
     let (_, run) = read_run(&args.run)?;
     if args.phases {

@@ -1,6 +1,3 @@
-//! `pickfs tour`: about twenty-five minutes through every workload, each at its smallest
-//! honest scale.
-
 use crate::{
     args::{RunArgs, TourArgs},
     commands::run,
@@ -8,12 +5,10 @@ use crate::{
     screen, terminal,
 };
 
-/// The stops, in order; a new workload adds a line.
 const STOPS: &[&str] =
     &["quick", "column-tiny", "files-tiny", "queue", "fix", "article-001-readers", "roll"];
 
-/// Runs each stop; an interrupt ends the tour, a failed trial does not. A tour asks nothing: how its stops are answered
-/// does not show in the exit code.
+/// A tour asks nothing: how its stops are answered does not show in the exit code.
 pub fn tour(args: &TourArgs) -> anyhow::Result<Exit> {
     let mut worst = Exit::Done;
     for stop in STOPS {

@@ -1,5 +1,3 @@
-//! `pickfs trust`: a run whose truth is known.
-
 use pickfs_analysis::trust::trust as judge;
 use pickfs_report::terminal::trust_screen;
 
@@ -13,7 +11,6 @@ use crate::{
     terminal,
 };
 
-/// Runs the trust plan and judges lab and machine by it.
 pub fn trust(args: &TrustArgs) -> anyhow::Result<Exit> {
     let mut words = args.run.clone();
     words.choice.plan = "trust".into();
@@ -26,7 +23,6 @@ pub fn trust(args: &TrustArgs) -> anyhow::Result<Exit> {
     Ok(failed(&launched.record))
 }
 
-/// How much longer the plan makes every operation of the slowed copy: its largest slowdown.
 fn planted_ratio(run: &RunRecord) -> f64 {
     let slowdowns = run.cells.iter().filter_map(|cell| cell.workload.params.get("slowdown"));
     slowdowns.filter_map(|value| value.as_f64()).fold(1.0, f64::max)

@@ -1,4 +1,3 @@
-//! A kernel for guests, for tests: fetched once for all of them, and who runs one.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::{
@@ -14,9 +13,7 @@ use std::{
 use pickfs_guest::{Engine, Kernel, PackageCache};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The kernel of emulated machines with its cache, or why none can run here: QEMU and the stock kernel are some
-/// ninety megabytes that must be fetched once. With `PICKFS_REQUIRE_GUESTS=1` none is a failure. Asked once for
-/// all tests of a program.
+/// With `PICKFS_REQUIRE_GUESTS=1` none is a failure.
 pub fn kernel() -> Option<(PathBuf, Kernel)> {
     static FOUND: OnceLock<Result<(PathBuf, Kernel), String>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
@@ -37,7 +34,6 @@ pub fn kernel() -> Option<(PathBuf, Kernel)> {
     }
 }
 
-/// Processes of an engine whose command line names something in this folder.
 pub fn engines_over(folder: &Path) -> Vec<Pid> {
     let folder = folder.to_string_lossy().into_owned();
     let own = std::process::id() as i32;
@@ -56,19 +52,17 @@ pub fn engines_over(folder: &Path) -> Vec<Pid> {
     found.into_iter().filter_map(Pid::from_raw).collect()
 }
 
-/// Waits for the first process of an engine over this folder, then sends it a signal.
 pub fn signal_engine(folder: &Path, signal: Signal) {
     // One look: while it becomes its program, a process has no command line for a moment.
     let reached = |pid: &Pid| kill_process(*pid, signal).is_ok();
     wait_until("an engine runs", || engines_over(folder).first().is_some_and(reached));
 }
 
-/// Waits until nothing of an engine is left over this folder.
 pub fn wait_until_gone(folder: &Path) {
     wait_until("nothing of the guest is left", || engines_over(folder).is_empty());
 }
 
-/// What a program said to its end. One that takes longer is asked to end, which takes away what it made.
+/// One that takes longer is asked to end, which takes away what it made.
 pub fn output_within(minutes: u64, command: &mut Command) -> Output {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap();
@@ -84,7 +78,6 @@ pub fn output_within(minutes: u64, command: &mut Command) -> Output {
     }
 }
 
-/// Waits for a state, at most two minutes.
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {

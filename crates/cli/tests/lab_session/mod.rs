@@ -1,5 +1,3 @@
-//! A run that is watched while it goes: its events, its processes, and what it left behind. The
-//! root ring's guard is here too.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::{
@@ -39,7 +37,6 @@ pub fn may_run(programs: &[&str]) -> bool {
     false
 }
 
-/// A run in a process group of its own.
 pub struct Session {
     child: Child,
     events: Receiver<Event>,
@@ -49,12 +46,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts `pickfs` with these words, `--json` and `--out`; a command behind `--` stays behind.
     pub fn start(words: &[&str], out: &Path) -> Session {
         Session::start_with(with_default_signals, words, out)
     }
 
-    /// The same, with signals as given.
     pub fn start_with(
         signals: fn(&mut Command) -> &mut Command,
         words: &[&str],
@@ -82,14 +77,12 @@ impl Session {
         Session { child, events, errors: Some(errors), out: out.into(), seen: Vec::new() }
     }
 
-    /// Waits until trial `number` has begun.
     pub fn wait_for_trial(&mut self, number: u32) {
         self.wait_for(
             |event| matches!(event, Event::TrialStarted { number: n, .. } if *n == number),
         );
     }
 
-    /// Waits for an event.
     pub fn wait_for(&mut self, wanted: impl Fn(&Event) -> bool) {
         loop {
             let event = self.events.recv_timeout(PATIENCE).unwrap_or_else(|why| {
@@ -114,7 +107,6 @@ impl Session {
         })
     }
 
-    /// Waits until this run's worker holds a file of this name open.
     pub fn wait_for_open_file(&self, name: &str) {
         let is_it = |link: &Path| fs::read_link(link).is_ok_and(|file| file.ends_with(name));
         until(name, || {
@@ -135,7 +127,6 @@ impl Session {
         self.child.id() as i32
     }
 
-    /// Our process and all below it, with names.
     pub fn processes(&self) -> BTreeMap<i32, String> {
         let all = processes();
         let mut tree = BTreeMap::new();
@@ -154,7 +145,6 @@ impl Session {
         kill_process_group(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Waits for the end. Nothing of the run may be left: no process, no mount, no loop device.
     pub fn end(mut self) -> (Said, Vec<Event>) {
         let tree: Vec<i32> = self.processes().into_keys().collect();
         let status = until("the end of pickfs", || self.child.try_wait().unwrap());
@@ -174,12 +164,10 @@ impl Drop for Session {
     }
 }
 
-/// Kills one process.
 pub fn kill(process: i32) {
     kill_process(Pid::from_raw(process).unwrap(), Signal::KILL).unwrap();
 }
 
-/// Parent and name of every process.
 fn processes() -> BTreeMap<i32, (i32, String)> {
     let folders = fs::read_dir("/proc").unwrap().flatten();
     let numbers = folders.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -198,7 +186,6 @@ fn parent_and_name(pid: i32) -> Option<(i32, String)> {
     Some((words.next()?.parse().ok()?, head.split_once('(')?.1.to_owned()))
 }
 
-/// Mounts below the folder in any process's namespace, and loop devices over files below it.
 pub fn traces(folder: &Path) -> (Vec<String>, Vec<String>) {
     let folder = folder.to_str().unwrap();
     let mut mounts = Vec::new();

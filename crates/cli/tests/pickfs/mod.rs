@@ -1,4 +1,3 @@
-//! The real program as a user runs it, in a folder of the test's own.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::{
@@ -9,13 +8,10 @@ use std::{
     process::{Command, Output},
 };
 
-/// The program under test.
 pub const PICKFS: &str = env!("CARGO_BIN_EXE_pickfs");
 
-/// Nobody: an account without any right.
 pub const NOBODY: u32 = 65534;
 
-/// What the program said and how it ended.
 #[derive(Debug)]
 pub struct Said {
     pub code: Option<i32>,
@@ -30,14 +26,12 @@ impl From<Output> for Said {
     }
 }
 
-/// The command, not yet started.
 pub fn command<S: AsRef<OsStr>>(words: &[S]) -> Command {
     let mut command = Command::new(PICKFS);
     command.args(words).env_remove("RUST_BACKTRACE");
     command
 }
 
-/// Runs the program to its end.
 pub fn pickfs<S: AsRef<OsStr>>(words: &[S]) -> Said {
     command(words).output().expect("pickfs starts").into()
 }
@@ -67,12 +61,10 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The program that guests and workers run.
 pub fn worker() -> &'static Path {
     Path::new(PICKFS)
 }
 
-/// A folder that everybody may enter, taken away at the end of the test.
 pub fn folder() -> (tempfile::TempDir, PathBuf) {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::Builder::new().prefix("pickfs-cli-").tempdir().unwrap();
@@ -81,14 +73,12 @@ pub fn folder() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// The only run in a folder of runs.
 pub fn only_run(out: &Path) -> PathBuf {
     let runs: Vec<_> = fs::read_dir(out).unwrap().flatten().map(|entry| entry.path()).collect();
     assert_eq!(runs.len(), 1, "{runs:?}");
     runs[0].clone()
 }
 
-/// The record of a run.
 pub fn record(run: &Path) -> pickfs_model::RunRecord {
     pickfs_store::RunFile::open(&run.join("run.pickfs")).unwrap().read().unwrap()
 }

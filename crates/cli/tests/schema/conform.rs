@@ -1,10 +1,7 @@
-//! Real JSON against the types: every key is a field, every field is there, values fit.
-
 use serde_json::Value;
 
 use super::{Field, Shape, Source, Type, Variant};
 
-/// What does not fit, with its path; nothing where all does.
 pub fn misfits(source: &Source, value: &Value, of: &Type) -> Vec<String> {
     let mut found = Vec::new();
     Check { source, found: &mut found }.value(value, of, "$");

@@ -1,7 +1,3 @@
-//! The types behind `--json`, read from the source: names, fields and their comments.
-//!
-//! What serde writes follows from the declaration and its attributes; those that the
-//! house uses are understood, any other one stops the test.
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub mod conform;
@@ -11,16 +7,13 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use syn::{Attribute, Fields, GenericArgument, Item, PathArguments, Type as Syntax};
 
-/// A type as JSON shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type {
     Text,
     Number,
     Bool,
-    /// Any JSON.
     Any,
     List(Box<Type>),
-    /// A value, or null.
     Optional(Box<Type>),
     /// An object whose keys are data.
     Map(Box<Type>),
@@ -29,7 +22,6 @@ pub enum Type {
     Named(usize),
 }
 
-/// A field with what is said of it.
 #[derive(Debug, Clone)]
 pub struct Field {
     pub name: String,
@@ -38,30 +30,22 @@ pub struct Field {
     pub words: String,
 }
 
-/// A variant of an enumeration.
 #[derive(Debug, Clone)]
 pub struct Variant {
     pub name: String,
     pub words: String,
     pub fields: Vec<Field>,
-    /// What stands in it without a name.
     pub inner: Option<Type>,
 }
 
-/// What a declaration means.
 #[derive(Debug, Clone)]
 pub enum Shape {
     Object(Vec<Field>),
     Same(Type),
-    Choice {
-        tag: Option<String>,
-        variants: Vec<Variant>,
-    },
-    /// Written by hand as text.
+    Choice { tag: Option<String>, variants: Vec<Variant> },
     ByHand,
 }
 
-/// A type of ours.
 #[derive(Debug, Clone)]
 pub struct Declared {
     pub name: String,
@@ -70,12 +54,10 @@ pub struct Declared {
     pub shape: Shape,
 }
 
-/// All types of some folders.
 pub struct Source {
     pub types: Vec<Declared>,
 }
 
-/// A declaration that is known by name, before its fields are read.
 struct Draft {
     name: String,
     file: String,
@@ -84,7 +66,6 @@ struct Draft {
 }
 
 impl Source {
-    /// Reads every file of some folders, which are named from the crates' folder.
     pub fn read(folders: &[&str]) -> Source {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut drafts = Vec::new();
@@ -96,7 +77,6 @@ impl Source {
         Source { types }
     }
 
-    /// The type of a name that only one file has; `rerun::Choice` names the file too.
     pub fn find(&self, name: &str) -> usize {
         let (file, name) = name.rsplit_once("::").unwrap_or(("", name));
         let is = |known: &Declared| {
@@ -300,7 +280,6 @@ fn renamed(name: &str, style: Option<&str>) -> String {
     out
 }
 
-/// Types that can be reached from some, those first, each once.
 pub fn reached(source: &Source, roots: &[usize]) -> Vec<usize> {
     let mut found: Vec<usize> = roots.to_vec();
     let mut at = 0;

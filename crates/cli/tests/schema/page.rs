@@ -1,10 +1,7 @@
-//! The types as Markdown, in the order of their names.
-
 use std::fmt::Write;
 
 use super::{Declared, Field, Shape, Source, Type, reached};
 
-/// All types that some roots need.
 pub fn page(source: &Source, roots: &[usize]) -> String {
     let mut all = reached(source, roots);
     all.retain(|at| !matches!(source.types[*at].shape, Shape::Same(_) | Shape::ByHand));
@@ -18,7 +15,6 @@ pub fn page(source: &Source, roots: &[usize]) -> String {
     out
 }
 
-/// The name of a type; with its module where another one has the same.
 fn title(source: &Source, at: usize) -> String {
     let declared = &source.types[at];
     let same = source.types.iter().filter(|other| other.name == declared.name).count();

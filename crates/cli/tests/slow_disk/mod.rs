@@ -28,10 +28,8 @@ use fuser::{
 
 const FILE: INodeNo = INodeNo(2);
 const NAME: &str = "disk";
-/// Names and attributes never change.
 const FOREVER: Duration = Duration::from_secs(3600);
 
-/// What the test says to the disk, and what the disk tells.
 #[derive(Default)]
 struct Orders {
     flush_ms: AtomicU64,
@@ -41,7 +39,6 @@ struct Orders {
     stall: Mutex<Option<(u64, u64)>>,
 }
 
-/// The mounted file; dropping unmounts it.
 pub struct SlowDisk {
     orders: Arc<Orders>,
     session: Option<BackgroundSession>,
@@ -49,7 +46,6 @@ pub struct SlowDisk {
 }
 
 impl SlowDisk {
-    /// A disk of this many bytes that answers at once.
     pub fn mount(size_bytes: usize) -> SlowDisk {
         let folder = tempfile::Builder::new().prefix("pickfs-disk-").tempdir().unwrap();
         let orders = Arc::new(Orders::default());
@@ -58,32 +54,27 @@ impl SlowDisk {
         SlowDisk { orders, session: Some(session), folder }
     }
 
-    /// Every flush takes at least this long from now on.
     pub fn set_flush_ms(&self, flush_ms: u64) {
         self.orders.flush_ms.store(flush_ms, SeqCst);
     }
 
-    /// The next flush takes this much longer, once.
     pub fn stall_once_ms(&self, stall_ms: u64) {
         self.orders.stall_ms.store(stall_ms, SeqCst);
     }
 
-    /// When the stall began and ended, on CLOCK_MONOTONIC.
     pub fn stall_ns(&self) -> Option<(u64, u64)> {
         *self.orders.stall.lock().unwrap()
     }
 
-    /// Whether every access fails from now on.
     pub fn fail(&self, fails: bool) {
         self.orders.fails.store(fails, SeqCst);
     }
 
-    /// Flushes that were answered.
     pub fn flushes(&self) -> u64 {
         self.orders.flushes.load(SeqCst)
     }
 
-    /// A loop device over it. Nobody keeps it open, as with a disk of a user.
+    /// Nobody keeps it open, as with a disk of a user.
     pub fn attach(&self) -> Attached {
         attached(&["--find".as_ref()], &self.folder.path().join(NAME))
     }
@@ -98,7 +89,6 @@ impl Drop for SlowDisk {
     }
 }
 
-/// A loop device over a file: any free one, or the one that is named.
 fn attached(which: &[&OsStr], file: &Path) -> Attached {
     let mut losetup = Command::new("losetup");
     losetup.args(["--show", "--direct-io=on"]).args(which).arg(file);
@@ -108,7 +98,6 @@ fn attached(which: &[&OsStr], file: &Path) -> Attached {
     Attached { path, file: file.into() }
 }
 
-/// A loop device; dropping detaches it.
 pub struct Attached {
     path: PathBuf,
     file: PathBuf,
@@ -119,7 +108,6 @@ impl Attached {
         self.path.to_str().unwrap()
     }
 
-    /// Takes it away and attaches it again under the same name.
     pub fn replug(self) -> Attached {
         let (path, file) = (self.path.clone(), self.file.clone());
         drop(self);

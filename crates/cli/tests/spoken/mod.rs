@@ -1,4 +1,3 @@
-//! A conversation with the real worker, as the lab holds it.
 #![allow(dead_code)]
 
 use std::{
@@ -47,12 +46,10 @@ pub fn worker() -> Child {
         .expect("the worker starts")
 }
 
-/// Plays a whole trial and gives every message.
 pub fn converse(spec: &TrialSpec) -> Vec<WorkerMessage> {
     converse_with_errors(spec).0
 }
 
-/// Plays a whole trial with a worker that was started, and drops the caches when it asks for that.
 pub fn talk(worker: &mut Child, spec: &TrialSpec) -> Vec<WorkerMessage> {
     let mut input = worker.stdin.take().expect("piped");
     let output = BufReader::new(worker.stdout.take().expect("piped"));
@@ -71,7 +68,6 @@ pub fn talk(worker: &mut Child, spec: &TrialSpec) -> Vec<WorkerMessage> {
     messages
 }
 
-/// As [`converse`], with what the worker said on standard error.
 pub fn converse_with_errors(spec: &TrialSpec) -> (Vec<WorkerMessage>, String) {
     let mut worker = worker();
     let messages = talk(&mut worker, spec);

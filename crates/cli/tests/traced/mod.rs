@@ -1,4 +1,3 @@
-//! Logs of strace, brought to one form: what was done to one scratch name, by whom, in which order.
 //! Left out is what differs without mattering: descriptors, absolute paths, flags of the C library,
 //! opening directories, and names that were looked for in vain.
 #![allow(dead_code)]
@@ -8,17 +7,13 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-/// What the threads of a program did to the scratch name, `S` in paths.
 #[derive(Debug, Default)]
 pub struct Traced {
-    /// The first thread's operations.
     pub main: Vec<String>,
-    /// Those of each other thread that touched it.
     pub others: Vec<Vec<String>>,
 }
 
-/// Reads a log of `strace -f -y`. The scratch name begins with `scratch`, an absolute path; digits
-/// that follow are part of it.
+/// The scratch name begins with `scratch`, an absolute path; digits that follow are part of it.
 pub fn read(log: &str, scratch: &str) -> Traced {
     let mut reader = Reader { scratch, ..Reader::default() };
     for (pid, line) in whole_lines(log) {
@@ -27,7 +22,6 @@ pub fn read(log: &str, scratch: &str) -> Traced {
     reader.traced()
 }
 
-/// Lines in the order in which their calls ended, with the parts of interrupted ones together.
 fn whole_lines(log: &str) -> Vec<(u32, String)> {
     let mut begun: BTreeMap<u32, String> = BTreeMap::new();
     let mut whole = Vec::new();
@@ -73,7 +67,6 @@ impl Reader<'_> {
         }
     }
 
-    /// One operation in words, if it is about the scratch name.
     fn operation(&mut self, call: &str, arguments: &[String], result: &str) -> Option<String> {
         match call {
             "openat" => {
@@ -152,7 +145,6 @@ impl Reader<'_> {
         }
     }
 
-    /// A name seen from a directory, if it is the scratch name or lies below it.
     fn at(&self, directory: &str, name: &str) -> Option<String> {
         let base = annotated(directory).unwrap_or(&self.cwd);
         self.scratch_path(&join(base, &quoted(name)))
@@ -173,7 +165,6 @@ impl Reader<'_> {
     }
 }
 
-/// Arguments at the commas outside of strings, braces and annotations.
 fn split(arguments: &str) -> Vec<String> {
     let (mut parts, mut part) = (Vec::new(), String::new());
     let (mut depth, mut is_text, mut is_escaped) = (0, false, false);
@@ -196,7 +187,6 @@ fn split(arguments: &str) -> Vec<String> {
     parts
 }
 
-/// The path behind a descriptor: `3</a/b>`, `3</a/b>(deleted)`.
 fn annotated(descriptor: &str) -> Option<&str> {
     descriptor.split_once('<')?.1.rsplit_once('>').map(|(path, _)| path)
 }
@@ -205,7 +195,6 @@ fn quoted(argument: &str) -> String {
     argument.trim_matches('"').to_owned()
 }
 
-/// A path from a directory, with `.` and `..` resolved.
 fn join(directory: &str, name: &str) -> String {
     let whole = if name.starts_with('/') { name.into() } else { format!("{directory}/{name}") };
     let mut parts: Vec<&str> = Vec::new();

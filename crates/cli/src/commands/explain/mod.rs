@@ -1,6 +1,3 @@
-//! `pickfs explain`: why laps of a run, or file-system calls of any program, were slow, and what to
-//! change.
-
 mod program;
 
 use std::{ffi::OsString, path::PathBuf};
@@ -51,7 +48,6 @@ pub struct ExplainArgs {
     pub command: Vec<OsString>,
 }
 
-/// Prints why laps of a run, or calls of a program, were slow.
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     match (&args.run, args.process) {
         (Some(run), _) => of_run(run, args),

@@ -1,5 +1,3 @@
-//! The calls of any program: one that we start, or one that runs.
-
 use std::{
     ffi::OsString,
     fs,
@@ -27,7 +25,6 @@ const LOOK_EACH: Duration = Duration::from_millis(200);
 const NOT_FOUND: u8 = 127;
 const NOT_RUNNABLE: u8 = 126;
 
-/// Runs a command, explains its calls, and ends as it ended.
 pub fn of_command(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let above_ns = above_ns(args)?;
     let foreground = Foreground::begin().context("signals not held back")?;
@@ -53,7 +50,6 @@ fn started(foreground: &Foreground, words: &[OsString]) -> Result<Child, Exit> {
     })
 }
 
-/// Watches a process for a while, and explains its calls.
 pub fn of_process(process: u32, args: &ExplainArgs) -> anyhow::Result<Exit> {
     let above_ns = above_ns(args)?;
     let until = match args.seconds {
@@ -95,7 +91,6 @@ fn above_ns(args: &ExplainArgs) -> anyhow::Result<u64> {
     parse_duration_ns(&args.over).context("--over")
 }
 
-/// What this machine allows, known before a command runs.
 enum Possible {
     Calls(CallWatch),
     /// Sleeps alone, as calls cannot be seen because of this.
@@ -128,10 +123,8 @@ impl Possible {
     }
 }
 
-/// The best watch that this machine allows.
 enum Watch {
     Calls(CallWatch),
-    /// Calls cannot be seen.
     Sleeps(SleepWatch),
 }
 
