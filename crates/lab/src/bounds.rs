@@ -1,18 +1,5 @@
-//! The one place where the numbers of a plan are checked: each is finite and within what a run can do. A
-//! plan is checked when its file is read, and once more as it is run, whatever changed it in between:
-//! words of the command line, or the file of a run that somebody else made.
-//!
-//! ```
-//! let text = r#"
-//! name = "t"
-//! question = "?"
-//! candidates = ["ext4"]
-//! workload = "journal"
-//! design = { blocks = 1, reference = "ext4", primary = [], until_decided = true, tie_margin = nan }
-//! "#;
-//! let error = pickfs_lab::plan_file::read_plan("t.toml", text).unwrap_err().to_string();
-//! assert_eq!(error, "t.toml:6: tie_margin is NaN; use 0 to 1");
-//! ```
+//! A plan is checked when its file is read, and once more as it is run, whatever changed it in
+//! between: words of the command line, or the file of a run that somebody else made.
 
 use pickfs_model::{
     BackingSpec, Plan,
@@ -25,30 +12,21 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{key} is {value}; use {allowed}")]
 pub struct OutOfBounds {
-    /// The key of a plan file that holds it.
     pub key: &'static str,
-    /// What it holds.
     pub value: String,
-    /// What would be taken.
     pub allowed: String,
 }
 
 const MINUTE_S: f64 = 60.0;
 const HOUR_S: f64 = 60.0 * MINUTE_S;
 const DAY_S: f64 = 24.0 * HOUR_S;
-/// The shortest span above zero.
 const SOME_S: f64 = 1e-9;
 const NAME_MAX: usize = 64;
 const BLOCKS_MAX: u32 = 1_000;
 const SCRATCH_MIN_BYTES: u64 = 64 << 10;
 const SIZE_MAX_BYTES: u64 = 1 << 50;
-/// Candidates times the levels of every axis.
 const COMBINATIONS_MAX: u128 = 100_000;
 
-/// Refuses a plan with a number that is not finite or that no run can have.
-///
-/// # Errors
-/// The first one.
 pub fn check(plan: &Plan) -> Result<(), OutOfBounds> {
     name(&plan.name)?;
     let blocks = plan.design.blocks;

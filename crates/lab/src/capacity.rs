@@ -12,7 +12,6 @@ use pickfs_model::{
 
 use crate::machine::TrialError;
 
-/// Runs one worker at one rate and puts what it measured into the record.
 pub type Attempt<'a> = dyn FnMut(&TrialSpec, &mut TrialRecord) -> Result<(), TrialError> + 'a;
 
 /// Searches; `record` keeps the laps of the highest rate that was held, and counts
@@ -54,7 +53,6 @@ struct Search<'a> {
     ask: &'a CapacitySearch,
     spec: TrialSpec,
     attempts: u32,
-    /// The latest record of each rate that was held at least once.
     held: Vec<(f64, TrialRecord)>,
     blank: TrialRecord,
 }

@@ -1,5 +1,3 @@
-//! The worker processes of one trial, from their start to their last word.
-//!
 //! All of them prepare; when all are ready they are told to go; between two phases the
 //! first one may ask for cold caches. A crew of one is the ordinary case. When one fails,
 //! the others find their gate broken and end too; when one dies, all are ended.
@@ -17,26 +15,19 @@ use crate::{
     worker_process::{Heard, Inheritance, Worker, WorkerError, Workplace},
 };
 
-/// What a watched crew is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moment {
     /// It prepares and warms up; called several times a second.
     Preparing,
-    /// It is about to be told to go: the measurement begins.
     Going {
-        /// Its processes, one a lane.
         processes: Vec<u32>,
     },
-    /// It measures; called several times a second.
     Measuring,
-    /// A phase of it begins.
     Phase(String),
 }
 
-/// How long a crew may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Until all lanes are ready.
     pub prepare: Duration,
     /// From the word to the end, or from one phase to the next.
     pub measure: Duration,
@@ -61,21 +52,14 @@ impl Limits {
     }
 }
 
-/// Who watches a crew, and who serves it.
 pub struct Around<'a> {
-    /// Where the first lane shows how it goes.
     pub page: Option<&'a LivePage>,
-    /// Where all lanes tell of their slow laps.
     pub slow_laps: Option<&'a SlowLaps>,
-    /// Raised when the run shall end.
     pub interrupt: &'a Interrupt,
-    /// Called as it goes.
     pub observe: &'a mut dyn FnMut(Moment),
-    /// Makes the mount cold; the error ends the trial.
     pub make_cold: &'a mut dyn FnMut() -> Result<(), String>,
 }
 
-/// Runs one worker for each lane of `spec` to its end; gives what each of them said.
 pub fn run_crew(
     place: &(impl Workplace + ?Sized),
     spec: &TrialSpec,
@@ -139,7 +123,6 @@ impl Crew<'_> {
         self.messages.iter().all(ready)
     }
 
-    /// Hears all lanes until each is ready, or has said its last.
     fn listen(
         &mut self,
         part: &'static str,
@@ -265,7 +248,6 @@ mod tests {
         path
     }
 
-    /// Runs a shell script as the only worker.
     fn played(script: &str) -> Result<Vec<WorkerMessage>, WorkerError> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = script_file(folder.path(), script);

@@ -1,5 +1,3 @@
-//! What this machine can test, and the remedy for what it cannot.
-
 use std::path::Path;
 
 use pickfs_guest::{ENGINES, PackageCache, Tool, engine};
@@ -49,7 +47,6 @@ fn file_system(row: &dyn fs::FileSystem, packages: &mut Vec<String>) -> FileSyst
     FileSystemDiagnosis { name, origin, ready, reason, remedy, route, route_needs }
 }
 
-/// The engine of guests that can run it, with the packages that it would fetch.
 fn guest_route(row: &dyn fs::FileSystem) -> (String, String) {
     let Some(engine) = ENGINES.into_iter().find(|engine| row_gap(row, *engine).is_none()) else {
         return (String::new(), String::new());
@@ -63,7 +60,6 @@ fn guest_route(row: &dyn fs::FileSystem) -> (String, String) {
     (engine.name().into(), missing.join(", "))
 }
 
-/// Where only a module is missing that can be built.
 fn buildable(row: &dyn fs::FileSystem) -> String {
     let missing: Vec<_> =
         row.types_in_a_guest().into_iter().filter(|kind| !engine::knows(kind)).collect();

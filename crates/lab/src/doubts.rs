@@ -1,5 +1,4 @@
-//! Doubts about one trial, each with its numbers: what a reader must know before
-//! believing it. None of them looks at how fast the candidate was.
+//! None of them looks at how fast the candidate was.
 
 use pickfs_analysis::summary::belongs_to;
 use pickfs_model::{
@@ -12,7 +11,6 @@ use pickfs_target::fs::Period;
 /// A trial shorter than this many periods has not seen periodic work (validity rule 2).
 pub const PERIODS_MIN: f64 = 2.0;
 
-/// Periodic work that the trial is too short for.
 pub fn periods(record: &mut TrialRecord, periods: &[Period], measure_s: f64) {
     let Some(longest) = longest(periods) else { return };
     record.environment.put("period.longest_s", longest.seconds);
@@ -55,7 +53,6 @@ fn too_short(longest: &Period, measured_s: f64) -> Option<String> {
     })
 }
 
-/// The raw device was not as it usually is.
 pub fn raw_band(record: &mut TrialRecord, raw: &RawProbe, usual_ns: Option<u64>, in_band: bool) {
     let Some(usual_ns) = usual_ns.filter(|_| !in_band) else { return };
     let text = format!(

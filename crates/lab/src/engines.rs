@@ -1,8 +1,7 @@
-//! Which kernel each cell runs under: this machine's, or a guest's. Decided before anything is
-//! touched; nothing is fetched here.
-//!
-//! Results of two engines are never ranked against each other: what is slow may be the engine. Where a plan's
-//! cells run under more than one, each gets the level `engine`, so that panels hold one engine each.
+//! Decided before anything is touched; nothing is fetched here.
+//! Results of two engines are never ranked against each other: what is slow may be the engine.
+//! Where a plan's cells run under more than one, each gets the level `engine`, so that panels hold
+//! one engine each.
 
 use std::collections::BTreeSet;
 
@@ -16,30 +15,23 @@ use pickfs_target::{
 
 use crate::expand::{Expansion, cell_id};
 
-/// The level that tells engines apart where a plan has several.
 pub const ENGINE_LEVEL: &str = "engine";
-/// This machine's own kernel.
 pub const NATIVE: &str = "native";
 const AUTO: &str = "auto";
-/// Guests, under KVM where it is proven.
 const QEMU: &str = "qemu";
 
-/// The engine of a cell; `None` on this machine's own kernel.
 pub fn engine_of(cell: &Cell) -> Option<Engine> {
     Engine::find(cell.knobs.get(ENGINE)?)
 }
 
-/// Whether this machine's own kernel is to mount something of these cells.
 pub fn any_native(cells: &[Cell]) -> bool {
     cells.iter().any(|cell| engine_of(cell).is_none())
 }
 
-/// Whether a guest is to mount something of these cells.
 pub fn any_in_guests(cells: &[Cell]) -> bool {
     cells.iter().any(|cell| engine_of(cell).is_some())
 }
 
-/// Settles the engine of every cell; those that none can run are left out with the reason.
 pub(crate) fn settle_engines(plan: &Plan, expansion: &mut Expansion) {
     for mut cell in std::mem::take(&mut expansion.cells) {
         match chosen(plan, &cell) {
@@ -81,7 +73,6 @@ fn name_of(cell: &Cell) -> &'static str {
     engine_of(cell).map_or(NATIVE, Engine::name)
 }
 
-/// Why something cannot be, and what would help.
 pub(crate) type Gap = (String, String);
 
 fn chosen(plan: &Plan, cell: &Cell) -> Result<&'static str, Gap> {
@@ -114,7 +105,6 @@ fn runs_here(plan: &Plan, cell: &Cell, row: &dyn FileSystem) -> bool {
     in_directory || (is_free && here && rustix::process::geteuid().is_root())
 }
 
-/// The first engine that can; the reason is that of the last.
 fn first_that_can(plan: &Plan, cell: &Cell, row: &dyn FileSystem) -> Result<Engine, Gap> {
     let [kvm, tcg] = ENGINES;
     match can_serve(plan, cell, row, kvm) {
@@ -141,7 +131,6 @@ fn can_serve(plan: &Plan, cell: &Cell, row: &dyn FileSystem, engine: Engine) -> 
     row_gap(row, engine).map_or(Ok(()), Err)
 }
 
-/// Why an engine cannot run a file system, whatever the plan.
 pub fn row_gap(row: &dyn FileSystem, engine: Engine) -> Option<Gap> {
     if let Some(obstacle) = engine.obstacle() {
         return Some((obstacle, "use another engine".into()));

@@ -1,5 +1,3 @@
-//! The machine at the start of a run, as the kernel reports it (validity rule 15).
-
 use pickfs_analysis::clock::{READ_KEY, STEP_KEY};
 use pickfs_measure::{MonotonicClock, watch_gaps};
 use pickfs_model::Environment;
@@ -12,10 +10,8 @@ use pickfs_sys::{
     vm_state::{Memory, WritebackSettings},
 };
 
-/// How long the clock is read.
 const CLOCK_WATCHED_NS: u64 = 2_000_000;
 
-/// Reads everything that can be read without privilege.
 pub fn capture() -> Environment {
     let mut environment = Environment::default();
     put_kernel(&mut environment);
@@ -106,7 +102,6 @@ fn put_cgroup(environment: &mut Environment) {
     environment.put("cgroup.io_limits", limits.io_limits.join("; "));
 }
 
-/// Periods of the kernel that a trial has to cover (validity rule 2).
 fn put_periods(environment: &mut Environment) {
     let xfs = pickfs_sys::tunables::Tunable::sysctl("fs.xfs.xfssyncd_centisecs").read();
     put_some(environment, "period.xfs_log_centiseconds", xfs.ok());

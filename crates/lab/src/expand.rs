@@ -1,5 +1,3 @@
-//! A plan to its cells: candidates x the levels of every axis.
-
 use std::collections::{BTreeMap, HashSet};
 
 use pickfs_analysis::panels::BY_CANDIDATE;
@@ -14,10 +12,8 @@ use thiserror::Error;
 
 use crate::plan_file::VARIANT;
 
-/// A plan that has no honest expansion.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum ExpandError {
-    /// A parameter is wrong.
     #[error(transparent)]
     Param(#[from] ParamError),
     /// Two levels of an axis mean the same, or an adjustment makes them the same.
@@ -25,24 +21,17 @@ pub enum ExpandError {
         "{label} {levels} stands twice in the plan; remove a level, or the adjustment that makes \
          two of them equal"
     )]
-    SameCell {
-        /// The candidate.
-        label: String,
-        /// The second one's levels.
-        levels: String,
-    },
+    SameCell { label: String, levels: String },
 }
 
-/// The cells of a plan, and those that are left out with the reason.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Expansion {
     /// Cells to run, candidates varying fastest.
     pub cells: Vec<Cell>,
-    /// Cells left out.
     pub skipped: Vec<SkippedCell>,
 }
 
-/// Expands a plan. `ceiling` is the best durability that a candidate can give.
+/// `ceiling` is the best durability that a candidate can give.
 pub fn expand(
     plan: &Plan,
     workload: &dyn Workload,
@@ -133,7 +122,6 @@ fn left_out(
     Some((reason, "choose another combination; docs/axes.md has the table".into()))
 }
 
-/// Whether every wanted level is among the cell's.
 fn holds(wanted: &Map<String, Value>, levels: &[(String, Value)]) -> bool {
     wanted
         .iter()
@@ -177,7 +165,6 @@ fn is_asked(plan: &Plan, candidate: &CandidateSpec, levels: &[(String, Value)]) 
     away.count() + usize::from(elsewhere) <= 1
 }
 
-/// A level as tables print it: text without quotes.
 pub fn level_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

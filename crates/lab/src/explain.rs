@@ -1,6 +1,3 @@
-//! Why laps of a trial were slow: a probe beside its workers, from the word to begin to their end.
-//! What is joined and how causes are named is told in crate `probe`.
-
 use std::sync::Arc;
 
 use pickfs_model::{ExplainAlso, Plan, StallRecord, TrialRecord};
@@ -18,9 +15,7 @@ pub const SLOW_ABOVE_NS: u64 = 100_000;
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum ExplainEntry {
-    /// With the usual threshold, or not at all.
     Switch(bool),
-    /// Above this time.
     Above(String),
 }
 
@@ -31,10 +26,8 @@ impl Default for ExplainEntry {
 }
 
 impl ExplainEntry {
-    /// The threshold in nanoseconds, `None` where nothing is to be explained, and what is read beside.
-    ///
-    /// # Errors
-    /// The text that is not understood, and why.
+    /// The threshold in nanoseconds, `None` where nothing is to be explained, and what is read
+    /// beside.
     pub fn asked(&self) -> Result<(Option<u64>, ExplainAlso), (String, String)> {
         match self {
             ExplainEntry::Switch(is_on) => {
@@ -45,16 +38,11 @@ impl ExplainEntry {
     }
 }
 
-/// What such words ask for; without a time, above the usual one.
-///
-/// # Errors
-/// What is not understood, in words.
 pub fn explain_words(text: &str) -> Result<(Option<u64>, ExplainAlso), String> {
     let (above_ns, also) = ExplainAlso::parse(text)?;
     Ok((Some(above_ns.unwrap_or(SLOW_ABOVE_NS)), also))
 }
 
-/// The probe of one trial; nothing where nobody asked.
 #[derive(Default)]
 pub struct Explanation {
     laps: Option<Arc<SlowLaps>>,
@@ -63,7 +51,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// As a plan asks for it; without a time nothing is explained. A note tells why it cannot be done.
+    /// A note tells why it cannot be done.
     pub fn of(plan: &Plan, record: &mut TrialRecord) -> Explanation {
         let also = plan.explain_also;
         let Some(above_ns) = plan.explain_above_ns else { return Explanation::default() };
@@ -73,19 +61,16 @@ impl Explanation {
         Explanation { laps: laps.ok(), also, observer: None }
     }
 
-    /// What the workers inherit.
     pub fn slow_laps(&self) -> Option<Arc<SlowLaps>> {
         self.laps.clone()
     }
 
-    /// Begins to watch when the workers are about to be told to go.
     pub fn at(&mut self, moment: &Moment) {
         if let (Moment::Going { processes }, Some(laps)) = (moment, &self.laps) {
             self.observer = Some(Observer::start_with(Arc::clone(laps), processes, &self.also));
         }
     }
 
-    /// What was seen.
     pub fn finish(self) -> Option<StallRecord> {
         self.observer.map(Observer::finish)
     }

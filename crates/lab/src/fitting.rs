@@ -12,7 +12,6 @@ use pickfs_target::{
 
 use crate::expand::Expansion;
 
-/// Candidates that cannot be made on the named device, as far as it is there.
 pub(crate) fn leave_out_too_small(plan: &Plan, expansion: &mut Expansion) {
     let device_bytes = |path: &Path| BlockDevice::at(path).ok()?.facts().size_bytes;
     let have_bytes = match &plan.backing {
@@ -33,7 +32,6 @@ pub(crate) fn leave_out_too_small(plan: &Plan, expansion: &mut Expansion) {
     });
 }
 
-/// Candidates that cannot put their log on the log device, where there is one.
 pub(crate) fn leave_out_without_log(plan: &Plan, expansion: &mut Expansion) {
     let BackingSpec::Device { log_device: Some(node), .. } = &plan.backing else { return };
     let log = LogPlace::on(node);
@@ -54,7 +52,6 @@ pub(crate) fn leave_out_without_log(plan: &Plan, expansion: &mut Expansion) {
     });
 }
 
-/// Skips every cell that has a reason, with its remedy.
 fn leave_out(expansion: &mut Expansion, why: impl Fn(&Cell) -> Option<(String, String)>) {
     for cell in std::mem::take(&mut expansion.cells) {
         match why(&cell) {

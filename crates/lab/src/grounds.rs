@@ -1,6 +1,3 @@
-//! What the candidates of a run are made on: the scratch of this machine, the image of guests, or
-//! both where a plan's cells run under both.
-
 use std::path::Path;
 
 use pickfs_model::{BackingSpec, Cell, Environment};
@@ -8,20 +5,13 @@ use pickfs_target::{GuestImage, Progress, Scratch, TargetError, identity::Identi
 
 use crate::engines::{any_in_guests, any_native};
 
-/// The grounds of a run.
 #[derive(Debug)]
 pub struct Grounds {
-    /// For cells under this machine's kernel.
     pub scratch: Option<Scratch>,
-    /// For cells in guests.
     pub image: Option<GuestImage>,
 }
 
 impl Grounds {
-    /// Prepares what these cells need.
-    ///
-    /// # Errors
-    /// As [`Scratch::prepare`] and [`GuestImage::prepare`]; nothing is left behind then.
     pub fn prepare(
         backing: &BackingSpec,
         run_folder: &Path,
@@ -37,10 +27,6 @@ impl Grounds {
         Ok(Grounds { scratch, image })
     }
 
-    /// Bare figures of the backing in about `seconds`.
-    ///
-    /// # Errors
-    /// When it cannot be written and read.
     pub fn card(&mut self, seconds: f64) -> Result<Environment, TargetError> {
         match (&mut self.scratch, &self.image) {
             (Some(scratch), _) => scratch.card(seconds),
@@ -49,7 +35,6 @@ impl Grounds {
         }
     }
 
-    /// What was pinned of a named device and of its log device.
     pub fn identities(&self) -> [Option<&Identity>; 2] {
         self.scratch.as_ref().map(Scratch::identities).unwrap_or_default()
     }

@@ -1,5 +1,3 @@
-//! What every guest of a run is started with: the worker, a folder for small files, deadlines.
-
 use std::path::{Path, PathBuf};
 
 use pickfs_guest::{
@@ -15,44 +13,28 @@ use pickfs_target::{
 
 use crate::{guest_folder::GuestFolder, kernels::Tools};
 
-/// Where a guest mounts its candidate.
 pub const MOUNTED_AT: &str = "/mnt/target";
 /// Memory of a guest, beside what a file system in memory may hold.
 const MEMORY_BYTES: u64 = 512 << 20;
 
-/// Starts guests.
 pub struct GuestBoot {
     worker: PathBuf,
     folder: GuestFolder,
 }
 
-/// What a guest runs, and over what.
 pub struct Machinery<'a> {
-    /// What runs it.
     pub engine: Engine,
-    /// Its kernel.
     pub kernel: &'a Kernel,
-    /// Programs that are not installed here.
     pub tools: &'a Tools,
-    /// Its disk.
     pub image: &'a GuestImage,
-    /// How many processors it has.
     pub processors: usize,
 }
 
 impl GuestBoot {
-    /// Ready to start guests with this worker.
-    ///
-    /// # Errors
-    /// When the folder for small files cannot be made.
     pub fn new(worker: &Path) -> std::io::Result<GuestBoot> {
         Ok(GuestBoot { worker: worker.into(), folder: GuestFolder::make()? })
     }
 
-    /// Boots a kernel that can mount these file systems.
-    ///
-    /// # Errors
-    /// [`GuestError`]; nothing of the guest is left then.
     pub fn boot(
         &self,
         machinery: &Machinery<'_>,
@@ -80,7 +62,6 @@ impl GuestBoot {
     }
 }
 
-/// What a guest that was booted for a row does with the candidate that was made.
 pub fn order_of(row: &dyn FileSystem, inside: &Inside, kernel: &Kernel) -> Order {
     let modules = FirstFiles { modules: modules_of(&[row], kernel), ..FirstFiles::default() };
     Order {

@@ -23,74 +23,48 @@ use crate::{
 /// The image that every file system is made on: XFS wants 300 MiB.
 const IMAGE_BYTES: u64 = 320 << 20;
 
-/// A check that could not begin.
 #[derive(Debug, Error)]
 pub enum CheckError {
-    /// The image.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// A program.
     #[error(transparent)]
     Package(#[from] PackageError),
-    /// A folder for small files.
     #[error("no folder for the small files of guests: {0}; set TMPDIR")]
     Folder(#[from] std::io::Error),
 }
 
-/// What came of one file system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
-    /// Its name.
     pub fs: String,
-    /// How it went.
     pub result: CheckResult,
     /// Seconds from making it to its last unmount, with the boot of its guest where it was the first.
     pub took_s: f64,
 }
 
-/// How it went.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CheckResult {
-    /// All came back.
     Kept {
-        /// Files that were made and compared.
         files: u64,
-        /// Bytes that were compared.
         bytes: u64,
-        /// The driver, as the guest's kernel names it.
         driver: String,
         /// Its block size in bytes, as text.
         block_bytes: String,
     },
-    /// It could not be tried, and why.
     Skipped(String),
-    /// It was tried and went wrong.
     Failed(String),
 }
 
-/// What is checked, and where.
 pub struct Check<'a> {
-    /// What runs guests.
     pub engine: Engine,
-    /// Their kernel.
     pub kernel: &'a Kernel,
-    /// Where programs are fetched from.
     pub cache: &'a PackageCache,
-    /// The worker program.
     pub worker: &'a Path,
-    /// Where the image is made.
     pub folder: &'a Path,
-    /// The file systems; all of them where none is named.
     pub names: &'a [String],
-    /// Whether somebody wants it to end.
     pub interrupt: &'a Interrupt,
 }
 
 impl Check<'_> {
-    /// Checks one after the other, as many as can be in one guest; tells of each.
-    ///
-    /// # Errors
-    /// When nothing can be checked at all.
     pub fn run(&self, tell: &mut dyn FnMut(&Checked)) -> Result<Vec<Checked>, CheckError> {
         let asked = |row: &&dyn FileSystem| {
             self.names.is_empty() || self.names.iter().any(|name| name == row.name())
@@ -133,9 +107,7 @@ struct Bench<'a> {
     tools: Tools,
     image: GuestImage,
     boots: GuestBoot,
-    /// What may be mounted one after the other in one guest.
     shared: Vec<&'static dyn FileSystem>,
-    /// The guest of those, while it runs.
     guest: Option<Guest>,
 }
 

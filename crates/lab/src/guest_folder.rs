@@ -1,5 +1,4 @@
-//! The folder of a run's guests for small files: a short path, as an engine's sockets need one. Gone with the
-//! run; a run that was killed leaves it, and `pickfs clean` removes what is ours and belongs to nobody that runs.
+//! The folder of a run's guests for small files: a short path, as an engine's sockets need one.
 //!
 //! ```text
 //! $TMPDIR/pickfs-guest-1a2b3c4d/owner        locked while the run lives
@@ -18,7 +17,6 @@ use rustix::fs::{FlockOperation, flock};
 const PREFIX: &str = "pickfs-guest-";
 const OWNER: &str = "owner";
 
-/// A folder that ends with its owner.
 pub(crate) struct GuestFolder {
     path: PathBuf,
     /// Its lock tells that the run lives.
@@ -26,7 +24,6 @@ pub(crate) struct GuestFolder {
 }
 
 impl GuestFolder {
-    /// A new one in the folder for temporary files.
     pub(crate) fn make() -> io::Result<GuestFolder> {
         Self::make_in(&std::env::temp_dir())
     }

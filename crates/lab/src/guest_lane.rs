@@ -1,5 +1,3 @@
-//! Workers inside a guest, as a crew sees them: the same words, carried by the guest's line.
-
 use std::{
     cell::RefCell,
     sync::mpsc::{Receiver, Sender, channel},
@@ -10,14 +8,12 @@ use pickfs_model::TrialSpec;
 
 use crate::worker_process::{Hands, Heard, Inheritance, Worker, WorkerError, Workplace};
 
-/// A booted guest as a place for workers. All lanes are started with the first one.
 pub struct InGuest<'a> {
     guest: &'a Guest,
     said: RefCell<Vec<Option<Receiver<Heard>>>>,
 }
 
 impl<'a> InGuest<'a> {
-    /// A place in this guest.
     pub fn new(guest: &'a Guest) -> Self {
         Self { guest, said: RefCell::default() }
     }
@@ -71,7 +67,6 @@ impl Hands for LaneHands {
         self.0.say(line);
     }
 
-    /// It ends with its guest, which holds all that it made.
     fn ask_to_end(&mut self) {}
 
     fn how_it_ended(&mut self) -> String {

@@ -36,23 +36,15 @@ use crate::{
     watch::Watch,
 };
 
-/// What guests need to know once.
 pub struct GuestParts {
-    /// The image, prepared.
     pub image: GuestImage,
-    /// The plan.
     pub plan: Plan,
-    /// The worker program.
     pub worker: PathBuf,
-    /// What must be quiet between trials.
     pub quiet: Quiet,
-    /// Whether somebody wants the run to end.
     pub interrupt: Interrupt,
-    /// Kernels, fetched.
     pub kernels: Kernels,
 }
 
-/// Guests as a stage.
 pub struct Guests {
     parts: GuestParts,
     began: Instant,
@@ -61,17 +53,12 @@ pub struct Guests {
 }
 
 impl Guests {
-    /// A stage of guests.
-    ///
-    /// # Errors
-    /// When the folder for their small files cannot be made.
     pub fn new(mut parts: GuestParts) -> std::io::Result<Guests> {
         parts.image.bring(parts.kernels.tools().words());
         let boots = GuestBoot::new(&parts.worker)?;
         Ok(Guests { parts, began: Instant::now(), raw: RawBand::default(), boots })
     }
 
-    /// The image, to be removed at the end.
     pub fn into_image(self) -> GuestImage {
         self.parts.image
     }

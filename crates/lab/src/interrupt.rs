@@ -1,5 +1,3 @@
-//! Ctrl-C, SIGTERM and SIGHUP as a flag that the run looks at between and within trials.
-
 use std::{
     sync::{
         Arc,
@@ -37,7 +35,6 @@ fn heeded() -> Vec<i32> {
     [SIGINT, SIGTERM, SIGHUP].into_iter().filter(may_end_us).collect()
 }
 
-/// Whether somebody asked the run to end.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
 
@@ -62,12 +59,10 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Raises the flag.
     pub fn raise(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the flag is raised.
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

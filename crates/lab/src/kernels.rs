@@ -23,7 +23,6 @@ use crate::{
     expand::Expansion,
 };
 
-/// Kernels by engine and level, and programs.
 #[derive(Default)]
 pub struct Kernels {
     kernels: HashMap<Key, Kernel>,
@@ -69,19 +68,16 @@ impl Kernels {
         Ok(all)
     }
 
-    /// What a cell runs under; `None` on this machine's own kernel.
     pub fn of(&self, cell: &Cell) -> Option<(Engine, &Kernel)> {
         let engine = engine_of(cell)?;
         Some((engine, self.kernels.get(&key(engine, cell))?))
     }
 
-    /// Programs that are not installed here.
     pub fn tools(&self) -> &Tools {
         &self.tools
     }
 
-    /// Leaves out what a kernel cannot mount and what nothing can make. Levels that are the same kernel stay: they are
-    /// the plan's own wish.
+    /// Levels that are the same kernel stay: they are the plan's own wish.
     pub fn leave_out(&self, expansion: &mut Expansion) {
         let of_row = |cell: &Cell, kernel| {
             let row = fs::find(&cell.candidate.fs)?;
@@ -103,10 +99,6 @@ impl Kernels {
 pub struct Tools(BTreeMap<&'static str, Result<Tool, String>>);
 
 impl Tools {
-    /// Fetches what a row needs and this machine has not.
-    ///
-    /// # Errors
-    /// When the user does not want it.
     pub fn want(&mut self, cache: &PackageCache, row: &dyn FileSystem) -> Result<(), PackageError> {
         for program in to_be_brought(row) {
             if !self.0.contains_key(program.name) {
@@ -120,26 +112,22 @@ impl Tools {
         Ok(())
     }
 
-    /// Why a row cannot be made.
     pub(crate) fn gap(&self, row: &dyn FileSystem) -> Option<Gap> {
         let failed = |name| self.0.get(name)?.as_ref().err().map(|why| (name, why.clone()));
         let (name, why) = to_be_brought(row).into_iter().find_map(|one| failed(one.name))?;
         Some((format!("{name} cannot be had: {why}"), "install its package".into()))
     }
 
-    /// The one of this name.
     pub(crate) fn of(&self, name: &str) -> Option<&Tool> {
         self.0.get(name)?.as_ref().ok()
     }
 
-    /// Each with the words that run it on this machine.
     pub(crate) fn words(&self) -> impl Iterator<Item = (String, Vec<OsString>)> + '_ {
         let tools = self.0.iter().filter_map(|(name, tool)| Some((*name, tool.as_ref().ok()?)));
         tools.map(|(name, tool)| (name.to_owned(), tool.words()))
     }
 }
 
-/// Why a kernel cannot mount a file system, as far as its modules tell.
 pub(crate) fn gap(row: &dyn FileSystem, kernel: &Kernel) -> Option<Gap> {
     let lacks = |kind: &&str| match REBUILT.contains(kind) {
         true => !rebuilt::is_there(kind, &kernel.release),
@@ -153,7 +141,6 @@ pub(crate) fn gap(row: &dyn FileSystem, kernel: &Kernel) -> Option<Gap> {
     Some((reason, "leave guest.kernel out, or name another".into()))
 }
 
-/// The module of a type; `None` for what every kernel has.
 fn module_of(fs_type: &str) -> Option<&str> {
     match fs_type {
         "tmpfs" | "ramfs" => None,

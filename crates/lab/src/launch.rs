@@ -1,6 +1,3 @@
-//! From a plan to a run that is over: folder, scratch, file, blocks, and everything
-//! given back.
-
 use std::{
     fs::Permissions,
     hash::{BuildHasher, RandomState},
@@ -41,33 +38,20 @@ use crate::{
     stages::Stages,
 };
 
-/// A run that could not begin or could not go on.
 #[derive(Debug, Error)]
 pub enum LaunchError {
-    /// The plan cannot be run here.
     #[error(transparent)]
     Preflight(#[from] PreflightError),
-    /// The scratch cannot be made.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// The run file cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The kernel of a guest cannot be had.
     #[error(transparent)]
     Guest(#[from] GuestError),
-    /// Another lab works in the run.
     #[error(transparent)]
     Running(#[from] Running),
-    /// A folder cannot be made.
     #[error("cannot make {path}: {source}; name another folder with --out")]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The notes of killed runs cannot be read.
+    Folder { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Undo(#[from] UndoError),
     /// A killed run left a setting turned, and it stays so: what would be measured is not this machine.
@@ -76,73 +60,40 @@ pub enum LaunchError {
          `sudo {} clean`, or put it back by hand and remove its note",
         program()
     )]
-    LeftTurned {
-        /// The setting and what it held.
-        what: String,
-        /// Why it cannot be put back.
-        why: String,
-    },
-    /// A resumed run was begun by another build.
+    LeftTurned { what: String, why: String },
     #[error(
         "{path} was begun by build {begun_by}, this is {}; begin a new run, or use that build",
         pickfs_workload::BUILD
     )]
-    OtherBuild {
-        /// The run file.
-        path: PathBuf,
-        /// The build that began it.
-        begun_by: String,
-    },
-    /// A resumed run does not find the device that it pinned.
+    OtherBuild { path: PathBuf, begun_by: String },
     #[error("{why}; to go on, name the device again: --resume RUN {words} --erase")]
     OtherDevice {
         /// The options that name what the run was begun on.
         words: String,
-        /// What differs.
         why: String,
     },
-    /// A resumed run was given another disk.
     #[error(
         "{path} is not the disk that the run was begun on as {pinned} (size, world-wide name or \
          serial number differ); start another run"
     )]
-    AnotherDisk {
-        /// What was named now.
-        path: PathBuf,
-        /// The node that the run was begun on.
-        pinned: PathBuf,
-    },
-    /// There is nothing to go on with.
+    AnotherDisk { path: PathBuf, pinned: PathBuf },
     #[error("run {path} is over ({how}); show it with {} show, or start another one", program())]
-    Over {
-        /// The run file.
-        path: PathBuf,
-        /// How it ended, with the blocks that it has.
-        how: String,
-    },
+    Over { path: PathBuf, how: String },
 }
 
-/// A run that is over.
 #[derive(Debug)]
 pub struct Launched {
-    /// All of it.
     pub record: RunRecord,
-    /// Its file.
     pub file: PathBuf,
 }
 
-/// Who listens, and who may stop it.
 pub struct Listeners<'a> {
-    /// Told what happens.
     pub sink: &'a mut dyn Sink,
-    /// Raised by a signal.
     pub interrupt: &'a Interrupt,
 }
 
-/// Name of the run file in a run's folder.
 pub const RUN_FILE: &str = "run.pickfs";
 
-/// Runs a plan in a new folder below `folder`.
 pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launched, LaunchError> {
     let mut expansion = preflight::preflight(plan)?;
     preflight::check_privilege(plan, &expansion.cells)?;
@@ -178,7 +129,6 @@ fn put_back_settings(sink: &mut dyn Sink) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Everything up to the first trial.
 fn begin(
     plan: &Plan,
     run_folder: &Path,
@@ -198,18 +148,13 @@ fn begin(
     Ok((record, file, grounds))
 }
 
-/// A device that the user named once more, with its log device and the consent to erase them.
 #[derive(Debug, Clone)]
 pub struct NamedAgain {
-    /// The node.
     pub device: PathBuf,
-    /// The node of the log device.
     pub log_device: Option<PathBuf>,
-    /// The consent.
     pub erase: bool,
 }
 
-/// Goes on with a run in a new block.
 pub fn resume(
     path: &Path,
     device: Option<NamedAgain>,
@@ -234,7 +179,6 @@ pub fn resume(
     go(record, file, Stagehands { grounds, kernels, worker, run_folder }, to)
 }
 
-/// Another build may measure otherwise: its trials do not belong in the same run.
 fn check_build(path: &Path, record: &RunRecord) -> Result<(), LaunchError> {
     match record.build == pickfs_workload::BUILD {
         true => Ok(()),
@@ -242,7 +186,6 @@ fn check_build(path: &Path, record: &RunRecord) -> Result<(), LaunchError> {
     }
 }
 
-/// A run that has all its blocks has nothing to go on with.
 fn check_unfinished(path: &Path, record: &RunRecord) -> Result<(), LaunchError> {
     let last = record.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
     match referee(&record.plan).rule(record, last, 0.0) {

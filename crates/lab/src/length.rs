@@ -1,5 +1,3 @@
-//! How long a run takes, as far as that can be told before it.
-
 use pickfs_model::{BackingSpec, Cell, Plan, plan::StopRule, quantity::span_text};
 use serde_json::Map;
 
@@ -8,7 +6,6 @@ use crate::{
     preflight::{is_in_memory, size_bytes},
 };
 
-/// Seconds that a run of these cells takes, as far as one can tell before it.
 pub fn expected_s(plan: &Plan, cells: &[Cell]) -> f64 {
     let timing = &plan.timing;
     let trial_s = |cell: &Cell| {
@@ -28,7 +25,6 @@ pub fn expected_s(plan: &Plan, cells: &[Cell]) -> f64 {
     }
 }
 
-/// The length of a run in words: what is known of it, and what is not.
 pub fn length_text(plan: &Plan, expected_s: f64) -> String {
     let about = format!("about {}", span_text(expected_s));
     match plan.design.stop {

@@ -1,6 +1,4 @@
-//! Runs a plan: expands it to cells, asks the machine what it can do, makes and
-//! mounts each candidate, lets a worker measure, keeps what came of it and leaves
-//! nothing behind. It decides; it never formats for people.
+//! It decides; it never formats for people.
 
 pub mod bounds;
 pub mod capacity;

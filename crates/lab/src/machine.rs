@@ -1,8 +1,3 @@
-//! The real stage: this machine, its scratch, and worker processes.
-//!
-//! One trial: raw probe, make, mount, let a worker measure, unmount, and a record of all
-//! of it. Doubts about it are made by `doubts.rs`.
-
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -35,23 +30,15 @@ use crate::{
     watch::Watch,
 };
 
-/// What the machine needs to know once.
 pub struct MachineParts {
-    /// The scratch, prepared.
     pub scratch: Scratch,
-    /// The plan.
     pub plan: Plan,
-    /// Where candidates are mounted.
     pub mount_point: PathBuf,
-    /// The worker program.
     pub worker: PathBuf,
-    /// What must be quiet between trials.
     pub quiet: Quiet,
-    /// Whether somebody wants the run to end.
     pub interrupt: Interrupt,
 }
 
-/// This machine as a stage.
 pub struct Machine {
     parts: MachineParts,
     placement: Placement,
@@ -62,20 +49,16 @@ pub struct Machine {
     stuck: Option<String>,
 }
 
-/// What a comparison of directories is worth.
 const PLACES_NOTE: &str = "a place as it is: file system, what lies in it and the disk under it are \
      compared as one, and two places may lie on different disks";
-/// Worst laps kept per operation and trial.
 pub(crate) const SPIKES_MAX: u32 = 64;
 
 impl Machine {
-    /// A stage on this machine.
     pub fn new(parts: MachineParts) -> Machine {
         let placement = Placement::choose(parts.plan.cpus.as_ref());
         Machine { parts, placement, began: Instant::now(), raw: BTreeMap::new(), stuck: None }
     }
 
-    /// The scratch, to be removed at the end.
     pub fn into_scratch(self) -> Scratch {
         self.parts.scratch
     }
@@ -192,11 +175,8 @@ impl Stage for Machine {
     }
 }
 
-/// Why a trial has no result.
 pub enum TrialError {
-    /// This machine or this file system cannot do it.
     Skipped(String),
-    /// It was tried and went wrong.
     Failed(String),
 }
 
@@ -227,7 +207,6 @@ impl From<TargetError> for TrialError {
     }
 }
 
-/// What a trial's workers are to do.
 pub(crate) struct Job {
     pub(crate) workload: &'static dyn Workload,
     pub(crate) lanes: u32,
@@ -248,7 +227,6 @@ impl Job {
     }
 }
 
-/// The worker program and when to stop it.
 struct Helper<'a> {
     program: &'a Path,
     interrupt: &'a Interrupt,
@@ -379,7 +357,6 @@ pub(crate) fn blank(
     }
 }
 
-/// Memory file systems have no device to probe.
 pub(crate) fn stands_on_a_device(fs: &str) -> bool {
     fs::find(fs).is_none_or(|row| row.needs().ground != Ground::Memory)
 }

@@ -12,7 +12,7 @@ use pickfs_model::{Cell, Plan, RunRecord};
 /// Where the mark is kept, among the facts of a run's start.
 pub const MARK_KEY: &str = "host.run_mark";
 
-/// The mark of a plan with its cells. A machine without an id knows its runs until it boots again.
+/// A machine without an id knows its runs until it boots again.
 pub fn mark(plan: &Plan, cells: &[Cell]) -> Option<String> {
     let places = ["/etc/machine-id", "/proc/sys/kernel/random/boot_id"];
     let ids = places.iter().filter_map(|place| fs::read_to_string(place).ok());
@@ -20,7 +20,6 @@ pub fn mark(plan: &Plan, cells: &[Cell]) -> Option<String> {
     marked_by(&id, plan, cells)
 }
 
-/// Whether the run was begun here and still says what it said then.
 pub fn is_made_here(run: &RunRecord) -> bool {
     let kept = run.environment.get(MARK_KEY);
     kept.is_some() && kept.map(str::to_owned) == mark(&run.plan, &run.cells)

@@ -4,7 +4,6 @@
 use pickfs_model::{Cpus, cpus::list_text};
 use pickfs_sys::affinity::{AffinityError, allowed_processors, pin_to};
 
-/// CPUs by their part in a trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placement {
     /// CPU of the measuring thread; free choice on a single CPU.
@@ -14,7 +13,6 @@ pub struct Placement {
     asked: Option<Cpus>,
 }
 
-/// Gives the thread its CPUs back.
 #[derive(Debug)]
 pub struct KeptOff {
     before: Vec<u32>,
@@ -29,7 +27,6 @@ impl Drop for KeptOff {
 }
 
 impl Placement {
-    /// Those that the user named, else chosen among the CPUs that this process may use.
     pub fn choose(asked: Option<&Cpus>) -> Placement {
         match asked {
             Some(cpus) => Placement {
@@ -55,14 +52,12 @@ impl Placement {
         Placement { asked: self.asked.clone(), ..Placement::default() }
     }
 
-    /// CPUs of the whole worker, where the user named some.
     pub fn of_worker(&self) -> Vec<u32> {
         let Some(cpus) = &self.asked else { return Vec::new() };
         let helpers = cpus.help.iter().filter(|_| self.measuring.is_some());
         cpus.measure.iter().chain(helpers).copied().collect()
     }
 
-    /// What was chosen or named, as lists; absent where every CPU does everything.
     pub fn lists(&self) -> Option<(String, String)> {
         match &self.asked {
             Some(cpus) => Some((list_text(&cpus.measure), list_text(&cpus.help))),

@@ -1,14 +1,3 @@
-//! Reads a plan from TOML (`docs/plans.md`); an error names the file, the line and the allowed values.
-//!
-//! ```toml
-//! name = "quick"
-//! question = "Which file system for my journal?"
-//! candidates = ["ext4", { spec = "xfs:noatime", label = "xfs" }]
-//! workload = "journal"
-//! [axes]
-//! sync = ["none", "fdatasync"]
-//! ```
-
 use std::path::{Path, PathBuf};
 
 use pickfs_model::{
@@ -30,15 +19,11 @@ const PLAN_MAX_BYTES: u64 = 4 << 20;
 /// The axis that stands for named sets of parameters; no workload has such a parameter.
 pub const VARIANT: &str = "variant";
 
-/// A plan that could not be read.
 #[derive(Debug, Error)]
 #[error("{file}:{} {message}", line.map_or(String::new(), |line| format!("{line}:")))]
 pub struct PlanError {
-    /// The plan file.
     pub file: String,
-    /// Line, from 1; none where the file could not be read.
     pub line: Option<usize>,
-    /// What is wrong and what is allowed.
     pub message: String,
 }
 
@@ -151,7 +136,6 @@ fn candidate() -> String {
     "candidate".into()
 }
 
-/// Reads a plan's text; `file` is its name in errors.
 pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
     let source = Source { file, text };
     let entry: PlanFile = toml::from_str(text).map_err(|error| {
@@ -231,7 +215,6 @@ impl Source<'_> {
         PlanError { file: self.file.into(), line: Some(line), message }
     }
 
-    /// An error at the line of a key or a table's header.
     fn error_at_key(&self, key: &str, message: String) -> PlanError {
         let is_it = |line: &str| {
             let rest = line.trim_start_matches([' ', '\t', '[']).strip_prefix(key);
@@ -244,7 +227,6 @@ impl Source<'_> {
         }
     }
 
-    /// An error at the first line that holds this text.
     fn error_about(&self, needle: &str, message: String) -> PlanError {
         self.error_at(self.text.find(needle).unwrap_or(0), message)
     }

@@ -1,11 +1,6 @@
-//! The plans that come with pickfs, by name.
-
-/// A plan that is part of the program.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltInPlan {
-    /// Its name on the command line.
     pub name: &'static str,
-    /// Its text.
     pub text: &'static str,
 }
 
@@ -58,7 +53,6 @@ pub static PLANS: &[BuiltInPlan] = &[
     plan!("pair-degrees"),
 ];
 
-/// The plan of that name.
 pub fn built_in(name: &str) -> Option<&'static BuiltInPlan> {
     PLANS.iter().find(|plan| plan.name == name)
 }

@@ -1,6 +1,3 @@
-//! What can be known before anything is touched: the cells, and for each one that
-//! cannot run here the reason and the remedy.
-
 use pickfs_model::{
     BackingSpec, CandidateSpec, Cell, Durability, Plan, quantity::bytes_text, record::SkippedCell,
 };
@@ -22,108 +19,63 @@ use crate::{
     rivals::{NoAnswer, check_rivals},
 };
 
-/// A plan that cannot be run at all.
 #[derive(Debug, Error)]
 pub enum PreflightError {
-    /// The workload or a parameter is wrong.
     #[error("{plan}: {cause}")]
-    Param {
-        /// Name of the plan.
-        plan: String,
-        /// What is wrong.
-        cause: ExpandError,
-    },
-    /// A number that no run can have.
+    Param { plan: String, cause: ExpandError },
     #[error("{plan}: {cause}")]
-    Bounds {
-        /// Name of the plan.
-        plan: String,
-        /// Which one.
-        cause: OutOfBounds,
-    },
-    /// No cell is left.
+    Bounds { plan: String, cause: OutOfBounds },
     #[error("nothing of plan {plan} can run here: {reasons}")]
-    NothingToRun {
-        /// Name of the plan.
-        plan: String,
-        /// Each reason once, with its remedy.
-        reasons: String,
-    },
-    /// File systems are made and mounted by root only.
+    NothingToRun { plan: String, reasons: String },
     #[error(
         "making and mounting file systems needs root. Three ways: run it with sudo; measure in \
          directories that exist with --dir DIR (repeated, they are compared); or measure in a guest \
          kernel with --engine auto"
     )]
     NotRoot,
-    /// A name that nothing in the plan has.
     #[error("{plan}: {place} names {what} `{name}`, which is not there; there are {known}")]
     UnknownName {
-        /// Name of the plan.
         plan: String,
         /// Where: `primary`, `adjust`, `without`.
         place: &'static str,
         /// What is named: operation, parameter, level or candidate.
         what: &'static str,
-        /// The name.
         name: String,
-        /// What there is.
         known: String,
     },
-    /// A setting is unknown or cannot have this value.
     #[error(transparent)]
     Knob(#[from] KnobError),
-    /// A setting reaches every program of the machine.
     #[error(
         "{knob} reaches other programs of the machine while a trial runs (it is put back after \
          each); allow it with --allow-system-tuning or system_tuning = true under [consent]"
     )]
-    TuningNotAllowed {
-        /// The setting.
-        knob: &'static str,
-    },
-    /// What is slow may be the engine.
+    TuningNotAllowed { knob: &'static str },
     #[error(
         "{plan}: results of two engines are not compared, as what is slow may be the engine; compare \
          candidates within each"
     )]
-    EnginesCompared {
-        /// Name of the plan.
-        plan: String,
-    },
-    /// A search for the highest rate needs a loop that has one.
+    EnginesCompared { plan: String },
     #[error(
         "{plan}: workload {workload} is a list of phases and has no rate; leave [capacity] out"
     )]
-    NoRate {
-        /// Name of the plan.
-        plan: String,
-        /// The workload.
-        workload: &'static str,
-    },
-    /// SCHED_FIFO can take a CPU from everything else.
+    NoRate { plan: String, workload: &'static str },
     #[error(
         "thread_policy = fifo takes a CPU from everything else on the machine; allow it with \
          --allow-realtime or realtime = true under [consent]"
     )]
     RealtimeNotAllowed,
-    /// A processor that was named cannot be used.
     #[error("--cpus: {0}")]
     Cpus(#[from] AffinityError),
-    /// Processors of this machine mean nothing in a guest.
     #[error(
         "--cpus names processors of this machine, and {0} runs in a guest; leave one of them out"
     )]
     CpusOfGuest(String),
-    /// The plan compares, and there is nothing to compare with.
     #[error(transparent)]
     NoAnswer(#[from] NoAnswer),
-    /// A file system of the plan is in no table.
     #[error(transparent)]
     Unknown(#[from] TargetError),
 }
 
-/// Expands a plan and asks the machine for each candidate. Nothing is touched.
 pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
     let out_of_bounds = |cause| PreflightError::Bounds { plan: plan.name.clone(), cause };
     bounds::check(plan).map_err(out_of_bounds)?;
@@ -179,7 +131,6 @@ pub fn check_answerable(plan: &Plan, expansion: &Expansion) -> Result<(), Prefli
     }
 }
 
-/// Refuses a run that needs root without it.
 pub fn check_privilege(plan: &Plan, cells: &[Cell]) -> Result<(), PreflightError> {
     let needs_root = !matches!(plan.backing, BackingSpec::Directory { .. }) && any_native(cells);
     match needs_root && !rustix::process::geteuid().is_root() {
@@ -219,7 +170,6 @@ fn check_names(
     Ok(())
 }
 
-/// Settings are known, their values are legal, and those that reach every program are consented to.
 fn check_knobs(plan: &Plan, expansion: &Expansion) -> Result<(), PreflightError> {
     let knobs: std::collections::BTreeSet<(&String, &String)> =
         expansion.cells.iter().flat_map(|cell| &cell.knobs).collect();
@@ -240,7 +190,6 @@ fn check_knobs(plan: &Plan, expansion: &Expansion) -> Result<(), PreflightError>
     Ok(())
 }
 
-/// The names that a plan has.
 struct Names<'a> {
     plan: &'a Plan,
     expansion: &'a Expansion,
@@ -306,7 +255,6 @@ fn leave_out_unavailable(expansion: &mut Expansion) {
     }
 }
 
-/// Cells that cannot fit on a scratch whose size the plan says.
 fn leave_out_too_large(plan: &Plan, workload: &dyn Workload, expansion: &mut Expansion) {
     let Some(size_bytes) = size_bytes(&plan.backing) else { return };
     for cell in std::mem::take(&mut expansion.cells) {

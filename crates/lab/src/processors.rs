@@ -10,7 +10,6 @@ use pickfs_model::{
 };
 use pickfs_sys::block::BlockDevice;
 
-/// What the kernel says of its processors.
 #[derive(Debug, Default)]
 struct Known {
     online: Vec<u32>,
@@ -19,7 +18,6 @@ struct Known {
     near: Vec<u32>,
 }
 
-/// The proposal as a line of the diagnosis: met where isolated ones are there.
 pub(crate) fn need(device: Option<&Path>) -> Need {
     let known = Known::read(Path::new("/sys"), device);
     Need { what: "isolated CPUs".into(), met: !known.isolated.is_empty(), text: known.text(device) }

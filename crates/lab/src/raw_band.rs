@@ -8,7 +8,6 @@ use crate::{doubts, interrupt::Interrupt};
 
 /// A raw probe may be this many times its usual median, or this many times under it.
 const RAW_BAND: f64 = 1.5;
-/// Probes that make a usual median.
 const RAW_BAND_PROBES: usize = 3;
 /// Probes that are taken until one lies in the band.
 const RAW_TRIES: u32 = 3;

@@ -1,6 +1,3 @@
-//! When a run stops and which cells go on: a fixed number of blocks, or an
-//! always-valid test after each block (validity rule 9).
-
 use pickfs_analysis::answers;
 use pickfs_model::{
     CellId, RunRecord,
@@ -9,16 +6,12 @@ use pickfs_model::{
 
 use crate::interrupt::is_interrupted;
 
-/// What the referee says after a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ruling {
-    /// Run these cells in the next block.
     Continue(Vec<CellId>),
-    /// Stop; `how` is a [`pickfs_model::record::RunEnd::how`].
     Stop {
         /// `completed`, `decided` or `budget-spent`.
         how: &'static str,
-        /// In words.
         note: String,
     },
 }
@@ -26,12 +19,10 @@ pub enum Ruling {
 /// Interrupted blocks that a run makes up for; a run that loses more is given up.
 const BLOCKS_LOST_MAX: u32 = 100;
 
-/// Decides after each block.
 pub trait Referee {
     /// `block` has ended (from 1; 0 before the first), `elapsed_s` after the start.
     fn rule(&mut self, run: &RunRecord, block: u32, elapsed_s: f64) -> Ruling;
 
-    /// Blocks that will be run at most, for the time that is left.
     fn blocks_max(&self) -> u32;
 }
 
@@ -69,8 +60,6 @@ impl Referee for FixedBlocks {
     }
 }
 
-/// A race: after each block an always-valid test says who still runs, until the choice
-/// is settled or the budget is spent.
 #[derive(Debug, Clone, Copy)]
 pub struct Race {
     blocks_max: u32,
@@ -78,7 +67,6 @@ pub struct Race {
 }
 
 impl Race {
-    /// A race over at most `blocks_max` blocks and `budget_s` seconds.
     pub fn new(blocks_max: u32, budget_s: f64) -> Race {
         Race { blocks_max, budget_s }
     }

@@ -11,23 +11,16 @@ use crate::{
     preflight::{PreflightError, ceiling, is_in_memory, too_small},
 };
 
-/// A run that was not begun, as it would compare nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{left}; {}", .gaps.join("; "))]
 pub struct NoAnswer {
-    /// What can be made here, in words.
     pub left: String,
-    /// What cannot, with the reason.
     pub gaps: Vec<String>,
-    /// Packages that would help.
     pub packages: Vec<String>,
-    /// Size of the scratch that would help.
     pub size_bytes: Option<u64>,
-    /// What else would help.
     pub remedies: Vec<String>,
 }
 
-/// Refuses a run that compares nothing although its plan asks for a comparison.
 pub(crate) fn check_rivals(plan: &Plan, expansion: &Expansion) -> Result<(), PreflightError> {
     let workload = pickfs_workload::find(&plan.workload);
     let asked = workload
@@ -106,7 +99,6 @@ fn no_answer(plan: &Plan, asked: &[Cell], expansion: &Expansion) -> NoAnswer {
     NoAnswer { left, gaps: gaps(&missing, name), packages, size_bytes, remedies }
 }
 
-/// Candidates without their mkfs program in one sentence, every other with its own reason.
 fn gaps(missing: &[&SkippedCell], name: impl Fn(&Cell) -> String) -> Vec<String> {
     let is_mkfs = |skipped: &&&SkippedCell| {
         skipped.reason.starts_with("mkfs.") && skipped.reason.ends_with(" not found")
@@ -131,7 +123,6 @@ fn each_once(words: impl IntoIterator<Item = String>) -> Vec<String> {
     })
 }
 
-/// `a`, `a and b`, `a, b and c`.
 fn and(names: &[String]) -> String {
     match names {
         [one] => one.clone(),

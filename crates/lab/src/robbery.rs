@@ -21,7 +21,6 @@ use pickfs_sys::{
     process::{self, Process},
 };
 
-/// Follows a trial from its first lap to its last.
 pub struct RobberyMeter {
     began: Instant,
     window: Duration,
@@ -51,7 +50,6 @@ impl RobberyMeter {
         Some(RobberyMeter { began, window, measuring, strangers, first, last, seconds: Vec::new() })
     }
 
-    /// Call it several times a second; it reads once a second while the trial measures.
     pub fn tick(&mut self) {
         let passed = self.seconds.len() as u64;
         let due = Duration::from_secs(passed + 1).min(self.window);
@@ -61,7 +59,6 @@ impl RobberyMeter {
         }
     }
 
-    /// What was taken in all.
     pub fn finish(mut self) -> Robbery {
         if self.seconds.is_empty() {
             self.read();
@@ -142,7 +139,6 @@ fn user_ticks_on(process: &Process, cpu: u32) -> u64 {
     process.user_ticks_with_ended_children().saturating_sub(other)
 }
 
-/// Threads of foreign programs, by id and start.
 type Strangers = BTreeMap<(u32, u64), Stranger>;
 
 struct Stranger {
@@ -172,13 +168,10 @@ fn strangers() -> Strangers {
 
 #[derive(Default)]
 struct Taken {
-    /// On the CPU that measures, else on any.
     system_ticks: u64,
-    /// User and system time on any CPU.
     by_name: BTreeMap<String, u64>,
 }
 
-/// What foreign programs took between two readings; a thread that is new began with nothing.
 fn taken(before: &Strangers, after: &Strangers, measuring: Option<u32>) -> Taken {
     let mut taken = Taken::default();
     let mut is_ours = ours();

@@ -1,5 +1,3 @@
-//! The run: blocks of trials in their order, each kept before the next begins.
-//!
 //! It never measures and never touches the machine; a [`Stage`] does.
 
 use pickfs_analysis::{ending::DISTURBED, robbed::takers_text};
@@ -18,19 +16,12 @@ use crate::{
     stage::{Stage, TrialOrder},
 };
 
-/// Everything that a run needs around it.
 pub struct RunParts<'a> {
-    /// Where trials happen.
     pub stage: &'a mut dyn Stage,
-    /// Where they are kept.
     pub file: &'a mut RunFile,
-    /// Who is told.
     pub sink: &'a mut dyn Sink,
-    /// When to stop.
     pub referee: &'a mut dyn Referee,
-    /// Whether somebody wants it to end.
     pub interrupt: &'a Interrupt,
-    /// Whether a trial was robbed of CPU (validity rule 10).
     pub robbed: fn(&TrialRecord) -> bool,
 }
 
@@ -233,7 +224,6 @@ fn end(how: &str, note: String) -> RunEnd {
     RunEnd { at: now_text(), how: how.into(), note }
 }
 
-/// The wall clock as RFC 3339, to the second.
 pub fn now_text() -> String {
     let now = jiff::Timestamp::now();
     jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()

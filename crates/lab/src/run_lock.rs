@@ -1,15 +1,5 @@
-//! One lab in one run: its folder is locked while the lab lives, whatever ends it. Reading a run needs no
-//! lock.
-//!
-//! ```
-//! use pickfs_lab::run_lock::RunLock;
-//! let folder = tempfile::tempdir()?;
-//! let first = RunLock::take(folder.path());
-//! assert!(first.is_ok() && RunLock::take(folder.path()).is_err());
-//! # Ok::<(), std::io::Error>(())
-//! ```
-//!
-//! Source: flock(2), proc_locks(5).
+//! One lab in one run: its folder is locked while the lab lives, whatever ends it. Reading a run
+//! needs no lock.
 
 use std::{
     fs::{self, File},
@@ -27,7 +17,6 @@ use thiserror::Error;
 
 use crate::launch::RUN_FILE;
 
-/// Another lab works in the folder.
 #[derive(Debug, Error)]
 #[error(
     "run {folder} is running{}; wait for its end, or stop it with kill{}",
@@ -35,24 +24,19 @@ use crate::launch::RUN_FILE;
     pid.map_or(" and its number".into(), |pid| format!(" {pid}"))
 )]
 pub struct Running {
-    /// The run's folder.
     pub folder: PathBuf,
     /// The lab's process, as this machine numbers it, where the kernel tells.
     pub pid: Option<u32>,
 }
 
-/// Held as long as the lab lives.
 #[derive(Debug)]
 pub struct RunLock {
     _folder: Option<File>,
 }
 
 impl RunLock {
-    /// Takes the lock of a run's folder. A file system without locks (some of a network) has no such
-    /// guard.
-    ///
-    /// # Errors
-    /// When another lab holds it.
+    /// Takes the lock of a run's folder. A file system without locks (some of a network) has no
+    /// such guard.
     pub fn take(folder: &Path) -> Result<RunLock, Running> {
         let Ok(opened) = File::open(folder) else { return Ok(RunLock { _folder: None }) };
         match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
@@ -88,7 +72,6 @@ pub fn clean_left(runs: &Path) -> Vec<(PathBuf, io::Result<()>)> {
     cleaned
 }
 
-/// Something lies in it, or is mounted on it.
 fn is_used(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::ResourceBusy)
 }
@@ -122,7 +105,6 @@ fn remove_empty(folder: PathBuf) -> (PathBuf, io::Result<()>) {
     (folder, removed)
 }
 
-/// Folders, not links to some.
 fn folders_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())

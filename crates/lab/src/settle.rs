@@ -9,12 +9,10 @@ use std::{
 use pickfs_model::record::SettleRecord;
 use pickfs_sys::{block::BlockDevice, vm_state::WritebackPages};
 
-/// What must be quiet.
 #[derive(Debug, Clone, Default)]
 pub struct Quiet {
     /// Folders on the file systems that hold the image or are measured; they are synced first.
     pub host_folders: Vec<PathBuf>,
-    /// The devices at the bottom; their queues must be empty.
     pub devices: Vec<BlockDevice>,
 }
 
@@ -24,7 +22,6 @@ pub const DIRTY_BYTES_MAX: u64 = 8 << 20;
 
 const POLL: Duration = Duration::from_millis(20);
 
-/// Waits until the machine is quiet, at most `limit`.
 pub fn settle(quiet: &Quiet, limit: Duration) -> SettleRecord {
     let began = Instant::now();
     quiet.host_folders.iter().for_each(|folder| sync_file_system(folder));

@@ -1,10 +1,6 @@
-//! Listeners to a run: the progress line, the JSON stream.
-
 use pickfs_model::Event;
 
-/// Something that is told what happens.
 pub trait Sink {
-    /// Something happened.
     fn accept(&mut self, event: &Event);
 }
 

@@ -5,29 +5,22 @@
 
 use pickfs_model::{Cell, Event, TrialRecord, record::SettleRecord};
 
-/// One trial, as the run asks for it.
 #[derive(Debug, Clone, Copy)]
 pub struct TrialOrder<'a> {
-    /// Position in the run, from 1.
     pub number: u32,
-    /// Block, from 1.
     pub block: u32,
     /// 1, or 2 where a robbed trial is repeated.
     pub attempt: u32,
-    /// What to run.
     pub cell: &'a Cell,
     /// Seed of the workload's random choices: the same for every cell of a block.
     pub seed: u64,
-    /// The wait before this trial.
     pub settle: SettleRecord,
 }
 
-/// A place where trials can happen.
 pub trait Stage {
     /// Seconds since some fixed moment.
     fn now_s(&self) -> f64;
 
-    /// Waits until the machine is quiet again (validity rule 12).
     fn settle(&mut self) -> SettleRecord;
 
     /// Why no further trial can happen here: what the last one left could not be taken away.

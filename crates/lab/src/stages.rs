@@ -1,5 +1,3 @@
-//! The stage of a run: this machine, guests, or both, each cell where it belongs.
-
 use std::time::Instant;
 
 use pickfs_model::{Event, TrialRecord, record::SettleRecord};
@@ -12,21 +10,13 @@ use crate::{
     stage::{Stage, TrialOrder},
 };
 
-/// Where trials of a run happen.
 pub struct Stages {
-    /// This machine.
     pub machine: Option<Machine>,
-    /// Guests on it.
     pub guests: Option<Guests>,
-    /// When the run began.
     pub began: Instant,
 }
 
 impl Stages {
-    /// Takes away what the trials stood on.
-    ///
-    /// # Errors
-    /// What could not be taken away.
     pub fn remove(self) -> Result<(), TargetError> {
         let scratch = self.machine.map_or(Ok(()), |machine| machine.into_scratch().remove());
         let image = self.guests.map_or(Ok(()), |guests| guests.into_image().remove());

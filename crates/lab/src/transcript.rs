@@ -1,5 +1,3 @@
-//! What the lanes of a trial said, as the trial's record.
-
 use pickfs_model::{
     TrialRecord, WorkerMessage,
     record::{LoadRecord, OpRecord},
@@ -12,7 +10,6 @@ use pickfs_workload::{
 
 use crate::machine::{SPIKES_MAX, TrialError};
 
-/// Puts what all lanes said into the record; `Failed` and `Skipped` are the trial's outcome.
 pub fn into_record(
     lanes: Vec<Vec<WorkerMessage>>,
     workload: &dyn Workload,
@@ -42,7 +39,6 @@ pub fn into_record(
     Ok(())
 }
 
-/// What each lane said, by kind.
 #[derive(Default)]
 struct Sums {
     ops: Vec<Vec<OpRecord>>,

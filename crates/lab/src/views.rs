@@ -8,8 +8,7 @@ use pickfs_model::{
 
 use crate::expand::expand;
 
-/// Puts the service time where some cell that a metric is asked of has no response time. The plan may have
-/// been changed since it was read: a closed loop has none.
+/// The plan may have been changed since it was read: a closed loop has none.
 pub fn settle(plan: &mut Plan) {
     let Ok(workload) = pickfs_workload::find(&plan.workload) else { return };
     let Ok(expansion) = expand(plan, workload, |_| Durability::PowerLoss) else { return };

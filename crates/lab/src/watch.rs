@@ -1,5 +1,3 @@
-//! Watches a worker: its live figures for the progress line, and who took its CPU.
-
 use std::{
     rc::Rc,
     time::{Duration, Instant},
@@ -10,7 +8,6 @@ use pickfs_sys::live_page::{LiveCounter, LivePage};
 
 use crate::{crew::Moment, robbery::RobberyMeter};
 
-/// The watch over one trial.
 pub struct Watch {
     number: u32,
     window: Duration,
@@ -25,7 +22,6 @@ pub struct Watch {
 const TELL_EACH: Duration = Duration::from_secs(1);
 
 impl Watch {
-    /// A watch over trial `number` that measures for `window`, on one CPU or on any.
     pub fn new(number: u32, window: Duration, measuring: Option<u32>) -> Watch {
         Watch {
             number,
@@ -38,12 +34,10 @@ impl Watch {
         }
     }
 
-    /// The live page for the worker to inherit.
     pub fn page(&self) -> Option<Rc<LivePage>> {
         self.page.clone()
     }
 
-    /// Something goes on.
     pub fn at(&mut self, moment: Moment, tell: &mut dyn FnMut(Event)) {
         match moment {
             Moment::Preparing => self.tell("warm-up", tell),
@@ -61,7 +55,6 @@ impl Watch {
         }
     }
 
-    /// Who took how much.
     pub fn finish(self) -> Option<Robbery> {
         self.meter.map(RobberyMeter::finish)
     }

@@ -1,8 +1,5 @@
-//! One worker process: told on standard input and listened to.
-//!
 //! A worker that dies, hangs or talks nonsense is an error with its reason, never a
-//! failure of the lab. Its whole process group ends with it. Several of them are a crew
-//! ([`crate::crew`]).
+//! failure of the lab. Its whole process group ends with it.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -20,107 +17,51 @@ use thiserror::Error;
 
 use crate::interrupt::INTERRUPTED;
 
-/// A worker that gave no result.
 #[derive(Debug, Error)]
 pub enum WorkerError {
-    /// The program could not be started.
     #[error("worker {program} not started: {source}")]
-    NotStarted {
-        /// The program.
-        program: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The gate of several lanes could not be made.
+    NotStarted { program: PathBuf, source: std::io::Error },
     #[error("gate for the lanes not made: {source}")]
-    NoGate {
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The guest that was to hold it did not do so.
+    NoGate { source: std::io::Error },
     #[error(transparent)]
     Guest(#[from] pickfs_guest::GuestError),
-    /// It ended without a result.
     #[error("worker ended in its {phase} phase by {how}{said}")]
-    Died {
-        /// `prepare` or `measure`.
-        phase: &'static str,
-        /// Signal or exit code.
-        how: String,
-        /// The end of what it said on standard error.
-        said: String,
-    },
-    /// It took longer than it may.
+    Died { phase: &'static str, how: String, said: String },
     #[error("worker still in its {phase} phase after {limit_s:.0} s; ended")]
-    Hung {
-        /// `prepare` or `measure`.
-        phase: &'static str,
-        /// The limit.
-        limit_s: f64,
-    },
-    /// It said something that is not the protocol.
+    Hung { phase: &'static str, limit_s: f64 },
     #[error("worker said `{line}`, which is not the protocol ({why})")]
-    Nonsense {
-        /// The line, shortened.
-        line: String,
-        /// Why it was not understood.
-        why: String,
-    },
-    /// It was built from other sources.
+    Nonsense { line: String, why: String },
     #[error("worker is build {found}, the lab is {expected}; build both again")]
-    OtherBuild {
-        /// The worker's.
-        found: String,
-        /// The lab's.
-        expected: String,
-    },
-    /// The caches of the mount could not be dropped.
+    OtherBuild { found: String, expected: String },
     #[error("caches not dropped: {reason}")]
-    NotCold {
-        /// Why.
-        reason: String,
-    },
-    /// Somebody asked the run to end.
+    NotCold { reason: String },
     #[error("{}", INTERRUPTED)]
     Interrupted,
 }
 
-/// What came from a lane's standard output: a line, or nothing more.
 pub struct Heard {
-    /// Place of the lane in the crew.
     pub lane: usize,
-    /// The line; absent at the end.
     pub line: Option<String>,
 }
 
-/// A worker, wherever it runs: what it says comes to the crew's inbox.
 pub struct Worker {
     hands: Box<dyn Hands>,
     said: Receiver<Heard>,
     build: String,
 }
 
-/// What reaches a worker.
 pub trait Hands {
-    /// Its process on this machine, where it is one.
     fn process_id(&self) -> Option<u32>;
 
-    /// Sends it a line. One that has died shows as the end of its output.
+    /// One that has died shows as the end of its output.
     fn say(&mut self, line: &str);
 
-    /// Asks it to end and to take away what it made; once.
     fn ask_to_end(&mut self);
 
-    /// How it ended, in words; waits for it.
     fn how_it_ended(&mut self) -> String;
 }
 
-/// A place where workers can be started.
 pub trait Workplace {
-    /// Starts one for its trial; its lines go to `inbox`.
-    ///
-    /// # Errors
-    /// When it does not start.
     fn start(
         &self,
         spec: &TrialSpec,
@@ -132,20 +73,15 @@ pub trait Workplace {
     fn shares_memory(&self) -> bool;
 }
 
-/// A process of this machine.
 struct ProcessHands {
     child: Child,
     stdin: ChildStdin,
     asked: Option<Instant>,
 }
 
-/// What a worker inherits beside its words.
 pub struct Inheritance<'a> {
-    /// Where it shows how it goes.
     pub page: Option<&'a LivePage>,
-    /// Where it tells of its slow laps.
     pub slow_laps: Option<&'a SlowLaps>,
-    /// Where it waits for other lanes.
     pub gate: Option<&'a StartingGate>,
 }
 
@@ -189,7 +125,6 @@ impl Workplace for Path {
 }
 
 impl Worker {
-    /// A worker that was started, and is told its trial now.
     pub fn new(hands: Box<dyn Hands>, said: Receiver<Heard>, spec: &TrialSpec) -> Worker {
         let mut worker = Worker { hands, said, build: spec.build.clone() };
         let text = serde_json::to_string(spec).expect("a trial is plain data");
@@ -197,17 +132,14 @@ impl Worker {
         worker
     }
 
-    /// Its process on this machine, where it is one.
     pub fn process_id(&self) -> Option<u32> {
         self.hands.process_id()
     }
 
-    /// The word to begin, or to go on.
     pub fn say_go(&mut self) {
         self.hands.say("go");
     }
 
-    /// A line as a message of the protocol.
     pub fn understand(&self, line: &str) -> Result<WorkerMessage, WorkerError> {
         let message: WorkerMessage = serde_json::from_str(line).map_err(|error| {
             WorkerError::Nonsense { line: line.chars().take(80).collect(), why: error.to_string() }
@@ -224,12 +156,10 @@ impl Worker {
         }
     }
 
-    /// Asks it to end, once.
     pub fn ask_to_end(&mut self) {
         self.hands.ask_to_end();
     }
 
-    /// Why it ended without a result.
     pub fn died(&mut self, phase: &'static str) -> WorkerError {
         let how = self.hands.how_it_ended();
         let tail: Vec<String> = self.said.iter().filter_map(|heard| heard.line).collect();

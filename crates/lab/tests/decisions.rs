@@ -80,7 +80,6 @@ fn experiment(truth: &[f64], mood: Mood, blocks: usize, seed: u64) -> Vec<Vec<Op
         .collect()
 }
 
-/// Share of the experiments of which something holds.
 fn share(truth: &[f64], mood: Mood, blocks: usize, holds: impl Fn(&Decision) -> bool) -> f64 {
     let rules = Rules { alpha: 0.05, margin: 0.05, planned: BLOCKS[truth.len()] as u32 };
     let found = (0..EXPERIMENTS)
@@ -103,7 +102,6 @@ fn named(truth: &[f64], decision: &Decision) -> bool {
     matches!(decision.end(), End::Winner(index) if truth[index] <= best)
 }
 
-/// Words, a share and the bound that it keeps.
 struct Row(&'static str, f64, Bound);
 
 enum Bound {

@@ -25,7 +25,6 @@ fn page_text(page: &str) -> String {
     fs::read_to_string(page_path(page)).expect("a page in docs/")
 }
 
-/// Compares one part of a page, or writes it where that is asked for.
 fn check_part(page: &str, part: &str, wanted: &str) {
     let text = page_text(page);
     let (begin, end) = (format!("<!-- begin {part} -->\n"), format!("<!-- end {part} -->"));
@@ -91,7 +90,6 @@ fn code_blocks(text: &str, language: &str) -> Vec<String> {
     blocks.filter_map(|rest| Some(rest.split_once("```")?.0.to_owned())).collect()
 }
 
-/// Puts the keys of `other` over those of `table`, table by table.
 fn overlay(table: &mut toml::Table, other: toml::Table) {
     for (key, value) in other {
         match (table.get_mut(&key), value) {

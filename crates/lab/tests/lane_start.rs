@@ -55,7 +55,6 @@ fn middle(values: impl Iterator<Item = u64>) -> u64 {
     sorted[sorted.len() / 2]
 }
 
-/// One phase for each round, over all lanes.
 fn measured(rounds: u32, lanes: u32) -> Vec<PhaseRecord> {
     let folder = tempfile::tempdir().expect("a folder");
     let spec: TrialSpec = serde_json::from_value(json!({
@@ -85,7 +84,6 @@ fn measured(rounds: u32, lanes: u32) -> Vec<PhaseRecord> {
     merged_phases(&phases.collect::<Vec<_>>())
 }
 
-/// What a worker does, with nothing to do.
 fn lane(gate: StartingGate) {
     say(&WorkerMessage::Hello { format: FORMAT, build: BUILD.into() });
     let spec: TrialSpec = serde_json::from_str(&line()).expect("a spec");

@@ -1,5 +1,3 @@
-//! What is read as a plan file, and what is refused before a byte of it is read.
-
 use std::path::Path;
 
 use pickfs_lab::plan_file::read_plan_file;

@@ -1,5 +1,3 @@
-//! A whole race on a scripted stage: who runs in which block, and how it ends.
-
 use pickfs_lab::{
     interrupt::Interrupt,
     referee::Race,
@@ -82,7 +80,6 @@ fn raced(append_ns: [f64; 3], noise: f64, budget_s: f64) -> RunRecord {
     carry_out(record, parts).expect("runs")
 }
 
-/// Blocks in which a candidate ran.
 fn blocks_of(run: &RunRecord, label: &str) -> Vec<u32> {
     let cell = run.cells.iter().find(|cell| cell.candidate.label == label).expect("a cell");
     run.trials.iter().filter(|t| t.cell == cell.id).map(|t| t.block).collect()

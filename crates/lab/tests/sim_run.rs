@@ -1,5 +1,3 @@
-//! The whole run on a scripted stage: order, repeats, interruption and resumption, exact.
-
 use std::path::Path;
 
 use pickfs_lab::{

@@ -13,7 +13,6 @@ use pickfs_model::{Event, RunRecord, TrialRecord, record::SettleRecord};
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, fake_run};
 
-/// Counts what the file holds at each moment.
 struct Watched {
     script: RunRecord,
     path: PathBuf,
