@@ -1,8 +1,5 @@
-//! Gives the crate its build identity: the version, and the commit when git knows one.
-
 use std::{path::Path, process::Command};
 
-/// Changes with every commit.
 const HEADS: &str = "../../.git/logs/HEAD";
 
 fn main() {

@@ -1,5 +1,5 @@
-//! Makes one of the column store's calls on files in a directory and prints the seconds that it took, input
-//! made and files opened before. For `benches/against-numpy`, which makes the same with other programs.
+//! Makes one of the column store's calls on files in a directory and prints the seconds that it
+//! took, input made and files opened before.
 //!
 //! ```text
 //! column-calls write DIR MIB            a new file `column` of MIB mebibytes (removed before)
@@ -21,7 +21,6 @@ use pickfs_workload::column::{
 
 const FLOATS: Layout = Layout::Elements(ElementType::Float);
 const LONGS: Layout = Layout::Elements(ElementType::Long);
-/// Bytes of one write call, as the workload's default.
 const CHUNK_BYTES: usize = 16 << 20;
 const HOW: SetHow = SetHow { chunk_bytes: CHUNK_BYTES, is_reserved: false };
 const SEED: u64 = 7;

@@ -1,9 +1,5 @@
-//! Runs the column workload alone in a directory and prints a line for each row: no lab, one lane, caches
-//! dropped by file. To look at the rows, and for `benches/against-numpy`.
-//!
-//! ```text
-//! cargo run --release -p pickfs-workload --example column-rows -- /mnt '{"scale": "tiny"}'
-//! ```
+//! Runs the column workload alone in a directory and prints a line for each row: no lab, one lane,
+//! caches dropped by file.
 
 use std::{error::Error, path::PathBuf};
 

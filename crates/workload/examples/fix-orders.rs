@@ -1,11 +1,6 @@
-//! Runs the workload `fix` in a directory and prints lines `metric value`, as peers/quickfix does: quantiles of the
-//! clients' round trip, and of an order's way through the engine. No file system is made.
-//!
-//! ```text
-//! cargo run --release -p pickfs-workload --example fix-orders -- /mnt arrival=closed store=queue measure_s=10
-//! ```
-//!
-//! `warmup_s` and `measure_s` are its own words; all others are parameters of the workload. A secondary is a thread.
+//! Runs the workload `fix` in a directory and prints lines `metric value`, as peers/quickfix does:
+//! quantiles of the clients' round trip, and of an order's way through the engine.
+//! `warmup_s` and `measure_s` are its own words; all others are parameters of the workload.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -43,7 +38,6 @@ fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-/// `clients=4` as a number, `store=queue` as a word.
 fn param(word: &str) -> Result<(String, Value), Failure> {
     let (name, value) = word.split_once('=').ok_or_else(|| format!("{word}: not NAME=VALUE"))?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
@@ -54,7 +48,6 @@ fn seconds(value: Option<Value>, otherwise: f64) -> u64 {
     (value.and_then(|value| value.as_f64()).unwrap_or(otherwise) * 1e9) as u64
 }
 
-/// The engine on CPU 1, the clients on CPU 0, as the peer has them.
 fn spec(
     directory: PathBuf,
     params: Map<String, Value>,

@@ -15,7 +15,6 @@ const ROUNDS: usize = 15;
 const ROUND_NS: u64 = 60_000_000;
 const READS: u64 = 500_000;
 
-/// Nanoseconds of one clock reading.
 fn clock_ns(clock: &MonotonicClock) -> f64 {
     let began_ns = clock.now_ns();
     for _ in 0..READS {
@@ -24,7 +23,6 @@ fn clock_ns(clock: &MonotonicClock) -> f64 {
     (clock.now_ns() - began_ns) as f64 / READS as f64
 }
 
-/// Nanoseconds of one turn of the loop.
 fn turn_ns<W: Work>(work: &mut W, arrival: Arrival) -> f64 {
     let mut pace = Pace::new(arrival, 1, u64::MAX);
     let (laps, _keeper) = recorder(&RecorderOptions {
@@ -57,7 +55,6 @@ impl Work for Unrecorded {
     }
 }
 
-/// Only the recorder, without any clock.
 fn record_ns(clock: &MonotonicClock) -> f64 {
     let (mut laps, _keeper) = recorder(&RecorderOptions {
         ops: vec!["null".into()],

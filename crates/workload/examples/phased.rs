@@ -1,10 +1,5 @@
-//! Runs one phased workload in a directory, as one lane, and prints its phases: a table, or one JSON
-//! object with all figures. No file system is made, no cache of the machine dropped.
-//!
-//! ```text
-//! cargo run --release -p pickfs-workload --example phased -- files /mnt profile=bonnie scale=tiny
-//! cargo run --release -p pickfs-workload --example phased -- --json files /mnt scale=tiny
-//! ```
+//! Runs one phased workload in a directory, as one lane, and prints its phases: a table, or one
+//! JSON object with all figures.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -14,7 +9,6 @@ use serde_json::{Map, Value, json};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// The words of the command line.
 struct Words {
     is_json: bool,
     workload: String,
@@ -44,7 +38,6 @@ fn words() -> Result<Words, Failure> {
     Ok(Words { is_json, workload, directory: directory.into(), params })
 }
 
-/// `seeks=100` as a number, `profile=bonnie` as a word.
 fn param(word: &str) -> Result<(String, Value), Failure> {
     let (name, value) = word.split_once('=').ok_or_else(|| format!("{word}: not NAME=VALUE"))?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
@@ -66,7 +59,6 @@ fn run(words: &Words) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the lab would say, through JSON so that what we do not name has its default.
 fn spec(words: &Words, version: u32) -> Result<TrialSpec, Failure> {
     let workload =
         WorkloadSpec { name: words.workload.clone(), version, params: words.params.clone() };

@@ -1,12 +1,5 @@
-//! Runs the workload `queue` in a directory and prints lines `metric value`, as peers/chronicle does: quantiles of
-//! the append call and of write-to-read, achieved rate, share of late sends. No file system is made.
-//!
-//! ```text
-//! cargo run --release -p pickfs-workload --example queued -- /mnt rate=10000 size=256 measure_s=10
-//! ```
-//!
-//! `warmup_s` and `measure_s` are its own words; all others are parameters of the workload. The tailer is a thread, as
-//! that of peers/chronicle is, unless `reader=process` is given.
+//! Runs the workload `queue` in a directory and prints lines `metric value`, as peers/chronicle
+//! does: quantiles of the append call and of write-to-read, achieved rate, share of late sends.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -52,7 +45,6 @@ fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The tailer's process: its trial stands on standard input.
 fn play() -> Result<(), Failure> {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line)?;
@@ -60,7 +52,6 @@ fn play() -> Result<(), Failure> {
     Ok(find("queue")?.play(&Session::new(spec, None)?)?)
 }
 
-/// `size=100` as a number, `tailer=none` as a word.
 fn param(word: &str) -> Result<(String, Value), Failure> {
     let (name, value) = word.split_once('=').ok_or_else(|| format!("{word}: not NAME=VALUE"))?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
@@ -71,7 +62,6 @@ fn seconds(value: Option<Value>, otherwise: f64) -> u64 {
     (value.and_then(|value| value.as_f64()).unwrap_or(otherwise) * 1e9) as u64
 }
 
-/// The appender on CPU 0, all others on CPU 1.
 fn spec(
     directory: PathBuf,
     params: Map<String, Value>,

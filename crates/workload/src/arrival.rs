@@ -1,5 +1,3 @@
-//! When turns come, as parameters: shared by every workload that has a schedule.
-
 use std::path::Path;
 
 use pickfs_measure::Arrival;
@@ -75,7 +73,6 @@ pub(crate) const WAIT: Param = Param {
     check: Check::Words(|| vec!["sleep", "spin"]),
 };
 
-/// Checks what one parameter's own rule cannot see.
 pub(crate) fn check(params: &Resolved) -> Result<(), ParamError> {
     let recorded = ["arrival", "size"].iter().any(|name| params.text(name) == "recorded");
     if recorded && params.text("recording").is_empty() {
@@ -88,7 +85,6 @@ pub(crate) fn check(params: &Resolved) -> Result<(), ParamError> {
     Ok(())
 }
 
-/// The recording, if the parameters use one.
 pub(crate) fn recording(params: &Resolved) -> Result<Option<Recording>, Fault> {
     match params.text("recording") {
         "" => Ok(None),
@@ -96,7 +92,6 @@ pub(crate) fn recording(params: &Resolved) -> Result<Option<Recording>, Fault> {
     }
 }
 
-/// The arrival that the parameters describe.
 pub(crate) fn arrival(params: &Resolved, recording: Option<&Recording>) -> Arrival {
     let rate_per_s = params.number("rate");
     match params.text("arrival") {
@@ -116,7 +111,6 @@ pub(crate) fn arrival(params: &Resolved, recording: Option<&Recording>) -> Arriv
     }
 }
 
-/// Gaps longer than this are slept through.
 pub(crate) fn spin_below_ns(params: &Resolved) -> u64 {
     if params.text("wait") == "spin" { u64::MAX } else { 0 }
 }

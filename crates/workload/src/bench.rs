@@ -1,5 +1,4 @@
-//! What the measuring thread writes while it measures: laps, lateness, and the live figures that a
-//! progress bar reads. No lock, no allocation, no system call.
+//! No lock, no allocation, no system call.
 
 use std::sync::Arc;
 
@@ -8,9 +7,8 @@ use pickfs_sys::live_page::{LiveCounter, LivePage};
 
 use crate::{drive::Turn, slow::SlowPen};
 
-/// Figures that are read while a measurement runs. They are looked at, never reported.
+/// Looked at while a measurement runs, never reported.
 pub trait LiveLaps: Send + Sync {
-    /// A turn has ended: how many there were, how long this one took, and the time.
     fn show(&self, turns: u64, latency_ns: u64, now_ns: u64);
 }
 
@@ -29,13 +27,10 @@ impl LiveLaps for LivePage {
 /// How far turns began from when they were due, over all causes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TimingError {
-    /// Sum over all turns in nanoseconds.
     pub sum_ns: u64,
-    /// The largest in nanoseconds.
     pub max_ns: u64,
 }
 
-/// The measuring thread's bench.
 pub struct Bench {
     laps: LapRecorder,
     slow: SlowPen,
@@ -48,7 +43,6 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// A bench around a recorder; `is_open` when turns have due times.
     pub fn new(laps: LapRecorder, is_open: bool, live: Option<Arc<dyn LiveLaps>>) -> Self {
         Bench {
             laps,
@@ -148,22 +142,18 @@ impl Bench {
         self.keep(op, Lap { due_ns, start_ns, end_ns, offset_bytes }, response_ns);
     }
 
-    /// Turns that have ended.
     pub fn turns(&self) -> u64 {
         self.turns
     }
 
-    /// What was late so far.
     pub fn lateness(&self) -> Lateness {
         self.turnstile.lateness()
     }
 
-    /// How far turns began from when they were due.
     pub fn timing_error(&self) -> TimingError {
         self.timing_error
     }
 
-    /// Gives the recorder back.
     pub fn into_recorder(self) -> LapRecorder {
         self.laps
     }

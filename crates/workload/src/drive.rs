@@ -8,24 +8,20 @@ use pickfs_measure::{Arrival, Clock, Schedule};
 
 use crate::{bench::Bench, fault::Fault};
 
-/// One turn as it begins. Times are on the clock's line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Turn {
     /// When it was due; equal to `start_ns` in a closed loop.
     pub due_ns: u64,
-    /// When it began.
     pub start_ns: u64,
     /// When the next one is due; `None` in a closed loop.
     pub next_due_ns: Option<u64>,
 }
 
-/// What is done in each turn.
 pub trait Work {
     /// Makes the next turn ready; untimed. Called again for the same turn, it does nothing. `time_ns`
     /// is when the turn is expected.
     fn ready(&mut self, time_ns: u64) -> Result<(), Fault>;
 
-    /// Does the work of a turn and keeps its laps; gives the time at which it ended.
     fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault>;
 
     /// Called shortly before a turn that is waited for is due: a spin of the loop in which an application waits.
@@ -40,7 +36,6 @@ pub trait Work {
         Ok(())
     }
 
-    /// Bytes written so far.
     fn bytes_written(&self) -> u64;
 
     /// Whether somebody else has ended it: it goes on beside work that has.
@@ -50,7 +45,6 @@ pub trait Work {
     }
 }
 
-/// When turns come, and how the time between them passes.
 #[derive(Debug, Clone)]
 pub struct Pace {
     schedule: Schedule,
@@ -63,22 +57,19 @@ const LEAD_NS: u64 = 100_000;
 /// Turns that never began are kept one by one up to this many: a schedule of a thousand million a second would take longer
 /// to count than to run.
 const MISSED_MAX: u64 = 1_000_000;
-/// How long before its turn is due work is poised.
 const POISE_NS: u64 = 2_000;
 
 impl Pace {
-    /// A pace from its first turn. Gaps longer than `spin_below_ns` are slept through.
+    /// Gaps longer than `spin_below_ns` are slept through.
     pub fn new(arrival: Arrival, seed: u64, spin_below_ns: u64) -> Self {
         let asked_per_s = arrival.rate_per_s();
         Pace { schedule: Schedule::new(arrival, seed), spin_below_ns, asked_per_s }
     }
 
-    /// Whether turns have due times.
     pub fn is_open(&self) -> bool {
         self.asked_per_s.is_some()
     }
 
-    /// Turns per second that are asked for; `None` in a closed loop.
     pub fn asked_per_s(&self) -> Option<f64> {
         self.asked_per_s
     }
@@ -103,7 +94,6 @@ impl Pace {
 /// How long a loop goes on: until both are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Nanoseconds from its beginning.
     pub length_ns: u64,
     /// Bytes that the work must have written since its beginning.
     pub bytes: u64,
@@ -114,7 +104,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Time alone decides. What was due is taken for as long again: 2 s at least, 30 s at most.
+    /// What was due is taken for as long again: 2 s at least, 30 s at most.
     pub fn time(length_ns: u64) -> Self {
         let drain_ns = length_ns.clamp(2_000_000_000, 30_000_000_000);
         Span { length_ns, bytes: 0, length_ns_max: length_ns, drain_ns }
@@ -126,16 +116,12 @@ impl Span {
     }
 }
 
-/// What a loop did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Driven {
-    /// When it began, on the clock's line.
     pub began_ns: u64,
     /// From its beginning to the end of its last turn, or to its planned end if that is later.
     pub measured_ns: u64,
-    /// Turns taken.
     pub turns: u64,
-    /// Turns that ended within the span.
     pub in_time: u64,
     /// Turns that were due within the span and had not begun when the drain was given up; a million at most.
     pub missed: u64,
@@ -143,8 +129,8 @@ pub struct Driven {
     pub span_ns: u64,
 }
 
-/// Runs the loop. In an open loop every turn that is due within the span is taken, late or not. Those that could not
-/// begin in the drain after it are kept as responses of at least the time that they had waited.
+/// In an open loop every turn that is due within the span is taken, late or not. Those that could
+/// not begin in the drain after it are kept as responses of at least the time that they had waited.
 pub fn drive<C: Clock, W: Work>(
     clock: &C,
     work: &mut W,

@@ -1,6 +1,3 @@
-//! The secondaries of a trial, each with a store of its own on the same file system: a process each, as on another
-//! host, or a thread each beside the primary.
-
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -28,24 +25,20 @@ pub(crate) const SECONDARY: Param = Param {
     check: Check::Words(|| vec!["process", "thread"]),
 };
 
-/// How secondaries are, whatever their number.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
-    /// In folders of it they have their stores.
     pub(crate) dir: PathBuf,
     pub(crate) store: StoreOptions,
     pub(crate) transport: Transport,
     pub(crate) waiting: Waiting,
     /// Where the primary is, if they have networks of their own.
     pub(crate) home: Option<Home>,
-    /// Where they run.
     pub(crate) cpu: Option<u32>,
 }
 
 /// A peer that says nothing for this long is lost, and the trial with it.
 pub(crate) const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// An error of the pair as the end of a trial.
 pub(crate) fn fault(error: Error) -> Fault {
     match error {
         Error::Journal(error) => Fault::Journal(error),
@@ -77,33 +70,28 @@ impl Terms {
     }
 }
 
-/// Its role in the trial, and the name of its folder.
 fn role_of(node: u8) -> String {
     format!("secondary-{node}")
 }
 
-/// One of them.
 struct Follower {
     dir: PathBuf,
     address: SocketAddr,
     life: Life,
 }
 
-/// What it is.
 enum Life {
     Thread(JoinHandle<Result<(), Fault>>),
     Process(Player),
     Over,
 }
 
-/// All of them.
 pub(crate) struct Followers {
     stop: Arc<AtomicBool>,
     all: Vec<Follower>,
 }
 
 impl Followers {
-    /// Starts as many, of numbers from 2 on.
     pub(crate) fn start(session: &Session, terms: &Terms, count: usize) -> Result<Self, Fault> {
         let mut followers = Followers { stop: Arc::default(), all: Vec::new() };
         for node in 2..2 + count as u8 {
@@ -181,7 +169,6 @@ pub(crate) fn play(session: &Session, terms: &Terms) -> Result<(), Fault> {
     role::answer(&())
 }
 
-/// How they are told in a note.
 pub(crate) fn told(session: &Session, count: usize, cpu: Option<u32>) -> String {
     let cpu = cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
     let what = match session.params.text(SECONDARY.name) {
@@ -192,7 +179,6 @@ pub(crate) fn told(session: &Session, count: usize, cpu: Option<u32>) -> String 
     format!("{each}, {what} each, on {cpu}")
 }
 
-/// What the library speaks.
 pub(crate) const TRANSPORT: Param = Param {
     name: "transport",
     doc: "what carries messages to a secondary: TCP with TCP_NODELAY, buffers of the kernel's choice, one connection \
@@ -201,12 +187,10 @@ pub(crate) const TRANSPORT: Param = Param {
     check: Check::Words(|| Transport::ALL.map(Transport::name).to_vec()),
 };
 
-/// Which of them was asked for.
 pub(crate) fn transport(params: &Resolved) -> Transport {
     Transport::of_name(params.text(TRANSPORT.name)).unwrap_or_default()
 }
 
-/// Says what a build lacks that does not have it.
 pub(crate) fn check(params: &Resolved) -> Result<(), ParamError> {
     match transport(params).is_built() {
         true => Ok(()),

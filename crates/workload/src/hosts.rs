@@ -1,7 +1,7 @@
-//! Hosts of a trial: roles in network namespaces of their own, as on other hosts, each joined by a pair of virtual
-//! Ethernet interfaces (veth(4)) to the one that measures.
-//!
-//! No namespace has a name: it goes with the last thread and socket in it, also after a kill, and its interfaces with it.
+//! Hosts of a trial: roles in network namespaces of their own, as on other hosts, each joined by a
+//! pair of virtual Ethernet interfaces (veth(4)) to the one that measures.
+//! No namespace has a name: it goes with the last thread and socket in it, also after a kill, and
+//! its interfaces with it.
 //!
 //! ```text
 //! the measuring thread's             another one's
@@ -31,12 +31,10 @@ pub(crate) const HOSTS: Param = Param {
     check: Check::Words(|| vec!["loopback", "namespaces"]),
 };
 
-/// Whether roles have networks of their own.
 pub(crate) fn are_namespaces(params: &Resolved) -> bool {
     params.text(HOSTS.name) == "namespaces"
 }
 
-/// How it is told in a note.
 pub(crate) fn told(params: &Resolved) -> &'static str {
     match are_namespaces(params) {
         true => "over virtual Ethernet between network namespaces",
@@ -44,7 +42,6 @@ pub(crate) fn told(params: &Resolved) -> &'static str {
     }
 }
 
-/// The network of the thread that measures.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Home {
     /// The thread: interfaces are put into its network by this number.
@@ -58,7 +55,6 @@ pub(crate) struct Host {
     home: Option<Home>,
 }
 
-/// Gives this thread a network of its own, where that was asked.
 pub(crate) fn home(params: &Resolved) -> Result<Option<Home>, Fault> {
     if !are_namespaces(params) {
         return Ok(None);
@@ -72,18 +68,15 @@ pub(crate) fn home(params: &Resolved) -> Result<Option<Home>, Fault> {
 const VARIABLE: &str = "PICKFS_HOME_TASK";
 
 impl Host {
-    /// The one of this number, from 2 on.
     pub(crate) fn new(number: u8, home: Option<Home>) -> Host {
         Host { number, home }
     }
 
-    /// The same in the process of a role.
     pub(crate) fn of_role(number: u8) -> Host {
         let task = std::env::var(VARIABLE).ok().and_then(|task| task.parse().ok());
         Host { number, home: task.map(|task| Home { task }) }
     }
 
-    /// Tells a role's process where home is.
     pub(crate) fn tell(self, command: &mut Command) {
         if let Some(home) = self.home {
             command.env(VARIABLE, home.task.to_string());
@@ -136,7 +129,6 @@ fn skipped(why: String) -> Fault {
     Fault::Skipped { reason: format!("hosts namespaces: {why}; or take hosts loopback") }
 }
 
-/// Runs lines of ip(8) in this thread's network.
 fn ip(lines: &str) -> Result<(), Fault> {
     let run = || -> io::Result<_> {
         let mut command = Command::new("ip");

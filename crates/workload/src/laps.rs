@@ -1,10 +1,7 @@
-//! From what the recorder kept to what the record holds. Nothing is computed here.
-
 use base64::{Engine, engine::general_purpose::STANDARD};
 use pickfs_measure::{Lap, OpLaps, QuantileValue, SecondRow, Summary};
 use pickfs_model::record::{Distribution, IntervalRow, OpRecord, QUANTILES, QuantileRow, Spike};
 
-/// The laps of one operation as they are stored.
 pub fn op_record(laps: OpLaps) -> OpRecord {
     OpRecord {
         op: laps.op,
@@ -51,10 +48,6 @@ pub(crate) fn exact_op_record(op: &str, times_ns: &[u64]) -> OpRecord {
     }
 }
 
-/// The way back: what was stored as what a recorder keeps.
-///
-/// # Errors
-/// In words, when a histogram is not base64.
 pub fn op_laps(record: OpRecord) -> Result<OpLaps, String> {
     Ok(OpLaps {
         service: summary(record.service)?,

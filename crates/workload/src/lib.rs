@@ -1,16 +1,5 @@
-//! Application-shaped work and the measured loop that all of it shares.
-//!
-//! [`WORKLOADS`] is the table: one row and one file or folder for each workload. The lab asks a row
-//! for its parameters, operations and durability; a worker also prepares, runs and verifies it.
-//! Nothing here makes a file system, prints, or stores.
-//!
-//! ```
-//! let journal = pickfs_workload::find("journal")?;
-//! let asked = serde_json::json!({ "sync": "fdatasync", "rate": 2000 });
-//! let resolved = journal.validate(asked.as_object().expect("an object"))?;
-//! assert!(journal.ops(&resolved).contains(&"sync".to_string()));
-//! # Ok::<(), pickfs_workload::ParamError>(())
-//! ```
+//! [`WORKLOADS`] is the table: one row and one file or folder for each workload. Nothing here makes
+//! a file system, prints, or stores.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -59,6 +48,5 @@ pub use slow::{measurement_begins, write_slow_laps_to};
 pub use usage::Usage;
 pub use workload::{Prepared, Scratch, Session, TooLarge, WORKLOADS, Workload, find};
 
-/// Who we are: the version of the program, and the commit where one was known to the build. The
-/// lab and its worker must agree on it.
+/// The lab and its worker must agree on it.
 pub const BUILD: &str = env!("PICKFS_BUILD");

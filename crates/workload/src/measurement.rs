@@ -1,5 +1,4 @@
-//! One run of the measured loop with everything around it: recorder, keeper thread, CPU counted
-//! before and after. The warm-up is the same, and its result is thrown away.
+//! The warm-up is the same, and its result is thrown away.
 
 use std::{
     collections::BTreeMap,
@@ -29,16 +28,11 @@ use crate::{
 /// How often full seconds are taken from the measuring thread.
 const DRAIN_EACH: Duration = Duration::from_millis(200);
 
-/// What a workload measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
-    /// Laps by operation.
     pub ops: Vec<OpRecord>,
-    /// Phases of this lane; empty where the work is one loop.
     pub phases: Vec<LanePhase>,
-    /// What was offered and kept.
     pub load: LoadRecord,
-    /// Counted facts, by name with the unit last.
     pub counts: BTreeMap<String, f64>,
     /// Numbers in units of their own, by name.
     pub figures: BTreeMap<String, f64>,
@@ -48,21 +42,15 @@ pub struct Measured {
     pub notes: Vec<String>,
 }
 
-/// What the measured loop is set up with.
 #[derive(Clone)]
 pub struct Measurement {
-    /// Names of the operations, in the order of their index.
     pub ops: Vec<String>,
-    /// Spikes kept for each operation.
     pub spikes_max: usize,
-    /// CPU of the keeper thread.
     pub helper_cpu: Option<u32>,
-    /// Where the live figures go.
     pub live: Option<Arc<dyn LiveLaps>>,
 }
 
 impl Measurement {
-    /// Runs `work` on the calling thread.
     pub fn run<W: Work>(
         &self,
         work: &mut W,
@@ -134,7 +122,6 @@ fn measured(
     Measured { ops, load, counts, ..Measured::default() }
 }
 
-/// The thread that empties the recorder while the measurement runs.
 struct Housekeeping {
     stopped: Arc<AtomicBool>,
     thread: thread::JoinHandle<IntervalKeeper>,

@@ -1,5 +1,5 @@
-//! The `null` workload: nothing is done. Its laps are the cost of measuring, and the row without
-//! I/O shows the noise of clock, scheduler and machine.
+//! Its laps are the cost of measuring, and the row without I/O shows the noise of clock,
+//! scheduler and machine.
 
 use pickfs_measure::{Clock, OpIndex};
 use pickfs_model::Durability;
@@ -15,7 +15,6 @@ use crate::{
     workload::{Prepared, Session, Workload},
 };
 
-/// The row of the table.
 pub struct Null;
 
 const PARAMS: &[Param] = &[
@@ -75,7 +74,6 @@ impl Workload for Null {
     }
 }
 
-/// Work that does nothing, in no time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nothing;
 
@@ -96,7 +94,6 @@ impl Work for Nothing {
     }
 }
 
-/// How long the row without I/O is measured.
 const WITHOUT_IO_NS: u64 = 200_000_000;
 
 /// The measured loop at this pace with nothing to do, for a moment: `no_io_p50_ns`,

@@ -1,7 +1,5 @@
-//! Parameters of workloads: their names, defaults and allowed values as data, so that plan errors,
-//! documentation and the workload itself agree.
-//!
-//! Every parameter is flat (`burst_factor`, not `burst.factor`), so that any of them can be an axis.
+//! Every parameter is flat (`burst_factor`, not `burst.factor`), so that any of them can be an
+//! axis.
 
 use pickfs_model::{
     closest::closest,
@@ -9,34 +7,24 @@ use pickfs_model::{
 };
 use serde_json::{Map, Value};
 
-/// One parameter of a workload.
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
-    /// Its name in plans: `sync_every`.
     pub name: &'static str,
-    /// What it does, in one line.
     pub doc: &'static str,
     /// Its value when a plan says nothing.
     pub default: Literal,
-    /// Which values it takes.
     pub check: Check,
 }
 
-/// A constant value.
 #[derive(Debug, Clone, Copy)]
 pub enum Literal {
-    /// A word.
     Text(&'static str),
-    /// A whole number.
     Integer(u64),
-    /// Any number.
     Number(f64),
 }
 
-/// Which values a parameter takes.
 #[derive(Debug, Clone, Copy)]
 pub enum Check {
-    /// One of these words.
     Words(fn() -> Vec<&'static str>),
     /// A whole number from the first to the second.
     Integer(u64, u64),
@@ -46,66 +34,31 @@ pub enum Check {
     Bytes(u64, u64),
     /// A duration in nanoseconds up to this: `50us` or `50000`.
     Duration(u64),
-    /// Turns per second, above zero: `1000` or `2.5k/s`.
     Rate,
-    /// Any text.
     Text,
     /// A rule of its own: the allowed values in words, and the value in its one canonical form.
     Rule(&'static str, fn(&Value) -> Option<Value>),
 }
 
-/// A parameter that cannot be taken.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ParamError {
-    /// No row of the table has this name.
     #[error("workload `{name}` is not known{}; known are {known}", meant(closest))]
-    UnknownWorkload {
-        /// What was given.
-        name: String,
-        /// The likely meaning.
-        closest: Option<&'static str>,
-        /// All rows.
-        known: String,
-    },
-    /// The workload has no such parameter.
+    UnknownWorkload { name: String, closest: Option<&'static str>, known: String },
     #[error(
         "parameter `{name}` of workload {workload} is not known{}; known are {known}",
         meant(closest)
     )]
     UnknownParam {
-        /// The workload.
         workload: &'static str,
-        /// What was given.
         name: String,
-        /// The likely meaning.
         closest: Option<&'static str>,
-        /// All parameters.
         known: String,
     },
-    /// The parameter does not take this value.
     #[error("{workload}: {name} = {value} is not allowed; use {allowed}")]
-    Value {
-        /// The workload.
-        workload: &'static str,
-        /// The parameter.
-        name: &'static str,
-        /// What was given, as JSON.
-        value: String,
-        /// What would have been taken.
-        allowed: String,
-    },
+    Value { workload: &'static str, name: &'static str, value: String, allowed: String },
     /// Two parameters contradict each other.
     #[error("{workload}: {name} = {value}: {reason}")]
-    Together {
-        /// The workload.
-        workload: &'static str,
-        /// The parameter to change.
-        name: &'static str,
-        /// Its value, as JSON.
-        value: String,
-        /// What it contradicts, and the way out.
-        reason: String,
-    },
+    Together { workload: &'static str, name: &'static str, value: String, reason: String },
 }
 
 impl ParamError {
@@ -124,7 +77,6 @@ fn meant(closest: &Option<&'static str>) -> String {
 }
 
 impl Literal {
-    /// The value in JSON.
     pub fn value(self) -> Value {
         match self {
             Literal::Text(text) => text.into(),
@@ -135,7 +87,6 @@ impl Literal {
 }
 
 impl Check {
-    /// The allowed values in words.
     pub fn allowed(&self) -> String {
         match self {
             Check::Words(words) => format!("one of {}", words().join(", ")),
@@ -190,7 +141,6 @@ fn whole(value: &Value) -> Option<u64> {
     })
 }
 
-/// The parameters as a Markdown table, for the documentation to embed.
 pub fn params_markdown(params: &[Param]) -> String {
     let mut text =
         String::from("| parameter | default | allowed | what it does |\n|---|---|---|---|\n");
@@ -204,17 +154,14 @@ pub fn params_markdown(params: &[Param]) -> String {
     text
 }
 
-/// Every parameter of a workload with a legal value, defaults included.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolved {
-    /// The workload.
     pub workload: &'static str,
     /// The values in their canonical form, in the order of their names.
     pub params: Map<String, Value>,
 }
 
 impl Resolved {
-    /// Completes and checks what was asked.
     pub fn new(
         workload: &'static str,
         known: &'static [Param],
@@ -257,7 +204,6 @@ impl Resolved {
         self.value(name).as_f64().unwrap_or_default()
     }
 
-    /// The error that this parameter's value contradicts something else.
     pub fn together(&self, name: &'static str, reason: impl Into<String>) -> ParamError {
         let value = self.value(name).to_string();
         ParamError::Together { workload: self.workload, name, value, reason: reason.into() }

@@ -1,5 +1,3 @@
-//! Where threads run, and before whom.
-
 use std::sync::OnceLock;
 
 use pickfs_sys::affinity::{allowed_processors, pin_to, set_real_time};
@@ -38,7 +36,6 @@ fn given() -> &'static [u32] {
     GIVEN.get_or_init(|| allowed_processors().unwrap_or_default())
 }
 
-/// How many CPUs the process was given.
 pub(crate) fn count() -> usize {
     given().len().max(1)
 }
@@ -48,7 +45,6 @@ pub(crate) fn spare(taken: [Option<u32>; 2]) -> Option<u32> {
     given().iter().copied().rev().find(|cpu| !taken.contains(&Some(*cpu)))
 }
 
-/// Gives the calling thread the rank that was asked for.
 pub fn rank(params: &Resolved) -> Result<(), Fault> {
     if params.text(THREAD_POLICY.name) != "fifo" {
         return Ok(());

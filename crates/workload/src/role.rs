@@ -28,10 +28,8 @@ use serde_json::Value;
 
 use crate::{fault::Fault, workload::Session};
 
-/// The role of the process that measures the trial and talks to the lab.
 pub const MEASURING: &str = "appender";
 
-/// The program that plays roles.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
 /// From now on this program is started for roles, as a worker: the own one.
@@ -39,7 +37,6 @@ pub fn roles_are_played_by(program: PathBuf) {
     let _ = PROGRAM.set(program);
 }
 
-/// A line of a role: an answer, or what any worker says.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Line {
@@ -53,7 +50,6 @@ struct Answer<'a, T> {
     answer: &'a T,
 }
 
-/// A process that plays a role; ended when it is dropped.
 pub(crate) struct Player {
     role: String,
     process: Child,
@@ -62,7 +58,6 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    /// Starts it with the trial, and with what `hand_over` lets it inherit.
     pub(crate) fn start(
         session: &Session,
         role: &str,
@@ -88,7 +83,6 @@ impl Player {
         Fault::Failed { reason: format!("the process of the role {}: {what}", self.role) }
     }
 
-    /// Says a line.
     pub(crate) fn say(&mut self, words: &str) -> Result<(), Fault> {
         let Some(pipe) = &mut self.words else { return Err(self.odd("it was ended".into())) };
         match writeln!(pipe, "{words}") {
@@ -98,10 +92,6 @@ impl Player {
         }
     }
 
-    /// Waits for the next answer.
-    ///
-    /// # Errors
-    /// What the role failed with, or that it is gone.
     pub(crate) fn hear<T: DeserializeOwned>(&mut self) -> Result<T, Fault> {
         loop {
             let mut line = String::new();
@@ -124,7 +114,6 @@ impl Player {
         }
     }
 
-    /// No more words; waits for its last answer and its end.
     pub(crate) fn end<T: DeserializeOwned>(&mut self) -> Result<T, Fault> {
         self.words = None;
         let last = self.hear()?;
@@ -153,7 +142,6 @@ pub(crate) fn listen(mut each: impl FnMut(Option<&str>) + Send + 'static) -> Res
     thread.map(drop).map_err(Fault::io("start a thread for", "the words of a role"))
 }
 
-/// In a role: answers.
 pub(crate) fn answer(value: &impl Serialize) -> Result<(), Fault> {
     let failed = |error: io::Error| Fault::Failed { reason: format!("answer: {error}") };
     let line = serde_json::to_string(&Answer { answer: value }).map_err(|e| failed(e.into()))?;

@@ -1,7 +1,5 @@
-//! Slow laps, written down for the lab as they happen, so that it can join them with what the kernel
-//! was doing. Off unless the lab asked for it; then it costs a lap one comparison, and a slow one
-//! some fifty nanoseconds.
-//!
+//! Off unless the lab asked for it; then it costs a lap one comparison, and a slow one some fifty
+//! nanoseconds.
 //! The place that they go to is the process's own, as a worker runs one trial and ends.
 
 use std::sync::{
@@ -15,7 +13,6 @@ use pickfs_sys::slow_laps::{SlowLap, SlowLaps};
 static PLACE: OnceLock<SlowLaps> = OnceLock::new();
 static IS_MEASURED: AtomicBool = AtomicBool::new(false);
 
-/// From now on slow laps of this process go there, once [`measurement_begins`] was called.
 pub fn write_slow_laps_to(laps: SlowLaps) {
     let _ = PLACE.set(laps);
 }
@@ -25,7 +22,6 @@ pub fn measurement_begins() {
     IS_MEASURED.store(true, Ordering::Relaxed);
 }
 
-/// What one thread writes its slow laps with.
 pub(crate) struct SlowPen {
     /// Laps longer than this are slow; none is where nobody asked.
     above_ns: u64,
@@ -34,14 +30,12 @@ pub(crate) struct SlowPen {
 }
 
 impl Default for SlowPen {
-    /// It writes nothing.
     fn default() -> SlowPen {
         SlowPen { above_ns: u64::MAX, ops: Vec::new(), thread_id: 0 }
     }
 }
 
 impl SlowPen {
-    /// For operations by their names, in the order of their index.
     pub(crate) fn new(ops: &[String]) -> SlowPen {
         let place = PLACE.get().filter(|_| IS_MEASURED.load(Ordering::Relaxed));
         let numbers = |place: &SlowLaps| ops.iter().map(|op| place.name(op)).collect();
@@ -52,7 +46,6 @@ impl SlowPen {
         }
     }
 
-    /// Writes a lap down if it is slow.
     #[inline]
     pub(crate) fn lap(&mut self, op: usize, lap: &Lap) {
         if lap.end_ns - lap.start_ns > self.above_ns {

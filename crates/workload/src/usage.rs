@@ -1,27 +1,21 @@
-//! CPU time and preemptions of this process, as the kernel counts them. Read before and after a
-//! measurement, never within.
+//! Read before and after a measurement, never within.
 
 use pickfs_sys::own_usage::OwnUsage;
 
-/// What this process has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// User CPU of all threads in nanoseconds.
     pub user_ns: u64,
-    /// System CPU of all threads in nanoseconds.
     pub system_ns: u64,
     /// Involuntary context switches of the calling thread.
     pub preemptions: u64,
 }
 
 impl Usage {
-    /// Reads the figures.
     pub fn now() -> Usage {
         let OwnUsage { user_ns, system_ns, preemptions } = OwnUsage::now();
         Usage { user_ns, system_ns, preemptions }
     }
 
-    /// What was used since `earlier`.
     pub fn since(&self, earlier: &Usage) -> Usage {
         Usage {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),

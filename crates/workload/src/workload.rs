@@ -1,5 +1,3 @@
-//! What a workload is, and the table of them.
-
 use std::sync::Arc;
 
 use pickfs_model::{Durability, PhaseRecord, TrialSpec, closest::closest, trial::LanePhase};
@@ -22,11 +20,9 @@ use crate::{
     queue::Queue,
 };
 
-/// Every workload.
 pub static WORKLOADS: &[&dyn Workload] =
     &[&Null, &Journal, &Column, &Files, &Queue, &Fix, &Command, &Fio, &Pair];
 
-/// The row with this name.
 pub fn find(name: &str) -> Result<&'static dyn Workload, ParamError> {
     let row = WORKLOADS.iter().copied().find(|workload| workload.name() == name);
     let names = || WORKLOADS.iter().map(|workload| workload.name());
@@ -37,31 +33,24 @@ pub fn find(name: &str) -> Result<&'static dyn Workload, ParamError> {
     })
 }
 
-/// One row of the table: application-shaped work with typed parameters.
 pub trait Workload: Sync {
-    /// Its name in plans.
     fn name(&self) -> &'static str;
 
     /// Rises when a change may move its numbers.
     fn version(&self) -> u32;
 
-    /// What it does, in one line.
     fn about(&self) -> &'static str;
 
-    /// Its parameters, in the order of the documentation.
     fn params(&self) -> &'static [Param];
 
-    /// Every parameter with its default, in canonical form.
     fn defaults(&self) -> Map<String, Value> {
         self.validate(&Map::new()).map(|resolved| resolved.params).unwrap_or_default()
     }
 
-    /// Completes what was asked and checks each value.
     fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
         Resolved::new(self.name(), self.params(), asked)
     }
 
-    /// Operations that will be measured.
     fn ops(&self, params: &Resolved) -> Vec<String>;
 
     /// Operations that the turns of a schedule wait for: they have a response time in an open loop.
@@ -117,10 +106,8 @@ pub trait Workload: Sync {
     }
 }
 
-/// What a plan says of the place of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scratch<'a> {
-    /// Name of the candidate's file system.
     pub fs: &'a str,
     /// All of it, in bytes: a file system leaves less.
     pub size_bytes: u64,
@@ -128,29 +115,19 @@ pub struct Scratch<'a> {
     pub is_in_memory: bool,
 }
 
-/// Why something cannot fit, and what helps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLarge {
-    /// With the numbers.
     pub reason: String,
-    /// What to change.
     pub remedy: String,
 }
 
-/// What a worker hands to its workload.
 #[derive(Clone)]
 pub struct Session {
-    /// What this worker was told.
     pub spec: TrialSpec,
-    /// Its parameters, checked.
     pub params: Resolved,
-    /// Operations in the order of their index.
     pub ops: Vec<String>,
-    /// Where live figures go while it measures.
     pub live: Option<Arc<dyn LiveLaps>>,
-    /// Where all lanes of the trial wait for each other.
     pub gate: Gate,
-    /// The lab, where there is one.
     pub lab: Option<Arc<dyn LabLine>>,
 }
 
@@ -163,13 +140,11 @@ impl Session {
         Ok(Session { spec, params, ops, live, gate: Gate::default(), lab: None })
     }
 
-    /// The same session as one lane among others, with a line to the lab.
     #[must_use]
     pub fn among(self, gate: Gate, lab: Arc<dyn LabLine>) -> Session {
         Session { gate, lab: Some(lab), ..self }
     }
 
-    /// The set-up of the measured loop; without live figures for a warm-up.
     pub(crate) fn measurement(&self, is_warm_up: bool) -> Measurement {
         Measurement {
             ops: self.ops.clone(),
@@ -180,7 +155,6 @@ impl Session {
     }
 }
 
-/// A workload that is ready to run. The calls come in the order of the methods.
 pub trait Prepared {
     /// The same loop as the measurement, until the session's warm-up time and bytes are reached;
     /// gives its length in nanoseconds.
@@ -189,7 +163,6 @@ pub trait Prepared {
     /// What the preparation and the warm-up want told: fallbacks, sizes, what was reached.
     fn notes(&self) -> Vec<String>;
 
-    /// Runs on the calling thread until the session's time is over.
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault>;
 
     /// Reads back what was written and compares; gives the number of records or files compared.

@@ -1,5 +1,3 @@
-//! The measuring thread allocates nothing between the beginning and the end of a measurement.
-
 use pickfs_measure::{Arrival, Clock, MonotonicClock, RecorderOptions, recorder};
 use pickfs_testkit::{Counting, allocated};
 use pickfs_workload::{
@@ -85,7 +83,6 @@ fn repeated_calls_of_a_column_store_allocate_nothing() {
     assert_eq!(count(2), count(18), "more reads need no more memory");
 }
 
-/// An allocation in each turn.
 struct Careless;
 
 impl Work for Careless {

@@ -1,6 +1,3 @@
-//! Whole trials of the column workload at its smallest, in a directory: every row runs, is verified, and
-//! what is damaged on the way fails the trial.
-
 use std::{
     collections::BTreeMap,
     fs,
@@ -38,7 +35,6 @@ impl LabLine for Lab {
     }
 }
 
-/// The smallest trial: every suite, in some hundred megabytes.
 fn params(more: Value) -> serde_json::Map<String, Value> {
     let mut params = json!({ "scale": "tiny", "files_limit": "150MiB", "threads": 3 });
     let more = more.as_object().expect("an object").clone();
@@ -71,7 +67,6 @@ fn spec(directory: &Path, lane: u32, lanes: u32, more: Value) -> TrialSpec {
     }
 }
 
-/// One lane's trial; gives what it measured and how many files it compared.
 fn trial(spec: TrialSpec, gate: Gate, lab: Lab) -> Result<(Measured, u64), Fault> {
     let directory = spec.directory.clone();
     let (measured, checked) = trial_that_leaves(spec, gate, lab, |_| {})?;
@@ -79,7 +74,6 @@ fn trial(spec: TrialSpec, gate: Gate, lab: Lab) -> Result<(Measured, u64), Fault
     Ok((measured, checked))
 }
 
-/// The same, with a look at the lane's directory before it is removed.
 fn trial_that_leaves(
     spec: TrialSpec,
     gate: Gate,

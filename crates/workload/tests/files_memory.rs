@@ -1,4 +1,3 @@
-//! Memory of the `files` workload: at most forty bytes for each file, whatever is done with them.
 //! A program of its own, because the high-water mark is the process's.
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +7,6 @@ use pickfs_model::{FORMAT, TrialSpec};
 use pickfs_workload::{BUILD, Session, find};
 use serde_json::json;
 
-/// Bytes that a file may cost.
 const EACH_BYTES: u64 = 40;
 /// What the allocator and the kernel round.
 const SLACK_BYTES: u64 = 2 << 20;
@@ -32,7 +30,6 @@ fn run(directory: &Path, files: u64) {
     assert!(failed.is_empty(), "{failed:?}");
 }
 
-/// The most memory that this process has had, in bytes.
 fn peak_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

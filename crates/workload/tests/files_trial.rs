@@ -1,5 +1,3 @@
-//! The `files` workload from its preparation to its verification, in a directory of this machine:
-//! its rows and laps, what it leaves behind, and what it does not touch.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -24,7 +22,6 @@ fn session(directory: &Path, params: Value) -> Session {
     Session::new(spec, None).unwrap()
 }
 
-/// What was measured and how much was compared.
 fn trial(directory: &Path, params: Value) -> Result<(Measured, u64), Fault> {
     let session = session(directory, params);
     let mut prepared = find("files").unwrap().prepare(&session)?;

@@ -1,5 +1,3 @@
-//! The `fix` workload from its preparation to its verification, in a directory of this machine: every order has a lap
-//! at each step, over every store and version.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -23,7 +21,6 @@ fn session(directory: &Path, params: Value) -> Session {
     Session::new(spec, None).unwrap()
 }
 
-/// What was measured and how much was compared.
 fn trial(params: Value) -> (Measured, u64) {
     let folder = tempfile::tempdir().unwrap();
     let session = session(folder.path(), params);

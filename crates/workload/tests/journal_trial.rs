@@ -1,4 +1,3 @@
-//! The journal's trial in a folder: what was appended is measured, however the records are grouped.
 #![allow(clippy::unwrap_used)]
 
 use pickfs_model::{FORMAT, TrialSpec};

@@ -1,5 +1,3 @@
-//! The `pair` workload from its preparation to its verification, in a directory of this machine: each degree over
-//! both stores, batches, the bare ping-pong.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -23,7 +21,6 @@ fn session(directory: &Path, params: Value) -> Session {
     Session::new(spec, None).unwrap()
 }
 
-/// What was measured and how much was compared.
 fn trial(asked: Value) -> (Measured, u64) {
     let folder = tempfile::tempdir().unwrap();
     // Tests share their processors with others; secondaries that are processes need the worker:

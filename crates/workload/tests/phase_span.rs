@@ -1,5 +1,4 @@
-//! CPU figures of a phase are those of its timed span, not of what was prepared before it or read
-//! back behind it. One test alone in its process: the kernel counts the CPU of all its threads.
+//! One test alone in its process: the kernel counts the CPU of all its threads.
 
 use std::{hint::black_box, path::Path, thread, time::Duration};
 
@@ -11,7 +10,6 @@ use pickfs_workload::{
 };
 use serde_json::json;
 
-/// What is burnt outside of the span, and inside where something is.
 const BURNT_NS: u64 = 300_000_000;
 
 fn cpu_ns() -> u64 {

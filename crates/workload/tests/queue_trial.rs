@@ -1,5 +1,3 @@
-//! The `queue` workload from its preparation to its verification, in a directory of this machine: every message has
-//! a lap on both sides, over every way of making and reading, and over the noise floor.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -26,7 +24,6 @@ fn session(directory: &Path, asked: Value) -> Session {
     Session::new(spec, None).unwrap()
 }
 
-/// What was measured and how much was compared.
 fn trial(params: Value) -> (Measured, u64) {
     let folder = tempfile::tempdir().unwrap();
     let session = session(folder.path(), params);

@@ -1,5 +1,4 @@
-//! Root ring: the system calls of one row of each kind, as strace sees them. Needs strace, and to be allowed to
-//! trace a child. The child is this very test, asked to make one call.
+//! The child is this very test, asked to make one call.
 
 use std::{
     env, fs,
@@ -14,10 +13,8 @@ use pickfs_workload::column::{
 };
 
 const LONGS: Layout = Layout::Elements(ElementType::Long);
-/// Elements of the file that is there before the call.
 const COUNT: u64 = 20_000;
 
-/// Whether the test can run: false, with the reason, where it cannot; a panic where it must.
 fn may_trace() -> bool {
     let traced = Command::new("strace").args(["-o", "/dev/null", "true"]).output();
     if traced.is_ok_and(|output| output.status.success()) {
@@ -29,7 +26,6 @@ fn may_trace() -> bool {
     false
 }
 
-/// What the child does.
 fn make_call(call: &str, path: &Path) {
     let data = bytes_of(&[7; 512]);
     let mut tally = Tally::default();
@@ -59,7 +55,6 @@ fn make_call(call: &str, path: &Path) {
     }
 }
 
-/// Three blocks of 4,000 bytes.
 fn read_blocks(path: &Path, by: ReadBy) {
     let blocks = Blocks::new(vec![path.to_owned()], 500, (3, 38), 1);
     blocks.read(&blocks.open(by).expect("it works"), &mut Tally::default()).expect("it works");
@@ -78,7 +73,6 @@ fn the_traced_child() {
     }
 }
 
-/// The names of the system calls that touch the file, in their order, with what matters of them.
 fn traced(call: &str, before: &[u8]) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let (path, log) = (folder.path().join("column"), folder.path().join("strace"));

@@ -1,5 +1,5 @@
-//! Root ring: the `files` workload where there is no room. What is known before is sized; what comes
-//! as an error of the kernel is a failed row, and the trial goes on. Needs root for a tmpfs.
+//! What is known before is sized; what comes as an error of the kernel is a failed row, and the
+//! trial goes on.
 #![allow(clippy::unwrap_used)]
 
 use std::{fs, path::Path};
@@ -9,7 +9,6 @@ use pickfs_sys::mount::{MountRequest, Mounted};
 use pickfs_workload::{BUILD, Session, find};
 use serde_json::{Value, json};
 
-/// False, with the reason, where the test cannot run; a panic where it must.
 fn may_mount() -> bool {
     if rustix::process::geteuid().is_root() {
         return true;

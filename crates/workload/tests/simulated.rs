@@ -1,5 +1,3 @@
-//! The measured loop on a simulated clock with scripted work: exact to the nanosecond.
-
 use pickfs_measure::{Arrival, Clock, OpIndex, OpLaps, RecorderOptions, SimClock, recorder};
 use pickfs_workload::{Bench, Driven, Fault, Pace, Span, Turn, Work, drive};
 

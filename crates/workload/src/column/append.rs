@@ -24,8 +24,7 @@ use super::{
 };
 use crate::fault::Fault;
 
-/// Appends elements to a column, which is made where it is not there. `count` is how many elements
-/// `data` holds, of which one write call takes at most `chunk_bytes`.
+/// `count` is how many elements `data` holds, of which one write call takes at most `chunk_bytes`.
 pub fn open_append(
     path: &Path,
     layout: Layout,
@@ -61,7 +60,6 @@ fn write_chunks(
     chunks.try_for_each(|chunk| file.write_all(chunk).map_err(Fault::io("append to", path)))
 }
 
-/// A column that stays open for appends.
 #[derive(Debug)]
 pub struct Handle {
     file: File,
@@ -69,7 +67,6 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Makes an empty column and opens it.
     pub fn create(path: &Path, layout: Layout) -> Result<Handle, Fault> {
         let header = layout.header(Header { attribute: Attribute::None, count: 0 });
         let new = OpenHow { create: Create::New, ..OpenHow::new(Access::Write) };
@@ -80,7 +77,6 @@ impl Handle {
         Ok(Handle { file: how.open(path).map_err(file_fault)?, path: path.to_owned() })
     }
 
-    /// Adds bytes at the end with one write call.
     pub fn append(&mut self, data: &[u8]) -> Result<(), Fault> {
         self.file.write_all(data).map_err(Fault::io("append to", &self.path))
     }

@@ -1,6 +1,3 @@
-//! Files read back and compared, byte by byte, with what must stand in them. A difference is told by file
-//! and offset, and fails the trial.
-
 use std::{
     fs::File,
     io::Read,
@@ -18,10 +15,8 @@ use super::{
 };
 use crate::fault::Fault;
 
-/// Elements that are compared at a time.
 const STEP: usize = 1 << 17;
 
-/// Elements of a column that were replaced in place.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Replaced {
     indexes: Vec<u64>,
@@ -29,18 +24,15 @@ pub(super) struct Replaced {
 }
 
 impl Replaced {
-    /// One value at these indexes.
     pub(super) fn new(mut indexes: Vec<u64>, value: u64) -> Replaced {
         indexes.sort_unstable();
         Replaced { indexes, value }
     }
 
-    /// Whether anything was replaced.
     pub(super) fn is_some(&self) -> bool {
         !self.indexes.is_empty()
     }
 
-    /// Puts them over the elements from an index on.
     fn lay_over(&self, from: u64, elements: &mut [u64]) {
         let first = self.indexes.partition_point(|index| *index < from);
         let end = from + elements.len() as u64;
@@ -53,7 +45,6 @@ impl Replaced {
     }
 }
 
-/// A file that is being compared from its beginning.
 pub(super) struct Compared {
     file: File,
     path: PathBuf,
@@ -67,7 +58,6 @@ impl Compared {
         Ok(Compared { file, path: path.to_owned(), offset_bytes: 0, found: Vec::new() })
     }
 
-    /// The next bytes are these.
     pub(super) fn bytes(&mut self, expected: &[u8]) -> Result<(), Fault> {
         self.found.resize(expected.len(), 0);
         let read = self.file.read_exact(&mut self.found);
@@ -89,7 +79,6 @@ impl Compared {
         Ok(())
     }
 
-    /// The next elements are this list, with some of them replaced.
     pub(super) fn list(&mut self, list: &List, replaced: &Replaced) -> Result<(), Fault> {
         let mut elements = vec![0; STEP.min(list.count() as usize)];
         let mut from = 0;
@@ -103,12 +92,10 @@ impl Compared {
         Ok(())
     }
 
-    /// The next elements are these appends.
     pub(super) fn appends(&mut self, windows: &Windows, count: u64) -> Result<(), Fault> {
         (0..count).try_for_each(|append| self.bytes(bytes_of(windows.at(append))))
     }
 
-    /// The next symbols are this draw.
     pub(super) fn symbols(
         &mut self,
         draw: &Draw,
@@ -125,7 +112,6 @@ impl Compared {
         Ok(())
     }
 
-    /// The file ends here.
     pub(super) fn end(mut self) -> Result<(), Fault> {
         let length = self.file.metadata().map_err(Fault::io("fstat", &self.path))?.len();
         let known = self.offset_bytes;
@@ -140,12 +126,9 @@ impl Compared {
     }
 }
 
-/// What the table was made of, to know it again when it is sorted.
 pub(super) struct TableContent<'a> {
     pub(super) domain: &'a Domain,
-    /// The symbols that were set, and appended so many times.
     pub(super) draw: Draw,
-    /// The floats that were set, and appended so many times.
     pub(super) floats: List,
     pub(super) replaced: &'a Replaced,
     pub(super) copies: u64,
@@ -156,7 +139,6 @@ impl TableContent<'_> {
         self.draw.count * self.copies
     }
 
-    /// The column of floats as it was appended.
     pub(super) fn check_floats(&self, path: &Path, header: &[u8]) -> Result<(), Fault> {
         let mut compared = Compared::open(path)?;
         compared.bytes(header)?;
@@ -167,7 +149,6 @@ impl TableContent<'_> {
         compared.end()
     }
 
-    /// The column of symbols as it was appended.
     pub(super) fn check_symbols(&self, path: &Path, layout: SymbolLayout) -> Result<(), Fault> {
         let header = Header { attribute: Attribute::None, count: self.rows() };
         let mut compared = Compared::open(path)?;
@@ -216,7 +197,6 @@ impl TableContent<'_> {
         compared.end()
     }
 
-    /// Row by row as they were written: the float stands at the next place of its symbol.
     fn check_places(&self, table: &Table, ranks: &[u32], mut next: Vec<u64>) -> Result<(), Fault> {
         let column = get(&table.floats, FLOATS)?;
         let header = Header { attribute: Attribute::None, count: self.rows() };
@@ -314,7 +294,6 @@ mod tests {
         table
     }
 
-    /// Changes one byte of a file, and wants the difference told at that place.
     fn damaged(path: &Path, offset: usize, check: impl Fn() -> Result<(), Fault>) -> String {
         let whole = fs::read(path).unwrap();
         let mut bytes = whole.clone();

@@ -13,7 +13,6 @@ use std::{fs, os::unix::fs::MetadataExt, path::Path};
 use pickfs_model::quantity::bytes_text;
 use pickfs_sys::{residency::cache_statistics, vm_state::WritebackPages};
 
-/// The limits of write-back that are in force, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct DirtyLimits {
     pub(super) background_bytes: u64,
@@ -38,7 +37,6 @@ impl DirtyLimits {
         ((self.background_bytes + self.limit_bytes) / 2).saturating_sub(self.waiting_bytes)
     }
 
-    /// That bytes of all lanes fit into memory without anybody being slowed, in words.
     pub(super) fn doubt(&self, bytes: u64) -> Option<String> {
         let (written, free) = (bytes_text(bytes), bytes_text(self.free_bytes()));
         (bytes <= self.free_bytes()).then(|| {

@@ -1,7 +1,5 @@
-//! One lane's trial: it learns how large everything is, goes through the suites, and tells what it did.
-//!
-//! The first lane decides the sizes, for what is free changes as soon as anybody starts; the others read
-//! its decision from a file in the mount, before anything large is written.
+//! The first lane decides the sizes, for what is free changes as soon as anybody starts; the others
+//! read its decision from a file in the mount, before anything large is written.
 
 use std::{fs, path::Path};
 
@@ -29,19 +27,14 @@ use crate::{
     workload::{Prepared, Session},
 };
 
-/// The first lane's decision, beside the lanes' directories.
 const DECISION: &str = "column-sizes.json";
 
-/// What the first lane decided.
 #[derive(Debug, Serialize, Deserialize)]
 enum Decision {
-    /// All lanes run with these.
     Sizes { scale: f64, memory_bytes: u64, notes: Vec<String> },
-    /// Nothing fits.
     Refused { reason: String },
 }
 
-/// A lane before and after its trial.
 pub(super) struct Course {
     settings: Settings,
     runner: Option<PhaseRunner>,
@@ -100,7 +93,6 @@ impl Prepared for Course {
     }
 }
 
-/// The sizes that the first lane found to fit.
 fn agreed(
     runner: &mut PhaseRunner,
     settings: &Settings,
@@ -139,7 +131,6 @@ fn decided(settings: &Settings, lanes: u32, machine: &Machine) -> Decision {
     }
 }
 
-/// All suites in their order. What was counted beside them, by name.
 fn suites(
     lane: &mut Lane,
     mount: &Path,

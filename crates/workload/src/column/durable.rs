@@ -21,12 +21,10 @@ use super::{
     rows::{Row, rows},
 };
 
-/// Names of the phases that [`derive`] adds.
 pub(super) fn durable_phases(settings: &Settings) -> Vec<String> {
     rows(settings).iter().filter_map(Row::durable_phase).collect()
 }
 
-/// Adds each durable phase behind the last sync of its row.
 pub(super) fn derive(settings: &Settings, phases: &mut Vec<LanePhase>) {
     for row in rows(settings).iter().filter(|row| !row.synced_by.is_empty()) {
         let Some(last) = row.synced_by.last() else { continue };
@@ -39,7 +37,6 @@ pub(super) fn derive(settings: &Settings, phases: &mut Vec<LanePhase>) {
     }
 }
 
-/// One row of one lane.
 fn durable(row: &Row, phases: &[LanePhase]) -> Option<LanePhase> {
     let find = |name: &str| phases.iter().find(|phase| phase.record.phase == name);
     let op = find(&row.phase)?;
@@ -69,14 +66,12 @@ fn durable(row: &Row, phases: &[LanePhase]) -> Option<LanePhase> {
     Some(LanePhase { record, waited_before_ns, began_ns, ended_ns, waited_after_ns })
 }
 
-/// What the parts took, and the waits for other lanes between them.
 fn durable_ns(parts: &[&LanePhase]) -> u64 {
     let took_ns: u64 = parts.iter().map(|part| part.record.elapsed_ns).sum();
     let waits = parts.windows(2).map(|pair| pair[0].waited_after_ns + pair[1].waited_before_ns);
     took_ns + waits.sum::<u64>()
 }
 
-/// Finished when all parts are; else what is wrong with the first that is not.
 fn outcome(parts: &[&LanePhase]) -> Outcome {
     let unfinished = parts.iter().find(|part| !part.record.is_finished());
     unfinished.map_or(Outcome::Finished, |part| Outcome::Skipped {

@@ -20,12 +20,10 @@ use super::{
 };
 use crate::journal::scrambled;
 
-/// The layout of files of whole numbers.
 pub(super) const LONGS: Layout = Layout::Elements(ElementType::Long);
 /// What the original's data follows from: the same in every lane and run.
 const NANO_SEED: u64 = 0x6b78;
 
-/// What a lane makes, but for the files that are read at random.
 const OWN_NAMES: [&str; 16] = [
     "tinyAppend",
     "tinyAppendFH",
@@ -45,7 +43,6 @@ const OWN_NAMES: [&str; 16] = [
     "locktest",
 ];
 
-/// The paths of a lane.
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     folder: PathBuf,
@@ -75,7 +72,6 @@ impl Files {
         }
     }
 
-    /// Every file that a lane may make.
     pub(super) fn all(&self) -> Vec<PathBuf> {
         let own = OWN_NAMES.iter().map(|name| self.at(name));
         own.chain(self.random()).collect()
@@ -86,14 +82,12 @@ impl Files {
     }
 }
 
-/// What follows from the seed of a lane.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Data {
     profile: Profile,
     seed: u64,
 }
 
-/// One of the lists, and what else is drawn at random.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Of {
     Tiny = 1,
@@ -111,7 +105,6 @@ pub(super) enum Of {
 }
 
 impl Data {
-    /// The data of one lane of a trial with this seed.
     pub(super) fn new(profile: Profile, seed: u64, lane: u32) -> Data {
         let seed = match profile {
             Profile::Nano => NANO_SEED,
@@ -129,7 +122,6 @@ impl Data {
         scrambled(self.seed(of), number)
     }
 
-    /// A list by its length; `of` is one of the five.
     pub(super) fn list(&self, of: Of, sizes: &Sizes) -> List {
         let (kind, count) = match of {
             Of::Tiny => (ListKind::Long, sizes.tiny),
@@ -141,12 +133,10 @@ impl Data {
         List::new(kind, self.profile, count, self.seed(of))
     }
 
-    /// What appends of so many elements write.
     pub(super) fn windows(&self, of: Of, length: u64) -> Windows {
         Windows::new(self.profile, length, self.seed(of))
     }
 
-    /// The symbols of the table.
     pub(super) fn draw(&self, sizes: &Sizes) -> Draw {
         Draw { count: sizes.large, seed: self.seed(Of::Symbols) }
     }

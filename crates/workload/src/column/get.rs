@@ -17,16 +17,13 @@ use pickfs_sys::{
 use super::layout::{Header, Layout};
 use crate::fault::Fault;
 
-/// A column in memory's address space.
 #[derive(Debug)]
 pub struct Mapped {
-    /// What its header says.
     pub header: Header,
-    /// Its elements.
     pub elements: ReadMap,
 }
 
-/// Maps a column of elements (not of plain symbols). It has at least one element.
+/// It has at least one element.
 pub fn get(path: &Path, layout: Layout) -> Result<Mapped, Fault> {
     let file = File::open(path).map_err(Fault::io("open", path))?;
     let header = layout.read(&file, path)?;
@@ -34,7 +31,6 @@ pub fn get(path: &Path, layout: Layout) -> Result<Mapped, Fault> {
     Ok(Mapped { header, elements })
 }
 
-/// How a mapped column is brought into memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Touch {
     /// Told to the kernel for the whole mapping, first.
@@ -44,7 +40,6 @@ pub struct Touch {
 }
 
 impl Touch {
-    /// Brings it in. The path is for messages only.
     pub fn resident(&self, column: &ReadMap, path: &Path) -> Result<(), Fault> {
         if let Some(hint) = self.hint {
             column.advise(hint, path).map_err(map_fault)?;
@@ -54,7 +49,6 @@ impl Touch {
     }
 }
 
-/// Reads a whole file into fresh memory.
 pub fn read1(path: &Path) -> Result<Vec<u8>, Fault> {
     let mut file = File::open(path).map_err(Fault::io("open", path))?;
     let length = file.metadata().map_err(Fault::io("fstat", path))?.len();
@@ -64,7 +58,6 @@ pub fn read1(path: &Path) -> Result<Vec<u8>, Fault> {
     Ok(bytes)
 }
 
-/// A refused mapping, or an access outside of one.
 pub(super) fn map_fault(error: MapError) -> Fault {
     match error {
         MapError::Request { request, path, cause } => {

@@ -1,6 +1,3 @@
-//! One lane on its way through the suites: its files, its sizes, and how a row of each kind is run and what
-//! is noted beside it.
-
 use std::path::{Path, PathBuf};
 
 use pickfs_model::phase::Heat;
@@ -23,7 +20,6 @@ use crate::{
     phase::{Done, PhaseBench, PhaseRunner, PhaseSpec, Residency},
 };
 
-/// One lane.
 pub(super) struct Lane {
     pub(super) runner: PhaseRunner,
     pub(super) settings: Settings,
@@ -34,12 +30,10 @@ pub(super) struct Lane {
     pub(super) machine: Machine,
     pub(super) replaced: AllReplaced,
     pub(super) read_ahead_kb: Option<f64>,
-    /// Files that were read back and compared.
     pub(super) checked: u64,
     rows: Vec<Row>,
 }
 
-/// Elements that were replaced in place, by file.
 #[derive(Debug, Default)]
 pub(super) struct AllReplaced {
     pub(super) tiny: Replaced,
@@ -49,12 +43,9 @@ pub(super) struct AllReplaced {
     pub(super) huge: Replaced,
 }
 
-/// What a row of reads counts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted {
-    /// Bytes as the original counts them.
     pub(super) work_bytes: u64,
-    /// Bytes of the files that were read.
     pub(super) real_bytes: u64,
     /// All of the files is read, so that all of them must be in memory where the row is hot.
     pub(super) is_whole: bool,
@@ -87,14 +78,12 @@ impl Lane {
         self.files.table(&self.settings)
     }
 
-    /// The row of a phase, as its runner wants it.
     pub(super) fn spec(&self, phase: &str) -> PhaseSpec {
         let row = self.rows.iter().find(|row| row.phase == phase);
         row.expect("a row of the table").spec(self.settings.threads)
     }
 
-    /// A row that writes `dirty_bytes` in this lane. `work` gives bytes as the original counts
-    /// them, and real ones.
+    /// `work` gives bytes as the original counts them, and real ones.
     pub(super) fn write_row(
         &mut self,
         phase: &str,
@@ -108,8 +97,7 @@ impl Lane {
         Ok(())
     }
 
-    /// A row that not every file system can do: an error of the system fails the row, a wrong file
-    /// the trial. Gives whether it was done.
+    /// Gives whether it was done.
     pub(super) fn row_if_possible(
         &mut self,
         phase: &str,
@@ -137,8 +125,7 @@ impl Lane {
         }
     }
 
-    /// A row that syncs paths. `elements` is what the original multiplies with the length of its
-    /// command.
+    /// `elements` is what the original multiplies with the length of its command.
     pub(super) fn sync_row(
         &mut self,
         phase: &str,
@@ -166,7 +153,7 @@ impl Lane {
         }
     }
 
-    /// Drops files from memory, where that can be. Nothing of the mount may be open or mapped.
+    /// Nothing of the mount may be open or mapped.
     pub(super) fn make_cold(&mut self, files: &[PathBuf]) -> Result<(), Fault> {
         if self.machine.is_in_memory {
             return self.runner.together();
@@ -174,8 +161,7 @@ impl Lane {
         self.runner.make_cold(files).map(drop)
     }
 
-    /// A row that reads files, cold or hot as its place in the table says. What was resident before,
-    /// and what had to be fetched, stand beside it.
+    /// What was resident before, and what had to be fetched, stand beside it.
     pub(super) fn read_row(
         &mut self,
         phase: &str,
@@ -226,7 +212,6 @@ impl Lane {
     }
 }
 
-/// That a hot row had to fetch more than a hundredth of what it read, or would have had to, in words.
 fn not_hot(fetched: &OwnReads, resident: &Residency, counted: Counted) -> Option<String> {
     /// Pages of the program itself may be fetched, too.
     const PARDONED_BYTES: u64 = 64 << 10;

@@ -20,23 +20,16 @@ use std::{fs::File, os::unix::fs::FileExt, path::Path};
 
 use crate::fault::Fault;
 
-/// The type of elements of eight bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElementType {
-    /// Signed whole numbers.
     Long,
-    /// IEEE doubles.
     Float,
 }
 
-/// What is known about the order of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attribute {
-    /// Nothing.
     None,
-    /// Ascending.
     Sorted,
-    /// All different.
     Unique,
     /// Equal ones stand together.
     Parted,
@@ -44,56 +37,30 @@ pub enum Attribute {
     Grouped,
 }
 
-/// How a column stands in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// Elements of eight bytes.
     Elements(ElementType),
-    /// Symbols as text, each with a zero byte behind it.
     PlainSymbols,
-    /// Indexes of eight bytes into a domain of symbols.
     EnumeratedSymbols,
 }
 
-/// What a file's header says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// The order.
     pub attribute: Attribute,
     /// Elements; stale after appends through a handle.
     pub count: u64,
 }
 
-/// A file does not begin as its layout asks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
-    /// Too short for a header.
     #[error("has {found_bytes} bytes, and the header alone has {header_bytes}")]
-    Short {
-        /// Its length.
-        found_bytes: usize,
-        /// The header's.
-        header_bytes: usize,
-    },
-    /// The first bytes are others.
+    Short { found_bytes: usize, header_bytes: usize },
     #[error("byte {offset_bytes} of the header is {found:#04x} instead of {expected:#04x}")]
-    Byte {
-        /// Where.
-        offset_bytes: usize,
-        /// What stands there.
-        found: u8,
-        /// What belongs there.
-        expected: u8,
-    },
-    /// No attribute has this number.
+    Byte { offset_bytes: usize, found: u8, expected: u8 },
     #[error("attribute {found:#04x} is not known")]
-    Attribute {
-        /// The byte.
-        found: u8,
-    },
+    Attribute { found: u8 },
 }
 
-/// The name in the header of enumerated symbols.
 pub const DOMAIN_NAME: &str = "sym";
 /// Bytes in front of the elements of the enumerated layout.
 const PAGE_HEADER_BYTES: usize = 4096;
@@ -124,7 +91,6 @@ impl ElementType {
 }
 
 impl Layout {
-    /// Bytes in front of the first element.
     pub fn header_bytes(self) -> usize {
         match self {
             Layout::Elements(_) => 16,
@@ -133,7 +99,6 @@ impl Layout {
         }
     }
 
-    /// Where the header holds the count, and in how many bytes.
     pub fn count_field(self) -> std::ops::Range<usize> {
         match self {
             Layout::Elements(_) => 8..16,
@@ -149,12 +114,11 @@ impl Layout {
         }
     }
 
-    /// The header of a file. A count of plain symbols keeps its lower 32 bits.
+    /// A count of plain symbols keeps its lower 32 bits.
     pub fn header(self, header: Header) -> Vec<u8> {
         (0..self.header_bytes()).map(|offset| self.header_byte(&header, offset)).collect()
     }
 
-    /// One byte of the header.
     #[inline]
     fn header_byte(self, header: &Header, offset: usize) -> u8 {
         let field = self.count_field();
@@ -180,7 +144,6 @@ impl Layout {
         }
     }
 
-    /// Reads the first bytes of a file, and checks each one of the header.
     pub fn parse(self, bytes: &[u8]) -> Result<Header, LayoutError> {
         let (found_bytes, header_bytes) = (bytes.len(), self.header_bytes());
         let found = bytes.get(..header_bytes);
@@ -202,8 +165,7 @@ impl Layout {
         }
     }
 
-    /// Reads and checks the header of an open file. Where it has 16 bytes or fewer nothing is
-    /// allocated.
+    /// Where it has 16 bytes or fewer nothing is allocated.
     pub(super) fn read(self, file: &File, path: &Path) -> Result<Header, Fault> {
         let (mut short, mut long) = ([0; 16], Vec::new());
         let bytes = if self.header_bytes() <= short.len() {
@@ -217,7 +179,6 @@ impl Layout {
     }
 }
 
-/// A file that is not what was written.
 pub(super) fn wrong(path: &Path, what: &dyn std::fmt::Display) -> Fault {
     Fault::Wrong { what: format!("{} {what}", path.display()) }
 }

@@ -14,27 +14,21 @@ use pickfs_sys::huge_pages;
 use super::shuffle::Shuffle;
 use crate::journal::scrambled;
 
-/// Whose data is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     /// Bytes that do not compress, others in each lane.
     Random,
-    /// The original's.
     Nano,
 }
 
-/// What a list holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListKind {
-    /// Signed whole numbers.
     Long,
-    /// Doubles, as their bits.
     Float,
     /// Whole numbers from 0 on, in the original's profile; else as long.
     Counting,
 }
 
-/// A list of elements of eight bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct List {
     kind: ListKind,
@@ -45,13 +39,11 @@ pub struct List {
 }
 
 impl List {
-    /// A list of `count` elements.
     pub fn new(kind: ListKind, profile: Profile, count: u64, seed: u64) -> List {
         let quarter = Shuffle::new((count / 4).max(1), seed);
         List { kind, profile, count, seed, quarter }
     }
 
-    /// Elements.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -68,14 +60,12 @@ impl List {
         }
     }
 
-    /// Fills a slice with the elements from an index on.
     pub fn fill(&self, from: u64, into: &mut [u64]) {
         for (index, place) in (from..).zip(into) {
             *place = self.element(index);
         }
     }
 
-    /// The whole list.
     pub fn whole(&self) -> Vec<u64> {
         let mut all = vec![0; self.count as usize];
         huge_pages::ask_for(&mut all);
@@ -122,14 +112,12 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Windows of `length` elements.
     pub fn new(profile: Profile, length: u64, seed: u64) -> Windows {
         let count = if profile == Profile::Nano { length } else { 4 * length };
         let list = List::new(ListKind::Long, profile, count, seed);
         Windows { elements: list.whole(), length: length as usize, seed }
     }
 
-    /// What append number `append` writes, from 0.
     #[inline]
     pub fn at(&self, append: u64) -> &[u64] {
         let places = (self.elements.len() - self.length + 1) as u64;

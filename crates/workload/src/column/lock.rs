@@ -24,7 +24,6 @@ use crate::fault::Fault;
 
 const LAYOUT: Layout = Layout::PlainSymbols;
 
-/// Makes sure that a domain file holds these symbols; gives how many were new.
 pub fn enter(path: &Path, symbols: &[&str]) -> Result<u64, Fault> {
     let how = OpenHow { create: Create::IfMissing, ..OpenHow::new(Access::ReadWrite) };
     let mut file = how.open(path).map_err(file_fault)?;

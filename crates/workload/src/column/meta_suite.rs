@@ -1,4 +1,4 @@
-//! The tests of metadata: calls that move no data, counted by the call. Their table is one of times.
+//! Their table is one of times.
 
 use std::{fs::File, path::Path};
 
@@ -32,7 +32,7 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     Ok(())
 }
 
-/// One row: the same call again and again, one lap each. What a call gives is dropped within its lap.
+/// What a call gives is dropped within its lap.
 fn calls<T>(
     lane: &mut Lane,
     phase: &str,
@@ -49,7 +49,6 @@ fn calls<T>(
     })
 }
 
-/// The length of a file, as the original asks for it, which must be what was written.
 fn size(path: &Path, expected_bytes: u64) -> Result<(), Fault> {
     let file = File::open(path).map_err(Fault::io("open", path))?;
     let bytes = file.metadata().map_err(Fault::io("fstat", path))?.len();

@@ -1,20 +1,4 @@
-//! What a column store does to a file system: columns set, appended to, replaced in place, synced, mapped,
-//! read at random, sorted and re-attributed, in files as kdb+ has them. No query language and no database
-//! runs here; the calls are those of one.
-//!
-//! ```
-//! use pickfs_workload::column::{
-//!     Attribute, ElementType, Header, Layout, SetHow, Tally, get, set,
-//! };
-//! let folder = tempfile::tempdir()?;
-//! let (path, layout) = (folder.path().join("price"), Layout::Elements(ElementType::Long));
-//! let header = layout.header(Header { attribute: Attribute::None, count: 2 });
-//! set(&path, &header, &[7; 16], SetHow::chunks(1 << 20), &mut Tally::default())?;
-//! assert_eq!(get(&path, layout)?.elements.count(), 2);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! What each row of the tables does is in `docs/column-workload.md`.
+//! No query language and no database runs here; the calls are those of one.
 
 mod append;
 mod check;
@@ -73,10 +57,8 @@ pub use sync::{SyncBy, command_text, sync};
 pub use table::{Rewritten, Table};
 pub use watch::{Tally, Watch};
 
-/// The row of the table.
 pub struct Column;
 
-/// All phases that are measured, by suite, as Markdown.
 pub fn phases_markdown() -> String {
     let defaults = Column.validate(&Map::new());
     defaults.map_or_else(

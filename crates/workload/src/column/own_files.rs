@@ -1,6 +1,4 @@
-//! Taking away what a lane made, and nothing else: files by the names that it gives them, then its
-//! directories as far as they are empty. What somebody else put there stays, and is told
-//! (validity rule 18).
+//! What somebody else put there stays, and is told (validity rule 18).
 
 use std::{
     fs, io,
@@ -9,7 +7,6 @@ use std::{
 
 use super::{files::Files, set::beside};
 
-/// The files and directories of a lane. They go when this is dropped.
 #[derive(Debug)]
 pub(super) struct OwnFiles {
     folder: PathBuf,
@@ -18,12 +15,10 @@ pub(super) struct OwnFiles {
 }
 
 impl OwnFiles {
-    /// Those of a lane with this directory, which it made.
     pub(super) fn new(folder: &Path, decision: Option<PathBuf>) -> OwnFiles {
         OwnFiles { folder: folder.to_owned(), decision }
     }
 
-    /// Removes them; in words, what stays and why.
     pub(super) fn remove(&self) -> Vec<String> {
         let files = Files::new(&self.folder);
         let own = files.all();
@@ -48,7 +43,6 @@ impl Drop for OwnFiles {
     }
 }
 
-/// Why something stays; nothing for what is gone.
 fn told(path: &Path, removed: io::Result<()>) -> Option<String> {
     let error = removed.err().filter(|error| error.kind() != io::ErrorKind::NotFound)?;
     let why = match error.kind() {

@@ -1,5 +1,3 @@
-//! The parameters of the column workload, and what they mean in types.
-
 use pickfs_sys::mapped_file::MapAdvice;
 use serde_json::Value;
 
@@ -112,7 +110,6 @@ pub(super) const PARAMS: &[Param] = &[
 
 const SCALES: &[(&str, f64)] = &[("tiny", 0.05), ("small", 0.2), ("full", 1.0), ("double", 2.0)];
 
-/// A group of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Suite {
     Write,
@@ -127,7 +124,6 @@ impl Suite {
     pub(super) const ALL: [Suite; 6] =
         [Suite::Write, Suite::Meta, Suite::Read, Suite::Reread, Suite::Random, Suite::Sort];
 
-    /// In the parameter.
     fn word(self) -> &'static str {
         match self {
             Suite::Write => "write",
@@ -139,7 +135,6 @@ impl Suite {
         }
     }
 
-    /// In tables.
     pub(super) fn title(self) -> &'static str {
         match self {
             Suite::Read => "sequential read",
@@ -149,7 +144,6 @@ impl Suite {
         }
     }
 
-    /// The suite whose files it needs.
     fn needs(self) -> Option<Suite> {
         match self {
             Suite::Write | Suite::Meta => None,
@@ -159,7 +153,6 @@ impl Suite {
     }
 }
 
-/// All suites, or the known ones of a list, each once and in their order.
 fn suites_value(value: &Value) -> Option<Value> {
     let text = value.as_str()?.trim();
     if text == "all" {
@@ -183,7 +176,6 @@ fn chunk_value(value: &Value) -> Option<Value> {
     (bytes.as_u64()? % 4096 == 0).then_some(bytes)
 }
 
-/// The parameters in types.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Settings {
     pub(super) threads: u32,

@@ -1,5 +1,3 @@
-//! Files that no row writes and several rows read, and what the write suite left, read back and compared.
-
 use std::fs;
 
 use pickfs_sys::elements::bytes_of;
@@ -18,7 +16,6 @@ use super::{
 };
 use crate::fault::Fault;
 
-/// Makes what belongs to a table beside its columns: the domain, and the list of columns.
 pub(super) fn make_table(lane: &mut Lane) -> Result<(), Fault> {
     let table = lane.table();
     fs::write(&table.domain, lane.domain.file()).map_err(Fault::io("write", &table.domain))?;
@@ -29,7 +26,6 @@ pub(super) fn make_table(lane: &mut Lane) -> Result<(), Fault> {
     sync(&[&lane.files.table_folder()], SyncBy::Native)
 }
 
-/// Makes the files of the tests of metadata and of the binary read.
 pub(super) fn prepare(lane: &mut Lane) -> Result<(), Fault> {
     let small = lane.data.list(Of::Small, &lane.sizes).whole();
     for name in ["mmap", "openclose"] {
@@ -48,7 +44,6 @@ fn write_list(lane: &Lane, name: &str, elements: &[u64]) -> Result<(), Fault> {
     set(&path, &LONGS.header(header), bytes_of(elements), how, &mut nobody).map(drop)
 }
 
-/// What the table is made of.
 pub(super) fn table_content(lane: &Lane) -> TableContent<'_> {
     TableContent {
         domain: &lane.domain,
@@ -59,7 +54,6 @@ pub(super) fn table_content(lane: &Lane) -> TableContent<'_> {
     }
 }
 
-/// Compares all that the write suite left.
 pub(super) fn check_written(lane: &mut Lane) -> Result<(), Fault> {
     check_lists(lane)?;
     let table = lane.table();
@@ -84,7 +78,6 @@ pub(super) fn check_written(lane: &mut Lane) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Compares the files of the sequential reads.
 pub(super) fn check_lists(lane: &mut Lane) -> Result<(), Fault> {
     let replaced = &lane.replaced;
     for (of, name, replaced) in [
@@ -113,7 +106,6 @@ fn header(count: u64) -> Vec<u8> {
     LONGS.header(Header { attribute: Attribute::None, count })
 }
 
-/// Compares what a read of the binary file gave.
 pub(super) fn check_binary(lane: &mut Lane, found: &[u8]) -> Result<(), Fault> {
     let small = lane.data.list(Of::Small, &lane.sizes).whole();
     let header = header(small.len() as u64 * BINARY_REPEATS);

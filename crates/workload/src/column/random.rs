@@ -29,29 +29,22 @@ use super::{
 };
 use crate::fault::Fault;
 
-/// How blocks are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadBy {
-    /// From mappings that were made before.
     Mapped,
     /// From a mapping that is made and taken away for each block.
     MappedPerRead,
     /// From mappings that were told to expect random reads.
     Advised,
-    /// By pread.
     Pread,
 }
 
-/// One block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// Which file.
     pub file: u32,
-    /// Its first element.
     pub first: u64,
 }
 
-/// The blocks of one pass, in the order in which they are read.
 #[derive(Debug)]
 pub struct Blocks {
     files: Vec<PathBuf>,
@@ -62,8 +55,8 @@ pub struct Blocks {
 const LAYOUT: Layout = Layout::Elements(ElementType::Long);
 
 impl Blocks {
-    /// `reads` places in each file, out of `positions` that are a step apart and of which there are no
-    /// more. Same seed, same places.
+    /// `reads` places in each file, out of `positions` that are a step apart and of which there are
+    /// no more.
     pub fn new(
         files: Vec<PathBuf>,
         block_elements: usize,
@@ -85,12 +78,10 @@ impl Blocks {
         Blocks { files, places, block_elements }
     }
 
-    /// The places in their order.
     pub fn places(&self) -> &[Place] {
         &self.places
     }
 
-    /// Bytes that are asked for.
     pub fn bytes(&self) -> u64 {
         (self.places.len() * self.block_elements * ELEMENT_BYTES) as u64
     }
@@ -119,7 +110,7 @@ impl Blocks {
         }
     }
 
-    /// Reads every block, one after the other; one lap each. Gives the sum of what was read.
+    /// Gives the sum of what was read.
     pub fn read(&self, files: &OpenFiles, watch: &mut impl Watch) -> Result<u64, Fault> {
         let mut block = vec![0u64; self.block_elements];
         let mut indexes = vec![0u64; self.block_elements];
@@ -169,14 +160,10 @@ impl Blocks {
     }
 }
 
-/// What is open while blocks are read.
 #[derive(Debug)]
 pub enum OpenFiles {
-    /// Nothing.
     None,
-    /// Mappings.
     Mapped(Vec<ReadMap>),
-    /// Files.
     Opened(Vec<File>),
 }
 

@@ -1,5 +1,4 @@
-//! The random reads: each pass cold, and then the very same blocks again. What the blocks hold is checked by
-//! a sum over their ends.
+//! What the blocks hold is checked by a sum over their ends.
 
 use pickfs_model::phase::Heat;
 
@@ -34,7 +33,6 @@ fn blocks(lane: &Lane, pass: &Pass) -> Blocks {
     Blocks::new(lane.files.random(), elements, (reads, positions), seed)
 }
 
-/// What stands in a randomly read file.
 fn element(lane: &Lane, windows: &Windows, file: u32, index: u64) -> u64 {
     let (small, appends) = (lane.sizes.small, lane.sizes.random_appends);
     windows.at(u64::from(file) * appends + index / small)[(index % small) as usize]

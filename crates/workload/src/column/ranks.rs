@@ -19,37 +19,20 @@ use std::{
 /// Most bytes of a symbol.
 pub const SYMBOL_BYTES_MAX: usize = 7;
 
-/// A column of symbols that is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SymbolError {
     /// No zero byte where one must be.
     #[error("a symbol at byte {offset_bytes} has no end within {SYMBOL_BYTES_MAX} bytes")]
-    TooLong {
-        /// From the first symbol on.
-        offset_bytes: usize,
-    },
+    TooLong { offset_bytes: usize },
     /// More rows than the grade can number.
     #[error("{rows} rows are more than the 4,294,967,295 that can be sorted")]
-    TooMany {
-        /// How many.
-        rows: u64,
-    },
-    /// An index outside its domain.
+    TooMany { rows: u64 },
     #[error("row {row} has index {index}, and the domain has {domain} symbols")]
-    Index {
-        /// Which row.
-        row: u64,
-        /// Its index.
-        index: u64,
-        /// Symbols of the domain.
-        domain: u64,
-    },
+    Index { row: u64, index: u64, domain: u64 },
 }
 
-/// A column as ranks.
 #[derive(Debug)]
 pub struct Ranks {
-    /// The distinct symbols in ascending order, packed.
     pub distinct: Vec<u64>,
     /// Rank of each row, in pieces that were worked on by one thread each.
     pieces: Vec<Vec<u32>>,
@@ -71,7 +54,6 @@ pub fn next_symbol(bytes: &[u8], from: usize) -> Result<(u64, usize), SymbolErro
     Ok((letters.swap_bytes(), from + length + 1))
 }
 
-/// Fewer than eight bytes, with ones that are not zero behind them.
 fn last_word(bytes: &[u8]) -> u64 {
     let mut word = [0xff; 8];
     word[..bytes.len()].copy_from_slice(bytes);
@@ -106,28 +88,24 @@ impl Hasher for OneNumber {
     }
 }
 
-/// Numbers for packed symbols, in the order in which they were met.
 #[derive(Default)]
 pub struct Interned {
     numbers: HashMap<u64, u32, BuildHasherDefault<OneNumber>>,
 }
 
 impl Interned {
-    /// The number of a symbol; a new one where it was not met yet.
     #[inline]
     pub fn number(&mut self, packed: u64) -> u32 {
         let next = self.numbers.len() as u32;
         *self.numbers.entry(packed).or_insert(next)
     }
 
-    /// Symbols met.
     pub fn count(&self) -> usize {
         self.numbers.len()
     }
 }
 
 impl Ranks {
-    /// Parses a column of plain symbols, without its header.
     pub fn of_plain(bytes: &[u8], threads: usize) -> Result<Ranks, SymbolError> {
         let pieces = in_parallel(symbol_pieces(bytes, threads), |piece| intern(bytes, piece));
         let pieces: Vec<(Vec<u32>, Interned)> = pieces.into_iter().collect::<Result<_, _>>()?;
@@ -147,7 +125,7 @@ impl Ranks {
         Ranks { distinct, pieces }.checked()
     }
 
-    /// From indexes into a domain. `domain` has the packed symbols by index.
+    /// `domain` has the packed symbols by index.
     pub fn of_indexes(
         indexes: &[u64],
         domain: &[u64],
@@ -175,12 +153,10 @@ impl Ranks {
         if rows > u64::from(u32::MAX) { Err(SymbolError::TooMany { rows }) } else { Ok(self) }
     }
 
-    /// Rows.
     pub fn rows(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.len() as u64).sum()
     }
 
-    /// How many rows have each rank.
     pub fn counts(&self) -> Vec<u32> {
         let mut sums = vec![0; self.distinct.len()];
         for counts in self.counts_by_piece() {
@@ -251,7 +227,6 @@ fn symbol_pieces(bytes: &[u8], count: usize) -> Vec<Range<usize>> {
     pieces
 }
 
-/// A length in about equal ranges.
 pub(super) fn even_pieces(length: usize, count: usize) -> Vec<Range<usize>> {
     let count = count.max(1);
     (0..count).map(|piece| length * piece / count..length * (piece + 1) / count).collect()

@@ -1,6 +1,5 @@
-//! The sequential reads: columns mapped and made resident, or read whole; cold first, then again without
-//! dropping anything. After the cold reads the lists are compared once more: their bytes have then come
-//! from the device.
+//! After the cold reads the lists are compared once more: their bytes have then come from the
+//! device.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +15,6 @@ use super::{
 };
 use crate::{fault::Fault, phase::Done};
 
-/// A column that is read from its first element to its last.
 struct Sequential {
     what: &'static str,
     path: PathBuf,
@@ -44,7 +42,6 @@ fn columns(lane: &Lane) -> Vec<Sequential> {
     ]
 }
 
-/// The cold reads, and the aggregate in between.
 pub(super) fn run_cold(lane: &mut Lane) -> Result<(), Fault> {
     let columns = columns(lane);
     let mut files: Vec<PathBuf> = columns.iter().map(|column| column.path.clone()).collect();
@@ -58,7 +55,6 @@ pub(super) fn run_cold(lane: &mut Lane) -> Result<(), Fault> {
     check_lists(lane)
 }
 
-/// The same again, from memory. The tiny list is not among them.
 pub(super) fn run_hot(lane: &mut Lane) -> Result<(), Fault> {
     for column in &columns(lane)[1..] {
         sequential(lane, &format!("sequential reread {}", column.what), column)?;
@@ -79,7 +75,6 @@ fn sequential(lane: &mut Lane, phase: &str, column: &Sequential) -> Result<(), F
     })
 }
 
-/// The largest element of a column that was mapped and touched before, by several threads.
 fn aggregate(lane: &mut Lane, path: &Path) -> Result<(), Fault> {
     let column = get(path, LONGS)?;
     lane.settings.touch.resident(&column.elements, path)?;

@@ -17,7 +17,6 @@ use pickfs_sys::{
 use super::{get::map_fault, layout::Layout, set::file_fault};
 use crate::fault::Fault;
 
-/// Stores one value at each index of a column of elements.
 pub fn replace(path: &Path, layout: Layout, indexes: &[u64], value: u64) -> Result<(), Fault> {
     let file = OpenHow::new(Access::ReadWrite).open(path).map_err(file_fault)?;
     layout.read(&file, path)?;

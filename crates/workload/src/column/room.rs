@@ -1,12 +1,7 @@
-//! What fits: the files of all lanes into a share of the free space, and what they need of memory into a
-//! share of what is available. Where the scale that was asked for does not fit, all that follows the
-//! scale is reduced by one factor; where not even the smallest does, the trial is refused. Nothing
-//! has been written by then.
-//!
-//! ```text
-//! asked   scale 1, 64 lanes: 860 GiB of files         allowed   70 % of 40 GiB
-//! ran     scale 0.0325 (factor 0.0325), and the notes say so
-//! ```
+//! What fits: the files of all lanes into a share of the free space, and what they need of memory
+//! into a share of what is available. Where the scale that was asked for does not fit, all that
+//! follows the scale is reduced by one factor; where not even the smallest does, the trial is
+//! refused. Nothing has been written by then.
 
 use pickfs_model::quantity::bytes_text;
 use pickfs_sys::{cgroup::CgroupLimits, mount::file_system_use, vm_state::Memory};
@@ -23,16 +18,13 @@ use crate::{
 /// tmpfs and ramfs; see statfs(2).
 const TYPES_IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// What the machine has before anything is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Machine {
     /// Free space of the mount, in bytes; `None` where it does not say (ramfs).
     pub(super) space_bytes: Option<u64>,
     /// Memory that programs could get.
     pub(super) available_bytes: u64,
-    /// All memory.
     pub(super) memory_bytes: u64,
-    /// Files of this mount are in memory and nowhere else.
     pub(super) is_in_memory: bool,
 }
 
@@ -64,16 +56,12 @@ impl Machine {
     }
 }
 
-/// Bytes, over all lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Room {
-    /// In files, at their most.
     pub(super) files_bytes: u64,
-    /// In memory, with the files that hot rows must find there.
     pub(super) memory_bytes: u64,
 }
 
-/// Bytes of each group of a lane's files.
 struct FileBytes {
     lists: u64,
     table: u64,
@@ -97,7 +85,6 @@ impl FileBytes {
 }
 
 impl Room {
-    /// What a trial takes.
     pub(super) fn needed(sizes: &Sizes, settings: &Settings, is_in_memory: bool) -> Room {
         let lanes = u64::from(sizes.lanes);
         let file = FileBytes::new(sizes, settings);
@@ -113,7 +100,6 @@ impl Room {
         Room { files_bytes: lanes * files_bytes, memory_bytes: lanes * memory_bytes }
     }
 
-    /// What a trial may take.
     fn allowed(machine: &Machine, settings: &Settings) -> Room {
         let share = |bytes: u64, percent: u64| (bytes as f64 * percent as f64 / 100.0) as u64;
         let space = machine.space_bytes.map(|bytes| share(bytes, settings.space_percent));
@@ -133,7 +119,6 @@ impl Room {
     }
 }
 
-/// Memory of a lane in a suite: its own, and the page cache that its hot rows need.
 fn heap_and_cache(
     suite: Suite,
     sizes: &Sizes,
@@ -152,12 +137,9 @@ fn heap_and_cache(
     }
 }
 
-/// The sizes that fit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fitted {
-    /// All lengths and counts.
     pub(super) sizes: Sizes,
-    /// What was reduced, in words with the numbers.
     pub(super) notes: Vec<String>,
 }
 
@@ -241,7 +223,6 @@ fn shortened(sizes: &Sizes, machine: &Machine) -> Option<String> {
     })
 }
 
-/// What helps where nothing fits.
 const REMEDY: &str =
     "use fewer lanes or a larger scratch, or raise space_percent, memory_percent or files_limit";
 

@@ -1,8 +1,7 @@
-//! The table of rows: every phase of the workload, in the order in which it runs, with the label that the
-//! original's tables give it.
-//!
-//! A label that is measured cold and hot names two phases. Rows without a label of the original are ours:
-//! syncs that it leaves out, and variants of the random reads.
+//! The table of rows: every phase of the workload, in the order in which it runs, with the label
+//! that the original's tables give it.
+//! Rows without a label of the original are ours: syncs that it leaves out, and variants of the
+//! random reads.
 
 use pickfs_model::phase::{Heat, WorkUnit};
 
@@ -13,7 +12,6 @@ use super::{
 };
 use crate::phase::PhaseSpec;
 
-/// One row.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
     pub(super) phase: String,
@@ -23,7 +21,6 @@ pub(super) struct Row {
     pub(super) is_high_impact: bool,
     pub(super) is_parallel: bool,
     pub(super) unit: WorkUnit,
-    /// The syncs that make durable what this row did.
     pub(super) synced_by: &'static [&'static str],
 }
 
@@ -61,7 +58,6 @@ impl Row {
         Row { heat: Some(heat), ..self }
     }
 
-    /// One of two phases of one label.
     fn of_two(self, heat: Heat) -> Row {
         let word = if heat == Heat::Cold { "cold" } else { "hot" };
         Row { phase: format!("{} {word}", self.label), ..self.heat(heat) }
@@ -89,7 +85,6 @@ impl Row {
     }
 }
 
-/// Every phase by suite, as Markdown: for the documentation to embed. High-impact rows are bold.
 pub(super) fn rows_markdown(settings: &Settings) -> String {
     let rows = rows(settings);
     let mut text = String::from("| suite | phases |\n|---|---|\n");
@@ -101,7 +96,6 @@ pub(super) fn rows_markdown(settings: &Settings) -> String {
     text
 }
 
-/// The rows that run under these settings.
 pub(super) fn rows(settings: &Settings) -> Vec<Row> {
     let mut rows = write_rows();
     rows.extend(meta_rows());
@@ -192,7 +186,6 @@ fn sort_rows() -> Vec<Row> {
     ]
 }
 
-/// One pass over the randomly read files, done cold and then hot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pass {
     pub(super) by: ReadBy,
@@ -220,13 +213,11 @@ impl Pass {
         Row::new(Suite::Random, &self.label()).of_two(heat)
     }
 
-    /// Whether the original has it.
     fn is_original(&self) -> bool {
         matches!(self.by, ReadBy::Mapped | ReadBy::MappedPerRead)
     }
 }
 
-/// All passes in their order.
 pub(super) fn passes(has_variants: bool) -> Vec<Pass> {
     let ways = [ReadBy::Mapped, ReadBy::MappedPerRead, ReadBy::Pread, ReadBy::Advised];
     let each = ways.into_iter().flat_map(|by| BLOCKS_BYTES.map(|block_bytes| (by, block_bytes)));

@@ -23,23 +23,19 @@ use crate::fault::Fault;
 
 const NOT_SUPPORTED: i32 = rustix::io::Errno::OPNOTSUPP.raw_os_error();
 
-/// How a column is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetHow {
-    /// Bytes of one write call.
     pub chunk_bytes: usize,
     /// The space is reserved before the first write; not every file system can.
     pub is_reserved: bool,
 }
 
 impl SetHow {
-    /// Written by calls of so many bytes, nothing reserved.
     pub fn chunks(chunk_bytes: usize) -> SetHow {
         SetHow { chunk_bytes, is_reserved: false }
     }
 }
 
-/// A file that is being written from its beginning.
 #[derive(Debug)]
 pub struct Setting {
     path: PathBuf,
@@ -50,10 +46,6 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Begins a column, which will have `length_bytes`.
-    ///
-    /// # Errors
-    /// [`Fault::Skipped`] where space was to be reserved and the file system cannot.
     pub fn begin(path: &Path, how: SetHow, length_bytes: u64) -> Result<Setting, Fault> {
         let is_there = path.try_exists().map_err(Fault::io("stat", path))?;
         let under = if is_there { beside(path) } else { path.to_owned() };
@@ -84,7 +76,6 @@ impl Setting {
         Ok(())
     }
 
-    /// Ends the column; gives its length in bytes.
     pub fn finish(self) -> Result<u64, Fault> {
         drop(self.file);
         if self.under != self.path {
@@ -93,7 +84,6 @@ impl Setting {
         Ok(self.written_bytes)
     }
 
-    /// Bytes up to the next multiple of the chunk.
     fn room(&self) -> usize {
         self.chunk_bytes - (self.written_bytes % self.chunk_bytes as u64) as usize
     }
@@ -107,7 +97,6 @@ impl Setting {
     }
 }
 
-/// Writes a column; gives its length in bytes.
 pub fn set(
     path: &Path,
     header: &[u8],
@@ -139,7 +128,6 @@ pub(super) fn write_both(file: &mut File, header: &[u8], data: &[u8]) -> io::Res
     file.write_all(&data[taken.saturating_sub(header.len())..])
 }
 
-/// A file system that cannot reserve space.
 fn unreserved(error: FileError) -> Fault {
     match error {
         FileError::Request { cause, .. } if cause.raw_os_error() == Some(NOT_SUPPORTED) => {
@@ -150,7 +138,6 @@ fn unreserved(error: FileError) -> Fault {
     }
 }
 
-/// A refused open, with the call as its verb.
 pub(super) fn file_fault(error: FileError) -> Fault {
     match error {
         FileError::Open { path, cause, .. } => Fault::Io { verb: "open", path, source: cause },

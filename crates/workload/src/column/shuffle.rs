@@ -1,11 +1,5 @@
 //! Permutations without a list: the place of each number under a random order of `0..count`, worked
-//! out when it is asked for. Distinct random indexes, random orders and their verification need no
-//! memory by it. Not for secrets.
-//!
-//! ```text
-//! Shuffle::new(5, seed): 0 -> 3, 1 -> 0, 2 -> 4, 3 -> 2, 4 -> 1
-//! ```
-//!
+//! out when it is asked for.
 //! A Feistel network over the next power of four, walked until the number is in range (Black and
 //! Rogaway, Ciphers with Arbitrary Finite Domains, 2002).
 
@@ -13,7 +7,6 @@ use crate::journal::scrambled;
 
 const ROUNDS: u64 = 4;
 
-/// A random order of the numbers below `count`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shuffle {
     count: u64,
@@ -22,16 +15,12 @@ pub(super) struct Shuffle {
 }
 
 impl Shuffle {
-    /// The order that follows from a seed. `count` is at most 2^62.
+    /// `count` is at most 2^62.
     pub(super) fn new(count: u64, seed: u64) -> Shuffle {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
         Shuffle { count, seed, half_bits: bits.div_ceil(2).max(1) }
     }
 
-    /// What stands at a place.
-    ///
-    /// # Panics
-    /// When the place is not below the count: the walk would not end.
     #[inline]
     pub(super) fn at(&self, place: u64) -> u64 {
         assert!(place < self.count, "place {place} of {}", self.count);
@@ -42,7 +31,6 @@ impl Shuffle {
         number
     }
 
-    /// The first `length` numbers of the order, all different.
     pub(super) fn first(&self, length: u64) -> Vec<u64> {
         (0..length.min(self.count)).map(|place| self.at(place)).collect()
     }

@@ -22,9 +22,7 @@ const RANDOM_READ_ELEMENTS: f64 = 100e6;
 /// Calls of each test of metadata, at scale 1.
 const META_CALLS: f64 = 50_000.0;
 
-/// Files that are read at random, of each lane.
 pub const RANDOM_FILES: u64 = 4;
-/// Different symbols.
 pub const SYMBOLS: u64 = 10_000;
 /// Elements of one step between random positions: 4096 bytes.
 pub const STEP_ELEMENTS: u64 = 512;
@@ -35,36 +33,27 @@ pub const SCALE_MIN: f64 = 0.002;
 /// Bytes of the small list's file: how often the list stands in `readbinary`.
 pub const BINARY_REPEATS: u64 = 64;
 
-/// Lengths in elements, and counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sizes {
-    /// Factor on all lengths.
     pub scale: f64,
-    /// Worker processes.
     pub lanes: u32,
     /// Divides counts and the sizes of large files.
     pub decay: f64,
-    /// Elements of the tiny list.
     pub tiny: u64,
-    /// Elements of the small list.
     pub small: u64,
-    /// Elements of the medium list.
     pub medium: u64,
-    /// Elements of the large lists.
     pub large: u64,
-    /// Elements of the huge list.
     pub huge: u64,
     /// Appends of the large lists to the two columns of the table.
     pub mid_appends: u64,
     /// Appends of the small list to each randomly read file.
     pub random_appends: u64,
-    /// Calls of each test of metadata.
     pub meta_calls: u64,
 }
 
 impl Sizes {
-    /// The sizes at a scale. The huge list is shortened as in the original where the machine's memory
-    /// is below 16 bytes for each of its elements in every lane.
+    /// The huge list is shortened as in the original where the machine's memory is below 16 bytes
+    /// for each of its elements in every lane.
     pub fn new(scale: f64, lanes: u32, memory_bytes: u64) -> Sizes {
         let decay = 1.0 + f64::from(lanes.max(1)).log2();
         let length = |elements: u64| ((elements as f64 * scale) as u64).max(8);
@@ -86,42 +75,34 @@ impl Sizes {
         }
     }
 
-    /// A count at one lane, divided by the decay.
     fn decayed(&self, count: u64) -> u64 {
         ((count as f64 / self.decay) as u64).max(1)
     }
 
-    /// Amends of the tiny list's file.
     pub fn tiny_replaces(&self) -> u64 {
         self.decayed(20_000)
     }
 
-    /// Amends of the small list's file.
     pub fn small_replaces(&self) -> u64 {
         self.decayed(2_000)
     }
 
-    /// Amends of the medium list's file.
     pub fn medium_replaces(&self) -> u64 {
         self.decayed(500)
     }
 
-    /// Elements that one amend of the large floats replaces.
     pub fn large_replaced(&self) -> u64 {
         self.decayed(self.large / 100)
     }
 
-    /// Elements that one amend of the huge list replaces.
     pub fn huge_replaced(&self) -> u64 {
         ((self.huge as f64 / (5_000.0 * self.decay)) as u64).max(1)
     }
 
-    /// Rows of the table, once the large lists were appended.
     pub fn rows(&self) -> u64 {
         self.large * (1 + self.mid_appends)
     }
 
-    /// Elements of one randomly read file.
     pub fn random_file(&self) -> u64 {
         self.small * self.random_appends
     }
@@ -134,7 +115,6 @@ impl Sizes {
         reads.clamp(1, self.random_positions(block_bytes))
     }
 
-    /// Positions that a read of a randomly read file can begin at.
     pub fn random_positions(&self, block_bytes: u64) -> u64 {
         (self.random_file().saturating_sub(block_bytes / 8) / STEP_ELEMENTS).max(1)
     }

@@ -33,7 +33,6 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Bytes of the file of symbols.
 fn symbols_bytes(lane: &Lane) -> u64 {
     let layout = lane.settings.symbols;
     layout.layout().header_bytes() as u64 + lane.sizes.rows() * layout.symbol_bytes() as u64

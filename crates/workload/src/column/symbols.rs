@@ -1,11 +1,6 @@
 //! Symbols: short texts out of a domain of ten thousand, and the column that is drawn from it.
-//!
-//! A symbol has four letters out of a..p, as in the original. That is 13 bits in 40, so a column of plain
-//! symbols compresses whatever is drawn; only the draw differs from lane to lane.
-//!
-//! ```text
-//! domain   ["fgdk", "aopb", ...]      draw   7, 9120, 33, ...      column   "kcia\0dmbf\0..."
-//! ```
+//! A symbol has four letters out of a..p, as in the original. That is 13 bits in 40, so a column of
+//! plain symbols compresses whatever is drawn; only the draw differs from lane to lane.
 
 use super::{
     layout::{Attribute, Header, Layout},
@@ -14,36 +9,30 @@ use super::{
 };
 use crate::journal::scrambled;
 
-/// Letters of a symbol.
 pub(super) const SYMBOL_LETTERS: usize = 4;
 /// Four letters out of sixteen.
 const TEXTS: u64 = 1 << 16;
 
-/// The texts, by their number.
 #[derive(Debug)]
 pub struct Domain {
     texts: Vec<[u8; SYMBOL_LETTERS]>,
 }
 
 impl Domain {
-    /// All symbols that follow from a seed, each different.
     pub fn new(seed: u64) -> Domain {
         let order = Shuffle::new(TEXTS, seed);
         Domain { texts: (0..SYMBOLS).map(|number| text(order.at(number))).collect() }
     }
 
-    /// A symbol's letters.
     #[inline]
     pub fn text(&self, number: u32) -> &[u8; SYMBOL_LETTERS] {
         &self.texts[number as usize]
     }
 
-    /// Symbols.
     pub fn count(&self) -> u64 {
         self.texts.len() as u64
     }
 
-    /// For each symbol its place in the order of the letters.
     pub fn ranks(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.texts.len() as u32).collect();
         order.sort_unstable_by_key(|number| self.text(*number));
@@ -54,7 +43,6 @@ impl Domain {
         ranks
     }
 
-    /// The file of the domain itself: plain symbols.
     pub fn file(&self) -> Vec<u8> {
         let header = Header { attribute: Attribute::None, count: self.count() };
         let mut bytes = Layout::PlainSymbols.header(header);
@@ -74,21 +62,17 @@ fn push_plain(bytes: &mut Vec<u8>, text: &[u8; SYMBOL_LETTERS]) {
 /// Symbols drawn from the domain, each as likely as any other.
 #[derive(Debug, Clone, Copy)]
 pub struct Draw {
-    /// How many.
     pub count: u64,
-    /// What they follow from.
     pub seed: u64,
 }
 
 impl Draw {
-    /// The symbol at an index.
     #[inline]
     pub fn number(&self, index: u64) -> u32 {
         (((scrambled(self.seed, index) >> 32) * SYMBOLS) >> 32) as u32
     }
 }
 
-/// How a column of symbols stands in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SymbolLayout {
     /// As text, five bytes each.
@@ -98,7 +82,6 @@ pub enum SymbolLayout {
 }
 
 impl SymbolLayout {
-    /// The layout of the file.
     pub fn layout(self) -> Layout {
         match self {
             SymbolLayout::Plain => Layout::PlainSymbols,
@@ -106,7 +89,6 @@ impl SymbolLayout {
         }
     }
 
-    /// Bytes of one symbol.
     pub fn symbol_bytes(self) -> usize {
         match self {
             SymbolLayout::Plain => SYMBOL_LETTERS + 1,
@@ -114,7 +96,6 @@ impl SymbolLayout {
         }
     }
 
-    /// The bytes of symbols, in their order, without a header.
     pub fn bytes(self, domain: &Domain, numbers: impl Iterator<Item = u32>) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(numbers.size_hint().0 * self.symbol_bytes());
         for number in numbers {
@@ -123,7 +104,6 @@ impl SymbolLayout {
         bytes
     }
 
-    /// Adds the bytes of one symbol.
     #[inline]
     pub(super) fn push(self, bytes: &mut Vec<u8>, domain: &Domain, number: u32) {
         match self {

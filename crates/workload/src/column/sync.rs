@@ -18,16 +18,12 @@ use pickfs_model::typed::quoted;
 
 use crate::fault::Fault;
 
-/// Who calls fsync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncBy {
-    /// This process.
     Native,
-    /// The program `sync`, started through a shell.
     Command,
 }
 
-/// Makes these files durable.
 pub fn sync(paths: &[&Path], by: SyncBy) -> Result<(), Fault> {
     match by {
         SyncBy::Native => paths.iter().try_for_each(|path| sync_one(path)),
@@ -51,7 +47,7 @@ fn sync_by_command(paths: &[&Path]) -> Result<(), Fault> {
     Err(Fault::Failed { reason: format!("`{text}` ended with {}: {}", output.status, said.trim()) })
 }
 
-/// The command of the original. Its length is a factor of the original's figures for sync rows.
+/// Its length is a factor of the original's figures for sync rows.
 pub fn command_text(paths: &[&Path]) -> String {
     paths
         .iter()

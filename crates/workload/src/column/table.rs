@@ -25,37 +25,26 @@ use crate::fault::Fault;
 
 /// Elements of floatcol that are gathered before they are written: 32 MiB.
 const GATHERED_ELEMENTS: usize = 4 << 20;
-/// The layout of the column beside the symbols.
 pub(super) const FLOATS: Layout = Layout::Elements(ElementType::Float);
 
-/// A table of two columns in a directory.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// The column of symbols, by which it is sorted.
     pub symbols: PathBuf,
-    /// The column of floats.
     pub floats: PathBuf,
     /// The file of the domain, used where symbols are enumerated.
     pub domain: PathBuf,
-    /// How the symbols stand in their file.
     pub layout: SymbolLayout,
-    /// Threads for the work in memory.
     pub threads: usize,
-    /// How columns are written.
     pub set: SetHow,
 }
 
-/// What a step read and wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rewritten {
-    /// Rows of the table.
     pub rows: u64,
-    /// Bytes written.
     pub written_bytes: u64,
 }
 
 impl Table {
-    /// Sorts the table by its symbols, equal ones in the order in which they stand.
     pub fn sort(&self, watch: &mut impl Watch) -> Result<Rewritten, Fault> {
         let (ranks, runs) = self.read_symbols()?;
         let grade = ranks.grade();
@@ -65,7 +54,6 @@ impl Table {
         Ok(Rewritten { rows: grade.len() as u64, written_bytes: written + gathered })
     }
 
-    /// The ranks of the rows, and the bytes of a symbol for each rank.
     fn read_symbols(&self) -> Result<(Ranks, Vec<Vec<u8>>), Fault> {
         match self.layout {
             SymbolLayout::Plain => {
@@ -142,7 +130,6 @@ impl Table {
         setting.finish()
     }
 
-    /// Puts the parted attribute on the symbols, which are read, looked at and written anew.
     pub fn add_parted(&self, watch: &mut impl Watch) -> Result<Rewritten, Fault> {
         let layout = self.layout.layout();
         let file = read1(&self.symbols)?;
@@ -173,7 +160,6 @@ impl Table {
     }
 }
 
-/// Parts of two lists of equal length, for each thread one of both.
 fn paired<'a>(
     rows: &'a [u32],
     into: &'a mut [u64],
@@ -189,7 +175,6 @@ fn paired<'a>(
     parts
 }
 
-/// The symbols of a column, packed, in their order.
 pub(super) fn plain_symbols(
     bytes: &[u8],
 ) -> impl Iterator<Item = Result<u64, SymbolError>> + use<'_> {

@@ -1,5 +1,3 @@
-//! Phases that follow from others of the trial: one figure for each tier of storage.
-//!
 //! ```text
 //! hot tier, mid tier, cold tier, ingest, durable = geometric mean of the rates of their rows
 //! ```
@@ -17,17 +15,14 @@ use super::{
     rows::{Row, passes, rows},
 };
 
-/// The suite of the tier phases.
 const SUITE: &str = "tier";
 
-/// A tier and the phases that it is made of.
 struct Tier {
     name: &'static str,
     heat: Option<Heat>,
     members: Vec<String>,
 }
 
-/// The one list of what each tier stands on.
 fn tiers() -> Vec<Tier> {
     let random = |heat| -> Vec<String> {
         passes(false).into_iter().map(|pass| pass.row(heat).phase).collect()
@@ -70,7 +65,6 @@ fn tiers() -> Vec<Tier> {
     ]
 }
 
-/// The tiers whose rows these settings run.
 fn asked_tiers(settings: &Settings) -> Vec<Tier> {
     let all = rows(settings);
     let durable = all.iter().filter_map(Row::durable_phase);
@@ -79,12 +73,10 @@ fn asked_tiers(settings: &Settings) -> Vec<Tier> {
     tiers().into_iter().filter(is_asked).collect()
 }
 
-/// Names of all phases that [`derive`] adds.
 pub(super) fn tier_phases(settings: &Settings) -> Vec<String> {
     asked_tiers(settings).iter().map(|tier| tier.name.to_string()).collect()
 }
 
-/// Adds the tiers at the end.
 pub(super) fn derive(settings: &Settings, phases: &mut Vec<PhaseRecord>) {
     for tier in asked_tiers(settings) {
         let mean = mean(&tier, phases);
@@ -96,7 +88,6 @@ fn find<'a>(phases: &'a [PhaseRecord], name: &str) -> Option<&'a PhaseRecord> {
     phases.iter().find(|phase| phase.phase == name)
 }
 
-/// Finished when all parts are; else what is wrong with the first that is not.
 fn outcome(parts: &[&PhaseRecord]) -> Outcome {
     let unfinished = parts.iter().find(|part| !part.is_finished());
     unfinished.map_or(Outcome::Finished, |part| Outcome::Skipped {
@@ -134,7 +125,6 @@ fn mean(tier: &Tier, phases: &[PhaseRecord]) -> PhaseRecord {
     record
 }
 
-/// A tier is as doubtful as its rows.
 fn keep_doubts(record: &mut PhaseRecord, parts: &[&PhaseRecord]) {
     for kind in ["not-cold", "not-hot"] {
         let is_doubted = |part: &&&PhaseRecord| part.flags.iter().any(|flag| flag.kind == kind);

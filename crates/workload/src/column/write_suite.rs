@@ -1,5 +1,4 @@
-//! The write suite: columns appended to, set, replaced in place and synced. What it leaves behind, the later
-//! suites read and sort. Input is made before the clock starts, and freed before the next row.
+//! Input is made before the clock starts, and freed before the next row.
 
 use std::{fs, path::Path};
 
@@ -21,17 +20,14 @@ use super::{
 };
 use crate::{fault::Fault, phase::Done};
 
-/// Appends to the three files of the first rows.
 const TINY_OPEN_APPENDS: u64 = 200;
 const TINY_APPENDS: u64 = 500;
 const SMALL_APPENDS: u64 = 50;
-/// What replaced elements become: in whole numbers, in floats, and in the sorted replace.
 const REPLACED_LONG: u64 = 42;
 #[allow(clippy::approx_constant, reason = "the original's value, not a circle's")]
 const REPLACED_FLOAT: f64 = 3.14;
 const REPLACED_SORTED: u64 = 1089;
 
-/// A list that is set, synced, replaced in part again and again, and synced.
 struct Amended {
     of: Of,
     name: &'static str,
@@ -81,7 +77,6 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     append_table(lane)
 }
 
-/// The three rows of many appends to a new file that is compared and removed at once.
 fn append_and_forget(lane: &mut Lane) -> Result<(), Fault> {
     let tiny = lane.data.windows(Of::TinyAppends, lane.sizes.tiny);
     let small = lane.data.windows(Of::SmallAppends, lane.sizes.small);
@@ -132,8 +127,7 @@ fn handle_appends(
     forget_appends(lane, &path, 0, (windows, count))
 }
 
-/// The file is as it must be, and is removed. The count in its header is the only thing that the
-/// two ways of appending leave differently.
+/// The count in its header is the only thing that the two ways of appending leave differently.
 fn forget_appends(
     lane: &mut Lane,
     path: &Path,
@@ -157,7 +151,6 @@ fn file_bytes(elements: u64) -> u64 {
     16 + 8 * elements
 }
 
-/// A row that sets a list, and the row of its sync.
 fn set_list(
     lane: &mut Lane,
     what: &str,
@@ -192,12 +185,10 @@ fn amended(lane: &mut Lane, amended: &Amended) -> Result<Replaced, Fault> {
     Ok(replaced)
 }
 
-/// Random distinct indexes below a count.
 fn indexes(lane: &Lane, of: Of, count: u64, length: u64) -> Vec<u64> {
     Shuffle::new(count, lane.data.seed_of(Of::Replaced, of as u64)).first(length.max(1))
 }
 
-/// What a replace row stores, and where.
 struct Replacing<'a> {
     phase: &'a str,
     path: &'a Path,
@@ -229,7 +220,6 @@ fn replace_row(
     Ok(if is_done { replaced } else { Replaced::default() })
 }
 
-/// Bytes of the pages that hold these elements.
 fn pages_bytes(indexes: &[u64]) -> u64 {
     let mut pages: Vec<u64> = indexes.iter().map(|index| (16 + 8 * index) / 4096).collect();
     pages.sort_unstable();
@@ -250,7 +240,6 @@ fn set_symbols(lane: &mut Lane) -> Result<(), Fault> {
     lane.sync_row("sync sym large", &[&path], count, Done::bytes(bytes))
 }
 
-/// The symbols of one large list, as they stand in the file.
 fn symbol_bytes(lane: &Lane) -> Vec<u8> {
     let draw = lane.data.draw(&lane.sizes);
     let numbers = (0..draw.count).map(|index| draw.number(index));
@@ -295,7 +284,6 @@ fn set_huge(lane: &mut Lane) -> Result<(), Fault> {
     lane.sync_row("sync int huge after sorted replace", &[&path], list.count(), done)
 }
 
-/// The files that are read at random, one after the other, and one sync of all.
 fn append_random_files(lane: &mut Lane) -> Result<(), Fault> {
     let windows = lane.data.windows(Of::RandomFiles, lane.sizes.small);
     let (paths, appends) = (lane.files.random(), lane.sizes.random_appends);

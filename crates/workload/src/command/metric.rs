@@ -1,14 +1,4 @@
 //! A number that a program tells: by a pattern over its output, or by a path into its JSON.
-//!
-//! ```
-//! use pickfs_workload::command::metric::{Better, MetricAsk};
-//! let tps: MetricAsk = "tps=/tps = ([0-9.]+)/:higher".parse()?;
-//! assert_eq!((tps.name.as_str(), tps.better), ("tps", Better::Higher));
-//! assert_eq!(tps.read("latency 3 ms\ntps = 812.5 (without connections)\n")?, 812.5);
-//! let size: MetricAsk = "size=$.files[0].bytes:lower".parse()?;
-//! assert_eq!(size.read("warning: slow\n{\"files\": [{\"bytes\": 42}]}")?, 42.0);
-//! # Ok::<(), pickfs_workload::command::metric::MetricError>(())
-//! ```
 
 use std::str::FromStr;
 
@@ -16,12 +6,9 @@ pub use pickfs_model::plan::Better;
 use regex_lite::Regex;
 use serde_json::Value;
 
-/// What is read, and which way is better.
 #[derive(Debug, Clone)]
 pub struct MetricAsk {
-    /// Its name in tables and plans.
     pub name: String,
-    /// Which way is better.
     pub better: Better,
     from: From,
 }
@@ -38,36 +25,17 @@ enum Key {
     Place(usize),
 }
 
-/// A metric that cannot be asked, or was not told.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MetricError {
-    /// It is not written as a metric.
     #[error(
         "metric `{text}` not understood; write NAME=/PATTERN/:higher with one group in \
          parentheses, or NAME=$.path.to.number:lower"
     )]
-    NotUnderstood {
-        /// What was given.
-        text: String,
-    },
-    /// The pattern is none.
+    NotUnderstood { text: String },
     #[error("metric {name}: pattern /{pattern}/: {why}")]
-    Pattern {
-        /// The metric.
-        name: String,
-        /// Its pattern.
-        pattern: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// The output does not hold it.
+    Pattern { name: String, pattern: String, why: String },
     #[error("metric {name}: {why}")]
-    NotTold {
-        /// The metric.
-        name: String,
-        /// What was looked for.
-        why: String,
-    },
+    NotTold { name: String, why: String },
 }
 
 impl FromStr for MetricAsk {

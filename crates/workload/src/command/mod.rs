@@ -1,13 +1,12 @@
 //! The `command` workload: any program, run in a fresh directory of the mounted candidate and timed
-//! as a whole. What it does is its own affair; nothing here reads or writes its files.
+//! as a whole.
 //!
 //! ```text
 //! setup, once a trial ─► for each repeat: prepare ─► write out ─► COMMAND ─► cleanup
 //! ```
 //!
 //! Wall, user and system time are operations with a lap for each repeat. Bytes, calls and whatever
-//! the program itself tells are figures: the mean over the repeats of a trial. Try it with
-//! `pickfs exec --fs ext4,xfs -- COMMAND`.
+//! the program itself tells are figures: the mean over the repeats of a trial.
 
 pub mod metric;
 mod output;
@@ -32,7 +31,6 @@ use crate::{
     workload::{Prepared, Session, Workload},
 };
 
-/// The row of the table.
 pub struct Command;
 
 /// Operations of every command: from its start to its end, and the time of its processes in

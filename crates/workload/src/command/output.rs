@@ -1,6 +1,3 @@
-//! What a program says, kept within bounds: its beginning as a whole, where its figures are looked
-//! for, and its end, which a failure is told with.
-
 use std::{
     collections::VecDeque,
     io::Read,
@@ -14,12 +11,10 @@ use std::{
 
 /// This much of an output is kept from its beginning.
 const HEAD_BYTES: usize = 8 << 20;
-/// And this much of its end.
 const TAIL_BYTES: usize = 64 << 10;
 /// How long a pipe is read on when its program has ended: somebody else may hold it open.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// What came through a pipe.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Output {
     head: Vec<u8>,
@@ -37,7 +32,6 @@ impl Output {
         self.left_out_bytes += over as u64;
     }
 
-    /// All that was kept.
     pub(crate) fn text(&self) -> String {
         let mut bytes = self.head.clone();
         bytes.extend(&self.tail);
@@ -50,14 +44,12 @@ impl Output {
     }
 }
 
-/// A pipe that is read on a thread of its own, so that its program never waits for us.
 pub(super) struct Listening {
     output: Arc<Mutex<Output>>,
     ended: Receiver<()>,
 }
 
 impl Listening {
-    /// Reads from now on.
     pub(super) fn to(mut pipe: impl Read + Send + 'static) -> Listening {
         let output = Arc::new(Mutex::new(Output::default()));
         let (sender, ended) = channel();
@@ -83,7 +75,6 @@ fn locked(output: &Mutex<Output>) -> MutexGuard<'_, Output> {
     output.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lines that a failure is told with.
 const LINES: usize = 6;
 
 /// The last lines of what a program said, in one line.

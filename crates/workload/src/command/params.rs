@@ -1,5 +1,3 @@
-//! What a plan says of a command. The words of the command line are `pickfs exec --help`.
-
 use pickfs_probe::calls::WatchOptions;
 use serde_json::Value;
 
@@ -108,13 +106,11 @@ fn list(value: &Value, fits: impl Fn(&str) -> bool) -> Option<Value> {
     texts.iter().all(|text| fits(text)).then(|| Value::from(texts))
 }
 
-/// The texts of a list.
 pub(super) fn texts(params: &Resolved, name: &str) -> Vec<String> {
     let entries = params.value(name).as_array().map(Vec::as_slice).unwrap_or_default();
     entries.iter().filter_map(|entry| entry.as_str().map(str::to_owned)).collect()
 }
 
-/// The program's own numbers.
 pub(super) fn metrics(params: &Resolved) -> Vec<MetricAsk> {
     texts(params, "metrics").iter().filter_map(|text| text.parse().ok()).collect()
 }
@@ -133,7 +129,6 @@ pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
     }
 }
 
-/// How its calls are watched, if they are.
 pub(super) fn watching(params: &Resolved) -> Option<WatchOptions> {
     let above_ns = params.integer("stalls_above");
     let stalls_above_ns = (above_ns > 0).then_some(above_ns);
@@ -149,7 +144,6 @@ pub(super) fn command(params: &Resolved) -> Vec<String> {
     }
 }
 
-/// What runs a text.
 pub(super) fn shell(text: &str) -> Vec<String> {
     ["sh", "-c", text].map(String::from).to_vec()
 }

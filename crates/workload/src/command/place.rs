@@ -1,6 +1,3 @@
-//! Where a program runs and who it runs as: a fresh directory of the candidate that belongs to the
-//! user, and an environment that says so.
-
 use std::{
     ffi::OsString,
     fs,
@@ -11,15 +8,11 @@ use pickfs_sys::account::Account;
 
 use crate::fault::Fault;
 
-/// What stands for the directory in words and variables.
 const DIRECTORY: &str = "{dir}";
-/// The directory's name in the mount.
 const NAME: &str = "work";
 
-/// A fresh directory with its user.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
-    /// The directory.
     pub(crate) directory: PathBuf,
     /// Who runs there; who we are when absent.
     pub(crate) account: Option<Account>,
@@ -27,8 +20,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Makes the directory in `mount`, which must not hold it yet. An empty `user` means who called
-    /// sudo, where somebody did.
+    /// An empty `user` means who called sudo, where somebody did.
     pub(crate) fn make(mount: &Path, user: &str, variables: &[String]) -> Result<Place, Fault> {
         let account = account(user)?;
         let directory = mount.join(NAME);
@@ -47,7 +39,6 @@ impl Place {
         Ok(place)
     }
 
-    /// A word with the directory in its place.
     pub(crate) fn filled(&self, word: &str) -> OsString {
         let mut filled = OsString::new();
         for (index, part) in word.split(DIRECTORY).enumerate() {
@@ -59,7 +50,6 @@ impl Place {
         filled
     }
 
-    /// Variables of every program that runs here.
     pub(crate) fn variables(&self) -> &[(String, OsString)] {
         &self.variables
     }

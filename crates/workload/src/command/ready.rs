@@ -1,5 +1,3 @@
-//! A command that is ready to run: its place is made, nothing has run yet.
-//!
 //! All of it happens after the word to begin, as setup may take as long as the command itself.
 
 use std::path::PathBuf;
@@ -23,7 +21,6 @@ use crate::{
     workload::{Prepared, Session},
 };
 
-/// The workload, ready.
 pub(super) struct Ready {
     place: Place,
     words: Vec<String>,
@@ -32,7 +29,6 @@ pub(super) struct Ready {
     announced: u32,
 }
 
-/// A number of one run.
 type OfRan = fn(&Ran) -> u64;
 
 impl Ready {
@@ -60,7 +56,6 @@ impl Ready {
         }
     }
 
-    /// One of the texts around the command; nothing where it is empty.
     fn aside(&mut self, session: &Session, name: &'static str) -> Result<(), Fault> {
         let text = session.params.text(name);
         if text.is_empty() {
@@ -70,7 +65,6 @@ impl Ready {
         run(&params::shell(text), &self.place, Stream::Null)?.succeeded(name)
     }
 
-    /// What stands around one run, and the run.
     fn once(&mut self, session: &Session, what: &str) -> Result<Ran, Fault> {
         self.aside(session, "prepare")?;
         if session.params.text("write_out") == "yes" {

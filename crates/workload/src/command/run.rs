@@ -1,5 +1,3 @@
-//! One run of one program: started, listened to, waited for, and counted with all its processes.
-
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -35,24 +33,17 @@ const INTERRUPTED: &str = "interrupted";
 static INTERRUPT: AtomicBool = AtomicBool::new(false);
 static READY: OnceLock<()> = OnceLock::new();
 
-/// A program that has ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
     /// When it was about to be started, on the CLOCK_MONOTONIC line.
     pub(crate) began_ns: u64,
-    /// From there until it had ended.
     pub(crate) wall_ns: u64,
-    /// How it ended.
     pub(crate) ended: Ended,
     /// User CPU of all its processes that have ended.
     pub(crate) user_ns: u64,
-    /// System CPU of the same.
     pub(crate) system_ns: u64,
-    /// What the same read and wrote.
     pub(crate) input_output: InputOutput,
-    /// Its standard output.
     pub(crate) output: Output,
-    /// Its standard error.
     pub(crate) errors: Output,
     /// Processes of it that live on, by name.
     pub(crate) left: String,
@@ -63,7 +54,6 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Its exit code or signal in words: `exit code 3`.
     pub(crate) fn how(&self) -> String {
         match (self.ended.code, self.ended.signal) {
             (Some(code), _) => format!("exit code {code}"),
@@ -72,7 +62,6 @@ impl Ran {
         }
     }
 
-    /// A fault unless it ended with 0; `what` names it.
     pub(crate) fn succeeded(&self, what: &str) -> Result<(), Fault> {
         if self.ended.code == Some(0) {
             return Ok(());
@@ -107,7 +96,6 @@ pub(crate) fn ready() -> Result<(), Fault> {
     Ok(())
 }
 
-/// A fault once somebody asked to end.
 pub(crate) fn check_interrupt() -> Result<(), Fault> {
     match INTERRUPT.load(SeqCst) {
         true => Err(Fault::Failed { reason: INTERRUPTED.into() }),
@@ -115,12 +103,11 @@ pub(crate) fn check_interrupt() -> Result<(), Fault> {
     }
 }
 
-/// Runs words in a place until their first process has ended. `input` is its standard input.
+/// `input` is its standard input.
 pub(crate) fn run(words: &[String], place: &Place, input: Stream) -> Result<Ran, Fault> {
     run_watched(words, place, input, None)
 }
 
-/// The same, with its calls watched where options are given.
 pub(super) fn run_watched(
     words: &[String],
     place: &Place,
@@ -181,7 +168,6 @@ fn writes_beside(place: &Place) -> Option<WriteWatch> {
     WriteWatch::beside(mount).ok()
 }
 
-/// Files that others than this process wrote, each once.
 fn outside(watch: &WriteWatch) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for written in watch.take() {

@@ -1,8 +1,7 @@
-//! Processes that a program left behind, and their end. We are the parent of whatever loses its own
-//! ([`pickfs_sys::program::adopt_orphans`]), so all of them stand below us.
-//!
+//! We are the parent of whatever loses its own ([`pickfs_sys::program::adopt_orphans`]), so all of
+//! them stand below us.
 //! Not seen: a process that somebody else starts on request, such as a unit of systemd or a
-//! container. It is not below us, and would keep the mount busy.
+//! container.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +24,6 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long a killed one may take: it may be deep in the kernel.
 const KILL: Duration = Duration::from_secs(5);
 
-/// Everything below us that lives, one row a process.
 pub(super) fn living() -> Vec<Process> {
     let tree = tree_of(std::process::id(), &ProcRoot::own()).unwrap_or_default();
     tree.into_iter().skip(1).filter(|process| process.state != 'Z').collect()
@@ -55,7 +53,7 @@ fn not_of(before: &[Process], living: Vec<Process>) -> Vec<Process> {
         .collect()
 }
 
-/// Ends everything below us, asked first. Gives how many would not go.
+/// Gives how many would not go.
 fn end_all() -> usize {
     for (signal, limit) in [(Signal::TERM, GRACE), (Signal::KILL, KILL)] {
         let began = Instant::now();
@@ -76,7 +74,6 @@ fn end_all() -> usize {
     living().len()
 }
 
-/// Ends everything below us; a fault where something would not go.
 pub(crate) fn end_strays() -> Result<(), Fault> {
     match end_all() {
         0 => Ok(()),

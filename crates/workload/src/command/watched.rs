@@ -1,6 +1,3 @@
-//! The calls of a command on files, as the probe saw them over all its runs: operations like others,
-//! and what watching them cost.
-//!
 //! Counts and times are those of the kernel's trace points at the border of each call. Of several
 //! runs in a trial the calls are added up; why slow ones were slow is kept of the last run.
 
@@ -9,7 +6,6 @@ use pickfs_model::{CallsRecord, record::OpRecord};
 use super::run::Ran;
 use crate::{fault::Fault, measurement::Measured, phase::merged_ops};
 
-/// Adds what was seen to what was measured; a note where nothing could be seen.
 pub(super) fn add(runs: &mut [Ran], measured: &mut Measured) -> Result<(), Fault> {
     let mut rows: Vec<Vec<OpRecord>> = Vec::new();
     let (mut calls, mut cost_ns, mut wall_ns, mut cut) = (0, 0.0, 0, 0);
@@ -50,7 +46,6 @@ pub(super) fn add(runs: &mut [Ran], measured: &mut Measured) -> Result<(), Fault
     Ok(())
 }
 
-/// From here on a reader is told.
 const COST_TOLD_PERCENT: f64 = 2.0;
 
 fn records(seen: CallsRecord) -> Vec<OpRecord> {

@@ -1,5 +1,4 @@
-//! The system calls of the workload with errors that name the call and the path. They go straight
-//! to the kernel: no buffer, no allocation, nothing but the call.
+//! They go straight to the kernel: no buffer, no allocation, nothing but the call.
 
 use std::{
     ffi::CStr,
@@ -15,13 +14,11 @@ use rustix::{
 
 use crate::fault::Fault;
 
-/// Makes a fault of an error; costs nothing where there is none.
 #[inline]
 pub(super) fn fault(verb: &'static str, path: &Path) -> impl Fn(Errno) -> Fault {
     move |error| Fault::Io { verb, path: path.to_owned(), source: error.into() }
 }
 
-/// The same fault with a name behind the directory that it named.
 pub(super) fn fault_of(fault: Fault, name: &CStr) -> Fault {
     match fault {
         Fault::Io { verb, path, source } => {
@@ -39,12 +36,9 @@ pub(super) fn open(path: &Path, flags: OFlags) -> Result<OwnedFd, Fault> {
     opened.map_err(fault(verb, path))
 }
 
-/// Mode of a file that nobody else reads.
 pub(super) const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
-/// Mode of a directory that nobody else enters.
 pub(super) const PRIVATE_DIRECTORY: Mode = Mode::RWXU;
 
-/// Writes all bytes at the file's position.
 #[inline]
 pub(super) fn write_all(file: BorrowedFd<'_>, mut bytes: &[u8], path: &Path) -> Result<(), Fault> {
     while !bytes.is_empty() {
@@ -58,7 +52,6 @@ pub(super) fn write_all(file: BorrowedFd<'_>, mut bytes: &[u8], path: &Path) -> 
     Ok(())
 }
 
-/// Fills the buffer from the file's position.
 #[inline]
 pub(super) fn read_full(file: BorrowedFd<'_>, buffer: &mut [u8], path: &Path) -> Result<(), Fault> {
     let mut done = 0;
@@ -77,51 +70,42 @@ fn too_short(path: &Path, missing_bytes: usize) -> Fault {
     Fault::Wrong { what: format!("{} ends {missing_bytes} bytes too early", path.display()) }
 }
 
-/// Moves the file's position.
 #[inline]
 pub(super) fn seek(file: BorrowedFd<'_>, to: SeekFrom, path: &Path) -> Result<(), Fault> {
     rustix::fs::seek(file, to).map(drop).map_err(fault("seek", path))
 }
 
-/// Makes a file durable.
 #[inline]
 pub(super) fn fsync(file: BorrowedFd<'_>, path: &Path) -> Result<(), Fault> {
     rustix::fs::fsync(file).map_err(fault("fsync", path))
 }
 
-/// Makes a file durable and closes it.
 pub(super) fn fsync_and_close(file: OwnedFd, path: &Path) -> Result<(), Fault> {
     fsync(file.as_fd(), path)?;
     close(file, path)
 }
 
-/// Closes a file.
 #[inline]
 pub(super) fn close(file: OwnedFd, path: &Path) -> Result<(), Fault> {
     closing::close(file).map_err(|source| Fault::Io { verb: "close", path: path.into(), source })
 }
 
-/// A directory, and names in it. Errors name the whole path.
+/// Errors name the whole path.
 pub(super) struct Folder {
-    /// The open directory.
     pub(super) fd: OwnedFd,
-    /// Where it is.
     pub(super) path: PathBuf,
 }
 
 impl Folder {
-    /// Opens a directory.
     pub(super) fn open(path: &Path) -> Result<Folder, Fault> {
         let fd = open(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
         Ok(Folder { fd, path: path.to_owned() })
     }
 
-    /// The same directory for `readdir`, from its beginning.
     pub(super) fn listing(&self) -> Result<OwnedFd, Fault> {
         open(&self.path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK)
     }
 
-    /// The whole path of a name.
     pub(super) fn path_of(&self, name: &CStr) -> PathBuf {
         self.path.join(String::from_utf8_lossy(name.to_bytes()).as_ref())
     }
@@ -138,58 +122,49 @@ impl Folder {
         rustix::fs::openat(&self.fd, name, flags, PRIVATE).map_err(self.fault("create", name))
     }
 
-    /// Opens a file for reading.
     #[inline]
     pub(super) fn read(&self, name: &CStr) -> Result<OwnedFd, Fault> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         rustix::fs::openat(&self.fd, name, flags, Mode::empty()).map_err(self.fault("open", name))
     }
 
-    /// What a name is, links followed.
     #[inline]
     pub(super) fn stat(&self, name: &CStr) -> Result<Stat, Fault> {
         rustix::fs::statat(&self.fd, name, AtFlags::empty()).map_err(self.fault("stat", name))
     }
 
-    /// Removes a name.
     #[inline]
     pub(super) fn unlink(&self, name: &CStr) -> Result<(), Fault> {
         rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()).map_err(self.fault("unlink", name))
     }
 
-    /// Gives a file a second name.
     #[inline]
     pub(super) fn link(&self, old: &CStr, new: &CStr) -> Result<(), Fault> {
         let linked = rustix::fs::linkat(&self.fd, old, &self.fd, new, AtFlags::empty());
         linked.map_err(self.fault("link", new))
     }
 
-    /// Makes a symbolic link with this text.
     #[inline]
     pub(super) fn symlink(&self, text: &CStr, new: &CStr) -> Result<(), Fault> {
         rustix::fs::symlinkat(text, &self.fd, new).map_err(self.fault("symlink", new))
     }
 
-    /// Gives a file another name.
     #[inline]
     pub(super) fn rename(&self, old: &CStr, new: &CStr) -> Result<(), Fault> {
         let renamed = rustix::fs::renameat(&self.fd, old, &self.fd, new);
         renamed.map_err(self.fault("rename", old))
     }
 
-    /// Makes a directory that must not be there.
     #[inline]
     pub(super) fn make_directory(&self, name: &CStr) -> Result<(), Fault> {
         let made = rustix::fs::mkdirat(&self.fd, name, PRIVATE_DIRECTORY);
         made.map_err(self.fault("mkdir", name))
     }
 
-    /// Removes an empty directory.
     pub(super) fn remove_directory(&self, name: &CStr) -> Result<(), Errno> {
         rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR)
     }
 
-    /// Makes the directory itself durable.
     #[inline]
     pub(super) fn fsync(&self) -> Result<(), Fault> {
         fsync(self.fd.as_fd(), &self.path)

@@ -32,14 +32,12 @@ const NAME_BYTES: u64 = 16;
 /// Files whose pages are counted, at most.
 const SAMPLE_FILES: u32 = 256;
 
-/// What was known when a phase began.
 pub(super) struct Began {
     /// Pages of a sample of the files, where caches could not be dropped.
     sample: Option<Residency>,
     reads: OwnReads,
 }
 
-/// Makes the set cold where the phase asks for it. Nothing of it is open afterwards.
 pub(super) fn begin(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<Option<Began>, Fault> {
     let is_cold = phase.is_cold(lane.settings);
     let by_hand = is_cold && !lane.may_drop_caches && has_bytes(lane.settings);
@@ -52,7 +50,6 @@ pub(super) fn begin(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<Opti
     Ok(is_cold.then(|| Began { sample, reads: OwnReads::now() }))
 }
 
-/// Says in the row of the last phase how cold the files were.
 pub(super) fn tell(lane: &mut Lane, began: Option<&Began>, files: u32, file_bytes: u64) {
     let Some(began) = began else { return };
     let fetched = OwnReads::now().since(&began.reads).device_bytes;

@@ -9,19 +9,15 @@
 
 use pickfs_sys::aligned_buffer::AlignedBuffer;
 
-/// Which bytes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Data {
-    /// As bonnie++ writes them.
     Bonnie,
-    /// Bytes that do not compress.
     Random,
 }
 
 /// Noise that is held; more than any file system compresses in one piece.
 const POOL_BYTES: usize = 4 << 20;
 
-/// Bytes to write, one chunk after the other.
 pub(super) struct Content {
     data: Data,
     chunk_bytes: usize,
@@ -40,7 +36,7 @@ impl Content {
         Content { data, chunk_bytes, pool, seed }
     }
 
-    /// The bytes of chunk `index`. Chunks are asked for in rising order, from 0.
+    /// Chunks are asked for in rising order, from 0.
     #[inline]
     pub(super) fn chunk(&mut self, index: u64) -> &[u8] {
         match self.data {
@@ -57,7 +53,6 @@ impl Content {
         }
     }
 
-    /// The byte that a rewrite raises and an update lowers.
     #[inline]
     pub(super) fn byte_of(&self, index: u64) -> usize {
         index as usize & (self.chunk_bytes - 1)
@@ -68,7 +63,7 @@ impl Content {
         (index as usize).wrapping_mul(self.chunk_bytes) % self.pool.len()
     }
 
-    /// Where a chunk differs from what it must be, if it does. `expected` is memory for one chunk.
+    /// `expected` is memory for one chunk.
     pub(super) fn difference(
         &self,
         index: u64,
@@ -92,7 +87,6 @@ impl Content {
             .map(|(at, _)| at)
     }
 
-    /// A chunk as it was written first.
     fn write_first(&self, index: u64, into: &mut Vec<u8>) {
         into.clear();
         match self.data {
@@ -110,10 +104,8 @@ impl Content {
     }
 }
 
-/// What has happened to a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// It was rewritten.
     Rewritten,
     /// It was rewritten, and updated any number of times.
     Updated,

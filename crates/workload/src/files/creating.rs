@@ -1,6 +1,3 @@
-//! Creating a set of files: each opened as new, written, synced as was asked, and closed; or linked
-//! to the first one.
-
 use std::{ffi::CStr, os::fd::AsFd};
 
 use super::{
@@ -22,7 +19,6 @@ use crate::{
     phase::{Done, PhaseBench},
 };
 
-/// Runs the phase; the set has its tree afterwards.
 pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, Fault> {
     let settings = lane.settings;
     let directory = lane.runner.directory().to_owned();
@@ -40,7 +36,6 @@ pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, 
     Ok(ran)
 }
 
-/// Gives the bytes that were written.
 fn create_all(
     settings: &Settings,
     phase: Phase,
@@ -77,7 +72,6 @@ fn create_all(
     Ok(bytes)
 }
 
-/// Makes one file.
 struct Maker<'a> {
     settings: &'a Settings,
     places: Places,
@@ -129,7 +123,6 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// A link to the first file; gives its length.
     fn link(
         self,
         (name, first): (&CStr, &CStr),

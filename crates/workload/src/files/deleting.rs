@@ -1,6 +1,5 @@
-//! Deleting a set of files, in the order of the directory or in none, with the directories at the
-//! end. Only names that were created are removed: anything else in the directory stays, and keeps
-//! its directory.
+//! Only names that were created are removed: anything else in the directory stays, and keeps its
+//! directory.
 
 use std::mem::MaybeUninit;
 
@@ -24,7 +23,6 @@ use crate::{
     phase::{Done, PhaseBench},
 };
 
-/// Runs the phase.
 pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, Fault> {
     let settings = lane.settings;
     let Set { names, tree, .. } = set;
@@ -71,13 +69,11 @@ fn tell(lane: &mut Lane, ran: bool, (foreign, passes): (u64, u64)) {
     }
 }
 
-/// What deletes files.
 struct Hand<'a> {
     settings: &'a Settings,
     names: &'a Names,
     places: Places,
     deleted: u32,
-    /// How often a directory had to be read once more.
     passes: u64,
 }
 
@@ -99,8 +95,8 @@ impl Hand<'_> {
         Ok(())
     }
 
-    /// Deletes our files of one directory. Where entries move while it is read, some are not given in
-    /// the first pass: it is read again until a pass gives none of ours.
+    /// Where entries move while it is read, some are not given in the first pass: it is read again
+    /// until a pass gives none of ours.
     fn empty(
         &mut self,
         tree: &mut Tree,

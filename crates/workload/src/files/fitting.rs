@@ -1,5 +1,4 @@
-//! Before anything runs: what of the work fits on this file system. A phase is made smaller and that
-//! is noted, or it is skipped with its reason. An error while it runs is another thing: a failed row.
+//! A phase is made smaller and that is noted, or it is skipped with its reason.
 
 use std::path::Path;
 
@@ -28,23 +27,17 @@ const SPARE_INODES: u64 = 64;
 /// Descriptors that are left to everything else.
 const SPARE_DESCRIPTORS: u64 = 128;
 
-/// What does not fit, by phase, and what was made smaller.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Fitted {
-    /// Why no phase on the one file can be run.
     pub(super) one_file: Option<String>,
-    /// Why no phase on many files can be run.
     pub(super) many_files: Option<String>,
-    /// Why no hard links can be made.
     pub(super) links: Option<String>,
     /// The most directories that the `mkdir` phase makes in one directory.
     pub(super) directories_max: u32,
-    /// What was made smaller, in words.
     pub(super) notes: Vec<String>,
 }
 
 impl Fitted {
-    /// Why a phase cannot be run.
     pub(super) fn reason(&self, phase: Phase) -> Option<&str> {
         match phase {
             phase if phase.is_on_one_file() => self.one_file.as_deref(),
@@ -55,7 +48,6 @@ impl Fitted {
     }
 }
 
-/// What is asked from the kernel about a mounted file system.
 #[derive(Debug, Clone, Copy)]
 struct Room {
     limits: Limits,
@@ -66,7 +58,6 @@ struct Room {
     name_bytes_max: u64,
 }
 
-/// Fits the settings to the file system of a directory that so many lanes share.
 pub(super) fn fit(settings: &mut Settings, directory: &Path, lanes: u32) -> Result<Fitted, Fault> {
     let mount = mount_of(directory).map_err(|error| Fault::Failed { reason: error.to_string() })?;
     let space = statvfs(directory).map_err(calls::fault("ask for space in", directory))?;
@@ -142,7 +133,6 @@ fn directories_max(room: Room) -> u32 {
     by_format.min(by_names).min(by_space)
 }
 
-/// Names that cannot be made at all.
 fn no_names(settings: &Settings, fs_type: &str, room: Room) -> Option<String> {
     let longest = NAME_BYTES_MAX as u64 + u64::from(settings.has_further);
     if longest > room.name_bytes_max {

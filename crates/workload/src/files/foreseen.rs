@@ -1,8 +1,6 @@
-//! What can be said of a trial before a file system is made: how long it takes, about, and whether its
-//! one file can fit at all.
-//!
-//! The times are those of a virtual disk of a gigabyte a second with half a millisecond a flush; there
-//! the plans `files` and `article-004` at `scale = small` took 0.7 and 0.8 of what is foreseen.
+//! The times are those of a virtual disk of a gigabyte a second with half a millisecond a flush;
+//! there the plans `files` and `article-004` at `scale = small` took 0.7 and 0.8 of what is
+//! foreseen.
 
 use pickfs_model::quantity::bytes_text;
 
@@ -44,7 +42,6 @@ fn lane_s(settings: &Settings, asked: &[Phase]) -> f64 {
         + has(Phase::SafeSave, f64::from(settings.saves) * 3.0 * FLUSH_S)
 }
 
-/// Syncs of one small file from its creation to its end.
 fn flushes(settings: &Settings) -> u32 {
     let (creates, deletes) = (settings.fsync_creates, settings.fsync_deletes);
     [creates.file, creates.directory, deletes.directory].into_iter().map(u32::from).sum()

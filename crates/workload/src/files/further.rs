@@ -1,10 +1,6 @@
-//! What the original does not ask: making and reading directories, renaming and linking, and names
-//! that must be durable.
-
 use super::{lane::Lane, new_names, phases::Phase, renaming, saving};
 use crate::fault::Fault;
 
-/// Runs the further phases that are asked for.
 pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     let asked = Phase::asked(lane.settings);
     if asked.contains(&Phase::MakeDirectories) {

@@ -1,6 +1,3 @@
-//! A request to stop, looked at before each operation, so that a worker that is asked to end takes
-//! away what it made.
-//!
 //! Source: signal(7). The first of SIGTERM, SIGINT and SIGHUP raises a flag; the next one ends the
 //! process as if nobody listened. One that was ignored when the process began stays ignored.
 
@@ -25,7 +22,6 @@ const INTERRUPTED: &str = "interrupted";
 
 static RAISED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Listens from now on, for the rest of the process.
 pub(super) fn listen() -> Result<(), Fault> {
     if RAISED.get().is_some() {
         return Ok(());
@@ -43,7 +39,6 @@ fn register(raised: &Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-/// A fault when somebody asked to end.
 #[inline]
 pub(super) fn check() -> Result<(), Fault> {
     if RAISED.get().is_some_and(|raised| raised.load(Relaxed)) {

@@ -1,5 +1,3 @@
-//! One lane at work: what its phases share, and how a phase is run, skipped or told.
-
 use std::path::PathBuf;
 
 use super::{
@@ -10,22 +8,17 @@ use crate::{
     phase::{Done, PhaseBench, PhaseRunner, Residency},
 };
 
-/// What the phases of a lane share.
 pub(super) struct Lane<'a> {
     pub(super) settings: &'a Settings,
     pub(super) runner: &'a mut PhaseRunner,
-    /// What does not fit on this file system.
     pub(super) fitted: &'a Fitted,
-    /// The one stream of random numbers.
     pub(super) stream: CRand,
     /// Chunks and files that were compared with what must be in them.
     pub(super) checked: u64,
-    /// The caches of the machine may be dropped.
     pub(super) may_drop_caches: bool,
 }
 
 impl Lane<'_> {
-    /// Runs a phase; false when it failed, which is told in its row.
     pub(super) fn run(
         &mut self,
         phase: Phase,
@@ -41,14 +34,13 @@ impl Lane<'_> {
         Ok(ran)
     }
 
-    /// A row that says why a phase was not run. Where others make their caches cold, so does it.
+    /// Where others make their caches cold, so does it.
     pub(super) fn skip(&mut self, phase: Phase, reason: &str) -> Result<(), Fault> {
         self.make_cold(phase, &[])?;
         self.runner.skip(&phase.spec(self.settings), reason)?;
         interrupt::check()
     }
 
-    /// Makes files cold where this phase asks for it.
     pub(super) fn make_cold(
         &mut self,
         phase: Phase,
@@ -61,7 +53,6 @@ impl Lane<'_> {
         self.runner.make_cold(files).map(Some)
     }
 
-    /// Says in the row of the last phase how cold the one file was.
     pub(super) fn tell_residency(&mut self, residency: Option<Residency>) {
         let Some(residency) = residency else { return };
         self.runner.value_last("resident_share", residency.share());

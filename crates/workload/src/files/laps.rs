@@ -1,14 +1,10 @@
-//! From kinds of operation to their places in the list of a phase. A kind that the phase does not
-//! list is not kept.
+//! A kind that the phase does not list is not kept.
 
 use super::phases::Kind;
 use crate::phase::{PhaseBench, ThreadBench};
 
-/// Where laps go: the bench of the first thread or of another one.
 pub(super) trait Timing {
-    /// The clock.
     fn now_ns(&self) -> u64;
-    /// One lap of the kind at `place`.
     fn lap(&mut self, place: usize, start_ns: u64, end_ns: u64, offset_bytes: u64);
 }
 
@@ -36,12 +32,10 @@ impl Timing for ThreadBench {
     }
 }
 
-/// The places of a phase's kinds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places([Option<u8>; Kind::COUNT]);
 
 impl Places {
-    /// Of these kinds, in their order.
     pub(super) fn of(kinds: &[Kind]) -> Places {
         let mut places = [None; Kind::COUNT];
         for (place, kind) in kinds.iter().enumerate() {
@@ -50,7 +44,6 @@ impl Places {
         Places(places)
     }
 
-    /// Keeps one operation that ends now, and gives the time.
     #[inline]
     pub(super) fn until_now(
         &self,
@@ -64,7 +57,6 @@ impl Places {
         end_ns
     }
 
-    /// Keeps one operation.
     #[inline]
     pub(super) fn lap(
         &self,

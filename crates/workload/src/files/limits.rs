@@ -1,24 +1,17 @@
-//! What each file system's format or driver does not hold, as a table: directory entries, names,
-//! links, lengths. What depends on how it was made (inodes, free space, the longest name) is asked
-//! from the kernel instead; see `fitting`. A type that is not listed has no limit that these phases
-//! reach.
+//! What depends on how it was made (inodes, free space, the longest name) is asked from the kernel
+//! instead; see `fitting`. A type that is not listed has no limit that these phases reach.
 
 use super::names::NAME_BYTES_MAX;
 
-/// One file system type as the mount table names it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// `vfat`, `ext4`.
     pub(super) fs_type: &'static str,
     /// Longest file, in bytes.
     pub(super) file_bytes_max: Option<u64>,
-    /// What a directory holds.
     pub(super) directory: Directory,
     /// Names that one file may have; 0 where there are no hard links.
     pub(super) hard_links_max: Option<u32>,
-    /// Whether there are symbolic links.
     pub(super) has_symbolic_links: bool,
-    /// Directories in one directory.
     pub(super) subdirectories_max: Option<u32>,
     /// Whether upper and lower case are one. Our names stay different: their numbers are.
     pub(super) is_case_blind: bool,
@@ -26,16 +19,17 @@ pub(super) struct Limits {
     pub(super) compresses: bool,
 }
 
-/// How many names a directory holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Directory {
-    /// More than anybody asks for.
     Unlimited,
-    /// So many, whatever their length.
     Names(u32),
     /// So many entries of fixed size; a name takes `fixed` of them and one for each
     /// `characters` characters.
-    Entries { entries: u32, fixed: u32, characters: u32 },
+    Entries {
+        entries: u32,
+        fixed: u32,
+        characters: u32,
+    },
 }
 
 impl Directory {
@@ -79,7 +73,6 @@ const VFAT: Limits = Limits {
     ..PLAIN
 };
 
-/// All rows.
 pub(super) const LIMITS: &[Limits] = &[
     VFAT,
     Limits { fs_type: "msdos", directory: Directory::Names(65_534), ..VFAT },
@@ -155,12 +148,10 @@ pub(super) const LIMITS: &[Limits] = &[
     Limits { fs_type: "ntfs3", hard_links_max: Some(4_000), compresses: true, ..PLAIN },
 ];
 
-/// The row of a type.
 pub(super) fn of(fs_type: &str) -> Limits {
     LIMITS.iter().copied().find(|limits| limits.fs_type == fs_type).unwrap_or(PLAIN)
 }
 
-/// The table for the documentation.
 pub fn limits_markdown() -> String {
     let mut text = String::from(
         "| type | longest file, bytes | our names in a directory | names of one file | directories in a \

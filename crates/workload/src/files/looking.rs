@@ -1,5 +1,4 @@
-//! Looking at a set of files: in the order of the directory or in none, each file's facts, and its
-//! bytes where it has any. Each size is compared with what was written, and now and then the bytes.
+//! Each size is compared with what was written, and now and then the bytes.
 
 use std::{
     ffi::CStr,
@@ -31,7 +30,6 @@ const CHECK_EVERY: u32 = 16;
 /// Memory for the entries of one readdir call, as in the C library.
 pub(super) const LISTING_BYTES: usize = 32 << 10;
 
-/// Runs the phase.
 pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, Fault> {
     let settings = lane.settings;
     let began = coldness::begin(lane, phase, set)?;
@@ -72,7 +70,6 @@ fn all_there(seen: u32, count: u32) -> Result<(), Fault> {
     Err(Fault::Wrong { what: format!("{seen} files are there of {count} that were created") })
 }
 
-/// What looks at files.
 struct Eyes<'a> {
     settings: &'a Settings,
     names: &'a Names,
@@ -101,7 +98,6 @@ impl<'a> Eyes<'a> {
         }
     }
 
-    /// Every entry of a directory, as readdir gives them.
     fn look_along(
         &mut self,
         folder: &Folder,
@@ -130,7 +126,6 @@ impl<'a> Eyes<'a> {
         close(listing, &folder.path)
     }
 
-    /// Every file in the order of the set.
     fn look_in_order(
         &mut self,
         top: &Folder,
@@ -147,7 +142,6 @@ impl<'a> Eyes<'a> {
         Ok(())
     }
 
-    /// One file; gives the time that it took.
     fn look(
         &mut self,
         folder: &Folder,

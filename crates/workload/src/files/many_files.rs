@@ -1,6 +1,3 @@
-//! Creating, looking at and deleting many files: first in the order of their names, then with names
-//! and visits in no order.
-//!
 //! Creating and deleting end with a sync that their time holds (`sync_after`); making and, in the
 //! beginning, opening the directories is not timed, removing them is.
 
@@ -21,7 +18,6 @@ use crate::{
     phase::{Done, PhaseBench},
 };
 
-/// Runs both sets of phases that are asked for.
 pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     let asked = Phase::asked(lane.settings);
     if asked.contains(&Phase::SeqCreate) {
@@ -31,7 +27,6 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A set of files: its names, where they are, and what must be in them.
 pub(super) struct Set {
     pub(super) names: Names,
     pub(super) tree: Option<Tree>,
@@ -39,7 +34,6 @@ pub(super) struct Set {
 }
 
 impl Set {
-    /// The tree, which the first phase of the set has made.
     pub(super) fn tree(&mut self) -> Result<&mut Tree, Fault> {
         let missing = || Fault::Failed { reason: "the directory of the files was not made".into() };
         self.tree.as_mut().ok_or_else(missing)
@@ -55,7 +49,6 @@ impl Drop for Set {
     }
 }
 
-/// The three phases of one set.
 fn run_set(lane: &mut Lane, layout: Layout) -> Result<(), Fault> {
     let phases = phases(layout);
     let names = Names::draw(layout, lane.settings.spread, &mut lane.stream);
@@ -96,7 +89,6 @@ fn draw_what_was_skipped(lane: &mut Lane, set: &Set) {
     }
 }
 
-/// Times `work` from here, with the original's processor time.
 pub(super) fn timed(
     bench: &mut PhaseBench,
     original: &mut Original,
@@ -110,7 +102,6 @@ pub(super) fn timed(
     Ok(done)
 }
 
-/// The sync that ends a phase.
 pub(super) fn sync_after(settings: &Settings, folder: &Folder) -> Result<(), Fault> {
     match settings.sync_after {
         SyncAfter::None => Ok(()),

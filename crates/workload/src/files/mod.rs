@@ -1,17 +1,7 @@
-//! The `files` workload: one large file and many small ones, phase after phase.
-//!
 //! With the profile `bonnie` it makes the calls of bonnie++ 2.00a, with the same names, offsets and
 //! sizes for the same seed; with `modern` it reads what is cold, writes what does not compress, and
 //! goes on to renames, links and safe saves. It makes its own directory and removes from it only
 //! what it made.
-//!
-//! ```
-//! let files = pickfs_workload::find("files")?;
-//! let asked = serde_json::json!({ "profile": "bonnie", "scale": "tiny" });
-//! let resolved = files.validate(asked.as_object().expect("an object"))?;
-//! assert!(files.ops(&resolved).contains(&"seeks: update".to_string()));
-//! # Ok::<(), pickfs_workload::ParamError>(())
-//! ```
 
 mod calls;
 mod coldness;
@@ -60,7 +50,6 @@ use settings::Settings;
 
 pub use limits::limits_markdown;
 
-/// The row of the table.
 pub struct Files;
 
 impl Workload for Files {

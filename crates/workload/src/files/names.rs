@@ -14,13 +14,9 @@ use std::ffi::CStr;
 
 use super::{rand::CRand, spread::Spread};
 
-/// Digits of the index.
 const INDEX_DIGITS: usize = 10;
-/// Longest random part.
 const RANDOM_BYTES_MAX: usize = 12;
-/// Longest name, without its directory.
 pub(super) const NAME_BYTES_MAX: usize = INDEX_DIGITS + RANDOM_BYTES_MAX;
-/// Digits of a directory's name.
 const DIRECTORY_DIGITS: usize = 5;
 
 /// Directory, slash, a mark, the name and its NUL.
@@ -28,19 +24,14 @@ const BUFFER_BYTES: usize = DIRECTORY_DIGITS + 1 + 1 + NAME_BYTES_MAX + 1;
 
 const ALPHABET: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// Where the index stands in a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// Before the random part: names rise with the index.
     Sequential,
-    /// Behind it: names are in no order.
     Random,
 }
 
-/// The random part of one name: its length, then its characters.
 type Part = [u8; RANDOM_BYTES_MAX + 1];
 
-/// The names of a set of files, and an order in which to visit them.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
     layout: Layout,
@@ -50,7 +41,6 @@ pub(super) struct Names {
     order: Vec<u32>,
 }
 
-/// A name with its directory, ready for a system call.
 #[derive(Debug, Clone)]
 pub(super) struct NameBuffer {
     bytes: [u8; BUFFER_BYTES],
@@ -58,24 +48,20 @@ pub(super) struct NameBuffer {
 }
 
 impl Names {
-    /// Draws the names of `spread.files` files.
     pub(super) fn draw(layout: Layout, spread: Spread, stream: &mut CRand) -> Names {
         let parts = (0..spread.files).map(|_| random_part(stream)).collect();
         Names { layout, spread, parts, order: Vec::new() }
     }
 
-    /// How many there are.
     pub(super) fn count(&self) -> u32 {
         self.parts.len() as u32
     }
 
-    /// How they lie in directories.
     pub(super) fn spread(&self) -> Spread {
         self.spread
     }
 
-    /// Exchanges each place of the order with one that the stream chooses among all. A second call
-    /// goes on from the order that the first one left.
+    /// A second call goes on from the order that the first one left.
     pub(super) fn shuffle(&mut self, stream: &mut CRand) {
         let count = self.count();
         if self.order.is_empty() {
@@ -86,7 +72,6 @@ impl Names {
         }
     }
 
-    /// The index of the file at a place of the order.
     #[inline]
     pub(super) fn at(&self, place: u32) -> u32 {
         self.order.get(place as usize).copied().unwrap_or(place)
@@ -150,7 +135,6 @@ impl Names {
         (&part[1..=usize::from(part[0])] == random).then_some(index)
     }
 
-    /// Bytes of memory that the names occupy.
     #[cfg(test)]
     pub(super) fn memory_bytes(&self) -> usize {
         self.parts.capacity() * size_of::<Part>() + self.order.capacity() * size_of::<u32>()
@@ -179,12 +163,10 @@ fn parse_index(digits: &[u8]) -> Option<u32> {
 }
 
 impl NameBuffer {
-    /// An empty name.
     pub(super) fn new() -> NameBuffer {
         NameBuffer { bytes: [0; BUFFER_BYTES], length: 0 }
     }
 
-    /// The name of a directory, `00000` and up.
     pub(super) fn directory(number: u32) -> NameBuffer {
         let mut buffer = NameBuffer::new();
         buffer.push_directory(number);
@@ -235,13 +217,11 @@ impl NameBuffer {
         self.bytes[self.length] = 0;
     }
 
-    /// The name for a system call.
     #[inline]
     pub(super) fn as_c_str(&self) -> &CStr {
         CStr::from_bytes_with_nul(&self.bytes[..=self.length]).expect("names hold no NUL")
     }
 
-    /// The name to show.
     #[cfg(test)]
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes[..self.length]).into_owned()
@@ -252,7 +232,6 @@ impl NameBuffer {
 mod tests {
     use super::*;
 
-    /// The stream of `-s 4:8k:100:3 -n 1:5000:100:2 -z 42` where the names begin.
     fn stream() -> CRand {
         let mut stream = CRand::new(42);
         stream.skip(100);

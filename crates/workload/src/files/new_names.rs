@@ -1,5 +1,3 @@
-//! Directories made one after the other, and directories made durable after each new name.
-
 use std::ffi::CString;
 
 use super::{

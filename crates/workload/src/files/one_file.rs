@@ -1,5 +1,3 @@
-//! The six phases on one file: by characters, in blocks, rewritten, and at random.
-//!
 //! A phase ends with fsync and close, which its time holds and its latencies do not. The file is
 //! made again between the characters and the blocks, as the original does; making and removing it
 //! is not timed.
@@ -33,7 +31,6 @@ use crate::{
 /// Every so many chunks that are read one is compared with what must be in it.
 const CHECK_EVERY: u64 = 64;
 
-/// Runs the phases on one file that are asked for.
 pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     let phases: Vec<Phase> =
         Phase::asked(lane.settings).into_iter().filter(|phase| phase.is_on_one_file()).collect();
@@ -56,7 +53,6 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What the phases hand on.
 struct Stage {
     file: ScratchFile,
     content: Option<Content>,
@@ -189,7 +185,6 @@ impl Stage {
     }
 }
 
-/// Times `work` from here, with the original's processor time.
 fn timed(
     bench: &mut PhaseBench,
     original: &mut Original,
@@ -204,7 +199,6 @@ fn timed(
     Ok(Done::bytes(bytes))
 }
 
-/// Keeps an operation that ends now, as the phase's only kind and as the original's operation.
 fn lap(bench: &mut PhaseBench, original: &mut Original, start_ns: u64, offset_bytes: u64) {
     let end_ns = bench.now_ns();
     bench.lap(0, start_ns, end_ns, offset_bytes);
@@ -303,7 +297,6 @@ fn read_chunks(
     Ok(checked)
 }
 
-/// A byte that is not what was written, as a fault.
 pub(super) fn differs(place: Option<usize>, path: &Path, offset_bytes: u64) -> Result<(), Fault> {
     place.map_or(Ok(()), |place| {
         let at = offset_bytes + place as u64;

@@ -5,7 +5,6 @@ use pickfs_sys::own_usage::OwnUsage;
 
 use crate::phase::PhaseRunner;
 
-/// Longest operation and processor time of one phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Original {
     /// The longest of what the original calls one operation, in nanoseconds.
@@ -15,7 +14,6 @@ pub(super) struct Original {
 }
 
 impl Original {
-    /// One operation more.
     #[inline]
     pub(super) fn note(&mut self, length_ns: u64) {
         self.slowest_ns = self.slowest_ns.max(length_ns);
@@ -29,7 +27,6 @@ impl Original {
         }
     }
 
-    /// Puts the figures beside the phase that ended last.
     pub(super) fn tell(&self, runner: &mut PhaseRunner) {
         let Some(elapsed_ns) = runner.phases().last().map(|phase| phase.record.elapsed_ns) else {
             return;
@@ -40,7 +37,6 @@ impl Original {
     }
 }
 
-/// Processor time of the whole process so far, in nanoseconds.
 pub(super) fn cpu_ns() -> u64 {
     let usage = OwnUsage::now();
     usage.user_ns + usage.system_ns

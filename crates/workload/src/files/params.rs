@@ -1,6 +1,3 @@
-//! The parameters of the `files` workload: a profile, a scale, and everything that these two
-//! decide, each of which can be set by itself.
-//!
 //! bonnie++'s options under clear names: `-s` is `size`, `chunk`, `seeks` and `seekers`; `-n` is
 //! `files`, `file_max`, `file_min`, `directories` and `file_chunk` (its -1 and -2 are `content`);
 //! `-f` is `char_size`, `-b` is `fsync`, `-D` is `direct`, `-z` is `seed`.
@@ -10,7 +7,6 @@ use serde_json::{Map, Value};
 use super::scale;
 use crate::param::{Check, Literal, Param, ParamError, Resolved};
 
-/// What stands in the documentation where profile or scale decide.
 pub(super) const BY_SCALE: Literal = Literal::Text("by scale");
 const BY_PROFILE: Literal = Literal::Text("by profile");
 const BY_FSYNC: Literal = Literal::Text("by fsync");
@@ -247,7 +243,6 @@ fn is_left_open(name: &str, value: &Value) -> bool {
     param.is_some_and(|param| is_open(param.default) && param.default.value() == *value)
 }
 
-/// Which parameters do not go together, and why.
 pub(super) fn incompatible(params: &Resolved) -> Option<String> {
     if params.text("direct") != "off" && params.integer("chunk") < 4096 {
         return Some("direct needs chunks of at least 4096 bytes; raise chunk".into());

@@ -1,12 +1,8 @@
-//! The phases of the workload, in the order in which they run, and the kinds of operation in each.
-//! What they do is in `one_file`, `many_files` and `names_only`.
-
 use pickfs_model::phase::Heat;
 
 use super::settings::{Settings, Small};
 use crate::phase::PhaseSpec;
 
-/// One phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     CharWrite,
@@ -31,15 +27,11 @@ pub(super) enum Phase {
 
 use Phase::*;
 
-/// bonnie++'s six on one file, in its order.
 const ONE_FILE: &[Phase] = &[CharWrite, BlockWrite, Rewrite, CharRead, BlockRead, Seeks];
-/// Its six on many files.
 const MANY_FILES: &[Phase] = &[SeqCreate, SeqStat, SeqDelete, RanCreate, RanStat, RanDelete];
-/// Ours.
 const FURTHER: &[Phase] = &[MakeDirectories, ReadDirectory, Rename, Link, SyncDirectory, SafeSave];
 
 impl Phase {
-    /// The phases that these settings ask for, in their order.
     pub(super) fn asked(settings: &Settings) -> Vec<Phase> {
         let all = ONE_FILE.iter().chain(MANY_FILES).chain(FURTHER);
         all.copied().filter(|phase| phase.is_asked(settings)).collect()
@@ -57,12 +49,10 @@ impl Phase {
         }
     }
 
-    /// Whether it works on the one file.
     pub(super) fn is_on_one_file(self) -> bool {
         ONE_FILE.contains(&self)
     }
 
-    /// Its name in plans and tables.
     pub(super) fn word(self) -> &'static str {
         match self {
             CharWrite => "char write",
@@ -96,22 +86,18 @@ impl Phase {
         }
     }
 
-    /// Whether the cache is dropped before it.
     pub(super) fn is_cold(self, settings: &Settings) -> bool {
         settings.is_cold && self.reads()
     }
 
-    /// Whether it reads what an earlier phase wrote, so that the cache decides.
     fn reads(self) -> bool {
         matches!(self, Rewrite | CharRead | BlockRead | Seeks | SeqStat | RanStat | ReadDirectory)
     }
 
-    /// The article's charts show these.
     fn is_high_impact(self) -> bool {
         matches!(self, BlockWrite | BlockRead | Seeks | SeqCreate | RanStat | SeqDelete | SafeSave)
     }
 
-    /// Kinds of operation, in the order of their laps.
     pub(super) fn kinds(self, settings: &Settings) -> Vec<Kind> {
         let sync_block = settings.fsync_each_block.then_some(Kind::Fsync);
         let update_sync = settings.fsync_updates.then_some(Kind::Fsync);
@@ -130,7 +116,6 @@ impl Phase {
         }
     }
 
-    /// What the runner is told.
     pub(super) fn spec(self, settings: &Settings) -> PhaseSpec {
         let kinds = self.kinds(settings);
         let words = |kinds: Vec<Kind>| kinds.into_iter().map(|kind| kind.word().to_owned());
@@ -187,7 +172,6 @@ fn save_kinds(settings: &Settings) -> Vec<Kind> {
     file.into_iter().chain(directory).collect()
 }
 
-/// A kind of operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The whole of it, where it is not divided or as a kind of its own.
@@ -208,7 +192,6 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// How many kinds there are.
     pub(super) const COUNT: usize = Kind::Rename as usize + 1;
 
     fn word(self) -> &'static str {

@@ -1,5 +1,4 @@
-//! What a mounted file system refuses, found out by trying it once: direct I/O, hard links, symbolic
-//! links. A FUSE mount says `fuseblk` and not whose it is, so that no table knows.
+//! A FUSE mount says `fuseblk` and not whose it is, so that no table knows.
 
 use std::{ffi::CStr, path::Path};
 
@@ -17,7 +16,6 @@ use crate::fault::Fault;
 const FILE: &CStr = c"file";
 const NAME: &CStr = c"name";
 
-/// What was refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Refused {
     pub(super) direct: bool,
@@ -25,7 +23,6 @@ pub(super) struct Refused {
     pub(super) symbolic_links: bool,
 }
 
-/// Tries what the settings ask for, in a directory that is gone afterwards.
 pub(super) fn probe(settings: &Settings, directory: &Path) -> Result<Refused, Fault> {
     let path = directory.join(format!("pickfs-probe-{}", std::process::id()));
     rustix::fs::mkdirat(CWD, &path, PRIVATE_DIRECTORY).map_err(calls::fault("mkdir", &path))?;

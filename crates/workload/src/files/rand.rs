@@ -1,23 +1,14 @@
-//! The C library's `rand()` as Linux programs see it, so that the same seed gives the same names,
-//! offsets and sizes as it gives bonnie++. Not a good generator, and not used where nobody compares.
-//!
-//! ```ignore
-//! let mut stream = CRand::new(42);
-//! assert_eq!(stream.next(), 71_876_166);
-//! ```
-//!
-//! Source: random(3); the additive feedback generator of degree 31 (TYPE_3) with the trinomial
-//! x^31 + x^3 + 1, seeded by the Lehmer generator 16807 mod 2^31 - 1. The expected values of the
-//! tests were printed by the C library itself.
+//! Not a good generator, and not used where nobody compares.
+//! Source: random(3); the additive feedback generator of degree 31 (TYPE_3) with the trinomial x^31
+//! + x^3 + 1, seeded by the Lehmer generator 16807 mod 2^31 - 1. The expected values of the tests
+//! were printed by the C library itself.
 
-/// Words of state.
 const DEGREE: usize = 31;
 /// How far the two taps are apart.
 const SEPARATION: usize = 3;
 /// Numbers that are thrown away after seeding.
 const DISCARDED: u32 = 310;
 
-/// A stream of numbers from 0 to 2^31 - 1.
 #[derive(Debug, Clone)]
 pub(super) struct CRand {
     state: [u32; DEGREE],
@@ -38,14 +29,12 @@ impl CRand {
         stream
     }
 
-    /// Goes past so many numbers.
     pub(super) fn skip(&mut self, count: u32) {
         for _ in 0..count {
             self.next();
         }
     }
 
-    /// The next number.
     #[inline]
     pub(super) fn next(&mut self) -> u32 {
         let front = (self.back + SEPARATION) % DEGREE;
@@ -55,7 +44,6 @@ impl CRand {
         sum >> 1
     }
 
-    /// The next number modulo `modulus`, which is not 0.
     #[inline]
     pub(super) fn below(&mut self, modulus: u32) -> u32 {
         self.next() % modulus

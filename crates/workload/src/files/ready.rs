@@ -1,5 +1,3 @@
-//! A lane that knows what fits, and then runs its phases.
-
 use std::path::{Path, PathBuf};
 
 use super::{
@@ -18,7 +16,6 @@ use crate::{
     workload::{Prepared, Session},
 };
 
-/// The workload before its first phase.
 pub(super) struct Ready {
     settings: Settings,
     fitted: Fitted,
@@ -90,7 +87,6 @@ impl Drop for OwnDirectory {
     }
 }
 
-/// All names of operations of these settings.
 pub(super) fn ops(settings: &Settings) -> Vec<String> {
     Phase::asked(settings).into_iter().flat_map(|phase| names(phase, settings)).collect()
 }

@@ -1,5 +1,4 @@
-//! Names of files that are there: all read from their directories, each given another name, and each
-//! given a second one. The files are empty, and making them is not timed.
+//! The files are empty, and making them is not timed.
 
 use std::mem::MaybeUninit;
 
@@ -22,7 +21,6 @@ use crate::{
     phase::{Done, PhaseBench},
 };
 
-/// Runs the three phases on one set of files.
 pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     let phases = [Phase::ReadDirectory, Phase::Rename, Phase::Link];
     if let Some(reason) = lane.fitted.many_files.clone() {
@@ -48,7 +46,6 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     }
 }
 
-/// Makes the files, empty.
 fn make(lane: &Lane, set: &mut Set) -> Result<(), Fault> {
     let tree = set.tree.insert(Tree::make(lane.runner.directory(), lane.settings.spread)?);
     let mut name = NameBuffer::new();
@@ -117,7 +114,6 @@ fn read_all(
     Ok(count)
 }
 
-/// Gives each file another name, or a second one, in the order of the set.
 fn each_name(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, Fault> {
     let count = set.names.count();
     let ran = lane.run(phase, |bench, original| {

@@ -1,6 +1,5 @@
-//! The safe save: a new file is written, synced and closed, then takes the name of the old one, then
-//! the directory is synced. What editors, package managers and small databases do.
-//!
+//! The safe save: a new file is written, synced and closed, then takes the name of the old one,
+//! then the directory is synced.
 //! Source: rename(2), fsync(2): a rename is atomic, and only the sync before it makes sure that the
 //! name never leads to an empty file after a crash.
 
@@ -23,12 +22,9 @@ use crate::{
     phase::{Done, PhaseBench},
 };
 
-/// Documents that are saved in turn.
 const DOCUMENTS: u32 = 64;
-/// Bytes at the head of a document that say which save it is.
 const STAMP_BYTES: usize = 4;
 
-/// Runs the phase.
 pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     let settings = lane.settings;
     let desk = Desk::new(lane);
@@ -51,12 +47,10 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The documents; they go when this is dropped.
 struct Desk {
     tree: Tree,
     bytes: Vec<u8>,
     places: Places,
-    /// Saves that were begun.
     begun: u32,
 }
 
@@ -70,7 +64,6 @@ impl Desk {
         Ok(Desk { tree, bytes, places, begun: 0 })
     }
 
-    /// One save; gives its length.
     fn save(
         &mut self,
         settings: &Settings,
@@ -100,7 +93,6 @@ impl Desk {
         Ok(end_ns - start_ns)
     }
 
-    /// Reads every document and compares it with its last save; gives how many there are.
     fn check(&mut self, settings: &Settings) -> Result<u64, Fault> {
         let documents = settings.saves.min(DOCUMENTS);
         let mut found = vec![0; self.bytes.len()];

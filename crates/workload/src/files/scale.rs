@@ -8,8 +8,8 @@
 
 use serde_json::{Value, json};
 
-/// Parameters with the value that was decided for them. Words that are not known decide as the
-/// default does: that they are not known is said by the check of the word itself.
+/// Words that are not known decide as the default does: that they are not known is said by the
+/// check of the word itself.
 pub(super) fn decided(profile: &str, scale: &str, fsync: &str) -> Vec<(&'static str, Value)> {
     let mut all = by_scale(scale);
     all.extend(by_profile(profile));

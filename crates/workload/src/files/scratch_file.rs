@@ -11,7 +11,6 @@ use rustix::fs::{OFlags, fstat, lstat};
 use super::calls::{self, fsync_and_close};
 use crate::fault::Fault;
 
-/// A file that goes when this is dropped.
 pub(super) struct ScratchFile {
     path: PathBuf,
     /// Device and inode of the file that we made.
@@ -19,17 +18,14 @@ pub(super) struct ScratchFile {
 }
 
 impl ScratchFile {
-    /// A file that is still to be made.
     pub(super) fn at(path: PathBuf) -> ScratchFile {
         ScratchFile { path, made: None }
     }
 
-    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes the earlier one and makes it anew; nothing may stand in its place.
     pub(super) fn create(&mut self, flags: OFlags) -> Result<OwnedFd, Fault> {
         self.remove();
         let file = calls::open(&self.path, flags | OFlags::CREATE | OFlags::EXCL)?;
@@ -43,7 +39,6 @@ impl ScratchFile {
         fsync_and_close(self.create(OFlags::RDWR | flags)?, &self.path)
     }
 
-    /// Removes it if it is still the one that we made.
     pub(super) fn remove(&mut self) {
         let Some(made) = self.made.take() else { return };
         let is_ours = lstat(&self.path).is_ok_and(|facts| (facts.st_dev, facts.st_ino) == made);

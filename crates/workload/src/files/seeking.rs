@@ -1,6 +1,3 @@
-//! Random reads by several threads that share one queue of tickets; every tenth number of the
-//! stream also writes.
-//!
 //! The time goes from the first ticket that is taken to the last seeker's end after its fsync and
 //! close. Calls are synchronous and nobody paces them: a stall makes fewer seeks, not later ones.
 
@@ -39,7 +36,6 @@ use crate::{
 /// Every so many seeks of a seeker one chunk is compared with what must be in it.
 const CHECK_EVERY: u64 = 16;
 
-/// What all seekers see.
 struct Shared<'a> {
     path: &'a Path,
     settings: &'a Settings,
@@ -49,7 +45,6 @@ struct Shared<'a> {
     is_over: AtomicBool,
 }
 
-/// What one seeker did.
 #[derive(Default)]
 struct Sought {
     original: Original,
@@ -57,7 +52,6 @@ struct Sought {
     checked: u64,
 }
 
-/// Runs the phase.
 pub(super) fn run(
     lane: &mut Lane,
     file: &mut ScratchFile,
@@ -81,7 +75,6 @@ pub(super) fn run(
     Ok(ran)
 }
 
-/// Starts the seekers, lets them go at once, and waits for all of them.
 fn seek_together(shared: &Shared, bench: &mut PhaseBench) -> Result<Vec<Sought>, Fault> {
     let own = open(shared.path, OFlags::RDWR)?;
     let benches = bench.split(shared.settings.seekers as usize);
@@ -117,7 +110,6 @@ fn seek_together(shared: &Shared, bench: &mut PhaseBench) -> Result<Vec<Sought>,
     })
 }
 
-/// A pause that ends when somebody asks to end.
 fn settle(length_ns: u64) -> Result<(), Fault> {
     let until = Instant::now() + Duration::from_nanos(length_ns);
     while let Some(rest) = until.checked_duration_since(Instant::now()) {
@@ -127,7 +119,7 @@ fn settle(length_ns: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// One seeker from its open to its close. Without a signal it ends at once.
+/// Without a signal it ends at once.
 fn seeker(
     shared: &Shared,
     bench: ThreadBench,
@@ -183,7 +175,6 @@ fn remove_first(path: &Path) -> Result<(), Fault> {
     }
 }
 
-/// A seeker's memory.
 struct Hands<'a> {
     shared: &'a Shared<'a>,
     places: Places,
@@ -204,7 +195,6 @@ impl<'a> Hands<'a> {
         }
     }
 
-    /// One ticket: the original's one operation.
     fn serve(
         &mut self,
         file: &OwnedFd,

@@ -1,14 +1,9 @@
-//! The parameters as types.
-
 use super::{content::Data, sizes::Sizes, spread::Spread};
 use crate::param::Resolved;
 
-/// What is synced after something was created or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SyncEach {
-    /// The file.
     pub(super) file: bool,
-    /// Its directory.
     pub(super) directory: bool,
 }
 
@@ -21,10 +16,8 @@ impl SyncEach {
     }
 }
 
-/// What ends a phase that creates or deletes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SyncAfter {
-    /// Nothing.
     None,
     /// syncfs(2) of the file system under test.
     FileSystem,
@@ -32,29 +25,20 @@ pub(super) enum SyncAfter {
     Machine,
 }
 
-/// What small files are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Small {
-    /// Files with bytes.
     Bytes(Sizes),
-    /// Hard links to the first one.
     HardLinks,
-    /// Symbolic links to the first one.
     SymbolicLinks,
 }
 
-/// Which block phases pass by the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direct {
-    /// None.
     Off,
-    /// The block write.
     Write,
-    /// All.
     All,
 }
 
-/// All parameters of a lane.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) is_bonnie: bool,
@@ -83,7 +67,6 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Of one lane of a trial.
     pub(super) fn new(params: &Resolved, trial_seed: u64, lane: u32) -> Settings {
         let (number, is) = (|name| params.integer(name), |name, word| params.text(name) == word);
         let count = |name| number(name).min(u64::from(u32::MAX)) as u32;
@@ -117,7 +100,6 @@ impl Settings {
         }
     }
 
-    /// Chunks of the one file.
     pub(super) fn chunks(&self) -> u64 {
         self.size_bytes / self.chunk_bytes as u64
     }

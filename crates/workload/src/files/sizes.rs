@@ -3,7 +3,6 @@
 
 use super::rand::CRand;
 
-/// The range of sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sizes {
     min_bytes: u32,
@@ -16,13 +15,11 @@ impl Sizes {
         Sizes { min_bytes: min_bytes.min(max_bytes), max_bytes }
     }
 
-    /// Every file is empty: no number is drawn.
     #[inline]
     pub(super) fn are_zero(&self) -> bool {
         self.max_bytes == 0
     }
 
-    /// The next size.
     #[inline]
     pub(super) fn draw(&self, stream: &mut CRand) -> u32 {
         if self.are_zero() {
@@ -33,7 +30,6 @@ impl Sizes {
         self.min_bytes + stream.below(range)
     }
 
-    /// Bytes that `files` files take on average.
     pub(super) fn expected_bytes(&self, files: u32) -> u64 {
         (u64::from(self.min_bytes) + u64::from(self.max_bytes)) / 2 * u64::from(files)
     }

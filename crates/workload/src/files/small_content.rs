@@ -1,5 +1,3 @@
-//! What small files hold, and how large each of them is.
-
 use pickfs_sys::aligned_buffer::AlignedBuffer;
 
 use super::{
@@ -12,7 +10,6 @@ const POOL_BYTES: usize = 1 << 20;
 /// Places where files begin are so far apart.
 const STEP_BYTES: usize = 64;
 
-/// Bytes for small files, and the sizes that were drawn.
 pub(super) struct SmallContent {
     pool: AlignedBuffer,
     data: Data,
@@ -21,7 +18,6 @@ pub(super) struct SmallContent {
 }
 
 impl SmallContent {
-    /// For the files of one set.
     pub(super) fn new(settings: &Settings) -> SmallContent {
         let has_sizes = matches!(settings.small, Small::Bytes(sizes) if !sizes.are_zero());
         let length_bytes = POOL_BYTES + settings.file_chunk_bytes.next_multiple_of(8);
@@ -34,12 +30,10 @@ impl SmallContent {
         SmallContent { pool, data: settings.data, sizes: Vec::with_capacity(room), has_sizes }
     }
 
-    /// For files without bytes.
     pub(super) fn none(data: Data) -> SmallContent {
         SmallContent { pool: AlignedBuffer::zeroed(0), data, sizes: Vec::new(), has_sizes: false }
     }
 
-    /// Keeps the size of the next file.
     #[inline]
     pub(super) fn keep_size(&mut self, size_bytes: u32) {
         if self.has_sizes {
@@ -47,13 +41,12 @@ impl SmallContent {
         }
     }
 
-    /// The size that a file must have.
     #[inline]
     pub(super) fn size_of(&self, index: u32) -> u32 {
         self.sizes.get(index as usize).copied().unwrap_or(0)
     }
 
-    /// A piece of a file, from an offset on. The pool is longer than any piece beyond its last place.
+    /// The pool is longer than any piece beyond its last place.
     #[inline]
     pub(super) fn piece(&self, index: u32, offset_bytes: usize, length_bytes: usize) -> &[u8] {
         let start = match self.data {

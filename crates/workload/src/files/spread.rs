@@ -1,31 +1,24 @@
-//! How many files lie in how many directories, and which file lies in which.
-//!
 //! Each directory takes one file more than an even share, and the last one what is left: that is
 //! how bonnie++ divides, and it is kept so that both do the same. 1024 files in 3 directories are
 //! 342, 342 and 340.
 
-/// Files spread over directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spread {
-    /// All files.
     pub(super) files: u32,
     /// Directories; with one, the files lie in the top directory itself.
     pub(super) directories: u32,
 }
 
 impl Spread {
-    /// So many files in so many directories, at least one.
     pub(super) fn new(files: u32, directories: u32) -> Spread {
         Spread { files, directories: directories.max(1) }
     }
 
-    /// Whether there are directories below the top one.
     #[inline]
     pub(super) fn has_directories(&self) -> bool {
         self.directories > 1
     }
 
-    /// Files of a directory that is full.
     pub(super) fn files_per_directory(&self) -> u32 {
         match self.has_directories() {
             true => self.files / self.directories + 1,
@@ -33,7 +26,6 @@ impl Spread {
         }
     }
 
-    /// The directory of a file, from 0.
     #[inline]
     pub(super) fn directory_of(&self, index: u32) -> u32 {
         match self.has_directories() {
@@ -42,7 +34,6 @@ impl Spread {
         }
     }
 
-    /// Files of one directory.
     pub(super) fn files_in(&self, directory: u32) -> u32 {
         let full = u64::from(self.files_per_directory());
         let before = full * u64::from(directory);

@@ -8,16 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::rand::CRand;
 
-/// One seek.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ticket {
-    /// The chunk that is read.
     pub(super) chunk: u64,
-    /// Whether it is written back, with one byte changed.
     pub(super) is_update: bool,
 }
 
-/// The tickets of a phase: seekers take one after the other.
 #[derive(Debug)]
 pub(super) struct Tickets {
     numbers: Vec<u32>,
@@ -26,18 +22,15 @@ pub(super) struct Tickets {
 }
 
 impl Tickets {
-    /// Draws `seeks` tickets for a file of `chunks` chunks, at least one.
     pub(super) fn draw(seeks: u32, chunks: u64, stream: &mut CRand) -> Tickets {
         let numbers = (0..seeks).map(|_| stream.next()).collect();
         Tickets { numbers, chunks: chunks.max(1), next: AtomicUsize::new(0) }
     }
 
-    /// How many there are.
     pub(super) fn count(&self) -> u32 {
         self.numbers.len() as u32
     }
 
-    /// Takes the next one; `None` when all are gone.
     #[inline]
     pub(super) fn take(&self) -> Option<Ticket> {
         let number = *self.numbers.get(self.next.fetch_add(1, Relaxed))?;

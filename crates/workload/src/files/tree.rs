@@ -1,5 +1,5 @@
-//! The directory of many files, its sub-directories, and who made what in it. Names are removed only
-//! where we created them; a file that somebody else put there stays, and so does its directory.
+//! Names are removed only where we created them; a file that somebody else put there stays, and so
+//! does its directory.
 
 use std::{
     ffi::{CStr, CString},
@@ -19,27 +19,20 @@ use crate::fault::Fault;
 /// for both.
 pub(super) const SCRATCH: &CStr = c"pickfs-files";
 
-/// A directory that we made, with what is below it.
 pub(super) struct Tree {
     lane: PathBuf,
-    /// The name of the top directory.
     name: CString,
     has_directories: bool,
-    /// Directories below the top one that were made.
     directories: u32,
     /// Names of which the first so many were created by us.
     pub(super) created: u32,
-    /// Somebody else's entries that were seen.
     pub(super) foreign: u64,
     is_removed: bool,
-    /// Where the top directory stands, while it is open.
     parent: Option<Folder>,
     open: Option<Open>,
 }
 
-/// The same directories as the kernel's.
 struct Open {
-    /// The top directory: names of files are seen from here.
     top: Folder,
     /// The directories below, until they are removed; none where files lie in the top directory.
     folders: Vec<Option<Folder>>,
@@ -78,7 +71,6 @@ impl Tree {
         Ok(())
     }
 
-    /// Opens all of it; does nothing where it is open.
     pub(super) fn open(&mut self) -> Result<(), Fault> {
         if self.open.is_some() {
             return Ok(());
@@ -103,7 +95,6 @@ impl Tree {
         self.open.as_ref().expect(OPEN)
     }
 
-    /// The top directory.
     #[inline]
     pub(super) fn top(&self) -> &Folder {
         &self.parts().top
@@ -114,7 +105,6 @@ impl Tree {
         self.parent.as_ref().expect(OPEN)
     }
 
-    /// The directory that holds a file.
     #[inline]
     pub(super) fn folder_of(&self, names: &Names, index: u32) -> &Folder {
         let number = names.spread().directory_of(index) as usize;
@@ -122,18 +112,15 @@ impl Tree {
         parts.folders.get(number).and_then(Option::as_ref).unwrap_or(&parts.top)
     }
 
-    /// How many directories hold files.
     pub(super) fn holders(&self) -> u32 {
         if self.has_directories { self.directories } else { 1 }
     }
 
-    /// One of the directories that hold files.
     pub(super) fn holder(&self, number: u32) -> &Folder {
         let parts = self.parts();
         parts.folders.get(number as usize).and_then(Option::as_ref).unwrap_or(&parts.top)
     }
 
-    /// Closes and removes one directory below the top one, after all our names in it are gone.
     pub(super) fn remove_folder(&mut self, number: u32) -> Result<(), Fault> {
         self.open.as_mut().expect(OPEN).folders[number as usize] = None;
         let name = NameBuffer::directory(number);
@@ -144,17 +131,14 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes all directories below the top one, after all our names are gone.
     pub(super) fn remove_folders(&mut self) -> Result<(), Fault> {
         (0..self.directories).try_for_each(|number| self.remove_folder(number))
     }
 
-    /// Whether files lie in directories below the top one.
     pub(super) fn has_directories(&self) -> bool {
         self.has_directories
     }
 
-    /// Closes and removes the top directory, which is the end of the tree.
     pub(super) fn remove_top(&mut self) -> Result<(), Fault> {
         self.open = None;
         let parent = self.parent();
@@ -209,9 +193,7 @@ const OPEN: &str = "a tree is open while a phase runs";
 
 /// In which forms a file's name may be there: as created, renamed, linked.
 const FORMS: &[Option<u8>] = &[None, Some(RENAMED), Some(LINKED)];
-/// Stands before a name that was given by `rename`.
 pub(super) const RENAMED: u8 = b'r';
-/// Stands before a name that was given by `link`.
 pub(super) const LINKED: u8 = b'l';
 
 /// Where all our names are gone, a directory that is not empty holds what is not ours: it stays, which

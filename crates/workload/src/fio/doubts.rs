@@ -1,5 +1,3 @@
-//! What the options of a job make of its figures: said beside the result, one sentence each.
-//!
 //! Source: fio(1) on each option; validity rules 1, 5, 6, 7 and 14 of docs/method.md.
 
 use pickfs_model::Durability;
@@ -10,11 +8,9 @@ use super::job_file::Job;
 const ONE_AT_A_TIME: &[&str] =
     &["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "ftruncate", "filecreate"];
 
-/// What every fio figure has in common.
 pub(super) const OF_ALL: &str = "fio's clat and sync times are service times, and it keeps no order \
      of its calls: tails count calls, not stalls, and ten calls of one stall carry a quantile";
 
-/// What a completed write survives.
 pub(super) fn durability(job: &Job) -> Durability {
     let each_write = ["fsync", "fdatasync"].iter().any(|name| job.number(name) == 1.0);
     match () {
@@ -24,7 +20,6 @@ pub(super) fn durability(job: &Job) -> Durability {
     }
 }
 
-/// Sentences on one job.
 pub(super) fn of_job(job: &Job) -> Vec<String> {
     let all =
         [writes_in_memory(job), direct(job), depth(job), rate(job), places(job), content(job)];

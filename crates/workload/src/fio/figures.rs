@@ -23,7 +23,6 @@ pub(super) const NAMES: [&str; 7] = [
     "write bytes per second",
 ];
 
-/// What fio measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Figures {
     pub(super) ops: Vec<OpRecord>,
@@ -32,7 +31,6 @@ pub(super) struct Figures {
     pub(super) runtime_ms: u64,
 }
 
-/// Calls of one kind of one job, over all its processes.
 #[derive(Debug, Clone, Default)]
 struct Calls {
     bins: BTreeMap<u64, u64>,
@@ -43,7 +41,6 @@ struct Calls {
     max_ns: u64,
 }
 
-/// Reads what fio printed, warnings and all.
 pub(super) fn read(output: &str) -> Result<Figures, Fault> {
     let failed = |reason: String| Fault::Failed { reason };
     let value = json_in(output).filter(|value| value.get("jobs").is_some());

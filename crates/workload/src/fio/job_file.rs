@@ -1,14 +1,4 @@
-//! A job file of fio: its jobs with their options, and the same file with its places led into a
-//! directory. What could lead elsewhere is refused when it is read ([`super::options`]).
-//!
-//! ```
-//! use pickfs_workload::fio::JobFile;
-//! let file = JobFile::read("[global]\nbs=4k\n[log]\nrw=write\nfilename=/mnt/a/log\n")?;
-//! assert_eq!(file.jobs[0].option("bs"), Some("4k"));
-//! assert!(file.led_into("/m/work").0.contains("filename=mnt-a-log"));
-//! # Ok::<(), pickfs_workload::fio::JobFileError>(())
-//! ```
-//!
+//! What could lead elsewhere is refused when it is read ([`super::options`]).
 //! Source: fio(1), "Job file format": sections, `global` for all that follow, `;` and `#` begin a
 //! comment at the start of a line.
 
@@ -21,63 +11,33 @@ use super::options::{is_known, refused_section, refused_value};
 /// Bytes of a line: fio reads the rest of one with 4096 as a line by itself.
 const LINE_MAX_BYTES: usize = 2000;
 
-/// A job file, read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobFile {
-    /// Its jobs, in order; what `global` says stands in each.
     pub jobs: Vec<Job>,
     /// What was read, line by line, without comments and without `directory`.
     lines: Vec<String>,
 }
 
-/// One job with its options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
-    /// Its section.
     pub name: String,
     options: BTreeMap<String, String>,
 }
 
-/// A job file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JobFileError {
-    /// An option stands before any section.
     #[error("line {line}: `{text}` stands before any [job]")]
-    NoSection {
-        /// Line, from 1.
-        line: usize,
-        /// The line.
-        text: String,
-    },
-    /// It takes another file in.
+    NoSection { line: usize, text: String },
     #[error("line {line}: `include` is not followed; put that file's lines here")]
-    Include {
-        /// Line, from 1.
-        line: usize,
-    },
-    /// An option that could lead outside the mount.
+    Include { line: usize },
     #[error(
         "line {line}: pickfs does not take the fio option `{name}`, for it could name a file, program, device, host or \
          user; leave it out, or run fio as a command that you see: {program} exec --fs ext4,xfs -- 'fio ...'",
         program = program()
     )]
-    Option {
-        /// Line, from 1.
-        line: usize,
-        /// The option.
-        name: String,
-    },
-    /// A value that could lead outside the mount.
+    Option { line: usize, name: String },
     #[error("line {line}: `{text}`: {why}")]
-    Value {
-        /// Line, from 1.
-        line: usize,
-        /// The line.
-        text: String,
-        /// Why, and the way out.
-        why: String,
-    },
-    /// There is no job in it.
+    Value { line: usize, text: String, why: String },
     #[error("no job in it: a job is a section [name] other than [global]")]
     NoJob,
 }
@@ -102,7 +62,6 @@ fn said(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or_default().trim()
 }
 
-/// What could make fio reach outside the mount.
 fn check(number: usize, line: &str) -> Result<(), JobFileError> {
     let wrong = |why: &str| {
         let text = line.chars().take(80).collect();
@@ -128,7 +87,6 @@ fn check(number: usize, line: &str) -> Result<(), JobFileError> {
 }
 
 impl JobFile {
-    /// Reads a text.
     pub fn read(text: &str) -> Result<JobFile, JobFileError> {
         let (mut global, mut is_global) = (BTreeMap::new(), false);
         let (mut jobs, mut lines): (Vec<Job>, Vec<String>) = Default::default();
@@ -190,17 +148,14 @@ pub(super) fn plain_names(value: &str) -> String {
 }
 
 impl Job {
-    /// An option's value.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.get(name).map(String::as_str)
     }
 
-    /// A number of an option; 0 without it.
     pub fn number(&self, name: &str) -> f64 {
         self.option(name).and_then(|value| value.parse().ok()).unwrap_or(0.0)
     }
 
-    /// Whether a switch is on.
     pub fn is_on(&self, name: &str) -> bool {
         self.option(name).is_some_and(|value| !matches!(value, "0" | "none"))
     }
@@ -214,17 +169,14 @@ impl Job {
         self.direction().contains("read") || self.direction().contains("rw")
     }
 
-    /// Whether it writes.
     pub fn writes(&self) -> bool {
         self.direction().contains("write") || self.direction().contains("rw")
     }
 
-    /// Whether it keeps to a rate.
     pub fn has_rate(&self) -> bool {
         self.is_on("rate") || self.is_on("rate_iops")
     }
 
-    /// About how long it takes, in seconds.
     pub(super) fn expected_s(&self) -> Option<f64> {
         let seconds = |text: &str| match text.parse::<f64>() {
             Ok(plain) => Some(plain),
@@ -261,7 +213,6 @@ mod tests {
         assert_eq!(JobFile::read(&text).unwrap().jobs.len(), 2);
     }
 
-    /// What `job` and `write_lat_log` and so on could do as root.
     #[test]
     fn what_leads_outside_the_mount_is_refused_with_its_line() {
         let long = format!("filename={}exec_prerun=id", "a".repeat(4086));

@@ -1,11 +1,3 @@
-//! The `fio` workload: a job file of fio, run by the real fio in a fresh directory of the mounted
-//! candidate, with fio's own figures in our tables. Nothing is measured here.
-//!
-//! `directory` and `filename` of the file are led into the mount ([`job_file`]), fio's JSON is read
-//! wherever it stands between warnings ([`figures`]), and options that make the figures mean
-//! something else than they seem to are said beside the result ([`doubts`]). Try it with
-//! `pickfs run --fio JOBFILE --fs ext4,xfs`.
-
 mod doubts;
 mod figures;
 mod job_file;
@@ -27,7 +19,6 @@ use crate::{
     workload::{Prepared, Session, Workload},
 };
 
-/// The row of the table.
 pub struct Fio;
 
 const PARAMS: &[Param] = &[
@@ -73,7 +64,6 @@ impl Workload for Fio {
         }
     }
 
-    /// Calls by job and direction, and their rates.
     fn ops(&self, params: &Resolved) -> Vec<String> {
         let Ok(file) = JobFile::read(params.text("job")) else { return Vec::new() };
         let jobs = file.jobs.iter();
@@ -86,7 +76,6 @@ impl Workload for Fio {
         jobs.map(doubts::durability).min().unwrap_or(Durability::Unknown)
     }
 
-    /// It takes as long as it takes.
     fn is_phased(&self) -> bool {
         true
     }

@@ -1,13 +1,11 @@
-//! The options of fio that a job file may have. A job file may come from an enemy and fio may run as
-//! root, so this is a list of what is taken: no option in it names a path, program, device, host or
-//! user, but `directory` and `filename`, which are led into the mount.
-//!
+//! A job file may come from an enemy and fio may run as root, so this is a list of what is taken:
+//! no option in it names a path, program, device, host or user, but `directory` and `filename`,
+//! which are led into the mount.
 //! Source: fio(1), and options.c of fio 3.33: `$` begins a variable or a keyword that is given to a
 //! shell, `'` a file with a pattern, `:` behind `mem` a file to map.
 
 use super::job_file::plain_names;
 
-/// Options with plain values.
 const PLAIN: &str = "rw readwrite rw_sequencer bs blocksize ba blockalign bsrange blocksize_range bssplit \
     bs_unaligned blocksize_unaligned bs_is_seq_rand size io_size io_limit filesize fill_device fill_fs \
     file_append offset fileoffset offset_increment offset_align number_ios loops \
@@ -39,22 +37,18 @@ const PLAIN: &str = "rw readwrite rw_sequencer bs blocksize ba blockalign bsrang
     steadystate ss steadystate_duration ss_dur steadystate_ramp_time ss_ramp";
 /// Those whose values have a `/` that begins no path: `4k/60`.
 const WITH_SHARES: &str = "bssplit cmdprio_bssplit random_distribution description";
-/// fio's own engines that work on plain files.
 const ENGINES: &str = "sync psync vsync pvsync pvsync2 mmap splice libaio posixaio io_uring falloc ftruncate \
     filecreate filestat filedelete null";
-/// Memory that is no file.
 const MEMORY: &str = "malloc shm shmhuge mmap mmapshared";
 
 fn is_among(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|one| one == word)
 }
 
-/// Whether a job file may have this option.
 pub(super) fn is_known(name: &str) -> bool {
     is_among("directory filename ioengine mem iomem", name) || is_among(PLAIN, name)
 }
 
-/// Why a known option cannot have this value, with the way out.
 pub(super) fn refused_value(name: &str, value: &str) -> Option<String> {
     let words = match name {
         // None of it is used.

@@ -1,5 +1,3 @@
-//! fio, ready to run: its file led into a fresh directory, nothing run yet.
-
 use std::{io::Write, thread};
 
 use pickfs_model::record::LoadRecord;
@@ -14,7 +12,6 @@ use crate::{
     workload::{Prepared, Session},
 };
 
-/// The workload, ready.
 pub(super) struct Ready {
     place: Place,
     file: JobFile,

@@ -1,5 +1,3 @@
-//! The clients' thread: sends orders when they are due, and reads reports in between.
-
 use std::{
     io::{ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
@@ -27,17 +25,14 @@ const OPEN_MAX: usize = 1 << 16;
 const LATE_NS: u64 = 1_000;
 /// So long before an order is due, sockets are left alone.
 const QUIET_NS: u64 = 5_000;
-/// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One client with its socket.
 struct Trader {
     client: Client,
     stream: TcpStream,
     orders: u64,
 }
 
-/// When an order was sent.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sent {
     number: u64,
@@ -52,18 +47,15 @@ struct Trip {
     end_ns: u64,
 }
 
-/// All clients.
 pub(super) struct Clients {
     traders: Vec<Trader>,
     flow: Flow,
     bytes: Vec<u8>,
     sent: Vec<Sent>,
     trips: Vec<Trip>,
-    /// Orders that were sent.
     pub(super) orders: u64,
     /// Orders whose New was seen.
     pub(super) acknowledged: u64,
-    /// Reports of any kind.
     pub(super) reports: u64,
     pub(super) turns_late: u64,
     is_closed: bool,
@@ -75,7 +67,6 @@ fn io(verb: &'static str) -> impl FnOnce(std::io::Error) -> Fault {
 }
 
 impl Clients {
-    /// Connects all of them; they have not logged on yet.
     pub(super) fn connect(address: SocketAddr, params: &Resolved) -> Result<Clients, Fault> {
         let version = Version::of(params.text("version").as_bytes()).unwrap_or(Version::Fix44);
         let traders = (0..params.integer("clients")).map(|number| {
@@ -111,12 +102,10 @@ impl Clients {
         self.traders.len() as u32
     }
 
-    /// Whether all have logged on.
     pub(super) fn are_in(&mut self) -> bool {
         self.traders.iter_mut().all(|trader| trader.client.session().phase() == Phase::In)
     }
 
-    /// Sends what waits and reads what has come, once for each client.
     #[inline]
     pub(super) fn exchange(&mut self) -> Result<(), Fault> {
         for trader in &mut self.traders {
@@ -149,7 +138,6 @@ impl Clients {
         Ok(())
     }
 
-    /// Until every order was acknowledged.
     fn until_answered(&mut self) -> Result<(), Fault> {
         let deadline = Instant::now() + PATIENCE;
         while self.acknowledged < self.orders {

@@ -1,8 +1,5 @@
-//! The `fix` workload: clients send orders over loopback to a FIX engine whose store is on the file system under test.
-//!
-//! The engine is the library `pickfs-fix`, on a pinned thread of its own; the clients are another thread, which
-//! sends on a schedule and reads reports in between. Measured are the way of an order through the engine, each step of
-//! keeping messages, and the clients' round trip.
+//! The engine is the library `pickfs-fix`, on a pinned thread of its own; the clients are another
+//! thread, which sends on a schedule and reads reports in between.
 
 mod clients;
 mod orders;
@@ -22,7 +19,6 @@ use crate::{
     workload::{Prepared, Session, Workload},
 };
 
-/// The row of the table.
 pub struct Fix;
 
 impl Workload for Fix {

@@ -5,7 +5,6 @@ use pickfs_fix::{
     engine::Now,
 };
 
-/// What becomes of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
     /// Buys below, sells above: nothing trades.
@@ -14,12 +13,9 @@ pub(super) enum Flow {
     Cross,
 }
 
-/// Price levels of each side.
 const LEVELS: u64 = 50;
-/// In the middle of the book.
 const MIDDLE: i64 = 1_000;
 
-/// Digits of a number as ClOrdID.
 const NAME_BYTES: usize = 12;
 
 /// The n-th order of all clients as its ClOrdID: twelve digits.
@@ -33,7 +29,6 @@ fn name(number: u64) -> [u8; NAME_BYTES] {
     name
 }
 
-/// Writes the body of the n-th order of a client.
 #[inline]
 pub(super) fn write(
     message: &mut Encoder,

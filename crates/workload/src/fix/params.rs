@@ -1,5 +1,3 @@
-//! The parameters of the fix workload, and what follows from them alone.
-
 use std::path::PathBuf;
 
 use pickfs_fix::store::Profile;
@@ -96,7 +94,6 @@ pub(super) fn of_engine(params: &Resolved) -> &'static [&'static str] {
     }
 }
 
-/// Where a store that waits at a gate has its laps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waits {
     pub(super) business: Option<usize>,
@@ -110,17 +107,14 @@ impl Waits {
     }
 }
 
-/// The clients' operation, then the engine's.
 pub(super) fn ops(params: &Resolved) -> Vec<&'static str> {
     std::iter::once(ROUND_TRIP).chain(of_engine(params).iter().copied()).collect()
 }
 
-/// The store.
 pub(super) fn profile(params: &Resolved) -> Profile {
     Profile::of(params.text("store")).unwrap_or(Profile::Queue)
 }
 
-/// Where the store of a trial is.
 pub(super) fn directory(session: &Session) -> PathBuf {
     let folder = session.spec.directory.join(format!("fix-{}", session.spec.lane));
     folder.join(profile(&session.params).word())
@@ -138,7 +132,6 @@ pub(super) fn terms(session: &Session) -> Terms {
     }
 }
 
-/// The store of a node of a pair: a journal in the page cache.
 pub(super) fn node_store(params: &Resolved) -> StoreOptions {
     let (sync, file_bytes) = (Sync::None, params.integer("file_size"));
     StoreOptions::Journal(Options { sync, file_bytes, ..Options::default() })
@@ -154,7 +147,6 @@ pub(super) fn arrival(params: &Resolved) -> Arrival {
     }
 }
 
-/// The class of an order whose report has left.
 pub(super) fn durability(params: &Resolved) -> Durability {
     match profile(params) {
         Profile::Memory => Durability::Nothing,
@@ -166,10 +158,8 @@ pub(super) fn durability(params: &Resolved) -> Durability {
 
 /// Orders in a closed loop that there is room for, for each second.
 const CLOSED_PER_S: f64 = 100_000.0;
-/// Most orders that there is room for.
 const ORDERS_MAX: f64 = 4_000_000.0;
 
-/// Orders that may rest at the same time, when the trial takes so long.
 pub(super) fn orders_max(params: &Resolved, length_ns: u64) -> usize {
     if params.text("flow") == "cross" {
         return 1024;

@@ -1,5 +1,3 @@
-//! An engine that listens and clients that have logged on, waiting for the first order.
-
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -36,16 +34,12 @@ use crate::{
     workload::{Prepared, Session},
 };
 
-/// CompID of the engine.
 pub(super) const COMP_ID: &str = "ENGINE";
-/// How long logging on may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes of an order and its reports in a store, about.
 const ORDER_BYTES: usize = 1024;
-/// Most bytes that a store in memory takes before the first order.
 const ROOM_BYTES_MAX: usize = 1 << 30;
 
-/// Both sides.
 pub(super) struct Ready {
     directory: PathBuf,
     profile: Profile,
@@ -131,7 +125,6 @@ impl Ready {
     }
 }
 
-/// The secondary of a pair, and what is to be told of it.
 fn followers(session: &Session) -> Result<(Followers, Option<String>), Fault> {
     let count = usize::from(params::profile(&session.params) == Profile::Pair);
     let spec = &session.spec;
@@ -144,7 +137,6 @@ fn followers(session: &Session) -> Result<(Followers, Option<String>), Fault> {
     Ok((followers, note))
 }
 
-/// That segments of a queue are filled with zeros here, if they are.
 fn zeros(profile: Profile, directory: &Path) -> Result<Option<String>, Fault> {
     if profile != Profile::Queue {
         return Ok(None);
@@ -194,7 +186,6 @@ fn pair(
     Ok(Box::new(LogStore::new(log.map_err(|error| fault(error.into()))?)))
 }
 
-/// An engine on its store, listening on a free port of the loopback.
 fn acceptor(session: &Session, store: Box<dyn Store>) -> Result<Acceptor<Watch>, Fault> {
     let (params, orders_max) = (&session.params, orders_max(session));
     let clients = params.integer("clients") as usize;
@@ -223,7 +214,6 @@ fn beside<T>(session: &Session, open: impl FnOnce() -> Result<T, Fault>) -> Resu
     opened
 }
 
-/// Both sides in turns on this thread, until all clients are in.
 fn log_on(acceptor: &mut Acceptor<Watch>, clients: &mut Clients) -> Result<(), Fault> {
     let deadline = Instant::now() + PATIENCE;
     while !clients.are_in() {

@@ -1,5 +1,3 @@
-//! The engine's thread: rounds over its connections until the clients are done.
-
 use std::sync::{
     Arc,
     atomic::{
@@ -20,7 +18,6 @@ use crate::{
     workload::Session,
 };
 
-/// An error of the engine as the end of a trial.
 pub(super) fn fault(error: EngineError) -> Fault {
     use pickfs_journal::queue;
     let reason = format!("engine: {error}");
@@ -36,7 +33,6 @@ pub(super) fn fault(error: EngineError) -> Fault {
     }
 }
 
-/// Whether the clients still want answers.
 #[derive(Debug, Default)]
 pub(super) struct Open(AtomicBool);
 
@@ -65,7 +61,6 @@ impl Serving {
         Serving { acceptor, open, is_over: false }
     }
 
-    /// Serves until the clients have ended.
     pub(super) fn run(
         &mut self,
         session: &Session,
@@ -80,7 +75,6 @@ impl Serving {
         setup.run_with_responses(self, &mut pace, Span::time(u64::MAX / 4), false)
     }
 
-    /// Rounds until something came; `false` when the clients have ended.
     #[inline]
     fn serve(&mut self) -> Result<bool, Fault> {
         loop {

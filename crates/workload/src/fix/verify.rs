@@ -15,7 +15,6 @@ use crate::{
     followers,
 };
 
-/// What a store holds.
 #[derive(Debug, Default)]
 struct Found {
     orders: u64,
@@ -59,7 +58,6 @@ impl Found {
     }
 }
 
-/// Compares the store with what the clients saw; gives the number of messages.
 pub(super) fn verify(
     directory: &Path,
     profile: Profile,
@@ -80,7 +78,6 @@ pub(super) fn verify(
     found.check(clients)
 }
 
-/// Compares what one node of a pair holds.
 pub(super) fn verify_node(node: &Path, clients: &Clients) -> Result<u64, Fault> {
     let (mut found, mut wrong) = (Found::default(), None);
     let store = node.join("store");

@@ -1,16 +1,12 @@
-//! The engine's observer: keeps when each step began and ended until the measuring loop takes them.
-
 use pickfs_fix::{Observer, Way, store::Gate};
 use pickfs_measure::{Clock, MonotonicClock, OpIndex};
 
 use crate::fix::params::Waits;
 
-/// Connections whose orders are told apart.
 const CONNECTIONS: usize = 64;
 /// Laps of one round: far more than a round makes.
 const LAPS: usize = 16_384;
 
-/// One step of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) op: OpIndex,
@@ -18,20 +14,16 @@ pub(super) struct Step {
     pub(super) end_ns: u64,
 }
 
-/// What has come on a connection and is not answered yet.
 #[derive(Debug, Clone, Copy, Default)]
 struct Read {
     at_ns: u64,
     orders: u32,
 }
 
-/// The observer.
 pub(super) struct Watch {
     /// Steps that were not taken yet.
     pub(super) steps: Vec<Step>,
-    /// Steps for which there was no room.
     pub(super) lost: u64,
-    /// NewOrderSingles that were answered.
     pub(super) orders: u64,
     waits: Waits,
     reads: [Read; CONNECTIONS],

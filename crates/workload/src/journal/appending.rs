@@ -1,8 +1,5 @@
-//! The measured work: one record each turn.
-//!
-//! A turn rolls if the record does not fit, writes, and syncs if the policy says so. Each of the
-//! three is a lap of its own; append and durable also have a response time, which holds all that the
-//! record waited for.
+//! Each of the three is a lap of its own; append and durable also have a response time, which holds
+//! all that the record waited for.
 
 use std::{path::Path, sync::Arc};
 
@@ -24,7 +21,6 @@ use crate::{
     recording::Recording,
 };
 
-/// What was done, in whole numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Done {
     pub(super) records: u64,
@@ -34,14 +30,10 @@ pub(super) struct Done {
     pub(super) rewrites: u64,
 }
 
-/// When the policy wants a sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SyncWhen {
-    /// Never, by a call of its own.
     Never,
-    /// After each write.
     EachWrite,
-    /// After this many records.
     Records(usize),
     /// When no further record is due.
     Group,
@@ -58,7 +50,6 @@ impl SyncWhen {
     }
 }
 
-/// A journal under load: the work of the measuring thread.
 pub struct Appending {
     pub(super) journal: Journal,
     pub(super) content: Content,
@@ -85,8 +76,7 @@ pub struct Appending {
 }
 
 impl Appending {
-    /// Makes a journal in `directory`, which must hold none. `params` are those of the `journal`
-    /// workload; the recording is needed where they say so.
+    /// `params` are those of the `journal` workload; the recording is needed where they say so.
     pub fn create(
         directory: &Path,
         params: &Resolved,
@@ -145,7 +135,6 @@ impl Appending {
         Ok(end_ns)
     }
 
-    /// The journal has begun a file.
     fn note_file(&mut self) {
         let file_index = file_index(&self.journal);
         self.files.push((file_index, self.journal.written_sequence() + 1));
@@ -154,7 +143,6 @@ impl Appending {
         self.published.advance(self.journal.position_bytes());
     }
 
-    /// Writes the stamped block again, when it is its turn.
     #[inline]
     fn stamp<C: Clock>(&mut self, clock: &C, now_ns: u64, bench: &mut Bench) -> Result<u64, Fault> {
         let Some(stamper) = &mut self.stamper else { return Ok(now_ns) };
@@ -168,7 +156,6 @@ impl Appending {
         Ok(end_ns)
     }
 
-    /// Writes what is encoded, in the turn of the last of it.
     #[inline]
     fn write<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
         let mut start_ns = turn.start_ns;
@@ -232,8 +219,7 @@ impl Appending {
         }
     }
 
-    /// One sync for all records that wait for it. The clock is read once more before it: keeping the
-    /// lap of the append is not the sync's time.
+    /// The clock is read once more before it: keeping the lap of the append is not the sync's time.
     #[inline]
     fn sync_unsynced<C: Clock>(
         &mut self,
@@ -257,7 +243,6 @@ impl Appending {
     }
 }
 
-/// The number in the name of the current file.
 fn file_index(journal: &Journal) -> u64 {
     journal.file_name().split('.').next().and_then(|stem| stem.parse().ok()).unwrap_or(0)
 }

@@ -8,7 +8,6 @@
 //!
 //! Shorter payloads hold pattern alone.
 
-/// Bytes of the time in front of a payload.
 pub(super) const TIME_BYTES: usize = 8;
 
 const PLACES: usize = 1 << 16;
@@ -22,23 +21,19 @@ pub(crate) fn scrambled(seed: u64, index: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// How compressible the records are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Not at all.
     Random,
     /// As text of messages is: to a quarter or less.
     Text,
 }
 
-/// The pattern that all payloads are cut from.
 pub(super) struct Content {
     pattern: Vec<u8>,
     seed: u64,
 }
 
 impl Content {
-    /// A pattern for payloads of up to `payload_bytes_max`.
     pub(super) fn new(kind: Kind, payload_bytes_max: u32, seed: u64) -> Self {
         let length = PLACES + payload_bytes_max as usize;
         let pattern = match kind {
@@ -55,7 +50,6 @@ impl Content {
         &self.pattern[place..place + payload_bytes as usize]
     }
 
-    /// Fills a payload.
     #[inline]
     pub(super) fn fill(&self, payload: &mut [u8], sequence: u64, time_ns: u64) {
         payload.copy_from_slice(self.of(sequence, payload.len() as u32));

@@ -1,5 +1,4 @@
-//! Whether files that should be hot are: asked of the kernel, before and after a measurement
-//! (mincore(2)). Something else on the machine may have cooled them.
+//! Something else on the machine may have cooled them.
 
 use std::{fs::File, path::Path};
 
@@ -8,17 +7,14 @@ use pickfs_sys::residency::{ResidentPages, resident_pages};
 
 use crate::journal::{appending::Appending, stamp::file_path};
 
-/// What of the next file is in the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Heat(ResidentPages);
 
 impl Heat {
-    /// Share of its pages, in [0, 1].
     pub(super) fn share(&self) -> f64 {
         self.0.resident_count as f64 / self.0.page_count.max(1) as f64
     }
 
-    /// In words.
     pub(super) fn text(&self) -> String {
         let ResidentPages { resident_count, page_count } = self.0;
         format!("the next file is hot: {resident_count} of {page_count} pages in the page cache")

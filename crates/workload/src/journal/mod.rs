@@ -1,8 +1,5 @@
-//! The `journal` workload: records of an application go into an append journal, one each turn.
-//!
 //! Measured are the append, the sync, the roll, the way from a record's due time to the end of the
-//! sync that covers it (`durable`), and, where they are asked for, reads beside the writer. The
-//! journal is the library that applications link; what is timed is its verbs.
+//! sync that covers it (`durable`), and, where they are asked for, reads beside the writer.
 
 mod appending;
 mod content;
@@ -31,7 +28,6 @@ pub use appending::Appending;
 pub(crate) use content::scrambled;
 pub(crate) use replayed::recording;
 
-/// The row of the table.
 pub struct Journal;
 
 impl Workload for Journal {

@@ -1,5 +1,4 @@
-//! A neighbour that keeps the file system's own log busy: it creates small files, syncs and removes
-//! them, at a given rate, on a thread of its own. Only counted, not timed.
+//! Only counted, not timed.
 
 use std::{
     fs::{self, File},
@@ -21,7 +20,6 @@ use crate::{
 
 const FILE_BYTES: usize = 4096;
 
-/// The neighbour's work.
 pub(super) struct Neighbour {
     directory: PathBuf,
     rate_per_s: f64,
@@ -40,7 +38,6 @@ impl Neighbour {
         Ok(Neighbour { directory, rate_per_s, published, files: 0 })
     }
 
-    /// Goes on until the writer has ended.
     pub(super) fn run(&mut self, session: &Session) -> Result<(), Fault> {
         crate::placement::pin(session.spec.helper_cpu)?;
         self.files = 0;
@@ -55,7 +52,6 @@ impl Neighbour {
     }
 }
 
-/// Creates, writes, syncs and removes one file.
 pub(super) fn one_file(directory: &Path, number: u64) -> Result<(), Fault> {
     let path = directory.join(format!("small-{number}"));
     let made = File::create(&path).and_then(|mut file| {

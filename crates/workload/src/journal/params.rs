@@ -1,6 +1,3 @@
-//! The parameters of the journal workload, and what follows from them alone: options of the
-//! journal, operations, durability, and which of them do not go together.
-
 use pickfs_journal::{
     Error, Fallback, Framing, KeepFiles, Options, Preallocation, Roll, Sync, SyncEvery, WritePath,
 };
@@ -190,7 +187,6 @@ fn file_size_value(value: &Value) -> Option<Value> {
     (bytes.as_u64()? % 4096 == 0).then_some(bytes)
 }
 
-/// The largest record must fit in a file; the recording and the bursts must make sense.
 pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
     arrival::check(params)?;
     let size = size(params);
@@ -204,12 +200,10 @@ pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
     Ok(())
 }
 
-/// The size of records; a recorded one is still without its recording.
 pub(super) fn size(params: &Resolved) -> RecordSize {
     RecordSize::parse(params.value("size")).unwrap_or(RecordSize::Fixed(256))
 }
 
-/// The size of records, with the recorded sizes where the parameters want them.
 pub(super) fn size_of(params: &Resolved, recording: Option<&Recording>) -> RecordSize {
     let legal = |bytes: &u32| (*bytes).clamp(1, record_size::SIZE_BYTES_MAX as u32);
     match (size(params), recording) {
@@ -220,7 +214,6 @@ pub(super) fn size_of(params: &Resolved, recording: Option<&Recording>) -> Recor
     }
 }
 
-/// How compressible the records are.
 pub(super) fn content_kind(params: &Resolved) -> Kind {
     if params.text("content") == "text" { Kind::Text } else { Kind::Random }
 }
@@ -228,12 +221,10 @@ pub(super) fn content_kind(params: &Resolved) -> Kind {
 /// Most records that wait for one sync, so that overload cannot make a group endless.
 pub(super) const GROUP_RECORDS_MAX: usize = 4096;
 
-/// Records that one write carries at most.
 pub(super) fn batch(params: &Resolved) -> usize {
     params.integer("batch").max(1) as usize
 }
 
-/// The journal's own options.
 pub(super) fn options(params: &Resolved, size: &RecordSize) -> Options {
     let mut options = Options {
         preallocation: word(params, "preallocation", Preallocation::Fallocate),
@@ -311,19 +302,17 @@ pub(super) fn writer_ops(params: &Resolved) -> Vec<&'static str> {
     ops
 }
 
-/// The operation of one reader.
 pub(super) fn reader_op(reader: u64) -> String {
     if reader == 0 { "read".into() } else { format!("read-{}", reader + 1) }
 }
 
-/// All operations: the writer's, then each reader's.
 pub(super) fn ops(params: &Resolved) -> Vec<String> {
     let writer = writer_ops(params).into_iter().map(String::from);
     writer.chain((0..params.integer("readers")).map(reader_op)).collect()
 }
 
-/// The class of an acknowledged record. With a sync each N records an application acknowledges
-/// before the sync, so the class is that of no sync; in a group it acknowledges after it.
+/// With a sync each N records an application acknowledges before the sync, so the class is
+/// that of no sync; in a group it acknowledges after it.
 pub(super) fn durability(params: &Resolved) -> Durability {
     let options = options(params, &size(params));
     let sync = match options.sync_every {
@@ -337,7 +326,6 @@ pub(super) fn durability(params: &Resolved) -> Durability {
     }
 }
 
-/// Which parameters do not go together, and why.
 pub(super) fn incompatible(params: &Resolved) -> Option<String> {
     let options = options(params, &size(params));
     if params.integer("rewrite_every") > 0 {

@@ -1,11 +1,8 @@
-//! Where the writer is, for the threads beside it: two relaxed stores a turn on the writer's side.
-
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// The writer's place, and the sign to stop.
 #[derive(Debug, Default)]
 pub(super) struct Published {
     file_index: AtomicU64,
@@ -14,7 +11,6 @@ pub(super) struct Published {
     stopped: AtomicBool,
 }
 
-/// A place that was fully written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) file_index: u64,
@@ -29,7 +25,7 @@ impl Published {
         self.position_bytes.store(position_bytes, Release);
     }
 
-    /// The writer begins a file. A reader that looks in between sees a place without bytes.
+    /// A reader that looks in between sees a place without bytes.
     pub(super) fn begin_file(&self, file_index: u64, oldest_index: u64) {
         self.position_bytes.store(0, Release);
         self.file_index.store(file_index, Release);
@@ -44,7 +40,6 @@ impl Published {
         Place { file_index, position_bytes: if is_same { position_bytes } else { 0 } }
     }
 
-    /// The oldest file that is still kept.
     pub(super) fn oldest_index(&self) -> u64 {
         self.oldest_index.load(Relaxed)
     }

@@ -1,5 +1,3 @@
-//! A reader beside the writer: the same loop, on a thread of its own, over the writer's files.
-//!
 //! Reads go to random offsets of what was written, or (each second one, where the writer stamps) to
 //! the block that is written again and again. Every read is checked after its lap.
 
@@ -31,7 +29,6 @@ use crate::{
     workload::Session,
 };
 
-/// What a reader is asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct How {
     rate_per_s: f64,
@@ -58,7 +55,6 @@ impl How {
     }
 }
 
-/// What a reader found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) reads: u64,
@@ -74,7 +70,6 @@ struct OpenFile {
     map: Option<MappedFile>,
 }
 
-/// One read, chosen and not made.
 #[derive(Debug, Clone, Copy, Default)]
 struct Chosen {
     offset_bytes: u64,
@@ -82,7 +77,6 @@ struct Chosen {
     is_rewritten_block: bool,
 }
 
-/// A reader's work.
 pub(super) struct Reading {
     directory: PathBuf,
     how: How,
@@ -110,7 +104,6 @@ impl Reading {
         }
     }
 
-    /// Reads until the writer has ended; on a thread of its own.
     pub(super) fn run(
         &mut self,
         session: &Session,
@@ -127,7 +120,6 @@ impl Reading {
         scrambled(self.seed, self.draws) % below.max(1)
     }
 
-    /// Any kept file, or the one that is written.
     fn pick_place(&mut self) -> Place {
         let current = self.published.place();
         let oldest = self.published.oldest_index();

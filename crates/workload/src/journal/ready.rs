@@ -1,5 +1,3 @@
-//! A prepared journal: the writer, and the threads beside it.
-
 use std::{path::PathBuf, thread};
 
 use pickfs_measure::Arrival;
@@ -26,7 +24,6 @@ use crate::{
 /// A warm-up that does not reach its bytes ends this long after twice its shortest length.
 const WARM_UP_GRACE_NS: u64 = 60_000_000_000;
 
-/// A journal that was made and waits for its first record.
 pub(super) struct Ready {
     directory: PathBuf,
     appending: Appending,
@@ -35,7 +32,6 @@ pub(super) struct Ready {
     arrival: Arrival,
     notes: Vec<String>,
     warm_up: Done,
-    /// The loop with nothing to do, as counts.
     no_io: Vec<(&'static str, f64)>,
     _guard: Option<Registration>,
 }
@@ -75,7 +71,6 @@ impl Ready {
         Pace::new(self.arrival.clone(), seed, arrival::spin_below_ns(&session.params))
     }
 
-    /// The writer on this thread, the others on their own, until the writer has ended.
     fn run(&mut self, session: &Session, span: Span, is_warm_up: bool) -> Result<Measured, Fault> {
         let mut pace = self.pace(session, is_warm_up);
         let setup = session.measurement(is_warm_up);
@@ -148,7 +143,6 @@ impl Ready {
     }
 }
 
-/// Who stalls whom is told by name.
 fn name_thread(name: &std::ffi::CStr) {
     let _ = rustix::thread::set_name(name);
 }

@@ -1,33 +1,26 @@
-//! How long each record is: fixed, uniform, a weighted list, or as recorded. The size of a record
-//! follows from the seed and its sequence alone, so that verification needs no list.
+//! The size of a record follows from the seed and its sequence alone, so that verification needs
+//! no list.
 
 use pickfs_model::quantity::parse_bytes;
 use serde_json::Value;
 
 use crate::journal::content::scrambled;
 
-/// Longest payload.
 pub(super) const SIZE_BYTES_MAX: u64 = 1 << 20;
 
-/// The allowed values in words.
 pub(super) const ALLOWED: &str = "a size from 1 byte to 1 MiB (256, 4KiB), a range (64-1024), sizes \
                                   with weights (100*9,4KiB*1), or recorded";
 
-/// Payload bytes of each record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RecordSize {
-    /// Always this.
     Fixed(u32),
-    /// Each from the first to the second with the same chance.
     Uniform(u32, u32),
-    /// Sizes with the sum of the weights up to and with their own.
     Weighted(Vec<(u32, u64)>),
     /// The sizes of a recording, from the front again when it ends.
     Recorded(Vec<u32>),
 }
 
 impl RecordSize {
-    /// Reads a parameter's value; `recorded` comes back without sizes.
     pub(super) fn parse(value: &Value) -> Option<RecordSize> {
         if let Some(bytes) = value.as_u64() {
             return legal(bytes).map(RecordSize::Fixed);
@@ -57,7 +50,6 @@ impl RecordSize {
         })
     }
 
-    /// The longest of all.
     pub(super) fn largest_bytes(&self) -> u32 {
         match self {
             RecordSize::Fixed(bytes) | RecordSize::Uniform(_, bytes) => *bytes,
@@ -66,7 +58,6 @@ impl RecordSize {
         }
     }
 
-    /// Bytes of the record with this sequence.
     #[inline]
     pub(super) fn of(&self, seed: u64, sequence: u64) -> u32 {
         match self {

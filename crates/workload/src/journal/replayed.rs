@@ -6,7 +6,6 @@ use pickfs_journal::replay;
 
 use crate::{fault::Fault, journal::content::time_ns, recording::Recording};
 
-/// Reads times and sizes of all records.
 pub(crate) fn recording(directory: &Path) -> Result<Recording, Fault> {
     let mut messages = Vec::new();
     let mut is_timed = true;

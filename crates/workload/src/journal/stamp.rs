@@ -15,12 +15,9 @@ use pickfs_measure::Clock;
 
 use crate::fault::Fault;
 
-/// Where the stamped part begins.
 pub(super) const FIRST_BYTE: usize = 64;
-/// Where it ends: the first record stands there.
 pub(super) const END_BYTE: usize = 4096;
 
-/// Writes the block, every so many records.
 pub(super) struct Stamper {
     directory: PathBuf,
     every: u64,
@@ -35,7 +32,6 @@ impl Stamper {
         Stamper { directory, every, generation: 0, open: None, block }
     }
 
-    /// Whether the block is written after this record.
     #[inline]
     pub(super) fn is_due(&self, record: u64) -> bool {
         record % self.every == 0
@@ -66,12 +62,10 @@ impl Stamper {
     }
 }
 
-/// The path of a journal's file.
 pub(super) fn file_path(directory: &std::path::Path, file_index: u64) -> PathBuf {
     directory.join(format!("{file_index:010}.journal"))
 }
 
-/// Whether a block read from the start of a file mixes two writes.
 pub(super) fn is_mixed(block: &[u8]) -> bool {
     let Some(stamped) = block.get(FIRST_BYTE..END_BYTE.min(block.len())) else { return false };
     let mut cells = stamped.chunks_exact(8);

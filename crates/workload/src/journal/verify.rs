@@ -1,6 +1,3 @@
-//! What was written is read back: every record that the journal still keeps, its sequence and each of
-//! its bytes. This runs after the measurement, through the journal's own recovery and replay.
-
 use std::{
     fs::File,
     io::{BufReader, Read},
@@ -15,7 +12,6 @@ use crate::{
     journal::{appending::Appending, stamp::file_path},
 };
 
-/// Compares all that is kept; gives the number of records.
 pub(super) fn verify(directory: &Path, appending: &Appending) -> Result<u64, Fault> {
     if appending.is_raw() {
         return verify_raw(directory, appending);

@@ -21,7 +21,6 @@ const APPENDED_A_ROUND: usize = 1 << 20;
 /// The large file begins again at this size, so that a small image is not filled.
 const LARGEST_BYTES: u64 = 32 << 20;
 
-/// Wears the file system at `directory` in; tells what was reached.
 pub(super) fn wear(directory: &Path, wanted_bytes: u64) -> Result<String, Fault> {
     let scratch = directory.join("wear");
     fs::create_dir_all(&scratch).map_err(Fault::io("create", &scratch))?;

@@ -1,5 +1,4 @@
-//! The client: a connection on loopback whose two ends one thread holds. A request is written at one end and read at
-//! the other; the answer goes the other way.
+//! A request is written at one end and read at the other; the answer goes the other way.
 
 use std::{
     io::{Read, Write},
@@ -8,7 +7,6 @@ use std::{
 
 use crate::fault::Fault;
 
-/// Both ends.
 pub(super) struct Client {
     theirs: TcpStream,
     ours: TcpStream,
@@ -20,7 +18,6 @@ fn fault(error: std::io::Error) -> Fault {
 }
 
 impl Client {
-    /// For requests of this length.
     pub(super) fn new(request_bytes: usize) -> Result<Client, Fault> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(fault)?;
         let address = listener.local_addr().map_err(fault)?;
@@ -32,7 +29,6 @@ impl Client {
         Ok(Client { theirs, ours, request: vec![0; request_bytes] })
     }
 
-    /// Sends a request, and takes it in at the other end.
     #[inline]
     pub(super) fn ask(&mut self, payload: &[u8]) -> Result<&[u8], Fault> {
         self.theirs.write_all(payload).map_err(fault)?;
@@ -40,7 +36,6 @@ impl Client {
         Ok(&self.request)
     }
 
-    /// Answers, and takes the answer in.
     #[inline]
     pub(super) fn answer(&mut self, word: u64) -> Result<u64, Fault> {
         let mut answer = word.to_le_bytes();

@@ -1,6 +1,3 @@
-//! The other side of a bare ping-pong: it takes as many bytes as a frame has, and sends as many as an
-//! acknowledgement has.
-
 use std::{
     io::{self, ErrorKind, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream, UdpSocket},
@@ -19,19 +16,15 @@ use crate::{
     hosts::{Home, Host},
 };
 
-/// How long a read waits before a look whether it is over.
 const LOOK_EACH: Duration = Duration::from_millis(50);
-/// Polls between two such looks while spinning.
 const POLLS: u32 = 4096;
 
-/// What bytes go through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Socket {
     Tcp,
     Udp,
 }
 
-/// One end: read and written alike over both kinds.
 pub(super) struct End {
     stream: Stream,
     waiting: Waiting,
@@ -59,7 +52,6 @@ impl End {
         Ok(End { stream, waiting })
     }
 
-    /// Sends all bytes: they fit in the socket's buffer.
     #[inline]
     pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.stream {
@@ -68,7 +60,6 @@ impl End {
         }
     }
 
-    /// Takes exactly as many bytes as fit; `false` when it is over.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -104,7 +95,6 @@ fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// A thread that answers.
 pub(super) struct Echo {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<(), Fault>>>,

@@ -24,7 +24,6 @@ use crate::{
     param::Resolved,
 };
 
-/// Messages that go together at most.
 const BATCH_MAX: usize = 256;
 /// An acknowledgement that does not come in this time never will.
 const SAFE_WITHIN_NS: u64 = 20_000_000_000;
@@ -56,7 +55,6 @@ impl Places {
     }
 }
 
-/// What was done, in whole numbers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Done {
     pub(super) messages: u64,
@@ -65,7 +63,6 @@ pub(super) struct Done {
     pub(super) sent_late: u64,
 }
 
-/// The work.
 pub(super) struct Gating {
     pub(super) primary: Primary,
     client: Option<Client>,
@@ -107,7 +104,6 @@ impl Gating {
         }
     }
 
-    /// Messages that were taken.
     pub(super) fn sent(&self) -> u64 {
         self.next_number - 1
     }
@@ -117,7 +113,6 @@ impl Gating {
         self.primary.wait_ready(Duration::from_secs(10)).map_err(fault)
     }
 
-    /// The request comes in, and goes to the pair.
     #[inline]
     fn take(&mut self, turn: &Turn) -> Result<(), Fault> {
         let request = match &mut self.client {
@@ -134,7 +129,6 @@ impl Gating {
         Ok(())
     }
 
-    /// Hands the batch to the wire and to the store, and waits at the gate.
     #[inline]
     fn pass_gate<C: Clock>(&mut self, clock: &C, bench: &mut Bench) -> Result<u64, Fault> {
         let last = self.sent();
@@ -168,7 +162,6 @@ impl Gating {
         }
     }
 
-    /// Business logic and the answer, for each message of the batch.
     #[inline]
     fn process<C: Clock>(&mut self, clock: &C, bench: &mut Bench) -> Result<u64, Fault> {
         let mut end_ns = 0;

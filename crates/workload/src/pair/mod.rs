@@ -1,10 +1,5 @@
-//! The `pair` workload: each message is journalled here and sent to a secondary at the same time; business logic sees
-//! it when the degree says that it is safe, and its sender is answered.
-//!
-//! One thread is the client and the primary, over a connection of its own; each secondary is a process with its own
-//! store on the same file system, over TCP on loopback. So two processors are enough, and what is measured are the
-//! calls and the wire, not threads that wait for a processor. The bare ping-pong of the same bytes over the same kind
-//! of sockets is a row of its own.
+//! One thread is the client and the primary, over a connection of its own; each secondary is a
+//! process with its own store on the same file system, over TCP on loopback.
 
 mod client;
 mod echo;
@@ -25,7 +20,6 @@ use crate::{
     workload::{Prepared, Session, Workload},
 };
 
-/// The row of the table.
 pub struct Pair;
 
 impl Workload for Pair {

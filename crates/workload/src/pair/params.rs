@@ -1,5 +1,3 @@
-//! The parameters of the pair workload, and what follows from them alone.
-
 use pickfs_journal::queue;
 use pickfs_model::Durability;
 use pickfs_pair::{Degree, StoreOptions, Waiting};
@@ -91,7 +89,6 @@ pub(super) const PARAMS: &[Param] = &[
     },
 ];
 
-/// What one parameter's own rule cannot see.
 pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
     arrival::check(params)?;
     followers::check(params)?;
@@ -109,7 +106,6 @@ pub(super) fn degree(params: &Resolved) -> Degree {
     Degree::ALL.into_iter().find(|degree| degree.name() == name).unwrap_or(Degree::Received)
 }
 
-/// The kind of socket of a bare ping-pong.
 pub(super) fn socket(params: &Resolved) -> Option<Socket> {
     match params.text("medium") {
         "tcp" => Some(Socket::Tcp),
@@ -118,7 +114,6 @@ pub(super) fn socket(params: &Resolved) -> Option<Socket> {
     }
 }
 
-/// Secondaries that follow.
 pub(super) fn secondaries(params: &Resolved) -> usize {
     match degree(params).needs_secondaries() {
         true => params.integer("secondaries") as usize,
@@ -133,7 +128,6 @@ pub(super) fn waiting(params: &Resolved) -> Waiting {
     }
 }
 
-/// The folder of all nodes, and how the secondaries are.
 pub(super) fn terms(session: &Session) -> Terms {
     let (params, spec) = (&session.params, &session.spec);
     Terms {
@@ -146,7 +140,6 @@ pub(super) fn terms(session: &Session) -> Terms {
     }
 }
 
-/// The store of a node.
 pub(super) fn store(params: &Resolved, is_primary: bool) -> StoreOptions {
     let syncs = match is_primary {
         true => params.text("sync") == "fdatasync",
@@ -169,7 +162,6 @@ pub(super) const GATE: &str = "gate";
 pub(super) const PROCESSED: &str = "processed";
 pub(super) const REPLIED: &str = "replied";
 
-/// The operations, in the order of their index.
 pub(super) fn ops(params: &Resolved) -> Vec<&'static str> {
     if socket(params).is_some() {
         return vec![WIRE];
@@ -184,7 +176,6 @@ pub(super) fn ops(params: &Resolved) -> Vec<&'static str> {
     ops
 }
 
-/// What an answered message outlives, where each node is a host of its own.
 pub(super) fn durability(params: &Resolved) -> Durability {
     match degree(params) {
         _ if socket(params).is_some() => Durability::Nothing,
@@ -195,7 +186,6 @@ pub(super) fn durability(params: &Resolved) -> Durability {
     }
 }
 
-/// Which parameters do not go together, and why.
 pub(super) fn incompatible(params: &Resolved) -> Option<String> {
     let is_bare = socket(params).is_some();
     if is_bare && (params.text("degree") != "received" || params.text("sync") != "none") {

@@ -1,12 +1,8 @@
-//! What stands in a message: its number, and bytes that follow from it.
-
 use crate::journal::scrambled;
 
-/// Shortest payload: the number.
 pub(super) const BYTES_MIN: usize = 8;
 const PLACES: usize = 4096;
 
-/// The pattern that payloads are cut from.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
     bytes: Vec<u8>,
@@ -14,21 +10,18 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// For payloads of up to this length.
     pub(super) fn new(payload_bytes: usize, seed: u64) -> Self {
         let words = (PLACES + payload_bytes).div_ceil(8) as u64;
         let bytes = (0..words).flat_map(|at| scrambled(!seed, at).to_le_bytes()).collect();
         Pattern { bytes, seed }
     }
 
-    /// Makes it the payload of this number.
     pub(super) fn fill(&self, payload: &mut [u8], number: u64) {
         let (head, rest) = payload.split_at_mut(BYTES_MIN);
         head.copy_from_slice(&number.to_le_bytes());
         rest.copy_from_slice(self.of(number, rest.len()));
     }
 
-    /// Whether it is the payload of this number.
     pub(super) fn is_of(&self, payload: &[u8], number: u64) -> bool {
         payload.split_at_checked(BYTES_MIN).is_some_and(|(head, rest)| {
             head == number.to_le_bytes() && rest == self.of(number, rest.len())

@@ -1,5 +1,3 @@
-//! The bare ping-pong: one frame's bytes there, an acknowledgement's bytes back, nothing kept.
-
 use std::time::{Duration, Instant};
 
 use pickfs_measure::{Clock, OpIndex};
@@ -12,10 +10,8 @@ use crate::{
     pair::{echo::End, payload::Pattern},
 };
 
-/// An answer that does not come in this time never will: a datagram was lost.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// The work.
 pub(super) struct Pinging {
     end: End,
     pattern: Pattern,
@@ -37,7 +33,6 @@ impl Pinging {
         }
     }
 
-    /// Answers that came.
     pub(super) fn answered(&self) -> u64 {
         self.number
     }

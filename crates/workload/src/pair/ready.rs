@@ -1,5 +1,3 @@
-//! A pair that was made, or two ends of a ping-pong, and the runs over them.
-
 use std::path::PathBuf;
 
 use pickfs_measure::Arrival;
@@ -27,7 +25,6 @@ use crate::{
 /// A warm-up that does not reach its bytes ends this long after twice its shortest length.
 const WARM_UP_GRACE_NS: u64 = 60_000_000_000;
 
-/// What both kinds of trial have in common.
 struct Course {
     arrival: Arrival,
     notes: Vec<String>,
@@ -72,7 +69,6 @@ impl Course {
     }
 }
 
-/// Which threads did it.
 fn roles(session: &Session) -> String {
     let cpu = |cpu: Option<u32>| cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
     let (ours, theirs) = (cpu(session.spec.cpu), cpu(session.spec.helper_cpu));
@@ -90,7 +86,6 @@ fn roles(session: &Session) -> String {
     }
 }
 
-/// The pair.
 pub(super) struct GatingReady {
     course: Course,
     /// Before its secondaries, so that it ends first.
@@ -100,7 +95,6 @@ pub(super) struct GatingReady {
     kind: Kind,
 }
 
-/// Makes primary and secondaries in a folder of the session's directory.
 pub(super) fn gating(session: &Session) -> Result<GatingReady, Fault> {
     let (params, spec) = (&session.params, &session.spec);
     let course = Course::new(session)?;
@@ -170,14 +164,12 @@ impl Prepared for GatingReady {
     }
 }
 
-/// The ping-pong.
 pub(super) struct PingingReady {
     course: Course,
     pinging: Pinging,
     _echo: Echo,
 }
 
-/// Makes both ends.
 pub(super) fn pinging(session: &Session, socket: Socket) -> Result<PingingReady, Fault> {
     let course = Course::new(session)?;
     let frame_bytes = ENTRY_HEAD_BYTES + session.params.integer("size") as usize;

@@ -1,12 +1,9 @@
-//! What was sent is read back from the store of each node: every message once, in order, each of its bytes.
-
 use std::{ops::ControlFlow, path::Path};
 
 use pickfs_pair::{Kind, read_store};
 
 use crate::{fault::Fault, followers::fault, pair::payload::Pattern};
 
-/// Compares a node's store; gives the number of messages.
 pub(super) fn verify(node: &Path, kind: Kind, pattern: &Pattern, sent: u64) -> Result<u64, Fault> {
     let mut last = 0;
     let mut wrong = None;

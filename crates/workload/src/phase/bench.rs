@@ -1,5 +1,3 @@
-//! What the threads of a phase write while it runs: laps by kind of operation.
-
 use std::sync::{
     Arc,
     mpsc::{Receiver, Sender, channel},
@@ -17,7 +15,6 @@ use super::{
 };
 use crate::{bench::LiveLaps, fault::Fault, slow::SlowPen};
 
-/// What a thread that has ended hands over.
 struct Ended {
     /// Which keeper is its own.
     keeper: usize,
@@ -25,15 +22,12 @@ struct Ended {
     span: Option<Span>,
 }
 
-/// What the bench of a phase kept.
 pub(super) struct Kept {
-    /// The laps of all threads, by operation.
     pub(super) ops: Vec<OpLaps>,
     pub(super) span: Option<Span>,
     pub(super) machine_busy_cpus: Option<f64>,
 }
 
-/// Where the machine's processors stood at the beginning and at the end.
 #[derive(Default)]
 struct MachineSpan {
     is_watched: bool,
@@ -47,7 +41,6 @@ impl MachineSpan {
     }
 }
 
-/// The bench of a phase's first thread.
 pub struct PhaseBench {
     first: ThreadBench,
     machine: MachineSpan,
@@ -73,12 +66,10 @@ impl PhaseBench {
         Ok(PhaseBench { first, machine, options, keepers, ended, sender })
     }
 
-    /// The machine's processors are looked at, too: one lane does it for all.
     pub(super) fn watch_machine(&mut self) {
         self.machine.is_watched = true;
     }
 
-    /// The phase begins, and its laps count from here; the work may still begin its span later.
     pub(super) fn begin(&mut self) {
         self.span_begins();
         self.first.begin(self.first.span.began_ns());
@@ -106,7 +97,6 @@ impl PhaseBench {
         self.machine.ended = self.machine.now();
     }
 
-    /// The clock of the laps, on the CLOCK_MONOTONIC line, in nanoseconds.
     #[inline]
     pub fn now_ns(&self) -> u64 {
         MonotonicClock.now_ns()
@@ -155,10 +145,9 @@ impl PhaseBench {
     }
 }
 
-/// The keeper of a phase's first thread.
 const FIRST: usize = 0;
 
-/// The bench of one thread. It hands its laps over when it is dropped.
+/// It hands its laps over when it is dropped.
 pub struct ThreadBench {
     laps: Option<LapRecorder>,
     slow: SlowPen,
@@ -184,12 +173,10 @@ impl ThreadBench {
         ThreadBench { laps, slow, number, sender, live, span, began_ns: 0, count: 0 }
     }
 
-    /// This thread's work begins: time and CPU count from here.
     pub fn span_begins(&mut self) {
         self.span.begin();
     }
 
-    /// This thread's work has ended: time and CPU count until here.
     pub fn span_ends(&mut self) {
         self.span.end();
     }
@@ -199,13 +186,11 @@ impl ThreadBench {
         self.laps.iter_mut().for_each(|laps| laps.begin(began_ns));
     }
 
-    /// The clock of the laps, on the CLOCK_MONOTONIC line, in nanoseconds.
     #[inline]
     pub fn now_ns(&self) -> u64 {
         MonotonicClock.now_ns()
     }
 
-    /// Keeps one operation of a kind.
     #[inline]
     pub fn lap(&mut self, kind: usize, start_ns: u64, end_ns: u64, offset_bytes: u64) {
         let Some(laps) = &mut self.laps else { return };

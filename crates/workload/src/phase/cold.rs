@@ -1,5 +1,3 @@
-//! Making files cold, and seeing whether they are (validity rule 14).
-//!
 //! First everything is written out, for dirty pages cannot be dropped; then each lane asks the
 //! kernel to forget its files; then the lab drops the caches of the mount, as far as that was
 //! consented to; and in the end the pages that are still there are counted. Nothing is believed.
@@ -16,17 +14,14 @@ use pickfs_sys::{
 
 use crate::fault::Fault;
 
-/// How much of some files is in memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Residency {
-    /// Bytes in the page cache, in whole pages.
     pub resident_bytes: u64,
-    /// Bytes of the files, in whole pages.
     pub total_bytes: u64,
 }
 
 impl Residency {
-    /// Counts by mincore(2). A file that is not there counts as nothing.
+    /// A file that is not there counts as nothing.
     pub fn of(files: &[PathBuf]) -> Result<Residency, Fault> {
         let page_bytes = rustix::param::page_size() as u64;
         let mut sum = Residency::default();
@@ -39,7 +34,6 @@ impl Residency {
         Ok(sum)
     }
 
-    /// Share of the files in memory, in [0, 1]; 0 for nothing.
     pub fn share(&self) -> f64 {
         self.resident_bytes as f64 / self.total_bytes.max(1) as f64
     }
@@ -62,13 +56,11 @@ fn open(path: &Path) -> Result<File, Fault> {
     writable.or_else(|_| File::open(path)).map_err(Fault::io("open", path))
 }
 
-/// Writes out the whole file system of a directory.
 pub(crate) fn write_out(directory: &Path) -> Result<(), Fault> {
     let folder = File::open(directory).map_err(Fault::io("open", directory))?;
     sync_file_system(&folder).map_err(|error| Fault::Failed { reason: error.to_string() })
 }
 
-/// Asks the kernel to forget the files.
 pub(crate) fn forget_all(files: &[PathBuf]) -> Result<(), Fault> {
     for path in files.iter().filter(|path| path.exists()) {
         let file = File::open(path).map_err(Fault::io("open", path))?;

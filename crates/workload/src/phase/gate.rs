@@ -1,6 +1,3 @@
-//! What a lane shares with others: the gate where all lanes wait for each other, and the lab, which
-//! alone may drop the caches of a mount.
-
 use std::sync::Arc;
 
 use pickfs_sys::starting_gate::StartingGate;
@@ -10,16 +7,13 @@ use crate::fault::Fault;
 /// How a lane words that another one has failed; not a reason of its own.
 pub const GATE_BROKEN: &str = pickfs_sys::starting_gate::BROKEN_TEXT;
 
-/// The lab, as a lane sees it between two phases.
 pub trait LabLine: Send + Sync {
-    /// A phase is about to begin.
     fn phase_begins(&self, phase: &str, number: u32) -> Result<(), Fault>;
 
-    /// Drops the caches of the mount as far as the user consented. Nothing of it may be open.
+    /// Nothing of it may be open.
     fn make_cold(&self) -> Result<(), Fault>;
 }
 
-/// The gate of a trial; open at all times where there is one lane.
 #[derive(Debug, Clone, Default)]
 pub struct Gate(Option<Arc<StartingGate>>);
 
@@ -29,7 +23,6 @@ impl Gate {
         Gate(gate.map(Arc::new))
     }
 
-    /// Waits until all lanes have come.
     pub(crate) fn pass(&self) -> Result<(), Fault> {
         let passed = self.0.as_ref().map_or(Ok(()), |gate| gate.pass());
         passed.map_err(|error| Fault::Failed { reason: error.to_string() })

@@ -1,5 +1,3 @@
-//! The thread that empties the recorders of a phase while it runs.
-
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
@@ -14,12 +12,10 @@ use pickfs_sys::own_descriptors::leave_shared_table;
 
 use crate::fault::Fault;
 
-/// How often full seconds are taken from the measuring threads.
 const DRAIN_EACH: Duration = Duration::from_millis(200);
 /// The thread's name; the kernel shows fifteen characters.
 const NAME: &str = "phase keeper";
 
-/// Keepers of all recorders of a phase, by their number.
 pub(crate) struct Keepers {
     all: Arc<Mutex<Vec<IntervalKeeper>>>,
     stopped: Arc<AtomicBool>,
@@ -46,14 +42,12 @@ impl Keepers {
         Ok(Keepers { all, stopped, thread: Some(thread) })
     }
 
-    /// One keeper more; gives its number.
     pub(crate) fn add(&self, keeper: IntervalKeeper) -> usize {
         let mut keepers = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         keepers.push(keeper);
         keepers.len() - 1
     }
 
-    /// Ends the thread and gives the keepers back, in their order.
     pub(crate) fn stop(mut self) -> Vec<IntervalKeeper> {
         self.end_thread();
         std::mem::take(&mut *self.all.lock().unwrap_or_else(PoisonError::into_inner))
@@ -80,7 +74,6 @@ mod tests {
 
     use super::*;
 
-    /// Descriptors of each keeper of this process.
     fn descriptors() -> Vec<usize> {
         let tasks = fs::read_dir("/proc/self/task").unwrap().flatten().map(|task| task.path());
         let keepers = tasks.filter(|task| {

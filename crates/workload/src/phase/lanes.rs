@@ -1,5 +1,3 @@
-//! From what each lane did to what the trial did.
-
 use std::collections::BTreeMap;
 
 use pickfs_measure::OpLaps;
@@ -11,9 +9,9 @@ use pickfs_model::{
 
 use crate::laps::{op_laps, op_record};
 
-/// The phases of all lanes as those of the trial, in the order of the first lane. Rates, work, bytes
-/// and CPU are added up; elapsed time is the slowest lane's; counted facts are added up unless they
-/// are shares, factors, limits, sizes of one thing or maxima (see [`is_common`]).
+/// Rates, work, bytes and CPU are added up; elapsed time is the slowest lane's; counted facts are
+/// added up unless they are shares, factors, limits, sizes of one thing or maxima (see
+/// [`is_common`]).
 pub fn merged_phases(lanes: &[Vec<LanePhase>]) -> Vec<PhaseRecord> {
     let Some(first) = lanes.first() else { return Vec::new() };
     let of = |name: &str| -> Vec<&LanePhase> {
@@ -109,10 +107,6 @@ pub(crate) fn is_common(name: &str) -> bool {
     !is_maximum(name) && ENDS.iter().any(|end| name.ends_with(end))
 }
 
-/// The operations of all lanes as those of the trial.
-///
-/// # Errors
-/// In words, when a lane's histogram cannot be read.
 pub fn merged_ops(lanes: Vec<Vec<OpRecord>>, spikes_max: usize) -> Result<Vec<OpRecord>, String> {
     let mut order: Vec<String> = Vec::new();
     let mut by_op: BTreeMap<String, Vec<OpRecord>> = BTreeMap::new();

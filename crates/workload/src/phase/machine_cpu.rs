@@ -1,6 +1,3 @@
-//! What the whole machine's processors did while a phase ran: a file system also works in threads of
-//! the kernel (write-back, compression, journals), which no process is charged with.
-
 use pickfs_sys::cpu_time::ticks_per_second;
 
 use super::span::MachineMoment;

@@ -1,5 +1,3 @@
-//! Runs phases one after another, all lanes together.
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -24,7 +22,6 @@ use crate::{
     fault::Fault, laps::op_record, measurement::Measured, usage::Usage, workload::Session,
 };
 
-/// What a phase's work did.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Done {
     /// Units of work, as the field counts them.
@@ -34,18 +31,15 @@ pub struct Done {
 }
 
 impl Done {
-    /// This much work, without bytes.
     pub fn work(work: f64) -> Done {
         Done { work, ..Done::default() }
     }
 
-    /// This many bytes, counted as they are.
     pub fn bytes(bytes: u64) -> Done {
         Done { work: bytes as f64, real_bytes: bytes }
     }
 }
 
-/// Runs the phases of one lane.
 pub struct PhaseRunner {
     session: Session,
     directory: PathBuf,
@@ -71,17 +65,14 @@ impl PhaseRunner {
         })
     }
 
-    /// Which lane this is, from 0.
     pub fn lane(&self) -> u32 {
         self.session.spec.lane
     }
 
-    /// How many lanes there are.
     pub fn lanes(&self) -> u32 {
         self.session.spec.lanes
     }
 
-    /// This lane's own directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -106,19 +97,17 @@ impl PhaseRunner {
         Ok(self.timed(spec, work)?.is_ok())
     }
 
-    /// A phase that this lane does not run. It waits for the others all the same.
+    /// It waits for the others all the same.
     pub fn skip(&mut self, spec: &PhaseSpec, reason: impl Into<String>) -> Result<(), Fault> {
         self.together()?;
         self.keep(spec, Outcome::Skipped { reason: reason.into() });
         self.leave_together()
     }
 
-    /// Waits until all lanes are here; not timed.
     pub fn together(&mut self) -> Result<(), Fault> {
         self.session.gate.pass()
     }
 
-    /// Waits until the last lane has ended the phase, and notes how long that was.
     fn leave_together(&mut self) -> Result<(), Fault> {
         let waited_ns = self.waited_together()?;
         if let Some(last) = self.phases.last_mut() {
@@ -154,26 +143,22 @@ impl PhaseRunner {
         Residency::of(files)
     }
 
-    /// The last phase is in doubt.
     pub fn flag_last(&mut self, kind: &str, text: impl Into<String>) {
         if let Some(last) = self.phases.last_mut() {
             last.record.flags.push(Flag { kind: kind.into(), text: text.into() });
         }
     }
 
-    /// A counted fact of the last phase.
     pub fn value_last(&mut self, name: &str, value: f64) {
         if let Some(last) = self.phases.last_mut() {
             last.record.values.insert(name.into(), value);
         }
     }
 
-    /// What this lane ran so far.
     pub fn phases(&self) -> &[LanePhase] {
         &self.phases
     }
 
-    /// All that was measured.
     pub fn finish(self) -> Measured {
         let used = Usage::now().since(&self.before);
         let began_ns = self.phases.first().map_or(0, |phase| phase.began_ns);

@@ -11,7 +11,6 @@ use pickfs_sys::cpu_time::CpuTimes;
 
 use crate::usage::Usage;
 
-/// The clock and the process's usage at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment {
     pub(super) at_ns: u64,
@@ -32,7 +31,6 @@ impl Moment {
     }
 }
 
-/// Beginning and end of some work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) began: Moment,
@@ -44,12 +42,10 @@ impl Span {
         self.ended.at_ns.saturating_sub(self.began.at_ns)
     }
 
-    /// What the process used within it, on all threads.
     pub(super) fn used(&self) -> Usage {
         self.ended.usage.since(&self.began.usage)
     }
 
-    /// From the first beginning to the last end.
     pub(super) fn around(self, other: Span) -> Span {
         let began = if other.began.at_ns < self.began.at_ns { other.began } else { self.began };
         let ended = if other.ended.at_ns > self.ended.at_ns { other.ended } else { self.ended };
@@ -57,7 +53,6 @@ impl Span {
     }
 }
 
-/// A span that is being taken.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OpenSpan {
     began: Option<Moment>,
@@ -65,7 +60,6 @@ pub(super) struct OpenSpan {
 }
 
 impl OpenSpan {
-    /// Begins here, and forgets what was before.
     pub(super) fn begin(&mut self) {
         *self = OpenSpan { began: Some(Moment::before_work()), ended: None };
     }
@@ -88,7 +82,6 @@ impl OpenSpan {
     }
 }
 
-/// What the machine's processors had done at a moment of their own.
 #[derive(Debug, Clone)]
 pub(super) struct MachineMoment {
     pub(super) at_ns: u64,

@@ -1,5 +1,4 @@
-//! The appender: one message each turn. What comes before a turn - filling the payload, touching the next page -
-//! is done while it waits.
+//! What comes before a turn - filling the payload, touching the next page - is done while it waits.
 
 use pickfs_measure::{Clock, OpIndex};
 
@@ -19,7 +18,6 @@ pub(super) struct Appending {
     pub(super) sink: Sink,
     pub(super) pattern: Pattern,
     payload: Vec<u8>,
-    /// The number of the message that comes next, from 1.
     next_number: u64,
     is_ready: bool,
     bytes_written: u64,
@@ -39,7 +37,6 @@ impl Appending {
         }
     }
 
-    /// Messages that went in.
     pub(super) fn sent(&self) -> u64 {
         self.next_number - 1
     }

@@ -1,5 +1,3 @@
-//! Both ends of what messages go through: the queue, or plain memory.
-
 use std::{path::Path, process::Command, sync::Arc};
 
 use pickfs_journal::queue::{self, Appender, Queue, ReadBy, Tailer};
@@ -13,19 +11,16 @@ use crate::{
     },
 };
 
-/// The appender's end.
 pub(super) enum Sink {
     Queue(Box<Appender>),
     Memory(MemoryWriter),
 }
 
-/// The tailer's end.
 pub(super) enum Source {
     Queue(Box<Tailer>),
     Memory(MemoryReader),
 }
 
-/// An error of the queue as the end of a trial.
 pub(super) fn fault(error: queue::Error) -> Fault {
     let reason = format!("queue: {error}");
     match error {
@@ -35,14 +30,12 @@ pub(super) fn fault(error: queue::Error) -> Fault {
     }
 }
 
-/// What messages of a trial go through.
 pub(super) enum Channel {
     Queue(Queue),
     Memory(Arc<Ring>),
 }
 
 impl Channel {
-    /// Makes the queue in a directory that holds none, or the ring.
     pub(super) fn make(directory: &Path, params: &Resolved) -> Result<Channel, Fault> {
         if params::is_memory(params) {
             return Ok(Channel::Memory(Ring::create()?));
@@ -51,7 +44,6 @@ impl Channel {
         Ok(Channel::Queue(queue))
     }
 
-    /// In the tailer's process: what the appender's has made.
     pub(super) fn open(directory: &Path, params: &Resolved) -> Result<Channel, Fault> {
         if params::is_memory(params) {
             return Ok(Channel::Memory(Ring::inherited()?));
@@ -90,7 +82,6 @@ impl Channel {
 }
 
 impl Sink {
-    /// Appends; gives where.
     #[inline]
     pub(super) fn append(&mut self, payload: &[u8]) -> Result<u64, Fault> {
         match self {
@@ -99,7 +90,6 @@ impl Sink {
         }
     }
 
-    /// The time between two messages.
     #[inline]
     pub(super) fn idle(&mut self) -> Result<(), Fault> {
         match self {
@@ -108,7 +98,6 @@ impl Sink {
         }
     }
 
-    /// How often it went to another file.
     pub(super) fn rolls(&self) -> u64 {
         match self {
             Sink::Queue(appender) => appender.rolls(),
@@ -118,7 +107,6 @@ impl Sink {
 }
 
 impl Source {
-    /// The payload of the next message, if there is one.
     #[inline]
     pub(super) fn poll(&mut self) -> Result<Option<&[u8]>, Fault> {
         match self {

@@ -1,7 +1,6 @@
-//! The noise floor: the same messages between the same two processes or threads over plain memory, without a file.
-//!
-//! A ring of words that one side writes and one reads. Both touch its bytes before the measurement, so that what is
-//! left of a lap are the clock, the copy, the cache lines that travel, and the machine.
+//! A ring of words that one side writes and one reads. Both touch its bytes before the measurement,
+//! so that what is left of a lap are the clock, the copy, the cache lines that travel, and the
+//! machine.
 
 use std::{
     process::Command,
@@ -27,7 +26,6 @@ const HEAD_WORDS: usize = 16;
 /// One message in the ring: its length in bytes plus one, then its words.
 pub(super) struct Ring(SharedWords);
 
-/// The writer's end.
 pub(super) struct MemoryWriter {
     ring: Arc<Ring>,
     at: u64,
@@ -35,7 +33,6 @@ pub(super) struct MemoryWriter {
     read: u64,
 }
 
-/// The reader's end.
 pub(super) struct MemoryReader {
     ring: Arc<Ring>,
     at: u64,
@@ -43,7 +40,6 @@ pub(super) struct MemoryReader {
 }
 
 impl Ring {
-    /// A new one, in memory.
     pub(super) fn create() -> Result<Arc<Ring>, Fault> {
         let words = SharedWords::create(HEAD_WORDS + RING_WORDS);
         let ring = Ring(words.map_err(Fault::io("make", "memory for two processes"))?);
@@ -90,7 +86,6 @@ impl MemoryWriter {
         MemoryWriter { ring, at: 0, read: 0 }
     }
 
-    /// Waits while the ring is full; gives where the message went.
     #[inline]
     pub(super) fn append(&mut self, payload: &[u8]) -> u64 {
         let length = 1 + payload.len().div_ceil(8) as u64;
@@ -112,7 +107,6 @@ impl MemoryWriter {
 }
 
 impl MemoryReader {
-    /// Copies the next message to `payload`; `false` when there is none.
     #[inline]
     pub(super) fn poll(&mut self) -> bool {
         let word = self.ring.word(self.at).load(Acquire);

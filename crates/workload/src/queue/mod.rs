@@ -1,8 +1,5 @@
-//! The `queue` workload: messages go through a memory-mapped queue from one pinned process to another.
-//!
-//! Measured are the call of the append alone, and the way from its beginning to the copy in the reader's hands
-//! (`write-to-read`). The queue is the library that applications link; the tailer may also be a thread with a mapping
-//! of its own, and the same two sides over plain memory are the noise floor.
+//! Measured are the call of the append alone, and the way from its beginning to the copy in the
+//! reader's hands (`write-to-read`).
 
 mod appending;
 mod channel;
@@ -25,7 +22,6 @@ use crate::{
     workload::{Prepared, Session, Workload},
 };
 
-/// The row of the table.
 pub struct Queue;
 
 impl Workload for Queue {

@@ -1,5 +1,3 @@
-//! The parameters of the queue workload, and what follows from them alone.
-
 use std::{path::PathBuf, time::Duration};
 
 use pickfs_journal::queue::{
@@ -132,7 +130,6 @@ fn pages_value(value: &Value) -> Option<Value> {
     (bytes.as_u64()? % layout::PAGE_BYTES == 0).then_some(bytes)
 }
 
-/// A message must fit in a file.
 pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
     arrival::check(params)?;
     let room = layout::payload_bytes_max(params.integer("segment_size"));
@@ -143,7 +140,6 @@ pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
     Ok(())
 }
 
-/// The queue's own options.
 pub(super) fn options(params: &Resolved) -> Options {
     let pages = params.integer("touch_pages") as u32;
     let period = Duration::from_nanos(params.integer("sync_period"));
@@ -185,7 +181,6 @@ pub(super) fn options(params: &Resolved) -> Options {
     }
 }
 
-/// How the tailer reads; `None` when there is none.
 pub(super) fn read_by(params: &Resolved) -> Option<ReadBy> {
     match params.text("tailer") {
         "none" => None,
@@ -194,17 +189,14 @@ pub(super) fn read_by(params: &Resolved) -> Option<ReadBy> {
     }
 }
 
-/// Whether the tailer is a process of its own.
 pub(super) fn reads_in_process(params: &Resolved) -> bool {
     params.text("reader") == "process"
 }
 
-/// Where the queue of a trial is.
 pub(super) fn directory(session: &Session) -> PathBuf {
     session.spec.directory.join(format!("queue-{}", session.spec.lane))
 }
 
-/// Whether messages go through plain memory.
 pub(super) fn is_memory(params: &Resolved) -> bool {
     params.text("medium") == "memory"
 }
@@ -212,13 +204,11 @@ pub(super) fn is_memory(params: &Resolved) -> bool {
 pub(super) const APPEND: &str = "append";
 pub(super) const WRITE_TO_READ: &str = "write-to-read";
 
-/// The appender's operation, then the tailer's.
 pub(super) fn ops(params: &Resolved) -> Vec<&'static str> {
     let tailer = read_by(params).map(|_| WRITE_TO_READ);
     std::iter::once(APPEND).chain(tailer).collect()
 }
 
-/// The class of a message whose append has returned.
 pub(super) fn durability(params: &Resolved) -> Durability {
     let options = options(params);
     let is_each = options.sync_every == SyncEvery::Messages(1);
@@ -229,7 +219,6 @@ pub(super) fn durability(params: &Resolved) -> Durability {
     }
 }
 
-/// Which parameters do not go together, and why.
 pub(super) fn incompatible(params: &Resolved) -> Option<String> {
     let is_memory = is_memory(params);
     if is_memory && params.text("tailer") == "read" {

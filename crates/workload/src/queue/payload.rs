@@ -10,18 +10,15 @@
 
 use crate::journal::scrambled;
 
-/// Shortest payload.
 pub(super) const BYTES_MIN: usize = 24;
 const PLACES: usize = 4096;
 
-/// The pattern that payloads are cut from.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
     bytes: Vec<u8>,
     seed: u64,
 }
 
-/// What a message says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) origin_ns: u64,
@@ -30,7 +27,6 @@ pub(super) struct Told {
 }
 
 impl Pattern {
-    /// For payloads of up to this length.
     pub(super) fn new(payload_bytes: usize, seed: u64) -> Self {
         let words = (PLACES + payload_bytes).div_ceil(8) as u64;
         Pattern {
@@ -39,14 +35,12 @@ impl Pattern {
         }
     }
 
-    /// Fills all but the times.
     pub(super) fn fill(&self, payload: &mut [u8], number: u64) {
         let (head, rest) = payload.split_at_mut(BYTES_MIN);
         head[16..].copy_from_slice(&number.to_le_bytes());
         rest.copy_from_slice(self.of(number, rest.len()));
     }
 
-    /// Whether the bytes are those of the message's number.
     pub(super) fn is_of(&self, payload: &[u8], number: u64) -> bool {
         payload.len() >= BYTES_MIN
             && payload[BYTES_MIN..] == *self.of(number, payload.len() - BYTES_MIN)

@@ -31,21 +31,18 @@ use crate::{
     workload::Session,
 };
 
-/// The role of the process.
 pub(super) const ROLE: &str = "tailer";
 
 const RUN: &str = "run";
 const WARM_UP: &str = "warm up";
 const SENT: &str = "sent ";
 
-/// Whoever reads.
 pub(super) enum Reader {
     Nobody,
     Thread(Box<Tailing>, Arc<Sent>),
     Process(Player),
 }
 
-/// A run of it that goes on.
 pub(super) enum Reading<'scope, 'env> {
     Nobody,
     Thread(ScopedJoinHandle<'scope, Result<Measured, Fault>>, &'env Sent),
@@ -53,7 +50,6 @@ pub(super) enum Reading<'scope, 'env> {
 }
 
 impl Reader {
-    /// At the end of the channel, as the parameters say.
     pub(super) fn new(
         session: &Session,
         channel: &Channel,
@@ -111,7 +107,6 @@ impl Reading<'_, '_> {
     }
 }
 
-/// In the process: reads in each run that is asked for.
 pub(super) fn play(session: &Session) -> Result<(), Fault> {
     let params = &session.params;
     let by = params::read_by(params).unwrap_or(ReadBy::Mapping);

@@ -1,5 +1,3 @@
-//! A queue that was made, with its appender, its tailer, and the thread that lets old files go.
-
 use std::{
     path::PathBuf,
     sync::atomic::{
@@ -29,12 +27,9 @@ use crate::{
     workload::{Prepared, Session},
 };
 
-/// A warm-up that does not reach its bytes ends this long after twice its shortest length.
 const WARM_UP_GRACE_NS: u64 = 60_000_000_000;
-/// How often old files are looked for.
 const RETIRE_EACH: Duration = Duration::from_millis(500);
 
-/// Both ends, waiting for the first message.
 pub(super) struct Ready {
     directory: PathBuf,
     channel: Channel,
@@ -72,7 +67,6 @@ impl Ready {
         Pace::new(self.arrival.clone(), seed, arrival::spin_below_ns(&session.params))
     }
 
-    /// The appender on this thread, the tailer beside it, until all has come.
     fn run(&mut self, session: &Session, span: Span, is_warm_up: bool) -> Result<Measured, Fault> {
         let mut pace = self.pace(session, is_warm_up);
         let setup = session.measurement(is_warm_up);
@@ -113,7 +107,6 @@ impl Ready {
     }
 }
 
-/// What is to be told of every trial.
 fn notes(session: &Session, channel: &Channel) -> Vec<String> {
     let asked = params::options(&session.params).allocation;
     let zeros = channel.queue().and_then(|queue| allocation_note(queue, asked));
@@ -126,7 +119,6 @@ pub(crate) fn allocation_note(queue: &Queue, asked: Allocation) -> Option<String
         .then(|| "fallocate not supported on this file system: zero-filled instead".to_owned())
 }
 
-/// Which threads did it.
 fn roles(session: &Session) -> String {
     let cpu = |cpu: Option<u32>| cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
     let appender = cpu(session.spec.cpu);
@@ -158,7 +150,6 @@ fn doubt(measured: &Measured, late_share: f64) -> Option<String> {
     })
 }
 
-/// Lets old files go, beside the measurement.
 fn retire(queue: &Queue, cpu: Option<u32>, over: &AtomicBool) -> Result<(), Fault> {
     crate::placement::pin(cpu)?;
     loop {

@@ -28,10 +28,8 @@ use crate::{
 
 /// How long a tailer may need to read what is left when the appender has ended.
 const CATCH_UP: Duration = Duration::from_secs(30);
-/// Polls between two looks whether it is over.
 const POLLS: u32 = 256;
 
-/// How many messages were sent, once that is known.
 #[derive(Debug, Default)]
 pub(super) struct Sent(AtomicU64);
 
@@ -51,7 +49,6 @@ impl Sent {
     }
 }
 
-/// The tailer's work.
 #[repr(align(128))]
 pub(super) struct Tailing {
     source: Source,
@@ -67,7 +64,6 @@ impl Tailing {
         Tailing { source, pattern, sent, last_number: 0, is_over: false, deadline: None }
     }
 
-    /// Reads until everything that was sent has come.
     pub(super) fn run(
         &mut self,
         session: &Session,
@@ -81,7 +77,6 @@ impl Tailing {
         setup.run_with_responses(self, &mut pace, Span::time(u64::MAX / 4), has_due_times)
     }
 
-    /// Spins for the next message; `None` when no more will come.
     #[inline]
     fn next<C: Clock>(&mut self, clock: &C) -> Result<Option<(Told, u64)>, Fault> {
         loop {
@@ -115,7 +110,6 @@ impl Tailing {
     }
 }
 
-/// Checks that a message is the next one and holds the bytes of its number.
 fn found(pattern: &Pattern, last_number: &mut u64, payload: &[u8]) -> Result<Told, Fault> {
     let told =
         told(payload).ok_or_else(|| Fault::Wrong { what: "a message is too short".into() })?;

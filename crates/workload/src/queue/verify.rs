@@ -1,5 +1,3 @@
-//! What was sent is read back from the files that are kept: every message once, in order, each of its bytes.
-
 use std::path::Path;
 
 use pickfs_journal::queue::Queue;
@@ -12,7 +10,6 @@ use crate::{
     },
 };
 
-/// Compares all that is kept; gives the number of messages.
 pub(super) fn verify(directory: &Path, pattern: &Pattern, sent: u64) -> Result<u64, Fault> {
     let queue = Queue::open_read_only(directory).map_err(fault)?;
     let mut tailer = queue.tailer().map_err(fault)?;

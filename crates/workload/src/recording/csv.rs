@@ -1,4 +1,4 @@
-//! Lines of time and bytes. Not a general CSV reader: no quotes, further columns are ignored.
+//! Not a general CSV reader: no quotes, further columns are ignored.
 
 use super::RecordingError;
 

@@ -1,12 +1,4 @@
 //! Recorded traffic: when messages came and how long they were, from a CSV, a pcap, or a journal.
-//!
-//! ```
-//! let csv = b"time_us,bytes\n0,100\n250,80\n";
-//! let recording = pickfs_workload::Recording::from_csv(csv)?;
-//! assert_eq!(recording.offsets_ns, [0, 250_000]);
-//! assert_eq!(recording.sizes_bytes, [100, 80]);
-//! # Ok::<(), pickfs_workload::RecordingError>(())
-//! ```
 
 mod csv;
 mod pcap;
@@ -18,46 +10,26 @@ use crate::fault::Fault;
 /// Largest file that is read: a recording lives in memory while it is replayed.
 const FILE_BYTES_MAX: u64 = 2 << 30;
 
-/// Messages in the order of their times.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recording {
     /// Nanoseconds from the first message, ascending.
     pub offsets_ns: Vec<u64>,
-    /// Bytes of each message.
     pub sizes_bytes: Vec<u32>,
 }
 
-/// A recording that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
-    /// A line of a CSV.
     #[error("line {line_number}: {text:?} is not a time and a number of bytes; write 0.25,100")]
-    Line {
-        /// Counted from 1.
-        line_number: usize,
-        /// Its beginning.
-        text: String,
-    },
-    /// Times must ascend.
+    Line { line_number: usize, text: String },
     #[error("message {number} comes before the one ahead of it; sort the recording by time")]
-    Backwards {
-        /// Counted from 1.
-        number: usize,
-    },
+    Backwards { number: usize },
     /// A pcap ends within a packet or holds a length that cannot be.
     #[error(
         "packet {number} at offset {offset_bytes} is cut or malformed; capture again or cut the file there"
     )]
-    Packet {
-        /// Counted from 1.
-        number: usize,
-        /// Where it begins in the file.
-        offset_bytes: usize,
-    },
-    /// pcapng is another format.
+    Packet { number: usize, offset_bytes: usize },
     #[error("this is a pcapng file; convert it with: editcap -F pcap IN OUT")]
     Pcapng,
-    /// Nothing was found in it.
     #[error("it holds no message; give a recording with at least one")]
     Empty,
 }
@@ -81,18 +53,17 @@ impl Recording {
         })
     }
 
-    /// Reads lines of time and bytes. The first line may name the columns, and the ending of the
-    /// first name is the unit of time: `time_ns`, `time_us`, `time_ms`, `time_s`; else seconds.
+    /// The first line may name the columns, and the ending of the first name is the unit of
+    /// time: `time_ns`, `time_us`, `time_ms`, `time_s`; else seconds.
     pub fn from_csv(bytes: &[u8]) -> Result<Recording, RecordingError> {
         Recording::from_messages(csv::messages(bytes)?)
     }
 
-    /// Reads a pcap. A message is the payload of a TCP or UDP packet; packets without are left out.
+    /// A message is the payload of a TCP or UDP packet; packets without are left out.
     pub fn from_pcap(bytes: &[u8]) -> Result<Recording, RecordingError> {
         Recording::from_messages(pcap::messages(bytes)?)
     }
 
-    /// From absolute times in nanoseconds and sizes in bytes.
     pub fn from_messages(messages: Vec<(u64, u32)>) -> Result<Recording, RecordingError> {
         let Some(&(first_ns, _)) = messages.first() else { return Err(RecordingError::Empty) };
         if let Some(at) = messages.windows(2).position(|pair| pair[1].0 < pair[0].0) {

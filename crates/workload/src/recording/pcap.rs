@@ -105,7 +105,6 @@ fn transport_payload_bytes(ip: &[u8]) -> Option<u32> {
     Some(ip_payload.checked_sub(transport_header)? as u32)
 }
 
-/// A little-endian file with packets of (seconds, fraction, bytes), for tests.
 #[cfg(test)]
 pub(super) fn file_of(link: u32, packets: &[(u32, u32, &[u8])]) -> Vec<u8> {
     let mut file = vec![0xD4, 0xC3, 0xB2, 0xA1];
@@ -125,7 +124,6 @@ pub(super) fn file_of(link: u32, packets: &[(u32, u32, &[u8])]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Ethernet, IPv4 without options, TCP without options, `payload` bytes.
     fn tcp_packet(payload: usize) -> Vec<u8> {
         let mut packet = vec![0; 14 + 40 + payload];
         packet[12..14].copy_from_slice(&[0x08, 0x00]);
