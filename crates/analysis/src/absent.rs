@@ -1,8 +1,5 @@
-//! Cells without a result: skipped before the run, or failed in every trial.
-
 use pickfs_model::{Cell, Outcome, RunRecord, TrialRecord, finding::Absent};
 
-/// Skipped cells, then cells of which no trial finished, in plan order.
 pub fn cells(run: &RunRecord) -> Vec<Absent> {
     let skipped = run.skipped.iter().map(|skipped| Absent {
         label: skipped.cell.candidate.label.clone(),

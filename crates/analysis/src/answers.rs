@@ -1,9 +1,7 @@
-//! The answers of a run: one per table and metric that the plan names, each by [`crate::decide`].
-//!
-//! What stands in a block: a value per row, lower is better; infinity where the trial failed, nothing where it did not
-//! run or did other work than the others. Rows that promise different things are asked apart. The
-//! plan's answers and the main effects of its factors share the error of one run; everything else is exploratory,
-//! with ratios and without a claim.
+//! What stands in a block: a value per row, lower is better; infinity where the trial failed,
+//! nothing where it did not run or did other work than the others. Rows that promise different
+//! things are asked apart. The plan's answers and the main effects of its factors share the error
+//! of one run; everything else is exploratory, with ratios and without a claim.
 
 mod columns;
 mod noted;
@@ -27,18 +25,14 @@ use crate::{
 
 /// Blocks from one return of those that are out to the next: a machine that changed is noticed.
 const SENTINEL_EVERY: u32 = 5;
-/// Blocks in which every cell runs, whatever was seen: floors, too.
 const OPENING_BLOCKS: u32 = 3;
 
 pub use columns::values_by_block;
 use columns::{column, driver_is_quick, misses_its_rate, put_missing_behind, raw_of, values};
 pub use noted::{Without, without_doubts};
 
-/// One question of the plan: rows of one table that are ranked by one metric.
 pub struct Question<'a> {
-    /// Index of the table.
     pub group: usize,
-    /// What they are ranked by.
     pub metric: &'a Metric,
     members: Vec<&'a Member<'a>>,
     decision: Decision,
@@ -50,10 +44,8 @@ pub struct Question<'a> {
     is_clear: bool,
 }
 
-/// Summaries of each table's rows' operations.
 pub type Summaries = [Vec<Vec<OpSummary>>];
 
-/// Summaries of every row of every table.
 pub fn summaries(groups: &[Group<'_>]) -> Vec<Vec<Vec<OpSummary>>> {
     let of_group = |group: &Group<'_>| {
         let members = group.members.iter();
@@ -62,7 +54,6 @@ pub fn summaries(groups: &[Group<'_>]) -> Vec<Vec<Vec<OpSummary>>> {
     groups.iter().map(of_group).collect()
 }
 
-/// The questions of a run with what the blocks say.
 pub fn questions<'a>(
     run: &'a RunRecord,
     groups: &'a [Group<'a>],
@@ -100,8 +91,8 @@ pub fn questions<'a>(
     fields.into_iter().map(question).collect()
 }
 
-/// Members that are asked for the metric, stand on the reference's backing, did its work and carry the metric. One that
-/// misses its rate falls behind in one long episode: it stands beside one that carries the metric.
+/// One that misses its rate falls behind in one long episode: it stands beside one that carries the
+/// metric.
 fn field(group: &Group<'_>, ops: &[Vec<OpSummary>], metric: &Metric) -> Vec<usize> {
     let mut members = group.rivals();
     members.push(group.reference);
@@ -118,8 +109,7 @@ fn field(group: &Group<'_>, ops: &[Vec<OpSummary>], metric: &Metric) -> Vec<usiz
     members
 }
 
-/// Candidates that do not promise the same are no rivals: one question per class. The levels of an axis are
-/// compared as they are.
+/// Candidates that do not promise the same are no rivals: one question per class.
 fn classes(group: &Group<'_>, members: Vec<usize>, compare: &str) -> Vec<Vec<usize>> {
     if compare != BY_CANDIDATE {
         return vec![members];
@@ -140,7 +130,6 @@ impl Question<'_> {
         self.members[index].label.clone()
     }
 
-    /// Nothing that more blocks would tell is open.
     fn is_decided(&self) -> bool {
         let stays = || self.gate().is_some_and(|((gate, ..), _)| !gate.may_pass);
         self.end() != AnswerEnd::NoAnswer || self.is_clear && stays()
@@ -158,7 +147,6 @@ impl Question<'_> {
         self.decision.left().into_iter().map(|index| self.label(index)).collect()
     }
 
-    /// What may be said.
     pub fn answer(&self, run: &RunRecord, title: &str, without: &[Without<'_>]) -> Answer {
         let end = self.end();
         let is_open = end == AnswerEnd::NoAnswer;
@@ -185,7 +173,6 @@ impl Question<'_> {
         }
     }
 
-    /// The first of the ranking beside the second.
     fn lead(&self) -> Option<Lead> {
         let ranking = self.decision.ranking();
         let [first, second, ..] = ranking[..] else { return None };
@@ -222,19 +209,15 @@ impl Question<'_> {
     }
 }
 
-/// What the lab does next in a run that stops when decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextBlock {
-    /// Every question is decided; nothing needs to run.
     pub decided: bool,
-    /// The cells of the next block, in plan order (shuffle them).
     pub cells: Vec<CellId>,
-    /// How each question stands, in words.
     pub words: Vec<String>,
 }
 
-/// Looks at a run after a whole block. Blocks go to the rows that may be the best; every row comes back in every
-/// [`SENTINEL_EVERY`]th block.
+/// Blocks go to the rows that may be the best; every row comes back in every [`SENTINEL_EVERY`]th
+/// block.
 pub fn next_block(run: &RunRecord) -> NextBlock {
     let groups = groups(run);
     let ops = summaries(&groups);
@@ -261,7 +244,6 @@ pub fn next_block(run: &RunRecord) -> NextBlock {
     }
 }
 
-/// The answers, in the order of the tables.
 pub fn answers(
     run: &RunRecord,
     groups: &[Group<'_>],
@@ -321,7 +303,6 @@ mod tests {
         assert!(said.contains(&("xfs:noatime".into(), Claim::Faster)), "{said:?}");
     }
 
-    /// Whoever is the reference, the same rows are left and out.
     #[test]
     fn the_reference_changes_no_answer() {
         let of = |reference: &str| {

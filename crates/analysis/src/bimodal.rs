@@ -1,5 +1,3 @@
-//! Do the trials of a cell fall into two heaps?
-//!
 //! The sorted logarithms are cut where the two parts vary least (two means). Where
 //! the cut explains nearly all variation, and both heaps hold at least two trials,
 //! a notice says so: the median of such trials lies in one heap by chance. A
@@ -12,25 +10,17 @@ use crate::{
     summary::{median, metric_value},
 };
 
-/// Fewest trials that are judged.
 pub const TRIALS_MIN: usize = 6;
-/// Share of the variation that the cut must explain.
 pub const EXPLAINED_MIN: f64 = 0.95;
-/// Ratio between the heaps that is worth a word.
 pub const HEAPS_RATIO: f64 = 1.1;
 
-/// Two heaps of trials.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Heaps {
-    /// Median of the lower heap.
     pub low: f64,
-    /// Median of the upper heap.
     pub high: f64,
-    /// Trials in the upper heap.
     pub high_count: usize,
 }
 
-/// Finds two heaps among positive values; `None` where there is one.
 pub fn heaps(values: &[f64]) -> Option<Heaps> {
     let mut sorted: Vec<f64> =
         values.iter().copied().filter(|v| v.is_finite() && *v > 0.0).collect();

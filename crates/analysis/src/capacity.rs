@@ -1,5 +1,3 @@
-//! Capacity: the highest rate at which the schedule is still held.
-//!
 //! Pure logic: the lab runs a trial at the rate it is told and says whether the rate
 //! was held, by [`is_held`]. Rates double until one fails, then the gap is halved on
 //! a logarithmic scale. Each answer at the edge is asked for twice: one lucky trial
@@ -12,20 +10,17 @@ use crate::{
     summary::metric_value,
 };
 
-/// Where to look, in turns per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
-    /// First rate that is tried; above zero.
     pub start_per_s: f64,
-    /// Rates are never above this.
     pub limit_per_s: f64,
     /// Ratio at which the search ends: 1.05 finds the capacity within five per cent.
     pub precision: f64,
 }
 
 impl Range {
-    /// The same search from another place within one step of its grid; `share` in [0, 1). Without it two candidates
-    /// between the same two rates are one, and two on either side of a rate are a step apart, in every block.
+    /// Without it two candidates between the same two rates are one, and two on either side of a
+    /// rate are a step apart, in every block.
     pub fn shifted(self, share: f64) -> Range {
         let mut step = 2.0_f64;
         while step > self.precision.max(PRECISION_MIN) {
@@ -35,42 +30,26 @@ impl Range {
     }
 }
 
-/// What the search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Capacity {
     /// Held at the first rate, missed at the second one.
     Between {
-        /// Highest rate that was held.
         held_per_s: f64,
-        /// Lowest rate that was missed.
         missed_per_s: f64,
     },
-    /// The limit itself was held.
     AtLeast {
-        /// The limit.
         held_per_s: f64,
     },
     /// Not even the lowest rate tried was held.
     Under {
-        /// Lowest rate that was tried.
         missed_per_s: f64,
     },
 }
 
-/// The finest ratio that is looked for.
 const PRECISION_MIN: f64 = 1.001;
 /// Rates below the first one that are tried before giving up: halvings.
 const HALVINGS: u32 = 10;
 
-/// Searches by asking `held` about rates; its error ends the search.
-///
-/// ```
-/// use pickfs_analysis::capacity::{Capacity, Range, search};
-/// let range = Range { start_per_s: 1_000.0, limit_per_s: 1e6, precision: 1.05 };
-/// let found = search(range, |rate| Ok::<_, ()>(rate <= 9_000.0)).expect("no error");
-/// let Capacity::Between { held_per_s, missed_per_s } = found else { panic!("{found:?}") };
-/// assert!(held_per_s <= 9_000.0 && 9_000.0 < missed_per_s && missed_per_s < 1.05 * held_per_s);
-/// ```
 pub fn search<E>(
     range: Range,
     mut held: impl FnMut(f64) -> Result<bool, E>,
@@ -119,12 +98,9 @@ fn bracket<E>(
     Ok(Err(Capacity::Under { missed_per_s: rate }))
 }
 
-/// A bound on a quantile (or mean) beside the rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bound {
-    /// What is bounded.
     pub metric: Metric,
-    /// Largest value allowed, in nanoseconds.
     pub value_ns_max: f64,
 }
 

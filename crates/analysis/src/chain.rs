@@ -1,5 +1,3 @@
-//! A chain of upgrades: run after run, each step compared with the one before it.
-//!
 //! Ratios of steps multiply to the whole, so the share of a step is its logarithm
 //! over the logarithm of the whole. Shares are told only where the first and the last
 //! run are apart; a step that worked against the whole has a share below zero. As in
@@ -53,7 +51,6 @@ pub struct CellChain {
     pub shares: Option<Vec<f64>>,
 }
 
-/// Compares each run with the one before it. Fewer than two runs make an empty chain.
 pub fn chain(runs: &[&RunRecord]) -> Chain {
     let steps: Vec<ChainStep> = runs.windows(2).map(|pair| step(pair[0], pair[1])).collect();
     let mut found = Chain {
@@ -87,7 +84,6 @@ fn step(here: &RunRecord, there: &RunRecord) -> ChainStep {
     ChainStep { subjects, comparison }
 }
 
-/// The same cell in every step, or the run that lacks it.
 fn followed<'s>(
     cell: &'s CellRatio,
     steps: &'s [ChainStep],
@@ -131,7 +127,6 @@ mod tests {
     use super::*;
     use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
-    /// A run of one candidate whose durable append truly takes so long, in microseconds.
     fn run(name: &str, candidate: &str, durable_us: f64, seed: u64) -> RunRecord {
         fake_run(&FakeRun {
             name: name.into(),

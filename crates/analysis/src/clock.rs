@@ -9,14 +9,11 @@ use pickfs_model::{
 
 use crate::wording::list;
 
-/// Environment key of the mean cost of one reading, in nanoseconds.
 pub const READ_KEY: &str = "clock.read_at_start_ns";
-/// Environment key of the smallest step between two readings, in nanoseconds.
 pub const STEP_KEY: &str = "clock.step_at_start_ns";
 /// Readings or steps under which a median is named: the clock is over a tenth of it.
 const FEW: f64 = 10.0;
 
-/// One notice per operation whose median is at the clock's step in some row.
 pub fn notices(run: &RunRecord, panels: &[Panel]) -> Vec<Notice> {
     let number = |key| run.environment.get(key)?.parse::<f64>().ok();
     let Some((read_ns, step_ns)) = number(READ_KEY).zip(number(STEP_KEY)) else { return vec![] };

@@ -1,9 +1,7 @@
-//! Two runs beside each other: what differed in the machine first, then in the result.
-//!
-//! The trials of two runs share no block, so their ratio is unpaired: drift between
-//! the runs is in it, and nothing is claimed. Cells of another workload version,
-//! scale or backing are not compared at all, and that is said. Where each run has one candidate
-//! and they differ, the candidate itself is the thing that changed.
+//! The trials of two runs share no block, so their ratio is unpaired: drift between the runs is
+//! in it, and nothing is claimed. Cells of another workload version, scale or backing are not
+//! compared at all, and that is said. Where each run has one candidate and they differ, the
+//! candidate itself is the thing that changed.
 
 use pickfs_model::{
     BackingKind, Cell, Environment, RunRecord, environment::Difference, finding::Spread,
@@ -82,12 +80,10 @@ pub const FLEETING: &[&str] = &[
     "load.",
 ];
 
-/// Compares the second run with the first, cell by cell.
 pub fn compare(here: &RunRecord, there: &RunRecord) -> RunComparison {
     compare_named(here, there, [&here.name, &there.name])
 }
 
-/// The same under other names than the runs' own: their paths, where the names are equal.
 pub fn compare_named(here: &RunRecord, there: &RunRecord, names: [&str; 2]) -> RunComparison {
     let (left, right) = (groups(here), groups(there));
     let replaced = replaced(&left, &right);

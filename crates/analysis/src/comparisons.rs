@@ -1,5 +1,3 @@
-//! Rows beside their table's reference: ratios within blocks, with the claim where the plan's question carries one.
-
 use pickfs_model::{
     RunRecord, TrialRecord,
     finding::{Claim, Comparison, OpSummary},
@@ -14,7 +12,6 @@ use crate::{
     summary::{is_carried, metric_value},
 };
 
-/// Every row beside its table's reference: those of the plan's questions first, then some that are always worth a look.
 pub fn comparisons(
     run: &RunRecord,
     groups: &[Group<'_>],

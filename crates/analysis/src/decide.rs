@@ -1,32 +1,23 @@
 //! The one decision: which of several candidates may still be the best.
-//!
-//! Two candidates are compared by counting blocks: in how many was one slower than the other? Where neither is
-//! slower in the typical block, each says so with a chance of at most one half, whatever came before and
-//! whatever the shape of the noise: outliers, two modes and drift count for one block each. So the number of such
-//! blocks has a binomial bound. The bound holds at every look together: `alpha` is spent along the
-//! blocks, four fifths of it by the planned one and the rest later, without an end (K. K. G. Lan and D. L. DeMets,
-//! "Discrete sequential boundaries for clinical trials", 1983). It is computed exactly, path by path.
-//!
-//! With `count` candidates of which `left` are left, one is out when another of those left is faster by the bound at
-//! `alpha / (left * (count - 1))`. However many share the best place, that is a chance of at most `alpha` in all
-//! that any of them is ever called out (Bonferroni over the pairs that could err; S. Holm, 1979, for the steps). No
-//! candidate is a reference.
-//!
-//! The interval of a ratio is what the same bound does not reject for the median of the blocks' ratios, and the
-//! estimate is that median, so a ratio that is claimed never stands beside an interval that holds 1.
-//!
-//! ```
-//! use pickfs_analysis::decide::{End, Rules, decide};
-//! let rules = Rules { alpha: 0.05, margin: 0.05, planned: 15 };
-//! let blocks = vec![vec![Some(1.3), Some(1.0)]; 8];
-//! assert_eq!(decide(&blocks, rules).end(), End::Winner(1));
-//! ```
+//! Two candidates are compared by counting blocks: in how many was one slower than the other? Where
+//! neither is slower in the typical block, each says so with a chance of at most one half, whatever
+//! came before and whatever the shape of the noise: outliers, two modes and drift count for one
+//! block each. So the number of such blocks has a binomial bound. The bound holds at every look
+//! together: `alpha` is spent along the blocks, four fifths of it by the planned one and the rest
+//! later, without an end (K. K. G. Lan and D. L. DeMets, "Discrete sequential boundaries for
+//! clinical trials", 1983). It is computed exactly, path by path.
+//! With `count` candidates of which `left` are left, one is out when another of those left is
+//! faster by the bound at `alpha / (left * (count - 1))`. However many share the best place, that
+//! is a chance of at most `alpha` in all that any of them is ever called out (Bonferroni over the
+//! pairs that could err; S. Holm, 1979, for the steps). No candidate is a reference.
+//! The interval of a ratio is what the same bound does not reject for the median of the blocks'
+//! ratios, and the estimate is that median, so a ratio that is claimed never stands beside an
+//! interval that holds 1.
 
 use pickfs_model::{Plan, finding::Claim, plan::StopRule};
 
 use crate::ALPHA;
 
-/// What a decision goes by.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
     /// Chance of any wrong statement, in (0, 1).
@@ -54,12 +45,10 @@ impl Rules {
         Rules { alpha: ALPHA, margin, planned }
     }
 
-    /// Two candidates alone, by the logarithms of their ratios in block order.
     pub fn duel(self, log_ratios: &[f64]) -> Duel {
         self.judge(log_ratios).0
     }
 
-    /// The same with what may be said of the second.
     pub fn judge(self, log_ratios: &[f64]) -> (Duel, Claim) {
         let blocks: Vec<_> = log_ratios.iter().map(|ln| vec![Some(ln.exp()), Some(1.0)]).collect();
         let decision = decide(&blocks, self);
@@ -74,13 +63,8 @@ impl Rules {
     }
 }
 
-/// Fewest blocks in which the slower of two, beaten in each of them, can be told to be out, where so many
-/// candidates and questions share the error.
-///
-/// ```
-/// use pickfs_analysis::decide::blocks_needed;
-/// assert_eq!((blocks_needed(2, 1), blocks_needed(3, 1), blocks_needed(4, 1)), (6, 8, 9));
-/// ```
+/// Fewest blocks in which the slower of two, beaten in each of them, can be told to be out, where
+/// so many candidates and questions share the error.
 pub fn blocks_needed(candidates: usize, questions: usize) -> u32 {
     let pairs = candidates.max(2) * (candidates.max(2) - 1);
     let level = ALPHA / (pairs * questions.max(1)) as f64;
@@ -97,37 +81,26 @@ const OVERHEAD_S: f64 = 1.0;
 /// A race is planned for this many blocks at least, however short its time.
 const BLOCKS_RACED_MIN: u32 = 8;
 
-/// Where a candidate stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It may be the best.
     Left,
-    /// It is not the best.
     Out {
-        /// Index of the one that is faster.
         by: usize,
         /// The block that settled it, from 1.
         at_block: u32,
     },
 }
 
-/// How a decision ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// This one is the best.
     Winner(usize),
-    /// These are the best, and equal within the margin.
     Equal(Vec<usize>),
-    /// The best is one of these.
     Open(Vec<usize>),
 }
 
-/// Two candidates over the blocks that hold both.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Duel {
-    /// Blocks that hold both.
     pub blocks: u32,
-    /// Blocks in which the first was slower.
     pub slower: u32,
     /// Median over the blocks of first / second; infinite where the first failed in most.
     pub ratio: f64,
@@ -135,7 +108,6 @@ pub struct Duel {
     pub interval: (f64, f64),
 }
 
-/// Candidates with the logarithms of their ratios, block by block.
 #[derive(Debug, Clone)]
 pub struct Decision {
     rules: Rules,
@@ -184,18 +156,15 @@ impl Duel {
 }
 
 impl Decision {
-    /// Where each candidate stands.
     pub fn standings(&self) -> &[Standing] {
         &self.standings
     }
 
-    /// Those that may be the best, in their order.
     pub fn left(&self) -> Vec<usize> {
         let is_left = |index: &usize| self.standings[*index] == Standing::Left;
         (0..self.standings.len()).filter(is_left).collect()
     }
 
-    /// What may be said now.
     pub fn end(&self) -> End {
         let left = self.left();
         match left[..] {
@@ -205,7 +174,6 @@ impl Decision {
         }
     }
 
-    /// Two candidates, at the level at which they would be told apart now.
     pub fn duel(&self, a: usize, b: usize) -> Duel {
         let series = &self.pairs[a][b];
         let mut sorted: Vec<f64> = series.iter().map(|(_, ratio)| *ratio).collect();
@@ -223,7 +191,6 @@ impl Decision {
         }
     }
 
-    /// What may be said of `other` beside `reference`.
     pub fn claim(&self, reference: usize, other: usize) -> Claim {
         match self.duel(reference, other).interval {
             (low, _) if low > 1.0 => Claim::Faster,
@@ -317,7 +284,6 @@ impl Decision {
         median(&sorted)
     }
 
-    /// Each pair of these lies within the margin, on both sides.
     pub fn are_equal(&self, left: &[usize]) -> bool {
         let margin = self.rules.margin.max(0.0).ln_1p();
         let level = self.rules.alpha / self.standings.len() as f64;
@@ -362,7 +328,6 @@ fn spent_share(k: usize, planned: u32) -> f64 {
     part / (part + 0.25)
 }
 
-/// The first block at which the bound is reached by the ratios that say so.
 fn reached(series: &[(u32, f64)], needed: &[u32], says_so: impl Fn(f64) -> bool) -> Option<u32> {
     let mut wins = 0;
     series.iter().zip(needed).find_map(|((block, ratio), needed)| {
@@ -431,7 +396,6 @@ mod tests {
         assert!((turned.interval.1 * duel.interval.0 - 1.0).abs() < 1e-9, "{turned:?}");
     }
 
-    /// The order of the candidates, and so who would be a reference, changes nothing.
     #[test]
     fn the_order_of_the_candidates_changes_no_standing() {
         let values = [1.3, 1.0, 2.0, 1.02];

@@ -1,7 +1,5 @@
-//! Doubts about a trial: the flags that the lab stored, and those that its numbers raise.
-//!
-//! One list serves both: the lab flags a trial with [`doubts`] as it ends, and old
-//! runs are judged again by today's thresholds.
+//! One list serves both: the lab flags a trial with [`doubts`] as it ends, and old runs
+//! are judged again by today's thresholds.
 
 use pickfs_model::{
     BackingKind, Outcome, RunRecord, TrialRecord,
@@ -11,9 +9,7 @@ use pickfs_model::{
 
 use crate::{robbed, steady};
 
-/// Share of the asked rate that may be missed.
 pub const RATE_MISSED_SHARE: f64 = 0.01;
-/// Every kind that a trial may raise.
 pub const KINDS: [&str; 12] = [
     "robbed",
     "throttled",

@@ -1,5 +1,3 @@
-//! Drift across a run: does a series of values climb or fall?
-//!
 //! The rank test of H. B. Mann (1945) and M. G. Kendall counts how many pairs rise.
 //! Its spread is exact for untied values; the tail is the normal one with continuity
 //! correction, good from about eight values on. A notice, never a claim: blocks
@@ -16,22 +14,18 @@ use crate::{
 
 /// A drift that is worth a notice changes by at least this ratio over 1.
 pub const DRIFT_RATIO: f64 = 1.05;
-/// Fewest values that are tested.
 pub const VALUES_MIN: usize = 5;
 
-/// A series that was tested.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
     /// Pairs that rise minus pairs that fall.
     pub score: i64,
-    /// Two-sided p of "no trend".
     pub p: f64,
     /// Median of the last third over the median of the first third.
     pub ratio: f64,
 }
 
 impl Trend {
-    /// Whether it deserves a notice.
     pub fn is_notable(&self) -> bool {
         self.p <= 0.05 && !(1.0 / DRIFT_RATIO..=DRIFT_RATIO).contains(&self.ratio)
     }

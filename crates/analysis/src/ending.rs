@@ -1,6 +1,5 @@
-//! How a run ended, in words: WINNER, EQUAL or NO ANSWER, what it rests on, and the command that cures the last.
-//!
-//! This is the one place that words an answer; terminal, page, Markdown, JSON and lists print what stands here.
+//! This is the one place that words an answer; terminal, page, Markdown, JSON and lists print what
+//! stands here.
 
 mod gated;
 
@@ -129,7 +128,6 @@ fn open(run: &RunRecord, answer: &Answer, by: &str) -> String {
     format!("{blocks} {verb} not decide between {left} {by}; {more}")
 }
 
-/// Whether somebody or something ended the run before its plan did.
 fn is_cut(run: &RunRecord) -> bool {
     run.ended.as_ref().is_none_or(|end| matches!(end.how.as_str(), "interrupted" | "failed"))
 }
@@ -266,10 +264,8 @@ fn cure(run: &RunRecord, answer: Option<&Answer>) -> Cure {
     }
 }
 
-/// Budget of `--until-decided` where none is named.
 pub const UNTIL_DECIDED_S: f64 = 2_700.0;
 
-/// The folder of runs that was named.
 fn folder(plan: &Plan) -> String {
     let mut words = plan.typed.iter();
     let out = words.find_map(|word| match word.strip_prefix("--out") {
@@ -285,7 +281,6 @@ fn folder(plan: &Plan) -> String {
     quoted(out.trim_end_matches('/'))
 }
 
-/// The words that began a run with other options.
 fn command(plan: &Plan, options: &[(&str, Option<&str>)]) -> String {
     let (program, mut words) = split(&plan.typed);
     match words.first().map(String::as_str) {
@@ -327,7 +322,6 @@ fn split(typed: &[String]) -> (Vec<String>, Vec<String>) {
     (if own.is_empty() { vec![program().into()] } else { own }, words)
 }
 
-/// Takes an option and its value away.
 fn without(words: &mut Vec<String>, name: &str, has_value: bool) {
     let with_value = format!("{name}=");
     words.retain(|word| !word.starts_with(&with_value));
@@ -337,7 +331,6 @@ fn without(words: &mut Vec<String>, name: &str, has_value: bool) {
     }
 }
 
-/// Words for a plan that nobody typed: its name and what it stood on.
 fn of_plan(plan: &Plan) -> Vec<String> {
     let mut words = vec![plan.name.clone()];
     let mut add = |name: &str, path: &std::path::Path| {

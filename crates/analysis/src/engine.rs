@@ -1,6 +1,6 @@
-//! What ran the kernel of a trial: this machine, or a guest. Inside a guest calls may take a hundred times
-//! as long, so no ratio is formed between two engines; a row says its own, and a notice says what its bare ways
-//! cost, as the calibration at the start of each guest found.
+//! Inside a guest calls may take a hundred times as long, so no ratio is formed between two
+//! engines; a row says its own, and a notice says what its bare ways cost, as the calibration at
+//! the start of each guest found.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,16 @@ use pickfs_model::{
     quantity::{bytes_text, duration_text},
 };
 
-/// Kind of the notice.
 pub const GUEST_ENGINE: &str = "guest-engine";
 const NATIVE: &str = "native";
-/// The engine that translates every instruction.
 const EMULATED: &str = "qemu-tcg";
 const SLOWED: &str = "; emulation slows calls, copies and the kernel some tenfold and the disk not at all, so software \
                       weighs too much here";
 
-/// The engine of a trial: `native`, `qemu-kvm` or `qemu-tcg`.
 pub fn engine(trial: &TrialRecord) -> &str {
     trial.environment.get("guest.engine").unwrap_or(NATIVE)
 }
 
-/// Engine, kernel, driver and block size of a trial in a guest, in words.
 pub fn note(trial: &TrialRecord) -> Option<String> {
     let fact = |key: &str| trial.environment.get(key);
     let engine = fact("guest.engine")?;
@@ -35,7 +31,6 @@ pub fn note(trial: &TrialRecord) -> Option<String> {
     Some(words.join(", "))
 }
 
-/// One notice for each engine and kernel of guests: what its bare ways cost, at the median over its trials.
 /// Kernels of one engine are compared, and part of what differs may be these ways.
 pub fn notices(run: &RunRecord) -> Vec<Notice> {
     let mut by_engine: BTreeMap<(&str, &str), Vec<&TrialRecord>> = BTreeMap::new();
@@ -96,7 +91,6 @@ mod tests {
     use super::*;
     use crate::panels::groups;
 
-    /// The trials of a candidate ran in a virtual machine.
     fn partly_in_guests(label: &str) -> RunRecord {
         let mut run = fake_run(&FakeRun::default());
         let cells: Vec<_> = run.cells.iter().filter(|cell| cell.candidate.label == label).collect();

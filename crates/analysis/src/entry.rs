@@ -1,5 +1,3 @@
-//! The one way in: a run becomes findings.
-
 use pickfs_model::{
     RunRecord,
     finding::{Findings, NoIo, Notice, Panel},
@@ -15,7 +13,6 @@ use crate::{
     verdict, wording,
 };
 
-/// The row without I/O, from what the workers counted.
 fn no_io(group: &Group<'_>) -> Option<NoIo> {
     let trials: Vec<_> = group.members.iter().flat_map(|m| m.chosen(Robbed::Kept)).collect();
     let values = |name: &str| -> Vec<f64> {
@@ -30,7 +27,6 @@ fn no_io(group: &Group<'_>) -> Option<NoIo> {
     })
 }
 
-/// Everything that may be said of a run, finished or not.
 pub fn findings(run: &RunRecord) -> Findings {
     let groups = groups(run);
     let ops = answers::summaries(&groups);
@@ -131,7 +127,6 @@ mod tests {
         assert_eq!(found.absent[0].how, "failed");
     }
 
-    /// Breaks a run in the ways that a stored file could be broken.
     fn damage(run: &mut RunRecord, kind: u8, at: usize) {
         let count = run.trials.len().max(1);
         let Some(trial) = run.trials.get_mut(at % count) else { return };

@@ -1,16 +1,12 @@
-//! Which knob matters, by how much: effects of the plan's factors on its primary metrics.
-//!
 //! A factor is `candidate` or an axis of the plan. The main effect of a level is its speedup
 //! over the factor's base level: within each block the mean log-ratio over all combinations of
-//! the other factors that hold both, then the one decision over whole blocks. So
-//! drift cancels, and a plan in which only one factor at a time leaves the base is analysed by
-//! the same rule: there the base is the only combination. An interaction is the difference of
-//! two such effects, between two levels of another factor.
-//!
-//! The main effects of all primary metrics share half of the run's error: the plan
-//! fixed axes and metrics before it ran. Interactions are exploratory: shown where their
-//! interval leaves out "none", with the number that were looked at, and never claimed.
-//!
+//! the other factors that hold both, then the one decision over whole blocks. So drift
+//! cancels, and a plan in which only one factor at a time leaves the base is analysed by the
+//! same rule: there the base is the only combination. An interaction is the difference of two
+//! such effects, between two levels of another factor.
+//! The main effects of all primary metrics share half of the run's error: the plan fixed axes
+//! and metrics before it ran. Interactions are exploratory: shown where their interval leaves
+//! out "none", with the number that were looked at, and never claimed.
 //! It is not a model: nothing is fitted, no level is a number. With fewer than two factors
 //! there is nothing to say that the comparisons do not say better.
 
@@ -35,8 +31,7 @@ use table::Table;
 /// Interactions that are looked at, at most: beyond, none are.
 const INTERACTIONS_MAX: usize = 600;
 
-/// Factor findings, one per primary metric that at least two factors vary. `ops` holds each
-/// group's rows' summaries.
+/// `ops` holds each group's rows' summaries.
 pub fn findings(
     run: &RunRecord,
     groups: &[Group<'_>],
@@ -59,7 +54,6 @@ pub fn findings(
         .collect()
 }
 
-/// Whether a run has factors to judge.
 pub fn has_effects(run: &RunRecord, groups: &[Group<'_>], ops: &[Vec<Vec<OpSummary>>]) -> bool {
     tables(run, groups, ops).next().is_some()
 }

@@ -1,8 +1,6 @@
-//! Gates and notes: facts of trials that withhold a verdict, and those that a reader must weigh.
-//!
-//! A fact that holds in over half of the blocks of two candidates withholds the verdict between them
-//! ([`crate::decide::decide_but`]). A doubt is noted where the candidates differ in it, or where the run would
-//! end otherwise without its trials. Neither looks at how fast a candidate was.
+//! A fact that holds in over half of the blocks of two candidates withholds the verdict between
+//! them ([`crate::decide::decide_but`]). A doubt is noted where the candidates differ in it, or
+//! where the run would end otherwise without its trials. Neither looks at how fast a candidate was.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +13,11 @@ use pickfs_model::{
 
 use crate::{doubts::doubts, summary::belongs_to, wording::list};
 
-/// A fact that withholds a verdict.
 #[derive(Debug, PartialEq)]
 pub struct Gate {
-    /// Kind of the doubt.
     pub kind: &'static str,
     why: &'static str,
-    /// What the reader does before the command.
     pub mend: &'static str,
-    /// An option of the command, with its value.
     pub option: Option<(&'static str, &'static str)>,
     /// More blocks of the same run may lift it.
     pub may_pass: bool,
@@ -33,7 +27,6 @@ const fn gate(kind: &'static str, why: &'static str, mend: &'static str) -> Gate
     Gate { kind, why, mend, option: None, may_pass: false }
 }
 
-/// All gates, the heaviest first.
 pub const GATES: [Gate; 6] = [
     Gate { may_pass: true, ..gate("robbed", "other programs took the CPU", "stop them first") },
     Gate {
@@ -71,12 +64,10 @@ pub const GATES: [Gate; 6] = [
 /// Candidates differ in a doubt whose shares of their trials are farther apart than this.
 const SHARE_APART: f64 = 0.25;
 
-/// The gate of a kind.
 pub fn of_kind(kind: &str) -> Option<&'static Gate> {
     GATES.iter().find(|gate| gate.kind == kind)
 }
 
-/// Kinds of doubt of a trial that concern a metric.
 fn kinds(trial: &TrialRecord, metric: &Metric) -> Vec<String> {
     let is_time = matches!(metric.statistic, Statistic::Quantile(_) | Statistic::Mean);
     let concerns = |flag: &Flag| match flag.kind.as_str() {
@@ -90,16 +81,13 @@ fn kinds(trial: &TrialRecord, metric: &Metric) -> Vec<String> {
     all.map(|flag| flag.kind).collect()
 }
 
-/// The doubts of the rows of a question, block by block.
 pub struct Facts {
     rows: Vec<BTreeMap<u32, Vec<String>>>,
 }
 
-/// A gate that holds, with in how many of how many blocks.
 pub type Found = (&'static Gate, usize, usize);
 
 impl Facts {
-    /// Of these trials by row, one of each block.
     pub fn of(rows: &[Vec<&TrialRecord>], metric: &Metric) -> Facts {
         let of_row = |trials: &Vec<&TrialRecord>| {
             trials.iter().map(|trial| (trial.block, kinds(trial, metric))).collect()
@@ -121,14 +109,12 @@ impl Facts {
         counted.into_iter().find(|(_, count, blocks)| 2 * count > *blocks)
     }
 
-    /// Every pair whose verdict is withheld.
     pub fn withheld(&self) -> Vec<(usize, usize)> {
         let rows = 0..self.rows.len();
         let pairs = rows.clone().flat_map(|a| rows.clone().map(move |b| (a, b)));
         pairs.filter(|(a, b)| a != b && self.gate(*a, *b).is_some()).collect()
     }
 
-    /// Kinds of doubt in which these rows differ.
     pub fn apart(&self) -> Vec<String> {
         let mut kinds: Vec<&String> =
             self.rows.iter().flat_map(|row| row.values().flatten()).collect();

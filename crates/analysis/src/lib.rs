@@ -1,16 +1,5 @@
-//! From trials to findings: pure functions, no file, no clock, no hidden chance.
-//!
-//! [`findings`] is the entry: a [`pickfs_model::RunRecord`] goes in, everything that
-//! may be said of it comes out. The lab also asks [`answers`] which cells to run
-//! next, [`capacity`] which rate to try, and [`doubts`] what to flag.
-//!
-//! ```
-//! use pickfs_testkit::{FakeRun, fake_run};
-//! let run = fake_run(&FakeRun { blocks: 12, ..FakeRun::default() });
-//! let findings = pickfs_analysis::findings(&run);
-//! let durable = findings.verdicts.iter().find(|verdict| verdict.panel == "sync=fdatasync");
-//! assert_eq!(durable.expect("a primary metric").best, ["xfs:noatime"]);
-//! ```
+//! The lab also asks [`answers`] which cells to run next, [`capacity`] which rate to try,
+//! and [`doubts`] what to flag.
 
 pub mod absent;
 pub mod answers;

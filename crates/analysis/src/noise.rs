@@ -1,5 +1,3 @@
-//! The noise row: the raw device over the run (rule 4).
-
 use pickfs_model::{BackingKind, RunRecord, finding::NoiseRow, record::RawProbe};
 
 use crate::summary::spread;

@@ -1,5 +1,3 @@
-//! What a run cannot tell, said in the same breath as what it can.
-
 use pickfs_model::{
     RunRecord,
     finding::{Claim, NotYet, Panel},
@@ -8,7 +6,6 @@ use pickfs_model::{
 
 use crate::{doubts::doubts, wording};
 
-/// Open questions of a run, the weightiest first.
 pub fn open_questions(run: &RunRecord, panels: &[Panel]) -> Vec<NotYet> {
     let mut open: Vec<NotYet> = Vec::new();
     open.extend(references(run, panels));
@@ -25,7 +22,6 @@ pub fn open_questions(run: &RunRecord, panels: &[Panel]) -> Vec<NotYet> {
     open
 }
 
-/// Panels where another row stands in for the planned reference.
 fn references(run: &RunRecord, panels: &[Panel]) -> Vec<NotYet> {
     let planned = &run.plan.design.reference;
     let lacking = panels.iter().filter(|p| p.reference != *planned && !p.comparisons.is_empty());
@@ -44,7 +40,6 @@ fn place(title: &str) -> String {
     if title.is_empty() { String::new() } else { format!(" ({title})") }
 }
 
-/// Primary quantiles that too few episodes carry.
 fn primary_quantiles(panels: &[Panel]) -> Vec<NotYet> {
     let mut open: Vec<NotYet> = Vec::new();
     for panel in panels {
@@ -75,8 +70,6 @@ fn periods(run: &RunRecord) -> Option<NotYet> {
     Some(NotYet { what: "tails with periodic work in them".into(), why: flag.text })
 }
 
-/// Tails that some row of a panel does not carry, operations with the same limit together. The
-/// tables of phases show rates, and say at each quantile whether it is carried.
 fn tails(panels: &[Panel]) -> Option<NotYet> {
     let mut open: Vec<(String, Vec<&str>)> = Vec::new();
     for panel in panels.iter().filter(|panel| panel.phases.is_empty()) {

@@ -1,5 +1,3 @@
-//! Panels: cells grouped by what the plan compares.
-//!
 //! All cells of a panel share every level but the one that is compared. Rows that
 //! stand in memory join as a floor; comparisons stay within one backing (rule 5).
 
@@ -14,38 +12,26 @@ use crate::{doubts::doubts, engine::engine};
 /// The word of [`pickfs_model::plan::Design::compare`] that stands for candidates.
 pub const BY_CANDIDATE: &str = "candidate";
 
-/// Cells that differ only in what is compared, with their trials.
 #[derive(Debug, Clone)]
 pub struct Group<'a> {
-    /// The shared levels in words.
     pub title: String,
-    /// The shared levels.
     pub levels: Vec<Level>,
-    /// One entry per cell that was tried, in plan order.
     pub members: Vec<Member<'a>>,
-    /// Index of the row that the others are compared with.
     pub reference: usize,
     /// The plan named that row; otherwise it stands in for one that is missing.
     pub reference_planned: bool,
 }
 
-/// A cell with its trials.
 #[derive(Debug, Clone)]
 pub struct Member<'a> {
-    /// The cell.
     pub cell: &'a Cell,
-    /// Label of the candidate, or the level that is compared.
     pub label: String,
-    /// What it stood on.
     pub backing: BackingKind,
-    /// Every trial on that backing, in the order of the run.
     pub trials: Vec<&'a TrialRecord>,
 }
 
-/// Which trials stand for a cell in its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Robbed {
-    /// The first attempt as it came, robbed or not.
     Kept,
     /// The first attempt that does not raise this doubt; the block is empty where there is none.
     Without(&'static str),
@@ -75,7 +61,6 @@ impl<'a> Member<'a> {
         chosen
     }
 
-    /// What ran its kernel.
     pub fn engine(&self) -> &str {
         let finished = self.trials.iter().find(|trial| trial.outcome == Outcome::Finished);
         finished.or(self.trials.first()).map_or("", |trial| engine(trial))
@@ -104,7 +89,6 @@ impl Group<'_> {
     }
 }
 
-/// Groups the cells of a run; cells without a trial are left out.
 pub fn groups(run: &RunRecord) -> Vec<Group<'_>> {
     let mut trials: HashMap<&CellId, Vec<&TrialRecord>> = HashMap::new();
     for trial in &run.trials {

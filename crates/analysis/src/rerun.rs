@@ -1,5 +1,3 @@
-//! A plan that was run again: which earlier choices hold, changed, or cannot be told.
-//!
 //! A choice is the best of a panel as the first run's own blocks support it; it is
 //! judged by what the second run's own blocks support. The two runs are never mixed
 //! into one number: they share no block. The environment's changes are told beside,
@@ -69,12 +67,10 @@ pub struct ComparedTwice {
     pub now: Option<Comparison>,
 }
 
-/// Judges the earlier run's choices by the later run.
 pub fn rerun(before: (&RunRecord, &Findings), now: (&RunRecord, &Findings)) -> Rerun {
     rerun_named(before, now, [&before.0.name, &now.0.name])
 }
 
-/// The same under other names than the runs' own: their paths, where the names are equal.
 pub fn rerun_named(
     before: (&RunRecord, &Findings),
     now: (&RunRecord, &Findings),
@@ -118,7 +114,6 @@ fn row<'p>(panel: Option<&'p Panel>, label: &str) -> Option<&'p Row> {
     panel?.rows.iter().find(|row| row.label == label)
 }
 
-/// Why the later run does not say, if it does not.
 fn unsaid(
     verdict: &Verdict,
     later: Option<&Verdict>,
@@ -199,7 +194,6 @@ mod tests {
     use pickfs_model::BackingKind;
     use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
-    /// A run of ten blocks whose durable appends truly take so long, in microseconds.
     fn run(name: &str, seed: u64, durable_us: [f64; 3]) -> RunRecord {
         let [ext4, xfs, btrfs] = durable_us;
         let of = |name: &str, us: f64| FakeCandidate::new(name, 500.0, us * 1e3);

@@ -1,7 +1,5 @@
-//! Robbed trials: others took the processor while the trial measured (rule 10).
-//!
-//! Told by steal time and by the time of foreign programs, in the kernel too, on the CPU that measures, with one
-//! threshold for every candidate, and never by latency: kernel workers, loop and
+//! Told by steal time and by the time of foreign programs, in the kernel too, on the CPU that
+//! measures, with one threshold for every candidate, and never by latency: kernel workers, loop and
 //! journal threads are a candidate's own cost, and a slow trial may be the truth.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,3 @@
-//! Rows of a panel: a cell's numbers over its trials, with what a reader must know.
-
 use std::collections::BTreeMap;
 
 use pickfs_model::{
@@ -14,7 +12,6 @@ use crate::{
     summary::{CAPACITY_KEY, median, rate_held, spread},
 };
 
-/// One row per member, in plan order; `ops` holds the summaries in the same order.
 pub fn rows(group: &Group<'_>, ops: Vec<Vec<OpSummary>>) -> Vec<Row> {
     group.members.iter().zip(ops).map(|(member, ops)| row(member, ops)).collect()
 }
@@ -50,7 +47,6 @@ fn failure(trial: &TrialRecord) -> Option<&str> {
     }
 }
 
-/// Skipped and failed are different words.
 fn skip(trial: &TrialRecord) -> Option<&str> {
     match &trial.outcome {
         Outcome::Skipped { reason } => Some(reason),
@@ -92,7 +88,6 @@ fn figures(trials: &[&TrialRecord]) -> Vec<(String, Spread)> {
     values.iter().map(|(name, values)| (name.to_string(), spread(values))).collect()
 }
 
-/// How many of the trials each kind of doubt concerns.
 fn doubt_counts(trials: &[&TrialRecord]) -> Vec<(String, u32)> {
     let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
     for flag in trials.iter().flat_map(|trial| doubts(trial)) {

@@ -1,5 +1,4 @@
-//! Why laps were slow, put together over the trials of a cell: one ledger for each operation, the
-//! slowest laps, and what was lost. Nothing is estimated here: trials are summed.
+//! Nothing is estimated here: trials are summed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,53 +7,38 @@ use pickfs_model::{
     stall::{CauseRow, CauseWords, OpStalls, OpenLap, ProbeTier, SampledIn, StallCounts},
 };
 
-/// The stalls of a cell, or of a process that was watched.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StallTable {
-    /// Whose: the candidate's label with its levels, or a process.
     pub subject: String,
     /// The cell; none for a process that was watched.
     pub cell: Option<CellId>,
     /// How many trials it is from; 0 where there was none.
     pub trials: u32,
-    /// A lap is slow above this.
     pub above_ns: u64,
-    /// One entry for each operation with slow laps.
     pub ops: Vec<OpTable>,
-    /// What was seen and lost.
     pub counts: StallCounts,
     /// How much could be seen; the least of the trials. None where there was no trial.
     pub tier: Option<ProbeTier>,
-    /// What was read, in words; of old records nothing.
     pub channels: Vec<String>,
-    /// What could not be seen, and how to get it.
     pub missing: Vec<String>,
 }
 
-/// The slow laps of one operation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OpTable {
-    /// The operation.
     pub op: String,
     /// All laps of it, slow or not; 0 where that is not known.
     pub laps_all: u64,
-    /// Sums over the trials; without its rows and laps, which are here.
     pub sums: OpStalls,
-    /// The ledger by cause, greatest total first.
     pub causes: Vec<CauseLine>,
     /// Where threads were on a processor in slow laps, by samples, most first; empty where none were
     /// taken.
     pub samples: Vec<SampleLine>,
-    /// The slowest laps, slowest first.
     pub worst: Vec<WorstLap>,
 }
 
-/// A function that threads were in while they had a processor.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SampleLine {
-    /// The function, with that of the file system that led to it.
     pub function: String,
-    /// Samples that met it.
     pub samples: u64,
     /// Share of the samples, in [0, 1].
     pub share: f64,
@@ -62,24 +46,17 @@ pub struct SampleLine {
     pub stack: Vec<String>,
 }
 
-/// A cause with all who were met in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CauseLine {
-    /// Its name and words.
     pub words: CauseWords,
-    /// Sums over all holders.
     pub sum: CauseRow,
     /// Share of the slow time, in [0, 1].
     pub share: f64,
-    /// By holder, greatest total first.
     pub by: Vec<CauseRow>,
-    /// Where the longest one slept, innermost frame first.
     pub stack: Vec<String>,
-    /// Where that one was woken from.
     pub waker_stack: Vec<String>,
 }
 
-/// An opened lap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorstLap {
     /// The trial it is from; 0 where there was none.
@@ -90,15 +67,12 @@ pub struct WorstLap {
     pub lap: OpenLap,
 }
 
-/// Opened laps that are kept for each operation, over all trials of a cell.
 const WORST_MAX: usize = 256;
 
-/// The tables of all cells that were explained, in the order of the plan.
 pub fn stall_tables(run: &RunRecord) -> Vec<StallTable> {
     run.cells.iter().filter_map(|cell| of_cell(run, cell)).collect()
 }
 
-/// The table of a process that was watched from `began_ns` on.
 pub fn table_of(subject: &str, record: &StallRecord, began_ns: u64) -> StallTable {
     let mut table = StallTable { subject: subject.into(), ..StallTable::default() };
     let mut sums = Sums::default();
@@ -133,7 +107,6 @@ fn of_cell(run: &RunRecord, cell: &Cell) -> Option<StallTable> {
     (table.trials > 0).then_some(table)
 }
 
-/// What holds for the record as a whole.
 fn note(table: &mut StallTable, record: &StallRecord) {
     table.above_ns = record.above_ns;
     let (sum, one) = (&mut table.counts, &record.counts);
@@ -177,7 +150,6 @@ struct Sums {
 struct OpSums {
     table: OpTable,
     rows: HashMap<(String, String), CauseRow>,
-    /// By cause: words, and the stacks of the longest one.
     causes: HashMap<String, (CauseWords, u64, Vec<String>, Vec<String>)>,
     samples: BTreeMap<String, SampleLine>,
 }

@@ -1,20 +1,15 @@
-//! Was a trial steady? Its first third against its last third (rule 3).
+//! Its first third against its last third (rule 3).
 
 use pickfs_model::record::IntervalRow;
 
 use crate::summary::spread;
 
-/// Change between the thirds that counts as unsteady, as a ratio over 1.
 pub const UNSTEADY_RATIO: f64 = 1.1;
 /// Seconds that the test needs: three thirds of two.
 pub const SECONDS_MIN: usize = 6;
 
 /// Median of the last third over the median of the first third of the seconds'
 /// medians; absent under six seconds with laps.
-///
-/// ```
-/// assert_eq!(pickfs_analysis::steady::thirds_ratio(&[]), None);
-/// ```
 pub fn thirds_ratio(rows: &[IntervalRow]) -> Option<f64> {
     let (first, last) = thirds(rows)?;
     Some(spread(&last).median / spread(&first).median)

@@ -1,5 +1,3 @@
-//! A cell over its trials: every number is taken per trial, then over trials.
-//!
 //! Histograms of several trials are never merged (rule 16), and a quantile is
 //! carried only by ten episodes over three trials (rule 7).
 
@@ -95,18 +93,11 @@ fn quantile(q: f64, rows: &[&Distribution]) -> QuantileSummary {
     }
 }
 
-/// The operation of a trial, if it has it.
 pub fn op_of<'a>(trial: &'a TrialRecord, op: &str) -> Option<&'a OpRecord> {
     trial.ops.iter().find(|record| record.op == op)
 }
 
 /// Whether an operation is one of a phase: named as it, or `phase: kind`.
-///
-/// ```
-/// use pickfs_analysis::summary::belongs_to;
-/// assert!(belongs_to("seeks: update", "seeks") && belongs_to("seeks", "seeks"));
-/// assert!(!belongs_to("seeks hot", "seeks"));
-/// ```
 pub fn belongs_to(op: &str, phase: &str) -> bool {
     op.strip_prefix(phase).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
 }
@@ -139,8 +130,9 @@ pub fn rate_held(trial: &TrialRecord) -> Option<f64> {
     found.or(trial.load.as_ref().map(|load| load.achieved_per_s))
 }
 
-/// A metric of one trial. A figure is the number of that name; the rate is that of the phase with this name, or the capacity where the
-/// trial looked for one. Absent where the trial does not hold it or it is not above zero.
+/// A figure is the number of that name; the rate is that of the phase with this name, or the
+/// capacity where the trial looked for one. Absent where the trial does not hold it or it is not
+/// above zero.
 pub fn metric_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
     if let Statistic::Figure(_) = metric.statistic {
         let figure = trial.figures.get(&metric.op).copied();

@@ -1,9 +1,7 @@
-//! Does this lab keep its word on this machine? A run with a known answer.
-//!
-//! The plan compares a candidate with itself under a second name (its label ends in
-//! `-again`) and with a copy that is slowed by a known ratio (`-slowed`). The first
-//! comparison must hold "no difference", the second one the planted ratio; the first
-//! one's precision is the smallest difference that this machine can resolve.
+//! A run with a known answer: the plan compares a candidate with itself under a second name
+//! (its label ends in `-again`) and with a copy that is slowed by a known ratio (`-slowed`).
+//! The first comparison must hold "no difference", the second one the planted ratio; the
+//! first one's precision is the smallest difference that this machine can resolve.
 
 use pickfs_model::{
     RunRecord,
@@ -16,9 +14,7 @@ use crate::{
     wording::{metric_name, percent_over_one, times},
 };
 
-/// Ending of the second name of the same candidate.
 pub const AGAIN: &str = "-again";
-/// Ending of the slowed copy's name.
 pub const SLOWED: &str = "-slowed";
 
 /// What a trust run says of lab and machine.
@@ -51,8 +47,7 @@ pub struct Check {
     pub claimed: bool,
 }
 
-/// Judges a trust run by its first primary metric. `planted_ratio` is how much slower
-/// the slowed copy was made: 1.1 for ten per cent.
+/// `planted_ratio` is how much slower the slowed copy was made: 1.1 for ten per cent.
 pub fn trust(run: &RunRecord, planted_ratio: f64) -> Trust {
     let findings = findings(run);
     let first = run.plan.design.primary.first();

@@ -1,8 +1,6 @@
-//! What stands behind an ending, in words, built from comparisons only.
-//!
-//! It names durability, backing, load and noise, and what was left out. A panel
-//! for which the plan fixed no metric gets its values and claims nothing. The best are those that the answer
-//! leaves, where it says anything; of several classes of durability the strongest that was asked.
+//! It names durability, backing, load and noise, and what was left out. A panel for which the plan
+//! fixed no metric gets its values and claims nothing. The best are those that the answer leaves,
+//! where it says anything; of several classes of durability the strongest that was asked.
 
 mod answered;
 mod cold_disk;
@@ -28,7 +26,6 @@ pub use answered::best;
 pub use words::survival;
 use words::{backing_text, claim_text};
 
-/// One verdict per panel with results: those that carry a primary metric first.
 pub fn verdicts(
     run: &RunRecord,
     groups: &[Group<'_>],
@@ -44,7 +41,6 @@ pub fn verdicts(
     panelled().filter_map(|panelled| panelled.verdict(noise)).chain(exploratory).collect()
 }
 
-/// A panel with what its verdict is drawn from.
 struct Panelled<'a> {
     run: &'a RunRecord,
     group: &'a Group<'a>,
@@ -90,7 +86,6 @@ impl Panelled<'_> {
         Some(self.ended(Vec::new(), vec![sentence], noise))
     }
 
-    /// The median of the first operation that was measured.
     fn first_op(&self) -> Option<Metric> {
         let op = self.panel.rows.iter().find_map(|row| row.ops.first())?;
         let statistic = Statistic::Quantile(0.5);
@@ -118,7 +113,6 @@ impl Panelled<'_> {
         own.find(|answer| answer.panel == self.panel.title && answer.metric == *metric)
     }
 
-    /// Primary metrics that some row of the panel holds.
     fn metrics(&self) -> Vec<&Metric> {
         let holds = |metric: &&Metric| {
             self.group.members.iter().any(|member| !self.values(member, metric).is_empty())
@@ -231,7 +225,6 @@ impl Panelled<'_> {
         Some(format!("{} is a floor (memory), not a choice.", list(&floors)))
     }
 
-    /// What was left out of this panel.
     fn absent_sentence(&self) -> Option<String> {
         let levels: Vec<String> =
             self.panel.levels.iter().map(|l| format!("{}={}", l.axis, l.value)).collect();

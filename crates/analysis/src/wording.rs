@@ -1,15 +1,9 @@
-//! Words for metrics, ratios and lists: one place, so that all sentences agree.
-
 use pickfs_model::{
     plan::{Metric, Statistic, View},
     quantity::{counted, significant},
 };
 
 /// `p50`, `p99.9`: the name of a quantile.
-///
-/// ```
-/// assert_eq!(pickfs_analysis::wording::quantile_name(0.999), "p99.9");
-/// ```
 pub fn quantile_name(q: f64) -> String {
     let digits = format!("{:.4}", 100.0 * q);
     format!("p{}", digits.trim_end_matches('0').trim_end_matches('.'))
@@ -34,7 +28,6 @@ pub fn metric_name(metric: &Metric) -> String {
     }
 }
 
-/// Whether an operation is the time of a whole program: `wall`, `user`, `system`.
 pub fn is_program_time(op: &str) -> bool {
     matches!(op, "wall" | "user" | "system")
 }
@@ -59,12 +52,10 @@ pub fn interval_text(low: f64, high: f64) -> String {
     format!("[{}, {}]", text(low), text(high))
 }
 
-/// `1 block`, `7 blocks`.
 pub fn blocks_text(blocks: u32) -> String {
     counted(blocks.into(), "block")
 }
 
-/// `a`, `a and b`, `a, b and c`.
 pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     match words {
         [] => String::new(),

@@ -1,6 +1,3 @@
-//! Each outcome of a claim, planted: on loops and on phases, by difference, by blocks, by what is
-//! missing. The claims are the shipped ones where one fits, else written here.
-
 use std::collections::BTreeMap;
 
 use pickfs_analysis::{
@@ -34,7 +31,6 @@ fn shipped(id: &str, runs: &[RunRecord]) -> Answer {
     all.into_iter().find(|answer| answer.claim.id == id).expect("a claim")
 }
 
-/// A claim in the terms of the data files, put to runs.
 fn put(claim: &str, runs: &[RunRecord]) -> Answer {
     let text = format!(
         "id = \"999\"\ntitle = \"t\"\nby = \"b\"\nsetting = \"s\"\n[[claim]]\nid = \"999-x\"\nsays = \"x.\"\n{claim}"

@@ -37,7 +37,6 @@ fn only(choice: &Choice) -> &ChoiceVerdict {
     verdict
 }
 
-/// ext4, xfs and btrfs with these medians of a durable append.
 fn journal(blocks: u32, medians_us: [f64; 3]) -> FakeRun {
     let named = ["ext4", "xfs", "btrfs"].into_iter().zip(medians_us);
     FakeRun {

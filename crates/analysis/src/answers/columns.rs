@@ -1,5 +1,3 @@
-//! What stands in the blocks: one column of values per row.
-
 use std::collections::BTreeMap;
 
 use pickfs_model::{
@@ -18,7 +16,6 @@ use crate::{
 /// How the lab words the failure of a trial that somebody stopped: it says nothing of the candidate.
 const INTERRUPTED: &str = "interrupted";
 
-/// A metric of a row by block.
 pub fn values_by_block(member: &Member<'_>, metric: &Metric, robbed: Robbed) -> BTreeMap<u32, f64> {
     let trials = member.chosen(robbed).into_iter();
     trials.filter_map(|trial| Some((trial.block, metric_value(trial, metric)?))).collect()
@@ -50,7 +47,6 @@ pub(super) fn values(
     values
 }
 
-/// What a row has in each block, lower is better.
 pub(super) fn column(
     group: &Group<'_>,
     index: usize,
@@ -86,7 +82,6 @@ pub(super) fn driver_is_quick(rows: &[&Member<'_>], metric: &Metric, margin: f64
     })
 }
 
-/// Whether a row missed its rate in most blocks.
 pub(super) fn misses_its_rate(row: &Member<'_>) -> bool {
     let misses = |load: &LoadRecord| {
         load.missed > 0 || rate_missed_share(load).is_some_and(|share| share > RATE_MISSED_SHARE)

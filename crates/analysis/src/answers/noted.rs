@@ -1,5 +1,3 @@
-//! What stands beside an answer: the gate that withholds it, and the doubts that a reader must weigh.
-
 use pickfs_model::{RunRecord, finding::AnswerEnd, record::Flag};
 
 use super::{Question, Summaries, questions};
@@ -9,11 +7,9 @@ use crate::{
     panels::{Group, Robbed},
 };
 
-/// A kind of doubt, and the questions without the trials that raise it.
 pub type Without<'a> = (&'static str, Vec<Question<'a>>);
 
 impl Question<'_> {
-    /// The heaviest gate between two that may be the best, and these.
     pub(super) fn gate(&self) -> Option<(Found, [usize; 2])> {
         let left = self.decision.left();
         let pairs = left.iter().flat_map(|a| left.iter().map(|b| [*a, *b])).filter(|[a, b]| a < b);
@@ -51,7 +47,6 @@ impl Question<'_> {
     }
 }
 
-/// The questions again for each doubt that some trial raises, without its trials.
 pub fn without_doubts<'a>(
     run: &'a RunRecord,
     groups: &'a [Group<'a>],

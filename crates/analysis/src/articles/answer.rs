@@ -1,5 +1,3 @@
-//! What runs say to a claim.
-
 use serde::Serialize;
 
 use super::Claim;
@@ -34,12 +32,10 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// A claim that these runs cannot tell.
     pub fn not_testable(reason: impl Into<String>) -> Self {
         Outcome::NotTestable { reason: reason.into() }
     }
 
-    /// In words, without numbers.
     pub fn words(&self) -> &'static str {
         match self {
             Outcome::Seen => "seen here",
@@ -51,7 +47,6 @@ impl Outcome {
         }
     }
 
-    /// The claim was put to the test, whatever came of it.
     pub fn is_answer(&self) -> bool {
         !matches!(self, Outcome::NotDecided { .. } | Outcome::NotTestable { .. })
     }
@@ -123,12 +118,10 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The run that answers.
     pub fn first(&self) -> Option<&RunAnswer> {
         self.runs.first()
     }
 
-    /// Runs that say another thing than the one that answers.
     pub fn dissent(&self) -> impl Iterator<Item = &RunAnswer> {
         let other = |run: &&RunAnswer| {
             run.outcome.is_answer() && run.outcome.words() != self.outcome.words()

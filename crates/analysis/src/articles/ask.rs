@@ -1,5 +1,3 @@
-//! Puts claims to runs.
-
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use pickfs_model::{BackingKind, Findings, RunRecord, features::Origin, typed::program};
@@ -11,18 +9,13 @@ use super::{
 };
 use crate::objective::FeatureAnswers;
 
-/// What is known besides the runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
-    /// Names of the workloads that there are.
     pub workloads: &'a [&'a str],
-    /// Answers of a table of features.
     pub features: Option<&'a FeatureAnswers>,
-    /// What is known of each file system, by name.
     pub origins: &'a BTreeMap<String, Origin>,
 }
 
-/// The answers to every claim of these articles, in their order.
 pub fn answers<'a>(
     articles: impl IntoIterator<Item = &'a Article>,
     sources: &[Source<'_>],
@@ -35,7 +28,6 @@ pub fn answers<'a>(
     claims.map(|(article, claim)| answer(article, claim, &desks, known)).collect()
 }
 
-/// The answers that one run has rows for, decided or not.
 pub fn of_run(run: &RunRecord, findings: &Findings) -> Vec<Answer> {
     let known = Known { workloads: &[], features: None, origins: &BTreeMap::new() };
     let mut all = answers(super::articles(), &[Source { run, findings }], &known);

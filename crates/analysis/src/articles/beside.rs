@@ -1,6 +1,3 @@
-//! Claims that no run answers: features that were asked of a mounted file system, and facts that
-//! others wrote down.
-
 use std::collections::BTreeMap;
 
 use pickfs_model::features::Origin;
@@ -64,7 +61,6 @@ fn of_file_system(
     })
 }
 
-/// Facts are not measured; what their sources say is named.
 pub(super) fn fact(claim: &Claim, name: &str, origins: &BTreeMap<String, Origin>) -> Outcome {
     let said: Vec<String> = subjects(claim)
         .iter()

@@ -1,12 +1,3 @@
-//! A claim as data: what an article said, in our words, and the predicate over measured rows
-//! that answers it.
-//!
-//! ```
-//! let article = pickfs_analysis::articles::find("002").expect("built in");
-//! let claim = article.claims.iter().find(|claim| claim.id == "002-write-float-64").expect("a row");
-//! assert_eq!((claim.workload.as_str(), claim.relation.to_string().as_str()), ("column", "at least 2"));
-//! ```
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -17,23 +8,17 @@ use super::{Condition, Measure, Relation};
 /// a parameter of the workload, a knob.
 pub type Selector = BTreeMap<String, Condition>;
 
-/// What one article said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Article {
-    /// Three digits, as users name it.
     pub id: String,
-    /// Its title.
     pub title: String,
-    /// Who wrote it, and when.
     pub by: String,
-    /// Machine, kernel, file systems and method, in a sentence.
     pub setting: String,
     /// Name of its published table, where it has one: claims on several rows go by the rows of
     /// that table and leave out those that only pickfs has.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub table: String,
-    /// Every observation and recommendation.
     #[serde(rename = "claim", default)]
     pub claims: Vec<Claim>,
 }

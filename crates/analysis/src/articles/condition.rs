@@ -7,35 +7,26 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What a value must be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Condition {
-    /// One of these texts.
     OneOf(Vec<String>),
-    /// Anything but this text.
     Not(String),
-    /// On one side of a dotted number.
     Side {
-        /// Above (or below).
         is_above: bool,
         /// The number itself is legal too.
         has_equal: bool,
-        /// The number as it was written.
         number: String,
     },
 }
 
-/// A condition without a value.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("condition `{text}` holds no value; write it like none|sparse, >=2 or !=0")]
 pub struct ConditionError {
-    /// The text that was given.
     pub text: String,
 }
 
 impl Condition {
-    /// Whether a value fulfils it.
     pub fn holds(&self, value: &str) -> bool {
         match self {
             Condition::OneOf(words) => words.iter().any(|word| same(word, value)),
@@ -74,7 +65,6 @@ fn same(one: &str, other: &str) -> bool {
     one == other || (both && compared(one, other) == Some(Ordering::Equal))
 }
 
-/// None where a text does not begin with a number.
 fn compared(one: &str, other: &str) -> Option<Ordering> {
     let (one, other) = (parts(one), parts(other));
     if one.is_empty() || other.is_empty() {

@@ -1,5 +1,3 @@
-//! From a ratio, or from the ratios of several rows, to an outcome.
-
 use pickfs_model::finding::Claim;
 
 use super::{Outcome, Relation, ratio::Ratio};
@@ -8,7 +6,6 @@ use crate::{
     wording::{interval_text, times},
 };
 
-/// What one ratio says to a relation of speeds; none for other relations.
 pub(super) fn of_ratio(relation: Relation, ratio: &Ratio) -> Option<Outcome> {
     use Relation::{AtLeast, Faster, Slower, Within};
     if !matches!(relation, Faster | Slower | AtLeast(_) | Within(_)) {
@@ -67,7 +64,6 @@ fn more_than_chance(count: usize, rows: usize) -> bool {
     count > 0 && 1.0 - fewer <= chance + 1e-9
 }
 
-/// Why a ratio carries nothing at all.
 fn undecided(ratio: &Ratio) -> Option<Outcome> {
     let blocks = ratio.blocks;
     if blocks < BLOCKS_MIN || ratio.interval.is_none() {
@@ -77,10 +73,8 @@ fn undecided(ratio: &Ratio) -> Option<Outcome> {
     None
 }
 
-/// A row of a table with its ratio.
 pub(super) type Named<'a> = (&'a str, Ratio);
 
-/// What the ratios of several rows say together, and in words.
 pub(super) fn of_rows(relation: Relation, rows: &[Named<'_>]) -> Option<(Outcome, String)> {
     let allowed = match relation {
         Relation::Dominates(rows) => rows as usize,
@@ -117,7 +111,6 @@ pub(super) fn of_rows(relation: Relation, rows: &[Named<'_>]) -> Option<(Outcome
     Some((outcome, text))
 }
 
-/// The ratio that could have been seen in every row.
 fn coarsest(rows: &[Named<'_>]) -> f64 {
     let arms = rows.iter().map(|(_, ratio)| ratio.interval.map(|(low, high)| visible(low, high)));
     arms.fold(1.0, |widest, arm| arm.map_or(f64::INFINITY, |arm| widest.max(arm)))

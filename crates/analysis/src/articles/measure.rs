@@ -46,36 +46,27 @@ pub enum Measure {
     Advice,
 }
 
-/// Which rows of a phased workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rows {
-    /// Those that are looked at first.
     HighImpact,
     /// A suite without those that are looked at first.
     Suite(String),
     /// Those of this heat (any when absent) whose name holds the words.
     Named {
-        /// Hot or cold.
         heat: Option<Heat>,
         /// Words of the name; every name when empty.
         words: String,
     },
 }
 
-/// A measure that could not be read.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum MeasureError {
-    /// A number that is none.
     #[error(transparent)]
     Number(#[from] NumberError),
-    /// A word without what it needs.
     #[error(
         "measure `{text}` not understood; write `table high impact`, `table cold`, `phases cold: WORDS`"
     )]
-    Rows {
-        /// The text that was given.
-        text: String,
-    },
+    Rows { text: String },
 }
 
 impl FromStr for Measure {

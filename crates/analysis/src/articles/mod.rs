@@ -1,20 +1,9 @@
-//! What five articles said, as data, and what runs on this machine say to it.
-//!
 //! Each observation and recommendation is a [`Claim`]: our words, and a predicate over measured
 //! rows. [`answers`] puts them to runs. Only findings count: comparisons, rows of phases, means
 //! of tables with their intervals, under five blocks nothing is decided. A claim over several
 //! pairs of rows is seen only where each pair bears it out; one that goes the other way makes it
 //! the opposite. It is not a verdict: most of these comparisons no plan has fixed, so one in
 //! twenty of those may be chance, and each says whether it was planned.
-//!
-//! ```
-//! use std::collections::BTreeMap;
-//! use pickfs_analysis::articles::{Known, Source, answers, articles};
-//! let known = Known { workloads: &["journal"], features: None, origins: &BTreeMap::new() };
-//! let answers = answers(articles(), &[], &known);
-//! assert!(answers.iter().all(|answer| answer.outcome.words() == "not testable here"));
-//! # let _: Option<Source<'_>> = None;
-//! ```
 
 mod answer;
 mod ask;

@@ -1,5 +1,3 @@
-//! One claim and one run: which rows it is about, and what they say.
-
 use pickfs_model::{finding::Panel, plan::Metric};
 
 use super::{
@@ -10,12 +8,10 @@ use super::{
 };
 use crate::wording::{blocks_text, interval_text, metric_name, percent_over_one, times};
 
-/// Why a run says nothing to a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Miss {
     /// How far the search came: the larger, the nearer it was.
     pub(super) step: u8,
-    /// In words.
     pub(super) reason: String,
 }
 
@@ -23,7 +19,6 @@ pub(super) fn miss<T>(step: u8, reason: impl Into<String>) -> Result<T, Miss> {
     Err(Miss { step, reason: reason.into() })
 }
 
-/// What a run says; the rows are those of the claim's workload, at least one.
 pub(super) fn run_answer(
     claim: &Claim,
     desk: &Desk<'_>,
@@ -70,7 +65,6 @@ fn coarsest(outcome: Outcome, evidence: &[Evidence]) -> Outcome {
     }
 }
 
-/// The rows of a selector under the claim's conditions, or the first thing that is missing.
 fn fitting<'a>(
     claim: &Claim,
     desk: &Desk<'_>,

@@ -1,5 +1,3 @@
-//! A row with its panel, its cell and its run: all that a claim may ask of it.
-
 use pickfs_model::{
     Cell, Findings, Outcome, RunRecord, TrialRecord,
     finding::{OpSummary, Panel, PhaseCell, Row},
@@ -10,16 +8,12 @@ use serde_json::Value;
 use super::{Condition, claim::Selector};
 use crate::panels::{Group, Member, groups};
 
-/// A run with what may be said of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// What was kept.
     pub run: &'a RunRecord,
-    /// What it supports.
     pub findings: &'a Findings,
 }
 
-/// A run at hand: with its groups, made once for all claims.
 #[derive(Debug)]
 pub(super) struct Desk<'a> {
     pub(super) run: &'a RunRecord,
@@ -32,14 +26,12 @@ impl<'a> Desk<'a> {
         Desk { run: source.run, findings: source.findings, groups: groups(source.run) }
     }
 
-    /// The trials of a row.
     pub(super) fn member(&self, panel: &Panel, label: &str) -> Option<&Member<'a>> {
         let group = self.groups.iter().find(|group| group.levels == panel.levels)?;
         group.members.iter().find(|member| member.label == label)
     }
 }
 
-/// A row in its place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed<'a> {
     pub(super) run: &'a RunRecord,
@@ -49,7 +41,6 @@ pub(super) struct Placed<'a> {
 }
 
 impl<'a> Placed<'a> {
-    /// Every row of a run that a workload made.
     pub(super) fn all(desk: &Desk<'a>, workload: &str) -> Vec<Placed<'a>> {
         let run = desk.run;
         let rows = desk
@@ -64,8 +55,8 @@ impl<'a> Placed<'a> {
         .collect()
     }
 
-    /// Whether all properties hold. What a run does not name is 0: an older run has no readers
-    /// where it knows nothing of them.
+    /// What a run does not name is 0: an older run has no readers where it knows nothing of
+    /// them.
     pub(super) fn is(&self, selector: &Selector) -> bool {
         self.unfit(selector, Some("0")).is_none()
     }
@@ -115,7 +106,6 @@ impl<'a> Placed<'a> {
             .map(String::from)
     }
 
-    /// Trials that were measured and verified.
     fn trials(&self) -> impl Iterator<Item = &'a TrialRecord> {
         let cell = &self.row.cell;
         self.run
@@ -124,7 +114,6 @@ impl<'a> Placed<'a> {
             .filter(move |trial| trial.cell == *cell && trial.outcome == Outcome::Finished)
     }
 
-    /// The first operation (or phase) of several that the row has.
     pub(super) fn op<'o>(&self, ops: &'o [String]) -> Option<&'o str> {
         let has = |op: &&String| {
             self.row.ops.iter().any(|summary| summary.op == **op) || self.phase(op).is_some()
@@ -132,18 +121,15 @@ impl<'a> Placed<'a> {
         ops.iter().find(has).map(String::as_str)
     }
 
-    /// Laps of an operation.
     pub(super) fn laps(&self, op: &str) -> Option<&'a OpSummary> {
         self.row.ops.iter().find(|summary| summary.op == op)
     }
 
-    /// The row's cell in a phase.
     pub(super) fn phase(&self, phase: &str) -> Option<&'a PhaseCell> {
         let place = self.panel.rows.iter().position(|row| row.cell == self.row.cell)?;
         self.panel.phases.iter().find(|row| row.phase == phase)?.cells.get(place)
     }
 
-    /// Why a number of this row carries no claim, whatever it is compared with.
     pub(super) fn doubt(&self, metric: &Metric) -> Option<String> {
         let Statistic::Quantile(q) = metric.statistic else { return self.wrong_heat(&metric.op) };
         let laps =
@@ -181,7 +167,6 @@ impl<'a> Placed<'a> {
         })
     }
 
-    /// Whether every trial lasted twice the longest period in force.
     pub(super) fn covers_periods(&self) -> bool {
         self.row.doubts.iter().all(|(kind, _)| kind != "period-not-covered")
     }

@@ -9,7 +9,6 @@ use pickfs_model::{
     plan::Metric,
 };
 
-/// How many times faster one row is than another.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ratio {
     pub(super) value: f64,
@@ -31,7 +30,6 @@ impl Ratio {
         Ratio { value: 1.0 / self.value, interval, planned, ..self }
     }
 
-    /// Both are ratios to the same reference.
     fn over(self, other: Ratio, reference: &str) -> Ratio {
         let interval = self.interval.zip(other.interval);
         Ratio {
@@ -101,7 +99,6 @@ pub(super) fn by_metric(panel: &Panel, label: &str, metric: &Metric) -> Option<R
     found.or_else(|| by_phase(panel, label, &metric.op).filter(|_| is_rate))
 }
 
-/// A row's ratio to the reference in a phase.
 pub(super) fn by_phase(panel: &Panel, label: &str, phase: &str) -> Option<Ratio> {
     let place = panel.rows.iter().position(|row| row.label == label)?;
     let row = panel.phases.iter().find(|row| row.phase == phase)?;

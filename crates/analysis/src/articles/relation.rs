@@ -61,13 +61,11 @@ pub enum Relation {
     Advised,
 }
 
-/// A relation that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "relation `{text}` not understood; write faster, at least 2, within 1.1, dominates, under 20us, some"
 )]
 pub struct RelationError {
-    /// The text that was given.
     pub text: String,
 }
 

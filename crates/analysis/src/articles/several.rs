@@ -1,5 +1,3 @@
-//! Claims on several rows of a phased workload: on each of them, or on their mean.
-
 use pickfs_model::finding::PhaseRow;
 
 use super::{
@@ -96,7 +94,6 @@ fn log_ratios(own: &Member<'_>, theirs: &Member<'_>, phase: &str) -> Vec<(u32, f
         .collect()
 }
 
-/// In each block that holds every row.
 fn block_means(rows: &[Vec<(u32, f64)>]) -> Vec<f64> {
     let Some((first, others)) = rows.split_first() else { return Vec::new() };
     let of = |block: u32| {
@@ -112,7 +109,6 @@ fn block_means(rows: &[Vec<(u32, f64)>]) -> Vec<f64> {
     first.iter().filter_map(mean).collect()
 }
 
-/// Each of the rows, and what they say together.
 pub(super) fn each(
     claim: &Claim,
     rows: &Rows,

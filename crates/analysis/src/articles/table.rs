@@ -1,16 +1,12 @@
-//! The five articles with their claims, read from the data files of this folder.
-
 use std::sync::LazyLock;
 
 use thiserror::Error;
 
 use super::Article;
 
-/// An article that there is none of.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("article `{name}` not known; use one of {}", ids().join(", "))]
 pub struct UnknownArticle {
-    /// What was asked for.
     pub name: String,
 }
 
@@ -30,7 +26,6 @@ static ARTICLES: LazyLock<Vec<Article>> = LazyLock::new(|| {
     TEXTS.iter().map(read).collect()
 });
 
-/// Each claim knows the table of its article.
 fn with_table(mut article: Article) -> Article {
     for claim in &mut article.claims {
         claim.table.clone_from(&article.table);
@@ -38,12 +33,10 @@ fn with_table(mut article: Article) -> Article {
     article
 }
 
-/// All articles, in their order.
 pub fn articles() -> &'static [Article] {
     &ARTICLES
 }
 
-/// The article of a number.
 pub fn find(name: &str) -> Result<&'static Article, UnknownArticle> {
     let found = ARTICLES.iter().find(|article| article.id == name);
     found.ok_or_else(|| UnknownArticle { name: name.into() })

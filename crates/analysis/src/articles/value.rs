@@ -1,5 +1,3 @@
-//! Claims on one row alone: a value over or under a bound, a count, a phase that fails.
-
 use pickfs_model::{
     finding::Spread,
     quantity::{counted, duration_text, significant},
@@ -8,7 +6,6 @@ use pickfs_model::{
 use super::{Measure, Outcome, Relation, placed::Placed};
 use crate::BLOCKS_MIN;
 
-/// What a row says, and in words; none where the measure is not one of a row alone.
 pub(super) fn of_row(
     measure: &Measure,
     relation: Relation,

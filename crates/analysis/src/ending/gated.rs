@@ -1,5 +1,3 @@
-//! An end that a gate withheld, in words, with what would mend it.
-
 use pickfs_model::{
     RunRecord,
     finding::{Answer, Cure},
@@ -13,7 +11,6 @@ pub(super) fn gate_of(answer: &Answer) -> Option<(&str, &'static Gate)> {
     Some((&flag.text, gates::of_kind(&flag.kind)?))
 }
 
-/// `other programs took the CPU in 8 of 8 blocks of ext4 and xfs; these are not ranked by ...; stop them first`.
 pub(super) fn gated(text: &str, gate: &Gate, by: &str) -> String {
     format!("{text}; these are not ranked {by}; {}", gate.mend)
 }

@@ -1,10 +1,7 @@
-//! Effects as series of log-ratios, one per block.
-
 use std::collections::BTreeMap;
 
 use super::table::{Point, Table};
 
-/// One effect before it is judged.
 pub(super) struct Series {
     /// Factor and level; two of them for an interaction.
     pub(super) parts: Vec<(usize, usize)>,
@@ -15,14 +12,12 @@ pub(super) struct Series {
     pub(super) log_ratios: Vec<f64>,
 }
 
-/// Every level against its factor's base.
 pub(super) fn main_effects(table: &Table) -> Vec<Series> {
     let levels = |factor: usize| (1..table.factors[factor].levels.len()).map(move |l| (factor, l));
     let parts = (0..table.factors.len()).flat_map(levels).map(|part| vec![part]);
     parts.filter_map(|parts| series(table, parts)).collect()
 }
 
-/// Every pair of levels of two factors.
 pub(super) fn interactions(table: &Table) -> Vec<Series> {
     let levels = |factor: usize| (1..table.factors[factor].levels.len()).map(move |l| (factor, l));
     let factors = table.factors.len();

@@ -1,5 +1,3 @@
-//! The cells of a run as points among the levels of its factors.
-
 use std::collections::BTreeMap;
 
 use pickfs_model::{
@@ -15,13 +13,11 @@ use crate::{
     summary::is_carried,
 };
 
-/// A factor with its levels, the base first.
 pub(super) struct Axis {
     pub(super) name: String,
     pub(super) levels: Vec<String>,
 }
 
-/// One cell.
 pub(super) struct Point {
     /// Index of its level, per factor.
     pub(super) at: Vec<usize>,
@@ -30,14 +26,12 @@ pub(super) struct Point {
     durability: Durability,
 }
 
-/// All cells that hold a metric on one backing.
 pub(super) struct Table {
     pub(super) factors: Vec<Axis>,
     pub(super) points: Vec<Point>,
 }
 
 impl Table {
-    /// None where fewer than two factors vary.
     pub(super) fn new(
         run: &RunRecord,
         groups: &[Group<'_>],
@@ -71,7 +65,6 @@ impl Table {
         }
     }
 
-    /// Blocks in which any cell has a value.
     pub(super) fn blocks(&self) -> u32 {
         let blocks = self.points.iter().flat_map(|point| point.ln_speeds.keys());
         blocks.collect::<std::collections::BTreeSet<_>>().len() as u32
@@ -91,7 +84,6 @@ impl Table {
     }
 }
 
-/// Members that are asked for the metric, carry it and stand on the backing of most of them.
 /// Memory is a floor, unless there is nothing else.
 fn members<'a>(
     groups: &'a [Group<'a>],
@@ -150,7 +142,6 @@ fn base<'a>(members: &[&'a Member<'a>], factors: &[Axis]) -> Option<&'a Member<'
     members.iter().find(is_base).or(members.first()).copied()
 }
 
-/// A cell; blocks in which it did other work than the base make no ratio and are left out.
 fn point(
     member: &Member<'_>,
     metric: &Metric,

@@ -1,5 +1,3 @@
-//! Factor analysis of simulated plans whose effects and interactions are known.
-
 use pickfs_model::{
     Cell, CellId, Durability, RunRecord,
     finding::FactorDesign,

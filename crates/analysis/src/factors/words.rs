@@ -1,11 +1,8 @@
-//! The answer of a factor analysis in sentences.
-
 use pickfs_model::finding::{Claim, Effect, Factor, FactorDesign, FactorFindings};
 
 use super::matters;
 use crate::wording::{blocks_text, interval_text, list, metric_name, percent_over_one, times};
 
-/// Interactions that a sentence names, at most.
 const NAMED: usize = 3;
 
 pub(super) fn sentences(found: &FactorFindings, family: usize, needed: u32) -> Vec<String> {
@@ -51,7 +48,6 @@ fn design(found: &FactorFindings) -> String {
     format!("{} cells ({kind})", found.cells)
 }
 
-/// A factor of which no effect is claimed.
 fn unseen(factor: &Factor) -> String {
     let name = &factor.name;
     let margins = factor.effects.iter().map(|effect| match effect.claim {

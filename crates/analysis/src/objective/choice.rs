@@ -1,5 +1,3 @@
-//! Which candidates serve an objective best, by what runs hold and under hard conditions.
-
 use std::collections::BTreeMap;
 
 use pickfs_model::{Durability, features::Origin};
@@ -14,12 +12,10 @@ use super::{
 };
 use crate::{articles::Source, panels::Robbed};
 
-/// What is known besides the runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     /// What is written down of each file system, by name.
     pub origins: &'a BTreeMap<String, Origin>,
-    /// Answers of a table of features.
     pub features: Option<&'a FeatureAnswers>,
 }
 
@@ -72,7 +68,6 @@ pub struct RuledOut {
     pub why: String,
 }
 
-/// Puts an objective to runs.
 pub fn choose(
     objective: &Objective,
     needs: &[Need],
@@ -137,7 +132,6 @@ fn without(part: &Part, sources: &[Source<'_>]) -> String {
     }
 }
 
-/// Everything that a verdict is drawn from.
 pub(super) struct Contest<'f, 'a> {
     pub(super) fields: &'f [Field<'a>],
     /// Take part and fulfil every condition.
@@ -146,7 +140,6 @@ pub(super) struct Contest<'f, 'a> {
     pub(super) not_known: Vec<RuledOut>,
     pub(super) remarks: Vec<RuledOut>,
     pub(super) aside: Vec<(String, String)>,
-    /// What the ranked rows survive.
     pub(super) durability: Option<Durability>,
     pub(super) duels: Duels,
 }
@@ -257,7 +250,6 @@ impl<'f, 'a> Contest<'f, 'a> {
         titles.join("; ")
     }
 
-    /// The leader: of the best, the one with the best estimates.
     pub(super) fn leader(&self, best: &[String]) -> Option<String> {
         let best: Vec<&str> = best.iter().map(String::as_str).collect();
         self.duels.leader(&best).map(String::from)
@@ -274,7 +266,6 @@ impl<'f, 'a> Contest<'f, 'a> {
     }
 }
 
-/// Labels that every field has, in the order of the first.
 fn labels(fields: &[Field<'_>]) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
     for member in fields.iter().flat_map(|field| field.members()) {
@@ -292,7 +283,6 @@ fn unfit(fields: &[Field<'_>], label: &str) -> Option<String> {
     })
 }
 
-/// The weakest over the fields.
 fn survives(fields: &[Field<'_>], label: &str) -> Durability {
     let rows = fields.iter().filter_map(|field| field.member(label));
     rows.map(|member| member.cell.durability).min().unwrap_or(Durability::Nothing)

@@ -1,9 +1,7 @@
-//! Two candidates against each other, and the best of all of them.
-//!
-//! Every pair is judged by [`crate::decide`]. The intervals of all pairs hold together at
-//! 95 per cent: each has the level 1 - 0.05 / (pairs x parts). So the chance that any candidate is
-//! wrongly called behind is under five per cent, whoever is compared with whom. Of several parts,
-//! each from a run of its own, the estimates and the ends of the intervals are weighed and added.
+//! The intervals of all pairs hold together at 95 per cent: each has the level 1 - 0.05 / (pairs x
+//! parts). So the chance that any candidate is wrongly called behind is under five per cent,
+//! whoever is compared with whom. Of several parts, each from a run of its own, the estimates and
+//! the ends of the intervals are weighed and added.
 
 use serde::Serialize;
 
@@ -15,12 +13,9 @@ use crate::{
     phases::scale,
 };
 
-/// One candidate against another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Duel {
-    /// The one.
     pub label: String,
-    /// The other.
     pub other: String,
     /// How many times better the one is.
     pub ratio: f64,
@@ -32,12 +27,10 @@ pub struct Duel {
 }
 
 impl Duel {
-    /// The one is told to be better.
     pub fn is_ahead(&self) -> bool {
         self.interval.is_some_and(|(low, _)| low > 1.0)
     }
 
-    /// The one is told to be worse.
     pub fn is_behind(&self) -> bool {
         self.interval.is_some_and(|(_, high)| high < 1.0)
     }
@@ -59,7 +52,6 @@ impl Duel {
     }
 }
 
-/// All pairs of some candidates.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Duels {
     duels: Vec<Duel>,
@@ -68,7 +60,6 @@ pub struct Duels {
 }
 
 impl Duels {
-    /// Judges every pair of the labels over the fields, which all hold every label.
     pub fn new(fields: &[Field<'_>], labels: &[&str], robbed: Robbed, only: Option<usize>) -> Self {
         let pairs = labels.len() * labels.len().saturating_sub(1) / 2;
         let family = pairs.max(1) * fields.len();
@@ -81,7 +72,6 @@ impl Duels {
         Duels { duels, needed: blocks_needed(2, family) }
     }
 
-    /// One against another, seen from the first.
     pub fn between(&self, label: &str, other: &str) -> Option<Duel> {
         self.duels.iter().find_map(|duel| match (duel.label.as_str(), duel.other.as_str()) {
             (one, two) if one == label && two == other => Some(duel.clone()),
@@ -105,7 +95,6 @@ impl Duels {
         labels.iter().filter(stays).map(|label| (*label).to_string()).collect()
     }
 
-    /// The one with the best estimates among the labels.
     pub fn leader<'l>(&self, labels: &[&'l str]) -> Option<&'l str> {
         let wins = |label: &str| {
             let ahead =
@@ -146,7 +135,6 @@ fn duel(
     Some(Duel { ratio: sum.ratio.exp(), interval, ..sum })
 }
 
-/// In each block that holds both, doing the same work.
 fn log_ratios(
     field: &Field<'_>,
     (label, other): (&str, &str),

@@ -1,26 +1,14 @@
-//! The answers of a table of features, read back from the JSON that `pickfs features` writes.
-//!
-//! ```
-//! use pickfs_analysis::objective::FeatureAnswers;
-//! let json = r#"{ "capabilities": [{ "key": "reflink" }],
-//!     "rows": [{ "label": "xfs", "fs": "xfs", "answers": [{ "verdict": "yes", "words": "" }] }] }"#;
-//! let answers = FeatureAnswers::read(json).expect("a table of features");
-//! assert_eq!(answers.of("xfs:noatime", "xfs", "reflink").expect("asked").verdict, "yes");
-//! ```
-
 use std::collections::BTreeMap;
 
 use pickfs_model::typed::program;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// Answers by file system and key.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FeatureAnswers {
     rows: Vec<FeaturesOf>,
 }
 
-/// One candidate's answers.
 #[derive(Debug, Clone, PartialEq)]
 struct FeaturesOf {
     label: String,
@@ -28,21 +16,17 @@ struct FeaturesOf {
     answers: BTreeMap<String, Given>,
 }
 
-/// One answer.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Given {
     /// `yes`, `partly`, `no`, `measured` or `failed`.
     pub verdict: String,
-    /// What was seen.
     #[serde(default)]
     pub words: String,
 }
 
-/// A text that is no table of features.
 #[derive(Debug, Error)]
 #[error("not a table of features ({reason}); write one with {} features --json FILE", program())]
 pub struct NotFeatures {
-    /// What the reader stumbled over.
     pub reason: serde_json::Error,
 }
 
@@ -85,7 +69,6 @@ impl FeatureAnswers {
         row.answers.get(key)
     }
 
-    /// File systems that were asked.
     pub fn file_systems(&self) -> impl Iterator<Item = &str> {
         self.rows.iter().map(|row| row.fs.as_str())
     }

@@ -1,5 +1,3 @@
-//! A part of an objective in one table of a run: who takes part, and what each scores in each block.
-
 use std::collections::BTreeMap;
 
 use pickfs_model::{
@@ -19,29 +17,20 @@ use crate::{
     wording::metric_name,
 };
 
-/// One table of a run with its rows.
 #[derive(Debug)]
 pub struct Field<'a> {
-    /// The run.
     pub run: &'a RunRecord,
-    /// Its findings.
     pub findings: &'a Findings,
-    /// The table.
     pub panel: &'a Panel,
-    /// Weight among the parts of the objective.
     pub weight: f64,
-    /// What is weighed.
     pub formula: Formula,
-    /// How its comparisons may be judged.
     pub rules: Rules,
     group: Group<'a>,
 }
 
-/// Why a row takes no part.
 pub type Reason = String;
 
 impl<'a> Field<'a> {
-    /// Every table of a run that holds a part's numbers under its conditions.
     pub fn all(part: &Part, source: &Source<'a>) -> Vec<Field<'a>> {
         let is_asked = |name: &str| part.workload.as_deref().is_none_or(|asked| asked == name);
         let fields = groups(source.run).into_iter().filter_map(|group| {
@@ -65,7 +54,6 @@ impl<'a> Field<'a> {
         fields.filter(holds).collect()
     }
 
-    /// Some row has every number of the formula.
     fn has_numbers(&self) -> bool {
         let has = |number: &Number| {
             self.group.members.iter().any(|member| metric(member, number).is_some())
@@ -73,17 +61,14 @@ impl<'a> Field<'a> {
         self.formula.terms.iter().all(|term| has(&term.number))
     }
 
-    /// Its rows.
     pub fn members(&self) -> &[Member<'a>] {
         &self.group.members
     }
 
-    /// The row of a label.
     pub fn member(&self, label: &str) -> Option<&Member<'a>> {
         self.group.members.iter().find(|member| member.label == label)
     }
 
-    /// What the rows are compared on: the reference's backing.
     pub fn backing(&self) -> BackingKind {
         self.group
             .members
@@ -91,7 +76,6 @@ impl<'a> Field<'a> {
             .map_or(BackingKind::Directory, |member| member.backing)
     }
 
-    /// Why a row takes no part, whatever it scored.
     pub fn unfit(&self, member: &Member<'_>) -> Option<Reason> {
         if member.is_floor() {
             return Some("it lies in memory: a floor, not a choice".into());
@@ -118,7 +102,6 @@ impl<'a> Field<'a> {
         self.formula.terms.iter().find_map(|term| self.doubt(member, &ops, &term.number))
     }
 
-    /// In no block did it do the same work as the reference.
     fn is_other_work(&self, member: &Member<'_>) -> bool {
         let Some(reference) = self.group.members.get(self.group.reference) else { return false };
         scale::alike_blocks(reference, member).is_empty()
@@ -196,7 +179,6 @@ impl<'a> Field<'a> {
             .collect()
     }
 
-    /// Every number of the formula was fixed by the plan before the run.
     pub fn is_planned(&self) -> bool {
         let Some(member) = self.group.members.get(self.group.reference) else { return false };
         let fixed = |metric: &Metric| {

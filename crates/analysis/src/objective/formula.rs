@@ -23,55 +23,30 @@ use thiserror::Error;
 
 use super::number::{Number, NumberError};
 
-/// A weighted sum of logarithms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
-    /// Never empty.
     pub terms: Vec<Term>,
 }
 
-/// One number with its weight.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Term {
     /// Above 0.
     pub weight: f64,
-    /// What is weighed.
     pub number: Number,
 }
 
-/// A formula that could not be read.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum FormulaError {
-    /// Nothing between two plus signs, or nothing at all.
     #[error("formula `{text}` has an empty term; write it like 0.5*append.p99 + 0.5*read.p50")]
-    EmptyTerm {
-        /// The whole text.
-        text: String,
-    },
-    /// Something other than a number above 0 before the star.
+    EmptyTerm { text: String },
     #[error(
         "weight `{weight}` in `{term}` is no number above 0; less time and more rate count as better by themselves"
     )]
-    Weight {
-        /// What stood there.
-        weight: String,
-        /// The term.
-        term: String,
-    },
-    /// A second star.
+    Weight { weight: String, term: String },
     #[error("term `{term}` has two stars; write one weight, then * and a number like append.p99")]
-    TwoStars {
-        /// The term.
-        term: String,
-    },
-    /// What is weighed is no number.
+    TwoStars { term: String },
     #[error("term `{term}`: {cause}")]
-    Number {
-        /// The term.
-        term: String,
-        /// Why.
-        cause: NumberError,
-    },
+    Number { term: String, cause: NumberError },
 }
 
 impl Formula {

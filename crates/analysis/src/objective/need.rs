@@ -28,30 +28,20 @@ use thiserror::Error;
 
 use super::FeatureAnswers;
 
-/// A hard condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
-    /// At least this survives.
     Durability(Durability),
-    /// Another system reads it.
     System(String),
-    /// A distribution supports it.
     Distribution(String),
-    /// A journal, or copy on write.
     Journal,
-    /// No module from outside the kernel's tree.
     Untainted,
-    /// The kernel's own driver.
     InKernel,
-    /// Not in memory.
     OnDevice,
     /// Measured with so many bytes of memory or fewer.
     Memory(u64),
-    /// A key of the table of features.
     Feature(String),
 }
 
-/// A condition that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "condition `{text}` not understood; write durability=process-crash|kernel-crash|power-loss, \
@@ -59,47 +49,32 @@ pub enum Need {
      of pickfs features like reflink"
 )]
 pub struct NeedError {
-    /// The text that was given.
     pub text: String,
 }
 
-/// Whether a candidate fulfils a condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Fit {
-    /// It does; with a remark where there is one.
     Met {
         /// What a reader should know all the same.
         remark: String,
     },
-    /// It does not.
     RuledOut {
-        /// Why.
         why: String,
     },
-    /// Neither is known.
     NotKnown {
-        /// What would tell.
         why: String,
     },
 }
 
-/// What is known of a candidate.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
-    /// Its label.
     pub label: &'a str,
-    /// Its file system.
     pub fs: &'a str,
-    /// What survives of one operation.
     pub durability: Durability,
-    /// What it stood on.
     pub backing: BackingKind,
-    /// Memory of the machine in bytes, where it is known.
     pub memory_bytes: Option<u64>,
-    /// What is written down of its file system.
     pub origin: Option<&'a Origin>,
-    /// Answers of a table of features.
     pub features: Option<&'a FeatureAnswers>,
 }
 
@@ -112,7 +87,6 @@ fn met_if(holds: bool, why: impl FnOnce() -> String) -> Fit {
 }
 
 impl Need {
-    /// Whether a candidate fulfils it.
     pub fn fit(&self, candidate: &Candidate<'_>) -> Fit {
         match self {
             Need::Durability(least) => {
@@ -176,7 +150,6 @@ fn remark_behind(text: &str, name: &str) -> String {
     inside.filter(|remark| !remark.starts_with("default")).unwrap_or_default().into()
 }
 
-/// Whether whole words of a text are the name, in any case.
 fn words_hold(text: &str, name: &str) -> bool {
     let clean = |text: &str| -> String {
         let keep = |c: char| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { ' ' };

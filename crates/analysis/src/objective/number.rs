@@ -20,43 +20,26 @@ use thiserror::Error;
 
 use crate::wording::quantile_name;
 
-/// Ending of a number that is taken from response times.
 const RESPONSE: &str = " (response)";
 
-/// One number of a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Number {
     /// The workload that it belongs to; any that has the operation when absent.
     pub workload: Option<String>,
     /// Operations or phases; the first one that a row has counts. Never empty.
     pub ops: Vec<String>,
-    /// Service or response time.
     pub view: View,
-    /// What is taken of the laps.
     pub statistic: Statistic,
 }
 
-/// A number that could not be read.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum NumberError {
-    /// Nothing before the statistic.
     #[error("`{text}` names no operation; write it like append.p99")]
-    NoOperation {
-        /// The text that was given.
-        text: String,
-    },
-    /// No statistic at the end.
+    NoOperation { text: String },
     #[error("`{text}` ends in no statistic; add .mean, .rate or a quantile like .p99")]
-    NoStatistic {
-        /// The text that was given.
-        text: String,
-    },
-    /// A quantile that distributions do not carry.
+    NoStatistic { text: String },
     #[error("p{quantile} is not kept; use one of {}", kept())]
-    NotKept {
-        /// What stood after the p.
-        quantile: String,
-    },
+    NotKept { quantile: String },
 }
 
 fn kept() -> String {
@@ -65,12 +48,10 @@ fn kept() -> String {
 }
 
 impl Number {
-    /// The metric of one of the operations.
     pub fn metric(&self, op: &str) -> Metric {
         Metric { op: op.into(), view: self.view, statistic: self.statistic, at: Default::default() }
     }
 
-    /// Whether more is better.
     pub fn is_rate(&self) -> bool {
         self.statistic.is_better_higher()
     }

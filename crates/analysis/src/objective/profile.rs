@@ -1,5 +1,3 @@
-//! What somebody may want, under names: each a formula, or several on different workloads.
-
 use serde::Serialize;
 use thiserror::Error;
 
@@ -30,17 +28,10 @@ pub struct Part {
     pub formula: Formula,
 }
 
-/// An objective that could not be read.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum ObjectiveError {
-    /// Neither a name nor a formula.
     #[error("objective `{text}` is none of {} and no formula: {cause}", names().join(", "))]
-    Unknown {
-        /// What was asked for.
-        text: String,
-        /// Why it is no formula.
-        cause: FormulaError,
-    },
+    Unknown { text: String, cause: FormulaError },
 }
 
 /// Name, what it stands for, parts as (weight, workload, condition, formula).
@@ -109,12 +100,10 @@ const ENTRIES: &[Entry] = &[
     ),
 ];
 
-/// All names.
 pub fn names() -> Vec<&'static str> {
     ENTRIES.iter().map(|(name, ..)| *name).collect()
 }
 
-/// Every named objective.
 pub fn objectives() -> Vec<Objective> {
     ENTRIES.iter().map(made).collect()
 }
@@ -141,7 +130,6 @@ fn made((name, stands_for, parts): &Entry) -> Objective {
     }
 }
 
-/// The objective of a name, else of a formula.
 pub fn objective(text: &str) -> Result<Objective, ObjectiveError> {
     let wanted = text.trim();
     if let Some(entry) = ENTRIES.iter().find(|(name, ..)| name.eq_ignore_ascii_case(wanted)) {

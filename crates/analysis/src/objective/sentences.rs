@@ -1,5 +1,3 @@
-//! A choice in words, built from its duels and nothing else.
-
 use pickfs_model::{BackingKind, Durability, typed::program};
 
 use super::{
@@ -15,7 +13,6 @@ use crate::{
     wording::{blocks_text, interval_text, list, percent_over_one, times},
 };
 
-/// Who is best, how far the others are behind, who could not win.
 pub(super) fn verdict(
     contest: &Contest<'_, '_>,
     objective: &Objective,
@@ -85,14 +82,12 @@ fn why_open(contest: &Contest<'_, '_>) -> String {
     )
 }
 
-/// How far the others are from the leader; ratios are those of the objective.
 fn behind(contest: &Contest<'_, '_>, best: &[String]) -> Option<String> {
     let leader = contest.leader(best)?;
     let said: Vec<String> = contest.standings(best).iter().map(duel_text).collect();
     (!said.is_empty()).then(|| format!("{leader} beside the others: {}.", said.join("; ")))
 }
 
-/// What the blocks say so far, where they carry no choice.
 fn estimates(contest: &Contest<'_, '_>, best: &[String]) -> Option<String> {
     let fit = contest.fit_labels();
     let leader = contest.duels.leader(&fit).filter(|_| best.is_empty())?;
@@ -125,7 +120,6 @@ fn duel_text(duel: &Duel) -> String {
     }
 }
 
-/// Entries of one condition in one breath.
 fn told(entries: &[RuledOut], word: &str) -> Vec<String> {
     let mut needs: Vec<String> = entries.iter().map(|entry| entry.need.to_string()).collect();
     needs.dedup();
@@ -140,7 +134,6 @@ fn told(entries: &[RuledOut], word: &str) -> Vec<String> {
     needs.into_iter().map(line).collect()
 }
 
-/// Candidates of the plans that have no row at all.
 fn left_out(contest: &Contest<'_, '_>) -> Option<String> {
     let mut said: Vec<String> = Vec::new();
     for absent in contest.fields.iter().flat_map(|field| absent::cells(field.run)) {
@@ -153,7 +146,6 @@ fn left_out(contest: &Contest<'_, '_>) -> Option<String> {
     (!said.is_empty()).then(|| format!("Skipped or failed: {}.", said.join("; ")))
 }
 
-/// What the answer stands on.
 pub(super) fn conditions(contest: &Contest<'_, '_>) -> Vec<String> {
     let mut conditions: Vec<String> = Vec::new();
     for field in contest.fields {
@@ -192,7 +184,6 @@ fn ground(backing: BackingKind) -> &'static str {
     }
 }
 
-/// What would change the answer.
 pub(super) fn would_change(contest: &Contest<'_, '_>, best: &[String]) -> Vec<String> {
     let mut changes: Vec<String> = contest.ruled_out_winners(best);
     changes.extend(contest.by_one_number(best));
@@ -216,7 +207,6 @@ pub(super) fn would_change(contest: &Contest<'_, '_>, best: &[String]) -> Vec<St
     changes
 }
 
-/// What a device would tell more than a backing does.
 fn other_backing(backing: BackingKind) -> Option<String> {
     let on_device = |why: &str, of: &str| {
         Some(format!("another backing: {why}; {} run PLAN --device NODE tells of {of}", program()))
@@ -287,7 +277,6 @@ impl Contest<'_, '_> {
         said
     }
 
-    /// A number of the formula that, by itself, has another best.
     fn by_one_number(&self, best: &[String]) -> Vec<String> {
         let [field] = self.fields else { return Vec::new() };
         if field.formula.terms.len() < 2 {

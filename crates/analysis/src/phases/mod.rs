@@ -1,18 +1,8 @@
-//! Phased workloads: the rows of their tables, the means under them, and the tier advice.
-//!
 //! A phase is a named stretch of work, done once in each trial. [`rows`] makes one row of a
 //! phase over all candidates, [`tables`] groups the rows as the field's articles do and puts
 //! GEOMETRIC MEAN and MAX RATIO under each group, and the verdict turns comparisons of the
 //! [`TIERS`] into advice. Ratios are the reference's rate divided by the row's: above 1, the
 //! reference is faster. That is the other way round than [`pickfs_model::finding::Comparison`].
-//!
-//! ```
-//! use pickfs_testkit::{FakePhasedRun, fake_phased_run};
-//! let run = fake_phased_run(&FakePhasedRun::column());
-//! let found = pickfs_analysis::findings(&run);
-//! let tables = pickfs_analysis::phases::tables(&run, &found.panels[0]);
-//! assert_eq!(tables[0].rows.len(), 10, "the high-impact rows stand first");
-//! ```
 
 mod rows;
 pub mod scale;

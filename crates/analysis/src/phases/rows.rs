@@ -1,5 +1,3 @@
-//! One row per phase, one cell per candidate: numbers per trial, then over trials.
-
 use std::collections::BTreeMap;
 
 use pickfs_model::{
@@ -16,7 +14,6 @@ use crate::{
     summary::{belongs_to, median, spread},
 };
 
-/// The metric that reads the rate of a phase.
 pub fn rate_metric(phase: &str) -> Metric {
     Metric {
         op: phase.into(),
@@ -32,8 +29,7 @@ pub fn rows(run: &RunRecord, group: &Group<'_>) -> Vec<PhaseRow> {
     order(group).into_iter().map(|first| row(group, rules, first)).collect()
 }
 
-/// The first record of each phase. A phase that the first trial lacks stands after the one that
-/// it follows in its own trial.
+/// A phase that the first trial lacks stands after the one that it follows in its own trial.
 fn order<'a>(group: &Group<'a>) -> Vec<&'a PhaseRecord> {
     let mut order: Vec<&PhaseRecord> = Vec::new();
     for trial in group.members.iter().flat_map(|member| &member.trials) {
@@ -136,7 +132,6 @@ fn cpu_share(record: &PhaseRecord) -> f64 {
     (record.cpu_user_ns + record.cpu_system_ns) as f64 / record.elapsed_ns as f64
 }
 
-/// Why the phase has no result, once per trial: its own reason, or the trial's.
 fn failures<'a>(member: &Member<'a>, phase: &str) -> Vec<&'a str> {
     let trials = member.trials.iter();
     trials
@@ -174,7 +169,6 @@ fn values(records: &[&PhaseRecord]) -> Vec<(String, f64)> {
     found.iter().map(|(name, values)| (name.to_string(), over(name, values))).collect()
 }
 
-/// How many of the trials each kind of doubt concerns.
 fn flags(records: &[&PhaseRecord]) -> Vec<(String, u32)> {
     let mut kinds: BTreeMap<&str, u32> = BTreeMap::new();
     for record in records {

@@ -1,11 +1,3 @@
-//! The scale that a trial really had: where a file system has less room, the sizes shrink, and its
-//! rates are those of other work. Between trials of unequal scale no ratio is formed; the row is
-//! flagged, and the verdict says why.
-//!
-//! ```text
-//! No ratio is formed with btrfs: it ran at scale 0.15, xfs at 0.20.
-//! ```
-
 use std::collections::BTreeSet;
 
 use pickfs_model::{TrialRecord, finding::Notice, quantity::significant};
@@ -15,7 +7,6 @@ use crate::{
     panels::{Group, Member, Robbed},
 };
 
-/// The count of a trial that holds it.
 pub const SCALE_KEY: &str = "scale_factor";
 
 /// The doubt of a row whose trials did other work than the reference's.
@@ -37,12 +28,10 @@ pub fn scale(trial: &TrialRecord) -> Option<f64> {
     trial.counts.get(SCALE_KEY).copied().filter(|scale| *scale > 0.0)
 }
 
-/// How many blocks there are in which a row did other work than the reference.
 pub fn unlike_blocks(reference: &Member<'_>, other: &Member<'_>) -> u32 {
     blocks_apart(reference, other).count() as u32
 }
 
-/// The blocks in which a row did other work than the reference.
 pub fn blocks_apart<'a>(
     reference: &Member<'a>,
     other: &Member<'a>,
@@ -51,7 +40,6 @@ pub fn blocks_apart<'a>(
     apart.map(|(_, trial)| trial.block)
 }
 
-/// Blocks in which two rows did the same work.
 pub fn alike_blocks(reference: &Member<'_>, other: &Member<'_>) -> BTreeSet<u32> {
     let alike = pairs(reference, other).filter(|(base, trial)| are_alike(base, trial));
     alike.map(|(_, trial)| trial.block).collect()
@@ -92,7 +80,6 @@ fn sentence(reference: &Member<'_>, other: &Member<'_>) -> Option<String> {
     ))
 }
 
-/// The same for a whole run, before its tables.
 pub fn notices(groups: &[Group<'_>]) -> Vec<Notice> {
     let text = |group: &Group<'_>| -> Vec<String> {
         let place =

@@ -17,46 +17,32 @@ use crate::{
     published::means::geometric_mean,
 };
 
-/// What the rows of a table share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Computed from other phases: tiers and durable figures.
     Derived,
-    /// The rows that are looked at first.
     HighImpact,
-    /// A suite without the rows that are looked at first.
     Suite(String),
     /// Rows with their data in this state, of all suites; where a workload has both states.
     Heat(Heat),
 }
 
-/// A table of phases.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PhaseTable {
-    /// What its rows share.
     pub kind: Kind,
-    /// Its name: `high impact`, `write, the rest`, `cold reads`.
     pub title: String,
-    /// Positions in [`Panel::phases`].
     pub rows: Vec<usize>,
-    /// What every row counts; none where they differ.
     pub unit: Option<WorkUnit>,
-    /// One entry per row of the panel.
     pub means: Vec<ColumnMean>,
 }
 
-/// The lines under a column.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnMean {
     /// Geometric mean of the rates; none where rows count different things.
     pub rate: Option<f64>,
-    /// Geometric mean of the ratios. Its interval is that of the means of each block.
+    /// Its interval is that of the means of each block.
     pub ratio: Option<RowRatio>,
-    /// Largest ratio.
     pub ratio_max: Option<f64>,
-    /// Rows with a rate.
     pub rates: usize,
-    /// Rows with a ratio.
     pub ratios: usize,
 }
 

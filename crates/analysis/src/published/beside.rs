@@ -1,6 +1,4 @@
-//! A run beside a published table, row by row: the same label, the same number of processes, the
-//! same file system. Ratios are compared, not rates: the machines differ.
-//!
+//! Ratios are compared, not rates: the machines differ.
 //! Both ratios divide the rate of the table's reference by that of the candidate. The word of a
 //! pair follows from the interval of the run's ratio; a published ratio comes without one, and
 //! counts as a difference where its printed digits differ from 1.
@@ -86,7 +84,6 @@ pub struct MeanPair {
     pub rows: usize,
 }
 
-/// Puts a run beside a table.
 pub fn beside(run: &RunRecord, table: &Published) -> Beside {
     let mut found = Beside {
         run: run.name.clone(),
@@ -118,7 +115,6 @@ pub fn beside(run: &RunRecord, table: &Published) -> Beside {
     found
 }
 
-/// The members of a group that the table has, with the reference of both.
 struct Columns<'a> {
     group: &'a Group<'a>,
     processes: u32,
@@ -249,7 +245,6 @@ fn published(table: &Published, columns: &Columns<'_>, fact: &Fact, fs: &str) ->
     (below > 0.0).then(|| above / below)
 }
 
-/// The run's ratio of the phase with this label, or why there is none.
 fn measured(
     reference: &Member<'_>,
     other: &Member<'_>,
@@ -303,7 +298,6 @@ fn mean(rows: &[BesideRow], index: usize) -> Option<MeanPair> {
     })
 }
 
-/// Candidates without a place in the table, and file systems of the table that were not run.
 fn unmatched(run: &RunRecord, table: &Published) -> Vec<String> {
     let names = table.file_systems();
     let known = |name: &str| table.reference == Some(name) || names.contains(&name);

@@ -18,14 +18,11 @@ use super::{
 };
 use crate::summary::median;
 
-/// A phase of bonnie++: its name among our phases, the group it belongs to, and its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BonniePhase {
     /// The label of our workload `files`.
     pub label: &'static str,
-    /// The group.
     pub suite: &'static str,
-    /// The unit of its rate in the CSV.
     pub unit: &'static str,
 }
 
@@ -33,7 +30,6 @@ const fn phase(label: &'static str, suite: &'static str, unit: &'static str) -> 
     BonniePhase { label, suite, unit }
 }
 
-/// The phases in the order of the fields.
 pub const PHASES: [BonniePhase; 12] = [
     phase("char write", "one file", "KiB/s"),
     phase("block write", "one file", "KiB/s"),
@@ -52,65 +48,29 @@ pub const PHASES: [BonniePhase; 12] = [
 /// What the program prints for a phase too short to be measured.
 pub const TOO_SHORT: &str = "+++++";
 
-/// Phases on the one file.
 const ONE_FILE: usize = 6;
 /// Fields between the two groups: number of files, sizes, directories, chunk.
 const FILE_FIELDS: usize = 5;
-/// Lines that are read of one file at most.
 const LINES_MAX: usize = 10_000;
 
-/// A file that is not bonnie++'s CSV.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BonnieCsvError {
-    /// No line with figures.
     #[error("no line of bonnie++ CSV in it; each begins with 1.96, 1.97 or 1.98")]
     Empty,
-    /// More lines than anybody measured.
     #[error("more than {LINES_MAX} lines; keep those that are to be compared")]
     TooLong,
-    /// Another format.
     #[error("line {line}: begins with `{found}`; 1.96, 1.97 and 1.98 are read")]
-    Format {
-        /// Its number, from 1.
-        line: usize,
-        /// The first field.
-        found: String,
-    },
-    /// Another number of fields.
+    Format { line: usize, found: String },
     #[error("line {line}: {found} fields; format {format} has {wanted}")]
-    Fields {
-        /// Its number, from 1.
-        line: usize,
-        /// Its format.
-        format: String,
-        /// Fields that it has.
-        found: usize,
-        /// Fields that it should have.
-        wanted: &'static str,
-    },
-    /// No name.
+    Fields { line: usize, format: String, found: usize, wanted: &'static str },
     #[error(
         "line {line}: no machine name in field 2; name the file system there, as in bonnie++ -m xfs"
     )]
-    NoName {
-        /// Its number, from 1.
-        line: usize,
-    },
-    /// A field that is no number of its kind.
+    NoName { line: usize },
     #[error("line {line}, {field}: `{found}` is not {wanted}")]
-    Value {
-        /// Its number, from 1.
-        line: usize,
-        /// Which figure.
-        field: String,
-        /// What stands there.
-        found: String,
-        /// What may stand there.
-        wanted: &'static str,
-    },
+    Value { line: usize, field: String, found: String, wanted: &'static str },
 }
 
-/// A line with its figures.
 #[derive(Debug, Clone, PartialEq)]
 struct Figures {
     name: String,
@@ -125,15 +85,8 @@ struct Figure {
     latency_us: Option<f64>,
 }
 
-/// Reads a file as a published table under a name of its own; the names in its lines are its
-/// file systems.
-///
-/// ```
-/// use pickfs_analysis::published::bonnie::read;
-/// let line = "1.97,1.97,xfs,1,7,2G,,,,100000,5,50000,3,,,200000,2,400.5,1,,,,,,,,,,,,,,,,,,,20ms,30us,,1s,2ms,,,,,,";
-/// let table = read("mine.csv", line).expect("48 fields");
-/// assert_eq!(table.file_systems(), ["xfs"]);
-/// ```
+/// Reads a file as a published table under a name of its own; the names in its lines are its file
+/// systems.
 pub fn read(name: &str, text: &str) -> Result<Published, BonnieCsvError> {
     let mut lines: Vec<Figures> = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -186,7 +139,6 @@ fn figures(line: usize, text: &str) -> Result<Figures, BonnieCsvError> {
     Ok(Figures { name, phases })
 }
 
-/// Where the figures of a line stand.
 struct Places {
     one_file: Option<usize>,
     files: usize,

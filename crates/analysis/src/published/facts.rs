@@ -9,32 +9,23 @@
 use pickfs_model::phase::Heat;
 use serde::Deserialize;
 
-/// Label of the rows that hold the geometric mean of a column.
 pub const GEOMETRIC_MEAN: &str = "GEOMETRIC MEAN";
-/// Label of the rows that hold the largest number of a column.
 pub const MAX_RATIO: &str = "MAX RATIO";
 
-/// What a published number is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
-    /// Work per second, in the fact's unit.
     Rate,
     /// The reference's rate divided by this one's: above 1, the reference is faster.
     Ratio,
-    /// CPU time as a share of the elapsed time, in per cent.
     Cpu,
-    /// The longest single operation.
     LatencyMax,
-    /// The source has no figure because the test failed.
     Failed,
 }
 
-/// A published number.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fact {
-    /// Processes that worked at the same time.
     pub processes: u32,
     /// The table that it stood in: `write`, `read`, `bonnie`.
     pub table: String,
@@ -42,21 +33,16 @@ pub struct Fact {
     pub split: String,
     /// The source's own class of the test; may be empty.
     pub test_type: String,
-    /// The row's label.
     pub label: String,
-    /// The file system, as candidates name it.
     pub file_system: String,
-    /// What the number is.
     pub statistic: Statistic,
     /// The number as it was printed; empty where none was.
     #[serde(rename = "value")]
     pub printed: String,
-    /// Its unit; empty for ratios.
     pub unit: String,
 }
 
 impl Fact {
-    /// The number, if one was printed.
     pub fn value(&self) -> Option<f64> {
         self.printed.parse().ok()
     }
@@ -68,7 +54,6 @@ impl Fact {
         Some(((value - half).max(0.0), value + half))
     }
 
-    /// Digits after the point.
     pub fn decimals(&self) -> usize {
         self.printed.split_once('.').map_or(0, |(_, digits)| digits.len())
     }
@@ -87,7 +72,6 @@ impl Fact {
         self.label == GEOMETRIC_MEAN || self.label == MAX_RATIO
     }
 
-    /// A latency in nanoseconds.
     pub fn value_ns(&self) -> Option<f64> {
         let factor = match self.unit.as_str() {
             "us" => 1e3,
@@ -99,7 +83,6 @@ impl Fact {
     }
 }
 
-/// Reads the facts of a file of this crate.
 pub fn read(text: &str) -> Result<Vec<Fact>, csv::Error> {
     csv::ReaderBuilder::new()
         .comment(Some(b'#'))

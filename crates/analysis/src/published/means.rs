@@ -1,21 +1,12 @@
-//! The means that the articles print, computed again from the rows they print.
-//!
 //! The articles took their means of unrounded figures, and print rounded ones. So a printed
 //! mean follows if some figures that round to the printed rows have a mean that rounds to it;
 //! anything else does not follow. Ratios are taken from the two rates where both stand.
-//!
-//! ```
-//! use pickfs_analysis::published::{find, means::{Follows, checks}};
-//! let all = checks(find("kx-2025-rhel9").expect("built in"));
-//! assert!(all.iter().all(|check| check.follows != Follows::Not));
-//! ```
 
 use super::{
     facts::{Fact, GEOMETRIC_MEAN, MAX_RATIO, Statistic},
     table::Published,
 };
 
-/// Whether a printed mean follows from the printed rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Follows {
     /// The mean of the printed rows rounds to it.
@@ -28,27 +19,18 @@ pub enum Follows {
     Not,
 }
 
-/// A printed mean or maximum with what its rows say.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeanCheck<'a> {
-    /// The printed one.
     pub fact: &'a Fact,
-    /// Rows that it is taken of.
     pub rows: usize,
     /// What the printed rows give; 0 where a row was printed as zero.
     pub recomputed: f64,
     /// Smallest and largest that rounding allows.
     pub range: (f64, f64),
-    /// Whether it follows.
     pub follows: Follows,
 }
 
 /// Geometric mean of numbers above zero; none without any, or where one is not above zero.
-///
-/// ```
-/// assert_eq!(pickfs_analysis::published::means::geometric_mean(&[2.0, 8.0]), Some(4.0));
-/// assert_eq!(pickfs_analysis::published::means::geometric_mean(&[2.0, 0.0]), None);
-/// ```
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() || values.iter().any(|value| !(value.is_finite() && *value > 0.0)) {
         return None;
@@ -57,7 +39,6 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     Some((sum / values.len() as f64).exp())
 }
 
-/// Every printed mean and maximum of a published table, checked.
 pub fn checks(table: &Published) -> Vec<MeanCheck<'_>> {
     let summaries = table.facts.iter().filter(|fact| fact.is_summary());
     summaries.map(|fact| check(table, fact)).collect()
@@ -109,7 +90,6 @@ fn judged(fact: &Fact, recomputed: f64, (low, high): (f64, f64)) -> Follows {
     }
 }
 
-/// A number of a column with what it may have been rounded from.
 struct Cell {
     value: f64,
     low: f64,

@@ -1,5 +1,3 @@
-//! The list of published tables, by name.
-
 use std::sync::LazyLock;
 
 use pickfs_model::phase::Heat;
@@ -7,27 +5,20 @@ use thiserror::Error;
 
 use super::facts::{Fact, Statistic, read};
 
-/// A published set of tables.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
-    /// The name by which it is asked for.
     pub name: String,
-    /// Source and conditions in one line.
     pub about: String,
-    /// The file system that its ratios divide, if it names one.
     pub reference: Option<&'static str>,
-    /// Every number.
     pub facts: Vec<Fact>,
 }
 
-/// A name that no table has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "published table `{name}` not known; use {}, or a file of bonnie++ CSV lines that ends in .csv",
     names().join(", ")
 )]
 pub struct UnknownTable {
-    /// The name that was given.
     pub name: String,
 }
 
@@ -65,19 +56,16 @@ static TABLES: LazyLock<Vec<Published>> = LazyLock::new(|| {
     ENTRIES.into_iter().map(table).collect()
 });
 
-/// All names.
 pub fn names() -> Vec<&'static str> {
     ENTRIES.iter().map(|(name, ..)| *name).collect()
 }
 
-/// The table of a name.
 pub fn find(name: &str) -> Result<&'static Published, UnknownTable> {
     let found = TABLES.iter().find(|table| table.name == name);
     found.ok_or_else(|| UnknownTable { name: name.into() })
 }
 
 impl Published {
-    /// The facts of a row and file system.
     pub fn row(
         &self,
         processes: u32,
@@ -94,7 +82,6 @@ impl Published {
         self.facts.iter().filter(is_it)
     }
 
-    /// One number of a row and file system, if it was printed.
     pub fn number(
         &self,
         (processes, label, heat): (u32, &str, Option<Heat>),
@@ -109,12 +96,10 @@ impl Published {
         self.number((processes, label, heat), fs, Statistic::Ratio)
     }
 
-    /// Whether the source says that this row failed on the file system.
     pub fn failed(&self, processes: u32, label: &str, heat: Option<Heat>, fs: &str) -> bool {
         self.row(processes, label, heat, fs).any(|fact| fact.statistic == Statistic::Failed)
     }
 
-    /// The file systems, in the order of the source.
     pub fn file_systems(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for fact in &self.facts {

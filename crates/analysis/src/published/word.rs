@@ -1,5 +1,3 @@
-//! The word of a row that two sources have: what the intervals of the one say of the other.
-
 use pickfs_model::finding::RowRatio;
 use serde::Serialize;
 
@@ -26,7 +24,6 @@ pub enum Word {
 }
 
 impl Word {
-    /// Every word, in the order of a summary.
     pub const ALL: [Word; 8] = [
         Word::SameSide,
         Word::OppositeSide,
@@ -38,7 +35,6 @@ impl Word {
         Word::NotPublished,
     ];
 
-    /// As tables print it.
     pub fn text(self) -> &'static str {
         match self {
             Word::SameSide => "same side",

@@ -1,5 +1,3 @@
-//! What an answer adds to a verdict: who is out and since when.
-
 use pickfs_model::finding::{Answer, AnswerEnd, OutOf};
 
 use crate::wording::{blocks_text, interval_text, metric_name, times};

@@ -1,8 +1,6 @@
-//! The cold tier where candidates compress differently: bytes on disk stand beside bytes a second.
-//!
-//! One rule names a winner: it is among those that are not slower than the fastest (by the claims) and
-//! among those that take the fewest bytes (within a twentieth). Several are a tie; none is a trade, and
-//! the choice is the reader's.
+//! One rule names a winner: it is among those that are not slower than the fastest (by the claims)
+//! and among those that take the fewest bytes (within a twentieth). Several are a tie; none is a
+//! trade, and the choice is the reader's.
 
 use pickfs_model::{CandidateSpec, TrialRecord, quantity::significant};
 
@@ -14,12 +12,9 @@ use crate::{
     wording::list,
 };
 
-/// The tier that is weighed.
 const COLD: &str = "cold tier";
-/// Bytes on disk that differ by less are the same.
 const SAME_BYTES: f64 = 1.05;
 
-/// A row with both figures.
 struct Weighed {
     label: String,
     mb_per_s: f64,
@@ -61,7 +56,6 @@ impl Panelled<'_> {
         Some(Weighed { label: member.label.clone(), mb_per_s, disk_share })
     }
 
-    /// Those that may be the fastest; none where nothing is claimed.
     fn fastest(&self) -> Vec<String> {
         let metric = rate_metric(COLD);
         let planned = self

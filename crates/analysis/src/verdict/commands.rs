@@ -1,11 +1,7 @@
-//! The commands of a verdict: what made and mounted the best, fit to be copied.
-//! What only the laboratory needs is left out; a trial's steps have all of it.
-
 use pickfs_model::{Action, CandidateSpec, RunRecord, StepRecord, TrialRecord};
 
 use crate::panels::{Group, Robbed};
 
-/// What made and mounted the best, each command once.
 pub(super) fn of_best(run: &RunRecord, group: &Group<'_>, best: &[String]) -> Vec<String> {
     let members = group.members.iter().filter(|member| best.contains(&member.label));
     let mut commands: Vec<String> = Vec::new();
@@ -80,7 +76,6 @@ fn log_apart(args: &[String], log: &str, has: impl Fn(&String) -> bool) -> Vec<S
     block.into_iter().flatten().cloned().chain(own).collect()
 }
 
-/// The scratch devices and the mount point of a trial, which become words to fill in.
 struct Places<'a> {
     device: Option<&'a str>,
     log: Option<&'a str>,
@@ -108,7 +103,6 @@ impl<'a> Places<'a> {
         Places { device, log, at }
     }
 
-    /// A command for the reader's own machine.
     fn general(&self, command: &str) -> String {
         let words = [(self.at, "DIRECTORY"), (self.log, "LOGDEVICE"), (self.device, "DEVICE")];
         let named = words.iter().filter_map(|(path, word)| path.map(|path| (path, word)));
@@ -193,7 +187,6 @@ mod tests {
         assert!(of("btrfs:noatime,nodiscard").contains("nodiscard"));
     }
 
-    /// A device of the log is as little the reader's as the other; `/dev/loop1` stands in `/dev/loop10`.
     #[test]
     fn a_log_device_is_a_word_to_fill_in_and_keeps_its_options() {
         let copied = |candidate: &str, steps: &[&str]| -> Vec<String> {

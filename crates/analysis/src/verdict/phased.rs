@@ -1,5 +1,3 @@
-//! The answer for a phased workload: one sentence per tier and per primary phase.
-//!
 //! A tier gets a choice where the plan fixed its rate as a primary metric and the blocks carry
 //! a claim; otherwise its ratios are shown and nothing is claimed.
 
@@ -15,7 +13,6 @@ use crate::{
 };
 
 impl Panelled<'_> {
-    /// The verdict of a panel whose trials are lists of phases; none without tiers and metrics.
     pub(super) fn phased(&self, noise: &[NoiseRow]) -> Option<Verdict> {
         let metrics = self.metrics();
         let planned = |phase: &str| {
@@ -53,7 +50,6 @@ impl Panelled<'_> {
         all.then(|| format!("{} decide none of it", blocks_text(blocks)))
     }
 
-    /// What worked at the same time; none without phases.
     pub(super) fn lanes_text(&self) -> Option<String> {
         let trials = self.group.members.iter().flat_map(|member| &member.trials);
         let record = trials.flat_map(|trial| &trial.phases).next()?;
@@ -93,7 +89,6 @@ impl Panelled<'_> {
         format!("{on}{title}, {by}{why}.{ratios}")
     }
 
-    /// The choice by one metric with its comparisons; the first choice that is made is kept.
     fn judged(
         &self,
         metric: &Metric,
@@ -127,7 +122,6 @@ impl Panelled<'_> {
     }
 }
 
-/// `Hot tier (reads from memory)`, `seq create rate`.
 fn subject(metric: &Metric) -> String {
     match tier(&metric.op) {
         Some(tier) => tier_name(tier.phase, tier.stands_for),

@@ -1,5 +1,3 @@
-//! The phrases of a verdict: claims, what survives, backings.
-
 use pickfs_model::{
     BackingKind,
     finding::{Claim, Comparison, Row},
@@ -7,7 +5,6 @@ use pickfs_model::{
 
 use crate::wording::{blocks_text, interval_text, percent_over_one, times};
 
-/// A comparison in words; numbers stand only where the claim is the comparison's own.
 pub fn claim_text(comparison: &Comparison, claim: Claim) -> String {
     let Comparison { reference, other, speedup, interval, .. } = comparison;
     let same = claim == comparison.claim;
@@ -33,13 +30,11 @@ pub fn claim_text(comparison: &Comparison, claim: Claim) -> String {
     }
 }
 
-/// What a row survives, without the condition on the device.
 pub fn survival(row: &Row) -> String {
     let text = row.durability.to_string();
     text.split(',').next().unwrap_or(&text).to_string()
 }
 
-/// A backing with what it is good for.
 pub fn backing_text(backing: BackingKind) -> &'static str {
     match backing {
         BackingKind::Disk => "block device",
