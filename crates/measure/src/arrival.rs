@@ -3,31 +3,24 @@
 //!
 //! A closed loop has no schedule; see [`Arrival::Closed`].
 
-/// How turns arrive.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Arrival {
-    /// Evenly spaced.
     Fixed {
-        /// Turns per second.
         rate_per_s: f64,
     },
     /// Independent, exponentially distributed gaps with the same mean rate.
     Poisson {
-        /// Mean turns per second.
         rate_per_s: f64,
     },
     /// Evenly spaced, at `factor` times the rate during the first part of each period.
     Bursts {
-        /// Turns per second outside a burst.
         rate_per_s: f64,
         /// Rate within a burst, as a multiple of the rate outside.
         factor: f64,
-        /// Length of a period in nanoseconds.
         period_ns: u64,
         /// Length of the burst at its start in nanoseconds, under the period.
         burst_ns: u64,
     },
-    /// At recorded times; the recording is repeated when it ends.
     Recorded {
         /// Nanoseconds from the first one, ascending.
         offsets_ns: Vec<u64>,
@@ -41,7 +34,6 @@ pub enum Arrival {
     },
 }
 
-/// An [`Arrival`] under way: yields due times in nanoseconds from the start.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     arrival: Arrival,

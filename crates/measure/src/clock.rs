@@ -5,7 +5,6 @@ use std::{cell::Cell, rc::Rc, time::Duration};
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Time in nanoseconds, and ways to let it pass.
 pub trait Clock {
     /// Nanoseconds on this clock's line; never goes back.
     fn now_ns(&self) -> u64;
@@ -48,7 +47,6 @@ pub struct SimClock {
 }
 
 impl SimClock {
-    /// Moves the clock on.
     pub fn advance(&self, by_ns: u64) {
         self.now_ns.set(self.now_ns.get() + by_ns);
     }

@@ -8,7 +8,6 @@
 const SUB_BITS: u32 = 4;
 const BUCKETS: usize = 64 << SUB_BITS;
 
-/// Counts the episodes of one stream of laps.
 #[derive(Debug, Clone)]
 pub struct EpisodeCounter {
     /// Opened at this bucket's threshold minus opened at the bucket before.
@@ -23,7 +22,6 @@ impl Default for EpisodeCounter {
 }
 
 impl EpisodeCounter {
-    /// Counts a lap.
     #[inline]
     pub fn lap(&mut self, latency_ns: u64) {
         let bucket = bucket_of(latency_ns);

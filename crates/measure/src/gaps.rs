@@ -1,30 +1,22 @@
-//! The machine's noise, as a thread sees it that only reads the clock: gaps in which it
-//! did not run. A treatment where other things are measured (validity rule 11), so it is
-//! for a quiet moment: `pickfs doctor`.
+//! A treatment where other things are measured (validity rule 11), so it is for a quiet
+//! moment: `pickfs doctor`.
 
 use crate::Clock;
 
 /// A gap is a step of the clock longer than this: far above one reading.
 pub const GAP_NS: u64 = 10_000;
 
-/// What a watching thread saw.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Gaps {
-    /// How long it watched in nanoseconds.
     pub watched_ns: u64,
-    /// Readings made.
     pub readings: u64,
-    /// Gaps longer than [`GAP_NS`].
     pub count: u64,
-    /// Longest gap in nanoseconds.
     pub ns_max: u64,
-    /// All gaps in nanoseconds.
     pub ns_sum: u64,
     /// Smallest step between two readings that differ in nanoseconds.
     pub step_ns_min: u64,
 }
 
-/// Reads the clock for `watch_ns`.
 pub fn watch_gaps(clock: &impl Clock, watch_ns: u64) -> Gaps {
     let began_ns = clock.now_ns();
     let mut gaps = Gaps { step_ns_min: u64::MAX, ..Gaps::default() };

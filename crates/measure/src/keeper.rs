@@ -19,27 +19,19 @@ use crate::{
     summary::{Exact, Summary, histogram},
 };
 
-/// The laps of one second of one operation, as numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SecondRow {
-    /// Second since the measurement began, from 0.
     pub second: u32,
-    /// Number of laps.
     pub count: u64,
-    /// Smallest service time.
     pub service_min_ns: u64,
-    /// Median service time.
     pub service_p50_ns: u64,
-    /// Largest service time.
     pub service_max_ns: u64,
     /// Largest response time; 0 in a closed loop.
     pub response_max_ns: u64,
 }
 
-/// All laps of one operation.
 #[derive(Debug, Clone, Default)]
 pub struct OpLaps {
-    /// Name of the operation.
     pub op: String,
     /// End minus start.
     pub service: Summary,
@@ -47,9 +39,7 @@ pub struct OpLaps {
     pub response: Option<Summary>,
     /// Response with the driver's stalls: end minus due.
     pub raw: Option<Summary>,
-    /// One row per second.
     pub seconds: Vec<SecondRow>,
-    /// Worst laps, worst first.
     pub spikes: Vec<Lap>,
     /// HdrHistogram interval log, tags `service` and `response`; times in the log are
     /// seconds since the measurement began, its maximum column is milliseconds.
@@ -68,7 +58,6 @@ struct OpTotal {
     lines: Vec<u8>,
 }
 
-/// Collects the seconds of all operations of one thread.
 pub struct IntervalKeeper {
     full: Arc<ArrayQueue<Box<Second>>>,
     spares: Vec<Arc<ArrayQueue<Box<Second>>>>,
@@ -182,7 +171,6 @@ impl OpTotal {
     }
 }
 
-/// Comment lines only at the head of the log.
 fn append_lines(lines: &mut Vec<u8>, log: &[u8], with_comments: bool) {
     for line in log.split_inclusive(|byte| *byte == b'\n') {
         if with_comments || !line.starts_with(b"#") {

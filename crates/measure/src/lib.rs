@@ -1,8 +1,5 @@
-//! What happens around two readings of the clock: when a turn is due, how late
-//! it began and through whose fault, and where its laps are kept.
-//!
-//! No files, no processes, no printing. Everything here runs on a
-//! [`clock::Clock`], so that tests run it on a simulated one, exact to the nanosecond.
+//! No files, no processes, no printing. Everything here runs on a [`clock::Clock`], so
+//! that tests run it on a simulated one, exact to the nanosecond.
 
 pub mod arrival;
 pub mod clock;

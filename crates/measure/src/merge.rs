@@ -1,9 +1,7 @@
-//! One distribution from several recorders that ran side by side: the threads of a lane, the lanes
-//! of a trial. Never over trials (validity rule 16).
-//!
-//! Histograms, seconds, counts and extremes merge exactly. Episodes cannot: no part keeps when each of
-//! its laps was, and one stall that holds up 64 lanes is one episode, not 64. What is kept is a lower
-//! bound, the episodes of the one part that saw most of them beyond the merged quantile.
+//! Never over trials (validity rule 16).
+//! Histograms, seconds, counts and extremes merge exactly. Episodes cannot: no part keeps when each
+//! of its laps was, and one stall that holds up 64 lanes is one episode, not 64. What is kept is a
+//! lower bound, the episodes of the one part that saw most of them beyond the merged quantile.
 
 use std::{collections::BTreeMap, io::Cursor, time::Duration};
 
@@ -23,10 +21,6 @@ use crate::{
 };
 
 impl OpLaps {
-    /// Merges what ran side by side; times in the logs count from each part's own beginning.
-    ///
-    /// # Errors
-    /// In words, when a part is not what a recorder made.
     pub fn merged(parts: Vec<OpLaps>, spikes_max: usize) -> Result<OpLaps, String> {
         let Some(op) = parts.first().map(|part| part.op.clone()) else {
             return Ok(OpLaps::default());
@@ -91,7 +85,6 @@ fn decoded(bytes: &[u8]) -> Result<Histogram<u64>, String> {
         .map_err(|error| format!("a histogram cannot be read back: {error}"))
 }
 
-/// One second over the parts.
 struct Second {
     row: SecondRow,
     service: Histogram<u64>,

@@ -1,6 +1,3 @@
-//! Where the measuring thread puts its laps: preallocated, pre-faulted, without a
-//! lock or a system call. Full seconds go to an [`IntervalKeeper`] on another thread.
-
 use std::sync::Arc;
 
 use crossbeam_queue::ArrayQueue;
@@ -16,33 +13,26 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpIndex(pub usize);
 
-/// An operation as it happened, on the clock's line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lap {
     /// When it was due; equal to `start_ns` in a closed loop.
     pub due_ns: u64,
-    /// When it began.
     pub start_ns: u64,
-    /// When it ended.
     pub end_ns: u64,
     /// Where in the file, or 0.
     pub offset_bytes: u64,
 }
 
-/// What a recorder keeps.
 #[derive(Debug, Clone)]
 pub struct RecorderOptions {
-    /// Names of the operations, in the order of their [`OpIndex`].
     pub ops: Vec<String>,
     /// Whether a schedule exists, and so a response time.
     pub responses: bool,
     /// Worst laps kept per operation.
     pub spikes_max: usize,
-    /// Quantiles that are wanted in the end.
     pub quantiles: Vec<f64>,
 }
 
-/// The laps of one operation in one second.
 pub(crate) struct Second {
     pub(crate) op: usize,
     pub(crate) second: u32,
@@ -101,7 +91,6 @@ struct Slot {
     spike_floor_ns: u64,
 }
 
-/// The measuring thread's end of a recorder.
 pub struct LapRecorder {
     slots: Vec<Slot>,
     full: Arc<ArrayQueue<Box<Second>>>,
@@ -112,7 +101,6 @@ pub struct LapRecorder {
     merged_seconds: u64,
 }
 
-/// What the measuring thread knows at the end; the keeper makes the rest.
 pub struct LapTail {
     /// Of service, response and raw response.
     pub(crate) episodes: Vec<[EpisodeCounter; 3]>,
@@ -124,7 +112,6 @@ pub struct LapTail {
 const SPARES: usize = 3;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A recorder and its keeper, all memory allocated and touched.
 pub fn recorder(options: &RecorderOptions) -> (LapRecorder, IntervalKeeper) {
     let full = Arc::new(ArrayQueue::new((SPARES + 1) * options.ops.len().max(1)));
     let slot = |op: usize| {
@@ -159,14 +146,13 @@ pub fn recorder(options: &RecorderOptions) -> (LapRecorder, IntervalKeeper) {
 }
 
 impl LapRecorder {
-    /// The measurement begins: second 0 starts here.
     pub fn begin(&mut self, began_ns: u64) {
         self.began_ns = began_ns;
         self.second = 0;
         self.second_end_ns = began_ns + SECOND_NS;
     }
 
-    /// Keeps a lap. `response_ns` is that of [`crate::Turnstile`]; `None` in a closed loop.
+    /// `response_ns` is that of [`crate::Turnstile`]; `None` in a closed loop.
     #[inline]
     pub fn lap(&mut self, op: OpIndex, lap: Lap, response_ns: Option<u64>) {
         if lap.end_ns >= self.second_end_ns {
@@ -193,7 +179,6 @@ impl LapRecorder {
         }
     }
 
-    /// Hands over the last second and what only this thread knows.
     pub fn finish(mut self) -> LapTail {
         for slot in &mut self.slots {
             slot.hand_over(self.second, &self.full, true);

@@ -1,6 +1,3 @@
-//! A histogram's numbers: the quantiles with the episodes beyond them, and its
-//! own encoded form.
-
 use hdrhistogram::{
     Histogram,
     serialization::{Serializer, V2DeflateSerializer},
@@ -14,25 +11,18 @@ pub const LONGEST_NS: u64 = 60_000_000_000;
 /// Significant digits of every histogram: a value is off by 0.1 % at most.
 pub const DIGITS: u8 = 3;
 
-/// An empty histogram of the one kind that is used everywhere.
 pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("constant bounds are legal")
 }
 
-/// Laps as numbers; times in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
-    /// Number of laps.
     pub count: u64,
-    /// Arithmetic mean.
     pub mean_ns: f64,
     /// Standard deviation (n - 1), to the histogram's precision.
     pub sd_ns: f64,
-    /// Smallest, exact.
     pub min_ns: u64,
-    /// Largest, exact.
     pub max_ns: u64,
-    /// In the order that was asked for.
     pub quantiles: Vec<QuantileValue>,
     /// Laps longer than [`LONGEST_NS`].
     pub overflow: u64,
@@ -40,32 +30,26 @@ pub struct Summary {
     pub encoded: Vec<u8>,
 }
 
-/// One quantile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QuantileValue {
     /// Share of the laps at or below.
     pub q: f64,
-    /// Value in nanoseconds.
     pub value_ns: u64,
     /// Episodes beyond it; over several threads or lanes a lower bound (see `merge`).
     pub episodes: u64,
 }
 
-/// Exact figures that a histogram rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Exact {
-    /// Sum of all laps in nanoseconds.
     pub sum_ns: u64,
     /// Smallest lap; `u64::MAX` when there is none.
     pub min_ns: u64,
-    /// Largest lap.
     pub max_ns: u64,
     /// Laps longer than [`LONGEST_NS`].
     pub overflow: u64,
 }
 
 impl Summary {
-    /// Reads a histogram at the given quantiles.
     pub fn of(
         histogram: &Histogram<u64>,
         exact: Exact,

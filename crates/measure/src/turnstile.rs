@@ -10,22 +10,17 @@
 /// own cost, far below a time slice of the scheduler.
 pub const LATE_NS: u64 = 10_000;
 
-/// What was late, over all turns so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lateness {
-    /// Turns taken.
     pub turns: u64,
     /// Turns that began late although the one before had ended: the machine.
     pub by_driver: u64,
     /// Turns that were due before the one before had ended: the candidate.
     pub by_queue: u64,
-    /// Longest stall of the driver in nanoseconds.
     pub driver_stall_ns_max: u64,
-    /// All stalls of the driver in nanoseconds.
     pub driver_stall_ns_sum: u64,
 }
 
-/// Follows the turns of one thread.
 #[derive(Debug, Clone, Default)]
 pub struct Turnstile {
     lateness: Lateness,
@@ -37,7 +32,6 @@ pub struct Turnstile {
 }
 
 impl Turnstile {
-    /// A turn that was due at `due_ns` begins at `start_ns`.
     #[inline]
     pub fn begin(&mut self, due_ns: u64, start_ns: u64) {
         self.lateness.turns += 1;
@@ -58,14 +52,12 @@ impl Turnstile {
         self.virtual_start_ns - self.due_ns + (end_ns - self.start_ns)
     }
 
-    /// The turn has ended.
     #[inline]
     pub fn end(&mut self, end_ns: u64) {
         self.real_end_ns = end_ns;
         self.virtual_end_ns = self.virtual_start_ns + (end_ns - self.start_ns);
     }
 
-    /// What was late so far.
     pub fn lateness(&self) -> Lateness {
         self.lateness
     }

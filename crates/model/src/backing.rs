@@ -1,5 +1,3 @@
-//! Where a candidate's bytes go: the backing is part of every claim.
-
 use std::{
     collections::BTreeMap,
     fmt,
@@ -53,7 +51,6 @@ pub enum BackingSpec {
 }
 
 impl BackingSpec {
-    /// One directory that exists.
     pub fn directory(path: impl Into<PathBuf>) -> BackingSpec {
         BackingSpec::Directory { path: path.into(), places: BTreeMap::new() }
     }
@@ -66,7 +63,6 @@ impl BackingSpec {
         }
     }
 
-    /// Every directory that is measured in.
     pub fn directories(&self) -> Vec<&Path> {
         match self {
             BackingSpec::Directory { path, places } if places.is_empty() => vec![path],

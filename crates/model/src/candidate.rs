@@ -24,33 +24,21 @@ pub struct CandidateSpec {
     pub mkfs_options: Vec<String>,
 }
 
-/// A candidate's text that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CandidateError {
-    /// No file system before the first `:` or `;`.
     #[error("candidate `{text}` names no file system; write fs[:mount options][;mkfs=options]")]
-    NoFileSystem {
-        /// The text that was given.
-        text: String,
-    },
-    /// Something other than `mkfs=` after a semicolon.
+    NoFileSystem { text: String },
     #[error("candidate `{text}`: `{part}` not understood; after `;` only mkfs=OPTIONS may stand")]
     UnknownPart {
-        /// The whole text.
         text: String,
         /// The part that was not understood.
         part: String,
     },
-    /// A character that no option holds.
     #[error("candidate `{text}` holds a control character; remove it")]
-    ControlCharacter {
-        /// The whole text, escaped.
-        text: String,
-    },
+    ControlCharacter { text: String },
 }
 
 impl CandidateSpec {
-    /// The same candidate under another name.
     pub fn labelled(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self

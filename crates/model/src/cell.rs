@@ -1,5 +1,3 @@
-//! A cell: one candidate under one set of workload parameters.
-
 use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
@@ -93,7 +91,6 @@ impl Cell {
         parts.join(", ")
     }
 
-    /// The value of one axis, if the plan has it.
     pub fn level(&self, axis: &str) -> Option<&str> {
         self.levels.iter().find(|level| level.axis == axis).map(|level| level.value.as_str())
     }

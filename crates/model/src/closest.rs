@@ -1,4 +1,4 @@
-//! The known name that a typo most likely meant. Not a search: a handful of names, compared whole.
+//! Not a search: a handful of names, compared whole.
 
 /// How alike two words must be (Jaro-Winkler, from 0 to 1) for one to be a typo of the other.
 const ALIKE: f64 = 0.84;

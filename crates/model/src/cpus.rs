@@ -1,5 +1,3 @@
-//! Which processors measure and which help, as one text: `measure=2-3,help=0,1`.
-
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
@@ -16,13 +14,10 @@ pub struct Cpus {
     pub help: Vec<u32>,
 }
 
-/// A text that names no processors.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("processors `{text}`: {why}; write measure=LIST,help=LIST, as measure=2-3,help=0,1")]
 pub struct CpusError {
-    /// The text.
     pub text: String,
-    /// What is wrong.
     pub why: String,
 }
 

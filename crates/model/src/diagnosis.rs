@@ -1,5 +1,3 @@
-//! What a machine can test: the answer of `pickfs doctor`, as data.
-
 use serde::{Deserialize, Serialize};
 
 use crate::Environment;

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Facts by key, in key order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Environment(pub BTreeMap<String, String>);
@@ -22,7 +21,6 @@ impl Environment {
         }
     }
 
-    /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
@@ -37,12 +35,9 @@ impl Environment {
     }
 }
 
-/// One fact that two environments do not share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Difference<'a> {
-    /// The key.
     pub key: &'a str,
-    /// Its value in the first environment.
     pub here: Option<&'a str>,
     /// Its value in the second one.
     pub there: Option<&'a str>,

@@ -1,5 +1,3 @@
-//! What happens during a run, in the past tense: for the progress line and for `--json`.
-
 use serde::{Deserialize, Serialize};
 
 use crate::{CellId, Environment, Outcome};

@@ -1,11 +1,5 @@
-//! What is read beside the scheduler's events when slow laps are explained: off unless asked for, as it
-//! costs more.
-//!
-//! ```
-//! use pickfs_model::ExplainAlso;
-//! let (above_ns, also) = ExplainAlso::parse("50us,samples=997,context").expect("words");
-//! assert_eq!((above_ns, also.samples_hz, also.context), (Some(50_000), Some(997), true));
-//! ```
+//! What is read beside the scheduler's events when slow laps are explained: off unless asked for,
+//! as it costs more.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,16 +21,12 @@ pub struct ExplainAlso {
 pub const SAMPLES_HZ_MAX: u32 = 10_000;
 
 impl ExplainAlso {
-    /// Whether nothing is asked for.
     pub fn is_nothing(&self) -> bool {
         *self == ExplainAlso::default()
     }
 
-    /// Words with commas between them: a time above which laps are slow, `samples=HZ`, `context`. Each
-    /// may be missing.
-    ///
-    /// # Errors
-    /// A word that is none of these, in words.
+    /// Words with commas between them: a time above which laps are slow, `samples=HZ`, `context`.
+    /// Each may be missing.
     pub fn parse(text: &str) -> Result<(Option<u64>, ExplainAlso), String> {
         let (mut above_ns, mut also) = (None, ExplainAlso::default());
         for word in text.split(',').map(str::trim) {
@@ -50,10 +40,6 @@ impl ExplainAlso {
     }
 }
 
-/// Samples a second from a word.
-///
-/// # Errors
-/// A word that is no number from 1 to [`SAMPLES_HZ_MAX`].
 pub fn samples_hz(word: &str) -> Result<u32, String> {
     match word.parse() {
         Ok(hz @ 1..=SAMPLES_HZ_MAX) => Ok(hz),

@@ -1,12 +1,3 @@
-//! What file systems can do, as data: the table of `pickfs features`, with each
-//! answer as it was measured and each fact with its source. Written, never read back.
-//!
-//! ```
-//! use pickfs_model::features::{Answer, Verdict};
-//! let answer = Answer::new(Verdict::No, "link: EPERM");
-//! assert_eq!(answer.verdict, Verdict::No);
-//! ```
-
 use serde::Serialize;
 
 use crate::Environment;
@@ -64,7 +55,6 @@ pub enum Group {
 }
 
 impl Group {
-    /// The heading.
     pub fn title(self) -> &'static str {
         match self {
             Group::Unix => "Owners, permissions, links",
@@ -132,17 +122,14 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A verdict with what was seen.
     pub fn new(verdict: Verdict, words: impl Into<String>) -> Self {
         Self { verdict, value: None, words: words.into() }
     }
 
-    /// A measure, and in words how it was come by.
     pub fn measured(value: impl Into<String>, words: impl Into<String>) -> Self {
         Self { verdict: Verdict::Measured, value: Some(value.into()), words: words.into() }
     }
 
-    /// What a cell shows.
     pub fn cell(&self) -> &str {
         self.value.as_deref().unwrap_or(self.verdict.word())
     }
@@ -167,7 +154,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word of a cell.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Yes => "yes",
@@ -276,7 +262,6 @@ pub enum Class {
 }
 
 impl Class {
-    /// As the article writes it.
     pub fn name(self) -> &'static str {
         match self {
             Class::Native => "native",

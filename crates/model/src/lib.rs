@@ -1,8 +1,3 @@
-//! The vocabulary of pickfs as plain data: what was asked (plan, candidate,
-//! cell), what a worker is told and answers (trial), what was kept (record),
-//! and what may be said of it (finding).
-//!
-//! No behaviour lives here beyond parsing and printing a value's own text.
 //! Everything that is stored or crosses a process border carries [`FORMAT`].
 
 pub mod backing;

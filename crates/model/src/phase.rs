@@ -1,11 +1,4 @@
-//! Phases: named stretches of work within a trial, each done once from its start to its end by
-//! every lane. Workloads that are a list of tests rather than one loop are made of them.
-//!
-//! ```
-//! use pickfs_model::phase::{PhaseRecord, WorkUnit};
-//! let phase = PhaseRecord { unit: WorkUnit::Bytes, work: 5e8, elapsed_ns: 250_000_000, ..PhaseRecord::named("write float large") };
-//! assert_eq!(phase.label, "write float large");
-//! ```
+//! Workloads that are a list of tests rather than one loop are made of them.
 
 use std::collections::BTreeMap;
 
@@ -125,7 +118,6 @@ impl PhaseRecord {
         }
     }
 
-    /// Whether it was run to its end.
     pub fn is_finished(&self) -> bool {
         self.outcome == Outcome::Finished
     }

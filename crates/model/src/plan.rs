@@ -1,6 +1,3 @@
-//! A plan: what was asked. Reading it from TOML and checking it against the
-//! tables of file systems and workloads is the lab's work.
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -165,7 +162,6 @@ pub enum Combine {
 }
 
 impl Combine {
-    /// Whether all combinations become cells.
     pub fn is_every(&self) -> bool {
         *self == Combine::Every
     }
@@ -227,7 +223,6 @@ pub enum Statistic {
 }
 
 impl Statistic {
-    /// Whether a larger number is the better one.
     pub fn is_better_higher(self) -> bool {
         matches!(self, Statistic::Rate | Statistic::Figure(Better::Higher))
     }

@@ -1,17 +1,10 @@
-//! Text of quantities: sizes, rates and durations as people write them.
-//!
-//! One place parses and prints them, so that a plan file, the command line and
-//! a report agree: `4KiB`, `10_000/s`, `250ms`.
-
 use thiserror::Error;
 
-/// A quantity that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{what} `{text}` not understood; write it like {example}")]
 pub struct QuantityError {
     /// What was expected: `size`, `rate` or `duration`.
     pub what: &'static str,
-    /// The text that was given.
     pub text: String,
     /// Texts that would have been accepted.
     pub example: &'static str,
@@ -137,12 +130,6 @@ pub fn significant(value: f64) -> String {
 }
 
 /// A number of things: `1 block`, `7 blocks`, `1,200 trials`.
-///
-/// ```
-/// use pickfs_model::quantity::counted;
-/// assert_eq!(counted(1, "block"), "1 block");
-/// assert_eq!(counted(1_200, "trial"), "1,200 trials");
-/// ```
 pub fn counted(count: u64, thing: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{} {thing}{ending}", grouped(count as i64))

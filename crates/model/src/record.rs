@@ -1,12 +1,9 @@
-//! What is kept of a run: cells, trials, and the laps of each operation.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{BackingKind, Cell, CellId, Environment, PhaseRecord, Plan, StepRecord, plan::View};
 
-/// Quantiles that every distribution carries, in ascending order.
 pub const QUANTILES: &[f64] = &[
     0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995,
     0.9998, 0.9999, 0.99995, 0.99999,
@@ -166,7 +163,6 @@ pub struct OpRecord {
 }
 
 impl OpRecord {
-    /// The distribution of a view.
     pub fn view(&self, view: View) -> Option<&Distribution> {
         match view {
             View::Service => Some(&self.service),
@@ -199,7 +195,6 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// The row of a quantile of [`QUANTILES`].
     pub fn quantile(&self, q: f64) -> Option<&QuantileRow> {
         self.quantiles.iter().find(|row| (row.q - q).abs() < 1e-9)
     }

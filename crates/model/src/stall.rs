@@ -1,6 +1,4 @@
-//! Why laps were slow: what the kernel was doing meanwhile, as a probe saw it. Plain data; the rules
-//! that name causes, and the join, are in crate `probe`.
-//!
+//! Plain data; the rules that name causes, and the join, are in crate `probe`.
 //! All times are nanoseconds, moments are on the CLOCK_MONOTONIC line.
 
 use serde::{Deserialize, Serialize};
@@ -229,12 +227,10 @@ impl OpenLap {
 }
 
 impl StallRecord {
-    /// The words of a cause.
     pub fn words(&self, cause: &str) -> Option<&CauseWords> {
         self.causes.iter().find(|words| words.cause == cause)
     }
 
-    /// A stack by its place; empty where there is none.
     pub fn stack(&self, place: Option<u32>) -> &[String] {
         place.and_then(|place| self.stacks.get(place as usize)).map_or(&[], Vec::as_slice)
     }

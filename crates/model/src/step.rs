@@ -1,5 +1,3 @@
-//! Steps are data: what makes, mounts and unmakes a candidate, printable before it is done.
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

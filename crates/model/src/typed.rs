@@ -1,10 +1,5 @@
-//! Commands that a user reads in order to type them: what they begin with, and words as a shell takes them.
-//!
-//! ```
-//! use pickfs_model::typed::{program, quoted};
-//! assert_eq!(program(), "pickfs");
-//! assert_eq!((quoted("/data/a.b").as_str(), quoted("my 'data'").as_str()), ("/data/a.b", r"'my '\''data'\'''"));
-//! ```
+//! Commands that a user reads in order to type them: what they begin with, and words as a shell
+//! takes them.
 
 use std::env;
 

@@ -1,9 +1,4 @@
 //! Characters that steer what shows them: a terminal, a table of a spreadsheet.
-//!
-//! ```
-//! use pickfs_model::visible::visible;
-//! assert_eq!(visible("ext4\u{202e}\u{1b}[2J"), "ext4\\u202e\\u001b[2J");
-//! ```
 
 use std::fmt::Write as _;
 

@@ -13,7 +13,6 @@ use std::{
 
 use crate::{error::ServeError, request::Request};
 
-/// Fewest characters of a token that a user chooses.
 pub const TOKEN_CHARACTERS_MIN: usize = 16;
 
 /// A new token: 128 random bits as 32 hexadecimal digits.
@@ -23,7 +22,6 @@ pub fn random_token() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// What a request must show.
 #[derive(Debug, Clone)]
 pub struct Gate {
     token: Option<String>,
@@ -31,19 +29,14 @@ pub struct Gate {
     cookie: String,
 }
 
-/// What the gate says to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// It may read.
     Open,
     /// It has the token in its link: it may have the cookie, and a link without the token.
     Welcome {
-        /// Value of `Set-Cookie`.
         cookie: String,
     },
-    /// It asks for a host that we are not.
     ForeignHost,
-    /// It lacks the token.
     Closed,
 }
 
@@ -61,12 +54,10 @@ impl Gate {
         Ok(Gate { token, only_local_names: local, cookie })
     }
 
-    /// The token that is asked for, if one is.
     pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
 
-    /// Whether a request may read.
     pub fn passage(&self, request: &Request) -> Passage {
         if self.only_local_names && !request.host.as_deref().is_some_and(is_local_name) {
             return Passage::ForeignHost;

@@ -19,24 +19,19 @@ use crate::{
     shelf::{Place, Stamp},
 };
 
-/// Between two looks at the file.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// A stream that tells nothing says that it is still there.
 const SILENCE_MAX: Duration = Duration::from_secs(20);
 /// Longest stream; a browser asks again.
 const STREAM_MAX: Duration = Duration::from_secs(600);
 
-/// What is followed.
 pub struct Followed {
-    /// The run.
     pub place: Place,
-    /// The run without its trials.
     pub head: RunRecord,
     /// The last trial that the reader knows.
     pub after: u32,
 }
 
-/// Sends what happens.
 pub fn follow(stream: &mut TcpStream, head_only: bool, followed: &Followed) -> io::Result<()> {
     stream.write_all(Response::events().head(true).as_bytes())?;
     if head_only {
@@ -82,7 +77,6 @@ fn news(followed: &Followed, after: &mut u32) -> (String, bool) {
     (text, true)
 }
 
-/// A row of a listing as a page shows it.
 pub fn live_row(head: &RunRecord, row: pickfs_store::TrialRow) -> LiveRow {
     let again = if row.attempt > 1 { ", repeated" } else { "" };
     LiveRow::new(head, row.number, &row.cell.0, row.block, format!("{}{again}", row.outcome))

@@ -1,5 +1,3 @@
-//! Names in links: percent signs back to text.
-
 /// The text of a part, decoded once; `+` is a space in a query. Nothing where it is not UTF-8,
 /// holds a control character (NUL too) or a broken percent sign.
 pub fn decoded(text: &str, is_query: bool) -> Option<String> {

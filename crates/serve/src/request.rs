@@ -1,5 +1,3 @@
-//! The head of a request: method, path, query, and the few headers that we read.
-//!
 //! A body is never read: only GET and HEAD are answered, each on a connection that
 //! is closed after it, so that nothing that follows a head can be taken for another
 //! request.
@@ -14,26 +12,18 @@ use thiserror::Error;
 
 use crate::name::decoded;
 
-/// Longest head that is read.
 pub const HEAD_BYTES_MAX: usize = 16 * 1024;
-/// Most headers of a head.
 const HEADERS_MAX: usize = 64;
-/// Longest wait for a whole head.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// A request that is not answered with a page.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub enum BadRequest {
-    /// Not HTTP.
     #[error("not a request of HTTP/1: {0}")]
     NotHttp(String),
-    /// The head is too long.
     #[error("the head of the request is longer than {HEAD_BYTES_MAX} bytes")]
     TooLong,
-    /// Another method than GET and HEAD.
     #[error("method {0} is not answered: this server is read-only, GET and HEAD alone are")]
     Method(String),
-    /// A target that is no path of ours.
     #[error("a path begins with / and holds UTF-8 text without control characters")]
     Path,
     /// The other side went away or was too slow.
@@ -41,18 +31,13 @@ pub enum BadRequest {
     Unfinished,
 }
 
-/// A request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
     /// Parts of the path between the slashes, decoded; none for `/`.
     pub parts: Vec<String>,
-    /// Names and values of the query, decoded, in their order.
     pub query: Vec<(String, String)>,
-    /// The head alone is wanted.
     pub head_only: bool,
-    /// The header `Host`.
     pub host: Option<String>,
-    /// The token of `Authorization: Bearer`.
     pub bearer: Option<String>,
     /// The last event that a browser has of a stream that it asks for again.
     pub last_event: Option<String>,
@@ -60,7 +45,6 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads the head of a request from a connection.
     pub fn read(stream: &mut TcpStream) -> Result<Request, BadRequest> {
         let until = Instant::now() + HEAD_TIME_MAX;
         let mut bytes = Vec::with_capacity(1024);
@@ -107,17 +91,14 @@ impl Request {
         Ok(Some(Request { parts, query, head_only, host, bearer, last_event, cookie }))
     }
 
-    /// The first value of a name of the query.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Every value of a name of the query.
     pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.query.iter().filter(move |(known, _)| known == name).map(|(_, v)| v.as_str())
     }
 
-    /// Every value of a cookie.
     pub fn cookies<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let pairs = self.cookie.split(';').filter_map(|pair| pair.trim().split_once('='));
         pairs.filter(move |(known, _)| *known == name).map(|(_, value)| value)
@@ -132,7 +113,6 @@ fn values<'h>(
     named.map(|header| String::from_utf8_lossy(header.value).trim().to_owned())
 }
 
-/// The value of a header that may stand once.
 fn single(headers: &[httparse::Header<'_>], name: &str) -> Result<Option<String>, BadRequest> {
     let mut found = values(headers, name);
     match (found.next(), found.next()) {

@@ -1,22 +1,15 @@
-//! An answer: status, kind, body, and the headers that keep a browser careful.
-
 use std::{
     fmt::Write as _,
     io::{self, Write},
 };
 
-/// What an answer is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
-    /// Status code.
     pub status: u16,
-    /// Value of `Content-Type`.
     pub kind: &'static str,
-    /// The body.
     pub body: Vec<u8>,
     /// Further headers of ours: no value holds a line end.
     pub headers: Vec<(&'static str, String)>,
-    /// What the page may do.
     policy: String,
 }
 
@@ -24,7 +17,6 @@ pub struct Response {
 const STRICT: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'; sandbox";
 
-/// Kind of our pages.
 pub const HTML: &str = "text/html; charset=utf-8";
 
 impl Response {
@@ -48,7 +40,6 @@ impl Response {
         Response { status, kind: HTML, body: html.into_bytes(), headers: Vec::new(), policy }
     }
 
-    /// A file to look at or to keep.
     pub fn file(name: &str, body: Vec<u8>) -> Response {
         let stem: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
         let kind = kind_of(name);
@@ -57,7 +48,6 @@ impl Response {
         Response { status: 200, kind, body, headers, policy: STRICT.into() }
     }
 
-    /// Another place of ours.
     pub fn redirect(to: &str) -> Response {
         let headers = vec![("Location", to.to_owned())];
         Response { status: 303, kind: HTML, body: Vec::new(), headers, policy: STRICT.into() }
@@ -69,7 +59,6 @@ impl Response {
         Response { status: 200, kind, body: vec![], headers: vec![], policy: STRICT.into() }
     }
 
-    /// The same with another header.
     pub fn with(mut self, name: &'static str, value: String) -> Response {
         self.headers.push((name, value));
         self
@@ -99,7 +88,6 @@ impl Response {
         out + "\r\n"
     }
 
-    /// Sends the answer, without its body where only the head was asked for.
     pub fn send(&self, to: &mut impl Write, head_only: bool) -> io::Result<()> {
         to.write_all(self.head(false).as_bytes())?;
         if !head_only {

@@ -1,5 +1,3 @@
-//! Which page a path means.
-
 use std::sync::Arc;
 
 use pickfs_model::{Findings, RunRecord, record::OpRecord};
@@ -20,29 +18,21 @@ use crate::{
     shelf::{Loaded, Place, Shelf},
 };
 
-/// What goes over the wire.
 pub enum Answer {
-    /// One answer.
     Whole(Response),
-    /// A stream of events.
     Events(Box<Followed>),
 }
 
-/// The pages of a folder.
 pub struct Routes {
-    /// The folder.
     pub shelf: Shelf,
-    /// The next command that a page names.
     pub next: fn(&RunRecord, &Findings) -> Option<NextStep>,
 }
 
-/// Most runs of a chain.
 const CHAIN_MAX: usize = 12;
 
 type Made = Result<Response, Response>;
 
 impl Routes {
-    /// The answer to a request, once the gate lets it in.
     pub fn answer(&self, gate: &Gate, request: &Request) -> Answer {
         match gate.passage(request) {
             Passage::Open => {}
@@ -161,7 +151,6 @@ impl Routes {
         }
     }
 
-    /// The log of one operation of one trial, which only the run file holds.
     fn interval_log(&self, name: &str, run: &RunRecord, file: &str) -> Result<String, Response> {
         let wanted = file.trim_start_matches("hlog/");
         let ops = run.trials.iter().flat_map(|trial| trial.ops.iter().map(move |op| (trial, op)));

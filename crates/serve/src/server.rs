@@ -1,5 +1,3 @@
-//! The listener: a thread a connection, bounded, one answer each.
-//!
 //! Few people read at a time, so a thread each is cheap; above the bound a
 //! connection is told so and closed. A panic while a page is made ends that answer
 //! and nothing else.
@@ -35,28 +33,23 @@ const CONNECTIONS_MAX: usize = 32;
 /// Longest wait for a reader who does not take what is sent.
 const SEND_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// What is served, and where.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Folder of runs.
     pub folder: PathBuf,
     /// Address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
     /// Token that is asked for; made where absent and the address is not loopback.
     pub token: Option<String>,
-    /// The next command that a page names, if there is one.
     pub next: fn(&RunRecord, &Findings) -> Option<NextStep>,
 }
 
 impl Settings {
-    /// A folder on an address, everything else by default.
     pub fn new(folder: impl AsRef<Path>, listen: SocketAddr) -> Settings {
         let folder = folder.as_ref().to_owned();
         Settings { folder, listen, token: None, next: |_, _| None }
     }
 }
 
-/// A server that listens.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
@@ -70,7 +63,6 @@ struct Shared {
 }
 
 impl Server {
-    /// Opens the folder and the address.
     pub fn bind(settings: Settings) -> Result<Server, ServeError> {
         let Settings { folder, listen, token, next } = settings;
         let shelf = Shelf::open(&folder)
@@ -84,12 +76,10 @@ impl Server {
         Ok(Server { listener, address, shared: Arc::new(shared) })
     }
 
-    /// The address that is listened on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The token that is asked for, if one is.
     pub fn token(&self) -> Option<&str> {
         self.shared.gate.token()
     }
@@ -103,7 +93,6 @@ impl Server {
         }
     }
 
-    /// Answers until the program ends.
     pub fn serve(&self) {
         for stream in self.listener.incoming() {
             match stream {
@@ -181,7 +170,6 @@ fn of_bad(bad: &BadRequest) -> Response {
     }
 }
 
-/// A page that says why there is no other.
 pub fn refusal(status: u16, text: &str) -> Response {
     let nonce = random_token().unwrap_or_default();
     Response::page(status, message_page("pickfs serve", text), &nonce)

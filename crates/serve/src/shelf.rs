@@ -1,5 +1,3 @@
-//! The runs of the folder, by name.
-//!
 //! Every name in a link is looked up among the names here, and the path beside it
 //! is opened: no text of a client becomes a path. A run whose file lies outside the
 //! folder (a link) is a row that says so and is never opened. What was read is kept
@@ -19,35 +17,27 @@ use pickfs_store::{RunFile, StoreError, run_paths};
 
 /// Name of the run file in a run's folder: such a run has the name of its folder.
 const RUN_FILE: &str = "run.pickfs";
-/// Whole runs that are kept in memory.
 const LOADED_MAX: usize = 4;
 
-/// A run that was read, with what may be said of it.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The run.
     pub run: RunRecord,
-    /// Its findings.
     pub findings: Findings,
 }
 
-/// When a file was last written, and how long it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     written: SystemTime,
     bytes: u64,
 }
 
-/// A run file of the folder.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// Its name in links.
     pub name: String,
     /// Where it is; nothing where that is outside the folder.
     path: Option<PathBuf>,
 }
 
-/// The folder.
 pub struct Shelf {
     folder: PathBuf,
     lines: Mutex<HashMap<PathBuf, (Stamp, RunLine)>>,
@@ -55,19 +45,16 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// A folder that can be read.
     pub fn open(folder: &Path) -> io::Result<Shelf> {
         let folder = fs::canonicalize(folder)?;
         fs::read_dir(&folder)?;
         Ok(Shelf { folder, lines: Mutex::default(), loaded: Mutex::default() })
     }
 
-    /// The folder's own path.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Every run file of the folder by its name.
     pub fn places(&self) -> io::Result<Vec<Place>> {
         let mut places: Vec<Place> =
             run_paths(&self.folder)?.iter().map(|path| self.place(path)).collect();
@@ -87,12 +74,10 @@ impl Shelf {
         Place { name: named.to_string_lossy().into_owned(), path }
     }
 
-    /// The run of a name.
     pub fn find(&self, name: &str) -> Option<Place> {
         self.places().ok()?.into_iter().find(|place| place.name == name)
     }
 
-    /// The rows of the list, newest first; damaged ones last.
     pub fn lines(&self) -> io::Result<Vec<RunLine>> {
         let mut lines: Vec<RunLine> = self.places()?.iter().map(|place| self.line(place)).collect();
         let started = |line: &RunLine| line.about.as_ref().map(|about| about.started.clone()).ok();
@@ -116,7 +101,6 @@ impl Shelf {
         line
     }
 
-    /// The whole run, read now or kept from before.
     pub fn load(&self, place: &Place) -> Result<Arc<Loaded>, String> {
         let (path, stamp) = place.stamp().ok_or_else(|| outside(place))?;
         let mut kept = locked(&self.loaded);
@@ -147,13 +131,11 @@ impl Place {
         self.path.is_none().then(|| outside(self))
     }
 
-    /// Opens the file; the words say why it cannot be.
     pub fn open(&self) -> Result<RunFile, String> {
         let path = self.path.as_ref().ok_or_else(|| outside(self))?;
         RunFile::open_read_only(path).map_err(|error| error.to_string())
     }
 
-    /// The file with the stamp that it has now.
     pub fn stamp(&self) -> Option<(&Path, Stamp)> {
         let path = self.path.as_deref()?;
         let about = fs::metadata(path).ok()?;

@@ -1,5 +1,3 @@
-//! What a stranger may try: no path leaves the folder, no verb but GET and HEAD is
-//! answered, no name of another host, no guess of a token.
 #![allow(clippy::unwrap_used)]
 
 mod shelf;

@@ -1,4 +1,3 @@
-//! Every page in a real browser: no complaint, no request to another host, and it works.
 #![allow(clippy::unwrap_used)]
 
 mod browser;
@@ -13,7 +12,6 @@ use pickfs_testkit::{
 };
 use shelf::{Folder, folder, put, serve};
 
-/// A page loads at both widths, complains of nothing and is not wider than its window.
 fn visit(browser: &mut Browser, address: SocketAddr, path: &str, name: &str) {
     for (width, height) in [(1280, 900), (390, 844)] {
         browser.resize(width, height);
@@ -63,7 +61,6 @@ fn pages_load_without_a_complaint_and_ask_no_other_host() {
     );
 }
 
-/// Runs of phases with two factors, opened from a file as a user does, light and dark.
 #[test]
 fn a_report_opens_from_a_file_and_asks_for_nothing() {
     let Some(mut browser) = Browser::start() else { return };
@@ -97,7 +94,6 @@ fn a_report_opens_from_a_file_and_asks_for_nothing() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// What the page draws and says is what the store holds.
 #[test]
 fn tiles_and_charts_hold_the_numbers_of_the_store() {
     let Some(mut browser) = Browser::start() else { return };
@@ -138,8 +134,6 @@ fn tiles_and_charts_hold_the_numbers_of_the_store() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// A run that was explained: a marker for each slow lap in the colour of its cause, the ledger with
-/// its shares, and the slowest laps behind their links.
 #[test]
 fn slow_laps_are_coloured_by_cause_and_open_to_their_stacks() {
     let Some(mut browser) = Browser::start() else { return };
@@ -309,7 +303,6 @@ fn a_thousand_trials_are_small_and_shown_within_a_second() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// Waits until an expression is true in the page.
 fn wait(browser: &mut Browser, expression: &str) {
     until(expression, || browser.sees(expression).then_some(()));
 }

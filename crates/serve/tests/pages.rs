@@ -1,4 +1,3 @@
-//! Every page and every file by an ordinary client.
 #![allow(clippy::unwrap_used)]
 
 mod shelf;

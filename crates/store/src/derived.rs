@@ -1,5 +1,3 @@
-//! The derived tables: the same facts as the records, laid out for an SQL client.
-
 use pickfs_model::{
     Environment, Heat, Outcome, PhaseRecord, RunRecord, StallRecord, TrialRecord,
     record::{Distribution, OpRecord},
@@ -7,7 +5,6 @@ use pickfs_model::{
 };
 use rusqlite::{Connection, Result, params};
 
-/// `finished`, `failed` or `skipped`.
 pub fn outcome_name(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Finished => "finished",
@@ -16,7 +13,6 @@ pub fn outcome_name(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// What is known before the first trial.
 pub fn put_run(connection: &Connection, run: &RunRecord) -> Result<()> {
     for cell in &run.cells {
         connection.execute(
@@ -37,7 +33,6 @@ pub fn put_run(connection: &Connection, run: &RunRecord) -> Result<()> {
     put_facts(connection, 0, &run.card)
 }
 
-/// What one trial adds.
 pub fn put_trial(connection: &Connection, trial: &TrialRecord) -> Result<()> {
     for op in &trial.ops {
         put_op(connection, trial.number, op)?;

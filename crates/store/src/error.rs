@@ -1,66 +1,26 @@
-//! What can be wrong with a run file, with the way out.
-
 use std::path::{Path, PathBuf};
 
 use pickfs_model::typed::program;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
-/// A run file that could not be made, read or written.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// SQLite refused.
     #[error("run file {path}: {cause}{}", way_out(.cause))]
-    Sqlite {
-        /// The run file.
-        path: PathBuf,
-        /// What SQLite said.
-        cause: rusqlite::Error,
-    },
-    /// The file is there already.
+    Sqlite { path: PathBuf, cause: rusqlite::Error },
     #[error("run file {path} exists; choose another name or continue it with run --resume {path}")]
-    Exists {
-        /// The run file.
-        path: PathBuf,
-    },
-    /// There is no such file.
+    Exists { path: PathBuf },
     #[error("run file {path} not found; {} list shows what there is", program())]
-    Missing {
-        /// The run file.
-        path: PathBuf,
-    },
-    /// The file is not a run of ours.
+    Missing { path: PathBuf },
     #[error("{path} is not a pickfs run ({what}); {} list shows what there is", program())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// What stands there instead.
-        what: String,
-    },
-    /// The file was written by a later version.
+    Foreign { path: PathBuf, what: String },
     #[error("run file {path} has format {found}, this pickfs reads up to {known}; use a newer one")]
-    Newer {
-        /// The run file.
-        path: PathBuf,
-        /// Its format.
-        found: u32,
-        /// The highest format that is known here.
-        known: u32,
-    },
-    /// A record that should be JSON of ours is not.
+    Newer { path: PathBuf, found: u32, known: u32 },
     #[error("run file {path}: {what} is damaged: {cause}; restore the file from a copy")]
-    Damaged {
-        /// The run file.
-        path: PathBuf,
-        /// Which record.
-        what: String,
-        /// What the parser said.
-        cause: serde_json::Error,
-    },
+    Damaged { path: PathBuf, what: String, cause: serde_json::Error },
 }
 
 impl StoreError {
-    /// What SQLite said of a file.
     pub(crate) fn of_sqlite(path: &Path, cause: rusqlite::Error) -> StoreError {
         match cause.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => {
@@ -71,7 +31,6 @@ impl StoreError {
     }
 }
 
-/// What to do about it, by its cause.
 fn way_out(cause: &rusqlite::Error) -> String {
     let program = program();
     let text = match cause.sqlite_error_code() {

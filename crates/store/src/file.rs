@@ -1,5 +1,3 @@
-//! A run file: made once, a transaction per trial, read as a whole.
-
 use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -18,21 +16,16 @@ use crate::{
     schema,
 };
 
-/// An open run file.
 pub struct RunFile {
     path: PathBuf,
     connection: Connection,
     patience: Patience,
 }
 
-/// What a listing says of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrialRow {
-    /// Position in the run, from 1.
     pub number: u32,
-    /// The cell.
     pub cell: CellId,
-    /// The block, from 1.
     pub block: u32,
     /// 1, or 2 where a robbed trial was repeated.
     pub attempt: u32,
@@ -41,7 +34,7 @@ pub struct TrialRow {
 }
 
 impl RunFile {
-    /// Makes the file of a run that is about to begin, and reads it back. `run.trials` must be empty.
+    /// `run.trials` must be empty.
     pub fn create(path: &Path, run: &RunRecord) -> Result<RunFile, StoreError> {
         if path.exists() {
             return Err(StoreError::Exists { path: path.into() });
@@ -75,8 +68,7 @@ impl RunFile {
         )
     }
 
-    /// Opens a file to go on with it. A file with a second name (a hard link) is refused: the lock of a run is its
-    /// folder's.
+    /// A file with a second name (a hard link) is refused: the lock of a run is its folder's.
     pub fn open_to_write(path: &Path) -> Result<RunFile, StoreError> {
         if path.metadata().is_ok_and(|about| about.nlink() > 1) {
             let what = "it has a second name, a hard link; copy it".into();
@@ -122,7 +114,6 @@ impl RunFile {
         opened.map_err(|cause| StoreError::of_sqlite(path, cause))
     }
 
-    /// Where the file is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -154,7 +145,6 @@ impl RunFile {
         })
     }
 
-    /// Notes how the run ended; a resumed run ends again.
     pub fn end(&mut self, end: &RunEnd) -> Result<(), StoreError> {
         self.transact(|connection| {
             connection
@@ -166,7 +156,6 @@ impl RunFile {
         })
     }
 
-    /// The whole run, without interval logs.
     pub fn read(&self) -> Result<RunRecord, StoreError> {
         let mut run = self.read_head()?;
         run.trials = self.read_trials()?;
@@ -217,12 +206,10 @@ impl RunFile {
             .map_err(|cause| self.sqlite(cause))
     }
 
-    /// The interval log of one operation of one trial.
     pub fn interval_log(&self, trial: u32, op: &str) -> Result<Option<String>, StoreError> {
         self.query("SELECT log FROM interval_log WHERE trial = ?1 AND op = ?2", params![trial, op])
     }
 
-    /// Trial and operation of every interval log that was kept.
     pub fn interval_logs(&self) -> Result<Vec<(u32, String)>, StoreError> {
         self.patience.reads();
         (|| {

@@ -1,11 +1,5 @@
-//! A run file may come from anybody: what its schema holds must not run, and no reading goes on without end.
-//!
-//! ```
-//! use pickfs_store::{RunFile, StoreError};
-//! let file = tempfile::NamedTempFile::new().unwrap();
-//! assert!(matches!(RunFile::open(file.path()), Err(StoreError::Foreign { .. })));
-//! ```
-//!
+//! A run file may come from anybody: what its schema holds must not run, and no reading goes on
+//! without end.
 //! Source: sqlite.org/security.html, sqlite3_db_config(), sqlite3_progress_handler().
 
 use std::{
@@ -22,23 +16,19 @@ use std::{
 
 use rusqlite::{Connection, config::DbConfig};
 
-/// The tables that hold the record; none of them may be anything else.
 const RECORD: [&str; 4] = ["run", "trial", "interval_log", "ended"];
-/// No statement reads longer.
 const READ_MAX: Duration = Duration::from_secs(10);
 /// Steps of SQLite's machine between two looks at the clock: well below a millisecond.
 const STEPS: i32 = 10_000;
 /// No end: for what the lab writes.
 const NEVER: u64 = u64::MAX;
 
-/// The time by which the statement at work must have ended.
 pub(crate) struct Patience {
     began: Instant,
     end_ms: Arc<AtomicU64>,
 }
 
 impl Patience {
-    /// Ends what reads too long on this connection.
     pub(crate) fn of(connection: &mut Connection) -> rusqlite::Result<Patience> {
         let patience = Patience { began: Instant::now(), end_ms: Arc::new(AtomicU64::new(NEVER)) };
         let (began, end_ms) = (patience.began, Arc::clone(&patience.end_ms));
@@ -47,19 +37,16 @@ impl Patience {
         Ok(patience)
     }
 
-    /// The next statement reads: its time begins.
     pub(crate) fn reads(&self) {
         let end = self.began.elapsed() + READ_MAX;
         self.end_ms.store(end.as_millis() as u64, Relaxed);
     }
 
-    /// The next statement writes: it takes what it takes.
     pub(crate) fn writes(&self) {
         self.end_ms.store(NEVER, Relaxed);
     }
 }
 
-/// Lets nothing in the file's schema act.
 pub(crate) fn disarm(connection: &Connection) -> rusqlite::Result<()> {
     for (what, is_on) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
@@ -123,14 +110,12 @@ pub(crate) fn foreign_beside(path: &Path) -> Option<String> {
         .then(|| "the journal beside it names another file, and a run's never does".into())
 }
 
-/// Whether this user's own commit was cut short.
 pub(crate) fn has_own_journal(path: &Path) -> bool {
     let journal = fs::symlink_metadata(beside(path, "journal"));
     journal.is_ok_and(|journal| is_own(&journal))
         && fs::metadata(path).is_ok_and(|run| is_own(&run))
 }
 
-/// The name that SQLite gives to a file that belongs to this one.
 fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.canonicalize().unwrap_or_else(|_| path.into()).into_os_string();
     name.push(format!("-{end}"));

@@ -1,14 +1,6 @@
-//! One run is one SQLite file, written between trials, readable for ever.
-//!
 //! The records (`run`, `trial`, `interval_log`) are what was seen; the derived
 //! tables beside them exist for people with an SQL client and can be made again
-//! from the records ([`RunFile::rebuild_derived`]). `schema.rs` documents both.
-//!
-//! ```no_run
-//! let file = pickfs_store::RunFile::open("pickfs-runs/a-run.pickfs".as_ref())?;
-//! println!("{} trials", file.read()?.trials.len());
-//! # Ok::<(), pickfs_store::StoreError>(())
-//! ```
+//! from the records ([`RunFile::rebuild_derived`]).
 
 mod derived;
 mod error;

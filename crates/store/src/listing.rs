@@ -1,31 +1,22 @@
-//! The runs in a folder, one row each; a damaged file is a row that says so.
-
 use std::path::{Path, PathBuf};
 
 use crate::{RunFile, StoreError};
 
-/// File name extension of a run.
 pub const EXTENSION: &str = "pickfs";
 
-/// One run file of a folder.
 #[derive(Debug)]
 pub struct RunRow {
-    /// The file.
     pub path: PathBuf,
     /// Name, start, question, trials kept and how it ended; or why it cannot be read.
     pub about: Result<RunAbout, StoreError>,
 }
 
-/// What a listing shows of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunAbout {
-    /// Name of the run.
     pub name: String,
     /// Start, RFC 3339.
     pub started: String,
-    /// Its question.
     pub question: String,
-    /// Trials that were kept.
     pub trials: usize,
     /// How it ended; `None` when it did not end by itself.
     pub ended: Option<String>,

@@ -26,7 +26,6 @@
 //! | `stall_cause` | such a row by cause and holder, with both stacks |
 //! | `slow_lap` | a slow lap that was opened, with the cause of most of its time |
 
-/// Creates every table.
 pub const CREATE: &str = "
 CREATE TABLE run (name TEXT NOT NULL, started TEXT NOT NULL, build TEXT NOT NULL, record TEXT NOT NULL);
 CREATE TABLE trial (number INTEGER PRIMARY KEY, cell TEXT NOT NULL, block INTEGER NOT NULL,
@@ -36,7 +35,6 @@ CREATE TABLE interval_log (trial INTEGER NOT NULL, op TEXT NOT NULL, log TEXT NO
 CREATE TABLE ended (at TEXT NOT NULL, how TEXT NOT NULL, note TEXT NOT NULL);
 ";
 
-/// Creates the derived tables, dropping what stands there.
 pub const CREATE_DERIVED: &str = "
 DROP TABLE IF EXISTS cell; DROP TABLE IF EXISTS op; DROP TABLE IF EXISTS quantile;
 DROP TABLE IF EXISTS second; DROP TABLE IF EXISTS spike; DROP TABLE IF EXISTS fact;

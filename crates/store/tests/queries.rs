@@ -8,7 +8,6 @@ use rusqlite::Connection;
 
 const PAGE: &str = include_str!("../../../docs/run-file.md");
 
-/// A run file with a flag in it, of a run that was explained.
 fn run_file(folder: &tempfile::TempDir) -> Connection {
     let flagged = MishapKind::Flagged("holes".into(), "4 KiB were missing".into());
     let mishaps = vec![Mishap::new("xfs:noatime", "none", 1, flagged)];

@@ -1,5 +1,3 @@
-//! A run file keeps what it was given, and says what is wrong with a file that is not one.
-
 use std::path::{Path, PathBuf};
 
 use pickfs_model::{FORMAT, RunRecord, record::RunEnd};

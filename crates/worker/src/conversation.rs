@@ -1,5 +1,3 @@
-//! The two streams: lines from the lab, lines to the lab.
-
 use std::io::{self, BufRead, Write};
 
 use pickfs_model::{FORMAT, TrialSpec, WorkerMessage};
@@ -7,7 +5,7 @@ use pickfs_workload::BUILD;
 
 use crate::lane::Ending;
 
-/// Says one thing. A lab that is gone is no reason to go on.
+/// A lab that is gone is no reason to go on.
 pub fn say(message: &WorkerMessage) -> Result<(), Ending> {
     let mut line = serde_json::to_vec(message)
         .map_err(|error| Ending::failed(format!("a message cannot be written as JSON: {error}")))?;
@@ -16,12 +14,10 @@ pub fn say(message: &WorkerMessage) -> Result<(), Ending> {
     out.write_all(&line).and_then(|()| out.flush()).map_err(|_| Ending::Deserted)
 }
 
-/// Who we are.
 pub fn hello() -> Result<(), Ending> {
     say(&WorkerMessage::Hello { format: FORMAT, build: BUILD.into() })
 }
 
-/// The first line: what to do.
 pub fn spec() -> Result<TrialSpec, Ending> {
     let line = line()?;
     let spec: TrialSpec = serde_json::from_str(&line).map_err(|error| {
@@ -45,7 +41,6 @@ pub fn spec() -> Result<TrialSpec, Ending> {
     Ok(spec)
 }
 
-/// Waits for the word to begin.
 pub fn wait_for_go() -> Result<(), Ending> {
     match line()?.trim() {
         "go" => Ok(()),

@@ -1,5 +1,4 @@
-//! The lab as the workload sees it between two phases: told on standard output, heard on standard
-//! input. Nothing is said while a phase is measured.
+//! Nothing is said while a phase is measured.
 
 use pickfs_model::WorkerMessage;
 use pickfs_workload::{Fault, phase::LabLine};
@@ -9,7 +8,6 @@ use crate::{
     lane::Ending,
 };
 
-/// The line to the lab.
 pub struct StandardLine;
 
 impl LabLine for StandardLine {

@@ -1,6 +1,3 @@
-//! The path of one trial in this process: prepare, warm up, wait, measure, verify, and only then
-//! send what was measured.
-
 use std::sync::Arc;
 
 use pickfs_model::{TrialSpec, WorkerMessage};
@@ -21,21 +18,16 @@ use crate::{
     lab_line::StandardLine,
 };
 
-/// How a trial ended early.
 pub enum Ending {
-    /// With this last message.
     Told(WorkerMessage),
-    /// The lab is gone.
     Deserted,
 }
 
 impl Ending {
-    /// A failure in words.
     pub fn failed(reason: String) -> Ending {
         Ending::Told(WorkerMessage::Failed { reason })
     }
 
-    /// The last message, if somebody is there to hear it.
     pub fn tell(&self) {
         if let Ending::Told(message) = self {
             let _ = say(message);
@@ -59,7 +51,6 @@ impl From<ParamError> for Ending {
     }
 }
 
-/// Runs one trial.
 pub fn run() -> Result<(), Ending> {
     hello()?;
     let spec = spec()?;
@@ -147,20 +138,17 @@ fn settle_on_node(spec: &TrialSpec) -> Result<(), Ending> {
     })
 }
 
-/// Slow laps go to the lab, if it wants to explain them.
 fn tell_slow_laps() -> Result<(), Ending> {
     let laps = SlowLaps::inherited().map_err(|error| Ending::failed(error.to_string()))?;
     laps.into_iter().for_each(write_slow_laps_to);
     Ok(())
 }
 
-/// The gate where the lanes of a trial wait for each other, if the lab handed one over.
 fn starting_gate() -> Result<Gate, Ending> {
     let gate = StartingGate::inherited().map_err(|error| Ending::failed(error.to_string()))?;
     Ok(Gate::new(gate))
 }
 
-/// The page that the lab looks at while we measure, if it handed one over.
 fn live_page() -> Result<Option<Arc<dyn LiveLaps>>, Ending> {
     let page = LivePage::inherited().map_err(|error| Ending::failed(error.to_string()))?;
     Ok(page.map(|page| Arc::new(page) as Arc<dyn LiveLaps>))

@@ -1,11 +1,8 @@
-//! A worker that goes down says why, and does not outlive its lab.
-
 use pickfs_model::WorkerMessage;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::conversation::say;
 
-/// Arranges for a last message after a panic, and for death with the parent.
 pub fn arrange() {
     std::panic::set_hook(Box::new(|panic| {
         let reason = format!("the worker panicked, a bug in pickfs: {panic}");

@@ -1,8 +1,5 @@
-//! A real headless Chromium, spoken to over its DevTools protocol through two pipes.
-//!
-//! It is told one thing at a time; what the page complained of and asked the network
-//! for is kept. Without a Chromium a test says so and returns; under
-//! `PICKFS_REQUIRE_BROWSER=1` it fails.
+//! Without a Chromium a test says so and returns; under `PICKFS_REQUIRE_BROWSER=1`
+//! it fails.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::{
@@ -17,10 +14,8 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// Names under which it is installed.
 const PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// Longest wait for an answer.
 const PATIENCE: Duration = pickfs_testkit::PATIENCE;
 
 pub struct Browser {
@@ -50,7 +45,6 @@ fn program() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// A browser with one empty page.
     pub fn start() -> Option<Browser> {
         let program = program()?;
         let home = tempfile::tempdir().unwrap();
@@ -89,7 +83,6 @@ impl Browser {
         }
     }
 
-    /// Tells it one thing and waits for the answer.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         let said = self.ask(method, params);
         assert!(said.get("error").is_none(), "{method}: {said}");
@@ -119,7 +112,6 @@ impl Browser {
         said.unwrap_or_else(|why| panic!("the browser did not answer to {waiting_for}: {why}"))
     }
 
-    /// Goes to a page and waits until it is loaded.
     pub fn goto(&mut self, url: &str) {
         self.events.retain(|event| event["method"] != "Page.loadEventFired");
         self.call("Page.navigate", json!({ "url": url }));
@@ -129,7 +121,6 @@ impl Browser {
         }
     }
 
-    /// The value of an expression in the page, promises awaited.
     pub fn eval(&mut self, expression: &str) -> Value {
         let ask = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let got = self.call("Runtime.evaluate", ask);
@@ -156,7 +147,6 @@ impl Browser {
         self.call("Emulation.setDeviceMetricsOverride", ask);
     }
 
-    /// Light or dark.
     pub fn scheme(&mut self, dark: bool) {
         let value = if dark { "dark" } else { "light" };
         let ask = json!({ "features": [{ "name": "prefers-color-scheme", "value": value }] });
@@ -172,7 +162,6 @@ impl Browser {
         fs::write(Path::new(&folder).join(format!("{name}.png")), bytes).unwrap();
     }
 
-    /// What the page complained of: exceptions, errors, warnings, anything on the console.
     pub fn complaints(&self) -> Vec<String> {
         let complaints = self.events.iter().filter(|event| {
             matches!(

@@ -1,4 +1,3 @@
-//! A folder of runs with everything that may lie in one, and a server on it.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::{
@@ -15,7 +14,6 @@ use pickfs_serve::{Server, Settings};
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, fake_run};
 
-/// Words that stand only outside the folder.
 pub const SECRET: &str = "the secret of another folder";
 
 pub struct Folder {
@@ -51,7 +49,6 @@ pub fn folder() -> Folder {
     Folder { _temporary: temporary, runs, outside }
 }
 
-/// Writes a run as the lab does.
 pub fn put(folder: &Path, run: &RunRecord) -> RunFile {
     fs::create_dir_all(folder).unwrap();
     let bare = RunRecord { trials: vec![], ended: None, ..run.clone() };
@@ -83,17 +80,14 @@ pub fn raw(address: SocketAddr, bytes: &[u8]) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// A GET with a target that no client would send.
 pub fn get_raw(address: SocketAddr, target: &str) -> String {
     raw(address, format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes())
 }
 
-/// The status of an answer.
 pub fn status(answer: &str) -> u16 {
     answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0)
 }
 
-/// What an ordinary client gets: status, head and body.
 pub struct Got {
     pub status: u16,
     pub kind: String,

@@ -18,7 +18,6 @@ const ROUNDS: u32 = 9;
 const CALLS: u32 = 500;
 const MIB: usize = 1 << 20;
 
-/// Measures it all, in some tenths of a second.
 pub fn calibrate() -> Environment {
     let mut facts = Environment::default();
     facts.put(

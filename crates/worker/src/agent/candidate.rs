@@ -1,5 +1,3 @@
-//! The candidate inside a guest: mounted by the steps that the lab wrote, cooled, unmounted.
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -21,13 +19,11 @@ const PATH: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin
 /// No guest has udev, for which zpool would wait three seconds at each import. Source: zpool(8).
 const NO_UDEV: (&str, &str) = ("ZFS_VDEV_DEVID_OPT_OUT", "YES");
 
-/// A mounted candidate.
 pub struct Candidate {
     order: Order,
 }
 
 impl Candidate {
-    /// Waits for the disk, makes the candidate where that is left to the guest, and mounts it.
     pub fn mount(order: Order) -> Result<Candidate, String> {
         fs::create_dir_all(&order.at).map_err(|error| format!("make {}: {error}", order.at))?;
         if let Some(disk) = &order.disk {
@@ -45,12 +41,10 @@ impl Candidate {
         Ok(candidate)
     }
 
-    /// Where it is mounted.
     pub fn directory(&self) -> PathBuf {
         self.order.at.clone().into()
     }
 
-    /// What the guest's kernel says of the mount.
     pub fn facts(&self) -> Result<Environment, String> {
         let at = self.directory();
         let entry = mount::mount_of(&at).map_err(|error| error.to_string())?;
@@ -66,7 +60,6 @@ impl Candidate {
         Ok(facts)
     }
 
-    /// Unmounts and mounts again, and drops what the kernel keeps beside: this kernel is ours alone.
     pub fn cool(&mut self) -> Result<(), String> {
         if self.order.disk.is_some() {
             self.anew()?;
@@ -75,13 +68,11 @@ impl Candidate {
         drop.map_err(|error| format!("caches of the guest not dropped: {error}"))
     }
 
-    /// Unmounts and mounts again.
     pub fn anew(&mut self) -> Result<(), String> {
         self.unmount()?;
         self.take(&self.order.mount)
     }
 
-    /// Unmounts, really.
     pub fn unmount(&self) -> Result<(), String> {
         self.take(&self.order.unmount)
     }

@@ -1,4 +1,4 @@
-//! The line to the lab: frames on a port of a virtio console. Written by several threads, read by one.
+//! Written by several threads, read by one.
 
 use std::{
     fs::File,
@@ -13,18 +13,15 @@ use pickfs_guest::{
 
 use super::{lanes::Lanes, system};
 
-/// The writing end.
 #[derive(Clone)]
 pub struct Channel(Arc<Mutex<File>>);
 
-/// The reading end.
 pub struct Orders(FrameReader<File>);
 
 /// A driver that was loaded a moment ago may still be making its port.
 const APPEARS: Duration = Duration::from_secs(10);
 
 impl Channel {
-    /// Opens the line that the kernel's command line names.
     pub fn open() -> Result<(Channel, Orders), String> {
         let path = system::channel_name().ok_or("no line to the lab is named")?;
         let began = Instant::now();
@@ -39,13 +36,12 @@ impl Channel {
         Ok((Channel(Arc::new(Mutex::new(file))), Orders(FrameReader::new(twin))))
     }
 
-    /// Tells the lab something. A lab that is gone ends the guest by other means.
+    /// A lab that is gone ends the guest by other means.
     pub fn tell(&self, what: &FromGuest) {
         let payload = serde_json::to_vec(what).unwrap_or_default();
         self.send(&Frame::agent(payload));
     }
 
-    /// Passes one line of a lane on.
     pub fn pass(&self, stream: Stream, lane: u16, line: &str) {
         self.send(&Frame { stream, lane, payload: line.as_bytes().to_vec() });
     }

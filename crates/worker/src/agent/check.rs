@@ -1,5 +1,3 @@
-//! Whether a file system of a guest keeps what it is given: five hundred files and sixteen
-//! mebibytes are written, the candidate is unmounted and mounted again, and every byte is compared.
 //! Names are short, in one case and plain ASCII, which is what the oldest of them can hold.
 
 use std::{
@@ -14,13 +12,11 @@ use super::candidate::Candidate;
 
 const FILES: usize = 500;
 const FILE_BYTES: usize = 1024;
-/// Of the large file.
 const PIECES: usize = 256;
 const PIECE_BYTES: usize = 64 << 10;
 const LARGE: &str = "large.dat";
 const FOLDER: &str = "files";
 
-/// Does it all; what was made is gone afterwards.
 pub fn check(candidate: &mut Candidate, anew: bool) -> Result<FromGuest, String> {
     let (at, content) = (candidate.directory(), Content::new());
     let again = |candidate: &mut Candidate| if anew { candidate.anew() } else { Ok(()) };

@@ -1,5 +1,3 @@
-//! The worker processes of a guest: the same program again, each with its own streams.
-
 use std::{
     io::{BufRead, BufReader, Read, Write},
     os::unix::process::ExitStatusExt,
@@ -14,11 +12,9 @@ use pickfs_sys::starting_gate::StartingGate;
 
 use super::channel::Channel;
 
-/// The lanes of one measurement.
 pub struct Lanes(Vec<Mutex<ChildStdin>>);
 
 impl Lanes {
-    /// None yet.
     pub fn none() -> Lanes {
         Lanes(Vec::new())
     }
@@ -44,7 +40,7 @@ impl Lanes {
         Ok(Lanes(inputs))
     }
 
-    /// Passes a line to a lane. One that is gone has told its end.
+    /// One that is gone has told its end.
     pub fn say(&self, lane: u16, line: &[u8]) {
         if let Some(input) = self.0.get(usize::from(lane)) {
             let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +49,6 @@ impl Lanes {
     }
 }
 
-/// Passes on what a lane says, until it is over.
 fn follow(mut child: Child, lane: u16, channel: Channel) {
     let words = child.stdout.take().expect("standard output is piped");
     let errors = child.stderr.take().expect("standard error is piped");

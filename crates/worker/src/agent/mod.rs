@@ -21,12 +21,11 @@ use candidate::Candidate;
 use channel::Channel;
 use lanes::Lanes;
 
-/// Whether this process is the first of a guest.
 pub fn is_asked() -> bool {
     std::process::id() == 1 && system::channel_name().is_some()
 }
 
-/// The life of a guest. Whatever goes wrong is told, and the power goes off.
+/// Whatever goes wrong is told, and the power goes off.
 pub fn run() -> ! {
     if let Err(reason) = system::make_folders() {
         console::say(&reason);
@@ -78,7 +77,6 @@ fn converse(channel: &Channel, mut orders: channel::Orders) -> Result<(), String
     Err("the lab is gone".into())
 }
 
-/// Modules, then the mount: each is told when it is done.
 fn mount(channel: &Channel, order: Order) -> Result<Candidate, String> {
     system::load_modules(&order.modules)?;
     channel.tell(&FromGuest::ModulesLoaded);

@@ -1,5 +1,3 @@
-//! The little that a lane expects of a running system, and its end.
-
 use std::{fs, path::Path};
 
 use pickfs_guest::first_files::EARLY_LIST;
@@ -10,10 +8,8 @@ use rustix::{
     system::{RebootCommand, finit_module, reboot},
 };
 
-/// The parameter of the kernel's command line that names the line to the lab.
 const CHANNEL: &str = "pickfs.channel=";
 
-/// The line to the lab; `None` outside of a guest of ours.
 pub fn channel_name() -> Option<String> {
     let _ = fs::create_dir_all("/proc");
     if !Path::new("/proc/cmdline").exists() {
@@ -40,7 +36,6 @@ pub fn make_folders() -> Result<(), String> {
     load_modules(&early)
 }
 
-/// Loads modules in this order; one that is there already is fine.
 pub fn load_modules(paths: &[String]) -> Result<(), String> {
     for path in paths {
         let file = fs::File::open(path).map_err(|error| format!("module {path}: {error}"))?;
@@ -52,13 +47,11 @@ pub fn load_modules(paths: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// As `uname -r` says.
 pub fn kernel_release() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     release.trim().to_owned()
 }
 
-/// The end of the guest.
 pub fn power_off() -> ! {
     sync();
     let _ = reboot(RebootCommand::PowerOff);
