@@ -1,7 +1,7 @@
 //! Not a good generator, and not used where nobody compares.
-//! Source: random(3); the additive feedback generator of degree 31 (TYPE_3) with the trinomial x^31
-//! + x^3 + 1, seeded by the Lehmer generator 16807 mod 2^31 - 1. The expected values of the tests
-//! were printed by the C library itself.
+//! Source: random(3); the additive feedback generator of degree 31 (TYPE_3) with the trinomial
+//! `x^31 + x^3 + 1`, seeded by the Lehmer generator 16807 mod 2^31 - 1. The expected values of the
+//! tests were printed by the C library itself.
 
 const DEGREE: usize = 31;
 /// How far the two taps are apart.
