@@ -54,8 +54,6 @@ pub struct Recorder {
     namer: Namer,
     /// Events that are younger than what has been asked for, by time.
     held: Vec<SchedEvent>,
-    /// When it was drained, in [0, 1].
-    pub fill_max: f64,
 }
 
 /// A filter is a string of no more than a page; longer lists become a range of numbers.
@@ -83,7 +81,6 @@ impl Recorder {
             names: Names::default(),
             namer: Namer::default(),
             held: Vec::new(),
-            fill_max: 0.0,
         })
     }
 
@@ -118,10 +115,9 @@ impl Recorder {
     /// Empties the rings and gives the events up to `until_ns` in the order of their times. Choose it
     /// some milliseconds ago: what is younger may still be on its way from another processor.
     pub fn drain(&mut self, until_ns: u64, events: &mut Vec<SchedEvent>) {
-        let Recorder { stations, sources, layout, names, namer, held, fill_max, .. } = self;
+        let Recorder { stations, sources, layout, names, namer, held, .. } = self;
         for station in stations.iter_mut() {
             let Station { processor, ring, gaps, .. } = station;
-            *fill_max = fill_max.max(ring.fill());
             let bytes = ring.drain(&mut |record| {
                 let name_of = &mut |thread| namer.name(thread);
                 let event = event_of(record, sources, layout, names, name_of);

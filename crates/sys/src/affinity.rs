@@ -36,10 +36,6 @@ pub fn pin_to(processors: &[u32]) -> Result<(), AffinityError> {
     sched_setaffinity(None, &set).map_err(|error| refused(error.into()))
 }
 
-pub fn current_processor() -> usize {
-    rustix::thread::sched_getcpu()
-}
-
 /// Puts this thread under `SCHED_FIFO`: it runs before every ordinary thread until it blocks.
 /// Priority in [1, 99]. It is not inherited by children.
 pub fn set_real_time(priority: u8) -> Result<(), AffinityError> {
@@ -110,7 +106,7 @@ mod tests {
         let pinned = std::thread::spawn(|| {
             let last = *allowed_processors().unwrap().last().unwrap();
             pin_to(&[last]).unwrap();
-            (last, allowed_processors().unwrap(), current_processor())
+            (last, allowed_processors().unwrap(), rustix::thread::sched_getcpu())
         });
         let (last, allowed, current) = pinned.join().unwrap();
         assert_eq!((allowed, current), (vec![last], last as usize));

@@ -79,7 +79,6 @@ pub struct BlockFacts {
     pub partitions: Vec<String>,
     /// Device-mapper uuid; begins with `LVM-`, `CRYPT-`, `mpath-` and so on.
     pub dm_uuid: Option<String>,
-    pub dm_name: Option<String>,
     pub md_level: Option<String>,
     pub loop_backing_file: Option<PathBuf>,
     /// How it hangs on the machine: the names along its sysfs path (`pci...`, `virtio0`, `usb1`).
@@ -88,16 +87,9 @@ pub struct BlockFacts {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockStatistics {
-    pub read_count: u64,
     pub read_bytes: u64,
-    pub write_count: u64,
     pub written_bytes: u64,
     pub in_flight_count: u64,
-    /// Time during which it had work.
-    pub busy_ms: u64,
-    /// Linux 4.18.
-    pub discard_count: u64,
-    pub discarded_bytes: u64,
     /// Linux 5.5.
     pub flush_count: u64,
 }
@@ -239,7 +231,6 @@ fn facts_in(sysfs: &Path, disk: &Path, number: (u32, u32)) -> BlockFacts {
         slaves: names_in(&sysfs.join("slaves")),
         partitions: partitions(sysfs),
         dm_uuid: text_if_any(disk.join("dm/uuid")),
-        dm_name: text_if_any(disk.join("dm/name")),
         md_level: text_if_any(disk.join("md/level")),
         loop_backing_file: text_if_any(disk.join("loop/backing_file")).map(PathBuf::from),
         link: link(disk),
@@ -311,14 +302,9 @@ fn parse_statistics(text: &str) -> Option<BlockStatistics> {
     let at = |index: usize| numbers.get(index).copied().unwrap_or(0);
     let bytes = |index: usize| at(index).saturating_mul(512);
     Some(BlockStatistics {
-        read_count: at(0),
         read_bytes: bytes(2),
-        write_count: at(4),
         written_bytes: bytes(6),
         in_flight_count: at(8),
-        busy_ms: at(9),
-        discard_count: at(11),
-        discarded_bytes: bytes(13),
         flush_count: at(15),
     })
 }
@@ -370,10 +356,10 @@ mod tests {
         let new = "91192 13994 8850315 59839 33723 23066 10105459 41580 2 21632 103041 \
                    10102 50 7775168 1443 4311 178";
         let s = parse_statistics(new).unwrap();
-        assert_eq!((s.read_count, s.written_bytes), (91192, 10_105_459 * 512));
-        assert_eq!((s.discard_count, s.flush_count, s.in_flight_count), (10102, 4311, 2));
+        assert_eq!((s.read_bytes, s.written_bytes), (8_850_315 * 512, 10_105_459 * 512));
+        assert_eq!((s.flush_count, s.in_flight_count), (4311, 2));
         let old = parse_statistics("1 2 3 4 5 6 7 8 9 10 11").unwrap();
-        assert_eq!((old.flush_count, old.busy_ms), (0, 10));
+        assert_eq!((old.flush_count, old.in_flight_count), (0, 9));
         assert_eq!(parse_statistics("1 2 3"), None);
     }
 

@@ -33,22 +33,6 @@ impl ExtentFlags {
     pub fn is_last(self) -> bool {
         self.0 & 0x1 != 0
     }
-    /// The place on disk is not known (yet).
-    pub fn is_unknown(self) -> bool {
-        self.0 & 0x2 != 0
-    }
-    /// In the page cache only; a place on disk is given at write-back.
-    pub fn is_delayed(self) -> bool {
-        self.0 & 0x4 != 0
-    }
-    /// Compressed or encrypted: cannot be read from the disk as it stands.
-    pub fn is_encoded(self) -> bool {
-        self.0 & 0x8 != 0
-    }
-    /// Not aligned to blocks: packed with metadata or other tails.
-    pub fn is_packed(self) -> bool {
-        self.0 & 0x700 != 0
-    }
     /// Reserved and never written: reads as zeros.
     pub fn is_unwritten(self) -> bool {
         self.0 & 0x800 != 0

@@ -1,10 +1,6 @@
-#![allow(unsafe_code)]
-
 use rustix::fs::{CWD, FallocateFlags, Mode, OFlags};
-use rustix::io::ReadWriteFlags;
 use std::fs::File;
-use std::io::{self, IoSlice};
-use std::os::fd::AsRawFd;
+use std::io;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
@@ -37,8 +33,6 @@ pub enum Create {
     /// It must not be there.
     New,
     IfMissing,
-    /// Made when it is not there, emptied when it is.
-    OrEmpty,
 }
 
 /// All flags that are not named here are off, but close-on-exec.
@@ -92,7 +86,6 @@ impl OpenHow {
             Create::Never => OFlags::empty(),
             Create::New => OFlags::CREATE | OFlags::EXCL,
             Create::IfMissing => OFlags::CREATE,
-            Create::OrEmpty => OFlags::CREATE | OFlags::TRUNC,
         };
         flags.set(OFlags::DIRECT, self.direct);
         flags.set(OFlags::DSYNC, self.data_sync);
@@ -101,79 +94,11 @@ impl OpenHow {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allocate {
-    /// Reserve it; the file grows to hold it.
-    Grow,
-    KeepSize,
-    /// Make it read as zeros, mostly by marking it unwritten; the file grows to hold it.
-    Zero,
-    /// Give it back to the file system; it reads as zeros.
-    PunchHole,
-}
-
-/// `EOPNOTSUPP` where the file system cannot (ext2, ramfs): the kernel does not fall back to
-/// writing.
-pub fn allocate(
-    file: &File,
-    mode: Allocate,
-    offset_bytes: u64,
-    length_bytes: u64,
-) -> Result<(), FileError> {
-    let (flags, request) = match mode {
-        Allocate::Grow => (FallocateFlags::empty(), "reserve space"),
-        Allocate::KeepSize => (FallocateFlags::KEEP_SIZE, "reserve space"),
-        Allocate::Zero => (FallocateFlags::ZERO_RANGE, "zero a range"),
-        Allocate::PunchHole => {
-            (FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, "punch a hole")
-        }
-    };
-    rustix::fs::fallocate(file, flags, offset_bytes, length_bytes).map_err(failed(request))
-}
-
-/// Each write is durable when it returns (`RWF_DSYNC`).
-pub fn write_all_data_sync(file: &File, bytes: &[u8], offset_bytes: u64) -> Result<(), FileError> {
-    let refused = failed::<io::Error>("write with RWF_DSYNC");
-    let mut done = 0;
-    while done < bytes.len() {
-        let rest = [IoSlice::new(&bytes[done..])];
-        let offset = offset_bytes + done as u64;
-        match rustix::io::pwritev2(file, &rest, offset, ReadWriteFlags::DSYNC) {
-            Ok(0) => return Err(refused(io::ErrorKind::WriteZero.into())),
-            Ok(count) => done += count,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(refused(error.into())),
-        }
-    }
-    Ok(())
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RangeSync {
-    /// Start to write what is dirty; do not wait.
-    Start,
-    /// Wait for what was started, write the rest, and wait for that.
-    StartAndWait,
-}
-
-/// Writes back a range. **Not durable**: no metadata, no flush of the device's cache.
-pub fn sync_range(
-    file: &File,
-    offset_bytes: u64,
-    length_bytes: u64,
-    how: RangeSync,
-) -> Result<(), FileError> {
-    let start = libc::SYNC_FILE_RANGE_WRITE;
-    let flags = match how {
-        RangeSync::Start => start,
-        RangeSync::StartAndWait => {
-            libc::SYNC_FILE_RANGE_WAIT_BEFORE | start | libc::SYNC_FILE_RANGE_WAIT_AFTER
-        }
-    };
-    let (offset, length) = (offset_bytes as i64, length_bytes as i64);
-    // SAFETY: sync_file_range takes numbers only.
-    let answer = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) };
-    if answer == 0 { Ok(()) } else { Err(failed("sync a range")(io::Error::last_os_error())) }
+/// The size stays. `EOPNOTSUPP` where the file system cannot (ext2, ramfs): the kernel does not fall
+/// back to writing.
+pub fn reserve(file: &File, length_bytes: u64) -> Result<(), FileError> {
+    rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, length_bytes)
+        .map_err(failed("reserve space"))
 }
 
 pub fn sync_file_system(file: &File) -> Result<(), FileError> {
@@ -184,7 +109,7 @@ pub fn sync_file_system(file: &File) -> Result<(), FileError> {
 mod tests {
     use super::*;
     use std::io::Write;
-    use std::os::unix::fs::{FileExt, MetadataExt};
+    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn a_new_file_must_not_be_there_and_the_error_says_how_it_was_opened() {
@@ -197,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn appends_go_to_the_end_and_an_emptied_file_is_empty() {
+    fn appends_go_to_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         let how = OpenHow {
@@ -209,8 +134,6 @@ mod tests {
         how.open(&path).unwrap().write_all(b"one").unwrap();
         how.open(&path).unwrap().write_all(b"two").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"onetwo");
-        let empty = OpenHow { create: Create::OrEmpty, ..OpenHow::new(Access::Write) };
-        assert_eq!(empty.open(&path).unwrap().metadata().unwrap().len(), 0);
     }
 
     #[test]
@@ -221,25 +144,11 @@ mod tests {
     }
 
     #[test]
-    fn allocation_grows_keeps_and_punches() {
+    fn reserved_space_leaves_the_size() {
         let file = tempfile::tempfile_in("/var/tmp").unwrap();
-        let blocks = || file.metadata().unwrap().blocks();
-        allocate(&file, Allocate::KeepSize, 0, 1 << 20).unwrap();
-        assert_eq!((file.metadata().unwrap().len(), blocks() >= 2048), (0, true));
-        allocate(&file, Allocate::Grow, 0, 1 << 20).unwrap();
-        assert_eq!(file.metadata().unwrap().len(), 1 << 20);
-        allocate(&file, Allocate::PunchHole, 0, 1 << 20).unwrap();
-        assert_eq!((file.metadata().unwrap().len(), blocks() < 2048), (1 << 20, true));
-    }
-
-    #[test]
-    fn a_synchronous_write_arrives_whole() {
-        let file = tempfile::tempfile_in("/var/tmp").unwrap();
-        write_all_data_sync(&file, &[5; 10_000], 123).unwrap();
-        sync_range(&file, 0, 4096, RangeSync::StartAndWait).unwrap();
+        reserve(&file, 1 << 20).unwrap();
+        let metadata = file.metadata().unwrap();
+        assert_eq!((metadata.len(), metadata.blocks() >= 2048), (0, true));
         sync_file_system(&file).unwrap();
-        let mut read = vec![0; 10_000];
-        file.read_exact_at(&mut read, 123).unwrap();
-        assert_eq!(read, [5; 10_000]);
     }
 }

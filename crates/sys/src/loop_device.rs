@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 const LOOP_CLR_FD: u64 = 0x4C01;
 const LOOP_GET_STATUS64: u64 = 0x4C05;
-const LOOP_SET_CAPACITY: u64 = 0x4C07;
 const LOOP_CONFIGURE: u64 = 0x4C0A;
 const LOOP_CTL_GET_FREE: u64 = 0x4C82;
 const LO_FLAGS_READ_ONLY: u32 = 1;
@@ -133,13 +132,6 @@ impl LoopDevice {
 
     pub fn status(&self) -> Result<LoopStatus, LoopError> {
         status_by(self.file(), &self.path)
-    }
-
-    pub fn set_capacity(&self) -> Result<(), LoopError> {
-        // SAFETY: LOOP_SET_CAPACITY ignores its argument.
-        unsafe { ioctl::with_value(self.file().as_fd(), LOOP_SET_CAPACITY, 0) }
-            .map_err(|cause| self.request("set the capacity", cause))?;
-        Ok(())
     }
 
     /// Waits until the kernel has let go of the backing file. [`LoopError::StillInUse`] when a

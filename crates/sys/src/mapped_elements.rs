@@ -181,12 +181,9 @@ impl ReadMap {
             MapAdvice::Sequential => Advice::Sequential,
             MapAdvice::Random => Advice::Random,
             MapAdvice::WillNeed => Advice::WillNeed,
-            MapAdvice::DontNeed => Advice::LinuxDontNeed,
-            MapAdvice::PopulateWrite => Advice::LinuxPopulateWrite,
         };
         let start = self.0.address.as_ptr().cast();
-        // SAFETY: the whole mapping, which was never written: even pages that are forgotten are
-        // read again from the file.
+        // SAFETY: the whole mapping, and the advice changes no byte.
         let answer = unsafe { madvise(start, self.0.length_bytes, advice) };
         answer.map_err(|error| MapError::Request {
             request: "advise on the mapping of",

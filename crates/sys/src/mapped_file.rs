@@ -34,10 +34,6 @@ pub enum MapAdvice {
     Sequential,
     Random,
     WillNeed,
-    /// Not again soon: our page tables forget it. A shared mapping loses nothing.
-    DontNeed,
-    /// Set up the pages for writing now, without changing them (Linux 5.14).
-    PopulateWrite,
 }
 
 #[derive(Debug)]
@@ -109,24 +105,10 @@ impl MappedFile {
 
     /// As fdatasync would. The start is rounded down to a page.
     pub fn sync(&self, range: Range<usize>) -> Result<(), MapError> {
-        self.msync(range, MsyncFlags::SYNC, "sync the mapping of")
-    }
-
-    /// Starts nothing and waits for nothing on Linux; here because the interface has it.
-    pub fn sync_later(&self, range: Range<usize>) -> Result<(), MapError> {
-        self.msync(range, MsyncFlags::ASYNC, "sync the mapping of")
-    }
-
-    fn msync(
-        &self,
-        range: Range<usize>,
-        flags: MsyncFlags,
-        request: &'static str,
-    ) -> Result<(), MapError> {
         let (start, length) = self.whole_pages(range)?;
         // SAFETY: the range is inside the mapping.
-        unsafe { msync(start.cast(), length, flags) }
-            .map_err(|error| self.refused(request, error.into()))
+        unsafe { msync(start.cast(), length, MsyncFlags::SYNC) }
+            .map_err(|error| self.refused("sync the mapping of", error.into()))
     }
 
     pub fn advise(&self, range: Range<usize>, advice: MapAdvice) -> Result<(), MapError> {
@@ -134,12 +116,9 @@ impl MappedFile {
             MapAdvice::Sequential => Advice::Sequential,
             MapAdvice::Random => Advice::Random,
             MapAdvice::WillNeed => Advice::WillNeed,
-            MapAdvice::DontNeed => Advice::LinuxDontNeed,
-            MapAdvice::PopulateWrite => Advice::LinuxPopulateWrite,
         };
         let (start, length) = self.whole_pages(range)?;
-        // SAFETY: the range is inside the mapping, which is shared: even the advice to forget
-        // pages loses no data.
+        // SAFETY: the range is inside the mapping, and the advice changes no byte.
         unsafe { madvise(start.cast(), length, advice) }
             .map_err(|error| self.refused("advise on the mapping of", error.into()))
     }
@@ -214,7 +193,7 @@ mod tests {
     fn advice_loses_nothing() {
         let (_file, mut map) = mapped(8192);
         map.write_at(0, b"kept").unwrap();
-        for advice in [MapAdvice::Sequential, MapAdvice::DontNeed, MapAdvice::PopulateWrite] {
+        for advice in [MapAdvice::Sequential, MapAdvice::WillNeed] {
             map.advise(0..8192, advice).unwrap();
         }
         let mut kept = [0; 4];

@@ -16,7 +16,7 @@ use crate::privilege::remedy;
 use crate::proc_root::{HOST_PROC_FD, ProcRoot};
 use crate::signal_wait::{Received, SignalSet};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
-use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_signal};
+use rustix::process::{Signal, set_parent_process_death_signal};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
@@ -54,21 +54,6 @@ fn mount_namespace() -> io::Result<OsString> {
 /// The exit code that a shell would give: the code itself, or 128 and the signal.
 pub fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
-}
-
-/// Dies by `SIGKILL` when the thread that made this process ends, even by kill -9.
-///
-/// The order does not survive an exec of a set-user-id program, and does nothing when the parent
-/// is dead already: compare the parent's id before and after, or use a pipe.
-pub fn die_with_parent() -> Result<(), NamespaceError> {
-    set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|error| failed("ask to die with the parent")(error.into()))
-}
-
-/// Becomes the parent of every orphan below this process, instead of init.
-pub fn become_subreaper() -> Result<(), NamespaceError> {
-    set_child_subreaper(Some(rustix::process::getpid()))
-        .map_err(|error| failed("become the reaper of orphans")(error.into()))
 }
 
 /// Waits for its end and gives back its status as if it had been a child; then every process of

@@ -21,7 +21,6 @@ pub struct Process {
     pub system_ticks: u64,
     /// Of those that were waited for.
     pub ended_children_user_ticks: u64,
-    pub ended_children_system_ticks: u64,
     pub thread_count: u32,
     /// Since boot: with the pid, its identity.
     pub start_ticks: u64,
@@ -91,7 +90,6 @@ fn parse(text: &str) -> Option<Process> {
         user_ticks: number(11)?,
         system_ticks: number(12)?,
         ended_children_user_ticks: number(13)?,
-        ended_children_system_ticks: number(14)?,
         thread_count: u32::try_from(number(17)?).ok()?,
         start_ticks: number(19)?,
         processor: number(36).and_then(|number| u32::try_from(number).ok()),

@@ -105,22 +105,12 @@ pub fn forget(file: &File) -> Result<(), ResidencyError> {
     advise(file, Advice::DontNeed, "drop a file from the page cache")
 }
 
-pub fn will_need(file: &File) -> Result<(), ResidencyError> {
-    advise(file, Advice::WillNeed, "read a file ahead")
-}
-
 pub fn will_read_at_random(file: &File) -> Result<(), ResidencyError> {
     advise(file, Advice::Random, "announce random reads")
 }
 
 fn advise(file: &File, advice: Advice, request: &'static str) -> Result<(), ResidencyError> {
     rustix::fs::fadvise(file, 0, None::<NonZeroU64>, advice).map_err(failed(request))
-}
-
-pub fn read_ahead(file: &File, offset_bytes: u64, count: usize) -> Result<(), ResidencyError> {
-    // SAFETY: readahead takes three numbers.
-    let answer = unsafe { libc::readahead(file.as_raw_fd(), offset_bytes as i64, count) };
-    if answer == 0 { Ok(()) } else { Err(failed("read ahead")(io::Error::last_os_error())) }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,8 +154,6 @@ mod tests {
         assert_eq!((cold.resident_count, cold.page_count), (0, hot.page_count));
         let part = resident_pages_in(&file, 4096 + 100, 4096).unwrap();
         assert_eq!((part.resident_count, part.page_count), (0, 2));
-        read_ahead(&file, 0, 4096).unwrap();
-        will_need(&file).unwrap();
     }
 
     #[test]

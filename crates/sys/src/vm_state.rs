@@ -11,16 +11,8 @@ pub struct Memory {
     pub free_bytes: u64,
     /// What programs could get without swapping.
     pub available_bytes: u64,
-    /// Page cache of block devices.
-    pub buffers_bytes: u64,
-    /// Page cache of files, tmpfs included.
-    pub cached_bytes: u64,
     pub dirty_bytes: u64,
-    pub writeback_bytes: u64,
-    /// tmpfs and shared memory.
-    pub shared_bytes: u64,
     pub swap_total_bytes: u64,
-    pub swap_free_bytes: u64,
 }
 
 impl Memory {
@@ -34,9 +26,6 @@ impl Memory {
 pub struct WritebackPages {
     pub dirty_pages: u64,
     pub writeback_pages: u64,
-    /// Since boot.
-    pub dirtied_pages: u64,
-    pub written_pages: u64,
     /// Dirty pages at which writers are slowed.
     pub dirty_threshold_pages: u64,
     /// Dirty pages at which write-back begins.
@@ -100,13 +89,8 @@ fn parse_memory(text: &str) -> Memory {
         total_bytes: bytes("MemTotal"),
         free_bytes: bytes("MemFree"),
         available_bytes: bytes("MemAvailable"),
-        buffers_bytes: bytes("Buffers"),
-        cached_bytes: bytes("Cached"),
         dirty_bytes: bytes("Dirty"),
-        writeback_bytes: bytes("Writeback"),
-        shared_bytes: bytes("Shmem"),
         swap_total_bytes: bytes("SwapTotal"),
-        swap_free_bytes: bytes("SwapFree"),
     }
 }
 
@@ -115,8 +99,6 @@ fn parse_writeback(text: &str) -> WritebackPages {
     WritebackPages {
         dirty_pages: pages("nr_dirty"),
         writeback_pages: pages("nr_writeback"),
-        dirtied_pages: pages("nr_dirtied"),
-        written_pages: pages("nr_written"),
         dirty_threshold_pages: pages("nr_dirty_threshold"),
         background_threshold_pages: pages("nr_dirty_background_threshold"),
     }
@@ -149,11 +131,9 @@ mod tests {
 
     #[test]
     fn memory_is_read_in_bytes_and_names_are_whole() {
-        let text = "MemTotal:  2 kB\nMemAvailable: 1 kB\nSwapCached: 9 kB\nCached: 3 kB\n\
-                    WritebackTmp: 8 kB\nDirty: 4 kB\n";
-        let memory = parse_memory(text);
-        assert_eq!((memory.total_bytes, memory.cached_bytes), (2048, 3072));
-        assert_eq!((memory.writeback_bytes, memory.dirty_bytes), (0, 4096));
+        let memory = parse_memory("MemTotal:  2 kB\nSwapTotalTmp: 9 kB\nDirty: 4 kB\n");
+        assert_eq!((memory.total_bytes, memory.dirty_bytes), (2048, 4096));
+        assert_eq!(memory.swap_total_bytes, 0);
     }
 
     #[test]

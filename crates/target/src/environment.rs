@@ -12,12 +12,6 @@ use crate::error::TargetError;
 use crate::fs::{self, FileSystem};
 use crate::image::HostFacts;
 
-/// `ext4` for most "ext2" mounts.
-pub fn driver_of(path: &Path) -> Result<String, TargetError> {
-    let entry = mount::mount_of(path)?;
-    Ok(driver(&entry, row_serving(&entry.fs_type)))
-}
-
 /// FUSE types do not tell which program serves them.
 fn row_serving(fs_type: &str) -> Option<&'static dyn FileSystem> {
     if fs_type.starts_with("fuse") {
@@ -135,7 +129,9 @@ mod tests {
 
     #[test]
     fn an_unknown_type_is_its_own_driver() {
-        assert_eq!(driver_of(Path::new("/proc")).unwrap(), "proc");
+        let mut facts = Environment::default();
+        put_mount(&mut facts, Path::new("/proc"), None).unwrap();
+        assert_eq!(facts.get("mount.driver"), Some("proc"));
     }
 
     #[test]

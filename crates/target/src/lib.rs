@@ -34,7 +34,6 @@ pub mod signature;
 pub mod undo;
 
 pub use availability::{Availability, Unavailable, availability};
-pub use environment::driver_of;
 pub use error::TargetError;
 pub use guest_image::GuestImage;
 pub use image::ImageState;

@@ -16,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pickfs_sys::files::{Access, Allocate, Create, FileError, OpenHow, allocate};
+use pickfs_sys::files::{Access, Create, FileError, OpenHow, reserve};
 
 use super::watch::Watch;
 use crate::fault::Fault;
@@ -52,7 +52,7 @@ impl Setting {
         let new = OpenHow { create: Create::New, ..OpenHow::new(Access::Write) };
         let file = new.open(&under).map_err(file_fault)?;
         if how.is_reserved {
-            allocate(&file, Allocate::KeepSize, 0, length_bytes).map_err(unreserved)?;
+            reserve(&file, length_bytes).map_err(unreserved)?;
         }
         let (path, chunk_bytes) = (path.to_owned(), how.chunk_bytes);
         Ok(Setting { path, under, file, chunk_bytes, written_bytes: 0 })
