@@ -11,11 +11,8 @@ use crate::compare::{CellRatio, RunComparison, compare, subjects};
 /// Runs in the order of the upgrades.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Chain {
-    /// Names of the runs.
     pub runs: Vec<String>,
-    /// Each run against the one before it.
     pub steps: Vec<ChainStep>,
-    /// Cells that every run measured.
     pub cells: Vec<CellChain>,
     /// Cells of the first run that some later one lacks: name, and why.
     pub uncompared: Vec<(String, String)>,
@@ -24,9 +21,7 @@ pub struct Chain {
 /// One upgrade.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChainStep {
-    /// The things that changed, each once: a step that can be read has one.
     pub subjects: Vec<String>,
-    /// The two runs compared.
     pub comparison: RunComparison,
 }
 
@@ -35,9 +30,7 @@ pub struct ChainStep {
 pub struct CellChain {
     /// Labels of the candidate, one where it never changed.
     pub labels: Vec<String>,
-    /// The levels in words.
     pub levels: String,
-    /// What is compared.
     pub metric: Metric,
     /// Over the trials of each run.
     pub values: Vec<Spread>,

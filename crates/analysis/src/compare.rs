@@ -21,7 +21,6 @@ use crate::{
 /// Two runs compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunComparison {
-    /// Name of the first run.
     pub here: String,
     /// Name of the second one.
     pub there: String,
@@ -40,7 +39,6 @@ pub struct RunComparison {
 pub struct Changed {
     /// Its key; keys of the card begin with `card.`, those of the plan with `plan.`.
     pub key: String,
-    /// Value in the first run.
     pub here: Option<String>,
     /// Value in the second run.
     pub there: Option<String>,
@@ -49,14 +47,11 @@ pub struct Changed {
 /// One metric of a cell in both runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellRatio {
-    /// The candidate's label.
     pub label: String,
     /// Its label in the second run, where the candidate is what changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label_there: Option<String>,
-    /// The levels in words.
     pub levels: String,
-    /// What is compared.
     pub metric: Metric,
     /// Over the trials of the first run.
     pub here: Spread,

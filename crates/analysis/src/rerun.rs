@@ -17,13 +17,11 @@ use crate::{
 /// Two runs of one plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rerun {
-    /// Name of the earlier run.
     pub before: String,
     /// Name of the later run.
     pub now: String,
     /// Facts that differ: machine, card and plan.
     pub changed: Vec<Changed>,
-    /// What a reader must know first.
     pub warnings: Vec<String>,
     /// Every choice of the earlier run, in its order.
     pub choices: Vec<Choice>,
@@ -38,9 +36,7 @@ pub struct Choice {
     pub before: Vec<String>,
     /// The best now; none when nothing can be said.
     pub now: Vec<String>,
-    /// What became of it.
     pub standing: Standing,
-    /// In words.
     pub why: String,
     /// The comparisons that the plan fixed, then and now.
     pub comparisons: Vec<ComparedTwice>,
@@ -61,7 +57,6 @@ pub enum Standing {
 /// One comparison in both runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedTwice {
-    /// As the earlier run made it.
     pub before: Comparison,
     /// As the later run made it.
     pub now: Option<Comparison>,

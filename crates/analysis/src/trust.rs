@@ -22,28 +22,23 @@ pub const SLOWED: &str = "-slowed";
 pub struct Trust {
     /// The same candidate under two names; absent where it could not be compared.
     pub same: Option<Check>,
-    /// The slowed copy.
     pub slowed: Option<Check>,
     /// Smallest ratio over 1 that this machine resolves with this many blocks.
     pub smallest_ratio: Option<f64>,
-    /// The raw device.
     pub noise: Vec<NoiseRow>,
     /// Both intervals held the truth; absent where there were too few blocks.
     pub kept_word: Option<bool>,
-    /// All of it in words.
     pub sentences: Vec<String>,
 }
 
 /// One comparison with its known truth.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Check {
-    /// The comparison as the lab made it.
     pub comparison: Comparison,
     /// The true speedup: 1, or 1 over the planted ratio.
     pub truth: f64,
     /// The interval holds the truth; absent without an interval.
     pub covers: Option<bool>,
-    /// The lab claimed a difference.
     pub claimed: bool,
 }
 

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 pub enum BackingSpec {
     /// One fully written image file per run, through a loop device with direct I/O.
     Loop {
-        /// Size of the image in bytes.
         size_bytes: u64,
         /// Folder that holds the image; the folder of the run when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,12 +24,10 @@ pub enum BackingSpec {
     },
     /// A block device that the user named; everything on it is lost.
     Device {
-        /// The device node.
         path: PathBuf,
         /// The user allowed an inactive signature to be overwritten.
         #[serde(default)]
         erase: bool,
-        /// State of the device before each make.
         #[serde(default)]
         state: DeviceState,
         /// Bytes from its start that are used, a multiple of 4096; all of it when absent.

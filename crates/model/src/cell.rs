@@ -22,16 +22,13 @@ pub struct WorkloadSpec {
     pub name: String,
     /// Version of the workload; rises when its numbers may move.
     pub version: u32,
-    /// Every parameter with its value, defaults included.
     pub params: Map<String, Value>,
 }
 
 /// One value of one axis: `sync` = `fdatasync`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Level {
-    /// The parameter's name.
     pub axis: String,
-    /// The value as text.
     pub value: String,
 }
 
@@ -71,16 +68,12 @@ impl fmt::Display for Durability {
 pub struct Cell {
     /// Hash of candidate (with its label), backing, workload, version and parameters.
     pub id: CellId,
-    /// The file system under test.
     pub candidate: CandidateSpec,
-    /// What is done to it.
     pub workload: WorkloadSpec,
-    /// Settings of the machine and of the device, by knob.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub knobs: BTreeMap<String, String>,
     /// The axes of the plan that tell this cell from its neighbours, in plan order.
     pub levels: Vec<Level>,
-    /// Declared durability of one completed operation.
     pub durability: Durability,
 }
 

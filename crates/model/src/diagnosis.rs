@@ -5,13 +5,10 @@ use crate::Environment;
 /// What this machine can test and what it lacks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
-    /// The machine, as it is captured before a run.
     pub environment: Environment,
     /// One row per file system of the table.
     pub file_systems: Vec<FileSystemDiagnosis>,
-    /// Privileges and devices, each with what is lost without it.
     pub needs: Vec<Need>,
-    /// The clock that times every lap.
     pub clock: ClockDiagnosis,
     /// Packages, as this distribution calls them, that would make more of the table run.
     pub packages: Vec<String>,
@@ -20,11 +17,8 @@ pub struct Diagnosis {
 /// Whether a file system runs here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSystemDiagnosis {
-    /// Its name.
     pub name: String,
-    /// Where it comes from.
     pub origin: String,
-    /// It can be made, mounted and written here.
     pub ready: bool,
     /// Why not; empty when ready.
     pub reason: String,
@@ -41,11 +35,8 @@ pub struct FileSystemDiagnosis {
 /// Something that a run needs of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
-    /// What.
     pub what: String,
-    /// It is there.
     pub met: bool,
-    /// What it is for, and what to do without it.
     pub text: String,
 }
 
@@ -56,7 +47,6 @@ pub struct ClockDiagnosis {
     pub read_ns: f64,
     /// Smallest step seen between two readings that differ, in nanoseconds.
     pub step_ns: u64,
-    /// How long the noise was watched, in seconds.
     pub watched_s: f64,
     /// Gaps of more than 10 us in which the thread did not run, per second.
     pub gaps_per_s: f64,

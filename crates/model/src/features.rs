@@ -5,15 +5,12 @@ use crate::Environment;
 /// All that was asked of all candidates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FeatureTable {
-    /// Version of this description.
     pub format: u32,
     /// When the asking began, RFC 3339 in UTC.
     pub started: String,
     /// What built the table: `pickfs 0.1.0 (...)`.
     pub build: String,
-    /// The machine, as its kernel reports it.
     pub machine: Environment,
-    /// What candidates stood on, in words.
     pub ground: String,
     /// What was asked, in order of the table; answers of a row are parallel to it.
     pub capabilities: Vec<Capability>,
@@ -28,9 +25,7 @@ pub struct Capability {
     pub key: &'static str,
     /// What stands beside its cells: `copies that share blocks`.
     pub label: &'static str,
-    /// The heading it stands under.
     pub group: Group,
-    /// How it is measured, in a sentence.
     pub how: &'static str,
 }
 
@@ -71,11 +66,9 @@ impl Group {
 /// One candidate with all its answers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FeatureRow {
-    /// Its label.
     pub label: String,
     /// The file system's name in the table of file systems; `dir` for a directory as it is.
     pub fs: String,
-    /// Whether it could be asked.
     pub presence: Presence,
     /// Parallel to [`FeatureTable::capabilities`]; empty when it could not be asked.
     pub answers: Vec<Answer>,
@@ -90,30 +83,16 @@ pub struct FeatureRow {
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Presence {
     /// It was mounted and asked.
-    Asked {
-        /// The driver that served it.
-        driver: String,
-        /// Mount options in force.
-        options: String,
-    },
+    Asked { driver: String, options: String },
     /// This machine lacks something.
-    Missing {
-        /// What.
-        reason: String,
-        /// What would help.
-        remedy: String,
-    },
+    Missing { reason: String, remedy: String },
     /// It could not be made, mounted or unmounted.
-    Failed {
-        /// Why.
-        reason: String,
-    },
+    Failed { reason: String },
 }
 
 /// One answer of one candidate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Answer {
-    /// In one word.
     pub verdict: Verdict,
     /// What stands in the cell instead of the verdict's word, where there is a measure: `255 B`.
     pub value: Option<String>,
@@ -176,29 +155,21 @@ pub struct Origin {
     pub is_unix_by_design: bool,
     /// The class that the article of 2011 gave it; `None` where it is not in there.
     pub article_class: Option<Class>,
-    /// Who designed it, for what system, and when.
     pub designed: Fact,
-    /// What it was designed for.
     pub purpose: Fact,
     /// The first Linux in which this driver counts as stable (or the state it is in).
     pub stable_since: Fact,
     /// What serves it: the kernel, a program through FUSE, a module from outside the kernel.
     pub served_by: Fact,
-    /// Whether this driver keeps a journal, and of what.
     pub journal: Fact,
     /// Whether one file system may span several devices.
     pub devices: Fact,
-    /// Other systems that read or write it.
     pub systems: Fact,
     /// Which of RHEL, SUSE, Debian and Ubuntu support it.
     pub distributions: Fact,
-    /// Checksums of data and metadata.
     pub checksums: Fact,
-    /// Compression.
     pub compression: Fact,
-    /// Snapshots.
     pub snapshots: Fact,
-    /// Encryption.
     pub encryption: Fact,
     /// Names without regard to case, by choice.
     pub casefold: Fact,
@@ -233,9 +204,7 @@ impl Origin {
 /// A statement and where it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Fact {
-    /// The statement.
     pub text: &'static str,
-    /// Where it is written.
     pub source: &'static str,
 }
 
@@ -274,13 +243,10 @@ impl Class {
 /// The class by our rule, and the article's where it gave one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Classification {
-    /// By our rule.
     pub class: Class,
-    /// Why.
     pub because: String,
     /// It follows from what was measured, not from the design alone.
     pub is_measured: bool,
-    /// The article's.
     pub article: Option<Class>,
     /// Why the two differ; empty where they agree or the article is silent.
     pub differs_because: String,

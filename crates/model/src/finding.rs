@@ -21,9 +21,7 @@ pub struct Findings {
     pub noise: Vec<NoiseRow>,
     /// Cells that were skipped or failed as a whole: label and levels, reason, remedy.
     pub absent: Vec<Absent>,
-    /// Doubts about the run as a whole.
     pub notices: Vec<Notice>,
-    /// What this run cannot tell, and what would.
     pub not_yet: Vec<NotYet>,
     /// The answer in words, one paragraph per panel: those that carry a primary metric
     /// first, then exploratory ones, which claim nothing.
@@ -49,7 +47,6 @@ pub struct Panel {
     pub levels: Vec<Level>,
     /// What survives in this panel; the weakest of its rows.
     pub durability: Durability,
-    /// Label of the reference row.
     pub reference: String,
     /// One row per cell, in plan order.
     pub rows: Vec<Row>,
@@ -78,24 +75,17 @@ pub struct NoIo {
 /// A cell over its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The cell.
     pub cell: CellId,
     /// Label of the candidate, or the level that is compared.
     pub label: String,
-    /// What it stood on.
     pub backing: BackingKind,
-    /// What survives.
     pub durability: Durability,
-    /// Trials that count.
     pub trials: u32,
-    /// Trials that failed.
     pub failed: u32,
-    /// Reason of the first failure.
     pub failure: Option<String>,
     /// Trials that could not be run as asked: nobody failed.
     #[serde(default)]
     pub skipped: u32,
-    /// Reason of the first skip.
     #[serde(default)]
     pub skip: Option<String>,
     /// One entry per operation.
@@ -113,16 +103,13 @@ pub struct Row {
     /// Kinds of doubt, each with the number of trials that it concerns.
     #[serde(default)]
     pub doubts: Vec<(String, u32)>,
-    /// What a reader must know about this row.
     pub notes: Vec<String>,
 }
 
 /// One operation of a cell over its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpSummary {
-    /// The operation.
     pub op: String,
-    /// Service or response.
     pub view: View,
     /// Laps over all trials.
     pub count: u64,
@@ -132,7 +119,6 @@ pub struct OpSummary {
     pub mean_ns: Spread,
     /// Standard deviation per trial, over trials.
     pub sd_ns: Spread,
-    /// Smallest lap of all trials.
     pub min_ns: u64,
     /// Largest lap of all trials: "largest of n", never ranked.
     pub max_ns: u64,
@@ -158,17 +144,13 @@ pub struct QuantileSummary {
 pub struct PhaseRow {
     /// Its name: unique in the panel.
     pub phase: String,
-    /// Its name in the field's tables.
     pub label: String,
-    /// The group that it belongs to.
     pub suite: String,
     /// Hot or cold, where that makes a difference.
     pub heat: Option<Heat>,
     /// It belongs to the table that is looked at first.
     pub is_high_impact: bool,
-    /// Computed from other phases.
     pub is_derived: bool,
-    /// What is counted.
     pub unit: WorkUnit,
     /// One entry per row of the panel, in the panel's order.
     pub cells: Vec<PhaseCell>,
@@ -177,11 +159,8 @@ pub struct PhaseRow {
 /// One phase of one row over its trials.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseCell {
-    /// Trials in which it was run to its end.
     pub trials: u32,
-    /// Trials in which it failed or was skipped.
     pub failed: u32,
-    /// Reason of the first failure or skip.
     pub failure: Option<String>,
     /// Work per second over the trials.
     pub rate: Option<Spread>,
@@ -208,7 +187,6 @@ pub struct RowRatio {
     pub value: f64,
     /// Its interval at 95 per cent, which holds at every look; absent under six blocks.
     pub interval: Option<(f64, f64)>,
-    /// Blocks in which both have the phase.
     pub blocks: u32,
 }
 
@@ -217,20 +195,16 @@ pub struct RowRatio {
 pub struct Spread {
     /// Median over trials.
     pub median: f64,
-    /// Smallest trial.
     pub low: f64,
-    /// Largest trial.
     pub high: f64,
 }
 
 /// Two rows of a panel compared within blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// What is compared.
     pub metric: Metric,
     /// Label of the row that is divided by.
     pub reference: String,
-    /// Label of the other row.
     pub other: String,
     /// Fixed by the plan; otherwise exploratory.
     pub primary: bool,
@@ -242,7 +216,6 @@ pub struct Comparison {
     /// Interval of that median at the level at which the answer tells the two apart; absent while it is open
     /// on a side.
     pub interval: Option<(f64, f64)>,
-    /// What may be said.
     pub claim: Claim,
 }
 
@@ -266,9 +239,7 @@ pub enum Claim {
 /// The raw device over the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NoiseRow {
-    /// What it stood on.
     pub backing: BackingKind,
-    /// Probes taken.
     pub probes: u32,
     /// Median write + flush over probes, in nanoseconds.
     pub p50_ns: Spread,
@@ -281,15 +252,11 @@ pub struct NoiseRow {
 /// A cell without a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absent {
-    /// The candidate's label.
     pub label: String,
-    /// The levels in words.
     pub levels: String,
     /// `skipped` or `failed`.
     pub how: String,
-    /// Why.
     pub reason: String,
-    /// What would help.
     pub remedy: String,
 }
 
@@ -298,7 +265,6 @@ pub struct Absent {
 pub struct Notice {
     /// As [`crate::record::Flag::kind`], and `drift`, `bimodal`, `clock-step`, `few-blocks`.
     pub kind: String,
-    /// In words, with the numbers.
     pub text: String,
     /// How many trials it concerns; 0 for the whole run.
     pub trials: u32,
@@ -307,35 +273,26 @@ pub struct Notice {
 /// Something that this run cannot tell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NotYet {
-    /// What is open.
     pub what: String,
-    /// Why.
     pub why: String,
 }
 
 /// The answer for one panel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Title of the panel.
     pub panel: String,
     /// Labels that are best, more than one when tied, none when nothing can be said.
     pub best: Vec<String>,
-    /// Sentences, built from comparisons only.
     pub sentences: Vec<String>,
-    /// Conditions: backing, durability class, load.
     pub conditions: Vec<String>,
-    /// The exact commands of the best: mkfs and mount.
     pub commands: Vec<String>,
 }
 
 /// How a question of the plan ended, in words; every writer prints these and no others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ending {
-    /// The first word.
     pub end: AnswerEnd,
-    /// Title of the panel.
     pub panel: String,
-    /// What follows that word.
     pub sentence: String,
     /// Another quantile at which another row is ahead, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -348,7 +305,6 @@ pub struct Ending {
 /// A command that would give an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cure {
-    /// As one types it, with the words that began the run.
     pub command: String,
     /// About how long it takes, in seconds, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -365,21 +321,17 @@ impl Ending {
 /// What the blocks of a run say to one question of its plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Title of the panel.
     pub panel: String,
-    /// What the rows were ranked by.
     pub metric: Metric,
     /// The raw response time ranked: the driver's own stalls are more than the margin of some row's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub raw: bool,
-    /// How it ended.
     pub end: AnswerEnd,
     /// Labels of those that may be the best, in plan order.
     pub left: Vec<String>,
     /// The best of those that are left beside the next one; absent where nothing is left.
     #[serde(default)]
     pub lead: Option<Lead>,
-    /// Those that are not the best.
     pub out: Vec<OutOf>,
     /// Chance, at most, that this answer is wrong.
     pub alpha: f64,
@@ -393,9 +345,7 @@ pub struct Answer {
     /// Doubts in which the rows differ, or without whose trials the end would be another, with that end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Flag>,
-    /// Blocks of the run.
     pub blocks: u32,
-    /// Trials that were spent.
     pub trials: u32,
     /// Trials that as many whole blocks would have taken.
     pub trials_of_whole_blocks: u32,
@@ -437,9 +387,7 @@ pub struct Lead {
 /// A row that is not the best.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutOf {
-    /// Its label.
     pub label: String,
-    /// The one that is faster.
     pub by: String,
     /// The block that settled it, from 1.
     pub at_block: u32,
@@ -449,7 +397,6 @@ pub struct OutOf {
     pub interval: Option<(f64, f64)>,
     /// Blocks in which it was slower, of those that hold both.
     pub slower_in: u32,
-    /// Blocks that hold both.
     pub blocks: u32,
     /// Of these, blocks after it was settled.
     pub blocks_since: u32,
@@ -460,13 +407,9 @@ pub struct OutOf {
 /// What the factors of a plan do to one metric: which knob matters, by how much.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FactorFindings {
-    /// What was measured.
     pub metric: Metric,
-    /// How the cells lie.
     pub design: FactorDesign,
-    /// Cells that hold the metric.
     pub cells: u32,
-    /// Blocks of the run.
     pub blocks: u32,
     /// The factors, the one that moves the metric most first.
     pub factors: Vec<Factor>,
@@ -474,7 +417,6 @@ pub struct FactorFindings {
     pub interactions: Vec<Effect>,
     /// Interactions that were looked at.
     pub interactions_seen: u32,
-    /// All of it in words.
     pub sentences: Vec<String>,
 }
 
@@ -493,9 +435,7 @@ pub enum FactorDesign {
 /// One factor: an axis of the plan, or `candidate`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Factor {
-    /// Its name.
     pub name: String,
-    /// The level that the others are compared with.
     pub base: String,
     /// Its fastest level over its slowest, by the estimates: at least 1.
     pub spread: f64,
@@ -512,13 +452,11 @@ pub struct Effect {
     pub levels: Vec<Level>,
     /// Combinations of the other factors over which it is the mean.
     pub contexts: u32,
-    /// Blocks that hold all of them.
     pub blocks: u32,
     /// How much faster than the base: above 1, faster. For an interaction, how much faster than
     /// the two levels alone say.
     pub speedup: f64,
     /// Interval of the speedup; absent while it is open on a side.
     pub interval: Option<(f64, f64)>,
-    /// What may be said.
     pub claim: Claim,
 }

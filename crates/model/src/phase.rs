@@ -58,7 +58,6 @@ pub struct PhaseRecord {
     pub is_high_impact: bool,
     /// Computed from other phases of the trial; nothing ran for it.
     pub is_derived: bool,
-    /// What is counted.
     pub unit: WorkUnit,
     /// Work of all lanes, as the field counts it.
     pub work: f64,
@@ -76,13 +75,9 @@ pub struct PhaseRecord {
     pub start_skew_p50_ns: u64,
     /// Processes that ran it, each in its own directory.
     pub lanes: u32,
-    /// Threads of each lane.
     pub threads: u32,
-    /// User CPU of all lanes.
     pub cpu_user_ns: u64,
-    /// System CPU of all lanes.
     pub cpu_system_ns: u64,
-    /// How it went.
     pub outcome: Outcome,
     /// Doubts: `not-cold`, `not-hot`, `under-dirty-limit`.
     pub flags: Vec<Flag>,

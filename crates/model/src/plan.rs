@@ -8,22 +8,17 @@ use crate::{BackingSpec, CandidateSpec, Cpus, ExplainAlso};
 pub struct Plan {
     /// See [`crate::FORMAT`].
     pub format: u32,
-    /// Short name, used for folders.
     pub name: String,
-    /// The question in words: the first line of every report.
     pub question: String,
     /// What an article saw and what to look at, where the plan reproduces one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub article: Option<ArticleNote>,
     /// The file systems, in the order of the tables.
     pub candidates: Vec<CandidateSpec>,
-    /// What they are made on.
     pub backing: BackingSpec,
-    /// Row in the table of workloads.
     pub workload: String,
     /// Parameters that every cell shares; what is absent takes its default.
     pub params: Map<String, Value>,
-    /// Parameters that vary: the cells are their product.
     pub axes: Vec<Axis>,
     /// Parameters that change with certain levels: a durable append has another rate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -34,14 +29,11 @@ pub struct Plan {
     /// Search for the highest rate instead of running at the plan's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<CapacitySearch>,
-    /// Repeats, comparisons and stopping.
     pub design: Design,
-    /// Durations within a trial.
     pub timing: Timing,
     /// Laps above this many nanoseconds are joined with what the kernel was doing; none when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain_above_ns: Option<u64>,
-    /// What is read beside for those.
     #[serde(default, skip_serializing_if = "ExplainAlso::is_nothing")]
     pub explain_also: ExplainAlso,
     /// Processors that measure and that help; chosen by the lab when absent.
@@ -58,13 +50,10 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArticleNote {
-    /// Which article.
     pub source: String,
-    /// What it saw, in our words.
     pub saw: String,
     /// What to look at in the result.
     pub look_at: String,
-    /// What this machine cannot tell.
     #[serde(default)]
     pub cannot_tell: String,
 }
@@ -72,7 +61,6 @@ pub struct ArticleNote {
 /// A parameter with its levels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// The parameter's name.
     pub name: String,
     /// Its values, in the order of the tables.
     pub levels: Vec<Value>,
@@ -85,10 +73,8 @@ pub struct Adjustment {
     /// Label of the candidate; every one when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidate: Option<String>,
-    /// Axis values that must all hold.
     #[serde(default)]
     pub levels: Map<String, Value>,
-    /// Parameters that replace the plan's own.
     pub params: Map<String, Value>,
 }
 
@@ -122,7 +108,6 @@ pub struct Exclusion {
     /// Label of the candidate; every one when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidate: Option<String>,
-    /// Axis values that must all hold.
     pub levels: Map<String, Value>,
     /// Why; shown where the cell would stand.
     pub reason: String,
@@ -133,7 +118,6 @@ pub struct Exclusion {
 pub struct Design {
     /// Blocks: each cell once, in random order.
     pub blocks: u32,
-    /// Seed of every random choice.
     pub seed: u64,
     /// What is compared: `candidate`, or the name of an axis.
     pub compare: String,
@@ -142,7 +126,6 @@ pub struct Design {
     /// The metrics that the plan fixes before it runs; Holm's correction runs over
     /// these x their comparisons. All else is exploratory.
     pub primary: Vec<Metric>,
-    /// When to stop.
     pub stop: StopRule,
     /// Which combinations of candidates and levels become cells.
     #[serde(default, skip_serializing_if = "Combine::is_every")]
@@ -175,7 +158,6 @@ pub enum StopRule {
     Blocks,
     /// When the always-valid test has settled the choice, or the budget is spent.
     Decided {
-        /// Longest run, in seconds.
         budget_s: f64,
         /// Ratios closer to 1 than this count as a tie (0.05 = five per cent).
         tie_margin: f64,
@@ -187,9 +169,7 @@ pub enum StopRule {
 pub struct Metric {
     /// Operation: `append`, `sync`, `durable`.
     pub op: String,
-    /// Service or response time.
     pub view: View,
-    /// Which statistic of the laps.
     pub statistic: Statistic,
     /// Restricts the metric to cells with these levels; all cells when empty.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -245,9 +225,7 @@ pub struct Timing {
     pub raw_probe_s: f64,
     /// Shortest warm-up, in seconds; it goes on until the warm-up bytes are written.
     pub warmup_s: f64,
-    /// Bytes that the warm-up must write.
     pub warmup_bytes: u64,
-    /// Measured time, in seconds.
     pub measure_s: f64,
     /// Longest wait for the machine to settle between trials, in seconds.
     pub settle_s: f64,

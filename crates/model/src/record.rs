@@ -18,11 +18,8 @@ pub struct RunRecord {
     pub name: String,
     /// Start, RFC 3339.
     pub started: String,
-    /// Build that made the run.
     pub build: String,
-    /// What was asked.
     pub plan: Plan,
-    /// The machine at the start.
     pub environment: Environment,
     /// The set-up card: bare figures of the backing, by key.
     pub card: Environment,
@@ -32,16 +29,13 @@ pub struct RunRecord {
     pub skipped: Vec<SkippedCell>,
     /// The trials, in the order in which they ran.
     pub trials: Vec<TrialRecord>,
-    /// How the run ended, if it did.
     pub ended: Option<RunEnd>,
 }
 
 /// A cell that was not run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SkippedCell {
-    /// The cell.
     pub cell: Cell,
-    /// Why not.
     pub reason: String,
     /// What would help: a package, a kernel module, a privilege.
     pub remedy: String,
@@ -54,7 +48,6 @@ pub struct RunEnd {
     pub at: String,
     /// `completed`, `decided`, `budget-spent`, `disturbed`, `interrupted` or `failed`.
     pub how: String,
-    /// Details for people.
     pub note: String,
 }
 
@@ -63,7 +56,6 @@ pub struct RunEnd {
 pub struct TrialRecord {
     /// Position in the run, from 1.
     pub number: u32,
-    /// The cell.
     pub cell: CellId,
     /// The block, from 1.
     pub block: u32,
@@ -71,45 +63,33 @@ pub struct TrialRecord {
     pub attempt: u32,
     /// Seconds from the start of the run.
     pub started_s: f64,
-    /// Seconds that the whole trial took.
     pub elapsed_s: f64,
-    /// How it went.
     pub outcome: Outcome,
-    /// What it stood on.
     pub backing: BackingKind,
-    /// What was done to make, mount and unmake it.
     pub steps: Vec<StepRecord>,
     /// Facts of this trial: driver, mount options in force, block size, device.
     pub environment: Environment,
     /// Extents of the image, before and after; absent without an image.
     pub image: Option<ImageRecord>,
-    /// Raw device probe before the trial.
     pub raw: Option<RawProbe>,
     /// The wait before the trial.
     pub settle: Option<SettleRecord>,
-    /// Laps by operation.
     pub ops: Vec<OpRecord>,
     /// Phases, in the order in which they ran; empty where the workload is one loop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseRecord>,
-    /// What was offered and kept.
     pub load: Option<LoadRecord>,
-    /// Counted facts.
     pub counts: BTreeMap<String, f64>,
     /// Numbers in units of their own, by name: what a program told of itself, bytes and calls. Over
     /// several runs in the trial their mean.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
-    /// CPU that was taken from the trial.
     pub robbery: Option<Robbery>,
     /// Why laps were slow; absent where nobody asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<crate::StallRecord>,
-    /// Length of the warm-up in seconds.
     pub warmup_s: f64,
-    /// What the worker or the lab wants told.
     pub notes: Vec<String>,
-    /// Doubts about the measurement.
     pub flags: Vec<Flag>,
 }
 
@@ -120,15 +100,9 @@ pub enum Outcome {
     /// Measured and verified.
     Finished,
     /// Tried and failed.
-    Failed {
-        /// What went wrong.
-        reason: String,
-    },
+    Failed { reason: String },
     /// Could not be tried as asked.
-    Skipped {
-        /// Why.
-        reason: String,
-    },
+    Skipped { reason: String },
 }
 
 /// A doubt about a trial.
@@ -137,7 +111,6 @@ pub struct Flag {
     /// `robbed`, `throttled`, `not-steady`, `holes`, `not-direct`, `rate-missed`,
     /// `period-not-covered`, `settle-timeout`, `raw-out-of-band`, `not-cold`, `not-hot`.
     pub kind: String,
-    /// In words, with the numbers.
     pub text: String,
 }
 
@@ -155,7 +128,6 @@ pub struct OpRecord {
     pub raw_response: Option<Distribution>,
     /// One row per second.
     pub intervals: Vec<IntervalRow>,
-    /// The worst laps, worst first.
     pub spikes: Vec<Spike>,
     /// HdrHistogram interval log (tags `service` and `response`); empty unless asked for.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -175,7 +147,6 @@ impl OpRecord {
 /// Laps as numbers. Times are nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// Number of laps.
     pub count: u64,
     /// Arithmetic mean.
     pub mean_ns: f64,
@@ -217,13 +188,10 @@ pub struct QuantileRow {
 pub struct IntervalRow {
     /// Second since the measurement began, from 0.
     pub second: u32,
-    /// Number of laps.
     pub count: u64,
-    /// Smallest service time.
     pub service_min_ns: u64,
     /// Median service time.
     pub service_p50_ns: u64,
-    /// Largest service time.
     pub service_max_ns: u64,
     /// Largest response time; 0 where no schedule exists.
     pub response_max_ns: u64,
@@ -232,11 +200,8 @@ pub struct IntervalRow {
 /// A slow lap. Times are on the CLOCK_MONOTONIC line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spike {
-    /// When it was due.
     pub due_ns: u64,
-    /// When it began.
     pub start_ns: u64,
-    /// When it ended.
     pub end_ns: u64,
     /// Offset in the file, or 0.
     pub offset_bytes: u64,
@@ -261,17 +226,12 @@ pub struct LoadRecord {
     pub late_driver: u64,
     /// Turns that began late behind a slow one: the candidate.
     pub late_queue: u64,
-    /// Longest stall of the driver in nanoseconds.
     pub driver_stall_ns_max: u64,
-    /// All stalls of the driver in nanoseconds.
     pub driver_stall_ns_sum: u64,
-    /// Measured time in nanoseconds.
     pub measured_ns: u64,
     /// First lap on the CLOCK_MONOTONIC line.
     pub began_ns: u64,
-    /// User CPU of the worker in the measured time, in nanoseconds.
     pub cpu_user_ns: u64,
-    /// System CPU of the worker in the measured time, in nanoseconds.
     pub cpu_system_ns: u64,
     /// Involuntary context switches of the worker in the measured time.
     pub preemptions: u64,
@@ -320,15 +280,12 @@ pub struct ImageRecord {
 /// Raw 4 KiB direct writes + flush on the backing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RawProbe {
-    /// Writes made.
     pub count: u64,
     /// Median of write + flush in nanoseconds.
     pub p50_ns: u64,
     /// 99th percentile of write + flush in nanoseconds.
     pub p99_ns: u64,
-    /// Largest in nanoseconds.
     pub max_ns: u64,
-    /// Seconds that it took.
     pub elapsed_s: f64,
 }
 
@@ -337,10 +294,8 @@ pub struct RawProbe {
 pub struct SettleRecord {
     /// Seconds waited.
     pub waited_s: f64,
-    /// The bound was not reached in time.
     pub timed_out: bool,
     /// Dirty and write-back bytes of the machine when the wait ended.
     pub dirty_bytes: u64,
-    /// Raw probes taken until one lay in the band.
     pub raw_probes: u32,
 }

@@ -16,7 +16,6 @@ pub enum ProbeTier {
 /// All slow laps of one trial, joined with what the kernel was doing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallRecord {
-    /// How much could be seen.
     pub tier: ProbeTier,
     /// What was read, in words; empty in records of before it was kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -26,20 +25,17 @@ pub struct StallRecord {
     pub missing: Vec<String>,
     /// A lap is slow when its service time is above this.
     pub above_ns: u64,
-    /// One entry for each operation that had slow laps.
     pub ops: Vec<OpStalls>,
     /// Causes that occur in `ops`, with their words.
     pub causes: Vec<CauseWords>,
     /// Kernel stacks that are referred to by their place here; innermost frame first.
     pub stacks: Vec<Vec<String>>,
-    /// What was seen and what was lost.
     pub counts: StallCounts,
 }
 
 /// What a probe saw and lost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StallCounts {
-    /// Events that arrived.
     pub events: u64,
     /// Events that the kernel could not hand over.
     pub events_lost: u64,
@@ -47,7 +43,6 @@ pub struct StallCounts {
     pub laps_missed: u64,
     /// Slow laps of a thread that was not watched yet.
     pub laps_unwatched: u64,
-    /// Threads that were watched.
     pub threads: u64,
     /// How long they waited for a processor in all, by the scheduler's own sums; read where nothing else
     /// tells it, else 0.
@@ -69,17 +64,13 @@ pub struct StallCounts {
 pub struct OpStalls {
     /// `append`, `sync`, `read`.
     pub op: String,
-    /// Number of slow laps.
     pub laps: u64,
-    /// Their time.
     pub total_ns: u64,
     /// Part of it on a processor (or in a pause of the whole machine, which looks the same).
     pub on_cpu_ns: u64,
-    /// Part of it blocked.
     pub blocked_ns: u64,
     /// Part of it ready to run, while another program had the processor.
     pub cpu_wait_ns: u64,
-    /// Part of it of which nothing is known.
     pub unexplained_ns: u64,
     /// The ledger, greatest total first. Its totals sum to `total_ns`.
     pub causes: Vec<CauseRow>,
@@ -87,7 +78,6 @@ pub struct OpStalls {
     /// asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<SampledIn>,
-    /// The slowest laps opened, slowest first.
     pub worst: Vec<OpenLap>,
 }
 
@@ -97,7 +87,6 @@ pub struct SampledIn {
     /// The innermost function, with the one of the file system that led to it: `memcpy in
     /// xfs_file_buffered_write`.
     pub function: String,
-    /// How many samples met it.
     pub samples: u64,
     /// One stack of it: a place in [`StallRecord::stacks`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,11 +100,8 @@ pub struct ContextNote {
     pub what: String,
     /// Of which device, as `major:minor`; may be empty.
     pub device: String,
-    /// Who began it.
     pub who: String,
-    /// How many of them overlapped the lap.
     pub times: u64,
-    /// When the longest of them began.
     pub start_ns: u64,
     /// When that one ended; 0 where it had not.
     pub end_ns: u64,
@@ -131,13 +117,9 @@ pub struct CauseRow {
     /// Who held it or had the processor: a thread with its function, `device completion`; may be
     /// empty.
     pub who: String,
-    /// Slow laps in which it occurs.
     pub laps: u64,
-    /// How often it occurs.
     pub times: u64,
-    /// Its time in slow laps.
     pub total_ns: u64,
-    /// The longest single one.
     pub max_ns: u64,
     /// Where the thread slept, in its longest one: a place in [`StallRecord::stacks`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -152,9 +134,7 @@ pub struct CauseRow {
 pub struct CauseWords {
     /// Its name: `xfs-inode-lock`.
     pub cause: String,
-    /// What it is.
     pub title: String,
-    /// What to do about it.
     pub advice: String,
 }
 
@@ -176,11 +156,8 @@ pub enum PartKind {
 /// A part of a lap. The parts of a lap follow each other without a gap.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LapPart {
-    /// With what.
     pub kind: PartKind,
-    /// How long.
     pub length_ns: u64,
-    /// Name of the cause.
     pub cause: String,
     /// Who held it or had the processor; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -196,13 +173,10 @@ pub struct LapPart {
 /// A slow lap with its parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenLap {
-    /// When it began.
     pub start_ns: u64,
-    /// When it ended.
     pub end_ns: u64,
     /// Offset in the file, or 0.
     pub offset_bytes: u64,
-    /// Name of the thread.
     pub thread: String,
     /// Its parts from start to end. Beyond a few dozen the shortest are put together.
     pub parts: Vec<LapPart>,

@@ -9,7 +9,6 @@ use crate::typed::quoted;
 pub struct Step {
     /// Why, for people: `make`, `mount`, `start zfs-fuse`.
     pub purpose: String,
-    /// What exactly.
     pub action: Action,
 }
 
@@ -18,12 +17,7 @@ pub struct Step {
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Action {
     /// A program with its arguments; no shell.
-    Exec {
-        /// Program name or path.
-        program: String,
-        /// Its arguments.
-        args: Vec<String>,
-    },
+    Exec { program: String, args: Vec<String> },
     /// `mount(2)`.
     Mount {
         /// Device, or the file system's name where it has none.
@@ -32,19 +26,14 @@ pub enum Action {
         fs_type: String,
         /// Options as mount(8) takes them after `-o`.
         options: Vec<String>,
-        /// Mount point.
         at: String,
     },
     /// `umount(2)`, waiting: never lazy.
-    Unmount {
-        /// Mount point.
-        at: String,
-    },
+    Unmount { at: String },
     /// A named call of the lab's own, with arguments for the reader.
     Call {
         /// Name, such as `repair-image-extents` or `start-daemon`.
         name: String,
-        /// Its arguments as text.
         args: Vec<String>,
     },
 }
@@ -72,13 +61,10 @@ fn shell_words(args: &[String]) -> String {
 /// A step that was taken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
-    /// What was done.
     pub step: Step,
-    /// How long it took, in milliseconds.
     pub elapsed_ms: f64,
     /// What it printed, shortened; or why it failed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
-    /// Whether it succeeded.
     pub succeeded: bool,
 }

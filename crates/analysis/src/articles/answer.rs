@@ -18,17 +18,9 @@ pub enum Outcome {
         visible_ratio: f64,
     },
     /// There are rows, and they do not carry an answer yet.
-    NotDecided {
-        /// Blocks that hold both rows.
-        blocks: u32,
-        /// What is missing.
-        why: String,
-    },
+    NotDecided { blocks: u32, why: String },
     /// These runs cannot tell.
-    NotTestable {
-        /// Why.
-        reason: String,
-    },
+    NotTestable { reason: String },
 }
 
 impl Outcome {
@@ -69,7 +61,6 @@ impl Outcome {
 pub struct Evidence {
     /// Title of the panel; empty where the run has one.
     pub panel: String,
-    /// Label of the subject's row.
     pub subject: String,
     /// Label of the object's row; empty where one row is enough.
     pub object: String,
@@ -77,39 +68,30 @@ pub struct Evidence {
     pub ratio: Option<f64>,
     /// The interval of that ratio; absent under five blocks.
     pub interval: Option<(f64, f64)>,
-    /// Blocks that hold both rows.
     pub blocks: u32,
     /// The run's plan fixed this comparison before it ran, and Holm's correction covers it.
     pub is_planned: bool,
     /// The row through which the two were compared, where neither is the reference.
     pub through: Option<String>,
-    /// What it says to the claim.
     pub outcome: Outcome,
-    /// All of it in words.
     pub text: String,
 }
 
 /// What one run says to a claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunAnswer {
-    /// Name of the run.
     pub run: String,
-    /// Taken together.
     pub outcome: Outcome,
-    /// Each pair of rows.
     pub evidence: Vec<Evidence>,
     /// Names that the claim lists and the run has no row of.
     pub without: Vec<String>,
-    /// Under which conditions: backing, kernel, device.
     pub conditions: Vec<String>,
 }
 
 /// What all runs say to a claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
-    /// Number of the article.
     pub article: String,
-    /// The claim.
     pub claim: Claim,
     /// Of the run that carries most, see [`Answer::runs`].
     pub outcome: Outcome,

@@ -29,9 +29,7 @@ pub struct Article {
 pub struct Claim {
     /// Unique over all articles; begins with the article's.
     pub id: String,
-    /// The claim in our words.
     pub says: String,
-    /// What it is.
     #[serde(default)]
     pub kind: Kind,
     /// The article's own number, where it has one.
@@ -40,21 +38,17 @@ pub struct Claim {
     /// The workload whose rows answer it; empty where no workload does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub workload: String,
-    /// What must hold of both rows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub at: Selector,
     /// Facts of run, machine and mount that must hold; without them the run cannot answer.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub needs: Selector,
-    /// What is compared.
     pub measure: Measure,
-    /// The row that the claim is about.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub subject: Selector,
     /// The rows that it is compared with; each that is there must bear the claim out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub object: Selector,
-    /// How the two stand.
     pub relation: Relation,
     /// As [`Article::table`], for the article's own claims.
     #[serde(skip)]

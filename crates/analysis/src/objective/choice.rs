@@ -22,13 +22,10 @@ pub struct Facts<'a> {
 /// The answer to an objective.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Choice {
-    /// What was asked for.
     pub objective: Objective,
-    /// Under which conditions.
     pub needs: Vec<Need>,
     /// One verdict per table that can answer; none where no run can.
     pub verdicts: Vec<ChoiceVerdict>,
-    /// Parts of the objective that no run holds, and why.
     pub missing: Vec<String>,
 }
 
@@ -37,21 +34,16 @@ pub struct Choice {
 pub struct ChoiceVerdict {
     /// Shared levels of the table; empty where it is the only one.
     pub place: String,
-    /// Names of the runs.
     pub runs: Vec<String>,
     /// The best, more than one when tied, none when nothing can be said.
     pub best: Vec<String>,
     /// Every other candidate against the leader of the best, nearest first.
     pub standings: Vec<Duel>,
-    /// Candidates that a condition ruled out.
     pub ruled_out: Vec<RuledOut>,
-    /// Candidates that take no part, and why.
     pub aside: Vec<(String, String)>,
     /// Conditions of which it is not known whether a candidate fulfils them.
     pub not_known: Vec<RuledOut>,
-    /// The verdict in words.
     pub sentences: Vec<String>,
-    /// Backing, durability, noise, design.
     pub conditions: Vec<String>,
     /// What would change the answer.
     pub would_change: Vec<String>,
@@ -60,11 +52,8 @@ pub struct ChoiceVerdict {
 /// A candidate and a condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuledOut {
-    /// The candidate's label.
     pub label: String,
-    /// The condition.
     pub need: Need,
-    /// Why.
     pub why: String,
 }
 

@@ -7,7 +7,6 @@ use crate::articles::Selector;
 /// What is wanted of a file system.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Objective {
-    /// Its name, or the formula.
     pub name: String,
     /// What it stands for, in words; empty for a formula.
     pub stands_for: String,
@@ -24,7 +23,6 @@ pub struct Part {
     pub workload: Option<String>,
     /// What must hold of the rows: `readers >=1`.
     pub at: Selector,
-    /// What is weighed.
     pub formula: Formula,
 }
 

@@ -22,9 +22,7 @@ use crate::{
 /// A run beside a published table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Beside {
-    /// Name of the run.
     pub run: String,
-    /// Name of the table.
     pub table: String,
     /// Its source in one line.
     pub about: String,
@@ -41,9 +39,7 @@ pub struct Part {
     pub title: String,
     /// The file system that both divide.
     pub reference: String,
-    /// Labels of the candidates: the columns.
     pub candidates: Vec<String>,
-    /// The rows.
     pub rows: Vec<BesideRow>,
     /// One per candidate: geometric means over the rows that both have.
     pub means: Vec<Option<MeanPair>>,
@@ -52,7 +48,6 @@ pub struct Part {
 /// A row of both.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BesideRow {
-    /// Its label.
     pub label: String,
     /// One per candidate.
     pub pairs: Vec<Pair>,
@@ -65,11 +60,8 @@ pub struct Pair {
     pub published: Option<f64>,
     /// Why there is none, where the source says so.
     pub published_failed: bool,
-    /// The run's ratio.
     pub measured: Option<RowRatio>,
-    /// Why there is none.
     pub why: Option<String>,
-    /// What follows.
     pub word: Word,
 }
 
@@ -80,7 +72,6 @@ pub struct MeanPair {
     pub published: f64,
     /// Of the run's.
     pub measured: f64,
-    /// Rows.
     pub rows: usize,
 }
 
