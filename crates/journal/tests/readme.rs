@@ -1,4 +1,3 @@
-//! The table of the README is the one that the program publishes.
 #![allow(clippy::unwrap_used)]
 
 use pickfs_journal::durability_markdown;
