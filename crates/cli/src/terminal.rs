@@ -8,7 +8,10 @@ use std::{
 
 use indicatif::{ProgressDrawTarget, TermLike};
 use pickfs_model::visible::push_visible;
-use pickfs_report::terminal::{colour_of, hanging, wrap};
+use pickfs_report::{
+    document::{Document, terminal::terminal},
+    terminal::{colour_of, hanging, wrap},
+};
 
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
@@ -32,6 +35,11 @@ fn note_lost(written: io::Result<()>) {
             let _ = LOST.set(error);
         }
     }
+}
+
+/// Puts a document on standard output, in the columns that there are.
+pub fn show(document: &Document) {
+    put(&terminal(document, crate::screen::columns(), has_colour()));
 }
 
 pub fn line(text: &str) {

@@ -75,7 +75,7 @@ fn claims_are_answered_by_the_run_that_can() {
     );
 
     let screen = pickfs(&["claims", &column, "--article", "002"]);
-    assert!(screen.out.starts_with("002  Choosing the Right File System"), "{screen:?}");
+    assert!(screen.out.contains("\n002  Choosing the Right File System"), "{screen:?}");
     assert!(!screen.out.contains("001-"));
     let page = path.join("page.md");
     let said = pickfs(&["claims", &journal, &column, "--markdown", page.to_str().unwrap()]);

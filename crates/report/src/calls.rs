@@ -1,3 +1,11 @@
+//! The file-system calls of a program.
+//!
+//! ```text
+//! call      calls  errors     bytes   total     p50     p99   p99.9     max
+//! fsync       200          -          812 ms  3.9 ms  6.1 ms  9.8 ms  9.8 ms
+//! pwrite64  1,200          4.69 MiB  9.6 ms  7.1 us ...
+//! ```
+
 use pickfs_model::{
     CallsRecord,
     calls::CallRow,
@@ -5,10 +13,7 @@ use pickfs_model::{
 };
 
 use crate::{
-    terminal::{
-        grid::{Align, Grid},
-        paragraph::hanging,
-    },
+    document::{Column, Document, Kind, Node, Table, facts, list},
     wording::percent,
 };
 
@@ -17,33 +22,30 @@ const SHOWN: [(f64, &str); 3] = [(0.5, "p50"), (0.99, "p99"), (0.999, "p99.9")];
 /// ten, and for several trials; one watch is one trial).
 const EPISODES_MIN: u64 = 10;
 
-pub fn calls_screen(record: &CallsRecord, columns: usize) -> String {
-    let mut out = String::new();
-    if record.calls.is_empty() {
-        out.push_str("no call on a file was made\n");
-    } else {
-        for line in table(record).lines().into_iter().flatten() {
-            out.push_str(&format!("{line}\n"));
-        }
-    }
-    for row in record.calls.iter().filter(|row| !row.errors.is_empty()) {
-        out.push_str(&hanging(&row.call, &errors_text(row), row.call.len() + 2, columns));
-    }
-    out.push_str(&hanging("seen", &seen_text(record), 6, columns));
-    out
+/// The table, with what was seen and lost and what tracing cost.
+pub fn calls_document(record: &CallsRecord) -> Document {
+    let mut nodes = vec![match record.calls.is_empty() {
+        true => Node::Paragraph("no call on a file was made".into()),
+        false => Node::Table(table(record)),
+    }];
+    let failed = record.calls.iter().filter(|row| !row.errors.is_empty());
+    let errors: Vec<String> = failed.map(errors_text).collect();
+    nodes.extend((!errors.is_empty()).then(|| list(errors)));
+    nodes.push(facts([("seen", seen_text(record))]));
+    Document { title: "File-system calls".into(), nodes }
 }
 
 fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count as i64), if count == 1 { one } else { many })
 }
 
-fn table(record: &CallsRecord) -> Grid {
-    let head = ["call", "calls", "errors", "bytes", "total"].into_iter();
-    let head = head.chain(SHOWN.iter().map(|(_, name)| *name)).chain(["max"]);
-    let mut rows: Vec<Vec<String>> = vec![head.map(String::from).collect()];
-    rows.extend(record.calls.iter().map(row));
-    let columns = [Align::Left].into_iter().chain([Align::Right; 8]).collect();
-    Grid { columns, rows }
+fn table(record: &CallsRecord) -> Table {
+    let heads = ["calls", "errors", "bytes", "total"].into_iter();
+    let heads = heads.chain(SHOWN.iter().map(|(_, name)| *name)).chain(["max"]);
+    let mut table = Table::new([("call", Kind::Word)]);
+    table.columns.extend(heads.map(|head| Column::new(head, Kind::Number)));
+    record.calls.iter().for_each(|call| table.row(row(call)));
+    table
 }
 
 fn row(row: &CallRow) -> Vec<String> {
@@ -78,7 +80,7 @@ fn is_thin(row: &CallRow, q: f64) -> bool {
 fn errors_text(row: &CallRow) -> String {
     let each = row.errors.iter();
     let each: Vec<String> = each.map(|error| format!("{} {}", error.count, error.name)).collect();
-    format!("errors: {}", each.join(", "))
+    format!("{}: errors: {}", row.call, each.join(", "))
 }
 
 fn seen_text(record: &CallsRecord) -> String {
@@ -118,6 +120,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::document::terminal::terminal;
 
     fn record() -> CallsRecord {
         let quantile = |q, value_ns, episodes| QuantileRow { q, value_ns, episodes };
@@ -148,7 +151,7 @@ mod tests {
 
     #[test]
     fn each_call_has_a_row_and_what_few_episodes_carry_stands_in_brackets() {
-        let text = calls_screen(&record(), 100);
+        let text = terminal(&calls_document(&record()), 100, false);
         let row = text.lines().nth(1).expect("a row");
         let words: Vec<&str> = row.split_whitespace().collect();
         assert_eq!(words[..3], ["pwrite64", "1,200", "2"]);
@@ -162,7 +165,7 @@ mod tests {
     fn nothing_and_loss_are_said() {
         let mut record = CallsRecord::default();
         record.counts.events_lost = 7;
-        let text = calls_screen(&record, 100);
+        let text = terminal(&calls_document(&record), 100, false);
         assert!(text.starts_with("no call on a file"), "{text}");
         assert!(text.contains("7 events lost") && text.contains("not to be trusted"), "{text}");
     }

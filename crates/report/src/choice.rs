@@ -1,47 +1,37 @@
+//! A choice: the verdict first, then what it stands on and what would change it.
+//!
+//! ```text
+//! pickfs choose RUN [RUN ...] --for "journal tail" [--need durability=power-loss] [--need reflink]
+//! ```
+
 use pickfs_analysis::objective::{Choice, ChoiceVerdict, Objective};
 
-use crate::terminal::{
-    colour::Paint,
-    paragraph::{hanging, wrap},
-    plain,
-};
+use crate::document::{Document, Kind, Node, Role, Table, Text, facts, under_one_name};
 
-const MARGIN: usize = 10;
-
-pub fn choice_screen(choice: &Choice, columns: usize, colour: bool) -> String {
-    let paint = Paint { on: colour };
-    let columns = columns.max(60);
-    let mut out = head(choice, columns, paint);
-    for verdict in &choice.verdicts {
-        out.push('\n');
-        out.push_str(&told(verdict, columns, paint));
-    }
-    if !choice.missing.is_empty() {
-        out.push('\n');
-        for missing in &choice.missing {
-            let line = hanging("MISSING", &plain(missing), MARGIN, columns);
-            out.push_str(&paint.warning(&line, "MISSING"));
-        }
-    }
-    out
+/// A choice.
+pub fn choice_document(choice: &Choice) -> Document {
+    let mut nodes = vec![head(choice)];
+    nodes.extend(choice.verdicts.iter().map(told));
+    let missing = choice.missing.iter().map(|missing| ("MISSING", Role::NoAnswer.of(missing)));
+    nodes.extend((!choice.missing.is_empty()).then(|| facts(missing)));
+    Document { title: format!("For {}", choice.objective.name), nodes }
 }
 
-fn head(choice: &Choice, columns: usize, paint: Paint) -> String {
+fn head(choice: &Choice) -> Node {
     let objective = &choice.objective;
-    let what = match objective.stands_for.is_empty() {
-        true => objective.name.clone(),
-        false => format!("{}: {}", objective.name, objective.stands_for),
-    };
-    let mut out = paint.bold(&hanging("for", &plain(&what), MARGIN, columns));
-    if !objective.stands_for.is_empty() {
-        let line = hanging("", &formula(objective), MARGIN, columns);
-        out.push_str(&paint.faint(&line));
+    let mut rows = Vec::new();
+    if objective.stands_for.is_empty() {
+        rows.push(("for", Role::Strong.of(&objective.name)));
+    } else {
+        let what = format!("{}: {}", objective.name, objective.stands_for);
+        rows.push(("for", Role::Strong.of(what)));
+        rows.push(("", Role::Muted.of(formula(objective))));
     }
     if !choice.needs.is_empty() {
         let needs: Vec<String> = choice.needs.iter().map(ToString::to_string).collect();
-        out.push_str(&hanging("needs", &plain(&needs.join(", ")), MARGIN, columns));
+        rows.push(("needs", needs.join(", ").into()));
     }
-    out
+    facts(rows)
 }
 
 fn formula(objective: &Objective) -> String {
@@ -56,37 +46,24 @@ fn formula(objective: &Objective) -> String {
     parts.join("; ")
 }
 
-fn told(verdict: &ChoiceVerdict, columns: usize, paint: Paint) -> String {
-    let mut out = String::new();
-    for (index, sentence) in verdict.sentences.iter().enumerate() {
-        let name = if index == 0 { "VERDICT" } else { "" };
-        let line = hanging(name, &plain(sentence), MARGIN, columns);
-        out.push_str(&match verdict.best.is_empty() {
-            true => paint.warning(&line, name),
-            false => paint.strong(&line, name),
-        });
-    }
-    for (name, lines) in [("on", &verdict.conditions), ("CHANGES", &verdict.would_change)] {
-        for (index, text) in lines.iter().enumerate() {
-            let name = if index == 0 { name } else { "" };
-            out.push_str(&paint.name(&hanging(name, &plain(text), MARGIN, columns), name));
-        }
-    }
-    out
+fn told(verdict: &ChoiceVerdict) -> Node {
+    let role = if verdict.best.is_empty() { Role::NoAnswer } else { Role::Winner };
+    let sentences = verdict.sentences.iter().map(|sentence| role.of(sentence));
+    let plain = |texts: &[String]| texts.iter().map(Text::from).collect::<Vec<_>>();
+    let rows = under_one_name("VERDICT", sentences)
+        .chain(under_one_name("on", plain(&verdict.conditions)))
+        .chain(under_one_name("CHANGES", plain(&verdict.would_change)));
+    facts(rows.collect::<Vec<_>>())
 }
 
-pub fn objectives_screen(objectives: &[Objective], columns: usize) -> String {
-    let columns = columns.max(60);
-    let mut out = String::new();
+/// The named objectives with what they stand for and their formulas.
+pub fn objectives_document(objectives: &[Objective]) -> Document {
+    let kind = Kind::Text;
+    let mut table = Table::new([("objective", kind), ("stands for", kind), ("formula", kind)]);
     for objective in objectives {
-        out.push_str(&format!("{}\n", objective.name));
-        for text in [&objective.stands_for, &formula(objective)] {
-            for line in wrap(text, columns.saturating_sub(4)) {
-                out.push_str(&format!("    {line}\n"));
-            }
-        }
+        table.row([objective.name.clone(), objective.stands_for.clone(), formula(objective)]);
     }
-    out
+    Document { title: "Objectives".into(), nodes: vec![Node::Table(table)] }
 }
 
 #[cfg(test)]
@@ -94,7 +71,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::terminal::colour::colour_of;
+    use crate::{document::terminal::terminal, terminal::colour::colour_of};
     use pickfs_analysis::{
         articles::Source,
         findings,
@@ -109,7 +86,7 @@ mod tests {
         let facts = Facts { origins: &BTreeMap::new(), features: None };
         let needs = ["journal".parse().expect("a condition")];
         let choice = choose(&objective(text).expect("an objective"), &needs, &[source], &facts);
-        choice_screen(&choice, 90, colour)
+        terminal(&choice_document(&choice), 90, colour)
     }
 
     #[test]
@@ -138,10 +115,10 @@ mod tests {
 
     #[test]
     fn every_objective_is_listed_with_its_formula() {
-        let text = objectives_screen(&objectives(), 80);
-        assert!(text.contains("journal tail\n    a journal that must not stall"), "{text}");
+        let text = terminal(&objectives_document(&objectives()), 80, false);
+        assert!(text.contains("  journal tail\n    a journal that must not stall"), "{text}");
         assert!(
-            text.contains("    journal: durable|append.p99 + durable|append.p99.9\n"),
+            text.contains("       journal: durable|append.p99 + durable|append.p99.9\n"),
             "{text}"
         );
     }

@@ -13,7 +13,7 @@ use markup::Page;
 use pickfs_analysis::articles::of_run;
 
 use crate::{
-    Subject, articles, factors, stalls,
+    Subject, articles, document, factors, stalls,
     svg::{colours, escape, style_sheet},
     terminal::NextStep,
 };
@@ -33,7 +33,7 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     pictures::write(&mut page, subject);
     drill_down::write(&mut page, subject);
     opening::absent(&mut page, subject);
-    articles::section(&mut page, &answers);
+    document::html::write(&mut page, articles::of_run(&answers).as_slice());
     foot(&mut page, subject);
     page.text
 }

@@ -9,6 +9,7 @@ pub mod chart;
 pub mod choice;
 pub mod conditions;
 pub mod csv;
+pub mod document;
 pub mod exports;
 pub mod factors;
 pub mod features;

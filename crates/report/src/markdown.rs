@@ -10,7 +10,7 @@ use crate::{
     Subject, articles,
     card::setup_card,
     conditions::{conditions, notice_text},
-    factors,
+    document, factors,
     notes::Notes,
     phases::{self, is_phased},
     program::{self, Facts},
@@ -51,7 +51,8 @@ pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
     out.push_str(&crate::stalls::markdown::write(subject));
     out.push_str(&absent(subject));
     out.push_str(&card(subject));
-    out.push_str(&articles::of_run(&of_run(subject.run, subject.findings)));
+    let claims = articles::of_run(&of_run(subject.run, subject.findings));
+    out.push_str(&document::markdown::nodes(claims.as_slice()));
     out
 }
 
@@ -204,12 +205,12 @@ pub(crate) fn line<T: AsRef<str>>(cells: &[T]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-fn fenced(commands: &str) -> String {
+pub(crate) fn fenced(commands: &str) -> String {
     let fence = "`".repeat(longest_run(commands).max(2) + 1);
     format!("{fence}sh\n{commands}\n{fence}\n\n")
 }
 
-fn code(words: &str) -> String {
+pub(crate) fn code(words: &str) -> String {
     let fence = "`".repeat(longest_run(words) + 1);
     format!("{fence}{words}{fence}")
 }

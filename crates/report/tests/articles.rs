@@ -6,10 +6,7 @@ use pickfs_analysis::{
 };
 use pickfs_model::RunRecord;
 use pickfs_report::{
-    Subject,
-    articles::{claims_markdown, claims_screen},
-    html::html,
-    markdown::markdown,
+    Subject, articles::claims_document, document, html::html, markdown::markdown,
     terminal::colour_of,
 };
 use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, Speed, fake_phased_run, fake_run};
@@ -19,6 +16,10 @@ fn asked(article: &'static Article, run: &RunRecord) -> Vec<Answer> {
     let known =
         Known { workloads: &["journal", "column"], features: None, origins: &BTreeMap::new() };
     answers([article], &[Source { run, findings: &found }], &known)
+}
+
+fn printed(article: &Article, answers: &[Answer], columns: usize, colour: bool) -> String {
+    document::terminal::terminal(&claims_document(&[article], answers, &[]), columns, colour)
 }
 
 fn journal() -> RunRecord {
@@ -36,22 +37,23 @@ fn journal() -> RunRecord {
 #[test]
 fn the_screen_has_counts_answers_and_reasons() {
     let article = find("003").expect("built in");
-    let screen = claims_screen(&[article], &asked(article, &journal()), 100, false);
-    assert!(screen.starts_with("003  Improving journalling latency (LMAX Exchange"), "{screen}");
+    let screen = printed(article, &asked(article, &journal()), 100, false);
+    assert!(screen.contains("\n003  Improving journalling latency\nLMAX Exchange"), "{screen}");
     assert!(screen.contains("27 claims: 3 seen here"), "{screen}");
+    assert!(screen.contains("It saw: 4-5 us.\n"), "{screen}");
     assert!(
-        screen.contains("(it saw: 4-5 us)\n    -> seen here\n       ext4 (sync=none): smallest of"),
+        screen.contains("\n    -> seen here\n       ext4 (sync=none): smallest of"),
         "{screen}"
     );
     assert!(
-        screen.contains("not testable here: pickfs has no workload guests yet\n    003-baseline, "),
+        screen.contains("not testable here: pickfs has no workload guests yet: 003-baseline, "),
         "{screen}"
     );
     assert!(screen.lines().all(|line| line.chars().count() <= 100), "{screen}");
     assert!(!screen.contains('\u{1b}'));
     let article = find("002").expect("built in");
     let run = fake_phased_run(&FakePhasedRun { blocks: 8, ..FakePhasedRun::column() });
-    let screen = claims_screen(&[article], &asked(article, &run), 80, true);
+    let screen = printed(article, &asked(article, &run), 80, true);
     assert!(screen.chars().any(|mark| colour_of(mark) == Some("\u{1b}[32m")), "{screen}");
 }
 
@@ -60,7 +62,8 @@ fn the_page_counts_every_claim_once() {
     let all: Vec<&Article> = articles().iter().collect();
     let run = journal();
     let answers: Vec<Answer> = articles().iter().flat_map(|article| asked(article, &run)).collect();
-    let page = claims_markdown(&all, &answers, &["a run | with a bar".into()]);
+    let document = claims_document(&all, &answers, &["a run | with a bar".into()]);
+    let page = document::markdown::markdown(&document);
     assert!(page.starts_with("# What the articles said, what this machine says\n"));
     for article in articles() {
         let row = page
@@ -98,7 +101,9 @@ fn a_run_page_shows_the_claims_that_it_has_rows_for() {
     assert!(!table.contains("notes\""), "narrow pages and paper hide what is a note");
     assert!(page.contains("<a href=\"#articles\">") && page.contains("\"beforeprint\""));
     let text = markdown(&subject, None);
-    assert!(text.contains("What articles said of this (") && text.contains("`002-write-float-1`"));
+    assert!(
+        text.contains("### What articles said of this\n") && text.contains("`002-write-float-1`")
+    );
     let mut none = run.clone();
     none.cells.iter_mut().for_each(|cell| cell.workload.name = "null".into());
     let found = findings(&none);

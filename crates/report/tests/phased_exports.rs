@@ -2,7 +2,8 @@ use pickfs_analysis::published::{self, Statistic, beside::beside, bonnie};
 use pickfs_model::RunRecord;
 use pickfs_report::{
     Subject,
-    beside::{beside_html, beside_markdown, beside_screen},
+    beside::beside_document,
+    document::{html::html, markdown::markdown, terminal::terminal},
     exports::{file_names, phased_names, render},
 };
 use pickfs_testkit::{FakePhasedRun, fake_phased_run};
@@ -145,13 +146,14 @@ fn beside_rhel9() -> published::Beside {
 
 #[test]
 fn a_run_beside_a_table_at_100_columns() {
-    insta::assert_snapshot!(beside_screen(&beside_rhel9(), 100));
+    insta::assert_snapshot!(terminal(&beside_document(&beside_rhel9()), 100, false));
 }
 
 #[test]
 fn markdown_and_page_say_the_same_and_load_nothing() {
     let found = beside_rhel9();
-    let (text, page) = (beside_markdown(&found), beside_html(&found));
+    let document = beside_document(&found);
+    let (text, page) = (markdown(&document), html(&document));
     for said in ["same side", "opposite side", "no difference here", "not measured"] {
         assert!(text.contains(said) && page.contains(said), "{said}");
     }
@@ -169,7 +171,8 @@ fn hostile_names_stay_words() {
     found.parts[0].candidates[0] = hostile.into();
     found.parts[0].rows[0].label = hostile.into();
     found.parts[0].rows[0].pairs[0].why = Some(hostile.into());
-    assert!(!beside_html(&found).contains("<script>alert"));
-    assert!(!beside_markdown(&found).contains("<script>"));
-    assert!(!beside_screen(&found, 100).contains('\u{1b}'));
+    let document = beside_document(&found);
+    assert!(!html(&document).contains("<script>alert"));
+    assert!(!markdown(&document).contains("<script>"));
+    assert!(!terminal(&document, 100, false).contains('\u{1b}'));
 }

@@ -6,12 +6,11 @@ use pickfs_analysis::{
     articles::Source,
     objective::{self, Choice, Facts, Need},
 };
-use pickfs_report::choice::{choice_screen, objectives_screen};
+use pickfs_report::choice::{choice_document, objectives_document};
 
 use crate::{
     commands::claims::{origins, read_all, read_features},
     exit::Exit,
-    screen::columns,
     terminal,
 };
 
@@ -65,7 +64,7 @@ pub fn choose(args: &ChooseArgs) -> anyhow::Result<Exit> {
     let choice = chosen(args)?;
     match args.json {
         true => terminal::line(&serde_json::to_string_pretty(&choice)?),
-        false => terminal::put(&choice_screen(&choice, columns(), terminal::has_colour())),
+        false => terminal::show(&choice_document(&choice)),
     }
     Ok(Exit::Done)
 }
@@ -74,7 +73,7 @@ fn list(json: bool) -> anyhow::Result<Exit> {
     let objectives = objective::objectives();
     match json {
         true => terminal::line(&serde_json::to_string_pretty(&objectives)?),
-        false => terminal::put(&objectives_screen(&objectives, columns())),
+        false => terminal::show(&objectives_document(&objectives)),
     }
     Ok(Exit::Done)
 }

@@ -11,11 +11,11 @@ use pickfs_analysis::{
     objective::FeatureAnswers,
 };
 use pickfs_model::{Findings, RunRecord, features::Origin};
-use pickfs_report::articles::{claims_markdown, claims_screen};
+use pickfs_report::{articles::claims_document, document::markdown::markdown};
 use pickfs_target::fs::FILE_SYSTEMS;
 use pickfs_workload::WORKLOADS;
 
-use crate::{commands::read_run, exit::Exit, screen::columns, terminal};
+use crate::{commands::read_run, exit::Exit, terminal};
 
 pub const EXAMPLES: &str = "Examples:
   pickfs claims pickfs-runs/2026-11-21-article-001-readers --article 001
@@ -49,14 +49,15 @@ pub fn claims(args: &ClaimsArgs) -> anyhow::Result<Exit> {
     let features = args.features.as_deref().map(read_features).transpose()?;
     let runs = read_all(&args.runs)?;
     let answers = answers(&articles, &runs, features.as_ref());
+    let document = claims_document(&articles, &answers, &names(&runs));
     if let Some(path) = &args.markdown {
-        let page = claims_markdown(&articles, &answers, &names(&runs));
-        fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+        fs::write(path, markdown(&document))
+            .with_context(|| format!("cannot write {}", path.display()))?;
         terminal::line(&path.display().to_string());
     } else if args.json {
         terminal::line(&serde_json::to_string_pretty(&answers)?);
     } else {
-        terminal::put(&claims_screen(&articles, &answers, columns(), terminal::has_colour()));
+        terminal::show(&document);
     }
     Ok(Exit::Done)
 }

@@ -12,8 +12,9 @@ use pickfs_analysis::{
 };
 use pickfs_model::RunRecord;
 use pickfs_report::{
-    beside::{beside_html, beside_markdown, beside_screen},
+    beside::beside_document,
     chain::chain_screen,
+    document::{html::html, markdown::markdown},
     terminal::comparison_screen,
 };
 
@@ -72,11 +73,12 @@ fn with_table(args: &CompareArgs, with: &str) -> anyhow::Result<Exit> {
     };
     let (_, run) = read_run(&args.run_a)?;
     let found = beside(&run, table);
-    write(&args.markdown, || beside_markdown(&found))?;
-    write(&args.html, || beside_html(&found))?;
+    let document = beside_document(&found);
+    write(&args.markdown, || markdown(&document))?;
+    write(&args.html, || html(&document))?;
     match args.json {
         true => terminal::line(&serde_json::to_string_pretty(&found)?),
-        false => terminal::put(&beside_screen(&found, columns())),
+        false => terminal::show(&document),
     }
     Ok(Exit::Done)
 }

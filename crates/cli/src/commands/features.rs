@@ -13,7 +13,10 @@ use pickfs_model::{
     features::{FeatureRow, FeatureTable, Presence},
     quantity::{bytes_text, parse_bytes},
 };
-use pickfs_report::features::{Detail, features_html, features_markdown, features_screen};
+use pickfs_report::{
+    document::{html::html, markdown::markdown, terminal::terminal as printed},
+    features::{Detail, features_document},
+};
 
 use crate::{args::FeaturesArgs, exit::Exit, places::places, private, screen, terminal};
 
@@ -44,7 +47,8 @@ pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
     }
     write(args, &table)?;
     let detail = if args.all { Detail::All } else { Detail::Differences };
-    terminal::put(&features_screen(&table, detail, columns(), terminal::has_colour()));
+    let document = features_document(&table, detail);
+    terminal::put(&printed(&document, columns(), terminal::has_colour()));
     Ok(exit_of(&table))
 }
 
@@ -117,8 +121,9 @@ fn write(args: &FeaturesArgs, table: &FeatureTable) -> anyhow::Result<()> {
             fs::write(path, text()?).with_context(|| format!("cannot write {}", path.display()))
         }
     };
-    put(&args.markdown, &|| Ok(features_markdown(table)))?;
-    put(&args.html, &|| Ok(features_html(table)))?;
+    let document = features_document(table, Detail::All);
+    put(&args.markdown, &|| Ok(markdown(&document)))?;
+    put(&args.html, &|| Ok(html(&document)))?;
     put(&args.json, &|| Ok(serde_json::to_string_pretty(table)? + "\n"))
 }
 

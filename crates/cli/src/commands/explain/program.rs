@@ -11,7 +11,9 @@ use anyhow::{Context, bail};
 use pickfs_analysis::stalls::table_of;
 use pickfs_model::{ExplainAlso, quantity::parse_duration_ns};
 use pickfs_probe::calls::{CallWatch, CallsRefused, CallsSeen, SleepWatch, WatchOptions};
-use pickfs_report::{calls::calls_screen, stalls::stall_screen};
+use pickfs_report::{
+    calls::calls_document, document::terminal::terminal as printed, stalls::stall_screen,
+};
 use pickfs_sys::{
     foreground::Foreground, namespace::exit_code, proc_root::ProcRoot, process::Process,
 };
@@ -163,7 +165,7 @@ fn text(seen: &CallsSeen, subject: &str, args: &ExplainArgs) -> String {
     let mut text: String = seen.missing.iter().map(|what| format!("not seen: {what}\n")).collect();
     // Without them nothing was counted, and the ledger says what was not seen.
     if seen.calls.counts.events > 0 {
-        text.push_str(&calls_screen(&seen.calls, columns()));
+        text.push_str(&printed(&calls_document(&seen.calls), columns(), false));
         text.push('\n');
     }
     if let Some(stalls) = &seen.stalls {

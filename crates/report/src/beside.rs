@@ -1,0 +1,99 @@
+//! A run beside a published table.
+//!
+//! Each row has both ratios in the same direction, and a word. The header says which file
+//! system's rate is divided by which.
+
+use pickfs_analysis::published::{
+    Word,
+    beside::{Beside, Pair, Part},
+};
+
+use crate::{
+    document::{Cell, Column, Document, Kind, Node, Role, RowKind, Table, Text, facts},
+    phases::words::{interval_text, ratio_number},
+};
+
+/// What is compared, the words counted, then a table for each part of the published one.
+pub fn beside_document(beside: &Beside) -> Document {
+    let title = format!("{} beside {}", beside.run, beside.table);
+    let mut rows = vec![("table", format!("{}.", beside.about)), ("rows", summary(beside))];
+    rows.extend(beside.notes.iter().map(|note| ("note", note.clone())));
+    let mut nodes = vec![Node::Heading(2, title.clone().into()), facts(rows)];
+    nodes.extend(beside.parts.iter().flat_map(part_nodes));
+    Document { title, nodes }
+}
+
+fn part_nodes(part: &Part) -> [Node; 2] {
+    let title = format!("{}, >1: {} faster", part.title, part.reference);
+    let mut table = Table::new([("", Kind::Word)]);
+    for (index, candidate) in part.candidates.iter().enumerate() {
+        let column = |kind, under: &str| Column {
+            part: Some(index),
+            ..Column::new(format!("{} / {candidate}", part.reference), kind).under(under)
+        };
+        table.columns.push(column(Kind::Number, "published"));
+        table.columns.push(column(Kind::Number, "here"));
+        table.columns.push(Column { part: Some(index), ..Column::new("", Kind::Word) });
+    }
+    for row in &part.rows {
+        let cells = row.pairs.iter().flat_map(pair_cells);
+        table.row([Cell::from(&row.label)].into_iter().chain(cells));
+    }
+    if part.means.iter().any(Option::is_some) {
+        let cells = (0..part.candidates.len()).flat_map(|index| mean_cells(part, index));
+        let name = Cell::from("GEOMETRIC MEAN");
+        table.row_of(RowKind::Mean, [name].into_iter().chain(cells));
+    }
+    [Node::Heading(3, title.into()), Node::Table(table)]
+}
+
+fn pair_cells(pair: &Pair) -> [Cell; 3] {
+    let published = match pair.published {
+        Some(ratio) => ratio_number(ratio),
+        None if pair.published_failed => "failed".into(),
+        None => "-".into(),
+    };
+    let measured = pair.measured.map_or_else(|| "-".into(), |ratio| ratio_number(ratio.value));
+    let measured = Cell::from(measured).under(pair.measured.and_then(interval_text));
+    [published.into(), measured, word_text(pair).into()]
+}
+
+/// The word, with the reason where a row has a particular one.
+fn word_text(pair: &Pair) -> Text {
+    let role = match pair.word {
+        Word::SameSide => Role::Winner,
+        Word::OppositeSide => Role::Opposite,
+        _ => Role::Plain,
+    };
+    role.of(match &pair.why {
+        Some(why) if why.as_str() != "not in this run" => format!("{}: {why}", pair.word.text()),
+        _ => pair.word.text().into(),
+    })
+}
+
+/// Published, measured, and of how many rows.
+fn mean_cells(part: &Part, index: usize) -> [Cell; 3] {
+    let mean = part.means.get(index).copied().flatten();
+    let texts = mean.map_or(["-".into(), "-".into(), String::new()], |mean| {
+        let of = format!("of the {} rows that both have", mean.rows);
+        [ratio_number(mean.published), ratio_number(mean.measured), of]
+    });
+    texts.map(Cell::from)
+}
+
+/// `14 same side, 3 opposite side, ...` over all parts.
+fn summary(beside: &Beside) -> String {
+    let pairs = || {
+        let rows = beside.parts.iter().flat_map(|part| &part.rows);
+        rows.flat_map(|row| &row.pairs)
+    };
+    let counts = Word::ALL.into_iter().filter_map(|word| {
+        let count = pairs().filter(|pair| pair.word == word).count();
+        (count > 0).then(|| format!("{count} {}", word.text()))
+    });
+    let texts: Vec<String> = counts.collect();
+    match texts.is_empty() {
+        true => "no row could be compared".into(),
+        false => texts.join(", "),
+    }
+}

@@ -1,0 +1,208 @@
+//! Nodes as a page: the one place where words become markup.
+
+use super::{Cell, Column, Document, Fold, Kind, Node, Role, Row, RowKind, Table, Text};
+use crate::{
+    html::{close_page, markup::Page, open_page},
+    svg::{Setting, svg},
+};
+
+/// A page of its own; it loads nothing.
+pub fn html(document: &Document) -> String {
+    let mut page = Page::default();
+    open_page(&mut page, &document.title);
+    write(&mut page, &document.nodes);
+    close_page(&mut page);
+    page.text
+}
+
+/// Nodes as a part of a page.
+pub fn write(page: &mut Page, nodes: &[Node]) {
+    for node in nodes {
+        match node {
+            Node::Heading(level, words) => inside(page, &format!("h{level}"), words),
+            Node::Section(id, title, nodes) => {
+                page.section(id, title);
+                write(page, nodes);
+                page.raw("</section>\n");
+            }
+            Node::Paragraph(words) => inside(page, "p", words),
+            Node::Note(words) => inside(page, "p class=\"muted\"", words),
+            Node::List(entries) => {
+                page.raw("<ul>\n");
+                entries.iter().for_each(|words| inside(page, "li", words));
+                page.raw("</ul>\n");
+            }
+            Node::Facts(rows) => {
+                page.raw("<dl class=\"facts\">\n");
+                for (name, value) in rows {
+                    page.element("dt", name);
+                    inside(page, "dd", value);
+                }
+                page.raw("</dl>\n");
+            }
+            Node::Table(found) => table(page, found),
+            Node::Chart(name, scene) => {
+                let id = if name.is_empty() { String::new() } else { format!(" id=\"{name}\"") };
+                page.raw(&format!("<figure{id}>{}</figure>\n", svg(scene, Setting::Page)));
+            }
+            Node::Code(lines) => page.element("pre", lines),
+            Node::Fold(found) => fold(page, found),
+            Node::Pair(columns) => {
+                page.raw("<div class=\"pair\">");
+                for column in columns {
+                    page.raw("<div>");
+                    write(page, column);
+                    page.raw("</div>");
+                }
+                page.raw("</div>\n");
+            }
+            Node::Jump(to, words) => {
+                page.raw("<p><a href=\"#");
+                page.text(to);
+                page.raw("\">");
+                page.text(words);
+                page.raw("</a></p>\n");
+            }
+        }
+    }
+}
+
+fn inside(page: &mut Page, tag: &str, words: &Text) {
+    page.raw(&format!("<{tag}>"));
+    spans(page, words);
+    let name = tag.split(' ').next().unwrap_or(tag);
+    page.raw(&format!("</{name}>\n"));
+}
+
+fn spans(page: &mut Page, words: &Text) {
+    for span in &words.0 {
+        let class = class(span.role);
+        match span.role {
+            Role::Plain => lines(page, &span.text),
+            Role::Strong => wrapped(page, "strong", &span.text),
+            Role::Code => wrapped(page, "code", &span.text),
+            Role::Candidate(slot) => {
+                let colour = slot.class();
+                page.raw(&format!(
+                    "<span class=\"swatch\" style=\"background:var(--{colour})\"></span>"
+                ));
+                page.text(&span.text);
+            }
+            _ => wrapped(page, &format!("span class=\"{class}\""), &span.text),
+        }
+    }
+}
+
+/// Words whose line feeds are kept.
+fn lines(page: &mut Page, words: &str) {
+    for (index, line) in words.split('\n').enumerate() {
+        if index > 0 {
+            page.raw("<br>");
+        }
+        page.text(line);
+    }
+}
+
+fn wrapped(page: &mut Page, tag: &str, words: &str) {
+    page.raw(&format!("<{tag}>"));
+    page.text(words);
+    page.raw(&format!("</{}>", tag.split(' ').next().unwrap_or(tag)));
+}
+
+fn class(role: Role) -> &'static str {
+    match role {
+        Role::Muted => "muted",
+        Role::Strong => "best",
+        Role::Winner => "winner",
+        Role::Equal => "equal",
+        Role::NoAnswer => "none",
+        Role::Opposite => "opposite",
+        Role::Plain | Role::Code | Role::Candidate(_) => "",
+    }
+}
+
+fn fold(page: &mut Page, fold: &Fold) {
+    let class = if fold.is_panel { " class=\"panel\"" } else { "" };
+    let open = if fold.is_open { " open" } else { "" };
+    page.raw(&format!("<details{class}{open}>"));
+    page.element("summary", &fold.title);
+    write(page, &fold.nodes);
+    page.raw("</details>\n");
+}
+
+fn table(page: &mut Page, table: &Table) {
+    if table.rows.iter().any(|row| row.kind == RowKind::Same) {
+        page.raw(
+            "<label class=\"switch\"><input type=\"checkbox\"> only where they differ</label>\n",
+        );
+    }
+    page.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\"><table><thead><tr>");
+    for column in &table.columns {
+        page.raw(match column.kind {
+            Kind::Number => "<th>",
+            Kind::Mark => "<th class=\"mark\">",
+            Kind::Word => "<th class=\"word\">",
+            Kind::Text | Kind::Stack => "<th class=\"text\">",
+        });
+        spans(page, &column.head);
+        small(page, &column.under);
+        page.raw("</th>");
+    }
+    page.raw("</tr></thead><tbody>\n");
+    table.rows.iter().for_each(|found| row(page, &table.columns, found));
+    page.close_table();
+    table.notes.iter().for_each(|note| inside(page, "p class=\"muted\"", note));
+}
+
+fn row(page: &mut Page, columns: &[Column], row: &Row) {
+    page.raw(match row.kind {
+        RowKind::Plain => "<tr>",
+        RowKind::Group => "<tr class=\"group\">",
+        RowKind::Mean => "<tr class=\"mean\">",
+        RowKind::Same => "<tr class=\"same\">",
+    });
+    row.cells.iter().zip(columns).for_each(|(found, column)| cell(page, column, found));
+    if let Some(rest) = columns.len().checked_sub(row.cells.len()).filter(|rest| *rest > 0) {
+        page.raw(&format!("<td colspan=\"{rest}\"></td>"));
+    }
+    page.raw("</tr>\n");
+}
+
+fn cell(page: &mut Page, column: &Column, cell: &Cell) {
+    let kind = match column.kind {
+        Kind::Number => "",
+        Kind::Mark => "mark",
+        Kind::Word => "word",
+        Kind::Text => "text",
+        Kind::Stack => "text stack",
+    };
+    // The role of words alone colours their whole cell.
+    let is_whole = cell.text.0.len() == 1;
+    let role = class(cell.text.role());
+    let classes = match (kind, if is_whole { role } else { "" }) {
+        ("", "") => String::new(),
+        ("", one) | (one, "") => format!(" class=\"{one}\""),
+        (kind, role) => format!(" class=\"{kind} {role}\""),
+    };
+    page.raw(&format!("<td{classes}"));
+    if !cell.tip.is_empty() {
+        page.raw(" title=\"");
+        page.text(&cell.tip);
+        page.raw("\"");
+    }
+    page.raw(">");
+    match is_whole && !role.is_empty() {
+        true => lines(page, &cell.text.words()),
+        false => spans(page, &cell.text),
+    }
+    small(page, &cell.under);
+    page.raw("</td>");
+}
+
+fn small(page: &mut Page, words: &str) {
+    if !words.is_empty() {
+        page.raw("<small>");
+        page.text(words);
+        page.raw("</small>");
+    }
+}

@@ -1,0 +1,306 @@
+//! Nodes on a terminal: names in a margin, tables that give up columns for room, no pictures.
+
+use super::{Cell, Column, Document, Fold, Kind, Node, Role, Row, RowKind, Table, Text};
+use crate::terminal::{
+    colour::Paint,
+    grid::{Align, Grid},
+    paragraph::{hanging, wrap},
+    plain,
+};
+
+/// The narrowest margin for names.
+const MARGIN: usize = 10;
+/// Longest line of words; a table may be wider.
+const WORDS_MAX: usize = 110;
+/// Characters that sentences in a table get at least.
+const TEXT_MIN: usize = 24;
+
+/// A document on a screen of so many columns.
+pub fn terminal(document: &Document, columns: usize, colour: bool) -> String {
+    let columns = columns.max(60);
+    let words = columns.min(WORDS_MAX);
+    let screen = Screen { columns, words, paint: Paint { on: colour } };
+    let mut out = String::new();
+    screen.nodes(&document.nodes, &mut out);
+    out
+}
+
+struct Screen {
+    columns: usize,
+    words: usize,
+    paint: Paint,
+}
+
+impl Screen {
+    fn nodes(&self, nodes: &[Node], out: &mut String) {
+        let mut before = None;
+        for node in nodes {
+            if before.is_some_and(|before| is_apart(before, node)) {
+                gap(out);
+            }
+            self.node(node, out);
+            before = Some(node);
+        }
+    }
+
+    fn node(&self, node: &Node, out: &mut String) {
+        match node {
+            Node::Heading(_, words) => self.heading(&words.words(), out),
+            Node::Section(_, title, nodes) => {
+                self.heading(title, out);
+                self.nodes(nodes, out);
+            }
+            Node::Paragraph(words) => {
+                out.push_str(&self.painted(words.role(), &self.wrapped(&words.words())));
+            }
+            Node::Note(words) => out.push_str(&self.paint.faint(&self.wrapped(&words.words()))),
+            Node::List(entries) => {
+                let entry = |text: &Text| hanging("-", &plain(&text.words()), 2, self.words);
+                out.extend(entries.iter().map(entry));
+            }
+            Node::Facts(rows) => self.facts(rows, out),
+            Node::Table(table) => self.table(table, out),
+            Node::Code(lines) => {
+                let line =
+                    |line: &str| hanging("", &format!("$ {}", plain(line)), MARGIN, self.words);
+                out.extend(lines.lines().map(line));
+            }
+            Node::Fold(Fold { title, is_open: true, nodes, .. }) => {
+                self.heading(title, out);
+                self.nodes(nodes, out);
+            }
+            Node::Pair(columns) => columns.iter().for_each(|column| self.nodes(column, out)),
+            Node::Fold(_) | Node::Chart(..) | Node::Jump(..) => {}
+        }
+    }
+
+    fn heading(&self, words: &str, out: &mut String) {
+        gap(out);
+        out.push_str(&self.paint.bold(&self.wrapped(words)));
+    }
+
+    fn wrapped(&self, words: &str) -> String {
+        wrap(&plain(words), self.words).join("\n") + "\n"
+    }
+
+    fn facts(&self, rows: &[(String, Text)], out: &mut String) {
+        let longest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        let margin = (longest + 2).clamp(MARGIN, 2 * MARGIN);
+        for (name, value) in rows {
+            let name = plain(name);
+            let line = hanging(&name, &plain(&value.words()), margin, self.words);
+            out.push_str(&match value.role() {
+                Role::Winner => self.paint.strong(&line, &name),
+                Role::NoAnswer | Role::Opposite => self.paint.warning(&line, &name),
+                Role::Strong => self.paint.bold(&line),
+                Role::Muted => self.paint.faint(&line),
+                _ => self.paint.name(&line, &name),
+            });
+        }
+    }
+
+    fn painted(&self, role: Role, line: &str) -> String {
+        match role {
+            Role::Winner => self.paint.best(line),
+            Role::Strong | Role::Opposite => self.paint.bold(line),
+            Role::Muted => self.paint.faint(line),
+            _ => line.into(),
+        }
+    }
+
+    /// The rows of a table of sentences, each with its cells under each other.
+    fn records(&self, table: &Table, out: &mut String) {
+        for row in &table.rows {
+            for (index, cell) in row.cells.iter().enumerate() {
+                let role = cell.text.role();
+                let arrow = if index == 1 && role != Role::Plain { "-> " } else { "" };
+                for line in format!("{arrow}{}", cell.text.words()).split('\n') {
+                    let margin = [2, 4][index.min(1)] + 3 * usize::from(index > 1);
+                    let line = hanging("", &plain(line), margin, self.words);
+                    out.push_str(&self.painted(role, &line));
+                }
+            }
+            out.push('\n');
+        }
+    }
+
+    fn table(&self, table: &Table, out: &mut String) {
+        if table.columns.iter().filter(|column| column.kind == Kind::Text).count() > 1 {
+            return self.records(table, out);
+        }
+        for (index, chosen) in self.fitting(table).into_iter().enumerate() {
+            if index > 0 {
+                out.push('\n');
+            }
+            let grid = self.grid(table, &chosen);
+            for (row, lines) in grid.lines().into_iter().enumerate() {
+                let kind = row.checked_sub(1).map(|row| table.rows[row].kind);
+                for line in lines {
+                    // A name that is wider than any screen is cut.
+                    let line: String = line.chars().take(self.columns).collect();
+                    out.push_str(&match kind {
+                        None | Some(RowKind::Group) => self.paint.faint(&line),
+                        Some(RowKind::Mean) => self.paint.bold(&line),
+                        Some(RowKind::Plain | RowKind::Same) => line,
+                    });
+                    out.push('\n');
+                }
+            }
+        }
+        for note in &table.notes {
+            let note = hanging(" ", &plain(&note.words()), 2, self.words);
+            out.push_str(&self.paint.faint(&note));
+        }
+    }
+
+    /// The columns of each part of a table: all, or without those that give way, or several parts.
+    fn fitting(&self, table: &Table) -> Vec<Chosen> {
+        let fits = |chosen: &Chosen| self.grid(table, chosen).width() <= self.columns;
+        let all: Vec<usize> = (0..table.columns.len()).collect();
+        let wide = Chosen { columns: all.clone(), is_brief: false };
+        if fits(&wide) {
+            return vec![wide];
+        }
+        let mut kept = Chosen { columns: all, is_brief: true };
+        loop {
+            if fits(&kept) {
+                return vec![kept];
+            }
+            let priority = |at: &usize| table.columns[*at].priority;
+            let highest = kept.columns.iter().map(priority).max().unwrap_or(0);
+            if highest == 0 {
+                break;
+            }
+            kept.columns.retain(|at| priority(at) < highest);
+        }
+        let parts = self.parts(table, &fits);
+        if parts.is_empty() { vec![kept] } else { parts }
+    }
+
+    fn parts(&self, table: &Table, fits: &impl Fn(&Chosen) -> bool) -> Vec<Chosen> {
+        let mut ids: Vec<usize> = table.columns.iter().filter_map(|column| column.part).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let of = |ids: &[usize]| {
+            let stays = |at: &usize| table.columns[*at].part.is_none_or(|part| ids.contains(&part));
+            Chosen { columns: (0..table.columns.len()).filter(stays).collect(), is_brief: true }
+        };
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        for id in ids {
+            match parts.last_mut().filter(|part| fits(&of(&[part.as_slice(), &[id]].concat()))) {
+                Some(part) => part.push(id),
+                None => parts.push(vec![id]),
+            }
+        }
+        parts.iter().map(|part| of(part)).collect()
+    }
+
+    fn grid(&self, table: &Table, chosen: &Chosen) -> Grid {
+        let columns: Vec<&Column> = chosen.columns.iter().map(|at| &table.columns[*at]).collect();
+        let mut rows = vec![heads(&columns, chosen.is_brief)];
+        // Under headings rows stand in.
+        let is_grouped = table.rows.iter().any(|row| row.kind == RowKind::Group);
+        for row in &table.rows {
+            let indent = if is_grouped && row.kind != RowKind::Group { "  " } else { "" };
+            let mut cells = cells(row, chosen);
+            cells.iter_mut().take(1).for_each(|first| first.insert_str(0, indent));
+            rows.push(cells);
+        }
+        let align = |(at, column): (usize, &&Column)| match column.kind {
+            Kind::Number if at > 0 => Align::Right,
+            _ => Align::Left,
+        };
+        let aligned = columns.iter().enumerate().map(align).collect();
+        let mut grid = Grid { columns: aligned, rows };
+        let is_text = |column: &&Column| matches!(column.kind, Kind::Text | Kind::Stack);
+        let texts: Vec<usize> =
+            columns.iter().enumerate().filter(|(_, c)| is_text(c)).map(|(at, _)| at).collect();
+        let over = grid.width().saturating_sub(self.columns);
+        if over > 0 && !texts.is_empty() {
+            narrow(&mut grid, &texts, self.columns);
+        }
+        grid
+    }
+}
+
+/// The columns of a part of a table.
+struct Chosen {
+    columns: Vec<usize>,
+    is_brief: bool,
+}
+
+/// Sentences share the room that the other columns leave.
+fn narrow(grid: &mut Grid, texts: &[usize], columns: usize) {
+    let mut others = grid.clone();
+    others.rows.iter_mut().for_each(|row| {
+        texts.iter().filter_map(|at| row.get_mut(*at).map(std::mem::take)).for_each(drop)
+    });
+    let room = columns.saturating_sub(others.width()) / texts.len();
+    for row in &mut grid.rows {
+        for at in texts {
+            if let Some(cell) = row.get_mut(*at) {
+                let lines = cell.split('\n').flat_map(|line| wrap(line, room.max(TEXT_MIN)));
+                *cell = lines.collect::<Vec<_>>().join("\n");
+            }
+        }
+    }
+}
+
+/// Heads stand at the foot of their lines; where room is short long ones are broken.
+fn heads(columns: &[&Column], is_brief: bool) -> Vec<String> {
+    let lines = |column: &&Column| {
+        let head = plain(&column.head.words());
+        let mut lines = if is_brief { broken(&head) } else { vec![head] };
+        lines.extend((!column.under.is_empty()).then(|| plain(&column.under)));
+        lines
+    };
+    let heads: Vec<Vec<String>> = columns.iter().map(lines).collect();
+    let height = heads.iter().map(Vec::len).max().unwrap_or(1);
+    let padded = heads.iter().map(|lines| "\n".repeat(height - lines.len()) + &lines.join("\n"));
+    padded.collect()
+}
+
+/// The widest name of a column that is not broken.
+const HEAD: usize = 10;
+
+/// A long name in lines, at its spaces or after a sign in its middle.
+fn broken(name: &str) -> Vec<String> {
+    let sign = name.char_indices().find(|(at, c)| *at >= 2 && "-:;,".contains(*c));
+    match sign {
+        _ if name.contains(' ') => wrap(name, HEAD),
+        Some((at, _)) if name.chars().count() + 2 > HEAD => {
+            vec![name[..=at].into(), name[at + 1..].into()]
+        }
+        _ => vec![name.into()],
+    }
+}
+
+fn cells(row: &Row, chosen: &Chosen) -> Vec<String> {
+    let one = |at: &usize| row.cells.get(*at).map_or_else(String::new, |found| cell(found, chosen));
+    chosen.columns.iter().map(one).collect()
+}
+
+fn cell(cell: &Cell, chosen: &Chosen) -> String {
+    let words = cell.text.words();
+    let lines: Vec<String> = words.split('\n').map(plain).collect();
+    let words = lines.join("\n");
+    match (cell.under.as_str(), &cell.brief) {
+        (_, Some(brief)) if chosen.is_brief => plain(brief),
+        ("", _) => words,
+        (under, _) if chosen.is_brief => format!("{words}\n{}", plain(under)),
+        (under, _) => format!("{words} {}", plain(under)),
+    }
+}
+
+/// Whether two nodes that follow each other are parted by an empty line.
+fn is_apart(before: &Node, node: &Node) -> bool {
+    let is_block = |node: &Node| matches!(node, Node::Table(_) | Node::Facts(_) | Node::List(_));
+    is_block(before) && (is_block(node) || matches!(node, Node::Paragraph(_)))
+}
+
+/// An empty line before what begins anew.
+fn gap(out: &mut String) {
+    if !out.is_empty() && !out.ends_with("\n\n") {
+        out.push('\n');
+    }
+}
