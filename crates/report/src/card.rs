@@ -8,6 +8,9 @@ use pickfs_model::{
     quantity::{bytes_text, duration_text, significant},
 };
 
+use crate::document::{Node, Role, Text, facts};
+
+/// One line of the card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
     pub name: String,
@@ -67,6 +70,22 @@ pub fn setup_card(run: &RunRecord) -> Vec<Fact> {
     facts
 }
 
+/// The card as a section.
+pub(crate) fn section(run: &RunRecord) -> Node {
+    let rows = setup_card(run).into_iter().map(|fact| {
+        let flag = fact.flag.map(|flag| Role::NoAnswer.of(format!("! {flag}")));
+        let value = Text::from(fact.value);
+        (fact.name, flag.into_iter().fold(value, |value, flag| value.and(" ").and(flag)))
+    });
+    let rows: Vec<_> = rows.collect();
+    let nodes = match rows.is_empty() {
+        true => vec![Node::Paragraph("Nothing was recorded.".into())],
+        false => vec![facts(rows)],
+    };
+    Node::Section("setup", "Set-up card".into(), nodes)
+}
+
+/// The facts that have a name, from what was measured of the backing and what the machine says.
 pub fn card_facts(card: &Environment, environment: &Environment) -> Vec<Fact> {
     let get = |key: &str| card.get(key).or_else(|| environment.get(key));
     KEYS.iter()

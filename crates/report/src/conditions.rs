@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::{
     Subject,
     card::machine_line,
+    document::{Kind, Node, Table},
     phases::is_phased,
     wording::{backing_text, percent, quantile_name, value_text},
 };
@@ -142,6 +143,26 @@ pub fn notice_text(subject: &Subject, notice: &Notice) -> String {
     }
 }
 
+/// Rows without a result, each with its reason and what would help.
+pub(crate) fn absent(subject: &Subject) -> Node {
+    let mut table = Table::new([
+        ("candidate", Kind::Word),
+        ("levels", Kind::Word),
+        ("outcome", Kind::Text),
+        ("reason", Kind::Text),
+        ("remedy", Kind::Text),
+    ]);
+    for row in &subject.findings.absent {
+        table.row([&row.label, &row.levels, &row.how, &row.reason, &row.remedy]);
+    }
+    let node = match table.rows.is_empty() {
+        true => Node::Paragraph("Every cell has a result.".into()),
+        false => Node::Table(table),
+    };
+    Node::Section("absent", "Without a result".into(), vec![node])
+}
+
+/// The rate that was kept against the one that was asked for.
 pub fn rate_text(row: &pickfs_model::finding::Row) -> String {
     match (row.rate, row.rate_asked) {
         (Some(rate), Some(asked)) => {

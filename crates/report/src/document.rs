@@ -141,6 +141,8 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// What stands under it.
     pub notes: Vec<Text>,
+    /// What the first sign of it means, where short forms have that sign.
+    pub brief: &'static str,
 }
 
 /// How a column stands, and who gives way where a screen is narrow.
@@ -202,8 +204,10 @@ pub enum RowKind {
 pub struct Cell {
     /// What it says; a line feed begins another line.
     pub text: Text,
-    /// Its range or interval.
+    /// Its interval.
     pub under: String,
+    /// Its range over trials; a screen has no room for it.
+    pub range: String,
     /// Both in short, where there is no room.
     pub brief: Option<String>,
     /// What a page says when one points at it.
@@ -217,7 +221,12 @@ impl<T: Into<Text>> From<T> for Cell {
 }
 
 impl Cell {
-    /// The same with a range or an interval.
+    /// The same with a range over trials.
+    pub fn range(self, range: impl Into<String>) -> Cell {
+        Cell { range: range.into(), ..self }
+    }
+
+    /// The same with an interval.
     pub fn under(self, under: Option<String>) -> Cell {
         Cell { under: under.unwrap_or_default(), ..self }
     }

@@ -5,7 +5,7 @@ use pickfs_model::finding::{Claim, FactorFindings};
 
 use crate::{
     Subject,
-    html::markup::Page,
+    document::{self, Fold, Kind, Node, Table},
     terminal::{colour::Paint, paragraph::hanging, plain},
     wording::metric_name,
 };
@@ -26,30 +26,15 @@ pub(crate) fn lines(subject: &Subject, margin: usize, columns: usize, paint: Pai
     out
 }
 
-pub(crate) fn markdown(subject: &Subject, escape: impl Fn(&str) -> String) -> String {
+/// The sentences and every effect; nothing where the plan has no two factors.
+pub(crate) fn section(subject: &Subject) -> Option<Node> {
     let factors = &subject.findings.factors;
-    if factors.is_empty() {
-        return String::new();
-    }
-    let sentence = |sentence: &String| format!("- {}\n", escape(sentence));
     let told = factors.iter().filter(|found| !is_silent(found));
-    let told = told.flat_map(|found| &found.sentences).cloned().chain(silence(factors));
-    let entries: String = told.map(|text| sentence(&text)).collect();
-    format!("### Which knob matters\n\n{entries}\n")
-}
-
-pub(crate) fn section(page: &mut Page, subject: &Subject) {
-    if subject.findings.factors.is_empty() {
-        return;
-    }
-    let factors = &subject.findings.factors;
-    page.section("factors", "Which knob matters");
-    for found in factors.iter().filter(|found| !is_silent(found)) {
-        found.sentences.iter().take(1).for_each(|sentence| page.element("p", sentence));
-    }
-    silence(factors).iter().for_each(|sentence| page.element("p", sentence));
-    factors.iter().for_each(|found| table(page, found));
-    page.raw("</section>\n");
+    let told = told.filter_map(|found| found.sentences.first().cloned()).chain(silence(factors));
+    let mut nodes = vec![document::list(told)];
+    nodes.extend(factors.iter().map(details));
+    let title = "Which knob matters".into();
+    (!factors.is_empty()).then_some(Node::Section("factors", title, nodes))
 }
 
 fn is_silent(found: &FactorFindings) -> bool {
@@ -69,34 +54,30 @@ fn silence(factors: &[FactorFindings]) -> Option<String> {
     ))
 }
 
-fn table(page: &mut Page, found: &FactorFindings) {
-    page.raw("<details>");
-    page.element(
-        "summary",
-        &format!("{}: every level of every factor", metric_name(&found.metric)),
-    );
-    if !is_silent(found) {
-        found.sentences.iter().skip(1).for_each(|sentence| page.element("p", sentence));
-    }
-    page.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\"><table>\n<thead><tr>");
-    for name in ["Factor", "Level", "Base", "Speedup", "Interval", "Blocks"] {
-        page.element("th", name);
-    }
-    page.raw("</tr></thead><tbody>\n");
+/// What is said of each factor, and every effect with its interval: the picture's numbers.
+fn details(found: &FactorFindings) -> Node {
+    let number = Kind::Number;
+    let mut table = Table::new([
+        ("Factor", Kind::Word),
+        ("Level", Kind::Word),
+        ("Base", Kind::Word),
+        ("Speedup", number),
+        ("Interval", number),
+        ("Blocks", number),
+    ]);
     for (factor, effect) in found.factors.iter().flat_map(|f| f.effects.iter().map(move |e| (f, e)))
     {
-        page.raw("<tr>");
-        let level = effect.levels.first().map_or("", |level| level.value.as_str());
-        let cells = [
+        table.row([
             factor.name.clone(),
-            level.to_string(),
+            effect.levels.first().map(|level| level.value.clone()).unwrap_or_default(),
             factor.base.clone(),
             chart::ratio_text(effect.speedup),
             chart::interval(effect).unwrap_or("-".into()),
             effect.blocks.to_string(),
-        ];
-        cells.iter().for_each(|cell| page.element("td", cell));
-        page.raw("</tr>\n");
+        ]);
     }
-    page.raw("</tbody></table></div></details>\n");
+    let sentences = if is_silent(found) { &[] } else { found.sentences.get(1..).unwrap_or(&[]) };
+    let sentences = sentences.iter().map(|sentence| Node::Paragraph(sentence.into()));
+    let title = format!("{}: every level of every factor", metric_name(&found.metric));
+    Node::Fold(Fold::closed(title, sentences.chain([Node::Table(table)]).collect()))
 }

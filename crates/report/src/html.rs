@@ -13,7 +13,9 @@ use markup::Page;
 use pickfs_analysis::articles::of_run;
 
 use crate::{
-    Subject, articles, document, factors, stalls,
+    Subject, articles, card, conditions,
+    document::html::write,
+    factors, stalls,
     svg::{colours, escape, style_sheet},
     terminal::NextStep,
 };
@@ -27,13 +29,13 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     let answers = of_run(subject.run, subject.findings);
     opening::write(&mut page, subject, next, !answers.is_empty());
     ranking::write(&mut page, subject);
-    opening::card(&mut page, subject);
-    stalls::html::section(&mut page, subject);
-    factors::section(&mut page, subject);
+    write(&mut page, &[card::section(subject.run)]);
+    write(&mut page, stalls::ledger::section(subject).as_slice());
+    write(&mut page, factors::section(subject).as_slice());
     pictures::write(&mut page, subject);
     drill_down::write(&mut page, subject);
-    opening::absent(&mut page, subject);
-    document::html::write(&mut page, articles::of_run(&answers).as_slice());
+    write(&mut page, &[conditions::absent(subject)]);
+    write(&mut page, articles::of_run(&answers).as_slice());
     foot(&mut page, subject);
     page.text
 }

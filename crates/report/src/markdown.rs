@@ -7,14 +7,15 @@ use pickfs_model::{
 };
 
 use crate::{
-    Subject, articles,
-    card::setup_card,
-    conditions::{conditions, notice_text},
-    document, factors,
+    Subject, articles, card,
+    conditions::{absent, conditions, notice_text},
+    document::markdown::nodes,
+    factors,
     notes::Notes,
     phases::{self, is_phased},
-    program::{self, Facts},
+    program,
     ranking::{self, SHOWN, is_one_number},
+    stalls,
     subject::{durability_text, is_mixed, summary},
     terminal::NextStep,
     wording::{metric_name, op_name, quantile_name, range_text, survives_text, view_name},
@@ -36,23 +37,25 @@ pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
             out.push_str(&fenced(&verdict.commands.join("\n")));
         }
     }
-    out.push_str(&factors::markdown(subject, text));
     out.push_str(&open_ends(subject, next));
     for (name, value) in conditions(subject) {
         out.push_str(&format!("- {name}: {}\n", text(&value)));
     }
     for panel in &subject.findings.panels {
         out.push_str(&match is_phased(panel) {
-            true => phases::markdown::write(subject, panel),
+            true => nodes(&phases::tables::nodes(subject, panel)),
             false => table(subject, panel),
         });
-        out.push_str(&beside(subject, panel));
+        out.push_str(&nodes(&program::beside(subject, panel)));
     }
-    out.push_str(&crate::stalls::markdown::write(subject));
-    out.push_str(&absent(subject));
-    out.push_str(&card(subject));
-    let claims = articles::of_run(&of_run(subject.run, subject.findings));
-    out.push_str(&document::markdown::nodes(claims.as_slice()));
+    let sections = [
+        factors::section(subject),
+        stalls::ledger::section(subject),
+        (!subject.findings.absent.is_empty()).then(|| absent(subject)),
+        Some(card::section(subject.run)),
+        articles::of_run(&of_run(subject.run, subject.findings)),
+    ];
+    out.push_str(&nodes(&sections.into_iter().flatten().collect::<Vec<_>>()));
     out
 }
 
@@ -67,16 +70,7 @@ fn ending(found: &Ending) -> String {
     out + "\n\n"
 }
 
-fn beside(subject: &Subject, panel: &Panel) -> String {
-    let table = |facts: &Facts| {
-        let side = |column| if column < facts.words { ":--" } else { "--:" };
-        let sides: Vec<_> = (0..facts.head.len()).map(side).collect();
-        let rows: String = facts.rows.iter().map(|row| line(row)).collect();
-        format!("\n{}| {} |\n{rows}", line(&facts.head), sides.join(" | "))
-    };
-    program::beside(subject, panel).iter().map(table).collect()
-}
-
+/// The advice of a phased run, one sentence an entry.
 fn sentences(verdict: &Verdict) -> String {
     let entries = verdict.sentences.iter().map(|sentence| format!("- {}\n", text(sentence)));
     entries.collect::<String>() + "\n"
@@ -169,34 +163,6 @@ fn table(subject: &Subject, panel: &Panel) -> String {
     for note in &notes.of_all {
         out.push_str(&format!("\nAll rows: {}.\n", text(note)));
     }
-    out
-}
-
-fn absent(subject: &Subject) -> String {
-    if subject.findings.absent.is_empty() {
-        return String::new();
-    }
-    let header = ["candidate", "levels", "outcome", "reason", "remedy"].map(String::from);
-    let mut out = format!("\n### Without a result\n\n{}", line(&header));
-    out.push_str("| :-- | :-- | :-- | :-- | :-- |\n");
-    for row in &subject.findings.absent {
-        out.push_str(&line(&[&row.label, &row.levels, &row.how, &row.reason, &row.remedy]));
-    }
-    out
-}
-
-fn card(subject: &Subject) -> String {
-    let facts = setup_card(subject.run);
-    if facts.is_empty() {
-        return String::new();
-    }
-    let mut out =
-        String::from("\n<details><summary>Set-up card</summary>\n\n| | |\n| :-- | :-- |\n");
-    for fact in facts {
-        let flag = fact.flag.map(|flag| format!(" (doubt: {flag})")).unwrap_or_default();
-        out.push_str(&line(&[fact.name, format!("{}{flag}", fact.value)]));
-    }
-    out.push_str("\n</details>\n");
     out
 }
 

@@ -1,4 +1,6 @@
-//! None of it is claimed.
+//! What is known of a program beside its times: its figures side by side, and its calls one by one.
+//!
+//! Under the table of a panel whose trials have figures; nothing elsewhere. None of it is claimed.
 
 use pickfs_model::{
     finding::{OpSummary, Panel, Row},
@@ -7,6 +9,7 @@ use pickfs_model::{
 
 use crate::{
     Subject,
+    document::{Column, Kind, Node, Table},
     ranking::{self, numbers, quantile_text},
     subject::figure,
     wording::is_program_time,
@@ -14,23 +17,20 @@ use crate::{
 
 const CALLS: usize = 8;
 
-#[derive(Debug)]
-pub(crate) struct Facts {
-    pub(crate) words: usize,
-    pub(crate) head: Vec<String>,
-    pub(crate) rows: Vec<Vec<String>>,
-}
-
-pub(crate) fn beside(subject: &Subject, panel: &Panel) -> Vec<Facts> {
+/// Figures and calls; empty where there are none.
+pub(crate) fn beside(subject: &Subject, panel: &Panel) -> Vec<Node> {
     if panel.rows.iter().all(|row| row.figures.is_empty()) {
         return Vec::new();
     }
     let rows = ranking::ranked(subject, panel);
     let tables = [figures(subject, panel, &rows), calls(&rows)];
-    tables.into_iter().filter(|facts| !facts.rows.is_empty()).collect()
+    let tables = tables.into_iter().filter(|table| !table.rows.is_empty());
+    let note = Node::Note("Beside it, and not claimed:".into());
+    [note].into_iter().chain(tables.map(Node::Table)).collect()
 }
 
-fn figures(subject: &Subject, panel: &Panel, rows: &[&Row]) -> Facts {
+/// A line for each figure that stands in no column, medians over trials.
+fn figures(subject: &Subject, panel: &Panel, rows: &[&Row]) -> Table {
     let headline = subject.headline(panel);
     let shown = numbers(panel, &headline, &ranking::compared(subject, panel));
     let mut names: Vec<&str> = Vec::new();
@@ -39,15 +39,16 @@ fn figures(subject: &Subject, panel: &Panel, rows: &[&Row]) -> Facts {
             names.push(name);
         }
     }
-    let mut head = vec!["median over trials".to_string()];
-    head.extend(rows.iter().map(|row| row.label.clone()));
+    let mut table = Table::new([("median over trials", Kind::Word)]);
+    table.columns.extend(rows.iter().map(|row| Column::new(&row.label, Kind::Number)));
     let line = |name: &str| {
         let value = |row: &&Row| figure(row, name).map(|value| value_text(name, value.median));
         let mut line = vec![name.to_string()];
         line.extend(rows.iter().map(|row| value(row).unwrap_or_else(|| "-".into())));
         line
     };
-    Facts { words: 1, head, rows: names.into_iter().map(line).collect() }
+    names.into_iter().for_each(|name| table.row(line(name)));
+    table
 }
 
 fn value_text(name: &str, value: f64) -> String {
@@ -55,7 +56,8 @@ fn value_text(name: &str, value: f64) -> String {
     if is_size { bytes_text(value as u64) } else { significant(value) }
 }
 
-fn calls(rows: &[&Row]) -> Facts {
+/// A line for each call and row.
+fn calls(rows: &[&Row]) -> Table {
     let of = |row: &Row| -> Vec<OpSummary> {
         row.ops.iter().filter(|op| !is_program_time(&op.op)).cloned().collect()
     };
@@ -68,15 +70,16 @@ fn calls(rows: &[&Row]) -> Facts {
         }
     }
     totals.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let mut lines = Vec::new();
+    let heads = ["a trial", "p50", "p99", "mean", "largest"];
+    let mut table = Table::new([("calls", Kind::Word), ("", Kind::Word)]);
+    table.columns.extend(heads.map(|head| Column::new(head, Kind::Number)));
     for (name, _) in totals.iter().take(CALLS) {
         for row in rows {
             let found = of(row).into_iter().find(|op| op.op == *name);
-            lines.extend(found.map(|op| call_line(row, &op)));
+            found.into_iter().for_each(|op| table.row(call_line(row, &op)));
         }
     }
-    let head = ["calls", "", "a trial", "p50", "p99", "mean", "largest"].map(String::from);
-    Facts { words: 2, head: head.to_vec(), rows: lines }
+    table
 }
 
 fn call_line(row: &Row, op: &OpSummary) -> Vec<String> {

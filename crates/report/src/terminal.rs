@@ -7,7 +7,6 @@ mod doctor;
 pub(crate) mod grid;
 pub(crate) mod paragraph;
 mod phased;
-mod program;
 mod short;
 mod table;
 mod trust;
@@ -31,7 +30,7 @@ use colour::Paint;
 use crate::{
     Subject,
     conditions::{conditions, notice_text},
-    factors,
+    document, factors,
     phases::is_phased,
     stalls,
 };
@@ -84,7 +83,8 @@ pub fn whole_screen(subject: &Subject, screen: &Screen) -> String {
     } else {
         for panel in &subject.findings.panels {
             out.push_str(&table::panel(subject, panel, columns, paint));
-            out.push_str(&program::beside(subject, panel, paint));
+            let nodes = crate::program::beside(subject, panel);
+            out.push_str(&document::terminal::whole(&nodes, columns, paint));
             out.push('\n');
         }
         out.push_str(&verdict(subject.findings, columns, paint));

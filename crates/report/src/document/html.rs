@@ -195,6 +195,7 @@ fn cell(page: &mut Page, column: &Column, cell: &Cell) {
         true => lines(page, &cell.text.words()),
         false => spans(page, &cell.text),
     }
+    small(page, &cell.range);
     small(page, &cell.under);
     page.raw("</td>");
 }

@@ -51,7 +51,8 @@ fn spans(words: &Text, escape: fn(&str) -> String) -> String {
 
 fn fold(fold: &Fold) -> String {
     let inside = nodes(&fold.nodes);
-    format!("\n<details><summary>{}</summary>\n{inside}\n</details>\n", text(&fold.title))
+    let open = if fold.is_open { " open" } else { "" };
+    format!("\n<details{open}><summary>{}</summary>\n{inside}\n</details>\n", text(&fold.title))
 }
 
 fn table(table: &Table) -> String {
@@ -86,11 +87,12 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 /// A cell in one line: an interval stands as it is, a range in brackets.
 fn whole(found: &Cell) -> String {
     let words = spans(&found.text, lines);
-    match found.under.as_str() {
-        "" => words,
-        under if under.starts_with('[') => format!("{words} {}", cell(under)),
-        under => format!("{words} ({})", cell(under)),
-    }
+    let more = [&found.range, &found.under].into_iter().filter(|more| !more.is_empty());
+    let more = more.map(|more| match more.starts_with(['[', '(']) {
+        true => format!(" {}", cell(more)),
+        false => format!(" ({})", cell(more)),
+    });
+    words + &more.collect::<String>()
 }
 
 /// Words of a cell whose line feeds are kept.

@@ -19,9 +19,16 @@ const TEXT_MIN: usize = 24;
 pub fn terminal(document: &Document, columns: usize, colour: bool) -> String {
     let columns = columns.max(60);
     let words = columns.min(WORDS_MAX);
-    let screen = Screen { columns, words, paint: Paint { on: colour } };
+    let screen = Screen { columns, words, paint: Paint { on: colour }, is_whole: false };
     let mut out = String::new();
     screen.nodes(&document.nodes, &mut out);
+    out
+}
+
+/// Nodes with all their details.
+pub(crate) fn whole(nodes: &[Node], columns: usize, paint: Paint) -> String {
+    let mut out = String::new();
+    Screen { columns, words: columns, paint, is_whole: true }.nodes(nodes, &mut out);
     out
 }
 
@@ -29,6 +36,7 @@ struct Screen {
     columns: usize,
     words: usize,
     paint: Paint,
+    is_whole: bool,
 }
 
 impl Screen {
@@ -65,7 +73,7 @@ impl Screen {
                     |line: &str| hanging("", &format!("$ {}", plain(line)), MARGIN, self.words);
                 out.extend(lines.lines().map(line));
             }
-            Node::Fold(Fold { title, is_open: true, nodes, .. }) => {
+            Node::Fold(Fold { title, is_open, nodes, .. }) if *is_open || self.is_whole => {
                 self.heading(title, out);
                 self.nodes(nodes, out);
             }
@@ -128,6 +136,7 @@ impl Screen {
         if table.columns.iter().filter(|column| column.kind == Kind::Text).count() > 1 {
             return self.records(table, out);
         }
+        let from = out.len();
         for (index, chosen) in self.fitting(table).into_iter().enumerate() {
             if index > 0 {
                 out.push('\n');
@@ -146,6 +155,10 @@ impl Screen {
                     out.push('\n');
                 }
             }
+        }
+        let sign = table.brief.chars().next();
+        if sign.is_some_and(|sign| out[from..].contains(sign)) {
+            out.push_str(&self.paint.faint(&hanging(" ", table.brief, 2, self.words)));
         }
         for note in &table.notes {
             let note = hanging(" ", &plain(&note.words()), 2, self.words);
@@ -250,7 +263,8 @@ fn narrow(grid: &mut Grid, texts: &[usize], columns: usize) {
 fn heads(columns: &[&Column], is_brief: bool) -> Vec<String> {
     let lines = |column: &&Column| {
         let head = plain(&column.head.words());
-        let mut lines = if is_brief { broken(&head) } else { vec![head] };
+        let is_short = !is_brief || !column.under.is_empty();
+        let mut lines = if is_short { vec![head] } else { broken(&head) };
         lines.extend((!column.under.is_empty()).then(|| plain(&column.under)));
         lines
     };

@@ -12,7 +12,7 @@ use super::markup::Page;
 use crate::{
     Subject,
     chart::trial_lines,
-    notes,
+    document, notes,
     phases::{self, is_phased},
     stalls,
     subject::trial_value,
@@ -53,10 +53,10 @@ fn cell(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
         page.element("p", &note);
     }
     match is_phased(panel) {
-        true => phases::details::write(page, subject, panel, row),
+        true => document::html::write(page, &phases::details::nodes(subject, panel, row)),
         false => loop_figures(page, subject, row, &metric),
     }
-    stalls::html::slowest(page, subject, &row.cell);
+    document::html::write(page, &stalls::ledger::slowest(subject, &row.cell));
     trials(page, subject, row, &metric);
     spikes(page, subject, row);
     page.raw("<div class=\"pair\">");
@@ -72,7 +72,12 @@ fn loop_figures(page: &mut Page, subject: &Subject, row: &Row, metric: &Metric) 
         quantiles(page, op);
         page.raw("</div>");
         if op.view == first_view(row, op) {
-            stalls::html::beside(page, subject, &row.cell, &op.op);
+            let beside = stalls::ledger::beside(subject, &row.cell, &op.op);
+            if let Some(nodes) = beside {
+                page.raw("<div>");
+                document::html::write(page, &nodes);
+                page.raw("</div>");
+            }
         }
     }
     page.raw("</div>\n");

@@ -1,8 +1,5 @@
 use super::{board, markup::Page};
-use crate::{
-    Subject, card::setup_card, conditions::conditions, phases::is_phased, stalls,
-    terminal::NextStep,
-};
+use crate::{Subject, conditions::conditions, phases::is_phased, stalls, terminal::NextStep};
 use pickfs_model::{
     finding::{AnswerEnd, Ending, Verdict},
     plan::ArticleNote,
@@ -158,46 +155,4 @@ fn doubts(page: &mut Page, subject: &Subject, next: Option<&NextStep>) {
         page.element("p", &crate::conditions::notice_text(subject, notice));
     }
     page.raw("</div>\n");
-}
-
-pub fn card(page: &mut Page, subject: &Subject) {
-    let facts = setup_card(subject.run);
-    page.section("setup", "Set-up card");
-    if facts.is_empty() {
-        page.element("p", "Nothing was recorded.");
-    }
-    page.raw("<div class=\"card\"><dl class=\"facts\">\n");
-    for fact in facts {
-        page.raw("<div>");
-        page.element("dt", &fact.name);
-        page.raw("<dd>");
-        page.text(&fact.value);
-        if let Some(flag) = fact.flag {
-            page.raw(" <span class=\"flag\">");
-            page.text(&format!("! {flag}"));
-            page.raw("</span>");
-        }
-        page.raw("</dd></div>\n");
-    }
-    page.raw("</dl></div></section>\n");
-}
-
-pub fn absent(page: &mut Page, subject: &Subject) {
-    page.section("absent", "Without a result");
-    if subject.findings.absent.is_empty() {
-        page.element("p", "Every cell has a result.");
-    } else {
-        page.open_table(&["candidate", "levels", "outcome", "reason", "remedy"]);
-        for row in &subject.findings.absent {
-            page.raw("<tr>");
-            page.element("td", &row.label);
-            page.element("td", &row.levels);
-            for text in [&row.how, &row.reason, &row.remedy] {
-                page.element("td class=\"text\"", text);
-            }
-            page.raw("</tr>\n");
-        }
-        page.close_table();
-    }
-    page.raw("</section>\n");
 }

@@ -1,5 +1,5 @@
 use pickfs_model::{
-    finding::{Panel, Row},
+    finding::{Panel, Row, Spread},
     plan::{Metric, Statistic},
     quantity::{duration_text, grouped},
 };
@@ -8,6 +8,7 @@ use super::markup::Page;
 use crate::{
     Subject,
     conditions::rate_text,
+    document::{self, Cell, Kind, Node, Table as Rows},
     notes::Notes,
     phases::{self, is_phased},
     program,
@@ -22,12 +23,12 @@ pub fn write(page: &mut Page, subject: &Subject) {
     page.section("ranking", "Ranking");
     for panel in &subject.findings.panels {
         match is_phased(panel) {
-            true => phases::html::write(page, subject, panel),
+            true => document::html::write(page, &phases::tables::nodes(subject, panel)),
             false => table(page, subject, panel),
         }
-        beside(page, subject, panel);
+        document::html::write(page, &program::beside(subject, panel));
     }
-    noise(page, subject);
+    document::html::write(page, &floors(subject));
     page.raw("</section>\n");
 }
 
@@ -54,25 +55,7 @@ fn table(page: &mut Page, subject: &Subject, panel: &Panel) {
     }
 }
 
-fn beside(page: &mut Page, subject: &Subject, panel: &Panel) {
-    let tables = program::beside(subject, panel);
-    if !tables.is_empty() {
-        page.element("p class=\"muted\"", "Beside it, and not claimed:");
-    }
-    for facts in tables {
-        page.open_table(&facts.head.iter().map(String::as_str).collect::<Vec<_>>());
-        for row in &facts.rows {
-            page.raw("<tr>");
-            for (column, words) in row.iter().enumerate() {
-                let tag = if column < facts.words { "td class=\"word\"" } else { "td" };
-                page.element(tag, words);
-            }
-            page.raw("</tr>\n");
-        }
-        page.close_table();
-    }
-}
-
+/// What the numbers of a table are.
 fn about(panel: &Panel, metric: &Metric, metrics: &[Metric]) -> String {
     let rate = match metric.statistic {
         Statistic::Rate if is_capacity(panel) => " Latencies at the highest rate that was held.",
@@ -206,43 +189,33 @@ fn cell(page: &mut Page, words: &str, below: Option<&str>) {
     page.raw("</td>");
 }
 
-fn without_io(page: &mut Page, subject: &Subject) {
-    let told: Vec<_> =
-        subject.findings.panels.iter().filter_map(|p| Some((&p.title, p.no_io?))).collect();
-    if told.is_empty() {
-        return;
+/// The loop with nothing to do: what the clock and the machine add to every lap; and the raw device.
+fn floors(subject: &Subject) -> Vec<Node> {
+    let spread = |value: Spread| Cell::from(duration_text(value.median)).range(range_text(value));
+    let mut table = Rows::new([
+        ("panel", Kind::Word),
+        ("lap p50", Kind::Number),
+        ("p99", Kind::Number),
+        ("largest", Kind::Number),
+    ]);
+    for (panel, no_io) in subject.findings.panels.iter().filter_map(|p| Some((p, p.no_io?))) {
+        let title = if panel.title.is_empty() { "all" } else { &panel.title };
+        let largest = duration_text(no_io.ns_max).into();
+        table.row([title.into(), spread(no_io.p50_ns), spread(no_io.p99_ns), largest]);
     }
-    page.element("h3", "The same loop without I/O");
-    page.open_table(&["panel", "lap p50", "p99", "largest"]);
-    for (title, no_io) in told {
-        page.raw("<tr>");
-        cell(page, if title.is_empty() { "all" } else { title }, None);
-        for value in [no_io.p50_ns, no_io.p99_ns] {
-            cell(page, &duration_text(value.median), Some(&range_text(value)));
-        }
-        cell(page, &duration_text(no_io.ns_max), None);
-        page.raw("</tr>\n");
-    }
-    page.close_table();
-}
-
-fn noise(page: &mut Page, subject: &Subject) {
-    without_io(page, subject);
-    if subject.findings.noise.is_empty() {
-        return;
-    }
-    page.element("h3", "The raw device under all of them");
-    page.open_table(&["backing", "write + flush p50", "p99", "half spread", "probes"]);
+    let mut raw = Rows::new([
+        ("backing", Kind::Word),
+        ("write + flush p50", Kind::Number),
+        ("p99", Kind::Number),
+        ("half spread", Kind::Number),
+        ("probes", Kind::Number),
+    ]);
     for row in &subject.findings.noise {
-        page.raw("<tr>");
-        cell(page, &row.backing.to_string(), None);
-        for value in [row.p50_ns, row.p99_ns] {
-            let median = duration_text(value.median);
-            cell(page, &median, Some(&range_text(value)));
-        }
-        cell(page, &format!("+-{} %", crate::wording::percent(row.half_width)), None);
-        cell(page, &row.probes.to_string(), None);
-        page.raw("</tr>\n");
+        let half = format!("+-{} %", crate::wording::percent(row.half_width)).into();
+        let (backing, probes) = (row.backing.to_string().into(), row.probes.to_string().into());
+        raw.row([backing, spread(row.p50_ns), spread(row.p99_ns), half, probes]);
     }
-    page.close_table();
+    let both = [("The same loop without I/O", table), ("The raw device under all of them", raw)];
+    let both = both.into_iter().filter(|(_, table)| !table.rows.is_empty());
+    both.flat_map(|(title, table)| [Node::Heading(3, title.into()), Node::Table(table)]).collect()
 }

@@ -11,16 +11,23 @@ use super::{
     footnotes::lost_word,
     words::{range_number, rate_text},
 };
-use crate::{Subject, html::markup::Page, ranking::quantile_text, wording::quantile_name};
+use crate::{
+    Subject,
+    document::{Column, Kind, Node, Table},
+    ranking::quantile_text,
+    wording::quantile_name,
+};
 
 const SHOWN: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 
 const SECONDS_MIN: usize = 3;
 
-pub fn write(page: &mut Page, subject: &Subject, panel: &Panel, row: &Row) {
-    let Some(at) = panel.rows.iter().position(|other| other.cell == row.cell) else { return };
-    phases(page, subject, panel, at);
-    operations(page, subject, row);
+/// The phases of a row, then its operations.
+pub fn nodes(subject: &Subject, panel: &Panel, row: &Row) -> Vec<Node> {
+    let at = panel.rows.iter().position(|other| other.cell == row.cell);
+    let mut nodes = at.map_or_else(Vec::new, |at| phases(subject, panel, at));
+    nodes.extend(operations(subject, row));
+    nodes
 }
 
 pub fn headline(panel: &Panel, row: &Row, metric: &Metric) -> Option<String> {
@@ -35,43 +42,42 @@ pub fn trial_headline(trial: &TrialRecord, metric: &Metric) -> Option<String> {
     phase.is_finished().then(|| rate_text(phase.unit, phase.rate_per_s))
 }
 
-fn phases(page: &mut Page, subject: &Subject, panel: &Panel, at: usize) {
-    page.element("h3", "Phases");
-    page.open_table(&[
-        "phase",
-        "rate",
-        "range",
-        "slowest lane",
-        "CPU",
-        "lanes began within",
-        "counted",
-        "doubts",
+fn phases(subject: &Subject, panel: &Panel, at: usize) -> Vec<Node> {
+    let mut table = Table::new([
+        ("phase", Kind::Word),
+        ("rate", Kind::Number),
+        ("range", Kind::Number),
+        ("slowest lane", Kind::Number),
+        ("CPU", Kind::Number),
+        ("lanes began within", Kind::Number),
+        ("counted", Kind::Text),
+        ("doubts", Kind::Text),
     ]);
     for phase in &panel.phases {
         if let Some(cell) = phase.cells.get(at) {
-            phase_row(page, phase, cell, lost_word(subject, panel, phase, at));
+            table.row(phase_cells(phase, cell, lost_word(subject, panel, phase, at)));
         }
     }
-    page.close_table();
+    vec![Node::Heading(3, "Phases".into()), Node::Table(table)]
 }
 
-fn phase_row(page: &mut Page, phase: &PhaseRow, cell: &PhaseCell, lost: &str) {
+fn phase_cells(phase: &PhaseRow, cell: &PhaseCell, lost: &str) -> [String; 8] {
     let dash = || "-".to_string();
-    page.raw("<tr>");
-    page.element("td", &phase.phase);
-    page.element("td", &cell.rate.map_or(lost.into(), |rate| rate_text(phase.unit, rate.median)));
-    let range = cell.rate.filter(|_| cell.trials > 1);
-    page.element("td", &range.map_or_else(dash, |rate| range_number(phase.unit, rate)));
     let ran = !phase.is_derived;
+    let range = cell.rate.filter(|_| cell.trials > 1);
     let elapsed = cell.elapsed_s.filter(|_| ran);
-    page.element("td", &elapsed.map_or_else(dash, |s| format!("{} s", significant(s.median))));
     let share = cell.cpu_share.filter(|_| ran);
-    page.element("td", &share.map_or_else(dash, |s| format!("{:.0} %", 100.0 * s.median)));
     let skew = cell.skew_ns.filter(|skew| ran && skew.high > 0.0);
-    page.element("td", &skew.map_or_else(dash, |skew| duration_text(skew.median)));
-    page.element("td class=\"text\"", &counted(cell));
-    page.element("td class=\"text\"", &doubts(cell));
-    page.raw("</tr>\n");
+    [
+        phase.phase.clone(),
+        cell.rate.map_or(lost.into(), |rate| rate_text(phase.unit, rate.median)),
+        range.map_or_else(dash, |rate| range_number(phase.unit, rate)),
+        elapsed.map_or_else(dash, |s| format!("{} s", significant(s.median))),
+        share.map_or_else(dash, |s| format!("{:.0} %", 100.0 * s.median)),
+        skew.map_or_else(dash, |skew| duration_text(skew.median)),
+        counted(cell),
+        doubts(cell),
+    ]
 }
 
 fn counted(cell: &PhaseCell) -> String {
@@ -100,37 +106,28 @@ fn doubts(cell: &PhaseCell) -> String {
     flags.chain(failed).collect::<Vec<_>>().join("; ")
 }
 
-fn operations(page: &mut Page, subject: &Subject, row: &Row) {
+fn operations(subject: &Subject, row: &Row) -> Vec<Node> {
     if row.ops.is_empty() {
-        return;
+        return Vec::new();
     }
-    page.element("h3", "Operations within the phases, service time");
-    let mut head = vec!["operation".to_string(), "laps".to_string()];
-    head.extend(SHOWN.map(quantile_name));
-    head.extend(["largest".to_string(), "worst second".to_string()]);
-    page.open_table(&head.iter().map(String::as_str).collect::<Vec<_>>());
+    let number = |head: &str| Column::new(head, Kind::Number);
+    let mut columns = vec![Column::new("operation", Kind::Word), number("laps")];
+    columns.extend(SHOWN.map(|q| number(&quantile_name(q))));
+    columns.extend(["largest", "worst second"].map(number));
+    let mut table = Table { columns, ..Table::default() };
     for op in &row.ops {
-        operation(page, subject, row, op);
+        let mut cells = vec![op.op.clone(), grouped(op.count as i64)];
+        cells.extend(SHOWN.map(|q| quantile_text(Some(op), q)));
+        cells.push(duration_text(op.max_ns as f64));
+        cells.push(worst_second(subject, row, &op.op).unwrap_or_else(|| "-".into()));
+        table.row(cells);
     }
-    page.close_table();
-    page.element(
-        "p class=\"muted\"",
-        "- : fewer than ten slow episodes over three trials; the value is not shown. The worst \
-         second is the full second with the fewest operations of all trials, beside the median \
-         second of its trial.",
-    );
-}
-
-fn operation(page: &mut Page, subject: &Subject, row: &Row, op: &OpSummary) {
-    page.raw("<tr>");
-    page.element("td", &op.op);
-    page.element("td", &grouped(op.count as i64));
-    for q in SHOWN {
-        page.element("td", &quantile_text(Some(op), q));
-    }
-    page.element("td", &duration_text(op.max_ns as f64));
-    page.element("td", &worst_second(subject, row, &op.op).unwrap_or_else(|| "-".into()));
-    page.raw("</tr>\n");
+    let note = "- : fewer than ten slow episodes over three trials; the value is not shown. The worst \
+                second is the full second with the fewest operations of all trials, beside the median \
+                second of its trial.";
+    table.notes.push(note.into());
+    let heading = "Operations within the phases, service time";
+    vec![Node::Heading(3, heading.into()), Node::Table(table)]
 }
 
 /// `1,203 of 29,400, largest 41 ms`: of all full seconds the one with the fewest operations.

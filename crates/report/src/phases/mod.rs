@@ -4,10 +4,8 @@ pub mod csv;
 pub mod details;
 pub mod footnotes;
 pub mod heat_map;
-pub mod html;
-pub mod lines;
-pub mod markdown;
 pub mod psv;
+pub mod tables;
 pub mod terminal;
 pub mod words;
 

@@ -4,11 +4,8 @@
 pub mod bars;
 pub mod causes;
 pub mod csv;
-pub(crate) mod html;
-pub(crate) mod markdown;
-mod opened;
-mod terminal;
+pub(crate) mod ledger;
 pub mod timeline;
 pub mod words;
 
-pub use terminal::{StallScreen, stall_screen};
+pub use ledger::{StallScreen, stalls_document};

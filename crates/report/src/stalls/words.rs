@@ -15,7 +15,7 @@ const NAMED: f64 = 0.1;
 const SENTENCES: usize = 3;
 const SAMPLES: usize = 5;
 /// Slow laps from which on an operation gets a picture, a table and advice.
-const MANY: u64 = 10;
+pub const MANY: u64 = 10;
 
 pub fn about(table: &StallTable, op: &OpTable) -> String {
     let of_all = match op.laps_all {
@@ -106,13 +106,8 @@ pub fn counted(table: &StallTable) -> String {
     words.join(", ")
 }
 
-pub fn seen(table: &StallTable) -> Vec<String> {
-    let mut texts = vec![format!("Seen: {}.", counted(table))];
-    texts.extend(tier(table).map(|tier| format!("Read: {tier}.")));
-    texts.extend(table.missing.iter().map(|missing| format!("Not seen: {missing}.")));
-    texts
-}
-
+/// `on a processor, by 312 samples: 41 % copy in xfs_file_buffered_write, 12 % the program itself`;
+/// nothing where none were taken.
 pub fn samples(op: &OpTable) -> Option<String> {
     let all: u64 = op.samples.iter().map(|line| line.samples).sum();
     let each = op.samples.iter().take(SAMPLES);
@@ -143,9 +138,11 @@ pub fn meanwhile(lap: &OpenLap, notes: usize) -> Vec<String> {
     each.collect()
 }
 
-pub fn advice(tables: &[StallTable]) -> Vec<(String, String)> {
+/// What to do about the causes that matter, once for each cause of the run: of operations with so many slow laps.
+pub fn advice(tables: &[StallTable], laps_min: u64) -> Vec<(String, String)> {
     let causes = Causes::of(tables);
-    let many = tables.iter().flat_map(|table| &table.ops).filter(|op| is_many(op));
+    let ops = tables.iter().flat_map(|table| &table.ops);
+    let many = ops.filter(|op| op.sums.laps >= laps_min);
     let lines = many.flat_map(|op| &op.causes);
     let mut found: Vec<(String, String)> = Vec::new();
     for line in lines.filter(|line| line.share >= NAMED && !line.words.advice.is_empty()) {

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     Subject,
     conditions::notice_text,
+    document,
     html::board::{self, Tile},
     phases::{self, is_phased},
     ranking::verdict_cell,
@@ -144,13 +145,11 @@ pub(super) fn left_out(findings: &Findings, columns: usize) -> String {
 pub fn phase_tables(subject: &Subject, columns: usize, colour: bool) -> String {
     let (paint, columns) = (Paint { on: colour }, columns.max(60));
     let panels = subject.findings.panels.iter().filter(|panel| is_phased(panel));
-    let printed: Vec<_> =
-        panels.map(|p| phases::terminal::all(subject, p, columns, paint)).collect();
-    if printed.is_empty() {
+    let nodes: Vec<_> = panels.flat_map(|panel| phases::tables::nodes(subject, panel)).collect();
+    if nodes.is_empty() {
         return String::new();
     }
-    let text = "ratios are geometric means of the blocks, not quotients of the medians";
-    let note = hanging("tables", text, MARGIN, columns);
+    let tables = document::terminal::whole(&nodes, columns, paint);
     let open = open_ends(subject, &Screen::default(), columns, paint);
     let sentences = subject.findings.verdicts.iter().flat_map(|verdict| &verdict.sentences);
     let verdict: String = sentences
@@ -159,5 +158,5 @@ pub fn phase_tables(subject: &Subject, columns: usize, colour: bool) -> String {
             hanging(if line == 0 { "details" } else { "" }, &plain(text), MARGIN, columns)
         })
         .collect();
-    format!("{verdict}\n{}\n{note}{open}", printed.join("\n"))
+    format!("{verdict}\n{tables}\n{open}")
 }

@@ -6,9 +6,9 @@ use anyhow::bail;
 use clap::Args;
 use pickfs_analysis::stalls::stall_tables;
 use pickfs_model::explain_also::samples_hz;
-use pickfs_report::stalls::{StallScreen, stall_screen};
+use pickfs_report::stalls::{StallScreen, stalls_document};
 
-use crate::{commands::read_run, exit::Exit, screen::columns, terminal};
+use crate::{commands::read_run, exit::Exit, terminal};
 
 /// `pickfs explain`.
 #[derive(Debug, Clone, Args)]
@@ -70,10 +70,10 @@ fn of_run(run: &std::path::Path, args: &ExplainArgs) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    terminal::put(&stall_screen(&stall_tables(&run), &screen_of(args)));
+    terminal::show(&stalls_document(&stall_tables(&run), &screen_of(args)));
     Ok(Exit::Done)
 }
 
 fn screen_of(args: &ExplainArgs) -> StallScreen {
-    StallScreen { columns: columns(), laps: args.laps, stacks: args.stacks }
+    StallScreen { laps: args.laps, stacks: args.stacks }
 }

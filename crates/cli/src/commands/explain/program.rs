@@ -12,7 +12,7 @@ use pickfs_analysis::stalls::table_of;
 use pickfs_model::{ExplainAlso, quantity::parse_duration_ns};
 use pickfs_probe::calls::{CallWatch, CallsRefused, CallsSeen, SleepWatch, WatchOptions};
 use pickfs_report::{
-    calls::calls_document, document::terminal::terminal as printed, stalls::stall_screen,
+    calls::calls_document, document::terminal::terminal as printed, stalls::stalls_document,
 };
 use pickfs_sys::{
     foreground::Foreground, namespace::exit_code, proc_root::ProcRoot, process::Process,
@@ -173,7 +173,7 @@ fn text(seen: &CallsSeen, subject: &str, args: &ExplainArgs) -> String {
         for op in &mut table.ops {
             op.laps_all = seen.calls.row(&op.op).map_or(0, |row| row.service.count);
         }
-        text.push_str(&stall_screen(&[table], &screen_of(args)));
+        text.push_str(&printed(&stalls_document(&[table], &screen_of(args)), columns(), false));
     }
     text
 }
