@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::compare::{CellRatio, RunComparison, compare, subjects};
 
 /// Runs in the order of the upgrades.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Chain {
     pub runs: Vec<String>,
     pub steps: Vec<ChainStep>,
@@ -19,14 +19,14 @@ pub struct Chain {
 }
 
 /// One upgrade.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ChainStep {
     pub subjects: Vec<String>,
     pub comparison: RunComparison,
 }
 
 /// One metric of a cell through all runs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CellChain {
     /// Labels of the candidate, one where it never changed.
     pub labels: Vec<String>,

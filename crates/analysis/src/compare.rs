@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Two runs compared.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct RunComparison {
     pub here: String,
     /// Name of the second one.
@@ -35,7 +35,7 @@ pub struct RunComparison {
 }
 
 /// A fact that two runs do not share.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Changed {
     /// Its key; keys of the card begin with `card.`, those of the plan with `plan.`.
     pub key: String,
@@ -45,7 +45,7 @@ pub struct Changed {
 }
 
 /// One metric of a cell in both runs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CellRatio {
     pub label: String,
     /// Its label in the second run, where the candidate is what changed.

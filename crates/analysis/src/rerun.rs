@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Two runs of one plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Rerun {
     pub before: String,
     /// Name of the later run.
@@ -28,7 +28,8 @@ pub struct Rerun {
 }
 
 /// A choice of the earlier run, judged by the later one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[schemars(rename = "RerunChoice")]
 pub struct Choice {
     /// Title of the panel; empty when there is one.
     pub panel: String,
@@ -43,7 +44,7 @@ pub struct Choice {
 }
 
 /// What became of a choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// All that was best is still not told apart from the best.
@@ -55,7 +56,7 @@ pub enum Standing {
 }
 
 /// One comparison in both runs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ComparedTwice {
     pub before: Comparison,
     /// As the later run made it.

@@ -18,7 +18,7 @@ pub const AGAIN: &str = "-again";
 pub const SLOWED: &str = "-slowed";
 
 /// What a trust run says of lab and machine.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Trust {
     /// The same candidate under two names; absent where it could not be compared.
     pub same: Option<Check>,
@@ -32,7 +32,7 @@ pub struct Trust {
 }
 
 /// One comparison with its known truth.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Check {
     pub comparison: Comparison,
     /// The true speedup: 1, or 1 over the planted ratio.

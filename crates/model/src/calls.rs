@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Distribution;
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CallsRecord {
     pub calls: Vec<CallRow>,
     pub counts: CallCounts,
@@ -13,7 +13,7 @@ pub struct CallsRecord {
     pub watched_ns: u64,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CallRow {
     pub call: String,
     /// From entering the kernel to leaving it; of calls that came back.
@@ -31,14 +31,16 @@ pub struct CallRow {
     pub unended: u64,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CallError {
     pub errno: i32,
     pub name: String,
     pub count: u64,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct CallCounts {
     pub processes: u64,
     /// Threads that were met, those of `processes` too.

@@ -1,12 +1,15 @@
 use std::{collections::BTreeMap, fmt};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::CandidateSpec;
 
 /// Name of a cell: sixteen hexadecimal digits, a hash of all that was asked of it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct CellId(pub String);
 
 impl fmt::Display for CellId {
@@ -16,7 +19,7 @@ impl fmt::Display for CellId {
 }
 
 /// A workload's name, its version and its complete parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadSpec {
     /// Row in the table of workloads: `journal`, `null`.
     pub name: String,
@@ -26,14 +29,18 @@ pub struct WorkloadSpec {
 }
 
 /// One value of one axis: `sync` = `fdatasync`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Level {
     pub axis: String,
     pub value: String,
 }
 
 /// What survives, weakest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
     /// Not known: a program that pickfs starts decides it.
@@ -64,7 +71,7 @@ impl fmt::Display for Durability {
 }
 
 /// Candidate x workload parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// Hash of candidate (with its label), backing, workload, version and parameters.
     pub id: CellId,

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::Environment;
 
 /// What this machine can test and what it lacks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Diagnosis {
     pub environment: Environment,
     /// One row per file system of the table.
@@ -15,7 +15,7 @@ pub struct Diagnosis {
 }
 
 /// Whether a file system runs here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FileSystemDiagnosis {
     pub name: String,
     pub origin: String,
@@ -33,7 +33,7 @@ pub struct FileSystemDiagnosis {
 }
 
 /// Something that a run needs of the machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Need {
     pub what: String,
     pub met: bool,
@@ -41,7 +41,7 @@ pub struct Need {
 }
 
 /// The clock and the noise of the machine, seen by a thread that does nothing else.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ClockDiagnosis {
     /// Cost of one reading in nanoseconds, median of many.
     pub read_ns: f64,

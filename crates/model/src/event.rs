@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::{CellId, Environment, Outcome};
 
 /// Something that happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// The run began.

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::quantity::parse_duration_ns;
 
 /// What is read beside.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainAlso {
     /// So many samples a second of where watched threads are while they have a processor.

@@ -3,7 +3,7 @@ use serde::Serialize;
 use crate::Environment;
 
 /// All that was asked of all candidates.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct FeatureTable {
     pub format: u32,
     /// When the asking began, RFC 3339 in UTC.
@@ -19,7 +19,7 @@ pub struct FeatureTable {
 }
 
 /// One thing that is asked of a mounted file system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Capability {
     /// Its short name, unique: `reflink`.
     pub key: &'static str,
@@ -30,7 +30,9 @@ pub struct Capability {
 }
 
 /// Headings of the table, in its order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
     /// Who may do what, and links.
@@ -64,7 +66,7 @@ impl Group {
 }
 
 /// One candidate with all its answers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct FeatureRow {
     pub label: String,
     /// The file system's name in the table of file systems; `dir` for a directory as it is.
@@ -79,7 +81,7 @@ pub struct FeatureRow {
 }
 
 /// Whether a candidate could be asked.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Presence {
     /// It was mounted and asked.
@@ -91,7 +93,8 @@ pub enum Presence {
 }
 
 /// One answer of one candidate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[schemars(rename = "FeatureAnswer")]
 pub struct Answer {
     pub verdict: Verdict,
     /// What stands in the cell instead of the verdict's word, where there is a measure: `255 B`.
@@ -115,8 +118,9 @@ impl Answer {
 }
 
 /// An answer in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "FeatureVerdict")]
 pub enum Verdict {
     /// It does it.
     Yes,
@@ -147,7 +151,7 @@ impl Verdict {
 
 /// Where a file system comes from and what is known of it without asking. Every text has its
 /// source; all were looked up in the same month.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Origin {
     /// Designed within the Linux community and for Linux, or elsewhere.
     pub home: Home,
@@ -202,14 +206,14 @@ impl Origin {
 }
 
 /// A statement and where it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Fact {
     pub text: &'static str,
     pub source: &'static str,
 }
 
 /// Where a design was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Home {
     /// Within the Linux community, for Linux.
@@ -219,7 +223,7 @@ pub enum Home {
 }
 
 /// The article's three classes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Designed for Linux.
@@ -241,7 +245,7 @@ impl Class {
 }
 
 /// The class by our rule, and the article's where it gave one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Classification {
     pub class: Class,
     pub because: String,

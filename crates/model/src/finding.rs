@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Everything that a report shows.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Findings {
     /// Groups of cells that differ only in what the plan compares.
     pub panels: Vec<Panel>,
@@ -39,7 +39,7 @@ pub struct Findings {
 }
 
 /// Cells that differ only in what is compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Panel {
     /// The shared levels in words: `sync=fdatasync`; empty when there is one panel.
     pub title: String,
@@ -62,7 +62,7 @@ pub struct Panel {
 }
 
 /// The row without I/O.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NoIo {
     /// Median lap per trial, over trials, in nanoseconds.
     pub p50_ns: Spread,
@@ -73,7 +73,7 @@ pub struct NoIo {
 }
 
 /// A cell over its trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Row {
     pub cell: CellId,
     /// Label of the candidate, or the level that is compared.
@@ -107,7 +107,7 @@ pub struct Row {
 }
 
 /// One operation of a cell over its trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OpSummary {
     pub op: String,
     pub view: View,
@@ -127,7 +127,7 @@ pub struct OpSummary {
 }
 
 /// A quantile of a cell: per trial, then over trials.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QuantileSummary {
     /// Share of the laps.
     pub q: f64,
@@ -140,7 +140,7 @@ pub struct QuantileSummary {
 }
 
 /// One phase over the rows of its panel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PhaseRow {
     /// Its name: unique in the panel.
     pub phase: String,
@@ -157,7 +157,7 @@ pub struct PhaseRow {
 }
 
 /// One phase of one row over its trials.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PhaseCell {
     pub trials: u32,
     pub failed: u32,
@@ -181,7 +181,7 @@ pub struct PhaseCell {
 }
 
 /// A ratio of two rows' rates within blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RowRatio {
     /// Reference divided by the other, median over blocks: above 1, the reference is faster.
     pub value: f64,
@@ -191,7 +191,7 @@ pub struct RowRatio {
 }
 
 /// A number over trials.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Spread {
     /// Median over trials.
     pub median: f64,
@@ -200,7 +200,7 @@ pub struct Spread {
 }
 
 /// Two rows of a panel compared within blocks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Comparison {
     pub metric: Metric,
     /// Label of the row that is divided by.
@@ -220,7 +220,7 @@ pub struct Comparison {
 }
 
 /// What a comparison supports.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Claim {
     /// The other is faster than the reference.
@@ -237,7 +237,7 @@ pub enum Claim {
 }
 
 /// The raw device over the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NoiseRow {
     pub backing: BackingKind,
     pub probes: u32,
@@ -250,7 +250,7 @@ pub struct NoiseRow {
 }
 
 /// A cell without a result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Absent {
     pub label: String,
     pub levels: String,
@@ -261,7 +261,7 @@ pub struct Absent {
 }
 
 /// A doubt about the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Notice {
     /// As [`crate::record::Flag::kind`], and `drift`, `bimodal`, `clock-step`, `few-blocks`.
     pub kind: String,
@@ -271,14 +271,14 @@ pub struct Notice {
 }
 
 /// Something that this run cannot tell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NotYet {
     pub what: String,
     pub why: String,
 }
 
 /// The answer for one panel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verdict {
     pub panel: String,
     /// Labels that are best, more than one when tied, none when nothing can be said.
@@ -289,7 +289,7 @@ pub struct Verdict {
 }
 
 /// How a question of the plan ended, in words; every writer prints these and no others.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Ending {
     pub end: AnswerEnd,
     pub panel: String,
@@ -303,7 +303,7 @@ pub struct Ending {
 }
 
 /// A command that would give an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cure {
     pub command: String,
     /// About how long it takes, in seconds, where that is known.
@@ -319,7 +319,7 @@ impl Ending {
 }
 
 /// What the blocks of a run say to one question of its plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Answer {
     pub panel: String,
     pub metric: Metric,
@@ -352,7 +352,7 @@ pub struct Answer {
 }
 
 /// How a question ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerEnd {
     /// One row is the best.
@@ -374,7 +374,7 @@ impl std::fmt::Display for AnswerEnd {
 }
 
 /// The first of a ranking beside the second.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Lead {
     /// Label of the second.
     pub over: String,
@@ -385,7 +385,7 @@ pub struct Lead {
 }
 
 /// A row that is not the best.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OutOf {
     pub label: String,
     pub by: String,
@@ -405,7 +405,7 @@ pub struct OutOf {
 }
 
 /// What the factors of a plan do to one metric: which knob matters, by how much.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FactorFindings {
     pub metric: Metric,
     pub design: FactorDesign,
@@ -421,7 +421,7 @@ pub struct FactorFindings {
 }
 
 /// How the cells of a plan lie among the levels of its factors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactorDesign {
     /// Every combination of levels.
@@ -433,7 +433,7 @@ pub enum FactorDesign {
 }
 
 /// One factor: an axis of the plan, or `candidate`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Factor {
     pub name: String,
     pub base: String,
@@ -446,7 +446,7 @@ pub struct Factor {
 }
 
 /// What a level does, or two levels together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Effect {
     /// The level; for an interaction the two.
     pub levels: Vec<Level>,

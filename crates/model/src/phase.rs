@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Outcome, record::Flag};
 
 /// Where the data of a phase was when it began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Heat {
     /// On the device only.
@@ -17,7 +20,7 @@ pub enum Heat {
 }
 
 /// What a phase counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkUnit {
     /// Bytes.
@@ -44,7 +47,7 @@ impl WorkUnit {
 }
 
 /// One phase of one trial, over all its lanes. Times are nanoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseRecord {
     /// Its name, unique in the trial and known to plans: `random read 4k cold`.
     pub phase: String,

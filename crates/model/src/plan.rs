@@ -1,10 +1,11 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{BackingSpec, CandidateSpec, Cpus, ExplainAlso};
 
 /// Candidates x workload x levels, with repeats, order and seed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// See [`crate::FORMAT`].
     pub format: u32,
@@ -47,7 +48,7 @@ pub struct Plan {
 }
 
 /// What a plan reproduces.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArticleNote {
     pub source: String,
@@ -59,7 +60,7 @@ pub struct ArticleNote {
 }
 
 /// A parameter with its levels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
     pub name: String,
     /// Its values, in the order of the tables.
@@ -67,7 +68,7 @@ pub struct Axis {
 }
 
 /// Parameters that hold where certain levels do, or for one candidate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Adjustment {
     /// Label of the candidate; every one when absent.
@@ -80,7 +81,7 @@ pub struct Adjustment {
 
 /// Within each trial: the highest rate at which the schedule is still held. Every rate that
 /// is tried is measured for the plan's time; the trial keeps the laps of the highest held one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacitySearch {
     /// First rate that is tried, in turns per second.
     pub start_per_s: f64,
@@ -93,7 +94,7 @@ pub struct CapacitySearch {
 }
 
 /// A bound on the response time of the first operation of the workload.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResponseBound {
     /// One of [`crate::record::QUANTILES`].
     pub quantile: f64,
@@ -102,7 +103,7 @@ pub struct ResponseBound {
 }
 
 /// A corner of the product that is not run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exclusion {
     /// Label of the candidate; every one when absent.
@@ -114,7 +115,7 @@ pub struct Exclusion {
 }
 
 /// Repeats, comparisons and stopping.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Design {
     /// Blocks: each cell once, in random order.
     pub blocks: u32,
@@ -133,7 +134,7 @@ pub struct Design {
 }
 
 /// Which combinations of candidates and levels become cells.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Combine {
     /// All of them.
@@ -151,7 +152,7 @@ impl Combine {
 }
 
 /// When a run ends.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "rule", rename_all = "kebab-case")]
 pub enum StopRule {
     /// After the planned blocks.
@@ -165,7 +166,7 @@ pub enum StopRule {
 }
 
 /// One number of a trial: an operation, a view of its laps and a statistic.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metric {
     /// Operation: `append`, `sync`, `durable`.
     pub op: String,
@@ -177,7 +178,9 @@ pub struct Metric {
 }
 
 /// How a lap is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum View {
     /// End minus start.
@@ -189,7 +192,7 @@ pub enum View {
 }
 
 /// A statistic of one trial's laps.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Statistic {
     /// The value below which this share of the laps lies, in (0, 1).
@@ -209,7 +212,7 @@ impl Statistic {
 }
 
 /// Which way a figure is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
     /// More is better.
@@ -219,7 +222,7 @@ pub enum Better {
 }
 
 /// Durations within a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
     /// Raw device probe before each trial, in seconds (2 by validity rule 4).
     pub raw_probe_s: f64,
@@ -232,7 +235,7 @@ pub struct Timing {
 }
 
 /// What the user consented to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Consent {
     /// The page cache of the whole machine may be dropped.
     #[serde(default)]

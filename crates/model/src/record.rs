@@ -10,7 +10,7 @@ pub const QUANTILES: &[f64] = &[
 ];
 
 /// All trials of one plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunRecord {
     /// See [`crate::FORMAT`].
     pub format: u32,
@@ -33,7 +33,7 @@ pub struct RunRecord {
 }
 
 /// A cell that was not run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SkippedCell {
     pub cell: Cell,
     pub reason: String,
@@ -42,7 +42,7 @@ pub struct SkippedCell {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunEnd {
     /// End, RFC 3339.
     pub at: String,
@@ -52,7 +52,7 @@ pub struct RunEnd {
 }
 
 /// One execution of a cell on a freshly made file system.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrialRecord {
     /// Position in the run, from 1.
     pub number: u32,
@@ -94,7 +94,7 @@ pub struct TrialRecord {
 }
 
 /// How a trial went.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Outcome {
     /// Measured and verified.
@@ -106,7 +106,7 @@ pub enum Outcome {
 }
 
 /// A doubt about a trial.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Flag {
     /// `robbed`, `throttled`, `not-steady`, `holes`, `not-direct`, `rate-missed`,
     /// `period-not-covered`, `settle-timeout`, `raw-out-of-band`, `not-cold`, `not-hot`.
@@ -115,7 +115,7 @@ pub struct Flag {
 }
 
 /// Laps of one operation in one trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OpRecord {
     /// `append`, `sync`, `durable`, `roll`, `read`.
     pub op: String,
@@ -145,7 +145,7 @@ impl OpRecord {
 }
 
 /// Laps as numbers. Times are nanoseconds.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Distribution {
     pub count: u64,
     /// Arithmetic mean.
@@ -172,7 +172,7 @@ impl Distribution {
 }
 
 /// One quantile of one trial.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QuantileRow {
     /// Share of the laps at or below, in (0, 1).
     pub q: f64,
@@ -184,7 +184,7 @@ pub struct QuantileRow {
 }
 
 /// The laps of one second.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IntervalRow {
     /// Second since the measurement began, from 0.
     pub second: u32,
@@ -198,7 +198,7 @@ pub struct IntervalRow {
 }
 
 /// A slow lap. Times are on the CLOCK_MONOTONIC line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Spike {
     pub due_ns: u64,
     pub start_ns: u64,
@@ -208,7 +208,7 @@ pub struct Spike {
 }
 
 /// What was offered and what was kept.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LoadRecord {
     /// Turns per second that the schedule asked for; absent in a closed loop.
     pub asked_per_s: Option<f64>,
@@ -238,7 +238,7 @@ pub struct LoadRecord {
 }
 
 /// CPU that others took while the trial measured: of the one that measures, else of the machine.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Robbery {
     /// Steal time in CPUs: 1.0 is all of one CPU's time.
     pub steal_share: f64,
@@ -261,7 +261,9 @@ pub struct Robbery {
 }
 
 /// Extents of the image behind a trial.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct ImageRecord {
     /// Direct I/O of the loop device, read back.
     pub direct_io: bool,
@@ -278,7 +280,7 @@ pub struct ImageRecord {
 }
 
 /// Raw 4 KiB direct writes + flush on the backing.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RawProbe {
     pub count: u64,
     /// Median of write + flush in nanoseconds.
@@ -290,7 +292,7 @@ pub struct RawProbe {
 }
 
 /// The wait for a quiet machine.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SettleRecord {
     /// Seconds waited.
     pub waited_s: f64,

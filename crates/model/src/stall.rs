@@ -1,10 +1,11 @@
 //! Plain data; the rules that name causes, and the join, are in crate `probe`.
 //! All times are nanoseconds, moments are on the CLOCK_MONOTONIC line.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a probe of this machine can see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeTier {
     /// Switches of threads and the function they wait in; needs no privilege.
@@ -14,7 +15,7 @@ pub enum ProbeTier {
 }
 
 /// All slow laps of one trial, joined with what the kernel was doing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StallRecord {
     pub tier: ProbeTier,
     /// What was read, in words; empty in records of before it was kept.
@@ -34,7 +35,7 @@ pub struct StallRecord {
 }
 
 /// What a probe saw and lost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StallCounts {
     pub events: u64,
     /// Events that the kernel could not hand over.
@@ -60,7 +61,7 @@ pub struct StallCounts {
 }
 
 /// The slow laps of one operation.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpStalls {
     /// `append`, `sync`, `read`.
     pub op: String,
@@ -82,7 +83,7 @@ pub struct OpStalls {
 }
 
 /// A function that threads were in while they had a processor.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledIn {
     /// The innermost function, with the one of the file system that led to it: `memcpy in
     /// xfs_file_buffered_write`.
@@ -94,7 +95,7 @@ pub struct SampledIn {
 }
 
 /// What else went on while a lap lasted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextNote {
     /// What: `ext4 journal commit`, `device write`.
     pub what: String,
@@ -110,7 +111,7 @@ pub struct ContextNote {
 }
 
 /// One line of the ledger.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseRow {
     /// Name of the cause; its words are in [`StallRecord::causes`].
     pub cause: String,
@@ -130,7 +131,7 @@ pub struct CauseRow {
 }
 
 /// A cause in words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseWords {
     /// Its name: `xfs-inode-lock`.
     pub cause: String,
@@ -139,7 +140,7 @@ pub struct CauseWords {
 }
 
 /// What a part of a lap was spent with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartKind {
     /// On a processor.
@@ -154,7 +155,7 @@ pub enum PartKind {
 }
 
 /// A part of a lap. The parts of a lap follow each other without a gap.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LapPart {
     pub kind: PartKind,
     pub length_ns: u64,
@@ -171,7 +172,7 @@ pub struct LapPart {
 }
 
 /// A slow lap with its parts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLap {
     pub start_ns: u64,
     pub end_ns: u64,

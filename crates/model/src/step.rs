@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::typed::quoted;
 
 /// One thing to do to the machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Step {
     /// Why, for people: `make`, `mount`, `start zfs-fuse`.
     pub purpose: String,
@@ -13,7 +13,7 @@ pub struct Step {
 }
 
 /// A program to run, or a kernel call by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Action {
     /// A program with its arguments; no shell.
@@ -59,7 +59,7 @@ fn shell_words(args: &[String]) -> String {
 }
 
 /// A step that was taken.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StepRecord {
     pub step: Step,
     pub elapsed_ms: f64,

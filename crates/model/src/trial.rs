@@ -15,7 +15,7 @@ use crate::{
 
 pub const WORKER: &str = "worker";
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrialSpec {
     pub format: u32,
     pub build: String,
@@ -56,7 +56,7 @@ fn one() -> u32 {
     1
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum WorkerMessage {
     Hello {
@@ -108,7 +108,7 @@ pub enum WorkerMessage {
     Finished,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LanePhase {
     /// What this lane did; its rate is that of this lane alone, its skew is unknown.
     pub record: PhaseRecord,

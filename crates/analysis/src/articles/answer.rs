@@ -3,8 +3,9 @@ use serde::Serialize;
 use super::Claim;
 
 /// How a claim stands on this machine.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "is", rename_all = "kebab-case")]
+#[schemars(rename = "ArticleOutcome")]
 pub enum Outcome {
     /// It was seen here.
     Seen,
@@ -57,7 +58,7 @@ impl Outcome {
 }
 
 /// What one pair of rows, or one row, says to a claim.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Evidence {
     /// Title of the panel; empty where the run has one.
     pub panel: String,
@@ -78,7 +79,7 @@ pub struct Evidence {
 }
 
 /// What one run says to a claim.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct RunAnswer {
     pub run: String,
     pub outcome: Outcome,
@@ -89,7 +90,8 @@ pub struct RunAnswer {
 }
 
 /// What all runs say to a claim.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[schemars(rename = "ArticleAnswer")]
 pub struct Answer {
     pub article: String,
     pub claim: Claim,

@@ -8,7 +8,7 @@ use super::{Condition, Measure, Relation};
 /// a parameter of the workload, a knob.
 pub type Selector = BTreeMap<String, Condition>;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Article {
     pub id: String,
@@ -24,8 +24,9 @@ pub struct Article {
 }
 
 /// One observation or recommendation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "ArticleClaim")]
 pub struct Claim {
     /// Unique over all articles; begins with the article's.
     pub id: String,
@@ -56,7 +57,9 @@ pub struct Claim {
 }
 
 /// What a claim is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Something that was seen.

@@ -21,7 +21,7 @@ use thiserror::Error;
 use crate::objective::number::{Number, NumberError};
 
 /// What a claim is about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum Measure {
     /// A number of a trial.

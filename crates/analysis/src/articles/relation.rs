@@ -24,7 +24,7 @@ use thiserror::Error;
 const ABOUT_EQUAL: f64 = 1.1;
 
 /// What a claim says of subject and object.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum Relation {
     /// The subject is faster.

@@ -20,9 +20,10 @@ pub struct Facts<'a> {
 }
 
 /// The answer to an objective.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Choice {
     pub objective: Objective,
+    #[schemars(with = "Vec<String>")]
     pub needs: Vec<Need>,
     /// One verdict per table that can answer; none where no run can.
     pub verdicts: Vec<ChoiceVerdict>,
@@ -30,7 +31,7 @@ pub struct Choice {
 }
 
 /// The answer of one table, or of one table per part.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ChoiceVerdict {
     /// Shared levels of the table; empty where it is the only one.
     pub place: String,
@@ -50,9 +51,10 @@ pub struct ChoiceVerdict {
 }
 
 /// A candidate and a condition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct RuledOut {
     pub label: String,
+    #[schemars(with = "String")]
     pub need: Need,
     pub why: String,
 }

@@ -13,7 +13,7 @@ use crate::{
     phases::scale,
 };
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Duel {
     pub label: String,
     pub other: String,

@@ -52,7 +52,7 @@ pub struct NeedError {
     pub text: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Fit {
     Met {

@@ -5,7 +5,7 @@ use super::formula::{Formula, FormulaError};
 use crate::articles::Selector;
 
 /// What is wanted of a file system.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Objective {
     pub name: String,
     /// What it stands for, in words; empty for a formula.
@@ -15,7 +15,7 @@ pub struct Objective {
 }
 
 /// One formula on one workload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Part {
     /// Weight among the parts, on a logarithmic scale; above 0.
     pub weight: f64,
@@ -23,6 +23,7 @@ pub struct Part {
     pub workload: Option<String>,
     /// What must hold of the rows: `readers >=1`.
     pub at: Selector,
+    #[schemars(with = "String")]
     pub formula: Formula,
 }
 

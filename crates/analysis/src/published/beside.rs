@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// A run beside a published table.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Beside {
     pub run: String,
     pub table: String,
@@ -33,7 +33,8 @@ pub struct Beside {
 }
 
 /// A part of the table beside a panel of the run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[schemars(rename = "BesidePart")]
 pub struct Part {
     /// `write, high-impact, 64 processes`.
     pub title: String,
@@ -46,7 +47,7 @@ pub struct Part {
 }
 
 /// A row of both.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct BesideRow {
     pub label: String,
     /// One per candidate.
@@ -54,7 +55,7 @@ pub struct BesideRow {
 }
 
 /// The two figures of a candidate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Pair {
     /// The published ratio, as printed or from printed rates.
     pub published: Option<f64>,
@@ -66,7 +67,7 @@ pub struct Pair {
 }
 
 /// Means over the rows that both have.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MeanPair {
     /// Of the published ratios.
     pub published: f64,

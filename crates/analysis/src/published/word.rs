@@ -2,7 +2,7 @@ use pickfs_model::finding::RowRatio;
 use serde::Serialize;
 
 /// What a row says of both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Word {
     /// Both find the same one faster.
