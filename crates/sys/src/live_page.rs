@@ -17,9 +17,6 @@ pub enum LiveCounter {
     LatencyNsMax = 1,
     /// Where the worker is; the worker's own numbering.
     Phase = 2,
-    /// Turns that began late because the machine was not there.
-    LateTurns = 3,
-    BytesDone = 4,
     Errors = 5,
     /// Time of the last store, on CLOCK_MONOTONIC: tells a slow worker from a dead one.
     SeenAtNs = 6,

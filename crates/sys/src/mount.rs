@@ -284,8 +284,6 @@ pub struct FileSystemUse {
     /// Those reserved for root included.
     pub free_bytes: u64,
     pub available_bytes: u64,
-    /// 0 where they are made on demand.
-    pub inode_count: u64,
 }
 
 pub fn file_system_use(path: &Path) -> Result<FileSystemUse, MountError> {
@@ -298,7 +296,6 @@ pub fn file_system_use(path: &Path) -> Result<FileSystemUse, MountError> {
         total_bytes: statfs.f_blocks * block_bytes,
         free_bytes: statfs.f_bfree * block_bytes,
         available_bytes: statfs.f_bavail * block_bytes,
-        inode_count: statfs.f_files,
     })
 }
 

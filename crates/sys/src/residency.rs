@@ -81,9 +81,8 @@ pub struct CacheStatistics {
     pub cached_pages: u64,
     pub dirty_pages: u64,
     pub writeback_pages: u64,
-    pub evicted_pages: u64,
-    /// Were thrown out so lately that they would still be wanted.
-    pub recently_evicted_pages: u64,
+    /// The kernel fills them too: pages evicted, of those lately.
+    _evicted_pages: [u64; 2],
 }
 
 const SYS_CACHESTAT: libc::c_long = 451;
@@ -116,8 +115,6 @@ fn advise(file: &File, advice: Advice, request: &'static str) -> Result<(), Resi
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caches {
     Pages = 1,
-    /// Directory entries and inodes.
-    Inodes = 2,
     Both = 3,
 }
 

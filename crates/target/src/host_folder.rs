@@ -84,7 +84,6 @@ mod tests {
             total_bytes,
             free_bytes,
             available_bytes,
-            inode_count: 0,
         };
         let (kind, device_number) = (HostKind::InPlace, (8, 1));
         HostFolder {

@@ -103,8 +103,4 @@ impl Peer {
         let now = now();
         self.client.send(b"D", now, |message| order(message, name, side, quantity, price, now));
     }
-
-    pub fn write_raw(&mut self, bytes: &[u8]) {
-        self.stream.as_mut().unwrap().write_all(bytes).unwrap();
-    }
 }
