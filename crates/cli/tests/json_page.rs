@@ -141,7 +141,7 @@ fn grouped(types: &Map<String, Value>, schema: &Value) -> Vec<String> {
             None => groups.push((of, vec![text])),
         }
     }
-    groups.iter().map(|(of, names)| format!("{of}: {}", names.join(", "))).collect()
+    groups.iter().map(|(of, names)| format!("{of} {}", names.join(", "))).collect()
 }
 
 /// A choice: its tag, if it has one, and its variants with what stands in them.
@@ -182,7 +182,7 @@ fn page(types: &Map<String, Value>) -> String {
     let mut out = String::new();
     for (name, schema) in types.iter().filter(|(_, schema)| has_heading(schema)) {
         let held = match schema.get("properties") {
-            Some(_) => format!("- {}", grouped(types, schema).join("\n- ")),
+            Some(_) => grouped(types, schema).join("; "),
             None => choice(types, schema),
         };
         let _ = write!(out, "### {name}\n\n{}\n\n{held}\n\n", words(schema));
