@@ -132,7 +132,7 @@ fn remove_folder(path: &Path) -> Result<(), TrialError> {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_testkit::{FakeRun, fake_run};
+    use pickfs_testkit::{FakeRun, fake_run, fake_spec};
 
     use super::*;
 
@@ -140,26 +140,8 @@ mod tests {
         let run = fake_run(&FakeRun { blocks: 1, ..FakeRun::default() });
         let mut record = run.trials[0].clone();
         let folder = tempfile::tempdir().expect("a folder");
-        let spec = TrialSpec {
-            format: 1,
-            build: String::new(),
-            workload: run.cells[0].workload.clone(),
-            directory: folder.path().into(),
-            role: String::new(),
-            lane: 0,
-            lanes: 1,
-            seed: 1,
-            warmup_ns: 0,
-            warmup_bytes: 0,
-            measure_ns: 0,
-            cpu: None,
-            helper_cpu: None,
-            cpus: Vec::new(),
-            scratch_bytes: None,
-            io_priority: None,
-            spikes_max: 0,
-            drop_caches: false,
-        };
+        let params = run.cells[0].workload.params.clone();
+        let spec = fake_spec("journal", folder.path(), params);
         let ask = CapacitySearch { start_per_s: 1_000.0, limit_per_s, precision: 1.1, bound: None };
         let result = seek(&ask, spec, &mut record, &mut |spec, attempt| {
             let rate = spec.workload.params["rate"].as_f64().expect("a rate");

@@ -198,35 +198,13 @@ mod tests {
         path::{Path, PathBuf},
     };
 
-    use pickfs_model::FORMAT;
+    use pickfs_testkit::fake_spec;
 
     use super::*;
 
     fn spec() -> TrialSpec {
-        TrialSpec {
-            format: FORMAT,
-            build: "b".into(),
-            workload: pickfs_model::WorkloadSpec {
-                name: "null".into(),
-                version: 1,
-                params: serde_json::Map::new(),
-            },
-            directory: "/tmp".into(),
-            role: "appender".into(),
-            lane: 0,
-            lanes: 1,
-            seed: 1,
-            warmup_ns: 0,
-            warmup_bytes: 0,
-            measure_ns: 0,
-            cpu: None,
-            helper_cpu: None,
-            cpus: Vec::new(),
-            scratch_bytes: None,
-            io_priority: None,
-            spikes_max: 0,
-            drop_caches: false,
-        }
+        let spec = fake_spec("null", Path::new("/tmp"), serde_json::Map::new());
+        TrialSpec { build: "b".into(), ..spec }
     }
 
     fn run(

@@ -16,6 +16,7 @@ use pickfs_lab::{
 };
 use pickfs_model::{FORMAT, PhaseRecord, TrialSpec, WorkerMessage};
 use pickfs_sys::starting_gate::StartingGate;
+use pickfs_testkit::{fake_spec, params};
 use pickfs_workload::{
     BUILD, Fault, Session,
     phase::{Done, Gate, LabLine, PhaseRunner, PhaseSpec, merged_phases},
@@ -57,13 +58,9 @@ fn middle(values: impl Iterator<Item = u64>) -> u64 {
 
 fn measured(rounds: u32, lanes: u32) -> Vec<PhaseRecord> {
     let folder = tempfile::tempdir().expect("a folder");
-    let spec: TrialSpec = serde_json::from_value(json!({
-        "format": FORMAT, "build": BUILD,
-        "workload": { "name": "null", "version": 1, "params": {} },
-        "directory": folder.path(), "role": "appender", "lane": 0, "lanes": lanes, "seed": rounds,
-        "warmup_ns": 0, "warmup_bytes": 0, "measure_ns": 0, "spikes_max": 5, "drop_caches": false,
-    }))
-    .expect("a spec");
+    let seed = u64::from(rounds);
+    let spec = fake_spec("null", folder.path(), params(json!({})));
+    let spec = TrialSpec { build: BUILD.into(), lanes, seed, ..spec };
     let around = Around {
         page: None,
         slow_laps: None,

@@ -3,15 +3,15 @@
 
 use std::{error::Error, path::PathBuf};
 
-use pickfs_model::{FORMAT, TrialSpec, WorkloadSpec};
-use pickfs_workload::{BUILD, Session, find, phase::merged_phases};
+use pickfs_testkit::fake_spec;
+use pickfs_workload::{Session, find, phase::merged_phases};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let directory = PathBuf::from(words.next().ok_or("name a directory")?);
     let params = serde_json::from_str(&words.next().unwrap_or_else(|| "{}".into()))?;
     let column = find("column")?;
-    let session = Session::new(spec(directory, column.version(), params), None)?;
+    let session = Session::new(fake_spec("column", &directory, params), None)?;
     let mut prepared = column.prepare(&session)?;
     let measured = prepared.measure(&session)?;
     let checked = prepared.verify(&session)?;
@@ -26,31 +26,4 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("{checked} files compared");
     Ok(())
-}
-
-fn spec(
-    directory: PathBuf,
-    version: u32,
-    params: serde_json::Map<String, serde_json::Value>,
-) -> TrialSpec {
-    TrialSpec {
-        format: FORMAT,
-        build: BUILD.into(),
-        workload: WorkloadSpec { name: "column".into(), version, params },
-        directory,
-        role: "lane".into(),
-        lane: 0,
-        lanes: 1,
-        seed: 7,
-        warmup_ns: 0,
-        warmup_bytes: 0,
-        measure_ns: 0,
-        cpu: None,
-        helper_cpu: None,
-        cpus: Vec::new(),
-        scratch_bytes: None,
-        io_priority: None,
-        spikes_max: 0,
-        drop_caches: false,
-    }
 }

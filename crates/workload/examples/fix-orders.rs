@@ -4,9 +4,10 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use pickfs_model::{FORMAT, TrialSpec, WorkloadSpec};
-use pickfs_workload::{BUILD, Measured, Session, find, pin};
-use serde_json::{Map, Value, json};
+use pickfs_model::TrialSpec;
+use pickfs_testkit::fake_spec;
+use pickfs_workload::{Measured, Session, find, pin};
+use serde_json::{Map, Value};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -27,7 +28,7 @@ fn run() -> Result<(), Failure> {
     params.entry("secondary").or_insert("thread".into());
     let warmup_ns = seconds(params.remove("warmup_s"), 5.0);
     let measure_ns = seconds(params.remove("measure_s"), 10.0);
-    let session = Session::new(spec(directory.into(), params, warmup_ns, measure_ns)?, None)?;
+    let session = Session::new(spec(directory.into(), params, warmup_ns, measure_ns), None)?;
     pin(session.spec.helper_cpu)?;
     let mut prepared = find("fix")?.prepare(&session)?;
     pin(session.spec.cpu)?;
@@ -53,13 +54,9 @@ fn spec(
     params: Map<String, Value>,
     warmup_ns: u64,
     measure_ns: u64,
-) -> Result<TrialSpec, Failure> {
-    let workload = WorkloadSpec { name: "fix".into(), version: find("fix")?.version(), params };
-    Ok(serde_json::from_value(json!({
-        "format": FORMAT, "build": BUILD, "directory": directory, "role": "engine", "lane": 0,
-        "workload": workload, "seed": 42, "cpu": 1, "helper_cpu": 0, "warmup_ns": warmup_ns,
-        "warmup_bytes": 0, "measure_ns": measure_ns, "spikes_max": 0, "drop_caches": false,
-    }))?)
+) -> TrialSpec {
+    let (cpu, helper_cpu) = (Some(1), Some(0));
+    TrialSpec { cpu, helper_cpu, warmup_ns, measure_ns, ..fake_spec("fix", &directory, params) }
 }
 
 fn print(measured: &Measured) {

@@ -3,8 +3,9 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use pickfs_model::{FORMAT, Outcome, TrialSpec, WorkloadSpec};
-use pickfs_workload::{BUILD, Measured, Session, find};
+use pickfs_model::Outcome;
+use pickfs_testkit::fake_spec;
+use pickfs_workload::{Measured, Session, find};
 use serde_json::{Map, Value, json};
 
 type Failure = Box<dyn std::error::Error>;
@@ -46,7 +47,8 @@ fn param(word: &str) -> Result<(String, Value), Failure> {
 
 fn run(words: &Words) -> Result<(), Failure> {
     let workload = find(&words.workload)?;
-    let session = Session::new(spec(words, workload.version())?, None)?;
+    let session =
+        Session::new(fake_spec(&words.workload, &words.directory, words.params.clone()), None)?;
     let mut prepared = workload.prepare(&session)?;
     prepared.notes().iter().for_each(|note| eprintln!("{note}"));
     let measured = prepared.measure(&session)?;
@@ -57,26 +59,6 @@ fn run(words: &Words) -> Result<(), Failure> {
         print_table(&measured, checked);
     }
     Ok(())
-}
-
-fn spec(words: &Words, version: u32) -> Result<TrialSpec, Failure> {
-    let workload =
-        WorkloadSpec { name: words.workload.clone(), version, params: words.params.clone() };
-    Ok(serde_json::from_value(json!({
-        "format": FORMAT,
-        "build": BUILD,
-        "workload": workload,
-        "directory": words.directory,
-        "role": "phases",
-        "lane": 0,
-        "lanes": 1,
-        "seed": 42,
-        "warmup_ns": 0,
-        "warmup_bytes": 0,
-        "measure_ns": 0,
-        "spikes_max": 5,
-        "drop_caches": false,
-    }))?)
 }
 
 fn as_json(measured: &Measured, checked: u64) -> Value {

@@ -3,9 +3,10 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use pickfs_model::{FORMAT, TrialSpec, WorkloadSpec, record::OpRecord, trial::WORKER};
-use pickfs_workload::{BUILD, Measured, Session, find, pin, roles_are_played_by};
-use serde_json::{Map, Value, json};
+use pickfs_model::{TrialSpec, record::OpRecord, trial::WORKER};
+use pickfs_testkit::fake_spec;
+use pickfs_workload::{Measured, Session, find, pin, roles_are_played_by};
+use serde_json::{Map, Value};
 
 const USE: &str = "use: queued DIRECTORY [PARAMETER=VALUE ...]";
 
@@ -32,7 +33,7 @@ fn run() -> Result<(), Failure> {
     params.entry("reader").or_insert("thread".into());
     let warmup_ns = seconds(params.remove("warmup_s"), 5.0);
     let measure_ns = seconds(params.remove("measure_s"), 10.0);
-    let spec = spec(first.into(), params, warmup_ns, measure_ns)?;
+    let spec = spec(first.into(), params, warmup_ns, measure_ns);
     let session = Session::new(spec, None)?;
     let workload = find("queue")?;
     pin(session.spec.helper_cpu)?;
@@ -67,13 +68,9 @@ fn spec(
     params: Map<String, Value>,
     warmup_ns: u64,
     measure_ns: u64,
-) -> Result<TrialSpec, Failure> {
-    let workload = WorkloadSpec { name: "queue".into(), version: find("queue")?.version(), params };
-    Ok(serde_json::from_value(json!({
-        "format": FORMAT, "build": BUILD, "directory": directory, "role": "appender", "lane": 0,
-        "workload": workload, "seed": 42, "cpu": 0, "helper_cpu": 1, "warmup_ns": warmup_ns,
-        "warmup_bytes": 0, "measure_ns": measure_ns, "spikes_max": 0, "drop_caches": false,
-    }))?)
+) -> TrialSpec {
+    let (cpu, helper_cpu) = (Some(0), Some(1));
+    TrialSpec { cpu, helper_cpu, warmup_ns, measure_ns, ..fake_spec("queue", &directory, params) }
 }
 
 fn print(measured: &Measured) {

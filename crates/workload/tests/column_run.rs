@@ -7,10 +7,11 @@ use std::{
     thread,
 };
 
-use pickfs_model::{FORMAT, Outcome, PhaseRecord, TrialSpec, WorkloadSpec, phase::Heat};
+use pickfs_model::{Outcome, PhaseRecord, TrialSpec, phase::Heat};
 use pickfs_sys::starting_gate::StartingGate;
+use pickfs_testkit::fake_spec;
 use pickfs_workload::{
-    BUILD, Fault, Measured, Session, find,
+    Fault, Measured, Session, find,
     phase::{Gate, LabLine, merged_phases},
 };
 use serde_json::{Value, json};
@@ -45,26 +46,7 @@ fn params(more: Value) -> serde_json::Map<String, Value> {
 fn spec(directory: &Path, lane: u32, lanes: u32, more: Value) -> TrialSpec {
     let mut params = params(more);
     params.insert("lanes".into(), lanes.into());
-    TrialSpec {
-        format: FORMAT,
-        build: BUILD.into(),
-        workload: WorkloadSpec { name: "column".into(), version: 1, params },
-        directory: directory.into(),
-        role: "lane".into(),
-        lane,
-        lanes,
-        seed: 7,
-        warmup_ns: 0,
-        warmup_bytes: 0,
-        measure_ns: 0,
-        cpu: None,
-        helper_cpu: None,
-        cpus: Vec::new(),
-        spikes_max: 5,
-        drop_caches: false,
-        scratch_bytes: None,
-        io_priority: None,
-    }
+    TrialSpec { lane, lanes, ..fake_spec("column", directory, params) }
 }
 
 fn trial(spec: TrialSpec, gate: Gate, lab: Lab) -> Result<(Measured, u64), Fault> {

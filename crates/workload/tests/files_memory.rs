@@ -3,8 +3,8 @@
 
 use std::{fs, path::Path};
 
-use pickfs_model::{FORMAT, TrialSpec};
-use pickfs_workload::{BUILD, Session, find};
+use pickfs_testkit::{fake_spec, params};
+use pickfs_workload::{Session, find};
 use serde_json::json;
 
 const EACH_BYTES: u64 = 40;
@@ -12,18 +12,11 @@ const EACH_BYTES: u64 = 40;
 const SLACK_BYTES: u64 = 2 << 20;
 
 fn run(directory: &Path, files: u64) {
-    let params = json!({
+    let params = params(json!({
         "size": 0, "files": files, "file_max": 1, "directories": 3, "saves": 0,
         "sync_after": "none", "cache": "left",
-    });
-    let spec: TrialSpec = serde_json::from_value(json!({
-        "format": FORMAT, "build": BUILD, "directory": directory, "role": "phases", "lane": 0,
-        "workload": { "name": "files", "version": 1, "params": params },
-        "seed": 42, "warmup_ns": 0, "warmup_bytes": 0, "measure_ns": 0, "spikes_max": 3,
-        "drop_caches": false,
-    }))
-    .unwrap();
-    let session = Session::new(spec, None).unwrap();
+    }));
+    let session = Session::new(fake_spec("files", directory, params), None).unwrap();
     let mut prepared = find("files").unwrap().prepare(&session).unwrap();
     let measured = prepared.measure(&session).unwrap();
     let failed: Vec<_> = measured.phases.iter().filter(|row| !row.record.is_finished()).collect();

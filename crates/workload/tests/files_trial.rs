@@ -7,19 +7,13 @@ use std::{
     thread,
 };
 
-use pickfs_model::{FORMAT, Outcome, TrialSpec, record::OpRecord, trial::LanePhase};
-use pickfs_workload::{BUILD, Fault, Measured, Session, find};
+use pickfs_model::{Outcome, record::OpRecord, trial::LanePhase};
+use pickfs_testkit::{fake_spec, params as params_of};
+use pickfs_workload::{Fault, Measured, Session, find};
 use serde_json::{Value, json};
 
 fn session(directory: &Path, params: Value) -> Session {
-    let spec: TrialSpec = serde_json::from_value(json!({
-        "format": FORMAT, "build": BUILD, "directory": directory, "role": "phases", "lane": 0,
-        "workload": { "name": "files", "version": 1, "params": params },
-        "seed": 42, "warmup_ns": 0, "warmup_bytes": 0, "measure_ns": 0, "spikes_max": 3,
-        "drop_caches": false,
-    }))
-    .unwrap();
-    Session::new(spec, None).unwrap()
+    Session::new(fake_spec("files", directory, params_of(params)), None).unwrap()
 }
 
 fn trial(directory: &Path, params: Value) -> Result<(Measured, u64), Fault> {

@@ -1,48 +1,24 @@
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
+mod trial;
 
-use pickfs_model::{Durability, FORMAT, TrialSpec, record::OpRecord};
-use pickfs_workload::{BUILD, Fault, Measured, Session, find};
-use serde_json::{Map, Value, json};
-
-fn params(value: Value) -> Map<String, Value> {
-    value.as_object().unwrap().clone()
-}
-
-fn session(directory: &Path, params: Value) -> Session {
-    let spec: TrialSpec = serde_json::from_value(json!({
-        "format": FORMAT, "build": BUILD, "directory": directory, "role": "appender", "lane": 0,
-        "workload": { "name": "fix", "version": 2, "params": params },
-        "seed": 42, "warmup_ns": 20_000_000, "warmup_bytes": 0, "measure_ns": 100_000_000,
-        "spikes_max": 3, "drop_caches": false,
-    }))
-    .unwrap();
-    Session::new(spec, None).unwrap()
-}
-
-fn trial(params: Value) -> (Measured, u64) {
-    let folder = tempfile::tempdir().unwrap();
-    let session = session(folder.path(), params);
-    let mut prepared = find("fix").unwrap().prepare(&session).unwrap();
-    prepared.warm_up(&session).unwrap();
-    let measured = prepared.measure(&session).unwrap();
-    let checked = prepared.verify(&session).unwrap();
-    (measured, checked)
-}
-
-fn op<'a>(measured: &'a Measured, name: &str) -> &'a OpRecord {
-    measured.ops.iter().find(|op| op.op == name).unwrap()
-}
+use pickfs_model::Durability;
+use pickfs_testkit::params;
+use pickfs_workload::{Fault, find};
+use serde_json::json;
+use trial::{op, session, whole};
 
 #[test]
 fn every_order_has_a_lap_at_each_step_and_is_found_in_every_store() {
     for store in ["memory", "queue", "journal", "journal-fdatasync", "file-store", "pair"] {
         // A secondary that is a process needs the worker: crates/cli/tests/worker_roles.rs.
-        let (measured, checked) = trial(json!({
-            "store": store, "rate": 500, "clients": 2, "engine_wait": "sleep", "file_size": "256KiB",
-            "secondary": "thread",
-        }));
+        let (measured, checked) = whole(
+            "fix",
+            json!({
+                "store": store, "rate": 500, "clients": 2, "engine_wait": "sleep", "file_size": "256KiB",
+                "secondary": "thread",
+            }),
+        );
         let orders = measured.counts["orders"] as u64;
         assert!(orders > 0, "{store}");
         assert_eq!(measured.counts["steps_lost"], 0.0);
@@ -63,9 +39,12 @@ fn every_order_has_a_lap_at_each_step_and_is_found_in_every_store() {
 #[test]
 fn orders_trade_in_every_version() {
     for version in ["FIX.4.2", "FIX.4.4", "FIXT.1.1"] {
-        let (measured, _) = trial(json!({
-            "flow": "cross", "version": version, "rate": 500, "engine_wait": "sleep", "file_size": "256KiB",
-        }));
+        let (measured, _) = whole(
+            "fix",
+            json!({
+                "flow": "cross", "version": version, "rate": 500, "engine_wait": "sleep", "file_size": "256KiB",
+            }),
+        );
         let (orders, reports) = (measured.counts["orders"], measured.counts["reports"]);
         // Every second order makes three reports, the others one.
         assert!((reports - 2.0 * orders).abs() <= 2.0, "{reports} reports of {orders} orders");
@@ -74,7 +53,7 @@ fn orders_trade_in_every_version() {
 
 #[test]
 fn a_closed_loop_has_one_order_open_at_a_time() {
-    let (measured, _) = trial(json!({ "arrival": "closed", "store": "memory" }));
+    let (measured, _) = whole("fix", json!({ "arrival": "closed", "store": "memory" }));
     assert!(op(&measured, "round-trip").service.count > 0);
     assert_eq!(measured.load.asked_per_s, None);
 }
@@ -82,7 +61,7 @@ fn a_closed_loop_has_one_order_open_at_a_time() {
 #[test]
 fn more_cpus_than_there_are_is_a_skip_with_the_number_that_fits() {
     let folder = tempfile::tempdir().unwrap();
-    let session = session(folder.path(), json!({ "engine_cores": 64 }));
+    let session = session("fix", folder.path(), json!({ "engine_cores": 64 }));
     let there = std::thread::available_parallelism().unwrap().get();
     // As a worker does before it prepares; counted are the processors that it was given.
     let first = pickfs_sys::affinity::allowed_processors().unwrap()[0];

@@ -1,7 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
-use pickfs_model::{FORMAT, TrialSpec};
-use pickfs_workload::{BUILD, Session, find};
+use pickfs_model::TrialSpec;
+use pickfs_testkit::{fake_spec, params};
+use pickfs_workload::{Session, find};
 use serde_json::json;
 
 #[test]
@@ -13,12 +14,11 @@ fn records_that_wait_for_their_sync_when_the_time_is_over_are_kept() {
         json!({ "sync_every": "64", "rate": 2_000_000, "batch": 8 }),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let spec: TrialSpec = serde_json::from_value(json!({
-            "format": FORMAT, "build": BUILD, "directory": folder.path(), "role": "appender", "lane": 0,
-            "workload": { "name": "journal", "version": 3, "params": way }, "seed": 42, "warmup_ns": 1_000_000,
-            "warmup_bytes": 0, "measure_ns": 20_000_000, "spikes_max": 3, "drop_caches": false,
-        }))
-        .unwrap();
+        let spec = TrialSpec {
+            warmup_ns: 1_000_000,
+            measure_ns: 20_000_000,
+            ..fake_spec("journal", folder.path(), params(way.clone()))
+        };
         let session = Session::new(spec, None).unwrap();
         let mut prepared = find("journal").unwrap().prepare(&session).unwrap();
         prepared.warm_up(&session).unwrap();

@@ -1,40 +1,20 @@
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
+mod trial;
 
-use pickfs_model::{Durability, FORMAT, TrialSpec, record::OpRecord};
-use pickfs_workload::{BUILD, Measured, Session, find};
-use serde_json::{Map, Value, json};
-
-fn params(value: Value) -> Map<String, Value> {
-    value.as_object().unwrap().clone()
-}
-
-fn session(directory: &Path, params: Value) -> Session {
-    let spec: TrialSpec = serde_json::from_value(json!({
-        "format": FORMAT, "build": BUILD, "directory": directory, "role": "appender", "lane": 0,
-        "workload": { "name": "pair", "version": 2, "params": params },
-        "seed": 42, "warmup_ns": 20_000_000, "warmup_bytes": 0, "measure_ns": 150_000_000,
-        "spikes_max": 3, "drop_caches": false,
-    }))
-    .unwrap();
-    Session::new(spec, None).unwrap()
-}
+use pickfs_model::{Durability, record::OpRecord};
+use pickfs_testkit::params;
+use pickfs_workload::{Measured, find};
+use serde_json::{Value, json};
 
 fn trial(asked: Value) -> (Measured, u64) {
-    let folder = tempfile::tempdir().unwrap();
     // Tests share their processors with others; secondaries that are processes need the worker:
     // crates/cli/tests/worker_roles.rs.
     let mut whole = params(json!({
         "rate": 1000, "wait": "sleep", "waiting": "block", "secondary": "thread",
     }));
     whole.extend(params(asked));
-    let session = session(folder.path(), Value::Object(whole));
-    let mut prepared = find("pair").unwrap().prepare(&session).unwrap();
-    prepared.warm_up(&session).unwrap();
-    let measured = prepared.measure(&session).unwrap();
-    let checked = prepared.verify(&session).unwrap();
-    (measured, checked)
+    trial::whole("pair", Value::Object(whole))
 }
 
 fn op<'a>(measured: &'a Measured, name: &str) -> Option<&'a OpRecord> {

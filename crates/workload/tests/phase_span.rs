@@ -2,10 +2,11 @@
 
 use std::{hint::black_box, path::Path, thread, time::Duration};
 
-use pickfs_model::{FORMAT, PhaseRecord};
+use pickfs_model::PhaseRecord;
 use pickfs_sys::own_usage::OwnUsage;
+use pickfs_testkit::{fake_spec, params};
 use pickfs_workload::{
-    BUILD, Session,
+    Session,
     phase::{Done, PhaseBench, PhaseRunner, PhaseSpec},
 };
 use serde_json::json;
@@ -25,13 +26,7 @@ fn burn() {
 }
 
 fn session(directory: &Path) -> Session {
-    let spec = json!({
-        "format": FORMAT, "build": BUILD,
-        "workload": { "name": "files", "version": 1, "params": {} },
-        "directory": directory, "role": "phases", "lane": 0, "lanes": 1, "seed": 1,
-        "warmup_ns": 0, "warmup_bytes": 0, "measure_ns": 0, "spikes_max": 5, "drop_caches": false,
-    });
-    Session::new(serde_json::from_value(spec).expect("a spec"), None).expect("a session")
+    Session::new(fake_spec("files", directory, params(json!({}))), None).expect("a session")
 }
 
 fn ran(work: impl FnOnce(&mut PhaseBench)) -> PhaseRecord {

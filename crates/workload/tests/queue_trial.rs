@@ -1,41 +1,18 @@
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
+mod trial;
 
-use pickfs_model::{Durability, FORMAT, TrialSpec, record::OpRecord};
-use pickfs_workload::{BUILD, Measured, Session, find};
-use serde_json::{Map, Value, json};
+use pickfs_model::Durability;
+use pickfs_testkit::params;
+use pickfs_workload::find;
+use serde_json::{Value, json};
+use trial::{op, session, whole};
 
-fn params(value: Value) -> Map<String, Value> {
-    value.as_object().unwrap().clone()
-}
-
-fn session(directory: &Path, asked: Value) -> Session {
-    // A tailer in a process of its own needs the worker: crates/cli/tests/worker_roles.rs.
-    let mut params = params(json!({ "reader": "thread" }));
-    params.extend(asked.as_object().unwrap().clone());
-    let spec: TrialSpec = serde_json::from_value(json!({
-        "format": FORMAT, "build": BUILD, "directory": directory, "role": "appender", "lane": 0,
-        "workload": { "name": "queue", "version": 2, "params": params },
-        "seed": 42, "warmup_ns": 20_000_000, "warmup_bytes": 0, "measure_ns": 100_000_000,
-        "spikes_max": 3, "drop_caches": false,
-    }))
-    .unwrap();
-    Session::new(spec, None).unwrap()
-}
-
-fn trial(params: Value) -> (Measured, u64) {
-    let folder = tempfile::tempdir().unwrap();
-    let session = session(folder.path(), params);
-    let mut prepared = find("queue").unwrap().prepare(&session).unwrap();
-    prepared.warm_up(&session).unwrap();
-    let measured = prepared.measure(&session).unwrap();
-    let checked = prepared.verify(&session).unwrap();
-    (measured, checked)
-}
-
-fn op<'a>(measured: &'a Measured, name: &str) -> &'a OpRecord {
-    measured.ops.iter().find(|op| op.op == name).unwrap()
+/// A tailer in a process of its own needs the worker: crates/cli/tests/worker_roles.rs.
+fn with_thread(asked: Value) -> Value {
+    let mut whole = params(json!({ "reader": "thread" }));
+    whole.extend(params(asked));
+    Value::Object(whole)
 }
 
 #[test]
@@ -50,7 +27,7 @@ fn every_message_has_a_lap_on_both_sides_and_is_compared() {
     for way in ways {
         let mut asked = json!({ "rate": 2000, "segment_size": "256KiB", "wait": "sleep" });
         asked.as_object_mut().unwrap().extend(params(way.clone()));
-        let (measured, checked) = trial(asked);
+        let (measured, checked) = whole("queue", with_thread(asked));
         let turns = measured.load.turns;
         assert!(turns > 0, "{way}");
         for name in ["append", "write-to-read"] {
@@ -69,7 +46,8 @@ fn every_message_has_a_lap_on_both_sides_and_is_compared() {
 #[test]
 fn the_noise_floor_has_the_same_operations_and_no_file() {
     let folder = tempfile::tempdir().unwrap();
-    let session = session(folder.path(), json!({ "medium": "memory", "rate": 2000 }));
+    let session =
+        session("queue", folder.path(), with_thread(json!({ "medium": "memory", "rate": 2000 })));
     let mut prepared = find("queue").unwrap().prepare(&session).unwrap();
     prepared.warm_up(&session).unwrap();
     let measured = prepared.measure(&session).unwrap();
@@ -79,10 +57,13 @@ fn the_noise_floor_has_the_same_operations_and_no_file() {
 
 #[test]
 fn a_closed_loop_runs_without_a_tailer_and_old_files_go() {
-    let (measured, checked) = trial(json!({
-        "arrival": "closed", "tailer": "none", "segment_size": "64KiB", "keep": "128KiB",
-        "size": 4096,
-    }));
+    let (measured, checked) = whole(
+        "queue",
+        with_thread(json!({
+            "arrival": "closed", "tailer": "none", "segment_size": "64KiB", "keep": "128KiB",
+            "size": 4096,
+        })),
+    );
     assert_eq!(measured.ops.len(), 1);
     assert!(op(&measured, "append").response.is_none());
     assert!(measured.counts["rolls"] > 0.0);

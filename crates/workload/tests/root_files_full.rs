@@ -4,9 +4,10 @@
 
 use std::{fs, path::Path};
 
-use pickfs_model::{FORMAT, Outcome, PhaseRecord, TrialSpec};
+use pickfs_model::{Outcome, PhaseRecord};
 use pickfs_sys::mount::{MountRequest, Mounted};
-use pickfs_workload::{BUILD, Session, find};
+use pickfs_testkit::{fake_spec, params as params_of};
+use pickfs_workload::{Session, find};
 use serde_json::{Value, json};
 
 fn may_mount() -> bool {
@@ -28,14 +29,7 @@ fn trial(
     let folder = tempfile::tempdir().unwrap();
     let request = MountRequest::new("pickfs-test", folder.path(), "tmpfs").options(options);
     let mounted = Mounted::mount(&request).unwrap();
-    let spec: TrialSpec = serde_json::from_value(json!({
-        "format": FORMAT, "build": BUILD, "directory": folder.path(), "role": "phases", "lane": 0,
-        "workload": { "name": "files", "version": 1, "params": params },
-        "seed": 42, "warmup_ns": 0, "warmup_bytes": 0, "measure_ns": 0, "spikes_max": 3,
-        "drop_caches": false,
-    }))
-    .unwrap();
-    let session = Session::new(spec, None).unwrap();
+    let session = Session::new(fake_spec("files", folder.path(), params_of(params)), None).unwrap();
     let mut prepared = find("files").unwrap().prepare(&session).unwrap();
     let notes = prepared.notes();
     meanwhile(folder.path());

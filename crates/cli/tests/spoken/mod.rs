@@ -6,34 +6,18 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use pickfs_model::{FORMAT, TrialSpec, WorkerMessage, WorkloadSpec, trial::WORKER};
+use pickfs_model::{TrialSpec, WorkerMessage, trial::WORKER};
 use pickfs_sys::residency::{Caches, drop_caches};
+use pickfs_testkit::{fake_spec, params};
 use pickfs_workload::BUILD;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-pub fn spec(workload: &str, params: Value, directory: &Path) -> TrialSpec {
-    let params: Map<String, Value> = params.as_object().expect("an object").clone();
-    let version = pickfs_workload::find(workload).map_or(1, |workload| workload.version());
-    TrialSpec {
-        format: FORMAT,
-        build: BUILD.into(),
-        workload: WorkloadSpec { name: workload.into(), version, params },
-        directory: directory.into(),
-        role: "appender".into(),
-        lane: 0,
-        lanes: 1,
-        seed: 7,
-        warmup_ns: 50_000_000,
-        warmup_bytes: 0,
-        measure_ns: 1_200_000_000,
-        cpu: None,
-        helper_cpu: None,
-        cpus: Vec::new(),
-        scratch_bytes: None,
-        io_priority: None,
-        spikes_max: 5,
-        drop_caches: false,
-    }
+pub fn spec(workload: &str, asked: Value, directory: &Path) -> TrialSpec {
+    let mut spec = fake_spec(workload, directory, params(asked));
+    spec.workload.version =
+        pickfs_workload::find(workload).map_or(1, |workload| workload.version());
+    let (warmup_ns, measure_ns) = (50_000_000, 1_200_000_000);
+    TrialSpec { build: BUILD.into(), warmup_ns, measure_ns, ..spec }
 }
 
 pub fn worker() -> Child {
