@@ -1,7 +1,6 @@
 use pickfs_model::{
     Environment, Heat, Outcome, PhaseRecord, RunRecord, StallRecord, TrialRecord,
     record::{Distribution, OpRecord},
-    stall::{CauseRow, OpStalls},
 };
 use rusqlite::{Connection, Result, params};
 
@@ -188,7 +187,23 @@ fn put_stalls(connection: &Connection, trial: u32, stalls: &StallRecord) -> Resu
             ],
         )?;
         for row in &op.causes {
-            put_cause(connection, trial, op, stalls, row)?;
+            let title = stalls.words(&row.cause).map_or(row.cause.as_str(), |words| &words.title);
+            connection.execute(
+                "INSERT INTO stall_cause VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                params![
+                    trial,
+                    op.op,
+                    row.cause,
+                    title,
+                    row.who,
+                    row.laps as i64,
+                    row.times as i64,
+                    row.total_ns as i64,
+                    row.max_ns as i64,
+                    stalls.stack(row.stack).join(" < "),
+                    stalls.stack(row.waker_stack).join(" < "),
+                ],
+            )?;
         }
         for lap in &op.worst {
             let (cause, who, cause_ns) = lap.leading().unwrap_or(("", "", 0));
@@ -208,33 +223,6 @@ fn put_stalls(connection: &Connection, trial: u32, stalls: &StallRecord) -> Resu
             )?;
         }
     }
-    Ok(())
-}
-
-fn put_cause(
-    connection: &Connection,
-    trial: u32,
-    op: &OpStalls,
-    stalls: &StallRecord,
-    row: &CauseRow,
-) -> Result<()> {
-    let title = stalls.words(&row.cause).map_or(row.cause.as_str(), |words| &words.title);
-    connection.execute(
-        "INSERT INTO stall_cause VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        params![
-            trial,
-            op.op,
-            row.cause,
-            title,
-            row.who,
-            row.laps as i64,
-            row.times as i64,
-            row.total_ns as i64,
-            row.max_ns as i64,
-            stalls.stack(row.stack).join(" < "),
-            stalls.stack(row.waker_stack).join(" < "),
-        ],
-    )?;
     Ok(())
 }
 

@@ -170,7 +170,12 @@ impl RunFile {
                 what: "the run's own row is missing".into(),
             })?;
         let mut run: RunRecord = self.parse("the run's record", &text)?;
-        run.ended = self.read_end()?;
+        self.patience.reads();
+        let sql = "SELECT at, how, note FROM ended ORDER BY rowid DESC LIMIT 1";
+        let end = self.connection.query_row(sql, [], |row| {
+            Ok(RunEnd { at: row.get(0)?, how: row.get(1)?, note: row.get(2)? })
+        });
+        run.ended = end.optional().map_err(|source| self.sqlite(source))?;
         Ok(run)
     }
 
@@ -241,16 +246,6 @@ impl RunFile {
         })()
         .map_err(|source| self.sqlite(source))?;
         rows.iter().map(|(number, text)| self.parse(&format!("trial {number}"), text)).collect()
-    }
-
-    fn read_end(&self) -> Result<Option<RunEnd>, StoreError> {
-        self.patience.reads();
-        self.connection
-            .query_row("SELECT at, how, note FROM ended ORDER BY rowid DESC LIMIT 1", [], |row| {
-                Ok(RunEnd { at: row.get(0)?, how: row.get(1)?, note: row.get(2)? })
-            })
-            .optional()
-            .map_err(|source| self.sqlite(source))
     }
 
     fn check_kind(&self) -> Result<(), StoreError> {

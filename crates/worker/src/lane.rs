@@ -55,7 +55,11 @@ pub fn run() -> Result<(), Ending> {
     hello()?;
     let spec = spec()?;
     let workload = find(&spec.workload.name)?;
-    same_version(&spec, workload.version())?;
+    let (name, asked, ours) = (&spec.workload.name, spec.workload.version, workload.version());
+    if asked != ours {
+        let reason = format!("workload {name} is version {ours} here, and {asked} was asked");
+        return Err(Ending::failed(reason));
+    }
     if spec.role != MEASURING {
         // What the lab handed over is for the worker that started us.
         return Ok(workload.play(&Session::new(spec, None)?)?);
@@ -64,7 +68,8 @@ pub fn run() -> Result<(), Ending> {
         roles_are_played_by(program);
     }
     let session = Session::new(spec, live_page()?)?;
-    let session = session.among(starting_gate()?, Arc::new(StandardLine));
+    let gate = StartingGate::inherited().map_err(|error| Ending::failed(error.to_string()))?;
+    let session = session.among(Gate::new(gate), Arc::new(StandardLine));
     let ran = trial(workload, &session);
     if ran.is_err() {
         session.gate.break_open();
@@ -85,7 +90,8 @@ fn trial(workload: &dyn Workload, session: &Session) -> Result<(), Ending> {
         pin(session.spec.cpu)?;
     }
     rank(&session.params)?;
-    tell_slow_laps()?;
+    let laps = SlowLaps::inherited().map_err(|error| Ending::failed(error.to_string()))?;
+    laps.into_iter().for_each(write_slow_laps_to);
     let warmup_ns = prepared.warm_up(session)?;
     say(&WorkerMessage::Ready { notes: prepared.notes(), warmup_ns })?;
     wait_for_go()?;
@@ -138,29 +144,9 @@ fn settle_on_node(spec: &TrialSpec) -> Result<(), Ending> {
     })
 }
 
-fn tell_slow_laps() -> Result<(), Ending> {
-    let laps = SlowLaps::inherited().map_err(|error| Ending::failed(error.to_string()))?;
-    laps.into_iter().for_each(write_slow_laps_to);
-    Ok(())
-}
-
-fn starting_gate() -> Result<Gate, Ending> {
-    let gate = StartingGate::inherited().map_err(|error| Ending::failed(error.to_string()))?;
-    Ok(Gate::new(gate))
-}
-
 fn live_page() -> Result<Option<Arc<dyn LiveLaps>>, Ending> {
     let page = LivePage::inherited().map_err(|error| Ending::failed(error.to_string()))?;
     Ok(page.map(|page| Arc::new(page) as Arc<dyn LiveLaps>))
-}
-
-fn same_version(spec: &TrialSpec, ours: u32) -> Result<(), Ending> {
-    let asked = spec.workload.version;
-    if asked == ours {
-        return Ok(());
-    }
-    let name = &spec.workload.name;
-    Err(Ending::failed(format!("workload {name} is version {ours} here, and {asked} was asked")))
 }
 
 fn report(measured: Measured, checked: u64) -> Result<(), Ending> {

@@ -4,7 +4,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pickfs_sys::{elements::bytes_of, mapped_elements::ReadMap};
+use pickfs_sys::elements::bytes_of;
 
 use super::{
     get::{get, map_fault},
@@ -167,34 +167,24 @@ impl TableContent<'_> {
         for index in 0..self.draw.count {
             counts[ranks[self.draw.number(index) as usize] as usize] += self.copies;
         }
-        self.check_runs(table, attribute, &ranks, &counts)?;
+        let mut by_rank = vec![0; ranks.len()];
+        for (number, rank) in (0..).zip(&ranks) {
+            by_rank[*rank as usize] = number;
+        }
+        let header = Header { attribute, count: self.rows() };
+        let mut compared = Compared::open(&table.symbols)?;
+        compared.bytes(&table.layout.layout().header(header))?;
+        for (number, count) in by_rank.into_iter().zip(&counts) {
+            let symbol = table.layout.bytes(self.domain, [number].into_iter());
+            compared.bytes(&symbol.repeat(*count as usize))?;
+        }
+        compared.end()?;
         let mut next = 0;
         let starts = counts.iter().map(|count| {
             next += count;
             next - count
         });
         self.check_places(table, &ranks, starts.collect())
-    }
-
-    fn check_runs(
-        &self,
-        table: &Table,
-        attribute: Attribute,
-        ranks: &[u32],
-        counts: &[u64],
-    ) -> Result<(), Fault> {
-        let mut by_rank = vec![0; ranks.len()];
-        for (number, rank) in (0..).zip(ranks) {
-            by_rank[*rank as usize] = number;
-        }
-        let header = Header { attribute, count: self.rows() };
-        let mut compared = Compared::open(&table.symbols)?;
-        compared.bytes(&table.layout.layout().header(header))?;
-        for (number, count) in by_rank.into_iter().zip(counts) {
-            let symbol = table.layout.bytes(self.domain, [number].into_iter());
-            compared.bytes(&symbol.repeat(*count as usize))?;
-        }
-        compared.end()
     }
 
     fn check_places(&self, table: &Table, ranks: &[u32], mut next: Vec<u64>) -> Result<(), Fault> {
@@ -213,7 +203,16 @@ impl TableContent<'_> {
             *place += 1;
             expected.push(self.float(row, index));
             if places.len() == STEP || row + 1 == self.rows() {
-                same_at(table, &column.elements, &places, &expected)?;
+                let mut found = vec![0; places.len()];
+                column.elements.gather(&places, &mut found).map_err(map_fault)?;
+                if let Some(at) = (0..found.len()).find(|at| found[*at] != expected[*at]) {
+                    let (path, place) = (table.floats.display(), places[at]);
+                    let what = format!(
+                        "{path}: row {place} of the sorted table is {:#x} instead of {:#x}",
+                        found[at], expected[at]
+                    );
+                    return Err(Fault::Wrong { what });
+                }
                 places.clear();
                 expected.clear();
             }
@@ -226,26 +225,6 @@ impl TableContent<'_> {
         let written = self.floats.element(index);
         if row == index { self.replaced.element(index, written) } else { written }
     }
-}
-
-fn same_at(
-    table: &Table,
-    elements: &ReadMap,
-    places: &[u64],
-    expected: &[u64],
-) -> Result<(), Fault> {
-    let mut found = vec![0; places.len()];
-    elements.gather(places, &mut found).map_err(map_fault)?;
-    let Some(at) = found.iter().zip(expected).position(|(found, expected)| found != expected)
-    else {
-        return Ok(());
-    };
-    let (path, place) = (table.floats.display(), places[at]);
-    let what = format!(
-        "{path}: row {place} of the sorted table is {:#x} instead of {:#x}",
-        found[at], expected[at]
-    );
-    Err(Fault::Wrong { what })
 }
 
 #[cfg(test)]

@@ -145,7 +145,21 @@ fn suites(
     if lane.settings.has(Suite::Write) {
         write_suite::run(lane)?;
         make_table(lane)?;
-        counts.extend(space_used(lane, mount, used_before)?);
+        // What they took, written out, beside their lengths: this shows compression.
+        lane.runner.together()?;
+        if lane.runner.lane() == 0 {
+            let folder = fs::File::open(mount).map_err(Fault::io("open", mount))?;
+            sync_file_system(&folder)
+                .map_err(|error| Fault::Failed { reason: error.to_string() })?;
+            let used = used_bytes(mount)?.saturating_sub(used_before);
+            let sizes = &lane.sizes;
+            let lists = sizes.tiny + sizes.small + sizes.medium + sizes.huge + sizes.rows();
+            let symbols = sizes.rows() * lane.settings.symbols.symbol_bytes() as u64;
+            let written = 8 * (lists + 4 * sizes.random_file()) + symbols;
+            counts.push(("space_used_bytes", used as f64));
+            counts.push(("space_filled_bytes", (written * u64::from(sizes.lanes)) as f64));
+        }
+        lane.runner.together()?;
     }
     prepare(lane)?;
     if lane.settings.has(Suite::Write) {
@@ -166,30 +180,6 @@ fn suites(
     if lane.settings.has(Suite::Sort) {
         sort_suite::run(lane)?;
     }
-    Ok(counts)
-}
-
-/// What the files of the write suite took of the file system, over all lanes, once it had written all out:
-/// beside their lengths this shows compression.
-fn space_used(
-    lane: &mut Lane,
-    mount: &Path,
-    used_before: u64,
-) -> Result<Vec<(&'static str, f64)>, Fault> {
-    lane.runner.together()?;
-    let mut counts = Vec::new();
-    if lane.runner.lane() == 0 {
-        let folder = fs::File::open(mount).map_err(Fault::io("open", mount))?;
-        sync_file_system(&folder).map_err(|error| Fault::Failed { reason: error.to_string() })?;
-        let used = used_bytes(mount)?.saturating_sub(used_before);
-        let sizes = &lane.sizes;
-        let lists = sizes.tiny + sizes.small + sizes.medium + sizes.huge + sizes.rows();
-        let symbols = sizes.rows() * lane.settings.symbols.symbol_bytes() as u64;
-        let written = 8 * (lists + 4 * sizes.random_file()) + symbols;
-        counts.push(("space_used_bytes", used as f64));
-        counts.push(("space_filled_bytes", (written * u64::from(sizes.lanes)) as f64));
-    }
-    lane.runner.together()?;
     Ok(counts)
 }
 

@@ -181,17 +181,7 @@ impl Lane {
             let Counted { work_bytes, real_bytes, .. } = counted;
             Ok(Done { work: work_bytes as f64, real_bytes })
         })?;
-        self.keep_reads(&spec, &OwnReads::now().since(&before), &resident, counted);
-        Ok(())
-    }
-
-    fn keep_reads(
-        &mut self,
-        spec: &PhaseSpec,
-        fetched: &OwnReads,
-        resident: &Residency,
-        counted: Counted,
-    ) {
+        let fetched = OwnReads::now().since(&before);
         self.runner.value_last("resident_before_share", resident.share());
         self.runner.value_last("major_faults", fetched.major_faults as f64);
         self.keep_value("device_read_bytes", fetched.device_bytes.map(|bytes| bytes as f64));
@@ -203,12 +193,13 @@ impl Lane {
                 self.runner.flag_last("not-cold", text);
             }
             Some(Heat::Hot) => {
-                if let Some(text) = not_hot(fetched, resident, counted) {
+                if let Some(text) = not_hot(&fetched, &resident, counted) {
                     self.runner.flag_last("not-hot", text);
                 }
             }
             _ => {}
         }
+        Ok(())
     }
 }
 

@@ -7,9 +7,7 @@ use super::{
     laps::Places,
     many_files::{Set, sync_after, timed},
     names::{NameBuffer, Names},
-    original::Original,
     phases::{Kind, Phase},
-    rand::CRand,
     settings::{Settings, Small},
     small_content::SmallContent,
     tree::Tree,
@@ -26,7 +24,29 @@ pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, 
     let ran = lane.run(phase, |bench, original| {
         set.tree = Some(Tree::make(&directory, settings.spread)?);
         timed(bench, original, |bench, original| {
-            let bytes = create_all(settings, phase, set, &mut stream, bench, original)?;
+            let places = Places::of(&phase.kinds(settings));
+            let (mut name, mut first, mut bytes) = (NameBuffer::new(), NameBuffer::new(), 0);
+            set.names.path(0, &mut first);
+            for index in 0..set.names.count() {
+                set.names.path(index, &mut name);
+                let size_bytes = match settings.small {
+                    Small::Bytes(sizes) => sizes.draw(&mut stream),
+                    _ => 0,
+                };
+                set.content.keep_size(size_bytes);
+                let Set { names, tree: Some(tree), content } = &mut *set else { break };
+                let maker = Maker { settings, places, tree, names, content, index, size_bytes };
+                let both = (name.as_c_str(), first.as_c_str());
+                let length_ns = match settings.small {
+                    Small::Bytes(_) => maker.file(both.0, bench)?,
+                    _ if index == 0 => maker.file(both.0, bench)?,
+                    Small::HardLinks => maker.link(both, Kind::Link, bench)?,
+                    Small::SymbolicLinks => maker.link(both, Kind::SymbolicLink, bench)?,
+                };
+                original.note(length_ns);
+                bytes += u64::from(size_bytes);
+                interrupt::check()?;
+            }
             sync_after(settings, set.tree()?.parent())?;
             let work = f64::from(set.names.count());
             Ok(Done { work, real_bytes: bytes })
@@ -34,42 +54,6 @@ pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, 
     })?;
     lane.stream = stream;
     Ok(ran)
-}
-
-fn create_all(
-    settings: &Settings,
-    phase: Phase,
-    set: &mut Set,
-    stream: &mut CRand,
-    bench: &mut PhaseBench,
-    original: &mut Original,
-) -> Result<u64, Fault> {
-    let places = Places::of(&phase.kinds(settings));
-    let (mut name, mut first, mut bytes) = (NameBuffer::new(), NameBuffer::new(), 0);
-    set.names.path(0, &mut first);
-    for index in 0..set.names.count() {
-        set.names.path(index, &mut name);
-        let size_bytes = match settings.small {
-            Small::Bytes(sizes) => sizes.draw(stream),
-            _ => 0,
-        };
-        set.content.keep_size(size_bytes);
-        let content = &set.content;
-        let Some(tree) = &mut set.tree else { break };
-        let names = &set.names;
-        let maker = Maker { settings, places, tree, names, content, index, size_bytes };
-        let both = (name.as_c_str(), first.as_c_str());
-        let length_ns = match settings.small {
-            Small::Bytes(_) => maker.file(both.0, bench)?,
-            _ if index == 0 => maker.file(both.0, bench)?,
-            Small::HardLinks => maker.link(both, Kind::Link, bench)?,
-            Small::SymbolicLinks => maker.link(both, Kind::SymbolicLink, bench)?,
-        };
-        original.note(length_ns);
-        bytes += u64::from(size_bytes);
-        interrupt::check()?;
-    }
-    Ok(bytes)
 }
 
 struct Maker<'a> {

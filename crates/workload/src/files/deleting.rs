@@ -33,11 +33,37 @@ pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, 
         let places = Places::of(&phase.kinds(settings));
         let mut hand = Hand { settings, names, places, deleted: 0, passes: 0 };
         timed(bench, original, |bench, original| {
-            match phase {
-                Phase::SeqDelete => hand.delete_along(tree, bench, original)?,
-                _ => hand.delete_in_order(tree, bench, original)?,
+            if phase == Phase::SeqDelete {
+                tree.foreign = 0;
+                for number in 0..tree.holders() {
+                    hand.empty(tree, number, bench, original)?;
+                    if tree.has_directories() {
+                        tree.remove_folder(number)?;
+                    }
+                }
+            } else {
+                let mut name = NameBuffer::new();
+                for place in 0..names.count() {
+                    let index = names.at(place);
+                    names.path(index, &mut name);
+                    let start_ns = bench.now_ns();
+                    tree.top().unlink(name.as_c_str())?;
+                    let mut end_ns = hand.places.until_now(bench, Kind::Unlink, start_ns, 0);
+                    if settings.fsync_deletes.directory {
+                        tree.folder_of(names, index).fsync()?;
+                        end_ns = hand.places.until_now(bench, Kind::FsyncDirectory, end_ns, 0);
+                    }
+                    original.note(end_ns - start_ns);
+                    hand.deleted += 1;
+                    interrupt::check()?;
+                }
+                tree.remove_folders()?;
             }
-            all_gone(hand.deleted, names.count())?;
+            let (deleted, count) = (hand.deleted, names.count());
+            if deleted != count {
+                let what = format!("readdir gave {deleted} files of {count} that were created");
+                return Err(Fault::Wrong { what });
+            }
             tree.created = 0;
             tree.remove_top()?;
             sync_after(settings, tree.parent())?;
@@ -47,14 +73,6 @@ pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, 
     })?;
     tell(lane, ran, told);
     Ok(ran)
-}
-
-fn all_gone(deleted: u32, count: u32) -> Result<(), Fault> {
-    if deleted == count {
-        return Ok(());
-    }
-    let what = format!("readdir gave {deleted} files of {count} that were created");
-    Err(Fault::Wrong { what })
 }
 
 fn tell(lane: &mut Lane, ran: bool, (foreign, passes): (u64, u64)) {
@@ -78,23 +96,6 @@ struct Hand<'a> {
 }
 
 impl Hand<'_> {
-    fn delete_along(
-        &mut self,
-        tree: &mut Tree,
-        bench: &mut PhaseBench,
-        original: &mut Original,
-    ) -> Result<(), Fault> {
-        let count = tree.holders();
-        tree.foreign = 0;
-        for number in 0..count {
-            self.empty(tree, number, bench, original)?;
-            if tree.has_directories() {
-                tree.remove_folder(number)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Where entries move while it is read, some are not given in the first pass: it is read again
     /// until a pass gives none of ours.
     fn empty(
@@ -162,29 +163,5 @@ impl Hand<'_> {
             interrupt::check()?;
         }
         Ok((ours, foreign))
-    }
-
-    fn delete_in_order(
-        &mut self,
-        tree: &mut Tree,
-        bench: &mut PhaseBench,
-        original: &mut Original,
-    ) -> Result<(), Fault> {
-        let mut name = NameBuffer::new();
-        for place in 0..self.names.count() {
-            let index = self.names.at(place);
-            self.names.path(index, &mut name);
-            let start_ns = bench.now_ns();
-            tree.top().unlink(name.as_c_str())?;
-            let mut end_ns = self.places.until_now(bench, Kind::Unlink, start_ns, 0);
-            if self.settings.fsync_deletes.directory {
-                tree.folder_of(self.names, index).fsync()?;
-                end_ns = self.places.until_now(bench, Kind::FsyncDirectory, end_ns, 0);
-            }
-            original.note(end_ns - start_ns);
-            self.deleted += 1;
-            interrupt::check()?;
-        }
-        tree.remove_folders()
     }
 }

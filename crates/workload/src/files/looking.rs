@@ -44,12 +44,22 @@ pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, 
                     eyes.look_along(tree.holder(number), bench, original)?;
                 }
             } else {
-                eyes.look_in_order(tree.top(), bench, original)?;
+                let mut name = NameBuffer::new();
+                for place in 0..eyes.names.count() {
+                    let index = eyes.names.at(place);
+                    eyes.names.path(index, &mut name);
+                    original.note(eyes.look(tree.top(), name.as_c_str(), index, bench)?);
+                    interrupt::check()?;
+                }
             }
             Ok(Done { work: f64::from(eyes.seen), real_bytes: eyes.bytes })
         })?;
         (checked, bytes) = (eyes.seen, eyes.bytes);
-        all_there(eyes.seen, set.names.count())?;
+        let count = set.names.count();
+        if checked != count {
+            let what = format!("{checked} files are there of {count} that were created");
+            return Err(Fault::Wrong { what });
+        }
         Ok(done)
     })?;
     lane.checked += u64::from(checked);
@@ -61,13 +71,6 @@ pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, 
 
 pub(super) fn not_made() -> Fault {
     Fault::Failed { reason: "the directory of the files was not made".into() }
-}
-
-fn all_there(seen: u32, count: u32) -> Result<(), Fault> {
-    if seen == count {
-        return Ok(());
-    }
-    Err(Fault::Wrong { what: format!("{seen} files are there of {count} that were created") })
 }
 
 struct Eyes<'a> {
@@ -126,22 +129,6 @@ impl<'a> Eyes<'a> {
         close(listing, &folder.path)
     }
 
-    fn look_in_order(
-        &mut self,
-        top: &Folder,
-        bench: &mut PhaseBench,
-        original: &mut Original,
-    ) -> Result<(), Fault> {
-        let mut name = NameBuffer::new();
-        for place in 0..self.names.count() {
-            let index = self.names.at(place);
-            self.names.path(index, &mut name);
-            original.note(self.look(top, name.as_c_str(), index, bench)?);
-            interrupt::check()?;
-        }
-        Ok(())
-    }
-
     fn look(
         &mut self,
         folder: &Folder,
@@ -159,7 +146,17 @@ impl<'a> Eyes<'a> {
                 .map_err(|fault| fault_of(fault, name))?;
             end_ns = self.places.until_now(bench, Kind::Read, end_ns, 0);
         }
-        self.check_size(folder, name, index, facts.st_size as u64)?;
+        let expected_bytes = match self.settings.small {
+            Small::Bytes(_) => u64::from(self.content.size_of(index)),
+            Small::HardLinks | Small::SymbolicLinks => 0,
+        };
+        let found_bytes = facts.st_size as u64;
+        if found_bytes != expected_bytes {
+            let path = folder.path_of(name);
+            let what =
+                format!("{}: {found_bytes} bytes instead of {expected_bytes}", path.display());
+            return Err(Fault::Wrong { what });
+        }
         self.seen += 1;
         Ok(end_ns - start_ns)
     }
@@ -187,24 +184,5 @@ impl<'a> Eyes<'a> {
         }
         self.bytes += size as u64;
         close(file, &folder.path)
-    }
-
-    fn check_size(
-        &self,
-        folder: &Folder,
-        name: &CStr,
-        index: u32,
-        found_bytes: u64,
-    ) -> Result<(), Fault> {
-        let expected_bytes = match self.settings.small {
-            Small::Bytes(_) => u64::from(self.content.size_of(index)),
-            Small::HardLinks | Small::SymbolicLinks => 0,
-        };
-        if found_bytes == expected_bytes {
-            return Ok(());
-        }
-        let path = folder.path_of(name);
-        let what = format!("{}: {found_bytes} bytes instead of {expected_bytes}", path.display());
-        Err(Fault::Wrong { what })
     }
 }

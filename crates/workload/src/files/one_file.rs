@@ -118,7 +118,17 @@ impl Stage {
             let open = file.create(OFlags::RDWR | direct_write(settings))?;
             let path = file.path();
             timed(bench, original, settings.size_bytes, |bench, original| {
-                write_chunks(&open, path, settings, &mut content, bench, original)?;
+                let places = Places::of(&Phase::BlockWrite.kinds(settings));
+                for index in 0..settings.chunks() {
+                    let bytes = content.chunk(index);
+                    let offset_bytes = index * settings.chunk_bytes as u64;
+                    let start_ns = bench.now_ns();
+                    write_all(open.as_fd(), bytes, path)?;
+                    let end_ns = places.until_now(bench, Kind::Write, start_ns, offset_bytes);
+                    original.note(end_ns - start_ns);
+                    sync_block(&open, path, settings, &places, bench, offset_bytes)?;
+                    interrupt::check()?;
+                }
                 fsync_and_close(open, path)
             })
         })?;
@@ -133,7 +143,24 @@ impl Stage {
             let open = open(path, OFlags::RDWR | direct_all(settings))?;
             seek(open.as_fd(), SeekFrom::Start(0), path)?;
             let done = timed(bench, original, settings.size_bytes, |bench, original| {
-                rewrite_chunks(&open, path, settings, bench, original)?;
+                let places = Places::of(&Phase::Rewrite.kinds(settings));
+                let mut buffer = AlignedBuffer::zeroed(settings.chunk_bytes);
+                let back = SeekFrom::Current(-(settings.chunk_bytes as i64));
+                for index in 0..settings.chunks() {
+                    let offset_bytes = index * settings.chunk_bytes as u64;
+                    let start_ns = bench.now_ns();
+                    read_full(open.as_fd(), &mut buffer, path)?;
+                    let read_ns = bench.now_ns();
+                    let place = index as usize & (settings.chunk_bytes - 1);
+                    buffer[place] = buffer[place].wrapping_add(1);
+                    seek(open.as_fd(), back, path)?;
+                    write_all(open.as_fd(), &buffer, path)?;
+                    let end_ns = places.until_now(bench, Kind::Write, read_ns, offset_bytes);
+                    places.lap(bench, Kind::Read, (start_ns, read_ns), offset_bytes);
+                    original.note(end_ns - start_ns);
+                    sync_block(&open, path, settings, &places, bench, offset_bytes)?;
+                    interrupt::check()?;
+                }
                 fsync_and_close(open, path)
             })?;
             // Each byte is read and written, and counted once.
@@ -176,7 +203,21 @@ impl Stage {
             let open = open(path, OFlags::RDWR | direct_all(settings))?;
             seek(open.as_fd(), SeekFrom::Start(0), path)?;
             timed(bench, original, settings.size_bytes, |bench, original| {
-                checked = read_chunks(&open, path, settings, content, bench, original)?;
+                let mut buffer = AlignedBuffer::zeroed(settings.chunk_bytes);
+                let mut expected = Vec::with_capacity(settings.chunk_bytes);
+                for index in 0..settings.chunks() {
+                    let offset_bytes = index * settings.chunk_bytes as u64;
+                    let start_ns = bench.now_ns();
+                    read_full(open.as_fd(), &mut buffer, path)?;
+                    lap(bench, original, start_ns, offset_bytes);
+                    if let Some(content) = content.filter(|_| index % CHECK_EVERY == 0) {
+                        let kind = Expected::Rewritten;
+                        let found = content.difference(index, &buffer, kind, &mut expected);
+                        differs(found, path, offset_bytes)?;
+                        checked += 1;
+                    }
+                    interrupt::check()?;
+                }
                 fsync_and_close(open, path)
             })
         })?;
@@ -205,28 +246,6 @@ fn lap(bench: &mut PhaseBench, original: &mut Original, start_ns: u64, offset_by
     original.note(end_ns - start_ns);
 }
 
-fn write_chunks(
-    file: &OwnedFd,
-    path: &Path,
-    settings: &Settings,
-    content: &mut Content,
-    bench: &mut PhaseBench,
-    original: &mut Original,
-) -> Result<(), Fault> {
-    let places = Places::of(&Phase::BlockWrite.kinds(settings));
-    for index in 0..settings.chunks() {
-        let bytes = content.chunk(index);
-        let offset_bytes = index * settings.chunk_bytes as u64;
-        let start_ns = bench.now_ns();
-        write_all(file.as_fd(), bytes, path)?;
-        let end_ns = places.until_now(bench, Kind::Write, start_ns, offset_bytes);
-        original.note(end_ns - start_ns);
-        sync_block(file, path, settings, &places, bench, offset_bytes)?;
-        interrupt::check()?;
-    }
-    Ok(())
-}
-
 fn sync_block(
     file: &OwnedFd,
     path: &Path,
@@ -241,60 +260,6 @@ fn sync_block(
         places.until_now(bench, Kind::Fsync, start_ns, offset_bytes);
     }
     Ok(())
-}
-
-fn rewrite_chunks(
-    file: &OwnedFd,
-    path: &Path,
-    settings: &Settings,
-    bench: &mut PhaseBench,
-    original: &mut Original,
-) -> Result<(), Fault> {
-    let places = Places::of(&Phase::Rewrite.kinds(settings));
-    let mut buffer = AlignedBuffer::zeroed(settings.chunk_bytes);
-    let back = SeekFrom::Current(-(settings.chunk_bytes as i64));
-    for index in 0..settings.chunks() {
-        let offset_bytes = index * settings.chunk_bytes as u64;
-        let start_ns = bench.now_ns();
-        read_full(file.as_fd(), &mut buffer, path)?;
-        let read_ns = bench.now_ns();
-        let place = index as usize & (settings.chunk_bytes - 1);
-        buffer[place] = buffer[place].wrapping_add(1);
-        seek(file.as_fd(), back, path)?;
-        write_all(file.as_fd(), &buffer, path)?;
-        let end_ns = places.until_now(bench, Kind::Write, read_ns, offset_bytes);
-        places.lap(bench, Kind::Read, (start_ns, read_ns), offset_bytes);
-        original.note(end_ns - start_ns);
-        sync_block(file, path, settings, &places, bench, offset_bytes)?;
-        interrupt::check()?;
-    }
-    Ok(())
-}
-
-/// Gives the number of chunks that were compared.
-fn read_chunks(
-    file: &OwnedFd,
-    path: &Path,
-    settings: &Settings,
-    content: Option<&Content>,
-    bench: &mut PhaseBench,
-    original: &mut Original,
-) -> Result<u64, Fault> {
-    let mut buffer = AlignedBuffer::zeroed(settings.chunk_bytes);
-    let (mut expected, mut checked) = (Vec::with_capacity(settings.chunk_bytes), 0);
-    for index in 0..settings.chunks() {
-        let offset_bytes = index * settings.chunk_bytes as u64;
-        let start_ns = bench.now_ns();
-        read_full(file.as_fd(), &mut buffer, path)?;
-        lap(bench, original, start_ns, offset_bytes);
-        if let Some(content) = content.filter(|_| index % CHECK_EVERY == 0) {
-            let found = content.difference(index, &buffer, Expected::Rewritten, &mut expected);
-            differs(found, path, offset_bytes)?;
-            checked += 1;
-        }
-        interrupt::check()?;
-    }
-    Ok(checked)
 }
 
 pub(super) fn differs(place: Option<usize>, path: &Path, offset_bytes: u64) -> Result<(), Fault> {

@@ -5,21 +5,17 @@ use std::mem::MaybeUninit;
 use rustix::fs::RawDir;
 
 use super::{
-    calls::{Folder, fault},
+    calls::fault,
     coldness, interrupt,
     lane::Lane,
     looking::{LISTING_BYTES, not_made},
     many_files::{Set, timed},
     names::{Layout, NameBuffer, Names},
-    original::Original,
     phases::Phase,
     small_content::SmallContent,
     tree::{LINKED, RENAMED, Tree},
 };
-use crate::{
-    fault::Fault,
-    phase::{Done, PhaseBench},
-};
+use crate::{fault::Fault, phase::Done};
 
 pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     let phases = [Phase::ReadDirectory, Phase::Rename, Phase::Link];
@@ -72,7 +68,23 @@ fn read_directories(
         tree.open()?;
         timed(bench, original, |bench, original| {
             for number in 0..tree.holders() {
-                count += read_all(tree.holder(number), bench, original)?;
+                let folder = tree.holder(number);
+                let listing = folder.listing()?;
+                let mut memory = [MaybeUninit::uninit(); LISTING_BYTES];
+                let mut entries = RawDir::new(&listing, &mut memory);
+                loop {
+                    let is_call = entries.is_buffer_empty();
+                    let start_ns = if is_call { bench.now_ns() } else { 0 };
+                    let Some(entry) = entries.next() else { break };
+                    let entry = entry.map_err(fault("readdir", &folder.path))?;
+                    if is_call {
+                        let end_ns = bench.now_ns();
+                        bench.lap(0, start_ns, end_ns, 0);
+                        original.note(end_ns - start_ns);
+                    }
+                    count += u32::from(!matches!(entry.file_name().to_bytes(), b"." | b".."));
+                    interrupt::check()?;
+                }
             }
             Ok(Done::work(f64::from(count)))
         })
@@ -86,32 +98,6 @@ fn read_directories(
         }
     }
     Ok(ran)
-}
-
-/// One lap for each call of the kernel; gives the entries, without the directory and its parent.
-fn read_all(
-    folder: &Folder,
-    bench: &mut PhaseBench,
-    original: &mut Original,
-) -> Result<u32, Fault> {
-    let listing = folder.listing()?;
-    let mut memory = [MaybeUninit::uninit(); LISTING_BYTES];
-    let mut entries = RawDir::new(&listing, &mut memory);
-    let mut count = 0;
-    loop {
-        let is_call = entries.is_buffer_empty();
-        let start_ns = if is_call { bench.now_ns() } else { 0 };
-        let Some(entry) = entries.next() else { break };
-        let entry = entry.map_err(fault("readdir", &folder.path))?;
-        if is_call {
-            let end_ns = bench.now_ns();
-            bench.lap(0, start_ns, end_ns, 0);
-            original.note(end_ns - start_ns);
-        }
-        count += u32::from(!matches!(entry.file_name().to_bytes(), b"." | b".."));
-        interrupt::check()?;
-    }
-    Ok(count)
 }
 
 fn each_name(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<bool, Fault> {

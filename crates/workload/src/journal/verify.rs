@@ -52,6 +52,7 @@ fn flaw(appending: &Appending, sequence: u64, last: u64, payload: &[u8]) -> Opti
 /// Bare records: which ones stand in a file is known from the rolls.
 fn verify_raw(directory: &Path, appending: &Appending) -> Result<u64, Fault> {
     let mut checked = 0;
+    let mut payload = vec![0; appending.size.largest_bytes() as usize];
     let end = appending.journal.written_sequence() + 1;
     for (at, (file_index, first)) in appending.files.iter().enumerate() {
         let path = file_path(directory, *file_index);
@@ -60,28 +61,18 @@ fn verify_raw(directory: &Path, appending: &Appending) -> Result<u64, Fault> {
             continue;
         }
         let next = appending.files.get(at + 1).map_or(end, |next| next.1);
-        checked += verify_raw_file(&path, appending, *first..next)?;
-    }
-    Ok(checked)
-}
-
-fn verify_raw_file(
-    path: &Path,
-    appending: &Appending,
-    sequences: std::ops::Range<u64>,
-) -> Result<u64, Fault> {
-    let file = File::open(path).map_err(Fault::io("open", path))?;
-    let mut file = BufReader::with_capacity(1 << 20, file);
-    let mut payload = vec![0; appending.size.largest_bytes() as usize];
-    let count = sequences.end - sequences.start;
-    for sequence in sequences {
-        let bytes = appending.size.of(appending.seed, sequence) as usize;
-        let payload = &mut payload[..bytes];
-        file.read_exact(payload).map_err(Fault::io("read back", path))?;
-        if !appending.content.is_of(payload, sequence) {
-            let what = format!("{}: record {sequence} holds other bytes", path.display());
-            return Err(Fault::Wrong { what });
+        let file = File::open(&path).map_err(Fault::io("open", &path))?;
+        let mut file = BufReader::with_capacity(1 << 20, file);
+        for sequence in *first..next {
+            let bytes = appending.size.of(appending.seed, sequence) as usize;
+            let payload = &mut payload[..bytes];
+            file.read_exact(payload).map_err(Fault::io("read back", &path))?;
+            if !appending.content.is_of(payload, sequence) {
+                let what = format!("{}: record {sequence} holds other bytes", path.display());
+                return Err(Fault::Wrong { what });
+            }
+            checked += 1;
         }
     }
-    Ok(count)
+    Ok(checked)
 }
