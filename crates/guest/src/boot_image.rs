@@ -18,6 +18,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use crate::module_info::number;
+
 /// `tail`: bytes behind the payload that are not its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Packing {
@@ -68,11 +70,6 @@ fn write_unpacked(packing: Packing, payload: &[u8], to: &Path) -> Option<()> {
 
 fn is_entered_by_pvh(path: &Path) -> bool {
     fs::read(path).is_ok_and(|elf| has_pvh_entry(&elf) == Some(true))
-}
-
-fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
-    let bytes = bytes.get(at..at.checked_add(size)?)?;
-    Some(bytes.iter().rev().fold(0, |sum: usize, byte| sum << 8 | usize::from(*byte)))
 }
 
 fn payload(image: &[u8]) -> Option<(Packing, &[u8])> {

@@ -23,7 +23,7 @@ pub fn needs(elf: &[u8]) -> Option<Vec<String>> {
     )
 }
 
-fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
+pub(crate) fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
     let bytes = bytes.get(at..at.checked_add(size)?)?;
     Some(bytes.iter().rev().fold(0, |sum: usize, byte| sum << 8 | usize::from(*byte)))
 }

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     archive::Archive,
-    packages::{PackageCache, PackageError, Unpacked},
+    packages::{PackageCache, PackageError, Unpacked, cannot},
 };
 
 /// Ends the name of a set's folder, so that it is nobody's single package.
@@ -151,11 +151,6 @@ impl Apt<'_> {
             Err(_) => Err(PackageError::NoProgram { program, package, cache }),
         }
     }
-}
-
-fn cannot(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> PackageError {
-    let path = path.to_owned();
-    move |cause| PackageError::Cache { what, path, cause }
 }
 
 fn archives_in(work: &Path) -> Vec<PathBuf> {

@@ -277,13 +277,9 @@ impl<S: Storage> Journal<S> {
         let Err(error) = result else {
             return result;
         };
-        let (latch, error) = latch_of(error, &self.current_name());
+        let (latch, error) = latch_of(error, &self.file_name());
         self.latch = Some(latch);
         Err(error)
-    }
-
-    fn current_name(&self) -> String {
-        name::of_index(self.current.index)
     }
 }
 

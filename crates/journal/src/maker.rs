@@ -118,11 +118,11 @@ impl<S: Storage> Maker<S> {
         let made = self.make_index(index);
         match &made {
             Ok(_) => self.next_index += 1,
-            Err(error) if !is_there_already(error) => {
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(_) => {
                 // What is half made must not stand in the way of the next try.
                 let _ = self.storage.remove(&name::of_index(index));
             }
-            Err(_) => {}
         }
         if let Some(heater) = &self.heater {
             heater.heat(index);
@@ -219,8 +219,4 @@ pub(crate) fn judge(
         Some(way) if way.is_refused_by(&source) => Error::Refused { way, source },
         _ => Error::Io { verb, file, source },
     }
-}
-
-fn is_there_already(error: &Error) -> bool {
-    matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists)
 }

@@ -107,12 +107,8 @@ fn start<S: Storage>(storage: &S, from_sequence: u64) -> Result<Option<Begun<S::
 
 /// Behind `index`.
 fn next_begun<S: Storage>(storage: &S, index: u64) -> Result<Option<Begun<S::File>>> {
-    for later in indices(storage)?.into_iter().filter(|later| *later > index) {
-        if let Some(found) = begun(storage, later)? {
-            return Ok(Some(found));
-        }
-    }
-    Ok(None)
+    let mut later = indices(storage)?.into_iter().filter(|later| *later > index);
+    later.find_map(|later| begun(storage, later).transpose()).transpose()
 }
 
 struct Reader<'s, S, C> {

@@ -141,7 +141,8 @@ impl Primary {
     /// others: it is let go, and catches up from the store, if enough others are there.
     fn make_room(&mut self, frame_bytes: usize) -> Result<()> {
         let limit = self.outbox.forgets_below(frame_bytes);
-        while let Some(slow) = self.slowest_below(limit) {
+        let is_behind = |seat: &Seat| seat.link.as_ref().is_some_and(|link| link.place() < limit);
+        while let Some(slow) = self.seats.iter().position(is_behind) {
             let live = self.live();
             let needed = self.options.copies * usize::from(self.options.degree.needs_secondaries());
             let may_go = live > needed || self.options.on_loss == crate::OnLoss::Degrade;
@@ -154,12 +155,6 @@ impl Primary {
             self.look();
         }
         Ok(())
-    }
-
-    fn slowest_below(&self, limit: u64) -> Option<usize> {
-        self.seats
-            .iter()
-            .position(|seat| seat.link.as_ref().is_some_and(|link| link.place() < limit))
     }
 
     /// Sends what was appended, writes it to the local store, takes acknowledgements, and does what is due now

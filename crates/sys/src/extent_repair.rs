@@ -80,7 +80,7 @@ fn gaps(ranges: &[ByteRange], size_bytes: u64) -> Vec<ByteRange> {
 
 /// The same file, open for direct writes; works for an unlinked one. `None` where the file system
 /// has no direct I/O or /proc is not there.
-fn reopen_direct(file: &File) -> Option<File> {
+pub fn reopen_direct(file: &File) -> Option<File> {
     File::options()
         .write(true)
         .custom_flags(libc::O_DIRECT)

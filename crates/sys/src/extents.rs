@@ -4,7 +4,7 @@
 //! conversion. So an image is mended after each mkfs and looked at before and after each trial.
 #![allow(unsafe_code)]
 
-pub use crate::extent_repair::{Rewritten, rewrite_unwritten};
+pub use crate::extent_repair::{Rewritten, reopen_direct, rewrite_unwritten};
 use crate::{ioctl, privilege::remedy};
 use rustix::fs::{IFlags, SeekFrom};
 use std::fs::File;
@@ -122,7 +122,13 @@ fn fiemap_batch(file: &File, start_bytes: u64) -> Result<Vec<Extent>, ExtentErro
     // there.
     unsafe { ioctl::with_pointer(file.as_fd(), FS_IOC_FIEMAP, map.as_mut()) }.map_err(refused)?;
     let found = (map.mapped_extents as usize).min(BATCH);
-    Ok(map.extents[..found].iter().map(FiemapExtent::typed).collect())
+    let typed = |extent: &FiemapExtent| Extent {
+        logical_bytes: extent.logical,
+        physical_bytes: extent.physical,
+        length_bytes: extent.length,
+        flags: ExtentFlags(extent.flags),
+    };
+    Ok(map.extents[..found].iter().map(typed).collect())
 }
 
 fn refused(cause: io::Error) -> ExtentError {
@@ -257,17 +263,6 @@ struct FiemapExtent {
     reserved64: [u64; 2],
     flags: u32,
     reserved: [u32; 3],
-}
-
-impl FiemapExtent {
-    fn typed(&self) -> Extent {
-        Extent {
-            logical_bytes: self.logical,
-            physical_bytes: self.physical,
-            length_bytes: self.length,
-            flags: ExtentFlags(self.flags),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use pickfs_model::record::RawProbe;
 use pickfs_model::{CandidateSpec, Environment};
-use pickfs_sys::mount;
+use pickfs_sys::{mount, mount_table};
 
 use crate::availability::find_program;
 use crate::card;
@@ -195,16 +195,13 @@ impl OwnFolder {
         let facts = fs::symlink_metadata(&self.path);
         let facts = facts.map_err(TargetError::io("look at", &self.path))?;
         let same = facts.dev() == self.device && facts.ino() == self.inode && facts.is_dir();
-        if !same || holds_a_mount(&self.path)? {
+        let is_inside = |entry: mount_table::MountEntry| entry.mount_point.starts_with(&self.path);
+        if !same || mount::mounts()?.into_iter().any(is_inside) {
             let cause = std::io::Error::other("it is not as we made it; remove it by hand");
             return Err(TargetError::Io { what: "delete", path: self.path, cause });
         }
         delete_within(&self.path, self.device)
     }
-}
-
-fn holds_a_mount(folder: &Path) -> Result<bool, TargetError> {
-    Ok(mount::mounts()?.iter().any(|entry| entry.mount_point.starts_with(folder)))
 }
 
 /// Links are removed, not followed; other devices are left alone.

@@ -205,7 +205,7 @@ pub(crate) fn write_noise(
     size_bytes: u64,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), TargetError> {
-    let direct = direct_twin(file);
+    let direct = extents::reopen_direct(file);
     let mut source = Incompressible::new(Noise::seed_from_the_clock());
     let mut done_bytes = 0;
     while done_bytes < size_bytes {
@@ -227,14 +227,6 @@ pub(crate) fn write_noise(
         }
     }
     file.sync_all().map_err(TargetError::io("sync", name))
-}
-
-/// `None` where direct writes are refused.
-fn direct_twin(file: &File) -> Option<File> {
-    use std::os::fd::AsRawFd;
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let direct = OFlags::DIRECT.bits() as i32;
-    File::options().write(true).custom_flags(direct).open(path).ok()
 }
 
 #[derive(Debug)]

@@ -301,17 +301,10 @@ impl Tailer {
         loop {
             let Some(message) = self.poll()? else { return Ok(()) };
             if !is_early(message.sequence, message.time_ns) {
-                self.place = self.place_of_last();
+                self.place.offset_bytes = self.place.before_bytes;
+                self.place.sequence -= 1;
                 return Ok(());
             }
-        }
-    }
-
-    fn place_of_last(&self) -> Place {
-        Place {
-            offset_bytes: self.place.before_bytes,
-            sequence: self.place.sequence - 1,
-            before_bytes: self.place.before_bytes,
         }
     }
 }

@@ -94,7 +94,9 @@ impl FileSystem for Fuse2fs {
     fn mount(&self, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
         let mut shared = spec.clone();
         shared.mount_options.splice(0..0, ["allow_other".into(), "default_permissions".into()]);
-        vec![recipe::exec("mount", PROGRAM, device_first(&shared, place))]
+        let mut device_first = recipe::helper_args(&shared, place);
+        device_first.rotate_right(2);
+        vec![recipe::exec("mount", PROGRAM, device_first)]
     }
 
     fn durability(&self, _options: &[String]) -> (Durability, &'static str) {
@@ -107,12 +109,6 @@ impl FileSystem for Fuse2fs {
     fn driver(&self, _fs_type: &str, _device: &str) -> String {
         "fuse2fs (FUSE)".into()
     }
-}
-
-fn device_first(spec: &CandidateSpec, place: &Place) -> Vec<String> {
-    let mut args = recipe::helper_args(spec, place);
-    args.rotate_right(2);
-    args
 }
 
 #[cfg(test)]
