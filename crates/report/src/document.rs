@@ -143,6 +143,8 @@ pub struct Table {
     pub notes: Vec<Text>,
     /// What the first sign of it means, where short forms have that sign.
     pub brief: &'static str,
+    /// A screen shows ranges too.
+    pub has_ranges: bool,
 }
 
 /// How a column stands, and who gives way where a screen is narrow.
@@ -183,6 +185,8 @@ pub struct Row {
     pub kind: RowKind,
     /// One for each column, or fewer.
     pub cells: Vec<Cell>,
+    /// What tells it from other rows.
+    pub note: String,
 }
 
 /// What a row is.
@@ -193,6 +197,10 @@ pub enum RowKind {
     Plain,
     /// The heading of those that follow.
     Group,
+    /// A comparison that is no candidate.
+    Floor,
+    /// The choice.
+    Best,
     /// A mean of those before it.
     Mean,
     /// All its cells say the same: a page can hide it.
@@ -206,10 +214,12 @@ pub struct Cell {
     pub text: Text,
     /// Its interval.
     pub under: String,
-    /// Its range over trials; a screen has no room for it.
+    /// Its range over trials; few screens have room for it.
     pub range: String,
     /// Both in short, where there is no room.
     pub brief: Option<String>,
+    /// A place of the same page that it leads to.
+    pub link: String,
     /// What a page says when one points at it.
     pub tip: String,
 }
@@ -261,7 +271,7 @@ impl Table {
     /// One more row.
     pub fn row<T: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = T>) {
         let cells = cells.into_iter().map(Into::into).collect();
-        self.rows.push(Row { kind: RowKind::Plain, cells });
+        self.rows.push(Row { cells, ..Row::default() });
     }
 
     /// The same with a row of another kind.

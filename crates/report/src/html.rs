@@ -6,7 +6,6 @@ mod drill_down;
 pub(crate) mod markup;
 pub(crate) mod opening;
 mod pictures;
-mod ranking;
 
 use markup::Page;
 
@@ -14,8 +13,8 @@ use pickfs_analysis::articles::of_run;
 
 use crate::{
     Subject, articles, card, conditions,
-    document::html::write,
-    factors, stalls,
+    document::{Node, html::write},
+    factors, ranking, stalls,
     svg::{colours, escape, style_sheet},
     terminal::NextStep,
 };
@@ -28,7 +27,8 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     head(&mut page, subject);
     let answers = of_run(subject.run, subject.findings);
     opening::write(&mut page, subject, next, !answers.is_empty());
-    ranking::write(&mut page, subject);
+    let panels = ranking::table::nodes(subject);
+    write(&mut page, &[Node::Section("ranking", "Ranking".into(), panels)]);
     write(&mut page, &[card::section(subject.run)]);
     write(&mut page, stalls::ledger::section(subject).as_slice());
     write(&mut page, factors::section(subject).as_slice());

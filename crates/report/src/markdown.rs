@@ -1,7 +1,7 @@
 use pickfs_analysis::articles::of_run;
 use pickfs_model::{
-    finding::{Ending, Panel, Verdict},
-    plan::{ArticleNote, Statistic},
+    finding::{Ending, Verdict},
+    plan::ArticleNote,
     quantity::span_text,
     visible::steers,
 };
@@ -11,14 +11,9 @@ use crate::{
     conditions::{absent, conditions, notice_text},
     document::markdown::nodes,
     factors,
-    notes::Notes,
-    phases::{self, is_phased},
-    program,
-    ranking::{self, SHOWN, is_one_number},
-    stalls,
-    subject::{durability_text, is_mixed, summary},
+    phases::is_phased,
+    ranking, stalls,
     terminal::NextStep,
-    wording::{metric_name, op_name, quantile_name, range_text, survives_text, view_name},
 };
 
 pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
@@ -41,13 +36,7 @@ pub fn markdown(subject: &Subject, next: Option<&NextStep>) -> String {
     for (name, value) in conditions(subject) {
         out.push_str(&format!("- {name}: {}\n", text(&value)));
     }
-    for panel in &subject.findings.panels {
-        out.push_str(&match is_phased(panel) {
-            true => nodes(&phases::tables::nodes(subject, panel)),
-            false => table(subject, panel),
-        });
-        out.push_str(&nodes(&program::beside(subject, panel)));
-    }
+    out.push_str(&nodes(&ranking::table::nodes(subject)));
     let sections = [
         factors::section(subject),
         stalls::ledger::section(subject),
@@ -98,77 +87,6 @@ fn open_ends(subject: &Subject, next: Option<&NextStep>) -> String {
         out.push_str(&format!("- next: {} (about {span})\n", code(&next.command)));
     }
     out
-}
-
-fn table(subject: &Subject, panel: &Panel) -> String {
-    let metric = subject.headline(panel);
-    let metrics = ranking::compared(subject, panel);
-    let levels = if panel.title.is_empty() { String::new() } else { format!(", {}", panel.title) };
-    let title = match is_one_number(&metric) {
-        true => format!("{}{levels}", metric_name(&metric)),
-        false => format!("{}{levels}, {}", op_name(&metric.op), view_name(metric.view)),
-    };
-    let notes = Notes::new(subject, panel);
-    let survives = durability_text(panel).map_or(String::new(), |text| text + ". ");
-    let about = survives + &ranking::ratios_text(panel, &metrics);
-    let mut out = format!("\n### {}\n\n{}\n\n", cell(&title), text(about.trim_end()));
-    let is_rate = metric.statistic == Statistic::Rate;
-    let mut header = vec![subject.compares().to_string()];
-    header.extend(is_rate.then(|| ranking::rate_head(panel).to_string()));
-    let numbers = ranking::numbers(panel, &metric, &metrics);
-    header.extend(numbers.iter().map(ranking::number_head));
-    header.extend(ranking::shown(&metric).iter().map(|q| quantile_name(*q)));
-    header.extend((!is_one_number(&metric)).then(|| "largest of n".to_string()));
-    let service = ranking::service_quantile(&metric);
-    header.extend(service.map(|q| format!("service {}", quantile_name(q))));
-    header.extend(is_mixed(panel).then(|| "survives".to_string()));
-    header.extend(metrics.iter().map(|metric| ranking::against(panel, metric, &metrics)));
-    header.extend(["trials".into(), "notes".into()]);
-    out.push_str(&line(&header));
-    let rule: Vec<_> = (0..header.len())
-        .map(|i| if i == 0 || i == header.len() - 1 { ":--" } else { "--:" }.to_string())
-        .collect();
-    out.push_str(&format!("| {} |\n", rule.join(" | ")));
-    for row in ranking::ranked(subject, panel) {
-        let op = summary(row, &metric);
-        let mut cells = vec![ranking::label(row)];
-        cells.extend(is_rate.then(|| {
-            let (rate, range) = ranking::rate_cell(subject, row, &metric);
-            range.map_or(rate.clone(), |range| format!("{rate} ({range})"))
-        }));
-        for number in &numbers {
-            let (value, range) = ranking::number_cell(row, number);
-            cells.push(range.map_or(value.clone(), |range| format!("{value} ({range})")));
-        }
-        for &q in ranking::shown(&metric) {
-            let value = ranking::quantile_text(op, q);
-            let first = op.and_then(|op| ranking::quantile(op, q)).filter(|q| q.carried);
-            let range = first.filter(|_| q == SHOWN[0] && !is_rate && row.trials > 1);
-            let range = range.map(|q| format!(" ({})", range_text(q.value_ns)));
-            cells.push(format!("{value}{}", range.unwrap_or_default()));
-        }
-        cells.extend((!is_one_number(&metric)).then(|| ranking::largest_text(op)));
-        cells.extend(service.map(|q| ranking::service_text(row, &metric, q)));
-        cells.extend(is_mixed(panel).then(|| survives_text(row.durability).to_string()));
-        for metric in &metrics {
-            let (words, interval) = ranking::verdict_cell(panel, row, metric);
-            cells.push(interval.map_or(words.clone(), |interval| format!("{words} {interval}")));
-        }
-        cells.extend([row.trials.to_string(), notes.words(row)]);
-        out.push_str(&line(&cells));
-    }
-    if ranking::is_any_uncarried(panel, &metric, ranking::shown(&metric)) {
-        out.push_str("\n`-`: fewer than ten slow episodes over three trials.\n");
-    }
-    for note in &notes.of_all {
-        out.push_str(&format!("\nAll rows: {}.\n", text(note)));
-    }
-    out
-}
-
-pub(crate) fn line<T: AsRef<str>>(cells: &[T]) -> String {
-    let cells: Vec<_> = cells.iter().map(|text| cell(text.as_ref())).collect();
-    format!("| {} |\n", cells.join(" | "))
 }
 
 pub(crate) fn fenced(commands: &str) -> String {

@@ -1,5 +1,5 @@
-//! Notes of a panel: what holds for every row is said once, what tells rows apart is
-//! numbered.
+//! Notes of a panel: what holds for every row is said once, what tells rows apart stands
+//! beside them.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,7 @@ use crate::{Subject, ranking, subject::counted};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Notes {
     pub of_all: Vec<String>,
-    pub listed: Vec<String>,
-    rows: BTreeMap<CellId, OfRow>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq)]
-struct OfRow {
-    numbers: Vec<usize>,
-    words: Vec<String>,
+    rows: BTreeMap<CellId, String>,
 }
 
 impl Notes {
@@ -36,43 +29,21 @@ impl Notes {
         }
         notes.of_all.extend(shared_texts.iter().cloned());
         for row in &ranked {
-            let mut own = OfRow::default();
+            let mut own = Vec::new();
             for (kind, count) in row.doubts.iter().filter(|(kind, _)| !shared_kinds.contains(kind))
             {
-                own.words.push(format!("{kind} {count} of {}", row.trials));
-                own.numbers.push(notes.number(kind_text(&ranked, kind)));
+                own.push(format!("{kind} {count} of {}", row.trials));
             }
             for text in texts(row).into_iter().filter(|text| !shared_texts.contains(text)) {
-                own.numbers.push(notes.number(text.clone()));
-                own.words.push(text);
+                own.push(text);
             }
-            own.numbers.sort_unstable();
-            notes.rows.insert(row.cell.clone(), own);
+            notes.rows.insert(row.cell.clone(), own.join("; "));
         }
         notes
     }
 
-    fn number(&mut self, text: String) -> usize {
-        let known = self.listed.iter().position(|listed| *listed == text);
-        known.map_or_else(
-            || {
-                self.listed.push(text);
-                self.listed.len()
-            },
-            |index| index + 1,
-        )
-    }
-
-    pub fn numbers(&self, row: &Row) -> &[usize] {
-        self.rows.get(&row.cell).map_or(&[], |own| &own.numbers)
-    }
-
     pub fn words(&self, row: &Row) -> String {
-        self.rows.get(&row.cell).map_or_else(String::new, |own| own.words.join("; "))
-    }
-
-    pub fn has_own(&self) -> bool {
-        !self.listed.is_empty()
+        self.rows.get(&row.cell).cloned().unwrap_or_default()
     }
 }
 

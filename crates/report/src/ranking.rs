@@ -1,11 +1,13 @@
 //! Order is not a claim: which rows differ is said by comparisons alone.
 
+pub(crate) mod table;
+
 use std::cmp::Reverse;
 
 use pickfs_model::{
     finding::{Comparison, OpSummary, Panel, QuantileSummary, Row},
     plan::{Metric, Statistic, View},
-    quantity::{duration_text, grouped, significant},
+    quantity::{duration_text, significant},
 };
 
 use crate::{
@@ -188,13 +190,6 @@ pub fn rate_cell(subject: &Subject, row: &Row, metric: &Metric) -> (String, Opti
         }
         None => ("-".into(), None),
     }
-}
-
-pub fn largest_text(op: Option<&OpSummary>) -> String {
-    op.map_or_else(
-        || "-".into(),
-        |op| format!("{} of {}", duration_text(op.max_ns as f64), grouped(op.count as i64)),
-    )
 }
 
 pub fn label(row: &Row) -> String {

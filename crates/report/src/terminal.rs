@@ -1,14 +1,12 @@
 //! It fits 100 columns, wraps to 80, and needs no colour.
 
 pub(crate) mod colour;
-mod column;
 mod comparison;
 mod doctor;
 pub(crate) mod grid;
 pub(crate) mod paragraph;
 mod phased;
 mod short;
-mod table;
 mod trust;
 
 pub use colour::colour_of;
@@ -32,7 +30,7 @@ use crate::{
     conditions::{conditions, notice_text},
     document, factors,
     phases::is_phased,
-    stalls,
+    ranking, stalls,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -81,12 +79,8 @@ pub fn whole_screen(subject: &Subject, screen: &Screen) -> String {
         out.push_str(&phased::verdict(subject, columns, paint));
         out.push_str(&phased::ranking(subject, columns, paint));
     } else {
-        for panel in &subject.findings.panels {
-            out.push_str(&table::panel(subject, panel, columns, paint));
-            let nodes = crate::program::beside(subject, panel);
-            out.push_str(&document::terminal::whole(&nodes, columns, paint));
-            out.push('\n');
-        }
+        out.push_str(&document::terminal::whole(&ranking::table::nodes(subject), columns, paint));
+        out.push('\n');
         out.push_str(&verdict(subject.findings, columns, paint));
     }
     out.push_str(&factors::lines(subject, MARGIN, columns, paint));

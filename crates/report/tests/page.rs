@@ -108,7 +108,7 @@ fn the_tiles_name_the_choice_and_what_the_plan_did_not_ask() {
 fn a_capacity_shows_the_rate_and_what_survives() {
     let (run, findings) = fixture::axes::capacity();
     let page = html(&Subject::new(&run, &findings), None);
-    let head = "<th>variant</th>\n<th>highest rate held</th>\n<th>p50</th>";
+    let head = "<th>variant</th><th>highest rate held</th><th>p50</th>";
     assert!(page.contains(head) && page.contains("<th>survives</th>"));
     assert!(page.contains("101,370/s<small>95,790-106,950/s</small>"));
     assert!(page.contains("id=\"chart-capacity\"") && !page.contains("id=\"chart-grouped\""));

@@ -82,9 +82,9 @@ fn what_every_trial_raises_is_no_note_of_a_row() {
     let subject = Subject::new(&run, &findings);
     let text = whole_screen(&subject, &Screen { columns: 100, ..Screen::default() });
     assert!(!text.contains("period-not-covered"), "{text}");
-    assert!(text.contains(" [1]  not-steady: xfs 2 of 5 trials"), "{text}");
+    assert!(text.contains("[1] not-steady 2 of 5"), "{text}");
     assert!(
-        text.contains(" all  rate-missed: xfs 1 of 5, ext4 1 of 5, btrfs 1 of 4 trials"),
+        text.contains("All rows: rate-missed: xfs 1 of 5, ext4 1 of 5, btrfs 1 of 4 trials"),
         "{text}"
     );
 }

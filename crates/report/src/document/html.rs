@@ -148,24 +148,41 @@ fn table(page: &mut Page, table: &Table) {
         small(page, &column.under);
         page.raw("</th>");
     }
+    let has_notes = table.rows.iter().any(|row| !row.note.is_empty());
+    page.raw(if has_notes { "<th class=\"text notes\">notes</th>" } else { "" });
     page.raw("</tr></thead><tbody>\n");
-    table.rows.iter().for_each(|found| row(page, &table.columns, found));
+    table.rows.iter().for_each(|found| row(page, &table.columns, found, has_notes));
     page.close_table();
     table.notes.iter().for_each(|note| inside(page, "p class=\"muted\"", note));
 }
 
-fn row(page: &mut Page, columns: &[Column], row: &Row) {
-    page.raw(match row.kind {
-        RowKind::Plain => "<tr>",
-        RowKind::Group => "<tr class=\"group\">",
-        RowKind::Mean => "<tr class=\"mean\">",
-        RowKind::Same => "<tr class=\"same\">",
+/// A row; its note stands in the last column, or under it where the page is narrow.
+fn row(page: &mut Page, columns: &[Column], row: &Row, has_notes: bool) {
+    page.raw(match (row.kind, row.note.is_empty()) {
+        (RowKind::Plain | RowKind::Best, true) => "<tr>",
+        (RowKind::Plain | RowKind::Best, false) => "<tr class=\"noted\">",
+        (RowKind::Floor, true) => "<tr class=\"floor\">",
+        (RowKind::Floor, false) => "<tr class=\"floor noted\">",
+        (RowKind::Group, _) => "<tr class=\"group\">",
+        (RowKind::Mean, _) => "<tr class=\"mean\">",
+        (RowKind::Same, _) => "<tr class=\"same\">",
     });
     row.cells.iter().zip(columns).for_each(|(found, column)| cell(page, column, found));
     if let Some(rest) = columns.len().checked_sub(row.cells.len()).filter(|rest| *rest > 0) {
         page.raw(&format!("<td colspan=\"{rest}\"></td>"));
     }
+    if has_notes {
+        page.raw("<td class=\"text notes\">");
+        page.text(&row.note);
+        page.raw("</td>");
+    }
     page.raw("</tr>\n");
+    if !row.note.is_empty() {
+        let across = columns.len() + 1;
+        page.raw(&format!("<tr class=\"below\"><td colspan=\"{across}\"><div>"));
+        page.text(&row.note);
+        page.raw("</div></td></tr>\n");
+    }
 }
 
 fn cell(page: &mut Page, column: &Column, cell: &Cell) {
@@ -191,10 +208,16 @@ fn cell(page: &mut Page, column: &Column, cell: &Cell) {
         page.raw("\"");
     }
     page.raw(">");
+    if !cell.link.is_empty() {
+        page.raw("<a href=\"#");
+        page.text(&cell.link);
+        page.raw("\">");
+    }
     match is_whole && !role.is_empty() {
         true => lines(page, &cell.text.words()),
         false => spans(page, &cell.text),
     }
+    page.raw(if cell.link.is_empty() { "" } else { "</a>" });
     small(page, &cell.range);
     small(page, &cell.under);
     page.raw("</td>");

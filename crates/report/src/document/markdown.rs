@@ -65,14 +65,18 @@ fn table(table: &Table) -> String {
         Kind::Mark => ":-:",
         _ => ":--",
     });
-    let mut out = format!("\n{}{}", line(head), line(rule.map(String::from)));
+    let has_notes = table.rows.iter().any(|row| !row.note.is_empty());
+    let notes = |words: &str| has_notes.then(|| cell(words));
+    let head = line(head.chain(notes("notes")));
+    let mut out = format!("\n{head}{}", line(rule.map(String::from).chain(notes(":--"))));
     for row in &table.rows {
         let cells = row.cells.iter().map(|found| match row.kind {
             RowKind::Group => format!("**{}**", whole(found)),
             _ => whole(found),
         });
         let rest = table.columns.len().saturating_sub(row.cells.len());
-        out.push_str(&line(cells.chain(std::iter::repeat_n(String::new(), rest))));
+        let rest = std::iter::repeat_n(String::new(), rest);
+        out.push_str(&line(cells.chain(rest).chain(notes(&row.note))));
     }
     for note in &table.notes {
         out.push_str(&format!("\n{}\n", spans(note, text)));

@@ -14,6 +14,8 @@ const MARGIN: usize = 10;
 const WORDS_MAX: usize = 110;
 /// Characters that sentences in a table get at least.
 const TEXT_MIN: usize = 24;
+/// Columns with a higher priority go before the ranges do.
+const RANGES: u8 = 3;
 
 /// A document on a screen of so many columns.
 pub fn terminal(document: &Document, columns: usize, colour: bool) -> String {
@@ -148,7 +150,8 @@ impl Screen {
                     // A name that is wider than any screen is cut.
                     let line: String = line.chars().take(self.columns).collect();
                     out.push_str(&match kind {
-                        None | Some(RowKind::Group) => self.paint.faint(&line),
+                        None | Some(RowKind::Group | RowKind::Floor) => self.paint.faint(&line),
+                        Some(RowKind::Best) => self.paint.best(&line),
                         Some(RowKind::Mean) => self.paint.bold(&line),
                         Some(RowKind::Plain | RowKind::Same) => line,
                     });
@@ -160,8 +163,8 @@ impl Screen {
         if sign.is_some_and(|sign| out[from..].contains(sign)) {
             out.push_str(&self.paint.faint(&hanging(" ", table.brief, 2, self.words)));
         }
-        for note in &table.notes {
-            let note = hanging(" ", &plain(&note.words()), 2, self.words);
+        for note in table.notes.iter().map(Text::words).chain(numbered(table).1) {
+            let note = hanging(" ", &plain(&note), 2, self.words);
             out.push_str(&self.paint.faint(&note));
         }
     }
@@ -169,25 +172,21 @@ impl Screen {
     /// The columns of each part of a table: all, or without those that give way, or several parts.
     fn fitting(&self, table: &Table) -> Vec<Chosen> {
         let fits = |chosen: &Chosen| self.grid(table, chosen).width() <= self.columns;
-        let all: Vec<usize> = (0..table.columns.len()).collect();
-        let wide = Chosen { columns: all.clone(), is_brief: false };
-        if fits(&wide) {
-            return vec![wide];
-        }
-        let mut kept = Chosen { columns: all, is_brief: true };
-        loop {
-            if fits(&kept) {
-                return vec![kept];
-            }
-            let priority = |at: &usize| table.columns[*at].priority;
-            let highest = kept.columns.iter().map(priority).max().unwrap_or(0);
-            if highest == 0 {
-                break;
-            }
-            kept.columns.retain(|at| priority(at) < highest);
+        let highest = table.columns.iter().map(|column| column.priority).max().unwrap_or(0);
+        let of = |most: u8, is_brief, has_ranges| {
+            let stays = |at: &usize| table.columns[*at].priority <= most;
+            let columns = (0..table.columns.len()).filter(stays).collect();
+            Chosen { columns, is_brief, has_ranges }
+        };
+        let ranged = (RANGES..=highest).rev().filter(|_| table.has_ranges);
+        let tries = [of(highest, false, table.has_ranges)].into_iter();
+        let tries = tries.chain(ranged.map(|most| of(most, true, true)));
+        let mut tries = tries.chain((0..=highest).rev().map(|most| of(most, true, false)));
+        if let Some(found) = tries.find(fits) {
+            return vec![found];
         }
         let parts = self.parts(table, &fits);
-        if parts.is_empty() { vec![kept] } else { parts }
+        if parts.is_empty() { vec![of(0, true, false)] } else { parts }
     }
 
     fn parts(&self, table: &Table, fits: &impl Fn(&Chosen) -> bool) -> Vec<Chosen> {
@@ -196,7 +195,11 @@ impl Screen {
         ids.dedup();
         let of = |ids: &[usize]| {
             let stays = |at: &usize| table.columns[*at].part.is_none_or(|part| ids.contains(&part));
-            Chosen { columns: (0..table.columns.len()).filter(stays).collect(), is_brief: true }
+            Chosen {
+                columns: (0..table.columns.len()).filter(stays).collect(),
+                is_brief: true,
+                has_ranges: false,
+            }
         };
         let mut parts: Vec<Vec<usize>> = Vec::new();
         for id in ids {
@@ -213,10 +216,15 @@ impl Screen {
         let mut rows = vec![heads(&columns, chosen.is_brief)];
         // Under headings rows stand in.
         let is_grouped = table.rows.iter().any(|row| row.kind == RowKind::Group);
-        for row in &table.rows {
+        for (row, mark) in table.rows.iter().zip(numbered(table).0) {
             let indent = if is_grouped && row.kind != RowKind::Group { "  " } else { "" };
             let mut cells = cells(row, chosen);
-            cells.iter_mut().take(1).for_each(|first| first.insert_str(0, indent));
+            if let Some(first) = cells.first_mut() {
+                first.insert_str(0, indent);
+                let is_label = chosen.is_brief && table.has_ranges;
+                *first = if is_label { wrap_label(first, self.columns / 4) } else { first.clone() };
+            }
+            cells.last_mut().into_iter().for_each(|last| last.push_str(&mark));
             rows.push(cells);
         }
         let align = |(at, column): (usize, &&Column)| match column.kind {
@@ -240,6 +248,7 @@ impl Screen {
 struct Chosen {
     columns: Vec<usize>,
     is_brief: bool,
+    has_ranges: bool,
 }
 
 /// Sentences share the room that the other columns leave.
@@ -296,14 +305,29 @@ fn cells(row: &Row, chosen: &Chosen) -> Vec<String> {
 
 fn cell(cell: &Cell, chosen: &Chosen) -> String {
     let words = cell.text.words();
-    let lines: Vec<String> = words.split('\n').map(plain).collect();
-    let words = lines.join("\n");
-    match (cell.under.as_str(), &cell.brief) {
-        (_, Some(brief)) if chosen.is_brief => plain(brief),
-        ("", _) => words,
-        (under, _) if chosen.is_brief => format!("{words}\n{}", plain(under)),
-        (under, _) => format!("{words} {}", plain(under)),
+    let words = words.split('\n').map(plain).collect::<Vec<_>>().join("\n");
+    if let Some(brief) = cell.brief.as_ref().filter(|_| chosen.is_brief) {
+        return plain(brief);
     }
+    let gap = if chosen.is_brief { "\n" } else { " " };
+    let range = if chosen.has_ranges { cell.range.as_str() } else { "" };
+    let more = [range, cell.under.as_str()].into_iter().filter(|more| !more.is_empty());
+    more.fold(words, |words, more| format!("{words}{gap}{}", plain(more)))
+}
+
+/// The mark of each row's note, and the notes, the same one once.
+fn numbered(table: &Table) -> (Vec<String>, Vec<String>) {
+    let mut notes: Vec<&String> = Vec::new();
+    let mut marks = Vec::new();
+    for note in table.rows.iter().map(|row| &row.note) {
+        if !note.is_empty() && !notes.contains(&note) {
+            notes.push(note);
+        }
+        let at = notes.iter().position(|known| *known == note);
+        marks.push(at.map_or_else(String::new, |at| format!(" [{}]", at + 1)));
+    }
+    let texts = notes.iter().enumerate().map(|(at, note)| format!("[{}] {note}", at + 1));
+    (marks, texts.collect())
 }
 
 /// Whether two nodes that follow each other are parted by an empty line.
@@ -316,5 +340,31 @@ fn is_apart(before: &Node, node: &Node) -> bool {
 fn gap(out: &mut String) {
     if !out.is_empty() && !out.ends_with("\n\n") {
         out.push('\n');
+    }
+}
+
+/// A long label goes on in the next line, if possible after a sign between options.
+fn wrap_label(label: &str, limit: usize) -> String {
+    let mut lines = Vec::new();
+    let mut rest: Vec<char> = label.chars().collect();
+    while rest.len() > limit.max(8) {
+        let reach = &rest[..limit.max(8)];
+        let sign = reach.iter().rposition(|c| ",;: ".contains(*c)).filter(|at| *at > limit / 3);
+        let tail = rest.split_off(sign.map_or(reach.len(), |at| at + 1));
+        lines.push(std::mem::replace(&mut rest, tail).into_iter().collect::<String>());
+    }
+    lines.push(rest.into_iter().collect());
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_labels_break_between_options() {
+        assert_eq!(wrap_label("ext4:noatime,barrier=0", 20), "ext4:noatime,\nbarrier=0");
+        assert_eq!(wrap_label("abcdefghijkl", 8), "abcdefgh\nijkl");
+        assert_eq!(wrap_label("xfs", 8), "xfs");
     }
 }

@@ -127,6 +127,7 @@ fn matrix_row(line: &Line) -> Row {
     Row {
         kind: if is_same { RowKind::Same } else { RowKind::Plain },
         cells: [name].into_iter().chain(line.answers.iter().map(answer)).collect(),
+        note: String::new(),
     }
 }
 

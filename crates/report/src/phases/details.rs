@@ -122,7 +122,7 @@ fn operations(subject: &Subject, row: &Row) -> Vec<Node> {
         cells.push(worst_second(subject, row, &op.op).unwrap_or_else(|| "-".into()));
         table.row(cells);
     }
-    let note = "- : fewer than ten slow episodes over three trials; the value is not shown. The worst \
+    let note = "A dash: fewer than ten slow episodes over three trials; the value is not shown. The worst \
                 second is the full second with the fewest operations of all trials, beside the median \
                 second of its trial.";
     table.notes.push(note.into());

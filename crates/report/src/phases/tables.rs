@@ -74,7 +74,7 @@ fn table(subject: &Subject, panel: &Panel, table: &PhaseTable) -> Table {
         let rates = cells.iter().map(|found| Cell::from(&found.rate).range(&found.range));
         let ratios = compared.iter().map(|at| ratio_cell(&cells[*at], *kind));
         let cells = [Cell::from(name)].into_iter().chain(rates).chain(ratios).collect();
-        Row { kind: *kind, cells }
+        Row { kind: *kind, cells, note: String::new() }
     });
     let mut texts: Vec<Text> = Vec::new();
     let ratios = lines.iter().flat_map(|(_, _, cells)| cells).filter_map(|found| found.ratio);
@@ -88,6 +88,7 @@ fn table(subject: &Subject, panel: &Panel, table: &PhaseTable) -> Table {
         rows: rows.collect(),
         notes: texts,
         brief: "~ its interval holds 1: no difference at this precision",
+        has_ranges: false,
     }
 }
 

@@ -1,0 +1,209 @@
+//! The ranking of a panel: values with their ranges, ratios where they are claimed, intervals beside them, notes.
+
+use pickfs_model::{
+    finding::{Panel, Row, Spread},
+    plan::{Metric, Statistic},
+    quantity::{duration_text, grouped, significant},
+};
+
+use super::{
+    against, compared, is_any_uncarried, is_one_number, label, number_cell, number_head, numbers,
+    quantile, quantile_text, ranked, rate_cell, rate_head, ratios_text, service_quantile,
+    service_text, shown, verdict_cell,
+};
+use crate::{
+    Subject,
+    conditions::rate_text,
+    document::{Cell, Column, Kind, Node, Role, Row as Line, RowKind, Table, Text},
+    notes::Notes,
+    phases::{self, is_phased},
+    program,
+    subject::{is_capacity, is_floor, is_mixed, summary, with_durability},
+    wording::{
+        metric_name, op_name, percent, quantile_name, range_text, survives_text, view_meaning,
+        view_name,
+    },
+};
+
+/// All panels with what stands beside them, and what lies under all of them.
+pub(crate) fn nodes(subject: &Subject) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    for panel in &subject.findings.panels {
+        nodes.extend(match is_phased(panel) {
+            true => phases::tables::nodes(subject, panel),
+            false => panel_nodes(subject, panel),
+        });
+        nodes.extend(program::beside(subject, panel));
+    }
+    nodes.extend(floors(subject));
+    nodes
+}
+
+fn panel_nodes(subject: &Subject, panel: &Panel) -> Vec<Node> {
+    let (metric, metrics) = (subject.headline(panel), compared(subject, panel));
+    let notes = Notes::new(subject, panel);
+    let mut under: Vec<Text> = Vec::new();
+    if is_any_uncarried(panel, &metric, shown(&metric)) {
+        under.push("A dash: fewer than ten slow episodes over three trials.".into());
+    }
+    under.extend(notes.of_all.iter().map(|note| format!("All rows: {note}.").into()));
+    let source = Source { subject, panel, metric: &metric, metrics: &metrics };
+    let rows = ranked(subject, panel).into_iter().map(|row| Line {
+        kind: source.kind(row),
+        cells: source.parts(Some(row)).into_iter().map(|(_, cell)| cell).collect(),
+        note: notes.words(row),
+    });
+    let table = Table {
+        rows: rows.collect(),
+        columns: source.parts(None).into_iter().map(|(column, _)| column).collect(),
+        notes: under,
+        has_ranges: true,
+        ..Table::default()
+    };
+    let about = Node::Note(about(panel, &metric, &metrics).into());
+    vec![Node::Heading(3, title(panel, &metric).into()), about, Node::Table(table)]
+}
+
+fn title(panel: &Panel, metric: &Metric) -> String {
+    let levels = if panel.title.is_empty() { "" } else { &format!(", {}", panel.title) };
+    let rate = match panel.rows.iter().find_map(|row| row.rate_asked) {
+        Some(rate) => format!(", {}/s asked", significant(rate)),
+        None if is_capacity(panel) => ", at the highest rate held".into(),
+        None => String::new(),
+    };
+    let what = match is_one_number(metric) {
+        true => format!("{}{levels}", metric_name(metric)),
+        false => format!("{}{levels}{rate}, {}", op_name(&metric.op), view_name(metric.view)),
+    };
+    with_durability(&what, panel)
+}
+
+/// What the numbers of a table are.
+fn about(panel: &Panel, metric: &Metric, metrics: &[Metric]) -> String {
+    let ratios = ratios_text(panel, metrics);
+    let meaning = match is_one_number(metric) {
+        true => String::new(),
+        false => format!("{} ", view_meaning(metric.view)),
+    };
+    format!("{meaning}Median over trials, range beside it. {ratios}").trim_end().into()
+}
+
+struct Source<'t> {
+    subject: &'t Subject<'t>,
+    panel: &'t Panel,
+    metric: &'t Metric,
+    metrics: &'t [Metric],
+}
+
+impl Source<'_> {
+    fn kind(&self, row: &Row) -> RowKind {
+        let verdicts = &self.subject.findings.verdicts;
+        let best = verdicts.iter().find(|verdict| verdict.panel == self.panel.title);
+        match best.is_some_and(|verdict| verdict.best.contains(&row.label)) {
+            _ if is_floor(row) => RowKind::Floor,
+            true => RowKind::Best,
+            false => RowKind::Plain,
+        }
+    }
+
+    /// Each column with the cell of a row; the cells are empty where there is no row.
+    fn parts(&self, row: Option<&Row>) -> Vec<(Column, Cell)> {
+        let (panel, metric) = (self.panel, self.metric);
+        let op = row.and_then(|row| summary(row, metric));
+        let is_rate = metric.statistic == Statistic::Rate;
+        let mut parts = Vec::new();
+        let mut part = |head: String, priority, cell: &dyn Fn(&Row) -> Cell| {
+            let column = Column { priority, ..Column::new(head, Kind::Number) };
+            parts.push((column, row.map(cell).unwrap_or_default()));
+        };
+        part(self.subject.compares().into(), 0, &|row| self.label(row));
+        if is_rate {
+            let held = |row: &Row| ranged(rate_cell(self.subject, row, metric));
+            part(rate_head(panel).into(), 0, &held);
+        }
+        for (index, number) in numbers(panel, metric, self.metrics).iter().enumerate() {
+            let priority = if index == 0 { 0 } else { 3 };
+            part(number_head(number), priority, &|row| ranged(number_cell(row, number)));
+        }
+        for (&q, priority) in shown(metric).iter().zip([0, 1, 2, 6]) {
+            part(quantile_name(q), priority, &|row| {
+                let found = op.and_then(|op| quantile(op, q)).filter(|found| found.carried);
+                let range = found.filter(|_| row.trials > 1);
+                ranged((quantile_text(op, q), range.map(|found| range_text(found.value_ns))))
+            });
+        }
+        if !is_one_number(metric) {
+            part("largest of n".into(), 4, &|_| {
+                let largest = op.map_or_else(|| "-".into(), |op| duration_text(op.max_ns as f64));
+                ranged((largest, op.map(|op| format!("of {}", grouped(op.count as i64)))))
+            });
+        }
+        if let Some(q) = service_quantile(metric) {
+            let head = format!("service {}", quantile_name(q));
+            part(head, 3, &|row| service_text(row, metric, q).into());
+        }
+        if is_mixed(panel) {
+            part("survives".into(), 0, &|row| survives_text(row.durability).into());
+        }
+        for (index, ratio) in self.metrics.iter().enumerate() {
+            part(against(panel, ratio, self.metrics), index.min(1) as u8 * 2, &|row| {
+                let (words, interval) = verdict_cell(panel, row, ratio);
+                Cell::from(words).under(interval)
+            });
+        }
+        if !is_rate && !is_one_number(metric) {
+            part("rate held".into(), 5, &|row| rate_text(row).into());
+        }
+        part("trials".into(), 0, &|row| trials(row).into());
+        parts
+    }
+
+    fn label(&self, row: &Row) -> Cell {
+        let name = Role::Candidate(self.subject.slot(&row.label)).of(label(row));
+        Cell { link: format!("cell-{}", row.cell.0), ..Cell::from(name) }
+    }
+}
+
+fn ranged((value, range): (String, Option<String>)) -> Cell {
+    Cell::from(value).range(range.unwrap_or_default())
+}
+
+/// Trials that count, of how many where some have no result.
+fn trials(row: &Row) -> String {
+    match row.failed + row.skipped {
+        0 => row.trials.to_string(),
+        missing => format!("{} of {}", row.trials, row.trials + missing),
+    }
+}
+
+/// The loop with nothing to do: what the clock and the machine add to every lap; and the raw device.
+fn floors(subject: &Subject) -> Vec<Node> {
+    let spread = |value: Spread| Cell::from(duration_text(value.median)).range(range_text(value));
+    let mut table = Table::new([
+        ("panel", Kind::Word),
+        ("lap p50", Kind::Number),
+        ("p99", Kind::Number),
+        ("largest", Kind::Number),
+    ]);
+    for (panel, no_io) in subject.findings.panels.iter().filter_map(|p| Some((p, p.no_io?))) {
+        let title = if panel.title.is_empty() { "all" } else { &panel.title };
+        let largest = duration_text(no_io.ns_max).into();
+        table.row([title.into(), spread(no_io.p50_ns), spread(no_io.p99_ns), largest]);
+    }
+    let mut raw = Table::new([
+        ("backing", Kind::Word),
+        ("write + flush p50", Kind::Number),
+        ("p99", Kind::Number),
+        ("half spread", Kind::Number),
+        ("probes", Kind::Number),
+    ]);
+    for row in &subject.findings.noise {
+        let half = format!("+-{} %", percent(row.half_width)).into();
+        let (backing, probes) = (row.backing.to_string().into(), row.probes.to_string().into());
+        raw.row([backing, spread(row.p50_ns), spread(row.p99_ns), half, probes]);
+    }
+    let both = [("The same loop without I/O", table), ("The raw device under all of them", raw)];
+    let both = both.into_iter().filter(|(_, table)| !table.rows.is_empty());
+    let ranged = both.map(|(title, table)| (title, Table { has_ranges: true, ..table }));
+    ranged.flat_map(|(title, table)| [Node::Heading(3, title.into()), Node::Table(table)]).collect()
+}
