@@ -7,22 +7,13 @@ use std::{
     process::{Command, Stdio},
 };
 
-use pickfs::{Said, command, folder, is_root, pickfs};
-use pickfs_testkit::{until, with_default_signals};
+use pickfs::{Said, command, folder, pickfs};
+use pickfs_testkit::{may_run, until, with_default_signals};
 use serde_json::Value;
-
-fn is_skipped() -> bool {
-    if is_root() {
-        return false;
-    }
-    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "the root ring needs root");
-    println!("SKIPPED(root ring): calls of programs are traced");
-    true
-}
 
 #[test]
 fn a_command_is_explained_and_its_exit_code_passed_on() {
-    if is_skipped() {
+    if !may_run(&[]) {
         return;
     }
     let (_folder, place) = folder();
@@ -38,7 +29,7 @@ fn a_command_is_explained_and_its_exit_code_passed_on() {
 
 #[test]
 fn a_command_as_json_in_a_file() {
-    if is_skipped() {
+    if !may_run(&[]) {
         return;
     }
     let (_folder, place) = folder();
@@ -55,7 +46,7 @@ fn a_command_as_json_in_a_file() {
 
 #[test]
 fn what_cannot_be_started_ends_as_in_a_shell() {
-    if is_skipped() {
+    if !may_run(&[]) {
         return;
     }
     let said = pickfs(&["explain", "--", "/no/such/program"]);
@@ -66,7 +57,7 @@ fn what_cannot_be_started_ends_as_in_a_shell() {
 
 #[test]
 fn a_process_is_watched_for_a_while_or_until_it_ends() {
-    if is_skipped() {
+    if !may_run(&[]) {
         return;
     }
     let mut shell = Command::new("sh");
@@ -88,7 +79,7 @@ fn a_process_is_watched_for_a_while_or_until_it_ends() {
 /// What somebody sends to pickfs is for the command to answer.
 #[test]
 fn a_signal_is_the_commands_to_answer() {
-    if is_skipped() {
+    if !may_run(&[]) {
         return;
     }
     let script = "trap 'echo asked; exit 5' INT; echo ready; while :; do sleep 0.05; done";

@@ -15,30 +15,13 @@ use pickfs_sys::mount::{MountRequest, Mounted};
 use serde_json::{Value, json};
 
 use crate::{
-    spoken::{may_mount, spec},
+    spoken::spec,
     traced::{Traced, phases, read, tickets},
 };
+use pickfs_testkit::may_run;
 
 const CALLS: &str = "trace=openat,read,write,lseek,fsync,fdatasync,close,mkdir,mkdirat,rmdir,unlink,\
                      unlinkat,link,linkat,symlink,symlinkat,newfstatat,stat,chdir,sync";
-
-/// False, with the reason, where the test cannot run; a panic where it must.
-fn can_compare() -> bool {
-    if !may_mount() {
-        return false;
-    }
-    let missing = ["strace", "bonnie++"].into_iter().find(|program| !is_installed(program));
-    let Some(program) = missing else { return true };
-    let reason = format!("SKIPPED(root ring): {program} not found; install the package {program}");
-    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "{reason}");
-    println!("{reason}");
-    false
-}
-
-fn is_installed(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).exists())
-}
 
 fn both(options: &[&str], params: Value) -> (Traced, Traced) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -141,7 +124,7 @@ const PHASES_WITHOUT_CHARACTERS: usize = 5 + 6;
 
 #[test]
 fn with_a_sync_each_all_calls_are_those_of_bonnie() {
-    if !can_compare() {
+    if !may_run(&["strace", "bonnie++"]) {
         return;
     }
     let options = ["-s", "4:8k:100:3", "-n", "1:5000:100:2", "-f", "-b", "-z", "42"];
@@ -159,7 +142,7 @@ fn with_a_sync_each_all_calls_are_those_of_bonnie() {
 
 #[test]
 fn without_a_sync_each_and_with_empty_files_too() {
-    if !can_compare() {
+    if !may_run(&["strace", "bonnie++"]) {
         return;
     }
     // 4096 chunks of 256 bytes: the byte that changes goes round the chunk sixteen times.
@@ -174,7 +157,7 @@ fn without_a_sync_each_and_with_empty_files_too() {
 
 #[test]
 fn links_and_direct_writes_too() {
-    if !can_compare() {
+    if !may_run(&["strace", "bonnie++"]) {
         return;
     }
     for (max, content) in [("1:-1", "hard-links"), ("1:-2", "symbolic-links")] {
@@ -198,7 +181,7 @@ fn links_and_direct_writes_too() {
 #[test]
 #[ignore = "heavy: four million traced calls, some minutes"]
 fn one_by_one_too() {
-    if !can_compare() {
+    if !may_run(&["strace", "bonnie++"]) {
         return;
     }
     let options = ["-s", "1:8k:20:2", "-n", "0", "-f1", "-z", "42"];

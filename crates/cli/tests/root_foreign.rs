@@ -8,21 +8,13 @@ use std::{
     process::Command,
 };
 
-use pickfs::{Said, folder, is_root, only_run, pickfs, record};
+use pickfs::{Said, folder, only_run, pickfs, record};
 use pickfs_store::RunFile;
 use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
+use pickfs_testkit::may_run;
 
 const SHORT: &[&str] =
     &["--blocks", "1", "--measure", "100ms", "--warmup", "0s", "--raw-probe", "0s"];
-
-fn is_skipped() -> bool {
-    if is_root() && Path::new("/dev/loop-control").exists() {
-        return false;
-    }
-    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "the root ring needs root");
-    println!("SKIPPED(root ring): loop devices are attached");
-    true
-}
 
 struct Foreign {
     image: PathBuf,
@@ -63,7 +55,7 @@ fn quick(out: &Path, words: &[&str]) -> Said {
 
 #[test]
 fn a_device_that_options_name_is_not_touched() {
-    if is_skipped() {
+    if !may_run(&["/dev/loop-control"]) {
         return;
     }
     let (_kept, folder) = folder();
@@ -90,7 +82,7 @@ fn a_device_that_options_name_is_not_touched() {
 /// The loop device as losetup(8) leaves it: open in no program.
 #[test]
 fn a_device_that_is_too_small_for_every_candidate_is_not_written() {
-    if is_skipped() {
+    if !may_run(&["/dev/loop-control"]) {
         return;
     }
     let (_kept, folder) = folder();
@@ -121,7 +113,7 @@ fn a_device_that_is_too_small_for_every_candidate_is_not_written() {
 
 #[test]
 fn a_run_from_elsewhere_is_shown_before_its_commands_run() {
-    if is_skipped() {
+    if !may_run(&["/dev/loop-control"]) {
         return;
     }
     let (_kept, folder) = folder();

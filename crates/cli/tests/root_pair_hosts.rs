@@ -4,27 +4,13 @@ use std::{
     collections::BTreeSet,
     io::{BufRead, BufReader, Write},
     path::PathBuf,
-    process::Command,
 };
 
 use pickfs_model::WorkerMessage;
-use pickfs_testkit::until;
+use pickfs_testkit::{may_run, until};
 use serde_json::{Value, json};
 
 use crate::spoken::{converse, count, finished, laps, spec, turns, worker};
-
-/// False, with the reason, where the test cannot run; a panic where it must.
-fn may_make_networks() -> bool {
-    let has_ip = Command::new("ip").arg("-Version").output().is_ok();
-    if rustix::process::geteuid().is_root() && has_ip {
-        return true;
-    }
-    let reason =
-        "SKIPPED(root ring): a network namespace needs root, and the program ip (iproute2)";
-    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "{reason}");
-    println!("{reason}");
-    false
-}
 
 fn asked(more: Value) -> Value {
     let mut params = json!({
@@ -46,7 +32,7 @@ fn network(process: &str) -> Option<PathBuf> {
 
 #[test]
 fn nodes_have_networks_of_their_own_and_every_copy_is_compared() {
-    if !may_make_networks() {
+    if !may_run(&["ip"]) {
         return;
     }
     let before = interfaces();
@@ -70,7 +56,7 @@ fn nodes_have_networks_of_their_own_and_every_copy_is_compared() {
 
 #[test]
 fn the_bare_ping_pong_goes_over_the_same_wire() {
-    if !may_make_networks() {
+    if !may_run(&["ip"]) {
         return;
     }
     for medium in ["tcp", "udp"] {
@@ -85,7 +71,7 @@ fn the_bare_ping_pong_goes_over_the_same_wire() {
 
 #[test]
 fn a_worker_that_is_killed_leaves_no_network() {
-    if !may_make_networks() {
+    if !may_run(&["ip"]) {
         return;
     }
     let before = interfaces();

@@ -4,33 +4,18 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use pickfs_journal::queue::{Allocation, Appender, Options, Prepare, Queue, Touch};
+use pickfs_testkit::may_run;
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use tempfile::TempDir;
 
 /// btrfs needs some of it for its own.
 const LEFT_BYTES: u64 = 32 << 20;
+const NEEDS: &[&str] = &["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"];
 const FILE_SYSTEMS: [&str; 4] = ["ext4", "xfs", "btrfs", "tmpfs"];
-
-fn obstacle() -> Option<String> {
-    if !rustix::process::geteuid().is_root() {
-        return Some("root is needed to mount file systems".into());
-    }
-    let is_missing = |program: &&str| !Path::new("/usr/sbin").join(program).exists();
-    let missing = ["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"].into_iter().find(is_missing);
-    missing.map(|program| format!("{program} is needed"))
-}
-
-fn can_run() -> bool {
-    let Some(obstacle) = obstacle() else { return true };
-    let required = std::env::var("PICKFS_REQUIRE_ROOT_RING").is_ok_and(|value| value == "1");
-    assert!(!required, "{obstacle}");
-    println!("SKIPPED(root ring): {obstacle}");
-    false
-}
 
 /// It goes away with its image, also when a test fails.
 struct Mounted {
@@ -137,7 +122,7 @@ fn count(queue: &Queue) -> u64 {
 
 #[test]
 fn an_append_to_a_full_disk_is_an_error_and_goes_on_when_there_is_room() {
-    if !can_run() {
+    if !may_run(NEEDS) {
         return;
     }
     let ways = [
@@ -169,7 +154,7 @@ fn an_append_to_a_full_disk_is_an_error_and_goes_on_when_there_is_room() {
 
 #[test]
 fn a_page_that_was_written_back_takes_stores_on_a_full_disk() {
-    if !can_run() {
+    if !may_run(NEEDS) {
         return;
     }
     for kind in FILE_SYSTEMS {

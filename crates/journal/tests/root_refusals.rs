@@ -7,18 +7,9 @@ use pickfs_journal::queue::{self, Allocation, Queue};
 use pickfs_journal::{
     Error, Fallback, Journal, Options, Preallocation, Sync, Way, WritePath, recover,
 };
+use pickfs_testkit::may_run;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use tempfile::TempDir;
-
-fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        let required = std::env::var("PICKFS_REQUIRE_ROOT_RING").is_ok_and(|value| value == "1");
-        assert!(!required, "root is needed to mount ramfs and tmpfs");
-        println!("SKIPPED(root ring): root is needed to mount ramfs and tmpfs");
-    }
-    root
-}
 
 struct Mounted(TempDir);
 
@@ -46,7 +37,7 @@ fn small() -> Options {
 
 #[test]
 fn ramfs_has_no_fallocate_and_no_direct_writes() {
-    if !is_root() {
+    if !may_run(&[]) {
         return;
     }
     let ramfs = Mounted::new("ramfs", c"");
@@ -75,7 +66,7 @@ fn ramfs_has_no_fallocate_and_no_direct_writes() {
 
 #[test]
 fn a_full_disk_closes_the_journal_and_loses_nothing_that_was_appended() {
-    if !is_root() {
+    if !may_run(&[]) {
         return;
     }
     let tmpfs = Mounted::new("tmpfs", c"size=3m");
@@ -97,7 +88,7 @@ fn a_full_disk_closes_the_journal_and_loses_nothing_that_was_appended() {
 
 #[test]
 fn a_queue_is_filled_with_zeros_where_there_is_no_fallocate_unless_told_otherwise() {
-    if !is_root() {
+    if !may_run(&[]) {
         return;
     }
     let ramfs = Mounted::new("ramfs", c"");

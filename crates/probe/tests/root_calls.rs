@@ -13,22 +13,7 @@ use std::{
 use pickfs_model::CallsRecord;
 use pickfs_probe::calls::{CallWatch, CallsSeen, WatchOptions};
 use pickfs_sys::file_calls::FileCall;
-use pickfs_testkit::until;
-
-fn skip(needs: &[&str]) -> bool {
-    let missing = needs.iter().find(|program| {
-        let found = Command::new("which").arg(program).output();
-        !found.is_ok_and(|output| output.status.success())
-    });
-    let reason = match (rustix::process::geteuid().is_root(), missing) {
-        (false, _) => "not root".to_string(),
-        (true, Some(program)) => format!("{program} not found"),
-        (true, None) => return false,
-    };
-    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "root ring: {reason}");
-    println!("SKIPPED(root ring): {reason}");
-    true
-}
+use pickfs_testkit::{may_run, until};
 
 const SCRIPT: &str = "mkdir tree; cd tree
 for name in a b c; do dd if=/dev/zero of=$name bs=4096 count=200 conv=fsync 2>/dev/null & done; wait
@@ -72,7 +57,7 @@ fn nothing_is_lost(calls: &CallsRecord) {
 
 #[test]
 fn a_script_of_many_processes_is_counted_as_strace_counts_it() {
-    if skip(&["strace"]) {
+    if !may_run(&["strace"]) {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -120,7 +105,7 @@ fn four_threads(folder: &Path) -> Command {
 
 #[test]
 fn threads_are_counted_too() {
-    if skip(&[]) {
+    if !may_run(&[]) {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -140,7 +125,7 @@ fn reads_its_input(process: u32) -> bool {
 
 #[test]
 fn a_process_that_runs_is_watched_with_what_it_starts() {
-    if skip(&["dd"]) {
+    if !may_run(&["dd"]) {
         return;
     }
     let mut shell = Command::new("sh");
@@ -199,7 +184,7 @@ fn share_of_slow_writes_that_is_explained() -> (f64, u64) {
 /// repeated.
 #[test]
 fn slow_calls_of_a_program_have_a_cause() {
-    if skip(&["dd"]) {
+    if !may_run(&["dd"]) {
         return;
     }
     let mut shares = Vec::new();

@@ -23,22 +23,8 @@ use pickfs_sys::{
     affinity::{allowed_processors, pin_to, set_real_time},
     slow_laps::{SlowLap, SlowLaps},
 };
+use pickfs_testkit::may_run;
 use rustix::thread::gettid;
-
-fn skip(needs: &[&str]) -> bool {
-    let missing = needs.iter().find(|program| {
-        let found = Command::new("which").arg(program).output();
-        !found.is_ok_and(|output| output.status.success())
-    });
-    let reason = match (rustix::process::geteuid().is_root(), missing) {
-        (false, _) => "not root".to_string(),
-        (true, Some(program)) => format!("{program} not found"),
-        (true, None) => return false,
-    };
-    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "root ring: {reason}");
-    println!("SKIPPED(root ring): {reason}");
-    true
-}
 
 struct Mounted {
     folder: tempfile::TempDir,
@@ -128,7 +114,7 @@ fn share(op: &OpStalls, cause: &str) -> f64 {
 
 #[test]
 fn a_frozen_file_system_stops_one_write_and_is_named() {
-    if skip(&["mkfs.ext4", "fsfreeze"]) {
+    if !may_run(&["mkfs.ext4", "fsfreeze"]) {
         return;
     }
     for mkfs in [&["mkfs.ext4", "-qF"][..], &["mkfs.xfs", "-qf"], &["mkfs.btrfs", "-qf"]] {
@@ -186,7 +172,7 @@ impl Drop for Hog {
 
 #[test]
 fn a_hog_on_the_writers_processor_is_waiting_for_a_processor_and_has_its_name() {
-    if skip(&["taskset", "chrt"]) {
+    if !may_run(&["taskset", "chrt"]) {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -213,7 +199,7 @@ fn a_hog_on_the_writers_processor_is_waiting_for_a_processor_and_has_its_name() 
 
 #[test]
 fn each_read_of_an_xfs_file_stalls_its_writer_once() {
-    if skip(&["mkfs.xfs"]) {
+    if !may_run(&["mkfs.xfs"]) {
         return;
     }
     const READS: u64 = 300;
@@ -299,7 +285,7 @@ impl Drop for DirtyBound {
 
 #[test]
 fn dirty_throttling_of_one_device_is_named() {
-    if skip(&["mkfs.ext4"]) {
+    if !may_run(&["mkfs.ext4"]) {
         return;
     }
     let mounted = Mounted::make(&["mkfs.ext4", "-qF"]);
@@ -334,7 +320,7 @@ fn dirty_throttling_of_one_device_is_named() {
 /// Megabytes into the cache: all of it is copying, in functions that the samples name.
 #[test]
 fn samples_name_the_functions_of_time_on_a_processor() {
-    if skip(&["mkfs.ext4"]) {
+    if !may_run(&["mkfs.ext4"]) {
         return;
     }
     let mounted = Mounted::make(&["mkfs.ext4", "-qF"]);
@@ -371,7 +357,7 @@ fn samples_name_the_functions_of_time_on_a_processor() {
 /// the device of this very file system and the thread that did it.
 #[test]
 fn a_commit_and_its_requests_stand_beside_the_laps_that_wait_for_it() {
-    if skip(&["mkfs.ext4"]) {
+    if !may_run(&["mkfs.ext4"]) {
         return;
     }
     let mounted = Mounted::make(&["mkfs.ext4", "-qF"]);

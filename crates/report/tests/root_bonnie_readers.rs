@@ -8,18 +8,11 @@ use std::{
 
 use pickfs_model::Outcome;
 use pickfs_report::{Subject, exports::render};
-use pickfs_testkit::{FakePhasedRun, LostPhase, fake_phased_run};
+use pickfs_testkit::{FakePhasedRun, LostPhase, fake_phased_run, skipped};
 
 fn has(program: &str) -> bool {
     let found = Command::new(program).stdin(Stdio::null()).stdout(Stdio::null()).status().is_ok();
-    if !found {
-        assert!(
-            std::env::var("PICKFS_REQUIRE_ROOT_RING").as_deref() != Ok("1"),
-            "{program} not found; install the Debian package bonnie++"
-        );
-        println!("SKIPPED(root ring): {program} not found; install the Debian package bonnie++");
-    }
-    found
+    found || skipped(&format!("{program} not found; install the Debian package bonnie++"))
 }
 
 fn read(program: &str, text: &str) -> (String, String) {

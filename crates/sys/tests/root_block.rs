@@ -1,12 +1,11 @@
 #![allow(clippy::unwrap_used)]
 
-mod ring;
-
 use pickfs_sys::block::{BlockDevice, ExclusiveProbe};
 use pickfs_sys::device_users::users_of;
 use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
 use pickfs_sys::mount::{MountRequest, Mounted};
 use pickfs_sys::proc_root::ProcRoot;
+use pickfs_testkit::may_run;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::process::Command;
@@ -21,7 +20,7 @@ fn loop_on_unlinked() -> LoopDevice {
 
 #[test]
 fn a_device_tells_the_same_by_ioctl_and_by_sysfs() {
-    if !ring::runs(&[]) {
+    if !may_run(&["/dev/loop-control"]) {
         return;
     }
     let made = loop_on_unlinked();
@@ -39,7 +38,7 @@ fn a_device_tells_the_same_by_ioctl_and_by_sysfs() {
 
 #[test]
 fn written_bytes_and_flushes_are_counted() {
-    if !ring::runs(&[]) {
+    if !may_run(&["/dev/loop-control"]) {
         return;
     }
     let made = loop_on_unlinked();
@@ -56,7 +55,7 @@ fn written_bytes_and_flushes_are_counted() {
 
 #[test]
 fn exclusive_open_tells_a_holder_and_a_mount_but_not_a_plain_open() {
-    if !ring::runs(&["mkfs.ext4"]) {
+    if !may_run(&["/dev/loop-control", "mkfs.ext4"]) {
         return;
     }
     let made = loop_on_unlinked();
@@ -83,7 +82,7 @@ fn libc_o_excl() -> i32 {
 
 #[test]
 fn a_program_that_has_the_device_open_is_found() {
-    if !ring::runs(&[]) {
+    if !may_run(&["/dev/loop-control"]) {
         return;
     }
     let made = loop_on_unlinked();

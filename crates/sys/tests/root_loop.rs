@@ -1,11 +1,10 @@
 #![allow(clippy::unwrap_used)]
 
-mod ring;
-
 use pickfs_sys::extents::{self, ExtentSource};
 use pickfs_sys::loop_device::{LoopDevice, LoopError, LoopOptions};
 use pickfs_sys::mount::{self, MountError, MountRequest, Mounted};
 use pickfs_sys::proc_root::ProcRoot;
+use pickfs_testkit::may_run;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -25,9 +24,13 @@ fn make(program: &str, device: &Path) {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
 }
 
+fn loop_backing(number: u32) -> Option<String> {
+    std::fs::read_to_string(format!("/sys/block/loop{number}/loop/backing_file")).ok()
+}
+
 #[test]
 fn an_unlinked_file_is_attached_with_direct_io_and_autoclear() {
-    if !ring::runs(&[]) {
+    if !may_run(&["/dev/loop-control"]) {
         return;
     }
     let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
@@ -40,12 +43,12 @@ fn an_unlinked_file_is_attached_with_direct_io_and_autoclear() {
     assert!(device.is_attached());
     let number = device.number();
     device.detach().unwrap();
-    assert!(ring::loop_backing(number).is_none_or(|name| !name.contains("/var/tmp/")));
+    assert!(loop_backing(number).is_none_or(|name| !name.contains("/var/tmp/")));
 }
 
 #[test]
 fn a_chosen_sector_size_is_in_force() {
-    if !ring::runs(&[]) {
+    if !may_run(&["/dev/loop-control"]) {
         return;
     }
     let image = unlinked_image();
@@ -57,7 +60,7 @@ fn a_chosen_sector_size_is_in_force() {
 
 #[test]
 fn dropping_the_guard_detaches() {
-    if !ring::runs(&[]) {
+    if !may_run(&["/dev/loop-control"]) {
         return;
     }
     let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
@@ -73,7 +76,7 @@ fn dropping_the_guard_detaches() {
 
 #[test]
 fn fallocated_extents_are_unwritten_until_they_are_rewritten() {
-    if !ring::runs(&[]) {
+    if !may_run(&["/dev/loop-control"]) {
         return;
     }
     let image = unlinked_image();
@@ -93,7 +96,7 @@ fn fallocated_extents_are_unwritten_until_they_are_rewritten() {
 
 #[test]
 fn mkfs_unwrites_an_image_and_rewriting_mends_it() {
-    if !ring::runs(&["mkfs.ext4"]) {
+    if !may_run(&["/dev/loop-control", "mkfs.ext4"]) {
         return;
     }
     let image = unlinked_image();
@@ -114,7 +117,7 @@ fn mkfs_unwrites_an_image_and_rewriting_mends_it() {
 
 #[test]
 fn holes_of_a_tmpfs_file_are_found_and_mended() {
-    if !ring::runs(&[]) {
+    if !may_run(&["/dev/loop-control"]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -135,7 +138,7 @@ fn holes_of_a_tmpfs_file_are_found_and_mended() {
 
 #[test]
 fn an_ext4_image_is_mounted_with_options_that_the_kernel_reports() {
-    if !ring::runs(&["mkfs.ext4"]) {
+    if !may_run(&["/dev/loop-control", "mkfs.ext4"]) {
         return;
     }
     let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
@@ -164,7 +167,7 @@ fn an_ext4_image_is_mounted_with_options_that_the_kernel_reports() {
 
 #[test]
 fn a_device_under_a_mount_says_that_it_is_still_in_use_only_when_it_is() {
-    if !ring::runs(&["mkfs.ext4"]) {
+    if !may_run(&["/dev/loop-control", "mkfs.ext4"]) {
         return;
     }
     let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
@@ -176,13 +179,13 @@ fn a_device_under_a_mount_says_that_it_is_still_in_use_only_when_it_is() {
     let error = device.detach().unwrap_err();
     assert!(matches!(error, LoopError::StillInUse { .. }), "{error}");
     mounted.unmount().unwrap();
-    let gone = || ring::loop_backing(number).is_none();
+    let gone = || loop_backing(number).is_none();
     pickfs_testkit::until("its end with its last user", || gone().then_some(()));
 }
 
 #[test]
 fn a_wrong_option_and_a_wrong_image_are_explained() {
-    if !ring::runs(&["mkfs.ext4"]) {
+    if !may_run(&["/dev/loop-control", "mkfs.ext4"]) {
         return;
     }
     let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();

@@ -22,6 +22,7 @@ pub mod fake_trial;
 pub mod mishap;
 pub mod patience;
 pub mod phase_list;
+pub mod root_ring;
 pub mod signals;
 pub mod simulate;
 
@@ -33,5 +34,6 @@ pub use fake_spec::{fake_spec, params};
 pub use fake_stalls::explained;
 pub use mishap::{Mishap, MishapKind, Mishaps};
 pub use patience::{PATIENCE, until};
+pub use root_ring::{may_run, skipped};
 pub use signals::{with_default_signals, with_ignored_signals};
 pub use simulate::{Shape, Simulation, simulate};

@@ -6,19 +6,9 @@ use std::{fs, path::Path};
 
 use pickfs_model::{Outcome, PhaseRecord};
 use pickfs_sys::mount::{MountRequest, Mounted};
-use pickfs_testkit::{fake_spec, params as params_of};
+use pickfs_testkit::{fake_spec, may_run, params as params_of};
 use pickfs_workload::{Session, find};
 use serde_json::{Value, json};
-
-fn may_mount() -> bool {
-    if rustix::process::geteuid().is_root() {
-        return true;
-    }
-    let reason = "SKIPPED(root ring): mounting a tmpfs needs root";
-    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "{reason}");
-    println!("{reason}");
-    false
-}
 
 /// The rows and notes of a trial on a tmpfs; `meanwhile` comes between preparation and measurement.
 fn trial(
@@ -50,7 +40,7 @@ fn outcome<'a>(rows: &'a [PhaseRecord], phase: &str) -> &'a Outcome {
 
 #[test]
 fn a_disk_that_fills_up_is_a_failed_row_and_what_hangs_on_it_is_skipped() {
-    if !may_mount() {
+    if !may_run(&[]) {
         return;
     }
     let params = json!({ "scale": "tiny", "files": 100, "file_min": 8192, "file_max": 8192 });
@@ -71,7 +61,7 @@ fn a_disk_that_fills_up_is_a_failed_row_and_what_hangs_on_it_is_skipped() {
 
 #[test]
 fn a_create_that_fails_names_the_file_and_leaves_none() {
-    if !may_mount() {
+    if !may_run(&[]) {
         return;
     }
     let params = json!({ "scale": "tiny", "size": 0, "files": 200 });
@@ -92,7 +82,7 @@ fn a_create_that_fails_names_the_file_and_leaves_none() {
 
 #[test]
 fn files_are_as_many_as_there_are_inodes() {
-    if !may_mount() {
+    if !may_run(&[]) {
         return;
     }
     let params = json!({ "scale": "tiny", "size": 0, "files": 1000 });

@@ -15,26 +15,10 @@ use pickfs_model::Event;
 use pickfs_testkit::{PATIENCE, until, with_default_signals};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use crate::pickfs::{Said, command, is_root};
+use crate::pickfs::{Said, command};
 
-/// True where a test of the root ring may run; otherwise the reason is said, and is a failure
-/// where the ring is required.
 pub fn may_run(programs: &[&str]) -> bool {
-    let absent = programs.iter().find(|program| {
-        let found = |folder: &PathBuf| folder.join(program).exists();
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        !std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).any(|f| found(&f))
-    });
-    let reason = match absent {
-        _ if !is_root() => "not root".to_owned(),
-        _ if !Path::new("/dev/loop-control").exists() => "no /dev/loop-control".into(),
-        Some(program) => format!("{program} not found"),
-        None => return true,
-    };
-    let is_required = std::env::var("PICKFS_REQUIRE_ROOT_RING").is_ok_and(|value| value == "1");
-    assert!(!is_required, "the root ring is required, and cannot run: {reason}");
-    println!("SKIPPED(root ring): {reason}");
-    false
+    pickfs_testkit::may_run(&[programs, &["/dev/loop-control"]].concat())
 }
 
 pub struct Session {

@@ -87,13 +87,6 @@ pub fn finished(messages: &[WorkerMessage]) -> bool {
     matches!(messages.last(), Some(WorkerMessage::Finished))
 }
 
-/// False, with the reason, where the test cannot run; a panic where it must.
 pub fn may_mount() -> bool {
-    if rustix::process::geteuid().is_root() {
-        return true;
-    }
-    let reason = "SKIPPED(root ring): mounting a tmpfs needs root";
-    assert!(std::env::var_os("PICKFS_REQUIRE_ROOT_RING").is_none(), "{reason}");
-    println!("{reason}");
-    false
+    pickfs_testkit::may_run(&[])
 }

@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use pickfs_testkit::may_run;
 use tempfile::TempDir;
 
 pub type Host = u8;
@@ -23,23 +24,8 @@ pub const HOST_B: Host = 2;
 const PORT: u16 = 7300;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_pickfs-pair");
 
-fn obstacle() -> Option<String> {
-    if !rustix::process::geteuid().is_root() {
-        return Some("root is needed to make network namespaces".into());
-    }
-    let output = Command::new("ip").args(["netns", "list"]).output();
-    match output {
-        Ok(output) if output.status.success() => None,
-        _ => Some("`ip netns` is needed (iproute2)".into()),
-    }
-}
-
 pub fn can_run() -> bool {
-    let Some(obstacle) = obstacle() else { return true };
-    let required = std::env::var("PICKFS_REQUIRE_ROOT_RING").is_ok_and(|value| value == "1");
-    assert!(!required, "{obstacle}");
-    println!("SKIPPED(root ring): {obstacle}");
-    false
+    may_run(&["ip"])
 }
 
 pub fn scrambled(value: u64) -> u64 {

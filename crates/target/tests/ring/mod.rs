@@ -11,7 +11,7 @@ pub mod zram;
 use std::path::PathBuf;
 
 use pickfs_sys::namespace;
-use pickfs_target::availability::find_program;
+pub use pickfs_testkit::{may_run as have, skipped as skip};
 
 pub type Test = (&'static str, fn());
 
@@ -21,7 +21,7 @@ pub fn run(tests: &[Test]) {
         tests.iter().for_each(|(name, _)| println!("{name}: test"));
         return;
     }
-    if !may_run() {
+    if !have(&["/dev/loop-control"]) {
         return;
     }
     if !namespace::is_private() {
@@ -39,33 +39,6 @@ pub fn run(tests: &[Test]) {
         }
     }
     assert!(failed.is_empty(), "failed: {}", failed.join(", "));
-}
-
-fn may_run() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let root = status.lines().any(|line| line.starts_with("Uid:\t0\t0"));
-    let gap = match root {
-        false => Some("not root".to_string()),
-        true if !std::path::Path::new("/dev/loop-control").exists() => {
-            Some("no /dev/loop-control".into())
-        }
-        true => None,
-    };
-    gap.is_none_or(|reason| skip(&reason))
-}
-
-/// Otherwise the test is to return at once.
-pub fn have(programs: &[&str]) -> bool {
-    let missing = programs.iter().find(|program| find_program(program).is_none());
-    missing.is_none_or(|program| skip(&format!("{program} not found")))
-}
-
-/// Fails where it must not be skipped. Always false.
-pub fn skip(reason: &str) -> bool {
-    let required = std::env::var("PICKFS_REQUIRE_ROOT_RING").is_ok_and(|value| value == "1");
-    assert!(!required, "the root ring is required, and cannot run: {reason}");
-    println!("SKIPPED(root ring): {reason}");
-    false
 }
 
 pub fn folder() -> (tempfile::TempDir, PathBuf) {
