@@ -70,6 +70,12 @@ fn aside(schema: &Value) -> String {
     }
 }
 
+/// What a name cannot say: values, numbers, ranges.
+fn meaning(schema: &Value) -> String {
+    let counts = words(schema).contains(|c: char| c == '`' || c.is_ascii_digit());
+    if counts { aside(schema) } else { String::new() }
+}
+
 /// A schema without the null that it allows, and whether it does.
 fn required(schema: &Value) -> (Value, bool) {
     let mut schema = schema.clone();
@@ -130,9 +136,7 @@ fn grouped(types: &Map<String, Value>, schema: &Value) -> Vec<String> {
         if of.get("const").is_some() {
             continue;
         }
-        // What a name cannot say: values, numbers, ranges.
-        let counts = words(of).contains(|c: char| c == '`' || c.is_ascii_digit());
-        let meaning = if counts { aside(of) } else { String::new() };
+        let meaning = meaning(of);
         let (of, is_optional) = required(of);
         let text = format!("`{name}`{}{meaning}", if is_optional || absent { "?" } else { "" });
         let of = told(types, &of);
@@ -150,7 +154,7 @@ fn choice(types: &Map<String, Value>, schema: &Value) -> String {
     for variant in [schema].into_iter().chain(schema["oneOf"].as_array().into_iter().flatten()) {
         let names = variant["enum"].as_array().into_iter().flatten().chain(variant.get("const"));
         rows.extend(
-            names.filter_map(Value::as_str).map(|name| format!("`{name}`{}", aside(variant))),
+            names.filter_map(Value::as_str).map(|name| format!("`{name}`{}", meaning(variant))),
         );
         let all = fields(variant);
         let tagged = all.iter().find_map(|(key, of, _)| Some((*key, of["const"].as_str()?)));
