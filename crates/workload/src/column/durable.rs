@@ -43,7 +43,9 @@ fn durable(row: &Row, phases: &[LanePhase]) -> Option<LanePhase> {
     let syncs: Vec<&LanePhase> =
         row.synced_by.iter().map(|name| find(name)).collect::<Option<_>>()?;
     let parts: Vec<&LanePhase> = [op].into_iter().chain(syncs.iter().copied()).collect();
-    let elapsed_ns = durable_ns(&parts);
+    let waits = parts.windows(2).map(|pair| pair[0].waited_after_ns + pair[1].waited_before_ns);
+    let took = parts.iter().map(|part| part.record.elapsed_ns);
+    let elapsed_ns = took.chain(waits).sum::<u64>();
     let record = PhaseRecord {
         phase: row.durable_phase()?,
         label: row.durable_phase()?,
@@ -64,12 +66,6 @@ fn durable(row: &Row, phases: &[LanePhase]) -> Option<LanePhase> {
     let (waited_before_ns, waited_after_ns) = (op.waited_before_ns, last.waited_after_ns);
     let (began_ns, ended_ns) = (op.began_ns, last.ended_ns);
     Some(LanePhase { record, waited_before_ns, began_ns, ended_ns, waited_after_ns })
-}
-
-fn durable_ns(parts: &[&LanePhase]) -> u64 {
-    let took_ns: u64 = parts.iter().map(|part| part.record.elapsed_ns).sum();
-    let waits = parts.windows(2).map(|pair| pair[0].waited_after_ns + pair[1].waited_before_ns);
-    took_ns + waits.sum::<u64>()
 }
 
 fn outcome(parts: &[&LanePhase]) -> Outcome {

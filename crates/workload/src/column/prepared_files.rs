@@ -3,11 +3,10 @@ use std::fs;
 use pickfs_sys::elements::bytes_of;
 
 use super::{
-    check::{Compared, Replaced, TableContent},
+    check::{Compared, TableContent},
     files::{LONGS, Of},
     lane::Lane,
     layout::{Attribute, Header, Layout},
-    list::List,
     set::set,
     sizes::BINARY_REPEATS,
     sync::{SyncBy, sync},
@@ -86,20 +85,17 @@ pub(super) fn check_lists(lane: &mut Lane) -> Result<(), Fault> {
         (Of::Medium, "seqreadMedium", &replaced.medium),
         (Of::Huge, "seqreadHuge", &replaced.huge),
     ] {
-        check_list(lane, name, &lane.data.list(of, &lane.sizes), replaced)?;
+        let list = lane.data.list(of, &lane.sizes);
+        let mut compared = Compared::open(&lane.files.at(name))?;
+        compared.bytes(&header(list.count()))?;
+        compared.list(&list, replaced)?;
+        compared.end()?;
     }
     let count = lane.sizes.rows();
     let floats = FLOATS.header(Header { attribute: Attribute::None, count });
     table_content(lane).check_floats(&lane.table().floats, &floats)?;
     lane.checked += 5;
     Ok(())
-}
-
-fn check_list(lane: &Lane, name: &str, list: &List, replaced: &Replaced) -> Result<(), Fault> {
-    let mut compared = Compared::open(&lane.files.at(name))?;
-    compared.bytes(&header(list.count()))?;
-    compared.list(list, replaced)?;
-    compared.end()
 }
 
 fn header(count: u64) -> Vec<u8> {

@@ -238,7 +238,12 @@ pub(super) fn in_parallel<W: Send, R: Send>(work: Vec<W>, each: impl Fn(W) -> R 
     thread::scope(|scope| {
         let mut work = work.into_iter();
         let first = work.next();
-        let others: Vec<_> = work.map(|piece| scope.spawn(move || unpinned(each, piece))).collect();
+        // The caller may be pinned to one CPU; these threads may use all that it was given.
+        let unpinned = |piece| {
+            let _ = crate::placement::pin(None);
+            each(piece)
+        };
+        let others: Vec<_> = work.map(|piece| scope.spawn(move || unpinned(piece))).collect();
         let own = first.map(each);
         let joined = others.into_iter().map(|thread| match thread.join() {
             Ok(result) => result,
@@ -246,12 +251,6 @@ pub(super) fn in_parallel<W: Send, R: Send>(work: Vec<W>, each: impl Fn(W) -> R 
         });
         own.into_iter().chain(joined).collect()
     })
-}
-
-/// The caller may be pinned to one CPU; the threads that it starts may use all that it was given.
-fn unpinned<W, R>(each: impl Fn(W) -> R, piece: W) -> R {
-    let _ = crate::placement::pin(None);
-    each(piece)
 }
 
 #[cfg(test)]

@@ -98,10 +98,12 @@ pub(super) fn rows_markdown(settings: &Settings) -> String {
 
 pub(super) fn rows(settings: &Settings) -> Vec<Row> {
     let mut rows = write_rows();
-    rows.extend(meta_rows());
+    let meta = ["close open", "lock", "size", "mmap"];
+    rows.extend(meta.map(|label| Row::new(Suite::Meta, label).calls()));
     rows.extend(read_rows());
     rows.extend(reread_rows());
-    rows.extend(random_rows(settings.has_random_variants));
+    let both = |pass: Pass| [pass.row(Heat::Cold), pass.row(Heat::Hot)];
+    rows.extend(passes(settings.has_random_variants).into_iter().flat_map(both));
     rows.extend(sort_rows());
     rows.retain(|row| settings.has(row.suite));
     rows
@@ -141,11 +143,6 @@ fn write_rows() -> Vec<Row> {
         row("open append mid sym, sync once").high_impact(),
         row("open append mid float, sync once").high_impact(),
     ]
-}
-
-fn meta_rows() -> Vec<Row> {
-    let labels = ["close open", "lock", "size", "mmap"];
-    labels.map(|label| Row::new(Suite::Meta, label).calls()).into()
 }
 
 fn read_rows() -> Vec<Row> {
@@ -212,22 +209,14 @@ impl Pass {
     pub(super) fn row(&self, heat: Heat) -> Row {
         Row::new(Suite::Random, &self.label()).of_two(heat)
     }
-
-    fn is_original(&self) -> bool {
-        matches!(self.by, ReadBy::Mapped | ReadBy::MappedPerRead)
-    }
 }
 
 pub(super) fn passes(has_variants: bool) -> Vec<Pass> {
     let ways = [ReadBy::Mapped, ReadBy::MappedPerRead, ReadBy::Pread, ReadBy::Advised];
     let each = ways.into_iter().flat_map(|by| BLOCKS_BYTES.map(|block_bytes| (by, block_bytes)));
     let passes = each.zip(1..).map(|((by, block_bytes), number)| Pass { by, block_bytes, number });
-    passes.filter(|pass| has_variants || pass.is_original()).collect()
-}
-
-fn random_rows(has_variants: bool) -> Vec<Row> {
-    let both = |pass: Pass| [pass.row(Heat::Cold), pass.row(Heat::Hot)];
-    passes(has_variants).into_iter().flat_map(both).collect()
+    let is_original = |pass: &Pass| matches!(pass.by, ReadBy::Mapped | ReadBy::MappedPerRead);
+    passes.filter(|pass| has_variants || is_original(pass)).collect()
 }
 
 #[cfg(test)]

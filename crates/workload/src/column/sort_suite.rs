@@ -12,7 +12,9 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     let table = lane.table();
     lane.make_cold(&[table.symbols.clone(), table.floats.clone(), table.domain.clone()])?;
     drop(read1(&table.symbols)?);
-    let symbols = symbols_bytes(lane);
+    let layout = lane.settings.symbols;
+    let symbols =
+        layout.layout().header_bytes() as u64 + lane.sizes.rows() * layout.symbol_bytes() as u64;
     let written = symbols + 16 + 8 * lane.sizes.rows();
     lane.write_row("disk sort", written, |bench| {
         let done = table.sort(bench)?;
@@ -31,9 +33,4 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     table_content(lane).check_sorted(&table, Attribute::Parted)?;
     lane.checked += 2;
     Ok(())
-}
-
-fn symbols_bytes(lane: &Lane) -> u64 {
-    let layout = lane.settings.symbols;
-    layout.layout().header_bytes() as u64 + lane.sizes.rows() * layout.symbol_bytes() as u64
 }

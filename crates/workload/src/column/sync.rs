@@ -26,14 +26,12 @@ pub enum SyncBy {
 
 pub fn sync(paths: &[&Path], by: SyncBy) -> Result<(), Fault> {
     match by {
-        SyncBy::Native => paths.iter().try_for_each(|path| sync_one(path)),
+        SyncBy::Native => paths.iter().try_for_each(|path| {
+            let file = File::open(path).map_err(Fault::io("open", path))?;
+            file.sync_all().map_err(Fault::io("fsync", path))
+        }),
         SyncBy::Command => sync_by_command(paths),
     }
-}
-
-fn sync_one(path: &Path) -> Result<(), Fault> {
-    let file = File::open(path).map_err(Fault::io("open", path))?;
-    file.sync_all().map_err(Fault::io("fsync", path))
 }
 
 fn sync_by_command(paths: &[&Path]) -> Result<(), Fault> {

@@ -125,7 +125,9 @@ pub(super) fn run_watched(
     let streams = [input, Stream::Piped, Stream::Piped];
     let before = stray::living();
     // This thread starts the program, so that the program and all below it are watched, and no other.
-    let beside = writes_beside(place);
+    // In a namespace of our own we see who writes beside the mount; elsewhere it would be everybody.
+    let mount = place.directory.parent().filter(|_| pickfs_sys::namespace::is_private());
+    let beside = mount.and_then(|mount| WriteWatch::beside(mount).ok());
     let watch = options.map(|options| CallWatch::of_children(&options));
     let began_ns = MonotonicClock.now_ns();
     let mut program =
@@ -160,12 +162,6 @@ pub(super) fn run_watched(
     }
     check_interrupt()?;
     Ok(ran)
-}
-
-/// In a namespace of our own we see who writes beside the mount; elsewhere it would be everybody.
-fn writes_beside(place: &Place) -> Option<WriteWatch> {
-    let mount = place.directory.parent().filter(|_| pickfs_sys::namespace::is_private())?;
-    WriteWatch::beside(mount).ok()
 }
 
 fn outside(watch: &WriteWatch) -> Vec<PathBuf> {

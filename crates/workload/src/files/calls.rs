@@ -57,17 +57,18 @@ pub(super) fn read_full(file: BorrowedFd<'_>, buffer: &mut [u8], path: &Path) ->
     let mut done = 0;
     while done < buffer.len() {
         match rustix::io::read(file, &mut buffer[done..]) {
-            Ok(0) => return Err(too_short(path, buffer.len() - done)),
+            Ok(0) => {
+                let (path, missing) = (path.display(), buffer.len() - done);
+                return Err(Fault::Wrong {
+                    what: format!("{path} ends {missing} bytes too early"),
+                });
+            }
             Ok(count) => done += count,
             Err(Errno::INTR) => {}
             Err(error) => return Err(fault("read", path)(error)),
         }
     }
     Ok(())
-}
-
-fn too_short(path: &Path, missing_bytes: usize) -> Fault {
-    Fault::Wrong { what: format!("{} ends {missing_bytes} bytes too early", path.display()) }
 }
 
 #[inline]

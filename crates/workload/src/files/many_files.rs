@@ -55,7 +55,10 @@ fn run_set(lane: &mut Lane, layout: Layout) -> Result<(), Fault> {
     let mut set = Set { names, tree: None, content: SmallContent::new(lane.settings) };
     if let Some(reason) = lane.fitted.reason(phases[0]) {
         let reason = reason.to_owned();
-        draw_what_was_skipped(lane, &set);
+        // Sizes that would have been drawn, so that what comes behind keeps its names.
+        if matches!(lane.settings.small, Small::Bytes(sizes) if !sizes.are_zero()) {
+            lane.stream.skip(set.names.count());
+        }
         return phases.iter().try_for_each(|phase| lane.skip(*phase, &reason));
     }
     if !creating::run(lane, phases[0], &mut set)? {
@@ -79,13 +82,6 @@ fn phases(layout: Layout) -> [Phase; 3] {
 fn shuffle(lane: &mut Lane, set: &mut Set, layout: Layout) {
     if layout == Layout::Random {
         set.names.shuffle(&mut lane.stream);
-    }
-}
-
-/// Sizes that would have been drawn, so that what comes behind keeps its names.
-fn draw_what_was_skipped(lane: &mut Lane, set: &Set) {
-    if matches!(lane.settings.small, Small::Bytes(sizes) if !sizes.are_zero()) {
-        lane.stream.skip(set.names.count());
     }
 }
 

@@ -41,7 +41,10 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
         if let Some(reason) = lane.fitted.reason(phase).or(blocked.as_deref()) {
             let reason = reason.to_owned();
             lane.skip(phase, &reason)?;
-            stage.keep_stream(lane, phase);
+            // A skipped seek phase takes its numbers all the same, so that names stay.
+            if phase == Phase::Seeks {
+                lane.stream.skip(lane.settings.seeks);
+            }
             continue;
         }
         let ran = stage.run(lane, phase)?;
@@ -74,13 +77,6 @@ impl Stage {
             lane.tell_residency(residency);
         }
         Ok(ran)
-    }
-
-    /// A skipped seek phase takes its numbers from the stream all the same, so that names stay.
-    fn keep_stream(&self, lane: &mut Lane, phase: Phase) {
-        if phase == Phase::Seeks {
-            lane.stream.skip(lane.settings.seeks);
-        }
     }
 
     fn char_write(&mut self, lane: &mut Lane) -> Result<bool, Fault> {

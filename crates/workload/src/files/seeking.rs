@@ -162,17 +162,13 @@ fn seek_all(shared: &Shared, file: OwnedFd, mut bench: ThreadBench) -> Result<So
         bench.span_ends();
     }
     if shared.settings.is_bonnie {
-        remove_first(shared.path)?;
+        // The seeker that ends first removes the file; the others find it gone.
+        match rustix::fs::unlink(shared.path) {
+            Err(rustix::io::Errno::NOENT) => {}
+            removed => removed.map_err(fault("unlink", shared.path))?,
+        }
     }
     Ok(sought)
-}
-
-/// The seeker that ends first removes the file; the others find it gone.
-fn remove_first(path: &Path) -> Result<(), Fault> {
-    match rustix::fs::unlink(path) {
-        Err(rustix::io::Errno::NOENT) => Ok(()),
-        removed => removed.map_err(fault("unlink", path)),
-    }
 }
 
 struct Hands<'a> {
