@@ -13,35 +13,26 @@ pub mod terminal;
 
 use crate::chart::{Scene, Slot};
 
-/// What a page of its own is made of.
 #[derive(Debug, Clone, Default)]
 pub struct Document {
-    /// The title of its page.
     pub title: String,
-    /// In reading order.
     pub nodes: Vec<Node>,
 }
 
-/// A piece of a document.
 #[derive(Debug, Clone)]
 pub enum Node {
-    /// With its level from 1.
     Heading(u8, Text),
     /// What links reach by a name, with its title.
     Section(&'static str, String, Vec<Node>),
-    /// Sentences.
     Paragraph(Text),
-    /// Entries of equal weight.
     List(Vec<Text>),
     /// Names with values; an empty name goes on with the one before.
     Facts(Vec<(String, Text)>),
-    /// Rows under columns.
     Table(Table),
     /// A picture, with its name where links lead to it; only pages show it.
     Chart(String, Box<Scene>),
     /// Words beside the matter.
     Note(Text),
-    /// Commands.
     Code(String),
     /// Details: a page opens them, and a terminal prints only those that are open.
     Fold(Fold),
@@ -51,26 +42,22 @@ pub enum Node {
     Jump(String, String),
 }
 
-/// Details under a title.
 #[derive(Debug, Clone, Default)]
 pub struct Fold {
-    /// What stands when it is closed.
+    /// A name that links reach, or nothing.
+    pub id: String,
     pub title: String,
-    /// Open from the beginning.
     pub is_open: bool,
     /// Part of a section, and no box of its own.
     pub is_panel: bool,
-    /// The details.
     pub nodes: Vec<Node>,
 }
 
 /// What a span is, for its colour or weight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Role {
-    /// Words.
     #[default]
     Plain,
-    /// What to read first.
     Strong,
     /// As one types it.
     Code,
@@ -88,12 +75,9 @@ pub enum Role {
     Candidate(Slot),
 }
 
-/// Words with a role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Span {
-    /// What they are.
     pub role: Role,
-    /// The words.
     pub text: String,
 }
 
@@ -108,14 +92,12 @@ impl<T: Into<String>> From<T> for Text {
 }
 
 impl Role {
-    /// Words in this role.
     pub fn of(self, words: impl Into<String>) -> Text {
         Text(vec![Span { role: self, text: words.into() }])
     }
 }
 
 impl Text {
-    /// The same with more behind it.
     pub fn and(mut self, more: impl Into<Text>) -> Text {
         self.0.extend(more.into().0);
         self
@@ -126,7 +108,6 @@ impl Text {
         self.0.first().map_or(Role::Plain, |span| span.role)
     }
 
-    /// The words alone.
     pub fn words(&self) -> String {
         self.0.iter().map(|span| span.text.as_str()).collect()
     }
@@ -135,11 +116,8 @@ impl Text {
 /// Rows under columns. On a terminal that is too narrow a table of sentences is printed row by row.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    /// What stands in a column.
     pub columns: Vec<Column>,
-    /// Rows of as many cells.
     pub rows: Vec<Row>,
-    /// What stands under it.
     pub notes: Vec<Text>,
     /// What the first sign of it means, where short forms have that sign.
     pub brief: &'static str,
@@ -150,11 +128,8 @@ pub struct Table {
 /// How a column stands, and who gives way where a screen is narrow.
 #[derive(Debug, Clone, Default)]
 pub struct Column {
-    /// Its name.
     pub head: Text,
-    /// A second line of the name.
     pub under: String,
-    /// What it holds.
     pub kind: Kind,
     /// 0 stays; of the others the highest goes first.
     pub priority: u8,
@@ -162,26 +137,19 @@ pub struct Column {
     pub part: Option<usize>,
 }
 
-/// What a column holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// Figures, to the right.
     #[default]
     Number,
-    /// One word of a few.
     Mark,
-    /// A few words.
     Word,
-    /// Sentences.
     Text,
     /// Functions of the kernel.
     Stack,
 }
 
-/// A row.
 #[derive(Debug, Clone, Default)]
 pub struct Row {
-    /// What it is.
     pub kind: RowKind,
     /// One for each column, or fewer.
     pub cells: Vec<Cell>,
@@ -189,17 +157,14 @@ pub struct Row {
     pub note: String,
 }
 
-/// What a row is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RowKind {
-    /// One of many.
     #[default]
     Plain,
     /// The heading of those that follow.
     Group,
     /// A comparison that is no candidate.
     Floor,
-    /// The choice.
     Best,
     /// A mean of those before it.
     Mean,
@@ -207,12 +172,10 @@ pub enum RowKind {
     Same,
 }
 
-/// A cell.
 #[derive(Debug, Clone, Default)]
 pub struct Cell {
     /// What it says; a line feed begins another line.
     pub text: Text,
-    /// Its interval.
     pub under: String,
     /// Its range over trials; few screens have room for it.
     pub range: String,
@@ -231,67 +194,56 @@ impl<T: Into<Text>> From<T> for Cell {
 }
 
 impl Cell {
-    /// The same with a range over trials.
     pub fn range(self, range: impl Into<String>) -> Cell {
         Cell { range: range.into(), ..self }
     }
 
-    /// The same with an interval.
     pub fn under(self, under: Option<String>) -> Cell {
         Cell { under: under.unwrap_or_default(), ..self }
     }
 }
 
 impl Column {
-    /// A column of a kind.
     pub fn new(head: impl Into<Text>, kind: Kind) -> Column {
         Column { head: head.into(), kind, ..Column::default() }
     }
 
-    /// The same with a second line in its head.
     pub fn under(self, under: impl Into<String>) -> Column {
         Column { under: under.into(), ..self }
     }
 }
 
 impl Fold {
-    /// Details that are closed at first.
     pub fn closed(title: String, nodes: Vec<Node>) -> Fold {
         Fold { title, nodes, ..Fold::default() }
     }
 }
 
 impl Table {
-    /// A table with columns of these kinds.
     pub fn new<const N: usize>(heads: [(&str, Kind); N]) -> Table {
         let columns = heads.into_iter().map(|(head, kind)| Column::new(head, kind)).collect();
         Table { columns, ..Table::default() }
     }
 
-    /// One more row.
     pub fn row<T: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = T>) {
         let cells = cells.into_iter().map(Into::into).collect();
         self.rows.push(Row { cells, ..Row::default() });
     }
 
-    /// The same with a row of another kind.
     pub fn row_of<T: Into<Cell>>(&mut self, kind: RowKind, cells: impl IntoIterator<Item = T>) {
         self.row(cells);
         self.rows.iter_mut().last().expect("just added").kind = kind;
     }
 }
 
-/// A list of facts.
 pub fn facts<N: Into<String>, T: Into<Text>>(rows: impl IntoIterator<Item = (N, T)>) -> Node {
     Node::Facts(rows.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
 }
 
-/// A list of entries.
 pub fn list<T: Into<Text>>(entries: impl IntoIterator<Item = T>) -> Node {
     Node::List(entries.into_iter().map(Into::into).collect())
 }
 
-/// One name for many values.
 pub fn under_one_name<'n>(
     name: &'n str,
     values: impl IntoIterator<Item = Text> + 'n,

@@ -45,7 +45,7 @@ pub fn write(page: &mut Page, nodes: &[Node]) {
                 let id = if name.is_empty() { String::new() } else { format!(" id=\"{name}\"") };
                 page.raw(&format!("<figure{id}>{}</figure>\n", svg(scene, Setting::Page)));
             }
-            Node::Code(lines) => page.element("pre", lines),
+            Node::Code(lines) => page.element("pre tabindex=\"0\"", lines),
             Node::Fold(found) => fold(page, found),
             Node::Pair(columns) => {
                 page.raw("<div class=\"pair\">");
@@ -124,7 +124,13 @@ fn class(role: Role) -> &'static str {
 fn fold(page: &mut Page, fold: &Fold) {
     let class = if fold.is_panel { " class=\"panel\"" } else { "" };
     let open = if fold.is_open { " open" } else { "" };
-    page.raw(&format!("<details{class}{open}>"));
+    page.raw(&format!("<details{class}{open}"));
+    if !fold.id.is_empty() {
+        page.raw(" id=\"");
+        page.text(&fold.id);
+        page.raw("\"");
+    }
+    page.raw(">");
     page.element("summary", &fold.title);
     write(page, &fold.nodes);
     page.raw("</details>\n");

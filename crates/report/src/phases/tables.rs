@@ -37,6 +37,7 @@ pub fn nodes(subject: &Subject, panel: &Panel) -> Vec<Node> {
             is_open: index == 0 || found.kind == TableKind::Derived,
             is_panel: true,
             nodes: vec![Node::Table(table(subject, panel, found))],
+            ..Fold::default()
         })
     };
     let found = tables(subject.run, panel);

@@ -81,6 +81,7 @@ pub(crate) fn section(subject: &Subject) -> Option<Node> {
             is_open: place < OPEN && table.ops.iter().any(words::is_many),
             is_panel: true,
             nodes: of_cell(table, &causes, own),
+            ..Fold::default()
         }));
     }
     let title = "Why laps were slow".into();
@@ -273,7 +274,7 @@ fn lap(worst: &WorstLap, record: Option<&StallRecord>, causes: &Causes, is_open:
         nodes.push(Node::Paragraph("Meanwhile, on the whole machine:".into()));
         nodes.push(list(meanwhile));
     }
-    Node::Fold(Fold { title: title(worst, causes), is_open, is_panel: false, nodes })
+    Node::Fold(Fold { is_open, ..Fold::closed(title(worst, causes), nodes) })
 }
 
 /// `43.5 ms at 0.512 s of trial 7: 91 % another holds the lock, by reader`.
