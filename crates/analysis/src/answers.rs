@@ -27,8 +27,9 @@ use crate::{
 const SENTINEL_EVERY: u32 = 5;
 const OPENING_BLOCKS: u32 = 3;
 
+pub(crate) use columns::column;
 pub use columns::values_by_block;
-use columns::{column, driver_is_quick, misses_its_rate, put_missing_behind, raw_of, values};
+use columns::{driver_is_quick, misses_its_rate, put_missing_behind, raw_of, values};
 pub use noted::{Without, without_doubts};
 
 pub struct Question<'a> {

@@ -1,15 +1,31 @@
-//! The trials of two runs share no block, so their ratio is unpaired: drift between the runs is
-//! in it, and nothing is claimed. Cells of another workload version, scale or backing are not
-//! compared at all, and that is said. Where each run has one candidate and they differ, the
-//! candidate itself is the thing that changed.
+//! Runs beside each other: what differed in their machines first, then in their results.
+//!
+//! The runs are the candidates of one decision ([`crate::decide`]), and blocks of one number stand for its
+//! blocks; the rows share the error. The runs share no block all the same: drift between them is in every ratio.
+//! Cells of another workload version, scale or backing are not compared at all, and that is said. Where each run has
+//! one candidate and they differ, the candidate itself is the thing that changed.
+//!
+//! Of three runs or more the ratios of the steps multiply to the whole, so the share of a step is its logarithm over
+//! the logarithm of the whole. Shares are told only where the first and the last run are apart; a step that
+//! worked against the whole has a share below zero.
+
+mod choices;
+
+use std::collections::BTreeSet;
 
 use pickfs_model::{
-    BackingKind, Cell, Environment, RunRecord, environment::Difference, finding::Spread,
-    plan::Metric, quantity::significant,
+    Cell, Environment, Findings, RunRecord,
+    environment::Difference,
+    finding::{Claim, Spread},
+    plan::Metric,
+    quantity::significant,
 };
 use serde::Serialize;
 
 use crate::{
+    ALPHA,
+    answers::column,
+    decide::{Rules, decide},
     doubts::notices,
     engine::unlike_engines,
     panels::{Group, Member, Robbed, applies, groups},
@@ -18,20 +34,45 @@ use crate::{
     wording::list,
 };
 
-/// Two runs compared.
+pub use choices::{ChoiceStanding, ComparedTwice, EarlierChoice};
+
+/// A run with what may be said of it, under its name or its path.
+#[derive(Debug, Clone, Copy)]
+pub struct Named<'a> {
+    /// What it is called here.
+    pub name: &'a str,
+    /// The run.
+    pub run: &'a RunRecord,
+    /// Its findings.
+    pub findings: &'a Findings,
+}
+
+/// Runs compared.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct RunComparison {
-    pub here: String,
-    /// Name of the second one.
-    pub there: String,
-    /// Facts that differ: machine, card and plan.
-    pub changed: Vec<Changed>,
+    /// Names of the runs.
+    pub runs: Vec<String>,
     /// What a reader must know before the ratios.
     pub warnings: Vec<String>,
-    /// Cells that both runs measured, in the order of the first.
+    /// From each run to the next.
+    pub steps: Vec<RunStep>,
+    /// Every choice of the first run, judged by the last one; none where their workloads or candidates differ.
+    pub choices: Vec<EarlierChoice>,
+    /// Cells that every run measured, in the order of the first.
     pub cells: Vec<CellRatio>,
     /// Cells that could not be compared: label with levels, and why.
     pub uncompared: Vec<(String, String)>,
+}
+
+/// One run after another.
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct RunStep {
+    /// The things that changed, each once: a step that can be read has one.
+    pub subjects: Vec<String>,
+    /// Facts that differ: machine, card and plan.
+    pub changed: Vec<Changed>,
+    /// Why a difference cannot be put down to one of them, where that is so.
+    pub warning: Option<String>,
 }
 
 /// A fact that two runs do not share.
@@ -44,27 +85,45 @@ pub struct Changed {
     pub there: Option<String>,
 }
 
-/// One metric of a cell in both runs.
+/// One metric of a cell in all runs.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CellRatio {
-    pub label: String,
-    /// Its label in the second run, where the candidate is what changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub label_there: Option<String>,
+    /// Id of the cell in each run.
+    pub cells: Vec<String>,
+    /// Labels of the candidate, one where it never changed.
+    pub labels: Vec<String>,
+    /// The levels in words.
     pub levels: String,
     pub metric: Metric,
-    /// Over the trials of the first run.
-    pub here: Spread,
-    /// Over the trials of the second run.
-    pub there: Spread,
-    /// Median of the second run over the median of the first.
-    pub ratio: f64,
-    /// No trial of the one run lies among the trials of the other.
+    /// Over the trials of each run.
+    pub values: Vec<Spread>,
+    /// Each run over the one before it.
+    pub steps: Vec<RunRatio>,
+    /// The last run over the first one.
+    pub whole: RunRatio,
+    /// No trial of the last run lies among the trials of the first.
     pub apart: bool,
+    /// Share of each step in the whole, summing to 1; absent where the ends are not apart.
+    pub shares: Option<Vec<f64>>,
+}
+
+/// A later run over an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct RunRatio {
+    /// Later median over earlier median.
+    pub ratio: f64,
+    /// Interval of the blocks' ratios, where it is closed.
+    pub interval: Option<(f64, f64)>,
+    /// What the blocks say of the later run.
+    pub claim: Claim,
+    /// Blocks that both have.
+    pub blocks: u32,
+    /// Blocks in which the later one was slower.
+    pub slower: u32,
 }
 
 /// Facts of the machine that differ between any two runs and change no result.
-pub const FLEETING: &[&str] = &[
+const FLEETING: &[&str] = &[
     "clock.read_at_start",
     "clock.step_at_start",
     "cpu.load_at_start",
@@ -75,43 +134,59 @@ pub const FLEETING: &[&str] = &[
     "load.",
 ];
 
-pub fn compare(here: &RunRecord, there: &RunRecord) -> RunComparison {
-    compare_named(here, there, [&here.name, &there.name])
-}
+/// A row of a table.
+type Place<'a> = (&'a Group<'a>, usize);
 
-pub fn compare_named(here: &RunRecord, there: &RunRecord, names: [&str; 2]) -> RunComparison {
-    let (left, right) = (groups(here), groups(there));
-    let replaced = replaced(&left, &right);
-    let mut changed = changes(here, there);
-    changed.extend(replaced.map(|[here, there]| Changed {
-        key: "plan.candidate".into(),
-        here: Some(here.into()),
-        there: Some(there.into()),
-    }));
-    let same_cell =
-        |one: &Member<'_>, other: &Member<'_>| same_cell(one, other, replaced.is_some());
-    let mut found = RunComparison {
-        here: names[0].into(),
-        there: names[1].into(),
-        warnings: warnings([(here, names[0]), (there, names[1])], &changed),
-        changed,
-        cells: Vec::new(),
-        uncompared: Vec::new(),
-    };
-    for member in members(&left) {
-        match partner(member, &right, same_cell) {
-            Ok(other) => found.cells.extend(ratios(member, other, &here.plan.design.primary)),
-            Err(why) => found.uncompared.push((name(member.cell), why)),
+/// Compares each run with the one before it, and the last with the first.
+pub fn compare(runs: &[Named<'_>]) -> RunComparison {
+    let tables: Vec<Vec<Group<'_>>> = runs.iter().map(|one| groups(one.run)).collect();
+    let replaced: Vec<_> = tables.windows(2).map(|two| replaced(&two[0], &two[1])).collect();
+    let steps = runs.windows(2).zip(&replaced).map(|(two, replaced)| step(two, *replaced));
+    let (mut rows, mut uncompared) = (Vec::new(), Vec::new());
+    for first in tables.first().map(Vec::as_slice).map(places).unwrap_or_default() {
+        match followed(first, &tables, &replaced, runs) {
+            Err(why) => uncompared.push((name(member(first).cell), why)),
+            Ok(path) => {
+                let primary = runs[0].run.plan.design.primary.iter();
+                let metrics = primary.filter(|metric| applies(metric, member(first).cell));
+                rows.extend(metrics.map(|metric| (path.clone(), metric)));
+            }
         }
     }
-    for member in members(&right).filter(|m| members(&left).all(|other| !same_cell(m, other))) {
-        found.uncompared.push((name(member.cell), format!("not in {}", names[0])));
+    rows.retain(|(path, metric)| path.iter().all(|place| !values(*place, metric).is_empty()));
+    for (at, two) in tables.windows(2).enumerate() {
+        let is_new = |place: &Place<'_>| {
+            places(&two[0]).iter().all(|other| !same_cell(*place, *other, replaced[at].is_some()))
+        };
+        for place in places(&two[1]).into_iter().filter(is_new) {
+            uncompared.push((name(member(place).cell), format!("not in {}", runs[at].name)));
+        }
     }
-    found
+    let alpha = ALPHA / rows.len().max(1) as f64;
+    let rules = runs.first().map(|one| Rules { alpha, ..Rules::of(&one.run.plan) });
+    let cells = rows.iter().zip(rules.iter().cycle());
+    RunComparison {
+        runs: runs.iter().map(|one| one.name.to_owned()).collect(),
+        warnings: warnings(runs),
+        choices: match runs {
+            [first, .., last] if replaced.iter().all(Option::is_none) => {
+                choices::judged(first, last)
+            }
+            _ => Vec::new(),
+        },
+        cells: cells.map(|((path, metric), rules)| row(path, metric, *rules)).collect(),
+        steps: steps.collect(),
+        uncompared,
+    }
 }
 
-fn members<'a>(groups: &'a [Group<'a>]) -> impl Iterator<Item = &'a Member<'a>> {
-    groups.iter().flat_map(|group| &group.members)
+fn places<'a>(groups: &'a [Group<'a>]) -> Vec<Place<'a>> {
+    let of_group = |group: &'a Group<'a>| (0..group.members.len()).map(move |at| (group, at));
+    groups.iter().flat_map(of_group).collect()
+}
+
+fn member<'a>((group, at): Place<'a>) -> &'a Member<'a> {
+    &group.members[at]
 }
 
 fn name(cell: &Cell) -> String {
@@ -121,10 +196,27 @@ fn name(cell: &Cell) -> String {
     }
 }
 
+fn step(two: &[Named<'_>], replaced: Option<[&str; 2]>) -> RunStep {
+    let mut changed = changes(two[0].run, two[1].run);
+    changed.extend(replaced.map(|[here, there]| Changed {
+        key: "plan.candidate".into(),
+        here: Some(here.into()),
+        there: Some(there.into()),
+    }));
+    let subjects = subjects(&changed);
+    let warning = (subjects.len() > 1).then(|| {
+        let (count, list) = (subjects.len(), list(&subjects));
+        format!("{count} things changed ({list}): a difference cannot be put down to one of them")
+    });
+    let subjects = subjects.into_iter().map(String::from).collect();
+    RunStep { subjects, warning, changed }
+}
+
 /// The two candidates, where each run has one besides its floors and they are not the same.
 fn replaced<'a>(here: &'a [Group<'a>], there: &'a [Group<'a>]) -> Option<[&'a str; 2]> {
     let lone = |groups: &'a [Group<'a>]| {
-        let mut choices = members(groups).filter(|m| !m.is_floor()).map(|m| &m.cell.candidate);
+        let all = places(groups).into_iter().map(member);
+        let mut choices = all.filter(|m| !m.is_floor()).map(|m| &m.cell.candidate);
         let first = choices.next()?;
         choices.all(|other| other == first).then_some(first)
     };
@@ -132,34 +224,46 @@ fn replaced<'a>(here: &'a [Group<'a>], there: &'a [Group<'a>]) -> Option<[&'a st
     (here != there).then_some([&here.label, &there.label])
 }
 
-fn same_cell(one: &Member<'_>, other: &Member<'_>, replaced: bool) -> bool {
+fn same_cell(one: Place<'_>, other: Place<'_>, replaced: bool) -> bool {
+    let (one, other) = (member(one), member(other));
     let is_choice = !one.is_floor() && !other.is_floor();
     (one.cell.candidate == other.cell.candidate || replaced && is_choice)
         && one.cell.workload.name == other.cell.workload.name
         && one.cell.workload.params == other.cell.workload.params
 }
 
+/// The same cell in every run, or why it is not.
+fn followed<'a>(
+    first: Place<'a>,
+    tables: &'a [Vec<Group<'a>>],
+    replaced: &[Option<[&str; 2]>],
+    runs: &[Named<'_>],
+) -> Result<Vec<Place<'a>>, String> {
+    let mut path = vec![first];
+    for (at, replaced) in replaced.iter().enumerate() {
+        let (last, name) = (path[at], runs[at + 1].name);
+        path.push(partner(last, &tables[at + 1], replaced.is_some(), name)?);
+    }
+    Ok(path)
+}
+
 fn partner<'a>(
-    member: &Member<'_>,
+    place: Place<'_>,
     groups: &'a [Group<'a>],
-    same_cell: impl Fn(&Member<'_>, &Member<'_>) -> bool,
-) -> Result<&'a Member<'a>, String> {
-    let same: Vec<&Member<'_>> = members(groups).filter(|m| same_cell(m, member)).collect();
-    let other = same.first().ok_or_else(|| "not in the other run".to_string())?;
-    let (own, others) = (member.cell.workload.version, other.cell.workload.version);
+    replaced: bool,
+    run: &str,
+) -> Result<Place<'a>, String> {
+    let found = places(groups).into_iter().find(|other| same_cell(*other, place, replaced));
+    let found = found.ok_or_else(|| format!("not in {run}"))?;
+    let (here, there) = (member(place), member(found));
+    let (own, others) = (here.cell.workload.version, there.cell.workload.version);
     if own != others {
         return Err(format!("workload version {own} against {others}: numbers may have moved"));
     }
-    if !comparable(member.backing, other.backing) {
-        return Err(format!(
-            "{} against {}: backings are not mixed",
-            member.backing, other.backing
-        ));
+    if here.backing != there.backing {
+        return Err(format!("{} against {}: backings are not mixed", here.backing, there.backing));
     }
-    match unlike(member, other) {
-        Some(why) => Err(why),
-        None => Ok(other),
-    }
+    unlike(here, there).map_or(Ok(found), Err)
 }
 
 /// Why the trials of two runs did not do the same work, where they did not.
@@ -178,37 +282,52 @@ fn unlike(here: &Member<'_>, there: &Member<'_>) -> Option<String> {
     ))
 }
 
-fn comparable(one: BackingKind, other: BackingKind) -> bool {
-    one == other
+fn values(place: Place<'_>, metric: &Metric) -> Vec<f64> {
+    let trials = member(place).chosen(Robbed::Kept).into_iter();
+    trials.filter_map(|trial| metric_value(trial, metric)).collect()
 }
 
-fn ratios(here: &Member<'_>, there: &Member<'_>, primary: &[Metric]) -> Vec<CellRatio> {
-    let metrics = primary.iter().filter(|metric| applies(metric, here.cell));
-    metrics
-        .filter_map(|metric| {
-            let (left, right) = (values(here, metric), values(there, metric));
-            if left.is_empty() || right.is_empty() {
-                return None;
-            }
-            let (left, right) = (spread(&left), spread(&right));
-            Some(CellRatio {
-                label: here.cell.candidate.label.clone(),
-                label_there: Some(&there.cell.candidate)
-                    .filter(|other| **other != here.cell.candidate)
-                    .map(|other| other.label.clone()),
-                levels: here.cell.levels_text(),
-                metric: metric.clone(),
-                here: left,
-                there: right,
-                ratio: right.median / left.median,
-                apart: left.high < right.low || right.high < left.low,
-            })
-        })
-        .collect()
-}
-
-fn values(member: &Member<'_>, metric: &Metric) -> Vec<f64> {
-    member.chosen(Robbed::Kept).into_iter().filter_map(|t| metric_value(t, metric)).collect()
+fn row(path: &[Place<'_>], metric: &Metric, rules: Rules) -> CellRatio {
+    let values: Vec<_> = path.iter().map(|place| spread(&values(*place, metric))).collect();
+    let columns = path.iter().map(|(group, at)| column(group, *at, metric, Robbed::Kept));
+    let columns: Vec<_> = columns.collect();
+    let numbers: BTreeSet<&u32> = columns.iter().flat_map(|column| column.keys()).collect();
+    let block = |number: &&u32| columns.iter().map(|c| c.get(*number).copied()).collect();
+    let decision = decide(&numbers.iter().map(block).collect::<Vec<Vec<_>>>(), rules);
+    let over = |earlier: usize, later: usize| {
+        let duel = decision.duel(later, earlier);
+        let shown = match metric.statistic.is_better_higher() {
+            true => decision.duel(earlier, later),
+            false => duel.clone(),
+        };
+        RunRatio {
+            ratio: values[later].median / values[earlier].median,
+            interval: shown.closed(),
+            claim: decision.claim(earlier, later),
+            blocks: duel.blocks,
+            slower: duel.slower,
+        }
+    };
+    let (first, last) = (values[0], values[values.len() - 1]);
+    let apart = first.high < last.low || last.high < first.low;
+    let steps: Vec<_> = (1..path.len()).map(|later| over(later - 1, later)).collect();
+    let whole = over(0, path.len() - 1);
+    let shares = steps.iter().map(|step| step.ratio.ln() / whole.ratio.ln());
+    let shares: Vec<f64> = shares.collect();
+    let mut labels: Vec<_> =
+        path.iter().map(|place| member(*place).cell.candidate.label.clone()).collect();
+    labels.dedup();
+    CellRatio {
+        cells: path.iter().map(|place| member(*place).cell.id.0.clone()).collect(),
+        labels,
+        levels: member(path[0]).cell.levels_text(),
+        metric: metric.clone(),
+        steps,
+        whole,
+        apart,
+        shares: Some(shares).filter(|all| apart && all.iter().all(|share| share.is_finite())),
+        values,
+    }
 }
 
 fn changes(here: &RunRecord, there: &RunRecord) -> Vec<Changed> {
@@ -250,31 +369,23 @@ fn is_reading(key: &str) -> bool {
     key.starts_with("card.")
 }
 
-fn warnings(runs: [(&RunRecord, &str); 2], changed: &[Changed]) -> Vec<String> {
+fn warnings(runs: &[Named<'_>]) -> Vec<String> {
     let mut warnings = vec![
-        "the runs share no blocks: ratios are unpaired, hold the drift between the runs, and \
-         claim nothing"
+        "the runs share no blocks: block n of one stands beside block n of the other, and what \
+         drifted between the runs is in every ratio"
             .to_string(),
     ];
-    let subjects = subjects(changed);
-    if subjects.len() > 1 {
-        warnings.push(format!(
-            "{} things changed ({}): a difference cannot be put down to one of them",
-            subjects.len(),
-            list(&subjects)
-        ));
-    }
-    for (run, name) in runs {
-        let kinds: Vec<String> = notices(run).into_iter().map(|notice| notice.kind).collect();
+    for one in runs {
+        let kinds: Vec<String> = notices(one.run).into_iter().map(|notice| notice.kind).collect();
         if !kinds.is_empty() {
-            warnings.push(format!("{name} has doubts of its own: {}", list(&kinds)));
+            warnings.push(format!("{} has doubts of its own: {}", one.name, list(&kinds)));
         }
     }
     warnings
 }
 
 /// The things that changed, each once: `kernel`, `plan.candidate`; readings aside.
-pub fn subjects(changed: &[Changed]) -> Vec<&str> {
+fn subjects(changed: &[Changed]) -> Vec<&str> {
     let set = changed.iter().filter(|changed| !is_reading(&changed.key));
     let mut subjects: Vec<&str> = Vec::new();
     for subject in set.map(|changed| subject(&changed.key)) {
@@ -292,88 +403,4 @@ fn subject(key: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use pickfs_testkit::{FakeRun, fake_run};
-
-    fn pair() -> (RunRecord, RunRecord) {
-        let there = FakeRun { name: "later".into(), seed: 8, ..FakeRun::default() };
-        (fake_run(&FakeRun::default()), fake_run(&there))
-    }
-
-    #[test]
-    fn equal_machines_differ_in_nothing_and_cells_meet() {
-        let (here, there) = pair();
-        let found = compare(&here, &there);
-        assert!(found.changed.is_empty(), "{:?}", found.changed);
-        assert_eq!((found.cells.len(), found.uncompared.len()), (8, 0));
-        assert!(found.cells.iter().all(|cell| (cell.ratio - 1.0).abs() < 0.2));
-        assert_eq!(found.warnings.len(), 1);
-    }
-
-    #[test]
-    fn one_change_is_stated_and_two_are_warned_of() {
-        let (here, mut there) = pair();
-        there.environment.put("kernel.release", "6.19.0");
-        let one = compare(&here, &there);
-        assert_eq!(one.changed.len(), 1);
-        assert_eq!(one.changed[0].there.as_deref(), Some("6.19.0"));
-        assert_eq!(one.warnings.len(), 1);
-        there.environment.put("cpu.governor", "powersave");
-        there.environment.put("cpu.load_at_start", "7.0 1.0 1.0");
-        there.environment.put("memory.available_at_start_bytes", 1);
-        there.card.put("card.flush_p50_ns", 1);
-        let two = compare(&here, &there);
-        let keys: Vec<_> = two.changed.iter().map(|changed| changed.key.as_str()).collect();
-        assert_eq!(keys, ["cpu.governor", "kernel.release", "card.flush_p50_ns"]);
-        assert!(two.warnings[1].starts_with("2 things changed (cpu and kernel)"));
-    }
-
-    #[test]
-    fn runs_of_one_name_are_told_apart_by_the_names_that_are_given() {
-        let (here, mut there) = pair();
-        there.cells[0].candidate.mount_options.push("compress".into());
-        let found = compare_named(&here, &there, ["old/a", "new/a"]);
-        assert_eq!((found.here.as_str(), found.there.as_str()), ("old/a", "new/a"));
-        assert!(found.uncompared.iter().any(|(_, why)| why == "not in old/a"));
-    }
-
-    #[test]
-    fn other_scales_are_refused_with_the_reason() {
-        let (mut here, mut there) = pair();
-        let first = there.cells[0].id.clone();
-        let scales = [(&mut here, 0.2), (&mut there, 0.15)];
-        for (run, scale) in scales {
-            for trial in run.trials.iter_mut().filter(|trial| trial.cell == first) {
-                trial.counts.insert(crate::phases::scale::SCALE_KEY.into(), scale);
-            }
-        }
-        let found = compare(&here, &there);
-        assert_eq!(found.cells.len(), 7);
-        assert_eq!(found.uncompared[0].1, "scale 0.20 against 0.15: not the same work");
-        let chain = crate::chain::chain(&[&here, &there]);
-        assert_eq!((chain.cells.len(), chain.uncompared.len()), (7, 1));
-    }
-
-    #[test]
-    fn other_versions_and_backings_are_refused_with_the_reason() {
-        let (here, mut there) = pair();
-        there.cells[0].workload.version = 2;
-        let moved = there.cells[1].id.clone();
-        let trials = there.trials.iter_mut().filter(|trial| trial.cell == moved);
-        trials.for_each(|trial| trial.backing = BackingKind::RamImage);
-        there.cells[2].candidate.mount_options.push("compress".into());
-        let found = compare(&here, &there);
-        assert_eq!(found.cells.len(), 5);
-        let whys: Vec<_> = found.uncompared.iter().map(|(_, why)| why.as_str()).collect();
-        assert_eq!(
-            whys,
-            [
-                "workload version 1 against 2: numbers may have moved",
-                "loop image against loop image in RAM: backings are not mixed",
-                "not in the other run",
-                "not in 2026-11-21-journal"
-            ]
-        );
-    }
-}
+mod tests;

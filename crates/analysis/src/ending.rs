@@ -285,8 +285,11 @@ fn command(plan: &Plan, options: &[(&str, Option<&str>)]) -> String {
     let (program, mut words) = split(&plan.typed);
     match words.first().map(String::as_str) {
         None | Some("rerun") => words = of_plan(plan),
-        Some("tour") => words[0].clone_from(&plan.name),
         Some(_) => {}
+    }
+    let at = usize::from(words.first().is_some_and(|verb| verb == "run"));
+    if let Some(word) = words.get_mut(at).filter(|word| *word == "tour") {
+        word.clone_from(&plan.name);
     }
     again(&[program, words].concat(), options)
 }
@@ -465,7 +468,9 @@ mod tests {
         assert_eq!(with("pickfs run --blocks=5", &blocks), "pickfs --blocks 20");
         let own = "pickfs exec --blocks 3 -- tar --blocks $(x)";
         assert_eq!(with(own, &blocks), "pickfs exec --blocks 20 -- tar --blocks '$(x)'");
-        assert_eq!(with("pickfs tour --ram", &blocks), "pickfs journal --ram --blocks 20");
+        for tour in ["pickfs tour --ram", "pickfs run tour --ram"] {
+            assert_eq!(with(tour, &blocks), "pickfs journal --ram --blocks 20");
+        }
         assert_eq!(with("rm -rf /;reboot", &blocks), "pickfs rm -rf '/;reboot' --blocks 20");
     }
 }

@@ -4,15 +4,12 @@
 //! first one's precision is the smallest difference that this machine can resolve.
 
 use pickfs_model::{
-    RunRecord,
+    Findings, RunRecord,
     finding::{Claim, Comparison, NoiseRow},
 };
 use serde::Serialize;
 
-use crate::{
-    findings,
-    wording::{metric_name, percent_over_one, times},
-};
+use crate::wording::{metric_name, percent_over_one, times};
 
 pub const AGAIN: &str = "-again";
 pub const SLOWED: &str = "-slowed";
@@ -42,9 +39,16 @@ pub struct Check {
     pub claimed: bool,
 }
 
-/// `planted_ratio` is how much slower the slowed copy was made: 1.1 for ten per cent.
-pub fn trust(run: &RunRecord, planted_ratio: f64) -> Trust {
-    let findings = findings(run);
+/// Judges a trust run by its first primary metric; any other run is none.
+pub fn trust(run: &RunRecord, findings: &Findings) -> Option<Trust> {
+    let is_there = |ending: &str| {
+        let label = format!("{}{ending}", run.plan.design.reference);
+        run.plan.candidates.iter().any(|candidate| candidate.label == label)
+    };
+    if !is_there(AGAIN) || !is_there(SLOWED) {
+        return None;
+    }
+    let planted_ratio = planted_ratio(run);
     let first = run.plan.design.primary.first();
     let find = |ending: &str| {
         let all = findings.panels.iter().flat_map(|panel| &panel.comparisons);
@@ -61,12 +65,18 @@ pub fn trust(run: &RunRecord, planted_ratio: f64) -> Trust {
         smallest_ratio: same.as_ref().and_then(|same| half_width(&same.comparison)),
         same,
         slowed,
-        noise: findings.noise,
+        noise: findings.noise.clone(),
         kept_word,
         sentences: Vec::new(),
     };
     trust.sentences = sentences(&trust, planted_ratio);
-    trust
+    Some(trust)
+}
+
+/// How much longer the plan makes every operation of the slowed copy, 1.1 for ten per cent: its largest slowdown.
+fn planted_ratio(run: &RunRecord) -> f64 {
+    let slowdowns = run.cells.iter().filter_map(|cell| cell.workload.params.get("slowdown"));
+    slowdowns.filter_map(serde_json::Value::as_f64).fold(1.0, f64::max)
 }
 
 fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
@@ -137,15 +147,16 @@ fn slowed_text(check: &Check, planted_ratio: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings;
     use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
-    fn trust_run(blocks: u32, noise: f64, slowdown: f64) -> RunRecord {
+    fn judged(blocks: u32, noise: f64, [slowdown, told]: [f64; 2]) -> Trust {
         let named = |label: &str, factor: f64| {
             let mut candidate = FakeCandidate::new("ext4", 500.0 * factor, 150_000.0 * factor);
             candidate.spec = candidate.spec.labelled(label);
             FakeCandidate { noise, ..candidate }
         };
-        fake_run(&FakeRun {
+        let mut run = fake_run(&FakeRun {
             blocks,
             candidates: vec![
                 named("ext4", 1.0),
@@ -154,12 +165,18 @@ mod tests {
             ],
             reference: "ext4".into(),
             ..FakeRun::default()
-        })
+        });
+        assert_eq!(
+            trust(&run, &findings(&run)).map(|trust| trust.kept_word.is_some()),
+            Some(blocks > 3)
+        );
+        run.cells[2].workload.params.insert("slowdown".into(), told.into());
+        trust(&run, &findings(&run)).expect("a trust run")
     }
 
     #[test]
     fn a_quiet_machine_sees_ten_per_cent_and_keeps_its_word() {
-        let trust = trust(&trust_run(12, 0.02, 1.1), 1.1);
+        let trust = judged(12, 0.02, [1.1, 1.1]);
         assert_eq!(trust.kept_word, Some(true), "{:?}", trust.sentences);
         assert!(trust.smallest_ratio.expect("twelve blocks") < 1.05);
         let (same, slowed) = (trust.same.expect("again"), trust.slowed.expect("slowed"));
@@ -170,20 +187,20 @@ mod tests {
 
     #[test]
     fn a_noisy_machine_says_that_it_cannot_see_it() {
-        let trust = trust(&trust_run(12, 0.3, 1.1), 1.1);
+        let trust = judged(12, 0.3, [1.1, 1.1]);
         assert!(trust.smallest_ratio.expect("twelve blocks") > 1.1);
         assert!(!trust.slowed.expect("slowed").claimed);
     }
 
     #[test]
     fn a_lie_about_what_was_planted_is_found_out() {
-        let trust = trust(&trust_run(12, 0.02, 1.1), 1.5);
+        let trust = judged(12, 0.02, [1.1, 1.5]);
         assert_eq!(trust.kept_word, Some(false));
     }
 
     #[test]
     fn three_blocks_are_too_few() {
-        let trust = trust(&trust_run(3, 0.02, 1.1), 1.1);
+        let trust = judged(3, 0.02, [1.1, 1.1]);
         assert_eq!((trust.kept_word, trust.smallest_ratio), (None, None));
         assert!(trust.sentences.last().is_some_and(|text| text.starts_with("Too few blocks")));
     }

@@ -5,7 +5,7 @@ use pickfs_model::Cpus;
 use pickfs_report::{ChartKind, chart::UnknownChart};
 
 use crate::{
-    commands::{choose, claims, exec, explain},
+    commands::{choose, exec, explain},
     examples,
 };
 
@@ -31,54 +31,33 @@ pub enum Command {
     /// Show what a plan would do; nothing is touched
     #[command(after_help = examples::PLAN)]
     Plan(PlanArgs),
-    /// Check this machine: what can be tested, and how to get the rest
+    /// Check this machine: what can be tested, and how to get the rest; or remove what killed runs left
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
     /// What each file system can do, asked of it: links, holes, flushes, torn reads, ...
     #[command(after_help = examples::FEATURES)]
     Features(FeaturesArgs),
-    /// Ten minutes: the smallest difference that this machine can resolve
-    #[command(after_help = examples::TRUST)]
-    Trust(TrustArgs),
-    /// Twenty-five minutes: every workload at its smallest honest scale
-    #[command(after_help = examples::TOUR)]
-    Tour(TourArgs),
-    /// The runs in a folder
-    #[command(after_help = examples::LIST)]
-    List(ListArgs),
-    /// One run on the terminal
+    /// The runs in a folder, or one of them on the terminal
     #[command(after_help = examples::SHOW)]
     Show(ShowArgs),
     /// One run as HTML, Markdown, CSV, hlog, PNG, SVG or JSON
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
-    /// Runs side by side, the differences of their machines first; three or more are a chain
+    /// Runs side by side, the differences of their machines first; or beside what others published
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
-    /// Check published claims against your own runs
-    #[command(after_help = claims::EXAMPLES)]
-    Claims(claims::ClaimsArgs),
     /// Which candidate serves an objective best, under hard conditions
     #[command(after_help = choose::EXAMPLES)]
     Choose(choose::ChooseArgs),
     /// Why laps of a run were slow: what the kernel was doing, and what to change
     #[command(after_help = examples::EXPLAIN)]
     Explain(explain::ExplainArgs),
-    /// Run a stored plan again: which earlier choices hold, changed, or cannot be told
-    #[command(after_help = examples::RERUN)]
-    Rerun(RerunArgs),
     /// All runs of a folder in a browser, read-only
     #[command(after_help = examples::SERVE)]
     Serve(ServeArgs),
-    /// The manual on the terminal, or all its pages to a folder
+    /// The manual on the terminal, all its pages to a folder, or a shell completion script
     #[command(after_help = examples::MAN)]
     Man(ManArgs),
-    /// Print a shell completion script
-    #[command(after_help = examples::COMPLETIONS)]
-    Completions(CompletionsArgs),
-    /// Remove what outlived a run that was killed, and only that
-    #[command(after_help = examples::CLEAN)]
-    Clean(CleanArgs),
 }
 
 impl Command {
@@ -86,17 +65,14 @@ impl Command {
         match self {
             Command::Run(args) => args.json,
             Command::Exec(args) => args.json,
-            Command::Rerun(args) => args.json,
-            Command::Trust(args) => args.run.json,
-            Command::Tour(args) => args.run.json,
             Command::Plan(args) => args.json,
             _ => false,
         }
     }
 
     pub fn outlives_its_reader(&self) -> bool {
-        use Command::{Exec, Rerun, Run, Serve, Tour, Trust};
-        matches!(self, Exec(_) | Rerun(_) | Run(_) | Serve(_) | Tour(_) | Trust(_))
+        use Command::{Exec, Run, Serve};
+        matches!(self, Exec(_) | Run(_) | Serve(_))
     }
 }
 
@@ -223,6 +199,13 @@ pub struct RunArgs {
         "raw_probe", "set", "axis", "until_decided", "budget",
     ])]
     pub resume: Option<PathBuf>,
+    /// Run a stored plan again, the same in all, and compare: which earlier choices hold, changed, or cannot be told
+    #[arg(long, value_name = "RUN", conflicts_with_all = [
+        "plan", "fio", "resume", "candidates", "reference", "engine", "dirs", "ram", "device_state", "image_dir", "size",
+        "blocks", "seed", "measure", "warmup", "raw_probe", "set", "axis", "until_decided", "budget", "explain", "cpus",
+        "allow_drop_caches", "allow_system_tuning", "allow_realtime",
+    ])]
+    pub again: Option<PathBuf>,
     /// Folder of runs
     #[arg(long, value_name = "DIR", default_value = "pickfs-runs")]
     pub out: PathBuf,
@@ -273,6 +256,12 @@ pub struct DoctorArgs {
     /// With --guests, only these: names with commas between
     #[arg(long = "fs", value_name = "A,B", value_delimiter = ',', requires = "guests")]
     pub names: Vec<String>,
+    /// Remove what outlived a run that was killed, and only that; from this folder of runs, too
+    #[arg(
+        long, value_name = "DIR", num_args = 0..=1, default_missing_value = "pickfs-runs",
+        conflicts_with_all = ["device", "guests", "json"],
+    )]
+    pub clean: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     pub json: bool,
@@ -311,37 +300,11 @@ pub struct FeaturesArgs {
     pub json: Option<PathBuf>,
 }
 
-/// `pickfs trust`.
-#[derive(Debug, Clone, Args)]
-pub struct TrustArgs {
-    /// What is different this time; the plan is always `trust`
-    #[command(flatten)]
-    pub run: RunArgs,
-}
-
-/// `pickfs tour`.
-#[derive(Debug, Clone, Args)]
-pub struct TourArgs {
-    /// What is different this time, for every stop
-    #[command(flatten)]
-    pub run: RunArgs,
-}
-
-/// `pickfs list`.
-#[derive(Debug, Clone, Args)]
-pub struct ListArgs {
-    /// Folder of runs
-    #[arg(default_value = "pickfs-runs")]
-    pub folder: PathBuf,
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// `pickfs show`.
 #[derive(Debug, Clone, Args)]
 pub struct ShowArgs {
-    /// A run: its file or its folder
+    /// A run: its file or its folder; or a folder of runs
+    #[arg(default_value = "pickfs-runs")]
     pub run: PathBuf,
     /// One trial by its number, with steps, environment and laps
     #[arg(long, value_name = "N")]
@@ -352,6 +315,9 @@ pub struct ShowArgs {
     /// Everything: every table, all doubts, what is behind the answer and what cannot be told
     #[arg(long, conflicts_with_all = ["trial", "phases"])]
     pub doubts: bool,
+    /// The runs of a folder as JSON
+    #[arg(long, conflicts_with_all = ["trial", "phases", "doubts"])]
+    pub json: bool,
 }
 
 /// A format of a report.
@@ -396,22 +362,25 @@ pub struct ReportArgs {
 /// `pickfs compare`.
 #[derive(Debug, Clone, Args)]
 pub struct CompareArgs {
-    /// The run that is divided by
-    pub run_a: PathBuf,
-    /// The other run
-    #[arg(required_unless_present = "with")]
-    pub run_b: Option<PathBuf>,
-    /// Further runs: a chain of upgrades in this order, with each step's share of the whole
-    #[arg(conflicts_with = "with")]
-    pub more: Vec<PathBuf>,
-    /// Instead of another run: a published table (kx-2025-rhel9, kx-2025-ubuntu,
-    /// linux-2011-eighteen), or a file of bonnie++ CSV lines (1.96 to 1.98)
-    #[arg(long, value_name = "TABLE|FILE.csv", conflicts_with = "run_b")]
+    /// Runs, each its file or its folder, the one that is divided by first; a folder of runs stands for all of them,
+    /// oldest first
+    #[arg(required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Instead of another run: a published table (kx-2025-rhel9, kx-2025-ubuntu, linux-2011-eighteen), a
+    /// file of bonnie++ CSV lines (1.96 to 1.98), or `claims`: what five articles said
+    #[arg(long, value_name = "TABLE|FILE.csv|claims")]
     pub with: Option<String>,
+    /// Of the claims only those of this article: 000 FIX engine, 001 journal, 002 column store,
+    /// 003 kernel upgrade, 004 eighteen file systems; may be repeated
+    #[arg(long, value_name = "NUMBER", requires = "with")]
+    pub article: Vec<String>,
+    /// For the claims, answers of `pickfs features --json FILE`
+    #[arg(long, value_name = "FILE", requires = "with")]
+    pub features: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     pub json: bool,
-    /// Write the comparison with a table as Markdown to a file
+    /// Write the comparison with a table or with claims as Markdown to a file
     #[arg(long, value_name = "FILE", requires = "with")]
     pub markdown: Option<PathBuf>,
     /// Write the comparison with a table as a page to a file
@@ -421,34 +390,6 @@ pub struct CompareArgs {
 
 fn chart_name(name: &str) -> Result<ChartKind, String> {
     name.parse().map_err(|error: UnknownChart| error.to_string())
-}
-
-/// `pickfs rerun`.
-#[derive(Debug, Clone, Args)]
-pub struct RerunArgs {
-    /// The earlier run: its file or its folder
-    pub run: PathBuf,
-    /// Run nothing: judge by a run of the same plan that is there already
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["device", "out"])]
-    pub by: Option<PathBuf>,
-    /// The block device, named again where the plan has one; everything on it is lost
-    #[arg(long, value_name = "NODE")]
-    pub device: Option<PathBuf>,
-    /// The log device, named again where the plan has one; everything on it is lost
-    #[arg(long, value_name = "NODE", requires = "device")]
-    pub log_device: Option<PathBuf>,
-    /// Allow an inactive file system, or unknown data, on the devices to be overwritten
-    #[arg(long, requires = "device")]
-    pub erase: bool,
-    /// Folder of runs
-    #[arg(long, value_name = "DIR", default_value = "pickfs-runs")]
-    pub out: PathBuf,
-    /// Agree to the commands and options of a run that came from elsewhere
-    #[arg(long)]
-    pub yes: bool,
-    /// As JSON: events of the run as lines, the judgement as the last one
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// `pickfs serve`.
@@ -472,19 +413,7 @@ pub struct ManArgs {
     /// Write pickfs.1 and a page of each command to this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-}
-
-/// `pickfs completions`.
-#[derive(Debug, Clone, Args)]
-pub struct CompletionsArgs {
-    /// Which shell
-    pub shell: clap_complete::Shell,
-}
-
-/// `pickfs clean`.
-#[derive(Debug, Clone, Args)]
-pub struct CleanArgs {
-    /// Folder of runs
-    #[arg(default_value = "pickfs-runs")]
-    pub folder: PathBuf,
+    /// Print the completion script of this shell
+    #[arg(long, value_name = "SHELL", conflicts_with = "out")]
+    pub completions: Option<clap_complete::Shell>,
 }

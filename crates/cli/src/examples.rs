@@ -15,6 +15,8 @@ pickfs COMMAND --help has examples of each command; pickfs man is the manual.";
 pub const RUN: &str = "Examples:
   pickfs run                              the plan `quick`, about five minutes
   pickfs run --ram                        on a loop image in RAM: the software path alone
+  pickfs run tour                         twenty-five minutes: every workload at its smallest honest scale
+  pickfs run trust                        ten minutes: the smallest difference that this machine can resolve
   pickfs run quick --fs ext4:noatime --fs xfs --blocks 8
   pickfs run quick --fs 'ext4:noatime;mkfs=-O ^has_journal' --fs ext4
   pickfs run journal --device /dev/nvme1n1 --erase
@@ -25,6 +27,11 @@ pub const RUN: &str = "Examples:
   pickfs run quick --until-decided --budget 30m
   pickfs run --fio my-jobs.fio --fs ext4,xfs   a job file of fio, run by fio
   pickfs run --resume pickfs-runs/2026-11-21-quick
+  pickfs run --again pickfs-runs/2026-11-21-journal    the same plan once more: which choices still hold?
+  pickfs run --again pickfs-runs/2026-11-21-device --device /dev/nvme1n1 --erase
+
+With --again the plan is the stored one: candidates, parameters, blocks, seed. The commands and options of a
+run that was not begun on this machine are shown first, and run after a yes or with --yes.
 
 Exit codes: 0 WINNER (or nothing was to be compared), 4 NO ANSWER (not decided, or nothing to compare;
 the fix is printed), 5 EQUAL; 1 could not be done, 2 usage error, 3 a trial failed, 130 interrupted.";
@@ -38,27 +45,18 @@ pub const PLAN: &str = "Examples:
 pub const DOCTOR: &str = "Examples:
   pickfs doctor
   pickfs doctor --json
-  pickfs doctor --guests                  each file system tried in a guest kernel; no root";
+  pickfs doctor --guests                  each file system tried in a guest kernel; no root
+  sudo pickfs doctor --clean /srv/runs    removes what killed runs left";
 
 pub const FEATURES: &str = "Examples:
   pickfs features --fs ext4,xfs,btrfs     where they differ
   pickfs features --all --markdown features.md
   pickfs features --dir /data             a directory that exists: no root";
 
-pub const TRUST: &str = "Examples:
-  pickfs trust
-  pickfs trust --image-dir /mnt/disk
-  pickfs trust --json";
-
-pub const TOUR: &str = "Examples:
-  pickfs tour
-  pickfs tour --ram --out /tmp/runs";
-
-pub const LIST: &str = "Examples:
-  pickfs list
-  pickfs list /srv/runs --json";
-
+/// Under `pickfs show --help`.
 pub const SHOW: &str = "Examples:
+  pickfs show                             the runs in pickfs-runs
+  pickfs show /srv/runs --json
   pickfs show pickfs-runs/2026-11-21-quick
   pickfs show pickfs-runs/2026-11-21-quick --trial 7
   pickfs show pickfs-runs/2026-11-21-column --phases";
@@ -83,16 +81,11 @@ pub const COMPARE: &str = "Examples:
   pickfs compare pickfs-runs/a pickfs-runs/b --json
   pickfs compare pickfs-runs/old pickfs-runs/new-kernel pickfs-runs/new-kernel-xfs
   pickfs compare pickfs-runs/2026-11-21-column --with kx-2025-rhel9
-  pickfs compare pickfs-runs/2026-11-21-files --with bonnie.csv --html beside.html";
+  pickfs compare pickfs-runs/2026-11-21-files --with bonnie.csv --html beside.html
+  pickfs compare pickfs-runs/2026-11-21-article-001-readers --with claims --article 001
+  pickfs compare pickfs-runs/a pickfs-runs/b --with claims --features features.json
 
-pub const RERUN: &str = "Examples:
-  pickfs rerun pickfs-runs/2026-11-21-journal
-  pickfs rerun pickfs-runs/2026-11-21-journal --by pickfs-runs/2026-12-24-journal
-  pickfs rerun pickfs-runs/2026-11-21-device --device /dev/nvme1n1 --erase
-
-The plan is the stored one: candidates, parameters, blocks, seed. The new run is a run like any
-other; with --by nothing is run. The commands and options of a run that was not begun on this machine
-are shown first, and run after a yes or with --yes.";
+Of two runs or more it says which choices of the first hold in the last, changed, or cannot be told.";
 
 pub const SERVE: &str = "Examples:
   pickfs serve                            http://127.0.0.1:7433/ for this machine alone
@@ -104,20 +97,12 @@ no token: ssh -L 7433:localhost:7433 HOST, then http://localhost:7433/";
 
 pub const MAN: &str = "Examples:
   pickfs man
-  pickfs man --out /usr/local/share/man/man1";
+  pickfs man --out /usr/local/share/man/man1
+  pickfs man --completions bash
 
-pub const COMPLETIONS: &str = "Examples:
-  pickfs completions bash
-  pickfs completions zsh
-  pickfs completions fish
-
-bash: pickfs completions bash > /usr/share/bash-completion/completions/pickfs
-zsh:  pickfs completions zsh > /usr/share/zsh/site-functions/_pickfs
-fish: pickfs completions fish > ~/.config/fish/completions/pickfs.fish";
-
-pub const CLEAN: &str = "Examples:
-  pickfs clean
-  sudo pickfs clean /srv/runs";
+bash: pickfs man --completions bash > /usr/share/bash-completion/completions/pickfs
+zsh:  pickfs man --completions zsh > /usr/share/zsh/site-functions/_pickfs
+fish: pickfs man --completions fish > ~/.config/fish/completions/pickfs.fish";
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

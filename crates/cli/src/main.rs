@@ -23,7 +23,12 @@ fn main() -> ExitCode {
     if let Some(ended) = pickfs_worker::run() {
         return ended;
     }
-    let cli = match Cli::try_parse_from(verb::with_verb(std::env::args_os().collect())) {
+    let words: Vec<_> = std::env::args_os().collect();
+    if let Some(line) = verb::successor(&words) {
+        terminal::tell(&line);
+        return ExitCode::from(2);
+    }
+    let cli = match Cli::try_parse_from(verb::with_verb(words)) {
         Ok(cli) => cli,
         // An error repeats words that may be anybody's.
         Err(help) if !help.use_stderr() => {
@@ -45,20 +50,13 @@ fn main() -> ExitCode {
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Doctor(args) => commands::doctor::doctor(&args),
         Command::Features(args) => commands::features::features(&args),
-        Command::Trust(args) => commands::trust::trust(&args),
-        Command::Tour(args) => commands::tour::tour(&args),
-        Command::List(args) => commands::list::list(&args),
         Command::Show(args) => commands::show::show(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
-        Command::Claims(args) => commands::claims::claims(&args),
         Command::Choose(args) => commands::choose::choose(&args),
         Command::Explain(args) => commands::explain::explain(&args),
-        Command::Rerun(args) => commands::rerun::rerun(&args),
         Command::Serve(args) => commands::serve::serve(&args),
         Command::Man(args) => commands::man::man(&args),
-        Command::Completions(args) => commands::completions::completions(&args),
-        Command::Clean(args) => commands::clean::clean(&args),
     };
     exit::told(result, speaks_json).into()
 }

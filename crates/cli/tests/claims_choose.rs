@@ -1,3 +1,4 @@
+//! `pickfs compare --with claims` and `pickfs choose` on stored runs, and whether what they ask for exists. No root.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;
@@ -53,7 +54,7 @@ fn json_of(said: &Said) -> Value {
 fn claims_are_answered_by_the_run_that_can() {
     let (_folder, path) = folder();
     let [journal, column] = two_runs(&path);
-    let all = json_of(&pickfs(&["claims", &journal, &column, "--json"]));
+    let all = json_of(&pickfs(&["compare", &journal, &column, "--with", "claims", "--json"]));
     let count: usize = articles().iter().map(|article| article.claims.len()).sum();
     assert_eq!(all.as_array().unwrap().len(), count);
     let find = |id: &str| {
@@ -74,11 +75,19 @@ fn claims_are_answered_by_the_run_that_can() {
         "{reason}"
     );
 
-    let screen = pickfs(&["claims", &column, "--article", "002"]);
-    assert!(screen.out.contains("\n002  Choosing the Right File System"), "{screen:?}");
+    let screen = pickfs(&["compare", &column, "--with", "claims", "--article", "002"]);
+    assert!(screen.out.starts_with("002  Choosing the Right File System"), "{screen:?}");
     assert!(!screen.out.contains("001-"));
     let page = path.join("page.md");
-    let said = pickfs(&["claims", &journal, &column, "--markdown", page.to_str().unwrap()]);
+    let said = pickfs(&[
+        "compare",
+        &journal,
+        &column,
+        "--with",
+        "claims",
+        "--markdown",
+        page.to_str().unwrap(),
+    ]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("- column-run, begun ") && page.contains("- journal-run, begun "));
@@ -98,8 +107,10 @@ fn a_table_of_features_answers_too() {
     fs::write(&features, table.to_string()).unwrap();
     let features = features.to_str().unwrap();
     let all = json_of(&pickfs(&[
-        "claims",
+        "compare",
         &journal,
+        "--with",
+        "claims",
         "--features",
         features,
         "--article",
@@ -124,9 +135,16 @@ fn a_table_of_features_answers_too() {
     let durable = &choice["verdicts"][0];
     assert_eq!(durable["best"], json!(["ext4"]), "{choice:#}");
     assert_eq!(durable["ruled_out"][0]["why"], "EOPNOTSUPP");
-    let said = pickfs(&["claims", &journal, "--features", &journal]);
+    let said = pickfs(&["compare", &journal, "--with", "claims", "--features", &journal]);
     assert_eq!(said.code, Some(1));
-    let not = pickfs(&["claims", &journal, "--features", &format!("{journal}/run.pickfs")]);
+    let not = pickfs(&[
+        "compare",
+        &journal,
+        "--with",
+        "claims",
+        "--features",
+        &format!("{journal}/run.pickfs"),
+    ]);
     assert!(
         not.err.contains("cannot read") || not.err.contains("not a table of features"),
         "{not:?}"
@@ -166,7 +184,7 @@ fn bad_words_are_explained() {
         }
     };
     refused(
-        &["claims", &journal, "--article", "7"],
+        &["compare", &journal, "--with", "claims", "--article", "7"],
         &["article `7` not known", "000, 001, 002, 003, 004"],
     );
     refused(

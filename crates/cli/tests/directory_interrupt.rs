@@ -85,7 +85,7 @@ fn a_run_that_goes_on_is_not_resumed_beside_itself() {
     let second = pickfs(&["run", "--resume", run]);
     assert_eq!(second.code, Some(1), "{second:?}");
     assert!(second.err.contains("is running"), "{second:?}");
-    let shown = pickfs(&["list", out.to_str().unwrap()]);
+    let shown = pickfs(&["show", out.to_str().unwrap()]);
     assert_eq!(shown.code, Some(0), "reading needs no lock: {shown:?}");
     session.signal_group(Signal::INT);
     let (said, _) = session.end();

@@ -81,10 +81,10 @@ fn a_run_is_listed_shown_reported_compared_and_not_resumed_when_it_is_over() {
     let trials = record(&run).trials.len();
     assert!(trials >= 2);
 
-    let listed = ok(&["list", out.to_str().unwrap()]);
+    let listed = ok(&["show", out.to_str().unwrap()]);
     assert!(listed.contains("completed") && listed.contains("-quick"), "{listed}");
     let listed: Value =
-        serde_json::from_str(&ok(&["list", out.to_str().unwrap(), "--json"])).unwrap();
+        serde_json::from_str(&ok(&["show", out.to_str().unwrap(), "--json"])).unwrap();
     assert_eq!(listed[0]["trials"], trials);
 
     let shown = ok(&["show", word]);
@@ -191,7 +191,7 @@ fn two_places_that_exist_are_compared_and_stay_as_they_were() {
     assert!(said.out.starts_with("NO ANSWER 2 blocks are too few to compare by "), "{said:?}");
     let fix = said.out.split("\n\n").next().unwrap();
     assert!(fix.ends_with(" --blocks 6") && !fix.contains("--blocks 2"), "{fix}");
-    let words = ["list", out.to_str().unwrap()];
+    let words = ["show", out.to_str().unwrap()];
     assert!(ok(&words).contains("  NO ANSWER 2 blocks are too few"), "the list says the same");
     assert!(!ok(&["show", only_run(&out).to_str().unwrap()]).is_empty(), "which is no failure");
     let run = record(&only_run(&out));

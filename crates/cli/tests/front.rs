@@ -1,3 +1,5 @@
+//! Commands that measure nothing, as a user calls them: serve, compare of runs or
+//! with a table, phases and their exports, man, completions, help.
 #![allow(clippy::unwrap_used)]
 
 mod pickfs;
@@ -40,16 +42,16 @@ fn words<'a>(words: &[&'a str], runs: &[&'a PathBuf]) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_rerun_by_another_run_judges_each_choice() {
+fn a_later_run_judges_each_choice() {
     let (_kept, out) = folder();
     let then = kept(&out, "6.1", [200.0, 100.0]);
     let same = kept(&out, "6.12", [210.0, 100.0]);
     let turned = kept(&out, "6.18.1", [50.0, 100.0]);
-    let said = pickfs(&words(&["rerun"], &[&then, &PathBuf::from("--by"), &same]));
+    let said = pickfs(&words(&["compare"], &[&then, &same]));
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("kernel.release: 6.1 -> 6.12"), "{}", said.out);
     assert!(said.out.contains("HOLDS        xfs is still best."), "{}", said.out);
-    let said = pickfs(&words(&["rerun", "--json"], &[&then, &PathBuf::from("--by"), &turned]));
+    let said = pickfs(&words(&["compare", "--json"], &[&then, &turned]));
     let judged: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(judged["choices"][0]["standing"], "changed");
     assert_eq!(judged["choices"][0]["before"][0], "xfs");
@@ -62,7 +64,10 @@ fn three_runs_are_a_chain_and_json_says_the_same() {
     let runs = runs.map(|(name, us)| kept(&out, name, [us, us]));
     let said = pickfs(&words(&["compare"], &runs.each_ref()));
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.starts_with("chain      6.1 -> 6.12 -> 6.18.1\n"), "{}", said.out);
+    let head = "run 1        6.1\nrun 2        6.12\nrun 3        6.18.1\n";
+    assert!(said.out.starts_with(head), "{}", said.out);
+    let said = pickfs(&words(&["compare"], &[&out.canonicalize().unwrap()]));
+    assert!(said.out.starts_with(head), "a folder stands for its runs: {}", said.out);
     let said = pickfs(&words(&["compare", "--json"], &runs.each_ref()));
     let chain: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(chain["steps"].as_array().unwrap().len(), 2);
@@ -127,7 +132,7 @@ fn the_manual_has_a_page_of_every_command() {
     let commands = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
     let lines = commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let names: Vec<&str> = lines.filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(names.len() > 12, "{names:?}");
+    assert_eq!(names.len(), 13, "twelve and help: {names:?}");
     for name in names.iter().filter(|name| **name != "help") {
         let page = fs::read_to_string(pages.join(format!("pickfs-{name}.1"))).unwrap();
         assert!(page.contains("Examples:"), "{name}");
@@ -138,11 +143,11 @@ fn the_manual_has_a_page_of_every_command() {
 #[test]
 fn a_script_for_each_shell_knows_our_words() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let said = pickfs(&["completions", shell]);
+        let said = pickfs(&["man", "--completions", shell]);
         assert_eq!(said.code, Some(0), "{shell}");
-        assert!(said.out.contains("rerun") && said.out.contains("until-decided"), "{shell}");
+        assert!(said.out.contains("compare") && said.out.contains("until-decided"), "{shell}");
     }
-    let bash = pickfs(&["completions", "bash"]).out;
+    let bash = pickfs(&["man", "--completions", "bash"]).out;
     let (_kept, out) = folder();
     let script = out.join("pickfs.bash");
     fs::write(&script, bash).unwrap();
@@ -169,9 +174,9 @@ fn offered(script: &Path, words: &str) -> Vec<String> {
 fn plans_file_systems_and_runs_are_completed() {
     let (_kept, out) = folder();
     let script = out.join("pickfs.bash");
-    fs::write(&script, pickfs(&["completions", "bash"]).out).unwrap();
+    fs::write(&script, pickfs(&["man", "--completions", "bash"]).out).unwrap();
     for (words, wanted) in [
-        ("pickfs rer", vec!["rerun"]),
+        ("pickfs compa", vec!["compare"]),
         ("pickfs qui", vec!["quick"]),
         ("pickfs run postg", vec!["postgresql"]),
         ("pickfs plan fix-", vec!["fix-stores"]),
@@ -181,6 +186,7 @@ fn plans_file_systems_and_runs_are_completed() {
         ("pickfs show ", vec!["pickfs-runs/2026-11-21-quick/", "pickfs-runs/2026-11-22-journal/"]),
         ("pickfs compare a pickfs-runs/2026-11-22", vec!["pickfs-runs/2026-11-22-journal/"]),
         ("pickfs run --resume pickfs-runs/2026-11-21", vec!["pickfs-runs/2026-11-21-quick/"]),
+        ("pickfs run --again pickfs-runs/2026-11-21", vec!["pickfs-runs/2026-11-21-quick/"]),
         ("pickfs report --format mark", vec!["markdown"]),
     ] {
         assert_eq!(offered(&script, words), wanted, "{words}");
@@ -189,7 +195,7 @@ fn plans_file_systems_and_runs_are_completed() {
         ("zsh", ["(run|quick|", "':run -- A run\\: its file or its folder:_pickfs_runs'"]),
         ("fish", ["using_subcommand run quick ", "-a 'ext4 xfs"]),
     ] {
-        let said = pickfs(&["completions", shell]).out;
+        let said = pickfs(&["man", "--completions", shell]).out;
         let file = out.join(shell);
         fs::write(&file, &said).unwrap();
         assert!(named.iter().all(|part| said.contains(part)), "{shell}");

@@ -45,8 +45,8 @@ fn a_strangers_run_file_does_not_steer_the_terminal() {
     let (_kept, shelf) = folder();
     let path = stored(&shelf);
     let path = path.to_str().unwrap();
-    assert_clean(&pickfs(&["list", shelf.to_str().unwrap()]), true);
-    assert_clean(&pickfs(&["list", "--json", shelf.to_str().unwrap()]), true);
+    assert_clean(&pickfs(&["show", shelf.to_str().unwrap()]), true);
+    assert_clean(&pickfs(&["show", "--json", shelf.to_str().unwrap()]), true);
     assert_clean(&pickfs(&["show", path]), false);
     assert_clean(&pickfs(&["show", path, "--trial", "1"]), false);
     assert_clean(&pickfs(&["compare", path, path]), false);
@@ -95,7 +95,7 @@ fn output_that_cannot_be_written_is_told() {
     let path = stored(&shelf);
     let (path, shelf) = (path.to_str().unwrap(), shelf.to_str().unwrap());
     let help = [&["--help"][..], &["run", "--help"], &["--version"]];
-    let shown = [&["show", path][..], &["list", shelf], &["plan", "quick"], &["plan", "--list"]];
+    let shown = [&["show", path][..], &["show", shelf], &["plan", "quick"], &["plan", "--list"]];
     for words in help.into_iter().chain(shown) {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let ended = command(words).stdout(full).output().unwrap();

@@ -12,8 +12,7 @@ use std::{fmt::Write, fs, path::PathBuf};
 
 use pickfs::{folder, pickfs};
 use pickfs_analysis::{
-    articles, chain::Chain, compare::RunComparison, objective, published::Beside, rerun::Rerun,
-    trust::Trust,
+    articles, compare::RunComparison, objective, published::Beside, trust::Trust,
 };
 use pickfs_model::{
     Diagnosis, Event, Findings, Plan, RunRecord, TrialRecord, features::FeatureTable,
@@ -33,14 +32,12 @@ fn types() -> Map<String, Value> {
         add::<Event>,
         add::<Findings>,
         add::<Trust>,
-        add::<Rerun>,
         add::<Plan>,
         add::<Diagnosis>,
         add::<FeatureTable>,
         add::<TrialRecord>,
         add::<RunRecord>,
         add::<RunComparison>,
-        add::<Chain>,
         add::<Beside>,
         add::<articles::Answer>,
         add::<objective::Choice>,
@@ -251,8 +248,7 @@ fn what_the_commands_say_fits() {
     assert_fits(&said(&["doctor", "--json"]), "Diagnosis");
     assert_fits(&said(&["show", &a, "--trial", "1"]), "TrialRecord");
     assert_fits(&said(&["compare", &a, &b, "--json"]), "RunComparison");
-    assert_fits(&said(&["compare", &a, &b, &c, "--json"]), "Chain");
-    assert_fits(&said(&["rerun", &a, "--by", &b, "--json"]), "Rerun");
+    assert_fits(&said(&["compare", &a, &b, &c, "--json"]), "RunComparison");
     let written = pickfs(&["report", &a, "--format", "json"]);
     assert_eq!(written.code, Some(0), "{written:?}");
     let report = fs::read(format!("{a}/report.json")).unwrap();
@@ -267,7 +263,7 @@ fn the_list_has_the_fields_that_the_page_names() {
     let (_kept, out) = folder();
     kept(&out, &fake_run(&FakeRun::default()));
     fs::write(out.join("junk.pickfs"), "junk").unwrap();
-    let rows = said(&["list", out.to_str().unwrap(), "--json"]);
+    let rows = said(&["show", out.to_str().unwrap(), "--json"]);
     let keys = |at: usize| {
         let object = rows[at].as_object().unwrap();
         object.keys().map(String::as_str).collect::<Vec<_>>().join(" ")

@@ -269,10 +269,10 @@ fn a_plan_that_would_compare_nothing_stops_before_it_measures() {
 fn an_empty_folder_of_runs_says_so_and_what_to_do() {
     let (_folder, out) = folder();
     let out = out.to_str().unwrap();
-    let said = pickfs(&["list", out]);
+    let said = pickfs(&["show", out]);
     let expected = format!("no run in {out}; make one with pickfs run, or name another folder\n");
     assert_eq!((said.code, said.err.as_str()), (Some(0), expected.as_str()));
-    assert_eq!(pickfs(&["list", out, "--json"]).out.trim(), "[]");
+    assert_eq!(pickfs(&["show", out, "--json"]).out.trim(), "[]");
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn a_command_to_type_begins_as_the_user_began_and_quotes_its_path() {
         let next = format!("next      {began} journal --dir '/srv/my runs'");
         assert!(shown.out.contains(&next), "{shown:?}");
         let refused = said(&missing);
-        assert!(refused.err.contains(&format!("; {began} list shows")), "{refused:?}");
+        assert!(refused.err.contains(&format!("; {began} show shows")), "{refused:?}");
     }
 }
 
@@ -326,17 +326,21 @@ fn a_command_to_type_begins_as_the_user_began_and_quotes_its_path() {
 fn a_run_must_be_there_and_be_one() {
     let (_folder, path) = folder();
     let word = path.to_str().unwrap();
-    for verb in ["show", "report"] {
-        let said = pickfs(&[verb, word]);
-        refused_with(&said, FAILED, &["run.pickfs not found; pickfs list shows what there is"]);
+    for words in [["show", "--doubts"], ["report", "--format=csv"]] {
+        let said = pickfs(&[&words[..], &[word]].concat());
+        refused_with(&said, FAILED, &["run.pickfs not found; pickfs show shows what there is"]);
     }
     refused_with(&pickfs(&["run", "--resume", word]), FAILED, &["run.pickfs not found"]);
-    refused_with(&pickfs(&["list", "/nowhere"]), FAILED, &["/nowhere; name the folder", "No such"]);
+    let said = pickfs(&["show", "/nowhere", "--json"]);
+    refused_with(&said, FAILED, &["/nowhere; name the folder", "No such"]);
     fs::write(path.join("run.pickfs"), "a letter to a friend").unwrap();
-    let parts = ["is not a pickfs run (not an SQLite file); pickfs list"];
+    let parts = ["is not a pickfs run (not an SQLite file); pickfs show"];
     refused_with(&pickfs(&["show", word]), FAILED, &parts);
     refused_with(&pickfs(&["compare", word, word]), FAILED, &parts);
-    let said = pickfs(&["list", word]);
+    let shelf = path.join("shelf");
+    fs::create_dir(&shelf).unwrap();
+    fs::write(shelf.join("a.pickfs"), "a letter to a friend").unwrap();
+    let said = pickfs(&["show", shelf.to_str().unwrap()]);
     assert_eq!(said.code, Some(0), "one bad file does not hide the others");
     assert!(said.out.starts_with("damaged: "), "{said:?}");
 }

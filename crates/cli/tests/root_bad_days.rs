@@ -382,7 +382,8 @@ fn clean_removes_what_was_written_down_and_only_that() {
     let empty = state.join("runs/2026-11-21-quick/mnt");
     fs::create_dir_all(&empty).unwrap();
     let clean = || {
-        let mut command = pickfs::command(&["clean", state.join("runs").to_str().unwrap()]);
+        let mut command =
+            pickfs::command(&["doctor", "--clean", state.join("runs").to_str().unwrap()]);
         pickfs::Said::from(command.env("PICKFS_STATE_DIR", &state).output().unwrap())
     };
     let said = clean();

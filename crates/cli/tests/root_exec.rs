@@ -78,7 +78,7 @@ fn clean_takes_away_the_mount_point_of_a_killed_run_behind_a_closed_home() {
     });
     let place = Path::new(&place).ancestors().find(|path| path.parent() == Some(Path::new("/run")));
     let place = place.expect("a mount point in /run");
-    let cleaned = || pickfs(&["clean", out.to_str().unwrap()]).out;
+    let cleaned = || pickfs(&["doctor", "--clean", out.to_str().unwrap()]).out;
     let undone = format!("undone: empty folder {}\n", place.display());
     assert!(!cleaned().contains(&undone) && place.exists(), "a run uses it");
     kill(session.inner());

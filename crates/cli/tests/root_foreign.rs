@@ -130,7 +130,7 @@ fn a_run_from_elsewhere_is_shown_before_its_commands_run() {
     assert!(first > 0);
     let again = folder.join("again");
     let rerun = |run: &Path, more: &[&str]| {
-        let words = ["rerun", run.to_str().unwrap(), "--out", again.to_str().unwrap()];
+        let words = ["run", "--again", run.to_str().unwrap(), "--out", again.to_str().unwrap()];
         pickfs(&[&words[..], more].concat())
     };
     assert_eq!(rerun(&run, &[]).code, Some(0), "a run of this machine needs no yes");
@@ -142,8 +142,8 @@ fn a_run_from_elsewhere_is_shown_before_its_commands_run() {
     fs::create_dir(folder.join("stranger")).unwrap();
     let file = folder.join("stranger/run.pickfs");
     drop(RunFile::create(&file, &stranger).unwrap());
-    for words in [&["rerun"][..], &["run", "--resume"]] {
-        let said = pickfs(&[words, &[file.to_str().unwrap()]].concat());
+    for words in [["run", "--again"], ["run", "--resume"]] {
+        let said = pickfs(&[&words[..], &[file.to_str().unwrap()]].concat());
         assert_ne!(said.code, Some(0), "{said:?}");
         for shown in ["true # first", &command, "-o noatime", "mkfs.ext4 -q -F", "--yes"] {
             assert!(said.err.contains(shown), "{words:?} does not show {shown}: {}", said.err);

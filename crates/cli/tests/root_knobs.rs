@@ -95,7 +95,7 @@ fn killed_with_the_setting_turned(out: &Path) {
     session.wait_for_trial(1);
     session.wait_for_worker();
     assert_eq!(setting(), "2345");
-    let said = pickfs(&["clean"]);
+    let said = pickfs(&["doctor", "--clean"]);
     assert!(said.out.contains("a run that is going on needs it"), "{said:?}");
     kill(session.outer());
     session.end();
@@ -111,7 +111,7 @@ fn a_killed_run_leaves_a_note_and_clean_puts_the_setting_back() {
     let (_kept, out) = folder();
     let before = setting();
     killed_with_the_setting_turned(&out);
-    let said = pickfs(&["clean"]);
+    let said = pickfs(&["doctor", "--clean"]);
     assert!(said.out.contains("undone") && said.out.contains("dirty_expire"), "{said:?}");
     assert_eq!(setting(), before);
 }

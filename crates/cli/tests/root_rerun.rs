@@ -70,7 +70,8 @@ fn a_plan_is_run_again_and_its_choices_are_judged() {
     assert_eq!(said.code, Some(4), "one block decides nothing: {said:?}");
     let earlier = seven_blocks_elsewhere(&record(&only_run(&first)));
     keep(&before, &earlier);
-    let said = pickfs(&["rerun", before.to_str().unwrap(), "--out", again.to_str().unwrap()]);
+    let said =
+        pickfs(&["run", "--again", before.to_str().unwrap(), "--out", again.to_str().unwrap()]);
     assert_eq!(said.code, Some(4), "one block decides nothing: {said:?}");
     assert!(said.out.contains("kernel.release: 5.0-other -> "), "{}", said.out);
     assert!(said.out.contains("CANNOT TELL  sync=fdatasync: "), "{}", said.out);

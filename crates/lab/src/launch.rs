@@ -57,7 +57,7 @@ pub enum LaunchError {
     /// A killed run left a setting turned, and it stays so: what would be measured is not this machine.
     #[error(
         "a run was killed and left a setting changed: {what}; putting it back failed: {why}; run \
-         `sudo {} clean`, or put it back by hand and remove its note",
+         `sudo {} doctor --clean`, or put it back by hand and remove its note",
         program()
     )]
     LeftTurned { what: String, why: String },
@@ -314,7 +314,7 @@ fn go(
 
 /// Where candidates are mounted: in the run's folder, or, where that lies behind a folder that not
 /// everybody may pass, beside it in a place of the system. The mount is in our private namespace either
-/// way, and the image stays where it is. The lock tells `pickfs clean` that the place is used.
+/// way, and the image stays where it is. The lock tells `pickfs doctor --clean` that the place is used.
 fn mount_point(run_folder: &Path) -> (PathBuf, Option<RunLock>) {
     let inside = run_folder.join("mnt");
     if !namespace::is_private() || closed_on_the_way(run_folder).is_none() {

@@ -53,6 +53,12 @@ pub static PLANS: &[BuiltInPlan] = &[
     plan!("pair-degrees"),
 ];
 
+/// The plans that one name runs after each other.
+pub const TOUR: (&str, &[&str]) = (
+    "tour",
+    &["quick", "column-tiny", "files-tiny", "queue", "fix", "article-001-readers", "roll"],
+);
+
 pub fn built_in(name: &str) -> Option<&'static BuiltInPlan> {
     PLANS.iter().find(|plan| plan.name == name)
 }
@@ -71,6 +77,7 @@ mod tests {
             assert_eq!(read.name, plan.name);
             preflight(&read).expect("its workload and parameters are known");
         }
+        assert!(TOUR.1.iter().all(|stop| built_in(stop).is_some()));
     }
 
     #[test]

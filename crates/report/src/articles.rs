@@ -1,7 +1,7 @@
 //! What the articles said and what this machine says: a document of its own, and a part of a run's page.
 //!
 //! ```text
-//! pickfs claims RUN [RUN ...] [--article 002] [--markdown FILE] [--json]
+//! pickfs compare RUN [RUN ...] --with claims [--article 002] [--markdown FILE] [--json]
 //! ```
 
 use std::collections::BTreeMap;

@@ -1,7 +1,6 @@
 //! It fits 100 columns, wraps to 80, and needs no colour.
 
 pub(crate) mod colour;
-mod comparison;
 mod doctor;
 pub(crate) mod grid;
 pub(crate) mod paragraph;
@@ -10,7 +9,6 @@ mod short;
 mod trust;
 
 pub use colour::colour_of;
-pub use comparison::comparison_screen;
 pub use doctor::doctor_screen;
 pub use paragraph::{hanging, wrap};
 pub use phased::phase_tables;

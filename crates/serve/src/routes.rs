@@ -1,12 +1,10 @@
 use std::sync::Arc;
 
+use pickfs_analysis::compare::{Named, compare};
 use pickfs_model::{Findings, RunRecord, record::OpRecord};
 use pickfs_report::{
     NextStep, Subject, exports, hlog, html,
-    serve::{
-        RunLine, Side, cells_page, chain_page, choose_cells_page, comparison_page, files_page,
-        link, list_page, live_page, token_page, with_bar,
-    },
+    serve::{RunLine, comparison_page, files_page, list_page, live_page, token_page, with_bar},
 };
 
 use crate::{
@@ -28,7 +26,8 @@ pub struct Routes {
     pub next: fn(&RunRecord, &Findings) -> Option<NextStep>,
 }
 
-const CHAIN_MAX: usize = 12;
+/// Most runs of a comparison.
+const COMPARED_MAX: usize = 12;
 
 type Made = Result<Response, Response>;
 
@@ -64,7 +63,6 @@ impl Routes {
             ["files", name] => self.files(name),
             ["files", name, file @ ..] => self.file(name, &file.join("/")),
             ["compare"] => self.compare(&request.values("run").collect::<Vec<_>>()),
-            ["cells"] => self.cells(request),
             _ => Err(refusal(404, "there is no such page")),
         }
     }
@@ -168,43 +166,19 @@ impl Routes {
     }
 
     fn compare(&self, names: &[&str]) -> Made {
-        if !(2..=CHAIN_MAX).contains(&names.len()) {
-            let text = format!("choose two to {CHAIN_MAX} runs in the list, then compare them");
+        if !(2..=COMPARED_MAX).contains(&names.len()) {
+            let text = format!("choose two to {COMPARED_MAX} runs in the list, then compare them");
             return Err(refusal(400, &text));
         }
         let loaded = names.iter().map(|name| Ok((*name, self.load(name)?)));
         let mut loaded = loaded.collect::<Result<Vec<_>, Response>>()?;
         loaded.sort_by(|(_, one), (_, other)| one.run.started.cmp(&other.run.started));
-        if let [(a, here), (b, there)] = &loaded[..] {
-            let comparison = pickfs_analysis::compare::compare(&here.run, &there.run);
-            return Ok(page(200, comparison_page(&comparison, [a, b])));
-        }
-        let names: Vec<_> = loaded.iter().map(|(name, _)| *name).collect();
-        let runs: Vec<_> = loaded.iter().map(|(_, loaded)| &loaded.run).collect();
-        Ok(page(200, chain_page(&pickfs_analysis::chain::chain(&runs), &names)))
-    }
-
-    fn cells(&self, request: &Request) -> Made {
-        let (Some(a), Some(b)) = (request.value("a"), request.value("b")) else {
-            return Err(refusal(400, "a link to two cells names their runs as a and b"));
-        };
-        let (here, there) = (self.load(a)?, self.load(b)?);
-        let asked = (request.value("a-cell"), request.value("b-cell"));
-        let (Some(one), Some(other)) = asked else {
-            let sides = [(a, &here.findings), (b, &there.findings)];
-            return Ok(page(200, choose_cells_page(sides)));
-        };
-        let found = (
-            Side::find(a, &here.run, &here.findings, one),
-            Side::find(b, &there.run, &there.findings, other),
-        );
-        match found {
-            (Some(one), Some(other)) => Ok(page(200, cells_page([one, other]))),
-            _ => {
-                let to = link::cells(a, b);
-                Err(refusal(404, &format!("there is no such cell with a result; choose at {to}")))
-            }
-        }
+        let named = loaded.iter().map(|(name, loaded)| {
+            let Loaded { run, findings } = &**loaded;
+            Named { name, run, findings }
+        });
+        let named: Vec<_> = named.collect();
+        Ok(page(200, comparison_page(&compare(&named), &named)))
     }
 }
 

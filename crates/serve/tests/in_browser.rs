@@ -35,10 +35,6 @@ fn pages_load_without_a_complaint_and_ask_no_other_host() {
     let Some(mut browser) = Browser::start() else { return };
     let Folder { runs, .. } = &folder();
     let address = serve(runs, None);
-    let run = fake_run(&FakeRun::default());
-    let id =
-        |label: &str| run.cells.iter().find(|c| c.candidate.label == label).unwrap().id.0.clone();
-    let (xfs, ext4) = (id("xfs:noatime"), id("ext4:noatime"));
     for (path, name) in [
         ("/", "list"),
         ("/?q=other", "search"),
@@ -46,8 +42,6 @@ fn pages_load_without_a_complaint_and_ask_no_other_host() {
         ("/files/first", "files"),
         ("/files/first/report.html", "report"),
         ("/compare?run=first&run=second+run", "compare"),
-        ("/cells?a=first&b=second+run", "choose"),
-        (&*format!("/cells?a=first&b=first&a-cell={ext4}&b-cell={xfs}"), "cells"),
         ("/live/going", "live"),
         ("/files/first/charts/percentiles.svg", "chart"),
     ] {

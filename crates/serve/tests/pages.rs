@@ -110,6 +110,8 @@ fn two_runs_differ_in_their_machines_first_and_the_older_is_divided_by() {
     let around = summary.find("of machine and plan differ").unwrap();
     assert!(around < summary.find("Results: in ").unwrap(), "{summary}");
     assert!(summary.contains("kernel.release"), "{summary}");
+    let cells = page.split("Every quantile").nth(1).unwrap();
+    assert!(cells.contains("<td>p99.9</td>") && cells.contains("<figure><svg"), "{cells}");
     assert_eq!(get(address, "/compare?run=first").status, 400);
     assert_eq!(get(address, "/compare?run=first&run=nowhere").status, 404);
     assert_eq!(get(address, "/compare?run=first&run=junk.pickfs").status, 500);
@@ -125,30 +127,8 @@ fn three_runs_are_a_chain_in_the_order_of_their_start() {
     let page = get(serve(runs, None), "/compare?run=third&run=first&run=second+run").text();
     assert!(page.contains("<h1>first -&gt; second run -&gt; third</h1>"), "{page}");
     assert!(page.find("6.19.0-other").unwrap() < page.find("<td class=\"value\">7.0").unwrap());
-    assert!(page.find("Step 2").unwrap() < page.find("What came of it").unwrap());
-}
-
-#[test]
-fn two_cells_stand_beside_each_other() {
-    let Folder { runs, .. } = &folder();
-    let address = serve(runs, None);
-    let run = fake_run(&FakeRun { name: "first".into(), ..FakeRun::default() });
-    let id = |label: &str| {
-        let cell = run.cells.iter().find(|cell| cell.candidate.label == label);
-        cell.unwrap().id.0.clone()
-    };
-    let choice = get(address, "/cells?a=first&b=second%20run").text();
-    assert!(choice.contains(&format!("<option value=\"{}\">", id("xfs:noatime"))));
-    let of = |b: &str, label: &str| {
-        let (one, other) = (id("ext4:noatime"), id(label));
-        get(address, &format!("/cells?a=first&b={b}&a-cell={one}&b-cell={other}")).text()
-    };
-    let within = of("first", "xfs:noatime");
-    assert!(within.contains("within 5 blocks") && within.contains("id=\"chart-percentiles\""));
-    let across = of("second%20run", "ext4:noatime");
-    assert!(across.contains("nothing is claimed") && across.contains("6.19.0-other"));
-    let unknown = get(address, "/cells?a=first&b=first&a-cell=x&b-cell=y");
-    assert_eq!(unknown.status, 404);
+    assert!(page.find("7.0").unwrap() < page.find("What differs in the results").unwrap());
+    assert!(page.contains("<th>3 / 1</th>"), "{page}");
 }
 
 #[test]

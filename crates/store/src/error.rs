@@ -10,9 +10,9 @@ pub enum StoreError {
     Sqlite { path: PathBuf, cause: rusqlite::Error },
     #[error("run file {path} exists; choose another name or continue it with run --resume {path}")]
     Exists { path: PathBuf },
-    #[error("run file {path} not found; {} list shows what there is", program())]
+    #[error("run file {path} not found; {} show shows what there is", program())]
     Missing { path: PathBuf },
-    #[error("{path} is not a pickfs run ({what}); {} list shows what there is", program())]
+    #[error("{path} is not a pickfs run ({what}); {} show shows what there is", program())]
     Foreign { path: PathBuf, what: String },
     #[error("run file {path} has format {found}, this pickfs reads up to {known}; use a newer one")]
     Newer { path: PathBuf, found: u32, known: u32 },

@@ -1,6 +1,6 @@
 //! Settings of the machine and of the device that a plan may vary like any parameter. What was
 //! there before is written down first, and put back after the trial; after a kill, by the next
-//! start of pickfs or by `pickfs clean`.
+//! start of pickfs or by `pickfs doctor --clean`.
 //! A knob's name has a dot, a workload's parameter has none, so one plan holds both.
 //! Source: Documentation/block/queue-sysfs.rst, Documentation/admin-guide/sysctl/vm.rst,
 //! Documentation/ABI/testing/sysfs-class-bdi.
@@ -346,9 +346,9 @@ impl Drop for Turned {
     }
 }
 
-/// The note of it stays where `pickfs clean` finds it.
+/// The note of it stays where `pickfs doctor --clean` finds it.
 fn not_put_back(undo: &Undo, why: &str) -> String {
-    let clean = format!("{} clean", program());
+    let clean = format!("{} doctor --clean", program());
     format!("{undo}, not put back: {why}; it is noted, and `{clean}` tries again")
 }
 
@@ -397,7 +397,7 @@ mod tests {
         let notes = |name: &str| fs::read_dir(folder.path().join(name)).unwrap().count();
         let why = broken("asked").put_back().unwrap_err();
         assert!(why.contains("asked-setting was 1, not put back: "), "{why}");
-        assert!(why.ends_with("it is noted, and `pickfs clean` tries again"), "{why}");
+        assert!(why.ends_with("it is noted, and `pickfs doctor --clean` tries again"), "{why}");
         let error = broken("given-up").given_up(no_place("vm.x", "no such file")).to_string();
         assert!(error.contains("vm.x") && error.contains("; and then: "), "{error}");
         drop(broken("dropped"));

@@ -47,7 +47,8 @@ pub(super) fn values(
     values
 }
 
-pub(super) fn column(
+/// What a row has in each block, lower is better.
+pub(crate) fn column(
     group: &Group<'_>,
     index: usize,
     metric: &Metric,

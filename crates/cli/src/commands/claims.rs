@@ -1,11 +1,12 @@
+//! `pickfs compare --with claims`: what the articles said, put to runs.
+
 use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
 
-use anyhow::Context;
-use clap::Args;
+use anyhow::{Context, bail};
 use pickfs_analysis::{
     articles::{self, Answer, Article, Known, Source},
     objective::FeatureAnswers,
@@ -15,36 +16,13 @@ use pickfs_report::{articles::claims_document, document::markdown::markdown};
 use pickfs_target::fs::FILE_SYSTEMS;
 use pickfs_workload::WORKLOADS;
 
-use crate::{commands::read_run, exit::Exit, terminal};
+use crate::{args::CompareArgs, commands::read_run, exit::Exit, terminal};
 
-pub const EXAMPLES: &str = "Examples:
-  pickfs claims pickfs-runs/2026-11-21-article-001-readers --article 001
-  pickfs claims pickfs-runs/a pickfs-runs/b --features features.json
-  pickfs claims pickfs-runs/a --markdown claims.md
-  pickfs claims pickfs-runs/a --json";
-
-/// `pickfs claims`.
-#[derive(Debug, Clone, Args)]
-pub struct ClaimsArgs {
-    /// Runs, each its file or its folder
-    #[arg(required = true)]
-    pub runs: Vec<PathBuf>,
-    /// Only the claims of this article: 000 FIX engine, 001 journal, 002 column store,
-    /// 003 kernel upgrade, 004 eighteen file systems; may be repeated
-    #[arg(long, value_name = "NUMBER")]
-    pub article: Vec<String>,
-    /// Answers of `pickfs features --json FILE`
-    #[arg(long, value_name = "FILE")]
-    pub features: Option<PathBuf>,
-    /// Write all answers as a page in Markdown to a file
-    #[arg(long, value_name = "FILE", conflicts_with = "json")]
-    pub markdown: Option<PathBuf>,
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-pub fn claims(args: &ClaimsArgs) -> anyhow::Result<Exit> {
+/// Puts the claims to the runs and prints the answers.
+pub fn claims(args: &CompareArgs) -> anyhow::Result<Exit> {
+    if args.html.is_some() {
+        bail!("the claims are no page in HTML; --markdown FILE writes them");
+    }
     let articles = chosen(&args.article)?;
     let features = args.features.as_deref().map(read_features).transpose()?;
     let runs = read_all(&args.runs)?;

@@ -1,18 +1,24 @@
-use std::{io, path::PathBuf};
+//! `pickfs doctor --clean`: what outlived a run that was killed, and only that.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use pickfs_lab::{guest_folder, run_lock};
 use pickfs_target::undo::{CleanOutcome, Cleaned, UndoLog};
 
-use crate::{args::CleanArgs, exit::Exit, terminal};
+use crate::{exit::Exit, terminal};
 
-pub fn clean(args: &CleanArgs) -> anyhow::Result<Exit> {
+/// Undoes what is written down and says what came of it.
+pub fn clean(folder: &Path) -> anyhow::Result<Exit> {
     let cleaned = UndoLog::open_default().clean()?;
     let told = |what: &str, one: (PathBuf, io::Result<()>)| {
         let (path, removed) = one;
         (format!("{what} {}", path.display()), removed)
     };
     let of_guests = guest_folder::clean_left().into_iter();
-    let of_runs = run_lock::clean_left(&args.folder).into_iter();
+    let of_runs = run_lock::clean_left(folder).into_iter();
     let of_runs = of_runs.chain(run_lock::clean_left_outside());
     let folders: Vec<_> = of_guests
         .map(|one| told("files of guests in", one))

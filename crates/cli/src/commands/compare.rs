@@ -1,3 +1,5 @@
+//! `pickfs compare`: runs, the differences of their machines first; or a run beside what others published.
+
 use std::{
     fs,
     io::Read,
@@ -6,62 +8,93 @@ use std::{
 
 use anyhow::{Context, bail};
 use pickfs_analysis::{
-    chain::chain,
-    compare::compare_named,
+    compare::{Named, compare as compare_runs},
+    findings,
     published::{self, Published, beside::beside, bonnie},
 };
 use pickfs_model::RunRecord;
 use pickfs_report::{
     beside::beside_document,
-    chain::chain_screen,
+    comparison::comparison_screen,
     document::{html::html, markdown::markdown},
-    terminal::comparison_screen,
 };
+use pickfs_store::run_paths;
 
-use crate::{args::CompareArgs, commands::read_run, exit::Exit, screen::columns, terminal};
+use crate::{
+    args::CompareArgs,
+    commands::{claims::claims, is_folder_of_runs, read_run},
+    exit::Exit,
+    screen::columns,
+    terminal,
+};
 
 const CSV_BYTES_MAX: u64 = 16 << 20;
 
 pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
-    match (&args.with, &args.run_b) {
-        (Some(with), _) => with_table(args, with),
-        (None, Some(other)) if args.more.is_empty() => runs(args, other),
-        (None, Some(other)) => upgrades(args, other),
-        (None, None) => bail!("name another run, or a table with --with"),
+    match (args.with.as_deref(), args.runs.as_slice()) {
+        (Some("claims"), _) => claims(args),
+        (Some(_), _) if !args.article.is_empty() || args.features.is_some() => {
+            bail!("--article and --features are for --with claims")
+        }
+        (Some(with), [run]) => with_table(args, run, with),
+        (Some(with), _) => bail!("one run stands beside {with}; leave the others out"),
+        (None, _) => {
+            let runs = read_all(&args.runs)?;
+            if runs.len() < 2 {
+                bail!("name another run, or a table with --with");
+            }
+            print(
+                &runs.iter().map(|(path, run)| (run, path.as_path())).collect::<Vec<_>>(),
+                args.json,
+            )?;
+            Ok(Exit::Done)
+        }
     }
 }
 
-fn runs(args: &CompareArgs, other: &Path) -> anyhow::Result<Exit> {
-    let (_, first) = read_run(&args.run_a)?;
-    let (_, second) = read_run(other)?;
-    let names = names([(&first, &args.run_a), (&second, other)]);
-    let names = [names[0].as_str(), names[1].as_str()];
-    let comparison = compare_named(&first, &second, names);
-    match args.json {
-        true => terminal::line(&serde_json::to_string_pretty(&comparison)?),
-        false => terminal::put(&comparison_screen(&comparison, columns())),
+/// Reads runs; those of a folder by their beginning.
+fn read_all(words: &[PathBuf]) -> anyhow::Result<Vec<(PathBuf, RunRecord)>> {
+    let mut all = Vec::new();
+    for word in words {
+        if !is_folder_of_runs(word) {
+            all.push((word.clone(), read_run(word)?.1));
+            continue;
+        }
+        let paths = run_paths(word).with_context(|| format!("cannot read {}", word.display()))?;
+        let runs = paths.into_iter().map(|path| Ok((path.clone(), read_run(&path)?.1)));
+        let mut runs = runs.collect::<anyhow::Result<Vec<_>>>()?;
+        runs.sort_by(|one, other| (&one.1.started, &one.0).cmp(&(&other.1.started, &other.0)));
+        all.extend(runs);
     }
-    Ok(Exit::Done)
+    Ok(all)
 }
 
-pub(super) fn names(runs: [(&RunRecord, &Path); 2]) -> [String; 2] {
-    let are_equal = runs[0].0.name == runs[1].0.name;
-    runs.map(|(run, path)| if are_equal { path.display().to_string() } else { run.name.clone() })
-}
-
-fn upgrades(args: &CompareArgs, second: &Path) -> anyhow::Result<Exit> {
-    let words = [args.run_a.as_path(), second].into_iter();
-    let words = words.chain(args.more.iter().map(PathBuf::as_path));
-    let runs = words.map(|word| Ok(read_run(word)?.1)).collect::<anyhow::Result<Vec<_>>>()?;
-    let chain = chain(&runs.iter().collect::<Vec<_>>());
-    match args.json {
-        true => terminal::line(&serde_json::to_string_pretty(&chain)?),
-        false => terminal::put(&chain_screen(&chain, columns())),
+/// Compares runs, in their order; of several of one name each has its path.
+pub(super) fn print(runs: &[(&RunRecord, &Path)], json: bool) -> anyhow::Result<()> {
+    let names = names(runs);
+    let found: Vec<_> = runs.iter().map(|(run, _)| findings(run)).collect();
+    let named = names.iter().zip(runs).zip(&found);
+    let named = named.map(|((name, (run, _)), findings)| Named { name, run, findings });
+    let compared = compare_runs(&named.collect::<Vec<_>>());
+    match json {
+        true => terminal::line(&serde_json::to_string(&compared)?),
+        false => terminal::put(&comparison_screen(&compared, columns())),
     }
-    Ok(Exit::Done)
+    Ok(())
 }
 
-fn with_table(args: &CompareArgs, with: &str) -> anyhow::Result<Exit> {
+fn names(runs: &[(&RunRecord, &Path)]) -> Vec<String> {
+    let mut own: Vec<_> = runs.iter().map(|(run, _)| run.name.clone()).collect();
+    own.sort();
+    let are_own = own.windows(2).all(|two| two[0] != two[1]);
+    let name = |(run, path): &(&RunRecord, &Path)| match are_own {
+        true => run.name.clone(),
+        false => path.display().to_string(),
+    };
+    runs.iter().map(name).collect()
+}
+
+fn with_table(args: &CompareArgs, run: &Path, with: &str) -> anyhow::Result<Exit> {
     let read;
     let table: &Published = match published::find(with) {
         Ok(table) => table,
@@ -71,7 +104,7 @@ fn with_table(args: &CompareArgs, with: &str) -> anyhow::Result<Exit> {
             &read
         }
     };
-    let (_, run) = read_run(&args.run_a)?;
+    let (_, run) = read_run(run)?;
     let found = beside(&run, table);
     let document = beside_document(&found);
     write(&args.markdown, || markdown(&document))?;
@@ -115,7 +148,7 @@ mod tests {
         let one = fake_run(&FakeRun::default());
         let other = fake_run(&FakeRun { name: "later".into(), ..FakeRun::default() });
         let (old, new) = (Path::new("old/a"), Path::new("new/a"));
-        assert_eq!(names([(&one, old), (&one, new)]), ["old/a", "new/a"]);
-        assert_eq!(names([(&one, old), (&other, new)])[1], "later");
+        assert_eq!(names(&[(&one, old), (&one, new)]), ["old/a", "new/a"]);
+        assert_eq!(names(&[(&one, old), (&other, new)])[1], "later");
     }
 }

@@ -15,14 +15,14 @@ _pickfs_names() {
             mapfile -t COMPREPLY < <(compgen -P "$before" -W '@FILE_SYSTEMS@' -- "${cur##*,}")
             return
             ;;
-        --resume | --by) verb=show ;;
+        --resume | --again) verb=show ;;
         --ram | --erase | --json | --steps | --until-decided | --allow-*) ;;
         -*) return ;;
     esac
     [[ $cur != -* ]] || return 0
     case $verb in
         '' | run | plan) names=$plans ;;
-        show | report | compare | rerun | explain | claims | choose) names=$(compgen -G 'pickfs-runs/*/' | sort) ;;
+        show | report | compare | explain | choose) names=$(compgen -G 'pickfs-runs/*/' | sort) ;;
         *) return ;;
     esac
     # What else the script knows there is options and names of places, such as <RUN>.

@@ -1,16 +1,17 @@
-//! Plans, file systems and runs are added here: for bash by a function around the generated one,
-//! for zsh and fish in the places that the generator leaves open.
+//! `pickfs man --completions`: what a shell needs to complete our words.
+//!
+//! The generator knows verbs, options and their values. Plans, file systems and runs are added here: for bash by a
+//! function around the generated one, for zsh and fish in the places that the generator leaves open.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
-use pickfs_lab::{plan_file::read_plan, plans::PLANS};
+use pickfs_lab::{
+    plan_file::read_plan,
+    plans::{PLANS, TOUR},
+};
 use pickfs_target::fs::FILE_SYSTEMS;
 
-use crate::{
-    args::{Cli, CompletionsArgs},
-    exit::Exit,
-    terminal,
-};
+use crate::{args::Cli, exit::Exit, terminal};
 
 const BASH: &str = include_str!("completions.bash");
 
@@ -22,30 +23,28 @@ _pickfs_runs() { compadd -- pickfs-runs/*(N/); _files }
 
 const FISH: &str = "
 complete -c pickfs -n \"__fish_pickfs_using_subcommand run plan\" -a '@PLANS@'
-complete -c pickfs -n \"__fish_pickfs_using_subcommand show report compare rerun explain claims choose\" -a '(__fish_complete_directories pickfs-runs/)'
+complete -c pickfs -n \"__fish_pickfs_using_subcommand show report compare explain choose\" -a '(__fish_complete_directories pickfs-runs/)'
 complete -c pickfs -l fs -x -a '@FILE_SYSTEMS@'
 ";
 
-pub fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
+/// Prints the script of a shell.
+pub fn completions(shell: Shell) -> anyhow::Result<Exit> {
     let mut program = Cli::command();
-    if matches!(args.shell, Shell::Zsh | Shell::Fish) {
+    if matches!(shell, Shell::Zsh | Shell::Fish) {
         // A plan in place of a verb, with its question beside it.
         for plan in PLANS {
-            if program.find_subcommand(plan.name).is_some() {
-                continue;
-            }
             let question = read_plan(plan.name, plan.text)?.question;
             program = program.subcommand(clap::Command::new(plan.name).about(question));
         }
     }
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut program, "pickfs", &mut script);
-    terminal::put(&with_names(args.shell, String::from_utf8(script)?));
+    clap_complete::generate(shell, &mut program, "pickfs", &mut script);
+    terminal::put(&with_names(shell, String::from_utf8(script)?));
     Ok(Exit::Done)
 }
 
 fn with_names(shell: Shell, script: String) -> String {
-    let plans: Vec<&str> = PLANS.iter().map(|plan| plan.name).collect();
+    let plans: Vec<&str> = PLANS.iter().map(|plan| plan.name).chain([TOUR.0]).collect();
     let file_systems: Vec<&str> = FILE_SYSTEMS.iter().map(|row| row.name()).collect();
     let named = |text: &str| {
         let text = text.replace("@PLANS@", &plans.join(" "));

@@ -12,7 +12,11 @@ use pickfs_target::{knob, packages::Family};
 use anyhow::Context;
 
 use crate::{
-    args::DoctorArgs, commands::guest_modules::build_modules, exit::Exit, fetch, screen::columns,
+    args::DoctorArgs,
+    commands::{clean::clean, guest_modules::build_modules},
+    exit::Exit,
+    fetch,
+    screen::columns,
     terminal,
 };
 
@@ -20,6 +24,9 @@ use crate::{
 const WATCH_S: f64 = 2.0;
 
 pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
+    if let Some(folder) = &args.clean {
+        return clean(folder);
+    }
     if args.guests {
         return guests(args);
     }

@@ -1,22 +1,27 @@
+//! `pickfs show FOLDER`: the runs in a folder, damaged ones included.
+
+use std::path::Path;
+
 use anyhow::Context;
 use pickfs_analysis::findings;
 use pickfs_model::{finding::Ending, typed::program};
 use pickfs_store::{RunFile, RunRow, list_runs};
 
-use crate::{args::ListArgs, exit::Exit, terminal};
+use crate::{exit::Exit, terminal};
 
 /// Before what does not fit beside the first words of a run.
 const INDENT: usize = 4;
 
-pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
-    let rows = list_runs(&args.folder).with_context(|| {
-        format!("cannot read {}; name the folder that --out named", args.folder.display())
+/// Prints one line per run with its answer, newest first.
+pub fn list(folder: &Path, json: bool) -> anyhow::Result<Exit> {
+    let rows = list_runs(folder).with_context(|| {
+        format!("cannot read {}; name the folder that --out named", folder.display())
     })?;
-    if args.json {
-        let rows: Vec<_> = rows.iter().map(json).collect();
+    if json {
+        let rows: Vec<_> = rows.iter().map(value).collect();
         terminal::line(&serde_json::to_string_pretty(&rows)?);
     } else if rows.is_empty() {
-        let (folder, program) = (args.folder.display(), program());
+        let (folder, program) = (folder.display(), program());
         terminal::tell(&format!(
             "no run in {folder}; make one with {program} run, or name another folder"
         ));
@@ -46,7 +51,7 @@ fn text(row: &RunRow) -> String {
     }
 }
 
-fn json(row: &RunRow) -> serde_json::Value {
+fn value(row: &RunRow) -> serde_json::Value {
     match &row.about {
         Ok(about) => serde_json::json!({
             "path": row.path, "name": about.name, "started": about.started,

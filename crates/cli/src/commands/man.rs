@@ -13,11 +13,15 @@ use rustix::termios::isatty;
 
 use crate::{
     args::{Cli, ManArgs},
+    commands::completions::completions,
     exit::Exit,
     terminal,
 };
 
 pub fn man(args: &ManArgs) -> anyhow::Result<Exit> {
+    if let Some(shell) = args.completions {
+        return completions(shell);
+    }
     match &args.out {
         Some(folder) => write_all(folder)?,
         None => show(&page(program())?)?,

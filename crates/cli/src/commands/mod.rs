@@ -13,12 +13,9 @@ pub mod list;
 pub mod man;
 pub mod plan;
 pub mod report;
-pub mod rerun;
 pub mod run;
 pub mod serve;
 pub mod show;
-pub mod tour;
-pub mod trust;
 
 use std::path::{Path, PathBuf};
 
@@ -30,6 +27,12 @@ pub fn run_path(word: &Path) -> PathBuf {
     if word.is_dir() { word.join(RUN_FILE) } else { word.into() }
 }
 
+/// A folder that holds no run file of its own; the default one, too, where it is not there yet.
+pub fn is_folder_of_runs(word: &Path) -> bool {
+    word.is_dir() && !word.join(RUN_FILE).exists() || word == Path::new("pickfs-runs")
+}
+
+/// Opens and reads a run.
 pub fn read_run(word: &Path) -> anyhow::Result<(RunFile, RunRecord)> {
     let file = RunFile::open(&run_path(word))?;
     let record = file.read()?;

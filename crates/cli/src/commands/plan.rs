@@ -2,7 +2,7 @@ use pickfs_lab::{
     expand::Expansion,
     length::{expected_s, length_text},
     plan_file::read_plan,
-    plans::PLANS,
+    plans::{PLANS, TOUR},
     preflight,
 };
 use pickfs_model::{Cell, Plan, plan::StopRule, quantity::counted, record::SkippedCell};
@@ -32,6 +32,8 @@ fn list() -> anyhow::Result<Exit> {
         let plan = read_plan(built_in.name, built_in.text)?;
         terminal::flow(&format!("{:<28} {}", built_in.name, plan.question), 4);
     }
+    let what = "Every workload at its smallest honest scale, in twenty-five minutes: ";
+    terminal::flow(&format!("{:<28} {what}{}", TOUR.0, TOUR.1.join(", ")), 4);
     Ok(Exit::Done)
 }
 

@@ -4,11 +4,13 @@ use std::{
     time::SystemTime,
 };
 
+use anyhow::bail;
+use pickfs_analysis::trust::trust;
 use pickfs_lab::{
     interrupt::{Interrupt, is_interrupted},
     kernels::{self, Kernels},
     launch::{Launched, Listeners, NamedAgain, RUN_FILE, launch, resume},
-    plans::built_in,
+    plans::{TOUR, built_in},
     preflight,
     run_lock::RunLock,
     sink::Sink,
@@ -21,8 +23,8 @@ use pickfs_model::{
 use crate::{
     agree,
     args::{Format, RunArgs},
-    commands::{exec_fio, report, run_path},
-    exit::Exit,
+    commands::{compare, exec_fio, read_run, report, run_path},
+    exit::{Exit, no_answer},
     fetch,
     overrides::chosen_plan,
     private,
@@ -31,11 +33,87 @@ use crate::{
 };
 
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    if args.choice.plan == TOUR.0 {
+        return tour(args);
+    }
+    if let Some(earlier) = &args.again {
+        return again(earlier, args);
+    }
     let launched = perform(args)?;
     finish(&launched, args.json)
 }
 
-pub fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
+/// Runs the plan of a run again, and says what became of its choices.
+fn again(earlier: &Path, args: &RunArgs) -> anyhow::Result<Exit> {
+    let (_, before) = read_run(earlier)?;
+    let named = &args.choice.changes;
+    let nodes = [named.device.as_deref(), named.log_device.as_deref()];
+    let plan = renamed(before.plan.clone(), nodes, named.erase)?;
+    agree::to_run(&run_path(earlier), &before, args.yes)?;
+    let launched = perform_plan(&plan, &args.out, args.json)?;
+    let exit = finish(&launched, args.json)?;
+    if !args.json {
+        terminal::put("\n");
+    }
+    compare::print(&[(&before, earlier), (&launched.record, &launched.file)], args.json)?;
+    Ok(exit)
+}
+
+/// A device is named again each time: a stored name may be another disk by now, and a stored
+/// consent was for then.
+fn renamed(
+    mut plan: Plan,
+    [device, log]: [Option<&Path>; 2],
+    may_erase: bool,
+) -> anyhow::Result<Plan> {
+    match (&mut plan.backing, device) {
+        (BackingSpec::Device { path, erase, log_device, .. }, Some(node)) => {
+            match (log_device.as_mut(), log) {
+                (Some(path), Some(node)) => *path = std::path::absolute(node)?,
+                (Some(path), None) => bail!(
+                    "the plan put logs on {}, and all on it would be lost; name the device again with \
+                     --log-device",
+                    path.display()
+                ),
+                (None, Some(_)) => bail!("the plan ran on no log device; leave --log-device out"),
+                (None, None) => {}
+            }
+            *path = std::path::absolute(node)?;
+            *erase = may_erase;
+        }
+        (BackingSpec::Device { path, .. }, None) => bail!(
+            "the plan ran on {}, and all on it would be lost; name the device again with --device",
+            path.display()
+        ),
+        (_, Some(_)) => bail!("the plan ran on no device; leave --device out"),
+        (_, None) => {}
+    }
+    Ok(plan)
+}
+
+/// Runs each stop; an interrupt ends the tour, a failed trial does not. A tour asks nothing: how its stops are answered
+/// does not show in the exit code.
+fn tour(args: &RunArgs) -> anyhow::Result<Exit> {
+    let mut worst = Exit::Done;
+    for stop in TOUR.1 {
+        terminal::tell(&format!("\n=== {stop} ==="));
+        let mut words = args.clone();
+        words.choice.plan = (*stop).into();
+        match run(&words) {
+            Err(error) => match no_answer(&error) {
+                Some(why) => terminal::tell(screen::no_answer_text(why).trim_end()),
+                None => return Err(error),
+            },
+            Ok(Exit::Interrupted) => return Ok(Exit::Interrupted),
+            Ok(failed @ (Exit::Failed | Exit::TrialsFailed)) => worst = failed,
+            Ok(_) => {}
+        }
+    }
+    Ok(worst)
+}
+
+/// Runs a plan, or goes on with a run.
+fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
     if !args.fio.is_empty() {
         let plan = exec_fio::plan(&args.fio, &args.choice.changes)?;
         let cells = preflight::preflight(&plan)?.cells;
@@ -115,13 +193,19 @@ pub fn finish(launched: &Launched, json: bool) -> anyhow::Result<Exit> {
     let written =
         report::write(&launched.file, &launched.record, &findings, &[Format::Html], folder)?;
     give_to_caller(folder);
+    let trust = trust(&launched.record, &findings);
     if json {
         terminal::put(&format!("{}\n", serde_json::to_string(&findings)?));
+        if let Some(trust) = &trust {
+            terminal::put(&format!("{}\n", serde_json::to_string(trust)?));
+        }
     } else {
         let page = written.first().map(AsRef::as_ref);
         screen::print_run(&launched.record, &findings, folder, page, false);
     }
     Ok(match failed(&launched.record) {
+        // Which of two names of one candidate is faster is no question.
+        Exit::Done if trust.is_some() => Exit::Done,
         Exit::Done => Exit::of_endings(&findings.endings),
         failed => failed,
     })
@@ -146,5 +230,37 @@ fn give_to_caller(folder: &Path) {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
     for path in files.chain([folder.to_owned()]) {
         let _ = std::os::unix::fs::lchown(&path, Some(user), Some(group));
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use pickfs_model::DeviceState;
+    use pickfs_testkit::{FakeRun, fake_run};
+
+    #[test]
+    fn a_device_is_named_again_and_its_consent_given_again() {
+        let image = fake_run(&FakeRun::default()).plan;
+        let (path, state) = ("/dev/old".into(), DeviceState::Filled);
+        let (size_bytes, log_device) = (None, Some("/dev/old-log".into()));
+        let backing = BackingSpec::Device { path, erase: true, state, size_bytes, log_device };
+        let device = Plan { backing, ..image.clone() };
+        let again = |plan: &Plan, nodes: [Option<&str>; 2]| {
+            renamed(plan.clone(), nodes.map(|node| node.map(Path::new)), false)
+        };
+        for (nodes, word) in
+            [([None, None], "--device"), ([Some("/dev/new"), None], "--log-device")]
+        {
+            let refused = again(&device, nodes).unwrap_err().to_string();
+            assert!(refused.contains("/dev/old") && refused.contains(word), "{refused}");
+        }
+        let new = again(&device, [Some("/dev/new"), Some("/dev/log")]).unwrap();
+        let BackingSpec::Device { path, erase, log_device, .. } = new.backing else { panic!() };
+        assert_eq!((path.to_str(), erase), (Some("/dev/new"), false));
+        assert_eq!(log_device.unwrap().to_str(), Some("/dev/log"));
+        assert!(again(&image, [Some("/dev/new"), None]).is_err());
+        assert_eq!(again(&image, [None, None]).unwrap(), image);
     }
 }

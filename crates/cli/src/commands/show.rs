@@ -1,9 +1,20 @@
+//! `pickfs show`: the runs of a folder, a run on the terminal, or one trial of it in full.
+
 use anyhow::Context;
 use pickfs_model::TrialRecord;
 
-use crate::{args::ShowArgs, commands::read_run, exit::Exit, screen, terminal};
+use crate::{
+    args::ShowArgs,
+    commands::{is_folder_of_runs, list::list, read_run},
+    exit::Exit,
+    screen, terminal,
+};
 
 pub fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
+    let is_one = args.trial.is_some() || args.phases || args.doubts;
+    if args.json || !is_one && is_folder_of_runs(&args.run) {
+        return list(&args.run, args.json);
+    }
     let (_, run) = read_run(&args.run)?;
     if args.phases {
         return screen::print_phases(&run, &pickfs_analysis::findings(&run));

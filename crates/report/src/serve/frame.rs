@@ -50,8 +50,7 @@ pub(super) fn close(mut page: Page, script: Option<&str>) -> String {
 
 pub fn with_bar(html: &str, name: &str, is_over: bool) -> String {
     let mut page = Page::default();
-    let cells = (link::cells(name, name), "Two cells side by side");
-    let mut links = vec![(link::files(name), "Files"), cells];
+    let mut links = vec![(link::files(name), "Files")];
     if !is_over {
         links.push((link::live(name), "Follow"));
     }

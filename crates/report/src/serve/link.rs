@@ -34,7 +34,3 @@ pub fn live(name: &str) -> String {
 pub fn events(name: &str, after: u32) -> String {
     format!("/events/{}?after={after}", encoded(name))
 }
-
-pub fn cells(a: &str, b: &str) -> String {
-    format!("/cells?a={}&b={}", encoded(a), encoded(b))
-}

@@ -1,43 +1,30 @@
+//! Which choices of an earlier run hold, changed, or cannot be told.
+//!
 //! A choice is the best of a panel as the first run's own blocks support it; it is
-//! judged by what the second run's own blocks support. The two runs are never mixed
-//! into one number: they share no block. The environment's changes are told beside,
-//! and are not named as the cause.
+//! judged by what the last run's own blocks support, and their blocks are not mixed here. The environment's changes are
+//! told beside, and are not named as the cause.
 
 use pickfs_model::{
-    Findings, RunRecord,
+    Findings,
     finding::{AnswerEnd, Comparison, Ending, Panel, Row, Verdict},
 };
 use serde::Serialize;
 
-use crate::{
-    compare::{Changed, compare_named},
-    wording::list,
-};
-
-/// Two runs of one plan.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Rerun {
-    pub before: String,
-    /// Name of the later run.
-    pub now: String,
-    /// Facts that differ: machine, card and plan.
-    pub changed: Vec<Changed>,
-    pub warnings: Vec<String>,
-    /// Every choice of the earlier run, in its order.
-    pub choices: Vec<Choice>,
-}
+use super::Named;
+use crate::wording::list;
 
 /// A choice of the earlier run, judged by the later one.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-#[schemars(rename = "RerunChoice")]
-pub struct Choice {
+pub struct EarlierChoice {
     /// Title of the panel; empty when there is one.
     pub panel: String,
     /// The best then: more than one when tied.
     pub before: Vec<String>,
     /// The best now; none when nothing can be said.
     pub now: Vec<String>,
-    pub standing: Standing,
+    /// What became of it.
+    pub standing: ChoiceStanding,
+    /// In words.
     pub why: String,
     /// The comparisons that the plan fixed, then and now.
     pub comparisons: Vec<ComparedTwice>,
@@ -46,7 +33,7 @@ pub struct Choice {
 /// What became of a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum ChoiceStanding {
     /// All that was best is still not told apart from the best.
     Holds,
     /// Something that was best is behind now.
@@ -63,36 +50,24 @@ pub struct ComparedTwice {
     pub now: Option<Comparison>,
 }
 
-pub fn rerun(before: (&RunRecord, &Findings), now: (&RunRecord, &Findings)) -> Rerun {
-    rerun_named(before, now, [&before.0.name, &now.0.name])
-}
-
-pub fn rerun_named(
-    before: (&RunRecord, &Findings),
-    now: (&RunRecord, &Findings),
-    names: [&str; 2],
-) -> Rerun {
-    let compared = compare_named(before.0, now.0, names);
-    let verdicts = before.1.verdicts.iter().filter(|verdict| !verdict.best.is_empty());
-    Rerun {
-        before: names[0].into(),
-        now: names[1].into(),
-        changed: compared.changed,
-        // The first warning is about ratios across the runs; there are none here.
-        warnings: compared.warnings.into_iter().skip(1).collect(),
-        choices: verdicts.map(|verdict| choice(verdict, before.1, now.1)).collect(),
+/// The earlier run's choices by the later run; none of another workload.
+pub(super) fn judged(before: &Named<'_>, now: &Named<'_>) -> Vec<EarlierChoice> {
+    if before.run.plan.workload != now.run.plan.workload {
+        return Vec::new();
     }
+    let verdicts = before.findings.verdicts.iter().filter(|verdict| !verdict.best.is_empty());
+    verdicts.map(|verdict| choice(verdict, before.findings, now.findings)).collect()
 }
 
-fn choice(verdict: &Verdict, before: &Findings, now: &Findings) -> Choice {
+fn choice(verdict: &Verdict, before: &Findings, now: &Findings) -> EarlierChoice {
     let later = now.verdicts.iter().find(|later| later.panel == verdict.panel);
     let best = later.map(|later| later.best.clone()).unwrap_or_default();
     let panels = (panel(before, &verdict.panel), panel(now, &verdict.panel));
     let (standing, why) = match unsaid(verdict, later, panels, now) {
-        Some(why) => (Standing::CannotTell, why),
-        None => judged(&verdict.best, &best),
+        Some(why) => (ChoiceStanding::CannotTell, why),
+        None => compared(&verdict.best, &best),
     };
-    Choice {
+    EarlierChoice {
         panel: verdict.panel.clone(),
         before: verdict.best.clone(),
         now: best,
@@ -147,7 +122,7 @@ fn unsaid(
     open.filter(|_| stays && left.len() > verdict.best.len())
 }
 
-fn judged(before: &[String], now: &[String]) -> (Standing, String) {
+fn compared(before: &[String], now: &[String]) -> (ChoiceStanding, String) {
     let of = |labels: &[&String]| list(&labels.iter().map(|l| l.as_str()).collect::<Vec<_>>());
     let lost: Vec<&String> = before.iter().filter(|label| !now.contains(label)).collect();
     let new: Vec<&String> = now.iter().filter(|label| !before.contains(label)).collect();
@@ -158,10 +133,10 @@ fn judged(before: &[String], now: &[String]) -> (Standing, String) {
             true => String::new(),
             false => format!(", now not told apart from {}", of(&new)),
         };
-        return (Standing::Holds, format!("{} {} still best{beside}", of(&all), is(&all)));
+        return (ChoiceStanding::Holds, format!("{} {} still best{beside}", of(&all), is(&all)));
     }
     let best: Vec<&String> = now.iter().collect();
-    (Standing::Changed, format!("{} {} behind {} now", of(&lost), is(&lost), of(&best)))
+    (ChoiceStanding::Changed, format!("{} {} behind {} now", of(&lost), is(&lost), of(&best)))
 }
 
 fn twice(panels: (Option<&Panel>, Option<&Panel>)) -> Vec<ComparedTwice> {
@@ -186,8 +161,11 @@ fn twice(panels: (Option<&Panel>, Option<&Panel>)) -> Vec<ComparedTwice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings;
-    use pickfs_model::BackingKind;
+    use crate::{
+        compare::{RunComparison, compare},
+        findings,
+    };
+    use pickfs_model::{BackingKind, RunRecord};
     use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
     fn run(name: &str, seed: u64, durable_us: [f64; 3]) -> RunRecord {
@@ -204,11 +182,13 @@ mod tests {
         })
     }
 
-    fn judge(before: &RunRecord, now: &RunRecord) -> Rerun {
-        rerun((before, &findings(before)), (now, &findings(now)))
+    fn judge(before: &RunRecord, now: &RunRecord) -> RunComparison {
+        let all = [before, now].map(|run| (run, findings(run)));
+        let named = all.each_ref().map(|(run, findings)| Named { name: &run.name, run, findings });
+        compare(&named)
     }
 
-    fn only(found: &Rerun) -> &Choice {
+    fn only(found: &RunComparison) -> &EarlierChoice {
         assert_eq!(found.choices.len(), 1, "{found:?}");
         &found.choices[0]
     }
@@ -220,13 +200,16 @@ mod tests {
         now.environment.put("kernel.release", "7.0");
         let found = judge(&before, &now);
         let choice = only(&found);
-        assert_eq!((choice.standing, &*choice.before), (Standing::Holds, &["xfs".to_string()][..]));
+        assert_eq!(
+            (choice.standing, &*choice.before),
+            (ChoiceStanding::Holds, &["xfs".to_string()][..])
+        );
         assert_eq!(choice.why, "xfs is still best");
-        assert_eq!(found.changed[0].key, "kernel.release");
+        assert_eq!(found.steps[0].changed[0].key, "kernel.release");
         let twice = choice.comparisons.iter().find(|c| c.before.other == "xfs").expect("xfs");
         let now = twice.now.as_ref().expect("compared again");
         assert!(twice.before.interval.is_some() && now.interval.is_some());
-        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+        assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
     }
 
     #[test]
@@ -234,7 +217,7 @@ mod tests {
         let (before, now) =
             (run("then", 1, [200.0, 100.0, 400.0]), run("now", 2, [60.0, 100.0, 400.0]));
         let found = judge(&before, &now);
-        assert_eq!(only(&found).standing, Standing::Changed);
+        assert_eq!(only(&found).standing, ChoiceStanding::Changed);
         assert_eq!(only(&found).why, "xfs is behind ext4 now");
     }
 
@@ -243,7 +226,7 @@ mod tests {
         let (before, now) =
             (run("then", 1, [200.0, 100.0, 400.0]), run("now", 2, [100.0, 100.0, 400.0]));
         let found = judge(&before, &now);
-        assert_eq!(only(&found).standing, Standing::CannotTell);
+        assert_eq!(only(&found).standing, ChoiceStanding::CannotTell);
         assert!(
             only(&found).why.starts_with("NO ANSWER 10 blocks do not decide between ext4 and xfs ")
         );
@@ -255,7 +238,7 @@ mod tests {
         let mut short = run("short", 2, [200.0, 100.0, 400.0]);
         short.trials.retain(|trial| trial.block <= 2);
         let found = judge(&before, &short);
-        assert_eq!(only(&found).standing, Standing::CannotTell);
+        assert_eq!(only(&found).standing, ChoiceStanding::CannotTell);
         assert!(only(&found).why.starts_with("NO ANSWER 2 blocks are too few to compare by "));
 
         let mut failed = run("failed", 3, [200.0, 100.0, 400.0]);
@@ -270,7 +253,7 @@ mod tests {
         let mut ram = run("ram", 4, [200.0, 100.0, 400.0]);
         ram.trials.iter_mut().for_each(|trial| trial.backing = BackingKind::RamImage);
         let found = judge(&before, &ram);
-        assert_eq!(only(&found).standing, Standing::CannotTell);
+        assert_eq!(only(&found).standing, ChoiceStanding::CannotTell);
         assert!(only(&found).why.contains("now on loop image in RAM"), "{}", only(&found).why);
 
         let mut other = run("other", 5, [200.0, 100.0, 400.0]);
@@ -286,7 +269,7 @@ mod tests {
         now.trials.retain(|trial| trial.cell != xfs || trial.block <= 3);
         let found = judge(&before, &now);
         let choice = only(&found);
-        assert_eq!(choice.standing, Standing::CannotTell, "{choice:?}");
+        assert_eq!(choice.standing, ChoiceStanding::CannotTell, "{choice:?}");
         assert!(choice.why.starts_with("NO ANSWER 10 blocks do not decide between ext4 and xfs "));
     }
 
