@@ -34,13 +34,7 @@ impl Page {
     pub fn open_table(&mut self, header: &[&str]) {
         self.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\"><table><thead><tr>");
         for name in header {
-            let tag = match *name {
-                "notes" => "th class=\"text notes\"",
-                "what" | "cause" | "by" | "asleep in" | "woken from" => "th class=\"word\"",
-                "reason" | "remedy" | "doubts" | "outcome" => "th class=\"text\"",
-                _ => "th",
-            };
-            self.element(tag, name);
+            self.element("th", name);
         }
         self.raw("</tr></thead><tbody>\n");
     }

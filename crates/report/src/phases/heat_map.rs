@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Subject,
     chart::{
-        Anchor, Ink, Item, Look, Scene, Shape, Slot,
+        Anchor, Ink, Item, Look, Scene, Shape,
         lettering::{cut, width, wrap},
         palette::HEAT_STEPS,
     },
@@ -238,10 +238,6 @@ fn reach(panel: &Panel) -> f64 {
 fn step(ratio: f64, reach: f64) -> i8 {
     let share = (ratio.ln() / reach.ln()).clamp(-1.0, 1.0);
     (share * f64::from(HEAT_STEPS)).round() as i8
-}
-
-pub fn reference_slot(subject: &Subject, panel: &Panel) -> Slot {
-    subject.slot(&panel.reference)
 }
 
 #[cfg(test)]
