@@ -1,7 +1,6 @@
-use pickfs_analysis::summary::belongs_to;
 use pickfs_model::{
     TrialRecord,
-    finding::{OpSummary, Panel, PhaseCell, PhaseRow, Row},
+    finding::{Panel, PhaseCell, PhaseRow, Row},
     plan::Metric,
     quantity::{duration_text, grouped, significant},
     record::{IntervalRow, OpRecord},
@@ -155,8 +154,4 @@ fn worst_second(subject: &Subject, row: &Row, op: &str) -> Option<String> {
         grouped(usual as i64),
         duration_text(least.service_max_ns as f64)
     ))
-}
-
-pub fn operations_of<'r>(row: &'r Row, phase: &str) -> Vec<&'r OpSummary> {
-    row.ops.iter().filter(|op| belongs_to(&op.op, phase)).collect()
 }

@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
 
 const PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
@@ -158,7 +159,7 @@ impl Browser {
         let Some(folder) = std::env::var_os("PICKFS_SCREENSHOTS") else { return };
         fs::create_dir_all(&folder).unwrap();
         let got = self.call("Page.captureScreenshot", json!({ "format": "png" }));
-        let bytes = base64(got["data"].as_str().unwrap());
+        let bytes = BASE64_STANDARD.decode(got["data"].as_str().unwrap()).unwrap();
         fs::write(Path::new(&folder).join(format!("{name}.png")), bytes).unwrap();
     }
 
@@ -203,15 +204,4 @@ fn listen(pipe: &Path) -> Receiver<Value> {
         }
     });
     said
-}
-
-fn base64(text: &str) -> Vec<u8> {
-    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digits = text.bytes().filter_map(|b| DIGITS.iter().position(|d| *d == b));
-    let digits: Vec<usize> = digits.collect();
-    let quads = digits.chunks(4).flat_map(|quad| {
-        let bits = quad.iter().fold(0, |bits, digit| bits << 6 | digit) << (6 * (4 - quad.len()));
-        [16, 8, 0].into_iter().map(move |at| (bits >> at) as u8).take(quad.len() - 1)
-    });
-    quads.collect()
 }
