@@ -53,7 +53,6 @@ pub const FEATURES: &str = "Examples:
   pickfs features --all --markdown features.md
   pickfs features --dir /data             a directory that exists: no root";
 
-/// Under `pickfs show --help`.
 pub const SHOW: &str = "Examples:
   pickfs show                             the runs in pickfs-runs
   pickfs show /srv/runs --json

@@ -1,5 +1,3 @@
-//! `pickfs compare --with claims`: what the articles said, put to runs.
-
 use std::{
     collections::BTreeMap,
     fs,
@@ -18,7 +16,6 @@ use pickfs_workload::WORKLOADS;
 
 use crate::{args::CompareArgs, commands::read_run, exit::Exit, terminal};
 
-/// Puts the claims to the runs and prints the answers.
 pub fn claims(args: &CompareArgs) -> anyhow::Result<Exit> {
     if args.html.is_some() {
         bail!("the claims are no page in HTML; --markdown FILE writes them");

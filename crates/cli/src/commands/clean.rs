@@ -1,5 +1,3 @@
-//! `pickfs doctor --clean`: what outlived a run that was killed, and only that.
-
 use std::{
     io,
     path::{Path, PathBuf},
@@ -10,7 +8,6 @@ use pickfs_target::undo::{CleanOutcome, Cleaned, UndoLog};
 
 use crate::{exit::Exit, terminal};
 
-/// Undoes what is written down and says what came of it.
 pub fn clean(folder: &Path) -> anyhow::Result<Exit> {
     let cleaned = UndoLog::open_default().clean()?;
     let told = |what: &str, one: (PathBuf, io::Result<()>)| {

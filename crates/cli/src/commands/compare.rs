@@ -1,5 +1,3 @@
-//! `pickfs compare`: runs, the differences of their machines first; or a run beside what others published.
-
 use std::{
     fs,
     io::Read,

@@ -1,8 +1,3 @@
-//! `pickfs man --completions`: what a shell needs to complete our words.
-//!
-//! The generator knows verbs, options and their values. Plans, file systems and runs are added here: for bash by a
-//! function around the generated one, for zsh and fish in the places that the generator leaves open.
-
 use clap::CommandFactory;
 use clap_complete::Shell;
 use pickfs_lab::{
@@ -27,7 +22,6 @@ complete -c pickfs -n \"__fish_pickfs_using_subcommand show report compare expla
 complete -c pickfs -l fs -x -a '@FILE_SYSTEMS@'
 ";
 
-/// Prints the script of a shell.
 pub fn completions(shell: Shell) -> anyhow::Result<Exit> {
     let mut program = Cli::command();
     if matches!(shell, Shell::Zsh | Shell::Fish) {

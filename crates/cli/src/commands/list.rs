@@ -1,5 +1,3 @@
-//! `pickfs show FOLDER`: the runs in a folder, damaged ones included.
-
 use std::path::Path;
 
 use anyhow::Context;
@@ -12,7 +10,6 @@ use crate::{exit::Exit, terminal};
 /// Before what does not fit beside the first words of a run.
 const INDENT: usize = 4;
 
-/// Prints one line per run with its answer, newest first.
 pub fn list(folder: &Path, json: bool) -> anyhow::Result<Exit> {
     let rows = list_runs(folder).with_context(|| {
         format!("cannot read {}; name the folder that --out named", folder.display())

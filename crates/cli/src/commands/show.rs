@@ -1,5 +1,3 @@
-//! `pickfs show`: the runs of a folder, a run on the terminal, or one trial of it in full.
-
 use anyhow::Context;
 use pickfs_model::TrialRecord;
 
