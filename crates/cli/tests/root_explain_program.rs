@@ -23,7 +23,7 @@ fn a_command_is_explained_and_its_exit_code_passed_on() {
     assert_eq!(said.code, Some(7), "{said:?}");
     assert!(said.out.contains("50+0 records"), "its output stays its own: {}", said.out);
     assert!(said.err.contains("call ") && said.err.contains(" KiB"), "{}", said.err);
-    assert!(said.err.contains("sh: write, 5") && said.err.contains("share"), "{}", said.err);
+    assert!(said.err.contains("\nsh\nwrite: 5") && said.err.contains("share"), "{}", said.err);
     assert!(said.err.contains("tracing adds about"), "{}", said.err);
 }
 

@@ -1,5 +1,7 @@
 mod spoken;
 
+use std::time::Instant;
+
 use pickfs_model::{TrialSpec, WorkerMessage};
 use serde_json::{Value, json};
 
@@ -43,10 +45,12 @@ fn readers_read_beside_the_writer_and_every_read_is_checked() {
 
 #[test]
 fn a_neighbour_makes_its_files_at_its_rate() {
+    let began = Instant::now();
     let messages = played(json!({ "sync": "none", "neighbour_rate": 40 }));
+    let most = 40.0 * began.elapsed().as_secs_f64() + 1.0;
     let files = count(&messages, "neighbour_files").expect("counted");
-    // Twenty; fewer where the machine is busy.
-    assert!((1.0..=25.0).contains(&files), "{files}");
+    // Twenty; fewer where the machine is busy, and more where it holds the writer up.
+    assert!((1.0..=most).contains(&files), "{files} of {most}");
 }
 
 #[test]

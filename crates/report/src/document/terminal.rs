@@ -98,7 +98,12 @@ impl Screen {
         let margin = (longest + 2).clamp(MARGIN, 2 * MARGIN);
         for (name, value) in rows {
             let name = plain(name);
-            let line = hanging(&name, &plain(&value.words()), margin, self.words);
+            let words = plain(&value.words());
+            let line = if name.chars().count() < margin {
+                hanging(&name, &words, margin, self.words)
+            } else {
+                format!("{name}\n{}", hanging("", &words, margin, self.words))
+            };
             out.push_str(&match value.role() {
                 Role::Winner => self.paint.strong(&line, &name),
                 Role::NoAnswer | Role::Opposite => self.paint.warning(&line, &name),

@@ -246,9 +246,10 @@ fn lap(worst: &WorstLap, record: Option<&StallRecord>, causes: &Causes, is_open:
         ("after", Kind::Number),
         ("lasted", Kind::Number),
         ("what", word),
-        ("cause", word),
+        ("cause", Kind::Text),
         ("by", word),
     ]);
+    table.columns[2].priority = 1;
     if record.is_some() {
         let stack = |name| Column { priority: 1, ..Column::new(name, Kind::Stack) };
         table.columns.extend(["asleep in", "woken from"].map(stack));
