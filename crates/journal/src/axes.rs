@@ -92,6 +92,7 @@ axis! {
 
 axis! {
     Sync, "sync" {
+        /// Not at all: the kernel writes back when it likes.
         None = "none",
         Fdatasync = "fdatasync",
         Fsync = "fsync",

@@ -118,7 +118,7 @@ impl<S: Storage> GroupCommit<S> {
         Ok(sequence)
     }
 
-    /// Until the record has what the journal's policy promises.
+    /// Waits until the record has what the journal's policy promises.
     pub fn wait(&self, sequence: u64) -> Result<()> {
         let mut state = self.shared.lock();
         while state.committed < sequence {
@@ -138,6 +138,7 @@ impl<S: Storage> GroupCommit<S> {
         self.shared.lock().committed
     }
 
+    /// Commits what was handed over, ends the thread and gives the journal back.
     pub fn close(mut self) -> Result<Journal<S>> {
         let journal = self.end().ok_or_else(ended)?;
         match journal.latch() {

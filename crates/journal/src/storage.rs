@@ -45,7 +45,7 @@ pub trait Storage: Clone + Send + 'static {
     fn remove(&self, name: &str) -> io::Result<()>;
     /// In any order.
     fn list(&self) -> io::Result<Vec<String>>;
-    /// Creations, renames and removals.
+    /// Makes creations, renames and removals durable.
     fn sync_directory(&self) -> io::Result<()>;
     /// `buffer` stays where it is for the writer's whole life.
     fn writer(&self, spec: WriterSpec, buffer: &EncodeBuffer) -> io::Result<Self::Writer>;
@@ -67,10 +67,11 @@ pub trait StorageFile: Send + 'static {
     fn allocate(&mut self, length_bytes: u64, keep_length: bool) -> io::Result<()>;
     /// For a file that is written through a mapping; nothing for the other write paths.
     fn map(&mut self, length_bytes: u64) -> io::Result<()>;
+    /// Makes everything in the file durable.
     fn sync_all(&mut self) -> io::Result<()>;
 }
 
-/// Written and not synced.
+/// The part of the file that was written and not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyncRange {
     pub start_bytes: u64,
@@ -91,5 +92,6 @@ pub trait Writer: Send + 'static {
         offset_bytes: u64,
         buffer: &EncodeBuffer,
     ) -> io::Result<usize>;
+    /// Makes the writes in `range` durable, by the method of the journal.
     fn sync(&mut self, file: &mut Self::File, range: SyncRange) -> io::Result<()>;
 }

@@ -388,6 +388,7 @@ impl Appender {
         self.rolls
     }
 
+    /// The sequence that the next message gets if nobody else appends before.
     pub fn next_sequence(&self) -> u64 {
         self.place.sequence
     }

@@ -53,6 +53,8 @@ const HURRY_FILL: f64 = 0.1;
 const LATE_NS: u64 = 10_000_000;
 
 impl CallWatch {
+    /// Watches whatever the calling thread starts from now on, each from its execve(2) on, with all that it starts
+    /// itself, until [`CallWatch::finish`].
     pub fn of_children(options: &WatchOptions) -> Result<CallWatch, CallsRefused> {
         let slow = options.stalls_above_ns.map(|above_ns| SlowCalls::open(above_ns, &options.also));
         CallWatch::start(CallTracer::of_children(options.trace())?, slow)
