@@ -1,4 +1,4 @@
-"""The calls of crates/workload/examples/column-calls.rs, made with numpy: same files, same words, same output.
+"""The calls of crates/core/workload/examples/column-calls.rs, made with numpy: same files, same words, same output.
 
     columns.py write DIR MIB | reserved DIR MIB | read DIR | resident DIR | random DIR READS BYTES
     columns.py sort DIR strings | sort DIR codes

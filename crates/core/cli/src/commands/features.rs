@@ -1,0 +1,219 @@
+use std::{
+    fs,
+    io::IsTerminal,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use anyhow::{Context, bail};
+use pickfs_features::{Asked, Listener, Request, TORN_TIME, capabilities, survey};
+use pickfs_lab::{environment, interrupt::Interrupt};
+use pickfs_model::{
+    BackingSpec, CandidateSpec, FORMAT,
+    features::{FeatureRow, FeatureTable, Presence},
+    quantity::{bytes_text, parse_bytes},
+};
+use pickfs_report::{
+    document::{html::html, markdown::markdown, terminal::terminal as printed},
+    features::{Detail, features_document},
+};
+
+use crate::{args::FeaturesArgs, exit::Exit, places::places, private, screen, terminal};
+
+pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
+    let backing = backing(args)?;
+    if !rustix::process::geteuid().is_root() && args.dirs.is_empty() {
+        bail!("only root makes and mounts file systems; run with sudo, or ask a --dir");
+    }
+    if !matches!(backing, BackingSpec::Directory { .. }) {
+        private::enter(|| "; nothing was written, and what was mounted is gone".into())?;
+    }
+    let listener = &mut Line { interrupt: Interrupt::on_signals()?, is_drawn: false };
+    let folder = OwnFolder::make(args)?;
+    let request = Request {
+        candidates: candidates(args)?,
+        run_dir: folder.0.clone(),
+        backing: backing.clone(),
+        torn_time: TORN_TIME,
+    };
+    let mut table = head(&backing);
+    let rows = survey(&request, listener);
+    listener.clear();
+    table.rows = rows?;
+    drop(folder);
+    if listener.interrupt.is_raised() {
+        terminal::tell("interrupted: what was mounted and made is taken away, no table is written");
+        return Ok(Exit::Interrupted);
+    }
+    write(args, &table)?;
+    let detail = if args.all { Detail::All } else { Detail::Differences };
+    let document = features_document(&table, detail);
+    terminal::put(&printed(&document, columns(), terminal::has_colour()));
+    Ok(exit_of(&table))
+}
+
+fn candidates(args: &FeaturesArgs) -> anyhow::Result<Vec<CandidateSpec>> {
+    if !args.dirs.is_empty() {
+        return Ok(places(&args.dirs)?.0);
+    }
+    let mut words: Vec<&str> = args.candidates.iter().flat_map(|word| names(word)).collect();
+    if words.is_empty() {
+        words = pickfs_candidate::fs::table::names();
+    }
+    words.into_iter().map(|word| Ok(word.parse()?)).collect()
+}
+
+/// Commas stand between names, but within options they belong to the candidate.
+fn names(word: &str) -> Vec<&str> {
+    match word.contains([':', ';']) {
+        true => vec![word],
+        false => word.split(',').map(str::trim).filter(|name| !name.is_empty()).collect(),
+    }
+}
+
+fn backing(args: &FeaturesArgs) -> anyhow::Result<BackingSpec> {
+    let size_bytes = parse_bytes(&args.size)?;
+    Ok(match (args.dirs.is_empty(), args.ram) {
+        (false, _) => places(&args.dirs)?.1,
+        (true, true) => BackingSpec::Ram { size_bytes },
+        (true, false) => BackingSpec::Loop { size_bytes, directory: None },
+    })
+}
+
+fn head(backing: &BackingSpec) -> FeatureTable {
+    FeatureTable {
+        format: FORMAT,
+        started: pickfs_lab::run::now_text(),
+        build: pickfs_workload::BUILD.into(),
+        machine: environment::capture(),
+        ground: ground(backing),
+        capabilities: capabilities(),
+        rows: Vec::new(),
+    }
+}
+
+fn ground(backing: &BackingSpec) -> String {
+    match backing {
+        BackingSpec::Directory { .. } => {
+            let paths = backing.directories().into_iter().map(|path| path.display().to_string());
+            let paths: Vec<String> = paths.collect();
+            format!(
+                "the director{} {}",
+                if paths.len() > 1 { "ies" } else { "y" },
+                paths.join(", ")
+            )
+        }
+        BackingSpec::Ram { size_bytes } => {
+            format!("a loop image of {} in memory", bytes_text(*size_bytes))
+        }
+        BackingSpec::Loop { size_bytes, .. }
+        | BackingSpec::Device { size_bytes: Some(size_bytes), .. } => {
+            format!("a loop image of {}", bytes_text(*size_bytes))
+        }
+        BackingSpec::Device { path, .. } => format!("the device {}", path.display()),
+    }
+}
+
+fn write(args: &FeaturesArgs, table: &FeatureTable) -> anyhow::Result<()> {
+    let put = |path: &Option<PathBuf>, text: &dyn Fn() -> anyhow::Result<String>| match path {
+        None => Ok(()),
+        Some(path) => {
+            fs::write(path, text()?).with_context(|| format!("cannot write {}", path.display()))
+        }
+    };
+    let document = features_document(table, Detail::All);
+    put(&args.markdown, &|| Ok(markdown(&document)))?;
+    put(&args.html, &|| Ok(html(&document)))?;
+    put(&args.json, &|| Ok(serde_json::to_string_pretty(table)? + "\n"))
+}
+
+fn columns() -> usize {
+    match rustix::termios::tcgetwinsize(std::io::stdout()) {
+        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
+        _ => screen::columns(),
+    }
+}
+
+/// A candidate that failed shows in the exit code; one that is not here does not.
+fn exit_of(table: &FeatureTable) -> Exit {
+    let failed = |row: &FeatureRow| matches!(row.presence, Presence::Failed { .. });
+    if table.rows.iter().any(failed) { Exit::TrialsFailed } else { Exit::Done }
+}
+
+/// The folder for image and mount point; nothing in a directory that is only asked.
+struct OwnFolder(PathBuf);
+
+impl OwnFolder {
+    fn make(args: &FeaturesArgs) -> anyhow::Result<Self> {
+        if !args.dirs.is_empty() {
+            return Ok(Self(PathBuf::new()));
+        }
+        let above = args.image_dir.as_deref().unwrap_or(Path::new("."));
+        let above =
+            above.canonicalize().with_context(|| format!("no folder {}", above.display()))?;
+        let path = above.join(format!("pickfs-features-{:x}", now_ns()));
+        fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+fn now_ns() -> u128 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, |now| now.as_nanos())
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+struct Line {
+    interrupt: Interrupt,
+    is_drawn: bool,
+}
+
+impl Line {
+    fn draw(&mut self, text: &str) {
+        if std::io::stderr().is_terminal() {
+            terminal::redraw(text);
+            self.is_drawn = true;
+        }
+    }
+
+    fn clear(&mut self) {
+        if self.is_drawn {
+            terminal::redraw("");
+            self.is_drawn = false;
+        }
+    }
+}
+
+impl Listener for Line {
+    fn hear(&mut self, asked: Asked) {
+        match asked {
+            Asked::Preparing(done, total) => {
+                self.draw(&format!("writing the image: {} %", done * 100 / total.max(1)));
+            }
+            Asked::Question(candidate, capability) => {
+                self.draw(&format!("{candidate}: {}", capability.label));
+            }
+            Asked::Row(_) => self.clear(),
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.interrupt.is_raised()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_part_names_but_not_options() {
+        assert_eq!(names("ext4,xfs, btrfs"), ["ext4", "xfs", "btrfs"]);
+        assert_eq!(names("ext4:noatime,barrier=0"), ["ext4:noatime,barrier=0"]);
+    }
+}

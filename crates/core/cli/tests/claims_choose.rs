@@ -1,0 +1,271 @@
+#![allow(clippy::unwrap_used)]
+
+mod pickfs;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use pickfs::{Said, folder, pickfs};
+use pickfs_analysis::{
+    articles::{Measure, articles},
+    objective::objectives,
+};
+use pickfs_model::RunRecord;
+use pickfs_store::RunFile;
+use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, Speed, fake_phased_run, fake_run};
+use pickfs_workload::WORKLOADS;
+use serde_json::{Value, json};
+
+fn store(folder: &Path, name: &str, run: RunRecord) -> PathBuf {
+    let path = folder.join(name);
+    fs::create_dir(&path).unwrap();
+    let bare = RunRecord { name: name.into(), trials: vec![], ended: None, ..run.clone() };
+    let mut file = RunFile::create(&path.join("run.pickfs"), &bare).unwrap();
+    run.trials.iter().for_each(|trial| file.add_trial(trial).unwrap());
+    path
+}
+
+fn two_runs(folder: &Path) -> [String; 2] {
+    let journal = fake_run(&FakeRun {
+        blocks: 9,
+        candidates: [("ext4", 200e3), ("xfs", 140e3), ("btrfs", 560e3)]
+            .map(|(fs, ns)| FakeCandidate::new(fs, 500.0, ns))
+            .into(),
+        reference: "ext4".into(),
+        ..FakeRun::default()
+    });
+    let speeds = vec![Speed::new("ext4", "write", 0.5), Speed::new("btrfs", "", 0.4)];
+    let column = fake_phased_run(&FakePhasedRun { blocks: 8, speeds, ..FakePhasedRun::column() });
+    let journal = store(folder, "journal-run", journal);
+    let column = store(folder, "column-run", column);
+    [journal, column].map(|path| path.to_str().unwrap().to_owned())
+}
+
+fn json_of(said: &Said) -> Value {
+    assert_eq!(said.code, Some(0), "{said:?}");
+    serde_json::from_str(&said.out).unwrap()
+}
+
+#[test]
+fn claims_are_answered_by_the_run_that_can() {
+    let (_folder, path) = folder();
+    let [journal, column] = two_runs(&path);
+    let all = json_of(&pickfs(&["compare", &journal, &column, "--with", "claims", "--json"]));
+    let count: usize = articles().iter().map(|article| article.claims.len()).sum();
+    assert_eq!(all.as_array().unwrap().len(), count);
+    let find = |id: &str| {
+        all.as_array().unwrap().iter().find(|answer| answer["claim"]["id"] == id).unwrap().clone()
+    };
+    let float = find("002-write-float-1");
+    assert_eq!(
+        (&float["outcome"]["is"], &float["runs"][0]["run"]),
+        (&json!("seen"), &json!("column-run"))
+    );
+    assert!(float["runs"][0]["evidence"][0]["ratio"].as_f64().unwrap() > 1.5);
+    assert_eq!(find("003-five-microseconds")["runs"][0]["run"], "journal-run");
+    let reason = find("000-median-alike")["outcome"]["reason"].clone();
+    assert_eq!(reason, "no run of the workload fix was given");
+    let reason = find("004-ext3-journal")["outcome"]["reason"].clone();
+    assert!(
+        reason.as_str().unwrap().contains("ext3: metadata, with data written before it"),
+        "{reason}"
+    );
+
+    let screen = pickfs(&["compare", &column, "--with", "claims", "--article", "002"]);
+    assert!(screen.out.contains("\n002  Choosing the Right File System"), "{screen:?}");
+    assert!(!screen.out.contains("001-"));
+    let page = path.join("page.md");
+    let said = pickfs(&[
+        "compare",
+        &journal,
+        &column,
+        "--with",
+        "claims",
+        "--markdown",
+        page.to_str().unwrap(),
+    ]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("- column-run, begun ") && page.contains("- journal-run, begun "));
+    assert_eq!(page.matches("\n## ").count(), 5);
+}
+
+#[test]
+fn a_table_of_features_answers_too() {
+    let (_folder, path) = folder();
+    let [journal, _] = two_runs(&path);
+    let features = path.join("features.json");
+    let table = json!({
+        "capabilities": [{ "key": "hard-links" }, { "key": "reflink" }],
+        "rows": [{ "label": "btrfs", "fs": "btrfs", "answers": [{ "verdict": "yes" }, { "verdict": "yes" }] },
+                 { "label": "xfs", "fs": "xfs", "answers": [{ "verdict": "yes" }, { "verdict": "no", "words": "EOPNOTSUPP" }] }],
+    });
+    fs::write(&features, table.to_string()).unwrap();
+    let features = features.to_str().unwrap();
+    let all = json_of(&pickfs(&[
+        "compare",
+        &journal,
+        "--with",
+        "claims",
+        "--features",
+        features,
+        "--article",
+        "000",
+        "--json",
+    ]));
+    let copies =
+        all.as_array().unwrap().iter().find(|answer| answer["claim"]["id"] == "000-btrfs-copies");
+    assert_eq!(copies.unwrap()["outcome"]["is"], "seen");
+    let words = [
+        "choose",
+        &journal,
+        "--for",
+        "durable.p50",
+        "--need",
+        "reflink",
+        "--features",
+        features,
+        "--json",
+    ];
+    let choice = json_of(&pickfs(&words));
+    let durable = &choice["verdicts"][0];
+    assert_eq!(durable["best"], json!(["ext4"]), "{choice:#}");
+    assert_eq!(durable["ruled_out"][0]["why"], "EOPNOTSUPP");
+    let said = pickfs(&["compare", &journal, "--with", "claims", "--features", &journal]);
+    assert_eq!(said.code, Some(1));
+    let not = pickfs(&[
+        "compare",
+        &journal,
+        "--with",
+        "claims",
+        "--features",
+        &format!("{journal}/run.pickfs"),
+    ]);
+    assert!(
+        not.err.contains("cannot read") || not.err.contains("not a table of features"),
+        "{not:?}"
+    );
+}
+
+#[test]
+fn a_choice_is_printed_with_its_conditions() {
+    let (_folder, path) = folder();
+    let [journal, column] = two_runs(&path);
+    let said = pickfs(&["choose", &journal, "--for", "journal", "--need", "durability=power-loss"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(
+        said.out.contains("VERDICT   For journal (sync=fdatasync) on this loop image: xfs."),
+        "{}",
+        said.out
+    );
+    assert!(said.out.contains("Ruled out, durability=power-loss: ext4"), "{}", said.out);
+    assert!(said.out.contains("relative, not absolute"), "{}", said.out);
+    let all = json_of(&pickfs(&["choose", &journal, &column, "--for", "all-round", "--json"]));
+    assert_eq!(all["missing"].as_array().unwrap().len(), 2);
+    let list = pickfs(&["choose", "--list"]);
+    for objective in objectives() {
+        assert!(list.out.contains(&objective.name), "{}", list.out);
+    }
+}
+
+#[test]
+fn bad_words_are_explained() {
+    let (_folder, path) = folder();
+    let [journal, _] = two_runs(&path);
+    let refused = |words: &[&str], parts: &[&str]| {
+        let said = pickfs(words);
+        assert_eq!(said.code, Some(1), "{said:?}");
+        for part in parts {
+            assert!(said.err.contains(part), "`{part}` is not in {}", said.err);
+        }
+    };
+    refused(
+        &["compare", &journal, "--with", "claims", "--article", "7"],
+        &["article `7` not known", "000, 001, 002, 003, 004"],
+    );
+    refused(
+        &["choose", &journal, "--for", "speed"],
+        &["objective `speed` is none of journal,", "ends in no statistic"],
+    );
+    refused(&["choose", &journal, "--for", "-2*append.p50"], &["weight `-2`", "no number above 0"]);
+    refused(
+        &["choose", &journal, "--for", "ingest", "--need", "durability=much"],
+        &["condition `durability=much`"],
+    );
+    refused(
+        &["choose", &journal, "--for", "ingest", "--need", "reflinks"],
+        &["condition `reflinks`", "reflink,"],
+    );
+    assert_eq!(pickfs(&["choose", &journal]).code, Some(2));
+}
+
+fn known(workload: &str) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
+    let row = WORKLOADS.iter().find(|row| row.name() == workload)?;
+    let mut ops = BTreeSet::new();
+    for asked in [json!({}), json!({ "sync": "none", "readers": 1 }), json!({ "readers": 1 })] {
+        if let Ok(params) = row.validate(asked.as_object().unwrap()) {
+            ops.extend(row.ops(&params));
+        }
+    }
+    Some((ops, row.params().iter().map(|param| param.name.to_string()).collect()))
+}
+
+const PROPERTIES: [&str; 8] = [
+    "fs",
+    "label",
+    "backing",
+    "driver",
+    "kernel",
+    "survives",
+    "device.rotational",
+    "capacity_per_s",
+];
+
+/// A name that is written wrong would make a claim that no run could ever answer.
+#[test]
+fn every_name_in_a_claim_exists() {
+    let features = pickfs_features::capabilities();
+    for claim in articles().iter().flat_map(|article| &article.claims) {
+        let id = &claim.id;
+        if let Measure::Feature(key) = &claim.measure {
+            assert!(features.iter().any(|known| known.key == key), "{id}: {key}");
+        }
+        for selector in [&claim.subject, &claim.object] {
+            let named = selector.get("fs").map_or(&[] as &[String], |fs| fs.words());
+            for fs in named {
+                assert!(pickfs_candidate::fs::find(fs).is_some(), "{id}: {fs}");
+            }
+        }
+        let Some((ops, params)) = known(&claim.workload) else { continue };
+        let op = match &claim.measure {
+            Measure::Number(number) => number.ops.clone(),
+            Measure::Largest(op) | Measure::Smallest(op) => vec![op.clone()],
+            _ => Vec::new(),
+        };
+        for op in op {
+            assert!(ops.contains(&op), "{id}: {op} is no operation of {}", claim.workload);
+        }
+        let selectors = [&claim.at, &claim.needs, &claim.subject, &claim.object];
+        for name in selectors.into_iter().flat_map(|selector| selector.keys()) {
+            let is_known = params.contains(name) || PROPERTIES.contains(&name.as_str());
+            assert!(is_known, "{id}: {name}");
+        }
+    }
+}
+
+#[test]
+fn every_name_in_an_objective_exists() {
+    for objective in objectives() {
+        for part in &objective.parts {
+            let workload = part.workload.as_deref().unwrap();
+            let (ops, params) = known(workload).unwrap_or_else(|| panic!("no workload {workload}"));
+            for op in part.formula.terms.iter().flat_map(|term| &term.number.ops) {
+                assert!(ops.contains(op), "{}: {op}", objective.name);
+            }
+            assert!(part.at.keys().all(|name| params.contains(name)), "{}", objective.name);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+use std::sync::Arc;
+
+use pickfs_explain::Observer;
+use pickfs_model::{ExplainAlso, Plan, StallRecord, TrialRecord};
+use pickfs_sys::slow_laps::SlowLaps;
+use serde::Deserialize;
+
+use crate::crew::Moment;
+
+/// Laps above this are slow where a plan names no other time: 100 microseconds.
+pub const SLOW_ABOVE_NS: u64 = 100_000;
+
+/// What a plan says of it: `explain = true`, or the time above which laps are slow and what is read
+/// beside: `explain = "50us,samples=997,context"`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum ExplainEntry {
+    Switch(bool),
+    Above(String),
+}
+
+impl Default for ExplainEntry {
+    fn default() -> ExplainEntry {
+        ExplainEntry::Switch(false)
+    }
+}
+
+impl ExplainEntry {
+    /// The threshold in nanoseconds, `None` where nothing is to be explained, and what is read
+    /// beside.
+    pub fn asked(&self) -> Result<(Option<u64>, ExplainAlso), (String, String)> {
+        match self {
+            ExplainEntry::Switch(is_on) => {
+                Ok((is_on.then_some(SLOW_ABOVE_NS), ExplainAlso::default()))
+            }
+            ExplainEntry::Above(text) => explain_words(text).map_err(|why| (text.clone(), why)),
+        }
+    }
+}
+
+pub fn explain_words(text: &str) -> Result<(Option<u64>, ExplainAlso), String> {
+    let (above_ns, also) = ExplainAlso::parse(text)?;
+    Ok((Some(above_ns.unwrap_or(SLOW_ABOVE_NS)), also))
+}
+
+#[derive(Default)]
+pub struct Explanation {
+    laps: Option<Arc<SlowLaps>>,
+    also: ExplainAlso,
+    observer: Option<Observer>,
+}
+
+impl Explanation {
+    /// A note tells why it cannot be done.
+    pub fn of(plan: &Plan, record: &mut TrialRecord) -> Explanation {
+        let also = plan.explain_also;
+        let Some(above_ns) = plan.explain_above_ns else { return Explanation::default() };
+        let laps = SlowLaps::create(above_ns).map(Arc::new);
+        let laps =
+            laps.map_err(|error| record.notes.push(format!("slow laps not explained: {error}")));
+        Explanation { laps: laps.ok(), also, observer: None }
+    }
+
+    pub fn slow_laps(&self) -> Option<Arc<SlowLaps>> {
+        self.laps.clone()
+    }
+
+    pub fn at(&mut self, moment: &Moment) {
+        if let (Moment::Going { processes }, Some(laps)) = (moment, &self.laps) {
+            self.observer = Some(Observer::start_with(Arc::clone(laps), processes, &self.also));
+        }
+    }
+
+    pub fn finish(self) -> Option<StallRecord> {
+        self.observer.map(Observer::finish)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_says_whether_and_above_what() {
+        let asked = |text: &str| {
+            let table: toml::Table = text.parse().expect("TOML");
+            table["explain"].clone().try_into::<ExplainEntry>().expect("an entry").asked()
+        };
+        let nothing = ExplainAlso::default();
+        assert_eq!(asked("explain = true"), Ok((Some(SLOW_ABOVE_NS), nothing)));
+        assert_eq!(asked("explain = false"), Ok((None, nothing)));
+        assert_eq!(asked("explain = \"2ms\""), Ok((Some(2_000_000), nothing)));
+        let also = ExplainAlso { samples_hz: Some(997), context: true };
+        let words = "explain = \"samples=997,context\"";
+        assert_eq!(asked(words), Ok((Some(SLOW_ABOVE_NS), also)));
+        assert_eq!(asked("explain = \"soon\"").expect_err("no time").0, "soon");
+        assert_eq!(ExplainEntry::default().asked(), Ok((None, nothing)));
+    }
+}

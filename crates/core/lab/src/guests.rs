@@ -1,0 +1,208 @@
+//! The stage inside guests: each trial in a kernel of its own, on an image that the host makes.
+//!
+//! ```text
+//! host    raw probe, make the candidate on the image, boot ............ extents, image
+//! guest   modules, calibration, mount, worker: prepare ... verify, unmount, power-off
+//! ```
+//!
+//! What a guest does wrong - it dies, hangs, cannot mount - is a failed row with the end of its console. Nothing
+//! of a guest outlives its trial.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use pickfs_candidate::{GuestImage, fs, guest_image::Inside};
+use pickfs_guest::{
+    Guest, GuestError,
+    engine::{self, DISK_INSIDE},
+};
+use pickfs_model::{Event, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord};
+
+use crate::{
+    crew::{Around, Limits, run_crew},
+    doubts,
+    guest_boot::{GuestBoot, MOUNTED_AT, Machinery, order_of},
+    guest_lane::InGuest,
+    interrupt::Interrupt,
+    kernels::Kernels,
+    machine::{Job, TrialError, blank, both, phase, stands_on_a_device, trial_spec},
+    placement::Placement,
+    raw_band::RawBand,
+    settle::{Quiet, settle},
+    stage::{Stage, TrialOrder},
+    transcript,
+    watch::Watch,
+};
+
+pub struct GuestParts {
+    pub image: GuestImage,
+    pub plan: Plan,
+    pub worker: PathBuf,
+    pub quiet: Quiet,
+    pub interrupt: Interrupt,
+    pub kernels: Kernels,
+}
+
+pub struct Guests {
+    parts: GuestParts,
+    began: Instant,
+    raw: RawBand,
+    boots: GuestBoot,
+}
+
+impl Guests {
+    pub fn new(mut parts: GuestParts) -> std::io::Result<Guests> {
+        parts.image.bring(parts.kernels.tools().words());
+        let boots = GuestBoot::new(&parts.worker)?;
+        Ok(Guests { parts, began: Instant::now(), raw: RawBand::default(), boots })
+    }
+
+    pub fn into_image(self) -> GuestImage {
+        self.parts.image
+    }
+
+    fn trial(
+        &mut self,
+        order: &TrialOrder<'_>,
+        record: &mut TrialRecord,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), TrialError> {
+        let job = Job::of(order)?;
+        if stands_on_a_device(&order.cell.candidate.fs) {
+            tell(phase(order, "raw device probe"));
+            let GuestParts { image, plan, interrupt, .. } = &self.parts;
+            let mut probe = |seconds| image.raw_probe(seconds);
+            self.raw.probe(plan.timing.raw_probe_s, record, interrupt, &mut probe)?;
+        }
+        let (engine, kernel) = self.parts.kernels.of(order.cell).ok_or_else(no_engine)?;
+        tell(phase(order, "make"));
+        let candidate = &order.cell.candidate;
+        let image = &mut self.parts.image;
+        let inside = image.make(candidate, DISK_INSIDE, MOUNTED_AT, &mut record.steps)?;
+        record.backing = inside.backing;
+        record.image = Some(self.parts.image.record()?).filter(|_| inside.needs_disk);
+        tell(phase(order, &format!("boot {}", engine.name())));
+        let (image, interrupt) = (&self.parts.image, self.parts.interrupt.clone());
+        let stop = || interrupt.is_raised();
+        let row = fs::find(&candidate.fs).ok_or_else(no_engine)?;
+        let tools = self.parts.kernels.tools();
+        let processors = engine::processors();
+        let machinery = Machinery { engine, kernel, tools, image, processors };
+        let mut guest = self.boots.boot(&machinery, &[row], &stop).map_err(failed)?;
+        guest.calibrate(&stop).map_err(failed)?;
+        guest.mount(order_of(row, &inside, kernel), &stop).map_err(failed)?;
+        record.environment = self.parts.image.facts();
+        record.environment.0.extend(guest.facts().0.clone());
+        name_program(&candidate.fs, record);
+        let measured = self.measure(&guest, &job, &inside, order, record, tell);
+        let ended = guest.end(&stop).map_err(failed);
+        self.note_extents(record)?;
+        both(measured, ended)
+    }
+
+    fn measure(
+        &self,
+        guest: &Guest,
+        job: &Job,
+        inside: &Inside,
+        order: &TrialOrder<'_>,
+        record: &mut TrialRecord,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), TrialError> {
+        let plan = &self.parts.plan;
+        let (periods, is_phased) = (&inside.promise.periods, job.workload.is_phased());
+        if !is_phased {
+            doubts::periods(record, periods, plan.timing.measure_s);
+        }
+        if plan.explain_above_ns.is_some() {
+            record.notes.push("not explained: it is the guest's kernel that waits, where this machine's probes do not see".into());
+        }
+        let spec = trial_spec(order, plan, &Placement::default(), job, Path::new(MOUNTED_AT));
+        let measured = self.run_workers(guest, job, &spec, order, record, tell);
+        if is_phased {
+            doubts::periods_of_phases(record, periods);
+        }
+        measured
+    }
+
+    fn run_workers(
+        &self,
+        guest: &Guest,
+        job: &Job,
+        spec: &TrialSpec,
+        order: &TrialOrder<'_>,
+        record: &mut TrialRecord,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), TrialError> {
+        // A guest's processors run wherever the host lets them.
+        let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns), None);
+        let limits = Limits::of(spec, job.workload.is_phased());
+        let interrupt = &self.parts.interrupt;
+        let around = Around {
+            page: None,
+            slow_laps: None,
+            interrupt,
+            observe: &mut |moment| watch.at(moment, tell),
+            make_cold: &mut || {
+                guest.cool(&|| interrupt.is_raised()).map_err(|error| error.to_string())?;
+                self.parts.image.cool().map_err(|error| error.to_string())
+            },
+        };
+        let said = run_crew(&InGuest::new(guest), spec, limits, around);
+        record.robbery = watch.finish();
+        let said = said.map_err(|error| TrialError::Failed(error.to_string()))?;
+        transcript::into_record(said, job.workload, &spec.workload.params, record)
+    }
+
+    fn note_extents(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
+        if let Some(image) = &mut record.image {
+            let after = self.parts.image.record()?;
+            image.holes_after_bytes = after.holes_before_bytes;
+            image.extents_after = after.extents_before;
+        }
+        Ok(())
+    }
+}
+
+/// A FUSE type does not tell which program serves it.
+fn name_program(name: &str, record: &mut TrialRecord) {
+    let fs_type = record.environment.get("mount.type").unwrap_or_default().to_owned();
+    if let Some(row) = fs::find(name).filter(|_| fs_type.starts_with("fuse")) {
+        record.environment.put("mount.driver", row.driver(&fs_type, ""));
+    }
+}
+
+fn no_engine() -> TrialError {
+    TrialError::Skipped("no engine for guests here".into())
+}
+
+fn failed(error: GuestError) -> TrialError {
+    TrialError::Failed(error.to_string())
+}
+
+impl Stage for Guests {
+    fn now_s(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    fn settle(&mut self) -> SettleRecord {
+        let limit = Duration::from_secs_f64(self.parts.plan.timing.settle_s);
+        settle(&self.parts.quiet, limit)
+    }
+
+    fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord {
+        let mut record = blank(order, self.parts.image.kind(), self.now_s());
+        if let Err(error) = self.trial(order, &mut record, tell) {
+            record.outcome = match self.parts.interrupt.is_raised() {
+                true => Outcome::Failed { reason: "interrupted".into() },
+                false => error.outcome(),
+            };
+            record.ops.clear();
+        }
+        record.elapsed_s = self.now_s() - record.started_s;
+        doubts::after(&mut record);
+        record
+    }
+}

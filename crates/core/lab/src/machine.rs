@@ -1,0 +1,366 @@
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use pickfs_candidate::{
+    Mounted, Scratch, TargetError, carry_out,
+    fs::{self, Ground},
+    knob::{IO_PRIORITY, KnobError, turn},
+};
+use pickfs_model::{
+    Environment, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord,
+};
+
+use pickfs_workload::{ParamError, Workload};
+
+use crate::{
+    capacity,
+    crew::{Around, Limits, run_crew},
+    doubts,
+    explain::Explanation,
+    interrupt::Interrupt,
+    placement::Placement,
+    preflight::size_bytes,
+    raw_band::RawBand,
+    settle::{Quiet, settle},
+    stage::{Stage, TrialOrder},
+    transcript,
+    watch::Watch,
+};
+
+pub struct MachineParts {
+    pub scratch: Scratch,
+    pub plan: Plan,
+    pub mount_point: PathBuf,
+    pub worker: PathBuf,
+    pub quiet: Quiet,
+    pub interrupt: Interrupt,
+}
+
+pub struct Machine {
+    parts: MachineParts,
+    placement: Placement,
+    began: Instant,
+    /// One for each place: another disk has another band.
+    raw: BTreeMap<Option<PathBuf>, RawBand>,
+    /// Why what the last trial left could not be taken away.
+    stuck: Option<String>,
+}
+
+const PLACES_NOTE: &str = "a place as it is: file system, what lies in it and the disk under it are \
+     compared as one, and two places may lie on different disks";
+pub(crate) const SPIKES_MAX: u32 = 64;
+
+impl Machine {
+    pub fn new(parts: MachineParts) -> Machine {
+        let placement = Placement::choose(parts.plan.cpus.as_ref());
+        Machine { parts, placement, began: Instant::now(), raw: BTreeMap::new(), stuck: None }
+    }
+
+    pub fn into_scratch(self) -> Scratch {
+        self.parts.scratch
+    }
+
+    fn trial(
+        &mut self,
+        order: &TrialOrder<'_>,
+        record: &mut TrialRecord,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), TrialError> {
+        self.parts.scratch.turn_to(&order.cell.candidate);
+        if stands_on_a_device(&order.cell.candidate.fs) {
+            tell(phase(order, "raw device probe"));
+            self.probe_raw(order, record)?;
+        }
+        tell(phase(order, "make and mount"));
+        let Machine { parts, placement, stuck, .. } = self;
+        let mut mounted = parts.scratch.make_and_mount(
+            &order.cell.candidate,
+            &parts.mount_point,
+            &mut record.steps,
+        )?;
+        record.environment = mounted.environment().clone();
+        record.backing = mounted.backing();
+        if parts.plan.backing.directories().len() > 1 {
+            record.notes.push(PLACES_NOTE.into());
+        }
+        let job = Job::of(order)?;
+        if let Some((measure, help)) = job.placement(placement).lists() {
+            record.environment.put("cpus.measure", measure);
+            record.environment.put("cpus.help", help);
+        }
+        let turned = turn(&order.cell.knobs, mounted.directory()).inspect_err(|error| {
+            if matches!(error, KnobError::Stuck { .. }) {
+                *stuck = Some(error.to_string());
+            }
+        })?;
+        for (name, value) in &turned.values {
+            record.environment.put(&format!("knob.{name}"), value);
+        }
+        let periods = mounted.promise().periods.clone();
+        let is_phased = job.workload.is_phased();
+        if !is_phased {
+            doubts::periods(record, &periods, parts.plan.timing.measure_s);
+        }
+        let spec = trial_spec(order, &parts.plan, placement, &job, mounted.directory());
+        let helper = Helper {
+            program: &parts.worker,
+            interrupt: &parts.interrupt,
+            placement,
+            plan: &parts.plan,
+            job,
+        };
+        let (drop_caches, mut cooling) = (parts.plan.consent.drop_caches, Vec::new());
+        let mut make_cold =
+            || mounted.make_cold(drop_caches, &mut cooling).map_err(|error| error.to_string());
+        let measured = match &parts.plan.capacity {
+            None => helper.measure(&spec, order, record, &mut make_cold, tell),
+            Some(ask) => capacity::seek(ask, spec, record, &mut |spec, attempt| {
+                helper.measure(spec, order, attempt, &mut make_cold, tell)
+            }),
+        };
+        record.steps.append(&mut cooling);
+        if is_phased {
+            doubts::periods_of_phases(record, &periods);
+        }
+        let put_back = turned.put_back().map_err(TrialError::Failed);
+        let ended = both(put_back, unmount(mounted, record));
+        if let Err(TrialError::Failed(why) | TrialError::Skipped(why)) = &ended {
+            *stuck = Some(why.clone());
+        }
+        both(measured, ended)
+    }
+
+    fn probe_raw(
+        &mut self,
+        order: &TrialOrder<'_>,
+        record: &mut TrialRecord,
+    ) -> Result<(), TargetError> {
+        let Machine { parts, raw, .. } = self;
+        let (seconds, scratch) = (parts.plan.timing.raw_probe_s, &mut parts.scratch);
+        let place = parts.plan.backing.directory_of(&order.cell.candidate.label);
+        let band = raw.entry(place.map(Path::to_path_buf)).or_default();
+        band.probe(seconds, record, &parts.interrupt, &mut |s| scratch.raw_probe(s))
+    }
+}
+
+impl Stage for Machine {
+    fn now_s(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    fn settle(&mut self) -> SettleRecord {
+        let limit = Duration::from_secs_f64(self.parts.plan.timing.settle_s);
+        settle(&self.parts.quiet, limit)
+    }
+
+    fn stuck(&self) -> Option<String> {
+        self.stuck.clone()
+    }
+
+    fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord {
+        let mut record = blank(order, self.parts.scratch.kind(), self.now_s());
+        if let Err(error) = self.trial(order, &mut record, tell) {
+            record.outcome = match self.parts.interrupt.is_raised() {
+                true => Outcome::Failed { reason: "interrupted".into() },
+                false => error.outcome(),
+            };
+            record.ops.clear();
+        }
+        record.elapsed_s = self.now_s() - record.started_s;
+        doubts::after(&mut record);
+        record
+    }
+}
+
+pub enum TrialError {
+    Skipped(String),
+    Failed(String),
+}
+
+impl TrialError {
+    pub(crate) fn outcome(self) -> Outcome {
+        match self {
+            TrialError::Skipped(reason) => Outcome::Skipped { reason },
+            TrialError::Failed(reason) => Outcome::Failed { reason },
+        }
+    }
+}
+
+impl From<KnobError> for TrialError {
+    fn from(error: KnobError) -> Self {
+        match &error {
+            KnobError::NoPlace { .. } => TrialError::Skipped(error.to_string()),
+            _ => TrialError::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<TargetError> for TrialError {
+    fn from(error: TargetError) -> Self {
+        match error.skip() {
+            Some((reason, remedy)) => TrialError::Skipped(format!("{reason}; {remedy}")),
+            None => TrialError::Failed(error.to_string()),
+        }
+    }
+}
+
+pub(crate) struct Job {
+    pub(crate) workload: &'static dyn Workload,
+    pub(crate) lanes: u32,
+}
+
+impl Job {
+    pub(crate) fn of(order: &TrialOrder<'_>) -> Result<Job, TrialError> {
+        let asked = &order.cell.workload;
+        let failed = |error: ParamError| TrialError::Failed(error.to_string());
+        let workload = pickfs_workload::find(&asked.name).map_err(failed)?;
+        let params = workload.validate(&asked.params).map_err(failed)?;
+        Ok(Job { workload, lanes: workload.lanes(&params) })
+    }
+
+    /// One loop is pinned to a CPU; phases use threads and lanes, which need all of them.
+    fn placement(&self, placement: &Placement) -> Placement {
+        if self.workload.is_phased() { placement.of_phases() } else { placement.clone() }
+    }
+}
+
+struct Helper<'a> {
+    program: &'a Path,
+    interrupt: &'a Interrupt,
+    placement: &'a Placement,
+    plan: &'a Plan,
+    job: Job,
+}
+
+impl Helper<'_> {
+    fn measure(
+        &self,
+        spec: &TrialSpec,
+        order: &TrialOrder<'_>,
+        record: &mut TrialRecord,
+        make_cold: &mut dyn FnMut() -> Result<(), String>,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), TrialError> {
+        let placement = self.job.placement(self.placement);
+        let _kept_off = placement.keep_off();
+        let window = Duration::from_nanos(spec.measure_ns);
+        let mut watch = Watch::new(order.number, window, placement.measuring);
+        let page = watch.page();
+        let limits = Limits::of(spec, self.job.workload.is_phased());
+        let mut explanation = Explanation::of(self.plan, record);
+        let slow_laps = explanation.slow_laps();
+        let around = Around {
+            page: page.as_deref(),
+            slow_laps: slow_laps.as_deref(),
+            interrupt: self.interrupt,
+            observe: &mut |moment| {
+                explanation.at(&moment);
+                watch.at(moment, tell);
+            },
+            make_cold,
+        };
+        let said = run_crew(self.program, spec, limits, around);
+        record.robbery = watch.finish();
+        record.stalls = explanation.finish();
+        let said = said.map_err(|error| TrialError::Failed(error.to_string()))?;
+        transcript::into_record(said, self.job.workload, &spec.workload.params, record)
+    }
+}
+
+/// Neither of two reasons is lost.
+pub(crate) fn both(
+    measured: Result<(), TrialError>,
+    ended: Result<(), TrialError>,
+) -> Result<(), TrialError> {
+    match (measured, ended) {
+        (
+            Err(TrialError::Failed(first) | TrialError::Skipped(first)),
+            Err(TrialError::Failed(then) | TrialError::Skipped(then)),
+        ) => Err(TrialError::Failed(format!("{first}; and then: {then}"))),
+        (measured, ended) => measured.and(ended),
+    }
+}
+
+/// Unmounts; what cannot be unmounted fails the trial, as its data may not be on the device.
+fn unmount(mounted: Mounted<'_>, record: &mut TrialRecord) -> Result<(), TrialError> {
+    let mut steps = std::mem::take(&mut record.steps);
+    let image = mounted.unmount(&mut steps);
+    let left = steps.iter().filter(|step| step.output.starts_with(carry_out::LEFT));
+    record.notes.extend(left.map(|step| step.output.clone()));
+    record.steps = steps;
+    record.image = image?;
+    Ok(())
+}
+
+pub(crate) fn trial_spec(
+    order: &TrialOrder<'_>,
+    plan: &Plan,
+    placement: &Placement,
+    job: &Job,
+    directory: &Path,
+) -> TrialSpec {
+    let placement = job.placement(placement);
+    TrialSpec {
+        format: FORMAT,
+        build: pickfs_workload::BUILD.into(),
+        workload: order.cell.workload.clone(),
+        directory: directory.into(),
+        role: "appender".into(),
+        lane: 0,
+        lanes: job.lanes,
+        seed: order.seed,
+        warmup_ns: (plan.timing.warmup_s * 1e9) as u64,
+        warmup_bytes: plan.timing.warmup_bytes,
+        measure_ns: (plan.timing.measure_s * 1e9) as u64,
+        cpu: placement.measuring,
+        helper_cpu: placement.helping,
+        cpus: placement.of_worker(),
+        scratch_bytes: size_bytes(&plan.backing),
+        io_priority: order.cell.knobs.get(IO_PRIORITY).cloned(),
+        spikes_max: SPIKES_MAX,
+        drop_caches: plan.consent.drop_caches,
+    }
+}
+
+pub(crate) fn blank(
+    order: &TrialOrder<'_>,
+    backing: pickfs_model::BackingKind,
+    started_s: f64,
+) -> TrialRecord {
+    TrialRecord {
+        number: order.number,
+        cell: order.cell.id.clone(),
+        block: order.block,
+        attempt: order.attempt,
+        started_s,
+        elapsed_s: 0.0,
+        outcome: Outcome::Finished,
+        backing,
+        steps: Vec::new(),
+        environment: Environment::default(),
+        image: None,
+        raw: None,
+        settle: Some(order.settle),
+        ops: Vec::new(),
+        phases: Vec::new(),
+        stalls: None,
+        load: None,
+        counts: std::collections::BTreeMap::new(),
+        figures: std::collections::BTreeMap::new(),
+        robbery: None,
+        warmup_s: 0.0,
+        notes: Vec::new(),
+        flags: Vec::new(),
+    }
+}
+
+pub(crate) fn stands_on_a_device(fs: &str) -> bool {
+    fs::find(fs).is_none_or(|row| row.needs().ground != Ground::Memory)
+}
+
+pub(crate) fn phase(order: &TrialOrder<'_>, phase: &str) -> Event {
+    Event::TrialProgress { number: order.number, phase: phase.into(), laps: 0, max_ns: 0 }
+}

@@ -1,0 +1,433 @@
+use pickfs_candidate::{
+    Availability, TargetError, availability, fs,
+    knob::{self, ENGINE, KnobError, Reach},
+};
+use pickfs_model::{
+    BackingSpec, CandidateSpec, Cell, Durability, Plan, quantity::bytes_text, record::SkippedCell,
+};
+use pickfs_sys::affinity::AffinityError;
+use pickfs_workload::{Scratch, TooLarge, Workload};
+use thiserror::Error;
+
+use crate::{
+    bounds::{self, OutOfBounds},
+    engines::{any_native, engine_of, settle_engines},
+    expand::{ExpandError, Expansion, expand, level_text},
+    fitting::{leave_out_too_small, leave_out_without_log},
+    placement,
+    plan_file::VARIANT,
+    rivals::{NoAnswer, check_rivals},
+};
+
+#[derive(Debug, Error)]
+pub enum PreflightError {
+    #[error("{plan}: {cause}")]
+    Param { plan: String, cause: ExpandError },
+    #[error("{plan}: {cause}")]
+    Bounds { plan: String, cause: OutOfBounds },
+    #[error("nothing of plan {plan} can run here: {reasons}")]
+    NothingToRun { plan: String, reasons: String },
+    #[error(
+        "making and mounting file systems needs root. Three ways: run it with sudo; measure in \
+         directories that exist with --dir DIR (repeated, they are compared); or measure in a guest \
+         kernel with --engine auto"
+    )]
+    NotRoot,
+    #[error("{plan}: {place} names {what} `{name}`, which is not there; there are {known}")]
+    UnknownName {
+        plan: String,
+        /// Where: `primary`, `adjust`, `without`.
+        place: &'static str,
+        /// What is named: operation, parameter, level or candidate.
+        what: &'static str,
+        name: String,
+        known: String,
+    },
+    #[error(transparent)]
+    Knob(#[from] KnobError),
+    #[error(
+        "{knob} reaches other programs of the machine while a trial runs (it is put back after \
+         each); allow it with --allow-system-tuning or system_tuning = true under [consent]"
+    )]
+    TuningNotAllowed { knob: &'static str },
+    #[error(
+        "{plan}: results of two engines are not compared, as what is slow may be the engine; compare \
+         candidates within each"
+    )]
+    EnginesCompared { plan: String },
+    #[error(
+        "{plan}: workload {workload} is a list of phases and has no rate; leave [capacity] out"
+    )]
+    NoRate { plan: String, workload: &'static str },
+    #[error(
+        "thread_policy = fifo takes a CPU from everything else on the machine; allow it with \
+         --allow-realtime or realtime = true under [consent]"
+    )]
+    RealtimeNotAllowed,
+    #[error("--cpus: {0}")]
+    Cpus(#[from] AffinityError),
+    #[error(
+        "--cpus names processors of this machine, and {0} runs in a guest; leave one of them out"
+    )]
+    CpusOfGuest(String),
+    #[error(transparent)]
+    NoAnswer(#[from] NoAnswer),
+    #[error(transparent)]
+    Unknown(#[from] TargetError),
+}
+
+pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
+    let out_of_bounds = |cause| PreflightError::Bounds { plan: plan.name.clone(), cause };
+    bounds::check(plan).map_err(out_of_bounds)?;
+    let param = |cause| PreflightError::Param { plan: plan.name.clone(), cause };
+    let workload = pickfs_workload::find(&plan.workload).map_err(|e| param(e.into()))?;
+    for candidate in &plan.candidates {
+        pickfs_candidate::plan_steps(candidate, &plan.backing)?;
+    }
+    let mut expansion = expand(plan, workload, |c| ceiling(c, &plan.backing)).map_err(param)?;
+    check_names(plan, workload, &expansion)?;
+    check_knobs(plan, &expansion)?;
+    if plan.design.compare == ENGINE {
+        return Err(PreflightError::EnginesCompared { plan: plan.name.clone() });
+    }
+    if workload.is_phased() && plan.capacity.is_some() {
+        return Err(PreflightError::NoRate { plan: plan.name.clone(), workload: workload.name() });
+    }
+    let asks_realtime = |cell: &Cell| {
+        cell.workload.params.get("thread_policy").is_some_and(|policy| policy == "fifo")
+    };
+    if let Some(cpus) = &plan.cpus {
+        placement::check(cpus)?;
+    }
+    if !plan.consent.realtime && expansion.cells.iter().any(asks_realtime) {
+        return Err(PreflightError::RealtimeNotAllowed);
+    }
+    settle_engines(plan, &mut expansion);
+    if !matches!(plan.backing, BackingSpec::Directory { .. }) {
+        leave_out_unavailable(&mut expansion);
+        leave_out_too_small(plan, &mut expansion);
+        leave_out_without_log(plan, &mut expansion);
+        leave_out_too_large(plan, workload, &mut expansion);
+    }
+    if let Some(cell) = plan.cpus.iter().find_map(|_| expansion.cells.iter().find(in_guest)) {
+        return Err(PreflightError::CpusOfGuest(cell.candidate.label.clone()));
+    }
+    if expansion.cells.is_empty() {
+        check_answerable(plan, &expansion)?;
+    }
+    Ok(expansion)
+}
+
+fn in_guest(cell: &&Cell) -> bool {
+    engine_of(cell).is_some()
+}
+
+/// Refuses a run of no cell, and one that compares nothing although its plan compares.
+pub fn check_answerable(plan: &Plan, expansion: &Expansion) -> Result<(), PreflightError> {
+    check_rivals(plan, expansion)?;
+    match expansion.cells.is_empty() {
+        true => Err(nothing(plan, expansion)),
+        false => Ok(()),
+    }
+}
+
+pub fn check_privilege(plan: &Plan, cells: &[Cell]) -> Result<(), PreflightError> {
+    let needs_root = !matches!(plan.backing, BackingSpec::Directory { .. }) && any_native(cells);
+    match needs_root && !rustix::process::geteuid().is_root() {
+        true => Err(PreflightError::NotRoot),
+        false => Ok(()),
+    }
+}
+
+/// A typo in a metric, an adjustment or an exclusion would cost a whole run.
+fn check_names(
+    plan: &Plan,
+    workload: &dyn Workload,
+    expansion: &Expansion,
+) -> Result<(), PreflightError> {
+    let names = Names { plan, expansion };
+    let mut ops = std::collections::BTreeSet::new();
+    for cell in &expansion.cells {
+        if let Ok(resolved) = workload.validate(&cell.workload.params) {
+            ops.extend(workload.ops(&resolved));
+        }
+    }
+    let ops: Vec<String> = ops.into_iter().collect();
+    for metric in &plan.design.primary {
+        if !ops.is_empty() {
+            names.one_of("primary", "operation", &metric.op, &ops)?;
+        }
+        names.levels("primary", &metric.at)?;
+    }
+    for adjustment in &plan.adjust {
+        names.candidate("adjust", adjustment.candidate.as_deref())?;
+        names.levels("adjust", &adjustment.levels)?;
+    }
+    for exclusion in &plan.without {
+        names.candidate("without", exclusion.candidate.as_deref())?;
+        names.levels("without", &exclusion.levels)?;
+    }
+    Ok(())
+}
+
+fn check_knobs(plan: &Plan, expansion: &Expansion) -> Result<(), PreflightError> {
+    let knobs: std::collections::BTreeSet<(&String, &String)> =
+        expansion.cells.iter().flat_map(|cell| &cell.knobs).collect();
+    for (name, value) in knobs {
+        let knob = knob::find(name)?;
+        knob.check(value)?;
+        // A disk or a mount that the run did not make is the machine's.
+        let is_ours = matches!(plan.backing, BackingSpec::Loop { .. } | BackingSpec::Ram { .. });
+        let reaches_others = match knob.reach {
+            Reach::Machine => true,
+            Reach::Scratch => !is_ours,
+            Reach::Worker | Reach::Kernel => false,
+        };
+        if reaches_others && !plan.consent.system_tuning {
+            return Err(PreflightError::TuningNotAllowed { knob: knob.name });
+        }
+    }
+    Ok(())
+}
+
+struct Names<'a> {
+    plan: &'a Plan,
+    expansion: &'a Expansion,
+}
+
+impl Names<'_> {
+    fn one_of(
+        &self,
+        place: &'static str,
+        what: &'static str,
+        name: &str,
+        known: &[String],
+    ) -> Result<(), PreflightError> {
+        if known.iter().any(|one| one == name) {
+            return Ok(());
+        }
+        let (plan, name) = (self.plan.name.clone(), name.to_owned());
+        Err(PreflightError::UnknownName { plan, place, what, name, known: known.join(", ") })
+    }
+
+    fn candidate(&self, place: &'static str, label: Option<&str>) -> Result<(), PreflightError> {
+        let known: Vec<String> = self.plan.candidates.iter().map(|c| c.label.clone()).collect();
+        label.map_or(Ok(()), |label| self.one_of(place, "candidate", label, &known))
+    }
+
+    /// An axis of the plan with one of its levels, or a parameter that every cell has.
+    fn levels(
+        &self,
+        place: &'static str,
+        levels: &serde_json::Map<String, serde_json::Value>,
+    ) -> Result<(), PreflightError> {
+        let cells = self.expansion.cells.iter();
+        let cells = cells.chain(self.expansion.skipped.iter().map(|skipped| &skipped.cell));
+        let mut params: Vec<String> = self.plan.axes.iter().map(|a| a.name.clone()).collect();
+        params.extend(cells.take(1).flat_map(|cell| cell.workload.params.keys().cloned()));
+        params.push(VARIANT.into());
+        for (name, value) in levels {
+            self.one_of(place, "axis", name, &params)?;
+            if let Some(axis) = self.plan.axes.iter().find(|axis| axis.name == *name) {
+                let known: Vec<String> = axis.levels.iter().map(level_text).collect();
+                self.one_of(place, "level", &level_text(value), &known)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn leave_out_unavailable(expansion: &mut Expansion) {
+    let cells = std::mem::take(&mut expansion.cells);
+    for cell in cells {
+        if engine_of(&cell).is_some() {
+            expansion.cells.push(cell);
+            continue;
+        }
+        match availability(&cell.candidate.fs) {
+            Availability::Ready => expansion.cells.push(cell),
+            Availability::Missing(missing) => expansion.skipped.push(SkippedCell {
+                cell,
+                reason: missing.reason,
+                remedy: missing.remedy,
+            }),
+        }
+    }
+}
+
+fn leave_out_too_large(plan: &Plan, workload: &dyn Workload, expansion: &mut Expansion) {
+    let Some(size_bytes) = size_bytes(&plan.backing) else { return };
+    for cell in std::mem::take(&mut expansion.cells) {
+        let fs = cell.candidate.fs.as_str();
+        if let Some(least) = too_small(plan, fs).map(bytes_text) {
+            let reason = format!("needs {least} and the scratch has {}", bytes_text(size_bytes));
+            let remedy = format!("use --size {}", least.replace(' ', ""));
+            expansion.skipped.push(SkippedCell { cell, reason, remedy });
+            continue;
+        }
+        let scratch = Scratch { fs, size_bytes, is_in_memory: is_in_memory(fs) };
+        let params = workload.validate(&cell.workload.params).ok();
+        match params.and_then(|params| workload.too_large(&params, &scratch)) {
+            Some(TooLarge { reason, remedy }) => {
+                expansion.skipped.push(SkippedCell { cell, reason, remedy });
+            }
+            None => expansion.cells.push(cell),
+        }
+    }
+}
+
+/// The size of a scratch whose plan says it: what sizes may be derived from.
+pub(crate) fn size_bytes(backing: &BackingSpec) -> Option<u64> {
+    match backing {
+        BackingSpec::Loop { size_bytes, .. } | BackingSpec::Ram { size_bytes } => Some(*size_bytes),
+        BackingSpec::Device { size_bytes, .. } => *size_bytes,
+        BackingSpec::Directory { .. } => None,
+    }
+}
+
+/// The least that a file system needs, where the scratch is known to be smaller.
+pub(crate) fn too_small(plan: &Plan, fs: &str) -> Option<u64> {
+    let needs = fs::find(fs)?.needs();
+    let least = needs.minimum_bytes;
+    (needs.ground == fs::Ground::BlockDevice && size_bytes(&plan.backing)? < least).then_some(least)
+}
+
+pub(crate) fn is_in_memory(fs: &str) -> bool {
+    fs::find(fs).is_some_and(|row| row.needs().ground == fs::Ground::Memory)
+}
+
+fn nothing(plan: &Plan, expansion: &Expansion) -> PreflightError {
+    let mut reasons: Vec<String> =
+        expansion.skipped.iter().map(|s| format!("{} ({})", s.reason, s.remedy)).collect();
+    reasons.sort();
+    reasons.dedup();
+    PreflightError::NothingToRun { plan: plan.name.clone(), reasons: reasons.join("; ") }
+}
+
+/// The most that a candidate can promise on a backing: memory under it ends with the kernel.
+pub fn ceiling(candidate: &CandidateSpec, backing: &BackingSpec) -> Durability {
+    let of_fs = fs::find(&candidate.fs)
+        .map_or(Durability::PowerLoss, |row| row.durability(&candidate.mount_options).0);
+    match backing {
+        BackingSpec::Ram { .. } => of_fs.min(Durability::ProcessCrash),
+        _ => of_fs,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{plan_file::read_plan, plans::built_in};
+
+    fn quick() -> Plan {
+        let plan = built_in("quick").expect("the quick plan");
+        read_plan(plan.name, plan.text).expect("a good plan")
+    }
+
+    #[test]
+    fn memory_caps_what_survives() {
+        let ram = BackingSpec::Ram { size_bytes: 1 << 30 };
+        let of = |text: &str, backing: &BackingSpec| {
+            ceiling(&text.parse().expect("a candidate"), backing)
+        };
+        let disk = quick().backing;
+        assert_eq!(of("xfs", &disk), Durability::PowerLoss);
+        assert_eq!(of("xfs", &ram), Durability::ProcessCrash);
+        assert_eq!(of("tmpfs", &disk), Durability::ProcessCrash);
+        assert!(of("ext4:barrier=0", &disk) < Durability::PowerLoss);
+    }
+
+    #[test]
+    fn an_unknown_file_system_or_parameter_is_refused_by_name() {
+        let mut plan = quick();
+        plan.candidates = vec!["ext5".parse().expect("a candidate")];
+        let error = preflight(&plan).expect_err("refused").to_string();
+        assert!(error.contains("ext5"), "{error}");
+        let mut plan = quick();
+        plan.params.insert("sise".into(), 3.into());
+        let error = preflight(&plan).expect_err("refused").to_string();
+        assert!(error.contains("sise") && error.contains("size"), "{error}");
+    }
+
+    #[test]
+    fn a_typo_in_a_metric_or_a_level_is_refused() {
+        let refused = |change: fn(&mut Plan)| {
+            let mut plan = quick();
+            change(&mut plan);
+            preflight(&plan).expect_err("refused").to_string()
+        };
+        let error = refused(|plan| plan.design.primary[0].op = "apend".into());
+        assert!(error.contains("primary names operation `apend`"), "{error}");
+        let error = refused(|plan| plan.without[0].candidate = Some("tmpffs".into()));
+        assert!(error.contains("without names candidate `tmpffs`"), "{error}");
+        let error = refused(|plan| {
+            plan.adjust[0].levels.insert("sync".into(), "fsynk".into());
+        });
+        assert!(error.contains("adjust names level `fsynk`"), "{error}");
+    }
+
+    #[test]
+    fn a_realtime_thread_needs_consent() {
+        let mut plan = quick();
+        plan.params.insert("thread_policy".into(), "fifo".into());
+        let error = preflight(&plan).expect_err("refused").to_string();
+        assert!(error.contains("--allow-realtime"), "{error}");
+        plan.consent.realtime = true;
+        preflight(&plan).expect("allowed");
+    }
+
+    #[test]
+    fn a_setting_that_reaches_every_program_needs_consent() {
+        let mut plan = quick();
+        plan.params.insert("vm.dirty_bytes".into(), 16_777_216.into());
+        let error = preflight(&plan).expect_err("refused").to_string();
+        assert!(error.contains("--allow-system-tuning"), "{error}");
+        plan.consent.system_tuning = true;
+        preflight(&plan).expect("allowed");
+        plan.params.insert("vm.dirty".into(), 1.into());
+        let error = preflight(&plan).expect_err("refused").to_string();
+        assert!(error.contains("vm.dirty_bytes"), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_mounted_here_is_skipped_with_a_remedy() {
+        let mut plan = quick();
+        let names = pickfs_candidate::fs::FILE_SYSTEMS.iter().map(|row| row.name());
+        let is_missing = |name: &&str| {
+            matches!(
+                pickfs_candidate::availability(name),
+                pickfs_candidate::Availability::Missing(_)
+            )
+        };
+        let missing = names.clone().find(is_missing).expect("no machine has them all");
+        plan.candidates.push(missing.parse().expect("a candidate"));
+        let expansion = preflight(&plan).expect("the others run");
+        let skipped: Vec<_> =
+            expansion.skipped.iter().filter(|s| s.cell.candidate.fs == missing).collect();
+        assert_eq!(skipped.len(), 2);
+        assert!(!skipped[0].remedy.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_fit_is_refused_with_the_numbers_before_anything_is_made() {
+        let refused = |name: &str, change: fn(&mut Plan)| {
+            let plan = built_in(name).expect("a plan");
+            let mut plan = read_plan(plan.name, plan.text).expect("a good plan");
+            plan.candidates = vec!["tmpfs".parse().expect("a candidate")];
+            plan.design.reference = "tmpfs".into();
+            plan.backing = BackingSpec::Loop { size_bytes: 64 << 20, directory: None };
+            change(&mut plan);
+            preflight(&plan).expect_err("refused").to_string()
+        };
+        let error = refused("files-tiny", |plan| {
+            plan.params.insert("size".into(), "1GiB".into());
+        });
+        assert!(error.contains("size is 1 GiB") && error.contains("64 MiB"), "{error}");
+        assert!(error.contains("larger size under [backing]"), "{error}");
+        let error = refused("column-tiny", |plan| {
+            plan.params.insert("lanes".into(), 64.into());
+            plan.axes.clear();
+        });
+        assert!(error.contains("64 lanes need") && error.contains("use fewer lanes"), "{error}");
+    }
+}

@@ -1,0 +1,205 @@
+//! Whether a run can answer what its plan asks: where two or more were asked for and fewer can be made
+//! here, nothing is measured. One that was asked for alone is measured: that is a question too.
+
+use pickfs_analysis::panels::{BY_CANDIDATE, applies};
+use pickfs_candidate::{Availability, availability};
+use pickfs_model::{BackingSpec, Cell, Plan, record::SkippedCell};
+use thiserror::Error;
+
+use crate::{
+    expand::{Expansion, expand},
+    preflight::{PreflightError, ceiling, is_in_memory, too_small},
+};
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{left}; {}", .gaps.join("; "))]
+pub struct NoAnswer {
+    pub left: String,
+    pub gaps: Vec<String>,
+    pub packages: Vec<String>,
+    pub size_bytes: Option<u64>,
+    pub remedies: Vec<String>,
+}
+
+pub(crate) fn check_rivals(plan: &Plan, expansion: &Expansion) -> Result<(), PreflightError> {
+    let workload = pickfs_workload::find(&plan.workload);
+    let asked = workload
+        .map_err(Into::into)
+        .and_then(|workload| expand(plan, workload, |candidate| ceiling(candidate, &plan.backing)));
+    let Ok(asked) = asked else { return Ok(()) };
+    match compares(plan, &asked.cells) && !compares(plan, &expansion.cells) {
+        true => Err(no_answer(plan, &asked.cells, expansion).into()),
+        false => Ok(()),
+    }
+}
+
+/// Whether a panel that the plan claims something about holds two rows that are compared: floors
+/// take no part beside others.
+fn compares(plan: &Plan, cells: &[Cell]) -> bool {
+    let primary = &plan.design.primary;
+    let is_claimed =
+        |cell: &&Cell| primary.is_empty() || primary.iter().any(|metric| applies(metric, cell));
+    let claimed: Vec<&Cell> = cells.iter().filter(is_claimed).collect();
+    claimed.iter().any(|one| {
+        let panel = claimed.iter().filter(|other| shares_panel(plan, one, other));
+        let floors = panel.clone().filter(|cell| is_floor(plan, cell)).count();
+        let rows = panel.count();
+        rows - if floors == rows { 0 } else { floors } >= 2
+    })
+}
+
+/// A row in memory that this run makes; a place that exists is a choice, whatever it is.
+fn is_floor(plan: &Plan, cell: &Cell) -> bool {
+    let is_made = !matches!(plan.backing, BackingSpec::Directory { .. });
+    is_made && is_in_memory(&cell.candidate.fs)
+}
+
+fn shares_panel(plan: &Plan, one: &Cell, other: &Cell) -> bool {
+    let compare = &plan.design.compare;
+    let rest = |cell: &Cell| {
+        cell.levels.iter().filter(|level| level.axis != *compare).cloned().collect::<Vec<_>>()
+    };
+    let same_candidate = compare == BY_CANDIDATE || one.candidate == other.candidate;
+    same_candidate && rest(one) == rest(other)
+}
+
+fn no_answer(plan: &Plan, asked: &[Cell], expansion: &Expansion) -> NoAnswer {
+    let by_candidate = plan.design.compare == BY_CANDIDATE;
+    let name = |cell: &Cell| match by_candidate {
+        true => cell.candidate.label.clone(),
+        false => cell.level(&plan.design.compare).unwrap_or_default().to_owned(),
+    };
+    let is_floor = |cell: &&Cell| by_candidate && is_floor(plan, cell);
+    let left = each_once(expansion.cells.iter().filter(|cell| !is_floor(cell)).map(name));
+    let left = match left.as_slice() {
+        [] => "nothing that is asked for can be made here".to_owned(),
+        names => format!("only {} can be made here", and(names)),
+    };
+    let is_asked = |skipped: &&SkippedCell| {
+        let same = |cell: &Cell| cell.candidate == skipped.cell.candidate;
+        asked.iter().any(|cell| same(cell) && cell.levels == skipped.cell.levels)
+    };
+    let missing: Vec<&SkippedCell> = expansion.skipped.iter().filter(is_asked).collect();
+    let (mut packages, mut remedies, mut size_bytes) = (Vec::new(), Vec::new(), None);
+    for skipped in &missing {
+        let fs = &skipped.cell.candidate.fs;
+        match availability(fs) {
+            Availability::Missing(lack)
+                if lack.reason == skipped.reason && !lack.packages.is_empty() =>
+            {
+                packages.extend(lack.packages.iter().map(|package| (*package).to_owned()));
+            }
+            _ => match too_small(plan, fs) {
+                Some(bytes) => size_bytes = size_bytes.max(Some(bytes)),
+                None => remedies.push(skipped.remedy.clone()),
+            },
+        }
+    }
+    let (packages, remedies) = (each_once(packages), each_once(remedies));
+    NoAnswer { left, gaps: gaps(&missing, name), packages, size_bytes, remedies }
+}
+
+fn gaps(missing: &[&SkippedCell], name: impl Fn(&Cell) -> String) -> Vec<String> {
+    let is_mkfs = |skipped: &&&SkippedCell| {
+        skipped.reason.starts_with("mkfs.") && skipped.reason.ends_with(" not found")
+    };
+    let unmade = each_once(missing.iter().filter(is_mkfs).map(|skipped| name(&skipped.cell)));
+    let others = missing.iter().filter(|skipped| !is_mkfs(skipped));
+    let others = others.map(|skipped| format!("{}: {}", name(&skipped.cell), skipped.reason));
+    let unmade = match unmade.as_slice() {
+        [] => None,
+        [one] => Some(format!("{one} lacks its mkfs program")),
+        names => Some(format!("{} lack their mkfs program", and(names))),
+    };
+    each_once(unmade.into_iter().chain(others))
+}
+
+fn each_once(words: impl IntoIterator<Item = String>) -> Vec<String> {
+    words.into_iter().fold(Vec::new(), |mut all, word| {
+        if !all.contains(&word) {
+            all.push(word);
+        }
+        all
+    })
+}
+
+fn and(names: &[String]) -> String {
+    match names {
+        [one] => one.clone(),
+        [head @ .., last] => format!("{} and {last}", head.join(", ")),
+        [] => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{plan_file::read_plan, plans::built_in};
+
+    fn quick() -> Plan {
+        let plan = built_in("quick").expect("the quick plan");
+        read_plan(plan.name, plan.text).expect("a good plan")
+    }
+
+    fn left_after(plan: &Plan, gone: &[(&str, &str)]) -> Result<(), PreflightError> {
+        let workload = pickfs_workload::find(&plan.workload).expect("a workload");
+        let mut left = expand(plan, workload, |c| ceiling(c, &plan.backing)).expect("expands");
+        for cell in std::mem::take(&mut left.cells) {
+            match gone.iter().find(|(fs, _)| *fs == cell.candidate.fs) {
+                Some((_, reason)) => left.skipped.push(SkippedCell {
+                    cell,
+                    reason: (*reason).into(),
+                    remedy: "take another kernel".into(),
+                }),
+                None => left.cells.push(cell),
+            }
+        }
+        check_rivals(plan, &left)
+    }
+
+    const NO_XFS: (&str, &str) = ("xfs", "mkfs.xfs not found");
+    const NO_BTRFS: (&str, &str) = ("btrfs", "mkfs.btrfs not found");
+
+    #[test]
+    fn one_of_three_beside_a_floor_compares_nothing() {
+        let error = left_after(&quick(), &[NO_XFS, NO_BTRFS]).expect_err("one is left");
+        assert_eq!(
+            error.to_string(),
+            "only ext4 can be made here; xfs and btrfs lack their mkfs program"
+        );
+        left_after(&quick(), &[NO_XFS]).expect("two are left");
+        let old = ("btrfs", "this kernel has no file system btrfs");
+        let error = left_after(&quick(), &[NO_XFS, old]).expect_err("one is left").to_string();
+        let gaps = "xfs lacks its mkfs program; btrfs: this kernel has no file system btrfs";
+        assert!(error.ends_with(gaps), "{error}");
+    }
+
+    #[test]
+    fn one_that_is_asked_for_alone_is_measured() {
+        let mut plan = quick();
+        plan.candidates.retain(|candidate| ["ext4", "tmpfs"].contains(&candidate.fs.as_str()));
+        left_after(&plan, &[]).expect("one was asked for");
+        plan.design.compare = "sync".into();
+        plan.design.reference = "none".into();
+        plan.without.clear();
+        left_after(&plan, &[]).expect("levels are compared");
+    }
+
+    #[test]
+    fn only_panels_with_a_claim_count() {
+        let mut plan = quick();
+        plan.candidates.retain(|candidate| candidate.fs != "btrfs");
+        let workload = pickfs_workload::find(&plan.workload).expect("a workload");
+        let mut left = expand(&plan, workload, |c| ceiling(c, &plan.backing)).expect("expands");
+        let at = left
+            .cells
+            .iter()
+            .position(|cell| cell.candidate.fs == "xfs" && cell.level("sync") == Some("fdatasync"));
+        let cell = left.cells.remove(at.expect("a durable cell of xfs"));
+        let (reason, remedy) = ("none".into(), "none".into());
+        left.skipped.push(SkippedCell { cell, reason, remedy });
+        check_rivals(&plan, &left).expect_err("the panel of sync = none is exploratory");
+        plan.design.primary.clear();
+        check_rivals(&plan, &left).expect("without a claim every panel counts");
+    }
+}

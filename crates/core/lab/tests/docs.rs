@@ -1,0 +1,313 @@
+//! The pages in `docs/` say what the code says: examples are read as plans, and parts
+//! that a program can write are compared with what it would write now.
+//!
+//! A part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`. To write them anew:
+//!
+//! ```text
+//! PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-lab --test docs
+//! ```
+
+use std::{fmt::Write, fs, path::PathBuf};
+
+use pickfs_analysis::decide::blocks_needed;
+use pickfs_candidate::{
+    fs::{FILE_SYSTEMS, FileSystem, Formatter, Lack},
+    knob::{KNOBS, Reach},
+};
+use pickfs_lab::{expand::expand, plan_file::read_plan, plans::PLANS};
+use pickfs_model::{Durability, Plan, plan::StopRule};
+
+fn page_path(page: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs")).join(page)
+}
+
+fn page_text(page: &str) -> String {
+    fs::read_to_string(page_path(page)).expect("a page in docs/")
+}
+
+fn check_part(page: &str, part: &str, wanted: &str) {
+    let text = page_text(page);
+    let (begin, end) = (format!("<!-- begin {part} -->\n"), format!("<!-- end {part} -->"));
+    let (head, rest) = text.split_once(&begin).expect("the part begins");
+    let (found, tail) = rest.split_once(&end).expect("the part ends");
+    let wanted = format!("\n{}\n\n", wanted.trim());
+    if std::env::var_os("PICKFS_UPDATE_DOCS").is_some() {
+        fs::write(page_path(page), format!("{head}{begin}{wanted}{end}{tail}")).expect("write");
+    } else {
+        let hint = "run PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-lab --test docs";
+        assert_eq!(found, wanted, "docs/{page}, {part}: not what the code says; {hint}");
+    }
+}
+
+/// The parameters of a workload; those that are the journal's, alike but for the default, in one line.
+fn parameters(name: &str) -> String {
+    let table = |name: &str| {
+        let workload = pickfs_workload::find(name).expect("the workload");
+        pickfs_workload::params_markdown(workload.params())
+    };
+    let own = table(name);
+    if name == "journal" {
+        return short(&own);
+    }
+    let cells = |row: &str| row.split(" | ").map(str::to_owned).collect::<Vec<_>>();
+    let journal: Vec<_> = table("journal").lines().skip(2).map(cells).collect();
+    let (mut kept, mut shared) = (String::new(), Vec::new());
+    for row in own.lines() {
+        let found = cells(row);
+        let is_same = |known: &&Vec<String>| known[0] == found[0] && known[2..] == found[2..];
+        match journal.iter().find(is_same) {
+            Some(known) if known[1] == found[1] => shared.push(found[0][2..].to_owned()),
+            Some(_) => shared.push(format!("{} ({})", &found[0][2..], found[1])),
+            None => kept += &format!("{row}\n"),
+        }
+    }
+    if !shared.is_empty() {
+        let (page, all) = ("journal-workload.md#parameters", shared.join(", "));
+        write!(kept, "\nAs of the [journal]({page}), with the default where it is another: {all}.")
+            .expect("a line");
+    }
+    short(&kept)
+}
+
+/// What is allowed without the words that an error message needs.
+fn short(table: &str) -> String {
+    let said = [
+        ("a duration like 50us, 10ms or 1s (a number is nanoseconds)", "duration"),
+        ("a rate above 0 per second, like 1000 or 2.5k/s", "rate"),
+        (" bytes, like 4KiB |", " |"),
+        ("| a whole number from ", "| "),
+        ("| a number from ", "| "),
+        ("| a size from ", "| bytes, "),
+        ("| one of ", "| "),
+    ];
+    said.iter().fold(table.to_owned(), |table, (long, short)| table.replace(long, short))
+}
+
+/// The code blocks of a language.
+fn code_blocks(text: &str, language: &str) -> Vec<String> {
+    let opening = format!("```{language}\n");
+    let blocks = text.split(&opening).skip(1);
+    blocks.filter_map(|rest| Some(rest.split_once("```")?.0.to_owned())).collect()
+}
+
+fn overlay(table: &mut toml::Table, other: toml::Table) {
+    for (key, value) in other {
+        match (table.get_mut(&key), value) {
+            (Some(toml::Value::Table(into)), toml::Value::Table(from)) => overlay(into, from),
+            (_, value) => drop(table.insert(key, value)),
+        }
+    }
+}
+
+/// A part of a plan, completed by the page's first example.
+fn completed(base: &str, part: &str) -> Plan {
+    let mut table: toml::Table = base.parse().expect("the first example is TOML");
+    let part: toml::Table = part.parse().unwrap_or_else(|error| panic!("{error}\n{part}"));
+    if part.contains_key("variant") {
+        // Variants fix what the first example varies: the two would make equal cells.
+        for key in ["axes", "adjust", "without"] {
+            if !part.contains_key(key) {
+                table.remove(key);
+            }
+        }
+    }
+    overlay(&mut table, part);
+    let text = toml::to_string(&table).expect("TOML");
+    read_plan("docs/plans.md", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+#[test]
+fn every_example_of_a_plan_is_read_and_its_parameters_are_known() {
+    let blocks = code_blocks(&page_text("plans.md"), "toml");
+    assert!(blocks.len() > 5, "the page shows {} examples", blocks.len());
+    for block in &blocks {
+        let plan = completed(&blocks[0], block);
+        let workload = pickfs_workload::find(&plan.workload).expect("a workload");
+        expand(&plan, workload, |_| Durability::PowerLoss).expect("known parameters");
+    }
+}
+
+#[test]
+fn the_built_in_plans_are_listed_with_their_questions() {
+    let mut table = String::from("| plan | question | cells | blocks |\n|---|---|---|---|\n");
+    for built_in in PLANS {
+        let plan = read_plan(built_in.name, built_in.text).expect("a good plan");
+        let workload = pickfs_workload::find(&plan.workload).expect("a workload");
+        let cells = expand(&plan, workload, |_| Durability::PowerLoss).expect("cells").cells.len();
+        let until = match plan.design.stop {
+            StopRule::Blocks => "",
+            StopRule::Decided { .. } => "until decided, at most ",
+        };
+        let (name, question, blocks) = (&plan.name, &plan.question, plan.design.blocks);
+        writeln!(table, "| `{name}` | {question} | {cells} | {until}{blocks} |").expect("a line");
+    }
+    check_part("plans.md", "built-in plans", &table);
+}
+
+#[test]
+fn the_blocks_that_an_answer_needs_are_listed() {
+    let mut table = String::from(
+        "| candidates | one question | two questions | four questions |\n|---|---|---|---|\n",
+    );
+    for candidates in [2, 3, 4, 6, 8, 12, 16] {
+        let needed = [1, 2, 4].map(|questions| blocks_needed(candidates, questions).to_string());
+        writeln!(table, "| {candidates} | {} |", needed.join(" | ")).expect("a line");
+    }
+    check_part("plans.md", "blocks needed", &table);
+}
+
+#[test]
+fn the_parameters_of_the_journal_are_listed() {
+    check_part("journal-workload.md", "parameters", &parameters("journal"));
+}
+
+#[test]
+fn the_parameters_and_limits_of_files_are_listed() {
+    let files = pickfs_workload::find("files").expect("files");
+    check_part("files-workload.md", "parameters", &parameters("files"));
+    check_part("files-workload.md", "limits", &pickfs_workload::limits_markdown());
+    let page = page_text("files-workload.md");
+    let everything = files.validate(&serde_json::Map::new()).expect("defaults");
+    for op in files.ops(&everything).iter().filter(|op| !op.contains(':')) {
+        assert!(page.contains(&format!("`{op}`")), "docs/files-workload.md does not name `{op}`");
+    }
+}
+
+#[test]
+fn the_parameters_and_phases_of_the_column_store_are_listed() {
+    check_part("column-workload.md", "parameters", &parameters("column"));
+    check_part("column-workload.md", "phases", &pickfs_workload::column::phases_markdown());
+}
+
+#[test]
+fn the_parameters_of_the_pair_are_listed() {
+    check_part("pair-workload.md", "parameters", &parameters("pair"));
+}
+
+#[test]
+fn the_parameters_of_a_command_and_of_fio_are_listed() {
+    for (page, name) in [("exec.md", "command"), ("fio.md", "fio")] {
+        check_part(page, "parameters", &parameters(name));
+    }
+}
+
+#[test]
+fn the_parameters_of_the_fix_engine_are_listed() {
+    let fix = pickfs_workload::find("fix").expect("the engine");
+    check_part("fix-workload.md", "parameters", &parameters("fix"));
+    let page = page_text("fix-workload.md");
+    let synced = serde_json::json!({ "store": "journal-fdatasync" });
+    let synced = fix.validate(synced.as_object().expect("an object")).expect("a store");
+    for op in fix.ops(&synced) {
+        assert!(page.contains(&format!("`{op}`")), "docs/fix-workload.md does not name `{op}`");
+    }
+}
+
+#[test]
+fn the_parameters_of_the_queue_are_listed() {
+    check_part("queue-workload.md", "parameters", &parameters("queue"));
+}
+
+#[test]
+fn the_axes_that_go_together_are_listed() {
+    check_part("axes.md", "tables", &pickfs_journal::compatibility::markdown());
+}
+
+#[test]
+fn the_knobs_are_listed() {
+    let mut table = String::from("| knob | what it does | values | reaches |\n|---|---|---|---|\n");
+    for knob in KNOBS {
+        let reach = match knob.reach {
+            Reach::Scratch => "the candidate's device or mount",
+            Reach::Machine => "every program of the machine",
+            Reach::Worker => "the measuring processes",
+            Reach::Kernel => "the trial: its whole kernel is another one",
+        };
+        let (name, doc, values) = (knob.name, knob.doc, knob.values_text());
+        writeln!(table, "| `{name}` | {doc} | {values} | {reach} |").expect("a line");
+    }
+    check_part("knobs.md", "knobs", &table);
+}
+
+#[test]
+fn the_file_systems_are_listed() {
+    let mut table = String::from(
+        "| name | made by | also needs | smallest | does not do | by the clock | one fsync |\n\
+         |---|---|---|---|---|---|---|\n",
+    );
+    let (mut notes, mut promises) = (String::new(), Vec::new());
+    for row in FILE_SYSTEMS {
+        let (survives, why) = row.durability(&[]);
+        let promise = format!("{survives}; {why}");
+        let at = promises.iter().position(|known| *known == promise).unwrap_or_else(|| {
+            promises.push(promise);
+            promises.len() - 1
+        });
+        table.push_str(&file_system_row(*row, at + 1));
+        writeln!(notes, "- **{}**: {}", row.name(), row.origin()).expect("a line");
+    }
+    table.push('\n');
+    for (at, promise) in promises.iter().enumerate() {
+        writeln!(table, "{}. {promise}", at + 1).expect("a line");
+    }
+    check_part("file-systems.md", "table", &table);
+    check_part("file-systems.md", "notes", &notes);
+}
+
+fn file_system_row(row: &dyn FileSystem, promise: usize) -> String {
+    let needs = row.needs();
+    let made_by = match needs.formatter {
+        Formatter::None => "nothing: it is memory".to_owned(),
+        Formatter::Packaged(program) => format!("`{}` ({})", program.name, program.package),
+        Formatter::Own => "pickfs itself".to_owned(),
+    };
+    let helpers = needs.helpers.iter().map(|p| format!("`{}` ({})", p.name, p.package));
+    let lacks: Vec<&str> = row.lacks().iter().map(|lack| lack_text(*lack)).collect();
+    let periods = row.periods(&[]).into_iter().map(|period| period.what);
+    format!(
+        "| `{}` | {made_by} | {} | {} | {} | {} | ({promise}) |\n",
+        row.name(),
+        joined(helpers.collect()),
+        pickfs_model::quantity::bytes_text(needs.minimum_bytes),
+        joined(lacks),
+        joined(periods.collect()),
+    )
+}
+
+fn joined<T: AsRef<str>>(words: Vec<T>) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    if words.is_empty() { "-".into() } else { words.join(", ") }
+}
+
+fn lack_text(lack: Lack) -> &'static str {
+    match lack {
+        Lack::Fallocate => "fallocate",
+        Lack::PunchHole => "punch holes",
+        Lack::GrowByTruncate => "grow by ftruncate",
+        Lack::DirectIo => "O_DIRECT",
+        Lack::HardLinks => "hard links",
+        Lack::SymbolicLinks => "symbolic links",
+        Lack::Permissions => "permissions",
+        Lack::UserAttributes => "user attributes",
+        Lack::FolderSync => "fsync of a directory",
+        Lack::CaseSensitivity => "tell case apart",
+    }
+}
+
+#[test]
+fn every_link_between_the_pages_leads_somewhere() {
+    let pages = fs::read_dir(page_path(".")).expect("docs/");
+    for entry in pages {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a page");
+        for rest in text.split("](").skip(1) {
+            let target = rest.split([')', '#']).next().unwrap_or_default();
+            let is_local = !target.is_empty() && !target.contains("://");
+            let there = path.with_file_name(target).exists();
+            assert!(!is_local || there, "{}: no {target}", path.display());
+        }
+    }
+}

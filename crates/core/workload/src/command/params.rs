@@ -1,0 +1,181 @@
+use pickfs_explain::calls::WatchOptions;
+use serde_json::Value;
+
+use super::metric::MetricAsk;
+use crate::param::{Check, Literal, Param, ParamError, Resolved};
+
+pub(super) const PARAMS: &[Param] = &[
+    Param {
+        name: "command",
+        doc: "the program: a list of words is started as it is, a text goes to `sh -c`; `{dir}` \
+              stands for the directory",
+        default: Literal::Text("true"),
+        check: Check::Rule("a text for `sh -c`, or a list of words", words_or_text),
+    },
+    text("setup", "for `sh -c`, once in a trial before the first run; not measured"),
+    text("prepare", "for `sh -c`, before each run; not measured"),
+    text("cleanup", "for `sh -c`, after each run; not measured"),
+    text("teardown", "for `sh -c`, once behind the last run, also when the trial has failed"),
+    Param {
+        name: "repeat",
+        doc: "measured runs in a trial, all on the same mount; a time is their mean",
+        default: Literal::Integer(1),
+        check: Check::Integer(1, 10_000),
+    },
+    Param {
+        name: "warmup_runs",
+        doc: "runs before these that are not measured",
+        default: Literal::Integer(0),
+        check: Check::Integer(0, 1_000),
+    },
+    Param {
+        name: "metrics",
+        doc: "numbers that the program tells, `NAME=/PATTERN/:higher` or `NAME=$.PATH:lower`",
+        default: Literal::Text(""),
+        check: Check::Rule("a list of NAME=/PATTERN/:higher or NAME=$.PATH:lower", metric_list),
+    },
+    text("user", "who runs it; empty: who called sudo, else who runs pickfs"),
+    Param {
+        name: "needs",
+        doc: "programs that must be there, `PROGRAM=PACKAGE`; without one the trial is skipped with \
+              the package that brings it",
+        default: Literal::Text(""),
+        check: Check::Rule("a list of PROGRAM=PACKAGE", variable_list),
+    },
+    Param {
+        name: "environment",
+        doc: "variables NAME=VALUE beside those of the caller; `{dir}` stands for the directory",
+        default: Literal::Text(""),
+        check: Check::Rule("a list of NAME=VALUE", variable_list),
+    },
+    Param {
+        name: "write_out",
+        doc: "whether the mount is synced before each run, so that what was prepared is not \
+              written back while the command runs",
+        default: Literal::Text("yes"),
+        check: Check::Words(|| vec!["yes", "no"]),
+    },
+    Param {
+        name: "calls",
+        doc: "whether its calls on files are counted and timed, over all its processes; needs root, \
+              and what it costs is told",
+        default: Literal::Text("no"),
+        check: Check::Words(|| vec!["yes", "no"]),
+    },
+    Param {
+        name: "stalls_above",
+        doc: "calls longer than this are joined with what the kernel was doing; 0: none are",
+        default: Literal::Integer(0),
+        check: Check::Duration(60_000_000_000),
+    },
+    Param {
+        name: "accept_failure",
+        doc: "whether an exit code other than 0 is a result",
+        default: Literal::Text("no"),
+        check: Check::Words(|| vec!["yes", "no"]),
+    },
+];
+
+const fn text(name: &'static str, doc: &'static str) -> Param {
+    Param { name, doc, default: Literal::Text(""), check: Check::Text }
+}
+
+fn words_or_text(value: &Value) -> Option<Value> {
+    match value {
+        Value::String(text) => (!text.trim().is_empty()).then(|| value.clone()),
+        _ => list(value, |_| true).filter(|list| list.as_array().is_some_and(|l| !l.is_empty())),
+    }
+}
+
+fn metric_list(value: &Value) -> Option<Value> {
+    list(value, |text| text.parse::<MetricAsk>().is_ok())
+}
+
+fn variable_list(value: &Value) -> Option<Value> {
+    list(value, |text| text.split_once('=').is_some_and(|(name, _)| !name.is_empty()))
+}
+
+/// A list of texts; one text stands for a list of one, and the empty text for none.
+fn list(value: &Value, fits: impl Fn(&str) -> bool) -> Option<Value> {
+    let texts: Vec<&str> = match value {
+        Value::String(text) if text.is_empty() => Vec::new(),
+        Value::String(text) => vec![text],
+        Value::Array(entries) => entries.iter().map(Value::as_str).collect::<Option<_>>()?,
+        _ => return None,
+    };
+    texts.iter().all(|text| fits(text)).then(|| Value::from(texts))
+}
+
+pub(super) fn texts(params: &Resolved, name: &str) -> Vec<String> {
+    let entries = params.value(name).as_array().map(Vec::as_slice).unwrap_or_default();
+    entries.iter().filter_map(|entry| entry.as_str().map(str::to_owned)).collect()
+}
+
+pub(super) fn metrics(params: &Resolved) -> Vec<MetricAsk> {
+    texts(params, "metrics").iter().filter_map(|text| text.parse().ok()).collect()
+}
+
+/// Two numbers of one name would be one column.
+pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
+    let mut names: Vec<String> = metrics(params).into_iter().map(|metric| metric.name).collect();
+    names.extend(super::TIMES.map(String::from));
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => {
+            let reason = format!("`{}` stands twice; give one another name", pair[0]);
+            Err(params.together("metrics", reason))
+        }
+        None => Ok(()),
+    }
+}
+
+pub(super) fn watching(params: &Resolved) -> Option<WatchOptions> {
+    let above_ns = params.integer("stalls_above");
+    let stalls_above_ns = (above_ns > 0).then_some(above_ns);
+    (params.text("calls") == "yes" || above_ns > 0)
+        .then_some(WatchOptions { stalls_above_ns, ..WatchOptions::default() })
+}
+
+/// The words that are started: those of a list, or a shell for a text.
+pub(super) fn command(params: &Resolved) -> Vec<String> {
+    match params.value("command") {
+        Value::String(text) => shell(text),
+        _ => texts(params, "command"),
+    }
+}
+
+pub(super) fn shell(text: &str) -> Vec<String> {
+    ["sh", "-c", text].map(String::from).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Workload, command::Command};
+
+    fn resolved(asked: Value) -> Result<Resolved, ParamError> {
+        Command.validate(asked.as_object().unwrap())
+    }
+
+    #[test]
+    fn a_text_goes_to_a_shell_and_a_list_does_not() {
+        let text = resolved(json!({ "command": "make -j2 && ./a" })).unwrap();
+        assert_eq!(command(&text), ["sh", "-c", "make -j2 && ./a"]);
+        let list = resolved(json!({ "command": ["git", "status"] })).unwrap();
+        assert_eq!(command(&list), ["git", "status"]);
+        assert!(resolved(json!({ "command": [] })).is_err());
+        assert!(resolved(json!({ "command": "  " })).is_err());
+    }
+
+    #[test]
+    fn names_of_metrics_are_unlike_each_other_and_the_times() {
+        let two = json!({ "metrics": ["tps=/a ([0-9]+)/:higher", "tps=/b ([0-9]+)/:higher"] });
+        let error = resolved(two).unwrap_err().to_string();
+        assert!(error.contains("`tps` stands twice"), "{error}");
+        assert!(resolved(json!({ "metrics": ["wall=/a ([0-9]+)/:lower"] })).is_err());
+        let one = resolved(json!({ "metrics": "tps=/a ([0-9]+)/:higher" })).unwrap();
+        assert_eq!(Command.ops(&one), ["wall", "user", "system", "tps"]);
+    }
+}

@@ -1,0 +1,61 @@
+use crate::code::{blanked, line_of, word_offsets};
+
+const ALLOWED: &[&str] = &[
+    "crates/core/sys/",
+    "crates/extras/explain/",
+    // Mapped memory and the submission queue.
+    "crates/engines/journal/src/map.rs",
+    "crates/engines/journal/src/ring.rs",
+    "crates/engines/journal/src/queue/map.rs",
+    // Exception: F_OFD_SETLK of fcntl(2), which rustix lacks.
+    "crates/engines/journal/src/queue/seat_lock.rs",
+    // Exception: sync_file_range(2), which rustix lacks, in a crate that others link without sys.
+    "crates/engines/journal/src/range_sync.rs",
+    // Exception: a cell of the model checker is read and written through pointers.
+    "crates/engines/journal/tests/queue_model.rs",
+    // Exception: tests count allocations; GlobalAlloc is an unsafe trait.
+    "crates/dev/testkit/src/counting.rs",
+    // Exception: what a test starts gets default signals between fork and exec.
+    "crates/dev/testkit/src/signals.rs",
+];
+
+/// Lines above an `unsafe` that may hold its reason.
+const REASON_LINES: usize = 8;
+
+pub fn breaches(path: &str, source: &str) -> Vec<String> {
+    let text = blanked(source);
+    let lines: Vec<&str> = source.lines().collect();
+    word_offsets(&text, "unsafe")
+        .filter_map(|at| breach(path, &lines, line_of(&text, at)))
+        .collect()
+}
+
+fn breach(path: &str, lines: &[&str], line: usize) -> Option<String> {
+    if !ALLOWED.iter().any(|allowed| path.starts_with(allowed)) {
+        return Some(format!("line {line}: unsafe may stand only in {}", ALLOWED.join(", ")));
+    }
+    let above = &lines[line.saturating_sub(REASON_LINES)..line];
+    let reasoned = above.iter().any(|line| line.contains("SAFETY:") || line.contains("# Safety"));
+    (!reasoned).then(|| format!("line {line}: unsafe without a SAFETY comment above it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unsafe_outside_its_places_is_found() {
+        let source = "// SAFETY: never.\nunsafe { f() }\n";
+        assert!(breaches("crates/core/sys/src/ioctl.rs", source).is_empty());
+        assert_eq!(breaches("crates/core/lab/src/trial.rs", source).len(), 1);
+    }
+
+    #[test]
+    fn unsafe_without_a_reason_is_found() {
+        assert_eq!(breaches("crates/core/sys/src/ioctl.rs", "unsafe { f() }\n").len(), 1);
+        assert!(
+            breaches("crates/core/lab/src/trial.rs", "#![allow(unsafe_code)] // unsafe\n")
+                .is_empty()
+        );
+    }
+}
