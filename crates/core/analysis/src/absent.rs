@@ -1,4 +1,4 @@
-use pickfs_model::{Cell, Outcome, RunRecord, TrialRecord, finding::Absent};
+use pickfs_record::{Cell, Outcome, RunRecord, TrialRecord, finding::Absent};
 
 pub fn cells(run: &RunRecord) -> Vec<Absent> {
     let skipped = run.skipped.iter().map(|skipped| Absent {

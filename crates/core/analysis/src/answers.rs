@@ -8,7 +8,7 @@ mod noted;
 
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     CellId, Durability, Outcome, RunRecord,
     finding::{Answer, AnswerEnd, Claim, Lead, OpSummary, OutOf},
     plan::{Metric, View},
@@ -260,7 +260,7 @@ pub fn answers(
 mod tests {
     use super::*;
     use crate::findings;
-    use pickfs_model::{
+    use pickfs_record::{
         finding::{Comparison, Findings},
         plan::{Statistic, StopRule},
     };
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn a_candidate_that_did_other_work_takes_no_part() {
         let mut run = race(25, Vec::new());
-        let of = |cell: &&pickfs_model::Cell| cell.candidate.label == "xfs:noatime";
+        let of = |cell: &&pickfs_record::Cell| cell.candidate.label == "xfs:noatime";
         let small: Vec<CellId> = run.cells.iter().filter(of).map(|cell| cell.id.clone()).collect();
         for trial in &mut run.trials {
             let scale = if small.contains(&trial.cell) { 0.15 } else { 0.2 };

@@ -3,7 +3,7 @@
 //! a notice says so: the median of such trials lies in one heap by chance. A
 //! warning for people, with about one false alarm in fifty; no test.
 
-use pickfs_model::{finding::Notice, plan::Metric};
+use pickfs_record::{finding::Notice, plan::Metric};
 
 use crate::{
     panels::{Group, Robbed, applies},

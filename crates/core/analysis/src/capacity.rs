@@ -3,7 +3,7 @@
 //! a logarithmic scale. Each answer at the edge is asked for twice: one lucky trial
 //! is no capacity, one robbed trial no limit.
 
-use pickfs_model::{TrialRecord, plan::Metric};
+use pickfs_record::{TrialRecord, plan::Metric};
 
 use crate::{
     doubts::{RATE_MISSED_SHARE, rate_missed_share},

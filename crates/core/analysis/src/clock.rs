@@ -1,6 +1,6 @@
 //! The clock's own share of a figure: a call that takes a few of its readings or steps is at its limit.
 
-use pickfs_model::{
+use pickfs_record::{
     RunRecord,
     finding::{Notice, Panel},
     plan::View,

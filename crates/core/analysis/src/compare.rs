@@ -13,7 +13,7 @@ mod choices;
 
 use std::collections::BTreeSet;
 
-use pickfs_model::{
+use pickfs_record::{
     Cell, Environment, Findings, RunRecord,
     environment::Difference,
     finding::{Claim, Spread},

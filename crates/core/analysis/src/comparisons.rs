@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     RunRecord, TrialRecord,
     finding::{Claim, Comparison, OpSummary},
     plan::{Metric, Statistic, View},

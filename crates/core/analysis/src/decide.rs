@@ -14,7 +14,7 @@
 //! ratios, and the estimate is that median, so a ratio that is claimed never stands beside an
 //! interval that holds 1.
 
-use pickfs_model::{Plan, finding::Claim, plan::StopRule};
+use pickfs_record::{Plan, finding::Claim, plan::StopRule};
 
 use crate::ALPHA;
 

@@ -1,7 +1,7 @@
 //! One list serves both: the lab flags a trial with [`doubts`] as it ends, and old runs
 //! are judged again by today's thresholds.
 
-use pickfs_model::{
+use pickfs_record::{
     BackingKind, Outcome, RunRecord, TrialRecord,
     finding::Notice,
     record::{Flag, LoadRecord},
@@ -57,7 +57,7 @@ fn raised(trial: &TrialRecord) -> Vec<(&'static str, String)> {
 }
 
 fn percent(share: f64) -> String {
-    format!("{} %", pickfs_model::quantity::significant(100.0 * share))
+    format!("{} %", pickfs_record::quantity::significant(100.0 * share))
 }
 
 fn robbed_text(trial: &TrialRecord) -> Option<String> {
@@ -84,7 +84,7 @@ pub fn rate_missed_share(load: &LoadRecord) -> Option<f64> {
 
 fn rate_missed_text(load: &LoadRecord) -> Option<String> {
     let missed = rate_missed_share(load).filter(|missed| *missed > RATE_MISSED_SHARE)?;
-    let rate = |value: f64| pickfs_model::quantity::significant(value);
+    let rate = |value: f64| pickfs_record::quantity::significant(value);
     Some(format!(
         "{} of {}/s asked were held ({} missed)",
         rate(load.achieved_per_s),
@@ -117,7 +117,7 @@ fn period_text(trial: &TrialRecord) -> Option<String> {
 fn holes_text(trial: &TrialRecord) -> Option<String> {
     let image = trial.image.as_ref()?;
     let holes = image.holes_before_bytes.max(image.holes_after_bytes);
-    let text = pickfs_model::quantity::bytes_text(holes);
+    let text = pickfs_record::quantity::bytes_text(holes);
     (holes > 0).then(|| format!("{text} of the image were unwritten or missing"))
 }
 

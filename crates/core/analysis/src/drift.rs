@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_model::{RunRecord, finding::Notice, plan::Metric};
+use pickfs_record::{RunRecord, finding::Notice, plan::Metric};
 
 use crate::{
     panels::{Group, Robbed},

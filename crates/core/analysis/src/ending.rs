@@ -3,7 +3,7 @@
 
 mod gated;
 
-use pickfs_model::{
+use pickfs_record::{
     BackingKind, BackingSpec, Plan, RunRecord,
     finding::{Answer, AnswerEnd, Cure, Ending, Lead, OpSummary, Panel, Row},
     plan::{Metric, Statistic, StopRule, View},

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     RunRecord, TrialRecord,
     finding::Notice,
     quantity::{bytes_text, duration_text},

@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     RunRecord,
     finding::{Findings, NoIo, Notice, Panel},
     plan::Metric,
@@ -97,7 +97,7 @@ fn few_blocks(run: &RunRecord) -> Option<Notice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pickfs_model::{BackingKind, Outcome};
+    use pickfs_record::{BackingKind, Outcome};
     use pickfs_testkit::{FakeRun, Mishap, fake_run};
     use proptest::prelude::*;
 
@@ -140,7 +140,7 @@ mod tests {
             6 => trial.backing = BackingKind::Directory,
             7 => trial.block = 0,
             8 => {
-                let zero = |op: &mut pickfs_model::record::OpRecord| {
+                let zero = |op: &mut pickfs_record::record::OpRecord| {
                     op.service.quantiles.iter_mut().for_each(|row| row.value_ns = 0);
                 };
                 trial.ops.iter_mut().for_each(zero);

@@ -14,7 +14,7 @@ mod effect;
 mod table;
 mod words;
 
-use pickfs_model::{
+use pickfs_record::{
     Level, RunRecord,
     finding::{Claim, Effect, Factor, FactorFindings, OpSummary},
     plan::Metric,

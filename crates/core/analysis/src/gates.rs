@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     TrialRecord,
     finding::AnswerEnd,
     plan::{Metric, Statistic, View},
@@ -155,7 +155,7 @@ pub fn note(kind: &str, now: (AnswerEnd, &[String]), without: (AnswerEnd, &[Stri
 mod tests {
     use super::*;
     use crate::{findings, panels::groups};
-    use pickfs_model::PhaseRecord;
+    use pickfs_record::PhaseRecord;
     use pickfs_testkit::{
         FakeRun, Mishap, MishapKind, fake_run, fake_trial::service_quantile as quantile,
     };

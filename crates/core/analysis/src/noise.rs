@@ -1,4 +1,4 @@
-use pickfs_model::{BackingKind, RunRecord, finding::NoiseRow, record::RawProbe};
+use pickfs_record::{BackingKind, RunRecord, finding::NoiseRow, record::RawProbe};
 
 use crate::summary::spread;
 

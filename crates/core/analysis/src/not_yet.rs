@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     RunRecord,
     finding::{Claim, NotYet, Panel},
     plan::View,

@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 
-use pickfs_model::{
+use pickfs_record::{
     BackingKind, Cell, CellId, Durability, Level, Outcome, RunRecord, TrialRecord, plan::Metric,
 };
 
 use crate::{doubts::doubts, engine::engine};
 
-/// The word of [`pickfs_model::plan::Design::compare`] that stands for candidates.
+/// The word of [`pickfs_record::plan::Design::compare`] that stands for candidates.
 pub const BY_CANDIDATE: &str = "candidate";
 
 #[derive(Debug, Clone)]

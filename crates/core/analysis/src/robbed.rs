@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_model::{TrialRecord, record::Robbery};
+use pickfs_record::{TrialRecord, record::Robbery};
 
 /// CPUs that others may take while a trial measures: five per cent of one. One CPU is what
 /// measures, so the bound does not grow with their number.

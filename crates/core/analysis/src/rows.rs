@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     BackingKind, Outcome, TrialRecord,
     finding::{OpSummary, Row, Spread},
 };

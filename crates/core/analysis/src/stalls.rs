@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use pickfs_model::{
+use pickfs_record::{
     Cell, CellId, Outcome, RunRecord, StallRecord,
     stall::{CauseRow, CauseWords, OpStalls, OpenLap, ProbeTier, SampledIn, StallCounts},
 };

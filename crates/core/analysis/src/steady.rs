@@ -1,6 +1,6 @@
 //! Its first third against its last third (rule 3).
 
-use pickfs_model::record::IntervalRow;
+use pickfs_record::record::IntervalRow;
 
 use crate::summary::spread;
 

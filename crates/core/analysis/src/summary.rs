@@ -1,7 +1,7 @@
 //! Histograms of several trials are never merged (rule 16), and a quantile is
 //! carried only by ten episodes over three trials (rule 7).
 
-use pickfs_model::{
+use pickfs_record::{
     TrialRecord,
     finding::{OpSummary, QuantileSummary, Spread},
     plan::{Metric, Statistic, View},
@@ -170,7 +170,7 @@ pub fn is_carried(ops: &[OpSummary], metric: &Metric) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pickfs_model::record::QuantileRow;
+    use pickfs_record::record::QuantileRow;
 
     fn laps(value_ns: u64, episodes: u64) -> Distribution {
         let row = QuantileRow { q: 0.999, value_ns, episodes };

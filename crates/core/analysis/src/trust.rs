@@ -3,7 +3,7 @@
 //! The first comparison must hold "no difference", the second one the planted ratio; the
 //! first one's precision is the smallest difference that this machine can resolve.
 
-use pickfs_model::{
+use pickfs_record::{
     Findings, RunRecord,
     finding::{Claim, Comparison, NoiseRow},
 };

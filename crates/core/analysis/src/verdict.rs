@@ -8,7 +8,7 @@ mod commands;
 mod phased;
 mod words;
 
-use pickfs_model::{
+use pickfs_record::{
     Durability, RunRecord,
     finding::{Answer, AnswerEnd, Claim, Comparison, NoiseRow, Panel, Row, Verdict},
     plan::{Metric, Statistic},
@@ -384,7 +384,7 @@ mod tests {
     fn the_best_survives_what_the_reference_survives() {
         let mut run = fake_run(&FakeRun { blocks: 8, ..FakeRun::default() });
         for cell in run.cells.iter_mut().filter(|cell| cell.candidate.label == "xfs:noatime") {
-            cell.durability = pickfs_model::Durability::Nothing;
+            cell.durability = pickfs_record::Durability::Nothing;
         }
         let found = findings(&run);
         let verdict = &found.verdicts[1];

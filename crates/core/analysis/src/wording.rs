@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     plan::{Metric, Statistic, View},
     quantity::{counted, significant},
 };

@@ -5,7 +5,7 @@ use pickfs_analysis::{
     findings,
     objective::FeatureAnswers,
 };
-use pickfs_model::{
+use pickfs_record::{
     Outcome as TrialOutcome, RunRecord,
     features::Origin,
     plan::{Metric, Statistic},

@@ -9,7 +9,7 @@ use pickfs_analysis::{
     findings,
     objective::{Choice, ChoiceVerdict, Facts, FeatureAnswers, Need, choose, objective},
 };
-use pickfs_model::{
+use pickfs_record::{
     BackingKind, Outcome, RunRecord,
     features::{Fact, Home, Origin},
 };

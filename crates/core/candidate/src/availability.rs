@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pickfs_model::{closest::closest, typed::program};
+use pickfs_record::{closest::closest, typed::program};
 use pickfs_sys::mount;
 use thiserror::Error;
 

@@ -16,7 +16,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use pickfs_model::{BackingKind, Environment};
+use pickfs_record::{BackingKind, Environment};
 use pickfs_sys::aligned_buffer::AlignedBuffer;
 
 use crate::error::TargetError;

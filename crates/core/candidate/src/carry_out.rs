@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use pickfs_model::{Action, Step, StepRecord};
+use pickfs_record::{Action, Step, StepRecord};
 use pickfs_sys::mount::{self, MountError, MountRequest};
 
 use crate::availability::find_program;

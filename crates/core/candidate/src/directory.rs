@@ -8,8 +8,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pickfs_model::record::RawProbe;
-use pickfs_model::{CandidateSpec, Environment};
+use pickfs_record::record::RawProbe;
+use pickfs_record::{CandidateSpec, Environment};
 use pickfs_sys::{mount, mount_table};
 
 use crate::availability::find_program;

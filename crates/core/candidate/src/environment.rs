@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use pickfs_model::Environment;
+use pickfs_record::Environment;
 use pickfs_sys::block::{BlockDevice, BlockFacts, WriteCache};
 use pickfs_sys::mount;
 use pickfs_sys::mount_table::MountEntry;

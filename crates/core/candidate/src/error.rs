@@ -3,7 +3,7 @@
 
 use std::{io, path::PathBuf};
 
-use pickfs_model::quantity::bytes_text;
+use pickfs_record::quantity::bytes_text;
 use pickfs_sys::{extents::ExtentError, loop_device::LoopError, mount::MountError};
 use thiserror::Error;
 

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use pickfs_model::{
+use pickfs_record::{
     Action, BackingKind, BackingSpec, CandidateSpec, Environment, Step, StepRecord,
     record::{ImageRecord, RawProbe},
 };

@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use pickfs_model::BackingKind;
+use pickfs_record::BackingKind;
 use pickfs_sys::extents::{self, ExtentSummary};
 use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
 use pickfs_sys::mount::{MountRequest, Mounted};

@@ -10,7 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pickfs_model::quantity::bytes_text;
+use pickfs_record::quantity::bytes_text;
 use pickfs_sys::block::{self, BlockDevice, BlockFacts, ExclusiveProbe};
 use pickfs_sys::device_users::{self, DeviceUsers};
 use pickfs_sys::mount;

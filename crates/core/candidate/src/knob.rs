@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pickfs_model::typed::program;
+use pickfs_record::typed::program;
 use pickfs_sys::{
     block::BlockDevice,
     mount::mount_of,

@@ -1,5 +1,5 @@
 //! The scratch that candidates are made on, the interlock that guards it, and the table of file
-//! systems. Steps are data ([`pickfs_model::Step`]); [`plan_steps`] prints the same ones without
+//! systems. Steps are data ([`pickfs_record::Step`]); [`plan_steps`] prints the same ones without
 //! touching anything.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
-use pickfs_model::record::ImageRecord;
-use pickfs_model::{BackingKind, Durability, Environment, Step, StepRecord};
+use pickfs_record::record::ImageRecord;
+use pickfs_record::{BackingKind, Durability, Environment, Step, StepRecord};
 use pickfs_sys::residency::{self, Caches};
 
 use crate::carry_out;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use pickfs_model::DeviceState;
+use pickfs_record::DeviceState;
 use pickfs_sys::block::BlockDevice;
 use rustix::fs::OFlags;
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use pickfs_model::{BackingSpec, CandidateSpec, DeviceState, Step};
+use pickfs_record::{BackingSpec, CandidateSpec, DeviceState, Step};
 
 use crate::availability;
 use crate::error::TargetError;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use pickfs_model::record::RawProbe;
+use pickfs_record::record::RawProbe;
 use rustix::fs::OFlags;
 
 use crate::error::TargetError;

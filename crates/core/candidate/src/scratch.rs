@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pickfs_model::record::{ImageRecord, RawProbe};
-use pickfs_model::{BackingKind, BackingSpec, CandidateSpec, Durability, Environment, StepRecord};
+use pickfs_record::record::{ImageRecord, RawProbe};
+use pickfs_record::{BackingKind, BackingSpec, CandidateSpec, Durability, Environment, StepRecord};
 
 use crate::availability::{self, Availability};
 use crate::calls::Helpers;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use pickfs_candidate::{Availability, Mounted, Scratch, TargetError, availability, fs as rows};
-use pickfs_model::{BackingKind, BackingSpec, DeviceState, Durability, StepRecord};
+use pickfs_record::{BackingKind, BackingSpec, DeviceState, Durability, StepRecord};
 use pickfs_sys::{loop_device, mount};
 use ring::zram::Zram;
 

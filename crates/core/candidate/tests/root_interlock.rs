@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 
 use pickfs_candidate::Scratch;
 use pickfs_candidate::interlock::{Interlock, Refusal};
-use pickfs_model::{BackingSpec, DeviceState};
+use pickfs_record::{BackingSpec, DeviceState};
 use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
 use pickfs_sys::mount::{self, MountRequest, Mounted};
 use ring::zram::{SIZE_BYTES, Zram};

@@ -10,7 +10,7 @@ use std::process::Command;
 use pickfs_candidate::Scratch;
 use pickfs_candidate::availability::find_program;
 use pickfs_candidate::interlock::Interlock;
-use pickfs_model::{BackingSpec, DeviceState};
+use pickfs_record::{BackingSpec, DeviceState};
 use pickfs_sys::mount::{MountRequest, Mounted};
 use ring::zram::Zram;
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use pickfs_candidate::{Scratch, carry_out::Calls};
-use pickfs_model::BackingSpec;
+use pickfs_record::BackingSpec;
 
 const TESTS: &[ring::Test] = &[
     ("volumes_of_our_own_are_known_by_others", volumes_are_known),

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::bail;
 use pickfs_lab::origin;
-use pickfs_model::{Cell, Plan, RunRecord};
+use pickfs_record::{Cell, Plan, RunRecord};
 use pickfs_store::is_own;
 
 use crate::terminal;

@@ -1,7 +1,7 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use pickfs_model::Cpus;
+use pickfs_record::Cpus;
 use pickfs_report::{ChartKind, chart::UnknownChart};
 
 use crate::{

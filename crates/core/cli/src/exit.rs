@@ -2,7 +2,7 @@ use std::process::ExitCode;
 
 use pickfs_candidate::TargetError;
 use pickfs_lab::{launch::LaunchError, preflight::PreflightError, rivals::NoAnswer};
-use pickfs_model::finding::{AnswerEnd, Ending};
+use pickfs_record::finding::{AnswerEnd, Ending};
 
 use crate::{screen, terminal};
 

@@ -9,7 +9,7 @@ use pickfs_lab::{
     plans::{PLANS, built_in},
     views,
 };
-use pickfs_model::{
+use pickfs_record::{
     BackingSpec, CandidateSpec, DeviceState, Plan,
     closest::closest,
     plan::{Axis, StopRule},

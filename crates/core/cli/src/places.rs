@@ -5,7 +5,7 @@ use std::{
 };
 
 use anyhow::{Context, anyhow, bail};
-use pickfs_model::{BackingSpec, CandidateSpec};
+use pickfs_record::{BackingSpec, CandidateSpec};
 use pickfs_sys::{mount::mount_of, mount_table::MountEntry};
 
 pub fn places(dirs: &[PathBuf]) -> anyhow::Result<(Vec<CandidateSpec>, BackingSpec)> {

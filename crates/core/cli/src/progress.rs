@@ -2,7 +2,7 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pickfs_lab::{length::length_text, sink::Sink};
-use pickfs_model::{
+use pickfs_record::{
     Environment, Event, Outcome, Plan,
     quantity::{counted, duration_text, span_text},
 };

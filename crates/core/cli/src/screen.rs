@@ -9,7 +9,7 @@ use pickfs_lab::{
     length::expected_s, plan_file::read_plan, plans::built_in, preflight::preflight,
     rivals::NoAnswer,
 };
-use pickfs_model::{
+use pickfs_record::{
     BackingSpec, Findings, RunRecord,
     plan::StopRule,
     quantity::bytes_text,

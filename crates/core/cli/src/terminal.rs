@@ -7,7 +7,7 @@ use std::{
 };
 
 use indicatif::{ProgressDrawTarget, TermLike};
-use pickfs_model::visible::push_visible;
+use pickfs_record::visible::push_visible;
 use pickfs_report::{
     document::{Document, terminal::terminal},
     terminal::{colour_of, hanging, wrap},

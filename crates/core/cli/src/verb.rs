@@ -2,7 +2,7 @@ use std::{ffi::OsString, path::Path};
 
 use clap::CommandFactory;
 use pickfs_lab::plans::{PLANS, TOUR, built_in};
-use pickfs_model::{closest::closest, typed::program};
+use pickfs_record::{closest::closest, typed::program};
 
 use crate::args::Cli;
 

@@ -13,7 +13,7 @@ use pickfs_analysis::{
     articles::{Measure, articles},
     objective::objectives,
 };
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, Speed, fake_phased_run, fake_run};
 use pickfs_workload::WORKLOADS;

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use lab_session::Session;
 use pickfs::{folder, only_run, pickfs, record};
-use pickfs_model::Event;
+use pickfs_record::Event;
 use pickfs_testkit::{until, with_ignored_signals};
 use rustix::process::Signal;
 

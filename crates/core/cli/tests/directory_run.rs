@@ -211,7 +211,7 @@ fn two_places_that_exist_are_compared_and_stay_as_they_were() {
     let findings = pickfs_analysis::findings(&run);
     let compared = &findings.panels[0].comparisons;
     assert!(compared.iter().any(|one| one.reference == labels[0] && one.other == labels[1]));
-    let noted = |trial: &pickfs_model::TrialRecord| {
+    let noted = |trial: &pickfs_record::TrialRecord| {
         trial.notes.iter().any(|note| note.contains("may lie on different disks"))
     };
     assert!(run.trials.iter().all(noted));

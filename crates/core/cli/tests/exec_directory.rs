@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use lab_session::Session;
 use pickfs::{Said, folder, only_run, pickfs, record};
-use pickfs_model::{Event, Outcome, TrialRecord};
+use pickfs_record::{Event, Outcome, TrialRecord};
 use pickfs_testkit::until;
 use rustix::process::Signal;
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use pickfs::{command, folder, pickfs};
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, fake_phased_run, fake_run};
 

@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 
 use guest_kernel::{engines_over, kernel, output_within};
 use pickfs::{Said, command, folder, only_run, record};
-use pickfs_model::Outcome;
+use pickfs_record::Outcome;
 
 fn run_in(cache: &Path, out: &Path, words: &[&str]) -> Said {
     let mut command = command(&["run", "--fs", "tmpfs", "--blocks", "1", "--size", "64MiB"]);

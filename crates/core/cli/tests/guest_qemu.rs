@@ -19,7 +19,7 @@ use pickfs_guest::{
     keeper::KEEP_GUEST,
     kvm, qemu_program,
 };
-use pickfs_model::{Action, trial::WORKER};
+use pickfs_record::{Action, trial::WORKER};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 fn boot(

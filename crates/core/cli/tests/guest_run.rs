@@ -13,7 +13,7 @@ use guest_kernel::{
     engines_over, kernel, output_within, signal_engine, wait_until, wait_until_gone,
 };
 use pickfs::{command, folder, is_root, nobody_reaches_us, only_run, record};
-use pickfs_model::{BackingKind, Outcome};
+use pickfs_record::{BackingKind, Outcome};
 use rustix::process::{Pid, Signal, kill_process};
 
 const RUN: &[&str] = &[

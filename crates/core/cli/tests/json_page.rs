@@ -14,7 +14,7 @@ use pickfs::{folder, pickfs};
 use pickfs_analysis::{
     articles, compare::RunComparison, objective, published::Beside, trust::Trust,
 };
-use pickfs_model::{
+use pickfs_record::{
     Diagnosis, Event, Findings, Plan, RunRecord, TrialRecord, features::FeatureTable,
 };
 use pickfs_store::RunFile;

@@ -5,7 +5,7 @@ mod pickfs;
 use std::{fs, path::Path};
 
 use pickfs::{Said, command, folder, pickfs, unprivileged};
-use pickfs_model::{BackingSpec, typed::TYPED};
+use pickfs_record::{BackingSpec, typed::TYPED};
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, fake_run};
 
@@ -120,7 +120,7 @@ fn a_plan_file_is_told_with_its_line() {
         "quantile = 0.42",
         &format!(
             ":12: quantile = 0.42 is not recorded; use one of {:?}",
-            pickfs_model::record::QUANTILES
+            pickfs_record::record::QUANTILES
         ),
     );
 }
@@ -293,7 +293,7 @@ fn making_file_systems_needs_root() {
 
 fn stored(folder: &Path) {
     let run = fake_run(&FakeRun { blocks: 1, ..FakeRun::default() });
-    let bare = pickfs_model::RunRecord { trials: vec![], ended: None, ..run.clone() };
+    let bare = pickfs_record::RunRecord { trials: vec![], ended: None, ..run.clone() };
     let mut file = RunFile::create(&folder.join("run.pickfs"), &bare).unwrap();
     run.trials.iter().for_each(|trial| file.add_trial(trial).unwrap());
 }

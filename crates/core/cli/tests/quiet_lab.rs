@@ -7,7 +7,7 @@ use std::{fs, time::Duration};
 
 use lab_session::Session;
 use pickfs::{folder, pickfs};
-use pickfs_model::Event;
+use pickfs_record::Event;
 use serde_json::Value;
 
 /// CPU time of a thread or process in clock ticks; fields 14 and 15 of proc_pid_stat(5).

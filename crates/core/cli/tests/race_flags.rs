@@ -3,7 +3,7 @@
 mod pickfs;
 
 use pickfs::pickfs;
-use pickfs_model::{Plan, plan::StopRule};
+use pickfs_record::{Plan, plan::StopRule};
 
 fn planned(words: &[&str]) -> Plan {
     let words = [&["plan", "quick", "--json"], words].concat();

@@ -9,7 +9,7 @@ use std::{fs, path::Path};
 use lab_session::{Session, kill, may_run, traces};
 use pickfs::{folder, only_run, pickfs, record};
 use pickfs_candidate::undo::{Undo, UndoLog};
-use pickfs_model::{Event, Outcome, RunRecord, TrialRecord};
+use pickfs_record::{Event, Outcome, RunRecord, TrialRecord};
 use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
 use pickfs_sys::mount::{MountRequest, Mounted};
 use pickfs_testkit::with_ignored_signals;

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use pickfs_model::{
+use pickfs_record::{
     TrialSpec, WorkerMessage,
     phase::Heat,
     trial::{LanePhase, WORKER},

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path, p
 
 use lab_session::{Session, kill, may_run, traces};
 use pickfs::{NOBODY, Said, folder, only_run, pickfs, record};
-use pickfs_model::{Event, Outcome, TrialRecord};
+use pickfs_record::{Event, Outcome, TrialRecord};
 use pickfs_testkit::until;
 use rustix::process::Signal;
 

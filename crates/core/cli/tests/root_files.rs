@@ -10,7 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use pickfs_model::trial::WORKER;
+use pickfs_record::trial::WORKER;
 use pickfs_sys::mount::{MountRequest, Mounted};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@ mod spoken;
 
 use std::path::Path;
 
-use pickfs_model::WorkerMessage;
+use pickfs_record::WorkerMessage;
 use pickfs_sys::mount::{MountRequest, Mounted};
 use serde_json::{Value, json};
 

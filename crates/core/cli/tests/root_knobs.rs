@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fs, path::Path, sync::Mutex};
 
 use lab_session::{Session, kill, may_run};
 use pickfs::{folder, only_run, pickfs, record};
-use pickfs_model::{Event, Outcome};
+use pickfs_record::{Event, Outcome};
 use rustix::process::Signal;
 
 const EXPIRY: &str = "/proc/sys/vm/dirty_expire_centisecs";

@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use pickfs_model::WorkerMessage;
+use pickfs_record::WorkerMessage;
 use pickfs_testkit::{may_run, until};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 mod spoken;
 
-use pickfs_model::WorkerMessage;
+use pickfs_record::WorkerMessage;
 use pickfs_sys::mount::{MountRequest, Mounted};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ mod pickfs;
 use std::{collections::BTreeSet, fs, path::Path};
 
 use pickfs::{folder, is_root, only_run, pickfs, record};
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use pickfs_store::RunFile;
 
 fn is_skipped() -> bool {

@@ -2,7 +2,7 @@ mod spoken;
 
 use std::time::Instant;
 
-use pickfs_model::{TrialSpec, WorkerMessage};
+use pickfs_record::{TrialSpec, WorkerMessage};
 use serde_json::{Value, json};
 
 use crate::spoken::{converse, count, finished, laps, spec, turns};

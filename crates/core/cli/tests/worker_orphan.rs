@@ -4,7 +4,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use pickfs_model::trial::WORKER;
+use pickfs_record::trial::WORKER;
 use pickfs_testkit::until;
 
 fn is_dead(process_id: &str) -> bool {

@@ -3,7 +3,7 @@
 mod spoken;
 
 use pickfs_journal::{Framing, Preallocation, Roll, Sync, WritePath};
-use pickfs_model::WorkerMessage;
+use pickfs_record::WorkerMessage;
 use serde_json::{Map, Value, json};
 
 use crate::spoken::{converse, spec};

@@ -2,7 +2,7 @@ mod spoken;
 
 use std::path::Path;
 
-use pickfs_model::{FORMAT, TrialSpec, WorkerMessage};
+use pickfs_record::{FORMAT, TrialSpec, WorkerMessage};
 use pickfs_workload::BUILD;
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use pickfs_model::{TrialSpec, WorkerMessage};
+use pickfs_record::{TrialSpec, WorkerMessage};
 use pickfs_testkit::until;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! A plan is checked when its file is read, and once more as it is run, whatever changed it in
 //! between: words of the command line, or the file of a run that somebody else made.
 
-use pickfs_model::{
+use pickfs_record::{
     BackingSpec, Plan,
     plan::StopRule,
     quantity::{RATE_MAX_PER_S, bytes_text, grouped, span_text},

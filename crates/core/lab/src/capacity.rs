@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use pickfs_analysis::capacity::{Bound, Capacity, Range, is_held, search};
-use pickfs_model::{
+use pickfs_record::{
     TrialRecord, TrialSpec,
     plan::{CapacitySearch, Metric, Statistic, View},
     quantity::significant,

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_model::{TrialSpec, WorkerMessage};
+use pickfs_record::{TrialSpec, WorkerMessage};
 use pickfs_sys::{live_page::LivePage, slow_laps::SlowLaps, starting_gate::StartingGate};
 
 use crate::{

@@ -2,12 +2,12 @@ use std::path::Path;
 
 use pickfs_candidate::{Availability, availability::to_be_brought, fs};
 use pickfs_guest::{ENGINES, PackageCache, Tool, engine};
-use pickfs_measure::{MonotonicClock, watch_gaps};
-use pickfs_model::{
+use pickfs_record::{
     Diagnosis,
     diagnosis::{ClockDiagnosis, FileSystemDiagnosis, Need},
     typed::program,
 };
+use pickfs_record::{MonotonicClock, watch_gaps};
 
 use crate::{
     engines::{NATIVE, row_gap},

@@ -2,7 +2,7 @@
 
 use pickfs_analysis::summary::belongs_to;
 use pickfs_candidate::fs::Period;
-use pickfs_model::{
+use pickfs_record::{
     TrialRecord,
     quantity::{bytes_text, duration_text},
     record::{Flag, RawProbe},
@@ -99,7 +99,7 @@ fn flag(record: &mut TrialRecord, kind: &str, text: String) {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_model::{
+    use pickfs_record::{
         PhaseRecord,
         record::{ImageRecord, SettleRecord},
     };
@@ -133,7 +133,7 @@ mod tests {
         record.load.as_mut().expect("a load").achieved_per_s = 980.0;
         record.image =
             Some(ImageRecord { direct_io: false, holes_after_bytes: 4096, ..Default::default() });
-        record.backing = pickfs_model::BackingKind::LoopImage;
+        record.backing = pickfs_record::BackingKind::LoopImage;
         record.settle = Some(SettleRecord { timed_out: true, ..Default::default() });
         assert_eq!(kinds(record), ["settle-timeout", "rate-missed", "holes", "not-direct"]);
     }

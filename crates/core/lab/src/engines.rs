@@ -11,7 +11,7 @@ use pickfs_candidate::{
     knob::{ENGINE, KERNEL},
 };
 use pickfs_guest::{ENGINES, Engine, engine};
-use pickfs_model::{BackingSpec, Cell, Level, Plan, record::SkippedCell, typed::program};
+use pickfs_record::{BackingSpec, Cell, Level, Plan, record::SkippedCell, typed::program};
 
 use crate::expand::{Expansion, cell_id};
 
@@ -169,7 +169,7 @@ mod tests {
         );
         let plan = read_plan("t.toml", &text).expect("a good plan");
         let workload = pickfs_workload::find("null").expect("a workload");
-        let ceiling = |_: &_| pickfs_model::Durability::PowerLoss;
+        let ceiling = |_: &_| pickfs_record::Durability::PowerLoss;
         let mut expansion = expand(&plan, workload, ceiling).expect("expands");
         settle_engines(&plan, &mut expansion);
         expansion

@@ -1,6 +1,5 @@
 use pickfs_analysis::clock::{READ_KEY, STEP_KEY};
-use pickfs_measure::{MonotonicClock, watch_gaps};
-use pickfs_model::Environment;
+use pickfs_record::{Environment, MonotonicClock, watch_gaps};
 use pickfs_sys::{
     cgroup::CgroupLimits,
     cpu::CpuFacts,

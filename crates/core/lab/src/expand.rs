@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use pickfs_analysis::panels::BY_CANDIDATE;
 use pickfs_candidate::knob::is_knob;
-use pickfs_model::{
+use pickfs_record::{
     BackingSpec, CandidateSpec, Cell, CellId, Durability, Level, Plan, WorkloadSpec, plan::Combine,
     record::SkippedCell,
 };

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use pickfs_explain::Observer;
-use pickfs_model::{ExplainAlso, Plan, StallRecord, TrialRecord};
+use pickfs_record::{ExplainAlso, Plan, StallRecord, TrialRecord};
 use pickfs_sys::slow_laps::SlowLaps;
 use serde::Deserialize;
 

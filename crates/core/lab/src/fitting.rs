@@ -7,7 +7,7 @@ use pickfs_candidate::{
     TargetError,
     fs::{self, Ground, LogPlace},
 };
-use pickfs_model::{BackingSpec, Cell, Plan, quantity::bytes_text, record::SkippedCell};
+use pickfs_record::{BackingSpec, Cell, Plan, quantity::bytes_text, record::SkippedCell};
 use pickfs_sys::block::BlockDevice;
 
 use crate::expand::Expansion;

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use pickfs_candidate::{GuestImage, Progress, Scratch, TargetError, identity::Identity};
-use pickfs_model::{BackingSpec, Cell, Environment};
+use pickfs_record::{BackingSpec, Cell, Environment};
 
 use crate::engines::{any_in_guests, any_native};
 

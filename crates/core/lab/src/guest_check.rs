@@ -10,7 +10,7 @@ use pickfs_candidate::{
 use pickfs_guest::{
     Engine, Guest, GuestError, Kernel, PackageCache, engine::DISK_INSIDE, packages::PackageError,
 };
-use pickfs_model::{BackingSpec, CandidateSpec};
+use pickfs_record::{BackingSpec, CandidateSpec};
 use thiserror::Error;
 
 use crate::{

@@ -4,7 +4,7 @@ use std::{
 };
 
 use pickfs_guest::{Guest, LaneLine, LaneSink, guest::LineSink};
-use pickfs_model::TrialSpec;
+use pickfs_record::TrialSpec;
 
 use crate::worker_process::{Hands, Heard, Inheritance, Worker, WorkerError, Workplace};
 

@@ -18,7 +18,7 @@ use pickfs_guest::{
     Guest, GuestError,
     engine::{self, DISK_INSIDE},
 };
-use pickfs_model::{Event, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord};
+use pickfs_record::{Event, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord};
 
 use crate::{
     crew::{Around, Limits, run_crew},

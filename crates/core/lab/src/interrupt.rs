@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_model::{Outcome, TrialRecord};
+use pickfs_record::{Outcome, TrialRecord};
 use pickfs_sys::signal_wait::is_ignored;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},

@@ -16,7 +16,7 @@ use pickfs_guest::{
     Ask, Engine, GuestError, Kernel, PackageCache, Tool, engine::REBUILT, kvm,
     packages::PackageError, qemu_program, rebuilt,
 };
-use pickfs_model::{Cell, Plan, record::SkippedCell};
+use pickfs_record::{Cell, Plan, record::SkippedCell};
 
 use crate::{
     engines::{Gap, NATIVE, engine_of},

@@ -13,7 +13,7 @@ use pickfs_candidate::{
     undo::{CleanOutcome, UndoError, UndoLog},
 };
 use pickfs_guest::GuestError;
-use pickfs_model::{
+use pickfs_record::{
     BackingSpec, Cell, Environment, Event, FORMAT, Plan, RunRecord, plan::StopRule, typed::program,
 };
 use pickfs_store::{RunFile, StoreError};

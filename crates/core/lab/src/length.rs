@@ -1,4 +1,4 @@
-use pickfs_model::{BackingSpec, Cell, Plan, plan::StopRule, quantity::span_text};
+use pickfs_record::{BackingSpec, Cell, Plan, plan::StopRule, quantity::span_text};
 use serde_json::Map;
 
 use crate::{

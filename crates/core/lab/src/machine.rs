@@ -9,7 +9,7 @@ use pickfs_candidate::{
     fs::{self, Ground},
     knob::{IO_PRIORITY, KnobError, turn},
 };
-use pickfs_model::{
+use pickfs_record::{
     Environment, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord,
 };
 
@@ -327,7 +327,7 @@ pub(crate) fn trial_spec(
 
 pub(crate) fn blank(
     order: &TrialOrder<'_>,
-    backing: pickfs_model::BackingKind,
+    backing: pickfs_record::BackingKind,
     started_s: f64,
 ) -> TrialRecord {
     TrialRecord {

@@ -7,7 +7,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use pickfs_model::{Cell, Plan, RunRecord};
+use pickfs_record::{Cell, Plan, RunRecord};
 
 /// Where the mark is kept, among the facts of a run's start.
 pub const MARK_KEY: &str = "host.run_mark";

@@ -1,7 +1,7 @@
 //! Which CPU measures: the last one that this process may use; helpers take the first,
 //! where interrupts and the lab itself live. Or those that the user named.
 
-use pickfs_model::{Cpus, cpus::list_text};
+use pickfs_record::{Cpus, cpus::list_text};
 use pickfs_sys::affinity::{AffinityError, allowed_processors, pin_to};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

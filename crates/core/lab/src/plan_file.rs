@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use pickfs_model::{
+use pickfs_record::{
     BackingSpec, CandidateSpec, Cpus, DeviceState, FORMAT, Plan,
     plan::{
         Adjustment, ArticleNote, Axis, Better, CapacitySearch, Combine, Consent, Design, Exclusion,

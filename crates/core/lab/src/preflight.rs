@@ -2,7 +2,7 @@ use pickfs_candidate::{
     Availability, TargetError, availability, fs,
     knob::{self, ENGINE, KnobError, Reach},
 };
-use pickfs_model::{
+use pickfs_record::{
     BackingSpec, CandidateSpec, Cell, Durability, Plan, quantity::bytes_text, record::SkippedCell,
 };
 use pickfs_sys::affinity::AffinityError;

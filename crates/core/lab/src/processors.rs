@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use pickfs_model::{
+use pickfs_record::{
     Cpus,
     cpus::{list_text, read_list},
     diagnosis::Need,

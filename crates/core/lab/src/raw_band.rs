@@ -2,7 +2,7 @@
 //! (validity rules 4 and 12).
 
 use pickfs_candidate::TargetError;
-use pickfs_model::{TrialRecord, record::RawProbe};
+use pickfs_record::{TrialRecord, record::RawProbe};
 
 use crate::{doubts, interrupt::Interrupt};
 

@@ -1,5 +1,5 @@
 use pickfs_analysis::answers;
-use pickfs_model::{
+use pickfs_record::{
     CellId, RunRecord,
     quantity::{counted, span_text},
 };
@@ -132,7 +132,7 @@ impl Referee for Race {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_model::{Outcome, plan::StopRule};
+    use pickfs_record::{Outcome, plan::StopRule};
     use pickfs_testkit::{FakeRun, fake_run};
 
     use super::*;

@@ -3,7 +3,7 @@
 
 use pickfs_analysis::panels::{BY_CANDIDATE, applies};
 use pickfs_candidate::{Availability, availability};
-use pickfs_model::{BackingSpec, Cell, Plan, record::SkippedCell};
+use pickfs_record::{BackingSpec, Cell, Plan, record::SkippedCell};
 use thiserror::Error;
 
 use crate::{

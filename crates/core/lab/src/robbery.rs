@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_model::record::Robbery;
+use pickfs_record::record::Robbery;
 use pickfs_sys::{
     cgroup,
     cpu_time::{CpuTicks, CpuTimes, ticks_per_second},

@@ -1,7 +1,7 @@
 //! It never measures and never touches the machine; a [`Stage`] does.
 
 use pickfs_analysis::{ending::DISTURBED, robbed::takers_text};
-use pickfs_model::{
+use pickfs_record::{
     Cell, CellId, Event, Outcome, RunRecord, TrialRecord,
     plan::{Statistic, View},
     record::RunEnd,

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_model::record::SettleRecord;
+use pickfs_record::record::SettleRecord;
 use pickfs_sys::{block::BlockDevice, vm_state::WritebackPages};
 
 #[derive(Debug, Clone, Default)]

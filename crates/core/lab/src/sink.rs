@@ -1,4 +1,4 @@
-use pickfs_model::Event;
+use pickfs_record::Event;
 
 pub trait Sink {
     fn accept(&mut self, event: &Event);

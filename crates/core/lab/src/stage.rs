@@ -3,7 +3,7 @@
 //! This is the border at which the lab is simulated: everything above it (order,
 //! repeats, stopping, storing, resuming) runs unchanged without a kernel.
 
-use pickfs_model::{Cell, Event, TrialRecord, record::SettleRecord};
+use pickfs_record::{Cell, Event, TrialRecord, record::SettleRecord};
 
 #[derive(Debug, Clone, Copy)]
 pub struct TrialOrder<'a> {

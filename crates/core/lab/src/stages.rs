@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use pickfs_candidate::TargetError;
-use pickfs_model::{Event, TrialRecord, record::SettleRecord};
+use pickfs_record::{Event, TrialRecord, record::SettleRecord};
 
 use crate::{
     engines::engine_of,
@@ -53,7 +53,7 @@ impl Stage for Stages {
                 record.started_s = now_s;
                 record
             }
-            None => blank(order, pickfs_model::BackingKind::Directory, now_s),
+            None => blank(order, pickfs_record::BackingKind::Directory, now_s),
         }
     }
 }

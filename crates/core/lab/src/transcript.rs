@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     TrialRecord, WorkerMessage,
     record::{LoadRecord, OpRecord},
     trial::LanePhase,

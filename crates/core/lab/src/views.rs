@@ -1,7 +1,7 @@
 //! What a metric looks at where its plan does not say: the response time in an open loop, else the service time.
 
 use pickfs_analysis::panels::applies;
-use pickfs_model::{
+use pickfs_record::{
     Durability, Plan,
     plan::{Metric, View},
 };

@@ -3,7 +3,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_model::{Event, record::Robbery};
+use pickfs_record::{Event, record::Robbery};
 use pickfs_sys::live_page::{LiveCounter, LivePage};
 
 use crate::{crew::Moment, robbery::RobberyMeter};

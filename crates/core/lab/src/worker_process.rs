@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_model::{FORMAT, TrialSpec, WorkerMessage, trial::WORKER};
+use pickfs_record::{FORMAT, TrialSpec, WorkerMessage, trial::WORKER};
 use pickfs_sys::{live_page::LivePage, slow_laps::SlowLaps, starting_gate::StartingGate};
 use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;

@@ -15,7 +15,7 @@ use pickfs_candidate::{
     knob::{KNOBS, Reach},
 };
 use pickfs_lab::{expand::expand, plan_file::read_plan, plans::PLANS};
-use pickfs_model::{Durability, Plan, plan::StopRule};
+use pickfs_record::{Durability, Plan, plan::StopRule};
 
 fn page_path(page: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs")).join(page)
@@ -268,7 +268,7 @@ fn file_system_row(row: &dyn FileSystem, promise: usize) -> String {
         "| `{}` | {made_by} | {} | {} | {} | {} | ({promise}) |\n",
         row.name(),
         joined(helpers.collect()),
-        pickfs_model::quantity::bytes_text(needs.minimum_bytes),
+        pickfs_record::quantity::bytes_text(needs.minimum_bytes),
         joined(lacks),
         joined(periods.collect()),
     )

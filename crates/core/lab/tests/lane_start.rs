@@ -14,7 +14,7 @@ use pickfs_lab::{
     crew::{Around, Limits, run_crew},
     interrupt::Interrupt,
 };
-use pickfs_model::{FORMAT, PhaseRecord, TrialSpec, WorkerMessage};
+use pickfs_record::{FORMAT, PhaseRecord, TrialSpec, WorkerMessage};
 use pickfs_sys::starting_gate::StartingGate;
 use pickfs_testkit::{fake_spec, params};
 use pickfs_workload::{

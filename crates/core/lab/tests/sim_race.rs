@@ -4,7 +4,7 @@ use pickfs_lab::{
     run::{RunParts, carry_out},
     stage::{Stage, TrialOrder},
 };
-use pickfs_model::{
+use pickfs_record::{
     Event, RunRecord, TrialRecord,
     plan::{Metric, Statistic, StopRule, View},
     record::SettleRecord,

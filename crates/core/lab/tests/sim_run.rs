@@ -6,7 +6,7 @@ use pickfs_lab::{
     run::{RunParts, carry_out},
     stage::{Stage, TrialOrder},
 };
-use pickfs_model::{
+use pickfs_record::{
     Event, Outcome, RunRecord, TrialRecord,
     record::{Robbery, SettleRecord},
 };
@@ -170,7 +170,7 @@ fn after_two_blocks_that_others_disturbed_the_run_stops_and_names_them() {
                 stop them and run it again";
     assert_eq!(end.note, said);
     let found = pickfs_analysis::findings(&run).endings;
-    assert!(found.iter().all(|end| end.end == pickfs_model::finding::AnswerEnd::NoAnswer));
+    assert!(found.iter().all(|end| end.end == pickfs_record::finding::AnswerEnd::NoAnswer));
     assert!(found[0].sentence.contains("rustc 0.9 CPUs"), "{found:?}");
     assert!(!found[0].cure.as_ref().expect("a command").command.contains("--resume"));
     let (_, calm, ..) = run_with(Script { robbed_blocks: vec![1, 3], ..Script::default() }, 4);

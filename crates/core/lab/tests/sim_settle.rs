@@ -9,7 +9,7 @@ use pickfs_lab::{
     run::{RunParts, carry_out},
     stage::{Stage, TrialOrder},
 };
-use pickfs_model::{Event, RunRecord, TrialRecord, record::SettleRecord};
+use pickfs_record::{Event, RunRecord, TrialRecord, record::SettleRecord};
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, fake_run};
 

@@ -6,7 +6,7 @@
 //! pwrite64  1,200          4.69 MiB  9.6 ms  7.1 us ...
 //! ```
 
-use pickfs_model::{
+use pickfs_record::{
     CallsRecord,
     calls::CallRow,
     quantity::{bytes_text, duration_text, grouped},
@@ -114,7 +114,7 @@ fn seen_text(record: &CallsRecord) -> String {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_model::{
+    use pickfs_record::{
         calls::{CallCounts, CallError},
         record::{Distribution, QuantileRow},
     };

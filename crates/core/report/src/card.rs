@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use pickfs_model::{
+use pickfs_record::{
     Environment, RunRecord,
     quantity::{bytes_text, duration_text, significant},
 };

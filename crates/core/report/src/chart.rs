@@ -24,7 +24,7 @@ pub use palette::Slot;
 pub use scene::{Anchor, Dash, Form, Ink, Item, Scene, Shape};
 pub use timeline::{trial_lines, worst_of_seconds};
 
-use pickfs_model::finding::Panel;
+use pickfs_record::finding::Panel;
 
 use crate::{Subject, subject::is_capacity};
 

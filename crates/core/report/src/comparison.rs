@@ -4,7 +4,7 @@
 use pickfs_analysis::compare::{
     CellRatio, Changed, ChoiceStanding, EarlierChoice, RunComparison, RunRatio,
 };
-use pickfs_model::{
+use pickfs_record::{
     finding::{Comparison, Spread},
     plan::{Metric, Statistic},
     quantity::significant,
@@ -222,7 +222,7 @@ mod tests {
         compare::{Named, compare},
         findings,
     };
-    use pickfs_model::RunRecord;
+    use pickfs_record::RunRecord;
     use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
     fn run(name: &str, seed: u64, candidates: &[(&str, f64)]) -> RunRecord {

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use pickfs_analysis::wording::blocks_text;
-use pickfs_model::{
+use pickfs_record::{
     finding::{NoiseRow, Notice, Panel},
     plan::{CapacitySearch, StopRule},
     quantity::{bytes_text, counted, duration_text, significant, span_text},
@@ -163,7 +163,7 @@ pub(crate) fn absent(subject: &Subject) -> Node {
 }
 
 /// The rate that was kept against the one that was asked for.
-pub fn rate_text(row: &pickfs_model::finding::Row) -> String {
+pub fn rate_text(row: &pickfs_record::finding::Row) -> String {
     match (row.rate, row.rate_asked) {
         (Some(rate), Some(asked)) => {
             format!("{} of {}/s", significant(rate.median), significant(asked))

@@ -3,7 +3,7 @@
 use std::io;
 
 use csv::Writer;
-use pickfs_model::{
+use pickfs_record::{
     Cell, TrialRecord,
     finding::{Claim, Comparison, OpSummary, Panel, Row},
     plan::View,

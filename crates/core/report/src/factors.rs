@@ -1,7 +1,7 @@
 pub mod chart;
 
 use pickfs_analysis::wording::{blocks_text, list};
-use pickfs_model::finding::{Claim, FactorFindings};
+use pickfs_record::finding::{Claim, FactorFindings};
 
 use crate::{
     Subject,

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use pickfs_model::{
+use pickfs_record::{
     RunRecord, TrialRecord,
     record::{Distribution, OpRecord},
     visible::steers,

@@ -1,5 +1,5 @@
 use pickfs_analysis::articles::of_run;
-use pickfs_model::{
+use pickfs_record::{
     finding::{Ending, Verdict},
     plan::ArticleNote,
     quantity::span_text,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     CellId,
     finding::{Panel, Row},
 };
@@ -83,7 +83,7 @@ pub fn in_words(subject: &Subject) -> Vec<(String, String)> {
     notices
         .retain(|notice| notice.trials == 0 || answers.is_empty() || noted(&notice.kind).is_some());
     notices.sort_by_key(|notice| weight(&notice.kind).unwrap_or(KINDS.len()));
-    let told = |notice: &&pickfs_model::finding::Notice| {
+    let told = |notice: &&pickfs_record::finding::Notice| {
         let known = weight(&notice.kind).map(|at| KINDS[at]);
         let (mut text, cure) = match (known, notice.trials) {
             (None, _) => (format!("{}: {}", notice.kind, notice.text), ""),

@@ -2,7 +2,7 @@
 //!
 //! Under the table of a panel whose trials have figures; nothing elsewhere. None of it is claimed.
 
-use pickfs_model::{
+use pickfs_record::{
     finding::{OpSummary, Panel, Row},
     quantity::{bytes_text, duration_text, grouped, significant},
 };

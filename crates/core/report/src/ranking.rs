@@ -4,7 +4,7 @@ pub(crate) mod table;
 
 use std::cmp::Reverse;
 
-use pickfs_model::{
+use pickfs_record::{
     finding::{Comparison, OpSummary, Panel, QuantileSummary, Row},
     plan::{Metric, Statistic, View},
     quantity::{duration_text, significant},

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     BackingKind, Cell, CellId, Durability, Findings, Outcome, RunRecord, TrialRecord,
     finding::{OpSummary, Panel, Row, Spread},
     plan::{Metric, Statistic, View},

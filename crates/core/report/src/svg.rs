@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use pickfs_model::visible::steers;
+use pickfs_record::visible::steers;
 
 use crate::chart::{
     Anchor, Form, Ink, Item, Scene, Shape,

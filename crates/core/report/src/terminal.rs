@@ -15,7 +15,7 @@ pub use phased::phase_tables;
 pub use short::LINES_MAX;
 pub use trust::trust_screen;
 
-use pickfs_model::{
+use pickfs_record::{
     finding::{Absent, Findings},
     quantity::span_text,
     typed::program,

@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     BackingSpec, Durability, Outcome,
     finding::{Claim, Comparison, Spread},
     plan::{Better, Metric, Statistic, View},
@@ -149,7 +149,7 @@ pub fn outcome_text(outcome: &Outcome) -> String {
 }
 
 pub fn backing_text(backing: &BackingSpec) -> String {
-    let size = |bytes: &u64| pickfs_model::quantity::bytes_text(*bytes);
+    let size = |bytes: &u64| pickfs_record::quantity::bytes_text(*bytes);
     match backing {
         BackingSpec::Loop { size_bytes, .. } => format!("loop image of {}", size(size_bytes)),
         BackingSpec::Ram { size_bytes } => {

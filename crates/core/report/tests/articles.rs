@@ -4,7 +4,7 @@ use pickfs_analysis::{
     articles::{Answer, Article, Known, Source, answers, articles, find},
     findings,
 };
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use pickfs_report::{
     Subject, articles::claims_document, document, html::html, markdown::markdown,
     terminal::colour_of,

@@ -1,5 +1,5 @@
 use pickfs_analysis::findings;
-use pickfs_model::{Findings, RunRecord, plan::Metric};
+use pickfs_record::{Findings, RunRecord, plan::Metric};
 use pickfs_report::{
     NextStep, Screen, Subject,
     html::html,

@@ -164,7 +164,7 @@ fn capacity_is_drawn_where_it_was_measured() {
 #[test]
 fn many_rows_are_drawn_beside_the_lowest() {
     let (run, mut findings) = fixture(&Shape::first_screen());
-    let drawn = |findings: &pickfs_model::Findings| {
+    let drawn = |findings: &pickfs_record::Findings| {
         let subject = Subject::new(&run, findings);
         ChartKind::Relative.draw(&subject, Look::PAGE, false)
     };

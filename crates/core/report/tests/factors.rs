@@ -1,4 +1,4 @@
-use pickfs_model::plan::{Metric, Statistic, View};
+use pickfs_record::plan::{Metric, Statistic, View};
 use pickfs_report::{
     ChartKind, Look, Screen, Subject, charts, html::html, markdown::markdown, svg,
     terminal::first_screen,

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
-use pickfs_model::Environment;
-use pickfs_model::features::{
+use pickfs_record::Environment;
+use pickfs_record::features::{
     Answer, Capability, Class, Classification, Fact, FeatureRow, FeatureTable, Group, Home, Origin,
     Presence, Verdict,
 };

@@ -137,7 +137,7 @@ fn every_opened_element_is_closed() {
 fn an_empty_run_still_makes_a_page() {
     let (mut run, _) = fixture(&Shape::first_screen());
     run.trials.clear();
-    let findings = pickfs_model::Findings::default();
+    let findings = pickfs_record::Findings::default();
     let page = html(&Subject::new(&run, &findings), None);
     assert!(page.contains("which file system for my journal?"));
 }

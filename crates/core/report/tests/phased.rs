@@ -1,5 +1,5 @@
 use pickfs_analysis::summary::{median, metric_value};
-use pickfs_model::{
+use pickfs_record::{
     Outcome, RunRecord, plan::Statistic, quantity::significant, record::LoadRecord,
 };
 use pickfs_report::{
@@ -247,7 +247,7 @@ fn verdict_ranking_and_conditions_open_the_page() {
     assert!(board.contains("<strong>xfs or ext4</strong>"), "{board}");
     let findings = pickfs_analysis::findings(&run);
     for found in findings.panels.iter().flat_map(|panel| &panel.comparisons) {
-        if let (pickfs_model::finding::Claim::Slower, Some((low, high))) =
+        if let (pickfs_record::finding::Claim::Slower, Some((low, high))) =
             (found.claim, found.interval)
         {
             let interval = format!("[{:.2}, {:.2}]", 1.0 / high, 1.0 / low);

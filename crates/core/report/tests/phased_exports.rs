@@ -1,5 +1,5 @@
 use pickfs_analysis::published::{self, Statistic, beside::beside, bonnie};
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use pickfs_report::{
     Subject,
     beside::beside_document,
@@ -88,7 +88,7 @@ fn a_bonnie_line_is_read_back_with_the_same_figures() {
                 assert_eq!(read, None, "{}: no result is an empty field", phase.phase);
                 continue;
             };
-            let unit = if phase.unit == pickfs_model::WorkUnit::Bytes { 1024.0 } else { 1.0 };
+            let unit = if phase.unit == pickfs_record::WorkUnit::Bytes { 1024.0 } else { 1.0 };
             let read = read.unwrap_or(0.0);
             let off = (read - rate.median / unit).abs() / read.max(1.0);
             assert!(off < 0.05, "{} of {}: {read}", phase.phase, row.label);

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use pickfs_model::Outcome;
+use pickfs_record::Outcome;
 use pickfs_report::{Subject, exports::render};
 use pickfs_testkit::{FakePhasedRun, LostPhase, fake_phased_run, skipped};
 

@@ -1,7 +1,7 @@
 mod fixture;
 
 use fixture::{Shape, axes, fixture};
-use pickfs_model::{Findings, RunRecord};
+use pickfs_record::{Findings, RunRecord};
 use pickfs_report::{
     NextStep, Screen, Subject,
     markdown::markdown,
@@ -129,7 +129,7 @@ fn colour_adds_nothing_but_colour() {
 fn a_ratio_stands_only_where_it_is_claimed() {
     let (run, mut findings) = fixture(&Shape::first_screen());
     for found in findings.panels.iter_mut().flat_map(|panel| &mut panel.comparisons) {
-        found.claim = pickfs_model::finding::Claim::Open;
+        found.claim = pickfs_record::finding::Claim::Open;
     }
     let subject = Subject::new(&run, &findings);
     let text = whole_screen(&subject, &Screen { columns: 100, ..Screen::default() });
@@ -143,7 +143,7 @@ fn a_quantile_without_episodes_is_a_dash_with_its_reason() {
     let p999 = findings.panels[0].rows[0].ops[0].quantiles.iter().find(|q| q.q == 0.999);
     let p999 = p999.expect("kept");
     assert!(!p999.carried);
-    let hidden = pickfs_model::quantity::duration_text(p999.value_ns.median);
+    let hidden = pickfs_record::quantity::duration_text(p999.value_ns.median);
     let text = screen(&Shape::first_screen(), 100);
     assert!(!text.contains(&hidden), "{hidden}");
     assert!(text.contains("fewer than ten slow episodes over three trials"));

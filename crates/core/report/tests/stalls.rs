@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use pickfs_report::{
     Look, Subject, chart::ChartKind, exports, html::html, markdown::markdown, terminal::Screen,
     terminal::first_screen,

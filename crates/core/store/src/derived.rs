@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     Environment, Heat, Outcome, PhaseRecord, RunRecord, StallRecord, TrialRecord,
     record::{Distribution, OpRecord},
 };

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use pickfs_model::typed::program;
+use pickfs_record::typed::program;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 

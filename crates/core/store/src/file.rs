@@ -3,7 +3,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pickfs_model::{
+use pickfs_record::{
     CellId, FORMAT, RunRecord, TrialRecord,
     record::{OpRecord, RunEnd},
 };

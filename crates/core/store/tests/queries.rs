@@ -1,7 +1,7 @@
 //! The queries of `docs/run-file.md` run on a run file, and each finds something; its
 //! tables name every table and column that a file has.
 
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, Mishap, MishapKind, explained, fake_run};
 use rusqlite::Connection;

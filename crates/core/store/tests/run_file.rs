@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use pickfs_model::{FORMAT, RunRecord, record::RunEnd};
+use pickfs_record::{FORMAT, RunRecord, record::RunEnd};
 use pickfs_store::{RunFile, StoreError, list_runs};
 use pickfs_testkit::{FakePhasedRun, FakeRun, fake_phased_run, fake_run};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 use std::io::{self, BufRead, Write};
 
-use pickfs_model::{FORMAT, TrialSpec, WorkerMessage};
+use pickfs_record::{FORMAT, TrialSpec, WorkerMessage};
 use pickfs_workload::BUILD;
 
 use crate::lane::Ending;

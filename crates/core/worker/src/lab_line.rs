@@ -1,6 +1,6 @@
 //! Nothing is said while a phase is measured.
 
-use pickfs_model::WorkerMessage;
+use pickfs_record::WorkerMessage;
 use pickfs_workload::{Fault, phase::LabLine};
 
 use crate::{

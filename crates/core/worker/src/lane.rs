@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use pickfs_model::{TrialSpec, WorkerMessage};
+use pickfs_record::{TrialSpec, WorkerMessage};
 use pickfs_sys::{
     affinity::{IoPriority, pin_to, set_io_priority},
     live_page::LivePage,

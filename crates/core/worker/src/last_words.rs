@@ -1,4 +1,4 @@
-use pickfs_model::WorkerMessage;
+use pickfs_record::WorkerMessage;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::conversation::say;

@@ -2,7 +2,7 @@
 //! program `pickfs` with `worker` as its first word.
 //!
 //! It reads one `TrialSpec` from standard input, answers on standard output one JSON value a line
-//! (see `pickfs_model::trial`), and writes nothing while it measures. To try it:
+//! (see `pickfs_record::trial`), and writes nothing while it measures. To try it:
 //!
 //! ```text
 //! (echo "$SPEC"; echo go) | pickfs worker
@@ -19,7 +19,7 @@ mod last_words;
 use std::{ffi::OsString, process::ExitCode};
 
 use pickfs_guest::keeper::{BECOME_GUEST, KEEP_GUEST, become_guest, keep};
-use pickfs_model::trial::WORKER;
+use pickfs_record::trial::WORKER;
 use rustix::thread::set_name;
 
 /// What this process was started for: `None` where it is no worker. To be called before anything else,

@@ -4,7 +4,7 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use pickfs_model::TrialSpec;
+use pickfs_record::TrialSpec;
 use pickfs_testkit::fake_spec;
 use pickfs_workload::{Measured, Session, find, pin};
 use serde_json::{Map, Value};

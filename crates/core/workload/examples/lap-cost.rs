@@ -6,9 +6,7 @@
 
 use std::hint::black_box;
 
-use pickfs_measure::{
-    Arrival, Clock, MonotonicClock, OpIndex, RecorderOptions, SimClock, recorder,
-};
+use pickfs_record::{Arrival, Clock, MonotonicClock, OpIndex, RecorderOptions, SimClock, recorder};
 use pickfs_workload::{Bench, Fault, Nothing, Pace, Span, Turn, Work, drive};
 
 const ROUNDS: usize = 15;
@@ -68,7 +66,7 @@ fn record_ns(clock: &MonotonicClock) -> f64 {
     for turn in 0..READS {
         let start_ns = script.now_ns();
         script.advance(30 + (turn & 15));
-        let lap = pickfs_measure::Lap { start_ns, end_ns: script.now_ns(), ..Default::default() };
+        let lap = pickfs_record::Lap { start_ns, end_ns: script.now_ns(), ..Default::default() };
         laps.lap(OpIndex(0), black_box(lap), None);
     }
     (clock.now_ns() - began_ns) as f64 / READS as f64

@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use pickfs_model::Outcome;
+use pickfs_record::Outcome;
 use pickfs_testkit::fake_spec;
 use pickfs_workload::{Measured, Session, find};
 use serde_json::{Map, Value, json};

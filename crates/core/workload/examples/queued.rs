@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use pickfs_model::{TrialSpec, record::OpRecord, trial::WORKER};
+use pickfs_record::{TrialSpec, record::OpRecord, trial::WORKER};
 use pickfs_testkit::fake_spec;
 use pickfs_workload::{Measured, Session, find, pin, roles_are_played_by};
 use serde_json::{Map, Value};

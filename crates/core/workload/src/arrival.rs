@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use pickfs_measure::Arrival;
+use pickfs_record::Arrival;
 
 use crate::{
     fault::Fault,

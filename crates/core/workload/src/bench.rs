@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pickfs_measure::{Lap, LapRecorder, Lateness, OpIndex, Turnstile};
+use pickfs_record::{Lap, LapRecorder, Lateness, OpIndex, Turnstile};
 use pickfs_sys::live_page::{LiveCounter, LivePage};
 
 use crate::{drive::Turn, slow::SlowPen};

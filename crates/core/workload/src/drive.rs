@@ -4,7 +4,7 @@
 //! ready before it is due. The loop does not know what the work is, and it is generic over the
 //! clock, so that a test plays scripted work on a simulated one, exact to the nanosecond.
 
-use pickfs_measure::{Arrival, Clock, Schedule};
+use pickfs_record::{Arrival, Clock, Schedule};
 
 use crate::{bench::Bench, fault::Fault};
 

@@ -1,6 +1,6 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
-use pickfs_measure::{Lap, OpLaps, QuantileValue, SecondRow, Summary};
-use pickfs_model::record::{Distribution, IntervalRow, OpRecord, QUANTILES, QuantileRow, Spike};
+use pickfs_record::record::{Distribution, IntervalRow, OpRecord, QUANTILES, QuantileRow, Spike};
+use pickfs_record::{Lap, OpLaps, QuantileValue, SecondRow, Summary};
 
 pub fn op_record(laps: OpLaps) -> OpRecord {
     OpRecord {
@@ -137,8 +137,8 @@ fn spike(lap: &Lap) -> Spike {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_measure::{Lap, OpIndex, RecorderOptions, recorder};
-    use pickfs_model::record::QUANTILES;
+    use pickfs_record::record::QUANTILES;
+    use pickfs_record::{Lap, OpIndex, RecorderOptions, recorder};
 
     use super::*;
 

@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 
-use pickfs_measure::{IntervalKeeper, MonotonicClock, RecorderOptions, recorder};
-use pickfs_model::{
+use pickfs_record::{IntervalKeeper, MonotonicClock, RecorderOptions, recorder};
+use pickfs_record::{
     StallRecord,
     record::{LoadRecord, OpRecord, QUANTILES},
     trial::LanePhase,

@@ -1,8 +1,7 @@
 //! Its laps are the cost of measuring, and the row without I/O shows the noise of clock,
 //! scheduler and machine.
 
-use pickfs_measure::{Clock, OpIndex};
-use pickfs_model::Durability;
+use pickfs_record::{Clock, Durability, OpIndex};
 
 use crate::{
     arrival,
@@ -122,7 +121,7 @@ pub(crate) fn without_io(
 }
 
 struct Ready {
-    arrival: pickfs_measure::Arrival,
+    arrival: pickfs_record::Arrival,
 }
 
 impl Ready {

@@ -1,7 +1,7 @@
 //! Every parameter is flat (`burst_factor`, not `burst.factor`), so that any of them can be an
 //! axis.
 
-use pickfs_model::{
+use pickfs_record::{
     closest::closest,
     quantity::{RATE_MAX_PER_S, parse_bytes, parse_duration_ns, parse_rate_per_s},
 };

@@ -22,7 +22,7 @@ use std::{
     thread,
 };
 
-use pickfs_model::{TrialSpec, WorkerMessage, trial::WORKER};
+use pickfs_record::{TrialSpec, WorkerMessage, trial::WORKER};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 

@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use pickfs_measure::Lap;
+use pickfs_record::Lap;
 use pickfs_sys::slow_laps::{SlowLap, SlowLaps};
 
 static PLACE: OnceLock<SlowLaps> = OnceLock::new();

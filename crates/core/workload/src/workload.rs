@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use pickfs_model::{Durability, PhaseRecord, TrialSpec, closest::closest, trial::LanePhase};
+use pickfs_record::{Durability, PhaseRecord, TrialSpec, closest::closest, trial::LanePhase};
 use serde_json::{Map, Value};
 
 use crate::{

@@ -1,4 +1,4 @@
-use pickfs_measure::{Arrival, Clock, MonotonicClock, RecorderOptions, recorder};
+use pickfs_record::{Arrival, Clock, MonotonicClock, RecorderOptions, recorder};
 use pickfs_testkit::{Counting, allocated};
 use pickfs_workload::{
     Appending, Bench, Fault, Nothing, Pace, Span, Turn, Work, column, drive, find,

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use pickfs_model::{Outcome, PhaseRecord, TrialSpec, phase::Heat};
+use pickfs_record::{Outcome, PhaseRecord, TrialSpec, phase::Heat};
 use pickfs_sys::starting_gate::StartingGate;
 use pickfs_testkit::fake_spec;
 use pickfs_workload::{

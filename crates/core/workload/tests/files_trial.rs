@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use pickfs_model::{Outcome, record::OpRecord, trial::LanePhase};
+use pickfs_record::{Outcome, record::OpRecord, trial::LanePhase};
 use pickfs_testkit::{fake_spec, params as params_of};
 use pickfs_workload::{Fault, Measured, Session, find};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 mod trial;
 
-use pickfs_model::Durability;
+use pickfs_record::Durability;
 use pickfs_testkit::params;
 use pickfs_workload::{Fault, find};
 use serde_json::json;

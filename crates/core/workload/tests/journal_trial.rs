@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use pickfs_model::TrialSpec;
+use pickfs_record::TrialSpec;
 use pickfs_testkit::{fake_spec, params};
 use pickfs_workload::{Session, find};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 mod trial;
 
-use pickfs_model::{Durability, record::OpRecord};
+use pickfs_record::{Durability, record::OpRecord};
 use pickfs_testkit::params;
 use pickfs_workload::{Measured, find};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, path::Path, thread, time::Duration};
 
-use pickfs_model::PhaseRecord;
+use pickfs_record::PhaseRecord;
 use pickfs_sys::own_usage::OwnUsage;
 use pickfs_testkit::{fake_spec, params};
 use pickfs_workload::{

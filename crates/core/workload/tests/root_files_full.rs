@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use pickfs_model::{Outcome, PhaseRecord};
+use pickfs_record::{Outcome, PhaseRecord};
 use pickfs_sys::mount::{MountRequest, Mounted};
 use pickfs_testkit::{fake_spec, may_run, params as params_of};
 use pickfs_workload::{Session, find};

@@ -1,4 +1,4 @@
-use pickfs_measure::{Arrival, Clock, OpIndex, OpLaps, RecorderOptions, SimClock, recorder};
+use pickfs_record::{Arrival, Clock, OpIndex, OpLaps, RecorderOptions, SimClock, recorder};
 use pickfs_workload::{Bench, Driven, Fault, Pace, Span, Turn, Work, drive};
 
 const US: u64 = 1_000;

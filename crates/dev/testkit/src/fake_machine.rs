@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     Action, BackingKind, CandidateSpec, Environment, Step, StepRecord, record::ImageRecord,
 };
 

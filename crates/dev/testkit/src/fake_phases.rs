@@ -1,6 +1,6 @@
 //! A phased run that never happened: trials that are a list of phases, with known rates.
 
-use pickfs_model::{
+use pickfs_record::{
     Heat, Outcome, PhaseRecord, RunRecord, TrialRecord, WorkUnit,
     plan::{Metric, Statistic, View},
     record::Flag,

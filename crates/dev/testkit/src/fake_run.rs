@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     BackingKind, BackingSpec, CandidateSpec, Cell, CellId, Durability, FORMAT, Level, Outcome,
     Plan, RunRecord, TrialRecord, WorkloadSpec,
     plan::{Axis, Consent, Design, Metric, StopRule, Timing},

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use pickfs_model::{FORMAT, TrialSpec, WorkloadSpec};
+use pickfs_record::{FORMAT, TrialSpec, WorkloadSpec};
 use serde_json::{Map, Value};
 
 /// The fields of a JSON object: parameters of a workload.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     Outcome, RunRecord, StallRecord, TrialRecord,
     record::{OpRecord, Spike},
     stall::{

@@ -3,7 +3,7 @@
 //! Laps are log-normal, so every quantile follows from the median and
 //! [`FakeLaps::tail`]; nothing is drawn lap by lap, so that thousands of trials are cheap.
 
-use pickfs_model::{
+use pickfs_record::{
     plan::View,
     record::{
         Distribution, IntervalRow, LoadRecord, OpRecord, QUANTILES, QuantileRow, RawProbe, Robbery,
@@ -153,11 +153,11 @@ pub fn fake_robbery(robbed: bool, seconds: u32, dice: &mut Dice) -> Robbery {
     }
 }
 
-pub fn service_quantile(op: &str, q: f64) -> pickfs_model::plan::Metric {
-    pickfs_model::plan::Metric {
+pub fn service_quantile(op: &str, q: f64) -> pickfs_record::plan::Metric {
+    pickfs_record::plan::Metric {
         op: op.into(),
         view: View::Service,
-        statistic: pickfs_model::plan::Statistic::Quantile(q),
+        statistic: pickfs_record::plan::Statistic::Quantile(q),
         at: Default::default(),
     }
 }

@@ -1,6 +1,6 @@
 //! Fixtures for tests: one builder per subject, everything seeded.
 //!
-//! [`fake_run()`] makes a whole [`pickfs_model::RunRecord`] whose truth is known;
+//! [`fake_run()`] makes a whole [`pickfs_record::RunRecord`] whose truth is known;
 //! [`simulate()`] makes blocks of trial values for tests of statistics. Nothing
 //! here measures, and nothing here belongs in a shipped program. [`Counting`] is an allocator for tests that a
 //! path allocates nothing; [`until()`] waits for a state, with a deadline.

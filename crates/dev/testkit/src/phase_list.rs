@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     Heat::{self, Cold, Hot},
     WorkUnit,
 };

@@ -8,7 +8,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use pickfs_explain::{recorder::Recorder, sched::What};
-use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::kernel_symbols::KernelSymbols;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use pickfs_model::stall::{CauseRow, ContextNote, LapPart, OpStalls, OpenLap, PartKind, SampledIn};
+use pickfs_record::stall::{
+    CauseRow, ContextNote, LapPart, OpStalls, OpenLap, PartKind, SampledIn,
+};
 
 use crate::naming::Named;
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use pickfs_model::stall::{CauseWords, PartKind};
+use pickfs_record::stall::{CauseWords, PartKind};
 use pickfs_sys::kernel_symbols::KernelSymbols;
 
 use crate::{

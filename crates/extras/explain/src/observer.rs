@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
-use pickfs_measure::{Clock, MonotonicClock};
-use pickfs_model::{
+use pickfs_record::{Clock, MonotonicClock};
+use pickfs_record::{
     ExplainAlso,
     stall::{OpStalls, ProbeTier, StallCounts, StallRecord},
 };

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::{
     cpu,
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},

@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::{
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
     perf_ring::PerfRing,

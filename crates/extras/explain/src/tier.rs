@@ -8,8 +8,8 @@
 
 use std::time::Duration;
 
-use pickfs_measure::{Clock, MonotonicClock};
-use pickfs_model::stall::ProbeTier;
+use pickfs_record::stall::ProbeTier;
+use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::{cpu, kernel_symbols::KernelSymbols, proc_root::ProcRoot};
 
 use crate::{

@@ -6,7 +6,7 @@ use pickfs_explain::{
     observer::{Joiner, Whose},
     sched::{Left, Names, SchedEvent, Task, What},
 };
-use pickfs_model::stall::ProbeTier;
+use pickfs_record::stall::ProbeTier;
 use pickfs_sys::{kernel_symbols::KernelSymbols, slow_laps::SlowLap};
 
 /// Pages of this process that are in memory, in bytes.
@@ -111,7 +111,7 @@ fn watched_for(seconds: u64) {
     let stalls = hour.joiner.finish(ProbeTier::Scheduler, 50_000, &hour.names);
     assert_eq!(stalls.ops.iter().map(|op| op.laps).sum::<u64>(), counts.calls / 10);
     let is_bounded =
-        |op: &pickfs_model::stall::OpStalls| op.causes.len() <= 300 && op.worst.len() <= 64;
+        |op: &pickfs_record::stall::OpStalls| op.causes.len() <= 300 && op.worst.len() <= 64;
     assert!(stalls.ops.iter().all(is_bounded));
 }
 

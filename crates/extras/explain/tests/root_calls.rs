@@ -11,7 +11,7 @@ use std::{
 };
 
 use pickfs_explain::calls::{CallWatch, CallsSeen, WatchOptions};
-use pickfs_model::CallsRecord;
+use pickfs_record::CallsRecord;
 use pickfs_sys::file_calls::FileCall;
 use pickfs_testkit::{may_run, until};
 

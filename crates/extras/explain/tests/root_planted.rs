@@ -14,8 +14,8 @@ use std::{
 };
 
 use pickfs_explain::Observer;
-use pickfs_measure::{Clock, MonotonicClock};
-use pickfs_model::{
+use pickfs_record::{Clock, MonotonicClock};
+use pickfs_record::{
     ExplainAlso, StallRecord,
     stall::{CauseRow, OpStalls, OpenLap, ProbeTier},
 };

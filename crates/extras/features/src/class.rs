@@ -5,7 +5,7 @@
 //! We ask the driver, because a program meets the driver. Where nothing could
 //! be asked the design decides, and the classification says so.
 
-use pickfs_model::features::{Answer, Capability, Class, Classification, Home, Origin, Verdict};
+use pickfs_record::features::{Answer, Capability, Class, Classification, Home, Origin, Verdict};
 
 /// All must be seen, at least in part.
 pub const NEEDED: [&str; 7] = [
@@ -69,7 +69,7 @@ fn difference(class: Class, is_measured: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pickfs_model::features::Fact;
+    use pickfs_record::features::Fact;
 
     const NOTHING: Fact = Fact { text: "-", source: "-" };
 

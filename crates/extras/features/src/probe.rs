@@ -1,4 +1,4 @@
-use pickfs_model::features::{Answer, Capability, Group, Verdict};
+use pickfs_record::features::{Answer, Capability, Group, Verdict};
 
 use crate::refusal::Asking;
 use crate::room::Room;

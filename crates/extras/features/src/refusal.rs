@@ -3,7 +3,7 @@
 
 use std::io;
 
-use pickfs_model::features::{Answer, Verdict};
+use pickfs_record::features::{Answer, Verdict};
 use rustix::io::Errno;
 
 use crate::errno;

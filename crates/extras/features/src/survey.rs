@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use pickfs_candidate::fs;
 use pickfs_candidate::{Availability, Mounted, Scratch, TargetError};
-use pickfs_model::features::{Answer, Capability, FeatureRow, Presence, Verdict};
-use pickfs_model::{BackingSpec, CandidateSpec};
+use pickfs_record::features::{Answer, Capability, FeatureRow, Presence, Verdict};
+use pickfs_record::{BackingSpec, CandidateSpec};
 use pickfs_sys::mount;
 
 use crate::class::classify;
@@ -156,7 +156,7 @@ fn ask_again(room: &Room, answers: Vec<Answer>) -> Vec<Answer> {
 
 /// A candidate in memory has the scratch's device beside it, not under it.
 fn stands_on_it(mounted: &Mounted) -> bool {
-    mounted.backing() != pickfs_model::BackingKind::Memory
+    mounted.backing() != pickfs_record::BackingKind::Memory
 }
 
 fn presence_of(mounted: &Mounted) -> Presence {

@@ -1,4 +1,4 @@
-use pickfs_model::features::{Answer, Capability};
+use pickfs_record::features::{Answer, Capability};
 
 use crate::probe::Probe;
 use crate::probes;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pickfs_features::{Asked, Listener, Request, capabilities, survey};
-use pickfs_model::BackingSpec;
-use pickfs_model::features::{Presence, Verdict};
+use pickfs_record::BackingSpec;
+use pickfs_record::features::{Presence, Verdict};
 
 struct Quiet;
 

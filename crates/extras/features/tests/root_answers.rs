@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use pickfs_features::{Asked, Listener, Request, capabilities, survey};
-use pickfs_model::BackingSpec;
-use pickfs_model::features::{Class, FeatureRow, Presence, Verdict};
+use pickfs_record::BackingSpec;
+use pickfs_record::features::{Class, FeatureRow, Presence, Verdict};
 use pickfs_sys::{loop_device, mount};
 
 const SIZE_BYTES: u64 = 384 << 20;

@@ -18,7 +18,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pickfs_model::Environment;
+use pickfs_record::Environment;
 
 use crate::{
     debian_kernel, kvm,

@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_model::Environment;
+use pickfs_record::Environment;
 use pickfs_sys::{proc_root::ProcRoot, process::tree_of};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,

@@ -23,7 +23,7 @@ use std::{
     time::Duration,
 };
 
-use pickfs_model::trial::WORKER;
+use pickfs_record::trial::WORKER;
 use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
 
 pub const KEEP_GUEST: &str = "keep-guest";

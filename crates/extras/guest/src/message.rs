@@ -1,7 +1,7 @@
 //! What the lab tells the first program of a guest, and what that answers. JSON in frames of
 //! [`crate::frame::Stream::Agent`]; the lanes' own words travel beside it and are nobody's business here.
 
-use pickfs_model::{Action, Environment};
+use pickfs_record::{Action, Environment};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

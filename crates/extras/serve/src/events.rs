@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use pickfs_report::serve::LiveRow;
 
 use crate::{

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use pickfs_analysis::compare::{Named, compare};
-use pickfs_model::{Findings, RunRecord, record::OpRecord};
+use pickfs_record::{Findings, RunRecord, record::OpRecord};
 use pickfs_report::{
     NextStep, Subject, exports, hlog, html,
     serve::{RunLine, comparison_page, files_page, list_page, live_page, token_page, with_bar},

@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use pickfs_model::{Findings, RunRecord};
+use pickfs_record::{Findings, RunRecord};
 use pickfs_report::{NextStep, serve::message_page};
 
 use crate::{

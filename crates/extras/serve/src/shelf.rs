@@ -11,7 +11,7 @@ use std::{
     time::SystemTime,
 };
 
-use pickfs_model::{Findings, RunRecord};
+use pickfs_record::{Findings, RunRecord};
 use pickfs_report::serve::{RunLine, RunSummary};
 use pickfs_store::{RunFile, StoreError, run_paths};
 

@@ -6,7 +6,7 @@ mod shelf;
 use std::net::SocketAddr;
 
 use browser::Browser;
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use pickfs_testkit::{
     FakeCandidate, FakePhasedRun, FakeRun, explained, fake_phased_run, fake_run, until,
 };

@@ -4,7 +4,7 @@ mod shelf;
 
 use std::{io::Read, net::TcpStream};
 
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use pickfs_testkit::{FakeRun, fake_run};
 use shelf::{Folder, folder, get, put, serve};
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     Outcome, TrialRecord,
     plan::{Metric, View},
     record::LoadRecord,
@@ -113,7 +113,7 @@ pub(super) fn put_missing_behind(rows: &[&Member<'_>], columns: &mut [BTreeMap<u
 
 #[cfg(test)]
 mod tests {
-    use pickfs_model::{
+    use pickfs_record::{
         CellId,
         finding::{AnswerEnd, Ending},
     };
@@ -130,7 +130,7 @@ mod tests {
         primary.retain(|metric| metric.op == "durable");
         primary[0].view = View::Response;
         let mut run = fake_run(&FakeRun { candidates, primary, blocks: 20, ..FakeRun::default() });
-        let xfs = |cell: &&pickfs_model::Cell| cell.candidate.label == "xfs:noatime";
+        let xfs = |cell: &&pickfs_record::Cell| cell.candidate.label == "xfs:noatime";
         let cells: Vec<CellId> = run.cells.iter().filter(xfs).map(|cell| cell.id.clone()).collect();
         let trials = run.trials.iter_mut().filter(|trial| cells.contains(&trial.cell));
         trials.for_each(&mut change);

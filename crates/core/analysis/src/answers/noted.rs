@@ -1,4 +1,4 @@
-use pickfs_model::{RunRecord, finding::AnswerEnd, record::Flag};
+use pickfs_record::{RunRecord, finding::AnswerEnd, record::Flag};
 
 use super::{Question, Summaries, questions};
 use crate::{

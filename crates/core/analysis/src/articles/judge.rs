@@ -1,4 +1,4 @@
-use pickfs_model::finding::Claim;
+use pickfs_record::finding::Claim;
 
 use super::{Outcome, Relation, ratio::Ratio};
 use crate::{

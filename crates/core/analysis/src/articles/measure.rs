@@ -14,7 +14,7 @@
 
 use std::{fmt, str::FromStr};
 
-use pickfs_model::Heat;
+use pickfs_record::Heat;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-use pickfs_model::{finding::Panel, plan::Metric};
+use pickfs_record::{finding::Panel, plan::Metric};
 
 use super::{
     Claim, Evidence, Measure, Outcome, Relation, RunAnswer, judge,

@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     Cell, Findings, Outcome, RunRecord, TrialRecord,
     finding::{OpSummary, Panel, PhaseCell, Row},
     plan::{Metric, Statistic},

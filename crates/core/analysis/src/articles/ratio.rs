@@ -4,7 +4,7 @@
 //! intervals are divided, the nearest ends by the farthest, so the result is at least as wide as it
 //! must be (where both hold their truth, it holds the ratio's).
 
-use pickfs_model::{
+use pickfs_record::{
     finding::{Claim, Comparison, Panel, RowRatio},
     plan::Metric,
 };

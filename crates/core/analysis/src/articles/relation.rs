@@ -16,7 +16,7 @@
 
 use std::{fmt, str::FromStr};
 
-use pickfs_model::quantity::{duration_text, parse_duration_ns};
+use pickfs_record::quantity::{duration_text, parse_duration_ns};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-use pickfs_model::finding::PhaseRow;
+use pickfs_record::finding::PhaseRow;
 
 use super::{
     Claim, Evidence, judge,

@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     finding::Spread,
     quantity::{counted, duration_text, significant},
 };
@@ -97,8 +97,8 @@ fn ended(relation: Relation, trials: u32, failed: u32) -> Outcome {
     }
 }
 
-fn quantile(placed: &Placed<'_>, metric: &pickfs_model::plan::Metric) -> Option<Spread> {
-    use pickfs_model::plan::Statistic;
+fn quantile(placed: &Placed<'_>, metric: &pickfs_record::plan::Metric) -> Option<Spread> {
+    use pickfs_record::plan::Statistic;
     let mut laps =
         placed.row.ops.iter().filter(|laps| laps.op == metric.op && laps.view == metric.view);
     let laps = laps.next()?;

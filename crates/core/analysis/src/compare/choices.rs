@@ -4,7 +4,7 @@
 //! judged by what the last run's own blocks support, and their blocks are not mixed here. The environment's changes are
 //! told beside, and are not named as the cause.
 
-use pickfs_model::{
+use pickfs_record::{
     Findings,
     finding::{AnswerEnd, Comparison, Ending, Panel, Row, Verdict},
 };
@@ -165,7 +165,7 @@ mod tests {
         compare::{RunComparison, compare},
         findings,
     };
-    use pickfs_model::{BackingKind, RunRecord};
+    use pickfs_record::{BackingKind, RunRecord};
     use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
     fn run(name: &str, seed: u64, durable_us: [f64; 3]) -> RunRecord {
@@ -245,7 +245,7 @@ mod tests {
         let xfs = failed.cells[1].id.clone();
         let trials = failed.trials.iter_mut().filter(|trial| trial.cell == xfs);
         trials.for_each(|trial| {
-            trial.outcome = pickfs_model::Outcome::Failed { reason: "no space left".into() };
+            trial.outcome = pickfs_record::Outcome::Failed { reason: "no space left".into() };
         });
         let found = judge(&before, &failed);
         assert_eq!(only(&found).why, "xfs has no result now: no space left");

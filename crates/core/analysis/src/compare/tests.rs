@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::findings;
-use pickfs_model::{BackingKind, finding::Claim};
+use pickfs_record::{BackingKind, finding::Claim};
 use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
 fn pair() -> (RunRecord, RunRecord) {

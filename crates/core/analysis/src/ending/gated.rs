@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     RunRecord,
     finding::{Answer, Cure},
 };
@@ -30,7 +30,7 @@ pub(super) fn cure_of(run: &RunRecord, gate: &Gate) -> Cure {
 #[cfg(test)]
 mod tests {
     use crate::findings;
-    use pickfs_model::finding::AnswerEnd;
+    use pickfs_record::finding::AnswerEnd;
     use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, MishapKind, fake_run};
 
     /// A fact of over half of the blocks withholds a verdict that the blocks would give; of half of them it does not.

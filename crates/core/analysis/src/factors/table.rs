@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     BackingKind, Cell, Durability, RunRecord,
     finding::{FactorDesign, OpSummary},
     plan::Metric,

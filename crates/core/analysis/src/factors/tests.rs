@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     Cell, CellId, Durability, RunRecord,
     finding::FactorDesign,
     plan::{Axis, Metric, Statistic, StopRule, View},

@@ -1,4 +1,4 @@
-use pickfs_model::finding::{Claim, Effect, Factor, FactorDesign, FactorFindings};
+use pickfs_record::finding::{Claim, Effect, Factor, FactorDesign, FactorFindings};
 
 use super::matters;
 use crate::wording::{blocks_text, interval_text, list, metric_name, percent_over_one, times};

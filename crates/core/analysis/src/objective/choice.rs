@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use pickfs_model::{Durability, features::Origin};
+use pickfs_record::{Durability, features::Origin};
 use serde::Serialize;
 
 use super::{
@@ -292,7 +292,7 @@ fn candidate<'c>(
         label,
         fs,
         durability,
-        backing: fields.first().map_or(pickfs_model::BackingKind::Directory, Field::backing),
+        backing: fields.first().map_or(pickfs_record::BackingKind::Directory, Field::backing),
         memory_bytes: memory.filter_map(|text| text.parse().ok()).max(),
         origin: facts.origins.get(fs),
         features: facts.features,

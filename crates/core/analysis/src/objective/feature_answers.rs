@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use pickfs_model::typed::program;
+use pickfs_record::typed::program;
 use serde::Deserialize;
 use thiserror::Error;
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     BackingKind, RunRecord,
     finding::{Findings, OpSummary, Panel},
     plan::Metric,
@@ -128,7 +128,7 @@ impl<'a> Field<'a> {
 
     /// Rule 2: tails need trials of twice the longest period; a durable append does its own commit.
     fn is_uncovered(&self, member: &Member<'_>, metric: &Metric) -> bool {
-        use pickfs_model::plan::Statistic::Quantile;
+        use pickfs_record::plan::Statistic::Quantile;
         let is_tail =
             matches!(metric.statistic, Quantile(q) if q >= 0.999) && metric.op != "durable";
         let row = self.panel.rows.iter().find(|row| row.label == member.label);

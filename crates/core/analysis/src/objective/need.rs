@@ -17,7 +17,7 @@
 
 use std::{fmt, str::FromStr};
 
-use pickfs_model::{
+use pickfs_record::{
     BackingKind, Durability,
     features::Origin,
     quantity::{bytes_text, parse_bytes},

@@ -11,7 +11,7 @@
 
 use std::{fmt, str::FromStr};
 
-use pickfs_model::{
+use pickfs_record::{
     plan::{Better, Metric, Statistic, View},
     record::QUANTILES,
 };

@@ -1,4 +1,4 @@
-use pickfs_model::{BackingKind, Durability, typed::program};
+use pickfs_record::{BackingKind, Durability, typed::program};
 
 use super::{
     Objective,

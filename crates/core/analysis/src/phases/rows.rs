@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     Outcome, PhaseRecord, RunRecord, TrialRecord,
     finding::{PhaseCell, PhaseRow, RowRatio, Spread},
     plan::{Metric, Statistic, View},
@@ -184,7 +184,7 @@ fn flags(records: &[&PhaseRecord]) -> Vec<(String, u32)> {
 mod tests {
     use super::*;
     use crate::{findings, panels::groups};
-    use pickfs_model::finding::Panel;
+    use pickfs_record::finding::Panel;
     use pickfs_testkit::{FakePhasedRun, LostPhase, Mishap, Speed, fake_phased_run};
 
     fn panel(ask: &FakePhasedRun) -> Panel {

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use pickfs_model::{TrialRecord, finding::Notice, quantity::significant};
+use pickfs_record::{TrialRecord, finding::Notice, quantity::significant};
 
 use crate::{
     engine::engine,
@@ -92,7 +92,7 @@ pub fn notices(groups: &[Group<'_>]) -> Vec<Notice> {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_model::{RunRecord, finding::Claim};
+    use pickfs_record::{RunRecord, finding::Claim};
     use pickfs_testkit::{FakePhasedRun, fake_phased_run};
 
     use super::*;
@@ -147,7 +147,7 @@ mod tests {
             let found = findings(run);
             let factors = found.factors.iter().flat_map(|found| &found.factors);
             let effects = factors.flat_map(|factor| factor.effects.clone());
-            let of = |effect: &pickfs_model::finding::Effect| {
+            let of = |effect: &pickfs_record::finding::Effect| {
                 effect.levels.iter().any(|level| level.value == "ext4") && effect.blocks > 0
             };
             effects.filter(of).count()

@@ -1,7 +1,7 @@
 //! Groups of rows with GEOMETRIC MEAN and MAX RATIO, laid out as the field's articles do:
 //! what is looked at first apart from the rest, cold apart from hot, the rest by suite.
 
-use pickfs_model::{
+use pickfs_record::{
     Heat, RunRecord, WorkUnit,
     finding::{Panel, PhaseRow, RowRatio},
 };
@@ -192,7 +192,7 @@ fn block_means(group: &Group<'_>, phases: &[&PhaseRow], index: usize) -> Option<
 fn speedups_by_block(
     reference: &Member<'_>,
     other: &Member<'_>,
-    metric: &pickfs_model::plan::Metric,
+    metric: &pickfs_record::plan::Metric,
 ) -> Vec<(u32, f64)> {
     let alike = scale::alike_blocks(reference, other);
     let base = values_by_block(reference, metric, Robbed::Kept);
@@ -212,7 +212,7 @@ fn added(sums: &[(u32, f64)], own: &[(u32, f64)]) -> Option<Vec<(u32, f64)>> {
 mod tests {
     use super::*;
     use crate::findings;
-    use pickfs_model::Outcome;
+    use pickfs_record::Outcome;
     use pickfs_testkit::{FakePhasedRun, LostPhase, fake_phased_run};
 
     fn made(ask: &FakePhasedRun) -> (Panel, Vec<PhaseTable>) {

@@ -3,7 +3,7 @@
 //! pair follows from the interval of the run's ratio; a published ratio comes without one, and
 //! counts as a difference where its printed digits differ from 1.
 
-use pickfs_model::{Heat, Outcome, PhaseRecord, RunRecord, finding::RowRatio};
+use pickfs_record::{Heat, Outcome, PhaseRecord, RunRecord, finding::RowRatio};
 use serde::Serialize;
 
 use super::{

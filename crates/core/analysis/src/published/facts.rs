@@ -6,7 +6,7 @@
 //! 64,write,high-impact,write disk,write float large,ext4,rate,11133,MB/s
 //! ```
 
-use pickfs_model::phase::Heat;
+use pickfs_record::phase::Heat;
 use serde::Deserialize;
 
 pub const GEOMETRIC_MEAN: &str = "GEOMETRIC MEAN";

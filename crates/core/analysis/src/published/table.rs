@@ -1,6 +1,6 @@
 use std::sync::LazyLock;
 
-use pickfs_model::phase::Heat;
+use pickfs_record::phase::Heat;
 use thiserror::Error;
 
 use super::facts::{Fact, Statistic, read};

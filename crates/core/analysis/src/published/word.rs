@@ -1,4 +1,4 @@
-use pickfs_model::finding::RowRatio;
+use pickfs_record::finding::RowRatio;
 use serde::Serialize;
 
 /// What a row says of both.

@@ -1,4 +1,4 @@
-use pickfs_model::finding::{Answer, AnswerEnd, OutOf};
+use pickfs_record::finding::{Answer, AnswerEnd, OutOf};
 
 use crate::wording::{blocks_text, interval_text, metric_name, times};
 
@@ -42,7 +42,7 @@ fn out(one: &OutOf) -> String {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_model::plan::StopRule;
+    use pickfs_record::plan::StopRule;
     use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
     fn said(blocks: u32, candidates: Vec<FakeCandidate>) -> (Vec<String>, Vec<String>) {

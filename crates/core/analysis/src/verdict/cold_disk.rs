@@ -2,7 +2,7 @@
 //! and among those that take the fewest bytes (within a twentieth). Several are a tie; none is a
 //! trade, and the choice is the reader's.
 
-use pickfs_model::{CandidateSpec, TrialRecord, quantity::significant};
+use pickfs_record::{CandidateSpec, TrialRecord, quantity::significant};
 
 use super::{Panelled, answered::best};
 use crate::{
@@ -111,7 +111,7 @@ fn either(labels: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_model::RunRecord;
+    use pickfs_record::RunRecord;
     use pickfs_testkit::{FakePhasedRun, Speed, fake_phased_run};
 
     use crate::findings;

@@ -1,4 +1,4 @@
-use pickfs_model::{Action, CandidateSpec, RunRecord, StepRecord, TrialRecord};
+use pickfs_record::{Action, CandidateSpec, RunRecord, StepRecord, TrialRecord};
 
 use crate::panels::{Group, Robbed};
 

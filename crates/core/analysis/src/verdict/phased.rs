@@ -1,7 +1,7 @@
 //! A tier gets a choice where the plan fixed its rate as a primary metric and the blocks carry
 //! a claim; otherwise its ratios are shown and nothing is claimed.
 
-use pickfs_model::{
+use pickfs_record::{
     finding::{Claim, Comparison, NoiseRow, Panel, PhaseRow, Verdict},
     plan::{Metric, Statistic},
 };

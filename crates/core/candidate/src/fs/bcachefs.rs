@@ -1,7 +1,7 @@
 //! bcachefs, copy on write with its own block cache. Source: bcachefs(8).
 
-use pickfs_model::features::{Home, Origin};
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::{Home, Origin};
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Period, Place, recipe, words::Words};

@@ -4,8 +4,8 @@
 //! default since Linux 6.2), so that word is added where the candidate says
 //! nothing of discard. Source: btrfs(5); mkfs.btrfs(8) `-K` and `-b`.
 
-use pickfs_model::features::{Class, Home, Origin};
-use pickfs_model::{CandidateSpec, Durability, Step};
+use pickfs_record::features::{Class, Home, Origin};
+use pickfs_record::{CandidateSpec, Durability, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Period, Place, recipe, words::Words};

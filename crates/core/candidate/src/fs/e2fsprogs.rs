@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use pickfs_model::{CandidateSpec, Durability, Step};
+use pickfs_record::{CandidateSpec, Durability, Step};
 
 use super::{LogPlace, Needs, Period, Place, recipe, words::Words};
 

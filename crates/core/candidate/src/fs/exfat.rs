@@ -1,7 +1,7 @@
 //! exFAT by the kernel's driver. Source: mkfs.exfat(8).
 
-use pickfs_model::features::{Home, Origin};
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::{Home, Origin};
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Place, recipe, words::Words};

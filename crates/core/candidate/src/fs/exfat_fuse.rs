@@ -1,8 +1,8 @@
 //! exFAT by the FUSE program of the project exfat, which opens the device itself. Source:
 //! mount.exfat-fuse(8), mkfs.exfat(8).
 
-use pickfs_model::features::Origin;
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::Origin;
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::fact;
 use super::{FileSystem, Lack, Needs, Place, Program, exfat, recipe, words::Words};

@@ -1,5 +1,5 @@
-use pickfs_model::features::{Class, Home, Origin};
-use pickfs_model::{CandidateSpec, Durability, Step};
+use pickfs_record::features::{Class, Home, Origin};
+use pickfs_record::{CandidateSpec, Durability, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, e2fsprogs, words::Words};

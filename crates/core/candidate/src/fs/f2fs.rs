@@ -1,8 +1,8 @@
 //! F2FS, made for flash. It discards by itself unless told `nodiscard`.
 //! Source: mkfs.f2fs(8), `-t 0`; `Documentation/filesystems/f2fs.rst`.
 
-use pickfs_model::features::{Home, Origin};
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::{Home, Origin};
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Period, Place, recipe, words::Words};

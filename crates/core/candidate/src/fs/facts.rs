@@ -1,6 +1,6 @@
 //! Words to write origins with: a statement, where it is written, and when that was looked up.
 
-use pickfs_model::features::Fact;
+use pickfs_record::features::Fact;
 
 pub const LOOKED_UP: &str = "2026-11";
 

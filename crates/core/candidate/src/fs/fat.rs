@@ -1,8 +1,8 @@
 //! FAT with 16-bit and with 32-bit tables, with long names (vfat).
 //! Two rows, one program. Source: mkfs.fat(8), `Documentation/filesystems/vfat.rst`.
 
-use pickfs_model::features::{Class, Home, Origin};
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::{Class, Home, Origin};
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, recipe, words::Words};

@@ -3,8 +3,8 @@
 //! show what FUSE costs. fuse2fs replays a journal and writes none.
 //! Source: fuse2fs(1).
 
-use pickfs_model::features::Origin;
-use pickfs_model::{CandidateSpec, Durability, Step};
+use pickfs_record::features::Origin;
+use pickfs_record::{CandidateSpec, Durability, Step};
 
 use super::facts::fact;
 use super::{FileSystem, Needs, Place, Program, ext2, ext3, ext4, recipe, words::Words};

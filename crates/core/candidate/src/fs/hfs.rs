@@ -1,7 +1,7 @@
 //! HFS, the classic Macintosh file system. Source: hformat(1).
 
-use pickfs_model::features::{Class, Home, Origin};
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::{Class, Home, Origin};
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, recipe, words::Words};

@@ -2,8 +2,8 @@
 //! Linux mounts a volume with a journal read-only; ours has none. Source:
 //! `Documentation/filesystems/hfsplus.rst`.
 
-use pickfs_model::features::{Class, Home, Origin};
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::{Class, Home, Origin};
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, recipe};

@@ -1,7 +1,7 @@
 //! JFS, the journalled file system of AIX and OS/2. Source: mkfs.jfs(8).
 
-use pickfs_model::features::{Class, Home, Origin};
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::{Class, Home, Origin};
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, recipe, words::Words};

@@ -1,7 +1,7 @@
 //! NILFS2, a log that keeps its past. Source: mkfs.nilfs2(8), `-K`.
 
-use pickfs_model::features::{Home, Origin};
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::{Home, Origin};
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Period, Place, recipe, words::Words};

@@ -1,8 +1,8 @@
 //! NTFS by the kernel's own driver ntfs3 (Linux 5.15), made by ntfs-3g's mkfs.
 //! Source: `Documentation/filesystems/ntfs3.rst`.
 
-use pickfs_model::features::{Home, Origin};
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::{Home, Origin};
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Place, recipe, words::Words};

@@ -1,7 +1,7 @@
 //! NTFS by the FUSE program ntfs-3g, which opens the device itself. Source: ntfs-3g(8), mkntfs(8).
 
-use pickfs_model::features::{Class, Home, Origin};
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::{Class, Home, Origin};
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, Program, recipe, words::Words};

@@ -2,8 +2,8 @@
 //! bounded by the lab, not by the kernel.
 //! Source: `Documentation/filesystems/ramfs-rootfs-initramfs.rst`.
 
-use pickfs_model::features::{Home, Origin};
-use pickfs_model::{CandidateSpec, Durability, Step};
+use pickfs_record::features::{Home, Origin};
+use pickfs_record::{CandidateSpec, Durability, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Formatter, Ground, Lack, Needs, Place, recipe};

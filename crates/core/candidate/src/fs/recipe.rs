@@ -1,4 +1,4 @@
-use pickfs_model::{Action, CandidateSpec, Step};
+use pickfs_record::{Action, CandidateSpec, Step};
 
 use super::Place;
 

@@ -2,8 +2,8 @@
 //! The driver of late kernels refuses a freshly made 3.5 volume: its leaf check counts directory
 //! entries too large. Such a trial fails at the mount step, with the kernel's words.
 
-use pickfs_model::features::{Class, Home, Origin};
-use pickfs_model::{CandidateSpec, Durability, Step};
+use pickfs_record::features::{Class, Home, Origin};
+use pickfs_record::{CandidateSpec, Durability, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Period, Place, recipe, words::Words};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use pickfs_model::features::Origin;
-use pickfs_model::{CandidateSpec, Durability, Step};
+use pickfs_record::features::Origin;
+use pickfs_record::{CandidateSpec, Durability, Step};
 use pickfs_sys::block::BlockDevice;
 
 use super::{recipe, words::Words};

@@ -68,7 +68,7 @@ pub fn names() -> Vec<&'static str> {
 mod tests {
     use super::*;
     use crate::fs::{Ground, Place};
-    use pickfs_model::CandidateSpec;
+    use pickfs_record::CandidateSpec;
 
     #[test]
     fn names_are_unique_and_can_be_written_in_a_candidate() {
@@ -120,7 +120,7 @@ mod tests {
     fn every_row_mounts_where_it_is_told_and_unmounts() {
         for row in FILE_SYSTEMS {
             let spec = row.name().parse().unwrap();
-            let text = |steps: Vec<pickfs_model::Step>| -> String {
+            let text = |steps: Vec<pickfs_record::Step>| -> String {
                 steps.iter().map(|step| step.action.to_string() + "\n").collect()
             };
             let place = Place::example();

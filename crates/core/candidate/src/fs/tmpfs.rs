@@ -1,8 +1,8 @@
 //! tmpfs: files in the page cache and swap. Nothing to make, nothing to flush:
 //! the floor under every other candidate. Source: tmpfs(5).
 
-use pickfs_model::features::{Home, Origin};
-use pickfs_model::{CandidateSpec, Durability, Step};
+use pickfs_record::features::{Home, Origin};
+use pickfs_record::{CandidateSpec, Durability, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Formatter, Ground, Needs, Place, recipe};

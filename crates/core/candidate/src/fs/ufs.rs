@@ -2,8 +2,8 @@
 //! the kernel was built with CONFIG_UFS_FS_WRITE (Debian's is not).
 //! Source: `Documentation/admin-guide/ufs.rst`.
 
-use pickfs_model::features::{Class, Home, Origin};
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::{Class, Home, Origin};
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Place, recipe};

@@ -1,7 +1,7 @@
 //! The options of a candidate, held against what its tools accept: none may name a device, file or
 //! folder outside the scratch. Whether a value is sensible is left to the tools.
 
-use pickfs_model::CandidateSpec;
+use pickfs_record::CandidateSpec;
 
 use super::{FileSystem, Formatter, recipe};
 use crate::{error::TargetError, own_format, plan};

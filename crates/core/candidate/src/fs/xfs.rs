@@ -1,7 +1,7 @@
 //! XFS. `-K` keeps mkfs from discarding; mounts do not discard by themselves. Source: mkfs.xfs(8).
 
-use pickfs_model::features::{Class, Home, Origin};
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::{Class, Home, Origin};
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Needs, Period, Place, recipe, words::Words};

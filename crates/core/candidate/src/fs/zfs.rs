@@ -2,8 +2,8 @@
 //! framed by an undo record. The candidate's mount options become properties
 //! of the pool's file system. Source: zpool-create(8), zfsprops(7).
 
-use pickfs_model::features::{Home, Origin};
-use pickfs_model::{CandidateSpec, Step};
+use pickfs_record::features::{Home, Origin};
+use pickfs_record::{CandidateSpec, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, MadeInside, Needs, Period, Place, recipe, words::Words};

@@ -8,8 +8,8 @@
 //! properties of the pool's file system (`zfs-fuse:compression=on`).
 //! Source: zfs-fuse(8), zpool(8).
 
-use pickfs_model::features::{Class, Home, Origin};
-use pickfs_model::{CandidateSpec, Durability, Step};
+use pickfs_record::features::{Class, Home, Origin};
+use pickfs_record::{CandidateSpec, Durability, Step};
 
 use super::facts::{LOOKED_UP, fact};
 use super::{FileSystem, Lack, Needs, Period, Place, Program, recipe, words::Words};

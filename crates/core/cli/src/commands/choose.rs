@@ -106,11 +106,11 @@ fn need(text: &str) -> anyhow::Result<Need> {
 mod tests {
     use super::*;
     use pickfs_analysis::objective::need::{Candidate, Fit};
-    use pickfs_model::{BackingKind, Durability};
+    use pickfs_record::{BackingKind, Durability};
 
     fn met(text: &str) -> Vec<String> {
         let need: Need = text.parse().expect("a condition");
-        let fits = |fs: &str, origin: &pickfs_model::features::Origin| {
+        let fits = |fs: &str, origin: &pickfs_record::features::Origin| {
             let candidate = Candidate {
                 label: fs,
                 fs,

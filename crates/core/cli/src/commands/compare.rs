@@ -10,7 +10,7 @@ use pickfs_analysis::{
     findings,
     published::{self, Published, beside::beside, bonnie},
 };
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use pickfs_report::{
     beside::beside_document,
     comparison::comparison_screen,

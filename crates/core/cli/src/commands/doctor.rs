@@ -6,7 +6,7 @@ use pickfs_lab::{
     interrupt::Interrupt,
     launch::worker_program,
 };
-use pickfs_model::quantity::bytes_text;
+use pickfs_record::quantity::bytes_text;
 use pickfs_report::terminal::doctor_screen;
 
 use anyhow::Context;

@@ -4,7 +4,7 @@ use anyhow::Context;
 use clap::Args;
 use pickfs_analysis::decide::blocks_needed;
 use pickfs_lab::plan_file::read_plan;
-use pickfs_model::{
+use pickfs_record::{
     Plan,
     plan::{Metric, Statistic, View},
     typed::quoted,
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn what_it_says_of_the_backing_is_kept() {
         let plan = planned(&["--ram", "--size", "256MiB", "--repeat", "3", "--", "true"]);
-        let ram = pickfs_model::BackingSpec::Ram { size_bytes: 256 << 20 };
+        let ram = pickfs_record::BackingSpec::Ram { size_bytes: 256 << 20 };
         assert_eq!((plan.backing, plan.params["repeat"].as_u64()), (ram, Some(3)));
     }
 }

@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use anyhow::{Context, bail};
 use pickfs_analysis::decide::blocks_needed;
 use pickfs_lab::{plan_file::VARIANT, plan_file::read_plan};
-use pickfs_model::{
+use pickfs_record::{
     Plan,
     plan::{Adjustment, Axis, Metric},
 };
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(two.design.primary[1].at["variant"], "b.fio");
         let expansion =
             pickfs_lab::expand::expand(&two, pickfs_workload::find("fio").expect("fio"), |_| {
-                pickfs_model::Durability::PowerLoss
+                pickfs_record::Durability::PowerLoss
             });
         assert_eq!(expansion.expect("cells").cells.len(), 4);
     }

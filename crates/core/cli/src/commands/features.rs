@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, bail};
 use pickfs_features::{Asked, Listener, Request, TORN_TIME, capabilities, survey};
 use pickfs_lab::{environment, interrupt::Interrupt};
-use pickfs_model::{
+use pickfs_record::{
     BackingSpec, CandidateSpec, FORMAT,
     features::{FeatureRow, FeatureTable, Presence},
     quantity::{bytes_text, parse_bytes},

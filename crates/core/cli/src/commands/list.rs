@@ -2,7 +2,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use pickfs_analysis::findings;
-use pickfs_model::{finding::Ending, typed::program};
+use pickfs_record::{finding::Ending, typed::program};
 use pickfs_store::{RunFile, RunRow, list_runs};
 
 use crate::{exit::Exit, terminal};

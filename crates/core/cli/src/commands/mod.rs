@@ -20,7 +20,7 @@ pub mod show;
 use std::path::{Path, PathBuf};
 
 use pickfs_lab::launch::RUN_FILE;
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use pickfs_store::RunFile;
 
 pub fn run_path(word: &Path) -> PathBuf {

@@ -5,7 +5,7 @@ use pickfs_lab::{
     plans::{PLANS, TOUR},
     preflight,
 };
-use pickfs_model::{Cell, Plan, plan::StopRule, quantity::counted, record::SkippedCell};
+use pickfs_record::{Cell, Plan, plan::StopRule, quantity::counted, record::SkippedCell};
 
 use crate::{agree::steps_text, args::PlanArgs, exit::Exit, overrides::chosen_plan, terminal};
 

@@ -4,7 +4,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use pickfs_model::{Findings, RunRecord, typed::program};
+use pickfs_record::{Findings, RunRecord, typed::program};
 use pickfs_report::{
     ChartKind, Look, Subject, charts, csv, exports, hlog, html, markdown, png, svg,
 };

@@ -15,7 +15,7 @@ use pickfs_lab::{
     run_lock::RunLock,
     sink::Sink,
 };
-use pickfs_model::{
+use pickfs_record::{
     BackingSpec, Outcome, Plan, RunRecord, TrialRecord,
     typed::{program, quoted},
 };
@@ -237,7 +237,7 @@ fn give_to_caller(folder: &Path) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use pickfs_model::DeviceState;
+    use pickfs_record::DeviceState;
     use pickfs_testkit::{FakeRun, fake_run};
 
     #[test]

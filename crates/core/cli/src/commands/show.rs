@@ -1,5 +1,5 @@
 use anyhow::Context;
-use pickfs_model::TrialRecord;
+use pickfs_record::TrialRecord;
 
 use crate::{
     args::ShowArgs,

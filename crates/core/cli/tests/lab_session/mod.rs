@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use pickfs_model::Event;
+use pickfs_record::Event;
 use pickfs_testkit::{PATIENCE, until, with_default_signals};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 

@@ -79,6 +79,6 @@ pub fn only_run(out: &Path) -> PathBuf {
     runs[0].clone()
 }
 
-pub fn record(run: &Path) -> pickfs_model::RunRecord {
+pub fn record(run: &Path) -> pickfs_record::RunRecord {
     pickfs_store::RunFile::open(&run.join("run.pickfs")).unwrap().read().unwrap()
 }

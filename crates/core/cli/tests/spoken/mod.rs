@@ -6,7 +6,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use pickfs_model::{TrialSpec, WorkerMessage, trial::WORKER};
+use pickfs_record::{TrialSpec, WorkerMessage, trial::WORKER};
 use pickfs_sys::residency::{Caches, drop_caches};
 use pickfs_testkit::{fake_spec, params};
 use pickfs_workload::BUILD;

@@ -1,7 +1,7 @@
 //! A latency lies well on a logarithmic axis, a quantile on an axis of nines:
 //! 90 %, 99 % and 99.9 % are equally far apart, so that a tail can be read.
 
-use pickfs_model::quantity::grouped;
+use pickfs_record::quantity::grouped;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spacing {

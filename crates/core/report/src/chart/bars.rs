@@ -1,6 +1,6 @@
 //! Bars start at zero: their lengths may be compared.
 
-use pickfs_model::{
+use pickfs_record::{
     finding::{Panel, Row, Spread},
     plan::{Metric, Statistic},
 };
@@ -46,7 +46,7 @@ pub fn capacity(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
         x_title: "operations per second".into(),
         unit: Unit::Count,
     };
-    let text = |value| format!("{}/s", pickfs_model::quantity::significant(value));
+    let text = |value| format!("{}/s", pickfs_record::quantity::significant(value));
     bars((subject, panel), look, &rows, words, &text)
 }
 

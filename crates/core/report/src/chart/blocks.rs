@@ -1,7 +1,7 @@
 //! Shows what a median hides: drift of the machine (all lines bend together), two
 //! states of a device (dots in two rows), and how the pairs of a comparison lie.
 
-use pickfs_model::{TrialRecord, finding::Panel, plan::Statistic};
+use pickfs_record::{TrialRecord, finding::Panel, plan::Statistic};
 
 use super::{Axis, Canvas, Frame, Look, Rows, Scene, Unit};
 use crate::{

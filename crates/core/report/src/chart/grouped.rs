@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pickfs_model::{
+use pickfs_record::{
     Cell, CellId,
     finding::{OpSummary, Row},
     plan::Metric,
@@ -37,7 +37,7 @@ struct Table {
 fn chosen_axis(subject: &Subject) -> Option<(String, Vec<String>)> {
     let axes = subject.run.plan.axes.iter().filter(|axis| axis.levels.len() > 1);
     let weight =
-        |axis: &&pickfs_model::plan::Axis| (axis.name.contains("prealloc"), axis.levels.len());
+        |axis: &&pickfs_record::plan::Axis| (axis.name.contains("prealloc"), axis.levels.len());
     let axis = axes.max_by_key(weight)?;
     Some((axis.name.clone(), axis.levels.iter().map(value_text).collect()))
 }

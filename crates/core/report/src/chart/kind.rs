@@ -1,6 +1,6 @@
 use std::{fmt, str::FromStr};
 
-use pickfs_model::finding::Panel;
+use pickfs_record::finding::Panel;
 use thiserror::Error;
 
 use super::{Look, Scene, bars, blocks, grouped, noise, percentiles, relative, timeline};

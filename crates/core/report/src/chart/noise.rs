@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_model::{BackingKind, record::RawProbe};
+use pickfs_record::{BackingKind, record::RawProbe};
 
 use super::{
     Axis, Dash, Frame, Look, Rows, Scene, Slot, Unit,
@@ -54,7 +54,7 @@ pub fn draw(subject: &Subject, look: Look) -> Option<Scene> {
             let dash = if matches!(slot, Slot::Series(0)) { Dash::Solid } else { slot.dash() };
             canvas.line(name, *slot, dash, &points);
             for at in points.iter().filter(|_| points.len() <= 60) {
-                let tip = format!("{name}: {}", pickfs_model::quantity::duration_text(at.1));
+                let tip = format!("{name}: {}", pickfs_record::quantity::duration_text(at.1));
                 canvas.marker(name, *slot, *at, false, tip);
             }
         }

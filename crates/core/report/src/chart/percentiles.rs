@@ -2,7 +2,7 @@
 //! different trials are never merged. The line goes on in dots where too few
 //! slow episodes carry a quantile.
 
-use pickfs_model::{
+use pickfs_record::{
     finding::{OpSummary, Panel, QuantileSummary},
     quantity::duration_text,
 };

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use pickfs_model::{
+use pickfs_record::{
     finding::{OpSummary, Panel},
     quantity::{duration_text, significant},
 };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     CellId, TrialRecord,
     finding::{Panel, Row},
     plan::{Metric, View},

@@ -2,7 +2,7 @@
 //! long. A bar that is not claimed is grey.
 
 use pickfs_analysis::wording::{interval_text, list, metric_name, times};
-use pickfs_model::{
+use pickfs_record::{
     finding::{Claim, Effect, Factor, FactorDesign, FactorFindings},
     plan::Metric,
 };
@@ -192,7 +192,7 @@ fn whisker(canvas: &mut Canvas, name: &str, (low, high): (f32, f32), middle: f32
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pickfs_model::{
+    use pickfs_record::{
         Level,
         plan::{Statistic, View},
     };

@@ -4,7 +4,7 @@
 
 mod view;
 
-use pickfs_model::features::{Answer, Class, FeatureRow, FeatureTable, Group, Presence, Verdict};
+use pickfs_record::features::{Answer, Class, FeatureRow, FeatureTable, Group, Presence, Verdict};
 
 use crate::document::{
     Cell, Column, Document, Fold, Kind, Node, Role, Row, RowKind, Table, Text, facts,

@@ -1,6 +1,6 @@
 //! Not how it looks.
 
-use pickfs_model::features::{
+use pickfs_record::features::{
     Answer, Capability, Class, Classification, FeatureRow, FeatureTable, Group, Presence, Verdict,
 };
 

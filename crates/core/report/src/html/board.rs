@@ -1,5 +1,5 @@
 use pickfs_analysis::{phases::tier, verdict::best};
-use pickfs_model::{
+use pickfs_record::{
     finding::{Claim, Comparison, Panel, Row},
     plan::{Metric, Statistic},
 };

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use pickfs_model::{
+use pickfs_record::{
     Durability, TrialRecord,
     finding::{OpSummary, Panel, Row},
     plan::{Metric, View},

@@ -1,6 +1,6 @@
 use super::{board, markup::Page};
 use crate::{Subject, conditions::conditions, phases::is_phased, stalls, terminal::NextStep};
-use pickfs_model::{
+use pickfs_record::{
     finding::{AnswerEnd, Ending, Verdict},
     plan::ArticleNote,
     quantity::span_text,

@@ -1,4 +1,4 @@
-use pickfs_model::finding::{Panel, PhaseRow, Row};
+use pickfs_record::finding::{Panel, PhaseRow, Row};
 
 use super::{
     footnotes::lost_word,

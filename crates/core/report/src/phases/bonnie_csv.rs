@@ -15,7 +15,7 @@ use pickfs_analysis::{
     published::bonnie::{PHASES, TOO_SHORT},
     summary::belongs_to,
 };
-use pickfs_model::{Cell, PhaseRecord, TrialRecord, quantity::parse_bytes, visible::steers};
+use pickfs_record::{Cell, PhaseRecord, TrialRecord, quantity::parse_bytes, visible::steers};
 use serde_json::Value;
 
 use super::is_phased;

@@ -1,5 +1,5 @@
 use ::csv::{Error, Writer};
-use pickfs_model::{PhaseRecord, TrialRecord};
+use pickfs_record::{PhaseRecord, TrialRecord};
 
 use crate::{Subject, wording::outcome_text};
 
@@ -62,8 +62,8 @@ fn trial_fields(subject: &Subject, trial: &TrialRecord, axes: &[&str]) -> Vec<St
 
 fn phase_fields(trial: &TrialRecord, phase: &PhaseRecord) -> Vec<String> {
     let heat = match phase.heat {
-        Some(pickfs_model::Heat::Cold) => "cold",
-        Some(pickfs_model::Heat::Hot) => "hot",
+        Some(pickfs_record::Heat::Cold) => "cold",
+        Some(pickfs_record::Heat::Hot) => "hot",
         None => "",
     };
     let flags: Vec<&str> = phase.flags.iter().map(|flag| flag.kind.as_str()).collect();

@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     TrialRecord,
     finding::{Panel, PhaseCell, PhaseRow, Row},
     plan::Metric,

@@ -1,5 +1,5 @@
 use pickfs_analysis::phases::tables;
-use pickfs_model::finding::{Panel, PhaseRow};
+use pickfs_record::finding::{Panel, PhaseRow};
 
 use super::{
     footnotes::lost_word,

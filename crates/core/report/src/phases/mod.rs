@@ -9,7 +9,7 @@ pub mod tables;
 pub mod terminal;
 pub mod words;
 
-use pickfs_model::finding::Panel;
+use pickfs_record::finding::Panel;
 
 pub fn is_phased(panel: &Panel) -> bool {
     !panel.phases.is_empty()

@@ -6,7 +6,7 @@ use pickfs_analysis::{
     published::{self, facts::Fact},
     summary::median,
 };
-use pickfs_model::{
+use pickfs_record::{
     TrialRecord, WorkUnit,
     finding::{Panel, PhaseRow},
     phase::PhaseRecord,

@@ -1,7 +1,7 @@
 //! Every table of a panel of phases: rates with their ranges, ratios with their intervals.
 
 use pickfs_analysis::phases::{Kind as TableKind, PhaseTable, tables};
-use pickfs_model::{
+use pickfs_record::{
     WorkUnit,
     finding::{Panel, PhaseCell, PhaseRow, RowRatio},
 };

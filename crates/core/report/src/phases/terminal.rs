@@ -1,7 +1,7 @@
 //! The first screen of phases: the mean of the ratios of each table.
 
 use pickfs_analysis::phases::{Kind, PhaseTable, tables};
-use pickfs_model::finding::{Panel, RowRatio};
+use pickfs_record::finding::{Panel, RowRatio};
 
 use super::words::{interval_text, leaves_out_one, ratio_head, ratio_number};
 use crate::{

@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     Heat, WorkUnit,
     finding::{PhaseRow, RowRatio, Spread},
     quantity::significant,

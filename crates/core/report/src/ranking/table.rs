@@ -1,6 +1,6 @@
 //! The ranking of a panel: values with their ranges, ratios where they are claimed, intervals beside them, notes.
 
-use pickfs_model::{
+use pickfs_record::{
     finding::{Panel, Row, Spread},
     plan::{Metric, Statistic},
     quantity::{duration_text, grouped, significant},

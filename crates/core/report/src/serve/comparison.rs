@@ -1,7 +1,7 @@
 //! Runs side by side: what differs in the machines before what differs in the results, then every quantile of each cell.
 
 use pickfs_analysis::compare::{CellRatio, Named, RunComparison, RunStep};
-use pickfs_model::{
+use pickfs_record::{
     CellId, Findings, RunRecord,
     finding::{OpSummary, Panel, QuantileSummary, Row},
     quantity::{duration_text, grouped, significant},

@@ -1,7 +1,7 @@
 //! It shows what is kept and no result: whoever looks while it runs would stop when
 //! they like what they see.
 
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use serde_json::json;
 
 use super::{frame, link, runs::planned_text};

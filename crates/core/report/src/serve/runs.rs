@@ -1,4 +1,6 @@
-use pickfs_model::{RunRecord, finding::Ending, plan::StopRule, quantity::counted, typed::program};
+use pickfs_record::{
+    RunRecord, finding::Ending, plan::StopRule, quantity::counted, typed::program,
+};
 
 use super::{frame, link};
 use crate::{

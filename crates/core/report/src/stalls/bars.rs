@@ -1,7 +1,7 @@
 //! Every bar has the same length, as a picture of shares; how long the lap was stands left of it.
 
 use pickfs_analysis::stalls::{OpTable, WorstLap};
-use pickfs_model::{
+use pickfs_record::{
     quantity::duration_text,
     stall::{LapPart, PartKind},
 };

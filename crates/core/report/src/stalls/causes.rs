@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use pickfs_analysis::stalls::StallTable;
-use pickfs_model::stall::OpenLap;
+use pickfs_record::stall::OpenLap;
 
 use crate::chart::Slot;
 
@@ -69,7 +69,7 @@ pub fn leading(lap: &OpenLap) -> Option<(&str, u64)> {
 #[cfg(test)]
 mod tests {
     use pickfs_analysis::stalls::{CauseLine, OpTable};
-    use pickfs_model::stall::{CauseRow, CauseWords, LapPart};
+    use pickfs_record::stall::{CauseRow, CauseWords, LapPart};
 
     use super::*;
 

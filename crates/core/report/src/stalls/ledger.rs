@@ -1,7 +1,7 @@
 //! Why laps were slow: the ledger of causes, the slowest laps opened, and what to change.
 
 use pickfs_analysis::stalls::{CauseLine, OpTable, StallTable, WorstLap};
-use pickfs_model::{
+use pickfs_record::{
     CellId,
     quantity::{duration_text, grouped},
     stall::{CauseRow, LapPart, PartKind, StallRecord},

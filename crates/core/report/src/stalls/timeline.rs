@@ -2,7 +2,7 @@
 //! marker is a lap that was not opened.
 
 use pickfs_analysis::stalls::{OpTable, StallTable, WorstLap};
-use pickfs_model::{
+use pickfs_record::{
     plan::{Metric, Statistic, View},
     quantity::{duration_text, grouped},
 };

@@ -1,5 +1,5 @@
 use pickfs_analysis::stalls::{OpTable, StallTable};
-use pickfs_model::{
+use pickfs_record::{
     quantity::{duration_text, grouped},
     stall::{OpenLap, ProbeTier},
 };

@@ -1,7 +1,7 @@
 //! File systems that lack the same thing share a row: what differs in their texts is
 //! the kernel module alone, which then stands as NAME.
 
-use pickfs_model::{
+use pickfs_record::{
     Diagnosis, Environment,
     diagnosis::{ClockDiagnosis, FileSystemDiagnosis, Need},
     quantity::{bytes_text, duration_text, significant},

@@ -1,4 +1,4 @@
-use pickfs_model::{
+use pickfs_record::{
     finding::{AnswerEnd, Ending, Findings, Panel, Row},
     plan::Statistic,
     quantity::{significant, span_text},
@@ -231,7 +231,7 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, paint: Paint, most: us
 struct Bars<'t> {
     subject: &'t Subject<'t>,
     panel: &'t Panel,
-    metric: &'t pickfs_model::plan::Metric,
+    metric: &'t pickfs_record::plan::Metric,
     longest: f64,
     label_max: usize,
 }

@@ -1,5 +1,5 @@
 use pickfs_analysis::trust::{Check, Trust};
-use pickfs_model::quantity::significant;
+use pickfs_record::quantity::significant;
 
 use super::{paragraph::hanging, plain};
 

@@ -12,7 +12,7 @@
 
 use std::{hint::black_box, time::Instant};
 
-use pickfs_model::Environment;
+use pickfs_record::Environment;
 
 const ROUNDS: u32 = 9;
 const CALLS: u32 = 500;

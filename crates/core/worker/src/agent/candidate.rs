@@ -6,7 +6,7 @@ use std::{
 };
 
 use pickfs_guest::message::Order;
-use pickfs_model::{Action, Environment};
+use pickfs_record::{Action, Environment};
 use pickfs_sys::mount::{self, MountRequest};
 
 /// A disk's driver may still be making its node.

@@ -1,4 +1,4 @@
-use pickfs_model::visible::visible;
+use pickfs_record::visible::visible;
 
 pub fn say(reason: &str) {
     eprintln!("pickfs: {}", visible(reason));

@@ -7,7 +7,7 @@ use std::{
 };
 
 use pickfs_guest::{frame::Stream, message::FromGuest};
-use pickfs_model::trial::WORKER;
+use pickfs_record::trial::WORKER;
 use pickfs_sys::starting_gate::StartingGate;
 
 use super::channel::Channel;

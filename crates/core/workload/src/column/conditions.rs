@@ -10,7 +10,7 @@
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
-use pickfs_model::quantity::bytes_text;
+use pickfs_record::quantity::bytes_text;
 use pickfs_sys::{residency::cache_statistics, vm_state::WritebackPages};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

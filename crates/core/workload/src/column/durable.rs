@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_model::{Outcome, PhaseRecord, phase::WorkUnit, trial::LanePhase};
+use pickfs_record::{Outcome, PhaseRecord, phase::WorkUnit, trial::LanePhase};
 
 use super::{
     params::Settings,

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use pickfs_model::phase::Heat;
+use pickfs_record::phase::Heat;
 use pickfs_sys::own_reads::OwnReads;
 
 use super::{

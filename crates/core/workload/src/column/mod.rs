@@ -33,7 +33,7 @@ mod tiers;
 mod watch;
 mod write_suite;
 
-use pickfs_model::{Durability, PhaseRecord, trial::LanePhase};
+use pickfs_record::{Durability, PhaseRecord, trial::LanePhase};
 use serde_json::{Map, Value};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! What the blocks hold is checked by a sum over their ends.
 
-use pickfs_model::phase::Heat;
+use pickfs_record::phase::Heat;
 
 use super::{
     files::Of,

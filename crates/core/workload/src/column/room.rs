@@ -3,7 +3,7 @@
 //! follows the scale is reduced by one factor; where not even the smallest does, the trial is
 //! refused. Nothing has been written by then.
 
-use pickfs_model::quantity::bytes_text;
+use pickfs_record::quantity::bytes_text;
 use pickfs_sys::{cgroup::CgroupLimits, mount::file_system_use, vm_state::Memory};
 
 use super::{

@@ -3,7 +3,7 @@
 //! Rows without a label of the original are ours: syncs that it leaves out, and variants of the
 //! random reads.
 
-use pickfs_model::phase::{Heat, WorkUnit};
+use pickfs_record::phase::{Heat, WorkUnit};
 
 use super::{
     params::{Settings, Suite},

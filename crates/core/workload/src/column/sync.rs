@@ -14,7 +14,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use pickfs_model::typed::quoted;
+use pickfs_record::typed::quoted;
 
 use crate::fault::Fault;
 

@@ -4,7 +4,7 @@
 //!
 //! A figure that lacks one of its rows is not made up from the others: it is skipped and says why.
 
-use pickfs_model::{
+use pickfs_record::{
     Outcome, PhaseRecord,
     phase::{Heat, WorkUnit},
     record::Flag,

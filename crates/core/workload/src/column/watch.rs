@@ -1,4 +1,4 @@
-use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_record::{Clock, MonotonicClock};
 
 use crate::phase::PhaseBench;
 

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-pub use pickfs_model::plan::Better;
+pub use pickfs_record::plan::Better;
 use regex_lite::Regex;
 use serde_json::Value;
 

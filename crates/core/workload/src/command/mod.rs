@@ -22,7 +22,7 @@ pub(crate) use place::Place;
 pub(crate) use run::{Ran, ready, run};
 pub(crate) use stray::end_strays;
 
-use pickfs_model::Durability;
+use pickfs_record::Durability;
 use serde_json::{Map, Value};
 
 use crate::{

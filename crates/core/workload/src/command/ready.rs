@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pickfs_model::record::{LoadRecord, OpRecord};
+use pickfs_record::record::{LoadRecord, OpRecord};
 use pickfs_sys::program::Stream;
 
 use super::{

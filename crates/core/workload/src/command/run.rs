@@ -9,7 +9,7 @@ use std::{
 };
 
 use pickfs_explain::calls::{CallWatch, CallsRefused, CallsSeen, WatchOptions};
-use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::{
     program::{Ended, InputOutput, Launch, Program, Stream, adopt_orphans, reap},
     signal_wait::is_ignored,

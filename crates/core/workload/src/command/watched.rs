@@ -1,7 +1,7 @@
 //! Counts and times are those of the kernel's trace points at the border of each call. Of several
 //! runs in a trial the calls are added up; why slow ones were slow is kept of the last run.
 
-use pickfs_model::{CallsRecord, record::OpRecord};
+use pickfs_record::{CallsRecord, record::OpRecord};
 
 use super::run::Ran;
 use crate::{fault::Fault, measurement::Measured, phase::merged_ops};
@@ -49,7 +49,7 @@ pub(super) fn add(runs: &mut [Ran], measured: &mut Measured) -> Result<(), Fault
 const COST_TOLD_PERCENT: f64 = 2.0;
 
 fn records(seen: CallsRecord) -> Vec<OpRecord> {
-    let record = |row: pickfs_model::calls::CallRow| OpRecord {
+    let record = |row: pickfs_record::calls::CallRow| OpRecord {
         op: row.call,
         service: row.service,
         response: None,

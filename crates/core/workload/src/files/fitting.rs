@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pickfs_model::quantity::bytes_text;
+use pickfs_record::quantity::bytes_text;
 use pickfs_sys::mount::mount_of;
 use rustix::{
     fs::{StatVfs, statvfs},

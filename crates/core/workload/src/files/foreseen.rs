@@ -2,7 +2,7 @@
 //! there the plans `files` and `article-004` at `scale = small` took 0.7 and 0.8 of what is
 //! foreseen.
 
-use pickfs_model::quantity::bytes_text;
+use pickfs_record::quantity::bytes_text;
 
 use super::{content::Data, limits, phases::Phase, settings::Settings};
 use crate::workload::{Scratch, TooLarge};

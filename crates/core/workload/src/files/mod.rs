@@ -38,7 +38,7 @@ mod spread;
 mod tickets;
 mod tree;
 
-use pickfs_model::Durability;
+use pickfs_record::Durability;
 use serde_json::{Map, Value};
 
 use crate::{

@@ -1,4 +1,4 @@
-use pickfs_model::phase::Heat;
+use pickfs_record::phase::Heat;
 
 use super::settings::{Settings, Small};
 use crate::phase::PhaseSpec;

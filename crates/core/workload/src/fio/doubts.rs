@@ -1,6 +1,6 @@
 //! Source: fio(1) on each option; validity rules 1, 5, 6, 7 and 14 of docs/method.md.
 
-use pickfs_model::Durability;
+use pickfs_record::Durability;
 
 use super::job_file::Job;
 

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_model::record::{Distribution, OpRecord, QUANTILES, QuantileRow};
+use pickfs_record::record::{Distribution, OpRecord, QUANTILES, QuantileRow};
 use serde_json::Value;
 
 use crate::{command::metric::json_in, fault::Fault};

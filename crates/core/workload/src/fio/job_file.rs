@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_model::{quantity::parse_duration_ns, typed::program};
+use pickfs_record::{quantity::parse_duration_ns, typed::program};
 
 use super::options::{is_known, refused_section, refused_value};
 

@@ -6,7 +6,7 @@ mod ready;
 
 pub use job_file::{Job, JobFile, JobFileError};
 
-use pickfs_model::{
+use pickfs_record::{
     Durability,
     plan::{Better, Metric, Statistic, View},
     typed::program,

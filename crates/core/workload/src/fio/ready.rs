@@ -1,6 +1,6 @@
 use std::{io::Write, thread};
 
-use pickfs_model::record::LoadRecord;
+use pickfs_record::record::LoadRecord;
 use pickfs_sys::program::Stream;
 
 use super::{doubts, figures, job_file::JobFile};

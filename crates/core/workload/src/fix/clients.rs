@@ -9,7 +9,7 @@ use pickfs_fix::{
     codec::{Message, Version, tag, uint},
     session::Phase,
 };
-use pickfs_measure::{Clock, MonotonicClock, OpIndex};
+use pickfs_record::{Clock, MonotonicClock, OpIndex};
 
 use crate::{
     bench::Bench,

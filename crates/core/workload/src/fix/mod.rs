@@ -9,7 +9,7 @@ mod serving;
 mod verify;
 mod watch;
 
-use pickfs_model::Durability;
+use pickfs_record::Durability;
 use serde_json::{Map, Value};
 
 use crate::{

@@ -2,9 +2,8 @@ use std::path::PathBuf;
 
 use pickfs_fix::store::Profile;
 use pickfs_journal::{Options, Sync};
-use pickfs_measure::Arrival;
-use pickfs_model::Durability;
 use pickfs_pair::{StoreOptions, Waiting};
+use pickfs_record::{Arrival, Durability};
 
 use crate::{
     followers::{self, SECONDARY, TRANSPORT, Terms},

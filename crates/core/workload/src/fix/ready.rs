@@ -14,8 +14,8 @@ use pickfs_fix::{
     store::{LogStore, MemoryLog, PairLog, Profile, Store, StoreError},
 };
 use pickfs_journal::queue;
-use pickfs_model::TrialSpec;
 use pickfs_pair::{Primary, PrimaryOptions, Waiting};
+use pickfs_record::TrialSpec;
 
 use crate::{
     drive::{Pace, Span},

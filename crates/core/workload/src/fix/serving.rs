@@ -7,7 +7,7 @@ use std::sync::{
 };
 
 use pickfs_fix::{Acceptor, engine::EngineError, store::StoreError};
-use pickfs_measure::{Arrival, Clock};
+use pickfs_record::{Arrival, Clock};
 
 use crate::{
     bench::Bench,

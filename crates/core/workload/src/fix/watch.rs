@@ -1,5 +1,5 @@
 use pickfs_fix::{Observer, Way, store::Gate};
-use pickfs_measure::{Clock, MonotonicClock, OpIndex};
+use pickfs_record::{Clock, MonotonicClock, OpIndex};
 
 use crate::fix::params::Waits;
 

@@ -4,7 +4,7 @@
 use std::{path::Path, sync::Arc};
 
 use pickfs_journal::{Framing, Journal, Options, Sync, SyncEvery};
-use pickfs_measure::Clock;
+use pickfs_record::Clock;
 
 use crate::{
     bench::Bench,

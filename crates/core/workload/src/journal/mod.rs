@@ -15,7 +15,7 @@ mod stamp;
 mod verify;
 mod wear;
 
-use pickfs_model::Durability;
+use pickfs_record::Durability;
 use serde_json::{Map, Value};
 
 use crate::{

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use pickfs_measure::{Arrival, Clock};
+use pickfs_record::{Arrival, Clock};
 
 use crate::{
     bench::Bench,

@@ -1,8 +1,7 @@
 use pickfs_journal::{
     Error, Fallback, Framing, KeepFiles, Options, Preallocation, Roll, Sync, SyncEvery, WritePath,
 };
-use pickfs_measure::OpIndex;
-use pickfs_model::Durability;
+use pickfs_record::{Durability, OpIndex};
 use serde_json::Value;
 
 use crate::{

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use pickfs_measure::{Arrival, Clock, OpIndex};
+use pickfs_record::{Arrival, Clock, OpIndex};
 use pickfs_sys::{
     mapped_file::{MapHow, MappedFile},
     residency,

@@ -1,6 +1,6 @@
 use std::{path::PathBuf, thread};
 
-use pickfs_measure::Arrival;
+use pickfs_record::Arrival;
 use pickfs_sys::{residency, sigbus::Registration};
 
 use crate::{

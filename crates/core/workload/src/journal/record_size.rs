@@ -1,7 +1,7 @@
 //! The size of a record follows from the seed and its sequence alone, so that verification needs
 //! no list.
 
-use pickfs_model::quantity::parse_bytes;
+use pickfs_record::quantity::parse_bytes;
 use serde_json::Value;
 
 use crate::journal::content::scrambled;

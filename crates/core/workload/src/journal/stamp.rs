@@ -11,7 +11,7 @@
 
 use std::{fs::File, os::unix::fs::FileExt, path::PathBuf};
 
-use pickfs_measure::Clock;
+use pickfs_record::Clock;
 
 use crate::fault::Fault;
 

@@ -12,8 +12,8 @@
 
 use std::time::Duration;
 
-use pickfs_measure::{Clock, OpIndex};
 use pickfs_pair::{Error, Primary};
+use pickfs_record::{Clock, OpIndex};
 
 use crate::{
     bench::Bench,

@@ -10,7 +10,7 @@ mod pinging;
 mod ready;
 mod verify;
 
-use pickfs_model::Durability;
+use pickfs_record::Durability;
 use serde_json::{Map, Value};
 
 use crate::{

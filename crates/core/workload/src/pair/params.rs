@@ -1,6 +1,6 @@
 use pickfs_journal::queue;
-use pickfs_model::Durability;
 use pickfs_pair::{Degree, StoreOptions, Waiting};
+use pickfs_record::Durability;
 
 use crate::{
     arrival,

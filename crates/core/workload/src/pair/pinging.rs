@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
-use pickfs_measure::{Clock, OpIndex};
 use pickfs_pair::wire::ACK_BYTES;
+use pickfs_record::{Clock, OpIndex};
 
 use crate::{
     bench::Bench,

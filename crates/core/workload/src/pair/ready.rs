@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
-use pickfs_measure::Arrival;
 use pickfs_pair::{Kind, Primary, PrimaryOptions, wire::ENTRY_HEAD_BYTES};
+use pickfs_record::Arrival;
 
 use crate::{
     arrival,

@@ -3,10 +3,10 @@ use std::sync::{
     mpsc::{Receiver, Sender, channel},
 };
 
-use pickfs_measure::{
+use pickfs_record::record::QUANTILES;
+use pickfs_record::{
     Clock, Lap, LapRecorder, MonotonicClock, OpIndex, OpLaps, RecorderOptions, recorder,
 };
-use pickfs_model::record::QUANTILES;
 
 use super::{
     keepers::Keepers,

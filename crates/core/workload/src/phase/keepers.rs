@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use pickfs_measure::IntervalKeeper;
+use pickfs_record::IntervalKeeper;
 use pickfs_sys::own_descriptors::leave_shared_table;
 
 use crate::fault::Fault;

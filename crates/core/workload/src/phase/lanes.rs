@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use pickfs_measure::OpLaps;
-use pickfs_model::{
+use pickfs_record::OpLaps;
+use pickfs_record::{
     Outcome, PhaseRecord,
     record::{Flag, OpRecord},
     trial::LanePhase,

@@ -4,8 +4,8 @@ use std::{
     sync::Arc,
 };
 
-use pickfs_measure::{Clock, MonotonicClock};
-use pickfs_model::{
+use pickfs_record::{Clock, MonotonicClock};
+use pickfs_record::{
     Outcome,
     record::{Flag, LoadRecord},
     trial::LanePhase,
@@ -44,7 +44,7 @@ pub struct PhaseRunner {
     session: Session,
     directory: PathBuf,
     phases: Vec<LanePhase>,
-    ops: Vec<pickfs_model::record::OpRecord>,
+    ops: Vec<pickfs_record::record::OpRecord>,
     before: Usage,
     announced: u32,
 }
@@ -227,7 +227,7 @@ impl PhaseRunner {
     }
 
     fn keep(&mut self, spec: &PhaseSpec, outcome: Outcome) {
-        let record = pickfs_model::PhaseRecord { outcome, ..spec.record() };
+        let record = pickfs_record::PhaseRecord { outcome, ..spec.record() };
         let now_ns = MonotonicClock.now_ns();
         self.phases.push(LanePhase {
             record,

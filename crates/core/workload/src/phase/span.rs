@@ -6,7 +6,7 @@
 //! machine  began { usage  clock }  work  { clock  usage } ended  machine
 //! ```
 
-use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::cpu_time::CpuTimes;
 
 use crate::usage::Usage;

@@ -1,4 +1,4 @@
-use pickfs_model::phase::{Heat, PhaseRecord, WorkUnit};
+use pickfs_record::phase::{Heat, PhaseRecord, WorkUnit};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PhaseSpec {

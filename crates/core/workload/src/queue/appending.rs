@@ -1,6 +1,6 @@
 //! What comes before a turn - filling the payload, touching the next page - is done while it waits.
 
-use pickfs_measure::{Clock, OpIndex};
+use pickfs_record::{Clock, OpIndex};
 
 use crate::{
     bench::Bench,

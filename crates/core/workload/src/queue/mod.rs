@@ -13,7 +13,7 @@ mod verify;
 
 pub(crate) use ready::allocation_note;
 
-use pickfs_model::Durability;
+use pickfs_record::Durability;
 use serde_json::{Map, Value};
 
 use crate::{

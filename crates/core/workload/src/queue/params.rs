@@ -3,7 +3,7 @@ use std::{path::PathBuf, time::Duration};
 use pickfs_journal::queue::{
     Advice, Allocation, Options, Prepare, ReadBy, Retention, Sync, SyncEvery, Touch, layout,
 };
-use pickfs_model::Durability;
+use pickfs_record::Durability;
 use serde_json::Value;
 
 use crate::{

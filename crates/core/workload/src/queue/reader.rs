@@ -16,7 +16,7 @@ use std::sync::{
 use std::thread::{Scope, ScopedJoinHandle};
 
 use pickfs_journal::queue::ReadBy;
-use pickfs_model::record::OpRecord;
+use pickfs_record::record::OpRecord;
 
 use crate::{
     fault::Fault,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use pickfs_journal::queue::{Allocation, Queue};
-use pickfs_measure::Arrival;
+use pickfs_record::Arrival;
 
 use crate::{
     arrival,

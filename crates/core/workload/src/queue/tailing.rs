@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_measure::{Arrival, Clock, OpIndex};
+use pickfs_record::{Arrival, Clock, OpIndex};
 
 use crate::{
     bench::Bench,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use pickfs_model::{TrialSpec, record::OpRecord};
+use pickfs_record::{TrialSpec, record::OpRecord};
 use pickfs_testkit::{fake_spec, params};
 use pickfs_workload::{Measured, Session, find};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::{fs::File, thread};
 
-use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::perf_event::PerfEvent;
 
 use super::tracer::CallTracer;

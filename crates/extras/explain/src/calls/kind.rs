@@ -2,13 +2,13 @@ use std::collections::BTreeMap;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::Histogram;
-use pickfs_measure::{
-    episode::EpisodeCounter,
-    summary::{Exact, LONGEST_NS, Summary, histogram},
-};
-use pickfs_model::{
+use pickfs_record::{
     calls::{CallError, CallRow},
     record::{Distribution, QUANTILES, QuantileRow},
+};
+use pickfs_record::{
+    episode::EpisodeCounter,
+    summary::{Exact, LONGEST_NS, Summary, histogram},
 };
 use pickfs_sys::{
     errno_name::errno_name,

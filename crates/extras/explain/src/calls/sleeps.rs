@@ -14,8 +14,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use pickfs_measure::{Clock, MonotonicClock};
-use pickfs_model::{CallsRecord, StallRecord};
+use pickfs_record::{CallsRecord, Clock, MonotonicClock, StallRecord};
 use pickfs_sys::{
     file_calls::FileCall, kernel_symbols::KernelSymbols, perf_event::PerfEventError,
     proc_root::ProcRoot, process, slow_laps::SlowLap,

@@ -9,8 +9,7 @@ use std::{
     thread,
 };
 
-use pickfs_measure::{Clock, MonotonicClock};
-use pickfs_model::{ExplainAlso, StallRecord, stall::ProbeTier};
+use pickfs_record::{Clock, ExplainAlso, MonotonicClock, StallRecord, stall::ProbeTier};
 use pickfs_sys::{proc_root::ProcRoot, slow_laps::SlowLap};
 
 use super::{

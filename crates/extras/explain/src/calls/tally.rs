@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use pickfs_model::calls::{CallCounts, CallRow};
+use pickfs_record::calls::{CallCounts, CallRow};
 use pickfs_sys::file_calls::{FileCall, Gives};
 
 use super::{
@@ -270,7 +270,7 @@ impl CallTally {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_model::calls::CallError;
+    use pickfs_record::calls::CallError;
 
     use super::*;
 

@@ -10,7 +10,7 @@
 
 use std::{collections::HashSet, thread, time::Duration};
 
-use pickfs_measure::{Clock, MonotonicClock};
+use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::{
     cpu,
     file_calls::FileCall,

@@ -10,8 +10,7 @@ use std::{
     time::Duration,
 };
 
-use pickfs_measure::{Clock, MonotonicClock};
-use pickfs_model::{CallsRecord, ExplainAlso, StallRecord};
+use pickfs_record::{CallsRecord, Clock, ExplainAlso, MonotonicClock, StallRecord};
 
 use super::{
     event::CallEvent,

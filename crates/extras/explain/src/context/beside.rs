@@ -1,4 +1,4 @@
-use pickfs_model::{ExplainAlso, StallRecord};
+use pickfs_record::{ExplainAlso, StallRecord};
 
 use super::recorder::ContextRecorder;
 use crate::observer::Joiner;

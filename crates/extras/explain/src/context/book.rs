@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use pickfs_model::stall::ContextNote;
+use pickfs_record::stall::ContextNote;
 
 use super::points::{ContextEvent, Moment, REQUEST, SYNC};
 use crate::intern::Interner;

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use pickfs_model::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Group, Verdict};
 use pickfs_sys::block::{BlockDevice, WriteCache};
 
 use crate::probe::Probe;

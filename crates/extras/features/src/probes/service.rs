@@ -1,6 +1,6 @@
 use std::fs::File;
 
-use pickfs_model::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Group, Verdict};
 use pickfs_sys::quota::{self, Quota};
 use pickfs_sys::{file_handle, open_lock};
 use rustix::fs::{FlockOperation, flock};

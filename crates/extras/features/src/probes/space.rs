@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use pickfs_model::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Group, Verdict};
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate};
 
 use crate::probe::Probe;

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use pickfs_model::RunRecord;
+use pickfs_record::RunRecord;
 use pickfs_serve::{Server, Settings};
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, fake_run};

@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 use anyhow::bail;
 use clap::Args;
 use pickfs_analysis::stalls::stall_tables;
-use pickfs_model::explain_also::samples_hz;
+use pickfs_record::explain_also::samples_hz;
 use pickfs_report::stalls::{StallScreen, stalls_document};
 
 use crate::{commands::read_run, exit::Exit, terminal};

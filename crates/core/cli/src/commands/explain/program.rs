@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use pickfs_analysis::stalls::table_of;
 use pickfs_explain::calls::{CallWatch, CallsRefused, CallsSeen, SleepWatch, WatchOptions};
-use pickfs_model::{ExplainAlso, quantity::parse_duration_ns};
+use pickfs_record::{ExplainAlso, quantity::parse_duration_ns};
 use pickfs_report::{
     calls::calls_document, document::terminal::terminal as printed, stalls::stalls_document,
 };
@@ -144,7 +144,7 @@ fn show(seen: &CallsSeen, subject: &str, args: &ExplainArgs) -> anyhow::Result<(
         true => {
             let (calls, stalls) = (&seen.calls, &seen.stalls);
             let words = serde_json::json!({
-                "format": pickfs_model::FORMAT, "subject": subject, "calls": calls, "stalls": stalls,
+                "format": pickfs_record::FORMAT, "subject": subject, "calls": calls, "stalls": stalls,
                 "missing": seen.missing,
             });
             format!("{words}\n")
