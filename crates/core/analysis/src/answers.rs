@@ -19,7 +19,7 @@ use crate::{
     decide::{Decision, Duel, End, Rules, Standing, decide, decide_but},
     ending, factors,
     gates::Facts,
-    panels::{BY_CANDIDATE, Group, Member, Robbed, applies, groups},
+    panels::{BY_CANDIDATE, Disturbed, Group, Member, applies, groups},
     summary::{is_carried, op_summaries},
 };
 
@@ -50,7 +50,7 @@ pub type Summaries = [Vec<Vec<OpSummary>>];
 pub fn summaries(groups: &[Group<'_>]) -> Vec<Vec<Vec<OpSummary>>> {
     let of_group = |group: &Group<'_>| {
         let members = group.members.iter();
-        members.map(|member| op_summaries(&member.chosen(Robbed::Kept))).collect()
+        members.map(|member| op_summaries(&member.chosen(Disturbed::Kept))).collect()
     };
     groups.iter().map(of_group).collect()
 }
@@ -59,7 +59,7 @@ pub fn questions<'a>(
     run: &'a RunRecord,
     groups: &'a [Group<'a>],
     ops: &Summaries,
-    robbed: Robbed,
+    disturbed: Disturbed,
 ) -> Vec<Question<'a>> {
     let mut fields: Vec<(usize, &Metric, Vec<usize>)> = Vec::new();
     for (index, group) in groups.iter().enumerate() {
@@ -79,11 +79,11 @@ pub fn questions<'a>(
         let raw = metric.view == View::Response && !driver_is_quick(&rows, metric, rules.margin);
         let ranked = if raw { raw_of(metric) } else { metric.clone() };
         let mut columns: Vec<_> =
-            members.iter().map(|m| column(group, *m, &ranked, robbed)).collect();
+            members.iter().map(|m| column(group, *m, &ranked, disturbed)).collect();
         put_missing_behind(&rows, &mut columns);
         let block = |number: u32| columns.iter().map(|c| c.get(&number).copied()).collect();
         let blocks: Vec<Vec<Option<f64>>> = (1..=last_block(run)).map(block).collect();
-        let trials: Vec<_> = rows.iter().map(|member| member.chosen(robbed)).collect();
+        let trials: Vec<_> = rows.iter().map(|member| member.chosen(disturbed)).collect();
         let facts = Facts::of(&trials, metric);
         let decision = decide_but(&blocks, rules, facts.withheld());
         let is_clear = !matches!(decide(&blocks, rules).end(), End::Open(_));
@@ -102,7 +102,7 @@ fn field(group: &Group<'_>, ops: &[Vec<OpSummary>], metric: &Metric) -> Vec<usiz
         let Some(member) = group.members.get(index) else { return false };
         applies(metric, member.cell)
             && (is_carried(&ops[index], metric) || misses_its_rate(member))
-            && !values(group, member, metric, Robbed::Kept).is_empty()
+            && !values(group, member, metric, Disturbed::Kept).is_empty()
     });
     if !members.iter().any(|index| is_carried(&ops[*index], metric)) {
         members.clear();
@@ -153,7 +153,7 @@ impl Question<'_> {
         let is_open = end == AnswerEnd::NoAnswer;
         let gate = self.gate_in_words().filter(|_| is_open);
         let blocks = last_block(run);
-        let trials = self.members.iter().map(|member| member.chosen(Robbed::Kept).len() as u32);
+        let trials = self.members.iter().map(|member| member.chosen(Disturbed::Kept).len() as u32);
         let standings = self.decision.standings().iter().enumerate();
         Answer {
             panel: title.into(),
@@ -222,7 +222,7 @@ pub struct NextBlock {
 pub fn next_block(run: &RunRecord) -> NextBlock {
     let groups = groups(run);
     let ops = summaries(&groups);
-    let questions = questions(run, &groups, &ops, Robbed::Kept);
+    let questions = questions(run, &groups, &ops, Disturbed::Kept);
     let blocks = last_block(run);
     let opening = blocks < OPENING_BLOCKS || (blocks + 1) % SENTINEL_EVERY == 0;
     let all = opening || questions.is_empty();
@@ -350,8 +350,8 @@ mod tests {
     fn an_answer_that_hangs_on_disturbed_trials_is_told_both_ways() {
         let mut candidates = pair(["ext4:noatime", "xfs:noatime"], 150_000.0, 0.1);
         candidates[1].append_ns = 800.0;
-        let robbed = |block| Mishap::robbed("ext4:noatime", "none", block, 3.0);
-        let mishaps = (1..=6).map(robbed).collect();
+        let disturbed = |block| Mishap::disturbed("ext4:noatime", "none", block, 3.0);
+        let mishaps = (1..=6).map(disturbed).collect();
         let found = findings(&fake_run(&FakeRun { candidates, mishaps, ..twelve() })).answers;
         let of = |op: &str| found.iter().find(|answer| answer.metric.op == op).expect("asked");
         let append = of("append");

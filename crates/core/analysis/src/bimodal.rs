@@ -6,7 +6,7 @@
 use pickfs_record::{finding::Notice, plan::Metric};
 
 use crate::{
-    panels::{Group, Robbed, applies},
+    panels::{Disturbed, Group, applies},
     summary::{median, metric_value},
 };
 
@@ -54,7 +54,7 @@ pub fn notices(groups: &[Group<'_>], metric: &Metric) -> Vec<Notice> {
         if !applies(metric, member.cell) {
             continue;
         }
-        let trials = member.chosen(Robbed::Kept);
+        let trials = member.chosen(Disturbed::Kept);
         let values: Vec<f64> = trials.iter().filter_map(|t| metric_value(t, metric)).collect();
         let Some(heaps) = heaps(&values) else { continue };
         let place =

@@ -1,7 +1,7 @@
 //! Pure logic: the lab runs a trial at the rate it is told and says whether the rate
 //! was held, by [`is_held`]. Rates double until one fails, then the gap is halved on
 //! a logarithmic scale. Each answer at the edge is asked for twice: one lucky trial
-//! is no capacity, one robbed trial no limit.
+//! is no capacity, one disturbed trial no limit.
 
 use pickfs_record::{TrialRecord, plan::Metric};
 

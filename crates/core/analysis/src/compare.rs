@@ -28,7 +28,7 @@ use crate::{
     decide::{Rules, decide},
     doubts::notices,
     engine::unlike_engines,
-    panels::{Group, Member, Robbed, applies, groups},
+    panels::{Disturbed, Group, Member, applies, groups},
     phases::scale::{are_alike, scale},
     summary::{metric_value, spread},
     wording::list,
@@ -268,7 +268,7 @@ fn partner<'a>(
 
 /// Why the trials of two runs did not do the same work, where they did not.
 fn unlike(here: &Member<'_>, there: &Member<'_>) -> Option<String> {
-    let (here, there) = (here.chosen(Robbed::Kept), there.chosen(Robbed::Kept));
+    let (here, there) = (here.chosen(Disturbed::Kept), there.chosen(Disturbed::Kept));
     let mut pairs = here.iter().flat_map(|one| there.iter().map(move |other| (one, other)));
     let engines = here.first().zip(there.first());
     if let Some(why) = engines.and_then(|(one, other)| unlike_engines(one, other)) {
@@ -283,13 +283,13 @@ fn unlike(here: &Member<'_>, there: &Member<'_>) -> Option<String> {
 }
 
 fn values(place: Place<'_>, metric: &Metric) -> Vec<f64> {
-    let trials = member(place).chosen(Robbed::Kept).into_iter();
+    let trials = member(place).chosen(Disturbed::Kept).into_iter();
     trials.filter_map(|trial| metric_value(trial, metric)).collect()
 }
 
 fn row(path: &[Place<'_>], metric: &Metric, rules: Rules) -> CellRatio {
     let values: Vec<_> = path.iter().map(|place| spread(&values(*place, metric))).collect();
-    let columns = path.iter().map(|(group, at)| column(group, *at, metric, Robbed::Kept));
+    let columns = path.iter().map(|(group, at)| column(group, *at, metric, Disturbed::Kept));
     let columns: Vec<_> = columns.collect();
     let numbers: BTreeSet<&u32> = columns.iter().flat_map(|column| column.keys()).collect();
     let block = |number: &&u32| columns.iter().map(|c| c.get(*number).copied()).collect();

@@ -7,7 +7,7 @@ use pickfs_record::{
 use crate::{
     answers::{Question, Summaries},
     decide::Rules,
-    panels::{Group, Member, Robbed, applies},
+    panels::{Disturbed, Group, Member, applies},
     phases::scale::are_alike,
     summary::{is_carried, metric_value},
 };
@@ -33,7 +33,7 @@ pub fn comparisons(
                     });
                     let question =
                         own.find_map(|question| question.duel(&reference.label, &other.label));
-                    let ratios = log_ratios(reference, other, &metric, Robbed::Kept);
+                    let ratios = log_ratios(reference, other, &metric, Disturbed::Kept);
                     if ratios.is_empty() {
                         continue;
                     }
@@ -94,15 +94,15 @@ pub fn log_ratios(
     reference: &Member<'_>,
     other: &Member<'_>,
     metric: &Metric,
-    robbed: Robbed,
+    disturbed: Disturbed,
 ) -> Vec<f64> {
-    let base = reference.chosen(robbed);
+    let base = reference.chosen(disturbed);
     let sign = if metric.statistic.is_better_higher() { -1.0 } else { 1.0 };
     let ratio = |trial: &TrialRecord| {
         let base = base.iter().find(|base| base.block == trial.block)?;
         let pair = are_alike(base, trial).then_some(base)?;
         Some(sign * (metric_value(pair, metric)? / metric_value(trial, metric)?).ln())
     };
-    let ratios = other.chosen(robbed).into_iter().filter_map(ratio);
+    let ratios = other.chosen(disturbed).into_iter().filter_map(ratio);
     ratios.filter(|ratio| ratio.is_finite()).collect()
 }

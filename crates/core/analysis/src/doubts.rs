@@ -7,11 +7,11 @@ use pickfs_record::{
     record::{Flag, LoadRecord},
 };
 
-use crate::{robbed, steady};
+use crate::{disturbed, steady};
 
 pub const RATE_MISSED_SHARE: f64 = 0.01;
 pub const KINDS: [&str; 12] = [
-    "robbed",
+    "disturbed",
     "throttled",
     "rate-missed",
     "not-steady",
@@ -44,7 +44,7 @@ pub fn doubts(trial: &TrialRecord) -> Vec<Flag> {
 fn raised(trial: &TrialRecord) -> Vec<(&'static str, String)> {
     let load = trial.load.as_ref();
     let raised = [
-        ("robbed", robbed_text(trial)),
+        ("disturbed", disturbed_text(trial)),
         ("throttled", throttled_text(trial)),
         ("rate-missed", load.and_then(rate_missed_text)),
         ("not-steady", steady_text(trial)),
@@ -60,19 +60,19 @@ fn percent(share: f64) -> String {
     format!("{} %", pickfs_record::quantity::significant(100.0 * share))
 }
 
-fn robbed_text(trial: &TrialRecord) -> Option<String> {
-    let robbery = trial.robbery.as_ref().filter(|_| robbed::is_robbed(trial))?;
+fn disturbed_text(trial: &TrialRecord) -> Option<String> {
+    let disturbance = trial.disturbance.as_ref().filter(|_| disturbed::is_disturbed(trial))?;
     Some(format!(
         "others took {} of a CPU (steal {}, foreign programs {}, the kernel for them {})",
-        percent(robbed::taken_share(robbery)),
-        percent(robbery.steal_share),
-        percent(robbery.foreign_user_share),
-        percent(robbery.foreign_system_share)
+        percent(disturbed::taken_share(disturbance)),
+        percent(disturbance.steal_share),
+        percent(disturbance.foreign_user_share),
+        percent(disturbance.foreign_system_share)
     ))
 }
 
 fn throttled_text(trial: &TrialRecord) -> Option<String> {
-    let times = trial.robbery.as_ref().map_or(0, |robbery| robbery.throttled);
+    let times = trial.disturbance.as_ref().map_or(0, |disturbance| disturbance.throttled);
     (times > 0).then(|| format!("a CPU quota stopped pickfs in {times} periods"))
 }
 
@@ -142,7 +142,7 @@ pub fn notices(run: &RunRecord) -> Vec<Notice> {
         }
     }
     let repeated = run.trials.iter().filter(|trial| trial.attempt > 1).count();
-    if let Some(notice) = notices.iter_mut().find(|n| n.kind == "robbed" && repeated > 0) {
+    if let Some(notice) = notices.iter_mut().find(|n| n.kind == "disturbed" && repeated > 0) {
         notice.text.push_str(&format!("; repeated once more: {repeated}, both attempts are kept"));
     }
     notices
@@ -165,7 +165,7 @@ mod tests {
             (MishapKind::Throttled(3), "throttled"),
             (MishapKind::RateMissed(0.98), "rate-missed"),
             (MishapKind::Unsteady(1.5), "not-steady"),
-            (MishapKind::Robbed(1.2), "robbed"),
+            (MishapKind::Disturbed(1.2), "disturbed"),
             (MishapKind::Flagged("not-cold".into(), "3 % warm".into()), "not-cold"),
         ] {
             assert_eq!(kinds(mishap), [(kind.to_string(), 1)]);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use pickfs_record::{RunRecord, finding::Notice, plan::Metric};
 
 use crate::{
-    panels::{Group, Robbed},
+    panels::{Disturbed, Group},
     summary::{median, metric_value},
 };
 
@@ -84,7 +84,7 @@ fn block_levels(groups: &[Group<'_>], metric: &Metric) -> Vec<f64> {
     let mut levels: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for member in groups.iter().flat_map(|group| &group.members) {
         let values: Vec<(u32, f64)> = member
-            .chosen(Robbed::Kept)
+            .chosen(Disturbed::Kept)
             .into_iter()
             .filter_map(|trial| Some((trial.block, metric_value(trial, metric)?)))
             .collect();

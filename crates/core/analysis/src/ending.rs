@@ -419,7 +419,7 @@ mod tests {
     fn disturbed_blocks_that_do_not_decide_say_so() {
         let mishaps = (1..=4)
             .flat_map(|block| ["ext4", "xfs"].map(|name| (name, block)))
-            .map(|(name, block)| Mishap::robbed(name, "fdatasync", block, 1.0))
+            .map(|(name, block)| Mishap::disturbed(name, "fdatasync", block, 1.0))
             .collect();
         let run = fake_run(&FakeRun {
             blocks: 4,

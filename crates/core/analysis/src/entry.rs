@@ -7,14 +7,14 @@ use pickfs_record::{
 use crate::{
     absent, answers, bimodal, clock, comparisons, doubts, drift, ending, engine, factors, noise,
     not_yet,
-    panels::{Group, Robbed, groups},
+    panels::{Disturbed, Group, groups},
     phases, rows,
     summary::spread,
     verdict, wording,
 };
 
 fn no_io(group: &Group<'_>) -> Option<NoIo> {
-    let trials: Vec<_> = group.members.iter().flat_map(|m| m.chosen(Robbed::Kept)).collect();
+    let trials: Vec<_> = group.members.iter().flat_map(|m| m.chosen(Disturbed::Kept)).collect();
     let values = |name: &str| -> Vec<f64> {
         trials.iter().filter_map(|trial| trial.counts.get(name).copied()).collect()
     };
@@ -30,7 +30,7 @@ fn no_io(group: &Group<'_>) -> Option<NoIo> {
 pub fn findings(run: &RunRecord) -> Findings {
     let groups = groups(run);
     let ops = answers::summaries(&groups);
-    let questions = answers::questions(run, &groups, &ops, Robbed::Kept);
+    let questions = answers::questions(run, &groups, &ops, Disturbed::Kept);
     let comparisons = comparisons::comparisons(run, &groups, &ops, &questions);
     let without = answers::without_doubts(run, &groups, &ops);
     let answers = answers::answers(run, &groups, &questions, &without);

@@ -28,7 +28,7 @@ const fn gate(kind: &'static str, why: &'static str, mend: &'static str) -> Gate
 }
 
 pub const GATES: [Gate; 6] = [
-    Gate { may_pass: true, ..gate("robbed", "other programs took the CPU", "stop them first") },
+    Gate { may_pass: true, ..gate("disturbed", "other programs took the CPU", "stop them first") },
     Gate {
         may_pass: true,
         ..gate(
@@ -134,7 +134,7 @@ impl Facts {
 
 /// `other programs took the CPU (cc1plus 0.9, rustc 0.4) in 8 of 8 blocks of ext4 and xfs`.
 pub fn sentence((gate, count, blocks): Found, labels: [&str; 2], trials: &[&TrialRecord]) -> Flag {
-    let who = if gate.kind == "robbed" { crate::robbed::takers_text(trials) } else { None };
+    let who = if gate.kind == "disturbed" { crate::disturbed::takers_text(trials) } else { None };
     let who = who.map_or_else(String::new, |who| format!(" ({who})"));
     let labels = list(&labels);
     let text = format!("{}{who} in {count} of {blocks} blocks of {labels}", gate.why);
@@ -195,7 +195,7 @@ mod tests {
             let run = fake_run(&FakeRun { blocks: 15, mishaps, ..FakeRun::default() });
             let groups = groups(&run);
             let trials =
-                |index: usize| groups[1].members[index].chosen(crate::panels::Robbed::Kept);
+                |index: usize| groups[1].members[index].chosen(crate::panels::Disturbed::Kept);
             Facts::of(&[trials(0), trials(1), trials(2)], &quantile("durable", 0.5)).apart()
         };
         assert_eq!(notes(&["xfs:noatime"]), ["settle-timeout"]);

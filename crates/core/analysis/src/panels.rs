@@ -31,30 +31,30 @@ pub struct Member<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Robbed {
+pub enum Disturbed {
     Kept,
     /// The first attempt that does not raise this doubt; the block is empty where there is none.
     Without(&'static str),
 }
 
-impl Robbed {
+impl Disturbed {
     fn leaves_out(self, trial: &TrialRecord) -> bool {
         match self {
-            Robbed::Kept => false,
-            Robbed::Without(kind) => doubts(trial).iter().any(|flag| flag.kind == kind),
+            Disturbed::Kept => false,
+            Disturbed::Without(kind) => doubts(trial).iter().any(|flag| flag.kind == kind),
         }
     }
 }
 
 impl<'a> Member<'a> {
     /// One finished trial per block at most, in block order.
-    pub fn chosen(&self, robbed: Robbed) -> Vec<&'a TrialRecord> {
+    pub fn chosen(&self, disturbed: Disturbed) -> Vec<&'a TrialRecord> {
         let mut chosen: Vec<&TrialRecord> = self
             .trials
             .iter()
             .copied()
             .filter(|trial| trial.outcome == Outcome::Finished)
-            .filter(|trial| !robbed.leaves_out(trial))
+            .filter(|trial| !disturbed.leaves_out(trial))
             .collect();
         chosen.sort_by_key(|trial| (trial.block, trial.attempt, trial.number));
         chosen.dedup_by_key(|trial| trial.block);
@@ -154,7 +154,7 @@ fn shared_levels(cell: &Cell, compare: &str) -> Vec<Level> {
 fn choose_reference(group: &mut Group<'_>, planned: &str) {
     let all_floor = group.members.iter().all(Member::is_floor);
     let fit = |member: &Member<'_>| {
-        (all_floor || !member.is_floor()) && !member.chosen(Robbed::Kept).is_empty()
+        (all_floor || !member.is_floor()) && !member.chosen(Disturbed::Kept).is_empty()
     };
     let wanted = group.members.iter().position(|member| member.label == planned && fit(member));
     group.reference_planned = wanted.is_some();
@@ -228,14 +228,15 @@ mod tests {
     }
 
     #[test]
-    fn a_robbed_trial_counts_first_and_its_repeat_counts_without_it() {
-        let mishaps = vec![Mishap::robbed("xfs:noatime", "none", 2, 3.0)];
+    fn a_disturbed_trial_counts_first_and_its_repeat_counts_without_it() {
+        let mishaps = vec![Mishap::disturbed("xfs:noatime", "none", 2, 3.0)];
         let run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
         let groups = groups(&run);
         let xfs = &groups[0].members[1];
-        let attempts =
-            |robbed| -> Vec<u32> { xfs.chosen(robbed).iter().map(|trial| trial.attempt).collect() };
-        assert_eq!(attempts(Robbed::Kept), [1, 1, 1, 1, 1]);
-        assert_eq!(attempts(Robbed::Without("robbed")), [1, 2, 1, 1, 1]);
+        let attempts = |disturbed| -> Vec<u32> {
+            xfs.chosen(disturbed).iter().map(|trial| trial.attempt).collect()
+        };
+        assert_eq!(attempts(Disturbed::Kept), [1, 1, 1, 1, 1]);
+        assert_eq!(attempts(Disturbed::Without("disturbed")), [1, 2, 1, 1, 1]);
     }
 }

@@ -8,7 +8,7 @@ use pickfs_record::{
 use crate::{
     doubts::doubts,
     engine,
-    panels::{Group, Member, Robbed},
+    panels::{Disturbed, Group, Member},
     summary::{CAPACITY_KEY, median, rate_held, spread},
 };
 
@@ -17,7 +17,7 @@ pub fn rows(group: &Group<'_>, ops: Vec<Vec<OpSummary>>) -> Vec<Row> {
 }
 
 fn row(member: &Member<'_>, ops: Vec<OpSummary>) -> Row {
-    let chosen = member.chosen(Robbed::Kept);
+    let chosen = member.chosen(Disturbed::Kept);
     let failures: Vec<&str> = member.trials.iter().filter_map(|trial| failure(trial)).collect();
     let skips: Vec<&str> = member.trials.iter().filter_map(|trial| skip(trial)).collect();
     Row {
@@ -151,14 +151,14 @@ mod tests {
         let mishaps = vec![
             Mishap::failed("xfs:noatime", "none", 1, "append: EIO"),
             Mishap::new("xfs:noatime", "none", 2, MishapKind::Unsteady(1.6)),
-            Mishap::robbed("xfs:noatime", "none", 3, 1.2),
+            Mishap::disturbed("xfs:noatime", "none", 3, 1.2),
         ];
         let run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
         let groups = groups(&run);
         let row = row(&groups[0].members[1], Vec::new());
         assert_eq!((row.trials, row.failed, row.failure.as_deref()), (4, 1, Some("append: EIO")));
         assert_eq!((row.skipped, row.skip.as_deref()), (0, None));
-        assert_eq!(row.doubts, [("not-steady".to_string(), 1), ("robbed".to_string(), 1)]);
+        assert_eq!(row.doubts, [("disturbed".to_string(), 1), ("not-steady".to_string(), 1)]);
         assert!(row.notes.is_empty());
         assert_eq!(row.counts, [("bytes_written".to_string(), 4.0 * 8.0 * 10_000.0 * 256.0)]);
     }

@@ -18,7 +18,7 @@ use pickfs_record::{
 use crate::{
     absent,
     answers::values_by_block,
-    panels::{Group, Member, Robbed, applies},
+    panels::{Disturbed, Group, Member, applies},
     summary::{CAPACITY_KEY, is_carried, spread},
     wording::{blocks_text, list, metric_name},
 };
@@ -124,7 +124,7 @@ impl Panelled<'_> {
         if !applies(metric, member.cell) {
             return Vec::new();
         }
-        values_by_block(member, metric, Robbed::Kept).into_values().collect()
+        values_by_block(member, metric, Disturbed::Kept).into_values().collect()
     }
 
     fn compared(&self, metric: &Metric) -> Vec<&Comparison> {

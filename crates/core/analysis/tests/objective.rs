@@ -357,13 +357,13 @@ fn a_workload_that_is_not_there_is_named() {
 }
 
 #[test]
-fn robbed_trials_that_make_the_choice_are_told() {
-    let mishaps = (1..=9).map(|block| Mishap::robbed("xfs", "", block, 3.0)).collect();
+fn disturbed_trials_that_make_the_choice_are_told() {
+    let mishaps = (1..=9).map(|block| Mishap::disturbed("xfs", "", block, 3.0)).collect();
     let run = fake_run(&FakeRun { mishaps, ..journal(9, [200.0, 140.0, 560.0]) });
     let choice = asked("durable.p50", &[], &[run]);
     assert_eq!(only(&choice).best, ["ext4"], "{choice:?}");
     assert!(
-        only(&choice).would_change.contains(&"robbed trials: without them xfs".to_string()),
+        only(&choice).would_change.contains(&"disturbed trials: without them xfs".to_string()),
         "{choice:?}"
     );
 }

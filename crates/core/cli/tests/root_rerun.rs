@@ -35,7 +35,7 @@ fn seven_blocks_elsewhere(run: &RunRecord) -> RunRecord {
                 }
             }
             trial.flags.clear();
-            trial.robbery = None;
+            trial.disturbance = None;
             if let Some(load) = &mut trial.load {
                 load.achieved_per_s = load.asked_per_s.unwrap_or(load.achieved_per_s);
                 load.missed = 0;

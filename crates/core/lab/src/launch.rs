@@ -302,7 +302,7 @@ fn go(
         sink: to.sink,
         referee: referee.as_mut(),
         interrupt: to.interrupt,
-        robbed: pickfs_analysis::robbed::is_robbed,
+        disturbed: pickfs_analysis::disturbed::is_disturbed,
     };
     let record = run::carry_out(record, parts);
     let removed = stages.remove();

@@ -3,6 +3,7 @@
 pub mod bounds;
 pub mod capacity;
 pub mod crew;
+pub mod disturbance;
 pub mod doctor;
 pub mod doubts;
 pub mod engines;
@@ -31,7 +32,6 @@ mod processors;
 mod raw_band;
 pub mod referee;
 pub mod rivals;
-pub mod robbery;
 pub mod run;
 pub mod run_lock;
 pub mod settle;

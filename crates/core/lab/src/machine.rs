@@ -263,7 +263,7 @@ impl Helper<'_> {
             make_cold,
         };
         let said = run_crew(self.program, spec, limits, around);
-        record.robbery = watch.finish();
+        record.disturbance = watch.finish();
         record.stalls = explanation.finish();
         let said = said.map_err(|error| TrialError::Failed(error.to_string()))?;
         transcript::into_record(said, self.job.workload, &spec.workload.params, record)
@@ -350,7 +350,7 @@ pub(crate) fn blank(
         load: None,
         counts: std::collections::BTreeMap::new(),
         figures: std::collections::BTreeMap::new(),
-        robbery: None,
+        disturbance: None,
         warmup_s: 0.0,
         notes: Vec::new(),
         flags: Vec::new(),

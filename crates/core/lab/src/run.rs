@@ -1,6 +1,6 @@
 //! It never measures and never touches the machine; a [`Stage`] does.
 
-use pickfs_analysis::{ending::DISTURBED, robbed::takers_text};
+use pickfs_analysis::{disturbed::takers_text, ending::DISTURBED};
 use pickfs_record::{
     Cell, CellId, Event, Outcome, RunRecord, TrialRecord,
     plan::{Statistic, View},
@@ -22,7 +22,7 @@ pub struct RunParts<'a> {
     pub sink: &'a mut dyn Sink,
     pub referee: &'a mut dyn Referee,
     pub interrupt: &'a Interrupt,
-    pub robbed: fn(&TrialRecord) -> bool,
+    pub disturbed: fn(&TrialRecord) -> bool,
 }
 
 /// Runs (or goes on with) `record`: trials that it holds already are kept, and the next
@@ -85,7 +85,8 @@ impl Run<'_> {
             let trials = self.record.trials.iter();
             trials.filter(move |t| t.block == block && t.outcome == Outcome::Finished)
         };
-        let is_disturbed = |block| of(block).next().is_some() && of(block).all(self.parts.robbed);
+        let is_disturbed =
+            |block| of(block).next().is_some() && of(block).all(self.parts.disturbed);
         if ![first, block].into_iter().all(is_disturbed) {
             return None;
         }
@@ -125,7 +126,7 @@ impl Run<'_> {
         cells.filter(|cell| active.contains(&cell.id)).cloned().collect()
     }
 
-    /// One block: each cell once, then the robbed ones once more. False when interrupted.
+    /// One block: each cell once, then the disturbed ones once more. False when interrupted.
     fn block(&mut self, block: u32, cells: &[Cell]) -> Result<bool, StoreError> {
         let order = block_order(self.record.plan.design.seed, cells.len(), block - 1);
         let mut again = Vec::new();
@@ -133,7 +134,7 @@ impl Run<'_> {
             if !self.trial(&cells[index], block, 1)? {
                 return Ok(false);
             }
-            if self.record.trials.last().is_some_and(self.parts.robbed) {
+            if self.record.trials.last().is_some_and(self.parts.disturbed) {
                 again.push(index);
             }
         }

@@ -9,7 +9,7 @@ use pickfs_record::{Cell, Event, TrialRecord, record::SettleRecord};
 pub struct TrialOrder<'a> {
     pub number: u32,
     pub block: u32,
-    /// 1, or 2 where a robbed trial is repeated.
+    /// 1, or 2 where a disturbed trial is repeated.
     pub attempt: u32,
     pub cell: &'a Cell,
     /// Seed of the workload's random choices: the same for every cell of a block.

@@ -3,17 +3,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_record::{Event, record::Robbery};
+use pickfs_record::{Event, record::Disturbance};
 use pickfs_sys::live_page::{LiveCounter, LivePage};
 
-use crate::{crew::Moment, robbery::RobberyMeter};
+use crate::{crew::Moment, disturbance::DisturbanceMeter};
 
 pub struct Watch {
     number: u32,
     window: Duration,
     measuring: Option<u32>,
     page: Option<Rc<LivePage>>,
-    meter: Option<RobberyMeter>,
+    meter: Option<DisturbanceMeter>,
     told: Option<Instant>,
     /// What is measured: `measure`, or the phase that runs.
     doing: String,
@@ -47,16 +47,18 @@ impl Watch {
                 self.tell(&phase, tell);
                 self.doing = phase;
             }
-            Moment::Going { .. } => self.meter = RobberyMeter::begin(self.window, self.measuring),
+            Moment::Going { .. } => {
+                self.meter = DisturbanceMeter::begin(self.window, self.measuring)
+            }
             Moment::Measuring => {
-                self.meter.iter_mut().for_each(RobberyMeter::tick);
+                self.meter.iter_mut().for_each(DisturbanceMeter::tick);
                 self.tell(&self.doing.clone(), tell);
             }
         }
     }
 
-    pub fn finish(self) -> Option<Robbery> {
-        self.meter.map(RobberyMeter::finish)
+    pub fn finish(self) -> Option<Disturbance> {
+        self.meter.map(DisturbanceMeter::finish)
     }
 
     fn tell(&mut self, phase: &str, tell: &mut dyn FnMut(Event)) {

@@ -75,7 +75,7 @@ fn raced(append_ns: [f64; 3], noise: f64, budget_s: f64) -> RunRecord {
         sink: &mut |_: &Event| {},
         referee: &mut Race::new(80, budget_s),
         interrupt: &Interrupt::default(),
-        robbed: |_| false,
+        disturbed: |_| false,
     };
     carry_out(record, parts).expect("runs")
 }

@@ -8,18 +8,18 @@ use pickfs_lab::{
 };
 use pickfs_record::{
     Event, Outcome, RunRecord, TrialRecord,
-    record::{Robbery, SettleRecord},
+    record::{Disturbance, SettleRecord},
 };
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, fake_run};
 
-/// Plays the trials of a fake run; `robbed` and `stop_at` name trial numbers.
+/// Plays the trials of a fake run; `disturbed` and `stop_at` name trial numbers.
 #[derive(Default)]
 struct Script {
     run: Option<RunRecord>,
-    robbed: Vec<u32>,
+    disturbed: Vec<u32>,
     /// In every trial of these blocks, repeats too.
-    robbed_blocks: Vec<u32>,
+    disturbed_blocks: Vec<u32>,
     fails: Vec<u32>,
     stop_at: Option<u32>,
     sticks_at: Option<u32>,
@@ -56,12 +56,12 @@ impl Stage for Script {
             started_s: self.clock_s,
             ..like.clone()
         };
-        let robbed =
-            self.robbed.contains(&order.number) || self.robbed_blocks.contains(&order.block);
-        trial.robbery = Some(Robbery {
-            foreign_user_share: if robbed { 0.5 } else { 0.0 },
+        let disturbed =
+            self.disturbed.contains(&order.number) || self.disturbed_blocks.contains(&order.block);
+        trial.disturbance = Some(Disturbance {
+            foreign_user_share: if disturbed { 0.5 } else { 0.0 },
             takers: vec![("rustc".into(), 0.9), ("ld".into(), 0.3)],
-            ..Robbery::default()
+            ..Disturbance::default()
         });
         if self.fails.contains(&order.number) {
             trial.outcome = Outcome::Failed { reason: "scripted".into() };
@@ -76,8 +76,8 @@ impl Stage for Script {
     }
 }
 
-fn robbed(trial: &TrialRecord) -> bool {
-    trial.robbery.as_ref().is_some_and(|robbery| robbery.foreign_user_share > 0.1)
+fn disturbed(trial: &TrialRecord) -> bool {
+    trial.disturbance.as_ref().is_some_and(|disturbance| disturbance.foreign_user_share > 0.1)
 }
 
 fn fake() -> RunRecord {
@@ -102,7 +102,7 @@ fn play(
         sink: &mut |event: &Event| events.push(event.clone()),
         referee: &mut FixedBlocks(blocks),
         interrupt: &interrupt,
-        robbed,
+        disturbed,
     };
     (carry_out(record, parts).expect("runs"), events)
 }
@@ -150,19 +150,19 @@ fn every_cell_runs_once_a_block_and_all_is_stored() {
 }
 
 #[test]
-fn a_robbed_trial_is_repeated_once_and_both_are_kept() {
-    let (_, run, _, _) = run_with(Script { robbed: vec![2, 9], ..Script::default() }, 1);
+fn a_disturbed_trial_is_repeated_once_and_both_are_kept() {
+    let (_, run, _, _) = run_with(Script { disturbed: vec![2, 9], ..Script::default() }, 1);
     let cells = run.cells.len();
     assert_eq!(run.trials.len(), cells + 1);
     let again = run.trials.last().expect("a trial");
     assert_eq!((again.attempt, &again.cell), (2, &run.trials[1].cell));
-    assert!(robbed(again), "robbed again, and still not repeated a second time");
+    assert!(disturbed(again), "disturbed again, and still not repeated a second time");
 }
 
 #[test]
 fn after_two_blocks_that_others_disturbed_the_run_stops_and_names_them() {
     let (folder, run, _, _) =
-        run_with(Script { robbed_blocks: vec![2, 3], ..Script::default() }, 9);
+        run_with(Script { disturbed_blocks: vec![2, 3], ..Script::default() }, 9);
     assert_eq!(run.trials.last().expect("a trial").block, 3);
     let end = stored(&folder).ended.expect("ended");
     assert_eq!(end.how, "disturbed");
@@ -173,16 +173,16 @@ fn after_two_blocks_that_others_disturbed_the_run_stops_and_names_them() {
     assert!(found.iter().all(|end| end.end == pickfs_record::finding::AnswerEnd::NoAnswer));
     assert!(found[0].sentence.contains("rustc 0.9 CPUs"), "{found:?}");
     assert!(!found[0].cure.as_ref().expect("a command").command.contains("--resume"));
-    let (_, calm, ..) = run_with(Script { robbed_blocks: vec![1, 3], ..Script::default() }, 4);
+    let (_, calm, ..) = run_with(Script { disturbed_blocks: vec![1, 3], ..Script::default() }, 4);
     assert_eq!(calm.ended.expect("ended").how, "completed");
-    let (_, whole, ..) = run_with(Script { robbed_blocks: vec![2, 3], ..Script::default() }, 3);
+    let (_, whole, ..) = run_with(Script { disturbed_blocks: vec![2, 3], ..Script::default() }, 3);
     assert_eq!(whole.ended.expect("ended").how, "completed", "it has all its blocks");
 }
 
 #[test]
 fn the_time_left_counts_repeats_as_part_of_the_trials_to_come() {
-    let left_after_block = |robbed: Vec<u32>| {
-        let (_, run, events, _) = run_with(Script { robbed, ..Script::default() }, 2);
+    let left_after_block = |disturbed: Vec<u32>| {
+        let (_, run, events, _) = run_with(Script { disturbed, ..Script::default() }, 2);
         let last = run.trials.iter().filter(|trial| trial.block == 1).count();
         let lefts = events.iter().filter_map(|event| match event {
             Event::TrialFinished { left_s, .. } => Some(*left_s),
@@ -268,7 +268,7 @@ fn a_resumed_run_has_spent_what_it_spent_before() {
         sink: &mut |_: &Event| {},
         referee: &mut stopwatch,
         interrupt: &interrupt,
-        robbed,
+        disturbed,
     };
     let resumed = carry_out(run, parts).expect("runs");
     assert!((stopwatch.1[0] - spent_s).abs() < 1e-9, "{:?} after {spent_s}", stopwatch.1);

@@ -61,7 +61,7 @@ fn a_trial_is_stored_after_the_wait_and_before_the_next_trial() {
         sink: &mut |_: &Event| {},
         referee: &mut FixedBlocks(2),
         interrupt: &Interrupt::default(),
-        robbed: |_| false,
+        disturbed: |_| false,
     };
     let run = carry_out(empty, parts).expect("runs");
     assert!(run.trials.len() > 4);

@@ -59,7 +59,7 @@ pub struct TrialRecord {
     pub cell: CellId,
     /// The block, from 1.
     pub block: u32,
-    /// 1, or 2 where a robbed trial was repeated.
+    /// 1, or 2 where a disturbed trial was repeated.
     pub attempt: u32,
     /// Seconds from the start of the run.
     pub started_s: f64,
@@ -84,7 +84,8 @@ pub struct TrialRecord {
     /// several runs in the trial their mean.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
-    pub robbery: Option<Robbery>,
+    #[serde(alias = "robbery")]
+    pub disturbance: Option<Disturbance>,
     /// Why laps were slow; absent where nobody asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<crate::StallRecord>,
@@ -108,10 +109,17 @@ pub enum Outcome {
 /// A doubt about a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Flag {
-    /// `robbed`, `throttled`, `not-steady`, `holes`, `not-direct`, `rate-missed`,
+    /// `disturbed`, `throttled`, `not-steady`, `holes`, `not-direct`, `rate-missed`,
     /// `period-not-covered`, `settle-timeout`, `raw-out-of-band`, `not-cold`, `not-hot`.
+    #[serde(deserialize_with = "kind_of_today")]
     pub kind: String,
     pub text: String,
+}
+
+/// Old files call disturbed trials robbed.
+fn kind_of_today<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<String, D::Error> {
+    let kind = String::deserialize(reader)?;
+    Ok(if kind == "robbed" { "disturbed".into() } else { kind })
 }
 
 /// Laps of one operation in one trial.
@@ -239,7 +247,7 @@ pub struct LoadRecord {
 
 /// CPU that others took while the trial measured: of the one that measures, else of the machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Robbery {
+pub struct Disturbance {
     /// Steal time in CPUs: 1.0 is all of one CPU's time.
     pub steal_share: f64,
     /// User time of foreign programs in CPUs: 1.0 is all of one CPU's time.
@@ -300,4 +308,16 @@ pub struct SettleRecord {
     /// Dirty and write-back bytes of the machine when the wait ended.
     pub dirty_bytes: u64,
     pub raw_probes: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_files_called_disturbed_trials_robbed() {
+        let flag = |kind: &str| serde_json::json!({ "kind": kind, "text": "" });
+        let read = |kind: &str| serde_json::from_value::<Flag>(flag(kind)).expect("a flag").kind;
+        assert_eq!((read("robbed"), read("holes")), ("disturbed".into(), "holes".into()));
+    }
 }

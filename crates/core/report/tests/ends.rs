@@ -31,7 +31,7 @@ fn four() -> Vec<FakeCandidate> {
 fn winner() -> (RunRecord, Findings) {
     let mut four = four();
     four[1].tail = 1.0;
-    run(15, four, vec![Mishap::robbed("xfs", "none", 2, 1.6)])
+    run(15, four, vec![Mishap::disturbed("xfs", "none", 2, 1.6)])
 }
 
 fn equal() -> (RunRecord, Findings) {
@@ -42,7 +42,7 @@ fn equal() -> (RunRecord, Findings) {
 }
 
 fn no_answer() -> (RunRecord, Findings) {
-    run(4, four(), vec![Mishap::robbed("xfs", "none", 2, 1.6)])
+    run(4, four(), vec![Mishap::disturbed("xfs", "none", 2, 1.6)])
 }
 
 fn screen((run, found): &(RunRecord, Findings), columns: usize) -> String {

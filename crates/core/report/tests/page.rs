@@ -88,8 +88,8 @@ fn the_page_holds_the_numbers_and_the_reasons() {
 #[test]
 fn notes_stand_beside_their_row_or_under_it() {
     let page = page(&Shape::first_screen());
-    assert!(page.contains("<td class=\"text notes\">robbed 1 of 5</td>"));
-    assert!(page.contains("<tr class=\"below\"><td colspan=\"11\"><div>robbed 1 of 5</div>"));
+    assert!(page.contains("<td class=\"text notes\">disturbed 1 of 5</td>"));
+    assert!(page.contains("<tr class=\"below\"><td colspan=\"11\"><div>disturbed 1 of 5</div>"));
     assert!(page.contains("<th>against ext4</th>"), "the metric stands above the table");
 }
 

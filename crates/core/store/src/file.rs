@@ -27,7 +27,7 @@ pub struct TrialRow {
     pub number: u32,
     pub cell: CellId,
     pub block: u32,
-    /// 1, or 2 where a robbed trial was repeated.
+    /// 1, or 2 where a disturbed trial was repeated.
     pub attempt: u32,
     /// `finished`, `failed` or `skipped`.
     pub outcome: String,

@@ -188,7 +188,7 @@ fn fill(ask: &FakePhasedRun, run: &mut RunRecord, index: usize, dice: &mut Dice)
     if trial.outcome != Outcome::Finished {
         return;
     }
-    let slowed = if robbed(trial) { 1.5 } else { 1.0 };
+    let slowed = if disturbed(trial) { 1.5 } else { 1.0 };
     for phase in &ask.phases {
         let noise = (ask.noise * dice.normal()).exp();
         let speeds = ask.speeds.iter().filter(|speed| speed.label == label);
@@ -207,8 +207,8 @@ fn fill(ask: &FakePhasedRun, run: &mut RunRecord, index: usize, dice: &mut Dice)
     }
 }
 
-fn robbed(trial: &TrialRecord) -> bool {
-    trial.robbery.as_ref().is_some_and(|robbery| robbery.steal_share > 0.1)
+fn disturbed(trial: &TrialRecord) -> bool {
+    trial.disturbance.as_ref().is_some_and(|disturbance| disturbance.steal_share > 0.1)
 }
 
 fn record(phase: &FakePhase, lanes: u32) -> PhaseRecord {

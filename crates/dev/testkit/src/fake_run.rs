@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     Dice, Mishap, Mishaps, Shape, Simulation,
     fake_machine::{IMAGE, card, machine, steps, trial_environment},
-    fake_trial::{FakeLaps, fake_load, fake_op, fake_raw, fake_robbery, service_quantile},
+    fake_trial::{FakeLaps, fake_disturbance, fake_load, fake_op, fake_raw, service_quantile},
     mishap::MishapKind,
     simulate,
 };
@@ -265,11 +265,11 @@ struct Slot<'a> {
 
 impl Slot<'_> {
     fn attempts(&mut self) -> Vec<TrialRecord> {
-        let robbed = self.mishaps().into_iter().find_map(|kind| match kind {
-            MishapKind::Robbed(factor) => Some(factor),
+        let disturbed = self.mishaps().into_iter().find_map(|kind| match kind {
+            MishapKind::Disturbed(factor) => Some(factor),
             _ => None,
         });
-        match robbed {
+        match disturbed {
             None => vec![self.trial(1, false)],
             Some(factor) => {
                 self.factor *= factor;
@@ -290,7 +290,7 @@ impl Slot<'_> {
         self.ask.mishaps.iter().filter(hits).map(|mishap| mishap.kind.clone()).collect()
     }
 
-    fn trial(&mut self, attempt: u32, robbed: bool) -> TrialRecord {
+    fn trial(&mut self, attempt: u32, disturbed: bool) -> TrialRecord {
         let backing = self.candidate.backing.unwrap_or(self.ask.backing);
         let raw_ns = self.ask.raw_ns * (0.03 * self.dice.normal()).exp();
         let mut trial = TrialRecord {
@@ -313,7 +313,7 @@ impl Slot<'_> {
             load: None,
             counts: BTreeMap::new(),
             figures: BTreeMap::new(),
-            robbery: Some(fake_robbery(robbed, self.ask.measure_s, self.dice)),
+            disturbance: Some(fake_disturbance(disturbed, self.ask.measure_s, self.dice)),
             warmup_s: 2.0,
             notes: Vec::new(),
             flags: Vec::new(),
@@ -329,7 +329,10 @@ impl Slot<'_> {
                 MishapKind::Failed(reason) => trial.outcome = Outcome::Failed { reason },
                 MishapKind::Unsteady(factor) => unsteady = factor,
                 MishapKind::Throttled(times) => {
-                    trial.robbery.iter_mut().for_each(|robbery| robbery.throttled = times);
+                    trial
+                        .disturbance
+                        .iter_mut()
+                        .for_each(|disturbance| disturbance.throttled = times);
                 }
                 MishapKind::Image(holes_bytes, direct_io) => {
                     trial.image.iter_mut().for_each(|image| {
@@ -338,7 +341,7 @@ impl Slot<'_> {
                 }
                 MishapKind::RateMissed(share) => kept = share,
                 MishapKind::Flagged(kind, text) => trial.flags.push(Flag { kind, text }),
-                MishapKind::Skipped(..) | MishapKind::Robbed(_) => {}
+                MishapKind::Skipped(..) | MishapKind::Disturbed(_) => {}
             }
         }
         if trial.outcome != Outcome::Finished {
@@ -388,16 +391,16 @@ mod tests {
     fn mishaps_land_where_they_were_put() {
         let mishaps = vec![
             Mishap::failed("btrfs:noatime", "fdatasync", 2, "append: ENOSPC"),
-            Mishap::robbed("xfs:noatime", "none", 3, 1.5),
+            Mishap::disturbed("xfs:noatime", "none", 3, 1.5),
             Mishap::skipped("tmpfs", "no tmpfs here", "load it"),
         ];
         let run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
         assert_eq!(run.skipped.len(), 2);
         assert_eq!(run.cells.len(), 6);
         assert_eq!(run.trials.iter().filter(|t| t.outcome != Outcome::Finished).count(), 1);
-        let robbed: Vec<_> = run.trials.iter().filter(|t| t.attempt == 2).collect();
-        assert_eq!(robbed.len(), 1);
-        assert_eq!(robbed[0].block, 3);
+        let disturbed: Vec<_> = run.trials.iter().filter(|t| t.attempt == 2).collect();
+        assert_eq!(disturbed.len(), 1);
+        assert_eq!(disturbed[0].block, 3);
         assert_eq!(run.trials.len(), 5 * 6 + 1);
     }
 

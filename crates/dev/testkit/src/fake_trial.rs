@@ -6,8 +6,8 @@
 use pickfs_record::{
     plan::View,
     record::{
-        Distribution, IntervalRow, LoadRecord, OpRecord, QUANTILES, QuantileRow, RawProbe, Robbery,
-        Spike,
+        Distribution, Disturbance, IntervalRow, LoadRecord, OpRecord, QUANTILES, QuantileRow,
+        RawProbe, Spike,
     },
 };
 
@@ -139,17 +139,17 @@ pub fn fake_load(laps: &FakeLaps, kept: f64, dice: &mut Dice) -> LoadRecord {
     }
 }
 
-/// CPU taken by others: a little always, a quarter of the machine when robbed.
-pub fn fake_robbery(robbed: bool, seconds: u32, dice: &mut Dice) -> Robbery {
-    let share = if robbed { 0.25 } else { 0.002 };
+/// CPU taken by others: a little always, a quarter of the machine when disturbed.
+pub fn fake_disturbance(disturbed: bool, seconds: u32, dice: &mut Dice) -> Disturbance {
+    let share = if disturbed { 0.25 } else { 0.002 };
     let rows: Vec<(f64, f64)> =
         (0..seconds).map(|_| (share * dice.uniform() * 2.0, 0.001 * dice.uniform())).collect();
     let count = rows.len().max(1) as f64;
-    Robbery {
+    Disturbance {
         steal_share: rows.iter().map(|row| row.0).sum::<f64>() / count,
         foreign_user_share: rows.iter().map(|row| row.1).sum::<f64>() / count,
         seconds: rows,
-        ..Robbery::default()
+        ..Disturbance::default()
     }
 }
 

@@ -16,7 +16,7 @@ pub enum MishapKind {
     /// Reason and remedy.
     Skipped(String, String),
     /// Others took CPU; the values are multiplied by this, and a clean second attempt follows.
-    Robbed(f64),
+    Disturbed(f64),
     /// The last third is slower than the first one by this factor.
     Unsteady(f64),
     /// A CPU quota stopped it so many times.
@@ -43,8 +43,8 @@ impl Mishap {
     }
 
     /// A trial from which others took CPU, `factor` times slower, repeated once.
-    pub fn robbed(label: &str, sync: &str, block: u32, factor: f64) -> Self {
-        Mishap::new(label, sync, block, MishapKind::Robbed(factor))
+    pub fn disturbed(label: &str, sync: &str, block: u32, factor: f64) -> Self {
+        Mishap::new(label, sync, block, MishapKind::Disturbed(factor))
     }
 
     pub fn hits(&self, label: &str, sync: &str, block: u32) -> bool {

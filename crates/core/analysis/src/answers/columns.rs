@@ -8,7 +8,7 @@ use pickfs_record::{
 
 use crate::{
     doubts::{RATE_MISSED_SHARE, rate_missed_share},
-    panels::{Group, Member, Robbed},
+    panels::{Disturbed, Group, Member},
     phases::scale::are_alike,
     summary::{median, metric_value},
 };
@@ -16,8 +16,12 @@ use crate::{
 /// How the lab words the failure of a trial that somebody stopped: it says nothing of the candidate.
 const INTERRUPTED: &str = "interrupted";
 
-pub fn values_by_block(member: &Member<'_>, metric: &Metric, robbed: Robbed) -> BTreeMap<u32, f64> {
-    let trials = member.chosen(robbed).into_iter();
+pub fn values_by_block(
+    member: &Member<'_>,
+    metric: &Metric,
+    disturbed: Disturbed,
+) -> BTreeMap<u32, f64> {
+    let trials = member.chosen(disturbed).into_iter();
     trials.filter_map(|trial| Some((trial.block, metric_value(trial, metric)?))).collect()
 }
 
@@ -27,22 +31,22 @@ pub(super) fn values(
     group: &Group<'_>,
     member: &Member<'_>,
     metric: &Metric,
-    robbed: Robbed,
+    disturbed: Disturbed,
 ) -> BTreeMap<u32, f64> {
-    let own = member.chosen(robbed);
+    let own = member.chosen(disturbed);
     let reference = group.members.get(group.reference);
     let others: Vec<&TrialRecord> = reference
         .into_iter()
         .chain(&group.members)
         .filter(|other| other.backing == member.backing)
-        .flat_map(|other| other.chosen(Robbed::Kept))
+        .flat_map(|other| other.chosen(Disturbed::Kept))
         .collect();
     let is_alike = |block: &u32| {
         let base = others.iter().find(|trial| trial.block == *block);
         let trial = own.iter().find(|trial| trial.block == *block);
         base.zip(trial).is_some_and(|(base, trial)| are_alike(base, trial))
     };
-    let mut values = values_by_block(member, metric, robbed);
+    let mut values = values_by_block(member, metric, disturbed);
     values.retain(|block, _| is_alike(block));
     values
 }
@@ -52,16 +56,16 @@ pub(crate) fn column(
     group: &Group<'_>,
     index: usize,
     metric: &Metric,
-    robbed: Robbed,
+    disturbed: Disturbed,
 ) -> BTreeMap<u32, f64> {
     let member = &group.members[index];
-    let mut values = values(group, member, metric, robbed);
+    let mut values = values(group, member, metric, disturbed);
     if metric.statistic.is_better_higher() {
         values.values_mut().for_each(|value| *value = 1.0 / *value);
     }
     for trial in &member.trials {
         let failed = matches!(&trial.outcome, Outcome::Failed { reason } if reason != INTERRUPTED);
-        if failed && member.chosen(Robbed::Kept).iter().all(|done| done.block != trial.block) {
+        if failed && member.chosen(Disturbed::Kept).iter().all(|done| done.block != trial.block) {
             values.insert(trial.block, f64::INFINITY);
         }
     }
@@ -77,7 +81,7 @@ pub(super) fn raw_of(metric: &Metric) -> Metric {
 pub(super) fn driver_is_quick(rows: &[&Member<'_>], metric: &Metric, margin: f64) -> bool {
     let raw = raw_of(metric);
     rows.iter().all(|row| {
-        let trials = row.chosen(Robbed::Kept).into_iter();
+        let trials = row.chosen(Disturbed::Kept).into_iter();
         let ratios = trials.filter_map(|t| Some(metric_value(t, &raw)? / metric_value(t, metric)?));
         median(&ratios.collect::<Vec<_>>()) <= 1.0 + margin
     })
@@ -87,7 +91,7 @@ pub(super) fn misses_its_rate(row: &Member<'_>) -> bool {
     let misses = |load: &LoadRecord| {
         load.missed > 0 || rate_missed_share(load).is_some_and(|share| share > RATE_MISSED_SHARE)
     };
-    let trials = row.chosen(Robbed::Kept);
+    let trials = row.chosen(Disturbed::Kept);
     let missed = trials.iter().filter(|trial| trial.load.as_ref().is_some_and(misses));
     2 * missed.count() > trials.len()
 }

@@ -4,7 +4,7 @@ use super::{Question, Summaries, questions};
 use crate::{
     doubts,
     gates::{self, Found, Gate},
-    panels::{Group, Robbed},
+    panels::{Disturbed, Group},
 };
 
 pub type Without<'a> = (&'static str, Vec<Question<'a>>);
@@ -54,5 +54,5 @@ pub fn without_doubts<'a>(
 ) -> Vec<Without<'a>> {
     let raised: Vec<Flag> = run.trials.iter().flat_map(doubts::doubts).collect();
     let kinds = doubts::KINDS.into_iter().filter(|kind| raised.iter().any(|f| f.kind == *kind));
-    kinds.map(|kind| (kind, questions(run, groups, ops, Robbed::Without(kind)))).collect()
+    kinds.map(|kind| (kind, questions(run, groups, ops, Disturbed::Without(kind)))).collect()
 }

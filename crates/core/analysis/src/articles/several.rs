@@ -10,7 +10,7 @@ use super::{
 use crate::{
     answers::values_by_block,
     decide::Rules,
-    panels::{Member, Robbed},
+    panels::{Disturbed, Member},
     phases::{rate_metric, scale},
     published,
     wording::blocks_text,
@@ -85,9 +85,9 @@ pub(super) fn mean(
 /// By block, how much faster the one is in a phase; blocks in which they did other work are none.
 fn log_ratios(own: &Member<'_>, theirs: &Member<'_>, phase: &str) -> Vec<(u32, f64)> {
     let metric = rate_metric(phase);
-    let base = values_by_block(theirs, &metric, Robbed::Kept);
+    let base = values_by_block(theirs, &metric, Disturbed::Kept);
     let alike = scale::alike_blocks(theirs, own);
-    let own = values_by_block(own, &metric, Robbed::Kept).into_iter();
+    let own = values_by_block(own, &metric, Disturbed::Kept).into_iter();
     own.filter(|(block, _)| alike.contains(block))
         .filter_map(|(block, rate)| Some((block, (rate / base.get(&block)?).ln())))
         .filter(|(_, ratio)| ratio.is_finite())

@@ -8,7 +8,7 @@ use pickfs_record::{
 
 use crate::{
     answers::values_by_block,
-    panels::{BY_CANDIDATE, Group, Member, Robbed, applies},
+    panels::{BY_CANDIDATE, Disturbed, Group, Member, applies},
     phases::scale::blocks_apart,
     summary::is_carried,
 };
@@ -96,7 +96,7 @@ fn members<'a>(
         .flat_map(|(group, ops)| group.members.iter().zip(ops))
         .filter(|(member, ops)| applies(metric, member.cell) && is_carried(ops, metric))
         .map(|(member, _)| member)
-        .filter(|member| !values_by_block(member, metric, Robbed::Kept).is_empty())
+        .filter(|member| !values_by_block(member, metric, Disturbed::Kept).is_empty())
         .collect();
     let mut backings: BTreeMap<(bool, usize), BackingKind> = BTreeMap::new();
     for member in &members {
@@ -150,7 +150,7 @@ fn point(
 ) -> Point {
     let sign = if metric.statistic.is_better_higher() { 1.0 } else { -1.0 };
     let apart: Vec<u32> = base.map(|base| blocks_apart(base, member).collect()).unwrap_or_default();
-    let values = values_by_block(member, metric, Robbed::Kept).into_iter();
+    let values = values_by_block(member, metric, Disturbed::Kept).into_iter();
     let values = values.filter(|(block, _)| !apart.contains(block));
     let at = |factor: &Axis| {
         let own = level(member.cell, &factor.name);

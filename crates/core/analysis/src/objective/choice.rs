@@ -10,7 +10,7 @@ use super::{
     need::{Candidate, Fit, Need},
     sentences,
 };
-use crate::{articles::Source, panels::Robbed};
+use crate::{articles::Source, panels::Disturbed};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
@@ -163,7 +163,7 @@ impl<'f, 'a> Contest<'f, 'a> {
         }
         let labels: Vec<&str> = ranked.iter().map(|(label, _)| label.as_str()).collect();
         contest.durability = ranked.iter().map(|(_, durability)| *durability).min();
-        contest.duels = Duels::new(fields, &labels, Robbed::Kept, None);
+        contest.duels = Duels::new(fields, &labels, Disturbed::Kept, None);
         contest
     }
 

@@ -9,7 +9,7 @@ use super::field::Field;
 use crate::{
     ALPHA,
     decide::{Rules, blocks_needed},
-    panels::Robbed,
+    panels::Disturbed,
     phases::scale,
 };
 
@@ -60,13 +60,18 @@ pub struct Duels {
 }
 
 impl Duels {
-    pub fn new(fields: &[Field<'_>], labels: &[&str], robbed: Robbed, only: Option<usize>) -> Self {
+    pub fn new(
+        fields: &[Field<'_>],
+        labels: &[&str],
+        disturbed: Disturbed,
+        only: Option<usize>,
+    ) -> Self {
         let pairs = labels.len() * labels.len().saturating_sub(1) / 2;
         let family = pairs.max(1) * fields.len();
         let mut duels = Vec::new();
         for (index, label) in labels.iter().enumerate() {
             for other in &labels[index + 1..] {
-                duels.extend(duel(fields, (label, other), family, (robbed, only)));
+                duels.extend(duel(fields, (label, other), family, (disturbed, only)));
             }
         }
         Duels { duels, needed: blocks_needed(2, family) }
@@ -109,7 +114,7 @@ fn duel(
     fields: &[Field<'_>],
     (label, other): (&str, &str),
     family: usize,
-    (robbed, only): (Robbed, Option<usize>),
+    (disturbed, only): (Disturbed, Option<usize>),
 ) -> Option<Duel> {
     let weights: f64 = fields.iter().map(|field| field.weight).sum();
     let mut sum = Duel {
@@ -120,7 +125,7 @@ fn duel(
         blocks: u32::MAX,
     };
     for field in fields {
-        let ratios = log_ratios(field, (label, other), robbed, only)?;
+        let ratios = log_ratios(field, (label, other), disturbed, only)?;
         let rules = Rules { alpha: ALPHA / family as f64, ..field.rules };
         let (estimate, interval) = rules.estimate_with_interval(&ratios);
         let share = field.weight / weights;
@@ -138,11 +143,11 @@ fn duel(
 fn log_ratios(
     field: &Field<'_>,
     (label, other): (&str, &str),
-    robbed: Robbed,
+    disturbed: Disturbed,
     only: Option<usize>,
 ) -> Option<Vec<f64>> {
     let (one, two) = (field.member(label)?, field.member(other)?);
-    let (own, theirs) = (field.scores(one, robbed, only), field.scores(two, robbed, only));
+    let (own, theirs) = (field.scores(one, disturbed, only), field.scores(two, disturbed, only));
     let alike = scale::alike_blocks(one, two);
     let both = own.iter().filter(|(block, _)| alike.contains(block));
     let ratios: Vec<f64> =

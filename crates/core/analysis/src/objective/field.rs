@@ -11,7 +11,7 @@ use crate::{
     answers::values_by_block,
     articles::{Selector, Source},
     decide::Rules,
-    panels::{Group, Member, Robbed, applies, groups},
+    panels::{Disturbed, Group, Member, applies, groups},
     phases::scale,
     summary::{CAPACITY_KEY, is_carried, op_summaries},
     wording::metric_name,
@@ -87,7 +87,7 @@ impl<'a> Field<'a> {
                 self.backing()
             ));
         }
-        let trials = member.chosen(Robbed::Kept);
+        let trials = member.chosen(Disturbed::Kept);
         if trials.is_empty() {
             let row = self.panel.rows.iter().find(|row| row.label == member.label);
             return Some(
@@ -112,7 +112,7 @@ impl<'a> Field<'a> {
         let Some(metric) = metric(member, number) else {
             return Some(format!("{number} was not measured"));
         };
-        if values_by_block(member, &metric, Robbed::Kept).is_empty() {
+        if values_by_block(member, &metric, Disturbed::Kept).is_empty() {
             return Some(self.failure(member, &metric));
         }
         if number.is_rate() && has_set_rate(member) {
@@ -150,7 +150,7 @@ impl<'a> Field<'a> {
     pub fn scores(
         &self,
         member: &Member<'_>,
-        robbed: Robbed,
+        disturbed: Disturbed,
         only: Option<usize>,
     ) -> BTreeMap<u32, f64> {
         let mut sums: Option<BTreeMap<u32, f64>> = None;
@@ -161,7 +161,7 @@ impl<'a> Field<'a> {
             }
             let Some(metric) = metric(member, &term.number) else { return BTreeMap::new() };
             let sign = if term.number.is_rate() { 1.0 } else { -1.0 };
-            let values = values_by_block(member, &metric, robbed).into_iter();
+            let values = values_by_block(member, &metric, disturbed).into_iter();
             let own: BTreeMap<u32, f64> =
                 values.map(|(block, value)| (block, term.weight * sign * value.ln())).collect();
             sums = Some(match sums {
@@ -196,7 +196,7 @@ impl<'a> Field<'a> {
 
 /// A schedule set the pace, and no capacity was looked for.
 fn has_set_rate(member: &Member<'_>) -> bool {
-    member.chosen(Robbed::Kept).iter().any(|trial| {
+    member.chosen(Disturbed::Kept).iter().any(|trial| {
         let is_asked = trial.load.as_ref().is_some_and(|load| load.asked_per_s.is_some());
         is_asked && !trial.counts.contains_key(CAPACITY_KEY)
     })

@@ -7,9 +7,8 @@ use super::{
     field::Field,
 };
 use crate::{
-    BLOCKS_MIN, absent,
-    panels::Robbed,
-    robbed,
+    BLOCKS_MIN, absent, disturbed,
+    panels::Disturbed,
     wording::{blocks_text, interval_text, list, percent_over_one, times},
 };
 
@@ -187,7 +186,7 @@ fn ground(backing: BackingKind) -> &'static str {
 pub(super) fn would_change(contest: &Contest<'_, '_>, best: &[String]) -> Vec<String> {
     let mut changes: Vec<String> = contest.ruled_out_winners(best);
     changes.extend(contest.by_one_number(best));
-    changes.extend(contest.without_robbed(best));
+    changes.extend(contest.without_disturbed(best));
     if contest.aside.iter().any(|(_, why)| why.contains("too short")) {
         changes.push(format!("longer trials: {} run PLAN --measure 61s", program()));
     }
@@ -285,7 +284,7 @@ impl Contest<'_, '_> {
         let fit = self.fit_labels();
         let mut said = Vec::new();
         for (index, term) in field.formula.terms.iter().enumerate() {
-            let alone = Duels::new(self.fields, &fit, Robbed::Kept, Some(index)).best(&fit);
+            let alone = Duels::new(self.fields, &fit, Disturbed::Kept, Some(index)).best(&fit);
             if !alone.is_empty() && alone != best {
                 said.push(format!("other weights: by {} alone {}", term.number, list(&alone)));
             }
@@ -293,16 +292,16 @@ impl Contest<'_, '_> {
         said
     }
 
-    /// The best without robbed trials, where that is another set.
-    fn without_robbed(&self, best: &[String]) -> Option<String> {
-        let is_robbed =
-            self.fields.iter().any(|field| field.run.trials.iter().any(robbed::is_robbed));
-        if !is_robbed {
+    /// The best without disturbed trials, where that is another set.
+    fn without_disturbed(&self, best: &[String]) -> Option<String> {
+        let is_disturbed =
+            self.fields.iter().any(|field| field.run.trials.iter().any(disturbed::is_disturbed));
+        if !is_disturbed {
             return None;
         }
         let fit = self.fit_labels();
-        let clean = Duels::new(self.fields, &fit, Robbed::Without("robbed"), None).best(&fit);
+        let clean = Duels::new(self.fields, &fit, Disturbed::Without("disturbed"), None).best(&fit);
         let said = if clean.is_empty() { "nothing could be chosen".into() } else { list(&clean) };
-        (clean != best).then(|| format!("robbed trials: without them {said}"))
+        (clean != best).then(|| format!("disturbed trials: without them {said}"))
     }
 }

@@ -10,7 +10,7 @@ use super::scale::{UNEQUAL_SCALE, unlike_blocks};
 use crate::{
     comparisons::log_ratios,
     decide::Rules,
-    panels::{Group, Member, Robbed},
+    panels::{Disturbed, Group, Member},
     summary::{belongs_to, median, spread},
 };
 
@@ -78,7 +78,7 @@ fn ratio(
     metric: &Metric,
     rules: Rules,
 ) -> Option<RowRatio> {
-    let ratios = log_ratios(reference, other, metric, Robbed::Kept);
+    let ratios = log_ratios(reference, other, metric, Disturbed::Kept);
     row_ratio(&ratios, rules)
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn row_ratio(speedups: &[f64], rules: Rules) -> Option<RowRatio> {
 }
 
 fn cell(member: &Member<'_>, phase: &str) -> PhaseCell {
-    let chosen = member.chosen(Robbed::Kept);
+    let chosen = member.chosen(Disturbed::Kept);
     let done: Vec<&PhaseRecord> = chosen
         .iter()
         .filter_map(|trial| of(trial, phase))
@@ -278,8 +278,8 @@ mod tests {
     }
 
     #[test]
-    fn a_robbed_trial_counts_as_it_came() {
-        let mishaps = vec![Mishap::robbed("xfs", "", 3, 1.5)];
+    fn a_disturbed_trial_counts_as_it_came() {
+        let mishaps = vec![Mishap::disturbed("xfs", "", 3, 1.5)];
         let panel = panel(&FakePhasedRun { mishaps, ..eight() });
         let rate = row(&panel, "disk sort").cells[0].rate.expect("finished");
         assert!(rate.low < 0.75 * rate.median, "{rate:?}");

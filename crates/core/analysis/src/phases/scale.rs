@@ -4,7 +4,7 @@ use pickfs_record::{TrialRecord, finding::Notice, quantity::significant};
 
 use crate::{
     engine::engine,
-    panels::{Group, Member, Robbed},
+    panels::{Disturbed, Group, Member},
 };
 
 pub const SCALE_KEY: &str = "scale_factor";
@@ -49,8 +49,8 @@ fn pairs<'a>(
     reference: &Member<'a>,
     other: &Member<'a>,
 ) -> impl Iterator<Item = (&'a TrialRecord, &'a TrialRecord)> + use<'a> {
-    let base = reference.chosen(Robbed::Kept);
-    other.chosen(Robbed::Kept).into_iter().filter_map(move |trial| {
+    let base = reference.chosen(Disturbed::Kept);
+    other.chosen(Disturbed::Kept).into_iter().filter_map(move |trial| {
         let base = base.iter().find(|base| base.block == trial.block)?;
         Some((*base, trial))
     })

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     answers::values_by_block,
     decide::Rules,
-    panels::{Group, Member, Robbed, groups},
+    panels::{Disturbed, Group, Member, groups},
     published::means::geometric_mean,
 };
 
@@ -195,8 +195,8 @@ fn speedups_by_block(
     metric: &pickfs_record::plan::Metric,
 ) -> Vec<(u32, f64)> {
     let alike = scale::alike_blocks(reference, other);
-    let base = values_by_block(reference, metric, Robbed::Kept);
-    values_by_block(other, metric, Robbed::Kept)
+    let base = values_by_block(reference, metric, Disturbed::Kept);
+    values_by_block(other, metric, Disturbed::Kept)
         .into_iter()
         .filter(|(block, _)| alike.contains(block))
         .filter_map(|(block, value)| Some((block, (value / base.get(&block)?).ln())))

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     comparisons::log_ratios,
     decide::Rules,
-    panels::{BY_CANDIDATE, Group, Member, Robbed, groups},
+    panels::{BY_CANDIDATE, Disturbed, Group, Member, groups},
     phases::{rate_metric, row_ratio},
 };
 
@@ -246,7 +246,7 @@ fn measured(
     let Some(phase) = phase_of(reference, fact).or_else(|| phase_of(other, fact)) else {
         return Err("not in this run".into());
     };
-    let ratios = log_ratios(reference, other, &rate_metric(&phase), Robbed::Kept);
+    let ratios = log_ratios(reference, other, &rate_metric(&phase), Disturbed::Kept);
     row_ratio(&ratios, rules).ok_or_else(|| {
         let lost = [other, reference].into_iter().find_map(|member| loss(member, &phase));
         lost.unwrap_or_else(|| "no block holds both".into())

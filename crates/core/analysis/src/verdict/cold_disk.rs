@@ -6,7 +6,7 @@ use pickfs_record::{CandidateSpec, TrialRecord, quantity::significant};
 
 use super::{Panelled, answered::best};
 use crate::{
-    panels::{Member, Robbed},
+    panels::{Disturbed, Member},
     phases::rate_metric,
     summary::median,
     wording::list,
@@ -47,7 +47,7 @@ impl Panelled<'_> {
     }
 
     fn weigh(&self, member: &Member<'_>) -> Option<Weighed> {
-        let trials = member.chosen(Robbed::Kept);
+        let trials = member.chosen(Disturbed::Kept);
         let shares: Vec<f64> = trials.iter().filter_map(|trial| disk_share(trial)).collect();
         let at = self.panel.rows.iter().position(|row| row.label == member.label)?;
         let tier = self.panel.phases.iter().find(|row| row.phase == COLD)?;

@@ -1,12 +1,12 @@
 use pickfs_record::{Action, CandidateSpec, RunRecord, StepRecord, TrialRecord};
 
-use crate::panels::{Group, Robbed};
+use crate::panels::{Disturbed, Group};
 
 pub(super) fn of_best(run: &RunRecord, group: &Group<'_>, best: &[String]) -> Vec<String> {
     let members = group.members.iter().filter(|member| best.contains(&member.label));
     let mut commands: Vec<String> = Vec::new();
     for member in members {
-        let Some(trial) = member.chosen(Robbed::Kept).first().copied() else { continue };
+        let Some(trial) = member.chosen(Disturbed::Kept).first().copied() else { continue };
         let cell = run.cells.iter().find(|cell| cell.id == trial.cell);
         let places = Places::of(trial);
         for step in trial.steps.iter().filter(|step| step.succeeded && builds(step)) {

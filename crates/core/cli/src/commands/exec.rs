@@ -88,7 +88,7 @@ pub struct ExecArgs {
     pub show_plan: bool,
 }
 
-/// Robbery is watched for an hour of each trial.
+/// Disturbance is watched for an hour of each trial.
 const PLAN: &str = r#"
 name = "exec"
 question = "Which file system for this command?"

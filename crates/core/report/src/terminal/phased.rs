@@ -107,7 +107,7 @@ pub(super) fn ranking(subject: &Subject, columns: usize, paint: Paint) -> String
 pub(super) fn open_words(subject: &Subject, columns: usize, paint: Paint) -> String {
     let findings = subject.findings;
     let open: Vec<&str> = findings.not_yet.iter().map(|open| open.what.as_str()).collect();
-    // `robbed (4 of 9 trials), the first: ...` is `robbed (4 of 9 trials)` here.
+    // `disturbed (4 of 9 trials), the first: ...` is `disturbed (4 of 9 trials)` here.
     let doubts = findings.notices.iter().map(|notice| {
         let text = notice_text(subject, notice);
         text.split([',', ':']).next().unwrap_or_default().to_string()

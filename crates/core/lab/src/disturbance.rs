@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_record::record::Robbery;
+use pickfs_record::record::Disturbance;
 use pickfs_sys::{
     cgroup,
     cpu_time::{CpuTicks, CpuTimes, ticks_per_second},
@@ -21,7 +21,7 @@ use pickfs_sys::{
     process::{self, Process},
 };
 
-pub struct RobberyMeter {
+pub struct DisturbanceMeter {
     began: Instant,
     window: Duration,
     measuring: Option<u32>,
@@ -41,13 +41,21 @@ struct Reading {
     pressure_us: u64,
 }
 
-impl RobberyMeter {
+impl DisturbanceMeter {
     /// Begins to count on a CPU, or on all; `None` where the kernel does not tell. Readings stop after `window`.
-    pub fn begin(window: Duration, measuring: Option<u32>) -> Option<RobberyMeter> {
+    pub fn begin(window: Duration, measuring: Option<u32>) -> Option<DisturbanceMeter> {
         let strangers = strangers();
         let first = Reading::now(measuring)?;
         let (last, began) = (first.clone(), Instant::now());
-        Some(RobberyMeter { began, window, measuring, strangers, first, last, seconds: Vec::new() })
+        Some(DisturbanceMeter {
+            began,
+            window,
+            measuring,
+            strangers,
+            first,
+            last,
+            seconds: Vec::new(),
+        })
     }
 
     pub fn tick(&mut self) {
@@ -59,7 +67,7 @@ impl RobberyMeter {
         }
     }
 
-    pub fn finish(mut self) -> Robbery {
+    pub fn finish(mut self) -> Disturbance {
         if self.seconds.is_empty() {
             self.read();
         }
@@ -71,7 +79,7 @@ impl RobberyMeter {
         takers.retain(|(_, share)| *share >= TAKER_SHARE_MIN);
         takers.sort_by(|one, other| other.1.total_cmp(&one.1));
         takers.truncate(TAKERS_MAX);
-        Robbery {
+        Disturbance {
             steal_share,
             foreign_user_share,
             foreign_system_share: taken.system_ticks as f64 / ticks,
@@ -232,15 +240,15 @@ mod tests {
     #[test]
     fn our_own_work_is_not_foreign() {
         let mut meter =
-            RobberyMeter::begin(Duration::from_millis(400), None).expect("a Linux kernel");
+            DisturbanceMeter::begin(Duration::from_millis(400), None).expect("a Linux kernel");
         spin(Duration::from_millis(450));
         meter.tick();
         let own = meter.last.own_user_ticks - meter.first.own_user_ticks;
-        let robbery = meter.finish();
+        let disturbance = meter.finish();
         let ticks = pickfs_sys::cpu_time::ticks_per_second() * 45 / 100;
         assert!(own + 5 >= ticks, "450 ms of spinning are {ticks} ticks, not {own}");
-        assert_eq!(robbery.seconds.len(), 1);
-        assert!(robbery.foreign_user_share >= 0.0 && robbery.steal_share >= 0.0);
+        assert_eq!(disturbance.seconds.len(), 1);
+        assert!(disturbance.foreign_user_share >= 0.0 && disturbance.steal_share >= 0.0);
     }
 
     #[test]
