@@ -1,10 +1,7 @@
 use std::{env, path::Path};
 
 use anyhow::bail;
-use pickfs_analysis::{
-    ending::{UNTIL_DECIDED_S, again},
-    trust::trust,
-};
+use pickfs_analysis::ending::{UNTIL_DECIDED_S, again};
 use pickfs_lab::{
     length::expected_s, plan_file::read_plan, plans::built_in, preflight::preflight,
     rivals::NoAnswer,
@@ -17,7 +14,7 @@ use pickfs_record::{
 };
 use pickfs_report::{
     NextStep, Screen, Subject,
-    terminal::{first_screen, phase_tables, trust_screen, whole_screen},
+    terminal::{first_screen, phase_tables, whole_screen},
 };
 
 use pickfs_candidate::packages::Family;
@@ -47,9 +44,6 @@ pub fn print_run(
     };
     let write = if all { whole_screen } else { first_screen };
     put(&write(&subject, &screen));
-    if let Some(trust) = trust(run, findings) {
-        put(&format!("\n{}", trust_screen(&trust, columns())));
-    }
 }
 
 pub fn print_phases(run: &RunRecord, findings: &Findings) -> anyhow::Result<Exit> {

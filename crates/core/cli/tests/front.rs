@@ -49,8 +49,8 @@ fn a_later_run_judges_each_choice() {
     let turned = kept(&out, "6.18.1", [50.0, 100.0]);
     let said = pickfs(&words(&["compare"], &[&then, &same]));
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("kernel.release: 6.1 -> 6.12"), "{}", said.out);
-    assert!(said.out.contains("HOLDS        xfs is still best."), "{}", said.out);
+    assert!(said.out.contains("kernel.release  6.1 -> 6.12"), "{}", said.out);
+    assert!(said.out.contains("HOLDS     xfs is still best."), "{}", said.out);
     let said = pickfs(&words(&["compare", "--json"], &[&then, &turned]));
     let judged: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(judged["choices"][0]["standing"], "changed");
@@ -64,7 +64,7 @@ fn three_runs_are_a_chain_and_json_says_the_same() {
     let runs = runs.map(|(name, us)| kept(&out, name, [us, us]));
     let said = pickfs(&words(&["compare"], &runs.each_ref()));
     assert_eq!(said.code, Some(0), "{said:?}");
-    let head = "run 1        6.1\nrun 2        6.12\nrun 3        6.18.1\n";
+    let head = "run 1     6.1\nrun 2     6.12\nrun 3     6.18.1\n";
     assert!(said.out.starts_with(head), "{}", said.out);
     let said = pickfs(&words(&["compare"], &[&out.canonicalize().unwrap()]));
     assert!(said.out.starts_with(head), "a folder stands for its runs: {}", said.out);

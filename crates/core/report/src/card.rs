@@ -123,8 +123,7 @@ pub fn value_text(key: &str, value: &str) -> String {
     }
 }
 
-pub fn machine_line(run: &RunRecord) -> String {
-    let env = &run.environment;
+pub fn machine_line(env: &Environment) -> String {
     let text = |key: &str| env.get(key).map(|value| value_text(key, value));
     let cpu = env.get("cpu.model").map(|model| match env.get("cpu.online") {
         Some(count) => format!("{count} x {model}"),

@@ -1,167 +1,174 @@
-//! Runs beside each other on the terminal: what changed in the machine, what became of each choice, then the ratios.
-//! The words and rows are the page's too.
+//! Runs beside each other: what changed in the machine, what became of each choice, the ratios, then every quantile.
+
+use std::collections::BTreeSet;
 
 use pickfs_analysis::compare::{
-    CellRatio, Changed, ChoiceStanding, EarlierChoice, RunComparison, RunRatio,
+    CellRatio, ChoiceStanding, EarlierChoice, Named, RunComparison, RunRatio,
 };
 use pickfs_record::{
-    finding::{Comparison, Spread},
+    CellId, Findings, RunRecord,
+    finding::{Comparison, OpSummary, Panel, QuantileSummary, Row, Spread},
     plan::{Metric, Statistic},
-    quantity::significant,
+    quantity::{duration_text, grouped, significant},
 };
 
 use crate::{
-    terminal::{
-        grid::{Align, Grid},
-        paragraph::hanging,
-        plain,
-    },
+    ChartKind, Look, Subject,
+    document::{Cell, Column, Document, Fold, Kind, Node, Role, Table, facts, list},
+    ranking::quantile,
     wording::{
-        claim_text, claim_word, factors, interval_text, metric_name, metric_value, percent,
-        range_text, rate_range_text,
+        claim_text, claim_word, factors, interval_text, metric_name, metric_value, op_name,
+        percent, quantile_name, range_text, rate_range_text, view_name,
     },
 };
 
-const MARGIN: usize = 13;
+/// Quantiles of the last tables.
+const SHOWN: [f64; 7] = [0.01, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
+/// Changed facts that the first sentence names.
+const NAMED: usize = 4;
 
-/// Writes the screen of a comparison.
-pub fn comparison_screen(comparison: &RunComparison, columns: usize) -> String {
-    let columns = columns.max(60);
-    let say = |name: &str, text: &str| hanging(name, &plain(text), MARGIN, columns);
-    let mut out = String::new();
-    for (number, run) in (1..).zip(&comparison.runs) {
-        out.push_str(&say(&format!("run {number}"), run));
+pub fn comparison_document(comparison: &RunComparison, runs: &[Named<'_>]) -> Document {
+    let named = (1..).zip(&comparison.runs).map(|(number, run)| (format!("run {number}"), run));
+    let mut nodes = vec![facts(named)];
+    let said = [around_text(comparison), result_text(&comparison.cells)];
+    nodes.push(Node::Box("article", said.map(|text| Node::Paragraph(text.into())).into()));
+    let warnings = comparison.steps.iter().filter_map(|step| step.warning.as_ref());
+    let warnings: Vec<_> =
+        comparison.warnings.iter().chain(warnings).map(|w| sentence(w)).collect();
+    if !warnings.is_empty() {
+        let heading = Node::Heading(3, "Before you believe a ratio".into());
+        nodes.push(Node::Box("doubt", vec![heading, list(warnings)]));
     }
-    for (number, step) in (1..).zip(&comparison.steps) {
-        let is_pair = comparison.steps.len() == 1;
-        let mut name =
-            if is_pair { "changed".into() } else { format!("{number} -> {}", number + 1) };
-        for line in changes(&step.changed) {
-            out.push_str(&say(&name, &line));
-            name.clear();
-        }
-        step.warning.iter().for_each(|warning| out.push_str(&say("doubt", warning)));
+    let changed = "What differs in the machines and plans".into();
+    nodes.push(Node::Section("changed", changed, changes(comparison)));
+    if !comparison.choices.is_empty() {
+        let choices = comparison.choices.iter().flat_map(choice).collect();
+        nodes.push(Node::Section("choices", "What became of the choices".into(), choices));
     }
-    comparison.warnings.iter().for_each(|warning| out.push_str(&say("doubt", warning)));
-    for choice in &comparison.choices {
-        out.push('\n');
-        out.push_str(&say(standing_word(choice.standing), &choice_text(choice)));
-        for line in grid(&choice_rows(choice), Align::Left).lines().concat() {
-            out.push_str(&format!("{:MARGIN$}{line}\n", ""));
-        }
-    }
-    out.push('\n');
-    out.push_str(&say("", &result_text(&comparison.cells)));
+    let mut ratios = Vec::new();
     if !comparison.cells.is_empty() {
-        let mut table = rows(comparison);
-        // The name of a row stands above its numbers: beside them they would not fit.
-        let names: Vec<_> = table.iter_mut().map(|row| row.remove(0).join(", ")).collect();
-        for (name, lines) in names.iter().zip(grid(&table, Align::Right).lines()) {
-            out.push_str(&hanging("", &plain(name), 1, columns));
-            lines.iter().for_each(|line| out.push_str(&format!("  {line}\n")));
-        }
-        out.push_str(&say("", &how_to_read(comparison)));
+        ratios.push(Node::Note(how_to_read(comparison).into()));
+        ratios.push(Node::Table(ratio_table(comparison)));
     }
-    for (cell, why) in &comparison.uncompared {
-        out.push_str(&say("left out", &format!("{cell}: {why}")));
+    if !comparison.uncompared.is_empty() {
+        ratios.push(Node::Heading(3, "Left out".into()));
+        ratios.push(facts(comparison.uncompared.iter().map(|(cell, why)| (cell, why.as_str()))));
     }
-    out
+    nodes.push(Node::Section("ratios", "What differs in the results".into(), ratios));
+    let every = every_quantile(comparison, runs);
+    let is_any = !every.is_empty();
+    nodes.extend(is_any.then(|| Node::Section("quantiles", "Every quantile".into(), every)));
+    Document { title: comparison.runs.join(" -> "), nodes }
 }
 
-/// What changed, a fact a line.
-fn changes(changed: &[Changed]) -> Vec<String> {
-    let or_absent = |value: &Option<String>| value.clone().unwrap_or_else(|| "absent".into());
-    let line = |fact: &Changed| {
-        format!("{}: {} -> {}", fact.key, or_absent(&fact.here), or_absent(&fact.there))
+/// `2 recorded facts of machine and plan differ: kernel.release, mount.options.`
+fn around_text(comparison: &RunComparison) -> String {
+    let facts = comparison.steps.iter().flat_map(|step| &step.changed);
+    let mut keys: Vec<_> = facts.map(|fact| fact.key.as_str()).collect();
+    let mut seen = BTreeSet::new();
+    keys.retain(|key| seen.insert(*key));
+    let (count, named) = (keys.len(), keys[..keys.len().min(NAMED)].join(", "));
+    let more = match count.saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
     };
-    match changed {
-        [] => vec!["nothing that is recorded".into()],
-        changed => changed.iter().map(line).collect(),
+    match count {
+        0 => "Nothing that is recorded of machine and plan differs.".into(),
+        1 => format!("1 recorded fact of machine and plan differs: {named}."),
+        _ => format!("{count} recorded facts of machine and plan differ: {named}{more}."),
     }
 }
 
-/// `HOLDS`, `CHANGED`, `CANNOT TELL`.
-pub(crate) fn standing_word(standing: ChoiceStanding) -> &'static str {
-    match standing {
-        ChoiceStanding::Holds => "HOLDS",
-        ChoiceStanding::Changed => "CHANGED",
-        ChoiceStanding::CannotTell => "CANNOT TELL",
-    }
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|c| c.to_ascii_uppercase());
+    let end = if words.ends_with('.') { "" } else { "." };
+    first.into_iter().chain(letters).chain(end.chars()).collect()
 }
 
-/// What became of a choice, as a sentence.
-pub(crate) fn choice_text(choice: &EarlierChoice) -> String {
+/// What changed from each run to the next, a fact a line.
+fn changes(comparison: &RunComparison) -> Vec<Node> {
+    let or_absent = |value: &Option<String>| value.clone().unwrap_or_else(|| "absent".into());
+    let step = |(step, names): (&pickfs_analysis::compare::RunStep, &[String])| {
+        let rows = step.changed.iter().map(|fact| {
+            (&fact.key, format!("{} -> {}", or_absent(&fact.here), or_absent(&fact.there)))
+        });
+        let rows = match step.changed.is_empty() {
+            true => Node::Paragraph("Nothing that is recorded.".into()),
+            false => facts(rows),
+        };
+        [Node::Heading(3, names.join(" -> ").into()), rows]
+    };
+    comparison.steps.iter().zip(comparison.runs.windows(2)).flat_map(step).collect()
+}
+
+/// What became of a choice, and its comparisons, then and now, each with its interval.
+fn choice(choice: &EarlierChoice) -> Vec<Node> {
     let place = match choice.panel.as_str() {
         "" => String::new(),
         title => format!("{title}: "),
     };
-    format!("{place}{}.", choice.why.trim_end_matches('.'))
-}
-
-/// Rows of a table: cells of lines.
-pub(crate) type Rows = Vec<Vec<Vec<String>>>;
-
-fn one(text: impl Into<String>) -> Vec<String> {
-    vec![text.into()]
-}
-
-/// The comparisons of a choice, then and now, each with its interval; nothing where there are none.
-pub(crate) fn choice_rows(choice: &EarlierChoice) -> Rows {
+    let (word, role) = match choice.standing {
+        ChoiceStanding::Holds => ("HOLDS", Role::Winner),
+        ChoiceStanding::Changed => ("CHANGED", Role::Opposite),
+        ChoiceStanding::CannotTell => ("CANNOT TELL", Role::NoAnswer),
+    };
+    let text = format!("{place}{}.", choice.why.trim_end_matches('.'));
+    let mut nodes = vec![facts([(word, role.of(text))])];
     let found = |comparison: &Comparison| {
-        let interval = interval_text(comparison).map(|text| format!(" {text}"));
-        format!("{}{}", claim_text(comparison), interval.unwrap_or_default())
+        Cell::from(claim_text(comparison)).under(interval_text(comparison))
     };
-    let rows = choice.comparisons.iter().map(|twice| {
-        let c = &twice.before;
-        vec![
-            one(format!("{} / {}", c.other, c.reference)),
-            one(metric_name(&c.metric)),
-            one(found(c)),
-            one(twice.now.as_ref().map_or_else(|| "not compared".into(), found)),
-        ]
-    });
-    let head = ["against", "metric", "then", "now"].map(one).to_vec();
-    if choice.comparisons.is_empty() {
-        Vec::new()
-    } else {
-        [head].into_iter().chain(rows).collect()
+    let mut table = Table::new(["against", "metric", "then", "now"].map(|head| (head, Kind::Word)));
+    for twice in &choice.comparisons {
+        let before = &twice.before;
+        table.row([
+            format!("{} / {}", before.other, before.reference).into(),
+            metric_name(&before.metric).into(),
+            found(before),
+            twice.now.as_ref().map_or_else(|| "not compared".into(), found),
+        ]);
     }
+    nodes.extend((!table.rows.is_empty()).then_some(Node::Table(table)));
+    nodes
 }
 
-/// The ratios with the line of their names: a row a cell and metric.
-pub(crate) fn rows(comparison: &RunComparison) -> Rows {
+/// A row a cell and metric: its value in each run, each run over the one before it, the last over the first.
+fn ratio_table(comparison: &RunComparison) -> Table {
     let count = comparison.runs.len();
-    let mut head = vec![one("")];
-    head.extend((1..=count).map(|run| one(format!("run {run}"))));
-    head.extend((2..=count).map(|run| one(format!("{run} / {}", run - 1))));
-    head.extend((count > 2).then(|| one(format!("{count} / 1"))));
-    head.push(one("slower in"));
-    [head].into_iter().chain(comparison.cells.iter().map(row)).collect()
+    let of =
+        |part: usize, head: String| Column { part: Some(part), ..Column::new(head, Kind::Number) };
+    let mut table = Table::new([("", Kind::Word)]);
+    table.columns.extend((1..=count).map(|run| of(run, format!("run {run}"))));
+    table.columns.extend((2..=count).map(|run| of(run, format!("{run} / {}", run - 1))));
+    table.columns.extend((count > 2).then(|| of(count, format!("{count} / 1"))));
+    table.columns.push(of(count, "slower in".into()));
+    comparison.cells.iter().for_each(|cell| table.row(ratio_row(cell)));
+    Table { has_ranges: true, ..table }
 }
 
-fn row(cell: &CellRatio) -> Vec<Vec<String>> {
-    let name = format!("{} {}", cell.labels.join(" -> "), cell.levels);
-    let mut row = vec![vec![name.trim().to_owned(), metric_name(&cell.metric)]];
-    let value = |value: &Spread| {
-        vec![metric_value(&cell.metric, value.median), range(&cell.metric, *value)]
-    };
-    row.extend(cell.values.iter().map(value));
+fn ratio_row(cell: &CellRatio) -> Vec<Cell> {
+    let mut row = vec![Cell::from(format!("{}\n{}", name(cell), metric_name(&cell.metric)))];
+    row.extend(cell.values.iter().map(|value| {
+        Cell::from(metric_value(&cell.metric, value.median)).range(range(&cell.metric, *value))
+    }));
     let is_chain = cell.steps.len() > 1;
+    let said = |ratio: &RunRatio, share: Option<String>| {
+        let interval = ratio.interval.map_or_else(|| "-".into(), |(low, high)| factors(low, high));
+        let lines = [significant(ratio.ratio), claim_word(ratio.claim).into(), interval];
+        Cell::from(lines.into_iter().chain(share).collect::<Vec<_>>().join("\n"))
+    };
     row.extend(cell.steps.iter().enumerate().map(|(at, step)| {
         let share = cell.shares.as_ref().map(|shares| format!("{} %", percent(shares[at])));
-        let share = share.unwrap_or_else(|| "-".into());
-        ratio_lines(step).into_iter().chain(is_chain.then_some(share)).collect()
+        said(step, is_chain.then(|| share.unwrap_or_else(|| "-".into())))
     }));
-    row.extend(is_chain.then(|| ratio_lines(&cell.whole)));
+    row.extend(is_chain.then(|| said(&cell.whole, None)));
     let apart = if cell.apart { "apart" } else { "overlap" };
-    let slower = format!("{} of {}", cell.whole.slower, cell.whole.blocks);
-    row.push(vec![slower, apart.into()]);
+    row.push(format!("{} of {}\n{apart}", cell.whole.slower, cell.whole.blocks).into());
     row
 }
 
-fn ratio_lines(ratio: &RunRatio) -> Vec<String> {
-    let interval = ratio.interval.map_or_else(|| "-".into(), |(low, high)| factors(low, high));
-    vec![significant(ratio.ratio), claim_word(ratio.claim).into(), interval]
+fn name(cell: &CellRatio) -> String {
+    format!("{} {}", cell.labels.join(" -> "), cell.levels).trim().to_owned()
 }
 
 fn range(metric: &Metric, value: Spread) -> String {
@@ -173,7 +180,7 @@ fn range(metric: &Metric, value: Spread) -> String {
 }
 
 /// How the table is read.
-pub(crate) fn how_to_read(comparison: &RunComparison) -> String {
+fn how_to_read(comparison: &RunComparison) -> String {
     let shares = match comparison.runs.len() {
         ..=2 => "",
         _ => {
@@ -189,7 +196,7 @@ pub(crate) fn how_to_read(comparison: &RunComparison) -> String {
 }
 
 /// What differs in the results, in a sentence.
-pub(crate) fn result_text(cells: &[CellRatio]) -> String {
+fn result_text(cells: &[CellRatio]) -> String {
     let far = |cell: &CellRatio| cell.whole.ratio.ln().abs();
     let apart = cells.iter().filter(|cell| cell.apart);
     let count = apart.clone().count();
@@ -199,30 +206,103 @@ pub(crate) fn result_text(cells: &[CellRatio]) -> String {
         (all, Some(cell)) => format!(
             "Results: in {count} of {all} rows the ranges of the trials do not overlap; farthest \
              apart is {}, {}: last / first {}.",
-            format!("{} {}", cell.labels.join(" -> "), cell.levels).trim(),
+            name(cell),
             metric_name(&cell.metric),
             significant(cell.whole.ratio)
         ),
     }
 }
 
-fn grid(rows: &Rows, align: Align) -> Grid {
-    let cell =
-        |lines: &Vec<String>| lines.iter().map(|line| plain(line)).collect::<Vec<_>>().join("\n");
-    Grid {
-        columns: vec![align; rows.first().map_or(0, Vec::len)],
-        rows: rows.iter().map(|row| row.iter().map(cell).collect()).collect(),
+/// The rows of a cell in each run.
+fn found<'a>(cell: &CellRatio, runs: &[Named<'a>]) -> Option<Vec<(&'a Panel, &'a Row)>> {
+    let of_run = |(one, id): (&Named<'a>, &String)| {
+        let panels = one.findings.panels.iter();
+        let mut rows = panels.flat_map(|panel| panel.rows.iter().map(move |row| (panel, row)));
+        rows.find(|(_, row)| row.cell.0 == *id)
+    };
+    runs.iter().zip(&cell.cells).map(of_run).collect()
+}
+
+/// Each cell once, folded: all its quantiles in each run, and the curves of the runs in one picture.
+fn every_quantile(comparison: &RunComparison, runs: &[Named<'_>]) -> Vec<Node> {
+    let mut seen: Vec<&[String]> = Vec::new();
+    let mut nodes = Vec::new();
+    for cell in &comparison.cells {
+        let Some(rows) = found(cell, runs).filter(|_| !seen.contains(&&*cell.cells)) else {
+            continue;
+        };
+        seen.push(&cell.cells);
+        let mut inside = Vec::new();
+        for op in &rows[0].1.ops {
+            let same = |other: &&OpSummary| other.op == op.op && other.view == op.view;
+            let ops = rows.iter().map(|(_, row)| row.ops.iter().find(same));
+            let ops: Option<Vec<_>> = ops.collect();
+            inside.extend(ops.into_iter().flat_map(|ops| numbers(&ops, runs)));
+        }
+        inside.push(pictures(&rows, runs));
+        nodes.push(Node::Fold(Fold::closed(name(cell), inside)));
     }
+    nodes
+}
+
+/// One operation in each run, and the last run over the first.
+fn numbers(ops: &[&OpSummary], runs: &[Named<'_>]) -> [Node; 2] {
+    let heading = format!("{}, {}", op_name(&ops[0].op), view_name(ops[0].view));
+    let heads =
+        ["share"].into_iter().chain(runs.iter().map(|one| one.name)).chain(["last / first"]);
+    let columns = heads.map(|head| Column::new(head, Kind::Number)).collect();
+    let mut table = Table { columns, has_ranges: true, ..Table::default() };
+    for q in SHOWN {
+        let values =
+            ops.iter().map(|op| quantile(op, q)).collect::<Option<Vec<&QuantileSummary>>>();
+        let Some(values) = values else { continue };
+        let value = |row: &&QuantileSummary| match row.carried {
+            true => Cell::from(duration_text(row.value_ns.median)).range(range_text(row.value_ns)),
+            false => "-".into(),
+        };
+        let ratio = values[values.len() - 1].value_ns.median / values[0].value_ns.median;
+        let carried = values.iter().all(|row| row.carried);
+        let last = if carried { significant(ratio) } else { "-".into() };
+        let cells = [Cell::from(quantile_name(q))].into_iter().chain(values.iter().map(value));
+        table.row(cells.chain([last.into()]));
+    }
+    let largest = ops
+        .iter()
+        .map(|op| format!("{} of {}", duration_text(op.max_ns as f64), grouped(op.count as i64)));
+    table.row(["largest of n".into()].into_iter().chain(largest).chain(["-".into()]));
+    table.notes.push("- : fewer than ten slow episodes over three trials.".into());
+    [Node::Heading(3, heading.into()), Node::Table(table)]
+}
+
+/// The report's own charts, of the runs as the rows of one panel.
+fn pictures(rows: &[(&Panel, &Row)], runs: &[Named<'_>]) -> Node {
+    let mut joined = RunRecord { trials: Vec::new(), ..runs[0].run.clone() };
+    let mut drawn = Vec::new();
+    for ((number, one), (_, row)) in (1..).zip(runs).zip(rows) {
+        let cell = CellId(format!("run {number}"));
+        let own = one.run.trials.iter().filter(|trial| trial.cell == row.cell).cloned();
+        joined.trials.extend(own.map(|mut trial| {
+            trial.cell = cell.clone();
+            trial
+        }));
+        drawn.push(Row { cell, label: one.name.to_owned(), ..(*row).clone() });
+    }
+    let reference = drawn[0].label.clone();
+    let (comparisons, phases, title) = (Vec::new(), Vec::new(), String::new());
+    let panel = Panel { rows: drawn, reference, comparisons, phases, title, ..rows[0].0.clone() };
+    let findings = Findings { panels: vec![panel], ..Findings::default() };
+    let subject = Subject::new(&joined, &findings);
+    let kinds = [ChartKind::Percentiles, ChartKind::WorstPerSecond, ChartKind::Blocks];
+    let drawn = kinds.into_iter().flat_map(|kind| kind.draw(&subject, Look::PAGE, false));
+    let nodes = drawn.map(|chart| Node::Chart(String::new(), Box::new(chart.scene)));
+    Node::Box("charts", nodes.collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pickfs_analysis::{
-        compare::{Named, compare},
-        findings,
-    };
-    use pickfs_record::RunRecord;
+    use crate::document::terminal::terminal;
+    use pickfs_analysis::{compare::compare, findings};
     use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
     fn run(name: &str, seed: u64, candidates: &[(&str, f64)]) -> RunRecord {
@@ -240,10 +320,13 @@ mod tests {
         run
     }
 
-    fn compared(runs: &[RunRecord]) -> RunComparison {
+    fn screen(runs: &[RunRecord]) -> (RunComparison, String) {
         let all: Vec<_> = runs.iter().map(|run| (run, findings(run))).collect();
         let named = all.iter().map(|(run, findings)| Named { name: &run.name, run, findings });
-        compare(&named.collect::<Vec<_>>())
+        let named: Vec<_> = named.collect();
+        let compared = compare(&named);
+        let text = terminal(&comparison_document(&compared, &named), 100, false);
+        (compared, text)
     }
 
     fn at(screen: &str, words: &str) -> usize {
@@ -256,11 +339,13 @@ mod tests {
             run("6.1", 1, &[("ext4", 200.0), ("xfs", 100.0)]),
             run("7.0", 2, &[("ext4", 200.0), ("xfs", 400.0)]),
         ];
-        let screen = comparison_screen(&compared(&runs), 100);
-        assert!(at(&screen, "kernel.release: 6.1 -> 7.0") < at(&screen, "CHANGED"));
+        let (_, screen) = screen(&runs);
+        assert!(at(&screen, "kernel.release  6.1 -> 7.0") < at(&screen, "CHANGED"));
         assert!(at(&screen, "xfs is behind ext4 now.") < at(&screen, "xfs / ext4"));
-        let line = screen.lines().find(|line| line.contains("xfs / ext4")).expect("a row");
-        assert!(line.contains("faster [1.") && line.contains("slower [1."), "{screen}");
+        let (_, row) = screen.split_once("xfs / ext4").expect("a row");
+        let lines: Vec<_> = row.lines().take(2).collect();
+        assert!(lines[0].contains("x faster ") && lines[0].ends_with("x slower"), "{screen}");
+        assert!(lines[1].matches("[1.").count() == 2, "{screen}");
         assert!(at(&screen, "10 of 10") > at(&screen, "2 / 1"), "{screen}");
     }
 
@@ -268,13 +353,9 @@ mod tests {
     fn what_changed_stands_before_what_came_of_it() {
         let runs = [("6.1", 400.0), ("6.12", 200.0), ("6.18", 100.0)];
         let runs = runs.map(|(name, us)| run(name, name.len() as u64 + us as u64, &[("ext4", us)]));
-        let chain = compared(&runs);
-        let screen = comparison_screen(&chain, 100);
-        assert!(
-            at(&screen, "kernel.release: 6.1 -> 6.12")
-                < at(&screen, "kernel.release: 6.12 -> 6.18")
-        );
-        assert!(at(&screen, "kernel.release: 6.12 -> 6.18") < at(&screen, "3 / 1"));
+        let (chain, screen) = screen(&runs);
+        let places = ["kernel.release  6.1 -> 6.12", "kernel.release  6.12 -> 6.18", "3 / 1"];
+        assert!(places.map(|words| at(&screen, words)).is_sorted(), "{screen}");
         let shares = chain.cells[0].shares.as_ref().expect("apart");
         assert!(screen.contains(&format!("{} %", percent(shares[0]))), "{screen}");
         assert!(screen.lines().all(|line| line.chars().count() <= 100), "{screen}");

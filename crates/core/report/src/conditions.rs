@@ -19,7 +19,7 @@ use crate::{
 
 pub fn conditions(subject: &Subject) -> Vec<(&'static str, String)> {
     vec![
-        ("machine", machine_line(subject.run)),
+        ("machine", machine_line(&subject.run.environment)),
         ("backing", backing_line(subject)),
         ("load", load_line(subject)),
         ("design", design_line(subject)),

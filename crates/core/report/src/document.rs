@@ -36,8 +36,8 @@ pub enum Node {
     Code(String),
     /// Details: a page opens them, and a terminal prints only those that are open.
     Fold(Fold),
-    /// Columns of nodes, where there is room.
-    Pair(Vec<Vec<Node>>),
+    /// Nodes that stand together, and how a page lays them out; elsewhere nodes like others.
+    Box(&'static str, Vec<Node>),
     /// A link to a place of the same page, with its words; nothing elsewhere.
     Jump(String, String),
 }
@@ -234,6 +234,11 @@ impl Table {
         self.row(cells);
         self.rows.iter_mut().last().expect("just added").kind = kind;
     }
+}
+
+/// Columns of nodes, where there is room.
+pub fn pair(columns: impl IntoIterator<Item = Vec<Node>>) -> Node {
+    Node::Box("pair", columns.into_iter().map(|nodes| Node::Box("", nodes)).collect())
 }
 
 pub fn facts<N: Into<String>, T: Into<Text>>(rows: impl IntoIterator<Item = (N, T)>) -> Node {

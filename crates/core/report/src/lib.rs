@@ -9,6 +9,7 @@ pub mod choice;
 pub mod comparison;
 pub mod conditions;
 pub mod csv;
+pub mod doctor;
 pub mod document;
 pub mod exports;
 pub mod factors;
@@ -26,6 +27,7 @@ pub mod stalls;
 pub mod subject;
 pub mod svg;
 pub mod terminal;
+mod trust;
 pub mod wording;
 
 pub use chart::{Chart, ChartKind, Look, charts};

@@ -1,19 +1,15 @@
 //! It fits 100 columns, wraps to 80, and needs no colour.
 
 pub(crate) mod colour;
-mod doctor;
 pub(crate) mod grid;
 pub(crate) mod paragraph;
 mod phased;
 mod short;
-mod trust;
 
 pub use colour::colour_of;
-pub use doctor::doctor_screen;
 pub use paragraph::{hanging, wrap};
 pub use phased::phase_tables;
 pub use short::LINES_MAX;
-pub use trust::trust_screen;
 
 use pickfs_record::{
     finding::{Absent, Findings},
@@ -28,7 +24,7 @@ use crate::{
     conditions::{conditions, notice_text},
     document, factors,
     phases::is_phased,
-    ranking, stalls,
+    ranking, stalls, trust,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -52,8 +48,16 @@ const MARGIN: usize = 10;
 pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
     match subject.findings.panels.iter().any(is_phased) {
         true => whole_screen(subject, screen),
-        false => short::write(subject, screen, Paint { on: screen.colour }),
+        false => {
+            short::write(subject, screen, Paint { on: screen.colour }) + &trusted(subject, screen)
+        }
     }
+}
+
+fn trusted(subject: &Subject, screen: &Screen) -> String {
+    let nodes = trust::nodes(subject).map(|node| vec![node]).unwrap_or_default();
+    let text = document::terminal::whole(&nodes, screen.columns, Paint { on: screen.colour });
+    if text.is_empty() { text } else { format!("\n{text}") }
 }
 
 pub fn whole_screen(subject: &Subject, screen: &Screen) -> String {
@@ -90,7 +94,7 @@ pub fn whole_screen(subject: &Subject, screen: &Screen) -> String {
     } else {
         out.push_str(&open_ends(subject, screen, columns, paint));
     }
-    out
+    out + &trusted(subject, screen)
 }
 
 fn article<'a>(subject: &Subject<'a>) -> Vec<(&'static str, &'a str)> {

@@ -13,7 +13,7 @@ use pickfs_analysis::{
 use pickfs_record::RunRecord;
 use pickfs_report::{
     beside::beside_document,
-    comparison::comparison_screen,
+    comparison::comparison_document,
     document::{html::html, markdown::markdown},
 };
 use pickfs_store::run_paths;
@@ -22,7 +22,6 @@ use crate::{
     args::CompareArgs,
     commands::{claims::claims, is_folder_of_runs, read_run},
     exit::Exit,
-    screen::columns,
     terminal,
 };
 
@@ -73,10 +72,11 @@ pub(super) fn print(runs: &[(&RunRecord, &Path)], json: bool) -> anyhow::Result<
     let found: Vec<_> = runs.iter().map(|(run, _)| findings(run)).collect();
     let named = names.iter().zip(runs).zip(&found);
     let named = named.map(|((name, (run, _)), findings)| Named { name, run, findings });
-    let compared = compare_runs(&named.collect::<Vec<_>>());
+    let named: Vec<_> = named.collect();
+    let compared = compare_runs(&named);
     match json {
         true => terminal::line(&serde_json::to_string(&compared)?),
-        false => terminal::put(&comparison_screen(&compared, columns())),
+        false => terminal::show(&comparison_document(&compared, &named)),
     }
     Ok(())
 }

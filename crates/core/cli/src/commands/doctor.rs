@@ -7,7 +7,7 @@ use pickfs_lab::{
     launch::worker_program,
 };
 use pickfs_record::quantity::bytes_text;
-use pickfs_report::terminal::doctor_screen;
+use pickfs_report::doctor::doctor_document;
 
 use anyhow::Context;
 
@@ -15,9 +15,7 @@ use crate::{
     args::DoctorArgs,
     commands::{clean::clean, guest_modules::build_modules},
     exit::Exit,
-    fetch,
-    screen::columns,
-    terminal,
+    fetch, terminal,
 };
 
 /// Long enough to meet a timer tick of the host a few hundred times.
@@ -33,7 +31,7 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let diagnosis = diagnose(WATCH_S, args.device.as_deref());
     match args.json {
         true => terminal::line(&serde_json::to_string_pretty(&diagnosis)?),
-        false => terminal::put(&doctor_screen(&diagnosis, Family::here().install(), columns())),
+        false => terminal::show(&doctor_document(&diagnosis, Family::here().install())),
     }
     Ok(Exit::Done)
 }

@@ -47,13 +47,10 @@ pub fn write(page: &mut Page, nodes: &[Node]) {
             }
             Node::Code(lines) => page.element("pre tabindex=\"0\"", lines),
             Node::Fold(found) => fold(page, found),
-            Node::Pair(columns) => {
-                page.raw("<div class=\"pair\">");
-                for column in columns {
-                    page.raw("<div>");
-                    write(page, column);
-                    page.raw("</div>");
-                }
+            Node::Box(class, nodes) => {
+                let class = if class.is_empty() { "" } else { &format!(" class=\"{class}\"") };
+                page.raw(&format!("<div{class}>"));
+                write(page, nodes);
                 page.raw("</div>\n");
             }
             Node::Jump(to, words) => {

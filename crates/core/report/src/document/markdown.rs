@@ -34,7 +34,7 @@ fn node(node: &Node) -> String {
         Node::Table(found) => table(found),
         Node::Code(lines) => format!("\n{}", fenced(lines)),
         Node::Fold(found) => fold(found),
-        Node::Pair(columns) => columns.iter().map(|column| nodes(column)).collect(),
+        Node::Box(_, inside) => nodes(inside),
         Node::Chart(..) | Node::Jump(..) => String::new(),
     }
 }

@@ -57,8 +57,12 @@ impl Screen {
         match node {
             Node::Heading(_, words) => self.heading(&words.words(), out),
             Node::Section(_, title, nodes) => {
-                self.heading(title, out);
-                self.nodes(nodes, out);
+                let mut inside = String::new();
+                self.nodes(nodes, &mut inside);
+                if !inside.trim().is_empty() {
+                    self.heading(title, out);
+                    out.push_str(inside.trim_start_matches('\n'));
+                }
             }
             Node::Paragraph(words) => {
                 out.push_str(&self.painted(words.role(), &self.wrapped(&words.words())));
@@ -79,7 +83,7 @@ impl Screen {
                 self.heading(title, out);
                 self.nodes(nodes, out);
             }
-            Node::Pair(columns) => columns.iter().for_each(|column| self.nodes(column, out)),
+            Node::Box(_, nodes) => self.nodes(nodes, out),
             Node::Fold(_) | Node::Chart(..) | Node::Jump(..) => {}
         }
     }
@@ -95,7 +99,7 @@ impl Screen {
 
     fn facts(&self, rows: &[(String, Text)], out: &mut String) {
         let longest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-        let margin = (longest + 2).clamp(MARGIN, 2 * MARGIN);
+        let margin = if longest < MARGIN { MARGIN } else { (longest + 2).min(2 * MARGIN) };
         for (name, value) in rows {
             let name = plain(name);
             let words = plain(&value.words());
@@ -183,7 +187,7 @@ impl Screen {
             let columns = (0..table.columns.len()).filter(stays).collect();
             Chosen { columns, is_brief, has_ranges }
         };
-        let ranged = (RANGES..=highest).rev().filter(|_| table.has_ranges);
+        let ranged = (RANGES.min(highest)..=highest).rev().filter(|_| table.has_ranges);
         let tries = [of(highest, false, table.has_ranges)].into_iter();
         let tries = tries.chain(ranged.map(|most| of(most, true, true)));
         let mut tries = tries.chain((0..=highest).rev().map(|most| of(most, true, false)));
@@ -203,7 +207,7 @@ impl Screen {
             Chosen {
                 columns: (0..table.columns.len()).filter(stays).collect(),
                 is_brief: true,
-                has_ranges: false,
+                has_ranges: table.has_ranges,
             }
         };
         let mut parts: Vec<Vec<usize>> = Vec::new();
@@ -227,7 +231,10 @@ impl Screen {
             if let Some(first) = cells.first_mut() {
                 first.insert_str(0, indent);
                 let is_label = chosen.is_brief && table.has_ranges;
-                *first = if is_label { wrap_label(first, self.columns / 4) } else { first.clone() };
+                if is_label {
+                    let lines = first.split('\n').map(|line| wrap_label(line, self.columns / 4));
+                    *first = lines.collect::<Vec<_>>().join("\n");
+                }
             }
             cells.last_mut().into_iter().for_each(|last| last.push_str(&mark));
             rows.push(cells);

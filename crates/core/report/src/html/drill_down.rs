@@ -12,7 +12,7 @@ use super::markup::Page;
 use crate::{
     Subject,
     chart::trial_lines,
-    document::{self, Column, Fold, Kind, Node, Table, facts},
+    document::{self, Column, Fold, Kind, Node, Table, facts, pair},
     notes,
     phases::{self, is_phased},
     stalls,
@@ -56,7 +56,7 @@ fn cell(subject: &Subject, panel: &Panel, row: &Row) -> Node {
     nodes.push(Node::Table(trials(subject, row, &metric)));
     nodes.extend(spikes(subject, row));
     let trials = subject.trials(&row.cell);
-    nodes.push(Node::Pair([steps(trials), environment(trials)].into_iter().flatten().collect()));
+    nodes.push(pair([steps(trials), environment(trials)].into_iter().flatten()));
     let id = format!("cell-{}", row.cell.0);
     let title = format!("{}: {} {value}", row.label, metric_name(&metric));
     Node::Fold(Fold { id, ..Fold::closed(title, nodes) })
@@ -73,7 +73,7 @@ fn loop_figures(subject: &Subject, row: &Row, metric: &Metric) -> Vec<Node> {
     let counted = counts(row).map(|text| Node::Paragraph(text.into()));
     let chart = trial_lines(subject, row, metric);
     let chart = chart.map(|scene| Node::Chart(String::new(), Box::new(scene)));
-    [Node::Pair(columns)].into_iter().chain(counted).chain(chart).collect()
+    [pair(columns)].into_iter().chain(counted).chain(chart).collect()
 }
 
 fn first_view(row: &Row, op: &OpSummary) -> View {

@@ -1,5 +1,9 @@
+use pickfs_analysis::compare::{Named, RunComparison};
+
 use super::link;
 use crate::{
+    comparison::comparison_document,
+    document::html::write,
     html::markup::Page,
     svg::{colours, escape, style_sheet},
 };
@@ -57,6 +61,16 @@ pub fn with_bar(html: &str, name: &str, is_over: bool) -> String {
     bar(&mut page, &links);
     let style = html.replacen("</style></head>", &format!("{STYLE}</style></head>"), 1);
     style.replacen("<body>\n", &format!("<body>\n{}", page.text), 1)
+}
+
+pub fn comparison_page(comparison: &RunComparison, runs: &[Named<'_>]) -> String {
+    let document = comparison_document(comparison, runs);
+    let mut page = open("compare");
+    let links: Vec<_> = runs.iter().map(|one| (link::run(one.name), one.name)).collect();
+    bar(&mut page, &links);
+    page.element("h1", &document.title);
+    write(&mut page, &document.nodes);
+    close(page, None)
 }
 
 pub fn message_page(heading: &str, text: &str) -> String {

@@ -11,7 +11,7 @@ use super::{bars, causes::Causes, words};
 use crate::{
     Subject,
     chart::{Chart, ChartKind, Look},
-    document::{Cell, Column, Document, Fold, Kind, Node, Role, Table, facts, list},
+    document::{Cell, Column, Document, Fold, Kind, Node, Role, Table, facts, list, pair},
     wording::percent,
 };
 
@@ -104,8 +104,7 @@ fn of_cell<'c>(
             let chart = charts.next().map(|chart| {
                 Node::Chart(format!("chart-{}", chart.name), Box::new(chart.scene.clone()))
             });
-            let columns = [chart.into_iter().collect(), ledger(table, op, causes, false)];
-            nodes.push(Node::Pair(columns.into()));
+            nodes.push(pair([chart.into_iter().collect(), ledger(table, op, causes, false)]));
         } else {
             let text = format!("{}: {}.", words::about(table, op), words::shares(op));
             nodes.push(Node::Paragraph(text.into()));
