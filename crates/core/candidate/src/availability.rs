@@ -8,7 +8,7 @@ use pickfs_record::{closest::closest, typed::program};
 use pickfs_sys::mount;
 use thiserror::Error;
 
-use crate::fs::{self, FileSystem, Formatter, Needs, Program};
+use crate::fs::{self, FileSystem, Formatter, Program};
 use crate::packages::Family;
 
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
@@ -41,7 +41,7 @@ pub fn availability(name: &str) -> Availability {
 }
 
 pub(crate) fn meant(name: &str) -> String {
-    let names = fs::table::names();
+    let names = fs::names();
     // `reiserfs` is the stem of `reiserfs-3.6`.
     let has_stem = |known: &&str| closest(name, known.split('-').next()).is_some();
     let meant = closest(name, names.iter().copied());
@@ -51,45 +51,34 @@ pub(crate) fn meant(name: &str) -> String {
     }
 }
 
-pub fn of(row: &dyn FileSystem) -> Availability {
-    let needs = row.needs();
-    let missing = kernel_gap(&needs).or_else(|| formatter_gap(&needs));
-    match missing.or_else(|| needs.helpers.iter().find_map(program_gap)) {
-        Some(missing) => Availability::Missing(missing),
-        None => Availability::Ready,
-    }
+pub fn of(row: &FileSystem) -> Availability {
+    let programs = || programs(row).find_map(|program| program_gap(&program));
+    kernel_gap(row).or_else(programs).map_or(Availability::Ready, Availability::Missing)
 }
 
-fn kernel_gap(needs: &Needs) -> Option<Unavailable> {
+fn kernel_gap(row: &FileSystem) -> Option<Unavailable> {
     let known = mount::known_types().unwrap_or_default();
-    let missing = needs
-        .kernel_types
-        .iter()
-        .find(|fs_type| !known.iter().any(|one| one == *fs_type) && !module_on_disk(fs_type))?;
-    Some(Unavailable {
-        reason: format!("this kernel has no file system {missing}"),
-        remedy: needs.kernel_remedy.into(),
+    let is_known = known.iter().any(|one| one == row.kernel_type);
+    (!is_known && !module_on_disk(row.kernel_type)).then(|| Unavailable {
+        reason: format!("this kernel has no file system {}", row.kernel_type),
+        remedy: row.kernel_remedy(),
         packages: Vec::new(),
     })
 }
 
 /// Those of a guest that are not on this machine, so that they must be fetched. What a guest makes
 /// itself, it makes by a fetched tool.
-pub fn to_be_brought(row: &dyn FileSystem) -> Vec<Program> {
-    let needs = row.needs();
+pub fn to_be_brought(row: &FileSystem) -> Vec<Program> {
     let is_wanted = |one: &Program| row.is_made_inside() || find_program(one.name).is_none();
-    let formatter = match needs.formatter {
+    programs(row).filter(is_wanted).collect()
+}
+
+fn programs(row: &FileSystem) -> impl Iterator<Item = Program> {
+    let formatter = match row.formatter {
         Formatter::Packaged(program) => Some(program),
         Formatter::None | Formatter::Own => None,
     };
-    formatter.into_iter().chain(needs.helpers.iter().copied()).filter(is_wanted).collect()
-}
-
-fn formatter_gap(needs: &Needs) -> Option<Unavailable> {
-    match &needs.formatter {
-        Formatter::None | Formatter::Own => None,
-        Formatter::Packaged(program) => program_gap(program),
-    }
+    formatter.into_iter().chain(row.helpers.iter().copied())
 }
 
 fn program_gap(program: &Program) -> Option<Unavailable> {
@@ -180,8 +169,8 @@ mod tests {
     #[test]
     fn what_we_make_ourselves_needs_no_program() {
         for name in ["hpfs", "affs", "hfsplus", "hfsx", "ufs", "ufs2"] {
-            let needs = fs::find(name).unwrap().needs();
-            assert_eq!((needs.formatter, formatter_gap(&needs)), (Formatter::Own, None), "{name}");
+            let row = fs::find(name).unwrap();
+            assert_eq!((row.formatter, programs(row).count()), (Formatter::Own, 0), "{name}");
         }
     }
 

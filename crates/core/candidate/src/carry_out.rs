@@ -169,7 +169,7 @@ impl Drop for Home {
 }
 
 pub(crate) fn not_found(program: &str) -> TargetError {
-    let package = crate::fs::table::package_of(program);
+    let package = crate::fs::package_of(program);
     let package = package.map(|of_debian| Family::here().name(of_debian).unwrap_or(of_debian));
     let package = package.unwrap_or("the package that holds it").into();
     TargetError::NoProgram { program: program.into(), package }

@@ -17,6 +17,7 @@ use crate::card;
 use crate::carry_out;
 use crate::environment;
 use crate::error::TargetError;
+use crate::fs::serving;
 use crate::image::write_noise;
 use crate::incompressible::Noise;
 use crate::raw_probe;
@@ -176,14 +177,16 @@ impl Drop for Directory {
 
 /// The histogram of free extents as the file system's own tool prints it, or why there is none.
 fn free_extents(fs_type: &str, source: &Path, mount_point: &Path) -> String {
-    let text = |path: &Path| path.to_string_lossy().into_owned();
-    let (program, args) = match fs_type {
-        "ext2" | "ext3" | "ext4" => ("e2freefrag", vec![text(source)]),
-        "xfs" => {
-            ("xfs_spaceman", vec!["-r".into(), "-c".into(), "freesp".into(), text(mount_point)])
-        }
-        _ => return format!("not available: no tool reads the free extents of {fs_type}"),
+    let command = serving(fs_type).map_or("", |row| row.free_extents);
+    let Some((program, words)) = command.split_once(' ') else {
+        return format!("not available: no tool reads the free extents of {fs_type}");
     };
+    let word = |word: &str| match word {
+        "SOURCE" => source.to_string_lossy().into_owned(),
+        "MOUNT" => mount_point.to_string_lossy().into_owned(),
+        word => word.to_owned(),
+    };
+    let args: Vec<String> = words.split(' ').map(word).collect();
     if find_program(program).is_none() {
         return format!("not available: {program} not found");
     }

@@ -12,33 +12,15 @@ use crate::error::TargetError;
 use crate::fs::{self, FileSystem};
 use crate::image::HostFacts;
 
-/// FUSE types do not tell which program serves them.
-fn row_serving(fs_type: &str) -> Option<&'static dyn FileSystem> {
-    if fs_type.starts_with("fuse") {
-        return None;
-    }
-    let serves = |row: &&dyn FileSystem| row.needs().kernel_types.contains(&fs_type);
-    fs::FILE_SYSTEMS.iter().copied().find(serves)
-}
-
-fn driver(entry: &MountEntry, row: Option<&dyn FileSystem>) -> String {
-    let device = entry.source.file_name().unwrap_or_default().to_string_lossy();
-    match row {
-        Some(row) => row.driver(&entry.fs_type, &device),
-        None => entry.fs_type.clone(),
-    }
-}
-
 pub(crate) fn put_mount(
     facts: &mut Environment,
     path: &Path,
-    row: Option<&'static dyn FileSystem>,
+    row: Option<&'static FileSystem>,
 ) -> Result<(), TargetError> {
     let entry = mount::mount_of(path)?;
     let space = mount::file_system_use(path)?;
-    let row = row.or_else(|| row_serving(&entry.fs_type));
     facts.put("mount.type", &entry.fs_type);
-    facts.put("mount.driver", driver(&entry, row));
+    facts.put("mount.driver", fs::driver_of(&entry.fs_type, &entry.source, row));
     facts.put("mount.options", options_in_force(&entry));
     facts.put("mount.source", entry.source.display());
     facts.put("mount.block_size_bytes", space.block_bytes);

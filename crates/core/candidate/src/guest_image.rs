@@ -26,8 +26,8 @@ use crate::{
     carry_out::{self, Calls},
     environment,
     error::TargetError,
-    fs::{FileSystem, Ground, MadeInside, Place, recipe, words},
-    host_folder::{HostFolder, HostKind},
+    fs::{FileSystem, Ground, HostKind, MadeInside, Place, recipe, words},
+    host_folder::HostFolder,
     image::{HostFacts, check_size, fill, forbid_copy_on_write},
     incompressible::Noise,
     memory,
@@ -54,7 +54,6 @@ pub struct GuestImage {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inside {
     pub needs_disk: bool,
-    pub kernel_types: Vec<&'static str>,
     /// Where that is left to the guest.
     pub make: Vec<Action>,
     pub mount: Vec<Action>,
@@ -154,34 +153,30 @@ impl GuestImage {
     ) -> Result<Inside, TargetError> {
         let row = plan::row_of(candidate)?;
         words::check(candidate)?;
-        let (minimum_bytes, have_bytes) = (row.needs().minimum_bytes, self.size_bytes);
+        let (minimum_bytes, have_bytes) = (row.minimum_bytes, self.size_bytes);
         if have_bytes < minimum_bytes {
-            return Err(TargetError::TooSmall { fs: row.name(), minimum_bytes, have_bytes });
+            return Err(TargetError::TooSmall { fs: row.name, minimum_bytes, have_bytes });
         }
-        let needs_disk = row.needs().ground == Ground::BlockDevice;
+        let needs_disk = row.ground == Ground::BlockDevice;
         if needs_disk {
             let steps = making(row, candidate, &self.place(&self.path.to_string_lossy(), at));
             carry_out::carry_out_all(&steps, self, log)?;
         }
         let place = self.place(disk, at);
-        let MadeInside { make, mount, unmount } = match row.is_made_inside() {
-            true => {
-                row.made_inside(candidate, &self.place(&format!("{disk}{}", partition::BEHIND), at))
-            }
-            false => None,
-        }
-        .unwrap_or_else(|| MadeInside {
-            make: Vec::new(),
-            mount: row.mount(candidate, &place),
-            unmount: row.unmount(candidate, &place),
-        });
+        let MadeInside { make, mount, unmount } = match row.guest.made_inside {
+            Some(made) => made(candidate, &self.place(&format!("{disk}{}", partition::BEHIND), at)),
+            None => MadeInside {
+                make: Vec::new(),
+                mount: row.mount(candidate, &place),
+                unmount: row.unmount(candidate, &place),
+            },
+        };
         let actions = |steps: Vec<Step>| -> Vec<Action> {
             steps.into_iter().map(|step| inside_a_guest(row, step.action)).collect()
         };
         let backing = if needs_disk { self.kind } else { BackingKind::Memory };
         Ok(Inside {
             needs_disk,
-            kernel_types: row.types_in_a_guest(),
             make: actions(make),
             mount: actions(mount),
             unmount: actions(unmount),
@@ -259,7 +254,7 @@ impl GuestImage {
     }
 }
 
-fn making(row: &dyn FileSystem, candidate: &CandidateSpec, place: &Place) -> Vec<Step> {
+fn making(row: &FileSystem, candidate: &CandidateSpec, place: &Place) -> Vec<Step> {
     let device = [place.device.as_str()];
     let mut steps = vec![recipe::call("remove old signatures", "clear-ends", device)];
     match row.is_made_inside() {
@@ -271,8 +266,8 @@ fn making(row: &dyn FileSystem, candidate: &CandidateSpec, place: &Place) -> Vec
     steps
 }
 
-fn inside_a_guest(row: &dyn FileSystem, action: Action) -> Action {
-    match (action, row.type_in_a_guest()) {
+fn inside_a_guest(row: &FileSystem, action: Action) -> Action {
+    match (action, row.guest.fs_type) {
         (Action::Mount { source, options, at, .. }, Some(fs_type)) => {
             Action::Mount { source, fs_type: fs_type.into(), options, at }
         }

@@ -7,20 +7,12 @@ use std::path::Path;
 use pickfs_sys::mount::{self, FileSystemUse};
 
 use crate::error::TargetError;
+use crate::fs::{self, HostKind};
 use crate::image::HostFacts;
 
 /// Room that an image leaves to other programs, where one tenth of the file system is more: a
 /// large reserve or a quota counts as free (an allocator sees it so), but nobody can write there.
 const LEFT_FOR_OTHERS_BYTES: u64 = 1 << 30;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HostKind {
-    InPlace,
-    /// Copies on write unless a file is told not to.
-    CopyOnWrite,
-    CopyOnWriteAlways,
-    Memory,
-}
 
 pub(crate) struct HostFolder {
     pub(crate) fs_type: String,
@@ -65,11 +57,9 @@ impl HostFolder {
 }
 
 fn kind_of(fs_type: &str) -> HostKind {
-    match fs_type {
-        "tmpfs" | "ramfs" | "devtmpfs" => HostKind::Memory,
-        "btrfs" | "bcachefs" => HostKind::CopyOnWrite,
-        "zfs" | "nilfs2" | "fuse.zfs" => HostKind::CopyOnWriteAlways,
-        _ => HostKind::InPlace,
+    match (fs_type, fs::called(fs_type)) {
+        ("devtmpfs", _) => HostKind::Memory,
+        (_, row) => row.map_or(HostKind::InPlace, |row| row.as_host),
     }
 }
 

@@ -21,7 +21,8 @@ use pickfs_sys::mount::{MountRequest, Mounted};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 
 use crate::error::TargetError;
-use crate::host_folder::{HostFolder, HostKind};
+use crate::fs::HostKind;
+use crate::host_folder::HostFolder;
 use crate::incompressible::{Incompressible, Noise, PIECE_BYTES};
 use crate::memory;
 use crate::scratch::Progress;

@@ -73,16 +73,11 @@ fn rows() -> impl Iterator<Item = Vec<&'static str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fs::{FILE_SYSTEMS, Formatter, table::OWN_PROGRAMS};
+    use crate::fs;
 
     #[test]
     fn every_program_of_the_table_stands_in_the_list_with_its_package() {
-        let formatters = FILE_SYSTEMS.iter().filter_map(|row| match row.needs().formatter {
-            Formatter::Packaged(program) => Some(program),
-            _ => None,
-        });
-        let helpers = FILE_SYSTEMS.iter().flat_map(|row| row.needs().helpers);
-        for program in formatters.chain(helpers.copied()).chain(OWN_PROGRAMS.iter().copied()) {
+        for program in fs::programs() {
             let package = program.package.split(' ').next().unwrap();
             assert!(rows().any(|row| row[1] == package), "{} {package}", program.name);
         }

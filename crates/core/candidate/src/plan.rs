@@ -53,7 +53,7 @@ pub fn plan_steps(
     Ok(life.begin.into_iter().chain(life.end).collect())
 }
 
-pub(crate) fn row_of(candidate: &CandidateSpec) -> Result<&'static dyn FileSystem, TargetError> {
+pub(crate) fn row_of(candidate: &CandidateSpec) -> Result<&'static FileSystem, TargetError> {
     fs::find(&candidate.fs).ok_or_else(|| TargetError::UnknownFileSystem {
         name: candidate.fs.clone(),
         remedy: availability::meant(&candidate.fs),
@@ -70,7 +70,7 @@ pub(crate) fn life(
     }
     let row = row_of(candidate)?;
     words::check(candidate)?;
-    Ok(match row.needs().ground {
+    Ok(match row.ground {
         Ground::Memory => {
             let (begin, end) = (row.mount(candidate, place), row.unmount(candidate, place));
             Life { begin, cool: Vec::new(), anew: Vec::new(), end }
@@ -97,12 +97,7 @@ fn in_directory(candidate: &CandidateSpec, place: &Place) -> Result<Life, Target
 
 /// Around the row's own steps: the interlock before each that destroys, clean ends (so that no
 /// signature of the candidate before is found), and the image mended before the mount.
-fn on_block_device(
-    row: &dyn FileSystem,
-    candidate: &CandidateSpec,
-    bed: Bed,
-    place: &Place,
-) -> Life {
+fn on_block_device(row: &FileSystem, candidate: &CandidateSpec, bed: Bed, place: &Place) -> Life {
     let devices = [Some(&place.device), place.log.as_ref().map(|log| &log.device)];
     let each = |purpose: &str, name: &str| -> Vec<Step> {
         devices.iter().flatten().map(|&device| recipe::call(purpose, name, [device])).collect()
@@ -140,15 +135,11 @@ fn on_block_device(
         guard(&mut anew);
         anew.extend(row.mount(candidate, place));
     }
-    if cool.is_empty() && (is_program(row) || row.holds_metadata()) {
+    // The caches of a program end with it, and no switch reaches them.
+    if cool.is_empty() && (row.is_program() || row.holds_metadata) {
         cool.clone_from(&anew);
     }
     Life { begin, cool, anew, end }
-}
-
-/// Whether a program serves it through FUSE: its caches end with it, and no switch reaches them.
-fn is_program(row: &dyn FileSystem) -> bool {
-    row.needs().kernel_types.first().is_some_and(|mounted| mounted.starts_with("fuse"))
 }
 
 #[cfg(test)]

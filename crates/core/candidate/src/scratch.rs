@@ -15,7 +15,7 @@ use crate::carry_out;
 use crate::directory::Directories;
 use crate::environment;
 use crate::error::TargetError;
-use crate::fs::{FileSystem, Ground, LogPlace, Period, Place};
+use crate::fs::{FileSystem, Ground, LogPlace, Place, Timer};
 use crate::identity::Identity;
 use crate::image::{Image, ImageState};
 use crate::incompressible::Noise;
@@ -241,10 +241,7 @@ impl Scratch {
     }
 
     /// Everything that can be known before anything is touched.
-    fn check(
-        &self,
-        candidate: &CandidateSpec,
-    ) -> Result<Option<&'static dyn FileSystem>, TargetError> {
+    fn check(&self, candidate: &CandidateSpec) -> Result<Option<&'static FileSystem>, TargetError> {
         if let Base::Directory(directory) = &self.base {
             directory.here().check(candidate)?;
             return Ok(None);
@@ -253,19 +250,19 @@ impl Scratch {
         if let Availability::Missing(missing) = availability::of(row) {
             return Err(missing.into());
         }
-        let (needs, have_bytes) = (row.needs(), self.size_bytes());
-        if have_bytes < needs.minimum_bytes {
-            let (fs, minimum_bytes) = (row.name(), needs.minimum_bytes);
+        let (minimum_bytes, have_bytes) = (row.minimum_bytes, self.size_bytes());
+        if have_bytes < minimum_bytes {
+            let fs = row.name;
             return Err(TargetError::TooSmall { fs, minimum_bytes, have_bytes });
         }
-        if needs.ground == Ground::BlockDevice && !needs.sized && have_bytes < self.whole_bytes() {
+        if row.ground == Ground::BlockDevice && !row.is_sized() && have_bytes < self.whole_bytes() {
             let device = self.device().unwrap_or(Path::new("the device")).display().to_string();
-            return Err(TargetError::WholeDeviceOnly { fs: row.name(), device });
+            return Err(TargetError::WholeDeviceOnly { fs: row.name, device });
         }
-        if needs.ground == Ground::Memory {
+        if row.ground == Ground::Memory {
             let size = crate::fs::recipe::option_value(&candidate.mount_options, "size");
             let asked_bytes = size.and_then(memory::tmpfs_size_bytes).unwrap_or(have_bytes);
-            memory::check(row.name(), asked_bytes)?;
+            memory::check(row.name, asked_bytes)?;
         }
         Ok(Some(row))
     }
@@ -315,16 +312,16 @@ impl Scratch {
         }
     }
 
-    fn backing_of(&self, row: Option<&dyn FileSystem>) -> BackingKind {
+    fn backing_of(&self, row: Option<&FileSystem>) -> BackingKind {
         match row {
-            Some(row) if row.needs().ground == Ground::Memory => BackingKind::Memory,
+            Some(row) if row.ground == Ground::Memory => BackingKind::Memory,
             _ => self.kind(),
         }
     }
 
     fn facts(
         &self,
-        row: Option<&'static dyn FileSystem>,
+        row: Option<&'static FileSystem>,
         at: &Path,
     ) -> Result<(Environment, Option<ImageRecord>), TargetError> {
         let mut facts = Environment::default();
@@ -371,7 +368,7 @@ impl Scratch {
 
 /// Memory under a candidate caps the durability.
 pub(crate) fn promise(
-    row: Option<&dyn FileSystem>,
+    row: Option<&FileSystem>,
     candidate: &CandidateSpec,
     backing: BackingKind,
 ) -> Promise {
@@ -385,14 +382,15 @@ pub(crate) fn promise(
     }
     let mut periods = row.map(|row| row.periods(options)).unwrap_or_default();
     if backing != BackingKind::Memory {
-        let path = "/proc/sys/vm/dirty_expire_centisecs";
-        periods.push(Period::from_kernel("dirty pages expire", path, 0.01, 30.0));
+        let kernel = "/proc/sys/vm/dirty_expire_centisecs";
+        let expiry = Timer { kernel, unit_s: 0.01, ..Timer::new("dirty pages expire", 30.0) };
+        periods.push(expiry.period(&[]));
     }
     Promise {
         durability,
         why: why.into(),
         periods,
-        lacks: row.map(|row| row.lacks().to_vec()).unwrap_or_default(),
-        name_bytes_max: row.and_then(|row| row.name_bytes_max()),
+        lacks: row.map(|row| row.lacks.to_vec()).unwrap_or_default(),
+        name_bytes_max: row.and_then(|row| row.name_bytes_max),
     }
 }

@@ -208,15 +208,15 @@ fn what_cannot_run_says_why() {
     let (_folder, run_dir) = ring::folder();
     let mut scratch = scratch(&run_dir);
     for row in rows::FILE_SYSTEMS {
-        if availability(row.name()) == Availability::Ready {
+        if availability(row.name) == Availability::Ready {
             continue;
         }
         let mut log = Vec::new();
-        let candidate = row.name().parse().unwrap();
+        let candidate = row.name.parse().unwrap();
         let error = scratch.make_and_mount(&candidate, &run_dir.join("mnt"), &mut log);
         let (reason, remedy) = error.unwrap_err().skip().unwrap();
         assert!(!reason.is_empty() && !remedy.is_empty());
-        println!("  {}: {reason}; {remedy}", row.name());
+        println!("  {}: {reason}; {remedy}", row.name);
         assert!(log.is_empty());
     }
     let small = BackingSpec::Loop { size_bytes: 64 << 20, directory: None };

@@ -35,10 +35,9 @@ fn checked(words: &[&str], minutes: u64) -> Option<String> {
 fn warmed(cache: &std::path::Path, words: &[&str]) -> bool {
     let names = words.last().copied().unwrap_or_default();
     let rows = pickfs_candidate::fs::FILE_SYSTEMS.iter();
-    let rows =
-        rows.filter(|row| names.is_empty() || names.split(',').any(|name| name == row.name()));
+    let rows = rows.filter(|row| names.is_empty() || names.split(',').any(|name| name == row.name));
     let (cache, mut tools) = (PackageCache::at(cache), Tools::default());
-    rows.into_iter().all(|row| tools.want(&cache, *row).is_ok())
+    rows.into_iter().all(|row| tools.want(&cache, row).is_ok())
 }
 
 fn assert_kept(text: &str, names: &[&str]) {

@@ -15,7 +15,7 @@ use pickfs::{command, folder};
 use pickfs_guest::{
     Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, GuestPhase, Kernel, Order,
     PackageCache, Start,
-    engine::{CHANNEL_MODULES, DISK_INSIDE, modules_for},
+    engine::{CHANNEL_MODULES, DISK_INSIDE},
     keeper::KEEP_GUEST,
     kvm, qemu_program,
 };
@@ -33,7 +33,7 @@ fn boot(
     let files = FirstFiles {
         worker: pickfs::worker().into(),
         early: kernel.modules.with_needed(CHANNEL_MODULES),
-        modules: kernel.modules.with_needed(&modules_for(&["ext4"])),
+        modules: kernel.modules.with_needed(&["crc32c_generic", "ext4"]),
         ..FirstFiles::default()
     };
     files.write(&first_files)?;

@@ -20,7 +20,7 @@ use crate::{
 pub fn diagnose(watch_s: f64, device: Option<&Path>) -> Diagnosis {
     let mut packages = Vec::new();
     let rows = fs::FILE_SYSTEMS.iter();
-    let file_systems = rows.map(|row| file_system(*row, &mut packages)).collect();
+    let file_systems = rows.map(|row| file_system(row, &mut packages)).collect();
     packages.sort();
     packages.dedup();
     Diagnosis {
@@ -32,7 +32,7 @@ pub fn diagnose(watch_s: f64, device: Option<&Path>) -> Diagnosis {
     }
 }
 
-fn file_system(row: &dyn fs::FileSystem, packages: &mut Vec<String>) -> FileSystemDiagnosis {
+fn file_system(row: &fs::FileSystem, packages: &mut Vec<String>) -> FileSystemDiagnosis {
     let (ready, reason, remedy) = match pickfs_candidate::availability::of(row) {
         Availability::Ready => (true, String::new(), String::new()),
         Availability::Missing(missing) => {
@@ -40,14 +40,14 @@ fn file_system(row: &dyn fs::FileSystem, packages: &mut Vec<String>) -> FileSyst
             (false, missing.reason, missing.remedy)
         }
     };
-    let (name, origin) = (row.name().to_owned(), row.origin().to_owned());
+    let (name, origin) = (row.name.to_owned(), row.origin.to_owned());
     let (route, route_needs) =
         if ready { (NATIVE.into(), String::new()) } else { guest_route(row) };
     let remedy = if route.is_empty() { remedy + &buildable(row) } else { remedy };
     FileSystemDiagnosis { name, origin, ready, reason, remedy, route, route_needs }
 }
 
-fn guest_route(row: &dyn fs::FileSystem) -> (String, String) {
+fn guest_route(row: &fs::FileSystem) -> (String, String) {
     let Some(engine) = ENGINES.into_iter().find(|engine| row_gap(row, *engine).is_none()) else {
         return (String::new(), String::new());
     };
@@ -60,12 +60,10 @@ fn guest_route(row: &dyn fs::FileSystem) -> (String, String) {
     (engine.name().into(), missing.join(", "))
 }
 
-fn buildable(row: &dyn fs::FileSystem) -> String {
-    let missing: Vec<_> =
-        row.types_in_a_guest().into_iter().filter(|kind| !engine::knows(kind)).collect();
-    match missing.iter().all(|kind| engine::REBUILT.contains(kind)) {
+fn buildable(row: &fs::FileSystem) -> String {
+    match engine::knows(row) || row.guest.support == fs::Support::Rebuilt {
         true => {
-            let (program, name) = (program(), row.name());
+            let (program, name) = (program(), row.name);
             format!("; or in a guest: {program} doctor --guests --fs {name} --build-modules")
         }
         false => String::new(),

@@ -122,6 +122,10 @@ mod tests {
         record.flags.into_iter().map(|flag| flag.kind).collect()
     }
 
+    fn period(what: &str, seconds: f64) -> Period {
+        Period { what: what.into(), seconds }
+    }
+
     #[test]
     fn a_clean_trial_raises_no_doubt() {
         assert_eq!(kinds(clean()), Vec::<String>::new());
@@ -150,7 +154,7 @@ mod tests {
     #[test]
     fn a_trial_must_cover_two_periods() {
         let mut record = clean();
-        let commit = [Period::new("btrfs commit", 30.0), Period::new("expiry", 5.0)];
+        let commit = [period("btrfs commit", 30.0), period("expiry", 5.0)];
         periods(&mut record, &commit, 61.0);
         assert!(record.flags.is_empty());
         periods(&mut record, &commit, 8.0);
@@ -172,7 +176,7 @@ mod tests {
         record.phases[at].elapsed_ns = 20_000_000_000;
         let mute = PhaseRecord { elapsed_ns: 1, ..PhaseRecord::named("one call") };
         record.phases.push(mute);
-        periods_of_phases(&mut record, &[Period::new("btrfs commit", 30.0)]);
+        periods_of_phases(&mut record, &[period("btrfs commit", 30.0)]);
         let flagged: Vec<&PhaseRecord> = record
             .phases
             .iter()

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use pickfs_candidate::{
     Availability, availability,
-    fs::{self, FileSystem},
+    fs::{self, FileSystem, Support},
     knob::{ENGINE, KERNEL},
 };
 use pickfs_guest::{ENGINES, Engine, engine};
@@ -98,14 +98,14 @@ fn chosen(plan: &Plan, cell: &Cell) -> Result<&'static str, Gap> {
     }
 }
 
-fn runs_here(plan: &Plan, cell: &Cell, row: &dyn FileSystem) -> bool {
+fn runs_here(plan: &Plan, cell: &Cell, row: &FileSystem) -> bool {
     let here = matches!(availability::of(row), Availability::Ready);
     let in_directory = matches!(plan.backing, BackingSpec::Directory { .. });
     let is_free = !cell.knobs.contains_key(KERNEL);
     in_directory || (is_free && here && rustix::process::geteuid().is_root())
 }
 
-fn first_that_can(plan: &Plan, cell: &Cell, row: &dyn FileSystem) -> Result<Engine, Gap> {
+fn first_that_can(plan: &Plan, cell: &Cell, row: &FileSystem) -> Result<Engine, Gap> {
     let [kvm, tcg] = ENGINES;
     match can_serve(plan, cell, row, kvm) {
         Ok(()) => Ok(kvm),
@@ -113,7 +113,7 @@ fn first_that_can(plan: &Plan, cell: &Cell, row: &dyn FileSystem) -> Result<Engi
     }
 }
 
-fn can_serve(plan: &Plan, cell: &Cell, row: &dyn FileSystem, engine: Engine) -> Result<(), Gap> {
+fn can_serve(plan: &Plan, cell: &Cell, row: &FileSystem, engine: Engine) -> Result<(), Gap> {
     if let BackingSpec::Device { .. } | BackingSpec::Directory { .. } = plan.backing {
         let reason = "a guest's candidates are made on an image";
         return Err((reason.into(), "leave --device and --dir out, or --engine".into()));
@@ -131,29 +131,25 @@ fn can_serve(plan: &Plan, cell: &Cell, row: &dyn FileSystem, engine: Engine) -> 
     row_gap(row, engine).map_or(Ok(()), Err)
 }
 
-pub fn row_gap(row: &dyn FileSystem, engine: Engine) -> Option<Gap> {
+pub fn row_gap(row: &FileSystem, engine: Engine) -> Option<Gap> {
     if let Some(obstacle) = engine.obstacle() {
         return Some((obstacle, "use another engine".into()));
     }
-    if let Some(foreign) = row.types_in_a_guest().iter().find(|kind| !engine::knows(kind)) {
+    if !engine::knows(row) {
+        let foreign = row.type_in_a_guest();
         let reason = format!("the guest's kernel has no writable file system {foreign}");
-        let remedy = match engine::REBUILT.contains(foreign) {
-            true => format!("build its module: {} doctor --guests --build-modules", program()),
-            false => row.needs().kernel_remedy.into(),
+        let remedy = match row.guest.support {
+            Support::Rebuilt => {
+                format!("build its module: {} doctor --guests --build-modules", program())
+            }
+            _ => row.kernel_remedy(),
         };
         return Some((reason, remedy));
     }
-    let name = row.name();
-    (name != NTFS_3G && is_fuse(row)).then(|| {
-        (format!("the program behind {name} is for the host"), "use --engine native".to_owned())
+    (row.guest.support == Support::HostProgram).then(|| {
+        let reason = format!("the program behind {} is for the host", row.name);
+        (reason, "use --engine native".to_owned())
     })
-}
-
-/// The one FUSE program that is taken into a guest.
-const NTFS_3G: &str = "ntfs-3g";
-
-fn is_fuse(row: &dyn FileSystem) -> bool {
-    row.needs().kernel_types.iter().any(|kind| kind.starts_with("fuse"))
 }
 
 #[cfg(test)]

@@ -24,8 +24,8 @@ pub(crate) fn leave_out_too_small(plan: &Plan, expansion: &mut Expansion) {
     let Some(have_bytes) = have_bytes.filter(|&bytes| bytes > 0) else { return };
     leave_out(expansion, |cell| {
         let row = fs::find(&cell.candidate.fs);
-        let small = row.filter(|row| have_bytes < row.needs().minimum_bytes).map(|row| {
-            let (fs, minimum_bytes) = (row.name(), row.needs().minimum_bytes);
+        let small = row.filter(|row| have_bytes < row.minimum_bytes).map(|row| {
+            let (fs, minimum_bytes) = (row.name, row.minimum_bytes);
             TargetError::TooSmall { fs, minimum_bytes, have_bytes }
         });
         small?.skip().map(|(reason, _)| (reason, "name a larger device".into()))
@@ -38,9 +38,9 @@ pub(crate) fn leave_out_without_log(plan: &Plan, expansion: &mut Expansion) {
     leave_out(expansion, |cell| {
         let row = fs::find(&cell.candidate.fs)?;
         match row.log_apart(&cell.candidate) {
-            None if row.needs().ground == Ground::BlockDevice => {
-                let reason = format!("{} cannot put its log on another device", row.name());
-                Some((reason, format!("leave --log-device or {} out", row.name())))
+            None if row.ground == Ground::BlockDevice => {
+                let reason = format!("{} cannot put its log on another device", row.name);
+                Some((reason, format!("leave --log-device or {} out", row.name)))
             }
             Some(true) if log.bytes < LogPlace::BYTES_MIN => {
                 let [least, has] = [LogPlace::BYTES_MIN, log.bytes].map(bytes_text);

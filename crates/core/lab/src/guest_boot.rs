@@ -8,7 +8,7 @@ use pickfs_candidate::{
 };
 use pickfs_guest::{
     Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, Kernel, Order, Start,
-    engine::{CHANNEL_MODULES, DISK_INSIDE, modules_for},
+    engine::{CHANNEL_MODULES, DISK_INSIDE},
 };
 
 use crate::{guest_folder::GuestFolder, kernels::Tools};
@@ -38,7 +38,7 @@ impl GuestBoot {
     pub fn boot(
         &self,
         machinery: &Machinery<'_>,
-        rows: &[&dyn FileSystem],
+        rows: &[&FileSystem],
         stop: &dyn Fn() -> bool,
     ) -> Result<Guest, GuestError> {
         let &Machinery { engine, kernel, tools, image, processors } = machinery;
@@ -62,7 +62,7 @@ impl GuestBoot {
     }
 }
 
-pub fn order_of(row: &dyn FileSystem, inside: &Inside, kernel: &Kernel) -> Order {
+pub fn order_of(row: &FileSystem, inside: &Inside, kernel: &Kernel) -> Order {
     let modules = FirstFiles { modules: modules_of(&[row], kernel), ..FirstFiles::default() };
     Order {
         modules: modules.modules_inside(),
@@ -74,22 +74,23 @@ pub fn order_of(row: &dyn FileSystem, inside: &Inside, kernel: &Kernel) -> Order
     }
 }
 
-fn modules_of(rows: &[&dyn FileSystem], kernel: &Kernel) -> Vec<PathBuf> {
-    let types: Vec<&str> = rows.iter().flat_map(|row| row.types_in_a_guest()).collect();
-    kernel.modules.with_needed(&modules_for(&types))
+fn modules_of(rows: &[&FileSystem], kernel: &Kernel) -> Vec<PathBuf> {
+    let modules = |row: &&FileSystem| {
+        row.guest.modules_before.iter().copied().chain(row.guest_modules()).collect::<Vec<_>>()
+    };
+    kernel.modules.with_needed(&rows.iter().flat_map(modules).collect::<Vec<_>>())
 }
 
 /// Programs of the host, and of trees, that run in the guest: those that serve a mount, and those that make what
 /// only a guest makes.
-fn programs_of(rows: &[&dyn FileSystem], tools: &Tools) -> (Vec<PathBuf>, Vec<(PathBuf, PathBuf)>) {
+fn programs_of(rows: &[&FileSystem], tools: &Tools) -> (Vec<PathBuf>, Vec<(PathBuf, PathBuf)>) {
     let (mut programs, mut foreign) = (Vec::new(), Vec::new());
     for row in rows {
-        let needs = row.needs();
-        let formatter = match needs.formatter {
+        let formatter = match row.formatter {
             Formatter::Packaged(program) if row.is_made_inside() => Some(program),
             _ => None,
         };
-        for program in formatter.iter().chain(needs.helpers) {
+        for program in formatter.iter().chain(row.helpers) {
             match tools.of(program.name) {
                 Some(tool) => foreign.push((tool.tree.clone(), tool.path.clone())),
                 None => programs.extend(find_program(program.name)),
@@ -99,10 +100,9 @@ fn programs_of(rows: &[&dyn FileSystem], tools: &Tools) -> (Vec<PathBuf>, Vec<(P
     (programs, foreign)
 }
 
-fn memory_bytes(rows: &[&dyn FileSystem], image: &GuestImage) -> u64 {
-    let in_memory = rows.iter().any(|row| row.needs().ground == Ground::Memory);
-    // OpenZFS keeps a cache of its own beside the kernel's.
-    let zfs = rows.iter().any(|row| row.types_in_a_guest().contains(&"zfs"));
+fn memory_bytes(rows: &[&FileSystem], image: &GuestImage) -> u64 {
+    let in_memory = rows.iter().any(|row| row.ground == Ground::Memory);
+    let caches = rows.iter().any(|row| row.guest.has_own_cache);
     let of_files = if in_memory { image.size_bytes() } else { 0 };
-    MEMORY_BYTES + of_files + if zfs { MEMORY_BYTES } else { 0 }
+    MEMORY_BYTES + of_files + if caches { MEMORY_BYTES } else { 0 }
 }

@@ -66,22 +66,21 @@ pub struct Check<'a> {
 
 impl Check<'_> {
     pub fn run(&self, tell: &mut dyn FnMut(&Checked)) -> Result<Vec<Checked>, CheckError> {
-        let asked = |row: &&dyn FileSystem| {
-            self.names.is_empty() || self.names.iter().any(|name| name == row.name())
+        let asked = |row: &&FileSystem| {
+            self.names.is_empty() || self.names.iter().any(|name| name == row.name)
         };
-        let mut rows: Vec<&dyn FileSystem> =
-            fs::FILE_SYSTEMS.iter().map(|row| *row as &dyn FileSystem).filter(asked).collect();
+        let mut rows: Vec<&FileSystem> = fs::FILE_SYSTEMS.iter().filter(asked).collect();
         // Those have a guest of their own, when the shared one is over.
         rows.sort_by_key(|row| row.is_made_inside());
         let mut tools = Tools::default();
-        for row in rows.iter().filter(|row| self.gap(**row).is_none()) {
-            tools.want(self.cache, *row)?;
+        for row in rows.iter().filter(|row| self.gap(row).is_none()) {
+            tools.want(self.cache, row)?;
         }
         let backing = BackingSpec::Loop { size_bytes: IMAGE_BYTES, directory: None };
         let mut image = GuestImage::prepare(&backing, self.folder, &mut |_| {})?;
         image.bring(tools.words());
-        let shared = rows.iter().copied().filter(|row| self.gap(*row).is_none());
-        let shared = shared.filter(|row| tools.gap(*row).is_none() && !row.is_made_inside());
+        let shared = rows.iter().copied().filter(|row| self.gap(row).is_none());
+        let shared = shared.filter(|row| tools.gap(row).is_none() && !row.is_made_inside());
         let shared = shared.collect();
         let boots = GuestBoot::new(self.worker)?;
         let mut bench = Bench { check: self, tools, image, boots, shared, guest: None };
@@ -90,14 +89,14 @@ impl Check<'_> {
             let began = Instant::now();
             let result = bench.check(row);
             let took_s = began.elapsed().as_secs_f64();
-            all.push(Checked { fs: row.name().into(), result, took_s });
+            all.push(Checked { fs: row.name.into(), result, took_s });
             all.iter().last().into_iter().for_each(&mut *tell);
         }
         bench.image.remove()?;
         Ok(all)
     }
 
-    fn gap(&self, row: &dyn FileSystem) -> Option<Gap> {
+    fn gap(&self, row: &FileSystem) -> Option<Gap> {
         row_gap(row, self.engine).or_else(|| kernels::gap(row, self.kernel))
     }
 }
@@ -107,16 +106,16 @@ struct Bench<'a> {
     tools: Tools,
     image: GuestImage,
     boots: GuestBoot,
-    shared: Vec<&'static dyn FileSystem>,
+    shared: Vec<&'static FileSystem>,
     guest: Option<Guest>,
 }
 
 impl Bench<'_> {
-    fn check(&mut self, row: &'static dyn FileSystem) -> CheckResult {
+    fn check(&mut self, row: &'static FileSystem) -> CheckResult {
         if let Some((reason, remedy)) = self.check.gap(row).or_else(|| self.tools.gap(row)) {
             return CheckResult::Skipped(format!("{reason}; {remedy}"));
         }
-        let Ok(candidate) = row.name().parse::<CandidateSpec>() else {
+        let Ok(candidate) = row.name.parse::<CandidateSpec>() else {
             return CheckResult::Skipped("no candidate has this name".into());
         };
         self.kept(row, &candidate).unwrap_or_else(CheckResult::Failed)
@@ -126,7 +125,7 @@ impl Bench<'_> {
     /// the disk's partition when it boots, so it is a guest for that alone.
     fn kept(
         &mut self,
-        row: &'static dyn FileSystem,
+        row: &'static FileSystem,
         candidate: &CandidateSpec,
     ) -> Result<CheckResult, String> {
         let made = self.image.make(candidate, DISK_INSIDE, MOUNTED_AT, &mut Vec::new());
@@ -149,7 +148,7 @@ impl Bench<'_> {
         let fact = |key: &str| guest.facts().get(key).unwrap_or_default().to_owned();
         let (driver, block_bytes) = (fact("mount.driver"), fact("mount.block_size_bytes"));
         let (files, bytes) = guest.check(inside.needs_disk, &stop).map_err(text)?;
-        let is_last = self.shared.last().is_none_or(|last| last.name() == row.name());
+        let is_last = self.shared.last().is_none_or(|last| last.name == row.name);
         match row.is_made_inside() || is_last {
             true => guest.end(&stop).map_err(text)?,
             false => {

@@ -9,12 +9,12 @@ use std::{
 
 use pickfs_candidate::{
     availability::to_be_brought,
-    fs::{self, FileSystem},
+    fs::{self, FileSystem, Support},
     knob::{ENGINE, KERNEL},
 };
 use pickfs_guest::{
-    Ask, Engine, GuestError, Kernel, PackageCache, Tool, engine::REBUILT, kvm,
-    packages::PackageError, qemu_program, rebuilt,
+    Ask, Engine, GuestError, Kernel, PackageCache, Tool, kvm, packages::PackageError, qemu_program,
+    rebuilt,
 };
 use pickfs_record::{Cell, Plan, record::SkippedCell};
 
@@ -99,7 +99,7 @@ impl Kernels {
 pub struct Tools(BTreeMap<&'static str, Result<Tool, String>>);
 
 impl Tools {
-    pub fn want(&mut self, cache: &PackageCache, row: &dyn FileSystem) -> Result<(), PackageError> {
+    pub fn want(&mut self, cache: &PackageCache, row: &FileSystem) -> Result<(), PackageError> {
         for program in to_be_brought(row) {
             if !self.0.contains_key(program.name) {
                 let tool = match Tool::get(cache, program.name, program.package) {
@@ -112,7 +112,7 @@ impl Tools {
         Ok(())
     }
 
-    pub(crate) fn gap(&self, row: &dyn FileSystem) -> Option<Gap> {
+    pub(crate) fn gap(&self, row: &FileSystem) -> Option<Gap> {
         let failed = |name| self.0.get(name)?.as_ref().err().map(|why| (name, why.clone()));
         let (name, why) = to_be_brought(row).into_iter().find_map(|one| failed(one.name))?;
         Some((format!("{name} cannot be had: {why}"), "install its package".into()))
@@ -128,26 +128,15 @@ impl Tools {
     }
 }
 
-pub(crate) fn gap(row: &dyn FileSystem, kernel: &Kernel) -> Option<Gap> {
-    let lacks = |kind: &&str| match REBUILT.contains(kind) {
-        true => !rebuilt::is_there(kind, &kernel.release),
-        // The driver of ext4 serves ext2 where there is none of its own.
-        false if *kind == "ext2" => ["ext2", "ext4"].iter().all(|one| kernel.modules.lacks(one)),
-        false => module_of(kind).is_some_and(|module| kernel.modules.lacks(module)),
+pub(crate) fn gap(row: &FileSystem, kernel: &Kernel) -> Option<Gap> {
+    let (fs_type, modules) = (row.type_in_a_guest(), row.guest_modules());
+    let is_lacking = match row.guest.support {
+        Support::Rebuilt => !rebuilt::is_there(fs_type, &kernel.release),
+        _ => !modules.is_empty() && modules.iter().all(|one| kernel.modules.lacks(one)),
     };
-    let lacking = row.types_in_a_guest().into_iter().find(lacks)?;
     let reason =
-        format!("kernel {} of the guest has no writable file system {lacking}", kernel.release);
-    Some((reason, "leave guest.kernel out, or name another".into()))
-}
-
-fn module_of(fs_type: &str) -> Option<&str> {
-    match fs_type {
-        "tmpfs" | "ramfs" => None,
-        "ext3" => Some("ext4"),
-        "fuseblk" => Some("fuse"),
-        other => Some(other),
-    }
+        || format!("kernel {} of the guest has no writable file system {fs_type}", kernel.release);
+    is_lacking.then(|| (reason(), "leave guest.kernel out, or name another".into()))
 }
 
 #[cfg(test)]

@@ -358,7 +358,7 @@ pub(crate) fn blank(
 }
 
 pub(crate) fn stands_on_a_device(fs: &str) -> bool {
-    fs::find(fs).is_none_or(|row| row.needs().ground != Ground::Memory)
+    fs::find(fs).is_none_or(|row| row.ground != Ground::Memory)
 }
 
 pub(crate) fn phase(order: &TrialOrder<'_>, phase: &str) -> Event {

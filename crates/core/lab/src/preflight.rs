@@ -287,13 +287,13 @@ pub(crate) fn size_bytes(backing: &BackingSpec) -> Option<u64> {
 
 /// The least that a file system needs, where the scratch is known to be smaller.
 pub(crate) fn too_small(plan: &Plan, fs: &str) -> Option<u64> {
-    let needs = fs::find(fs)?.needs();
-    let least = needs.minimum_bytes;
-    (needs.ground == fs::Ground::BlockDevice && size_bytes(&plan.backing)? < least).then_some(least)
+    let row = fs::find(fs)?;
+    let least = row.minimum_bytes;
+    (row.ground == fs::Ground::BlockDevice && size_bytes(&plan.backing)? < least).then_some(least)
 }
 
 pub(crate) fn is_in_memory(fs: &str) -> bool {
-    fs::find(fs).is_some_and(|row| row.needs().ground == fs::Ground::Memory)
+    fs::find(fs).is_some_and(|row| row.ground == fs::Ground::Memory)
 }
 
 fn nothing(plan: &Plan, expansion: &Expansion) -> PreflightError {
@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn what_cannot_be_mounted_here_is_skipped_with_a_remedy() {
         let mut plan = quick();
-        let names = pickfs_candidate::fs::FILE_SYSTEMS.iter().map(|row| row.name());
+        let names = pickfs_candidate::fs::FILE_SYSTEMS.iter().map(|row| row.name);
         let is_missing = |name: &&str| {
             matches!(
                 pickfs_candidate::availability(name),

@@ -243,8 +243,8 @@ fn the_file_systems_are_listed() {
             promises.push(promise);
             promises.len() - 1
         });
-        table.push_str(&file_system_row(*row, at + 1));
-        writeln!(notes, "- **{}**: {}", row.name(), row.origin()).expect("a line");
+        table.push_str(&file_system_row(row, at + 1));
+        writeln!(notes, "- **{}**: {}", row.name, row.origin).expect("a line");
     }
     table.push('\n');
     for (at, promise) in promises.iter().enumerate() {
@@ -254,21 +254,20 @@ fn the_file_systems_are_listed() {
     check_part("file-systems.md", "notes", &notes);
 }
 
-fn file_system_row(row: &dyn FileSystem, promise: usize) -> String {
-    let needs = row.needs();
-    let made_by = match needs.formatter {
+fn file_system_row(row: &FileSystem, promise: usize) -> String {
+    let made_by = match row.formatter {
         Formatter::None => "nothing: it is memory".to_owned(),
         Formatter::Packaged(program) => format!("`{}` ({})", program.name, program.package),
         Formatter::Own => "pickfs itself".to_owned(),
     };
-    let helpers = needs.helpers.iter().map(|p| format!("`{}` ({})", p.name, p.package));
-    let lacks: Vec<&str> = row.lacks().iter().map(|lack| lack_text(*lack)).collect();
+    let helpers = row.helpers.iter().map(|p| format!("`{}` ({})", p.name, p.package));
+    let lacks: Vec<&str> = row.lacks.iter().map(|lack| lack_text(*lack)).collect();
     let periods = row.periods(&[]).into_iter().map(|period| period.what);
     format!(
         "| `{}` | {made_by} | {} | {} | {} | {} | ({promise}) |\n",
-        row.name(),
+        row.name,
         joined(helpers.collect()),
-        pickfs_record::quantity::bytes_text(needs.minimum_bytes),
+        pickfs_record::quantity::bytes_text(row.minimum_bytes),
         joined(lacks),
         joined(periods.collect()),
     )

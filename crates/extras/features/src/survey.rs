@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pickfs_candidate::fs;
+use pickfs_candidate::fs::{self, FileSystem};
 use pickfs_candidate::{Availability, Mounted, Scratch, TargetError};
 use pickfs_record::features::{Answer, Capability, FeatureRow, Presence, Verdict};
 use pickfs_record::{BackingSpec, CandidateSpec};
@@ -188,7 +188,7 @@ fn named_row(
     presence: Presence,
     answers: Vec<Answer>,
 ) -> FeatureRow {
-    let origin = fs::find(&fs).map(|row| row.facts());
+    let origin = fs::find(&fs).and_then(FileSystem::facts);
     let asked: Vec<_> = table::capabilities().into_iter().zip(answers.iter().cloned()).collect();
     let classification = origin.as_ref().map(|origin| classify(origin, &asked));
     FeatureRow { label: candidate.label.clone(), fs, presence, answers, origin, classification }

@@ -18,6 +18,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use pickfs_candidate::fs::{FileSystem, Support};
 use pickfs_record::Environment;
 
 use crate::{
@@ -62,13 +63,6 @@ pub const DISK_INSIDE: &str = "/dev/vda";
 const CHANNEL_INSIDE: &str = "/dev/vport0p1";
 /// Modules of the disk and of the line; each is built into some kernels.
 pub const CHANNEL_MODULES: &[&str] = &["virtio_pci", "virtio_console", "virtio_blk"];
-/// What Debian's stock kernel mounts writable, by modules of its package or built in.
-const TYPES: &[&str] = &[
-    "affs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "fuse", "fuseblk", "hfs", "hfsplus",
-    "hpfs", "jfs", "nilfs2", "ramfs", "reiserfs", "tmpfs", "vfat", "xfs",
-];
-/// With a module that can be built: see [`crate::rebuilt`].
-pub const REBUILT: &[&str] = &["ufs", "reiserfs35", "zfs"];
 /// More processors than a trial has lanes and helpers are of no use, and each is a busy thread.
 const PROCESSORS_MAX: usize = 2;
 /// Of the kernel: no random places, no self-tests, nothing that watches every call. It counts timer interrupts over a
@@ -167,12 +161,15 @@ impl fmt::Display for Engine {
 }
 
 /// Writable, by the kernel that is taken where none is asked for.
-pub fn knows(fs_type: &str) -> bool {
-    let rebuilt = || {
-        let cache = PackageCache::open_default().ok()?;
-        Some(rebuilt::is_there(fs_type, &debian_kernel::held_release(&cache, None)?))
-    };
-    TYPES.contains(&fs_type) || rebuilt().unwrap_or(false)
+pub fn knows(row: &FileSystem) -> bool {
+    match row.guest.support {
+        Support::None => false,
+        Support::Stock | Support::HostProgram => true,
+        Support::Rebuilt => PackageCache::open_default().is_ok_and(|cache| {
+            let release = debian_kernel::held_release(&cache, None);
+            release.is_some_and(|release| rebuilt::is_there(row.type_in_a_guest(), &release))
+        }),
+    }
 }
 
 pub fn missing_packages(cache: &PackageCache) -> Vec<&'static str> {
@@ -216,38 +213,10 @@ fn opens_directly(disk: &Path) -> bool {
     OpenOptions::new().read(true).custom_flags(direct).open(disk).is_ok()
 }
 
-/// Beside what the modules themselves name.
-pub fn modules_for(types: &[&str]) -> Vec<&'static str> {
-    let extra = |fs_type: &str| -> &'static [&'static str] {
-        match fs_type {
-            "vfat" => &["vfat", "nls_cp437", "nls_ascii", "nls_iso8859-1"],
-            "hfsplus" => &["nls_utf8", "hfsplus"],
-            "hfs" => &["hfs"],
-            "hpfs" => &["hpfs"],
-            "affs" => &["affs"],
-            "ufs" => &["ufs"],
-            "nilfs2" => &["nilfs2"],
-            "f2fs" => &["crc32_generic", "f2fs"],
-            "jfs" => &["jfs", "nls_utf8"],
-            "reiserfs" => &["reiserfs"],
-            "reiserfs35" => &["reiserfs35"],
-            // A driver of its own where there is one, else that of ext4, which knows the name too.
-            "ext2" => &["ext2", "crc32c_generic", "ext4"],
-            "ext3" | "ext4" => &["crc32c_generic", "ext4"],
-            "xfs" => &["crc32c_generic", "xfs"],
-            "btrfs" => &["crc32c_generic", "btrfs"],
-            "exfat" => &["nls_utf8", "nls_iso8859-1", "exfat"],
-            "zfs" => &["zfs"],
-            "ntfs3" => &["ntfs3"],
-            "fuse" | "fuseblk" => &["fuse"],
-            _ => &[],
-        }
-    };
-    types.iter().flat_map(|fs_type| extra(fs_type).iter().copied()).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use pickfs_candidate::fs::find;
+
     use super::*;
 
     fn words(engine: Engine, disk: Option<&str>) -> String {
@@ -303,6 +272,7 @@ mod tests {
         assert_eq!(ENGINES.map(Engine::name), ["qemu-kvm", "qemu-tcg"]);
         assert!(Engine::find("qemu-tcg").is_some_and(|engine| engine.obstacle().is_none()));
         assert!(Engine::find("uml").is_none());
+        let knows = |name: &str| knows(find(name).unwrap());
         assert!(knows("exfat") && !knows("bcachefs"));
     }
 }

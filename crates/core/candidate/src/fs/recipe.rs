@@ -1,6 +1,6 @@
 use pickfs_record::{Action, CandidateSpec, Step};
 
-use super::Place;
+use super::{FileSystem, Place, Size};
 
 /// A word in a candidate's mkfs options that is ours, not the program's: let mkfs discard.
 const DISCARD: &str = "discard";
@@ -23,9 +23,9 @@ where
     Step { purpose: purpose.into(), action: Action::Call { name: name.into(), args } }
 }
 
-/// `size=BYTES` where it is less than the device.
-pub fn own_format(name: &str, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
-    let size = place.make_units(1).map(|bytes| format!("size={bytes}"));
+/// `size=BYTES` where it is less than the device and the format can be.
+pub fn own_format(name: &str, spec: &CandidateSpec, place: &Place, is_sized: bool) -> Vec<Step> {
+    let size = place.make_units(1).filter(|_| is_sized).map(|bytes| format!("size={bytes}"));
     let args = [name.into(), place.device.clone()].into_iter().chain(size).chain(make_words(spec));
     vec![call("make", "format", args)]
 }
@@ -82,8 +82,27 @@ pub fn make_args(ours: &[&str], no_discard: &[&str], spec: &CandidateSpec) -> Ve
     ours.iter().chain(quiet).map(|word| word.to_string()).chain(make_words(spec)).collect()
 }
 
-/// With `nodiscard` for drivers that discard unless told.
-pub fn options_without_discard(spec: &CandidateSpec) -> Vec<String> {
+/// The device, and the size where that is less.
+pub fn with_device(mut args: Vec<String>, size: Size, place: &Place) -> Vec<String> {
+    let (mut before, mut behind) = (None, None);
+    match size {
+        Size::Whole => {}
+        Size::Units(unit_bytes) => behind = place.make_units(unit_bytes),
+        Size::Sectors => behind = place.make_units(place.sector_bytes.into()),
+        Size::Words(words) => before = place.make_units(1).map(|bytes| words.replace("{}", &bytes)),
+    }
+    args.extend(before.iter().flat_map(|words| words.split(' ')).map(str::to_owned));
+    args.push(place.device.clone());
+    args.extend(behind);
+    args
+}
+
+/// A mount with `nodiscard`, for drivers that discard unless told.
+pub fn mount_without_discard(row: &FileSystem, spec: &CandidateSpec, place: &Place) -> Vec<Step> {
+    mount_device(row.kernel_type, options_without_discard(spec), place)
+}
+
+fn options_without_discard(spec: &CandidateSpec) -> Vec<String> {
     let speaks = |option: &String| {
         option == "discard" || option == "nodiscard" || option.starts_with("discard=")
     };

@@ -6,7 +6,7 @@ use pickfs_record::CandidateSpec;
 use super::{FileSystem, Formatter, recipe};
 use crate::{error::TargetError, own_format, plan};
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words {
     pub alone: &'static str,
     /// Options with a value, behind `=`, joined (`-b4096`) or in the next word.
@@ -32,10 +32,10 @@ pub fn check(candidate: &CandidateSpec) -> Result<(), TargetError> {
     let row = plan::row_of(candidate)?;
     let check = Check { candidate, row };
     check.mount()?;
-    match row.needs().formatter {
+    match row.formatter {
         Formatter::Own => {
             let words: Vec<String> = recipe::make_words(candidate).collect();
-            own_format::asked_size(row.name(), &words).map(drop)
+            own_format::asked_size(row.name, &words).map(drop)
         }
         Formatter::Packaged(_) | Formatter::None => check.make(),
     }
@@ -43,7 +43,7 @@ pub fn check(candidate: &CandidateSpec) -> Result<(), TargetError> {
 
 struct Check<'a> {
     candidate: &'a CandidateSpec,
-    row: &'static dyn FileSystem,
+    row: &'static FileSystem,
 }
 
 impl Check<'_> {
@@ -52,7 +52,7 @@ impl Check<'_> {
     }
 
     fn make(&self) -> Result<(), TargetError> {
-        let known = self.row.words();
+        let known = self.row.words;
         let mut words = recipe::make_words(self.candidate);
         while let Some(word) = words.next() {
             if !word.starts_with('-') || matches!(word.as_str(), "-" | "--") {
@@ -241,8 +241,8 @@ mod tests {
     #[test]
     fn the_tables_take_letters_as_the_installed_tools_do() {
         for row in FILE_SYSTEMS {
-            let (known, needs) = (row.words(), row.needs());
-            let Formatter::Packaged(program) = needs.formatter else { continue };
+            let known = row.words;
+            let Formatter::Packaged(program) = row.formatter else { continue };
             // zpool asks its daemon first.
             let found = find_program(program.name).filter(|_| program.name != "zpool");
             let Some(path) = found else { continue };

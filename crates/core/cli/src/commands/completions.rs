@@ -39,7 +39,7 @@ pub fn completions(shell: Shell) -> anyhow::Result<Exit> {
 
 fn with_names(shell: Shell, script: String) -> String {
     let plans: Vec<&str> = PLANS.iter().map(|plan| plan.name).chain([TOUR.0]).collect();
-    let file_systems: Vec<&str> = FILE_SYSTEMS.iter().map(|row| row.name()).collect();
+    let file_systems: Vec<&str> = FILE_SYSTEMS.iter().map(|row| row.name).collect();
     let named = |text: &str| {
         let text = text.replace("@PLANS@", &plans.join(" "));
         text.replace("@FILE_SYSTEMS@", &file_systems.join(" "))

@@ -58,7 +58,7 @@ fn candidates(args: &FeaturesArgs) -> anyhow::Result<Vec<CandidateSpec>> {
     }
     let mut words: Vec<&str> = args.candidates.iter().flat_map(|word| names(word)).collect();
     if words.is_empty() {
-        words = pickfs_candidate::fs::table::names();
+        words = pickfs_candidate::fs::names();
     }
     words.into_iter().map(|word| Ok(word.parse()?)).collect()
 }

@@ -18,7 +18,7 @@ pub fn build_modules(
     names: &[String],
 ) -> anyhow::Result<()> {
     let types: Vec<_> =
-        names.iter().filter_map(|name| find(name)).flat_map(FileSystem::types_in_a_guest).collect();
+        names.iter().filter_map(|name| find(name)).map(FileSystem::type_in_a_guest).collect();
     let is_asked = |module: &str| names.is_empty() || types.contains(&module);
     let folder = cache.cache().join("modules");
     let mut source = KernelSource {

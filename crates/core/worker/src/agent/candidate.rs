@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use pickfs_candidate::fs::driver_of;
 use pickfs_guest::message::Order;
 use pickfs_record::{Action, Environment};
 use pickfs_sys::mount::{self, MountRequest};
@@ -51,7 +52,7 @@ impl Candidate {
         let space = mount::file_system_use(&at).map_err(|error| error.to_string())?;
         let mut facts = Environment::default();
         facts.put("mount.type", &entry.fs_type);
-        facts.put("mount.driver", driver(&entry.fs_type, &entry.source));
+        facts.put("mount.driver", driver_of(&entry.fs_type, &entry.source, None));
         facts.put("mount.options", format!("{},{}", entry.options, entry.super_options));
         facts.put("mount.source", entry.source.display());
         facts.put("mount.block_size_bytes", space.block_bytes);
@@ -80,13 +81,6 @@ impl Candidate {
     fn take(&self, steps: &[Action]) -> Result<(), String> {
         steps.iter().try_for_each(take)
     }
-}
-
-/// The driver of ext4 serves ext2 and ext3 too where they have none of their own, and keeps a folder a mount.
-fn driver(fs_type: &str, source: &Path) -> String {
-    let node = source.file_name().unwrap_or_default();
-    let served = Path::new("/sys/fs/ext4").join(node).is_dir();
-    if served { "ext4".into() } else { fs_type.into() }
 }
 
 fn take(step: &Action) -> Result<(), String> {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use pickfs_candidate::fs::{Limits, limits_of};
 use pickfs_record::quantity::bytes_text;
 use pickfs_sys::mount::mount_of;
 use rustix::{
@@ -11,7 +12,7 @@ use rustix::{
 
 use super::{
     calls,
-    limits::{self, Limits},
+    limits::MARKED_NAME_BYTES,
     names::NAME_BYTES_MAX,
     phases::Phase,
     probing::{self, Refused},
@@ -61,7 +62,7 @@ struct Room {
 pub(super) fn fit(settings: &mut Settings, directory: &Path, lanes: u32) -> Result<Fitted, Fault> {
     let mount = mount_of(directory).map_err(|error| Fault::Failed { reason: error.to_string() })?;
     let space = statvfs(directory).map_err(calls::fault("ask for space in", directory))?;
-    let room = Room::new(limits::of(&mount.fs_type), &space, lanes);
+    let room = Room::new(limits_of(&mount.fs_type), &space, lanes);
     let mut fitted = fit_to(settings, &mount.fs_type, room);
     refuse(&mut fitted, settings, &mount.fs_type, probing::probe(settings, directory)?);
     if fitted.many_files.is_none() {
@@ -128,7 +129,7 @@ fn no_links(fs_type: &str, room: Room) -> Option<String> {
 /// By the format, and by half of the free space where each takes a block.
 fn directories_max(room: Room) -> u32 {
     let by_format = room.limits.subdirectories_max.unwrap_or(u32::MAX);
-    let by_names = room.limits.directory.names_max().unwrap_or(u32::MAX);
+    let by_names = room.limits.directory.names_max(MARKED_NAME_BYTES).unwrap_or(u32::MAX);
     let by_space = (room.available_bytes / 2 / room.block_bytes).min(u64::from(u32::MAX)) as u32;
     by_format.min(by_names).min(by_space)
 }
@@ -180,7 +181,7 @@ fn fewer_files(settings: &mut Settings, fs_type: &str, room: Room) -> Option<Str
 }
 
 fn more_directories(settings: &mut Settings, fs_type: &str, room: Room) -> Option<String> {
-    let most = room.limits.directory.names_max()?;
+    let most = room.limits.directory.names_max(MARKED_NAME_BYTES)?;
     let spread = settings.spread;
     if spread.files_per_directory() <= most {
         return None;
@@ -242,7 +243,7 @@ mod tests {
 
     fn room(fs_type: &str) -> Room {
         Room {
-            limits: limits::of(fs_type),
+            limits: limits_of(fs_type),
             available_bytes: 8 << 30,
             block_bytes: 4096,
             inodes: None,

@@ -4,7 +4,9 @@
 
 use pickfs_record::quantity::bytes_text;
 
-use super::{content::Data, limits, phases::Phase, settings::Settings};
+use pickfs_candidate::fs::limits_of;
+
+use super::{content::Data, phases::Phase, settings::Settings};
 use crate::workload::{Scratch, TooLarge};
 
 const START_S: f64 = 0.3;
@@ -50,8 +52,7 @@ fn flushes(settings: &Settings) -> u32 {
 /// That the one file of every lane is longer than all of the scratch; only what does not compress, and
 /// what no file system compresses, is known to be.
 pub(super) fn too_large(settings: &Settings, lanes: u32, scratch: &Scratch) -> Option<TooLarge> {
-    let may_shrink = settings.data == Data::Bonnie
-        && (limits::of(scratch.fs).compresses || scratch.fs.starts_with("zfs"));
+    let may_shrink = settings.data == Data::Bonnie && limits_of(scratch.fs).compresses;
     let needed_bytes = settings.size_bytes.saturating_mul(u64::from(lanes));
     if may_shrink || needed_bytes < scratch.size_bytes || settings.size_bytes == 0 {
         return None;
