@@ -1,6 +1,6 @@
 //! Its first third against its last third (rule 3).
 
-use pickfs_record::record::IntervalRow;
+use pickfs_record::record::Second;
 
 use crate::summary::spread;
 
@@ -10,14 +10,14 @@ pub const SECONDS_MIN: usize = 6;
 
 /// Median of the last third over the median of the first third of the seconds'
 /// medians; absent under six seconds with laps.
-pub fn thirds_ratio(rows: &[IntervalRow]) -> Option<f64> {
+pub fn thirds_ratio(rows: &[Second]) -> Option<f64> {
     let (first, last) = thirds(rows)?;
     Some(spread(&last).median / spread(&first).median)
 }
 
 /// Whether the trial moved: the thirds differ by more than [`UNSTEADY_RATIO`] and no
 /// second of the one lies among the seconds of the other.
-pub fn is_unsteady(rows: &[IntervalRow]) -> bool {
+pub fn is_unsteady(rows: &[Second]) -> bool {
     let Some((first, last)) = thirds(rows) else { return false };
     let (first, last) = (spread(&first), spread(&last));
     let apart = first.high < last.low || last.high < first.low;
@@ -25,7 +25,7 @@ pub fn is_unsteady(rows: &[IntervalRow]) -> bool {
     apart && !(1.0 / UNSTEADY_RATIO..=UNSTEADY_RATIO).contains(&ratio)
 }
 
-fn thirds(rows: &[IntervalRow]) -> Option<(Vec<f64>, Vec<f64>)> {
+fn thirds(rows: &[Second]) -> Option<(Vec<f64>, Vec<f64>)> {
     let medians: Vec<f64> = rows
         .iter()
         .filter(|row| row.count > 0 && row.service_p50_ns > 0)
@@ -42,8 +42,8 @@ fn thirds(rows: &[IntervalRow]) -> Option<(Vec<f64>, Vec<f64>)> {
 mod tests {
     use super::*;
 
-    fn rows(medians: &[u64]) -> Vec<IntervalRow> {
-        let row = |(second, &service_p50_ns): (usize, &u64)| IntervalRow {
+    fn rows(medians: &[u64]) -> Vec<Second> {
+        let row = |(second, &service_p50_ns): (usize, &u64)| Second {
             second: second as u32,
             count: 10,
             service_min_ns: 1,

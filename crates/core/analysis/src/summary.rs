@@ -5,7 +5,7 @@ use pickfs_record::{
     TrialRecord,
     finding::{OpSummary, QuantileSummary, Spread},
     plan::{Metric, Statistic, View},
-    record::{Distribution, OpRecord},
+    record::{OpRecord, Times},
 };
 
 /// Episodes that a quantile needs beyond it (rule 7).
@@ -47,11 +47,10 @@ pub fn op_summaries(trials: &[&TrialRecord]) -> Vec<OpSummary> {
 }
 
 fn op_summary(op: &str, view: View, trials: &[&TrialRecord]) -> OpSummary {
-    let rows: Vec<&Distribution> =
+    let rows: Vec<&Times> =
         trials.iter().filter_map(|trial| op_of(trial, op)?.view(view)).collect();
-    let over = |number: fn(&Distribution) -> f64| {
-        spread(&rows.iter().map(|row| number(row)).collect::<Vec<_>>())
-    };
+    let over =
+        |number: fn(&Times) -> f64| spread(&rows.iter().map(|row| number(row)).collect::<Vec<_>>());
     OpSummary {
         op: op.into(),
         view,
@@ -69,7 +68,7 @@ fn op_summary(op: &str, view: View, trials: &[&TrialRecord]) -> OpSummary {
     }
 }
 
-fn quantiles(rows: &[&Distribution]) -> Vec<QuantileSummary> {
+fn quantiles(rows: &[&Times]) -> Vec<QuantileSummary> {
     let mut shares: Vec<f64> = rows
         .iter()
         .flat_map(|row| &row.quantiles)
@@ -81,7 +80,7 @@ fn quantiles(rows: &[&Distribution]) -> Vec<QuantileSummary> {
     shares.into_iter().map(|q| quantile(q, rows)).collect()
 }
 
-fn quantile(q: f64, rows: &[&Distribution]) -> QuantileSummary {
+fn quantile(q: f64, rows: &[&Times]) -> QuantileSummary {
     let found: Vec<_> = rows.iter().filter_map(|row| row.quantile(q)).collect();
     let episodes = found.iter().map(|row| row.episodes).sum();
     let trials = found.iter().filter(|row| row.episodes > 0).count();
@@ -172,9 +171,9 @@ mod tests {
     use super::*;
     use pickfs_record::record::QuantileRow;
 
-    fn laps(value_ns: u64, episodes: u64) -> Distribution {
+    fn laps(value_ns: u64, episodes: u64) -> Times {
         let row = QuantileRow { q: 0.999, value_ns, episodes };
-        Distribution { count: 100, quantiles: vec![row], ..Distribution::default() }
+        Times { count: 100, quantiles: vec![row], ..Times::default() }
     }
 
     #[test]
@@ -187,8 +186,7 @@ mod tests {
 
     #[test]
     fn ten_episodes_over_three_trials_carry_and_less_does_not() {
-        let carried =
-            |rows: &[Distribution]| quantile(0.999, &rows.iter().collect::<Vec<_>>()).carried;
+        let carried = |rows: &[Times]| quantile(0.999, &rows.iter().collect::<Vec<_>>()).carried;
         assert!(carried(&[laps(1, 4), laps(1, 3), laps(1, 3)]));
         assert!(!carried(&[laps(1, 3), laps(1, 3), laps(1, 3)]));
         assert!(!carried(&[laps(1, 50), laps(1, 50)]));

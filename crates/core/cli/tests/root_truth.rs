@@ -132,7 +132,7 @@ fn a_stall_stands_where_the_disk_says_and_turns_behind_it_wait() {
     assert!(load.late_queue >= 20, "{load:?}");
     let durable = op(&trial, "durable");
     let response = durable.response.as_ref().unwrap();
-    let at = |laps: &pickfs_record::record::Distribution| laps.quantile(0.98).unwrap().value_ns;
+    let at = |laps: &pickfs_record::record::Times| laps.quantile(0.98).unwrap().value_ns;
     assert!(at(response) > 50_000_000, "a tenth of the turns began behind the stall");
     assert!(at(&durable.service) < at(response), "and only one of them was slow itself");
     assert!(response.max_ns >= stall.1 - stall.0);

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::record::Distribution;
+use crate::record::Times;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CallsRecord {
@@ -17,7 +17,7 @@ pub struct CallsRecord {
 pub struct CallRow {
     pub call: String,
     /// From entering the kernel to leaving it; of calls that came back.
-    pub service: Distribution,
+    pub service: Times,
     pub total_ns: u64,
     #[serde(default)]
     pub bytes_read: u64,

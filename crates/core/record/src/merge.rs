@@ -3,118 +3,78 @@
 //! of its laps was, and one stall that holds up 64 lanes is one episode, not 64. What is kept is a
 //! lower bound, the episodes of the one part that saw most of them beyond the merged quantile.
 
-use std::{collections::BTreeMap, io::Cursor, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{
     Histogram,
     serialization::{
-        Deserializer, V2DeflateSerializer,
+        V2DeflateSerializer,
         interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag},
     },
 };
 
 use crate::{
-    keeper::{OpLaps, SecondRow},
-    recorder::Lap,
-    summary::{QuantileValue, Summary, encode, histogram},
+    record::{OpRecord, Operation, Second, Times},
+    times::{decoded, histogram},
 };
 
-impl OpLaps {
-    pub fn merged(parts: Vec<OpLaps>, spikes_max: usize) -> Result<OpLaps, String> {
-        let Some(op) = parts.first().map(|part| part.op.clone()) else {
-            return Ok(OpLaps::default());
-        };
+impl OpRecord {
+    pub fn merged(mut parts: Vec<OpRecord>, spikes_max: usize) -> Result<OpRecord, String> {
         if parts.len() == 1 {
-            return Ok(parts.into_iter().next().unwrap_or_default());
+            return Ok(parts.remove(0));
         }
-        let services: Vec<&Summary> = parts.iter().map(|part| &part.service).collect();
-        let service = merged_summary(&services)?;
-        let of = |part: fn(&OpLaps) -> &Option<Summary>| -> Result<Option<Summary>, String> {
-            let all: Vec<&Summary> = parts.iter().flat_map(part).collect();
-            if all.is_empty() { Ok(None) } else { merged_summary(&all).map(Some) }
+        let times = |of: fn(&OpRecord) -> Option<&Times>| {
+            let all: Vec<&Times> = parts.iter().filter_map(of).collect();
+            (!all.is_empty()).then(|| Times::merged(&all)).transpose()
         };
-        let (response, raw) = (of(|part| &part.response)?, of(|part| &part.raw)?);
-        let (seconds, interval_log) = merged_seconds(&parts)?;
-        let mut spikes: Vec<Lap> = parts.iter().flat_map(|part| part.spikes.clone()).collect();
+        let service = times(|part| Some(&part.service))?.unwrap_or_default();
+        let response = times(|part| part.response.as_ref())?;
+        let raw_response = times(|part| part.raw_response.as_ref())?;
+        let (intervals, interval_log) = merged_seconds(&parts)?;
+        let mut spikes: Vec<Operation> =
+            parts.iter().flat_map(|part| part.spikes.clone()).collect();
         spikes.sort_by_key(|lap| std::cmp::Reverse(lap.end_ns - lap.start_ns));
         spikes.truncate(spikes_max);
-        Ok(OpLaps { op, service, response, raw, seconds, spikes, interval_log })
+        let op = parts.into_iter().next().map(|part| part.op).unwrap_or_default();
+        Ok(OpRecord { op, service, response, raw_response, intervals, spikes, interval_log })
     }
 }
 
-fn merged_summary(parts: &[&Summary]) -> Result<Summary, String> {
-    let mut laps = histogram();
-    for part in parts.iter().filter(|part| part.count > 0) {
-        laps.add(decoded(&part.encoded)?).map_err(|error| error.to_string())?;
-    }
-    let parts: Vec<&&Summary> = parts.iter().filter(|part| part.count > 0).collect();
-    let count = laps.len();
-    let Some(first) = parts.first().filter(|_| count > 0) else { return Ok(Summary::default()) };
-    let min_ns = parts.iter().map(|part| part.min_ns).min().unwrap_or(0);
-    let max_ns = parts.iter().map(|part| part.max_ns).max().unwrap_or(0);
-    let quantile = |(index, row): (usize, &QuantileValue)| {
-        let value_ns = laps.value_at_quantile(row.q).clamp(min_ns, max_ns);
-        let rows = parts.iter().filter_map(|part| part.quantiles.get(index));
-        QuantileValue { q: row.q, value_ns, episodes: episodes_at_least(rows, value_ns) }
-    };
-    let sum_ns: f64 = parts.iter().map(|part| part.mean_ns * part.count as f64).sum();
-    Ok(Summary {
-        count,
-        mean_ns: sum_ns / count as f64,
-        sd_ns: laps.stdev() * (count as f64 / (count - 1).max(1) as f64).sqrt(),
-        min_ns,
-        max_ns,
-        quantiles: first.quantiles.iter().enumerate().map(quantile).collect(),
-        overflow: parts.iter().map(|part| part.overflow).sum(),
-        encoded: encode(&laps),
-    })
-}
-
-/// Episodes beyond a merged quantile, at least: those of the one part that had most. A part whose own
-/// quantile is lower counted shorter laps, too, and says nothing; some part's is never lower, but for
-/// the rounding of the histogram.
-fn episodes_at_least<'a>(rows: impl Iterator<Item = &'a QuantileValue>, value_ns: u64) -> u64 {
-    let floor_ns = value_ns - value_ns / 500;
-    rows.filter(|row| row.value_ns >= floor_ns).map(|row| row.episodes).max().unwrap_or(0)
-}
-
-fn decoded(bytes: &[u8]) -> Result<Histogram<u64>, String> {
-    Deserializer::new()
-        .deserialize(&mut Cursor::new(bytes))
-        .map_err(|error| format!("a histogram cannot be read back: {error}"))
-}
-
-struct Second {
-    row: SecondRow,
+struct Merged {
+    row: Second,
     service: Histogram<u64>,
     response: Histogram<u64>,
 }
 
-fn merged_seconds(parts: &[OpLaps]) -> Result<(Vec<SecondRow>, String), String> {
-    let mut seconds: BTreeMap<u32, Second> = BTreeMap::new();
-    for row in parts.iter().flat_map(|part| &part.seconds) {
-        let second = seconds.entry(row.second).or_insert_with(|| Second {
-            row: SecondRow { count: 0, service_min_ns: u64::MAX, ..*row },
+fn merged_seconds(parts: &[OpRecord]) -> Result<(Vec<Second>, String), String> {
+    let mut seconds: BTreeMap<u32, Merged> = BTreeMap::new();
+    for row in parts.iter().flat_map(|part| &part.intervals) {
+        let merged = seconds.entry(row.second).or_insert_with(|| Merged {
+            row: Second { count: 0, service_min_ns: u64::MAX, ..*row },
             service: histogram(),
             response: histogram(),
         });
-        second.row.count += row.count;
-        second.row.service_min_ns = second.row.service_min_ns.min(row.service_min_ns);
-        second.row.service_max_ns = second.row.service_max_ns.max(row.service_max_ns);
-        second.row.response_max_ns = second.row.response_max_ns.max(row.response_max_ns);
+        merged.row.count += row.count;
+        merged.row.service_min_ns = merged.row.service_min_ns.min(row.service_min_ns);
+        merged.row.service_max_ns = merged.row.service_max_ns.max(row.service_max_ns);
+        merged.row.response_max_ns = merged.row.response_max_ns.max(row.response_max_ns);
     }
     for part in parts {
         add_log(part.interval_log.as_bytes(), &mut seconds)?;
     }
-    for second in seconds.values_mut().filter(|second| !second.service.is_empty()) {
-        second.row.service_p50_ns = second.service.value_at_quantile(0.5);
+    let (mut rows, mut log) = (Vec::new(), IntervalLog::default());
+    for merged in seconds.values_mut() {
+        if !merged.service.is_empty() {
+            merged.row.service_p50_ns = merged.service.value_at_quantile(0.5);
+        }
+        rows.push(merged.row);
+        log.add(merged.row.second, &merged.service, Some(&merged.response));
     }
-    let log = log_of(&seconds);
-    Ok((seconds.into_values().map(|second| second.row).collect(), log))
+    Ok((rows, log.text))
 }
 
-fn add_log(log: &[u8], seconds: &mut BTreeMap<u32, Second>) -> Result<(), String> {
+fn add_log(log: &[u8], seconds: &mut BTreeMap<u32, Merged>) -> Result<(), String> {
     for entry in IntervalLogIterator::new(log) {
         let entry = entry.map_err(|error| format!("an interval log cannot be read: {error:?}"))?;
         let LogEntry::Interval(interval) = entry else { continue };
@@ -123,55 +83,77 @@ fn add_log(log: &[u8], seconds: &mut BTreeMap<u32, Second>) -> Result<(), String
         let bytes = STANDARD
             .decode(interval.encoded_histogram())
             .map_err(|error| format!("an interval log cannot be read: {error}"))?;
-        let laps = decoded(&bytes)?;
         let into = match interval.tag().as_deref() {
             Some("response") => &mut second.response,
             _ => &mut second.service,
         };
-        into.add(laps).map_err(|error| error.to_string())?;
+        into.add(decoded(&bytes)?).map_err(|error| error.to_string())?;
     }
     Ok(())
 }
 
-fn log_of(seconds: &BTreeMap<u32, Second>) -> String {
-    let (mut log, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
-    let mut writer = IntervalLogWriterBuilder::new()
-        .with_max_value_divisor(1e6)
-        .begin_log_with(&mut log, &mut serializer)
-        .expect("writing to memory does not fail");
-    for (at, second) in seconds {
-        let start = Duration::from_secs(u64::from(*at));
-        for (tag, laps) in [("service", &second.service), ("response", &second.response)] {
-            if !laps.is_empty() {
+/// Its times are seconds since the measurement began, its maximum column is milliseconds.
+pub(crate) struct IntervalLog {
+    pub(crate) text: String,
+    serializer: V2DeflateSerializer,
+}
+
+impl Default for IntervalLog {
+    fn default() -> IntervalLog {
+        IntervalLog { text: String::new(), serializer: V2DeflateSerializer::new() }
+    }
+}
+
+impl IntervalLog {
+    pub(crate) fn add(
+        &mut self,
+        second: u32,
+        service: &Histogram<u64>,
+        response: Option<&Histogram<u64>>,
+    ) {
+        let mut lines = Vec::new();
+        let mut writer = IntervalLogWriterBuilder::new()
+            .with_max_value_divisor(1e6)
+            .begin_log_with(&mut lines, &mut self.serializer)
+            .expect("writing to memory does not fail");
+        let start = Duration::from_secs(u64::from(second));
+        for (tag, laps) in [("service", Some(service)), ("response", response)] {
+            if let Some(laps) = laps.filter(|laps| !laps.is_empty()) {
                 let _ = writer.write_histogram(laps, start, Duration::from_secs(1), Tag::new(tag));
             }
         }
+        let is_first = self.text.is_empty();
+        let lines = String::from_utf8_lossy(&lines);
+        let kept = lines.split_inclusive('\n').filter(|line| is_first || !line.starts_with('#'));
+        self.text.extend(kept);
     }
-    String::from_utf8_lossy(&log).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{OpIndex, RecorderOptions, recorder};
+    use crate::{OpIndex, RecorderOptions, record::QuantileRow, recorder};
 
-    fn laps(lengths_ns: &[(u64, u64)]) -> OpLaps {
+    fn laps(lengths_ns: &[(u64, u64)]) -> OpRecord {
         let (mut laps, keeper) = recorder(&RecorderOptions {
             ops: vec!["read".into()],
             responses: false,
             spikes_max: 2,
-            quantiles: vec![0.5, 0.99],
         });
         laps.begin(0);
         for (start_ns, length_ns) in lengths_ns {
             let end_ns = start_ns + length_ns;
             laps.lap(
                 OpIndex(0),
-                Lap { due_ns: *start_ns, start_ns: *start_ns, end_ns, offset_bytes: 0 },
+                Operation { due_ns: *start_ns, start_ns: *start_ns, end_ns, offset_bytes: 0 },
                 None,
             );
         }
         keeper.finish(laps.finish()).remove(0)
+    }
+
+    fn tail(laps: &OpRecord) -> QuantileRow {
+        *laps.service.quantile(0.99).expect("recorded")
     }
 
     #[test]
@@ -182,7 +164,7 @@ mod tests {
         let whole = laps(&turns);
         let even: Vec<_> = turns.iter().step_by(2).copied().collect();
         let odd: Vec<_> = turns.iter().skip(1).step_by(2).copied().collect();
-        let merged = OpLaps::merged(vec![laps(&even), laps(&odd)], 2).expect("merges");
+        let merged = OpRecord::merged(vec![laps(&even), laps(&odd)], 2).expect("merges");
         assert_eq!(merged.service.count, whole.service.count);
         assert_eq!(merged.service.max_ns, whole.service.max_ns);
         assert_eq!(merged.service.min_ns, whole.service.min_ns);
@@ -191,9 +173,9 @@ mod tests {
         for (ours, theirs) in merged.service.quantiles.iter().zip(&whole.service.quantiles) {
             assert_eq!((ours.q, ours.value_ns), (theirs.q, theirs.value_ns));
         }
-        assert_eq!(merged.seconds, whole.seconds);
+        assert_eq!(merged.intervals, whole.intervals);
         assert_eq!(merged.spikes.len(), 2);
-        assert_eq!(merged.service.encoded, whole.service.encoded);
+        assert_eq!(merged.service.histogram, whole.service.histogram);
     }
 
     #[test]
@@ -204,9 +186,9 @@ mod tests {
             turns[70].1 = 500_000;
             laps(&turns)
         };
-        let merged = OpLaps::merged((0..64).map(lane).collect(), 4).expect("merges");
+        let merged = OpRecord::merged((0..64).map(lane).collect(), 4).expect("merges");
         assert_eq!(merged.service.count, 64 * 200);
-        assert_eq!(merged.service.quantiles[1].episodes, 1, "{:?}", merged.service.quantiles);
+        assert_eq!(tail(&merged).episodes, 1);
     }
 
     #[test]
@@ -221,26 +203,26 @@ mod tests {
                 _ => (i * 1_000_000, 1_000),
             })
             .collect();
-        assert_eq!(laps(&quick).service.quantiles[1].episodes, 7);
-        let merged = OpLaps::merged(vec![laps(&quick), laps(&slow)], 4).expect("merges");
-        let tail = merged.service.quantiles[1];
+        assert_eq!(tail(&laps(&quick)).episodes, 7);
+        let merged = OpRecord::merged(vec![laps(&quick), laps(&slow)], 4).expect("merges");
+        let tail = tail(&merged);
         assert!((499_000..=501_000).contains(&tail.value_ns), "{tail:?}");
         assert_eq!(tail.episodes, 3);
     }
 
     #[test]
     fn a_part_without_laps_adds_nothing() {
-        let merged = OpLaps::merged(vec![laps(&[]), laps(&[(0, 5)]), laps(&[])], 4);
+        let merged = OpRecord::merged(vec![laps(&[]), laps(&[(0, 5)]), laps(&[])], 4);
         let merged = merged.expect("merges");
         assert_eq!((merged.service.count, merged.service.max_ns), (1, 5));
-        let none = OpLaps::merged(vec![laps(&[]), laps(&[])], 4).expect("merges");
+        let none = OpRecord::merged(vec![laps(&[]), laps(&[])], 4).expect("merges");
         assert_eq!(none.service.count, 0);
     }
 
     #[test]
     fn a_torn_histogram_is_told() {
         let mut torn = laps(&[(0, 5)]);
-        torn.service.encoded.truncate(9);
-        assert!(OpLaps::merged(vec![laps(&[(0, 5)]), torn], 4).is_err());
+        torn.service.histogram.truncate(8);
+        assert!(OpRecord::merged(vec![laps(&[(0, 5)]), torn], 4).is_err());
     }
 }

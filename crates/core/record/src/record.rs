@@ -123,27 +123,53 @@ fn kind_of_today<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<String, 
 }
 
 /// Laps of one operation in one trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OpRecord {
     /// `append`, `sync`, `durable`, `roll`, `read`.
     pub op: String,
     /// End minus start.
-    pub service: Distribution,
+    pub service: Times,
     /// End minus due without the driver's stalls; absent where no schedule exists.
-    pub response: Option<Distribution>,
+    pub response: Option<Times>,
     /// End minus due, with the driver's stalls; absent where no schedule exists, and in old files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub raw_response: Option<Distribution>,
+    pub raw_response: Option<Times>,
     /// One row per second.
-    pub intervals: Vec<IntervalRow>,
-    pub spikes: Vec<Spike>,
+    pub intervals: Vec<Second>,
+    pub spikes: Vec<Operation>,
     /// HdrHistogram interval log (tags `service` and `response`); empty unless asked for.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub interval_log: String,
 }
 
 impl OpRecord {
-    pub fn view(&self, view: View) -> Option<&Distribution> {
+    /// A few times, kept exactly: those of a workload whose every lap is a whole program.
+    pub fn exact(op: &str, times_ns: &[u64]) -> OpRecord {
+        let mut sorted = times_ns.to_vec();
+        sorted.sort_unstable();
+        let count = sorted.len();
+        let mean_ns = sorted.iter().sum::<u64>() as f64 / count.max(1) as f64;
+        let squares: f64 = sorted.iter().map(|time| (*time as f64 - mean_ns).powi(2)).sum();
+        let row = |&q: &f64| -> Option<QuantileRow> {
+            let place = ((q * count as f64).ceil() as usize).clamp(1, count.max(1)) - 1;
+            let value_ns = *sorted.get(place)?;
+            let is_above = |at: usize| times_ns[at] > value_ns;
+            let starts = (0..count).filter(|at| is_above(*at) && (*at == 0 || !is_above(at - 1)));
+            Some(QuantileRow { q, value_ns, episodes: starts.count() as u64 })
+        };
+        let service = Times {
+            count: count as u64,
+            mean_ns,
+            sd_ns: (squares / (count.max(2) - 1) as f64).sqrt(),
+            min_ns: sorted.first().copied().unwrap_or(0),
+            max_ns: sorted.last().copied().unwrap_or(0),
+            quantiles: QUANTILES.iter().filter_map(row).collect(),
+            ..Times::default()
+        };
+        OpRecord { op: op.into(), service, ..OpRecord::default() }
+    }
+
+    pub fn view(&self, view: View) -> Option<&Times> {
         match view {
             View::Service => Some(&self.service),
             View::Response => self.response.as_ref(),
@@ -154,7 +180,7 @@ impl OpRecord {
 
 /// Laps as numbers. Times are nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Distribution {
+pub struct Times {
     pub count: u64,
     /// Arithmetic mean.
     pub mean_ns: f64,
@@ -173,7 +199,7 @@ pub struct Distribution {
     pub histogram: String,
 }
 
-impl Distribution {
+impl Times {
     pub fn quantile(&self, q: f64) -> Option<&QuantileRow> {
         self.quantiles.iter().find(|row| (row.q - q).abs() < 1e-9)
     }
@@ -193,7 +219,7 @@ pub struct QuantileRow {
 
 /// The laps of one second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct IntervalRow {
+pub struct Second {
     /// Second since the measurement began, from 0.
     pub second: u32,
     pub count: u64,
@@ -205,9 +231,12 @@ pub struct IntervalRow {
     pub response_max_ns: u64,
 }
 
-/// A slow lap. Times are on the CLOCK_MONOTONIC line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Spike {
+/// One operation as it happened. Times are on the CLOCK_MONOTONIC line.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct Operation {
+    /// When it was due; its start where no schedule exists.
     pub due_ns: u64,
     pub start_ns: u64,
     pub end_ns: u64,

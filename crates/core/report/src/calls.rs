@@ -116,7 +116,7 @@ fn seen_text(record: &CallsRecord) -> String {
 mod tests {
     use pickfs_record::{
         calls::{CallCounts, CallError},
-        record::{Distribution, QuantileRow},
+        record::{QuantileRow, Times},
     };
 
     use super::*;
@@ -124,11 +124,11 @@ mod tests {
 
     fn record() -> CallsRecord {
         let quantile = |q, value_ns, episodes| QuantileRow { q, value_ns, episodes };
-        let service = Distribution {
+        let service = Times {
             count: 1_200,
             max_ns: 9_800_000,
             quantiles: vec![quantile(0.5, 7_100, 300), quantile(0.999, 9_800_000, 1)],
-            ..Distribution::default()
+            ..Times::default()
         };
         let row = CallRow {
             call: "pwrite64".into(),

@@ -7,7 +7,7 @@ use pickfs_record::{
     Cell, TrialRecord,
     finding::{Claim, Comparison, OpSummary, Panel, Row},
     plan::View,
-    record::{Distribution, QUANTILES},
+    record::{QUANTILES, Times},
     visible::steers,
 };
 
@@ -31,7 +31,7 @@ pub fn trials_csv(subject: &Subject) -> Result<String, csv::Error> {
     text(writer)
 }
 
-fn distributions(trial: &TrialRecord) -> Vec<(&str, &'static str, Option<&Distribution>)> {
+fn distributions(trial: &TrialRecord) -> Vec<(&str, &'static str, Option<&Times>)> {
     let rows: Vec<_> = trial
         .ops
         .iter()
@@ -97,7 +97,7 @@ fn trial_fields(subject: &Subject, trial: &TrialRecord) -> Vec<String> {
     fields
 }
 
-fn lap_fields(laps: &Distribution) -> Vec<String> {
+fn lap_fields(laps: &Times) -> Vec<String> {
     let mut fields = vec![
         laps.count.to_string(),
         format!("{:.1}", laps.mean_ns),

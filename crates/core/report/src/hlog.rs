@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use pickfs_record::{
     RunRecord, TrialRecord,
-    record::{Distribution, OpRecord},
+    record::{OpRecord, Times},
     visible::steers,
 };
 
@@ -72,7 +72,7 @@ fn body(trial: &TrialRecord, op: &OpRecord) -> Option<String> {
     (!lines.is_empty()).then(|| format!("{title}{lines}"))
 }
 
-fn line(tag: &str, laps: &Distribution, measured_s: f64) -> String {
+fn line(tag: &str, laps: &Times, measured_s: f64) -> String {
     let max_ms = laps.max_ns as f64 / 1e6;
     format!("Tag={tag},0.000,{measured_s:.3},{max_ms:.3},{}\n", laps.histogram)
 }

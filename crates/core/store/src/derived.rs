@@ -1,6 +1,6 @@
 use pickfs_record::{
     Environment, Heat, Outcome, PhaseRecord, RunRecord, StallRecord, TrialRecord,
-    record::{Distribution, OpRecord},
+    record::{OpRecord, Times},
 };
 use rusqlite::{Connection, Result, params};
 
@@ -140,13 +140,7 @@ fn put_op(connection: &Connection, trial: u32, op: &OpRecord) -> Result<()> {
     Ok(())
 }
 
-fn put_view(
-    connection: &Connection,
-    trial: u32,
-    op: &str,
-    view: &str,
-    laps: &Distribution,
-) -> Result<()> {
+fn put_view(connection: &Connection, trial: u32, op: &str, view: &str, laps: &Times) -> Result<()> {
     connection.execute(
         "INSERT INTO op VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         params![

@@ -27,7 +27,6 @@ fn turn_ns<W: Work>(work: &mut W, arrival: Arrival) -> f64 {
         ops: vec!["null".into()],
         responses: pace.is_open(),
         spikes_max: 20,
-        quantiles: vec![0.5],
     });
     let mut bench = Bench::new(laps, pace.is_open(), None);
     let span = Span { drain_ns: 0, ..Span::time(ROUND_NS) };
@@ -54,19 +53,16 @@ impl Work for Unrecorded {
 }
 
 fn record_ns(clock: &MonotonicClock) -> f64 {
-    let (mut laps, _keeper) = recorder(&RecorderOptions {
-        ops: vec!["null".into()],
-        responses: false,
-        spikes_max: 20,
-        quantiles: vec![0.5],
-    });
+    let (mut laps, _keeper) =
+        recorder(&RecorderOptions { ops: vec!["null".into()], responses: false, spikes_max: 20 });
     laps.begin(0);
     let script = SimClock::default();
     let began_ns = clock.now_ns();
     for turn in 0..READS {
         let start_ns = script.now_ns();
         script.advance(30 + (turn & 15));
-        let lap = pickfs_record::Lap { start_ns, end_ns: script.now_ns(), ..Default::default() };
+        let lap =
+            pickfs_record::Operation { start_ns, end_ns: script.now_ns(), ..Default::default() };
         laps.lap(OpIndex(0), black_box(lap), None);
     }
     (clock.now_ns() - began_ns) as f64 / READS as f64

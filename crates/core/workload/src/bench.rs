@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pickfs_record::{Lap, LapRecorder, Lateness, OpIndex, Turnstile};
+use pickfs_record::{LapRecorder, Lateness, OpIndex, Operation, Turnstile};
 use pickfs_sys::live_page::{LiveCounter, LivePage};
 
 use crate::{drive::Turn, slow::SlowPen};
@@ -91,12 +91,12 @@ impl Bench {
     #[inline]
     pub fn lap(&mut self, op: OpIndex, start_ns: u64, end_ns: u64, offset_bytes: u64) {
         let response_ns = self.is_open.then(|| self.turnstile.response_ns(end_ns));
-        let lap = Lap { due_ns: self.due_ns, start_ns, end_ns, offset_bytes };
+        let lap = Operation { due_ns: self.due_ns, start_ns, end_ns, offset_bytes };
         self.keep(op, lap, response_ns);
     }
 
     #[inline]
-    fn keep(&mut self, op: OpIndex, lap: Lap, response_ns: Option<u64>) {
+    fn keep(&mut self, op: OpIndex, lap: Operation, response_ns: Option<u64>) {
         self.laps.lap(op, lap, response_ns);
         self.slow.lap(op.0, &lap);
     }
@@ -121,14 +121,14 @@ impl Bench {
     /// Keeps an operation that another thread began at `start_ns`, with its response time since `origin_ns`.
     #[inline]
     pub(crate) fn lap_since(&mut self, op: OpIndex, origin_ns: u64, start_ns: u64, end_ns: u64) {
-        let lap = Lap { due_ns: origin_ns, start_ns, end_ns, offset_bytes: 0 };
+        let lap = Operation { due_ns: origin_ns, start_ns, end_ns, offset_bytes: 0 };
         self.laps.lap(op, lap, Some(end_ns.saturating_sub(origin_ns)));
     }
 
     /// Keeps an operation that nobody has a due time for: service time only.
     #[inline]
     pub fn lap_alone(&mut self, op: OpIndex, start_ns: u64, end_ns: u64, offset_bytes: u64) {
-        self.keep(op, Lap { due_ns: start_ns, start_ns, end_ns, offset_bytes }, None);
+        self.keep(op, Operation { due_ns: start_ns, start_ns, end_ns, offset_bytes }, None);
     }
 
     /// Keeps an operation that began in an earlier turn and ended in this one, at `end_ns`.
@@ -139,7 +139,7 @@ impl Bench {
         let response_ns =
             self.is_open.then(|| self.due_ns + self.turnstile.response_ns(end_ns) - earlier.due_ns);
         let (due_ns, start_ns) = (earlier.due_ns, earlier.start_ns);
-        self.keep(op, Lap { due_ns, start_ns, end_ns, offset_bytes }, response_ns);
+        self.keep(op, Operation { due_ns, start_ns, end_ns, offset_bytes }, response_ns);
     }
 
     pub fn turns(&self) -> u64 {

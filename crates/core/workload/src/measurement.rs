@@ -13,7 +13,7 @@ use std::{
 use pickfs_record::{IntervalKeeper, MonotonicClock, RecorderOptions, recorder};
 use pickfs_record::{
     StallRecord,
-    record::{LoadRecord, OpRecord, QUANTILES},
+    record::{LoadRecord, OpRecord},
     trial::LanePhase,
 };
 
@@ -21,7 +21,6 @@ use crate::{
     bench::{Bench, LiveLaps},
     drive::{Driven, Pace, Span, Work, drive},
     fault::Fault,
-    laps::op_record,
     usage::Usage,
 };
 
@@ -73,7 +72,6 @@ impl Measurement {
             ops: self.ops.clone(),
             responses,
             spikes_max: self.spikes_max,
-            quantiles: QUANTILES.to_vec(),
         });
         let bench = Bench::new(laps, pace.is_open(), self.live.clone());
         let mut bench = bench.telling_slow(&self.ops);
@@ -112,7 +110,7 @@ fn measured(
         cpu_system_ns: used.system_ns,
         preemptions: used.preemptions,
     };
-    let ops = keeper.finish(tail).into_iter().map(op_record).collect();
+    let ops = keeper.finish(tail);
     let mut counts = BTreeMap::from([("slot_merges".to_string(), merged_seconds as f64)]);
     if pace.is_open() {
         let mean_ns = timing_error.sum_ns as f64 / driven.turns.max(1) as f64;

@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use pickfs_record::Lap;
+use pickfs_record::Operation;
 use pickfs_sys::slow_laps::{SlowLap, SlowLaps};
 
 static PLACE: OnceLock<SlowLaps> = OnceLock::new();
@@ -47,7 +47,7 @@ impl SlowPen {
     }
 
     #[inline]
-    pub(crate) fn lap(&mut self, op: usize, lap: &Lap) {
+    pub(crate) fn lap(&mut self, op: usize, lap: &Operation) {
         if lap.end_ns - lap.start_ns > self.above_ns {
             self.write(op, lap);
         }
@@ -55,7 +55,7 @@ impl SlowPen {
 
     /// The thread is asked for its number here, as benches are made on another one.
     #[cold]
-    fn write(&mut self, op: usize, lap: &Lap) {
+    fn write(&mut self, op: usize, lap: &Operation) {
         let (Some(place), Some(op)) = (PLACE.get(), self.ops.get(op)) else { return };
         if self.thread_id == 0 {
             self.thread_id = rustix::thread::gettid().as_raw_nonzero().get() as u32;

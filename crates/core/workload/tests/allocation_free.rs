@@ -9,7 +9,7 @@ use serde_json::json;
 static COUNTING: Counting = Counting;
 
 fn options(ops: &[String], responses: bool) -> RecorderOptions {
-    RecorderOptions { ops: ops.to_vec(), responses, spikes_max: 20, quantiles: vec![0.5] }
+    RecorderOptions { ops: ops.to_vec(), responses, spikes_max: 20 }
 }
 
 /// Allocations and turns of the loop alone, over more than two seconds: two are handed over.

@@ -1,4 +1,4 @@
-use pickfs_record::{Arrival, Clock, OpIndex, OpLaps, RecorderOptions, SimClock, recorder};
+use pickfs_record::{Arrival, Clock, OpIndex, OpRecord, RecorderOptions, SimClock, recorder};
 use pickfs_workload::{Bench, Driven, Fault, Pace, Span, Turn, Work, drive};
 
 const US: u64 = 1_000;
@@ -31,7 +31,7 @@ impl Work for Scripted {
 
 struct Played {
     driven: Driven,
-    laps: OpLaps,
+    laps: OpRecord,
     late_by_queue: u64,
     late_by_driver: u64,
 }
@@ -41,12 +41,8 @@ fn play(arrival: Arrival, script_ns: Vec<u64>, span: Span) -> Played {
     clock.advance(123_456_789);
     let mut work = Scripted { clock: clock.clone(), script_ns, taken: 0 };
     let mut pace = Pace::new(arrival, 1, 0);
-    let options = RecorderOptions {
-        ops: vec!["op".into()],
-        responses: pace.is_open(),
-        spikes_max: 2,
-        quantiles: vec![0.5],
-    };
+    let options =
+        RecorderOptions { ops: vec!["op".into()], responses: pace.is_open(), spikes_max: 2 };
     let (laps, keeper) = recorder(&options);
     let mut bench = Bench::new(laps, pace.is_open(), None);
     let driven = drive(&clock, &mut work, &mut pace, &mut bench, span).expect("no fault");
@@ -101,7 +97,7 @@ fn a_stall_across_the_end_is_counted_for_each_turn_that_waited() {
     let played = play(Arrival::Fixed { rate_per_s: 1e3 }, script_ns, Span::time(2_000 * MS));
     assert_eq!((played.driven.turns, played.driven.missed), (2_000, 0));
     assert!(played.driven.in_time < 1_300, "{:?}", played.driven);
-    for response in [played.laps.response, played.laps.raw] {
+    for response in [played.laps.response, played.laps.raw_response] {
         let response = response.expect("open");
         assert_eq!((response.count, response.max_ns), (2_000, 1_390 * MS));
         let mean_ms = response.mean_ns / MS as f64;

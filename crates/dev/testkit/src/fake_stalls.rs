@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use pickfs_record::{
     Outcome, RunRecord, StallRecord, TrialRecord,
-    record::{OpRecord, Spike},
+    record::{OpRecord, Operation},
     stall::{
         CauseRow, CauseWords, ContextNote, LapPart, OpStalls, OpenLap, PartKind, ProbeTier,
         SampledIn, StallCounts,
@@ -86,7 +86,7 @@ fn stalls(op: &OpRecord, is_xfs: bool) -> OpStalls {
     OpStalls { worst, ..sums }
 }
 
-fn lap(spike: &Spike, is_xfs: bool) -> OpenLap {
+fn lap(spike: &Operation, is_xfs: bool) -> OpenLap {
     let length_ns = spike.end_ns - spike.start_ns;
     let (blocked_ns, waited_ns) = (length_ns * 7 / 10, length_ns / 5);
     let (cause, who) = match is_xfs {

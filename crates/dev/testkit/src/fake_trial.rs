@@ -6,8 +6,8 @@
 use pickfs_record::{
     plan::View,
     record::{
-        Distribution, Disturbance, IntervalRow, LoadRecord, OpRecord, QUANTILES, QuantileRow,
-        RawProbe, Spike,
+        Disturbance, LoadRecord, OpRecord, Operation, QUANTILES, QuantileRow, RawProbe, Second,
+        Times,
     },
 };
 
@@ -38,14 +38,14 @@ pub fn fake_op(op: &str, laps: &FakeLaps, dice: &mut Dice) -> OpRecord {
     OpRecord { op: op.into(), service, response, raw_response, intervals, spikes, interval_log }
 }
 
-fn distribution(median_ns: f64, laps: &FakeLaps, dice: &mut Dice) -> Distribution {
+fn distribution(median_ns: f64, laps: &FakeLaps, dice: &mut Dice) -> Times {
     let count = (laps.rate_per_s * f64::from(laps.measure_s)).max(1.0);
     let at = |z: f64| median_ns * (laps.tail * z).exp();
     let quantiles: Vec<_> = QUANTILES.iter().map(|&q| quantile_row(q, count, at)).collect();
     let extreme = normal_quantile(1.0 - 0.5 / count) + 0.5 * dice.exponential();
     let half_variance = laps.tail * laps.tail / 2.0;
     let mean_ns = median_ns * half_variance.exp();
-    Distribution {
+    Times {
         count: count as u64,
         mean_ns,
         sd_ns: mean_ns * ((2.0 * half_variance).exp() - 1.0).sqrt(),
@@ -66,7 +66,7 @@ fn quantile_row(q: f64, count: f64, at: impl Fn(f64) -> f64) -> QuantileRow {
     }
 }
 
-fn intervals(laps: &FakeLaps, max_ns: u64, dice: &mut Dice) -> Vec<IntervalRow> {
+fn intervals(laps: &FakeLaps, max_ns: u64, dice: &mut Dice) -> Vec<Second> {
     let worst = dice.below(laps.measure_s as usize) as u32;
     (0..laps.measure_s)
         .map(|second| {
@@ -76,7 +76,7 @@ fn intervals(laps: &FakeLaps, max_ns: u64, dice: &mut Dice) -> Vec<IntervalRow> 
             let top = normal_quantile(1.0 - 0.5 / laps.rate_per_s.max(2.0));
             let usual = laps.median_ns * (laps.tail * (top + 0.4 * dice.normal())).exp();
             let largest = if second == worst { max_ns } else { (usual as u64).min(max_ns) };
-            IntervalRow {
+            Second {
                 second,
                 count: laps.rate_per_s as u64,
                 service_min_ns: (laps.median_ns * (-laps.tail * top).exp()) as u64,
@@ -88,8 +88,8 @@ fn intervals(laps: &FakeLaps, max_ns: u64, dice: &mut Dice) -> Vec<IntervalRow> 
         .collect()
 }
 
-fn spikes(laps: &FakeLaps, rows: &[IntervalRow], max_ns: u64, dice: &mut Dice) -> Vec<Spike> {
-    let mut seconds: Vec<&IntervalRow> = rows.iter().collect();
+fn spikes(laps: &FakeLaps, rows: &[Second], max_ns: u64, dice: &mut Dice) -> Vec<Operation> {
+    let mut seconds: Vec<&Second> = rows.iter().collect();
     seconds.sort_by_key(|row| std::cmp::Reverse(row.service_max_ns));
     seconds
         .into_iter()
@@ -97,7 +97,7 @@ fn spikes(laps: &FakeLaps, rows: &[IntervalRow], max_ns: u64, dice: &mut Dice) -
         .map(|row| {
             let within_ns = (dice.uniform() * 9e8) as u64;
             let due_ns = laps.began_ns + u64::from(row.second) * 1_000_000_000 + within_ns;
-            Spike {
+            Operation {
                 due_ns,
                 start_ns: due_ns + 300,
                 end_ns: due_ns + 300 + row.service_max_ns.min(max_ns),

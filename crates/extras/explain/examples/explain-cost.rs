@@ -16,7 +16,7 @@ use std::{
 
 use pickfs_explain::Observer;
 use pickfs_record::stall::ProbeTier;
-use pickfs_record::{Clock, MonotonicClock, summary::histogram};
+use pickfs_record::{Clock, MonotonicClock, times::histogram};
 use pickfs_sys::program::pipe;
 use pickfs_sys::{
     affinity::{allowed_processors, pin_to},

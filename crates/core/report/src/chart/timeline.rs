@@ -8,7 +8,7 @@ use pickfs_record::{
     finding::{Panel, Row},
     plan::{Metric, View},
     quantity::{duration_text, grouped},
-    record::IntervalRow,
+    record::Second,
 };
 
 use super::{
@@ -123,7 +123,7 @@ fn seconds(subject: &Subject, cell: &CellId, metric: &Metric, keep: Keep) -> Vec
     seconds.into_iter().map(|(second, value)| (f64::from(second), value as f64)).collect()
 }
 
-fn lap(interval: &IntervalRow, view: View, keep: Keep) -> u64 {
+fn lap(interval: &Second, view: View, keep: Keep) -> u64 {
     match (keep, view) {
         (Keep::Smallest, _) => interval.service_min_ns,
         (Keep::Largest, View::Response | View::RawResponse) if interval.response_max_ns > 0 => {

@@ -5,7 +5,7 @@ use pickfs_record::{
     finding::{OpSummary, Panel, Row},
     plan::{Metric, View},
     quantity::{duration_text, grouped, significant},
-    record::Spike,
+    record::Operation,
 };
 
 use super::markup::Page;
@@ -143,7 +143,7 @@ fn trials(subject: &Subject, row: &Row, metric: &Metric) -> Table {
 }
 
 fn spikes(subject: &Subject, row: &Row) -> Vec<Node> {
-    let mut worst: Vec<(&TrialRecord, &str, &Spike)> = subject
+    let mut worst: Vec<(&TrialRecord, &str, &Operation)> = subject
         .trials(&row.cell)
         .iter()
         .flat_map(|trial| trial.ops.iter().map(move |op| (*trial, op)))

@@ -3,7 +3,7 @@ use pickfs_record::{
     finding::{Panel, PhaseCell, PhaseRow, Row},
     plan::Metric,
     quantity::{duration_text, grouped, significant},
-    record::{IntervalRow, OpRecord},
+    record::{OpRecord, Second},
 };
 
 use super::{
@@ -136,7 +136,7 @@ fn worst_second(subject: &Subject, row: &Row, op: &str) -> Option<String> {
         .flat_map(|trial| &trial.ops)
         .filter(|record| record.op == op)
         .collect();
-    let full = |record: &OpRecord| -> Vec<IntervalRow> {
+    let full = |record: &OpRecord| -> Vec<Second> {
         let seconds = record.intervals.len().saturating_sub(1);
         record.intervals.iter().take(seconds).copied().collect()
     };

@@ -15,7 +15,6 @@ use super::{
 use crate::{
     command::TIMES,
     fault::Fault,
-    laps::exact_op_record,
     measurement::Measured,
     phase::cold::write_out,
     workload::{Prepared, Session},
@@ -95,7 +94,7 @@ impl Ready {
     fn measured(&mut self) -> Result<Measured, Fault> {
         let times: [OfRan; 3] = [|r| r.wall_ns, |r| r.user_ns, |r| r.system_ns];
         let record = |(name, time): (&str, OfRan)| -> OpRecord {
-            exact_op_record(name, &self.runs.iter().map(time).collect::<Vec<_>>())
+            OpRecord::exact(name, &self.runs.iter().map(time).collect::<Vec<_>>())
         };
         let mut measured = Measured {
             ops: TIMES.into_iter().zip(times).map(record).collect(),

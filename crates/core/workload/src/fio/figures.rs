@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_record::record::{Distribution, OpRecord, QUANTILES, QuantileRow};
+use pickfs_record::record::{OpRecord, QUANTILES, QuantileRow, Times};
 use serde_json::Value;
 
 use crate::{command::metric::json_in, fault::Fault};
@@ -111,14 +111,14 @@ impl Calls {
         let count = self.count as f64;
         let mean_ns = self.sum_ns / count.max(1.0);
         let variance = (self.squares - count * mean_ns * mean_ns) / (count - 1.0).max(1.0);
-        let service = Distribution {
+        let service = Times {
             count: self.count,
             mean_ns,
             sd_ns: variance.max(0.0).sqrt(),
             min_ns: self.min_ns,
             max_ns: self.max_ns,
             quantiles: QUANTILES.iter().filter_map(|q| self.quantile(*q)).collect(),
-            ..Distribution::default()
+            ..Times::default()
         };
         OpRecord {
             op,

@@ -3,9 +3,8 @@ use std::sync::{
     mpsc::{Receiver, Sender, channel},
 };
 
-use pickfs_record::record::QUANTILES;
 use pickfs_record::{
-    Clock, Lap, LapRecorder, MonotonicClock, OpIndex, OpLaps, RecorderOptions, recorder,
+    Clock, LapRecorder, MonotonicClock, OpIndex, OpRecord, Operation, RecorderOptions, recorder,
 };
 
 use super::{
@@ -23,7 +22,7 @@ struct Ended {
 }
 
 pub(super) struct Kept {
-    pub(super) ops: Vec<OpLaps>,
+    pub(super) ops: Vec<OpRecord>,
     pub(super) span: Option<Span>,
     pub(super) machine_busy_cpus: Option<f64>,
 }
@@ -57,8 +56,7 @@ impl PhaseBench {
         helper_cpu: Option<u32>,
         live: Option<Arc<dyn LiveLaps>>,
     ) -> Result<PhaseBench, Fault> {
-        let options =
-            RecorderOptions { ops, responses: false, spikes_max, quantiles: QUANTILES.to_vec() };
+        let options = RecorderOptions { ops, responses: false, spikes_max };
         let keepers = Keepers::start(helper_cpu)?;
         let (sender, ended) = channel();
         let first = ThreadBench::new(&options, &keepers, sender.clone(), live);
@@ -126,7 +124,7 @@ impl PhaseBench {
         let PhaseBench { first, machine, options, keepers, ended, sender } = self;
         let own = first.span.closed();
         drop((first, sender));
-        let mut by_op: Vec<Vec<OpLaps>> = options.ops.iter().map(|_| Vec::new()).collect();
+        let mut by_op: Vec<Vec<OpRecord>> = options.ops.iter().map(|_| Vec::new()).collect();
         let mut keepers: Vec<_> = keepers.stop().into_iter().map(Some).collect();
         let mut of_threads: Option<Span> = None;
         for Ended { keeper, laps, span } in ended {
@@ -138,7 +136,7 @@ impl PhaseBench {
                 by_op[op].push(laps);
             }
         }
-        let merged = by_op.into_iter().map(|parts| OpLaps::merged(parts, options.spikes_max));
+        let merged = by_op.into_iter().map(|parts| OpRecord::merged(parts, options.spikes_max));
         let ops = merged.collect::<Result<_, _>>().map_err(|reason| Fault::Failed { reason })?;
         let machine_busy_cpus = busy_processors(machine.began.as_ref(), machine.ended.as_ref());
         Ok(Kept { ops, span: of_threads.or(own), machine_busy_cpus })
@@ -194,7 +192,7 @@ impl ThreadBench {
     #[inline]
     pub fn lap(&mut self, kind: usize, start_ns: u64, end_ns: u64, offset_bytes: u64) {
         let Some(laps) = &mut self.laps else { return };
-        let lap = Lap { due_ns: start_ns, start_ns, end_ns, offset_bytes };
+        let lap = Operation { due_ns: start_ns, start_ns, end_ns, offset_bytes };
         laps.lap(OpIndex(kind), lap, None);
         self.slow.lap(kind, &lap);
         self.count += 1;

@@ -1,13 +1,10 @@
 use std::collections::BTreeMap;
 
-use pickfs_record::OpLaps;
 use pickfs_record::{
     Outcome, PhaseRecord,
     record::{Flag, OpRecord},
     trial::LanePhase,
 };
-
-use crate::laps::{op_laps, op_record};
 
 /// Rates, work, bytes and CPU are added up; elapsed time is the slowest lane's; counted facts are
 /// added up unless they are shares, factors, limits, sizes of one thing or maxima (see
@@ -116,15 +113,8 @@ pub fn merged_ops(lanes: Vec<Vec<OpRecord>>, spikes_max: usize) -> Result<Vec<Op
         }
         by_op.entry(op.op.clone()).or_default().push(op);
     }
-    order.iter().map(|name| merged_op(by_op.remove(name).unwrap_or_default(), spikes_max)).collect()
-}
-
-fn merged_op(mut parts: Vec<OpRecord>, spikes_max: usize) -> Result<OpRecord, String> {
-    if parts.len() == 1 {
-        return Ok(parts.remove(0));
-    }
-    let laps: Vec<OpLaps> = parts.into_iter().map(op_laps).collect::<Result<_, _>>()?;
-    OpLaps::merged(laps, spikes_max).map(op_record)
+    let parts = order.iter().map(|name| by_op.remove(name).unwrap_or_default());
+    parts.map(|parts| OpRecord::merged(parts, spikes_max)).collect()
 }
 
 #[cfg(test)]

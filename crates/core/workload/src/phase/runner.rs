@@ -18,9 +18,7 @@ use super::{
     span::Span,
     spec::PhaseSpec,
 };
-use crate::{
-    fault::Fault, laps::op_record, measurement::Measured, usage::Usage, workload::Session,
-};
+use crate::{fault::Fault, measurement::Measured, usage::Usage, workload::Session};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Done {
@@ -223,7 +221,7 @@ impl PhaseRunner {
         }
         // A single operation is the phase itself: its time says all.
         let repeated = kept.ops.into_iter().filter(|laps| laps.service.count > 1);
-        self.ops.extend(repeated.map(op_record));
+        self.ops.extend(repeated);
     }
 
     fn keep(&mut self, spec: &PhaseSpec, outcome: Outcome) {
