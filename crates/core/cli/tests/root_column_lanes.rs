@@ -7,11 +7,7 @@ use std::{
     thread,
 };
 
-use pickfs_record::{
-    TrialSpec, WorkerMessage,
-    phase::Heat,
-    trial::{LanePhase, WORKER},
-};
+use pickfs_record::{PhaseRecord, TrialSpec, WorkerMessage, phase::Heat, trial::WORKER};
 use pickfs_sys::starting_gate::StartingGate;
 use pickfs_testkit::until;
 use pickfs_workload::phase::merged_phases;
@@ -84,7 +80,7 @@ fn ended(mut worker: Child, spec: &TrialSpec) -> Vec<WorkerMessage> {
     messages
 }
 
-fn phases(messages: &[WorkerMessage]) -> Vec<LanePhase> {
+fn phases(messages: &[WorkerMessage]) -> Vec<PhaseRecord> {
     let of = |message: &WorkerMessage| match message {
         WorkerMessage::Phase(phase) => Some((**phase).clone()),
         _ => None,
@@ -102,7 +98,7 @@ fn lanes_run_every_row_together_and_cold_rows_are_cold() {
     for (lane, messages) in lanes.iter().enumerate() {
         assert!(finished(messages), "lane {lane}: {:?}", messages.last());
     }
-    let phases: Vec<Vec<LanePhase>> = lanes.iter().map(|messages| phases(messages)).collect();
+    let phases: Vec<Vec<PhaseRecord>> = lanes.iter().map(|messages| phases(messages)).collect();
     let merged = merged_phases(&phases);
     assert!(merged.len() > 60, "{} rows", merged.len());
     for phase in &merged {
@@ -122,10 +118,10 @@ fn lanes_run_every_row_together_and_cold_rows_are_cold() {
         );
     }
     for (one, other) in phases[0].iter().zip(&phases[1]) {
-        assert_eq!(one.record.phase, other.record.phase);
+        assert_eq!(one.phase, other.phase);
         let apart = one.began_ns.max(other.began_ns)
             < one.ended_ns.min(other.ended_ns).max(1) + 1_000_000_000;
-        assert!(apart, "{}: the lanes were a second apart", one.record.phase);
+        assert!(apart, "{}: the lanes were a second apart", one.phase);
     }
     let left = std::fs::read_dir(ext4.path()).expect("a folder").count();
     assert_eq!(left, 1, "lost+found alone is left");

@@ -1,7 +1,6 @@
 use pickfs_record::{
-    TrialRecord, WorkerMessage,
+    PhaseRecord, TrialRecord, WorkerMessage,
     record::{LoadRecord, OpRecord},
-    trial::LanePhase,
 };
 use pickfs_workload::{
     Workload,
@@ -42,7 +41,7 @@ pub fn into_record(
 #[derive(Default)]
 struct Sums {
     ops: Vec<Vec<OpRecord>>,
-    phases: Vec<Vec<LanePhase>>,
+    phases: Vec<Vec<PhaseRecord>>,
     loads: Vec<LoadRecord>,
     verified: usize,
 }

@@ -46,7 +46,8 @@ impl WorkUnit {
     }
 }
 
-/// One phase of one trial, over all its lanes. Times are nanoseconds.
+/// One phase of one trial: of one lane as it comes from there, of all of them in a file. Times are
+/// nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseRecord {
     /// Its name, unique in the trial and known to plans: `random read 4k cold`.
@@ -72,6 +73,18 @@ pub struct PhaseRecord {
     pub elapsed_ns: u64,
     /// Elapsed time, mean over the lanes.
     pub elapsed_mean_ns: u64,
+    /// When the first lane began it, on the CLOCK_MONOTONIC line; 0 in old files.
+    #[serde(default)]
+    pub began_ns: u64,
+    /// When the last lane had ended it.
+    #[serde(default)]
+    pub ended_ns: u64,
+    /// How long a lane waited at the gate for others, ready to begin; the longest.
+    #[serde(default)]
+    pub waited_before_ns: u64,
+    /// How long a lane waited behind it, until the last one had ended; the longest.
+    #[serde(default)]
+    pub waited_after_ns: u64,
     /// From the first lane's start to the last lane's.
     pub start_skew_ns: u64,
     /// From the first lane's start to the median lane's.
@@ -104,6 +117,10 @@ impl PhaseRecord {
             rate_per_s: 0.0,
             elapsed_ns: 0,
             elapsed_mean_ns: 0,
+            began_ns: 0,
+            ended_ns: 0,
+            waited_before_ns: 0,
+            waited_after_ns: 0,
             start_skew_ns: 0,
             start_skew_p50_ns: 0,
             lanes: 1,

@@ -70,7 +70,7 @@ pub enum WorkerMessage {
         warmup_ns: u64,
     },
     Op(Box<OpRecord>),
-    Phase(Box<LanePhase>),
+    Phase(Box<PhaseRecord>),
     /// A phase is about to begin; said by the first lane only, between two phases.
     PhaseBegins {
         phase: String,
@@ -106,17 +106,4 @@ pub enum WorkerMessage {
         reason: String,
     },
     Finished,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct LanePhase {
-    /// What this lane did; its rate is that of this lane alone, its skew is unknown.
-    pub record: PhaseRecord,
-    /// How long it waited at the gate for others, ready to begin, in nanoseconds.
-    pub waited_before_ns: u64,
-    /// When it began, on the CLOCK_MONOTONIC line.
-    pub began_ns: u64,
-    pub ended_ns: u64,
-    /// How long it waited at the gate behind it, until the last lane had ended, in nanoseconds.
-    pub waited_after_ns: u64,
 }

@@ -62,7 +62,7 @@ fn run(words: &Words) -> Result<(), Failure> {
 }
 
 fn as_json(measured: &Measured, checked: u64) -> Value {
-    let phases: Vec<&_> = measured.phases.iter().map(|phase| &phase.record).collect();
+    let phases: Vec<&_> = measured.phases.iter().collect();
     let ops = measured.ops.iter().map(|op| {
         json!({
             "op": op.op,
@@ -78,7 +78,7 @@ fn as_json(measured: &Measured, checked: u64) -> Value {
 
 fn print_table(measured: &Measured, checked: u64) {
     println!("{:<24} {:>14} {:>10} {:>7}  outcome", "phase", "per second", "seconds", "CPU");
-    for phase in measured.phases.iter().map(|phase| &phase.record) {
+    for phase in &measured.phases {
         let elapsed_ns = phase.elapsed_ns.max(1) as f64;
         let cpu = (phase.cpu_user_ns + phase.cpu_system_ns) as f64 / elapsed_ns;
         let outcome = match &phase.outcome {

@@ -12,9 +12,8 @@ use std::{
 
 use pickfs_record::{IntervalKeeper, MonotonicClock, RecorderOptions, recorder};
 use pickfs_record::{
-    StallRecord,
+    PhaseRecord, StallRecord,
     record::{LoadRecord, OpRecord},
-    trial::LanePhase,
 };
 
 use crate::{
@@ -30,7 +29,7 @@ const DRAIN_EACH: Duration = Duration::from_millis(200);
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
     pub ops: Vec<OpRecord>,
-    pub phases: Vec<LanePhase>,
+    pub phases: Vec<PhaseRecord>,
     pub load: LoadRecord,
     pub counts: BTreeMap<String, f64>,
     /// Numbers in units of their own, by name.

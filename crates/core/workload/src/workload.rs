@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use pickfs_record::{Durability, PhaseRecord, TrialSpec, closest::closest, trial::LanePhase};
+use pickfs_record::{Durability, PhaseRecord, TrialSpec, closest::closest};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -87,7 +87,7 @@ pub trait Workload: Sync {
 
     /// Adds phases that follow from others of the same lane; called for each lane before they are
     /// merged.
-    fn derive_in_lane(&self, _params: &Resolved, _phases: &mut Vec<LanePhase>) {}
+    fn derive_in_lane(&self, _params: &Resolved, _phases: &mut Vec<PhaseRecord>) {}
 
     /// Adds phases that follow from others of the trial; called once all lanes are merged.
     fn derive(&self, _params: &Resolved, _phases: &mut Vec<PhaseRecord>) {}

@@ -170,19 +170,19 @@ fn the_originals_ways_run_too() {
     });
     let (measured, checked) = alone(asked);
     assert!(checked > 15);
-    let sync = measured.phases.iter().find(|phase| phase.record.phase == "sync float large");
-    let record = &sync.expect("a row").record;
+    let sync = measured.phases.iter().find(|phase| phase.phase == "sync float large");
+    let record = sync.expect("a row");
     let inflated = record.values["inflated_rate_per_s"];
     assert!(inflated > 20.0 * record.rate_per_s, "{inflated} and {}", record.rate_per_s);
-    let directory = measured.phases.iter().find(|p| p.record.phase == "sync table after sort");
-    assert_eq!(directory.expect("a row").record.work, 1.0);
+    let directory = measured.phases.iter().find(|p| p.phase == "sync table after sort");
+    assert_eq!(directory.expect("a row").work, 1.0);
 }
 
 #[test]
 fn cold_rows_are_cold_or_say_so_and_hot_rows_fetch_nothing() {
     let (measured, _) = &*WHOLE;
     for phase in &measured.phases {
-        let record = &phase.record;
+        let record = phase;
         let has = |kind: &str| record.flags.iter().any(|flag| flag.kind == kind);
         if record.heat == Some(Heat::Cold) {
             let is_cold = record.values["resident_before_share"] <= 0.01;
@@ -191,8 +191,8 @@ fn cold_rows_are_cold_or_say_so_and_hot_rows_fetch_nothing() {
         assert!(record.heat == Some(Heat::Hot) || !has("not-hot"), "{}", record.phase);
     }
     let share = |name: &str| {
-        let phase = measured.phases.iter().find(|phase| phase.record.phase == name);
-        phase.expect("a row").record.values["resident_before_share"]
+        let phase = measured.phases.iter().find(|phase| phase.phase == name);
+        phase.expect("a row").values["resident_before_share"]
     };
     assert!(share("sequential reread float large") > 0.99);
 }
@@ -256,8 +256,8 @@ fn what_cannot_be_cold_is_skipped_with_the_reason() {
         return;
     };
     for phase in &measured.phases {
-        let is_skipped = matches!(phase.record.outcome, Outcome::Skipped { .. });
-        assert_eq!(is_skipped, phase.record.heat == Some(Heat::Cold), "{}", phase.record.phase);
+        let is_skipped = matches!(phase.outcome, Outcome::Skipped { .. });
+        assert_eq!(is_skipped, phase.heat == Some(Heat::Cold), "{}", phase.phase);
     }
     let phases = with_derived(&measured, more);
     let tier = |name: &str| phases.iter().find(|phase| phase.phase == name).expect("a tier");

@@ -19,7 +19,7 @@ fn run(directory: &Path, files: u64) {
     let session = Session::new(fake_spec("files", directory, params), None).unwrap();
     let mut prepared = find("files").unwrap().prepare(&session).unwrap();
     let measured = prepared.measure(&session).unwrap();
-    let failed: Vec<_> = measured.phases.iter().filter(|row| !row.record.is_finished()).collect();
+    let failed: Vec<_> = measured.phases.iter().filter(|row| !row.is_finished()).collect();
     assert!(failed.is_empty(), "{failed:?}");
 }
 

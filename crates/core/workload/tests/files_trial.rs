@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use pickfs_record::{Outcome, record::OpRecord, trial::LanePhase};
+use pickfs_record::{OpRecord, Outcome, PhaseRecord};
 use pickfs_testkit::{fake_spec, params as params_of};
 use pickfs_workload::{Fault, Measured, Session, find};
 use serde_json::{Value, json};
@@ -24,8 +24,8 @@ fn trial(directory: &Path, params: Value) -> Result<(Measured, u64), Fault> {
     Ok((measured, checked))
 }
 
-fn row<'a>(measured: &'a Measured, phase: &str) -> &'a LanePhase {
-    measured.phases.iter().find(|row| row.record.phase == phase).unwrap()
+fn row<'a>(measured: &'a Measured, phase: &str) -> &'a PhaseRecord {
+    measured.phases.iter().find(|row| row.phase == phase).unwrap()
 }
 
 fn laps(measured: &Measured, op: &str) -> u64 {
@@ -57,15 +57,15 @@ fn every_phase_has_a_row_and_its_operations_their_laps() {
     let (measured, checked) = trial(folder.path(), params).unwrap();
     assert_eq!(measured.phases.len(), 18);
     for row in &measured.phases {
-        let record = &row.record;
+        let record = row;
         assert_eq!(record.outcome, Outcome::Finished, "{}", record.phase);
         assert!(record.work > 0.0 && record.rate_per_s > 0.0 && record.elapsed_ns > 0);
         assert!(record.values["latency_max_ns"] > 0.0, "{}", record.phase);
         assert!(ops.contains(&record.phase), "{} is not in the list for plans", record.phase);
     }
     assert!(measured.ops.iter().all(|laps| ops.contains(&laps.op)));
-    assert_eq!(row(&measured, "block write").record.work, f64::from(4 << 20));
-    assert_eq!(row(&measured, "seeks").record.threads, 3);
+    assert_eq!(row(&measured, "block write").work, f64::from(4 << 20));
+    assert_eq!(row(&measured, "seeks").threads, 3);
     assert_eq!(laps(&measured, "block write"), 512);
     assert_eq!((laps(&measured, "rewrite: read"), laps(&measured, "rewrite: write")), (512, 512));
     assert_eq!((laps(&measured, "char write"), laps(&measured, "char read")), (8, 8));
@@ -107,7 +107,7 @@ fn a_seeker_that_comes_late_finds_the_file() {
             "files": 0, "char_size": 0, "size": "1MiB",
         });
         let (measured, _) = trial(folder.path(), params).unwrap();
-        assert_eq!(row(&measured, "seeks").record.outcome, Outcome::Finished);
+        assert_eq!(row(&measured, "seeks").outcome, Outcome::Finished);
     }
 }
 
@@ -129,8 +129,7 @@ fn a_foreign_file_stays_and_the_trial_goes_on() {
             (measured, intruder.join().unwrap())
         });
         let (measured, _) = measured.unwrap();
-        let failed: Vec<_> =
-            measured.phases.iter().filter(|row| !row.record.is_finished()).collect();
+        let failed: Vec<_> = measured.phases.iter().filter(|row| !row.is_finished()).collect();
         assert!(failed.is_empty(), "{failed:?}");
         assert!(!intruded.is_empty(), "the intruder came too late");
         for path in intruded.iter().chain([&outside]) {
@@ -138,7 +137,7 @@ fn a_foreign_file_stays_and_the_trial_goes_on() {
         }
         let files = all_below(folder.path()).into_iter().filter(|path| path.is_file()).count();
         assert_eq!(files, intruded.len() + 1, "only theirs are left");
-        let flags = measured.phases.iter().flat_map(|row| &row.record.flags);
+        let flags = measured.phases.iter().flat_map(|row| &row.flags);
         assert!(flags.clone().any(|flag| flag.kind == "foreign-files"), "{profile}");
     }
 }
@@ -177,10 +176,10 @@ fn what_cannot_be_done_here_is_skipped_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
     let params = json!({ "scale": "tiny", "size": "1TiB", "files": 20 });
     let (measured, _) = trial(folder.path(), params).unwrap();
-    let Outcome::Skipped { reason } = &row(&measured, "block write").record.outcome else {
-        panic!("{:?}", row(&measured, "block write").record.outcome);
+    let Outcome::Skipped { reason } = &row(&measured, "block write").outcome else {
+        panic!("{:?}", row(&measured, "block write").outcome);
     };
     assert!(reason.contains("are free for a lane"), "{reason}");
-    assert!(row(&measured, "seq create").record.is_finished());
+    assert!(row(&measured, "seq create").is_finished());
     assert!(all_below(folder.path()).is_empty());
 }

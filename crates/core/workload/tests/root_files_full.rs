@@ -31,7 +31,7 @@ fn trial(
     drop(prepared);
     mounted.unmount().unwrap();
     assert!(ours.is_empty(), "nothing of ours is left: {ours:?}");
-    (measured.phases.into_iter().map(|phase| phase.record).collect(), notes)
+    (measured.phases, notes)
 }
 
 fn outcome<'a>(rows: &'a [PhaseRecord], phase: &str) -> &'a Outcome {

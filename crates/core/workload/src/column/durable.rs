@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_record::{Outcome, PhaseRecord, phase::WorkUnit, trial::LanePhase};
+use pickfs_record::{Outcome, PhaseRecord, phase::WorkUnit};
 
 use super::{
     params::Settings,
@@ -25,10 +25,10 @@ pub(super) fn durable_phases(settings: &Settings) -> Vec<String> {
     rows(settings).iter().filter_map(Row::durable_phase).collect()
 }
 
-pub(super) fn derive(settings: &Settings, phases: &mut Vec<LanePhase>) {
+pub(super) fn derive(settings: &Settings, phases: &mut Vec<PhaseRecord>) {
     for row in rows(settings).iter().filter(|row| !row.synced_by.is_empty()) {
         let Some(last) = row.synced_by.last() else { continue };
-        let Some(at) = phases.iter().position(|phase| phase.record.phase == *last) else {
+        let Some(at) = phases.iter().position(|phase| phase.phase == *last) else {
             continue;
         };
         if let Some(durable) = durable(row, phases) {
@@ -37,41 +37,40 @@ pub(super) fn derive(settings: &Settings, phases: &mut Vec<LanePhase>) {
     }
 }
 
-fn durable(row: &Row, phases: &[LanePhase]) -> Option<LanePhase> {
-    let find = |name: &str| phases.iter().find(|phase| phase.record.phase == name);
+fn durable(row: &Row, phases: &[PhaseRecord]) -> Option<PhaseRecord> {
+    let find = |name: &str| phases.iter().find(|phase| phase.phase == name);
     let op = find(&row.phase)?;
-    let syncs: Vec<&LanePhase> =
+    let syncs: Vec<&PhaseRecord> =
         row.synced_by.iter().map(|name| find(name)).collect::<Option<_>>()?;
-    let parts: Vec<&LanePhase> = [op].into_iter().chain(syncs.iter().copied()).collect();
+    let parts: Vec<&PhaseRecord> = [op].into_iter().chain(syncs.iter().copied()).collect();
+    let last = parts.last()?;
     let waits = parts.windows(2).map(|pair| pair[0].waited_after_ns + pair[1].waited_before_ns);
-    let took = parts.iter().map(|part| part.record.elapsed_ns);
+    let took = parts.iter().map(|part| part.elapsed_ns);
     let elapsed_ns = took.chain(waits).sum::<u64>();
-    let record = PhaseRecord {
+    Some(PhaseRecord {
         phase: row.durable_phase()?,
         label: row.durable_phase()?,
         is_derived: true,
         unit: WorkUnit::Bytes,
-        work: op.record.real_bytes as f64,
-        rate_per_s: op.record.real_bytes as f64 * 1e9 / elapsed_ns.max(1) as f64,
+        work: op.real_bytes as f64,
+        rate_per_s: op.real_bytes as f64 * 1e9 / elapsed_ns.max(1) as f64,
         elapsed_ns,
         elapsed_mean_ns: elapsed_ns,
-        cpu_user_ns: parts.iter().map(|part| part.record.cpu_user_ns).sum(),
-        cpu_system_ns: parts.iter().map(|part| part.record.cpu_system_ns).sum(),
+        cpu_user_ns: parts.iter().map(|part| part.cpu_user_ns).sum(),
+        cpu_system_ns: parts.iter().map(|part| part.cpu_system_ns).sum(),
         outcome: outcome(&parts),
         flags: Vec::new(),
         values: BTreeMap::new(),
-        ..op.record.clone()
-    };
-    let last = parts.last()?;
-    let (waited_before_ns, waited_after_ns) = (op.waited_before_ns, last.waited_after_ns);
-    let (began_ns, ended_ns) = (op.began_ns, last.ended_ns);
-    Some(LanePhase { record, waited_before_ns, began_ns, ended_ns, waited_after_ns })
+        ended_ns: last.ended_ns,
+        waited_after_ns: last.waited_after_ns,
+        ..op.clone()
+    })
 }
 
-fn outcome(parts: &[&LanePhase]) -> Outcome {
-    let unfinished = parts.iter().find(|part| !part.record.is_finished());
+fn outcome(parts: &[&PhaseRecord]) -> Outcome {
+    let unfinished = parts.iter().find(|part| !part.is_finished());
     unfinished.map_or(Outcome::Finished, |part| Outcome::Skipped {
-        reason: format!("{} was not run to its end", part.record.phase),
+        reason: format!("{} was not run to its end", part.phase),
     })
 }
 
@@ -87,16 +86,17 @@ mod tests {
         Settings::new(&super::super::Column.validate(asked.as_object().unwrap()).unwrap())
     }
 
-    fn phase(name: &str, bytes: u64, (began_ns, ended_ns): (u64, u64)) -> LanePhase {
+    fn phase(name: &str, bytes: u64, (began_ns, ended_ns): (u64, u64)) -> PhaseRecord {
         let elapsed_ns = ended_ns - began_ns;
-        let record = PhaseRecord {
+        PhaseRecord {
+            began_ns,
+            ended_ns,
             real_bytes: bytes,
             rate_per_s: bytes as f64 * 1e9 / elapsed_ns as f64,
             elapsed_ns,
             elapsed_mean_ns: elapsed_ns,
             ..PhaseRecord::named(name)
-        };
-        LanePhase { record, waited_before_ns: 0, began_ns, ended_ns, waited_after_ns: 0 }
+        }
     }
 
     const S: u64 = 1_000_000_000;
@@ -109,14 +109,14 @@ mod tests {
             phase("write int small", 9, (8 * S, 9 * S)),
         ];
         derive(&settings(), &mut phases);
-        let names: Vec<&str> = phases.iter().map(|phase| phase.record.phase.as_str()).collect();
+        let names: Vec<&str> = phases.iter().map(|phase| phase.phase.as_str()).collect();
         assert_eq!(
             names,
             ["write int tiny", "sync int tiny", "write int tiny, durable", "write int small"]
         );
-        let durable = &phases[2].record;
+        let durable = &phases[2];
         assert_eq!((durable.rate_per_s, durable.work), (250.0, 1_000.0));
-        assert!(durable.is_derived && durable.is_high_impact == phases[0].record.is_high_impact);
+        assert!(durable.is_derived && durable.is_high_impact == phases[0].is_high_impact);
     }
 
     /// The fast lane writes in 1 s and waits 3 s for the slow one, while the kernel writes its pages
@@ -148,9 +148,9 @@ mod tests {
             phase("sync table after sort", 0, (S, 2 * S)),
             phase("sync columns after sort", 0, (2 * S, 3 * S)),
         ];
-        phases[1].record.outcome = Outcome::Failed { reason: "EIO".into() };
+        phases[1].outcome = Outcome::Failed { reason: "EIO".into() };
         derive(&settings(), &mut phases);
-        let durable = &phases[3].record;
+        let durable = &phases[3];
         assert_eq!((durable.phase.as_str(), durable.elapsed_ns), ("disk sort, durable", 3 * S));
         let reason = "sync table after sort was not run to its end".to_string();
         assert_eq!(durable.outcome, Outcome::Skipped { reason });

@@ -139,7 +139,7 @@ impl Lane {
         self.keep_value("dirty_before_bytes", dirty.map(|bytes| bytes as f64));
         self.keep_value("disk_bytes", disk_bytes(paths).map(|bytes| bytes as f64));
         if self.settings.has_inflated_sync {
-            let elapsed_ns = self.runner.phases().last().map_or(1, |last| last.record.elapsed_ns);
+            let elapsed_ns = self.runner.phases().last().map_or(1, |last| last.elapsed_ns);
             let letters = command_text(paths).len() as f64;
             let inflated = 8.0 * elements as f64 * letters * 1e9 / elapsed_ns.max(1) as f64;
             self.runner.value_last("inflated_rate_per_s", inflated);

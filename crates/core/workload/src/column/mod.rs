@@ -33,7 +33,7 @@ mod tiers;
 mod watch;
 mod write_suite;
 
-use pickfs_record::{Durability, PhaseRecord, trial::LanePhase};
+use pickfs_record::{Durability, PhaseRecord};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -118,7 +118,7 @@ impl Workload for Column {
         Some(5.0 + 450.0 * params::Settings::new(params).scale)
     }
 
-    fn derive_in_lane(&self, params: &Resolved, phases: &mut Vec<LanePhase>) {
+    fn derive_in_lane(&self, params: &Resolved, phases: &mut Vec<PhaseRecord>) {
         durable::derive(&params::Settings::new(params), phases);
     }
 

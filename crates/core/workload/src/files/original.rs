@@ -28,7 +28,7 @@ impl Original {
     }
 
     pub(super) fn tell(&self, runner: &mut PhaseRunner) {
-        let Some(elapsed_ns) = runner.phases().last().map(|phase| phase.record.elapsed_ns) else {
+        let Some(elapsed_ns) = runner.phases().last().map(|phase| phase.elapsed_ns) else {
             return;
         };
         runner.value_last("latency_max_ns", self.slowest_ns as f64);

@@ -3,52 +3,47 @@ use std::collections::BTreeMap;
 use pickfs_record::{
     Outcome, PhaseRecord,
     record::{Flag, OpRecord},
-    trial::LanePhase,
 };
 
 /// Rates, work, bytes and CPU are added up; elapsed time is the slowest lane's; counted facts are
 /// added up unless they are shares, factors, limits, sizes of one thing or maxima (see
 /// [`is_common`]).
-pub fn merged_phases(lanes: &[Vec<LanePhase>]) -> Vec<PhaseRecord> {
+pub fn merged_phases(lanes: &[Vec<PhaseRecord>]) -> Vec<PhaseRecord> {
     let Some(first) = lanes.first() else { return Vec::new() };
-    let of = |name: &str| -> Vec<&LanePhase> {
-        let same = |phase: &&LanePhase| phase.record.phase == name;
+    let of = |name: &str| -> Vec<&PhaseRecord> {
+        let same = |phase: &&PhaseRecord| phase.phase == name;
         lanes.iter().filter_map(|phases| phases.iter().find(same)).collect()
     };
-    first.iter().map(|phase| merged(&of(&phase.record.phase))).collect()
+    first.iter().map(|phase| merged(&of(&phase.phase))).collect()
 }
 
-fn merged(parts: &[&LanePhase]) -> PhaseRecord {
-    let records: Vec<&PhaseRecord> = parts.iter().map(|part| &part.record).collect();
-    let finished: Vec<&&LanePhase> =
-        parts.iter().filter(|part| part.record.is_finished()).collect();
-    let (skew_ns, skew_p50_ns) = skew(&finished);
-    let elapsed_sum_ns: u64 = records.iter().map(|record| record.elapsed_ns).sum();
-    PhaseRecord {
-        work: records.iter().map(|record| record.work).sum(),
-        real_bytes: records.iter().map(|record| record.real_bytes).sum(),
-        rate_per_s: records.iter().map(|record| record.rate_per_s).sum(),
-        elapsed_ns: records.iter().map(|record| record.elapsed_ns).max().unwrap_or(0),
-        elapsed_mean_ns: elapsed_sum_ns / finished.len().max(1) as u64,
-        start_skew_ns: skew_ns,
-        start_skew_p50_ns: skew_p50_ns,
-        lanes: parts.len() as u32,
-        cpu_user_ns: records.iter().map(|record| record.cpu_user_ns).sum(),
-        cpu_system_ns: records.iter().map(|record| record.cpu_system_ns).sum(),
-        outcome: outcome(&records),
-        flags: flags(&records),
-        values: values(&records),
-        ..records[0].clone()
-    }
-}
-
-/// Last and median start after the first.
-fn skew(parts: &[&&LanePhase]) -> (u64, u64) {
-    let mut starts_ns: Vec<u64> = parts.iter().map(|part| part.began_ns).collect();
+fn merged(lanes: &[&PhaseRecord]) -> PhaseRecord {
+    let finished = lanes.iter().filter(|lane| lane.is_finished());
+    let mut starts_ns: Vec<u64> = finished.map(|lane| lane.began_ns).collect();
     starts_ns.sort_unstable();
-    match (starts_ns.first(), starts_ns.get(starts_ns.len() / 2), starts_ns.last()) {
-        (Some(first), Some(median), Some(last)) => (last - first, median - first),
-        _ => (0, 0),
+    let after_first_ns =
+        |at: usize| starts_ns.get(at).map_or(0, |start_ns| start_ns - starts_ns[0]);
+    let sum = |of: fn(&PhaseRecord) -> u64| lanes.iter().map(|lane| of(lane)).sum::<u64>();
+    let most = |of: fn(&PhaseRecord) -> u64| lanes.iter().map(|lane| of(lane)).max().unwrap_or(0);
+    PhaseRecord {
+        work: lanes.iter().map(|lane| lane.work).sum(),
+        real_bytes: sum(|lane| lane.real_bytes),
+        rate_per_s: lanes.iter().map(|lane| lane.rate_per_s).sum(),
+        elapsed_ns: most(|lane| lane.elapsed_ns),
+        elapsed_mean_ns: sum(|lane| lane.elapsed_ns) / starts_ns.len().max(1) as u64,
+        began_ns: lanes.iter().map(|lane| lane.began_ns).min().unwrap_or(0),
+        ended_ns: most(|lane| lane.ended_ns),
+        waited_before_ns: most(|lane| lane.waited_before_ns),
+        waited_after_ns: most(|lane| lane.waited_after_ns),
+        start_skew_ns: after_first_ns(starts_ns.len().saturating_sub(1)),
+        start_skew_p50_ns: after_first_ns(starts_ns.len() / 2),
+        lanes: lanes.len() as u32,
+        cpu_user_ns: sum(|lane| lane.cpu_user_ns),
+        cpu_system_ns: sum(|lane| lane.cpu_system_ns),
+        outcome: outcome(lanes),
+        flags: flags(lanes),
+        values: values(lanes),
+        ..lanes[0].clone()
     }
 }
 
@@ -121,8 +116,10 @@ pub fn merged_ops(lanes: Vec<Vec<OpRecord>>, spikes_max: usize) -> Result<Vec<Op
 mod tests {
     use super::*;
 
-    fn lane(began_ns: u64, elapsed_ns: u64, work: f64) -> Vec<LanePhase> {
-        let record = PhaseRecord {
+    fn lane(began_ns: u64, elapsed_ns: u64, work: f64) -> Vec<PhaseRecord> {
+        vec![PhaseRecord {
+            began_ns,
+            ended_ns: began_ns + elapsed_ns,
             work,
             rate_per_s: work * 1e9 / elapsed_ns as f64,
             elapsed_ns,
@@ -132,9 +129,7 @@ mod tests {
                 ("latency_max_ns".to_string(), elapsed_ns as f64),
             ]),
             ..PhaseRecord::named("write")
-        };
-        let ended_ns = began_ns + elapsed_ns;
-        vec![LanePhase { record, waited_before_ns: 0, began_ns, ended_ns, waited_after_ns: 0 }]
+        }]
     }
 
     #[test]
@@ -152,8 +147,8 @@ mod tests {
     #[test]
     fn a_lane_that_failed_is_the_outcome() {
         let mut lanes = [lane(1, 1, 1.0), lane(1, 1, 1.0), lane(1, 1, 1.0)];
-        lanes[1][0].record.outcome = Outcome::Skipped { reason: "no room".into() };
-        lanes[2][0].record.outcome = Outcome::Failed { reason: "EIO".into() };
+        lanes[1][0].outcome = Outcome::Skipped { reason: "no room".into() };
+        lanes[2][0].outcome = Outcome::Failed { reason: "EIO".into() };
         let phase = merged_phases(&lanes).remove(0);
         assert_eq!(phase.outcome, Outcome::Failed { reason: "EIO".into() });
     }
@@ -161,7 +156,7 @@ mod tests {
     #[test]
     fn doubts_are_counted_over_lanes() {
         let mut lanes = [lane(1, 1, 1.0), lane(1, 1, 1.0)];
-        lanes[1][0].record.flags.push(Flag { kind: "not-cold".into(), text: "40 % left".into() });
+        lanes[1][0].flags.push(Flag { kind: "not-cold".into(), text: "40 % left".into() });
         let phase = merged_phases(&lanes).remove(0);
         assert_eq!(phase.flags[0].text, "40 % left (1 of 2 lanes)");
     }

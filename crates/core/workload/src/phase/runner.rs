@@ -4,11 +4,9 @@ use std::{
     sync::Arc,
 };
 
-use pickfs_record::{Clock, MonotonicClock};
 use pickfs_record::{
-    Outcome,
+    Clock, MonotonicClock, OpRecord, Outcome, PhaseRecord,
     record::{Flag, LoadRecord},
-    trial::LanePhase,
 };
 
 use super::{
@@ -41,8 +39,8 @@ impl Done {
 pub struct PhaseRunner {
     session: Session,
     directory: PathBuf,
-    phases: Vec<LanePhase>,
-    ops: Vec<pickfs_record::record::OpRecord>,
+    phases: Vec<PhaseRecord>,
+    ops: Vec<OpRecord>,
     before: Usage,
     announced: u32,
 }
@@ -143,17 +141,17 @@ impl PhaseRunner {
 
     pub fn flag_last(&mut self, kind: &str, text: impl Into<String>) {
         if let Some(last) = self.phases.last_mut() {
-            last.record.flags.push(Flag { kind: kind.into(), text: text.into() });
+            last.flags.push(Flag { kind: kind.into(), text: text.into() });
         }
     }
 
     pub fn value_last(&mut self, name: &str, value: f64) {
         if let Some(last) = self.phases.last_mut() {
-            last.record.values.insert(name.into(), value);
+            last.values.insert(name.into(), value);
         }
     }
 
-    pub fn phases(&self) -> &[LanePhase] {
+    pub fn phases(&self) -> &[PhaseRecord] {
         &self.phases
     }
 
@@ -217,7 +215,7 @@ impl PhaseRunner {
             tell(phase, done, &span);
             phase.waited_before_ns = waited_before_ns;
             let busy = kept.machine_busy_cpus.map(|busy| ("machine_busy_cpus".into(), busy));
-            phase.record.values.extend(busy);
+            phase.values.extend(busy);
         }
         // A single operation is the phase itself: its time says all.
         let repeated = kept.ops.into_iter().filter(|laps| laps.service.count > 1);
@@ -225,15 +223,9 @@ impl PhaseRunner {
     }
 
     fn keep(&mut self, spec: &PhaseSpec, outcome: Outcome) {
-        let record = pickfs_record::PhaseRecord { outcome, ..spec.record() };
         let now_ns = MonotonicClock.now_ns();
-        self.phases.push(LanePhase {
-            record,
-            waited_before_ns: 0,
-            began_ns: now_ns,
-            ended_ns: now_ns,
-            waited_after_ns: 0,
-        });
+        let (began_ns, ended_ns) = (now_ns, now_ns);
+        self.phases.push(PhaseRecord { outcome, began_ns, ended_ns, ..spec.record() });
     }
 }
 
@@ -245,10 +237,9 @@ fn outcome(fault: &Fault) -> Outcome {
     }
 }
 
-fn tell(phase: &mut LanePhase, done: &Done, span: &Span) {
+fn tell(record: &mut PhaseRecord, done: &Done, span: &Span) {
     let (elapsed_ns, used) = (span.elapsed_ns(), span.used());
-    (phase.began_ns, phase.ended_ns) = (span.began.at_ns, span.ended.at_ns);
-    let record = &mut phase.record;
+    (record.began_ns, record.ended_ns) = (span.began.at_ns, span.ended.at_ns);
     record.work = done.work;
     record.real_bytes = done.real_bytes;
     record.rate_per_s = done.work * 1e9 / elapsed_ns.max(1) as f64;
