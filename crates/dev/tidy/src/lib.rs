@@ -9,6 +9,7 @@ pub mod links;
 pub mod naming;
 pub mod opening;
 pub mod printing;
+pub mod rows;
 pub mod sleeping;
 pub mod tree;
 pub mod unsafety;

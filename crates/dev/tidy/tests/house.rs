@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use pickfs_tidy::{
-    floors, length, licence, naming, opening, printing, sleeping, tree, unsafety, words,
+    floors, length, licence, naming, opening, printing, rows, sleeping, tree, unsafety, words,
 };
 use std::{fs, process::Command};
 
@@ -46,6 +46,18 @@ fn no_test_waits_for_a_time() {
 #[test]
 fn the_product_prints_in_one_place() {
     assert_none(&apply(is_rust, printing::breaches));
+}
+
+#[test]
+fn a_file_system_is_named_in_its_row_alone() {
+    let root = tree::root();
+    let is_row = |path: &&String| path.starts_with(rows::FOLDER);
+    let files = tree::files(&root).unwrap();
+    let texts =
+        files.iter().filter(is_row).map(|path| fs::read_to_string(root.join(path)).unwrap());
+    let names = rows::names(texts);
+    assert!(names.len() > 30, "{names:?}");
+    assert_none(&apply(is_rust, |path, text| rows::breaches(&names, path, text)));
 }
 
 #[test]

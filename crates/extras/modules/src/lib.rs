@@ -15,4 +15,5 @@ mod workshop;
 
 pub use error::ModuleError;
 pub use module::Module;
+pub use openzfs::LAST as OPENZFS;
 pub use workshop::{KernelSource, Workshop};

@@ -10,7 +10,7 @@ use crate::error::ModuleError;
 use crate::run::Shell;
 
 /// The module that needs all others; with it all are there.
-pub(crate) const LAST: &str = "zfs";
+pub const LAST: &str = "zfs";
 const FOLDER: &str = "module";
 
 /// In a folder, which must not be there; gives their names and files, `zfs` last.

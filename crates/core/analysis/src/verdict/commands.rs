@@ -47,7 +47,7 @@ fn asked(action: &Action, candidate: &CandidateSpec, log: Option<&str>) -> Actio
             let args = kept.chain(log.map(str::to_owned)).collect();
             Action::Exec { program: program.clone(), args }
         }
-        Action::Exec { program, args } if is_formatter(program) => {
+        Action::Exec { program, args } if is_formatter(program, args) => {
             let verb = args.first().filter(|word| !word.starts_with('-') && !word.starts_with('/'));
             let kind = args.windows(2).find(|pair| {
                 let is_number = pair[1].chars().all(|sign| sign.is_ascii_digit());
@@ -134,8 +134,9 @@ fn builds(step: &StepRecord) -> bool {
     }
 }
 
-fn is_formatter(program: &str) -> bool {
-    program.starts_with("mk") || matches!(program, "bcachefs" | "hformat")
+fn is_formatter(program: &str, args: &[String]) -> bool {
+    let is_verb = args.first().is_some_and(|word| word == "format");
+    program.starts_with("mk") || program.ends_with("format") || is_verb
 }
 
 #[cfg(test)]

@@ -5,11 +5,10 @@ use pickfs_guest::{
     Kernel, PackageCache,
     package_set::{Members, PackageSet},
 };
-use pickfs_modules::{KernelSource, Module, Workshop};
+use pickfs_modules::{KernelSource, Module, OPENZFS, Workshop};
 
 use crate::terminal;
 
-const ZFS: &str = "zfs";
 const ZFS_SOURCE: PackageSet<'_> = PackageSet { main: "zfs-dkms", members: Members::Listed(&[]) };
 
 pub fn build_modules(
@@ -29,7 +28,7 @@ pub fn build_modules(
     let is_kept = |name: &str| Workshop::new(&folder, source.clone()).kept(name).is_some();
     let modules = Module::ALL.into_iter().filter(|module| is_asked(module.name()));
     let missing: Vec<Module> = modules.filter(|module| !is_kept(module.name())).collect();
-    let is_zfs_missing = is_asked(ZFS) && !is_kept(ZFS);
+    let is_zfs_missing = is_asked(OPENZFS) && !is_kept(OPENZFS);
     if missing.is_empty() && !is_zfs_missing {
         return Ok(());
     }
