@@ -14,7 +14,8 @@ use pickfs_record::{
 };
 use pickfs_report::{
     NextStep, Screen, Subject,
-    terminal::{first_screen, phase_tables, whole_screen},
+    first::first_screen,
+    terminal::{phase_tables, whole_screen},
 };
 
 use pickfs_candidate::packages::Family;

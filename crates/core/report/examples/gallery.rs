@@ -5,7 +5,7 @@ use std::{env, fs, path::Path};
 
 use fixture::{Shape, fixture};
 use pickfs_report::{
-    Look, NextStep, Screen, Subject, charts, csv, html, markdown, png, svg, terminal,
+    Look, NextStep, Screen, Subject, charts, csv, first, html, markdown, png, svg, terminal,
 };
 use pickfs_testkit::{FakePhasedRun, FakeRun, Mishap, fake_phased_run, fake_run};
 
@@ -71,7 +71,7 @@ fn write_all(subject: &Subject, folder: &Path, pictures: bool) -> Result<(), Fai
         let report = Some("pickfs-runs/2026-11-21-journal/report.html");
         let screen =
             Screen { columns, colour: columns == 100, next: Some(&next), report, run: None };
-        let text = terminal::first_screen(subject, &screen);
+        let text = first::first_screen(subject, &screen);
         fs::write(folder.join(format!("screen-{columns}.txt")), text)?;
     }
     for chart in charts(subject, Look::SHEET)

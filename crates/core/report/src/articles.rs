@@ -62,9 +62,9 @@ pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[String
 /// The part of a run's page: the claims that it has rows for; nothing without any.
 pub(crate) fn of_run(answers: &[Answer]) -> Option<Node> {
     let all: Vec<&Answer> = answers.iter().collect();
-    let table = Node::Table(told(&all, "this run says"));
-    let fold = Fold { is_panel: true, ..Fold::closed(claims_text(all.len()), vec![table]) };
-    let nodes = vec![Node::Note(CAVEAT.into()), Node::Fold(fold)];
+    let nodes = vec![Node::Note(CAVEAT.into()), Node::Table(told(&all, "this run says"))];
+    let fold = Fold { is_panel: true, ..Fold::closed(claims_text(all.len()), nodes) };
+    let nodes = vec![Node::Fold(fold)];
     let title = "What articles said of this".into();
     (!all.is_empty()).then_some(Node::Section("articles", title, nodes))
 }

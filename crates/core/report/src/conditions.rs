@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{
     Subject,
     card::machine_line,
-    document::{Kind, Node, Table},
+    document::{Node, facts},
     phases::is_phased,
     wording::{backing_text, percent, quantile_name, value_text},
 };
@@ -145,21 +145,12 @@ pub fn notice_text(subject: &Subject, notice: &Notice) -> String {
 
 /// Rows without a result, each with its reason and what would help.
 pub(crate) fn absent(subject: &Subject) -> Node {
-    let mut table = Table::new([
-        ("candidate", Kind::Word),
-        ("levels", Kind::Word),
-        ("outcome", Kind::Text),
-        ("reason", Kind::Text),
-        ("remedy", Kind::Text),
-    ]);
-    for row in &subject.findings.absent {
-        table.row([&row.label, &row.levels, &row.how, &row.reason, &row.remedy]);
-    }
-    let node = match table.rows.is_empty() {
-        true => Node::Paragraph("Every cell has a result.".into()),
-        false => Node::Table(table),
-    };
-    Node::Section("absent", "Without a result".into(), vec![node])
+    let rows = subject.findings.absent.iter().map(|row| {
+        let at = if row.levels.is_empty() { "" } else { &format!(" {}", row.levels) };
+        let remedy = if row.remedy.is_empty() { "" } else { &format!("; {}", row.remedy) };
+        (&row.how, format!("{}{at}: {}{remedy}", row.label, row.reason))
+    });
+    Node::Section("absent", "Without a result".into(), vec![facts(rows)])
 }
 
 /// The rate that was kept against the one that was asked for.

@@ -25,6 +25,8 @@ pub enum Node {
     /// What links reach by a name, with its title.
     Section(&'static str, String, Vec<Node>),
     Paragraph(Text),
+    /// How something ended: the word with its role, and a sentence.
+    End(Role, String, String),
     List(Vec<Text>),
     /// Names with values; an empty name goes on with the one before.
     Facts(Vec<(String, Text)>),
@@ -94,6 +96,11 @@ impl<T: Into<String>> From<T> for Text {
 impl Role {
     pub fn of(self, words: impl Into<String>) -> Text {
         Text(vec![Span { role: self, text: words.into() }])
+    }
+
+    /// Plain words, with a role for the name before them.
+    pub fn leads(self, words: impl Into<String>) -> Text {
+        self.of("").and(Text::from(words))
     }
 }
 
@@ -185,6 +192,8 @@ pub struct Cell {
     pub link: String,
     /// What a page says when one points at it.
     pub tip: String,
+    /// A ratio with its interval on a line from 0 to 1 that only a page draws; in its middle they are equal.
+    pub dot: Option<[f64; 3]>,
 }
 
 impl<T: Into<Text>> From<T> for Cell {

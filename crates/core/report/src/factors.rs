@@ -5,25 +5,21 @@ use pickfs_record::finding::{Claim, FactorFindings};
 
 use crate::{
     Subject,
-    document::{self, Fold, Kind, Node, Table},
-    terminal::{colour::Paint, paragraph::hanging, plain},
+    document::{self, Fold, Kind, Node, Role, Table, Text, under_one_name},
     wording::metric_name,
 };
 
 const METRICS_ON_SCREEN: usize = 2;
 
-pub(crate) fn lines(subject: &Subject, margin: usize, columns: usize, paint: Paint) -> String {
+/// What moves the first metrics, for a short screen.
+pub(crate) fn lines(subject: &Subject) -> Vec<(String, Text)> {
     let factors = &subject.findings.factors;
     let headlines = factors.iter().filter_map(|found| found.sentences.first());
-    let mut out = String::new();
-    for (index, text) in headlines.take(METRICS_ON_SCREEN).enumerate() {
-        if index > 0 && text.starts_with("Nothing is claimed") {
-            break;
-        }
-        let name = if index == 0 { "factors" } else { "" };
-        out.push_str(&paint.strong(&hanging(name, &plain(text), margin, columns), name));
-    }
-    out
+    let told = headlines
+        .take(METRICS_ON_SCREEN)
+        .enumerate()
+        .take_while(|(index, text)| *index == 0 || !text.starts_with("Nothing is claimed"));
+    under_one_name("factors", told.map(|(_, text)| Role::Winner.leads(text))).collect()
 }
 
 /// The sentences and every effect; nothing where the plan has no two factors.

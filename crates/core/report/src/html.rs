@@ -1,20 +1,17 @@
 //! One page that tells the whole run, in one file that works offline.
 //! The page loads nothing: styles, pictures and its small script are inside.
 
-pub(crate) mod board;
 mod drill_down;
 pub(crate) mod markup;
-pub(crate) mod opening;
 mod pictures;
 
 use markup::Page;
 
-use pickfs_analysis::articles::of_run;
-
 use crate::{
-    Subject, articles, card, conditions,
+    Subject,
     document::{Node, html::write},
-    factors, ranking, stalls,
+    phases::is_phased,
+    run,
     svg::{colours, escape, style_sheet},
     terminal::NextStep,
 };
@@ -24,24 +21,29 @@ const SCRIPT: &str = include_str!("html/script.js");
 
 pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     let mut page = Page::default();
-    head(&mut page, subject);
-    let answers = of_run(subject.run, subject.findings);
-    opening::write(&mut page, subject, next, !answers.is_empty());
-    let panels = ranking::table::nodes(subject);
-    write(&mut page, &[Node::Section("ranking", "Ranking".into(), panels)]);
-    write(&mut page, &[card::section(subject.run)]);
-    write(&mut page, stalls::ledger::section(subject).as_slice());
-    write(&mut page, factors::section(subject).as_slice());
+    open_page(&mut page, &subject.run.plan.question);
+    page.raw("<header><div class=\"top\"><span class=\"muted\">pickfs</span>");
+    page.raw("<button id=\"theme\" hidden>light / dark</button></div>\n");
+    page.element("h1", &subject.run.plan.question);
+    // The table of answers tells the others of a phased run, and would be pushed off the screen.
+    let most = if subject.findings.panels.iter().any(is_phased) { 1 } else { usize::MAX };
+    write(&mut page, &run::answers(subject, most));
+    let (before, after) = run::sections(subject, next);
+    let cells = drill_down::section(subject);
+    page.raw("<nav aria-label=\"Sections\">");
+    let pictures = Node::Section("pictures", "Pictures".into(), Vec::new());
+    for node in before.iter().chain([&pictures, &cells]).chain(&after) {
+        if let Node::Section(id, title, _) = node {
+            page.raw(&format!("<a href=\"#{id}\">{}</a>", escape(title)));
+        }
+    }
+    page.raw("</nav>\n</header>\n");
+    write(&mut page, &before);
     pictures::write(&mut page, subject);
-    drill_down::write(&mut page, subject);
-    write(&mut page, &[conditions::absent(subject)]);
-    write(&mut page, articles::of_run(&answers).as_slice());
+    write(&mut page, &[cells]);
+    write(&mut page, &after);
     foot(&mut page, subject);
     page.text
-}
-
-fn head(page: &mut Page, subject: &Subject) {
-    open_page(page, &subject.run.plan.question);
 }
 
 pub(crate) fn open_page(page: &mut Page, title: &str) {

@@ -12,6 +12,7 @@ use pickfs_record::{
 
 use crate::{
     Subject,
+    phases::words::{range_number, rate_text},
     subject::{is_capacity, is_floor, summary},
     wording::{
         claim_text, interval_text, is_program_time, metric_name, metric_value, range_text,
@@ -169,27 +170,39 @@ pub fn number_head(metric: &Metric) -> String {
     }
 }
 
-pub fn number_cell(row: &Row, metric: &Metric) -> (String, Option<String>) {
-    let Some(value) = crate::chart::row_value(row, metric) else { return ("-".into(), None) };
-    let range = match metric.statistic {
-        Statistic::Figure(_) => format!("{}-{}", significant(value.low), significant(value.high)),
-        _ => range_text(value),
-    };
-    (metric_value(metric, value.median), (row.trials > 1).then_some(range))
-}
-
 pub fn rate_head(panel: &Panel) -> &'static str {
     if is_capacity(panel) { "highest rate held" } else { "rate held" }
 }
 
-pub fn rate_cell(subject: &Subject, row: &Row, metric: &Metric) -> (String, Option<String>) {
-    match subject.value(row, metric) {
-        Some(rate) => {
-            let range = (row.trials > 1).then(|| rate_range_text(rate));
-            (metric_value(metric, rate.median), range)
+/// The median of a metric over the trials of a row, as a number and in words, and its range over several trials.
+pub fn value_cell(
+    subject: &Subject,
+    panel: &Panel,
+    row: &Row,
+    metric: &Metric,
+) -> Option<(f64, String, Option<String>)> {
+    let is_rate = metric.statistic == Statistic::Rate;
+    let phase = panel.phases.iter().find(|phase| is_rate && phase.phase == metric.op);
+    let (value, text, range) = match phase {
+        Some(phase) => {
+            let at = panel.rows.iter().position(|other| other.cell == row.cell)?;
+            let rate = phase.cells.get(at)?.rate?;
+            let text = rate_text(phase.unit, rate.median);
+            (rate.median, text, range_number(phase.unit, rate))
         }
-        None => ("-".into(), None),
-    }
+        None => {
+            let value = subject.value(row, metric)?;
+            let range = match metric.statistic {
+                Statistic::Rate => rate_range_text(value),
+                Statistic::Figure(_) => {
+                    format!("{}-{}", significant(value.low), significant(value.high))
+                }
+                _ => range_text(value),
+            };
+            (value.median, metric_value(metric, value.median), range)
+        }
+    };
+    Some((value, text, (row.trials > 1).then_some(range)))
 }
 
 pub fn label(row: &Row) -> String {

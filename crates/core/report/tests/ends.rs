@@ -2,9 +2,10 @@ use pickfs_analysis::findings;
 use pickfs_record::{Findings, RunRecord, plan::Metric};
 use pickfs_report::{
     NextStep, Screen, Subject,
+    first::{LINES_MAX, first_screen},
     html::html,
     markdown::markdown,
-    terminal::{LINES_MAX, first_screen, whole_screen},
+    terminal::whole_screen,
 };
 use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, fake_run};
 
@@ -88,7 +89,7 @@ fn every_writer_says_the_same() {
         let text = markdown(&subject, None);
         assert!(text.contains(&format!("\n\n**{word}** ")), "{text}");
         let page = html(&subject, None);
-        let at = page.find(&format!("<strong>{word}</strong>\n {sentence}")).expect("on the page");
+        let at = page.find(&format!("<strong>{word}</strong> {sentence}")).expect("on the page");
         assert!(at < page.find("<nav").expect("sections"), "before all else");
     }
 }

@@ -1,7 +1,7 @@
 use pickfs_record::plan::{Metric, Statistic, View};
 use pickfs_report::{
-    ChartKind, Look, Screen, Subject, charts, html::html, markdown::markdown, svg,
-    terminal::first_screen,
+    ChartKind, Look, Screen, Subject, charts, first::first_screen, html::html, markdown::markdown,
+    svg,
 };
 use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 

@@ -94,11 +94,11 @@ fn notes_stand_beside_their_row_or_under_it() {
 }
 
 #[test]
-fn the_tiles_name_the_choice_and_what_the_plan_did_not_ask() {
+fn the_answers_name_the_choice_with_its_value_ratio_and_interval() {
     let page = page(&Shape::first_screen());
-    let (_, board) = page.split_once("id=\"answer\"").expect("the tiles");
+    let (_, board) = page.split_once("id=\"answer\"").expect("the answers");
     let board = board.split("</section>").next().expect("text");
-    for words in ["<strong>xfs or ext4</strong>", "2.48x slower", "[2.26, 2.76]", "reference"] {
+    for words in ["xfs or ext4", "2.48x slower", "1.68 us", "[2.26, 2.76]", "reference"] {
         assert!(board.contains(words), "{words} in {board}");
     }
     assert!(!board.contains("tmpfs"), "a floor is no choice");

@@ -5,9 +5,10 @@ use pickfs_record::{
 use pickfs_report::{
     ChartKind, Look, Screen, Subject,
     chart::{Scene, Shape},
+    first::{LINES_MAX, first_screen},
     html::html,
     markdown::markdown,
-    terminal::{first_screen, phase_tables},
+    terminal::{phase_tables, whole_screen},
 };
 use pickfs_testkit::{FakePhasedRun, FakeRun, LostPhase, fake_phased_run, fake_run};
 
@@ -63,10 +64,11 @@ fn files_at_80_columns() {
 
 #[test]
 fn three_blocks_say_that_nothing_is_called_different() {
-    let said = screen(&FakePhasedRun { blocks: 3, ..FakePhasedRun::column() }, 100);
+    let run = fake_phased_run(&FakePhasedRun { blocks: 3, ..FakePhasedRun::column() });
+    let wide = Screen { columns: 160, ..Screen::default() };
+    let said = shown(&run, |subject| whole_screen(subject, &wide));
     assert!(said.contains("nothing is claimed, 3 blocks decide none of it"), "{said}");
     assert!(!said.contains('~'), "{said}");
-    let run = fake_phased_run(&FakePhasedRun { blocks: 3, ..FakePhasedRun::column() });
     let tables = shown(&run, |subject| phase_tables(subject, 100, false));
     assert!(tables.contains("too few blocks for intervals"), "{tables}");
 }
@@ -76,18 +78,11 @@ fn the_first_screen_of_phases_fits_a_terminal_and_leads_to_the_rest() {
     for (name, ask) in
         [("column", two_lanes()), ("files", FakePhasedRun::files()), ("eighteen", eighteen())]
     {
-        for (columns, most) in [(100, 46), (80, 56)] {
+        for columns in [80, 100] {
             let said = screen(&ask, columns);
-            let lines = said.lines().count();
-            assert!(lines <= most, "{name}: {lines} lines at {columns} columns:\n{said}");
-            let places = [
-                "fix ",
-                "backing ",
-                "details ",
-                "mean ratio of each table",
-                "--phases",
-                "NOT YET ",
-            ];
+            assert!(said.lines().count() <= LINES_MAX, "{name}: {columns} columns:\n{said}");
+            assert!(said.lines().all(|line| line.chars().count() <= columns), "{name}:\n{said}");
+            let places = ["NO ANSWER ", "fix ", "--phases", "--doubts"];
             let found =
                 places.map(|word| said.find(word).unwrap_or_else(|| panic!("{word}\n{said}")));
             assert!(found.is_sorted(), "{name}:\n{said}");
@@ -95,6 +90,11 @@ fn the_first_screen_of_phases_fits_a_terminal_and_leads_to_the_rest() {
         let run = fake_phased_run(&ask);
         let all = shown(&run, |subject| phase_tables(subject, 100, false));
         assert!(all.contains("GEOMETRIC MEAN") && all.contains("NOT YET "), "{all}");
+        let rest = Screen { columns: 80, ..Screen::default() };
+        let rest = shown(&run, |subject| whole_screen(subject, &rest));
+        for words in ["\nbacking ", "each table", "NOT YET "] {
+            assert!(rest.contains(words), "{words}: {rest}");
+        }
     }
 }
 
@@ -117,10 +117,10 @@ fn every_header_of_a_ratio_says_its_direction() {
     let page = shown(&run, |subject| html(subject, None));
     let text = shown(&run, |subject| markdown(subject, None));
     let tables = shown(&run, |subject| phase_tables(subject, 100, false));
-    assert_eq!(page.matches(">xfs/ext4<").count(), 5, "one in each table");
-    assert_eq!(page.matches("&gt;1: xfs faster").count(), 10);
-    assert_eq!(text.matches("xfs/ext4 (&gt;1: xfs faster)").count(), 5);
-    assert_eq!(tables.matches(">1: xfs faster").count(), 10);
+    assert_eq!(page.matches(">xfs/ext4<").count(), 6, "one in each table");
+    assert_eq!(page.matches("&gt;1: xfs faster").count(), 12);
+    assert_eq!(text.matches("xfs/ext4 (&gt;1: xfs faster)").count(), 6);
+    assert_eq!(tables.matches(">1: xfs faster").count(), 12);
 }
 
 #[test]
@@ -239,12 +239,12 @@ fn verdict_ranking_and_conditions_open_the_page() {
     let run = fake_phased_run(&two_lanes());
     let page = shown(&run, |subject| html(subject, None));
     let at = |words: &str| page.find(words).unwrap_or_else(|| panic!("{words}"));
-    assert!(at("id=\"answer\"") < at("<dl class=\"facts\">"));
-    assert!(at("<dl class=\"facts\">") < at("id=\"verdict\""));
-    let (_, board) = page.split_once("id=\"answer\"").expect("the tiles");
+    assert!(at("id=\"answer\"") < at("id=\"measured\""));
+    assert!(at("id=\"measured\"") < at("id=\"verdict\""));
+    let (_, board) = page.split_once("id=\"answer\"").expect("the answers");
     let board = board.split("</section>").next().expect("text");
-    assert_eq!(board.matches("<div class=\"tile\">").count(), 2 * 4, "tiers x lanes");
-    assert!(board.contains("<strong>xfs or ext4</strong>"), "{board}");
+    assert_eq!(board.matches("<tr>").count(), 1 + 2 * 4, "tiers x lanes");
+    assert!(board.contains("xfs or ext4<small>NO ANSWER</small>"), "{board}");
     let findings = pickfs_analysis::findings(&run);
     for found in findings.panels.iter().flat_map(|panel| &panel.comparisons) {
         if let (pickfs_record::finding::Claim::Slower, Some((low, high))) =
@@ -257,13 +257,13 @@ fn verdict_ranking_and_conditions_open_the_page() {
 }
 
 #[test]
-fn a_row_without_a_result_has_no_place_in_a_tile() {
+fn a_row_without_a_result_has_no_dot() {
     let page = shown(&fake_phased_run(&FakePhasedRun::files()), |subject| html(subject, None));
-    let (_, board) = page.split_once("id=\"answer\"").expect("the tiles");
+    let (_, board) = page.split_once("id=\"answer\"").expect("the answers");
     let board = board.split("</section>").next().expect("text");
-    let row = board.split("<tr>").find(|row| row.contains("fat16")).expect("its row");
-    assert!(!row.contains("<svg"), "{row}");
-    assert!(board.contains("tile open"), "six blocks claim nothing");
+    let last = board.split("<td").last().expect("the cell of fat16");
+    assert!(last.contains("<small>-</small>") && !last.contains("<svg"), "{last}");
+    assert_eq!(board.matches("<svg").count(), 2, "xfs and btrfs beside the reference");
 }
 
 #[test]

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use pickfs_record::RunRecord;
 use pickfs_report::{
-    Look, Subject, chart::ChartKind, exports, html::html, markdown::markdown, terminal::Screen,
-    terminal::first_screen,
+    Look, Subject, chart::ChartKind, exports, first::first_screen, html::html, markdown::markdown,
+    terminal::Screen,
 };
 use pickfs_testkit::{FakeRun, explained, fake_run};
 
@@ -96,7 +96,7 @@ fn markdown_and_the_first_screen_name_the_leading_cause() {
     });
     assert!(words.contains("### Why laps were slow"));
     assert!(words.contains("| 70 % |") && words.contains("reader in xfs"), "{words}");
-    let slow = screen.split("\nslow ").nth(1).expect("a line for slow laps");
+    let slow = screen.split("\nslow ").nth(1).unwrap_or_else(|| panic!("{screen}"));
     assert!(slow.contains("pickfs explain RUN"), "{slow}");
 }
 

@@ -120,7 +120,7 @@ fn tiles_and_charts_hold_the_numbers_of_the_store() {
     let count = "document.querySelectorAll('#chart-blocks g.data').length";
     assert!(browser.eval(count).as_u64().unwrap() >= 3);
     browser.eval("window.taken = ''; document.execCommand = () => { window.taken = document.activeElement.value; return true }");
-    browser.eval("document.querySelector('.copy button').click()");
+    browser.eval("document.querySelector('#ranking .copy button').click()");
     let taken = browser.eval("window.taken");
     let taken = taken.as_str().unwrap();
     assert!(taken.starts_with("candidate,p50,p99,"), "{taken}");

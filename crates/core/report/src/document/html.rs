@@ -26,6 +26,11 @@ pub fn write(page: &mut Page, nodes: &[Node]) {
                 page.raw("</section>\n");
             }
             Node::Paragraph(words) => inside(page, "p", words),
+            Node::End(role, word, sentence) => {
+                page.raw(&format!("<p class=\"end {}\"><strong>{word}</strong> ", class(*role)));
+                page.text(sentence);
+                page.raw("</p>\n");
+            }
             Node::Note(words) => inside(page, "p class=\"muted\"", words),
             Node::List(entries) => {
                 page.raw("<ul>\n");
@@ -72,7 +77,7 @@ fn inside(page: &mut Page, tag: &str, words: &Text) {
 }
 
 fn spans(page: &mut Page, words: &Text) {
-    for span in &words.0 {
+    for span in words.0.iter().filter(|span| !span.text.is_empty()) {
         let class = class(span.role);
         match span.role {
             Role::Plain => lines(page, &span.text),
@@ -223,6 +228,14 @@ fn cell(page: &mut Page, column: &Column, cell: &Cell) {
     page.raw(if cell.link.is_empty() { "" } else { "</a>" });
     small(page, &cell.range);
     small(page, &cell.under);
+    if let Some(places) = cell.dot {
+        let [from, at, to] = places.map(|place| 4.0 + 80.0 * place);
+        page.raw(&format!(
+            "<svg class=\"dot\" viewBox=\"0 0 88 14\" aria-hidden=\"true\"><path class=\"s-muted\" \
+             d=\"M44 0V14\" stroke-dasharray=\"2 2\"/><path class=\"s-ink\" stroke-width=\"2\" \
+             d=\"M{from:.1} 7H{to:.1}\"/><circle class=\"f-ink\" cx=\"{at:.1}\" cy=\"7\" r=\"3.4\"/></svg>"
+        ));
+    }
     page.raw("</td>");
 }
 

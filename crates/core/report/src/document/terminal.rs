@@ -8,6 +8,8 @@ use crate::terminal::{
     plain,
 };
 
+/// Columns under which names stand in no margin.
+const NARROW: usize = 60;
 /// The narrowest margin for names.
 const MARGIN: usize = 10;
 /// Longest line of words; a table may be wider.
@@ -27,10 +29,20 @@ pub fn terminal(document: &Document, columns: usize, colour: bool) -> String {
     out
 }
 
+/// Nodes with the details that are open.
+pub(crate) fn open(nodes: &[Node], columns: usize, colour: bool) -> String {
+    written(nodes, columns, colour, false)
+}
+
 /// Nodes with all their details.
-pub(crate) fn whole(nodes: &[Node], columns: usize, paint: Paint) -> String {
+pub(crate) fn whole(nodes: &[Node], columns: usize, colour: bool) -> String {
+    written(nodes, columns, colour, true)
+}
+
+fn written(nodes: &[Node], columns: usize, colour: bool, is_whole: bool) -> String {
     let mut out = String::new();
-    Screen { columns, words: columns, paint, is_whole: true }.nodes(nodes, &mut out);
+    let paint = Paint { on: colour };
+    Screen { columns, words: columns, paint, is_whole }.nodes(nodes, &mut out);
     out
 }
 
@@ -67,6 +79,9 @@ impl Screen {
             Node::Paragraph(words) => {
                 out.push_str(&self.painted(words.role(), &self.wrapped(&words.words())));
             }
+            Node::End(role, word, sentence) => {
+                self.facts(&[(word.clone(), role.leads(sentence))], out);
+            }
             Node::Note(words) => out.push_str(&self.paint.faint(&self.wrapped(&words.words()))),
             Node::List(entries) => {
                 let entry = |text: &Text| hanging("-", &plain(&text.words()), 2, self.words);
@@ -99,17 +114,20 @@ impl Screen {
 
     fn facts(&self, rows: &[(String, Text)], out: &mut String) {
         let longest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-        let margin = if longest < MARGIN { MARGIN } else { (longest + 2).min(2 * MARGIN) };
+        let margin = if longest < MARGIN { MARGIN } else { (longest + 2).min(3 * MARGIN) };
         for (name, value) in rows {
             let name = plain(name);
             let words = plain(&value.words());
-            let line = if name.chars().count() < margin {
+            let line = if self.columns < NARROW {
+                wrap(&format!("{name} {words}"), self.columns - 2).join("\n  ") + "\n"
+            } else if name.chars().count() < margin {
                 hanging(&name, &words, margin, self.words)
             } else {
                 format!("{name}\n{}", hanging("", &words, margin, self.words))
             };
             out.push_str(&match value.role() {
                 Role::Winner => self.paint.strong(&line, &name),
+                Role::Equal => self.paint.equal(&line, &name),
                 Role::NoAnswer | Role::Opposite => self.paint.warning(&line, &name),
                 Role::Strong => self.paint.bold(&line),
                 Role::Muted => self.paint.faint(&line),
@@ -361,7 +379,7 @@ fn wrap_label(label: &str, limit: usize) -> String {
     let mut rest: Vec<char> = label.chars().collect();
     while rest.len() > limit.max(8) {
         let reach = &rest[..limit.max(8)];
-        let sign = reach.iter().rposition(|c| ",;: ".contains(*c)).filter(|at| *at > limit / 3);
+        let sign = reach.iter().rposition(|c| ",;:= ".contains(*c)).filter(|at| *at > limit / 3);
         let tail = rest.split_off(sign.map_or(reach.len(), |at| at + 1));
         lines.push(std::mem::replace(&mut rest, tail).into_iter().collect::<String>());
     }

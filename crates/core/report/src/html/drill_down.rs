@@ -8,13 +8,13 @@ use pickfs_record::{
     record::Operation,
 };
 
-use super::markup::Page;
 use crate::{
     Subject,
     chart::trial_lines,
-    document::{self, Column, Fold, Kind, Node, Table, facts, pair},
+    document::{Column, Fold, Kind, Node, Table, facts, pair},
     notes,
     phases::{self, is_phased},
+    ranking::value_cell,
     stalls,
     subject::trial_value,
     wording::{
@@ -24,24 +24,21 @@ use crate::{
 
 const SPIKES_MAX: usize = 8;
 
-pub fn write(page: &mut Page, subject: &Subject) {
-    page.section("cells", "Every cell");
+pub(crate) fn section(subject: &Subject) -> Node {
+    let mut nodes = Vec::new();
     for panel in &subject.findings.panels {
-        if !panel.title.is_empty() {
-            page.element("h3", &panel.title);
-        }
-        for row in &panel.rows {
-            document::html::write(page, &[cell(subject, panel, row)]);
-        }
+        nodes.extend(
+            (!panel.title.is_empty()).then(|| Node::Heading(3, panel.title.as_str().into())),
+        );
+        nodes.extend(panel.rows.iter().map(|row| cell(subject, panel, row)));
     }
-    page.raw("</section>\n");
+    Node::Section("cells", "Every cell".into(), nodes)
 }
 
 fn cell(subject: &Subject, panel: &Panel, row: &Row) -> Node {
     let metric = subject.headline(panel);
-    let value = phases::details::headline(panel, row, &metric);
-    let own = || Some(metric_value(&metric, subject.value(row, &metric)?.median));
-    let value = value.or_else(own).unwrap_or_else(|| "no value".into());
+    let value = value_cell(subject, panel, row, &metric);
+    let value = value.map_or_else(|| "no value".into(), |(_, value, _)| value);
     let survives = match row.durability {
         Durability::Unknown => String::new(),
         known => format!("{known}, "),

@@ -29,13 +29,6 @@ pub fn nodes(subject: &Subject, panel: &Panel, row: &Row) -> Vec<Node> {
     nodes
 }
 
-pub fn headline(panel: &Panel, row: &Row, metric: &Metric) -> Option<String> {
-    let phase = panel.phases.iter().find(|phase| phase.phase == metric.op)?;
-    let at = panel.rows.iter().position(|other| other.cell == row.cell)?;
-    let rate = phase.cells.get(at)?.rate?;
-    Some(rate_text(phase.unit, rate.median))
-}
-
 pub fn trial_headline(trial: &TrialRecord, metric: &Metric) -> Option<String> {
     let phase = trial.phases.iter().find(|phase| phase.phase == metric.op)?;
     phase.is_finished().then(|| rate_text(phase.unit, phase.rate_per_s))

@@ -6,7 +6,6 @@ pub mod footnotes;
 pub mod heat_map;
 pub mod psv;
 pub mod tables;
-pub mod terminal;
 pub mod words;
 
 use pickfs_record::finding::Panel;

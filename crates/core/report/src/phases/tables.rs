@@ -19,6 +19,8 @@ use crate::{
     subject::with_durability,
 };
 
+const UNDECIDED: &str = "~ its interval holds 1: no difference at this precision";
+
 /// A heading, how to read the tables, and the tables; the first is open, and those of derived rows.
 pub fn nodes(subject: &Subject, panel: &Panel) -> Vec<Node> {
     let title = if panel.title.is_empty() { "All cells" } else { &panel.title };
@@ -42,7 +44,30 @@ pub fn nodes(subject: &Subject, panel: &Panel) -> Vec<Node> {
     };
     let found = tables(subject.run, panel);
     let folds = found.iter().enumerate().map(fold);
-    [heading, Node::Note(about.into())].into_iter().chain(folds).collect()
+    let overview = overview(subject, panel, &found).map(Node::Table);
+    [heading, Node::Note(about.into())].into_iter().chain(overview).chain(folds).collect()
+}
+
+/// The mean of each table; nothing where there are not two of them, or no ratios.
+fn overview(subject: &Subject, panel: &Panel, found: &[PhaseTable]) -> Option<Table> {
+    let tables: Vec<_> = found.iter().filter(|table| table.kind != TableKind::Derived).collect();
+    let ratio = |table: &PhaseTable, at: usize| table.means.get(at).and_then(|mean| mean.ratio);
+    let has_ratio = |at: &usize| tables.iter().any(|table| ratio(table, *at).is_some());
+    let compared: Vec<usize> = (0..panel.rows.len()).filter(has_ratio).collect();
+    let mut columns = columns(subject, panel, &compared);
+    columns.retain(|column| !matches!(column.head.role(), Role::Candidate(_)));
+    columns[0].head = "mean of each table".into();
+    columns.insert(1, Column::new("rows", Kind::Number));
+    let mut all = Table { columns, brief: UNDECIDED, ..Table::default() };
+    for table in &tables {
+        let cells = compared.iter().map(|at| {
+            let found = Found { ratio: ratio(table, *at), ..Found::default() };
+            ratio_cell(&found, RowKind::Plain)
+        });
+        let name = Cell::from(&table.title);
+        all.row([name, table.rows.len().to_string().into()].into_iter().chain(cells));
+    }
+    (tables.len() > 1 && !compared.is_empty()).then_some(all)
 }
 
 /// One candidate's part of a line.
@@ -88,7 +113,7 @@ fn table(subject: &Subject, panel: &Panel, table: &PhaseTable) -> Table {
         columns: columns(subject, panel, &compared),
         rows: rows.collect(),
         notes: texts,
-        brief: "~ its interval holds 1: no difference at this precision",
+        brief: UNDECIDED,
         has_ranges: false,
     }
 }

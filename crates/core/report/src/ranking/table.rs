@@ -7,9 +7,9 @@ use pickfs_record::{
 };
 
 use super::{
-    against, compared, is_any_uncarried, is_one_number, label, number_cell, number_head, numbers,
-    quantile, quantile_text, ranked, rate_cell, rate_head, ratios_text, service_quantile,
-    service_text, shown, verdict_cell,
+    against, compared, is_any_uncarried, is_one_number, label, number_head, numbers, quantile,
+    quantile_text, ranked, rate_head, ratios_text, service_quantile, service_text, shown,
+    value_cell, verdict_cell,
 };
 use crate::{
     Subject,
@@ -118,12 +118,11 @@ impl Source<'_> {
         };
         part(self.subject.compares().into(), 0, &|row| self.label(row));
         if is_rate {
-            let held = |row: &Row| ranged(rate_cell(self.subject, row, metric));
-            part(rate_head(panel).into(), 0, &held);
+            part(rate_head(panel).into(), 0, &|row| self.value(row, metric));
         }
         for (index, number) in numbers(panel, metric, self.metrics).iter().enumerate() {
             let priority = if index == 0 { 0 } else { 3 };
-            part(number_head(number), priority, &|row| ranged(number_cell(row, number)));
+            part(number_head(number), priority, &|row| self.value(row, number));
         }
         for (&q, priority) in shown(metric).iter().zip([0, 1, 2, 6]) {
             part(quantile_name(q), priority, &|row| {
@@ -156,6 +155,11 @@ impl Source<'_> {
         }
         part("trials".into(), 0, &|row| trials(row).into());
         parts
+    }
+
+    fn value(&self, row: &Row, metric: &Metric) -> Cell {
+        let found = value_cell(self.subject, self.panel, row, metric);
+        ranged(found.map_or_else(|| ("-".into(), None), |(_, value, range)| (value, range)))
     }
 
     fn label(&self, row: &Row) -> Cell {

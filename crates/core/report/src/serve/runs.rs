@@ -3,11 +3,7 @@ use pickfs_record::{
 };
 
 use super::{frame, link};
-use crate::{
-    html::{markup::Page, opening},
-    svg::escape,
-    wording::backing_text,
-};
+use crate::{document::html::write, html::markup::Page, run, svg::escape, wording::backing_text};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunLine {
@@ -148,7 +144,7 @@ fn good(page: &mut Page, line: &RunLine, about: &RunSummary) {
     page.element(&format!("span class=\"state {class}\""), state);
     page.raw("</h2>\n");
     page.element("p", &about.question);
-    about.ending.iter().for_each(|ending| opening::ending(page, ending));
+    about.ending.iter().for_each(|ending| write(page, &[run::end(ending)]));
     let facts = [
         &*about.started.replacen('T', " ", 1),
         &about.plan,

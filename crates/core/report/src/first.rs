@@ -1,0 +1,244 @@
+//! The first screen: the answer, where another quantile turns it, bars, doubts with their cures, what next.
+
+use pickfs_record::{
+    finding::{AnswerEnd, Findings, Panel, Row},
+    plan::Statistic,
+    quantity::significant,
+    typed::{program, quoted},
+};
+
+use crate::{
+    Screen, Subject, choices,
+    document::{
+        Cell, Column, Kind, Node, Role, RowKind, Table, Text, facts, terminal, under_one_name,
+    },
+    factors, notes,
+    phases::{footnotes::lost_word, is_phased},
+    ranking::{self, value_cell, verdict_cell},
+    run::{answers, next_row},
+    stalls,
+    subject::{counted, is_floor, summary},
+    trust,
+    wording::{metric_name, op_name, statistic_name},
+};
+
+pub const LINES_MAX: usize = 24;
+/// Columns from which on the lines are counted.
+const COLUMNS: usize = 80;
+const BAR: f64 = 12.0;
+const FAILURES_MAX: usize = 2;
+/// Candidates that have a column of their own in a table of answers.
+const CANDIDATES_MAX: usize = 4;
+
+#[derive(Debug, Clone, Copy)]
+struct Much {
+    answers: usize,
+    rows: usize,
+    others: usize,
+    doubts: usize,
+}
+
+const MUCH: [Much; 7] = [
+    Much { answers: 3, rows: 8, others: 2, doubts: 3 },
+    Much { answers: 3, rows: 6, others: 1, doubts: 3 },
+    Much { answers: 2, rows: 6, others: 0, doubts: 3 },
+    Much { answers: 2, rows: 4, others: 0, doubts: 2 },
+    Much { answers: 1, rows: 4, others: 0, doubts: 2 },
+    Much { answers: 1, rows: 3, others: 0, doubts: 1 },
+    Much { answers: 1, rows: 2, others: 0, doubts: 0 },
+];
+
+/// As much as fits its lines.
+pub fn first_screen(subject: &Subject, screen: &Screen) -> String {
+    let columns = screen.columns.max(30);
+    let write = |nodes: &[Node]| terminal::open(nodes, columns, screen.colour);
+    let texts = MUCH.iter().map(|much| write(&nodes(subject, screen, *much)));
+    let mut texts = texts.collect::<Vec<_>>().into_iter();
+    let last = texts.next_back().unwrap_or_default();
+    let fits = |text: &String| columns < COLUMNS || text.lines().count() <= LINES_MAX;
+    let text = texts.find(fits).unwrap_or(last);
+    match trust::nodes(subject) {
+        Some(trust) => format!("{text}\n{}", write(&[trust])),
+        None => text,
+    }
+}
+
+fn nodes(subject: &Subject, screen: &Screen, much: Much) -> Vec<Node> {
+    let findings = subject.findings;
+    let panel = lead_panel(findings);
+    // What a table of answers says again.
+    let is_tabled = panel.is_some_and(|panel| {
+        let asked = subject.run.plan.design.primary.len();
+        is_phased(panel) && asked > 1 && counted(panel).len() <= CANDIDATES_MAX
+    });
+    let mut nodes = answers(subject, if is_tabled { 1 } else { much.answers });
+    if findings.endings.is_empty() {
+        let mut rows = findings.panels.iter().flat_map(|panel| &panel.rows);
+        let word = if rows.any(|row| row.trials > 0) { "MEASURED" } else { "NO ANSWER" };
+        nodes.push(facts([(word, subject.run.plan.question.as_str())]));
+    }
+    nodes.extend(match (is_tabled, panel) {
+        (true, _) => choices::table(subject, much.rows).map(Node::Table).into_iter().collect(),
+        (false, Some(panel)) => bars(subject, panel, screen.columns.max(30), much),
+        (false, None) => Vec::new(),
+    });
+    let mut rows: Vec<(String, Text)> = Vec::new();
+    if much.others > 0 {
+        rows.extend(factors::lines(subject));
+    }
+    let slow = stalls::words::headlines(subject).into_iter().take(much.doubts);
+    let slow = slow.map(|text| Role::Winner.leads(text));
+    let says_more = format!(" {} explain RUN says more.", program());
+    rows.extend(under_one_name("slow", slow));
+    let told = rows.last_mut().filter(|_| much.doubts > 0 && !subject.stalls.is_empty());
+    told.into_iter().for_each(|(_, text)| *text = std::mem::take(text).and(&*says_more));
+    rows.extend(failures(findings));
+    for (what, cure) in notes::in_words(subject).iter().take(much.doubts) {
+        let colon = if cure.is_empty() { "" } else { ": " };
+        rows.push(("doubt".into(), Role::NoAnswer.leads(format!("{what}{colon}{cure}"))));
+    }
+    nodes.extend((!rows.is_empty()).then_some(Node::Facts(rows)));
+    nodes.push(Node::Facts(foot(subject, screen)));
+    nodes
+}
+
+/// A line for each of the first rows with a trial that gave no result: a row without a figure says why.
+fn failures(findings: &Findings) -> Vec<(String, Text)> {
+    let mut lines: Vec<String> = Vec::new();
+    for row in findings.panels.iter().flat_map(|panel| &panel.rows).filter(|row| row.failed > 0) {
+        let reason = row.failure.as_deref().unwrap_or("no reason kept");
+        let all = row.trials + row.failed;
+        let text = format!("{}: {} of {all} trials: {reason}", row.label, row.failed);
+        let line = text.chars().take(140).collect();
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let more = lines.split_off(lines.len().min(FAILURES_MAX)).len();
+    let told = lines.into_iter().chain((more > 0).then(|| format!("{more} more")));
+    told.map(|line| ("failed".into(), Role::NoAnswer.leads(line))).collect()
+}
+
+fn lead_panel(findings: &Findings) -> Option<&Panel> {
+    let title = findings.endings.first().map(|ending| ending.panel.as_str());
+    let mut panels = findings.panels.iter();
+    panels.find(|panel| Some(panel.title.as_str()) == title).or_else(|| findings.panels.last())
+}
+
+/// The rows of a panel with their values as bars; under them the values of other panels.
+fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Node> {
+    let metric = &subject.headline(panel);
+    let counted = counted(panel);
+    let is_shown = |row: &&Row| !is_floor(row) || counted.iter().any(|one| one.cell == row.cell);
+    let rows: Vec<_> = ranking::ranked(subject, panel).into_iter().filter(is_shown).collect();
+    let value = |row: &Row| value_cell(subject, panel, row, metric);
+    let longest = rows.iter().filter_map(|row| Some(value(row)?.0)).fold(0.0, f64::max);
+    let has_rate = metric.statistic != Statistic::Rate && rows.iter().any(|row| row.rate.is_some());
+    let has_tail = matches!(metric.statistic, Statistic::Quantile(q) if q < 0.99);
+    let head = match metric.statistic {
+        Statistic::Quantile(_) | Statistic::Rate => statistic_name(metric.statistic),
+        _ => ranking::number_head(metric),
+    };
+    let against = format!("against {}", ranking::reference(panel));
+    let all: [(String, Kind, u8, bool); 7] = [
+        (String::new(), Kind::Word, 0, true),
+        (head, Kind::Number, 0, true),
+        ("of trials".into(), Kind::Number, 2, true),
+        (String::new(), Kind::Word, 4, true),
+        ("held".into(), Kind::Number, 1, has_rate),
+        ("p99".into(), Kind::Number, 5, has_tail),
+        (against, Kind::Word, 3, rows.len() > 1),
+    ];
+    let column = |(head, kind, priority, _): &(String, Kind, u8, bool)| Column {
+        priority: *priority,
+        ..Column::new(head, *kind)
+    };
+    let columns_shown = all.iter().filter(|column| column.3).map(column).collect();
+    let mut table = Table { columns: columns_shown, ..Table::default() };
+    let ends = subject.findings.endings.iter();
+    let is_won = ends.clone().any(|e| e.panel == panel.title && e.end == AnswerEnd::Winner);
+    for (index, row) in rows.iter().take(much.rows).enumerate() {
+        let found = value(row);
+        let bar = found
+            .as_ref()
+            .filter(|_| longest > 0.0)
+            .map_or(0.0, |(value, ..)| (BAR * value / longest).ceil().clamp(1.0, BAR));
+        let (text, range) = match found {
+            Some((_, text, range)) => (text, range),
+            None => (lost(subject, panel, row, &metric.op).into(), None),
+        };
+        let held = row.rate.map(|rate| format!("{}/s", significant(rate.median)));
+        let cells: [Cell; 7] = [
+            short(&row.label, columns / 3).into(),
+            text.into(),
+            range.unwrap_or_default().into(),
+            "#".repeat(bar as usize).into(),
+            held.unwrap_or_default().into(),
+            ranking::quantile_text(summary(row, metric), 0.99).into(),
+            verdict_cell(panel, row, metric).0.into(),
+        ];
+        let shown = cells.into_iter().zip(&all).filter(|(_, column)| column.3);
+        let kind = if index == 0 && is_won { RowKind::Best } else { RowKind::Plain };
+        table.row_of(kind, shown.map(|(cell, _)| cell));
+    }
+    let more = rows.len().saturating_sub(much.rows);
+    table.notes.extend((more > 0).then(|| format!("and {more} more").into()));
+    let others = subject.findings.panels.iter().filter(|other| other.title != panel.title);
+    let others = others.take(much.others).filter_map(|other| values(subject, other));
+    table.notes.extend(others.map(Text::from));
+    let asked = panel.rows.iter().find_map(|row| row.rate_asked);
+    let parts = [
+        Some(op_name(&metric.op).to_owned()),
+        Some(panel.title.clone()).filter(|title| !title.is_empty()),
+        asked.map(|rate| format!("{}/s asked", significant(rate))),
+    ];
+    let title = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    vec![Node::Heading(2, title.into()), Node::Table(table)]
+}
+
+/// Why a row has no value.
+fn lost(subject: &Subject, panel: &Panel, row: &Row, op: &str) -> &'static str {
+    let phase = panel.phases.iter().find(|phase| phase.phase == op);
+    let at = panel.rows.iter().position(|other| other.cell == row.cell);
+    phase.zip(at).map_or("-", |(phase, at)| lost_word(subject, panel, phase, at))
+}
+
+fn short(label: &str, most: usize) -> String {
+    match label.chars().count() > most {
+        true => label.chars().take(most - 2).chain("..".chars()).collect(),
+        false => label.into(),
+    }
+}
+
+/// The values of a panel in a line.
+fn values(subject: &Subject, panel: &Panel) -> Option<String> {
+    let metric = subject.headline(panel);
+    let rows = ranking::ranked(subject, panel).into_iter();
+    let each = rows.filter_map(|row| {
+        let (_, value, _) = value_cell(subject, panel, row, &metric)?;
+        Some(format!("{} {value}", ranking::label(row)))
+    });
+    let each = each.collect::<Vec<_>>().join(", ");
+    let name = metric_name(&metric).replace(", service time", "");
+    let at = if panel.title.is_empty() { "" } else { &format!("{}, ", panel.title) };
+    (!each.is_empty()).then(|| format!("{at}{name}: {each}"))
+}
+
+fn foot(subject: &Subject, screen: &Screen) -> Vec<(String, Text)> {
+    let mut rows = Vec::new();
+    let first = subject.findings.endings.first();
+    let won = first.filter(|ending| ending.end == AnswerEnd::Winner);
+    let mut verdicts = subject.findings.verdicts.iter();
+    let made = won.and_then(|ending| verdicts.find(|verdict| verdict.panel == ending.panel));
+    if let Some(verdict) = made.filter(|verdict| !verdict.commands.is_empty()) {
+        rows.push(("make".into(), Role::Code.of(verdict.commands.join("; "))));
+    }
+    rows.extend(screen.next.map(next_row));
+    rows.extend(screen.report.map(|report| ("report".into(), report.into())));
+    let run = quoted(screen.run.unwrap_or("RUN")).to_string();
+    if subject.findings.panels.iter().any(is_phased) {
+        rows.push(("tables".into(), format!("{} show {run} --phases", program()).into()));
+    }
+    rows.push(("all of it".into(), format!("{} show {run} --doubts", program()).into()));
+    rows
+}
