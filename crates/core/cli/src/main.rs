@@ -3,6 +3,7 @@ mod args;
 mod commands;
 mod examples;
 mod exit;
+mod extras;
 mod fetch;
 mod overrides;
 mod places;
@@ -20,6 +21,7 @@ use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
     pickfs_sys::signal_wait::outlive_file_limit();
+    extras::arrange();
     if let Some(ended) = pickfs_worker::run() {
         return ended;
     }

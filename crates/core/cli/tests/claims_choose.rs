@@ -16,7 +16,6 @@ use pickfs_analysis::{
 use pickfs_record::RunRecord;
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, Speed, fake_phased_run, fake_run};
-use pickfs_workload::WORKLOADS;
 use serde_json::{Value, json};
 
 fn store(folder: &Path, name: &str, run: RunRecord) -> PathBuf {
@@ -203,7 +202,7 @@ fn bad_words_are_explained() {
 }
 
 fn known(workload: &str) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
-    let row = WORKLOADS.iter().find(|row| row.name() == workload)?;
+    let row = pickfs_workload::find(workload).ok()?;
     let mut ops = BTreeSet::new();
     for asked in [json!({}), json!({ "sync": "none", "readers": 1 }), json!({ "readers": 1 })] {
         if let Ok(params) = row.validate(asked.as_object().unwrap()) {
@@ -258,6 +257,7 @@ fn every_name_in_a_claim_exists() {
 
 #[test]
 fn every_name_in_an_objective_exists() {
+    pickfs_engine_workloads::add();
     for objective in objectives() {
         for part in &objective.parts {
             let workload = part.workload.as_deref().unwrap();

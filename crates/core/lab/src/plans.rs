@@ -75,6 +75,7 @@ mod tests {
 
     #[test]
     fn every_built_in_plan_is_a_good_plan_of_its_own_name() {
+        pickfs_engine_workloads::add();
         for plan in PLANS {
             let read = read_plan(plan.name, plan.text).expect("a good plan");
             assert_eq!(read.name, plan.name);

@@ -47,6 +47,7 @@ mod tests {
     /// An engine's own step has no due time, nor has a phase.
     #[test]
     fn what_no_schedule_waits_for_is_ranked_by_the_service_time() {
+        pickfs_engine_workloads::add();
         for name in ["fix", "pair", "roll", "column", "files", "dispute-capacity"] {
             assert!(views(name).iter().all(|view| *view == View::Service), "{name}");
         }

@@ -41,6 +41,7 @@ fn check_part(page: &str, part: &str, wanted: &str) {
 
 /// The parameters of a workload; those that are the journal's, alike but for the default, in one line.
 fn parameters(name: &str) -> String {
+    pickfs_engine_workloads::add();
     let table = |name: &str| {
         let workload = pickfs_workload::find(name).expect("the workload");
         pickfs_workload::params_markdown(workload.params())
@@ -118,6 +119,7 @@ fn completed(base: &str, part: &str) -> Plan {
 
 #[test]
 fn every_example_of_a_plan_is_read_and_its_parameters_are_known() {
+    pickfs_engine_workloads::add();
     let blocks = code_blocks(&page_text("plans.md"), "toml");
     assert!(blocks.len() > 5, "the page shows {} examples", blocks.len());
     for block in &blocks {
@@ -129,6 +131,7 @@ fn every_example_of_a_plan_is_read_and_its_parameters_are_known() {
 
 #[test]
 fn the_built_in_plans_are_listed_with_their_questions() {
+    pickfs_engine_workloads::add();
     let mut table = String::from("| plan | question | cells | blocks |\n|---|---|---|---|\n");
     for built_in in PLANS {
         let plan = read_plan(built_in.name, built_in.text).expect("a good plan");

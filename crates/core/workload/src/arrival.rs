@@ -8,7 +8,7 @@ use crate::{
     recording::Recording,
 };
 
-pub(crate) const ARRIVAL: Param = Param {
+pub const ARRIVAL: Param = Param {
     name: "arrival",
     doc: "when turns come: evenly, at random with the same mean, in bursts, as recorded, or each \
           after the one before",
@@ -16,35 +16,35 @@ pub(crate) const ARRIVAL: Param = Param {
     check: Check::Words(|| vec!["fixed", "poisson", "bursts", "recorded", "closed"]),
 };
 
-pub(crate) const RATE: Param = Param {
+pub const RATE: Param = Param {
     name: "rate",
     doc: "turns per second (outside bursts); not used by recorded and closed",
     default: Literal::Integer(1000),
     check: Check::Rate,
 };
 
-pub(crate) const BURST_FACTOR: Param = Param {
+pub const BURST_FACTOR: Param = Param {
     name: "burst_factor",
     doc: "rate within a burst, as a multiple of the rate outside",
     default: Literal::Number(4.0),
     check: Check::Number(1.0, 1e6),
 };
 
-pub(crate) const BURST_PERIOD: Param = Param {
+pub const BURST_PERIOD: Param = Param {
     name: "burst_period",
     doc: "from the start of a burst to the start of the next",
     default: Literal::Text("1s"),
     check: Check::Duration(3_600_000_000_000),
 };
 
-pub(crate) const BURST_LENGTH: Param = Param {
+pub const BURST_LENGTH: Param = Param {
     name: "burst_length",
     doc: "how long a burst lasts, shorter than the period",
     default: Literal::Text("250ms"),
     check: Check::Duration(3_600_000_000_000),
 };
 
-pub(crate) const RECORDING: Param = Param {
+pub const RECORDING: Param = Param {
     name: "recording",
     doc: "what arrival or size recorded replays: a CSV of time and bytes, a pcap, or the directory \
           of a journal written by this program",
@@ -52,28 +52,28 @@ pub(crate) const RECORDING: Param = Param {
     check: Check::Text,
 };
 
-pub(crate) const SPEED: Param = Param {
+pub const SPEED: Param = Param {
     name: "speed",
     doc: "how many times faster than recorded",
     default: Literal::Number(1.0),
     check: Check::Number(1e-6, 1e6),
 };
 
-pub(crate) const PAUSE: Param = Param {
+pub const PAUSE: Param = Param {
     name: "pause",
     doc: "closed arrival: from the end of a turn to the start of the next",
     default: Literal::Text("50us"),
     check: Check::Duration(60_000_000_000),
 };
 
-pub(crate) const WAIT: Param = Param {
+pub const WAIT: Param = Param {
     name: "wait",
     doc: "how the time to the next turn passes: asleep until just before it, or spinning throughout",
     default: Literal::Text("sleep"),
     check: Check::Words(|| vec!["sleep", "spin"]),
 };
 
-pub(crate) fn check(params: &Resolved) -> Result<(), ParamError> {
+pub fn check(params: &Resolved) -> Result<(), ParamError> {
     let recorded = ["arrival", "size"].iter().any(|name| params.text(name) == "recorded");
     if recorded && params.text("recording").is_empty() {
         return Err(params.together("recording", "recorded needs a file; give its path"));
@@ -85,14 +85,14 @@ pub(crate) fn check(params: &Resolved) -> Result<(), ParamError> {
     Ok(())
 }
 
-pub(crate) fn recording(params: &Resolved) -> Result<Option<Recording>, Fault> {
+pub fn recording(params: &Resolved) -> Result<Option<Recording>, Fault> {
     match params.text("recording") {
         "" => Ok(None),
         path => Recording::read(Path::new(path)).map(Some),
     }
 }
 
-pub(crate) fn arrival(params: &Resolved, recording: Option<&Recording>) -> Arrival {
+pub fn arrival(params: &Resolved, recording: Option<&Recording>) -> Arrival {
     let rate_per_s = params.number("rate");
     match params.text("arrival") {
         "poisson" => Arrival::Poisson { rate_per_s },
@@ -111,6 +111,6 @@ pub(crate) fn arrival(params: &Resolved, recording: Option<&Recording>) -> Arriv
     }
 }
 
-pub(crate) fn spin_below_ns(params: &Resolved) -> u64 {
+pub fn spin_below_ns(params: &Resolved) -> u64 {
     if params.text("wait") == "spin" { u64::MAX } else { 0 }
 }

@@ -57,16 +57,16 @@ impl Bench {
     }
 
     /// Slow laps are told to the lab, if it asked, under these names of the operations.
-    pub(crate) fn telling_slow(self, ops: &[String]) -> Self {
+    pub fn telling_slow(self, ops: &[String]) -> Self {
         Bench { slow: SlowPen::new(ops), ..self }
     }
 
-    pub(crate) fn open(&mut self, began_ns: u64) {
+    pub fn open(&mut self, began_ns: u64) {
         self.laps.begin(began_ns);
     }
 
     #[inline]
-    pub(crate) fn begin(&mut self, turn: &Turn) {
+    pub fn begin(&mut self, turn: &Turn) {
         self.due_ns = turn.due_ns;
         if self.is_open {
             self.turnstile.begin(turn.due_ns, turn.start_ns);
@@ -77,7 +77,7 @@ impl Bench {
     }
 
     #[inline]
-    pub(crate) fn end(&mut self, turn: &Turn, end_ns: u64) {
+    pub fn end(&mut self, turn: &Turn, end_ns: u64) {
         self.turns += 1;
         if self.is_open {
             self.turnstile.end(end_ns);
@@ -104,7 +104,7 @@ impl Bench {
     /// When the present turn was due on the line without the driver's own stalls: what passes from then to an
     /// end is a response time. `start_ns` is the turn's.
     #[inline]
-    pub(crate) fn origin_ns(&self, start_ns: u64) -> u64 {
+    pub fn origin_ns(&self, start_ns: u64) -> u64 {
         match self.is_open {
             true => start_ns - self.turnstile.response_ns(start_ns).min(start_ns),
             false => start_ns,
@@ -114,13 +114,13 @@ impl Bench {
     /// A turn that was due and never began: a response of at least what it had waited at `now_ns`, of each
     /// operation that all of the `turns` before it had.
     #[cold]
-    pub(crate) fn missed(&mut self, due_ns: u64, now_ns: u64, turns: u64) {
+    pub fn missed(&mut self, due_ns: u64, now_ns: u64, turns: u64) {
         self.laps.missed(now_ns - due_ns, turns);
     }
 
     /// Keeps an operation that another thread began at `start_ns`, with its response time since `origin_ns`.
     #[inline]
-    pub(crate) fn lap_since(&mut self, op: OpIndex, origin_ns: u64, start_ns: u64, end_ns: u64) {
+    pub fn lap_since(&mut self, op: OpIndex, origin_ns: u64, start_ns: u64, end_ns: u64) {
         let lap = Operation { due_ns: origin_ns, start_ns, end_ns, offset_bytes: 0 };
         self.laps.lap(op, lap, Some(end_ns.saturating_sub(origin_ns)));
     }

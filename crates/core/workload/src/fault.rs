@@ -29,10 +29,7 @@ impl Fault {
         )
     }
 
-    pub(crate) fn io(
-        verb: &'static str,
-        path: impl Into<PathBuf>,
-    ) -> impl FnOnce(io::Error) -> Self {
+    pub fn io(verb: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         // Only a failure pays for the copy of the path: this stands in measured loops.
         move |source| Fault::Io { verb, path: path.into(), source }
     }

@@ -60,7 +60,7 @@ impl Measurement {
     }
 
     /// The same, for work that knows the response times of its laps although it has no schedule itself.
-    pub(crate) fn run_with_responses<W: Work>(
+    pub fn run_with_responses<W: Work>(
         &self,
         work: &mut W,
         pace: &mut Pace,

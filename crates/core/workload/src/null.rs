@@ -97,10 +97,7 @@ const WITHOUT_IO_NS: u64 = 200_000_000;
 
 /// The measured loop at this pace with nothing to do, for a moment: `no_io_p50_ns`,
 /// `no_io_p99_ns` and `no_io_max_ns`, what clock and machine add to every lap.
-pub(crate) fn without_io(
-    session: &Session,
-    mut pace: Pace,
-) -> Result<Vec<(&'static str, f64)>, Fault> {
+pub fn without_io(session: &Session, mut pace: Pace) -> Result<Vec<(&'static str, f64)>, Fault> {
     let setup = Measurement {
         ops: vec!["null".into()],
         spikes_max: 0,

@@ -7,7 +7,7 @@ use crate::{
     param::{Check, Literal, Param, Resolved},
 };
 
-pub(crate) const THREAD_POLICY: Param = Param {
+pub const THREAD_POLICY: Param = Param {
     name: "thread_policy",
     doc: "rank of the measuring thread: as any other, or SCHED_FIFO (needs consent and privilege)",
     default: Literal::Text("normal"),
@@ -36,12 +36,12 @@ fn given() -> &'static [u32] {
     GIVEN.get_or_init(|| allowed_processors().unwrap_or_default())
 }
 
-pub(crate) fn count() -> usize {
+pub fn count() -> usize {
     given().len().max(1)
 }
 
 /// A CPU that is none of these, if the process was given one.
-pub(crate) fn spare(taken: [Option<u32>; 2]) -> Option<u32> {
+pub fn spare(taken: [Option<u32>; 2]) -> Option<u32> {
     given().iter().copied().rev().find(|cpu| !taken.contains(&Some(*cpu)))
 }
 

@@ -50,7 +50,7 @@ struct Answer<'a, T> {
     answer: &'a T,
 }
 
-pub(crate) struct Player {
+pub struct Player {
     role: String,
     process: Child,
     words: Option<ChildStdin>,
@@ -58,7 +58,7 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    pub(crate) fn start(
+    pub fn start(
         session: &Session,
         role: &str,
         hand_over: impl FnOnce(&mut Command),
@@ -83,7 +83,7 @@ impl Player {
         Fault::Failed { reason: format!("the process of the role {}: {what}", self.role) }
     }
 
-    pub(crate) fn say(&mut self, words: &str) -> Result<(), Fault> {
+    pub fn say(&mut self, words: &str) -> Result<(), Fault> {
         let Some(pipe) = &mut self.words else { return Err(self.odd("it was ended".into())) };
         match writeln!(pipe, "{words}") {
             Ok(()) => Ok(()),
@@ -92,7 +92,7 @@ impl Player {
         }
     }
 
-    pub(crate) fn hear<T: DeserializeOwned>(&mut self) -> Result<T, Fault> {
+    pub fn hear<T: DeserializeOwned>(&mut self) -> Result<T, Fault> {
         loop {
             let mut line = String::new();
             let read = self.lines.read_line(&mut line).map_err(Fault::io("read from", &self.role));
@@ -114,7 +114,7 @@ impl Player {
         }
     }
 
-    pub(crate) fn end<T: DeserializeOwned>(&mut self) -> Result<T, Fault> {
+    pub fn end<T: DeserializeOwned>(&mut self) -> Result<T, Fault> {
         self.words = None;
         let last = self.hear()?;
         self.process.wait().map_err(Fault::io("wait for", &self.role))?;
@@ -131,7 +131,7 @@ impl Drop for Player {
 }
 
 /// In a role: hands every word to `each` on a thread of its own, and `None` when there are no more.
-pub(crate) fn listen(mut each: impl FnMut(Option<&str>) + Send + 'static) -> Result<(), Fault> {
+pub fn listen(mut each: impl FnMut(Option<&str>) + Send + 'static) -> Result<(), Fault> {
     let body = move || {
         for line in io::stdin().lines().map_while(Result::ok) {
             each(Some(line.trim()));
@@ -142,7 +142,7 @@ pub(crate) fn listen(mut each: impl FnMut(Option<&str>) + Send + 'static) -> Res
     thread.map(drop).map_err(Fault::io("start a thread for", "the words of a role"))
 }
 
-pub(crate) fn answer(value: &impl Serialize) -> Result<(), Fault> {
+pub fn answer(value: &impl Serialize) -> Result<(), Fault> {
     let failed = |error: io::Error| Fault::Failed { reason: format!("answer: {error}") };
     let line = serde_json::to_string(&Answer { answer: value }).map_err(|e| failed(e.into()))?;
     let mut out = io::stdout().lock();

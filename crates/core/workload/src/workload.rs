@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pickfs_record::{Durability, PhaseRecord, TrialSpec, closest::closest};
 use serde_json::{Map, Value};
@@ -10,26 +10,31 @@ use crate::{
     fault::Fault,
     files::Files,
     fio::Fio,
-    fix::Fix,
     journal::Journal,
     measurement::{Measured, Measurement},
     null::Null,
-    pair::Pair,
     param::{Param, ParamError, Resolved},
     phase::{Gate, LabLine},
-    queue::Queue,
 };
 
-pub static WORKLOADS: &[&dyn Workload] =
-    &[&Null, &Journal, &Column, &Files, &Queue, &Fix, &Command, &Fio, &Pair];
+static CORE: &[&dyn Workload] = &[&Null, &Journal, &Column, &Files, &Command, &Fio];
+
+static MORE: OnceLock<&[&dyn Workload]> = OnceLock::new();
+
+/// From now on these are workloads of this program too. Only the first call adds.
+pub fn add(more: &'static [&'static dyn Workload]) {
+    let _ = MORE.set(more);
+}
+
+pub fn all() -> impl Iterator<Item = &'static dyn Workload> {
+    CORE.iter().chain(MORE.get().copied().unwrap_or_default()).copied()
+}
 
 pub fn find(name: &str) -> Result<&'static dyn Workload, ParamError> {
-    let row = WORKLOADS.iter().copied().find(|workload| workload.name() == name);
-    let names = || WORKLOADS.iter().map(|workload| workload.name());
-    row.ok_or_else(|| ParamError::UnknownWorkload {
+    all().find(|workload| workload.name() == name).ok_or_else(|| ParamError::UnknownWorkload {
         name: name.into(),
-        closest: closest(name, names()),
-        known: names().collect::<Vec<_>>().join(", "),
+        closest: closest(name, all().map(Workload::name)),
+        known: all().map(Workload::name).collect::<Vec<_>>().join(", "),
     })
 }
 
@@ -145,7 +150,7 @@ impl Session {
         Session { gate, lab: Some(lab), ..self }
     }
 
-    pub(crate) fn measurement(&self, is_warm_up: bool) -> Measurement {
+    pub fn measurement(&self, is_warm_up: bool) -> Measurement {
         Measurement {
             ops: self.ops.clone(),
             spikes_max: if is_warm_up { 0 } else { self.spec.spikes_max as usize },

@@ -19,6 +19,7 @@ const PRODUCT: &[&str] = &[
     "crates/core/candidate/src/",
     "crates/core/worker/src/",
     "crates/core/workload/src/",
+    "crates/engines/workloads/src/",
 ];
 
 /// Files that may write.

@@ -12,7 +12,7 @@ pub enum Error {
     #[error("journal: {0}")]
     Journal(#[from] pickfs_journal::Error),
     #[error("queue: {0}")]
-    Queue(#[from] pickfs_journal::queue::Error),
+    Queue(#[from] pickfs_queue::Error),
     #[error("{peer}: {flaw}")]
     Wire { peer: String, flaw: Flaw },
     #[error("{peer} sent {found} where {expected} was due")]

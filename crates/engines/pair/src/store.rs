@@ -9,7 +9,8 @@ pub use reading::{Read, read};
 
 use std::path::Path;
 
-use pickfs_journal::{Error as JournalError, Journal, SyncEvery, queue};
+use pickfs_journal::{Error as JournalError, Journal, SyncEvery};
+use pickfs_queue as queue;
 
 use crate::epoch::Position;
 use crate::error::{Error, Result};

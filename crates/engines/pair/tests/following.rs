@@ -5,11 +5,11 @@
 mod nodes;
 
 use nodes::*;
-use pickfs_journal::queue;
 use pickfs_pair::{
     Degree, Error, Event, Kind, OnLoss, Primary, PrimaryOptions, Secondary, SecondaryOptions,
     StoreOptions, Waiting,
 };
+use pickfs_queue as queue;
 
 fn stores() -> [StoreOptions; 4] {
     [

@@ -13,7 +13,7 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn a_message_on_its_way_allocates_nothing() {
-    for store in [plain_journal(), queue(pickfs_journal::queue::Sync::None)] {
+    for store in [plain_journal(), queue(pickfs_queue::Sync::None)] {
         for waiting in [Waiting::Block, Waiting::Spin] {
             let dir = tempfile::tempdir().unwrap();
             let follower = Follower::start(secondary_options(&dir.path().join("b"), store.clone()));

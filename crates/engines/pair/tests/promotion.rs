@@ -10,12 +10,12 @@ use std::{
 };
 
 use nodes::*;
-use pickfs_journal::queue;
 use pickfs_pair::{
     Degree, Ended, Error, Event, Followed, Kind, OnDiverged, OnLoss, Primary, PrimaryOptions,
     Secondary, promote, read_state, request_promotion,
     wire::{Frame, Reason, parse},
 };
+use pickfs_queue as queue;
 
 fn until_error(primary: &mut Primary) -> Error {
     pickfs_testkit::until("the failure of the primary", || primary.poll().err())

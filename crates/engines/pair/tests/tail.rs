@@ -7,10 +7,10 @@ mod nodes;
 use std::path::Path;
 
 use nodes::*;
-use pickfs_journal::queue;
 use pickfs_pair::{
     Event, Followed, OnLoss, Primary, PrimaryOptions, SecondaryOptions, StoreOptions,
 };
+use pickfs_queue as queue;
 
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();

@@ -12,7 +12,6 @@ use pickfs_analysis::{
 use pickfs_candidate::fs::FILE_SYSTEMS;
 use pickfs_record::{Findings, RunRecord, features::Origin};
 use pickfs_report::{articles::claims_document, document::markdown::markdown};
-use pickfs_workload::WORKLOADS;
 
 use crate::{args::CompareArgs, commands::read_run, exit::Exit, terminal};
 
@@ -68,7 +67,7 @@ fn answers(
     runs: &[(RunRecord, Findings)],
     features: Option<&FeatureAnswers>,
 ) -> Vec<Answer> {
-    let workloads: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name()).collect();
+    let workloads: Vec<&str> = pickfs_workload::all().map(|workload| workload.name()).collect();
     let sources: Vec<Source<'_>> =
         runs.iter().map(|(run, findings)| Source { run, findings }).collect();
     let known = Known { workloads: &workloads, features, origins: &origins() };

@@ -14,7 +14,7 @@ const PLACES: usize = 1 << 16;
 
 /// A stateless random number for `index` under `seed` (Steele, Lea and Flood 2014, SplitMix64).
 #[inline]
-pub(crate) fn scrambled(seed: u64, index: u64) -> u64 {
+pub fn scrambled(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

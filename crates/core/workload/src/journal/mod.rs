@@ -25,7 +25,7 @@ use crate::{
 };
 
 pub use appending::Appending;
-pub(crate) use content::scrambled;
+pub use content::scrambled;
 pub(crate) use replayed::recording;
 
 pub struct Journal;

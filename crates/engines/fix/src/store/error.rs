@@ -5,7 +5,7 @@ pub enum StoreError {
     #[error("journal: {0}")]
     Journal(#[from] pickfs_journal::Error),
     #[error("queue: {0}")]
-    Queue(#[from] pickfs_journal::queue::Error),
+    Queue(#[from] pickfs_queue::Error),
     #[error("pair: {0}")]
     Pair(#[from] pickfs_pair::Error),
     #[error("pair: {error}; the last that was heard: {heard}")]

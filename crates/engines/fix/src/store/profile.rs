@@ -1,6 +1,7 @@
 use std::path::Path;
 
-use pickfs_journal::{Options, Sync, queue};
+use pickfs_journal::{Options, Sync};
+use pickfs_queue as queue;
 
 use super::{FileStore, JournalLog, LogStore, MemoryLog, QueueLog, Store, StoreError};
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use pickfs_journal::queue::{Appender, Options, Queue};
+use pickfs_queue::{Appender, Options, Queue};
 
 use super::{Log, StoreError};
 

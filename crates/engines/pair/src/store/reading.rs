@@ -1,6 +1,7 @@
 use std::{ops::ControlFlow, path::Path};
 
-use pickfs_journal::{queue, replay};
+use pickfs_journal::replay;
+use pickfs_queue as queue;
 
 use super::Kind;
 use crate::epoch::Position;

@@ -12,11 +12,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_journal::queue;
 use pickfs_pair::{
     Ended, Error, Event, Followed, Kind, Position, Primary, PrimaryOptions, Secondary,
     SecondaryOptions, StoreOptions, read_store,
 };
+use pickfs_queue as queue;
 
 pub const LONG: Duration = pickfs_testkit::PATIENCE;
 

@@ -55,7 +55,7 @@ fn promote(words: &Words) -> Outcome {
 
 /// A journal, unless a queue is there.
 fn kind(store: &Path) -> Kind {
-    match pickfs_journal::queue::Queue::open_read_only(store) {
+    match pickfs_queue::Queue::open_read_only(store) {
         Ok(_) => Kind::Queue,
         Err(_) => Kind::Journal,
     }

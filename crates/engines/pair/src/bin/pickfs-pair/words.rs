@@ -1,9 +1,9 @@
 use std::{collections::HashMap, net::SocketAddr, path::PathBuf, time::Duration};
 
-use pickfs_journal::queue;
 use pickfs_pair::{
     Degree, OnDiverged, OnLoss, PrimaryOptions, SecondaryOptions, StoreOptions, Transport, Waiting,
 };
+use pickfs_queue as queue;
 
 pub(crate) fn usage() -> &'static str {
     "pickfs-pair primary   --dir DIR [--secondary ADDRESS]... [--listen ADDRESS] [--node N]

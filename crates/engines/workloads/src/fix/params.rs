@@ -1,0 +1,169 @@
+use std::path::PathBuf;
+
+use pickfs_fix::store::Profile;
+use pickfs_journal::{Options, Sync};
+use pickfs_pair::{StoreOptions, Waiting};
+use pickfs_record::{Arrival, Durability};
+use pickfs_workload::{
+    param::{Check, Literal, Param, Resolved},
+    placement,
+    workload::Session,
+};
+
+use crate::followers::{self, SECONDARY, TRANSPORT, Terms};
+
+pub(super) const PARAMS: &[Param] = &[
+    Param {
+        name: "clients",
+        doc: "FIX sessions, each on a connection of its own",
+        default: Literal::Integer(1),
+        check: Check::Integer(1, 64),
+    },
+    Param {
+        name: "rate",
+        doc: "orders a second of each client; not used by closed",
+        default: Literal::Integer(1000),
+        check: Check::Rate,
+    },
+    Param {
+        name: "arrival",
+        doc: "when orders are sent: evenly, at random with the same mean, or each when the one before was answered",
+        default: Literal::Text("fixed"),
+        check: Check::Words(|| vec!["fixed", "poisson", "closed"]),
+    },
+    Param {
+        name: "store",
+        doc: "where messages are kept before they are acted on: nowhere, in a mapped queue, in a journal without or \
+              with an fdatasync before the report leaves, by the small writes of QuickFIX's file store, or in a \
+              journal here and one received by a secondary",
+        default: Literal::Text("queue"),
+        check: Check::Words(|| Profile::ALL.into_iter().map(Profile::word).collect()),
+    },
+    Param {
+        name: "flow",
+        doc: "what becomes of orders: they rest in the book (one report each), or every second one trades with the one \
+              before (one report, then three)",
+        default: Literal::Text("rest"),
+        check: Check::Words(|| vec!["rest", "cross"]),
+    },
+    Param {
+        name: "version",
+        doc: "what the sessions speak",
+        default: Literal::Text("FIX.4.4"),
+        check: Check::Words(|| vec!["FIX.4.2", "FIX.4.4", "FIXT.1.1"]),
+    },
+    Param {
+        name: "engine_cores",
+        doc: "CPUs set aside for the engine: its thread has one alone, what works beside it for its store the others",
+        default: Literal::Integer(1),
+        check: Check::Integer(1, 64),
+    },
+    Param {
+        name: "engine_wait",
+        doc: "what the engine does while nothing comes: it looks again at once, or sleeps",
+        default: Literal::Text("spin"),
+        check: Check::Words(|| vec!["spin", "sleep"]),
+    },
+    Param {
+        name: "file_size",
+        doc: "queue and journal: length of one file",
+        default: Literal::Text("64MiB"),
+        check: Check::Bytes(256 << 10, 4 << 30),
+    },
+    SECONDARY,
+    TRANSPORT,
+    placement::THREAD_POLICY,
+];
+
+pub(super) const ROUND_TRIP: &str = "round-trip";
+pub(super) const ORDER: &str = "order";
+pub(super) const PERSIST_IN: &str = "persist-in";
+pub(super) const PERSIST_OUT: &str = "persist-out";
+pub(super) const SYNC: &str = "sync";
+pub(super) const SEND: &str = "send";
+pub(super) const BUSINESS_GATE: &str = "business-gate";
+pub(super) const REPLY_GATE: &str = "reply-gate";
+
+/// Operations that the engine's thread measures, in the order of their index: first those of every store.
+pub(super) fn of_engine(params: &Resolved) -> &'static [&'static str] {
+    match profile(params) {
+        Profile::JournalFdatasync => &[ORDER, PERSIST_IN, PERSIST_OUT, SEND, SYNC],
+        Profile::Pair => &[ORDER, PERSIST_IN, PERSIST_OUT, SEND, BUSINESS_GATE, REPLY_GATE],
+        _ => &[ORDER, PERSIST_IN, PERSIST_OUT, SEND],
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waits {
+    pub(super) business: Option<usize>,
+    pub(super) reply: Option<usize>,
+}
+
+impl Waits {
+    pub(super) fn of(params: &Resolved) -> Waits {
+        let place = |name: &str| of_engine(params).iter().position(|op| *op == name);
+        Waits { business: place(BUSINESS_GATE), reply: place(SYNC).or(place(REPLY_GATE)) }
+    }
+}
+
+pub(super) fn ops(params: &Resolved) -> Vec<&'static str> {
+    std::iter::once(ROUND_TRIP).chain(of_engine(params).iter().copied()).collect()
+}
+
+pub(super) fn profile(params: &Resolved) -> Profile {
+    Profile::of(params.text("store")).unwrap_or(Profile::Queue)
+}
+
+pub(super) fn directory(session: &Session) -> PathBuf {
+    let folder = session.spec.directory.join(format!("fix-{}", session.spec.lane));
+    folder.join(profile(&session.params).word())
+}
+
+/// The folder of both nodes of a pair, and how the secondary is. It runs where there is room.
+pub(super) fn terms(session: &Session) -> Terms {
+    Terms {
+        dir: directory(session),
+        store: node_store(&session.params),
+        transport: followers::transport(&session.params),
+        waiting: Waiting::Block,
+        home: None,
+        cpu: session.spec.helper_cpu,
+    }
+}
+
+pub(super) fn node_store(params: &Resolved) -> StoreOptions {
+    let (sync, file_bytes) = (Sync::None, params.integer("file_size"));
+    StoreOptions::Journal(Options { sync, file_bytes, ..Options::default() })
+}
+
+/// When orders are sent, over all clients.
+pub(super) fn arrival(params: &Resolved) -> Arrival {
+    let rate_per_s = params.number("rate") * params.integer("clients") as f64;
+    match params.text("arrival") {
+        "closed" => Arrival::Closed { pause_ns: 0 },
+        "poisson" => Arrival::Poisson { rate_per_s },
+        _ => Arrival::Fixed { rate_per_s },
+    }
+}
+
+pub(super) fn durability(params: &Resolved) -> Durability {
+    match profile(params) {
+        Profile::Memory => Durability::Nothing,
+        Profile::JournalFdatasync => Durability::PowerLoss,
+        Profile::Pair => Durability::HostLoss,
+        _ => Durability::ProcessCrash,
+    }
+}
+
+/// Orders in a closed loop that there is room for, for each second.
+const CLOSED_PER_S: f64 = 100_000.0;
+const ORDERS_MAX: f64 = 4_000_000.0;
+
+pub(super) fn orders_max(params: &Resolved, length_ns: u64) -> usize {
+    if params.text("flow") == "cross" {
+        return 1024;
+    }
+    let per_s = arrival(params).rate_per_s().unwrap_or(CLOSED_PER_S);
+    let orders = per_s * (length_ns as f64 / 1e9) * 1.1 + 10_000.0;
+    orders.min(ORDERS_MAX) as usize
+}

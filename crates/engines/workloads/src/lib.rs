@@ -1,0 +1,17 @@
+//! The engines as workloads of pickfs: the one place where both know each other. A program that calls [`add`] has them.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod fix;
+mod followers;
+mod hosts;
+mod pair;
+mod queue;
+
+use pickfs_workload::Workload;
+
+static WORKLOADS: &[&dyn Workload] = &[&queue::Queue, &fix::Fix, &pair::Pair];
+
+pub fn add() {
+    pickfs_workload::add(WORKLOADS);
+}
