@@ -83,7 +83,7 @@ pub fn questions<'a>(
         put_missing_behind(&rows, &mut columns);
         let block = |number: u32| columns.iter().map(|c| c.get(&number).copied()).collect();
         let blocks: Vec<Vec<Option<f64>>> = (1..=last_block(run)).map(block).collect();
-        let trials: Vec<_> = rows.iter().map(|member| member.chosen(disturbed)).collect();
+        let trials: Vec<_> = rows.iter().map(|row| (row.cell, row.chosen(disturbed))).collect();
         let facts = Facts::of(&trials, metric);
         let decision = decide_but(&blocks, rules, facts.withheld());
         let is_clear = !matches!(decide(&blocks, rules).end(), End::Open(_));

@@ -3,11 +3,11 @@
 //! a logarithmic scale. Each answer at the edge is asked for twice: one lucky trial
 //! is no capacity, one disturbed trial no limit.
 
-use pickfs_record::{TrialRecord, plan::Metric};
+use pickfs_record::{TrialRecord, plan::Metric, trial::FINAL_SYNC_KEY};
 
 use crate::{
     doubts::{RATE_MISSED_SHARE, rate_missed_share},
-    summary::metric_value,
+    summary::{measured_s, metric_value},
 };
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,14 +105,16 @@ pub struct Bound {
 }
 
 /// Whether a trial held its rate (within 1 %), and its bound if there is one. A trial
-/// without a schedule or without the bounded metric held nothing.
+/// without a schedule or without the bounded metric held nothing, nor did one that put off more than
+/// was written in as long again.
 pub fn is_held(trial: &TrialRecord, bound: Option<&Bound>) -> bool {
     let missed = trial.load.as_ref().and_then(rate_missed_share);
     let kept = missed.is_some_and(|missed| missed <= RATE_MISSED_SHARE);
     let within = bound.is_none_or(|bound| {
         metric_value(trial, &bound.metric).is_some_and(|value| value <= bound.value_ns_max)
     });
-    kept && within
+    let sync_s = trial.counts.get(FINAL_SYNC_KEY).map_or(0.0, |ns| ns / 1e9);
+    kept && within && sync_s <= measured_s(trial)
 }
 
 #[cfg(test)]
@@ -184,6 +186,9 @@ mod tests {
         let run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
         let missed = run.trials.iter().filter(|trial| !is_held(trial, None)).count();
         assert_eq!(missed, 1);
+        let mut deferred = run.trials[0].clone();
+        deferred.counts.insert(FINAL_SYNC_KEY.into(), 1.1e9 * measured_s(&deferred));
+        assert!(!is_held(&deferred, None), "the sync took longer than the trial");
         let bound = Bound { metric: service_quantile("durable", 0.99), value_ns_max: 1.0 };
         assert!(run.trials.iter().all(|trial| !is_held(trial, Some(&bound))));
     }

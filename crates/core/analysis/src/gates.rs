@@ -5,13 +5,18 @@
 use std::collections::BTreeMap;
 
 use pickfs_record::{
-    TrialRecord,
+    Cell, Durability, TrialRecord,
     finding::AnswerEnd,
     plan::{Metric, Statistic, View},
     record::Flag,
+    trial::{FINAL_SYNC_KEY, WITH_FINAL_SYNC},
 };
 
-use crate::{doubts::doubts, summary::belongs_to, wording::list};
+use crate::{
+    doubts::doubts,
+    summary::{CAPACITY_KEY, belongs_to},
+    wording::list,
+};
 
 #[derive(Debug, PartialEq)]
 pub struct Gate {
@@ -27,7 +32,7 @@ const fn gate(kind: &'static str, why: &'static str, mend: &'static str) -> Gate
     Gate { kind, why, mend, option: None, may_pass: false }
 }
 
-pub const GATES: [Gate; 6] = [
+pub const GATES: [Gate; 7] = [
     Gate { may_pass: true, ..gate("disturbed", "other programs took the CPU", "stop them first") },
     Gate {
         may_pass: true,
@@ -41,6 +46,11 @@ pub const GATES: [Gate; 6] = [
         "rate-missed",
         "the rate was not held, and service times leave out the wait behind it,",
         "ask for a lower rate with --set rate=..., or rank by response time",
+    ),
+    gate(
+        "period-not-covered",
+        "what the file systems put off was not paid",
+        "measure for two of its periods",
     ),
     gate(
         "not-cold",
@@ -68,15 +78,34 @@ pub fn of_kind(kind: &str) -> Option<&'static Gate> {
     GATES.iter().find(|gate| gate.kind == kind)
 }
 
-fn kinds(trial: &TrialRecord, metric: &Metric) -> Vec<String> {
+/// Whether operations of a cell are done before their data are on the device.
+pub fn puts_off(cell: &Cell) -> bool {
+    let sync = cell.workload.params.get("sync");
+    cell.durability == Durability::ProcessCrash && sync.is_none_or(|sync| sync == "none")
+}
+
+/// Whether what the trial put off is in a metric of it: by its share of the final sync, or as a
+/// capacity at which that sync kept up.
+fn is_paid(trial: &TrialRecord, metric: &Metric) -> bool {
+    let of_capacity =
+        metric.statistic == Statistic::Rate && trial.counts.contains_key(CAPACITY_KEY);
+    let has_sync = trial.counts.contains_key(FINAL_SYNC_KEY);
+    has_sync && (of_capacity || metric.op.ends_with(WITH_FINAL_SYNC))
+}
+
+fn kinds(trial: &TrialRecord, metric: &Metric, puts_off: bool) -> Vec<String> {
     let is_time = matches!(metric.statistic, Statistic::Quantile(_) | Statistic::Mean);
+    // The rate of a phase holds the sync at its end.
+    let owes = puts_off && !is_paid(trial, metric) && (is_time || trial.phases.is_empty());
     let concerns = |flag: &Flag| match flag.kind.as_str() {
+        "period-not-covered" => owes,
         "rate-missed" => is_time && metric.view == View::Service,
         "not-cold" => metric.op.starts_with("read"),
         _ => true,
     };
     let own = trial.phases.iter().filter(|phase| belongs_to(&metric.op, &phase.phase));
     let of_phases = own.flat_map(|phase| phase.flags.clone());
+    let of_phases = of_phases.filter(|flag| owes || flag.kind != "period-not-covered");
     let all = doubts(trial).into_iter().filter(concerns).chain(of_phases);
     all.map(|flag| flag.kind).collect()
 }
@@ -88,9 +117,10 @@ pub struct Facts {
 pub type Found = (&'static Gate, usize, usize);
 
 impl Facts {
-    pub fn of(rows: &[Vec<&TrialRecord>], metric: &Metric) -> Facts {
-        let of_row = |trials: &Vec<&TrialRecord>| {
-            trials.iter().map(|trial| (trial.block, kinds(trial, metric))).collect()
+    pub fn of(rows: &[(&Cell, Vec<&TrialRecord>)], metric: &Metric) -> Facts {
+        let of_row = |(cell, trials): &(&Cell, Vec<&TrialRecord>)| {
+            let kinds = |trial| kinds(trial, metric, puts_off(cell));
+            trials.iter().map(|trial| (trial.block, kinds(trial))).collect()
         };
         Facts { rows: rows.iter().map(of_row).collect() }
     }
@@ -155,18 +185,45 @@ pub fn note(kind: &str, now: (AnswerEnd, &[String]), without: (AnswerEnd, &[Stri
 mod tests {
     use super::*;
     use crate::{findings, panels::groups};
-    use pickfs_record::PhaseRecord;
+    use pickfs_record::{PhaseRecord, RunRecord};
     use pickfs_testkit::{
         FakeRun, Mishap, MishapKind, fake_run, fake_trial::service_quantile as quantile,
     };
 
+    fn gate_of(cell: &Cell, trial: &TrialRecord, metric: &Metric) -> Option<&'static str> {
+        let row = || (cell, vec![trial]);
+        Facts::of(&[row(), row()], metric).gate(0, 1).map(|(gate, ..)| gate.kind)
+    }
+
+    /// Two periods, a sync in each operation, or a share of the final sync: something must pay.
+    #[test]
+    fn what_was_put_off_and_not_paid_withholds_the_verdict() {
+        let RunRecord { mut cells, mut trials, .. } = fake_run(&FakeRun::default());
+        let (cell, trial) = (&mut cells[0], &mut trials[0]);
+        cell.durability = Durability::ProcessCrash;
+        cell.workload.params.insert("sync".into(), "none".into());
+        let short = Some("period-not-covered");
+        let append = quantile("append", 0.5);
+        let paid = quantile("append with final sync", 0.5);
+        let rate = Metric { statistic: Statistic::Rate, ..append.clone() };
+        assert_eq!(gate_of(cell, trial, &append), None, "the flag is not raised");
+        trial.environment.put(crate::doubts::LONGEST_PERIOD_KEY, 30);
+        assert_eq!(gate_of(cell, trial, &append), short);
+        assert_eq!(gate_of(cell, trial, &paid), short, "without the sync its row pays nothing");
+        trial.counts.insert(FINAL_SYNC_KEY.into(), 1e6);
+        assert_eq!((gate_of(cell, trial, &append), gate_of(cell, trial, &paid)), (short, None));
+        assert_eq!(gate_of(cell, trial, &rate), short);
+        trial.counts.insert(CAPACITY_KEY.into(), 1e4);
+        assert_eq!(gate_of(cell, trial, &rate), None, "the sync kept up at this rate");
+        cell.workload.params.insert("sync".into(), "fdatasync".into());
+        assert_eq!(gate_of(cell, trial, &append), None);
+    }
+
     #[test]
     fn cold_that_was_warm_withholds_what_was_read_and_nothing_else() {
-        let mut trial = fake_run(&FakeRun::default()).trials.remove(0);
-        let gate = |trial: &TrialRecord, op: &str| {
-            let facts = Facts::of(&[vec![trial], vec![trial]], &quantile(op, 0.5));
-            facts.gate(0, 1).map(|(gate, ..)| gate.kind)
-        };
+        let RunRecord { cells, mut trials, .. } = fake_run(&FakeRun::default());
+        let mut trial = trials.remove(0);
+        let gate = |trial: &TrialRecord, op: &str| gate_of(&cells[0], trial, &quantile(op, 0.5));
         let flag = Flag { kind: "not-cold".into(), text: "3 reads".into() };
         trial.flags.push(flag.clone());
         assert_eq!((gate(&trial, "read-2"), gate(&trial, "append")), (Some("not-cold"), None));
@@ -194,9 +251,11 @@ mod tests {
             let mishaps = labels.iter().map(mishap).collect();
             let run = fake_run(&FakeRun { blocks: 15, mishaps, ..FakeRun::default() });
             let groups = groups(&run);
-            let trials =
-                |index: usize| groups[1].members[index].chosen(crate::panels::Disturbed::Kept);
-            Facts::of(&[trials(0), trials(1), trials(2)], &quantile("durable", 0.5)).apart()
+            let row = |index: usize| {
+                let member = &groups[1].members[index];
+                (member.cell, member.chosen(crate::panels::Disturbed::Kept))
+            };
+            Facts::of(&[row(0), row(1), row(2)], &quantile("durable", 0.5)).apart()
         };
         assert_eq!(notes(&["xfs:noatime"]), ["settle-timeout"]);
         assert!(notes(&["ext4:noatime", "xfs:noatime", "btrfs:noatime"]).is_empty());

@@ -6,6 +6,7 @@ use pickfs_record::{
     finding::{OpSummary, QuantileSummary, Spread},
     plan::{Metric, Statistic, View},
     record::{OpRecord, Times},
+    trial::{FINAL_SYNC_KEY, WITH_FINAL_SYNC},
 };
 
 /// Episodes that a quantile needs beyond it (rule 7).
@@ -103,8 +104,10 @@ pub fn belongs_to(op: &str, phase: &str) -> bool {
 
 /// Seconds in which an operation was measured: those of its phase, else of the trial.
 fn op_measured_s(trial: &TrialRecord, op: &str) -> f64 {
+    let sync_ns = trial.counts.get(FINAL_SYNC_KEY).filter(|_| op.ends_with(WITH_FINAL_SYNC));
     let phase = trial.phases.iter().find(|phase| belongs_to(op, &phase.phase));
-    phase.map_or_else(|| measured_s(trial), |phase| phase.elapsed_ns as f64 / 1e9)
+    let measured_s = phase.map_or_else(|| measured_s(trial), |phase| phase.elapsed_ns as f64 / 1e9);
+    measured_s + sync_ns.map_or(0.0, |ns| ns / 1e9)
 }
 
 /// Measured time of a trial in seconds: of its phases, of the schedule, else the seconds with laps.

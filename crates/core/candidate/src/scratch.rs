@@ -15,7 +15,7 @@ use crate::carry_out;
 use crate::directory::Directories;
 use crate::environment;
 use crate::error::TargetError;
-use crate::fs::{FileSystem, Ground, LogPlace, Place, Timer};
+use crate::fs::{FileSystem, Ground, LogPlace, Place, periods};
 use crate::identity::Identity;
 use crate::image::{Image, ImageState};
 use crate::incompressible::Noise;
@@ -380,16 +380,10 @@ pub(crate) fn promise(
     if backing == BackingKind::RamImage && durability > Durability::ProcessCrash {
         (durability, why) = (Durability::ProcessCrash, "the image is in memory");
     }
-    let mut periods = row.map(|row| row.periods(options)).unwrap_or_default();
-    if backing != BackingKind::Memory {
-        let kernel = "/proc/sys/vm/dirty_expire_centisecs";
-        let expiry = Timer { kernel, unit_s: 0.01, ..Timer::new("dirty pages expire", 30.0) };
-        periods.push(expiry.period(&[]));
-    }
     Promise {
         durability,
         why: why.into(),
-        periods,
+        periods: periods(row, options),
         lacks: row.map(|row| row.lacks.to_vec()).unwrap_or_default(),
         name_bytes_max: row.and_then(|row| row.name_bytes_max),
     }

@@ -5,6 +5,7 @@ use pickfs_candidate::knob::{ENGINE, KERNEL};
 use pickfs_lab::{
     expand::level_text,
     explain::explain_words,
+    final_sync,
     plan_file::{read_plan, read_plan_file},
     plans::{PLANS, built_in},
     views,
@@ -35,6 +36,7 @@ pub fn changed_plan(mut plan: Plan, choice: &PlanChanges) -> anyhow::Result<Plan
     change_design(&mut plan, choice)?;
     change_timing(&mut plan, choice)?;
     views::settle(&mut plan);
+    final_sync::settle(&mut plan);
     if let Some(words) = &choice.explain {
         let asked = explain_words(words).map_err(|why| anyhow!("--explain={words}: {why}"))?;
         (plan.explain_above_ns, plan.explain_also) = asked;
@@ -196,12 +198,15 @@ fn change_params(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
     }
     let before = plan.design.primary.len();
     drop_what_is_not_run(plan);
-    let design = &plan.design;
-    if before > 0 && design.primary.is_empty() {
-        terminal::tell(
-            "note: the plan's primary metric is at a level that is not run now; nothing will be \
-             claimed, values are shown",
-        );
+    if before > 0 && plan.design.primary.is_empty() {
+        plan.design.primary.extend(final_sync::question(plan));
+        let instead = match plan.design.primary.first() {
+            Some(metric) => format!("the mean {} is asked for instead", metric.op),
+            None => "nothing will be claimed, values are shown".into(),
+        };
+        terminal::tell(&format!(
+            "note: the plan asks about a level that is not run now; {instead}"
+        ));
     }
     Ok(())
 }

@@ -153,7 +153,7 @@ impl Guests {
         let said = run_crew(&InGuest::new(guest), spec, limits, around);
         record.disturbance = watch.finish();
         let said = said.map_err(|error| TrialError::Failed(error.to_string()))?;
-        transcript::into_record(said, job.workload, &spec.workload.params, record)
+        transcript::into_record(said, job.workload, spec, record)
     }
 
     fn note_extents(&self, record: &mut TrialRecord) -> Result<(), TrialError> {

@@ -10,6 +10,7 @@ pub mod engines;
 pub mod environment;
 pub mod expand;
 pub mod explain;
+pub mod final_sync;
 mod fitting;
 mod grounds;
 mod guest_boot;

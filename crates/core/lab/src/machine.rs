@@ -20,6 +20,7 @@ use crate::{
     crew::{Around, Limits, run_crew},
     doubts,
     explain::Explanation,
+    final_sync,
     interrupt::Interrupt,
     placement::Placement,
     preflight::size_bytes,
@@ -266,7 +267,7 @@ impl Helper<'_> {
         record.disturbance = watch.finish();
         record.stalls = explanation.finish();
         let said = said.map_err(|error| TrialError::Failed(error.to_string()))?;
-        transcript::into_record(said, self.job.workload, &spec.workload.params, record)
+        transcript::into_record(said, self.job.workload, spec, record)
     }
 }
 
@@ -322,6 +323,7 @@ pub(crate) fn trial_spec(
         io_priority: order.cell.knobs.get(IO_PRIORITY).cloned(),
         spikes_max: SPIKES_MAX,
         drop_caches: plan.consent.drop_caches,
+        final_sync: final_sync::ops(plan, order.cell),
     }
 }
 

@@ -4,6 +4,7 @@ use pickfs_candidate::{
 };
 use pickfs_record::{
     BackingSpec, CandidateSpec, Cell, Durability, Plan, quantity::bytes_text, record::SkippedCell,
+    trial::WITH_FINAL_SYNC,
 };
 use pickfs_sys::affinity::AffinityError;
 use pickfs_workload::{Scratch, TooLarge, Workload};
@@ -149,7 +150,8 @@ fn check_names(
     let mut ops = std::collections::BTreeSet::new();
     for cell in &expansion.cells {
         if let Ok(resolved) = workload.validate(&cell.workload.params) {
-            ops.extend(workload.ops(&resolved));
+            let own = workload.ops(&resolved).into_iter();
+            ops.extend(own.flat_map(|op| [format!("{op}{WITH_FINAL_SYNC}"), op]));
         }
     }
     let ops: Vec<String> = ops.into_iter().collect();

@@ -1,5 +1,5 @@
 use pickfs_record::{
-    PhaseRecord, TrialRecord, WorkerMessage,
+    PhaseRecord, TrialRecord, TrialSpec, WorkerMessage,
     record::{LoadRecord, OpRecord},
 };
 use pickfs_workload::{
@@ -7,12 +7,15 @@ use pickfs_workload::{
     phase::{GATE_BROKEN, merged_ops, merged_phases},
 };
 
-use crate::machine::{SPIKES_MAX, TrialError};
+use crate::{
+    final_sync,
+    machine::{SPIKES_MAX, TrialError},
+};
 
 pub fn into_record(
     lanes: Vec<Vec<WorkerMessage>>,
     workload: &dyn Workload,
-    params: &serde_json::Map<String, serde_json::Value>,
+    spec: &TrialSpec,
     record: &mut TrialRecord,
 ) -> Result<(), TrialError> {
     if let Some(error) = ended_early(&lanes) {
@@ -28,13 +31,15 @@ pub fn into_record(
     }
     record.ops = merged_ops(sums.ops, SPIKES_MAX as usize).map_err(TrialError::Failed)?;
     if workload.is_phased() {
-        let params =
-            workload.validate(params).map_err(|error| TrialError::Failed(error.to_string()))?;
+        let params = workload
+            .validate(&spec.workload.params)
+            .map_err(|error| TrialError::Failed(error.to_string()))?;
         sums.phases.iter_mut().for_each(|phases| workload.derive_in_lane(&params, phases));
         record.phases = merged_phases(&sums.phases);
         workload.derive(&params, &mut record.phases);
     }
     record.load = merged_load(&sums.loads);
+    final_sync::add_rows(&spec.final_sync, record);
     Ok(())
 }
 

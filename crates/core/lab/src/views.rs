@@ -4,6 +4,7 @@ use pickfs_analysis::panels::applies;
 use pickfs_record::{
     Durability, Plan,
     plan::{Metric, View},
+    trial::WITH_FINAL_SYNC,
 };
 
 use crate::expand::expand;
@@ -13,7 +14,8 @@ pub fn settle(plan: &mut Plan) {
     let Ok(workload) = pickfs_workload::find(&plan.workload) else { return };
     let Ok(expansion) = expand(plan, workload, |_| Durability::PowerLoss) else { return };
     let has_response = |metric: &Metric| {
-        let is_scheduled = workload.scheduled().contains(&metric.op.as_str());
+        let op = metric.op.strip_suffix(WITH_FINAL_SYNC).unwrap_or(&metric.op);
+        let is_scheduled = workload.scheduled().contains(&op);
         is_scheduled
             && expansion.cells.iter().filter(|cell| applies(metric, cell)).all(|cell| {
                 cell.workload.params.get("arrival").is_none_or(|arrival| arrival != "closed")

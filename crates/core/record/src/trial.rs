@@ -14,6 +14,10 @@ use crate::{
 };
 
 pub const WORKER: &str = "worker";
+/// Ends the name of an operation whose times hold their share of the sync that ended the trial.
+pub const WITH_FINAL_SYNC: &str = " with final sync";
+/// Count of a trial: how long that sync took.
+pub const FINAL_SYNC_KEY: &str = "final_sync_ns";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrialSpec {
@@ -50,6 +54,10 @@ pub struct TrialSpec {
     pub spikes_max: u32,
     /// The machine's caches may be dropped.
     pub drop_caches: bool,
+    /// Operations that have a row with their share of a sync at the end of the trial; without any
+    /// there is no such sync.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub final_sync: Vec<String>,
 }
 
 fn one() -> u32 {

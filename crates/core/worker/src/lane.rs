@@ -1,6 +1,6 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
-use pickfs_record::{TrialSpec, WorkerMessage};
+use pickfs_record::{TrialSpec, WorkerMessage, trial::FINAL_SYNC_KEY};
 use pickfs_sys::{
     affinity::{IoPriority, pin_to, set_io_priority},
     live_page::LivePage,
@@ -93,13 +93,32 @@ fn trial(workload: &dyn Workload, session: &Session) -> Result<(), Ending> {
     let laps = SlowLaps::inherited().map_err(|error| Ending::failed(error.to_string()))?;
     laps.into_iter().for_each(write_slow_laps_to);
     let warmup_ns = prepared.warm_up(session)?;
+    let is_paid = !session.spec.final_sync.is_empty();
+    if is_paid {
+        sync_all(&session.spec)?;
+    }
     say(&WorkerMessage::Ready { notes: prepared.notes(), warmup_ns })?;
     wait_for_go()?;
     measurement_begins();
     let mut measured = prepared.measure(session)?;
+    if is_paid {
+        let began = Instant::now();
+        sync_all(&session.spec)?;
+        let took_ns = began.elapsed().as_nanos() as f64;
+        measured.counts.insert(FINAL_SYNC_KEY.into(), took_ns);
+    }
     let checked = prepared.verify(session)?;
     measured.notes.extend(prepared.left());
     report(measured, checked)
+}
+
+/// What the candidate has put off is written now.
+fn sync_all(spec: &TrialSpec) -> Result<(), Ending> {
+    let failed = |error: std::io::Error| {
+        Ending::failed(format!("sync {}: {error}", spec.directory.display()))
+    };
+    let directory = std::fs::File::open(&spec.directory).map_err(failed)?;
+    rustix::fs::syncfs(directory).map_err(|error| failed(error.into()))
 }
 
 /// The processors that the user named: all of them for one lane, a share of its own for each of several.

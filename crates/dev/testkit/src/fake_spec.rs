@@ -33,5 +33,6 @@ pub fn fake_spec(workload: &str, directory: &Path, params: Map<String, Value>) -
         io_priority: None,
         spikes_max: 5,
         drop_caches: false,
+        final_sync: Vec::new(),
     }
 }

@@ -4,7 +4,10 @@ use pickfs_record::{
 };
 
 use super::command;
-use crate::gates::{self, Gate};
+use crate::{
+    doubts::LONGEST_PERIOD_KEY,
+    gates::{self, Gate},
+};
 
 pub(super) fn gate_of(answer: &Answer) -> Option<(&str, &'static Gate)> {
     let flag = answer.gate.as_ref()?;
@@ -20,8 +23,12 @@ pub(super) fn cure_of(run: &RunRecord, gate: &Gate) -> Cure {
     let held = run.trials.iter().filter_map(|trial| trial.load.as_ref());
     let held = held.map(|load| 0.8 * load.achieved_per_s).filter(|rate| *rate >= 1.0);
     let rate = held.min_by(f64::total_cmp).map(|rate| format!("rate={rate:.0}/s"));
+    let periods = run.trials.iter().filter_map(|trial| trial.environment.get(LONGEST_PERIOD_KEY));
+    let periods = periods.filter_map(|seconds| seconds.parse::<f64>().ok());
+    let measure = format!("{:.0}s", (2.0 * periods.fold(30.0, f64::max)).ceil());
     let option = match (gate.kind, &rate) {
         ("rate-missed", Some(rate)) => Some(("--set", Some(rate.as_str()))),
+        ("period-not-covered", _) => Some(("--measure", Some(measure.as_str()))),
         _ => gate.option.map(|(name, value)| (name, Some(value))),
     };
     Cure { command: command(&run.plan, option.as_slice()), duration_s: None }
@@ -59,6 +66,11 @@ mod tests {
             (MishapKind::Disturbed(1.0), "other programs took the CPU in 7", ""),
             (MishapKind::Throttled(2), "a CPU quota held pickfs back in 7", ""),
             (MishapKind::RateMissed(0.5), "the rate was not held", " --set rate=4000/s"),
+            (
+                MishapKind::Flagged("period-not-covered".into(), "4 s".into()),
+                "what the file systems put off was not paid in 7 of 12 blocks",
+                " --measure 60s",
+            ),
             (
                 MishapKind::Image(0, false),
                 "the loop device did not use direct",

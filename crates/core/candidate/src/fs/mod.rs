@@ -32,7 +32,7 @@ use std::path::Path;
 pub use limits::Limits;
 pub use row::{
     FileSystem, Formatter, Ground, Guest, HostKind, Lack, LogPlace, MadeInside, Make, Period,
-    Place, Program, Size, Support, Timer,
+    Place, Program, Size, Support, Timer, periods,
 };
 
 /// In the order in which they are shown.

@@ -432,3 +432,15 @@ impl Timer {
         Period { what: self.what.into(), seconds }
     }
 }
+
+/// Work by the clock of a file system and of the page cache over it; a directory's is not known by its row.
+pub fn periods(row: Option<&FileSystem>, options: &[String]) -> Vec<Period> {
+    if row.is_some_and(|row| row.ground == Ground::Memory) {
+        return Vec::new();
+    }
+    let kernel = "/proc/sys/vm/dirty_expire_centisecs";
+    let expiry = Timer { kernel, unit_s: 0.01, ..Timer::new("dirty pages expire", 30.0) };
+    let mut periods = row.map(|row| row.periods(options)).unwrap_or_default();
+    periods.push(expiry.period(&[]));
+    periods
+}

@@ -1,0 +1,176 @@
+//! Without sync a trial shorter than two periods of the write-back times a copy into memory: who puts off more looks
+//! faster. Such a trial ends with a sync of the file system, and the rows that rank hold their share of it.
+
+use pickfs_analysis::panels::applies;
+use pickfs_candidate::fs;
+use pickfs_record::{
+    Cell, Durability, Plan, TrialRecord,
+    plan::{Metric, Statistic, View},
+    record::{OpRecord, Times},
+    trial::{FINAL_SYNC_KEY, WITH_FINAL_SYNC},
+};
+
+use crate::{doubts::PERIODS_MIN, expand::expand};
+
+/// Whether operations of a cell are done before their data are on the device, by what the workload promises.
+fn puts_off(cell: &Cell) -> bool {
+    let Ok(workload) = pickfs_workload::find(&cell.workload.name) else { return false };
+    let params = workload.validate(&cell.workload.params);
+    let is_put_off = |params| workload.durability(params) == Durability::ProcessCrash;
+    !workload.is_phased() && params.as_ref().is_ok_and(is_put_off)
+}
+
+/// The plan asks for times with their share of the final sync where nothing else pays for what was put off.
+pub fn settle(plan: &mut Plan) {
+    let Ok(workload) = pickfs_workload::find(&plan.workload) else { return };
+    let Ok(expansion) = expand(plan, workload, |_| Durability::PowerLoss) else { return };
+    let is_short = |cell: &Cell| {
+        let periods = fs::periods(fs::find(&cell.candidate.fs), &cell.candidate.mount_options);
+        let mut seconds = periods.iter().map(|period| PERIODS_MIN * period.seconds);
+        seconds.any(|seconds| plan.timing.measure_s < seconds)
+    };
+    let owes = |metric: &Metric| {
+        let cells = expansion.cells.iter().filter(|cell| applies(metric, cell));
+        cells.filter(|cell| puts_off(cell)).any(is_short)
+    };
+    let is_search = plan.capacity.is_some();
+    for metric in &mut plan.design.primary {
+        let is_paid = match metric.statistic {
+            Statistic::Figure(_) => true,
+            Statistic::Rate => is_search,
+            Statistic::Quantile(_) | Statistic::Mean => metric.op.ends_with(WITH_FINAL_SYNC),
+        };
+        if !is_paid && owes(metric) {
+            metric.op.push_str(WITH_FINAL_SYNC);
+        }
+    }
+}
+
+/// What is asked of cells that put work off where the plan asks nothing of them: the mean of their first operation.
+pub fn question(plan: &Plan) -> Option<Metric> {
+    let workload = pickfs_workload::find(&plan.workload).ok()?;
+    let cells = expand(plan, workload, |_| Durability::PowerLoss).ok()?.cells;
+    let params = workload.validate(&cells.first()?.workload.params).ok()?;
+    let op = workload.ops(&params).into_iter().next()?;
+    let at = serde_json::Map::new();
+    let metric = Metric { op, view: View::Response, statistic: Statistic::Mean, at };
+    cells.iter().all(puts_off).then_some(metric)
+}
+
+/// Operations that have such a row: those that the plan asks for, and the first one of a cell that puts work off.
+pub fn ops(plan: &Plan, cell: &Cell) -> Vec<String> {
+    let asked = plan.design.primary.iter().filter(|metric| applies(metric, cell));
+    let asked = asked.filter_map(|metric| metric.op.strip_suffix(WITH_FINAL_SYNC));
+    let mut ops: Vec<String> = asked.map(String::from).collect();
+    let first = pickfs_workload::find(&cell.workload.name).ok().filter(|_| puts_off(cell));
+    let first = first.and_then(|workload| {
+        let params = workload.validate(&cell.workload.params).ok()?;
+        workload.ops(&params).into_iter().next()
+    });
+    ops.extend(first);
+    ops.sort();
+    ops.dedup();
+    ops
+}
+
+/// Every turn of the trial has the same share.
+pub fn add_rows(ops: &[String], record: &mut TrialRecord) {
+    let sync_ns = record.counts.get(FINAL_SYNC_KEY).copied().unwrap_or(0.0);
+    let turns = record.load.as_ref().map_or(0, |load| load.turns);
+    if turns == 0 {
+        return;
+    }
+    let share_ns = sync_ns / turns as f64;
+    let with_share = |op: &OpRecord| OpRecord {
+        op: format!("{}{WITH_FINAL_SYNC}", op.op),
+        service: shifted(&op.service, share_ns),
+        response: op.response.as_ref().map(|laps| shifted(laps, share_ns)),
+        raw_response: op.raw_response.as_ref().map(|laps| shifted(laps, share_ns)),
+        intervals: Vec::new(),
+        spikes: Vec::new(),
+        interval_log: String::new(),
+    };
+    let asked = record.ops.iter().filter(|op| ops.contains(&op.op) && op.service.count > 0);
+    let rows: Vec<OpRecord> = asked.map(with_share).collect();
+    record.ops.extend(rows);
+}
+
+fn shifted(laps: &Times, by_ns: f64) -> Times {
+    let more_ns = by_ns.round() as u64;
+    let mut shifted = Times { overflow: 0, histogram: String::new(), ..laps.clone() };
+    shifted.mean_ns += by_ns;
+    shifted.min_ns += more_ns;
+    shifted.max_ns += more_ns;
+    shifted.quantiles.iter_mut().for_each(|row| row.value_ns += more_ns);
+    shifted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{plan_file::read_plan, plans::built_in};
+    use pickfs_testkit::{FakeRun, fake_run};
+
+    fn plan(name: &str) -> Plan {
+        let plan = built_in(name).expect("a plan");
+        read_plan(plan.name, plan.text).expect("a good plan")
+    }
+
+    fn asked(mut plan: Plan) -> Vec<String> {
+        settle(&mut plan);
+        plan.design.primary.into_iter().map(|metric| metric.op).collect()
+    }
+
+    #[test]
+    fn short_trials_without_sync_are_asked_with_their_share_of_the_final_sync() {
+        let of = |name: &str| asked(plan(name));
+        assert_eq!(of("question-barrier"), ["append with final sync", "durable", "durable"]);
+        let noatime = ["append with final sync", "read with final sync", "durable"];
+        assert_eq!(of("question-noatime"), noatime);
+        for name in ["article-001-preallocation", "article-001-readers", "queue-read-ahead"] {
+            assert_eq!(of(name), ["append with final sync"], "{name}");
+        }
+        assert_eq!(
+            of("dispute-capacity"),
+            ["append"],
+            "a capacity is one that the sync kept up with"
+        );
+        for name in ["quick", "journal", "column", "files", "git-checkout"] {
+            assert!(of(name).iter().all(|op| !op.ends_with(WITH_FINAL_SYNC)), "{name}");
+        }
+    }
+
+    #[test]
+    fn two_periods_pay_for_themselves_and_a_plan_of_nothing_asked_has_a_question() {
+        let mut noatime = plan("question-noatime");
+        noatime.timing.measure_s = 1e4;
+        assert_eq!(asked(noatime), ["append", "read", "durable"]);
+        let mut quick = plan("quick");
+        assert_eq!(question(&quick), None, "half of it syncs");
+        quick.axes[0].levels = vec!["none".into()];
+        quick.design.primary = question(&quick).into_iter().collect();
+        assert_eq!(asked(quick), ["append with final sync"]);
+    }
+
+    #[test]
+    fn each_turn_has_the_same_share_in_every_view_and_none_without_turns() {
+        let mut record = fake_run(&FakeRun::default()).trials.remove(0);
+        let turns = record.load.as_ref().expect("a load").turns;
+        record.counts.insert(FINAL_SYNC_KEY.into(), 7_000.0 * turns as f64);
+        let before = record.ops.len();
+        add_rows(&["append".into()], &mut record);
+        let [own, .., paid] = &record.ops[..] else { panic!("{before} and one") };
+        assert_eq!((record.ops.len(), paid.op.as_str()), (before + 1, "append with final sync"));
+        assert!((paid.service.mean_ns - own.service.mean_ns - 7_000.0).abs() < 1e-6);
+        let median = |laps: &Option<Times>| {
+            laps.as_ref()
+                .and_then(|laps| laps.quantile(0.5))
+                .map(|row| (row.value_ns, row.episodes))
+        };
+        let (of_own, of_paid) = (median(&own.response), median(&paid.response));
+        assert_eq!(of_own.map(|(ns, episodes)| (ns + 7_000, episodes)), of_paid);
+        record.load = None;
+        add_rows(&["append".into()], &mut record);
+        assert_eq!(record.ops.len(), before + 1);
+    }
+}
