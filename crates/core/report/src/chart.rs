@@ -2,8 +2,6 @@
 //! beyond the largest or smallest of what it draws over each other.
 
 pub mod axis;
-mod bars;
-mod blocks;
 mod frame;
 mod grouped;
 mod kind;
@@ -11,24 +9,26 @@ pub mod lettering;
 mod noise;
 pub mod palette;
 mod percentiles;
-mod relative;
 mod scene;
+pub mod strip;
 pub mod thin;
 mod timeline;
 
 pub use axis::{Axis, Spacing, Unit};
-pub use bars::row_value;
 pub use frame::{Canvas, Frame, Look, Rows};
 pub use kind::{Chart, ChartKind, UnknownChart, charts};
 pub use palette::Slot;
-pub use scene::{Anchor, Dash, Form, Ink, Item, Scene, Shape};
+pub use scene::{Anchor, Dash, Form, Ink, Item, Part, Scene, Shape, words};
 pub use timeline::{trial_lines, worst_of_seconds};
 
 use pickfs_record::finding::Panel;
 
 use crate::{Subject, subject::is_capacity};
 
-fn titled(subject: &Subject, title: &str, panel: &Panel) -> String {
+fn titled(subject: &Subject, title: &str, panel: &Panel, look: Look) -> String {
+    if !look.alone {
+        return title.into();
+    }
     let by = subject.axis().map(|axis| format!(" · by {axis}")).unwrap_or_default();
     let levels = if panel.title.is_empty() { "" } else { &format!(" · {}", panel.title) };
     format!("{title}{by}{levels}")

@@ -292,8 +292,8 @@ fn pictures(rows: &[(&Panel, &Row)], runs: &[Named<'_>]) -> Node {
     let panel = Panel { rows: drawn, reference, comparisons, phases, title, ..rows[0].0.clone() };
     let findings = Findings { panels: vec![panel], ..Findings::default() };
     let subject = Subject::new(&joined, &findings);
-    let kinds = [ChartKind::Percentiles, ChartKind::WorstPerSecond, ChartKind::Blocks];
-    let drawn = kinds.into_iter().flat_map(|kind| kind.draw(&subject, Look::PAGE, false));
+    let kinds = [ChartKind::Trials, ChartKind::Percentiles, ChartKind::WorstPerSecond];
+    let drawn = kinds.into_iter().flat_map(|kind| kind.draw(&subject, Look::PAGE));
     let nodes = drawn.map(|chart| Node::Chart(String::new(), Box::new(chart.scene)));
     Node::Box("charts", nodes.collect())
 }

@@ -27,11 +27,16 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     page.element("h1", &subject.run.plan.question);
     // The table of answers tells the others of a phased run, and would be pushed off the screen.
     let most = if subject.findings.panels.iter().any(is_phased) { 1 } else { usize::MAX };
-    write(&mut page, &run::answers(subject, most));
+    let answers = run::answers(subject, most);
+    let is_more = |node: &Node| matches!(node, Node::Box(..));
+    let (more, first): (Vec<_>, Vec<_>) = answers.into_iter().partition(is_more);
+    write(&mut page, &first);
+    pictures::first(&mut page, subject);
+    write(&mut page, &more);
     let (before, after) = run::sections(subject, next);
     let cells = drill_down::section(subject);
     page.raw("<nav aria-label=\"Sections\">");
-    let pictures = Node::Section("pictures", "Pictures".into(), Vec::new());
+    let pictures = Node::Section("pictures", "Charts".into(), Vec::new());
     for node in before.iter().chain([&pictures, &cells]).chain(&after) {
         if let Node::Section(id, title, _) = node {
             page.raw(&format!("<a href=\"#{id}\">{}</a>", escape(title)));

@@ -60,18 +60,29 @@ impl Painter {
             Shape::Marker { x, y, radius, form, ink, hollow } => {
                 let path = match form {
                     Form::Disc => PathBuilder::from_circle(*x, *y, *radius),
+                    Form::Cross => cross(*x, *y, *radius),
                     form => polygon(&form.corners(*x, *y, *radius), true),
                 };
                 self.fill(path.clone(), if *hollow { Ink::Paper } else { *ink });
                 self.stroke(path, *ink, 1.4, None);
             }
-            Shape::Words { x, y, size, anchor, ink, text } => {
-                self.words((*x, *y), *size, *anchor, *ink, text);
+            Shape::Cells { cells, height, ink, share } => {
+                let mut paint = paint(*ink);
+                paint.set_color(faint(*ink, *share));
+                for (x, y, width) in cells {
+                    let rect = Rect::from_xywh(*x, y - height / 2.0, width.max(0.01), *height);
+                    if let Some(rect) = rect {
+                        self.pixmap.fill_rect(rect, &paint, self.transform, None);
+                    }
+                }
+            }
+            Shape::Words { x, y, size, anchor, ink, bold, text } => {
+                self.words((*x, *y), *size, *anchor, (*ink, *bold), text);
             }
         }
     }
 
-    fn words(&mut self, at: (f32, f32), size: f32, anchor: Anchor, ink: Ink, text: &str) {
+    fn words(&mut self, at: (f32, f32), size: f32, anchor: Anchor, how: (Ink, bool), text: &str) {
         let (letters, width) = letters(text);
         let start = match anchor {
             Anchor::Start => at.0,
@@ -84,7 +95,11 @@ impl Painter {
             pen.x = start + letter.offset * size;
             outline(letter.glyph, &mut pen);
         }
-        self.fill(pen.builder.finish(), ink);
+        let path = pen.builder.finish();
+        if how.1 {
+            self.stroke(path.clone(), how.0, size * 0.05, None);
+        }
+        self.fill(path, how.0);
     }
 
     fn fill(&mut self, path: Option<Path>, ink: Ink) {
@@ -110,8 +125,21 @@ fn paint(ink: Ink) -> Paint<'static> {
 }
 
 fn colour(ink: Ink) -> Color {
+    faint(ink, 1.0)
+}
+
+fn faint(ink: Ink, share: f32) -> Color {
     let [r, g, b] = ink_colour(ink).parts();
-    Color::from_rgba8(r, g, b, 255)
+    Color::from_rgba8(r, g, b, (share * 255.0).round() as u8)
+}
+
+fn cross(x: f32, y: f32, r: f32) -> Option<Path> {
+    let mut builder = PathBuilder::new();
+    for side in [r, -r] {
+        builder.move_to(x - r, y - side);
+        builder.line_to(x + r, y + side);
+    }
+    builder.finish()
 }
 
 fn polygon(points: &[(f32, f32)], closed: bool) -> Option<Path> {
@@ -177,7 +205,8 @@ mod tests {
             height: 20.0,
             description: String::new(),
             items: Vec::new(),
-            scales: None,
+            x: None,
+            y: None,
         };
         scene.words((2.0, 15.0), 12.0, Anchor::Start, Ink::Text, "p99.9");
         scene

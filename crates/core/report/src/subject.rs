@@ -14,7 +14,7 @@ use pickfs_analysis::{
 };
 
 use crate::{
-    chart::{Slot, row_value},
+    chart::{Slot, palette::FILE_SYSTEMS},
     wording::value_text,
 };
 
@@ -117,6 +117,18 @@ fn no_op() -> Metric {
     Metric { op: "append".into(), view: View::Service, statistic, at: Default::default() }
 }
 
+fn row_value(row: &Row, metric: &Metric) -> Option<Spread> {
+    match metric.statistic {
+        Statistic::Rate => row.rate,
+        Statistic::Figure(_) => figure(row, &metric.op),
+        Statistic::Mean => summary(row, metric).map(|op| op.mean_ns),
+        Statistic::Quantile(q) => {
+            let quantiles = &summary(row, metric)?.quantiles;
+            quantiles.iter().find(|row| (row.q - q).abs() < 1e-9).map(|row| row.value_ns)
+        }
+    }
+}
+
 pub fn summary<'r>(row: &'r Row, metric: &Metric) -> Option<&'r OpSummary> {
     let of_op = || row.ops.iter().filter(|op| op.op == metric.op);
     of_op().find(|op| op.view == metric.view).or_else(|| of_op().next())
@@ -152,20 +164,35 @@ pub fn trial_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
     }
 }
 
-/// Rows take slots in their order; candidates that are no rows (an axis is compared)
-/// take theirs apart, as the two never share a picture.
+/// One colour per file system, the same in every run: the plainest candidate of a file system has it, other candidates
+/// and other rows take what is free, in their order. Candidates that are no rows (an axis is compared) never share a
+/// picture with rows.
 fn slots<'a>(run: &'a RunRecord, findings: &'a Findings) -> BTreeMap<&'a str, Slot> {
     let mut slots = BTreeMap::new();
-    let (mut series, mut floors) = (0, 0);
+    let mut free = (0..).map(Slot::Series);
+    let candidates = || run.plan.candidates.iter();
+    let has_row = |label: &str| {
+        let mut rows = findings.panels.iter().flat_map(|panel| &panel.rows);
+        findings.panels.is_empty() || rows.any(|row| row.label == label)
+    };
+    let mut taken = Vec::new();
+    for (place, fs) in FILE_SYSTEMS.iter().enumerate() {
+        let own = candidates().filter(|one| one.fs == *fs && has_row(&one.label));
+        if let Some(plainest) = own.min_by_key(|one| one.label.len()) {
+            slots.insert(plainest.label.as_str(), Slot::Series(place));
+            taken.push(Slot::Series(place));
+        }
+    }
+    let mut next = || free.find(|slot| !taken.contains(slot)).unwrap_or(Slot::Series(0));
+    let mut floors = (0..).map(Slot::Floor);
     for row in findings.panels.iter().flat_map(|panel| &panel.rows) {
-        slots.entry(row.label.as_str()).or_insert_with(|| {
-            let next = if is_floor(row) { &mut floors } else { &mut series };
-            *next += 1;
-            if is_floor(row) { Slot::Floor(*next - 1) } else { Slot::Series(*next - 1) }
+        slots.entry(row.label.as_str()).or_insert_with(|| match is_floor(row) {
+            true => floors.next().unwrap_or(Slot::Floor(0)),
+            false => next(),
         });
     }
-    for (index, candidate) in run.plan.candidates.iter().enumerate() {
-        slots.entry(candidate.label.as_str()).or_insert(Slot::Series(index));
+    for candidate in candidates() {
+        slots.entry(candidate.label.as_str()).or_insert_with(&mut next);
     }
     slots
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use pickfs_record::visible::steers;
 
 use crate::chart::{
-    Anchor, Form, Ink, Item, Scene, Shape,
+    Anchor, Form, Ink, Item, Part, Scene, Shape,
     lettering::FAMILIES,
     palette::{FLOOR, GRID, HEAT_STEPS, MUTED, PAPER, Rgb, Slot, TEXT, heat, heat_class},
 };
@@ -20,16 +20,15 @@ pub enum Setting {
 pub fn svg(scene: &Scene, setting: Setting) -> String {
     let mut out = String::with_capacity(scene.items.len() * 120);
     open(&mut out, scene, setting);
-    let mut group: Option<(&str, bool)> = None;
+    let mut group = &Part::Plain;
     for item in &scene.items {
-        let here = item.series.as_deref().map(|series| (series, item.legend));
-        if here != group {
-            switch_group(&mut out, group.is_some(), here);
-            group = here;
+        if item.part != *group {
+            switch_group(&mut out, group, &item.part);
+            group = &item.part;
         }
         write_item(&mut out, item, setting);
     }
-    switch_group(&mut out, group.is_some(), None);
+    switch_group(&mut out, group, &Part::Plain);
     out.push_str("</svg>\n");
     out
 }
@@ -73,8 +72,9 @@ fn open(out: &mut String, scene: &Scene, setting: Setting) {
     };
     let role = if setting == Setting::Alone { "img" } else { "group" };
     let _ = write!(out, "<svg{size} viewBox=\"0 0 {w} {h}\" role=\"{role}\" aria-label=\"{name}\"");
-    if let (Some(scales), Setting::Page) = (&scene.scales, setting) {
-        for (side, map) in [("x", scales.x), ("y", scales.y)] {
+    if setting == Setting::Page {
+        for (side, map) in [("x", scene.x), ("y", scene.y)] {
+            let Some(map) = map else { continue };
             let (from, to) = (number(map.from), number(map.to));
             let _ = write!(
                 out,
@@ -93,14 +93,17 @@ fn open(out: &mut String, scene: &Scene, setting: Setting) {
     }
 }
 
-fn switch_group(out: &mut String, close: bool, next: Option<(&str, bool)>) {
-    if close {
+fn switch_group(out: &mut String, last: &Part, next: &Part) {
+    if *last != Part::Plain {
         out.push_str("</g>\n");
     }
-    if let Some((series, legend)) = next {
-        let class = if legend { "key" } else { "data" };
-        let _ = writeln!(out, "<g class=\"{class}\" data-series=\"{}\">", escape(series));
-    }
+    let _ = match next {
+        Part::Plain => Ok(()),
+        Part::Along => writeln!(out, "<g class=\"along\">"),
+        Part::Up => writeln!(out, "<g class=\"up\">"),
+        Part::Key(of) => writeln!(out, "<g class=\"key\" data-series=\"{}\">", escape(of)),
+        Part::Data(of) => writeln!(out, "<g class=\"data\" data-series=\"{}\">", escape(of)),
+    };
 }
 
 fn write_item(out: &mut String, item: &Item, setting: Setting) {
@@ -130,13 +133,23 @@ fn write_item(out: &mut String, item: &Item, setting: Setting) {
         Shape::Marker { x, y, radius, form, ink, hollow } => {
             marker((*x, *y, *radius), *form, *ink, *hollow, setting)
         }
-        Shape::Words { x, y, size, anchor, ink, text } => {
+        Shape::Cells { cells, height, ink, share } => {
+            let (ink, height) = (paint("stroke", *ink, setting), number(*height));
+            let mut path = String::new();
+            for (x, y, width) in cells {
+                let _ = write!(path, "M{} {}h{}", number(*x), number(*y), number(*width));
+            }
+            let style = format!("{ink} stroke-width=\"{height}\" stroke-opacity=\"{share}\"");
+            (format!("<path d=\"{path}\" fill=\"none\"{style}"), "</path>")
+        }
+        Shape::Words { x, y, size, anchor, ink, bold, text } => {
             let ink = paint("fill", *ink, setting);
+            let bold = if *bold { " font-weight=\"700\"" } else { "" };
             let [x, y, size] = [x, y, size].map(|v| number(*v));
             let anchor = anchor_name(*anchor);
             let _ = writeln!(
                 out,
-                "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" text-anchor=\"{anchor}\"{ink}>{tip}{}</text>",
+                "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" text-anchor=\"{anchor}\"{ink}{bold}>{tip}{}</text>",
                 escape(text)
             );
             return;
@@ -170,6 +183,12 @@ fn marker(
         Form::Disc => {
             let [x, y, r] = [x, y, radius].map(number);
             (format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\"{style}"), "</circle>")
+        }
+        Form::Cross => {
+            let [from, to, up, long] =
+                [x - radius, y - radius, y + radius, 2.0 * radius].map(number);
+            let path = format!("M{from} {to}l{long} {long}M{from} {up}l{long}-{long}");
+            (format!("<path d=\"{path}\"{style}"), "</path>")
         }
         _ => {
             let corners = path(&form.corners(x, y, radius));
@@ -270,7 +289,8 @@ mod tests {
             height: 10.0,
             description: "d".into(),
             items: Vec::new(),
-            scales: None,
+            x: None,
+            y: None,
         };
         scene.words((1.0, 2.0), 3.0, Anchor::Start, Ink::Text, "a<b");
         let text = svg(&scene, Setting::Alone);

@@ -9,7 +9,9 @@ use hdrhistogram::{
     },
 };
 use pickfs_report::{
-    ChartKind, Look, Subject, charts,
+    ChartKind, Look, Subject,
+    chart::{Anchor, Form, Shape::*, lettering::width},
+    charts,
     csv::{summary_csv, trials_csv},
     hlog::interval_logs,
     png::png,
@@ -129,7 +131,6 @@ fn every_chart_is_drawn_and_named() {
         ChartKind::Factors,
         ChartKind::HeatMap,
         ChartKind::PhaseBars,
-        ChartKind::Relative,
         ChartKind::SlowLaps,
     ];
     for kind in ChartKind::ALL.iter().filter(|kind| !elsewhere.contains(kind)) {
@@ -149,7 +150,7 @@ fn every_chart_is_drawn_and_named() {
 fn capacity_is_drawn_where_it_was_measured() {
     let (mut run, findings) = fixture(&Shape::first_screen());
     let subject = Subject::new(&run, &findings);
-    assert!(ChartKind::Capacity.draw(&subject, Look::PAGE, false).is_empty());
+    assert!(ChartKind::Capacity.draw(&subject, Look::PAGE).is_empty());
     let cell = findings.panels[0].rows[0].cell.clone();
     for (trial, rate) in
         run.trials.iter_mut().filter(|t| t.cell == cell).zip([4.0, 3.0, 5.0, 4.24, 4.12])
@@ -157,40 +158,42 @@ fn capacity_is_drawn_where_it_was_measured() {
         trial.counts.insert("capacity_per_s".into(), rate * 100_000.0);
     }
     let subject = Subject::new(&run, &findings);
-    let charts = ChartKind::Capacity.draw(&subject, Look::PAGE, false);
+    let charts = ChartKind::Capacity.draw(&subject, Look::PAGE);
     assert!(svg(&charts[0].scene, Setting::Alone).contains("412,000/s"));
 }
 
 #[test]
-fn many_rows_are_drawn_beside_the_lowest() {
-    let (run, mut findings) = fixture(&Shape::first_screen());
-    let drawn = |findings: &pickfs_record::Findings| {
-        let subject = Subject::new(&run, findings);
-        ChartKind::Relative.draw(&subject, Look::PAGE, false)
-    };
-    findings.panels.truncate(1);
-    let rows = &mut findings.panels[0].rows;
-    rows.truncate(3);
-    assert!(drawn(&findings).is_empty(), "three lines of quantiles say it better");
-    let rows = &mut findings.panels[0].rows;
-    let mut slow = rows[0].clone();
-    slow.label = "slow".into();
-    for op in &mut slow.ops {
-        op.mean_ns.median *= 50.0;
-    }
-    rows.extend([slow.clone(), slow]);
-    let charts = drawn(&findings);
-    let text = svg(&charts[0].scene, Setting::Alone);
-    assert!(text.contains("how many times the lowest?"));
-    let means = text.matches("slow: mean").count();
-    assert_eq!(means, 2, "each row says its value and its ratio");
+fn every_trial_is_a_dot_and_a_repeat_is_a_cross() {
+    let (mut run, findings) = fixture(&Shape::first_screen());
+    let cell = findings.panels[0].rows[0].cell.clone();
+    let again = run.trials.iter().find(|t| t.cell == cell && !t.ops.is_empty()).cloned();
+    run.trials.push(pickfs_record::TrialRecord { attempt: 2, ..again.expect("a trial") });
+    let subject = Subject::new(&run, &findings);
+    let drawn = ChartKind::Trials.draw(&subject, Look::PAGE);
+    let marks = drawn[0].scene.items.iter().filter_map(|item| match item.shape {
+        Marker { form, .. } => Some(form),
+        _ => None,
+    });
+    let (crosses, dots): (Vec<_>, Vec<_>) = marks.partition(|form| *form == Form::Cross);
+    let finished = findings.panels[0].rows.iter().map(|row| row.trials as usize).sum::<usize>();
+    assert_eq!((dots.len(), crosses.len()), (finished, 1));
+}
+
+#[test]
+fn a_file_system_keeps_its_colour_from_run_to_run() {
+    let slots = [Shape::first_screen(), Shape::thousand()].map(|shape| {
+        let (run, findings) = fixture(&shape);
+        let subject = Subject::new(&run, &findings);
+        ["ext4", "xfs", "btrfs"].map(|label| subject.slot(label))
+    });
+    assert_eq!(slots[0], slots[1]);
 }
 
 #[test]
 fn operations_are_never_mixed_in_one_group() {
     let (run, findings) = fixture(&Shape::first_screen());
     let subject = Subject::new(&run, &findings);
-    let grouped = ChartKind::Grouped.draw(&subject, Look::PAGE, false);
+    let grouped = ChartKind::Grouped.draw(&subject, Look::PAGE);
     assert!(grouped.is_empty(), "append and durable are two things");
 }
 
@@ -212,11 +215,11 @@ fn nothing_is_drawn_outside_its_picture() {
 }
 
 fn corners(shape: &pickfs_report::chart::Shape) -> Vec<(f32, f32)> {
-    use pickfs_report::chart::{Anchor, Shape::*, lettering::width};
     match shape {
         Line { points, .. } => points.clone(),
         Bar { x, y, width, height, .. } => vec![(*x, *y), (x + width, y + height)],
         Marker { x, y, .. } => vec![(*x, *y)],
+        Cells { cells, .. } => cells.iter().flat_map(|(x, y, w)| [(*x, *y), (x + w, *y)]).collect(),
         Words { x, y, size, anchor, text, .. } => {
             let wide = width(text, *size);
             let left = match anchor {

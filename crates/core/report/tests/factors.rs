@@ -22,7 +22,7 @@ fn the_picture_stands_in_every_format_and_holds_the_findings() {
     let subject = Subject::new(&run, &findings);
     let found = &findings.factors[0];
     assert_eq!(found.cells, 6, "the floor is none of them");
-    let drawn = ChartKind::Factors.draw(&subject, Look::SHEET, false);
+    let drawn = ChartKind::Factors.draw(&subject, Look::SHEET);
     assert_eq!((drawn.len(), drawn[0].name.as_str(), drawn[0].panel), (1, "factors", None));
     let picture = svg::svg(&drawn[0].scene, svg::Setting::Alone);
     assert!(picture.contains("Which knob matters"), "{picture}");

@@ -189,7 +189,7 @@ fn words(scene: &Scene) -> Vec<&str> {
 #[test]
 fn the_heat_map_has_a_cell_for_every_phase_and_candidate() {
     let run = fake_phased_run(&FakePhasedRun::files());
-    let drawn = shown(&run, |s| ChartKind::HeatMap.draw(s, Look::SHEET, false));
+    let drawn = shown(&run, |s| ChartKind::HeatMap.draw(s, Look::SHEET));
     assert_eq!((drawn.len(), drawn[0].name.as_str()), (1, "heat-map"));
     let scene = &drawn[0].scene;
     let cells = scene.items.iter().filter(|item| item.tip.is_some()).count();
@@ -202,14 +202,14 @@ fn the_heat_map_has_a_cell_for_every_phase_and_candidate() {
 #[test]
 fn every_phase_of_the_files_has_its_bars_and_the_failed_one_says_so() {
     let run = fake_phased_run(&FakePhasedRun::files());
-    let drawn = shown(&run, |s| ChartKind::PhaseBars.draw(s, Look::PAGE, false));
+    let drawn = shown(&run, |s| ChartKind::PhaseBars.draw(s, Look::PAGE));
     let names: Vec<&str> = drawn.iter().map(|chart| chart.name.as_str()).collect();
     assert_eq!(names.len(), 10);
     assert!(names.contains(&"phase-bars-seq-create"), "{names:?}");
     let create = drawn.iter().find(|chart| chart.name.ends_with("seq-create")).expect("drawn");
     assert!(words(&create.scene).iter().any(|text| text.starts_with("failed: seq create")));
     let column = fake_phased_run(&two_lanes());
-    let drawn = shown(&column, |s| ChartKind::PhaseBars.draw(s, Look::PAGE, false));
+    let drawn = shown(&column, |s| ChartKind::PhaseBars.draw(s, Look::PAGE));
     assert_eq!(drawn.len(), 2 * (10 + 4), "of many phases only those that matter most");
 }
 
@@ -218,7 +218,7 @@ fn charts_of_loops_are_not_drawn_of_phases() {
     let run = fake_phased_run(&FakePhasedRun::column());
     for kind in ChartKind::ALL {
         let phased = matches!(kind, ChartKind::HeatMap | ChartKind::PhaseBars | ChartKind::Noise);
-        let drawn = shown(&run, |s| kind.draw(s, Look::PAGE, false));
+        let drawn = shown(&run, |s| kind.draw(s, Look::PAGE));
         assert_eq!(!drawn.is_empty(), phased, "{kind}");
     }
 }

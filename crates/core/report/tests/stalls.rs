@@ -2,7 +2,12 @@ use std::collections::BTreeMap;
 
 use pickfs_record::RunRecord;
 use pickfs_report::{
-    Look, Subject, chart::ChartKind, exports, first::first_screen, html::html, markdown::markdown,
+    Look, Subject,
+    chart::{ChartKind, Part, Shape},
+    exports,
+    first::first_screen,
+    html::html,
+    markdown::markdown,
     terminal::Screen,
 };
 use pickfs_testkit::{FakeRun, explained, fake_run};
@@ -102,12 +107,15 @@ fn markdown_and_the_first_screen_name_the_leading_cause() {
 
 #[test]
 fn spikes_of_one_cause_have_one_colour_and_one_marker() {
-    let charts = with(&run(), |subject| ChartKind::SlowLaps.draw(subject, Look::PAGE, false));
+    let charts = with(&run(), |subject| ChartKind::SlowLaps.draw(subject, Look::PAGE));
     assert!(charts.len() >= 2, "{} charts", charts.len());
     let mut looks: BTreeMap<String, String> = BTreeMap::new();
     for item in charts.iter().flat_map(|chart| &chart.scene.items) {
-        if let pickfs_report::chart::Shape::Marker { ink, form, .. } = item.shape {
-            let series = item.series.clone().expect("a marker belongs to a cause");
+        if let Shape::Marker { ink, form, .. } = item.shape {
+            // Those of a legend look as those of the data.
+            let (Part::Data(series) | Part::Key(series)) = item.part.clone() else {
+                panic!("a marker belongs to a cause")
+            };
             let look = format!("{ink:?} {form:?}");
             assert_eq!(*looks.entry(series).or_insert(look.clone()), look);
         }

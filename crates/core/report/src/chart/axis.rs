@@ -28,7 +28,6 @@ pub struct Axis {
     pub high: f64,
     pub unit: Unit,
     pub ticks: Vec<Tick>,
-    pub minor: Vec<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -51,8 +50,7 @@ impl Axis {
         let skip = if decades > 6.5 { 2 } else { 1 };
         let ticks = log_marks(low, high, labelled, skip);
         let ticks = ticks.into_iter().map(|v| Tick { value: v, text: unit.text(v) }).collect();
-        let minor = log_marks(low, high, &[2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], 1);
-        Axis { spacing: Spacing::Log, low, high, unit, ticks, minor }
+        Axis { spacing: Spacing::Log, low, high, unit, ticks }
     }
 
     pub fn linear(unit: Unit, values: impl Iterator<Item = f64>) -> Axis {
@@ -69,7 +67,7 @@ impl Axis {
             .map(|value| Tick { value, text: unit.text(value) })
             .collect();
         let (low, high) = (first as f64 * step, last as f64 * step);
-        Axis { spacing: Spacing::Linear, low, high, unit, ticks, minor: Vec::new() }
+        Axis { spacing: Spacing::Linear, low, high, unit, ticks }
     }
 
     pub fn span(unit: Unit, low: f64, high: f64) -> Axis {
@@ -88,9 +86,7 @@ impl Axis {
             ticks.push(Tick { value, text: share_text(value) });
         }
         let high = 1.0 - 10f64.powf(-reach);
-        let minor = vec![0.75, 0.95, 0.995, 0.9995, 0.99995];
-        let minor = minor.into_iter().filter(|q| *q < high).collect();
-        Axis { spacing: Spacing::Nines, low: 0.0, high, unit: Unit::Share, ticks, minor }
+        Axis { spacing: Spacing::Nines, low: 0.0, high, unit: Unit::Share, ticks }
     }
 
     /// Where a value lies: 0 at the lower end, 1 at the upper end, cut at both.
@@ -158,7 +154,7 @@ fn trimmed(value: f64) -> String {
     if text.is_empty() || text == "-0" { "0".into() } else { text.into() }
 }
 
-fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+pub(super) fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |ends, v| match ends {
         None => Some((v, v)),
         Some((low, high)) => Some((low.min(v), high.max(v))),

@@ -1,7 +1,7 @@
 use super::{
-    Anchor, Axis, Dash, Ink, Item, Scene, Shape, Slot, Spacing,
+    Anchor, Axis, Dash, Ink, Item, Part, Scene, Shape, Slot, Spacing,
     lettering::{cut, width, wrap},
-    scene::{ScaleMap, Scales},
+    scene::{ScaleMap, words},
 };
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -10,12 +10,17 @@ pub struct Look {
     /// Height of the plotted area in picture units, before charts ask for more.
     pub plot: f32,
     pub font: f32,
+    /// Whether a title names its panel: where the picture stands alone.
+    pub alone: bool,
 }
 
 impl Look {
-    pub const PAGE: Look = Look { width: 480.0, plot: 235.0, font: 13.0 };
-    pub const SHEET: Look = Look { width: 900.0, plot: 400.0, font: 15.0 };
-    pub const SMALL: Look = Look { width: 480.0, plot: 110.0, font: 12.0 };
+    pub const PAGE: Look = Look { width: 480.0, plot: 235.0, font: 13.0, alone: false };
+    pub const SHEET: Look = Look { width: 900.0, plot: 400.0, font: 15.0, alone: true };
+    pub const SMALL: Look = Look { width: 480.0, plot: 110.0, font: 12.0, alone: false };
+    /// The first picture of a page, on a screen and on a telephone.
+    pub const WIDE: Look = Look { width: 960.0, plot: 300.0, font: 14.0, alone: true };
+    pub const NARROW: Look = Look { width: 380.0, plot: 235.0, font: 13.0, alone: true };
 }
 
 #[derive(Debug, Clone)]
@@ -34,7 +39,8 @@ pub struct Frame {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rows {
     Marks,
-    Names(Vec<String>),
+    /// Names, and room for what stands behind each row.
+    Names(Vec<String>, f32),
 }
 
 #[derive(Debug, Clone)]
@@ -56,19 +62,25 @@ impl Frame {
             height: 0.0,
             description: format!("{}. {}", self.title, self.hint),
             items: Vec::new(),
-            scales: None,
+            x: None,
+            y: None,
         };
         let font = self.look.font;
         let (x, y) = (self.x.clone(), self.y.clone());
-        let (left, right) = (0.0, self.look.width - font * 1.4);
+        let behind = if let Rows::Names(_, behind) = self.rows { behind } else { 0.0 };
+        let (left, right) = (0.0, self.look.width - font * 1.4 - behind);
         let mut canvas = Canvas { scene, x, y, left, top: 0.0, right, bottom: 0.0, font };
         canvas.left = self.left_margin();
         let head = self.draw_head(&mut canvas.scene);
-        canvas.top = self.draw_legend(&mut canvas.scene, head) + font * 2.3;
+        let gap = if self.y_title.is_empty() { 0.6 } else { 2.3 };
+        canvas.top = self.draw_legend(&mut canvas.scene, head) + font * gap;
         canvas.bottom = canvas.top + self.look.plot;
         canvas.scene.height = canvas.bottom + font * 3.4;
         self.draw_axes(&mut canvas);
-        canvas.scene.scales = canvas.scales();
+        if self.rows == Rows::Marks {
+            canvas.scene.x = Some(scale(&canvas.x, canvas.left, canvas.right));
+            canvas.scene.y = Some(scale(&canvas.y, canvas.bottom, canvas.top));
+        }
         canvas
     }
 
@@ -76,7 +88,7 @@ impl Frame {
         let font = self.look.font;
         let widest = match &self.rows {
             Rows::Marks => self.y.ticks.iter().map(|t| width(&t.text, font)).fold(0.0, f32::max),
-            Rows::Names(names) => names.iter().map(|n| width(n, font)).fold(0.0, f32::max),
+            Rows::Names(names, _) => names.iter().map(|n| width(n, font)).fold(0.0, f32::max),
         };
         font * 1.2 + widest.min(self.look.width * 0.32)
     }
@@ -85,9 +97,10 @@ impl Frame {
         let font = self.look.font;
         let limit = self.look.width - font * 1.4;
         let mut y = font * 0.4;
-        for line in wrap(&self.title, font * 1.2, limit) {
-            y += font * 1.45;
-            scene.words((font * 0.7, y), font * 1.2, Anchor::Start, Ink::Text, &line);
+        // Bold letters are wider than those that are measured.
+        for line in wrap(&self.title, font * 1.25, limit) {
+            y += font * 1.4;
+            scene.bold((font * 0.7, y), font * 1.1, Ink::Text, &line);
         }
         for line in wrap(&self.hint, font * 0.92, limit) {
             y += font * 1.3;
@@ -119,7 +132,7 @@ impl Frame {
         draw_vertical_marks(self, canvas);
         match &self.rows {
             Rows::Marks => draw_horizontal_marks(self, canvas),
-            Rows::Names(names) => draw_names(names, canvas),
+            Rows::Names(names, _) => draw_names(names, canvas),
         }
         let base = (canvas.left, canvas.bottom);
         canvas.rule(base, (canvas.right, canvas.bottom), Ink::Muted, 1.0);
@@ -144,27 +157,17 @@ fn draw_entry(
     let x = at.0 + font;
     let radius = font * 0.27;
     let marker = Shape::Marker { x, y: middle, radius, form: slot.form(), ink, hollow: false };
-    let words = Shape::Words {
-        x: at.0 + font * 2.4,
-        y: at.1,
-        size: font,
-        anchor: Anchor::Start,
-        ink: Ink::Text,
-        text: text.into(),
-    };
+    let words = words((at.0 + font * 2.4, at.1), font, Anchor::Start, Ink::Text, text);
     let tip = (series != text).then(|| series.to_string());
     for (shape, tip) in [(line, None), (marker, None), (words, tip)] {
-        scene.items.push(Item { series: Some(series.into()), legend: true, tip, shape });
+        scene.items.push(Item { part: Part::Key(series.into()), tip, shape });
     }
 }
 
 fn draw_vertical_marks(frame: &Frame, canvas: &mut Canvas) {
     let font = canvas.font;
     let mut free_from = f32::MIN;
-    for value in &frame.x.minor {
-        let x = canvas.x_of(*value);
-        canvas.rule((x, canvas.bottom - 3.0), (x, canvas.bottom), Ink::Muted, 1.0);
-    }
+    let first = canvas.scene.items.len();
     for tick in &frame.x.ticks {
         let x = canvas.x_of(tick.value);
         canvas.rule((x, canvas.top), (x, canvas.bottom), Ink::Grid, 1.0);
@@ -176,14 +179,12 @@ fn draw_vertical_marks(frame: &Frame, canvas: &mut Canvas) {
             free_from = x + half + font * 0.6;
         }
     }
+    canvas.scene.items[first..].iter_mut().for_each(|item| item.part = Part::Along);
 }
 
 fn draw_horizontal_marks(frame: &Frame, canvas: &mut Canvas) {
     let font = canvas.font;
-    for value in &frame.y.minor {
-        let y = canvas.y_of(*value);
-        canvas.rule((canvas.left, y), (canvas.left + 3.0, y), Ink::Muted, 1.0);
-    }
+    let first = canvas.scene.items.len();
     let mut free_below = f32::MAX;
     for tick in &frame.y.ticks {
         let y = canvas.y_of(tick.value);
@@ -194,6 +195,7 @@ fn draw_horizontal_marks(frame: &Frame, canvas: &mut Canvas) {
             free_below = y - font * 0.6;
         }
     }
+    canvas.scene.items[first..].iter_mut().for_each(|item| item.part = Part::Up);
 }
 
 fn draw_names(names: &[String], canvas: &mut Canvas) {
@@ -233,21 +235,13 @@ impl Canvas {
             Shape::Marker { x, y, radius, form: slot.form(), ink: Ink::Series(slot), hollow };
         self.scene.add_series(series, Some(tip), marker);
     }
+}
 
-    fn scales(&self) -> Option<Scales> {
-        let map = |axis: &Axis, from, to| ScaleMap {
-            kind: match axis.spacing {
-                Spacing::Linear => "linear",
-                Spacing::Log => "log",
-                Spacing::Nines => "nines",
-            },
-            low: axis.low,
-            high: axis.high,
-            from,
-            to,
-            unit: axis.unit.name(),
-        };
-        let y = map(&self.y, self.bottom, self.top);
-        Some(Scales { x: map(&self.x, self.left, self.right), y })
-    }
+pub(super) fn scale(axis: &Axis, from: f32, to: f32) -> ScaleMap {
+    let kind = match axis.spacing {
+        Spacing::Linear => "linear",
+        Spacing::Log => "log",
+        Spacing::Nines => "nines",
+    };
+    ScaleMap { kind, low: axis.low, high: axis.high, from, to, unit: axis.unit.name() }
 }

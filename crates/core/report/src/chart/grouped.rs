@@ -11,7 +11,7 @@ use pickfs_record::{
 
 use super::{
     Anchor, Axis, Canvas, Dash, Frame, Ink, Look, Rows, Scene, Shape, Spacing, Unit,
-    lettering::cut, lettering::width,
+    lettering::cut, lettering::width, words,
 };
 use crate::{
     Subject,
@@ -120,18 +120,17 @@ fn picture(subject: &Subject, look: Look, table: &Table) -> Option<Scene> {
                A dash: too few slow episodes carry the value."
             .into(),
         x: Axis { ticks: Vec::new(), ..Axis::between(Unit::Count, 0.0, 1.0) },
-        y: Axis { ticks: Vec::new(), minor: Vec::new(), ..Axis::log(Unit::Nanoseconds, all()) },
+        y: Axis { ticks: Vec::new(), ..Axis::log(Unit::Nanoseconds, all()) },
         x_title: table.axis.clone(),
         y_title: String::new(),
         legend,
-        rows: Rows::Names(vec!["100 ms".into()]),
+        rows: Rows::Names(vec!["100 ms".into()], 0.0),
     };
     let mut canvas = frame.open();
     canvas
         .scene
         .items
         .retain(|item| !matches!(&item.shape, Shape::Words { text, .. } if text == "100 ms"));
-    canvas.scene.scales = None;
     let carried = table.carried();
     let part = (canvas.bottom - canvas.top) / carried.len() as f32;
     for (place, statistic) in carried.into_iter().enumerate() {
@@ -225,7 +224,7 @@ fn facet_bar(
     }
     if width(&text, font) < wide * 1.2 {
         let (anchor, ink) = (Anchor::Middle, Ink::Text);
-        let words = Shape::Words { x: middle, y: y - font * 0.4, size: font, anchor, ink, text };
+        let words = words((middle, y - font * 0.4), font, anchor, ink, text);
         canvas.scene.add_series(label, None, words);
     }
 }

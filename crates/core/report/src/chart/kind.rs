@@ -3,7 +3,7 @@ use std::{fmt, str::FromStr};
 use pickfs_record::finding::Panel;
 use thiserror::Error;
 
-use super::{Look, Scene, bars, blocks, grouped, noise, percentiles, relative, timeline};
+use super::{Look, Scene, grouped, noise, percentiles, strip, timeline};
 use crate::{
     Subject, factors,
     phases::{self, is_phased},
@@ -12,12 +12,9 @@ use crate::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ChartKind {
+    Trials,
     Percentiles,
-    Relative,
     WorstPerSecond,
-    BestPerSecond,
-    Bars,
-    Blocks,
     SlowLaps,
     Factors,
     Grouped,
@@ -45,13 +42,10 @@ pub struct Chart {
 }
 
 impl ChartKind {
-    pub const ALL: [ChartKind; 13] = [
+    pub const ALL: [ChartKind; 10] = [
+        ChartKind::Trials,
         ChartKind::Percentiles,
-        ChartKind::Relative,
-        ChartKind::Bars,
         ChartKind::WorstPerSecond,
-        ChartKind::BestPerSecond,
-        ChartKind::Blocks,
         ChartKind::SlowLaps,
         ChartKind::Factors,
         ChartKind::Grouped,
@@ -63,12 +57,9 @@ impl ChartKind {
 
     pub fn name(self) -> &'static str {
         match self {
+            ChartKind::Trials => "trials",
             ChartKind::Percentiles => "percentiles",
-            ChartKind::Relative => "relative",
             ChartKind::WorstPerSecond => "worst-per-second",
-            ChartKind::BestPerSecond => "best-per-second",
-            ChartKind::Bars => "bars",
-            ChartKind::Blocks => "blocks",
             ChartKind::SlowLaps => "slow-laps",
             ChartKind::Factors => "factors",
             ChartKind::Grouped => "grouped",
@@ -83,22 +74,14 @@ impl ChartKind {
         ChartKind::ALL.iter().map(|kind| kind.name()).collect()
     }
 
-    pub fn has_two_scales(self) -> bool {
-        use ChartKind::{BestPerSecond, Blocks, Percentiles, WorstPerSecond};
-        matches!(self, Percentiles | WorstPerSecond | BestPerSecond | Blocks)
-    }
-
-    pub fn draw(self, subject: &Subject, look: Look, linear: bool) -> Vec<Chart> {
+    pub fn draw(self, subject: &Subject, look: Look) -> Vec<Chart> {
         let loops = |draw: &dyn Fn(&Panel) -> Option<Scene>| panels(subject, false, draw);
         let phased = |draw: &dyn Fn(&Panel) -> Option<Scene>| panels(subject, true, draw);
         let scenes = match self {
-            ChartKind::Percentiles => loops(&|p| percentiles::draw(subject, p, look, linear)),
-            ChartKind::Relative => loops(&|p| relative::draw(subject, p, look)),
-            ChartKind::WorstPerSecond => loops(&|p| timeline::worst(subject, p, look, linear)),
-            ChartKind::BestPerSecond => loops(&|p| timeline::best(subject, p, look, linear)),
-            ChartKind::Bars => loops(&|p| bars::draw(subject, p, look)),
-            ChartKind::Capacity => loops(&|p| bars::capacity(subject, p, look)),
-            ChartKind::Blocks => loops(&|p| blocks::draw(subject, p, look, linear)),
+            ChartKind::Trials => loops(&|p| strip::trials(subject, p, look, usize::MAX)),
+            ChartKind::Percentiles => loops(&|p| percentiles::draw(subject, p, look)),
+            ChartKind::WorstPerSecond => loops(&|p| timeline::draw(subject, p, look)),
+            ChartKind::Capacity => loops(&|p| strip::capacity(subject, p, look, usize::MAX)),
             ChartKind::SlowLaps => slow_laps(subject, look),
             ChartKind::Factors => {
                 whole(&subject.findings.factors, |f| factors::chart::draw(f, look))
@@ -165,7 +148,7 @@ fn stem(name: &str) -> String {
 }
 
 pub fn charts(subject: &Subject, look: Look) -> Vec<Chart> {
-    ChartKind::ALL.iter().flat_map(|kind| kind.draw(subject, look, false)).collect()
+    ChartKind::ALL.iter().flat_map(|kind| kind.draw(subject, look)).collect()
 }
 
 impl fmt::Display for ChartKind {
@@ -196,6 +179,6 @@ mod tests {
         }
         assert_eq!(stem("open append mid float, sync once"), "open-append-mid-float-sync-once");
         let error = "pie".parse::<ChartKind>().expect_err("no such chart");
-        assert!(error.to_string().contains("use one of percentiles, relative"));
+        assert!(error.to_string().contains("use one of trials, percentiles"));
     }
 }

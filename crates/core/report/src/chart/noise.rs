@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use pickfs_record::{BackingKind, record::RawProbe};
 
-use super::{
-    Axis, Dash, Frame, Look, Rows, Scene, Slot, Unit,
-    thin::{Keep, thin},
-};
+use super::{Axis, Frame, Look, Rows, Scene, Slot, Unit, thin::thin};
 use crate::Subject;
 
 const POINTS_MAX: usize = 300;
@@ -27,8 +24,8 @@ pub fn draw(subject: &Subject, look: Look) -> Option<Scene> {
         .keys()
         .enumerate()
         .flat_map(|(i, backing)| {
-            let p50 = (format!("{backing}, p50"), Slot::Series(2 * i));
-            [p50, (format!("{backing}, p99"), Slot::Series(2 * i + 1))]
+            let p50 = (format!("{backing}, p50"), Slot::Floor(2 * i));
+            [p50, (format!("{backing}, p99"), Slot::Floor(2 * i + 1))]
         })
         .collect();
     let frame = Frame {
@@ -48,11 +45,10 @@ pub fn draw(subject: &Subject, look: Look) -> Option<Scene> {
     for (probes, names) in lines.values().zip(names.chunks(2)) {
         let of = |value: fn(&RawProbe) -> u64| -> Vec<(f64, f64)> {
             let points: Vec<_> = probes.iter().map(|(at, p)| (*at, value(p) as f64)).collect();
-            thin(&points, POINTS_MAX, Keep::Largest)
+            thin(&points, POINTS_MAX)
         };
         for ((name, slot), points) in names.iter().zip([of(|p| p.p50_ns), of(|p| p.p99_ns)]) {
-            let dash = if matches!(slot, Slot::Series(0)) { Dash::Solid } else { slot.dash() };
-            canvas.line(name, *slot, dash, &points);
+            canvas.line(name, *slot, slot.dash(), &points);
             for at in points.iter().filter(|_| points.len() <= 60) {
                 let tip = format!("{name}: {}", pickfs_record::quantity::duration_text(at.1));
                 canvas.marker(name, *slot, *at, false, tip);

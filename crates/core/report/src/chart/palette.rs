@@ -13,6 +13,10 @@ pub enum Slot {
     Floor(usize),
 }
 
+/// File systems that have a colour of their own in every picture, in the order of the palette.
+pub const FILE_SYSTEMS: [&str; 8] =
+    ["ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "ext2", "nilfs2"];
+
 const LIGHT: [u32; 8] =
     [0x0067A5, 0xD1491B, 0x008A64, 0xB5488E, 0x3A9BD9, 0xB97A00, 0x7A4FBF, 0x6B5B00];
 const DARK: [u32; 8] =

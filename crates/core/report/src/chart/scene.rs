@@ -9,25 +9,70 @@ pub struct Scene {
     pub height: f32,
     pub description: String,
     pub items: Vec<Item>,
-    /// How points translate back to values, for hovering; absent for bars.
-    pub scales: Option<Scales>,
+    /// How points translate back to values, for hovering and zooming; absent where a side has none.
+    pub x: Option<ScaleMap>,
+    pub y: Option<ScaleMap>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    pub series: Option<String>,
-    /// The entry of a legend, not the data.
-    pub legend: bool,
+    pub part: Part,
     pub tip: Option<String>,
     pub shape: Shape,
 }
 
+/// What a page may move, hide or draw anew.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Part {
+    #[default]
+    Plain,
+    /// Marks of the axis that runs along, or up.
+    Along,
+    Up,
+    /// The entry of a legend, by its series.
+    Key(String),
+    Data(String),
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
-    Line { points: Vec<(f32, f32)>, ink: Ink, width: f32, dash: Dash },
-    Bar { x: f32, y: f32, width: f32, height: f32, ink: Ink },
-    Marker { x: f32, y: f32, radius: f32, form: Form, ink: Ink, hollow: bool },
-    Words { x: f32, y: f32, size: f32, anchor: Anchor, ink: Ink, text: String },
+    Line {
+        points: Vec<(f32, f32)>,
+        ink: Ink,
+        width: f32,
+        dash: Dash,
+    },
+    Bar {
+        x: f32,
+        y: f32,
+        width: f32,
+        height: f32,
+        ink: Ink,
+    },
+    Marker {
+        x: f32,
+        y: f32,
+        radius: f32,
+        form: Form,
+        ink: Ink,
+        hollow: bool,
+    },
+    /// Dashes from left to right, each with its start and width: a part of a picture of densities.
+    Cells {
+        cells: Vec<(f32, f32, f32)>,
+        height: f32,
+        ink: Ink,
+        share: f32,
+    },
+    Words {
+        x: f32,
+        y: f32,
+        size: f32,
+        anchor: Anchor,
+        ink: Ink,
+        bold: bool,
+        text: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,13 +116,15 @@ pub enum Form {
     Triangle,
     Diamond,
     Wedge,
+    /// Two strokes, for what does not count.
+    Cross,
 }
 
 impl Form {
     pub fn corners(self, x: f32, y: f32, r: f32) -> Vec<(f32, f32)> {
         let t = r * 1.25;
         match self {
-            Form::Disc => Vec::new(),
+            Form::Disc | Form::Cross => Vec::new(),
             Form::Square => vec![(x - r, y - r), (x + r, y - r), (x + r, y + r), (x - r, y + r)],
             Form::Triangle => vec![(x, y - t), (x + t, y + r), (x - t, y + r)],
             Form::Wedge => vec![(x, y + t), (x + t, y - r), (x - t, y - r)],
@@ -91,12 +138,6 @@ pub enum Anchor {
     Start,
     Middle,
     End,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scales {
-    pub x: ScaleMap,
-    pub y: ScaleMap,
 }
 
 /// One direction: `low` lies at `from`, `high` at `to`.
@@ -114,15 +155,29 @@ pub struct ScaleMap {
 
 impl Scene {
     pub fn add(&mut self, shape: Shape) {
-        self.items.push(Item { series: None, legend: false, tip: None, shape });
+        self.items.push(Item { part: Part::Plain, tip: None, shape });
     }
 
     pub fn add_series(&mut self, series: &str, tip: Option<String>, shape: Shape) {
-        self.items.push(Item { series: Some(series.into()), legend: false, tip, shape });
+        self.items.push(Item { part: Part::Data(series.into()), tip, shape });
     }
 
     pub fn words(&mut self, at: (f32, f32), size: f32, anchor: Anchor, ink: Ink, text: &str) {
-        let text = text.to_string();
-        self.add(Shape::Words { x: at.0, y: at.1, size, anchor, ink, text });
+        self.add(words(at, size, anchor, ink, text));
     }
+
+    pub fn bold(&mut self, at: (f32, f32), size: f32, ink: Ink, text: &str) {
+        let (x, y, text) = (at.0, at.1, text.to_string());
+        self.add(Shape::Words { x, y, size, anchor: Anchor::Start, ink, bold: true, text });
+    }
+}
+
+pub fn words(
+    at: (f32, f32),
+    size: f32,
+    anchor: Anchor,
+    ink: Ink,
+    text: impl Into<String>,
+) -> Shape {
+    Shape::Words { x: at.0, y: at.1, size, anchor, ink, bold: false, text: text.into() }
 }

@@ -11,10 +11,7 @@ use pickfs_record::{
     record::Second,
 };
 
-use super::{
-    Axis, Frame, Ink, Look, Rows, Scene, Unit,
-    thin::{Keep, thin},
-};
+use super::{Axis, Frame, Ink, Look, Rows, Scene, Unit, thin::thin};
 use crate::{
     Subject,
     subject::operation,
@@ -23,65 +20,46 @@ use crate::{
 
 const POINTS_MAX: usize = 240;
 
-pub fn worst(subject: &Subject, panel: &Panel, look: Look, linear: bool) -> Option<Scene> {
-    draw(subject, panel, look, linear, Keep::Largest)
-}
+/// Shorter trials have too few seconds for a line.
+pub const SECONDS_MIN: usize = 10;
 
-pub fn best(subject: &Subject, panel: &Panel, look: Look, linear: bool) -> Option<Scene> {
-    draw(subject, panel, look, linear, Keep::Smallest)
-}
-
-fn draw(subject: &Subject, panel: &Panel, look: Look, linear: bool, keep: Keep) -> Option<Scene> {
+pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     let metric = subject.headline(panel);
     let lines: Vec<_> = panel
         .rows
         .iter()
-        .map(|row| (row.label.as_str(), seconds(subject, &row.cell, &metric, keep)))
-        .filter(|(_, points)| !points.is_empty())
+        .map(|row| (row.label.as_str(), worst_of_seconds(subject, &row.cell, &metric)))
+        .filter(|(_, points)| points.len() >= SECONDS_MIN)
         .collect();
-    let values = || lines.iter().flat_map(|(_, points)| points).map(|p| p.1);
-    values().next()?;
-    let last = lines.iter().flat_map(|(_, points)| points).map(|p| p.0).fold(1.0, f64::max);
-    let y = if linear {
-        Axis::linear(Unit::Nanoseconds, values())
-    } else {
-        Axis::log(Unit::Nanoseconds, values())
-    };
-    let (title, hint) = words(&metric, keep);
-    let view = if keep == Keep::Largest { metric.view } else { View::Service };
+    let all = || lines.iter().flat_map(|(_, points)| points);
+    all().next()?;
+    let op = op_name(&metric.op);
     let frame = Frame {
         look,
-        title: super::titled(subject, &title, panel),
-        hint: format!("{hint}{}", super::at_own_rate(panel)),
-        x: Axis::span(Unit::Seconds, 0.0, last),
-        y,
+        title: super::titled(
+            subject,
+            &format!("{}: worst of every second", super::capital(op)),
+            panel,
+            look,
+        ),
+        hint: format!(
+            "Peaks at a fixed distance are periodic work. Largest over all trials of that second; \
+             the marker is the largest of all. Look at the shape: maxima are never ranked.{}",
+            super::at_own_rate(panel)
+        ),
+        x: Axis::span(Unit::Seconds, 0.0, all().map(|p| p.0).fold(1.0, f64::max)),
+        y: Axis::log(Unit::Nanoseconds, all().map(|p| p.1)),
         x_title: "second of the trial (s)".into(),
-        y_title: format!("{}, {}", op_name(&metric.op), view_name(view)),
+        y_title: format!("{op}, {}", view_name(metric.view)),
         legend: lines.iter().map(|(label, _)| (label.to_string(), subject.slot(label))).collect(),
         rows: Rows::Marks,
     };
     let mut canvas = frame.open();
     for (label, points) in &lines {
         let slot = subject.slot(label);
-        let points = thin(points, POINTS_MAX, keep);
-        canvas.line(label, slot, slot.dash(), &points);
-        let marked = points.iter().copied().reduce(|a, b| match keep {
-            Keep::Largest => {
-                if b.1 > a.1 {
-                    b
-                } else {
-                    a
-                }
-            }
-            Keep::Smallest => {
-                if b.1 < a.1 {
-                    b
-                } else {
-                    a
-                }
-            }
-        });
-        if let Some(at) = marked {
+        canvas.line(label, slot, slot.dash(), points);
+        let largest = points.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
+        if let Some(at) = largest {
             let tip = format!("{label}: {} in second {}", duration_text(at.1), at.0);
             canvas.marker(label, slot, at, false, tip);
         }
@@ -89,54 +67,22 @@ fn draw(subject: &Subject, panel: &Panel, look: Look, linear: bool, keep: Keep) 
     Some(canvas.scene)
 }
 
-fn words(metric: &Metric, keep: Keep) -> (String, &'static str) {
-    match keep {
-        Keep::Largest => (
-            format!("{}: worst of every second", super::capital(op_name(&metric.op))),
-            "Peaks at a fixed distance are periodic work. Largest over all trials of that second; \
-             the marker is the largest of all. Look at the shape: maxima are never ranked.",
-        ),
-        Keep::Smallest => (
-            format!("{}: best of every second", super::capital(op_name(&metric.op))),
-            "What a call costs when nothing is in its way. Smallest over all trials of that \
-             second; the marker is the smallest of all.",
-        ),
-    }
-}
-
 /// Second and largest lap of it in nanoseconds, over all finished trials of a cell.
 pub fn worst_of_seconds(subject: &Subject, cell: &CellId, metric: &Metric) -> Vec<(f64, f64)> {
-    thin(&seconds(subject, cell, metric, Keep::Largest), POINTS_MAX, Keep::Largest)
-}
-
-fn seconds(subject: &Subject, cell: &CellId, metric: &Metric, keep: Keep) -> Vec<(f64, f64)> {
-    let mut seconds: BTreeMap<u32, u64> = BTreeMap::new();
-    let ops = subject.finished(cell).filter_map(|trial| operation(trial, metric));
-    for interval in ops.flat_map(|op| &op.intervals).filter(|interval| interval.count > 0) {
-        let value = lap(interval, metric.view, keep);
-        let entry = seconds.entry(interval.second).or_insert(value);
-        *entry = match keep {
-            Keep::Largest => value.max(*entry),
-            Keep::Smallest => value.min(*entry),
-        };
+    let mut seconds: BTreeMap<u32, f64> = BTreeMap::new();
+    for (second, value) in subject.finished(cell).flat_map(|trial| trial_points(trial, metric)) {
+        let worst = seconds.entry(second as u32).or_insert(value);
+        *worst = worst.max(value);
     }
-    seconds.into_iter().map(|(second, value)| (f64::from(second), value as f64)).collect()
-}
-
-fn lap(interval: &Second, view: View, keep: Keep) -> u64 {
-    match (keep, view) {
-        (Keep::Smallest, _) => interval.service_min_ns,
-        (Keep::Largest, View::Response | View::RawResponse) if interval.response_max_ns > 0 => {
-            interval.response_max_ns
-        }
-        (Keep::Largest, _) => interval.service_max_ns,
-    }
+    let points: Vec<_> = seconds.into_iter().map(|(second, ns)| (f64::from(second), ns)).collect();
+    thin(&points, POINTS_MAX)
 }
 
 pub fn trial_lines(subject: &Subject, row: &Row, metric: &Metric) -> Option<Scene> {
     let trials: Vec<_> = subject
         .finished(&row.cell)
-        .filter_map(|trial| Some((trial, trial_points(trial, metric)?)))
+        .map(|trial| (trial, trial_points(trial, metric)))
+        .filter(|(_, points)| points.len() >= SECONDS_MIN)
         .collect();
     let values = || trials.iter().flat_map(|(_, points)| points).map(|p| p.1);
     values().next()?;
@@ -165,7 +111,7 @@ pub fn trial_lines(subject: &Subject, row: &Row, metric: &Metric) -> Option<Scen
     for ((trial, points), start) in trials.iter().zip(&starts) {
         let x = canvas.x_of(*start);
         canvas.rule((x, canvas.top), (x, canvas.bottom), Ink::Grid, 1.0);
-        let points: Vec<_> = thin(points, limit, Keep::Largest)
+        let points: Vec<_> = thin(points, limit)
             .into_iter()
             .map(|(second, value)| (second + start, value))
             .collect();
@@ -179,12 +125,12 @@ pub fn trial_lines(subject: &Subject, row: &Row, metric: &Metric) -> Option<Scen
     Some(canvas.scene)
 }
 
-fn trial_points(trial: &TrialRecord, metric: &Metric) -> Option<Vec<(f64, f64)>> {
-    let points: Vec<_> = operation(trial, metric)?
-        .intervals
-        .iter()
-        .filter(|interval| interval.count > 0)
-        .map(|i| (f64::from(i.second), lap(i, metric.view, Keep::Largest) as f64))
-        .collect();
-    (!points.is_empty()).then_some(points)
+fn trial_points(trial: &TrialRecord, metric: &Metric) -> Vec<(f64, f64)> {
+    let seconds = operation(trial, metric).into_iter().flat_map(|op| &op.intervals);
+    let worst = |row: &Second| match metric.view {
+        View::Response | View::RawResponse if row.response_max_ns > 0 => row.response_max_ns,
+        _ => row.service_max_ns,
+    };
+    let seconds = seconds.filter(|row| row.count > 0);
+    seconds.map(|row| (f64::from(row.second), worst(row) as f64)).collect()
 }

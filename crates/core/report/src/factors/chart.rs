@@ -35,10 +35,9 @@ pub fn draw(found: &FactorFindings, look: Look) -> Option<Scene> {
         x_title: x_title(&found.metric),
         y_title: String::new(),
         legend: Vec::new(),
-        rows: Rows::Names(bars.iter().map(|bar| bar.name.clone()).collect()),
+        rows: Rows::Names(bars.iter().map(|bar| bar.name.clone()).collect(), 0.0),
     };
     let mut canvas = frame.open();
-    canvas.scene.scales = None;
     for (index, bar) in bars.iter().enumerate() {
         draw_bar(&mut canvas, index, bar);
     }
@@ -111,7 +110,6 @@ fn ratios(bars: &[Bar<'_>]) -> Axis {
         high,
         unit: Unit::Count,
         ticks: ticks.into_iter().map(tick).collect(),
-        minor: Vec::new(),
     }
 }
 
@@ -169,15 +167,12 @@ fn draw_bar(canvas: &mut Canvas, index: usize, bar: &Bar<'_>) {
         whisker(canvas, &bar.name, (low, high), middle);
         right = right.max(high);
     }
-    let words = Shape::Words {
-        x: right + font * 0.5,
-        y: middle + font * 0.35,
-        size: font * 0.92,
-        anchor: Anchor::Start,
-        ink: Ink::Text,
-        text: words,
-    };
-    canvas.scene.add_series(&bar.name, None, words);
+    let at = (right + font * 0.5, middle + font * 0.35);
+    canvas.scene.add_series(
+        &bar.name,
+        None,
+        crate::chart::words(at, font * 0.92, Anchor::Start, Ink::Text, words),
+    );
 }
 
 fn whisker(canvas: &mut Canvas, name: &str, (low, high): (f32, f32), middle: f32) {

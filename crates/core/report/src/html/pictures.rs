@@ -1,56 +1,69 @@
 use super::markup::Page;
 use crate::{
     Subject,
-    chart::{Chart, ChartKind, Look},
+    chart::{Chart, ChartKind, Look, Scene, strip},
+    phases::{bars, is_phased},
     svg::{Setting, svg},
 };
 
 const OPEN_PANELS: usize = 4;
+/// Rows of the first picture; the picture of its panel has all.
+const ROWS: usize = 10;
+
+/// The picture that shows the answer, for a screen and for a telephone, of the panel that was answered first.
+pub fn first(page: &mut Page, subject: &Subject) {
+    let scenes = [("screen", Look::WIDE), ("phone", Look::NARROW)];
+    let drawn = scenes.map(|(class, look)| (class, lead(subject, look)));
+    if drawn.iter().all(|(_, scene)| scene.is_some()) {
+        page.raw("<figure class=\"lead\" id=\"chart-answer\"><div class=\"tools\"></div>");
+        for (class, scene) in drawn {
+            let scene = scene.map(|scene| svg(&scene, Setting::Page)).unwrap_or_default();
+            page.raw(&format!("<div class=\"{class}\">{scene}</div>"));
+        }
+        page.raw("</figure>\n");
+    }
+}
+
+pub(crate) fn lead(subject: &Subject, look: Look) -> Option<Scene> {
+    let findings = subject.findings;
+    let title = findings.endings.first().map(|ending| &ending.panel);
+    let mut panels = findings.panels.iter();
+    let panel = panels.find(|panel| Some(&panel.title) == title).or(findings.panels.last())?;
+    if !is_phased(panel) {
+        return strip::trials(subject, panel, look, ROWS);
+    }
+    let metric = subject.headline(panel);
+    let phase = panel.phases.iter().find(|phase| phase.phase == metric.op);
+    bars::draw(subject, panel, phase.or(panel.phases.first())?, look)
+}
 
 pub fn write(page: &mut Page, subject: &Subject) {
-    page.section("pictures", "Pictures");
-    let text = "Hover for values; a legend entry hides its line; each picture says how to read it.";
+    page.section("pictures", "Charts");
+    let text = "Point at a chart for its values; a name in a legend hides its line; drag along a chart over time to \
+                zoom, in all of them.";
     page.element("p class=\"muted\"", text);
     // Slow laps stand with their ledgers.
     let kinds = ChartKind::ALL.into_iter().filter(|kind| *kind != ChartKind::SlowLaps);
-    let drawn: Vec<_> = kinds.flat_map(|kind| pairs(subject, kind)).collect();
+    let drawn: Vec<_> = kinds.flat_map(|kind| kind.draw(subject, Look::PAGE)).collect();
     let first = |chart: &Chart| matches!(chart.kind, ChartKind::Factors | ChartKind::Grouped);
-    figures(page, drawn.iter().filter(|(chart, _)| first(chart)));
+    figures(page, drawn.iter().filter(|chart| first(chart)));
     for (index, panel) in subject.findings.panels.iter().enumerate() {
         let open = if index < OPEN_PANELS { " open" } else { "" };
         page.raw(&format!("<details class=\"panel\"{open}>"));
         page.element("summary", if panel.title.is_empty() { "All cells" } else { &panel.title });
-        figures(page, drawn.iter().filter(|(chart, _)| chart.panel == Some(index)));
+        figures(page, drawn.iter().filter(|chart| chart.panel == Some(index)));
         page.raw("</details>\n");
     }
     let is_whole = |chart: &Chart| chart.panel.is_none() && !first(chart);
-    figures(page, drawn.iter().filter(|(chart, _)| is_whole(chart)));
+    figures(page, drawn.iter().filter(|chart| is_whole(chart)));
     page.raw("</section>\n");
 }
 
-fn pairs(subject: &Subject, kind: ChartKind) -> Vec<(Chart, Option<Chart>)> {
-    let log = kind.draw(subject, Look::PAGE, false);
-    let linear = if kind.has_two_scales() { kind.draw(subject, Look::PAGE, true) } else { vec![] };
-    let mut linear = linear.into_iter();
-    log.into_iter().map(|chart| (chart, linear.next())).collect()
-}
-
-fn figures<'c>(page: &mut Page, charts: impl Iterator<Item = &'c (Chart, Option<Chart>)>) {
+fn figures<'c>(page: &mut Page, charts: impl Iterator<Item = &'c Chart>) {
     page.raw("<div class=\"charts\">\n");
-    for (chart, linear) in charts {
-        page.raw(&format!("<figure id=\"chart-{}\"><div class=\"tools\">", chart.name));
-        if linear.is_some() {
-            page.raw("<button data-scale aria-pressed=\"false\" hidden>linear scale</button>");
-        }
-        page.raw("</div>");
-        page.raw("<div class=\"log\">");
+    for chart in charts {
+        page.raw(&format!("<figure id=\"chart-{}\"><div class=\"tools\"></div>", chart.name));
         page.raw(&svg(&chart.scene, Setting::Page));
-        page.raw("</div>");
-        if let Some(linear) = linear {
-            page.raw("<div class=\"linear\">");
-            page.raw(&svg(&linear.scene, Setting::Page));
-            page.raw("</div>");
-        }
         page.raw("</figure>\n");
     }
     page.raw("</div>\n");

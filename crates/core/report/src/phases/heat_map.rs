@@ -10,9 +10,10 @@ use super::{
 use crate::{
     Subject,
     chart::{
-        Anchor, Ink, Item, Look, Scene, Shape,
+        Anchor, Ink, Item, Look, Part, Scene, Shape,
         lettering::{cut, width, wrap},
         palette::HEAT_STEPS,
+        words,
     },
 };
 
@@ -63,7 +64,8 @@ impl<'m> Map<'m> {
             height: 0.0,
             description: String::new(),
             items: Vec::new(),
-            scales: None,
+            x: None,
+            y: None,
         };
         Map { subject, panel, scene, font, left, column, y: 0.0, reach: reach(panel) }
     }
@@ -83,7 +85,7 @@ impl<'m> Map<'m> {
         for line in wrap(&title, font * 1.3, limit) {
             self.y += font * 1.7;
             let at = (font * 0.7, self.y);
-            self.scene.words(at, font * 1.3, Anchor::Start, Ink::Text, &line);
+            self.scene.bold(at, font * 1.15, Ink::Text, &line);
         }
         for line in wrap(&hint, font, limit) {
             self.y += font * 1.4;
@@ -122,17 +124,9 @@ impl<'m> Map<'m> {
             let x = self.left + self.column * (index as f32 + 0.5);
             let text = cut(&row.label, font, self.column - font * 0.3);
             self.scene.items.push(Item {
-                series: None,
-                legend: false,
+                part: Part::Plain,
                 tip: (text != row.label).then(|| row.label.clone()),
-                shape: Shape::Words {
-                    x,
-                    y: self.y,
-                    size: font,
-                    anchor: Anchor::Middle,
-                    ink: Ink::Text,
-                    text,
-                },
+                shape: words((x, self.y), font, Anchor::Middle, Ink::Text, text),
             });
         }
         self.y += font * 0.5;
@@ -202,7 +196,7 @@ impl<'m> Map<'m> {
 
     fn bar(&mut self, at: (f32, f32), size: (f32, f32), ink: Ink, tip: Option<String>) {
         let shape = Shape::Bar { x: at.0, y: at.1, width: size.0, height: size.1, ink };
-        self.scene.items.push(Item { series: None, legend: false, tip, shape });
+        self.scene.items.push(Item { part: Part::Plain, tip, shape });
     }
 
     fn foot(&mut self) {

@@ -33,10 +33,9 @@ pub fn draw(op: &OpTable, causes: &Causes, laps: usize, look: Look) -> Option<Sc
         x_title: "share of the lap (%)".into(),
         y_title: String::new(),
         legend: causes.legend(parts.map(|part| part.cause.as_str())),
-        rows: Rows::Names(shown.iter().map(name).collect()),
+        rows: Rows::Names(shown.iter().map(name).collect(), 0.0),
     };
     let mut canvas = frame.open();
-    canvas.scene.scales = None;
     shown.iter().enumerate().for_each(|(row, worst)| bar(&mut canvas, row, worst, causes));
     Some(canvas.scene)
 }

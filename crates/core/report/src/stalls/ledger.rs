@@ -67,7 +67,7 @@ pub(crate) fn section(subject: &Subject) -> Option<Node> {
     let mut nodes = vec![Node::Note(text.into())];
     nodes.extend(advice(words::advice(&subject.stalls, words::MANY)));
     let causes = Causes::of(&subject.stalls);
-    let charts = ChartKind::SlowLaps.draw(subject, Look::PAGE, false);
+    let charts = ChartKind::SlowLaps.draw(subject, Look::PAGE);
     let mut tables: Vec<_> = subject.stalls.iter().enumerate().collect();
     tables.sort_by_key(|(_, table)| std::cmp::Reverse(slow_ns(table)));
     for (place, (index, table)) in tables.into_iter().enumerate() {
