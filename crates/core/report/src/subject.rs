@@ -13,10 +13,7 @@ use pickfs_analysis::{
     summary::{CAPACITY_KEY, metric_value, rate_held, spread},
 };
 
-use crate::{
-    chart::{Slot, palette::FILE_SYSTEMS},
-    wording::value_text,
-};
+use crate::{chart::Slot, wording::value_text};
 
 #[derive(Debug, Clone)]
 pub struct Subject<'a> {
@@ -176,11 +173,13 @@ fn slots<'a>(run: &'a RunRecord, findings: &'a Findings) -> BTreeMap<&'a str, Sl
         findings.panels.is_empty() || rows.any(|row| row.label == label)
     };
     let mut taken = Vec::new();
-    for (place, fs) in FILE_SYSTEMS.iter().enumerate() {
-        let own = candidates().filter(|one| one.fs == *fs && has_row(&one.label));
-        if let Some(plainest) = own.min_by_key(|one| one.label.len()) {
-            slots.insert(plainest.label.as_str(), Slot::Series(place));
-            taken.push(Slot::Series(place));
+    let mut plainest: Vec<_> = candidates().filter(|one| has_row(&one.label)).collect();
+    plainest.sort_by_key(|one| one.label.len());
+    for candidate in plainest {
+        let own = Slot::of_file_system(&candidate.fs);
+        if !taken.contains(&own) {
+            slots.insert(candidate.label.as_str(), own);
+            taken.push(own);
         }
     }
     let mut next = || free.find(|slot| !taken.contains(slot)).unwrap_or(Slot::Series(0));
