@@ -9,6 +9,7 @@ use std::{
 
 use pickfs_record::{TrialSpec, WorkerMessage};
 use pickfs_sys::{live_page::LivePage, slow_laps::SlowLaps, starting_gate::StartingGate};
+use pickfs_workload::Length;
 
 use crate::{
     interrupt::Interrupt,
@@ -41,11 +42,10 @@ const PHASE_LIMIT: Duration = Duration::from_secs(6 * 3600);
 const POLL: Duration = Duration::from_millis(200);
 
 impl Limits {
-    /// For a trial of this spec; phased work has no measured time of its own.
-    pub fn of(spec: &TrialSpec, is_phased: bool) -> Limits {
-        let measure = match is_phased {
-            true => PHASE_LIMIT,
-            false => MARGIN + 2 * Duration::from_nanos(spec.measure_ns),
+    pub fn of(spec: &TrialSpec, length: Length) -> Limits {
+        let measure = match length {
+            Length::Work(_) => PHASE_LIMIT,
+            Length::Clock => MARGIN + 2 * Duration::from_nanos(spec.measure_ns),
         };
         let lanes = Duration::from_secs(u64::from(spec.lanes));
         Limits { prepare: MARGIN + lanes + 3 * Duration::from_nanos(spec.warmup_ns), measure }
@@ -216,7 +216,7 @@ mod tests {
         let spec = TrialSpec { lanes, ..spec() };
         let make_cold = &mut || Ok(());
         let around = Around { page: None, slow_laps: None, interrupt, observe, make_cold };
-        run_crew(program, &spec, Limits::of(&spec, false), around)
+        run_crew(program, &spec, Limits::of(&spec, Length::Clock), around)
     }
 
     fn script_file(folder: &Path, script: &str) -> PathBuf {
@@ -333,7 +333,8 @@ mod tests {
             },
         };
         let said =
-            run_crew(path.as_path(), &spec(), Limits::of(&spec(), true), around).expect("a crew");
+            run_crew(path.as_path(), &spec(), Limits::of(&spec(), Length::Work(None)), around)
+                .expect("a crew");
         assert_eq!(said[0].len(), 3);
         assert!(phases.contains(&Moment::Phase("write".into())));
         assert_eq!(asked, 1);

@@ -11,21 +11,16 @@ use pickfs_record::{
 /// A trial shorter than this many periods has not seen periodic work (validity rule 2).
 pub const PERIODS_MIN: f64 = 2.0;
 
-pub fn periods(record: &mut TrialRecord, periods: &[Period], measure_s: f64) {
-    let Some(longest) = longest(periods) else { return };
+/// Of a loop that the clock ended after `measured_s`; of phases each by its own time: those whose laps
+/// may show a tail, which are the ones with repeated operations.
+pub fn periods(record: &mut TrialRecord, periods: &[Period], measured_s: Option<f64>) {
+    let longest = periods.iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let Some(longest) = longest else { return };
     record.environment.put("period.longest_s", longest.seconds);
     record.environment.put("period.longest", &longest.what);
-    if let Some(text) = too_short(longest, measure_s) {
+    if let Some(text) = measured_s.and_then(|measured_s| too_short(longest, measured_s)) {
         flag(record, "period-not-covered", text);
     }
-}
-
-/// The same for a trial of phases, each by its own time: those whose laps may show a tail, which are
-/// the ones with repeated operations.
-pub fn periods_of_phases(record: &mut TrialRecord, periods: &[Period]) {
-    let Some(longest) = longest(periods) else { return };
-    record.environment.put("period.longest_s", longest.seconds);
-    record.environment.put("period.longest", &longest.what);
     let TrialRecord { phases, ops, .. } = record;
     for phase in phases.iter_mut().filter(|phase| phase.is_finished() && !phase.is_derived) {
         let has_laps = ops.iter().any(|op| belongs_to(&op.op, &phase.phase));
@@ -34,10 +29,6 @@ pub fn periods_of_phases(record: &mut TrialRecord, periods: &[Period]) {
             phase.flags.push(Flag { kind: "period-not-covered".into(), text });
         }
     }
-}
-
-fn longest(periods: &[Period]) -> Option<&Period> {
-    periods.iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds))
 }
 
 fn too_short(longest: &Period, measured_s: f64) -> Option<String> {
@@ -155,9 +146,9 @@ mod tests {
     fn a_trial_must_cover_two_periods() {
         let mut record = clean();
         let commit = [period("btrfs commit", 30.0), period("expiry", 5.0)];
-        periods(&mut record, &commit, 61.0);
+        periods(&mut record, &commit, Some(61.0));
         assert!(record.flags.is_empty());
-        periods(&mut record, &commit, 8.0);
+        periods(&mut record, &commit, Some(8.0));
         let text =
             "8.0 s do not cover periodic work: btrfs commit every 30 s (two periods are needed)";
         assert_eq!(record.flags[0].text, text);
@@ -176,7 +167,7 @@ mod tests {
         record.phases[at].elapsed_ns = 20_000_000_000;
         let mute = PhaseRecord { elapsed_ns: 1, ..PhaseRecord::named("one call") };
         record.phases.push(mute);
-        periods_of_phases(&mut record, &[period("btrfs commit", 30.0)]);
+        periods(&mut record, &[period("btrfs commit", 30.0)], None);
         let flagged: Vec<&PhaseRecord> = record
             .phases
             .iter()

@@ -16,8 +16,11 @@ use crate::{doubts::PERIODS_MIN, expand::expand};
 fn puts_off(cell: &Cell) -> bool {
     let Ok(workload) = pickfs_workload::find(&cell.workload.name) else { return false };
     let params = workload.validate(&cell.workload.params);
-    let is_put_off = |params| workload.durability(params) == Durability::ProcessCrash;
-    !workload.is_phased() && params.as_ref().is_ok_and(is_put_off)
+    let is_put_off = |params| {
+        workload.durability(params) == Durability::ProcessCrash
+            && !workload.length(params).is_work()
+    };
+    params.as_ref().is_ok_and(is_put_off)
 }
 
 /// The plan asks for times with their share of the final sync where nothing else pays for what was put off.

@@ -112,18 +112,12 @@ impl Guests {
         tell: &mut dyn FnMut(Event),
     ) -> Result<(), TrialError> {
         let plan = &self.parts.plan;
-        let (periods, is_phased) = (&inside.promise.periods, job.workload.is_phased());
-        if !is_phased {
-            doubts::periods(record, periods, plan.timing.measure_s);
-        }
         if plan.explain_above_ns.is_some() {
             record.notes.push("not explained: it is the guest's kernel that waits, where this machine's probes do not see".into());
         }
         let spec = trial_spec(order, plan, &Placement::default(), job, Path::new(MOUNTED_AT));
         let measured = self.run_workers(guest, job, &spec, order, record, tell);
-        if is_phased {
-            doubts::periods_of_phases(record, periods);
-        }
+        doubts::periods(record, &inside.promise.periods, job.measured_s(plan));
         measured
     }
 
@@ -138,7 +132,7 @@ impl Guests {
     ) -> Result<(), TrialError> {
         // A guest's processors run wherever the host lets them.
         let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns), None);
-        let limits = Limits::of(spec, job.workload.is_phased());
+        let limits = Limits::of(spec, job.length);
         let interrupt = &self.parts.interrupt;
         let around = Around {
             page: None,
@@ -153,7 +147,7 @@ impl Guests {
         let said = run_crew(&InGuest::new(guest), spec, limits, around);
         record.disturbance = watch.finish();
         let said = said.map_err(|error| TrialError::Failed(error.to_string()))?;
-        transcript::into_record(said, job.workload, spec, record)
+        transcript::into_record(said, job, spec, record)
     }
 
     fn note_extents(&self, record: &mut TrialRecord) -> Result<(), TrialError> {

@@ -1,4 +1,5 @@
 use pickfs_record::{BackingSpec, Cell, Plan, plan::StopRule, quantity::span_text};
+use pickfs_workload::Length;
 use serde_json::Map;
 
 use crate::{
@@ -42,22 +43,22 @@ pub fn length_text(plan: &Plan, expected_s: f64) -> String {
 fn takes_what_it_takes(plan: &Plan) -> bool {
     let Ok(workload) = pickfs_workload::find(&plan.workload) else { return false };
     let params = workload.validate(&plan.params).or_else(|_| workload.validate(&Map::new()));
-    workload.is_phased() && params.is_ok_and(|params| workload.expected_s(&params).is_none())
+    params.is_ok_and(|params| workload.length(&params) == Length::Work(None))
 }
 
-/// Seconds of a trial's work: a phased workload takes what it takes.
 fn measured_s(plan: &Plan, cell: &Cell) -> f64 {
-    match work_s(cell) {
-        Some(seconds) => seconds.unwrap_or(0.0),
-        None => (plan.timing.warmup_s + plan.timing.measure_s) * attempts(plan),
+    match length_of(cell) {
+        Length::Work(seconds) => seconds.unwrap_or(0.0),
+        Length::Clock => (plan.timing.warmup_s + plan.timing.measure_s) * attempts(plan),
     }
 }
 
-/// Seconds of a phased workload, as far as they are known; absent for one loop at a pace.
-fn work_s(cell: &Cell) -> Option<Option<f64>> {
-    let workload = pickfs_workload::find(&cell.workload.name).ok()?;
-    let params = workload.validate(&cell.workload.params).ok()?;
-    workload.is_phased().then(|| workload.expected_s(&params))
+pub(crate) fn length_of(cell: &Cell) -> Length {
+    let length = || {
+        let workload = pickfs_workload::find(&cell.workload.name).ok()?;
+        Some(workload.length(&workload.validate(&cell.workload.params).ok()?))
+    };
+    length().unwrap_or(Length::Clock)
 }
 
 /// Rates that a search tries, about: two answers to each, doubling to the middle of the

@@ -13,7 +13,7 @@ use pickfs_record::{
     Environment, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord,
 };
 
-use pickfs_workload::{ParamError, Workload};
+use pickfs_workload::{Length, ParamError, Resolved, Workload};
 
 use crate::{
     capacity,
@@ -101,10 +101,7 @@ impl Machine {
             record.environment.put(&format!("knob.{name}"), value);
         }
         let periods = mounted.promise().periods.clone();
-        let is_phased = job.workload.is_phased();
-        if !is_phased {
-            doubts::periods(record, &periods, parts.plan.timing.measure_s);
-        }
+        let measured_s = job.measured_s(&parts.plan);
         let spec = trial_spec(order, &parts.plan, placement, &job, mounted.directory());
         let helper = Helper {
             program: &parts.worker,
@@ -123,9 +120,7 @@ impl Machine {
             }),
         };
         record.steps.append(&mut cooling);
-        if is_phased {
-            doubts::periods_of_phases(record, &periods);
-        }
+        doubts::periods(record, &periods, measured_s);
         let put_back = turned.put_back().map_err(TrialError::Failed);
         let ended = both(put_back, unmount(mounted, record));
         if let Err(TrialError::Failed(why) | TrialError::Skipped(why)) = &ended {
@@ -210,7 +205,9 @@ impl From<TargetError> for TrialError {
 
 pub(crate) struct Job {
     pub(crate) workload: &'static dyn Workload,
+    pub(crate) params: Resolved,
     pub(crate) lanes: u32,
+    pub(crate) length: Length,
 }
 
 impl Job {
@@ -219,12 +216,18 @@ impl Job {
         let failed = |error: ParamError| TrialError::Failed(error.to_string());
         let workload = pickfs_workload::find(&asked.name).map_err(failed)?;
         let params = workload.validate(&asked.params).map_err(failed)?;
-        Ok(Job { workload, lanes: workload.lanes(&params) })
+        let (lanes, length) = (workload.lanes(&params), workload.length(&params));
+        Ok(Job { workload, params, lanes, length })
+    }
+
+    /// Seconds that the clock gives the work; none where it takes what it takes.
+    pub(crate) fn measured_s(&self, plan: &Plan) -> Option<f64> {
+        (!self.length.is_work()).then_some(plan.timing.measure_s)
     }
 
     /// One loop is pinned to a CPU; phases use threads and lanes, which need all of them.
     fn placement(&self, placement: &Placement) -> Placement {
-        if self.workload.is_phased() { placement.of_phases() } else { placement.clone() }
+        if self.length.is_work() { placement.of_phases() } else { placement.clone() }
     }
 }
 
@@ -250,7 +253,7 @@ impl Helper<'_> {
         let window = Duration::from_nanos(spec.measure_ns);
         let mut watch = Watch::new(order.number, window, placement.measuring);
         let page = watch.page();
-        let limits = Limits::of(spec, self.job.workload.is_phased());
+        let limits = Limits::of(spec, self.job.length);
         let mut explanation = Explanation::of(self.plan, record);
         let slow_laps = explanation.slow_laps();
         let around = Around {
@@ -267,7 +270,7 @@ impl Helper<'_> {
         record.disturbance = watch.finish();
         record.stalls = explanation.finish();
         let said = said.map_err(|error| TrialError::Failed(error.to_string()))?;
-        transcript::into_record(said, self.job.workload, spec, record)
+        transcript::into_record(said, &self.job, spec, record)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::{
     engines::{any_native, engine_of, settle_engines},
     expand::{ExpandError, Expansion, expand, level_text},
     fitting::{leave_out_too_small, leave_out_without_log},
+    length::length_of,
     placement,
     plan_file::VARIANT,
     rivals::{NoAnswer, check_rivals},
@@ -91,7 +92,7 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
     if plan.design.compare == ENGINE {
         return Err(PreflightError::EnginesCompared { plan: plan.name.clone() });
     }
-    if workload.is_phased() && plan.capacity.is_some() {
+    if plan.capacity.is_some() && expansion.cells.iter().any(|cell| length_of(cell).is_work()) {
         return Err(PreflightError::NoRate { plan: plan.name.clone(), workload: workload.name() });
     }
     let asks_realtime = |cell: &Cell| {

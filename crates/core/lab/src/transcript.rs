@@ -2,19 +2,16 @@ use pickfs_record::{
     PhaseRecord, TrialRecord, TrialSpec, WorkerMessage,
     record::{LoadRecord, OpRecord},
 };
-use pickfs_workload::{
-    Workload,
-    phase::{GATE_BROKEN, merged_ops, merged_phases},
-};
+use pickfs_workload::phase::{GATE_BROKEN, merged_ops, merged_phases};
 
 use crate::{
     final_sync,
-    machine::{SPIKES_MAX, TrialError},
+    machine::{Job, SPIKES_MAX, TrialError},
 };
 
 pub fn into_record(
     lanes: Vec<Vec<WorkerMessage>>,
-    workload: &dyn Workload,
+    job: &Job,
     spec: &TrialSpec,
     record: &mut TrialRecord,
 ) -> Result<(), TrialError> {
@@ -30,14 +27,8 @@ pub fn into_record(
         return Err(TrialError::Failed("the worker verified nothing of what it wrote".into()));
     }
     record.ops = merged_ops(sums.ops, SPIKES_MAX as usize).map_err(TrialError::Failed)?;
-    if workload.is_phased() {
-        let params = workload
-            .validate(&spec.workload.params)
-            .map_err(|error| TrialError::Failed(error.to_string()))?;
-        sums.phases.iter_mut().for_each(|phases| workload.derive_in_lane(&params, phases));
-        record.phases = merged_phases(&sums.phases);
-        workload.derive(&params, &mut record.phases);
-    }
+    record.phases = merged_phases(&sums.phases);
+    job.workload.derive(&job.params, &mut record.phases);
     record.load = merged_load(&sums.loads);
     final_sync::add_rows(&spec.final_sync, record);
     Ok(())

@@ -18,7 +18,7 @@ use pickfs_record::{FORMAT, PhaseRecord, TrialSpec, WorkerMessage};
 use pickfs_sys::starting_gate::StartingGate;
 use pickfs_testkit::{fake_spec, params};
 use pickfs_workload::{
-    BUILD, Fault, Session,
+    BUILD, Fault, Length, Session,
     phase::{Done, Gate, LabLine, PhaseRunner, PhaseSpec, merged_phases},
 };
 use serde_json::json;
@@ -69,8 +69,8 @@ fn measured(rounds: u32, lanes: u32) -> Vec<PhaseRecord> {
         make_cold: &mut || Ok(()),
     };
     let program = std::env::current_exe().expect("a program");
-    let said =
-        run_crew(program.as_path(), &spec, Limits::of(&spec, true), around).expect("a good crew");
+    let said = run_crew(program.as_path(), &spec, Limits::of(&spec, Length::Work(None)), around)
+        .expect("a good crew");
     let phases = said.into_iter().map(|messages| {
         let phase = |message| match message {
             WorkerMessage::Phase(phase) => Some(*phase),

@@ -36,7 +36,7 @@ pub use recording::{Recording, RecordingError};
 pub use role::{MEASURING, roles_are_played_by};
 pub use slow::{measurement_begins, write_slow_laps_to};
 pub use usage::Usage;
-pub use workload::{Prepared, Scratch, Session, TooLarge, Workload, add, all, find};
+pub use workload::{Length, Prepared, Scratch, Session, TooLarge, Workload, add, all, find};
 
 /// The lab and its worker must agree on it.
 pub const BUILD: &str = env!("PICKFS_BUILD");

@@ -72,16 +72,8 @@ pub trait Workload: Sync {
         1
     }
 
-    /// Whether a trial is a list of phases, which take as long as they take, rather than one loop
-    /// for a set time.
-    fn is_phased(&self) -> bool {
-        false
-    }
-
-    /// Seconds that a phased trial takes on a disk of a gigabyte a second, about; absent where
-    /// nobody can know it.
-    fn expected_s(&self, _params: &Resolved) -> Option<f64> {
-        Some(0.0)
+    fn length(&self, _params: &Resolved) -> Length {
+        Length::Clock
     }
 
     /// Why the work cannot fit on a scratch, where that is certain before anything is made. What only
@@ -89,10 +81,6 @@ pub trait Workload: Sync {
     fn too_large(&self, _params: &Resolved, _scratch: &Scratch) -> Option<TooLarge> {
         None
     }
-
-    /// Adds phases that follow from others of the same lane; called for each lane before they are
-    /// merged.
-    fn derive_in_lane(&self, _params: &Resolved, _phases: &mut Vec<PhaseRecord>) {}
 
     /// Adds phases that follow from others of the trial; called once all lanes are merged.
     fn derive(&self, _params: &Resolved, _phases: &mut Vec<PhaseRecord>) {}
@@ -108,6 +96,22 @@ pub trait Workload: Sync {
     fn play(&self, session: &Session) -> Result<(), Fault> {
         let role = &session.spec.role;
         Err(Fault::Failed { reason: format!("{} has no role {role}", self.name()) })
+    }
+}
+
+/// How long the work of a trial takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Length {
+    /// One loop, which the clock ends.
+    Clock,
+    /// Work done once, which takes what it takes: seconds on a disk of a gigabyte a second, about; none
+    /// where nobody can know it.
+    Work(Option<f64>),
+}
+
+impl Length {
+    pub fn is_work(self) -> bool {
+        self != Length::Clock
     }
 }
 

@@ -89,9 +89,7 @@ fn expected_phases(more: Value) -> Vec<String> {
 fn with_derived(measured: &Measured, more: Value) -> Vec<PhaseRecord> {
     let column = find("column").expect("a workload");
     let params = column.validate(&params(more)).expect("good");
-    let mut of_lane = measured.phases.clone();
-    column.derive_in_lane(&params, &mut of_lane);
-    let mut phases = merged_phases(&[of_lane]);
+    let mut phases = merged_phases(std::slice::from_ref(&measured.phases));
     column.derive(&params, &mut phases);
     phases
 }
@@ -182,13 +180,12 @@ fn the_originals_ways_run_too() {
 fn cold_rows_are_cold_or_say_so_and_hot_rows_fetch_nothing() {
     let (measured, _) = &*WHOLE;
     for phase in &measured.phases {
-        let record = phase;
-        let has = |kind: &str| record.flags.iter().any(|flag| flag.kind == kind);
-        if record.heat == Some(Heat::Cold) {
-            let is_cold = record.values["resident_before_share"] <= 0.01;
-            assert_ne!(is_cold, has("not-cold"), "{}", record.phase);
+        let has = |kind: &str| phase.flags.iter().any(|flag| flag.kind == kind);
+        if phase.heat == Some(Heat::Cold) {
+            let is_cold = phase.values["resident_before_share"] <= 0.01;
+            assert_ne!(is_cold, has("not-cold"), "{}", phase.phase);
         }
-        assert!(record.heat == Some(Heat::Hot) || !has("not-hot"), "{}", record.phase);
+        assert!(phase.heat == Some(Heat::Hot) || !has("not-hot"), "{}", phase.phase);
     }
     let share = |name: &str| {
         let phase = measured.phases.iter().find(|phase| phase.phase == name);

@@ -75,6 +75,7 @@ impl Prepared for Course {
         let counts = suites(&mut lane, mount, used_before)?;
         self.checked = lane.checked;
         let mut measured = lane.runner.finish();
+        super::durable::derive(&self.settings, &mut measured.phases);
         if session.spec.lane == 0 {
             measured.notes.extend(notes);
             measured.counts.extend(counts.into_iter().map(|(name, value)| (name.into(), value)));

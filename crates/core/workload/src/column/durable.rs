@@ -1,5 +1,5 @@
-//! What a write took until it was durable: a phase that follows from a row and its syncs, made for each
-//! lane before lanes are merged.
+//! What a write took until it was durable: a phase that follows from a row and its syncs, made by each
+//! lane.
 //!
 //! ```text
 //! lane 1   |== write ==|.....wait.....|=== sync ===|

@@ -39,7 +39,7 @@ use serde_json::{Map, Value};
 use crate::{
     fault::Fault,
     param::{Param, ParamError, Resolved},
-    workload::{Prepared, Scratch, Session, TooLarge, Workload},
+    workload::{Length, Prepared, Scratch, Session, TooLarge, Workload},
 };
 
 pub use append::{Handle, open_append};
@@ -108,18 +108,10 @@ impl Workload for Column {
         params.integer("lanes").max(1) as u32
     }
 
-    fn is_phased(&self) -> bool {
-        true
-    }
-
     /// A trial at scale small took some 90 s with one lane, and hardly more with 64 (whose files
     /// shrink), on a virtual disk of 1.7 GB/s.
-    fn expected_s(&self, params: &Resolved) -> Option<f64> {
-        Some(5.0 + 450.0 * params::Settings::new(params).scale)
-    }
-
-    fn derive_in_lane(&self, params: &Resolved, phases: &mut Vec<PhaseRecord>) {
-        durable::derive(&params::Settings::new(params), phases);
+    fn length(&self, params: &Resolved) -> Length {
+        Length::Work(Some(5.0 + 450.0 * params::Settings::new(params).scale))
     }
 
     fn too_large(&self, params: &Resolved, scratch: &Scratch) -> Option<TooLarge> {

@@ -28,7 +28,7 @@ use serde_json::{Map, Value};
 use crate::{
     fault::Fault,
     param::{Param, ParamError, Resolved},
-    workload::{Prepared, Session, Workload},
+    workload::{Length, Prepared, Session, Workload},
 };
 
 pub struct Command;
@@ -70,13 +70,8 @@ impl Workload for Command {
         Durability::Unknown
     }
 
-    /// It takes as long as it takes.
-    fn is_phased(&self) -> bool {
-        true
-    }
-
-    fn expected_s(&self, _params: &Resolved) -> Option<f64> {
-        None
+    fn length(&self, _params: &Resolved) -> Length {
+        Length::Work(None)
     }
 
     fn incompatible(&self, _params: &Resolved) -> Option<String> {

@@ -44,7 +44,7 @@ use serde_json::{Map, Value};
 use crate::{
     fault::Fault,
     param::{Param, ParamError, Resolved},
-    workload::{Prepared, Scratch, Session, TooLarge, Workload},
+    workload::{Length, Prepared, Scratch, Session, TooLarge, Workload},
 };
 use settings::Settings;
 
@@ -96,12 +96,8 @@ impl Workload for Files {
         params.integer("lanes") as u32
     }
 
-    fn is_phased(&self) -> bool {
-        true
-    }
-
-    fn expected_s(&self, params: &Resolved) -> Option<f64> {
-        Some(foreseen::expected_s(&Settings::new(params, 0, 0), self.lanes(params)))
+    fn length(&self, params: &Resolved) -> Length {
+        Length::Work(Some(foreseen::expected_s(&Settings::new(params, 0, 0), self.lanes(params))))
     }
 
     fn too_large(&self, params: &Resolved, scratch: &Scratch) -> Option<TooLarge> {

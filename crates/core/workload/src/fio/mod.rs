@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::{
     fault::Fault,
     param::{Check, Literal, Param, ParamError, Resolved},
-    workload::{Prepared, Session, Workload},
+    workload::{Length, Prepared, Session, Workload},
 };
 
 pub struct Fio;
@@ -76,12 +76,9 @@ impl Workload for Fio {
         jobs.map(doubts::durability).min().unwrap_or(Durability::Unknown)
     }
 
-    fn is_phased(&self) -> bool {
-        true
-    }
-
-    fn expected_s(&self, params: &Resolved) -> Option<f64> {
-        JobFile::read(params.text("job")).ok()?.jobs.iter().map(Job::expected_s).sum()
+    fn length(&self, params: &Resolved) -> Length {
+        let file = JobFile::read(params.text("job")).ok();
+        Length::Work(file.and_then(|file| file.jobs.iter().map(Job::expected_s).sum()))
     }
 
     fn incompatible(&self, params: &Resolved) -> Option<String> {
