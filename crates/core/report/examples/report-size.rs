@@ -5,11 +5,10 @@ mod fixture;
 
 use std::time::Instant;
 
-use fixture::{Shape, fixture};
 use pickfs_report::{Subject, html::html};
 
 fn main() {
-    let (run, findings) = fixture(&Shape::thousand());
+    let (run, findings) = fixture::thousand();
     for _ in 0..5 {
         let start = Instant::now();
         let page = html(&Subject::new(&run, &findings), None);

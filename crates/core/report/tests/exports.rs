@@ -1,6 +1,5 @@
 mod fixture;
 
-use fixture::{Shape, fixture};
 use hdrhistogram::{
     Histogram,
     serialization::{
@@ -28,7 +27,7 @@ fn read(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
 
 #[test]
 fn every_trial_is_in_the_csv_even_a_failed_one() {
-    let (run, findings) = fixture(&Shape::first_screen());
+    let (run, findings) = fixture::first_screen();
     let (header, rows) = read(&trials_csv(&Subject::new(&run, &findings)).expect("text"));
     let column = |name: &str| header.iter().position(|h| h == name).expect(name);
     for trial in &run.trials {
@@ -47,13 +46,13 @@ fn every_trial_is_in_the_csv_even_a_failed_one() {
 
 #[test]
 fn the_summary_says_what_is_claimed_and_what_is_carried() {
-    let (run, findings) = fixture(&Shape::first_screen());
+    let (run, findings) = fixture::first_screen();
     let (header, rows) = read(&summary_csv(&Subject::new(&run, &findings)).expect("text"));
     let column = |name: &str| header.iter().position(|h| h == name).expect(name);
     let claims: Vec<_> = rows.iter().map(|row| row[column("claim")].as_str()).collect();
     assert!(claims.contains(&"faster") && claims.contains(&"slower") && claims.contains(&"equal"));
-    let p999 = rows.iter().find(|row| row[column("statistic")] == "p99.9").expect("p99.9");
-    assert_eq!(p999[column("carried")], "false");
+    let tail = rows.iter().find(|row| row[column("statistic")] == "p99.99").expect("p99.99");
+    assert_eq!(tail[column("carried")], "false");
 }
 
 fn log_of(values: &[u64]) -> String {
@@ -73,9 +72,10 @@ fn log_of(values: &[u64]) -> String {
 
 #[test]
 fn interval_logs_are_read_by_hdrhistogram_itself() {
-    let (mut run, findings) = fixture(&Shape::first_screen());
+    let (mut run, findings) = fixture::first_screen();
     assert!(interval_logs(&run).is_empty(), "no log was kept");
-    run.cells[0].candidate.label = "two\nlines".into();
+    let cell = run.cells.iter_mut().find(|cell| cell.id == run.trials[0].cell);
+    cell.expect("its cell").candidate.label = "two\nlines".into();
     run.trials[0].ops[0].interval_log = log_of(&[500, 600, 90_000]);
     let logs = interval_logs(&run);
     assert_eq!(logs.len(), 1);
@@ -94,7 +94,7 @@ fn interval_logs_are_read_by_hdrhistogram_itself() {
 
 #[test]
 fn a_histogram_alone_becomes_a_log_of_one_line() {
-    let (mut run, _) = fixture(&Shape::first_screen());
+    let (mut run, _) = fixture::first_screen();
     let line = log_of(&[700]);
     let encoded = line.lines().last().and_then(|l| l.rsplit(',').next()).expect("a line");
     run.trials[0].ops[0].service.histogram = encoded.to_string();
@@ -122,7 +122,7 @@ fn decode(base64: &str) -> Vec<u8> {
 
 #[test]
 fn every_chart_is_drawn_and_named() {
-    let (run, findings) = fixture(&Shape::preallocation());
+    let (run, findings) = fixture::preallocation();
     let subject = Subject::new(&run, &findings);
     let all = charts(&subject, Look::SHEET);
     let names: Vec<_> = all.iter().map(|chart| chart.name.as_str()).collect();
@@ -148,7 +148,7 @@ fn every_chart_is_drawn_and_named() {
 
 #[test]
 fn capacity_is_drawn_where_it_was_measured() {
-    let (mut run, findings) = fixture(&Shape::first_screen());
+    let (mut run, findings) = fixture::first_screen();
     let subject = Subject::new(&run, &findings);
     assert!(ChartKind::Capacity.draw(&subject, Look::PAGE).is_empty());
     let cell = findings.panels[0].rows[0].cell.clone();
@@ -164,7 +164,7 @@ fn capacity_is_drawn_where_it_was_measured() {
 
 #[test]
 fn every_trial_is_a_dot_and_a_repeat_is_a_cross() {
-    let (mut run, findings) = fixture(&Shape::first_screen());
+    let (mut run, findings) = fixture::first_screen();
     let cell = findings.panels[0].rows[0].cell.clone();
     let again = run.trials.iter().find(|t| t.cell == cell && !t.ops.is_empty()).cloned();
     run.trials.push(pickfs_record::TrialRecord { attempt: 2, ..again.expect("a trial") });
@@ -181,8 +181,7 @@ fn every_trial_is_a_dot_and_a_repeat_is_a_cross() {
 
 #[test]
 fn a_file_system_keeps_its_colour_from_run_to_run() {
-    let slots = [Shape::first_screen(), Shape::thousand()].map(|shape| {
-        let (run, findings) = fixture(&shape);
+    let slots = [fixture::first_screen(), fixture::thousand()].map(|(run, findings)| {
         let subject = Subject::new(&run, &findings);
         ["ext4", "xfs", "btrfs"].map(|label| subject.slot(label))
     });
@@ -191,7 +190,7 @@ fn a_file_system_keeps_its_colour_from_run_to_run() {
 
 #[test]
 fn operations_are_never_mixed_in_one_group() {
-    let (run, findings) = fixture(&Shape::first_screen());
+    let (run, findings) = fixture::first_screen();
     let subject = Subject::new(&run, &findings);
     let grouped = ChartKind::Grouped.draw(&subject, Look::PAGE);
     assert!(grouped.is_empty(), "append and durable are two things");
@@ -199,7 +198,7 @@ fn operations_are_never_mixed_in_one_group() {
 
 #[test]
 fn nothing_is_drawn_outside_its_picture() {
-    let (run, findings) = fixture(&Shape::first_screen());
+    let (run, findings) = fixture::first_screen();
     let subject = Subject::new(&run, &findings);
     for look in [Look::PAGE, Look::SHEET] {
         for chart in charts(&subject, look) {

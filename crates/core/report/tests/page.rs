@@ -2,20 +2,23 @@ mod fixture;
 
 use std::time::Instant;
 
-use fixture::{Shape, fixture};
-use pickfs_report::{NextStep, Subject, html::html};
+use fixture::Found;
+use pickfs_report::{
+    NextStep, Subject,
+    html::html,
+    wording::{claim_text, interval_text},
+};
 
 const HOSTILE: &str = "x\"'><script>alert(1)</script><img src=http://evil.example/a onerror=b>";
 
-fn page(shape: &Shape) -> String {
-    let (run, findings) = fixture(shape);
+fn page((run, findings): Found) -> String {
     let next = NextStep { command: "./run journal".into(), duration_s: 2_700.0 };
     html(&Subject::new(&run, &findings), Some(&next))
 }
 
 #[test]
 fn the_page_loads_nothing() {
-    let page = page(&Shape::first_screen());
+    let page = page(fixture::first_screen());
     assert!(!page.contains("http://") && !page.contains("https://"));
     let page = page.replace("url(#", "a part of the page itself ");
     for load in ["src=", "@import", "url(", "<iframe", "fetch(", "XMLHttpRequest", "<base"] {
@@ -27,7 +30,7 @@ fn the_page_loads_nothing() {
 
 #[test]
 fn hostile_words_stay_words_everywhere() {
-    let (mut run, mut findings) = fixture(&Shape::first_screen());
+    let (mut run, mut findings) = fixture::first_screen();
     run.plan.question = HOSTILE.into();
     run.name = HOSTILE.into();
     run.environment.put("cpu.model", HOSTILE);
@@ -60,20 +63,17 @@ fn hostile_words_stay_words_everywhere() {
 
 #[test]
 fn the_page_holds_the_numbers_and_the_reasons() {
-    let page = page(&Shape::first_screen());
+    let page = page(fixture::first_screen());
     for words in [
-        "which file system for my journal?",
-        "xfs and ext4 are tied",
-        "2.48x slower",
-        "[2.26, 2.76]",
+        "Which file system for my journal?",
         "(intervals at 95 %)",
         "equal within 5 %",
-        "mkfs.xfs -K /dev/loop0",
+        "mkfs.xfs ",
         "apt install zfs-fuse",
-        "periodic work of 30 s is not covered",
+        "fewer than ten episodes over three trials carry them",
         "worker ended by signal 9",
         "implausibly fast for a disk",
-        "steal 6 % of the CPU",
+        "raw 503 us",
         "survives a power loss, if the device keeps its word",
         "./run journal",
         "45 min",
@@ -88,26 +88,36 @@ fn the_page_holds_the_numbers_and_the_reasons() {
 
 #[test]
 fn notes_stand_beside_their_row_or_under_it() {
-    let page = page(&Shape::first_screen());
-    assert!(page.contains("<td class=\"text notes\">disturbed 1 of 5</td>"));
-    assert!(page.contains("<tr class=\"below\"><td colspan=\"11\"><div>disturbed 1 of 5</div>"));
+    let page = page(fixture::first_screen());
+    assert!(page.contains("<td class=\"text notes\">raw-out-of-band 1 of 40</td>"));
+    assert!(
+        page.contains("<tr class=\"below\"><td colspan=\"11\"><div>raw-out-of-band 1 of 40</div>")
+    );
     assert!(page.contains("<th>against ext4</th>"), "the metric stands above the table");
 }
 
 #[test]
 fn the_answers_name_the_choice_with_its_value_ratio_and_interval() {
-    let page = page(&Shape::first_screen());
+    let page = page(fixture::first_screen());
     let (_, board) = page.split_once("id=\"answer\"").expect("the answers");
+    let (_, ranking) = page.split_once("id=\"ranking\"").expect("the ranking");
     let board = board.split("</section>").next().expect("text");
-    for words in ["xfs or ext4", "2.48x slower", "1.68 us", "[2.26, 2.76]", "reference"] {
+    for words in ["xfs or ext4<small>EQUAL", "xfs<small>WINNER", "reference"] {
         assert!(board.contains(words), "{words} in {board}");
+    }
+    let (_, findings) = fixture::first_screen();
+    for found in findings.panels.iter().flat_map(|panel| &panel.comparisons).filter(|c| c.primary) {
+        let interval = interval_text(found).unwrap_or_default();
+        for words in [claim_text(found), interval] {
+            assert!(board.contains(&words) && ranking.contains(&words), "{words} in {board}");
+        }
     }
     assert!(!board.contains("tmpfs"), "a floor is no choice");
 }
 
 #[test]
 fn a_capacity_shows_the_rate_and_what_survives() {
-    let (run, findings) = fixture::axes::capacity();
+    let (run, findings) = fixture::capacity();
     let page = html(&Subject::new(&run, &findings), None);
     let head = "<th>variant</th><th>highest rate held</th><th>p50</th>";
     assert!(page.contains(head) && page.contains("<th>survives</th>"));
@@ -117,7 +127,7 @@ fn a_capacity_shows_the_rate_and_what_survives() {
 
 #[test]
 fn the_articles_note_stands_at_the_top() {
-    let page = page(&Shape::preallocation());
+    let page = page(fixture::preallocation());
     let note = page.find("article 001, figure 3").expect("the note");
     assert!(note < page.find("id=\"ranking\"").expect("the ranking"));
     assert!(page.contains("battery-backed cache"));
@@ -126,7 +136,7 @@ fn the_articles_note_stands_at_the_top() {
 
 #[test]
 fn every_opened_element_is_closed() {
-    let page = page(&Shape::first_screen());
+    let page = page(fixture::first_screen());
     for tag in ["section", "details", "table", "figure", "svg", "g", "div", "dl", "tr", "td", "p"] {
         let opened = page.matches(&format!("<{tag}>")).count();
         let opened = opened + page.matches(&format!("<{tag} ")).count();
@@ -136,16 +146,16 @@ fn every_opened_element_is_closed() {
 
 #[test]
 fn an_empty_run_still_makes_a_page() {
-    let (mut run, _) = fixture(&Shape::first_screen());
+    let (mut run, _) = fixture::first_screen();
     run.trials.clear();
     let findings = pickfs_record::Findings::default();
     let page = html(&Subject::new(&run, &findings), None);
-    assert!(page.contains("which file system for my journal?"));
+    assert!(page.contains("Which file system for my journal?"));
 }
 
 #[test]
 fn a_thousand_trials_stay_small_and_quick() {
-    let (run, findings) = fixture(&Shape::thousand());
+    let (run, findings) = fixture::thousand();
     assert!(run.trials.len() >= 950);
     let subject = Subject::new(&run, &findings);
     let start = Instant::now();
