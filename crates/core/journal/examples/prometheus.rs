@@ -24,9 +24,8 @@ const BORDERS: [(&str, u64); 8] = [
 ];
 
 /// What a scrape sees: everything so far, and the last second.
-#[derive(Default)]
 struct Figures {
-    appends: Histogram,
+    appends: Histogram<u64>,
     last: Second,
 }
 
@@ -35,7 +34,8 @@ struct Publish(Arc<Mutex<Figures>>);
 impl Observer for Publish {
     fn second(&mut self, second: &Second) {
         let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        figures.appends.add(&second.append);
+        // Both have the same bounds.
+        let _ = figures.appends.add(&second.append);
         figures.last = second.clone();
     }
 }
@@ -43,7 +43,8 @@ impl Observer for Publish {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:9185".to_owned());
     let seconds = std::env::args().nth(2).map_or(Ok(10), |text| text.parse())?;
-    let figures = Arc::new(Mutex::new(Figures::default()));
+    let last = Second::default();
+    let figures = Arc::new(Mutex::new(Figures { appends: last.append.clone(), last }));
     let listener = TcpListener::bind(&address)?;
     println!("serving http://{}/metrics for {seconds} s", listener.local_addr()?);
     let served = Arc::clone(&figures);
@@ -93,12 +94,16 @@ fn text(figures: &Figures) -> String {
     let mut text = String::from("# TYPE journal_append_seconds histogram\n");
     let appends = &figures.appends;
     for (border, border_ns) in BORDERS {
-        let count = appends.count_up_to(border_ns);
+        let count = appends.count_between(0, border_ns);
         let _ = writeln!(text, "journal_append_seconds_bucket{{le=\"{border}\"}} {count}");
     }
-    let _ = writeln!(text, "journal_append_seconds_bucket{{le=\"+Inf\"}} {}", appends.count());
-    let _ = writeln!(text, "journal_append_seconds_sum {}", seconds(appends.sum_ns()));
-    let _ = writeln!(text, "journal_append_seconds_count {}", appends.count());
+    let _ = writeln!(text, "journal_append_seconds_bucket{{le=\"+Inf\"}} {}", appends.len());
+    let _ = writeln!(
+        text,
+        "journal_append_seconds_sum {}",
+        appends.mean() * appends.len() as f64 / 1e9
+    );
+    let _ = writeln!(text, "journal_append_seconds_count {}", appends.len());
     let worst = [
         ("append", &figures.last.append),
         ("sync", &figures.last.sync),
@@ -106,11 +111,7 @@ fn text(figures: &Figures) -> String {
     ];
     for (op, histogram) in worst {
         let _ = writeln!(text, "# TYPE journal_{op}_worst_seconds gauge");
-        let _ = writeln!(text, "journal_{op}_worst_seconds {}", seconds(histogram.max_ns()));
+        let _ = writeln!(text, "journal_{op}_worst_seconds {}", histogram.max() as f64 / 1e9);
     }
     text
-}
-
-fn seconds(duration_ns: u64) -> f64 {
-    duration_ns as f64 / 1e9
 }

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::axes::Sync;
 use crate::buffer::EncodeBuffer;
-use crate::dice::Dice;
 use crate::refusal::Way;
 use crate::storage::{Open, Storage, StorageFile, SyncRange, Writer, WriterSpec};
 
@@ -112,13 +111,13 @@ impl Entry {
 
 impl File {
     /// The content after a power cut: each sector, and the length, as of some moment since the last sync.
-    fn after_power_cut(&self, dice: &mut Dice) -> Vec<u8> {
+    fn after_power_cut(&self, dice: &mut fastrand::Rng) -> Vec<u8> {
         let moments = self.moments();
-        let length = moments[dice.below(moments.len())].len();
+        let length = moments[dice.usize(..moments.len())].len();
         let mut bytes = vec![0; length];
         for start in (0..length).step_by(SECTOR_BYTES) {
             let end = (start + SECTOR_BYTES).min(length);
-            let moment = &moments[dice.below(moments.len())];
+            let moment = &moments[dice.usize(..moments.len())];
             let old = moment.get(start..end.min(moment.len())).unwrap_or_default();
             bytes[start..start + old.len()].copy_from_slice(old);
         }
@@ -208,9 +207,9 @@ impl CrashStorage {
     /// The disk as the next boot finds it. `seed` chooses what of the unsynced changes is there.
     pub fn power_cut(&self, seed: u64) -> Self {
         let disk = self.disk();
-        let mut dice = Dice::new(seed);
+        let mut dice = fastrand::Rng::with_seed(seed);
         let mut names = disk.durable.clone();
-        let kept = dice.below(disk.pending.len() + 1);
+        let kept = dice.usize(..=disk.pending.len());
         disk.pending[..kept].iter().for_each(|entry| entry.apply(&mut names));
         let contents: Vec<_> =
             disk.files.iter().map(|file| file.after_power_cut(&mut dice)).collect();

@@ -26,6 +26,7 @@ struct Shared {
     changed: Condvar,
 }
 
+/// Its thread ends with it. Files are named by their index.
 pub(crate) struct Heater {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,

@@ -84,23 +84,6 @@ impl<S: Storage> Journal<S> {
         self.commit_encoded()
     }
 
-    /// Appends records with as few writes as the buffer allows, and one sync where the policy asks for
-    /// one. Returns the last write. On an error some of the records may be in the journal.
-    pub fn append_batch(&mut self, payloads: &[&[u8]]) -> Result<Appended> {
-        let mut rolled = false;
-        for payload in payloads {
-            match self.encode(payload) {
-                Err(Error::BufferFull { .. }) => {
-                    rolled |= self.write_with_roll()?.rolled;
-                    self.encode(payload)?;
-                }
-                other => other?,
-            }
-        }
-        let last = self.commit_encoded()?;
-        Ok(Appended { rolled: rolled | last.rolled, ..last })
-    }
-
     /// Writes what was encoded, with a roll before and a sync after it where they are due.
     pub fn commit_encoded(&mut self) -> Result<Appended> {
         let appended = self.write_with_roll()?;

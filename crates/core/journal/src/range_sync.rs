@@ -1,3 +1,4 @@
+//! sync_file_range(2), which rustix does not have.
 #![allow(unsafe_code)]
 
 use std::io;

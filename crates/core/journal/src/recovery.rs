@@ -68,7 +68,7 @@ pub fn inspect(dir: impl AsRef<Path>) -> Result<Recovery> {
     Ok(describe(&survey(&open(dir.as_ref())?, Holes::Refuse)?))
 }
 
-fn open(dir: &Path) -> Result<Directory> {
+pub(crate) fn open(dir: &Path) -> Result<Directory> {
     Directory::open(dir).map_err(Error::io("open", dir.display().to_string()))
 }
 

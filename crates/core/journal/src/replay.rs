@@ -5,14 +5,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::directory::Directory;
-use crate::error::{Damage, DamageKind, Error, Result};
-use crate::evidence::LaterRecords;
+use crate::error::{DamageKind, Error, Result};
 use crate::layout::{FILE_HEADER_BYTES, FileHeader, RECORD_HEADER_BYTES, RecordHeader};
 use crate::name;
+use crate::recovery;
 use crate::scan::{self, Step, Window};
 use crate::storage::{Open, Storage};
-use crate::survey::{header_of, indices};
+use crate::survey::{Hole, damage, header_of, indices};
 
 /// Looks at a hole before it counts as damage: a writer fills what was not there yet.
 const LOOKS_MAX: u32 = 4;
@@ -43,13 +42,7 @@ pub fn replay(
     from_sequence: u64,
     callback: impl FnMut(Record<'_>) -> ControlFlow<()>,
 ) -> Result<Replayed> {
-    let dir = dir.as_ref();
-    let opened = Directory::open(dir);
-    replay_in(
-        &opened.map_err(Error::io("open", dir.display().to_string()))?,
-        from_sequence,
-        callback,
-    )
+    replay_in(&recovery::open(dir.as_ref())?, from_sequence, callback)
 }
 
 pub fn replay_in<S: Storage>(
@@ -143,7 +136,8 @@ impl<S: Storage, C: FnMut(Record<'_>) -> ControlFlow<()>> Reader<'_, S, C> {
                 return Ok(next);
             }
             if hole && look >= LOOKS_MAX {
-                return Err(damage(begun.index, offset_bytes, kind, expected, later));
+                let hole = Hole { index: begun.index, offset_bytes, kind, expected };
+                return Err(damage(hole, later));
             }
             if hole && look > 0 {
                 std::thread::sleep(LOOK_AGAIN_AFTER);
@@ -194,20 +188,4 @@ impl<S: Storage, C: FnMut(Record<'_>) -> ControlFlow<()>> Reader<'_, S, C> {
         let sequence = header.sequence;
         Ok((self.callback)(Record { sequence, payload, file_index, offset_bytes }))
     }
-}
-
-fn damage(
-    index: u64,
-    offset_bytes: u64,
-    kind: DamageKind,
-    expected: u64,
-    later: LaterRecords,
-) -> Error {
-    Error::Damage(Box::new(Damage {
-        file: name::of_index(index),
-        offset_bytes,
-        kind,
-        expected_sequence: expected,
-        later,
-    }))
 }

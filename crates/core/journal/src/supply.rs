@@ -93,6 +93,7 @@ impl<F> Shared<F> {
 pub(crate) struct Ahead<S: Storage> {
     shared: Arc<Shared<S::File>>,
     thread: Option<JoinHandle<()>>,
+    /// Rolls that found no file ready.
     waits: u64,
 }
 

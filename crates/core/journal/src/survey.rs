@@ -33,7 +33,7 @@ pub(crate) struct Hole {
     pub(crate) index: u64,
     pub(crate) offset_bytes: u64,
     pub(crate) kind: DamageKind,
-    expected: u64,
+    pub(crate) expected: u64,
 }
 
 #[derive(Debug)]
@@ -275,7 +275,7 @@ impl Survey {
     }
 }
 
-fn damage(hole: Hole, later: LaterRecords) -> Error {
+pub(crate) fn damage(hole: Hole, later: LaterRecords) -> Error {
     Error::Damage(Box::new(Damage {
         file: name::of_index(hole.index),
         offset_bytes: hole.offset_bytes,

@@ -15,11 +15,11 @@ use super::layout::{
     ALIGN_BYTES, INDEX_BLOCK_BYTES, MESSAGE_HEADER_BYTES, PAGE_BYTES, message_checksum,
     payload_bytes_max, slot_bytes,
 };
-use super::map::Access;
 use super::options::{Allocation, Options, Prepare, Sync, SyncEvery, Touch};
 use super::reading::Place;
 use super::segment::{IndexEntry, Segment};
 use super::word::{self, Slot};
+use crate::map::Access;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appended {
@@ -64,9 +64,9 @@ impl Appender {
         let seat = control.appender_seat()?;
         let segment = Arc::new(last_begun(&control)?);
         let first_sequence = segment.begun()?.unwrap_or(1);
-        let forerunner = Forerunner::wanted(&options)
-            .then(|| Forerunner::start(&control, &options))
-            .transpose()?;
+        let is_wanted =
+            matches!(options.touch, Touch::Ahead(_)) || options.prepare == Prepare::Ahead;
+        let forerunner = is_wanted.then(|| Forerunner::start(&control, &options)).transpose()?;
         let mut appender = Self {
             payload_bytes_max: payload_bytes_max(control.header.segment_bytes),
             place: Place::start(&segment, first_sequence),
@@ -408,10 +408,4 @@ pub(crate) fn last_begun(control: &Control) -> Result<Segment> {
     }
     let path = control.segment_path(1);
     Err(Error::damage(path, 0, DamageKind::Missing))
-}
-
-impl Options {
-    pub(crate) fn has_forerunner(&self) -> bool {
-        matches!(self.touch, Touch::Ahead(_)) || self.prepare == Prepare::Ahead
-    }
 }

@@ -5,7 +5,7 @@
 //! error. The lock is flock(2) on the directory, and the kernel takes it away from a dead process.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use super::error::{DamageKind, Error, Result};
 use super::layout::{
     CONTROL_BYTES, ControlHeader, NAME_BYTES_MAX, NEWS_OFFSET, PAGE_BYTES, SEAT_BYTES, SEATS,
 };
-use super::map::{Access, Map};
 use super::seat_lock;
 use super::segment::do_not_copy_on_write;
 use super::word::Holder;
+use crate::map::{Access, Map};
 
 const CONTROL_NAME: &str = "queue.control";
 const SUFFIX: &str = ".segment";
@@ -333,10 +333,11 @@ fn number_of(name: &str) -> Option<u64> {
     (number > 0 && format!("{number:010}{SUFFIX}") == name).then_some(number)
 }
 
-fn read_up_to(mut file: &File, bytes: &mut [u8]) -> io::Result<usize> {
+/// From the beginning of the file; fewer where it is shorter.
+pub(crate) fn read_up_to(file: &File, bytes: &mut [u8]) -> io::Result<usize> {
     let mut read = 0;
     while read < bytes.len() {
-        match file.read(&mut bytes[read..])? {
+        match file.read_at(&mut bytes[read..], read as u64)? {
             0 => break,
             more => read += more,
         }

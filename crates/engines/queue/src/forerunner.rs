@@ -33,10 +33,6 @@ pub(crate) struct Forerunner {
 }
 
 impl Forerunner {
-    pub(crate) fn wanted(options: &Options) -> bool {
-        options.has_forerunner()
-    }
-
     pub(crate) fn start(control: &Arc<Control>, options: &Options) -> Result<Self> {
         let shared = Arc::new(Shared::default());
         let mut work = Work {

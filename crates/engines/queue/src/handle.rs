@@ -1,3 +1,4 @@
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -6,12 +7,12 @@ use super::clock::realtime_ns;
 use super::control::{Control, boot_id};
 use super::error::{Error, Result};
 use super::layout::ControlHeader;
-use super::map::Access;
 use super::options::{Allocation, Options};
 use super::recovery::{self, Recovery};
 use super::retention::{self, Retired};
 use super::segment::Segment;
 use super::tailer::{Tailer, oldest};
+use crate::map::Access;
 
 /// Appenders and tailers made from it live on when it is dropped.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ impl Queue {
         options.validate()?;
         let dir = dir.as_ref();
         let header = ControlHeader {
-            queue_id: random(),
+            queue_id: RandomState::new().hash_one(0),
             segment_bytes: options.segment_bytes,
             roll_ns: u64::try_from(options.roll_every.as_nanos()).unwrap_or(0),
             chunk_bytes: options.chunk_bytes,
@@ -50,13 +51,7 @@ impl Queue {
         if control.header.boot_id != boot_id || control.segment_numbers()?.is_empty() {
             recovery = recovery::after_boot(&mut control, &options, boot_id)?;
         }
-        let header = control.header;
-        let options = Options {
-            segment_bytes: header.segment_bytes,
-            chunk_bytes: header.chunk_bytes,
-            roll_every: std::time::Duration::from_nanos(header.roll_ns),
-            ..options
-        };
+        let options = options.of(&control.header);
         Ok(Self { control: Arc::new(control), options, recovery })
     }
 
@@ -76,13 +71,7 @@ impl Queue {
     /// know of its tailers.
     pub fn open_read_only(dir: impl AsRef<Path>) -> Result<Self> {
         let control = Control::open(dir.as_ref(), Access::Read)?;
-        let header = control.header;
-        let options = Options {
-            segment_bytes: header.segment_bytes,
-            chunk_bytes: header.chunk_bytes,
-            roll_every: std::time::Duration::from_nanos(header.roll_ns),
-            ..Options::default()
-        };
+        let options = Options::default().of(&control.header);
         Ok(Self { control: Arc::new(control), options, recovery: None })
     }
 
@@ -185,11 +174,4 @@ pub(crate) fn begin_first(control: &Control, options: &Options) -> Result<()> {
         _ => drop(last_begun(control)?),
     }
     control.sync_directory()
-}
-
-fn random() -> u64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let mut hasher = RandomState::new().build_hasher();
-    hasher.write_u64(realtime_ns());
-    hasher.finish()
 }

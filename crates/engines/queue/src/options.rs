@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::error::{Error, Result};
-use super::layout::{PAGE_BYTES, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
+use super::layout::{ControlHeader, PAGE_BYTES, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Allocation {
@@ -52,6 +52,7 @@ pub enum Sync {
 pub enum SyncEvery {
     /// Of its own messages; 0 counts as 1.
     Messages(u32),
+    /// Since its last sync, by CLOCK_MONOTONIC.
     Time(Duration),
 }
 
@@ -68,6 +69,7 @@ pub struct Retention {
     pub segments: Option<u64>,
     /// Segments whose successor began longer ago than this go.
     pub age: Option<Duration>,
+    /// Of all full segments together.
     pub bytes: Option<u64>,
 }
 
@@ -109,6 +111,12 @@ impl Default for Options {
 }
 
 impl Options {
+    /// With what the queue keeps.
+    pub(crate) fn of(self, header: &ControlHeader) -> Self {
+        let ControlHeader { segment_bytes, chunk_bytes, roll_ns, .. } = *header;
+        Self { segment_bytes, chunk_bytes, roll_every: Duration::from_nanos(roll_ns), ..self }
+    }
+
     pub fn validate(&self) -> Result<()> {
         let sizes = SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX;
         let on_pages = |value: u64| value % PAGE_BYTES == 0;

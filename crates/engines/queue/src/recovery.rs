@@ -16,10 +16,10 @@ use super::control::Control;
 use super::error::{Error, Result};
 use super::handle::begin_first;
 use super::layout::HEADER_USED_BYTES;
-use super::map::Access;
 use super::options::Options;
 use super::reading::{Found, Place, ReadBy};
 use super::segment::Segment;
+use crate::map::Access;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovery {

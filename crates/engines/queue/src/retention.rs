@@ -2,9 +2,9 @@ use std::fs;
 
 use super::control::Control;
 use super::error::{Error, Result};
-use super::map::Access;
 use super::options::Retention;
 use super::segment::Segment;
+use crate::map::Access;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retired {

@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rustix::fs::{FallocateFlags, IFlags, fallocate, ioctl_getflags, ioctl_setflags};
 
-use super::control::{Control, full_or};
+use super::control::{Control, full_or, read_up_to};
 use super::error::{DamageKind, Error, Result};
 use super::layout::{
     BEGUN_OFFSET, FIRST_TIME_OFFSET, HEADER_USED_BYTES, INDEX_BLOCK_BYTES, INDEX_ENTRY_BYTES,
     PAGE_BYTES, SegmentHeader, begun_sequence, begun_word, data_start,
 };
-use super::map::{Access, Map};
 use super::options::{Advice, Allocation};
+use crate::map::{Access, Map};
 
 #[derive(Debug)]
 pub(crate) struct Segment {
@@ -219,13 +219,7 @@ impl Segment {
 
 fn read_header(file: &File, path: &Path) -> Result<SegmentHeader> {
     let mut bytes = [0; HEADER_USED_BYTES];
-    let mut read = 0;
-    while read < bytes.len() {
-        match file.read_at(&mut bytes[read..], read as u64).map_err(Error::io("read", path))? {
-            0 => break,
-            more => read += more,
-        }
-    }
+    let read = read_up_to(file, &mut bytes).map_err(Error::io("read", path))?;
     SegmentHeader::decode(&bytes[..read]).map_err(Error::flaw(path))
 }
 

@@ -9,11 +9,11 @@ use super::appender::last_begun;
 use super::clock::Tick;
 use super::control::{Control, Seat};
 use super::error::{DamageKind, Error, Result};
-use super::map::Access;
 use super::options::Advice;
 use super::reading::{Found, Place, ReadBy};
 use super::segment::Segment;
 use super::word::{self, Holder};
+use crate::map::Access;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {

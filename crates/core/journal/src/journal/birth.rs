@@ -32,13 +32,7 @@ impl Journal<Directory> {
 
     /// Recovers the journal in `dir` (see [`crate::recover`]) and goes on in a new file behind it.
     pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<Self> {
-        let dir = dir.as_ref();
-        let opened = Directory::open(dir);
-        Self::open_in(
-            opened.map_err(Error::io("open", dir.display().to_string()))?,
-            options,
-            Holes::Refuse,
-        )
+        Self::open_in(recovery::open(dir.as_ref())?, options, Holes::Refuse)
     }
 }
 

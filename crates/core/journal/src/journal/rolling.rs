@@ -24,7 +24,16 @@ impl<S: Storage> Journal<S> {
     fn begin_file(&mut self, mut made: Made<S::File>) -> Result<()> {
         let pending = u64::from(self.buffer.pending_records());
         let last_sequence = self.next_sequence - 1 - pending;
-        self.write_header(&mut made, last_sequence + 1)?;
+        let header = FileHeader {
+            journal_id: self.facts.journal_id,
+            epoch: self.facts.epoch,
+            file_index: made.index,
+            first_sequence: last_sequence + 1,
+            durable_through: self.durable_through,
+            file_bytes: self.options.file_bytes,
+            recycled: made.recycled,
+        };
+        put_header(&self.options, &mut self.header, &mut made, header)?;
         let name = name::of_index(made.index);
         self.writer.attach(&mut made.file).map_err(Error::io("register", name))?;
         self.sealed.push_back(Sealed { index: self.current.index, last_sequence });
@@ -37,19 +46,6 @@ impl<S: Storage> Journal<S> {
         self.buffer.move_to_new_file(salt);
         self.supply.close(full.file);
         self.retire_surplus()
-    }
-
-    fn write_header(&mut self, made: &mut Made<S::File>, first_sequence: u64) -> Result<()> {
-        let header = FileHeader {
-            journal_id: self.facts.journal_id,
-            epoch: self.facts.epoch,
-            file_index: made.index,
-            first_sequence,
-            durable_through: self.durable_through,
-            file_bytes: self.options.file_bytes,
-            recycled: made.recycled,
-        };
-        put_header(&self.options, &mut self.header, made, header)
     }
 
     pub(super) fn retire_surplus(&mut self) -> Result<()> {

@@ -47,6 +47,7 @@ impl<S: Storage> Journal<S> {
         self.supply.waits()
     }
 
+    /// The first I/O error; nothing was written after it.
     pub fn latch(&self) -> Option<&Latch> {
         self.latch.as_ref()
     }

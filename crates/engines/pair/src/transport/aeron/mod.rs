@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Addresses are those of the hosts themselves: it does not work through address translation. Tested by
-//! `cargo test -p pickfs-pair --features aeron --test aeron`, which scripts/aeron runs.
+//! `cargo test -p pickfs-pair --features aeron --test pair aeron`, which scripts/aeron runs.
 
 mod door;
 mod driver;

@@ -1,0 +1,162 @@
+use std::{
+    net::SocketAddr,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use pickfs_pair::{
+    Ended, Error, Event, Followed, Kind, Position, Primary, PrimaryOptions, Secondary,
+    SecondaryOptions, StoreOptions, read_store,
+};
+use pickfs_queue as queue;
+
+pub const LONG: Duration = pickfs_testkit::PATIENCE;
+
+pub fn journal(sync: pickfs_journal::Sync) -> StoreOptions {
+    let options = pickfs_journal::Options { sync, file_bytes: 1 << 20, ..Default::default() };
+    StoreOptions::Journal(options)
+}
+
+pub fn plain_journal() -> StoreOptions {
+    journal(pickfs_journal::Sync::None)
+}
+
+pub fn durable_journal() -> StoreOptions {
+    journal(pickfs_journal::Sync::Fdatasync)
+}
+
+pub fn queue_store(sync: queue::Sync) -> StoreOptions {
+    let options = queue::Options { segment_bytes: 1 << 20, sync, ..Default::default() };
+    StoreOptions::Queue(options)
+}
+
+pub fn anywhere() -> SocketAddr {
+    "127.0.0.1:0".parse().unwrap()
+}
+
+pub fn primary_options(dir: &Path, store: StoreOptions, peers: &[SocketAddr]) -> PrimaryOptions {
+    PrimaryOptions {
+        store,
+        timeout: Duration::from_secs(3),
+        ..PrimaryOptions::new(dir, peers.to_vec())
+    }
+}
+
+pub fn secondary_options(dir: &Path, store: StoreOptions) -> SecondaryOptions {
+    SecondaryOptions {
+        store,
+        timeout: Duration::from_secs(3),
+        ..SecondaryOptions::new(dir, anywhere())
+    }
+}
+
+pub struct Follower {
+    pub address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<(Secondary, Result<Ended, Error>)>>,
+}
+
+impl Follower {
+    pub fn start(options: SecondaryOptions) -> Follower {
+        Follower::go_on(Secondary::open(options).unwrap())
+    }
+
+    pub fn go_on(mut secondary: Secondary) -> Follower {
+        let address = secondary.address();
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            let ended = secondary.run(&told);
+            (secondary, ended)
+        });
+        Follower { address, stop, thread: Some(thread) }
+    }
+
+    pub fn take(mut self) -> Secondary {
+        self.stop.store(true, Relaxed);
+        let (secondary, ended) = self.thread.take().unwrap().join().unwrap();
+        assert_eq!(ended.unwrap(), Ended::Stopped);
+        secondary
+    }
+
+    pub fn ended(mut self) -> (Secondary, Result<Ended, Error>) {
+        self.thread.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// With the secondaries that it waits for.
+pub fn ready(options: PrimaryOptions) -> Primary {
+    let mut primary = Primary::open(options).unwrap();
+    primary.wait_ready(LONG).unwrap();
+    primary
+}
+
+pub fn payload(number: u64) -> Vec<u8> {
+    let length = 8 + (number * 37 % 400) as usize;
+    number.to_le_bytes().into_iter().cycle().take(length).collect()
+}
+
+pub fn send(primary: &mut Primary, numbers: std::ops::RangeInclusive<u64>) {
+    for number in numbers {
+        let ticket = primary.append(&payload(number)).unwrap();
+        assert_eq!(ticket.sequence, number);
+        primary.wait(ticket, LONG).unwrap();
+        assert!(primary.is_safe(ticket));
+    }
+}
+
+pub fn kind(store: &StoreOptions) -> Kind {
+    match store {
+        StoreOptions::Journal(_) => Kind::Journal,
+        StoreOptions::Queue(_) => Kind::Queue,
+    }
+}
+
+pub fn last_in(dir: &Path, kind: Kind) -> Position {
+    let mut last = Position::default();
+    let store: PathBuf = dir.join("store");
+    read_store(&store, kind, 1, |at, bytes| {
+        assert_eq!(bytes, payload(at.sequence), "message {at:?}");
+        assert_eq!(at.sequence, last.sequence + 1);
+        last = at;
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    last
+}
+
+pub fn until(primary: &mut Primary, what: &str, fits: impl Fn(&Event) -> bool) -> Event {
+    let began = Instant::now();
+    let mut seen = Vec::new();
+    while began.elapsed() < LONG {
+        let _ = primary.poll();
+        while let Some(event) = primary.next_event() {
+            if fits(&event) {
+                return event;
+            }
+            seen.push(event);
+        }
+        // SLEEP: between two looks.
+        thread::sleep(Duration::from_millis(1));
+    }
+    panic!("no event `{what}`, but {seen:?}");
+}
+
+pub fn events(secondary: &mut Secondary) -> Vec<Followed> {
+    std::iter::from_fn(|| secondary.next_event()).collect()
+}
