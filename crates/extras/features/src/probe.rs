@@ -1,24 +1,19 @@
-use pickfs_record::features::{Answer, Capability, Group, Verdict};
+use pickfs_record::features::{Answer, Verdict};
 
 use crate::refusal::Asking;
 use crate::room::Room;
 
+/// How a capability is asked; what it is stands in `capabilities.md`.
 #[derive(Debug, Clone, Copy)]
 pub struct Probe {
-    pub capability: Capability,
+    pub key: &'static str,
     ask: fn(&Room) -> Asking,
     look: Option<fn(&Room) -> Asking>,
 }
 
 impl Probe {
-    pub const fn new(
-        group: Group,
-        key: &'static str,
-        label: &'static str,
-        how: &'static str,
-        ask: fn(&Room) -> Asking,
-    ) -> Self {
-        Self { capability: Capability { key, label, group, how }, ask, look: None }
+    pub const fn new(key: &'static str, ask: fn(&Room) -> Asking) -> Self {
+        Self { key, ask, look: None }
     }
 
     /// `look` sees what the question left behind, after a new mount.
@@ -29,7 +24,7 @@ impl Probe {
 
     /// In a fresh folder within the room.
     pub fn ask(&self, room: &Room) -> Answer {
-        let asked = room.inner(self.capability.key).and_then(|inner| (self.ask)(&inner));
+        let asked = room.inner(self.key).and_then(|inner| (self.ask)(&inner));
         asked.unwrap_or_else(|refusal| refusal.answer(room.is_root))
     }
 
@@ -38,7 +33,7 @@ impl Probe {
         let is_held = matches!(first.verdict, Verdict::Yes | Verdict::Partly | Verdict::Measured);
         match self.look {
             Some(look) if is_held => {
-                let looked = look(&room.within(self.capability.key));
+                let looked = look(&room.within(self.key));
                 let second = looked.unwrap_or_else(|refusal| refusal.answer(room.is_root));
                 settled(first, second)
             }

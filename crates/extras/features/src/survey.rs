@@ -141,7 +141,7 @@ fn ask(room: &Room, candidate: &CandidateSpec, listener: &mut dyn Listener) -> V
         if listener.is_stopped() {
             return Answer::new(Verdict::NotAsked, "interrupted");
         }
-        listener.hear(Asked::Question(candidate, &probe.capability));
+        listener.hear(Asked::Question(candidate, &table::capability(probe.key)));
         probe.ask(room)
     });
     asked.collect()

@@ -1,4 +1,4 @@
-use pickfs_record::features::{Answer, Capability};
+use pickfs_record::features::{Answer, Capability, Group};
 
 use crate::probe::Probe;
 use crate::probes;
@@ -8,8 +8,33 @@ pub fn questions() -> impl Iterator<Item = &'static Probe> {
     probes::ALL.iter().flat_map(|group| group.iter())
 }
 
+const TABLE: &str = include_str!("capabilities.md");
+const GROUPS: [Group; 7] = [
+    Group::Unix,
+    Group::Names,
+    Group::Renames,
+    Group::Space,
+    Group::Data,
+    Group::Time,
+    Group::Service,
+];
+
+/// In the order of the questions.
 pub fn capabilities() -> Vec<Capability> {
-    questions().map(|probe| probe.capability).collect()
+    questions().map(|probe| capability(probe.key)).collect()
+}
+
+/// The row of a key; tests see that each probe has one.
+pub fn capability(key: &str) -> Capability {
+    let mut rows = TABLE.lines().skip(2).filter_map(row);
+    rows.find(|row| row.key == key).expect("each probe has its row in capabilities.md")
+}
+
+fn row(line: &'static str) -> Option<Capability> {
+    let mut cells = line.trim_matches('|').split('|').map(str::trim);
+    let (name, key, label, how) = (cells.next()?, cells.next()?, cells.next()?, cells.next()?);
+    let group = GROUPS.into_iter().find(|group| format!("{group:?}") == name)?;
+    Some(Capability { key, label, group, how })
 }
 
 /// Asks in a room; `keys` empty asks everything. `begun` hears each question before it is put.
@@ -19,10 +44,11 @@ pub fn ask(
     keys: &[&str],
     begun: &mut dyn FnMut(&Capability),
 ) -> Vec<(Capability, Answer)> {
-    let wanted = |probe: &&Probe| keys.is_empty() || keys.contains(&probe.capability.key);
+    let wanted = |probe: &&Probe| keys.is_empty() || keys.contains(&probe.key);
     let asked = questions().filter(wanted).map(|probe| {
-        begun(&probe.capability);
-        (probe.capability, probe.ask(room))
+        let capability = capability(probe.key);
+        begun(&capability);
+        (capability, probe.ask(room))
     });
     asked.collect()
 }
@@ -37,6 +63,8 @@ mod tests {
         let all = capabilities();
         let keys: BTreeSet<_> = all.iter().map(|capability| capability.key).collect();
         assert_eq!(keys.len(), all.len());
+        assert_eq!(TABLE.lines().skip(2).filter_map(row).collect::<Vec<_>>(), all);
+        assert_eq!(TABLE.lines().count(), 2 + all.len());
         for capability in &all {
             assert!(capability.label.chars().count() <= 26, "{}", capability.label);
             assert!(capability.how.ends_with('.'), "{}", capability.key);

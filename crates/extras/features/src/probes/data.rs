@@ -2,7 +2,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use pickfs_record::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Verdict};
 use pickfs_sys::aligned_buffer::AlignedBuffer;
 use pickfs_sys::files::{Access, FileError, OpenHow};
 use pickfs_sys::mapped_file::{MapError, MapHow, MappedFile};
@@ -15,29 +15,9 @@ use crate::refusal::{Asking, CallResult, ToErrno};
 use crate::room::Room;
 
 pub const PROBES: &[Probe] = &[
-    Probe::new(
-        Group::Data,
-        "direct",
-        "direct I/O",
-        "Open with O_DIRECT, write and read 64 KiB, ask whether pages stayed in the cache, and try \
-         512-byte steps.",
-        direct,
-    ),
-    Probe::new(
-        Group::Data,
-        "mmap",
-        "shared mappings",
-        "Write through a mapping: read(2) sees it at once, and after msync and eviction it is \
-         still there.",
-        mapping,
-    ),
-    Probe::new(
-        Group::Data,
-        "folder-sync",
-        "fsync of a folder",
-        "Make a file and fsync the folder that it is in.",
-        folder_sync,
-    ),
+    Probe::new("direct", direct),
+    Probe::new("mmap", mapping),
+    Probe::new("folder-sync", folder_sync),
 ];
 
 const BYTES: usize = 64 << 10;

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use pickfs_record::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Verdict};
 use pickfs_sys::block::{BlockDevice, WriteCache};
 
 use crate::probe::Probe;
@@ -14,27 +14,9 @@ use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
 pub const PROBES: &[Probe] = &[
-    Probe::new(
-        Group::Data,
-        "flush",
-        "fsync flushes the device",
-        "Append 4 KiB and fsync, 16 times; count the device's flushes (/sys/block/*/stat).",
-        appended,
-    ),
-    Probe::new(
-        Group::Data,
-        "flush-rewrite",
-        "fdatasync flushes",
-        "Rewrite the same 4 KiB and fdatasync, 16 times; count the device's flushes.",
-        rewritten,
-    ),
-    Probe::new(
-        Group::Data,
-        "flush-folder",
-        "fsync of a folder flushes",
-        "Make a file and fsync its folder, 16 times; count the device's flushes.",
-        folder,
-    ),
+    Probe::new("flush", appended),
+    Probe::new("flush-rewrite", rewritten),
+    Probe::new("flush-folder", folder),
 ];
 
 const TIMES: u64 = 16;

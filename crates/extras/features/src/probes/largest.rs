@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use pickfs_record::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Verdict};
 
 use super::space::with_hole;
 use crate::figures::size_text;
@@ -12,13 +12,7 @@ use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
-pub const PROBES: &[Probe] = &[Probe::new(
-    Group::Space,
-    "largest-file",
-    "largest sparse file",
-    "ftruncate and write the last byte, in a binary search; only where holes take no space.",
-    largest,
-)];
+pub const PROBES: &[Probe] = &[Probe::new("largest-file", largest)];
 
 /// The largest offset that a program can name.
 const OFFSET_MAX: u64 = i64::MAX as u64;

@@ -5,42 +5,17 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 
-use pickfs_record::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Verdict};
 
 use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
 pub const PROBES: &[Probe] = &[
-    Probe::new(
-        Group::Names,
-        "case",
-        "tells case apart",
-        "Make CaseOfName, look for caseofname, and list what is there.",
-        case,
-    ),
-    Probe::new(
-        Group::Names,
-        "name-length",
-        "longest name",
-        "Make longer and longer names of letters with 1, 2 and 3 bytes; each must be listed whole.",
-        length,
-    ),
-    Probe::new(
-        Group::Names,
-        "name-characters",
-        "characters refused",
-        "Make x?y with every ASCII character but / in the middle, and names that end in a blank \
-         or a dot.",
-        characters,
-    ),
-    Probe::new(
-        Group::Names,
-        "name-bytes",
-        "names not in UTF-8",
-        "Make a name with a byte 0xFF in it.",
-        bytes,
-    ),
+    Probe::new("case", case),
+    Probe::new("name-length", length),
+    Probe::new("name-characters", characters),
+    Probe::new("name-bytes", bytes),
 ];
 
 const MIXED: &str = "CaseOfName";

@@ -2,7 +2,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 
-use pickfs_record::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Verdict};
 use pickfs_sys::files::{Access, OpenHow};
 use rustix::fs::{AtFlags, CWD, RenameFlags, linkat, renameat_with};
 use rustix::io::Errno;
@@ -12,49 +12,12 @@ use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
 pub const PROBES: &[Probe] = &[
-    Probe::new(
-        Group::Renames,
-        "rename-over-open",
-        "rename over an open file",
-        "Rename a new file over one that is open: the open one still reads the old bytes, the name \
-         the new ones.",
-        over_open,
-    ),
-    Probe::new(
-        Group::Renames,
-        "unlink-open",
-        "delete an open file",
-        "Delete a file that is open, write and read on, and list the folder.",
-        unlink_open,
-    ),
-    Probe::new(
-        Group::Renames,
-        "rename-noreplace",
-        "rename, never over",
-        "RENAME_NOREPLACE onto a name that is taken (must be refused) and onto one that is free.",
-        no_replace,
-    ),
-    Probe::new(
-        Group::Renames,
-        "rename-exchange",
-        "rename, exchange",
-        "RENAME_EXCHANGE of two files: each name reads the other's bytes.",
-        exchange,
-    ),
-    Probe::new(
-        Group::Renames,
-        "rename-whiteout",
-        "rename, whiteout",
-        "RENAME_WHITEOUT leaves a device 0:0 under the old name, as overlay file systems need.",
-        whiteout,
-    ),
-    Probe::new(
-        Group::Renames,
-        "unnamed",
-        "files without a name",
-        "Open with O_TMPFILE, write, and give the file its name afterwards by linkat.",
-        unnamed,
-    ),
+    Probe::new("rename-over-open", over_open),
+    Probe::new("unlink-open", unlink_open),
+    Probe::new("rename-noreplace", no_replace),
+    Probe::new("rename-exchange", exchange),
+    Probe::new("rename-whiteout", whiteout),
+    Probe::new("unnamed", unnamed),
 ];
 
 fn over_open(room: &Room) -> Asking {

@@ -1,6 +1,6 @@
 use std::fs::File;
 
-use pickfs_record::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Verdict};
 use pickfs_sys::quota::{self, Quota};
 use pickfs_sys::{file_handle, open_lock};
 use rustix::fs::{FlockOperation, flock};
@@ -11,34 +11,10 @@ use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
 pub const PROBES: &[Probe] = &[
-    Probe::new(
-        Group::Service,
-        "flock",
-        "flock",
-        "Two opens of one file: the second exclusive flock must be refused.",
-        whole_file_lock,
-    ),
-    Probe::new(
-        Group::Service,
-        "open-lock",
-        "locks of an open file",
-        "The same with F_OFD_SETLK.",
-        open_file_lock,
-    ),
-    Probe::new(
-        Group::Service,
-        "handle",
-        "file handles (for NFS)",
-        "name_to_handle_at of a file.",
-        handle,
-    ),
-    Probe::new(
-        Group::Service,
-        "quota",
-        "quotas",
-        "quotactl_fd: whether user quotas are kept, could be kept, or are not known.",
-        quota_state,
-    ),
+    Probe::new("flock", whole_file_lock),
+    Probe::new("open-lock", open_file_lock),
+    Probe::new("handle", handle),
+    Probe::new("quota", quota_state),
 ];
 
 fn two_opens(room: &Room) -> Asking<(File, File)> {

@@ -1,29 +1,15 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use pickfs_record::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Verdict};
 use pickfs_sys::extents;
 
 use crate::probe::Probe;
 use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
-pub const PROBES: &[Probe] = &[
-    Probe::new(
-        Group::Space,
-        "reflink",
-        "copies share blocks",
-        "FICLONE a file, compare, change the copy, and see that the first one stayed.",
-        reflink,
-    ),
-    Probe::new(
-        Group::Space,
-        "copy-range",
-        "copy within the kernel",
-        "copy_file_range 256 KiB, compare, and ask by FIEMAP whether the blocks are shared.",
-        copy_range,
-    ),
-];
+pub const PROBES: &[Probe] =
+    &[Probe::new("reflink", reflink), Probe::new("copy-range", copy_range)];
 
 const BYTES: usize = 256 << 10;
 

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use pickfs_record::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Verdict};
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate};
 
 use crate::probe::Probe;
@@ -12,69 +12,15 @@ use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
 pub const PROBES: &[Probe] = &[
-    Probe::new(
-        Group::Space,
-        "sparse",
-        "holes take no space",
-        "Write 4 KiB behind a hole of 8 MiB and count the blocks after fsync.",
-        sparse,
-    ),
-    Probe::new(
-        Group::Space,
-        "seek-hole",
-        "holes can be found",
-        "lseek with SEEK_DATA and SEEK_HOLE in a file with a hole.",
-        seek_hole,
-    ),
-    Probe::new(
-        Group::Space,
-        "fallocate",
-        "reserve space",
-        "fallocate 1 MiB: the file grows, reads as zeros, and has blocks.",
-        |room| reserve(room, FallocateFlags::empty(), RESERVED_BYTES),
-    ),
-    Probe::new(
-        Group::Space,
-        "fallocate-keep",
-        "reserve beyond the end",
-        "The same with FALLOC_FL_KEEP_SIZE: the size stays.",
-        |room| reserve(room, FallocateFlags::KEEP_SIZE, 0),
-    ),
-    Probe::new(
-        Group::Space,
-        "punch",
-        "punch holes",
-        "FALLOC_FL_PUNCH_HOLE in the middle: it reads as zeros and the blocks are given back.",
-        punch,
-    ),
-    Probe::new(
-        Group::Space,
-        "zero-range",
-        "zero a range",
-        "FALLOC_FL_ZERO_RANGE in the middle: it reads as zeros, the rest stays.",
-        |room| change(room, FallocateFlags::ZERO_RANGE, zeroed),
-    ),
-    Probe::new(
-        Group::Space,
-        "collapse",
-        "collapse a range",
-        "FALLOC_FL_COLLAPSE_RANGE takes the middle out; what follows moves up.",
-        |room| change(room, FallocateFlags::COLLAPSE_RANGE, collapsed),
-    ),
-    Probe::new(
-        Group::Space,
-        "insert",
-        "insert a range",
-        "FALLOC_FL_INSERT_RANGE makes room in the middle; what follows moves down.",
-        |room| change(room, FallocateFlags::INSERT_RANGE, inserted),
-    ),
-    Probe::new(
-        Group::Space,
-        "unshare",
-        "unshare a range",
-        "FALLOC_FL_UNSHARE_RANGE: blocks shared by a reflink become the file's own.",
-        |room| change(room, FallocateFlags::UNSHARE_RANGE, <[u8]>::to_vec),
-    ),
+    Probe::new("sparse", sparse),
+    Probe::new("seek-hole", seek_hole),
+    Probe::new("fallocate", |room| reserve(room, FallocateFlags::empty(), RESERVED_BYTES)),
+    Probe::new("fallocate-keep", |room| reserve(room, FallocateFlags::KEEP_SIZE, 0)),
+    Probe::new("punch", punch),
+    Probe::new("zero-range", |room| change(room, FallocateFlags::ZERO_RANGE, zeroed)),
+    Probe::new("collapse", |room| change(room, FallocateFlags::COLLAPSE_RANGE, collapsed)),
+    Probe::new("insert", |room| change(room, FallocateFlags::INSERT_RANGE, inserted)),
+    Probe::new("unshare", |room| change(room, FallocateFlags::UNSHARE_RANGE, <[u8]>::to_vec)),
 ];
 
 const HOLE_BYTES: u64 = 8 << 20;

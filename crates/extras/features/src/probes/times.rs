@@ -3,7 +3,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use pickfs_record::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Verdict};
 use rustix::fs::{AtFlags, CWD, StatxFlags, Timespec, Timestamps, statx, utimensat};
 
 use crate::figures::span_text;
@@ -12,45 +12,13 @@ use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
 pub const PROBES: &[Probe] = &[
-    Probe::new(
-        Group::Time,
-        "time-step",
-        "step of a time stamp",
-        "Set a modification time of an odd second and 123,456,789 ns, and read it back.",
-        step,
-    )
-    .kept(look_at_step),
-    Probe::new(
-        Group::Time,
-        "time-first",
-        "first year of a stamp",
-        "Set the second of January of years from 1700 to 60000; the first year that is kept.",
-        |room| Ok(first_answer(&set_years(room)?)),
-    )
-    .kept(|room| Ok(first_answer(&kept_years(room)?))),
-    Probe::new(
-        Group::Time,
-        "time-last",
-        "last year of a stamp",
-        "The same; the last that is kept, with what becomes of 2038 and 2106.",
-        |room| Ok(last_answer(&set_years(room)?)),
-    )
-    .kept(|room| Ok(last_answer(&kept_years(room)?))),
-    Probe::new(
-        Group::Time,
-        "time-fresh",
-        "stamps of two writes",
-        "Write again and again for 50 ms; the smallest step between two stamps that differ.",
-        fresh,
-    ),
-    Probe::new(
-        Group::Time,
-        "birth",
-        "time of birth",
-        "statx with STATX_BTIME, and whether it is the time at which the file was made.",
-        birth,
-    )
-    .kept(look_at_birth),
+    Probe::new("time-step", step).kept(look_at_step),
+    Probe::new("time-first", |room| Ok(first_answer(&set_years(room)?)))
+        .kept(|room| Ok(first_answer(&kept_years(room)?))),
+    Probe::new("time-last", |room| Ok(last_answer(&set_years(room)?)))
+        .kept(|room| Ok(last_answer(&kept_years(room)?))),
+    Probe::new("time-fresh", fresh),
+    Probe::new("birth", birth).kept(look_at_birth),
 ];
 
 const ODD_S: i64 = 1_000_000_001;

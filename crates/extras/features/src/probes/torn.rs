@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use pickfs_record::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Verdict};
 
 use crate::figures::share_text;
 use crate::probe::Probe;
@@ -18,21 +18,8 @@ use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
 pub const PROBES: &[Probe] = &[
-    Probe::new(
-        Group::Data,
-        "torn-4k",
-        "torn reads, 4 KiB",
-        "A thread rewrites one block by pwrite, another preads it for a second: reads that hold \
-         old and new bytes.",
-        |room| torn(room, 4 << 10),
-    ),
-    Probe::new(
-        Group::Data,
-        "torn-64k",
-        "torn reads, 64 KiB",
-        "The same with a block of 64 KiB.",
-        |room| torn(room, 64 << 10),
-    ),
+    Probe::new("torn-4k", |room| torn(room, 4 << 10)),
+    Probe::new("torn-64k", |room| torn(room, 64 << 10)),
 ];
 
 /// Reads that must have seen new bytes; until then the time is stretched up to fivefold.

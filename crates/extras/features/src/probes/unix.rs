@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use pickfs_record::features::{Answer, Group, Verdict};
+use pickfs_record::features::{Answer, Verdict};
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, makedev, mknodat};
 use rustix::io::Errno;
 
@@ -14,78 +14,18 @@ use crate::refusal::{Asking, CallResult};
 use crate::room::Room;
 
 pub const PROBES: &[Probe] = &[
-    Probe::new(
-        Group::Unix,
-        "permissions",
-        "permissions stick",
-        "chmod a file to 0640, 0705, 0400 and 4711 and read the mode back.",
-        permissions,
-    )
-    .kept(look_at_permissions),
-    Probe::new(
-        Group::Unix,
-        "owners",
-        "owners stick",
-        "chown a file to a user and a group that nobody else uses and read both back.",
-        owners,
-    )
-    .kept(look_at_owners),
-    Probe::new(
-        Group::Unix,
-        "hard-links",
-        "hard links",
-        "Link a file to a second name, write through one, read through the other.",
-        hard_links,
-    )
-    .kept(look_at_hard_links),
-    Probe::new(
-        Group::Unix,
-        "symbolic-links",
-        "symbolic links",
-        "Make a symbolic link, read it, and read through it.",
-        symbolic_links,
-    )
-    .kept(look_at_symbolic_link),
-    Probe::new(
-        Group::Unix,
-        "special-files",
-        "FIFOs, sockets, devices",
-        "mknod a FIFO, a socket and a character device and look at their types.",
-        special_files,
-    )
-    .kept(look_at_special_files),
-    Probe::new(
-        Group::Unix,
-        "acl",
-        "POSIX ACLs",
-        "Give a named user access by an ACL, read it back, and see the mask in the mode.",
-        acl,
-    )
-    .kept(look_at_acl),
-    Probe::new(
-        Group::Unix,
-        "xattr-user",
-        "attributes: user",
-        "Set and read an attribute user.*; the largest power of two that is taken, up to 64 KiB.",
-        |room| attribute(room, "user.pickfs"),
-    )
-    .kept(|room| look_at_attribute(room, "user.pickfs")),
-    Probe::new(
-        Group::Unix,
-        "xattr-trusted",
-        "attributes: trusted",
-        "The same with trusted.*, which only root sees.",
-        |room| attribute(room, "trusted.pickfs"),
-    )
-    .kept(|room| look_at_attribute(room, "trusted.pickfs")),
-    Probe::new(
-        Group::Unix,
-        "xattr-security",
-        "attributes: security",
-        "The same with security.*, where labels and capabilities are kept.",
-        |room| attribute(room, "security.pickfs"),
-    )
-    .kept(|room| look_at_attribute(room, "security.pickfs")),
+    Probe::new("permissions", permissions).kept(look_at_permissions),
+    Probe::new("owners", owners).kept(look_at_owners),
+    Probe::new("hard-links", hard_links).kept(look_at_hard_links),
+    Probe::new("symbolic-links", symbolic_links).kept(look_at_symbolic_link),
+    Probe::new("special-files", special_files).kept(look_at_special_files),
+    Probe::new("acl", acl).kept(look_at_acl),
+    Probe::new("xattr-user", |room| attribute(room, "user.pickfs"))
+        .kept(|room| look_at_attribute(room, "user.pickfs")),
+    Probe::new("xattr-trusted", |room| attribute(room, "trusted.pickfs"))
+        .kept(|room| look_at_attribute(room, "trusted.pickfs")),
+    Probe::new("xattr-security", |room| attribute(room, "security.pickfs"))
+        .kept(|room| look_at_attribute(room, "security.pickfs")),
 ];
 
 const MODES: [u32; 4] = [0o640, 0o705, 0o400, 0o4711];
