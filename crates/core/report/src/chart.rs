@@ -10,6 +10,7 @@ mod noise;
 pub mod palette;
 mod percentiles;
 mod scene;
+mod slide;
 pub mod strip;
 pub mod thin;
 mod timeline;

@@ -119,7 +119,7 @@ fn failures(findings: &Findings) -> Vec<(String, Text)> {
     told.map(|line| ("failed".into(), Role::NoAnswer.leads(line))).collect()
 }
 
-fn lead_panel(findings: &Findings) -> Option<&Panel> {
+pub(crate) fn lead_panel(findings: &Findings) -> Option<&Panel> {
     let title = findings.endings.first().map(|ending| ending.panel.as_str());
     let mut panels = findings.panels.iter();
     panels.find(|panel| Some(panel.title.as_str()) == title).or_else(|| findings.panels.last())

@@ -170,7 +170,7 @@ fn slots<'a>(run: &'a RunRecord, findings: &'a Findings) -> BTreeMap<&'a str, Sl
     let candidates = || run.plan.candidates.iter();
     let has_row = |label: &str| {
         let mut rows = findings.panels.iter().flat_map(|panel| &panel.rows);
-        findings.panels.is_empty() || rows.any(|row| row.label == label)
+        rows.any(|row| row.label == label && !is_floor(row))
     };
     let mut taken = Vec::new();
     let mut plainest: Vec<_> = candidates().filter(|one| has_row(&one.label)).collect();

@@ -1,7 +1,8 @@
 use pickfs_analysis::findings;
 use pickfs_record::{Findings, RunRecord, plan::Metric};
 use pickfs_report::{
-    NextStep, Screen, Subject,
+    ChartKind, Look, NextStep, Screen, Subject,
+    chart::Shape,
     first::{LINES_MAX, first_screen},
     html::html,
     markdown::markdown,
@@ -91,5 +92,27 @@ fn every_writer_says_the_same() {
         let page = html(&subject, None);
         let at = page.find(&format!("<strong>{word}</strong> {sentence}")).expect("on the page");
         assert!(at < page.find("<nav").expect("sections"), "before all else");
+    }
+}
+
+#[test]
+fn a_slide_has_the_verdict_all_trials_the_machine_and_the_date() {
+    for (word, (run, found)) in
+        [("WINNER", winner()), ("EQUAL", equal()), ("NO ANSWER", no_answer())]
+    {
+        let drawn = ChartKind::Slide.draw(&Subject::new(&run, &found), Look::SHEET);
+        let items = &drawn[0].scene.items;
+        let said = items.iter().filter_map(|item| match &item.shape {
+            Shape::Words { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        let said = said.collect::<Vec<_>>().join(" ");
+        let cpu = run.environment.get("cpu.model").expect("a machine");
+        for words in [word, &found.endings[0].sentence, cpu, &run.started[..10]] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+        let dots = items.iter().filter(|item| matches!(item.shape, Shape::Marker { .. })).count();
+        let blocks = run.trials.last().expect("trials").block as usize;
+        assert_eq!(dots, 3 * blocks, "memory is left out");
     }
 }

@@ -217,7 +217,8 @@ fn every_phase_of_the_files_has_its_bars_and_the_failed_one_says_so() {
 fn charts_of_loops_are_not_drawn_of_phases() {
     let run = fake_phased_run(&FakePhasedRun::column());
     for kind in ChartKind::ALL {
-        let phased = matches!(kind, ChartKind::HeatMap | ChartKind::PhaseBars | ChartKind::Noise);
+        use ChartKind::{HeatMap, Noise, PhaseBars, Slide};
+        let phased = matches!(kind, HeatMap | PhaseBars | Noise | Slide);
         let drawn = shown(&run, |s| kind.draw(s, Look::PAGE));
         assert_eq!(!drawn.is_empty(), phased, "{kind}");
     }

@@ -3,7 +3,7 @@ use std::{fmt, str::FromStr};
 use pickfs_record::finding::Panel;
 use thiserror::Error;
 
-use super::{Look, Scene, grouped, noise, percentiles, strip, timeline};
+use super::{Look, Scene, grouped, noise, percentiles, slide, strip, timeline};
 use crate::{
     Subject, factors,
     phases::{self, is_phased},
@@ -12,6 +12,7 @@ use crate::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ChartKind {
+    Slide,
     Trials,
     Percentiles,
     WorstPerSecond,
@@ -42,7 +43,8 @@ pub struct Chart {
 }
 
 impl ChartKind {
-    pub const ALL: [ChartKind; 10] = [
+    pub const ALL: [ChartKind; 11] = [
+        ChartKind::Slide,
         ChartKind::Trials,
         ChartKind::Percentiles,
         ChartKind::WorstPerSecond,
@@ -57,6 +59,7 @@ impl ChartKind {
 
     pub fn name(self) -> &'static str {
         match self {
+            ChartKind::Slide => "slide",
             ChartKind::Trials => "trials",
             ChartKind::Percentiles => "percentiles",
             ChartKind::WorstPerSecond => "worst-per-second",
@@ -78,6 +81,7 @@ impl ChartKind {
         let loops = |draw: &dyn Fn(&Panel) -> Option<Scene>| panels(subject, false, draw);
         let phased = |draw: &dyn Fn(&Panel) -> Option<Scene>| panels(subject, true, draw);
         let scenes = match self {
+            ChartKind::Slide => slide::draw(subject).map(|s| (None, s)).into_iter().collect(),
             ChartKind::Trials => loops(&|p| strip::trials(subject, p, look, usize::MAX)),
             ChartKind::Percentiles => loops(&|p| percentiles::draw(subject, p, look)),
             ChartKind::WorstPerSecond => loops(&|p| timeline::draw(subject, p, look)),
@@ -132,7 +136,9 @@ fn phase_bars(subject: &Subject, look: Look) -> Vec<Chart> {
     let mut charts = Vec::new();
     for (index, panel) in subject.findings.panels.iter().enumerate() {
         for phase in phases::bars::charted(panel) {
-            let Some(scene) = phases::bars::draw(subject, panel, phase, look) else { continue };
+            let Some(scene) = phases::bars::draw(subject, panel, phase, (look, usize::MAX)) else {
+                continue;
+            };
             let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
             let name = format!("{}-{}{number}", ChartKind::PhaseBars.name(), stem(&phase.phase));
             charts.push(Chart { kind: ChartKind::PhaseBars, panel: Some(index), name, scene });
@@ -179,6 +185,6 @@ mod tests {
         }
         assert_eq!(stem("open append mid float, sync once"), "open-append-mid-float-sync-once");
         let error = "pie".parse::<ChartKind>().expect_err("no such chart");
-        assert!(error.to_string().contains("use one of trials, percentiles"));
+        assert!(error.to_string().contains("use one of slide, trials"));
     }
 }

@@ -46,8 +46,14 @@ pub fn units_per_height() -> f32 {
 
 /// Breaks a text at spaces into lines no wider than a limit; one word may be wider.
 pub fn wrap(text: &str, size: f32, limit: f32) -> Vec<String> {
+    hanging(text, size, limit, 0.0)
+}
+
+/// The first line is shorter by an indent.
+pub fn hanging(text: &str, size: f32, limit: f32, indent: f32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
+        let limit = if lines.len() > 1 { limit } else { limit - indent };
         match lines.last_mut() {
             Some(line) if width(line, size) + width(word, size) + size * 0.32 <= limit => {
                 line.push(' ');

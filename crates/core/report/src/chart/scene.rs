@@ -3,7 +3,7 @@
 use super::Slot;
 
 /// One picture unit is one pixel at scale 1.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scene {
     pub width: f32,
     pub height: f32,
@@ -154,6 +154,26 @@ pub struct ScaleMap {
 }
 
 impl Scene {
+    /// All of it at another place.
+    pub fn moved(mut self, dx: f32, dy: f32) -> Scene {
+        for item in &mut self.items {
+            match &mut item.shape {
+                Shape::Line { points, .. } => {
+                    points.iter_mut().for_each(|at| *at = (at.0 + dx, at.1 + dy));
+                }
+                Shape::Cells { cells, .. } => {
+                    cells.iter_mut().for_each(|at| *at = (at.0 + dx, at.1 + dy, at.2));
+                }
+                Shape::Bar { x, y, .. }
+                | Shape::Marker { x, y, .. }
+                | Shape::Words { x, y, .. } => {
+                    (*x, *y) = (*x + dx, *y + dy);
+                }
+            }
+        }
+        self
+    }
+
     pub fn add(&mut self, shape: Shape) {
         self.items.push(Item { part: Part::Plain, tip: None, shape });
     }

@@ -19,6 +19,8 @@ use super::{
 };
 use crate::{
     Subject,
+    first::lead_panel,
+    phases::{bars, is_phased},
     ranking::{ranked, verdict_cell},
     subject::{is_capacity, is_floor, is_mixed, trial_value},
     wording::{metric_name, metric_value, survives_text},
@@ -58,6 +60,17 @@ pub enum DotKind {
     Doubted,
     /// Another trial of its block counts.
     Repeat,
+}
+
+/// The picture of the first answer: of the panel that was answered first, its best rows.
+pub fn lead(subject: &Subject, look: Look, most: usize) -> Option<Scene> {
+    let panel = lead_panel(subject.findings)?;
+    if !is_phased(panel) {
+        return trials(subject, panel, look, most);
+    }
+    let metric = subject.headline(panel);
+    let phase = panel.phases.iter().find(|phase| phase.phase == metric.op);
+    bars::draw(subject, panel, phase.or(panel.phases.first())?, (look, most))
 }
 
 /// The trials of a panel by its first metric: its best rows, floors last.

@@ -1,8 +1,7 @@
 use super::markup::Page;
 use crate::{
     Subject,
-    chart::{Chart, ChartKind, Look, Scene, strip},
-    phases::{bars, is_phased},
+    chart::{Chart, ChartKind, Look, strip::lead},
     svg::{Setting, svg},
 };
 
@@ -13,7 +12,7 @@ const ROWS: usize = 10;
 /// The picture that shows the answer, for a screen and for a telephone, of the panel that was answered first.
 pub fn first(page: &mut Page, subject: &Subject) {
     let scenes = [("screen", Look::WIDE), ("phone", Look::NARROW)];
-    let drawn = scenes.map(|(class, look)| (class, lead(subject, look)));
+    let drawn = scenes.map(|(class, look)| (class, lead(subject, look, ROWS)));
     if drawn.iter().all(|(_, scene)| scene.is_some()) {
         page.raw("<figure class=\"lead\" id=\"chart-answer\"><div class=\"tools\"></div>");
         for (class, scene) in drawn {
@@ -24,26 +23,14 @@ pub fn first(page: &mut Page, subject: &Subject) {
     }
 }
 
-pub(crate) fn lead(subject: &Subject, look: Look) -> Option<Scene> {
-    let findings = subject.findings;
-    let title = findings.endings.first().map(|ending| &ending.panel);
-    let mut panels = findings.panels.iter();
-    let panel = panels.find(|panel| Some(&panel.title) == title).or(findings.panels.last())?;
-    if !is_phased(panel) {
-        return strip::trials(subject, panel, look, ROWS);
-    }
-    let metric = subject.headline(panel);
-    let phase = panel.phases.iter().find(|phase| phase.phase == metric.op);
-    bars::draw(subject, panel, phase.or(panel.phases.first())?, look)
-}
-
 pub fn write(page: &mut Page, subject: &Subject) {
     page.section("pictures", "Charts");
     let text = "Point at a chart for its values; a name in a legend hides its line; drag along a chart over time to \
                 zoom, in all of them.";
     page.element("p class=\"muted\"", text);
-    // Slow laps stand with their ledgers.
-    let kinds = ChartKind::ALL.into_iter().filter(|kind| *kind != ChartKind::SlowLaps);
+    // Slow laps stand with their ledgers; the page is what a slide is cut from.
+    let kinds = ChartKind::ALL.into_iter();
+    let kinds = kinds.filter(|kind| !matches!(kind, ChartKind::SlowLaps | ChartKind::Slide));
     let drawn: Vec<_> = kinds.flat_map(|kind| kind.draw(subject, Look::PAGE)).collect();
     let first = |chart: &Chart| matches!(chart.kind, ChartKind::Factors | ChartKind::Grouped);
     figures(page, drawn.iter().filter(|chart| first(chart)));

@@ -21,18 +21,28 @@ pub fn charted(panel: &Panel) -> Vec<&PhaseRow> {
 }
 
 /// The rate of each trial in one phase; derived phases have no trials of their own, but a range.
-pub fn draw(subject: &Subject, panel: &Panel, phase: &PhaseRow, look: Look) -> Option<Scene> {
+pub fn draw(
+    subject: &Subject,
+    panel: &Panel,
+    phase: &PhaseRow,
+    (look, most): (Look, usize),
+) -> Option<Scene> {
     phase.cells.iter().find_map(|cell| cell.rate)?;
     let at = match panel.title.as_str() {
         title if look.alone && !title.is_empty() => format!(" · {title}"),
         _ => String::new(),
     };
     let rows = panel.rows.iter().enumerate();
+    let lines = rows.map(|(index, row)| line(subject, panel, phase, (index, row)));
+    let mut lines: Vec<Line> = lines.collect();
+    let middle = |line: &Line| line.value.map_or(0.0, |value| value.median);
+    lines.sort_by(|a, b| middle(b).total_cmp(&middle(a)));
+    lines.truncate(most);
     let strip = Strip {
         title: format!("{}, {}{at}", phase.phase, unit_name(phase.unit)),
         unit: Unit::Count,
         is_longer_better: true,
-        lines: rows.map(|(index, row)| line(subject, panel, phase, (index, row))).collect(),
+        lines,
     };
     strip.draw(look)
 }
