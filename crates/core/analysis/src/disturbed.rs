@@ -36,6 +36,11 @@ pub fn takers_text(trials: &[&TrialRecord]) -> Option<String> {
 
 const TAKERS_TOLD: usize = 3;
 
+/// Whether a CPU quota stopped the trial.
+pub fn is_throttled(trial: &TrialRecord) -> bool {
+    trial.disturbance.as_ref().is_some_and(|disturbance| disturbance.throttled > 0)
+}
+
 /// Whether the trial was disturbed; one without these readings was not.
 pub fn is_disturbed(trial: &TrialRecord) -> bool {
     trial.disturbance.as_ref().is_some_and(|disturbance| taken_share(disturbance) > DISTURBED_SHARE)

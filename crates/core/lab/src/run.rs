@@ -1,6 +1,9 @@
 //! It never measures and never touches the machine; a [`Stage`] does.
 
-use pickfs_analysis::{disturbed::takers_text, ending::DISTURBED};
+use pickfs_analysis::{
+    disturbed::{is_throttled, takers_text},
+    ending::DISTURBED,
+};
 use pickfs_record::{
     Cell, CellId, Event, Outcome, RunRecord, TrialRecord,
     plan::{Statistic, View},
@@ -78,19 +81,26 @@ impl Run<'_> {
         Ok(self.end("completed", String::new()))
     }
 
-    /// Why a run makes no sense at present: others disturbed every trial of this block and of the one before.
+    /// Why a run makes no sense at present: others, or a quota, disturbed every trial of this block and of the
+    /// one before.
     fn disturbed(&self, block: u32) -> Option<String> {
         let first = block.checked_sub(1).filter(|first| *first > 0)?;
         let of = |block: u32| {
             let trials = self.record.trials.iter();
             trials.filter(move |t| t.block == block && t.outcome == Outcome::Finished)
         };
-        let is_disturbed =
-            |block| of(block).next().is_some() && of(block).all(self.parts.disturbed);
+        let is_it = |trial: &TrialRecord| (self.parts.disturbed)(trial) || is_throttled(trial);
+        let is_disturbed = |block| of(block).next().is_some() && of(block).all(is_it);
         if ![first, block].into_iter().all(is_disturbed) {
             return None;
         }
         let trials: Vec<&TrialRecord> = of(first).chain(of(block)).collect();
+        if trials.iter().all(|trial| is_throttled(trial)) {
+            return Some(format!(
+                "a CPU quota stopped pickfs in every trial of blocks {first} and {block}; raise cpu.max of its control \
+                 group, or run outside of it"
+            ));
+        }
         let who = takers_text(&trials);
         let who = who
             .map_or_else(|| "other programs or guests".to_owned(), |who| format!("others ({who})"));

@@ -67,7 +67,7 @@ impl Session {
         );
     }
 
-    pub fn wait_for(&mut self, wanted: impl Fn(&Event) -> bool) {
+    pub fn wait_for(&mut self, mut wanted: impl FnMut(&Event) -> bool) {
         loop {
             let event = self.events.recv_timeout(PATIENCE).unwrap_or_else(|why| {
                 panic!(

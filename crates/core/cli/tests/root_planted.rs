@@ -1,0 +1,372 @@
+//! Five truths are planted with a disk that obeys, and none may fool the program. Each is measured once and judged as
+//! so many blocks as a decision needs, without what other programs did meanwhile: a busy machine changes no verdict here.
+#![allow(clippy::unwrap_used)]
+
+mod lab_session;
+mod pickfs;
+mod slow_disk;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command},
+    sync::atomic::{AtomicBool, Ordering::SeqCst},
+    time::{Duration, Instant},
+};
+
+use lab_session::{Session, may_run};
+use pickfs::{PICKFS, Said, folder, only_run, record};
+use pickfs_analysis::findings;
+use pickfs_record::{
+    Event, RunRecord, TrialRecord,
+    finding::{AnswerEnd, Findings},
+    record::{OpRecord, Times},
+};
+use pickfs_sys::affinity::{allowed_processors, pin_to, set_real_time};
+use slow_disk::SlowDisk;
+
+const DISK_BYTES: usize = 64 << 20;
+const BLOCKS: u32 = 12;
+
+/// Candidates of one file system under other names: whatever differs was planted.
+fn plan(place: &Path, labels: &[&str], words: &str) -> PathBuf {
+    let candidate = |label: &&str| format!("{{ spec = \"ext4\", label = \"{label}\" }}");
+    let candidates: Vec<String> = labels.iter().map(candidate).collect();
+    let file = place.join("planted.toml");
+    let text = format!(
+        "name = \"planted\"\nquestion = \"Which one?\"\nworkload = \"journal\"\ncandidates = [{}]\n{words}\n",
+        candidates.join(", ")
+    );
+    fs::write(&file, text).unwrap();
+    file
+}
+
+fn words<'a>(plan: &'a Path, device: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let common = ["run", plan.to_str().unwrap(), "--device", device, "--erase"];
+    let state = ["--device-state", "discarded", "--set", "file_size=1MiB", "--yes"];
+    [&common[..], &state, more].concat()
+}
+
+/// Runs to the end; `obey` sees each event with the candidate that is at work.
+fn play(words: &[&str], out: &Path, mut obey: impl FnMut(&Event, &str)) -> (Said, RunRecord) {
+    let mut session = Session::start(words, out);
+    let mut at_work = String::new();
+    session.wait_for(|event| {
+        if let Event::TrialStarted { candidate, .. } = event {
+            at_work.clone_from(candidate);
+        }
+        obey(event, &at_work);
+        matches!(event, Event::RunFinished { .. })
+    });
+    let (said, _) = session.end();
+    (said, record(&only_run(out)))
+}
+
+/// As if nobody had been beside it.
+fn alone(mut run: RunRecord) -> RunRecord {
+    run.trials.retain(|trial| trial.attempt == 1);
+    for trial in &mut run.trials {
+        trial.disturbance = None;
+        trial.flags.retain(|flag| flag.kind != "disturbed" && flag.kind != "throttled");
+    }
+    run
+}
+
+fn as_blocks(run: RunRecord) -> RunRecord {
+    let mut long = alone(run);
+    let once = std::mem::take(&mut long.trials);
+    for block in 1..=BLOCKS {
+        long.trials.extend(once.iter().map(|trial| TrialRecord { block, ..trial.clone() }));
+    }
+    long
+}
+
+fn op<'a>(run: &'a RunRecord, label: &str, name: &str) -> &'a OpRecord {
+    let cell = run.cells.iter().find(|cell| cell.candidate.label == label).unwrap();
+    let trial = run.trials.iter().find(|trial| trial.cell == cell.id).unwrap();
+    trial.ops.iter().find(|op| op.op == name).unwrap_or_else(|| panic!("{name}: {trial:?}"))
+}
+
+fn at(times: &Times, q: f64) -> u64 {
+    times.quantile(q).unwrap().value_ns
+}
+
+fn is_named(found: &Findings, label: &str) -> bool {
+    found.answers.iter().any(|a| a.end == AnswerEnd::Winner && a.left == [label])
+}
+
+/// B's median is the better one, and one operation of each trial outlasts nearly all of it.
+#[test]
+fn a_rare_long_stall_is_not_hidden_by_a_quick_median() {
+    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
+        return;
+    }
+    let (_folder, place) = folder();
+    let plan = plan(
+        &place,
+        &["A", "B"],
+        "params = { sync = \"fdatasync\", rate = \"50/s\" }\n\
+         [design]\nblocks = 1\nreference = \"A\"\n\
+         primary = [{ op = \"durable\", quantile = 0.98 }, { op = \"durable\", quantile = 0.5 }]\n\
+         [timing]\nraw_probe = \"50ms\"\nwarmup = \"100ms\"\nmeasure = \"2s\"\nsettle = \"1s\"",
+    );
+    let disk = SlowDisk::mount(DISK_BYTES);
+    let device = disk.attach();
+    let mut is_stalled = false;
+    let words = words(&plan, device.path(), &[]);
+    let (_, run) = play(&words, &place.join("out"), |event, at_work| match event {
+        Event::TrialStarted { .. } => {
+            is_stalled = at_work == "A";
+            disk.set_flush_ms(if at_work == "A" { 8 } else { 4 });
+        }
+        Event::TrialProgress { phase, laps, .. } if phase == "measure" && *laps > 0 => {
+            disk.stall_once_ms(if is_stalled { 0 } else { 1_400 });
+            is_stalled = true;
+        }
+        _ => {}
+    });
+    let run = as_blocks(run);
+    let [a, b] = ["A", "B"].map(|label| op(&run, label, "durable"));
+    assert!(at(&b.service, 0.5) < at(&a.service, 0.5), "B is the quicker by its median service");
+    let response = b.response.as_ref().unwrap();
+    assert!(
+        at(response, 0.98) > 1_000_000_000,
+        "what waited behind the stall counts: {response:?}"
+    );
+    let found = findings(&run);
+    assert!(is_named(&found, "A") && !is_named(&found, "B"), "{:?}", found.answers);
+}
+
+/// The calls of both take the same time: B leaves all of its work to the commit.
+#[test]
+fn a_commit_that_was_put_off_is_paid() {
+    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
+        return;
+    }
+    let (_folder, place) = folder();
+    let plan = plan(
+        &place,
+        &["A", "B"],
+        "params = { sync = \"none\", rate = \"1000/s\" }\n\
+         [design]\nblocks = 1\nreference = \"A\"\n\
+         primary = [{ op = \"append\", quantile = 0.5 }, { op = \"append\", statistic = \"mean\" }]\n\
+         [timing]\nraw_probe = \"50ms\"\nwarmup = \"100ms\"\nmeasure = \"2s\"\nsettle = \"1s\"",
+    );
+    let disk = SlowDisk::mount(DISK_BYTES);
+    let device = disk.attach();
+    let words = words(&plan, device.path(), &[]);
+    let (_, run) = play(&words, &place.join("out"), |event, at_work| match event {
+        Event::TrialProgress { phase, .. } if phase == "measure" && at_work == "B" => {
+            disk.set_flush_ms(1_000);
+        }
+        Event::TrialFinished { .. } => disk.set_flush_ms(0),
+        _ => {}
+    });
+    let asked: Vec<&str> = run.plan.design.primary.iter().map(|m| m.op.as_str()).collect();
+    assert_eq!(asked, ["append with final sync"; 2], "so short a trial ranks no plain append");
+    let run = as_blocks(run);
+    let [own, paid] = ["append", "append with final sync"].map(|name| op(&run, "B", name));
+    let share_ns = paid.service.mean_ns - own.service.mean_ns;
+    assert!(share_ns > 1e9 / 2_000.0 * 0.9, "a second over 2,000 appends, not {share_ns} ns each");
+    let found = findings(&run);
+    assert!(found.answers.iter().all(|answer| answer.left == ["A"]), "{:?}", found.answers);
+}
+
+fn burst() {
+    let end = Instant::now() + Duration::from_millis(3);
+    while Instant::now() < end {
+        std::hint::spin_loop();
+    }
+}
+
+/// Three milliseconds of each hundred, on the processor that measures.
+fn takes_the_processor(at_work: &AtomicBool, over: &AtomicBool) {
+    pin_to(&[measuring()]).unwrap();
+    set_real_time(10).unwrap();
+    while !over.load(SeqCst) {
+        // SLEEP: between two bursts.
+        std::thread::sleep(Duration::from_millis(97));
+        if at_work.load(SeqCst) {
+            burst();
+        }
+    }
+}
+
+fn measuring() -> u32 {
+    allowed_processors().unwrap()[1]
+}
+
+fn cpus() -> String {
+    format!("measure={},help={}", measuring(), allowed_processors().unwrap()[0])
+}
+
+fn has_processors() -> bool {
+    allowed_processors().is_ok_and(|all| all.len() > 1)
+}
+
+/// A worker of the candidate would stand between two calls of the driver as this thread does.
+#[test]
+fn a_worker_on_the_measuring_processor_is_the_candidates() {
+    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) || !has_processors() {
+        return;
+    }
+    let (_folder, place) = folder();
+    let plan = plan(
+        &place,
+        &["A", "B"],
+        "params = { sync = \"none\", rate = \"1000/s\" }\n\
+         [design]\nblocks = 1\nreference = \"A\"\n\
+         primary = [{ op = \"append\", quantile = 0.99 }]\n\
+         [timing]\nraw_probe = \"50ms\"\nwarmup = \"100ms\"\nmeasure = \"2s\"\nsettle = \"1s\"",
+    );
+    let disk = SlowDisk::mount(DISK_BYTES);
+    let (device, cpus) = (disk.attach(), cpus());
+    let (is_at_work, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+    let words = words(&plan, device.path(), &["--cpus", &cpus]);
+    let run = std::thread::scope(|scope| {
+        scope.spawn(|| takes_the_processor(&is_at_work, &is_over));
+        let (_, run) = play(&words, &place.join("out"), |event, at_work| {
+            if matches!(event, Event::TrialStarted { .. } | Event::TrialFinished { .. }) {
+                let begins = matches!(event, Event::TrialStarted { .. });
+                is_at_work.store(begins && at_work == "B", SeqCst);
+            }
+        });
+        is_over.store(true, SeqCst);
+        run
+    });
+    let run = as_blocks(run);
+    let append = op(&run, "B", "append");
+    let [raw, corrected] = [&append.raw_response, &append.response].map(|v| v.as_ref().unwrap());
+    assert!(at(raw, 0.99) > 500_000, "three of a hundred turns were kept waiting: {raw:?}");
+    assert!(raw.mean_ns > corrected.mean_ns, "{raw:?} {corrected:?}");
+    let found = findings(&run);
+    let ending = &found.endings[0];
+    assert!(found.answers[0].raw, "{ending:?}");
+    assert!(ending.sentence.contains("The raw response time ranks"), "{ending:?}");
+}
+
+const BUSY: &str = "params = { sync = \"none\", arrival = \"closed\" }\n\
+     [design]\nblocks = 9\nreference = \"A\"\n\
+     primary = [{ op = \"append\", statistic = \"mean\" }]\n\
+     [timing]\nraw_probe = \"50ms\"\nwarmup = \"100ms\"\nmeasure = \"500ms\"\nsettle = \"1s\"";
+
+struct Hogs(Vec<Child>);
+
+impl Hogs {
+    /// `planted-hog` twice, on the processor that measures.
+    fn start(place: &Path) -> Hogs {
+        let program = place.join("planted-hog");
+        fs::copy("/bin/sh", &program).unwrap();
+        let start = |_| {
+            let mut hog = Command::new("taskset");
+            hog.args(["-c", &measuring().to_string()]).arg(&program);
+            hog.args(["-c", "while :; do :; done"]).spawn().unwrap()
+        };
+        Hogs((0..2).map(start).collect())
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        for hog in &mut self.0 {
+            let _ = (hog.kill(), hog.wait());
+        }
+    }
+}
+
+#[test]
+fn hogs_end_the_run_after_two_blocks_and_are_named() {
+    if !may_run(&["mkfs.ext4", "losetup", "taskset", "/dev/fuse"]) || !has_processors() {
+        return;
+    }
+    let (_folder, place) = folder();
+    let plan = plan(&place, &["A", "B"], BUSY);
+    let disk = SlowDisk::mount(DISK_BYTES);
+    let (device, cpus) = (disk.attach(), cpus());
+    let words = words(&plan, device.path(), &["--cpus", &cpus]);
+    let hogs = Hogs::start(&place);
+    let (said, run) = play(&words, &place.join("out"), |_, _| ());
+    drop(hogs);
+    let end = run.ended.as_ref().unwrap();
+    assert_eq!((said.code, end.how.as_str()), (Some(4), "disturbed"), "{end:?}");
+    assert!(end.note.contains("planted-hog") && end.note.contains("blocks 1 and 2"), "{end:?}");
+    let found = findings(&run);
+    assert!(found.endings.iter().all(|ending| ending.end == AnswerEnd::NoAnswer));
+    assert!(found.endings[0].sentence.contains("planted-hog"), "{:?}", found.endings);
+}
+
+/// A control group with a fifth of a processor, where this machine has the controller.
+struct Quota(PathBuf);
+
+impl Quota {
+    fn new() -> Option<Quota> {
+        let old = Path::new("/sys/fs/cgroup/cpu");
+        let top = if old.is_dir() { old } else { Path::new("/sys/fs/cgroup") };
+        let folder = top.join(format!("pickfs-test-{}", std::process::id()));
+        fs::create_dir(&folder).ok()?;
+        let quota = Quota(folder);
+        let of_old = fs::write(quota.0.join("cpu.cfs_quota_us"), "20000");
+        of_old.or_else(|_| fs::write(quota.0.join("cpu.max"), "20000 100000")).ok()?;
+        Some(quota)
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_quota_ends_the_run_after_two_blocks_and_is_named() {
+    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
+        return;
+    }
+    let Some(quota) = Quota::new() else {
+        eprintln!("skipped: no control group with the cpu controller can be made");
+        return;
+    };
+    let (_folder, place) = folder();
+    let (plan, out) = (plan(&place, &["A", "B"], BUSY), place.join("out"));
+    let disk = SlowDisk::mount(DISK_BYTES);
+    let device = disk.attach();
+    let enter = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", quota.0.display());
+    let mut command = Command::new("sh");
+    command.args(["-c", &enter, "sh", PICKFS]).args(words(&plan, device.path(), &[]));
+    let said = Said::from(command.arg("--out").arg(&out).output().unwrap());
+    let run = record(&only_run(&out));
+    let end = run.ended.as_ref().unwrap();
+    assert_eq!((said.code, end.how.as_str()), (Some(4), "disturbed"), "{end:?} {said:?}");
+    assert!(said.out.contains("NO ANSWER") && end.note.contains("quota"), "{end:?} {said:?}");
+    assert!(run.trials.iter().all(|trial| trial.block <= 2), "{end:?}");
+}
+
+/// Whoever comes after B finds a slower disk; all three are the same.
+#[test]
+fn what_one_leaves_to_the_next_is_nobodys_advantage() {
+    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
+        return;
+    }
+    let (_folder, place) = folder();
+    let plan = plan(
+        &place,
+        &["A", "B", "C"],
+        "params = { sync = \"fdatasync\", rate = \"50/s\" }\n\
+         [design]\nblocks = 12\nreference = \"A\"\n\
+         primary = [{ op = \"durable\", quantile = 0.5 }]\n\
+         [timing]\nraw_probe = \"0ms\"\nwarmup = \"50ms\"\nmeasure = \"300ms\"\nsettle = \"1s\"",
+    );
+    let disk = SlowDisk::mount(DISK_BYTES);
+    let device = disk.attach();
+    let mut before = String::new();
+    let words = words(&plan, device.path(), &[]);
+    let (_, run) = play(&words, &place.join("out"), |event, at_work| {
+        if matches!(event, Event::TrialStarted { .. }) {
+            disk.set_flush_ms(if before == "B" { 12 } else { 10 });
+            at_work.clone_into(&mut before);
+        }
+    });
+    let found = findings(&alone(run));
+    let named = ["A", "B", "C"].map(|label| is_named(&found, label));
+    assert_eq!(named, [false; 3], "{:?}", found.answers);
+}
