@@ -18,7 +18,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::module_info::number;
+use elf::{abi::PT_NOTE, note::Note};
+
+use crate::module_info::elf64;
 
 /// `tail`: bytes behind the payload that are not its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,40 +85,19 @@ fn payload(image: &[u8]) -> Option<(Packing, &[u8])> {
     Some((packing, payload.get(..length.checked_sub(packing.tail_bytes)?)?))
 }
 
-const PT_NOTE: usize = 4;
-const PHYS32_ENTRY: usize = 18;
+const PHYS32_ENTRY: u64 = 18;
 
 /// Whether an ELF kernel has the entry; `None` where it is no such file.
 fn has_pvh_entry(elf: &[u8]) -> Option<bool> {
-    if elf.get(..6)? != b"\x7fELF\x02\x01" {
-        return None;
-    }
-    let (table, size, count) = (number(elf, 32, 8)?, number(elf, 54, 2)?, number(elf, 56, 2)?);
-    for at in (0..count).map(|index| table + index * size) {
-        if number(elf, at, 4)? == PT_NOTE {
-            let (offset, length) = (number(elf, at + 8, 8)?, number(elf, at + 32, 8)?);
-            if has_note(elf.get(offset..offset.checked_add(length)?)?) {
-                return Some(true);
-            }
-        }
-    }
-    Some(false)
+    let elf = elf64(elf)?;
+    let is_it = |note: Note<'_>| matches!(note, Note::Unknown(note) if note.n_type == PHYS32_ENTRY && note.name == b"Xen\0");
+    let has = |segment| elf.segment_data_as_notes(&segment).is_ok_and(|mut notes| notes.any(is_it));
+    Some(elf.segments()?.iter().filter(|segment| segment.p_type == PT_NOTE).any(has))
 }
 
-/// A note: sizes of name and content, type; both are filled up to four bytes.
-fn has_note(mut notes: &[u8]) -> bool {
-    let next = |notes: &[u8]| {
-        let (name, content) = (number(notes, 0, 4)?, number(notes, 4, 4)?);
-        let is_it = number(notes, 8, 4)? == PHYS32_ENTRY && notes.get(12..16)? == b"Xen\0";
-        Some((is_it, 12 + name.next_multiple_of(4) + content.next_multiple_of(4)))
-    };
-    while let Some((is_it, length)) = next(notes) {
-        if is_it {
-            return true;
-        }
-        notes = notes.get(length..).unwrap_or_default();
-    }
-    false
+fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
+    let bytes = bytes.get(at..at.checked_add(size)?)?;
+    Some(bytes.iter().rev().fold(0, |sum: usize, byte| sum << 8 | usize::from(*byte)))
 }
 
 #[cfg(test)]
@@ -126,9 +107,10 @@ mod tests {
     /// Nothing but a note of this type.
     fn elf(note_type: u8) -> Vec<u8> {
         let mut elf = vec![0; 64 + 56];
-        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        elf[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+        elf[20] = 1;
         (elf[32], elf[54], elf[56]) = (64, 56, 1);
-        (elf[64], elf[64 + 8], elf[64 + 32]) = (PT_NOTE as u8, 120, 40);
+        (elf[64], elf[64 + 8], elf[64 + 32], elf[64 + 48]) = (PT_NOTE as u8, 120, 40, 4);
         elf.extend([4, 0, 0, 0, 4, 0, 0, 0, 6, 0, 0, 0]);
         elf.extend(b"Xen\0lnx\0");
         elf.extend([4, 0, 0, 0, 4, 0, 0, 0, note_type, 0, 0, 0]);

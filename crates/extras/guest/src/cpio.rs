@@ -3,7 +3,9 @@
 //!
 //! Source: `Documentation/driver-api/early-userspace/buffer-format.rst`, cpio(5).
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, io};
+
+use cpio::newc::{Builder, trailer};
 
 const FOLDER: u32 = 0o040_000;
 const CHARACTER: u32 = 0o020_000;
@@ -16,83 +18,52 @@ pub struct Archive {
     folders: BTreeSet<String>,
 }
 
-/// What the header says besides name and size.
-struct Kind {
-    mode: u32,
-    links: u32,
-    device: (u32, u32),
-}
-
 impl Archive {
     /// With those above it; one that is there already is left.
-    pub fn folder(&mut self, path: &str) {
+    pub fn folder(&mut self, path: &str) -> io::Result<()> {
         let path = path.trim_matches('/');
         if path.is_empty() || self.folders.contains(path) {
-            return;
+            return Ok(());
         }
-        if let Some((above, _)) = path.rsplit_once('/') {
-            self.folder(above);
-        }
+        self.folder_of(path)?;
         self.folders.insert(path.to_owned());
-        self.entry(path, &Kind { mode: FOLDER | 0o755, links: 2, device: (0, 0) }, &[]);
+        self.entry(path, FOLDER | 0o755, (0, 0), &[])
     }
 
     /// And the folders above it.
-    pub fn file(&mut self, path: &str, mode: u32, content: &[u8]) {
-        self.folder_of(path);
-        self.entry(path, &Kind { mode: REGULAR | mode, links: 1, device: (0, 0) }, content);
+    pub fn file(&mut self, path: &str, mode: u32, content: &[u8]) -> io::Result<()> {
+        self.folder_of(path)?;
+        self.entry(path, REGULAR | mode, (0, 0), content)
     }
 
     /// Root may use it; the folders above it are made.
-    pub fn device(&mut self, path: &str, major: u32, minor: u32) {
-        self.folder_of(path);
-        let kind = Kind { mode: CHARACTER | 0o600, links: 1, device: (major, minor) };
-        self.entry(path, &kind, &[]);
+    pub fn device(&mut self, path: &str, number: (u32, u32)) -> io::Result<()> {
+        self.folder_of(path)?;
+        self.entry(path, CHARACTER | 0o600, number, &[])
     }
 
-    pub fn finish(mut self) -> Vec<u8> {
-        self.entry("TRAILER!!!", &Kind { mode: 0, links: 1, device: (0, 0) }, &[]);
-        self.bytes
+    pub fn finish(self) -> io::Result<Vec<u8>> {
+        trailer(self.bytes)
     }
 
-    fn folder_of(&mut self, path: &str) {
-        if let Some((above, _)) = path.trim_start_matches('/').rsplit_once('/') {
-            self.folder(above);
-        }
+    fn folder_of(&mut self, path: &str) -> io::Result<()> {
+        let above = path.trim_start_matches('/').rsplit_once('/');
+        above.map_or(Ok(()), |(above, _)| self.folder(above))
     }
 
-    fn entry(&mut self, path: &str, kind: &Kind, content: &[u8]) {
-        let name = path.trim_start_matches('/');
-        let inode = self.entries;
+    fn entry(
+        &mut self,
+        path: &str,
+        mode: u32,
+        (major, minor): (u32, u32),
+        content: &[u8],
+    ) -> io::Result<()> {
+        let header = Builder::new(path.trim_start_matches('/')).ino(self.entries).mode(mode);
         self.entries += 1;
-        let fields = [
-            inode,
-            kind.mode,
-            0,
-            0,
-            kind.links,
-            0,
-            content.len() as u32,
-            0,
-            0,
-            kind.device.0,
-            kind.device.1,
-            name.len() as u32 + 1,
-            0,
-        ];
-        self.bytes.extend_from_slice(b"070701");
-        for field in fields {
-            self.bytes.extend_from_slice(format!("{field:08x}").as_bytes());
-        }
-        self.bytes.extend_from_slice(name.as_bytes());
-        self.bytes.push(0);
-        self.align();
-        self.bytes.extend_from_slice(content);
-        self.align();
-    }
-
-    fn align(&mut self) {
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+        let header = header.nlink(1).rdev_major(major).rdev_minor(minor);
+        let mut entry = header.write(&mut self.bytes, content.len() as u32);
+        io::Write::write_all(&mut entry, content)?;
+        entry.finish().map(drop)
     }
 }
 
@@ -100,34 +71,26 @@ impl Archive {
 mod tests {
     use super::*;
 
-    fn list(bytes: &[u8]) -> Vec<(String, u32, usize)> {
-        let (mut at, mut entries) = (0, Vec::new());
+    fn list(mut bytes: &[u8]) -> Vec<(String, u32, u32)> {
+        let mut entries = Vec::new();
         loop {
-            let field = |n: usize| {
-                let text = std::str::from_utf8(&bytes[at + 6 + 8 * n..at + 14 + 8 * n]).unwrap();
-                u32::from_str_radix(text, 16).unwrap() as usize
-            };
-            assert_eq!(&bytes[at..at + 6], b"070701");
-            let (mode, size, name_size) = (field(1), field(6), field(11));
-            let name =
-                String::from_utf8(bytes[at + 110..at + 110 + name_size - 1].to_vec()).unwrap();
-            at = (at + 110 + name_size).next_multiple_of(4);
-            at = (at + size).next_multiple_of(4);
-            if name == "TRAILER!!!" {
-                assert_eq!(at, bytes.len());
+            let reader = cpio::newc::Reader::new(bytes).unwrap();
+            let entry = reader.entry();
+            if entry.is_trailer() {
                 return entries;
             }
-            entries.push((name, mode as u32, size));
+            entries.push((entry.name().to_owned(), entry.mode(), entry.file_size()));
+            bytes = reader.finish().unwrap();
         }
     }
 
     #[test]
     fn folders_stand_before_what_is_in_them_and_once() {
         let mut archive = Archive::default();
-        archive.file("/lib/x86/libc.so.6", 0o755, b"12345");
-        archive.file("lib/x86/libm.so.6", 0o644, b"");
-        archive.device("dev/console", 5, 1);
-        let names: Vec<_> = list(&archive.finish());
+        archive.file("/lib/x86/libc.so.6", 0o755, b"12345").unwrap();
+        archive.file("lib/x86/libm.so.6", 0o644, b"").unwrap();
+        archive.device("dev/console", (5, 1)).unwrap();
+        let names: Vec<_> = list(&archive.finish().unwrap());
         let expected = [
             ("lib", 0o040_755, 0),
             ("lib/x86", 0o040_755, 0),

@@ -51,22 +51,29 @@ impl FirstFiles {
             let path = path.to_owned();
             move |cause| FirstFilesError::File { what, path, cause }
         };
-        let mut archive = Archive::default();
-        FOLDERS.iter().for_each(|folder| archive.folder(folder));
-        archive.device("dev/console", 5, 1);
-        archive.file("etc/mtab", 0o644, b"");
-        self.put_programs(&mut archive)?;
+        let mut content = Vec::new();
         for path in self.early.iter().chain(&self.modules) {
-            let content = std::fs::read(path).map_err(file("read", path))?;
-            archive.file(&inside(path), 0o644, &content);
+            content.push((inside(path), 0o644, std::fs::read(path).map_err(file("read", path))?));
         }
         let early: String = self.early.iter().map(|path| inside(path) + "\n").collect();
-        archive.file(EARLY_LIST, 0o644, early.as_bytes());
-        std::fs::write(to, archive.finish()).map_err(file("write", to))
+        content.push((EARLY_LIST.into(), 0o644, early.into_bytes()));
+        content.push(("etc/mtab".into(), 0o644, Vec::new()));
+        let programs = self.programs()?.into_iter();
+        content.extend(programs.map(|it| (it.path.to_string_lossy().into(), 0o755, it.content)));
+        let archive = || {
+            let mut archive = Archive::default();
+            FOLDERS.iter().try_for_each(|folder| archive.folder(folder))?;
+            archive.device("dev/console", (5, 1))?;
+            content.iter().try_for_each(|(path, mode, bytes)| archive.file(path, *mode, bytes))?;
+            archive.finish()
+        };
+        let written = archive().and_then(|archive| std::fs::write(to, archive));
+        written.map_err(file("write", to))
     }
 
-    fn put_programs(&self, archive: &mut Archive) -> Result<(), ProgramError> {
-        let mut there: Vec<PathBuf> = Vec::new();
+    /// Each once.
+    fn programs(&self) -> Result<Vec<ProgramFile>, ProgramError> {
+        let mut there: Vec<ProgramFile> = Vec::new();
         let mut worker = program_files(&self.worker)?;
         worker[0].path = "/init".into();
         let mut files = worker;
@@ -76,13 +83,12 @@ impl FirstFiles {
         for (tree, program) in &self.foreign {
             files.extend(program_files_of_tree(tree, program)?);
         }
-        for ProgramFile { path, content } in files {
-            if !there.contains(&path) {
-                archive.file(&path.to_string_lossy(), 0o755, &content);
-                there.push(path);
+        for file in files {
+            if !there.iter().any(|known| known.path == file.path) {
+                there.push(file);
             }
         }
-        Ok(())
+        Ok(there)
     }
 }
 

@@ -9,7 +9,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod archive;
+mod apt;
 pub mod boot_image;
 pub mod cpio;
 pub mod deadline;

@@ -9,9 +9,13 @@ use std::{
     process::{Command, Stdio},
 };
 
+use elf::{ElfBytes, endian::LittleEndian, file::Class};
+
 /// `None` where it is no module.
 pub fn needs(elf: &[u8]) -> Option<Vec<String>> {
-    let info = section(elf, b".modinfo")?;
+    let elf = elf64(elf)?;
+    let section = elf.section_header_by_name(".modinfo").ok()??;
+    let (info, _) = elf.section_data(&section).ok()?;
     let texts = info.split(|byte| *byte == 0).filter_map(|text| std::str::from_utf8(text).ok());
     let listed = texts.filter_map(|text| text.strip_prefix("depends="));
     Some(
@@ -23,29 +27,9 @@ pub fn needs(elf: &[u8]) -> Option<Vec<String>> {
     )
 }
 
-pub(crate) fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
-    let bytes = bytes.get(at..at.checked_add(size)?)?;
-    Some(bytes.iter().rev().fold(0, |sum: usize, byte| sum << 8 | usize::from(*byte)))
-}
-
-/// Of a 64-bit little-endian ELF file.
-fn section<'a>(elf: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
-    if elf.get(..6)? != b"\x7fELF\x02\x01" {
-        return None;
-    }
-    let (table, size) = (number(elf, 40, 8)?, number(elf, 58, 2)?);
-    let (count, names) = (number(elf, 60, 2)?, number(elf, 62, 2)?);
-    let content = |index: usize| {
-        let at = table.checked_add(index * size)?;
-        let (from, length) = (number(elf, at + 24, 8)?, number(elf, at + 32, 8)?);
-        elf.get(from..from.checked_add(length)?)
-    };
-    let names = content(names)?;
-    let is_it = |index: &usize| {
-        let name = number(elf, table + index * size, 4).and_then(|at| names.get(at..));
-        name.is_some_and(|name| name.starts_with(wanted) && name.get(wanted.len()) == Some(&0))
-    };
-    content((0..count).find(is_it)?)
+pub(crate) fn elf64(bytes: &[u8]) -> Option<ElfBytes<'_, LittleEndian>> {
+    let elf = ElfBytes::minimal_parse(bytes).ok()?;
+    (elf.ehdr.class == Class::ELF64).then_some(elf)
 }
 
 /// Itself, or an unpacked copy in `folder` where it is packed.
@@ -80,7 +64,8 @@ pub(crate) mod tests {
     pub(crate) fn module(info: &str) -> Vec<u8> {
         let names = b"\0.shstrtab\0.modinfo\0";
         let mut elf = vec![0; 64 + 3 * 64];
-        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        elf[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+        elf[20] = 1;
         (elf[40], elf[58], elf[60], elf[62]) = (64, 64, 3, 1);
         let mut put = |index: usize, name: u8, from: usize, length: usize| {
             let at = 64 + index * 64;

@@ -2,17 +2,15 @@
 //! or the headers of a kernel. What apt would install beside a package is asked of apt itself
 //! (`apt-get --simulate`), which needs no right and changes nothing.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path, process::Command};
 
 use crate::{
-    archive::Archive,
-    packages::{PackageCache, PackageError, Unpacked, cannot},
+    apt::{NotDone, OwnLists, said},
+    packages::{PackageCache, PackageError, Unpacked, archives_in, version_of},
 };
 
+/// Compressed, of main and contrib.
+const LISTS_BYTES: u64 = 9_000_000;
 /// Ends the name of a set's folder, so that it is nobody's single package.
 const SET: &str = "+set";
 
@@ -49,24 +47,14 @@ impl PackageSet<'_> {
 
     fn fetch(&self, cache: &PackageCache) -> Result<Unpacked, PackageError> {
         cache.may_fetch(self.main)?;
-        let folder = cache.cache().join("packages");
-        let work = folder.join(format!(".set-{}", std::process::id()));
-        fs::create_dir_all(&work).map_err(cannot("make", &work))?;
-        let fetched = self.fetch_into(cache, &folder, &work);
-        let _ = fs::remove_dir_all(&work);
-        fetched
+        cache.within(|work| self.fetch_into(cache, work))
     }
 
-    fn fetch_into(
-        &self,
-        cache: &PackageCache,
-        folder: &Path,
-        work: &Path,
-    ) -> Result<Unpacked, PackageError> {
-        let apt = Apt { package: self.main, cache: folder, work, archive: None };
+    fn fetch_into(&self, cache: &PackageCache, work: &Path) -> Result<Unpacked, PackageError> {
+        let apt = Apt { package: self.main, cache, work, lists: None };
         let apt = match apt.offers(self.main) {
             true => apt,
-            false => Apt { archive: Some(Archive::open(cache, self.main)?), ..apt },
+            false => Apt { lists: Some(lists_of_the_archive(cache, self.main)?), ..apt },
         };
         let mut names = vec![self.main.to_owned()];
         match self.members {
@@ -81,23 +69,31 @@ impl PackageSet<'_> {
         for archive in &archives {
             apt.run("dpkg", &["-x", &archive.to_string_lossy(), &tree.to_string_lossy()])?;
         }
-        let version = version_of(self.main, &archives).unwrap_or_else(|| "unknown".into());
-        let place = folder.join(format!("{}_{version}", self.name()));
-        match fs::rename(&tree, &place) {
-            Ok(()) => {}
-            // Somebody else was faster.
-            Err(_) if place.is_dir() => {}
-            Err(cause) => return Err(cannot("make", &place)(cause)),
-        }
-        Ok(Unpacked { name: self.name(), version, folder: place })
+        cache.keep(&tree, &self.name(), version_of(self.main, &archives))
     }
+}
+
+/// Of Debian 12, from which guests have their kernel, for packages that the sources of this machine do not name.
+fn lists_of_the_archive(cache: &PackageCache, package: &str) -> Result<OwnLists, PackageError> {
+    let folder = cache.cache().join("archive");
+    let (lists, whole) = (OwnLists::at(&folder), folder.join("whole"));
+    if whole.is_file() {
+        return Ok(lists);
+    }
+    let failed = |said: String| NotDone::Said(said).of("apt-get update", package, cache.cache());
+    cache.allow(format!("lists of Debian 12's archive for {package}"), LISTS_BYTES)?;
+    let prepared = lists.prepare(&["bookworm"], "main contrib");
+    prepared.map_err(|error| failed(error.to_string()))?;
+    lists.run("apt-get", &["-q", "update"]).map_err(|error| failed(error.to_string()))?;
+    fs::write(whole, "").map_err(|error| failed(error.to_string()))?;
+    Ok(lists)
 }
 
 struct Apt<'a> {
     package: &'a str,
-    cache: &'a Path,
+    cache: &'a PackageCache,
     work: &'a Path,
-    archive: Option<Archive>,
+    lists: Option<OwnLists>,
 }
 
 impl Apt<'_> {
@@ -133,42 +129,12 @@ impl Apt<'_> {
 
     fn run(&self, program: &'static str, words: &[&str]) -> Result<String, PackageError> {
         let mut command = Command::new(program);
-        command.args(words).current_dir(self.work).stdin(Stdio::null()).env("LC_ALL", "C");
-        if let Some(archive) = &self.archive {
-            command.env("APT_CONFIG", archive.configuration());
+        command.args(words).current_dir(self.work);
+        if let Some(lists) = &self.lists {
+            command.env("APT_CONFIG", lists.configuration());
         }
-        let (package, cache) = (self.package.to_owned(), self.cache.to_owned());
-        match command.output() {
-            Ok(output) if output.status.success() => {
-                Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-            }
-            Ok(output) => {
-                let text = String::from_utf8_lossy(&output.stderr).into_owned();
-                let said = text.lines().rfind(|line| !line.trim().is_empty());
-                let said = said.unwrap_or("it said nothing").trim().to_owned();
-                Err(PackageError::Failed { program, package, said, cache })
-            }
-            Err(_) => Err(PackageError::NoProgram { program, package, cache }),
-        }
+        said(&mut command).map_err(|error| error.of(program, self.package, self.cache.cache()))
     }
-}
-
-fn archives_in(work: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(work).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut found: Vec<_> =
-        entries.filter(|path| path.extension().is_some_and(|end| end == "deb")).collect();
-    found.sort();
-    found
-}
-
-/// `qemu-system-x86_1%3a7.2_amd64.deb` is `1%3a7.2`.
-fn version_of(name: &str, archives: &[PathBuf]) -> Option<String> {
-    let version = |path: &PathBuf| {
-        let stem = path.file_stem()?.to_string_lossy().into_owned();
-        let rest = stem.strip_prefix(name)?.strip_prefix('_')?;
-        Some(rest.split('_').next().unwrap_or(rest).to_owned())
-    };
-    archives.iter().find_map(version)
 }
 
 #[cfg(test)]
@@ -200,13 +166,5 @@ mod tests {
         let got = set.get(&cache).unwrap();
         assert_eq!((got.version.as_str(), got.folder), ("7.2", tree));
         assert_eq!(cache.held("qemu-system-x86"), None);
-    }
-
-    #[test]
-    fn the_version_is_that_of_the_first_package() {
-        let archives = ["libfdt1_1.6.1-4+b1_amd64.deb", "qemu_1%3a7.2+b3_amd64.deb"];
-        let archives = archives.map(PathBuf::from);
-        assert_eq!(version_of("qemu", &archives).as_deref(), Some("1%3a7.2+b3"));
-        assert_eq!(version_of("libfdt", &archives), None);
     }
 }

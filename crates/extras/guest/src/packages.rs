@@ -5,7 +5,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::Command,
     sync::Arc,
 };
 
@@ -13,6 +13,7 @@ use pickfs_candidate::packages::Family;
 use thiserror::Error;
 
 use crate::{
+    apt::said,
     qemu_program,
     suites::{LISTS_BYTES, Offer, Suites, offers_of},
     version::Version,
@@ -240,8 +241,8 @@ impl PackageCache {
         let version = offer.as_ref().map_or(String::new(), |offer| format!(" {}", offer.version));
         self.allow(format!("{name}{version}"), offer.map_or(0, |offer| offer.bytes))?;
         self.within(|work| {
-            self.run("apt-get", &["-q", "download"], name, &[name], work)?;
-            let archive = archive_in(work).ok_or_else(|| PackageError::Strange {
+            self.run("apt-get", &["-q", "download", name], name, work)?;
+            let archive = archives_in(work).pop().ok_or_else(|| PackageError::Strange {
                 package: name.into(),
                 what: "archive after its download".into(),
             })?;
@@ -250,7 +251,7 @@ impl PackageCache {
     }
 
     /// It is gone afterwards.
-    fn within(
+    pub(crate) fn within(
         &self,
         what: impl FnOnce(&Path) -> Result<Unpacked, PackageError>,
     ) -> Result<Unpacked, PackageError> {
@@ -263,15 +264,23 @@ impl PackageCache {
 
     fn unpack(&self, name: &str, archive: &Path, work: &Path) -> Result<Unpacked, PackageError> {
         let tree = work.join("tree");
-        let (from, to) = (archive.to_string_lossy(), tree.to_string_lossy());
-        self.run("dpkg", &["-x"], name, &[&from, &to], work)?;
-        let version = version_of(archive);
+        self.run("dpkg", &["-x", &archive.to_string_lossy(), &tree.to_string_lossy()], name, work)?;
+        self.keep(&tree, name, version_of(name, &[archive.to_owned()]))
+    }
+
+    /// Puts an unpacked tree in its place.
+    pub(crate) fn keep(
+        &self,
+        tree: &Path,
+        name: &str,
+        version: String,
+    ) -> Result<Unpacked, PackageError> {
         let folder = self.folder.join(format!("{name}_{version}"));
-        match fs::rename(&tree, &folder) {
+        match fs::rename(tree, &folder) {
             Ok(()) => {}
             // Somebody else was faster.
             Err(_) if folder.is_dir() => {}
-            Err(cause) => return Err(PackageError::Cache { what: "make", path: folder, cause }),
+            Err(cause) => return Err(cannot("make", &folder)(cause)),
         }
         Ok(Unpacked { name: name.into(), version, folder })
     }
@@ -281,19 +290,10 @@ impl PackageCache {
         program: &'static str,
         words: &[&str],
         package: &str,
-        rest: &[&str],
         work: &Path,
-    ) -> Result<(), PackageError> {
-        let mut command = Command::new(program);
-        command.args(words).args(rest).current_dir(work).stdin(Stdio::null()).env("LC_ALL", "C");
-        let (package, cache) = (package.to_owned(), self.folder.clone());
-        match command.output() {
-            Ok(output) if output.status.success() => Ok(()),
-            Ok(output) => {
-                Err(PackageError::Failed { program, package, said: last_line(&output), cache })
-            }
-            Err(_) => Err(PackageError::NoProgram { program, package, cache }),
-        }
+    ) -> Result<String, PackageError> {
+        let done = said(Command::new(program).args(words).current_dir(work));
+        done.map_err(|error| error.of(program, package, &self.folder))
     }
 }
 
@@ -315,8 +315,7 @@ impl std::fmt::Debug for PackageCache {
 /// As far as apt knows.
 pub(crate) fn own_offer(name: &str) -> Option<Offer> {
     let mut apt = Command::new("apt-cache");
-    apt.args(["show", "--no-all-versions", name]).stdin(Stdio::null()).env("LC_ALL", "C");
-    let text = String::from_utf8(apt.output().ok()?.stdout).ok()?;
+    let text = said(apt.args(["show", "--no-all-versions", name])).ok()?;
     offers_of(&text, "").into_iter().next()
 }
 
@@ -325,21 +324,22 @@ pub(crate) fn cannot(what: &'static str, path: &Path) -> impl FnOnce(io::Error) 
     move |cause| PackageError::Cache { what, path, cause }
 }
 
-fn archive_in(work: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(work).ok()?.flatten().map(|entry| entry.path());
-    entries.into_iter().find(|path| path.extension().is_some_and(|end| end == "deb"))
+pub(crate) fn archives_in(work: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(work).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<_> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "deb")).collect();
+    found.sort();
+    found
 }
 
-/// `f2fs-tools_1.15.0-1+b1_amd64.deb` is `1.15.0-1+b1`.
-fn version_of(archive: &Path) -> String {
-    let stem = archive.file_stem().unwrap_or_default().to_string_lossy();
-    stem.split('_').nth(1).unwrap_or("unknown").to_owned()
-}
-
-pub(crate) fn last_line(output: &Output) -> String {
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let lines = text.lines().rev().filter(|line| !line.trim().is_empty());
-    lines.into_iter().next().unwrap_or("it said nothing").trim().to_owned()
+/// `qemu-system-x86_1%3a7.2_amd64.deb` is `1%3a7.2`.
+pub(crate) fn version_of(name: &str, archives: &[PathBuf]) -> String {
+    let version = |path: &PathBuf| {
+        let stem = path.file_stem()?.to_string_lossy().into_owned();
+        let rest = stem.strip_prefix(name)?.strip_prefix('_')?;
+        Some(rest.split('_').next().unwrap_or(rest).to_owned())
+    };
+    archives.iter().find_map(version).unwrap_or_else(|| "unknown".into())
 }
 
 #[cfg(test)]
@@ -396,7 +396,10 @@ mod tests {
     }
 
     #[test]
-    fn the_version_stands_in_the_name_of_the_archive() {
-        assert_eq!(version_of(Path::new("/x/qemu_1%3a7.2+dfsg-7_amd64.deb")), "1%3a7.2+dfsg-7");
+    fn the_version_is_that_of_the_first_package() {
+        let archives = ["libfdt1_1.6.1-4+b1_amd64.deb", "qemu_1%3a7.2+b3_amd64.deb"];
+        let archives = archives.map(PathBuf::from);
+        assert_eq!(version_of("qemu", &archives), "1%3a7.2+b3");
+        assert_eq!(version_of("libfdt", &archives), "unknown");
     }
 }

@@ -8,7 +8,10 @@ use std::{
     process::Command,
 };
 
+use elf::abi::{PT_INTERP, PT_LOAD};
 use thiserror::Error;
+
+use crate::module_info::elf64;
 
 #[derive(Debug, Error)]
 pub enum ProgramError {
@@ -101,43 +104,18 @@ fn listed(text: &str) -> Vec<PathBuf> {
     text.lines().filter_map(path).collect()
 }
 
-const PT_LOAD: u32 = 1;
-const PT_INTERP: u32 = 3;
-
-struct Segment {
-    kind: u32,
-    offset: usize,
-    size: usize,
-}
-
-/// `None` where it is no 64-bit little-endian ELF file.
-fn segments(elf: &[u8]) -> Option<Vec<Segment>> {
-    let number = |at: usize, size: usize| {
-        let bytes = elf.get(at..at + size)?;
-        Some(bytes.iter().rev().fold(0, |sum: usize, byte| sum << 8 | usize::from(*byte)))
-    };
-    if elf.get(..6)? != b"\x7fELF\x02\x01" {
-        return None;
-    }
-    let (table, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
-    let segment = |at: usize| {
-        let (kind, offset, size) = (number(at, 4)? as u32, number(at + 8, 8)?, number(at + 32, 8)?);
-        Some(Segment { kind, offset, size })
-    };
-    (0..count).map(|index| segment(table + index * size)).collect()
-}
-
 fn interpreter(elf: &[u8]) -> Option<PathBuf> {
-    let segment = segments(elf)?.into_iter().find(|segment| segment.kind == PT_INTERP)?;
-    let text = elf.get(segment.offset..segment.offset + segment.size)?;
-    let text = std::str::from_utf8(text).ok()?;
+    let elf = elf64(elf)?;
+    let segment = elf.segments()?.iter().find(|segment| segment.p_type == PT_INTERP)?;
+    let text = std::str::from_utf8(elf.segment_data(&segment).ok()?).ok()?;
     Some(PathBuf::from(text.trim_end_matches('\0')))
 }
 
 /// Cuts behind the last byte that is mapped and takes the section table, which lies there, out of the header.
 fn loaded_part(mut elf: Vec<u8>) -> Option<Vec<u8>> {
-    let ends = segments(&elf)?.into_iter().filter(|s| s.kind == PT_LOAD).map(|s| s.offset + s.size);
-    let end = ends.max()?.min(elf.len()).max(64);
+    let loaded = elf64(&elf)?.segments()?.iter().filter(|segment| segment.p_type == PT_LOAD);
+    let end = loaded.map(|segment| (segment.p_offset + segment.p_filesz) as usize).max()?;
+    let end = end.min(elf.len()).max(64);
     elf.truncate(end);
     // e_shoff, then e_shnum and e_shstrndx.
     elf.get_mut(40..48)?.fill(0);

@@ -7,13 +7,14 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
     time::Duration,
 };
 
 use crate::{
+    apt::{MIRROR, NotDone, OwnLists, said},
     debian_kernel,
-    packages::{PackageError, cannot, last_line},
+    packages::{PackageError, cannot},
     version::Version,
 };
 
@@ -24,11 +25,6 @@ pub const SUITES: &[&str] =
 pub const LISTS_BYTES: u64 = 40_000_000;
 /// How old the table may be where it lacks what is asked for.
 const FRESH: Duration = Duration::from_secs(86_400);
-const MIRROR: &str = "http://deb.debian.org/debian";
-const KEYRINGS: [&str; 2] = [
-    "/usr/share/keyrings/debian-archive-keyring.gpg",
-    "/usr/share/keyrings/debian-archive-keyring.pgp",
-];
 const APT_HELPER: &str = "/usr/lib/apt/apt-helper";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,36 +78,25 @@ impl Suites {
     }
 
     fn refresh_in(&self, work: &Path) -> Result<(), PackageError> {
-        for folder in ["lists/partial", "cache/archives/partial"] {
-            let folder = work.join(folder);
-            fs::create_dir_all(&folder).map_err(cannot("make", &folder))?;
-        }
-        let keyring = KEYRINGS.into_iter().find(|path| Path::new(path).exists());
-        let keyring = keyring.ok_or_else(|| {
-            no_suites("Debian's keys are not here; install debian-archive-keyring")
-        })?;
-        let write = |name: &str, text: String| {
-            let path = work.join(name);
-            fs::write(&path, text).map_err(cannot("write", &path))
-        };
-        write("sources.list", sources(keyring))?;
-        write("status", String::new())?;
-        write("apt.conf", configuration(work))?;
+        fs::create_dir_all(work).map_err(cannot("make", work))?;
+        let lists = OwnLists::at(work);
+        lists.prepare(SUITES, "main").map_err(|error| no_suites(&error.to_string()))?;
         // A suite that is gone is no reason to do without the others: what counts is what comes of it.
-        let updated = apt(work, "apt-get", &["-q", "update"]);
-        let named = apt(work, "apt-cache", &["show", debian_kernel::NEWEST]).unwrap_or_default();
+        let updated = lists.run("apt-get", &["-q", "update"]);
+        let named = lists.run("apt-cache", &["show", debian_kernel::NEWEST]).unwrap_or_default();
         let mut names = vec![debian_kernel::NEWEST];
         names.extend(named.lines().filter_map(image_of_line));
-        let shown = apt(work, "apt-cache", &[&["show"], names.as_slice()].concat());
-        let listed = apt(work, "apt-cache", &[&["madison"], names.as_slice()].concat());
+        let shown = lists.run("apt-cache", &[&["show"], names.as_slice()].concat());
+        let listed = lists.run("apt-cache", &[&["madison"], names.as_slice()].concat());
         let offers = offers_of(&shown.unwrap_or_default(), &listed.unwrap_or_default());
         if offers.is_empty() {
-            return Err(no_suites(&updated.err().unwrap_or_else(|| "they name no kernel".into())));
+            let said = updated.err().map(|error| error.to_string());
+            return Err(no_suites(said.as_deref().unwrap_or("they name no kernel")));
         }
         let text: String = offers.iter().map(line_of_offer).collect();
-        write("offers", text)?;
-        let table = self.table();
-        fs::rename(work.join("offers"), &table).map_err(cannot("make", &table))
+        let (made, table) = (work.join("offers"), self.table());
+        fs::write(&made, text).map_err(cannot("write", &made))?;
+        fs::rename(&made, &table).map_err(cannot("make", &table))
     }
 
     /// Fails when the archive is not what the signed list says, too.
@@ -124,15 +109,11 @@ impl Suites {
             .args(["-o", "APT::Sandbox::User=root", "download-file", &uri])
             .arg(&archive)
             .arg(&hash);
-        match said(&mut helper) {
-            Ok(_) => Ok(archive),
-            Err(said) => Err(PackageError::Failed {
-                program: "apt-helper",
-                package: format!("{} {}", offer.package, offer.version),
-                said,
-                cache: self.folder.clone(),
-            }),
-        }
+        let failed = |error: NotDone| {
+            let package = format!("{} {}", offer.package, offer.version);
+            NotDone::Said(error.to_string()).of("apt-helper", package, &self.folder)
+        };
+        said(&mut helper).map(|_| archive).map_err(failed)
     }
 
     fn table(&self) -> PathBuf {
@@ -146,46 +127,6 @@ fn image_of_line(line: &str) -> Option<&str> {
 
 fn no_suites(said: &str) -> PackageError {
     PackageError::NoSuites { said: said.into() }
-}
-
-/// A mirror may be a frozen one, whose lists are past their date: they are signed all the same, and an old
-/// kernel is what is asked for.
-fn sources(keyring: &str) -> String {
-    let line = |suite: &&str| {
-        format!("deb [check-valid-until=no signed-by={keyring}] {MIRROR} {suite} main\n")
-    };
-    SUITES.iter().map(line).collect()
-}
-
-/// Everything that apt keeps is in our folder; of the machine's own configuration only its proxies count.
-fn configuration(work: &Path) -> String {
-    let at = work.display();
-    let proxies = said(Command::new("apt-config").args(["dump", "Acquire"])).unwrap_or_default();
-    let proxies = proxies.lines().filter(|line| line.starts_with("Acquire::http"));
-    format!(
-        "Dir::State \"{at}\";\nDir::State::lists \"{at}/lists\";\nDir::State::status \"{at}/status\";\n\
-         Dir::Cache \"{at}/cache\";\nDir::Etc::sourcelist \"{at}/sources.list\";\n\
-         Dir::Etc::sourceparts \"/dev/null\";\nDir::Etc::parts \"/dev/null\";\n\
-         Dir::Etc::main \"/dev/null\";\nDir::Etc::preferences \"/dev/null\";\n\
-         Dir::Etc::preferencesparts \"/dev/null\";\nAPT::Architecture \"amd64\";\n\
-         APT::Architectures \"amd64\";\nAPT::Sandbox::User \"root\";\nAcquire::Languages \"none\";\n{}\n",
-        proxies.collect::<Vec<_>>().join("\n")
-    )
-}
-
-fn apt(work: &Path, program: &str, words: &[&str]) -> Result<String, String> {
-    said(Command::new(program).env("APT_CONFIG", work.join("apt.conf")).args(words))
-}
-
-/// What a program printed, or the last line of its errors.
-fn said(command: &mut Command) -> Result<String, String> {
-    match command.stdin(Stdio::null()).env("LC_ALL", "C").output() {
-        Ok(output) if output.status.success() => {
-            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-        }
-        Ok(output) => Err(last_line(&output)),
-        Err(error) => Err(format!("{}: {error}", command.get_program().to_string_lossy())),
-    }
 }
 
 /// From `apt-cache show`, and the suites from `apt-cache madison`.
@@ -269,12 +210,5 @@ mod tests {
         let kept = suites.offers("linux-image-amd64");
         assert_eq!(kept, [offers[1].clone(), offers[0].clone()], "the newest is last");
         assert!(suites.is_fresh() && suites.offers("libc6").is_empty());
-    }
-
-    #[test]
-    fn lists_without_a_signature_are_no_lists() {
-        let text = sources("/keys");
-        assert_eq!(text.lines().count(), SUITES.len());
-        assert!(text.lines().all(|line| line.contains("signed-by=/keys")), "{text}");
     }
 }
