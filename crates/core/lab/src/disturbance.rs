@@ -16,7 +16,7 @@ use pickfs_sys::{
     cgroup,
     cpu_time::{CpuTicks, CpuTimes, ticks_per_second},
     namespace,
-    pressure::{Resource, pressure},
+    pressure::{Resource, stalled_us},
     proc_root::ProcRoot,
     process::{self, Process},
 };
@@ -116,7 +116,7 @@ impl Reading {
             cpus: if processor.is_some() { 1.0 } else { times.processors.len().max(1) as f64 },
             own_user_ticks: own.iter().map(of_own).sum(),
             throttled: cgroup::throttled_periods(),
-            pressure_us: pressure(Resource::Cpu).map_or(0, |pressure| pressure.some.total_us),
+            pressure_us: stalled_us(Resource::Cpu).unwrap_or(0),
         })
     }
 }

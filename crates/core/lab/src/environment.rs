@@ -75,7 +75,7 @@ fn put_memory(environment: &mut Environment) {
     put_some(environment, "memory.tmpfs_huge_pages", schemes.tmpfs_huge_pages);
     put_some(environment, "memory.same_page_merging", schemes.same_page_merging);
     put_some(environment, "memory.swappiness", schemes.swappiness);
-    environment.put("numa.nodes", schemes.numa_nodes.len().max(1));
+    environment.put("numa.nodes", schemes.numa_nodes.max(1));
     put_some(environment, "numa.balancing", schemes.numa_balancing);
     for scheme in schemes.damon {
         let text = format!("{} {}", scheme.state, scheme.actions.join(" "));

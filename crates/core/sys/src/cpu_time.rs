@@ -9,43 +9,35 @@ pub struct CpuTicks {
     pub user_ticks: u64,
     pub nice_ticks: u64,
     pub system_ticks: u64,
+    /// Also while a disk was being waited for.
     pub idle_ticks: u64,
-    /// Nothing to do while a disk was being waited for.
-    pub iowait_ticks: u64,
+    /// Of hardware and software interrupts.
     pub irq_ticks: u64,
-    pub softirq_ticks: u64,
     /// Wanted, and taken by the host for others.
     pub steal_ticks: u64,
-    /// Guests; contained in `user_ticks`.
-    pub guest_ticks: u64,
 }
 
 impl CpuTicks {
+    fn each(&self) -> [u64; 6] {
+        let CpuTicks { user_ticks, nice_ticks, system_ticks, .. } = *self;
+        [user_ticks, nice_ticks, system_ticks, self.idle_ticks, self.irq_ticks, self.steal_ticks]
+    }
+
+    fn of(
+        [user_ticks, nice_ticks, system_ticks, idle_ticks, irq_ticks, steal_ticks]: [u64; 6],
+    ) -> Self {
+        Self { user_ticks, nice_ticks, system_ticks, idle_ticks, irq_ticks, steal_ticks }
+    }
+
     pub fn total_ticks(&self) -> u64 {
-        self.user_ticks
-            + self.nice_ticks
-            + self.system_ticks
-            + self.idle_ticks
-            + self.iowait_ticks
-            + self.irq_ticks
-            + self.softirq_ticks
-            + self.steal_ticks
+        self.each().iter().sum()
     }
 
     /// What was spent between an earlier reading and this one. The kernel's idle and iowait may
     /// step back a little; that counts as nothing.
     pub fn since(&self, before: &Self) -> Self {
-        Self {
-            user_ticks: self.user_ticks.saturating_sub(before.user_ticks),
-            nice_ticks: self.nice_ticks.saturating_sub(before.nice_ticks),
-            system_ticks: self.system_ticks.saturating_sub(before.system_ticks),
-            idle_ticks: self.idle_ticks.saturating_sub(before.idle_ticks),
-            iowait_ticks: self.iowait_ticks.saturating_sub(before.iowait_ticks),
-            irq_ticks: self.irq_ticks.saturating_sub(before.irq_ticks),
-            softirq_ticks: self.softirq_ticks.saturating_sub(before.softirq_ticks),
-            steal_ticks: self.steal_ticks.saturating_sub(before.steal_ticks),
-            guest_ticks: self.guest_ticks.saturating_sub(before.guest_ticks),
-        }
+        let (now, then) = (self.each(), before.each());
+        Self::of(std::array::from_fn(|at| now[at].saturating_sub(then[at])))
     }
 }
 
@@ -54,10 +46,6 @@ pub struct CpuTimes {
     pub machine: CpuTicks,
     /// Those online, by number.
     pub processors: Vec<(u32, CpuTicks)>,
-    pub context_switch_count: u64,
-    pub running_count: u64,
-    /// Processes that waited for a disk at this moment.
-    pub blocked_count: u64,
 }
 
 impl CpuTimes {
@@ -80,11 +68,6 @@ impl CpuTimes {
         Self {
             machine: self.machine.since(&before.machine),
             processors: self.processors.iter().filter_map(spent).collect(),
-            context_switch_count: self
-                .context_switch_count
-                .saturating_sub(before.context_switch_count),
-            running_count: self.running_count,
-            blocked_count: self.blocked_count,
         }
     }
 }
@@ -95,48 +78,29 @@ pub fn ticks_per_second() -> u64 {
 }
 
 fn parse(text: &str) -> Option<CpuTimes> {
-    let mut times = CpuTimes::default();
-    let mut has_machine = false;
-    for line in text.lines() {
-        let Some((name, rest)) = line.split_once(' ') else { continue };
-        let count = || rest.trim().parse().unwrap_or(0);
-        match name {
-            "cpu" => {
-                times.machine = parse_ticks(rest)?;
-                has_machine = true;
-            }
-            "ctxt" => times.context_switch_count = count(),
-            "procs_running" => times.running_count = count(),
-            "procs_blocked" => times.blocked_count = count(),
-            _ => {
-                let number = name.strip_prefix("cpu").and_then(|number| number.parse().ok());
-                if let Some(number) = number {
-                    times.processors.push((number, parse_ticks(rest)?));
-                }
-            }
+    let lines = text.lines().filter_map(|line| line.strip_prefix("cpu")?.split_once(' '));
+    let mut machine = None;
+    let mut processors = Vec::new();
+    for (number, rest) in lines {
+        let ticks = parse_ticks(rest)?;
+        match number.parse() {
+            Ok(number) => processors.push((number, ticks)),
+            Err(_) if number.is_empty() => machine = Some(ticks),
+            Err(_) => {}
         }
     }
-    has_machine.then_some(times)
+    Some(CpuTimes { machine: machine?, processors })
 }
 
+/// User, nice, system, idle; then what younger kernels tell: waiting for a disk, interrupts of hardware and of
+/// software, stolen.
 fn parse_ticks(fields: &str) -> Option<CpuTicks> {
     let ticks: Vec<u64> =
         fields.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
-    let &[user_ticks, nice_ticks, system_ticks, idle_ticks, ref rest @ ..] = &ticks[..] else {
-        return None;
-    };
-    let later = |index: usize| rest.get(index).copied().unwrap_or(0);
-    Some(CpuTicks {
-        user_ticks,
-        nice_ticks,
-        system_ticks,
-        idle_ticks,
-        iowait_ticks: later(0),
-        irq_ticks: later(1),
-        softirq_ticks: later(2),
-        steal_ticks: later(3),
-        guest_ticks: later(4),
-    })
+    let later = |index: usize| ticks.get(index).copied().unwrap_or(0);
+    let [user, nice, system, idle, ..] = ticks[..] else { return None };
+    let (idle, irq) = (idle.saturating_add(later(4)), later(5).saturating_add(later(6)));
+    Some(CpuTicks::of([user, nice, system, idle, irq, later(7)]))
 }
 
 #[cfg(test)]
@@ -147,15 +111,16 @@ mod tests {
     const REAL: &str = "cpu  14784 9300 9343 293867 1871 0 130 66 7 0\n\
         cpu0 5877 3769 3642 151200 216 0 14 24 0 0\n\
         cpu1 8906 5530 5701 142666 1654 0 116 41 0 0\n\
-        intr 1 2 3\nctxt 4711\nbtime 1\nprocs_running 3\nprocs_blocked 1\n";
+        intr 1 2 3\nctxt 4711\nbtime 1\n";
 
     #[test]
     fn each_processor_and_the_machine_are_read() {
         let times = parse(REAL).unwrap();
         assert_eq!((times.machine.user_ticks, times.machine.steal_ticks), (14784, 66));
-        assert_eq!(times.machine.guest_ticks, 7);
-        assert_eq!(times.processors[1].1.iowait_ticks, 1654);
-        assert_eq!((times.context_switch_count, times.blocked_count), (4711, 1));
+        assert_eq!(
+            (times.machine.irq_ticks, times.processors[1].1.idle_ticks),
+            (130, 142666 + 1654)
+        );
     }
 
     #[test]

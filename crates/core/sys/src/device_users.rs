@@ -15,7 +15,6 @@ pub struct DeviceUser {
     pub process_id: u32,
     /// At most 15 bytes.
     pub name: String,
-    pub descriptor_count: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,11 +42,11 @@ fn users_where(proc_root: &ProcRoot, is_it: impl Fn(&Statx) -> bool) -> io::Resu
     let mut found = DeviceUsers::default();
     for process_id in proc_root.process_ids()? {
         let process = proc_root.process(process_id);
-        match descriptor_count(&process, &is_it) {
-            Ok(0) => {}
-            Ok(descriptor_count) => {
+        match has_open(&process, &is_it) {
+            Ok(false) => {}
+            Ok(true) => {
                 let name = text_if_any(process.join("comm")).unwrap_or_default();
-                found.users.push(DeviceUser { process_id, name, descriptor_count });
+                found.users.push(DeviceUser { process_id, name });
             }
             Err(_) if !process.exists() => {}
             Err(_) => found.unreadable_process_count += 1,
@@ -57,9 +56,9 @@ fn users_where(proc_root: &ProcRoot, is_it: impl Fn(&Statx) -> bool) -> io::Resu
 }
 
 /// Does not ask a server: a dead network file system must not hang us.
-fn descriptor_count(process: &Path, is_it: impl Fn(&Statx) -> bool) -> io::Result<usize> {
+fn has_open(process: &Path, is_it: impl Fn(&Statx) -> bool) -> io::Result<bool> {
     let flags = StatxFlags::TYPE | StatxFlags::INO;
     let descriptors = fs::read_dir(process.join("fd"))?.flatten();
     let facts = descriptors.map(|one| statx(CWD, one.path(), AtFlags::STATX_DONT_SYNC, flags));
-    Ok(facts.flatten().filter(|facts| is_it(facts)).count())
+    Ok(facts.flatten().any(|facts| is_it(&facts)))
 }

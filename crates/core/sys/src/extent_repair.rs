@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn what_lies_past_the_end_of_the_file_is_not_mended() {
         let flags = ExtentFlags(0x801);
-        let past = Extent { logical_bytes: 8192, physical_bytes: 0, length_bytes: 4096, flags };
+        let past = Extent { logical_bytes: 8192, length_bytes: 4096, flags };
         let (unwritten, missing) = unwritten_and_missing(&[past], 4096);
         assert!(unwritten.is_empty());
         assert_eq!(missing, [ByteRange { start_bytes: 0, end_bytes: 4096 }]);

@@ -46,8 +46,6 @@ impl ExtentFlags {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     pub logical_bytes: u64,
-    /// Where it begins on the device; meaningless when unknown or delayed.
-    pub physical_bytes: u64,
     /// May reach past the end of the file.
     pub length_bytes: u64,
     pub flags: ExtentFlags,
@@ -83,7 +81,6 @@ pub struct ExtentSummary {
     pub written_bytes: u64,
     pub unwritten_bytes: u64,
     pub missing_bytes: u64,
-    pub shared_bytes: u64,
 }
 
 impl ExtentSummary {
@@ -124,7 +121,6 @@ fn fiemap_batch(file: &File, start_bytes: u64) -> Result<Vec<Extent>, ExtentErro
     let found = (map.mapped_extents as usize).min(BATCH);
     let typed = |extent: &FiemapExtent| Extent {
         logical_bytes: extent.logical,
-        physical_bytes: extent.physical,
         length_bytes: extent.length,
         flags: ExtentFlags(extent.flags),
     };
@@ -197,7 +193,6 @@ fn summarise(extents: &[Extent], size_bytes: u64) -> ExtentSummary {
         written_bytes,
         unwritten_bytes,
         missing_bytes: size_bytes.saturating_sub(written_bytes + unwritten_bytes),
-        shared_bytes: total(&|e| e.flags.is_shared()),
     }
 }
 
@@ -210,7 +205,6 @@ fn summarise_data(data: &[ByteRange], size_bytes: u64) -> Result<ExtentSummary, 
         written_bytes,
         unwritten_bytes: 0,
         missing_bytes: size_bytes.saturating_sub(written_bytes),
-        shared_bytes: 0,
     })
 }
 
@@ -271,7 +265,7 @@ mod tests {
 
     fn extent(logical_bytes: u64, length_bytes: u64, flags: u32) -> Extent {
         let flags = ExtentFlags(flags);
-        Extent { logical_bytes, physical_bytes: 0, length_bytes, flags }
+        Extent { logical_bytes, length_bytes, flags }
     }
 
     #[test]
@@ -285,7 +279,7 @@ mod tests {
         let extents = [extent(0, 4096, 0), extent(8192, 4096, 0x800), extent(12288, 8192, 0x2001)];
         let s = summarise(&extents, 18000);
         assert_eq!((s.written_bytes, s.unwritten_bytes, s.missing_bytes), (9808, 4096, 4096));
-        assert_eq!((s.shared_bytes, s.extent_count), (5712, 3));
+        assert_eq!(s.extent_count, 3);
         assert!(!s.is_fully_written());
     }
 

@@ -40,7 +40,6 @@ pub mod nodes;
 pub mod open_lock;
 pub mod own_descriptors;
 pub mod own_network;
-pub mod own_reads;
 pub mod own_usage;
 pub mod perf_event;
 pub mod perf_ring;

@@ -73,8 +73,6 @@ pub struct LoopStatus {
     pub backing_node: Option<(u32, u32)>,
     /// It shows a part of what is behind it: an offset or a limit was given.
     pub is_part: bool,
-    /// The name given at attach time, cut to 63 bytes.
-    pub backing_name: String,
 }
 
 /// Dropping it detaches it without a report; [`LoopDevice::detach`] reports.
@@ -218,7 +216,6 @@ fn status_by(handle: &File, path: &Path) -> Result<LoopStatus, LoopError> {
         backing_inode: info.inode,
         backing_node: Some(node).filter(|&node| node != (0, 0)),
         is_part: info.offset != 0 || info.size_limit != 0,
-        backing_name: text_until_zero(&info.file_name),
     })
 }
 
@@ -262,14 +259,9 @@ fn attach_to(path: &Path, backing: &File, options: &LoopOptions) -> Result<File,
     open(path, false)
 }
 
-fn text_until_zero(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
-}
-
 /// `struct loop_info64`: 232 bytes.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct LoopInfo64 {
     device: u64,
     inode: u64,
@@ -280,29 +272,19 @@ struct LoopInfo64 {
     encrypt_type: u32,
     encrypt_key_size: u32,
     flags: u32,
-    file_name: [u8; 64],
-    crypt_name: [u8; 64],
+    file_name: Name,
+    crypt_name: Name,
     encrypt_key: [u8; 32],
     init: [u64; 2],
 }
 
-impl Default for LoopInfo64 {
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Name([u8; 64]);
+
+impl Default for Name {
     fn default() -> Self {
-        Self {
-            device: 0,
-            inode: 0,
-            rdevice: 0,
-            offset: 0,
-            size_limit: 0,
-            number: 0,
-            encrypt_type: 0,
-            encrypt_key_size: 0,
-            flags: 0,
-            file_name: [0; 64],
-            crypt_name: [0; 64],
-            encrypt_key: [0; 32],
-            init: [0; 2],
-        }
+        Self([0; 64])
     }
 }
 
@@ -323,8 +305,8 @@ impl LoopConfig {
             | flag(options.autoclear, LO_FLAGS_AUTOCLEAR)
             | flag(options.read_only, LO_FLAGS_READ_ONLY);
         let name = name_of(backing);
-        let kept = name.len().min(info.file_name.len() - 1);
-        info.file_name[..kept].copy_from_slice(&name[..kept]);
+        let kept = name.len().min(info.file_name.0.len() - 1);
+        info.file_name.0[..kept].copy_from_slice(&name[..kept]);
         let fd = u32::try_from(backing.as_raw_fd()).expect("an open descriptor is not negative");
         Self { fd, block_size: options.sector_bytes.unwrap_or(0), info, reserved: [0; 8] }
     }
@@ -344,12 +326,6 @@ mod tests {
     fn structures_have_the_sizes_of_the_kernel_header() {
         assert_eq!(size_of::<LoopInfo64>(), 232);
         assert_eq!(size_of::<LoopConfig>(), 304);
-    }
-
-    #[test]
-    fn a_full_name_field_without_zero_is_read_to_its_end() {
-        assert_eq!(text_until_zero(&[b'x'; 64]).len(), 64);
-        assert_eq!(text_until_zero(b"ab\0cd"), "ab");
     }
 
     #[test]

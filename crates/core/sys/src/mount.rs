@@ -233,11 +233,6 @@ impl Mounted {
         Ok(Self { target: Some(request.target.clone()) })
     }
 
-    /// Takes over a mount that somebody else made (a FUSE program, say).
-    pub fn adopt(target: impl Into<PathBuf>) -> Self {
-        Self { target: Some(target.into()) }
-    }
-
     pub fn path(&self) -> &Path {
         self.target.as_deref().expect("the target is taken only by unmount, which consumes it")
     }

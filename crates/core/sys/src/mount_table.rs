@@ -24,8 +24,6 @@ pub struct MountEntry {
     pub mount_point: PathBuf,
     /// Options of this mount: `rw,noatime`.
     pub options: String,
-    /// Optional fields: `shared:1`, `master:2`.
-    pub propagation: Vec<String>,
     /// The type, with its subtype: `ext4`, `fuse.ntfs-3g`.
     pub fs_type: String,
     /// What was mounted: a device node, or any word.
@@ -57,7 +55,8 @@ pub fn parse_line(line: &[u8]) -> Option<MountEntry> {
     let root = path(fields.next()?);
     let mount_point = path(fields.next()?);
     let options = text(fields.next()?);
-    let propagation = fields.by_ref().take_while(|&field| field != b"-").map(text).collect();
+    // Optional fields: `shared:1`, `master:2`.
+    fields.by_ref().find(|&field| field == b"-")?;
     Some(MountEntry {
         mount_id,
         parent_id,
@@ -66,7 +65,6 @@ pub fn parse_line(line: &[u8]) -> Option<MountEntry> {
         root,
         mount_point,
         options,
-        propagation,
         fs_type: text(fields.next()?),
         source: path(fields.next()?),
         super_options: text(fields.next()?),
@@ -123,9 +121,7 @@ mod tests {
     fn optional_fields_may_be_none_or_many() {
         let table = parse(REAL).unwrap();
         assert_eq!(table.len(), 3);
-        assert!(table[0].propagation.is_empty());
         assert_eq!((table[0].major, table[0].minor), (254, 0));
-        assert_eq!(table[1].propagation, ["shared:5", "master:2"]);
         assert_eq!(table[1].mount_point, PathBuf::from("/run/user 1"));
         assert_eq!(table[2].source, PathBuf::from("/dev/sd\\a"));
         assert_eq!(table[2].root, PathBuf::from("/@home"));

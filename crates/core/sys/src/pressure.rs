@@ -28,51 +28,19 @@ pub enum Resource {
     Memory,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Stalled {
-    pub percent_10s: f64,
-    pub percent_60s: f64,
-    pub percent_300s: f64,
-    pub total_us: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Pressure {
-    /// Time in which some task waited.
-    pub some: Stalled,
-    /// Time in which all tasks waited; not defined for processors.
-    pub full: Option<Stalled>,
-}
-
-/// `None` where the kernel does not keep it.
-pub fn pressure(resource: Resource) -> Option<Pressure> {
+/// Time in which some task waited, since boot, in microseconds; `None` where the kernel does not keep it.
+pub fn stalled_us(resource: Resource) -> Option<u64> {
     let name = match resource {
         Resource::Cpu => "cpu",
         Resource::Io => "io",
         Resource::Memory => "memory",
     };
-    parse(&text_if_any(Path::new("/proc/pressure").join(name))?)
+    total_of_some(&text_if_any(Path::new("/proc/pressure").join(name))?)
 }
 
-fn parse(text: &str) -> Option<Pressure> {
-    let line = |name: &str| {
-        text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(parse_line))
-    };
-    Some(Pressure { some: line("some")?, full: line("full") })
-}
-
-fn parse_line(line: &str) -> Stalled {
-    let mut stalled = Stalled::default();
-    for (name, value) in line.split_whitespace().filter_map(|word| word.split_once('=')) {
-        match name {
-            "avg10" => stalled.percent_10s = value.parse().unwrap_or(0.0),
-            "avg60" => stalled.percent_60s = value.parse().unwrap_or(0.0),
-            "avg300" => stalled.percent_300s = value.parse().unwrap_or(0.0),
-            "total" => stalled.total_us = value.parse().unwrap_or(0),
-            _ => {}
-        }
-    }
-    stalled
+fn total_of_some(text: &str) -> Option<u64> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    some.split_whitespace().find_map(|word| word.strip_prefix("total="))?.parse().ok()
 }
 
 #[cfg(test)]
@@ -80,17 +48,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_lines_are_read() {
+    fn the_total_of_some_is_read() {
         let text = "some avg10=1.72 avg60=0.93 avg300=0.84 total=8469133\n\
                     full avg10=1.65 avg60=0.89 avg300=0.81 total=8240923\n";
-        let pressure = parse(text).unwrap();
-        assert_eq!((pressure.some.percent_10s, pressure.some.total_us), (1.72, 8_469_133));
-        assert_eq!(pressure.full.unwrap().percent_300s, 0.81);
-    }
-
-    #[test]
-    fn old_kernels_have_no_full_line_for_processors() {
-        assert_eq!(parse("some avg10=0.00 total=1\n").unwrap().full, None);
-        assert_eq!(parse(""), None);
+        assert_eq!(total_of_some(text), Some(8_469_133));
+        assert_eq!(total_of_some(""), None);
     }
 }

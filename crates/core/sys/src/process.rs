@@ -21,7 +21,6 @@ pub struct Process {
     pub system_ticks: u64,
     /// Of those that were waited for.
     pub ended_children_user_ticks: u64,
-    pub thread_count: u32,
     /// Since boot: with the pid, its identity.
     pub start_ticks: u64,
     pub is_kernel_thread: bool,
@@ -90,7 +89,6 @@ fn parse(text: &str) -> Option<Process> {
         user_ticks: number(11)?,
         system_ticks: number(12)?,
         ended_children_user_ticks: number(13)?,
-        thread_count: u32::try_from(number(17)?).ok()?,
         start_ticks: number(19)?,
         processor: number(36).and_then(|number| u32::try_from(number).ok()),
     })
@@ -115,7 +113,7 @@ mod tests {
         assert_eq!((process.state, process.parent_id), ('S', 7));
         assert_eq!((process.user_ticks, process.system_ticks), (50, 60));
         assert_eq!(process.user_ticks_with_ended_children(), 57);
-        assert_eq!((process.thread_count, process.start_ticks), (3, 999));
+        assert_eq!(process.start_ticks, 999);
         assert!(!process.is_kernel_thread);
     }
 
@@ -131,7 +129,7 @@ mod tests {
     fn we_are_a_process_of_ours() {
         let own = Process::read(std::process::id(), &ProcRoot::own()).unwrap();
         assert_eq!(own.process_id, std::process::id());
-        assert!(own.thread_count >= 1 && !own.is_kernel_thread && own.processor.is_some());
+        assert!(!own.is_kernel_thread && own.processor.is_some());
         let threads = threads(std::process::id(), &ProcRoot::own()).unwrap();
         assert!(threads.iter().any(|thread| thread.process_id == own.process_id));
     }

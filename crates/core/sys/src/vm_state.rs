@@ -1,8 +1,5 @@
-use crate::mount_table::unescape;
 use crate::tunables::{self, TunableError, number_if_any};
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A field that the kernel does not give is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,19 +67,6 @@ impl WritebackSettings {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Swap {
-    pub path: PathBuf,
-    /// `partition` or `file`.
-    pub kind: String,
-    pub size_bytes: u64,
-    pub used_bytes: u64,
-}
-
-pub fn swaps() -> Result<Vec<Swap>, TunableError> {
-    Ok(parse_swaps(&tunables::text(Path::new("/proc/swaps"))?))
-}
-
 fn parse_memory(text: &str) -> Memory {
     let bytes = |name| line_value(text, name, ':').unwrap_or(0).saturating_mul(1024);
     Memory {
@@ -112,18 +96,6 @@ fn line_value(text: &str, name: &str, separator: char) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-fn parse_swaps(text: &str) -> Vec<Swap> {
-    text.lines().skip(1).filter_map(parse_swap).collect()
-}
-
-fn parse_swap(line: &str) -> Option<Swap> {
-    let mut fields = line.split_whitespace();
-    let path = OsString::from_vec(unescape(fields.next()?.as_bytes())).into();
-    let kind = fields.next()?.to_owned();
-    let mut bytes = || Some(fields.next()?.parse::<u64>().ok()?.saturating_mul(1024));
-    Some(Swap { path, kind, size_bytes: bytes()?, used_bytes: bytes()? })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,29 +116,16 @@ mod tests {
     }
 
     #[test]
-    fn a_swap_file_with_a_space_in_its_name_is_read() {
-        let text = "Filename\tType\tSize\tUsed\tPriority\n/swap\\040one file 1024 512 -2\n";
-        let swaps = parse_swaps(text);
-        assert_eq!(
-            (swaps[0].path.as_path(), swaps[0].kind.as_str()),
-            (Path::new("/swap one"), "file")
-        );
-        assert_eq!((swaps[0].size_bytes, swaps[0].used_bytes), (1 << 20, 1 << 19));
-    }
-
-    #[test]
     fn the_running_kernel_is_understood() {
         assert!(Memory::now().unwrap().total_bytes > 0);
         assert!(WritebackPages::now().unwrap().dirty_threshold_pages > 0);
         assert!(WritebackSettings::now().expire_centiseconds.is_some());
-        assert!(swaps().is_ok());
     }
 
     proptest! {
         #[test]
-        fn no_text_makes_the_parsers_panic(text: String, line in "[^\n]*[ \t][0-9]* [0-9]*") {
-            let _ = (parse_memory(&text), parse_writeback(&text), parse_swaps(&text));
-            let _ = (parse_swap(&line), line_value(&line, "", ' '));
+        fn no_text_makes_the_parsers_panic(text: String) {
+            let _ = (parse_memory(&text), parse_writeback(&text), line_value(&text, "", ' '));
         }
     }
 }

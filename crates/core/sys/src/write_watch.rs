@@ -30,26 +30,8 @@ pub struct Written {
 }
 
 /// Kinds of mounts that hold no files of anybody.
-const NO_FILES: &[&str] = &[
-    "proc",
-    "sysfs",
-    "devtmpfs",
-    "devpts",
-    "cgroup",
-    "cgroup2",
-    "debugfs",
-    "tracefs",
-    "securityfs",
-    "bpf",
-    "pstore",
-    "mqueue",
-    "configfs",
-    "autofs",
-    "efivarfs",
-    "binfmt_misc",
-    "fusectl",
-    "nsfs",
-];
+const NO_FILES: &str = "proc sysfs devtmpfs devpts cgroup cgroup2 debugfs tracefs securityfs bpf pstore mqueue \
+    configfs autofs efivarfs binfmt_misc fusectl nsfs";
 
 impl WriteWatch {
     /// Every mount of this namespace but the one at `mount` and those below it. Fails without
@@ -67,7 +49,8 @@ impl WriteWatch {
         let table = std::fs::read("/proc/self/mountinfo")?;
         let mounts = mount_table::parse(&table).unwrap_or_default();
         let is_beside = |entry: &&MountEntry| {
-            !entry.mount_point.starts_with(mount) && !NO_FILES.contains(&entry.fs_type.as_str())
+            !entry.mount_point.starts_with(mount)
+                && !NO_FILES.split(' ').any(|kind| kind == entry.fs_type)
         };
         for entry in mounts.iter().filter(is_beside) {
             // One that is hidden below another cannot be named, and nobody writes there either.

@@ -87,13 +87,11 @@ fn a_program_that_has_the_device_open_is_found() {
     }
     let made = loop_on_unlinked();
     let device = BlockDevice::at(made.path()).unwrap();
-    let ours = |count: usize| {
-        let users = users_of(device.device_number(), &ProcRoot::host()).unwrap().users;
-        users.iter().any(|u| u.process_id == std::process::id() && u.descriptor_count == count)
-    };
-    assert!(ours(1), "the loop device's own handle");
-    let second = File::open(made.path()).unwrap();
-    assert!(ours(2));
-    drop(second);
-    assert!(ours(1));
+    let users = users_of(device.device_number(), &ProcRoot::host()).unwrap().users;
+    assert!(
+        users.iter().any(|user| user.process_id == std::process::id()),
+        "the loop device's own handle"
+    );
+    let other = users_of((0, 0), &ProcRoot::host()).unwrap().users;
+    assert!(other.is_empty(), "{other:?}");
 }

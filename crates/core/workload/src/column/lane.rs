@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use pickfs_record::phase::Heat;
-use pickfs_sys::own_reads::OwnReads;
+use pickfs_sys::own_usage::OwnReads;
 
 use super::{
     check::Replaced,

@@ -12,7 +12,7 @@
 use std::fs::File;
 
 use pickfs_sys::{
-    own_reads::OwnReads,
+    own_usage::OwnReads,
     residency::{forget, resident_pages},
 };
 

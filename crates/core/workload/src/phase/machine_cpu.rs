@@ -18,11 +18,7 @@ pub(super) fn busy_processors(
         return None;
     }
     let spent = after.times.since(&before.times).machine;
-    let busy_ticks = spent.user_ticks
-        + spent.nice_ticks
-        + spent.system_ticks
-        + spent.irq_ticks
-        + spent.softirq_ticks;
+    let busy_ticks = spent.user_ticks + spent.nice_ticks + spent.system_ticks + spent.irq_ticks;
     Some(busy_ticks as f64 / ticks_per_second() as f64 / (interval_ns as f64 / 1e9))
 }
 
@@ -39,7 +35,7 @@ mod tests {
         let busy = |at_ns| {
             let mut after = at(at_ns);
             after.times.machine.user_ticks = ticks_per_second();
-            after.times.machine.softirq_ticks = ticks_per_second() / 2;
+            after.times.machine.irq_ticks = ticks_per_second() / 2;
             after.times.machine.idle_ticks = 10 * ticks_per_second();
             busy_processors(Some(&before), Some(&after))
         };
