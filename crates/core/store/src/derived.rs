@@ -1,7 +1,4 @@
-use pickfs_record::{
-    Environment, Heat, Outcome, PhaseRecord, RunRecord, StallRecord, TrialRecord,
-    record::{OpRecord, Times},
-};
+use pickfs_record::{Environment, Outcome, RunRecord, TrialRecord};
 use rusqlite::{Connection, Result, params};
 
 pub fn outcome_name(outcome: &Outcome) -> &'static str {
@@ -28,206 +25,62 @@ pub fn put_run(connection: &Connection, run: &RunRecord) -> Result<()> {
             ],
         )?;
     }
-    put_facts(connection, 0, &run.environment)?;
-    put_facts(connection, 0, &run.card)
-}
-
-pub fn put_trial(connection: &Connection, trial: &TrialRecord) -> Result<()> {
-    for op in &trial.ops {
-        put_op(connection, trial.number, op)?;
-    }
-    put_facts(connection, trial.number, &trial.environment)?;
-    put_steps(connection, trial)?;
-    for (position, phase) in trial.phases.iter().enumerate() {
-        put_phase(connection, trial.number, position, phase)?;
-    }
-    for flag in &trial.flags {
-        connection.execute(
-            "INSERT INTO flag VALUES (?1, ?2, ?3)",
-            params![trial.number, flag.kind, flag.text],
-        )?;
-    }
-    if let Some(stalls) = &trial.stalls {
-        put_stalls(connection, trial.number, stalls)?;
-    }
-    for (name, value) in &trial.counts {
-        connection.execute(
-            "INSERT INTO counted VALUES (?1, ?2, ?3)",
-            params![trial.number, name, value],
-        )?;
-    }
-    Ok(())
-}
-
-fn put_phase(
-    connection: &Connection,
-    trial: u32,
-    position: usize,
-    phase: &PhaseRecord,
-) -> Result<()> {
-    let heat = phase.heat.map(|heat| match heat {
-        Heat::Cold => "cold",
-        Heat::Hot => "hot",
-    });
-    let flags: Vec<&str> = phase.flags.iter().map(|flag| flag.kind.as_str()).collect();
-    connection.execute(
-        "INSERT INTO phase VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, \
-         ?15, ?16, ?17, ?18, ?19)",
-        params![
-            trial,
-            position as i64,
-            phase.phase,
-            phase.label,
-            phase.suite,
-            heat,
-            outcome_name(&phase.outcome),
-            phase.is_derived,
-            phase.unit.word(),
-            phase.work,
-            phase.real_bytes as i64,
-            phase.rate_per_s,
-            phase.elapsed_ns as i64,
-            phase.start_skew_ns as i64,
-            phase.lanes,
-            phase.threads,
-            phase.cpu_user_ns as i64,
-            phase.cpu_system_ns as i64,
-            flags.join(" "),
-        ],
-    )?;
-    for (name, value) in &phase.values {
-        connection.execute(
-            "INSERT INTO phase_value VALUES (?1, ?2, ?3, ?4)",
-            params![trial, phase.phase, name, value],
-        )?;
-    }
-    Ok(())
-}
-
-fn put_op(connection: &Connection, trial: u32, op: &OpRecord) -> Result<()> {
-    put_view(connection, trial, &op.op, "service", &op.service)?;
-    if let Some(response) = &op.response {
-        put_view(connection, trial, &op.op, "response", response)?;
-    }
-    for row in &op.intervals {
-        connection.execute(
-            "INSERT INTO second VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            params![
-                trial,
-                op.op,
-                row.second,
-                row.count as i64,
-                row.service_min_ns as i64,
-                row.service_p50_ns as i64,
-                row.service_max_ns as i64,
-                row.response_max_ns as i64
-            ],
-        )?;
-    }
-    for spike in &op.spikes {
-        connection.execute(
-            "INSERT INTO spike VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![
-                trial,
-                op.op,
-                spike.due_ns as i64,
-                spike.start_ns as i64,
-                spike.end_ns as i64,
-                spike.offset_bytes as i64
-            ],
-        )?;
-    }
-    Ok(())
-}
-
-fn put_view(connection: &Connection, trial: u32, op: &str, view: &str, laps: &Times) -> Result<()> {
-    connection.execute(
-        "INSERT INTO op VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        params![
-            trial,
-            op,
-            view,
-            laps.count as i64,
-            laps.mean_ns,
-            laps.sd_ns,
-            laps.min_ns as i64,
-            laps.max_ns as i64
-        ],
-    )?;
-    for row in &laps.quantiles {
-        connection.execute(
-            "INSERT INTO quantile VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![trial, op, view, row.q, row.value_ns as i64, row.episodes as i64],
-        )?;
-    }
-    Ok(())
-}
-
-/// Stacks are one text, innermost frame first.
-fn put_stalls(connection: &Connection, trial: u32, stalls: &StallRecord) -> Result<()> {
-    for op in &stalls.ops {
-        connection.execute(
-            "INSERT INTO stall VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            params![
-                trial,
-                op.op,
-                stalls.above_ns as i64,
-                op.laps as i64,
-                op.total_ns as i64,
-                op.on_cpu_ns as i64,
-                op.blocked_ns as i64,
-                op.cpu_wait_ns as i64,
-                op.unexplained_ns as i64,
-            ],
-        )?;
-        for row in &op.causes {
-            let title = stalls.words(&row.cause).map_or(row.cause.as_str(), |words| &words.title);
-            connection.execute(
-                "INSERT INTO stall_cause VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-                params![
-                    trial,
-                    op.op,
-                    row.cause,
-                    title,
-                    row.who,
-                    row.laps as i64,
-                    row.times as i64,
-                    row.total_ns as i64,
-                    row.max_ns as i64,
-                    stalls.stack(row.stack).join(" < "),
-                    stalls.stack(row.waker_stack).join(" < "),
-                ],
-            )?;
-        }
-        for lap in &op.worst {
-            let (cause, who, cause_ns) = lap.leading().unwrap_or(("", "", 0));
-            connection.execute(
-                "INSERT INTO slow_lap VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                params![
-                    trial,
-                    op.op,
-                    lap.start_ns as i64,
-                    lap.end_ns as i64,
-                    lap.offset_bytes as i64,
-                    lap.thread,
-                    cause,
-                    who,
-                    cause_ns as i64,
-                ],
-            )?;
+    for Environment(facts) in [&run.environment, &run.card] {
+        for (key, value) in facts {
+            connection.execute("INSERT INTO fact VALUES (0, ?1, ?2)", params![key, value])?;
         }
     }
     Ok(())
 }
 
-fn put_facts(connection: &Connection, trial: u32, facts: &Environment) -> Result<()> {
-    for (key, value) in &facts.0 {
-        connection.execute("INSERT INTO fact VALUES (?1, ?2, ?3)", params![trial, key, value])?;
-    }
-    Ok(())
-}
+/// What the statements below read: the JSON of a trial is `?1`.
+const TRIAL: &str = "WITH t(n) AS (SELECT ?1 ->> 'number'),
+  o(n, op, j) AS (SELECT n, value ->> 'op', value FROM t, json_each(?1, '$.ops')),
+  views(view) AS (VALUES ('service'), ('response')),
+  p(n, at, phase, j) AS (SELECT n, key, value ->> 'phase', value FROM t, json_each(?1, '$.phases')),
+  s(n, op, j) AS (SELECT n, value ->> 'op', value FROM t, json_each(?1, '$.stalls.ops'))
+";
 
-fn put_steps(connection: &Connection, trial: &TrialRecord) -> Result<()> {
+/// Rows of the derived tables. `{x: a b}` are the fields a and b of the JSON x; stacks are one text,
+/// innermost frame first.
+const ROWS: &[&str] = &[
+    "op SELECT n, op, view, {j -> view: count mean_ns sd_ns min_ns max_ns} FROM o, views
+     WHERE j -> view ->> 'count' IS NOT NULL",
+    "quantile SELECT n, op, view, {value: q value_ns episodes}
+     FROM o, views, json_each(j, '$.' || view || '.quantiles')",
+    "second SELECT n, op, {value: second count service_min_ns service_p50_ns service_max_ns
+     response_max_ns} FROM o, json_each(j, '$.intervals')",
+    "spike SELECT n, op, {value: due_ns start_ns end_ns offset_bytes} FROM o, json_each(j, '$.spikes')",
+    "fact SELECT n, key, value FROM t, json_each(?1, '$.environment')",
+    "flag SELECT n, {value: kind text} FROM t, json_each(?1, '$.flags')",
+    "counted SELECT n, key, value FROM t, json_each(?1, '$.counts')",
+    "phase SELECT n, at, phase, {j: label suite heat}, j ->> '$.outcome.is', {j: is_derived unit work
+     real_bytes rate_per_s elapsed_ns start_skew_ns lanes threads cpu_user_ns cpu_system_ns},
+     (SELECT coalesce(group_concat(value ->> 'kind', ' '), '') FROM json_each(j, '$.flags')) FROM p",
+    "phase_value SELECT n, phase, key, value FROM p, json_each(j, '$.values')",
+    "stall SELECT n, op, ?1 ->> '$.stalls.above_ns', {j: laps total_ns on_cpu_ns blocked_ns cpu_wait_ns
+     unexplained_ns} FROM s",
+    "stall_cause SELECT n, op, c.value ->> 'cause',
+     coalesce((SELECT value ->> 'title' FROM json_each(?1, '$.stalls.causes')
+               WHERE value ->> 'cause' = c.value ->> 'cause'), c.value ->> 'cause'),
+     {c.value: who laps times total_ns max_ns},
+     (SELECT coalesce(group_concat(value, ' < '), '')
+      FROM json_each(?1, '$.stalls.stacks[' || (c.value ->> 'stack') || ']')),
+     (SELECT coalesce(group_concat(value, ' < '), '')
+      FROM json_each(?1, '$.stalls.stacks[' || (c.value ->> 'waker_stack') || ']'))
+     FROM s, json_each(j, '$.causes') c",
+    "slow_lap SELECT n, op, {lap: start_ns end_ns offset_bytes thread}, cause, who, max(ns)
+     FROM (SELECT n, op, l.key AS place, l.value AS lap, coalesce(q.value ->> 'cause', '') AS cause,
+           coalesce(q.value ->> 'who', '') AS who, coalesce(sum(q.value ->> 'length_ns'), 0) AS ns
+           FROM s, json_each(j, '$.worst') l LEFT JOIN json_each(l.value, '$.parts') q
+           GROUP BY op, l.key, cause, who) GROUP BY op, place",
+];
+
+/// `record` is the trial's JSON.
+pub fn put_trial(connection: &Connection, trial: &TrialRecord, record: &str) -> Result<()> {
+    for row in ROWS {
+        connection.execute(&format!("{TRIAL}INSERT INTO {}", with_fields(row)), [record])?;
+    }
     for (position, taken) in trial.steps.iter().enumerate() {
         connection.execute(
             "INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -243,4 +96,13 @@ fn put_steps(connection: &Connection, trial: &TrialRecord) -> Result<()> {
         )?;
     }
     Ok(())
+}
+
+fn with_fields(row: &str) -> String {
+    let Some((before, rest)) = row.split_once('{') else { return row.into() };
+    let Some((fields, after)) = rest.split_once('}') else { return row.into() };
+    let (json, names) = fields.split_once(": ").unwrap_or((fields, ""));
+    let each: Vec<_> =
+        names.split_whitespace().map(|name| format!("{json} ->> '{name}'")).collect();
+    format!("{before}{}{}", each.join(", "), with_fields(after))
 }

@@ -141,7 +141,7 @@ impl RunFile {
                     params![trial.number, op.op, op.interval_log],
                 )?;
             }
-            derived::put_trial(connection, trial)
+            derived::put_trial(connection, trial, &text)
         })
     }
 
@@ -224,16 +224,6 @@ impl RunFile {
             rows.collect::<Result<Vec<_>, _>>()
         })()
         .map_err(|cause| self.sqlite(cause))
-    }
-
-    /// Makes the derived tables again from the records.
-    pub fn rebuild_derived(&mut self) -> Result<(), StoreError> {
-        let run = self.read()?;
-        self.transact(|connection| {
-            connection.execute_batch(schema::CREATE_DERIVED)?;
-            derived::put_run(connection, &run)?;
-            run.trials.iter().try_for_each(|trial| derived::put_trial(connection, trial))
-        })
     }
 
     fn read_trials(&self) -> Result<Vec<TrialRecord>, StoreError> {

@@ -1,6 +1,5 @@
 //! The records (`run`, `trial`, `interval_log`) are what was seen; the derived
-//! tables beside them exist for people with an SQL client and can be made again
-//! from the records ([`RunFile::rebuild_derived`]).
+//! tables beside them exist for people with an SQL client and are made of their JSON.
 
 mod derived;
 mod error;

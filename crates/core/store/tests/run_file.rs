@@ -56,25 +56,6 @@ fn interval_logs_are_kept_apart() {
 }
 
 #[test]
-fn derived_tables_can_be_made_again() {
-    let kept = kept();
-    let count = || {
-        let sql = rusqlite::Connection::open(&kept.path).expect("open");
-        let of = |table: &str| {
-            sql.query_row(&format!("SELECT count(*) FROM {table}"), [], |r| r.get::<_, i64>(0))
-                .expect("count")
-        };
-        ["cell", "op", "quantile", "second", "fact", "step", "counted"].map(of)
-    };
-    let before = count();
-    assert!(before.iter().all(|rows| *rows > 0), "{before:?}");
-    let sql = rusqlite::Connection::open(&kept.path).expect("open");
-    sql.execute_batch("DELETE FROM op; DROP TABLE quantile;").expect("spoil");
-    RunFile::open_to_write(&kept.path).expect("open").rebuild_derived().expect("rebuild");
-    assert_eq!(count(), before);
-}
-
-#[test]
 fn phases_are_rows_for_an_sql_client() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = RunRecord { ended: None, ..fake_phased_run(&FakePhasedRun::files()) };

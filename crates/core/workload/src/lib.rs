@@ -12,6 +12,7 @@ pub mod fault;
 mod files;
 pub mod fio;
 mod journal;
+mod keepers;
 pub mod measurement;
 pub mod null;
 pub mod param;

@@ -1,14 +1,6 @@
 //! The warm-up is the same, and its result is thrown away.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Acquire, Ordering::Release},
-    },
-    thread,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use pickfs_record::{IntervalKeeper, MonotonicClock, RecorderOptions, recorder};
 use pickfs_record::{
@@ -20,11 +12,9 @@ use crate::{
     bench::{Bench, LiveLaps},
     drive::{Driven, Pace, Span, Work, drive},
     fault::Fault,
+    keepers::Keepers,
     usage::Usage,
 };
-
-/// How often full seconds are taken from the measuring thread.
-const DRAIN_EACH: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
@@ -74,11 +64,12 @@ impl Measurement {
         });
         let bench = Bench::new(laps, pace.is_open(), self.live.clone());
         let mut bench = bench.telling_slow(&self.ops);
-        let housekeeping = Housekeeping::start(keeper, self.helper_cpu)?;
+        let keepers = Keepers::start(self.helper_cpu, || {})?;
+        keepers.add(keeper);
         let before = Usage::now();
         let driven = drive(&MonotonicClock, work, pace, &mut bench, span);
         let used = Usage::now().since(&before);
-        let keeper = housekeeping.stop()?;
+        let keeper = keepers.stop()?.remove(0);
         Ok(measured(driven?, bench, keeper, pace, used))
     }
 }
@@ -117,33 +108,4 @@ fn measured(
         counts.insert("timing_error_max_ns".into(), timing_error.max_ns as f64);
     }
     Measured { ops, load, counts, ..Measured::default() }
-}
-
-struct Housekeeping {
-    stopped: Arc<AtomicBool>,
-    thread: thread::JoinHandle<IntervalKeeper>,
-}
-
-impl Housekeeping {
-    fn start(mut keeper: IntervalKeeper, cpu: Option<u32>) -> Result<Self, Fault> {
-        let stopped = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&stopped);
-        let body = move || {
-            let _ = crate::placement::pin(cpu);
-            while !told.load(Acquire) {
-                keeper.drain();
-                thread::park_timeout(DRAIN_EACH);
-            }
-            keeper
-        };
-        let thread = thread::Builder::new().name("keeper".into()).spawn(body);
-        let thread = thread.map_err(Fault::io("start a thread for", "the keeper"))?;
-        Ok(Housekeeping { stopped, thread })
-    }
-
-    fn stop(self) -> Result<IntervalKeeper, Fault> {
-        self.stopped.store(true, Release);
-        self.thread.thread().unpark();
-        self.thread.join().map_err(|_| Fault::Failed { reason: "the keeper thread died".into() })
-    }
 }

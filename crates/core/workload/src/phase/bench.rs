@@ -7,12 +7,13 @@ use pickfs_record::{
     Clock, LapRecorder, MonotonicClock, OpIndex, OpRecord, Operation, RecorderOptions, recorder,
 };
 
+use pickfs_sys::own_descriptors::leave_shared_table;
+
 use super::{
-    keepers::Keepers,
     machine_cpu::busy_processors,
     span::{MachineMoment, OpenSpan, Span},
 };
-use crate::{bench::LiveLaps, fault::Fault, slow::SlowPen};
+use crate::{bench::LiveLaps, fault::Fault, keepers::Keepers, slow::SlowPen};
 
 struct Ended {
     /// Which keeper is its own.
@@ -57,7 +58,8 @@ impl PhaseBench {
         live: Option<Arc<dyn LiveLaps>>,
     ) -> Result<PhaseBench, Fault> {
         let options = RecorderOptions { ops, responses: false, spikes_max };
-        let keepers = Keepers::start(helper_cpu)?;
+        // Or each call of a measuring thread would pay for a second user of its descriptors.
+        let keepers = Keepers::start(helper_cpu, || _ = leave_shared_table())?;
         let (sender, ended) = channel();
         let first = ThreadBench::new(&options, &keepers, sender.clone(), live);
         let machine = MachineSpan::default();
@@ -125,7 +127,7 @@ impl PhaseBench {
         let own = first.span.closed();
         drop((first, sender));
         let mut by_op: Vec<Vec<OpRecord>> = options.ops.iter().map(|_| Vec::new()).collect();
-        let mut keepers: Vec<_> = keepers.stop().into_iter().map(Some).collect();
+        let mut keepers: Vec<_> = keepers.stop()?.into_iter().map(Some).collect();
         let mut of_threads: Option<Span> = None;
         for Ended { keeper, laps, span } in ended {
             if keeper != FIRST {

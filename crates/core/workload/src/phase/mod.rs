@@ -5,7 +5,6 @@
 mod bench;
 pub(crate) mod cold;
 mod gate;
-mod keepers;
 mod lanes;
 mod machine_cpu;
 mod runner;

@@ -8,13 +8,12 @@ use std::{
 };
 
 use pickfs_record::IntervalKeeper;
-use pickfs_sys::own_descriptors::leave_shared_table;
 
 use crate::fault::Fault;
 
 const DRAIN_EACH: Duration = Duration::from_millis(200);
 /// The thread's name; the kernel shows fifteen characters.
-const NAME: &str = "phase keeper";
+const NAME: &str = "keeper";
 
 pub(crate) struct Keepers {
     all: Arc<Mutex<Vec<IntervalKeeper>>>,
@@ -23,14 +22,14 @@ pub(crate) struct Keepers {
 }
 
 impl Keepers {
-    pub(crate) fn start(helper_cpu: Option<u32>) -> Result<Keepers, Fault> {
+    /// `begin` is what the thread does first, once it is on its CPU.
+    pub(crate) fn start(helper_cpu: Option<u32>, begin: fn()) -> Result<Keepers, Fault> {
         let all: Arc<Mutex<Vec<IntervalKeeper>>> = Arc::default();
         let stopped = Arc::new(AtomicBool::new(false));
         let (drained, told) = (Arc::clone(&all), Arc::clone(&stopped));
         let body = move || {
             let _ = crate::placement::pin(helper_cpu);
-            // Or each call of a measuring thread would pay for a second user of its descriptors.
-            leave_shared_table();
+            begin();
             while !told.load(Ordering::Acquire) {
                 thread::park_timeout(DRAIN_EACH);
                 let mut keepers = drained.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,29 +47,32 @@ impl Keepers {
         keepers.len() - 1
     }
 
-    pub(crate) fn stop(mut self) -> Vec<IntervalKeeper> {
-        self.end_thread();
-        std::mem::take(&mut *self.all.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn stop(mut self) -> Result<Vec<IntervalKeeper>, Fault> {
+        let died = |_| Fault::Failed { reason: "the keeper thread died".into() };
+        self.end_thread().map_err(died)?;
+        Ok(std::mem::take(&mut *self.all.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    fn end_thread(&mut self) {
+    fn end_thread(&mut self) -> thread::Result<()> {
         self.stopped.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
+        self.thread.take().map_or(Ok(()), |thread| {
             thread.thread().unpark();
-            let _ = thread.join();
-        }
+            thread.join()
+        })
     }
 }
 
 impl Drop for Keepers {
     fn drop(&mut self) {
-        self.end_thread();
+        let _ = self.end_thread();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use pickfs_sys::own_descriptors::leave_shared_table;
 
     use super::*;
 
@@ -89,7 +91,7 @@ mod tests {
             return;
         }
         let _file = tempfile::tempfile().unwrap();
-        let keepers = Keepers::start(None).unwrap();
+        let keepers = Keepers::start(None, || _ = leave_shared_table()).unwrap();
         let is_apart = || {
             let seen = descriptors();
             !seen.is_empty() && seen.iter().all(|count| *count <= 3)
