@@ -11,14 +11,13 @@ use std::collections::BTreeMap;
 use pickfs_record::{
     CellId, Durability, Outcome, RunRecord,
     finding::{Answer, AnswerEnd, Claim, Lead, OpSummary, OutOf},
-    plan::{Metric, View},
+    plan::Metric,
 };
 
 use crate::{
-    ALPHA,
-    decide::{Decision, Duel, End, Rules, Standing, decide, decide_but},
+    budget,
+    decide::{Decision, Duel, End, Rules, Standing, decide},
     ending, factors,
-    gates::Facts,
     panels::{BY_CANDIDATE, Disturbed, Group, Member, applies, groups},
     summary::{is_carried, op_summaries},
 };
@@ -27,9 +26,9 @@ use crate::{
 const SENTINEL_EVERY: u32 = 5;
 const OPENING_BLOCKS: u32 = 3;
 
-pub(crate) use columns::column;
+use columns::values;
 pub use columns::values_by_block;
-use columns::{driver_is_quick, misses_its_rate, put_missing_behind, raw_of, values};
+pub(crate) use columns::{Ranked, column, misses_its_rate, settled};
 pub use noted::{Without, without_doubts};
 
 pub struct Question<'a> {
@@ -38,9 +37,7 @@ pub struct Question<'a> {
     members: Vec<&'a Member<'a>>,
     decision: Decision,
     rules: Rules,
-    /// The response times rank with the driver's stalls, which are more than the margin of some row.
-    raw: bool,
-    facts: Facts,
+    ranked: Ranked,
     /// It would be decided if nothing were withheld.
     is_clear: bool,
 }
@@ -58,7 +55,7 @@ pub fn summaries(groups: &[Group<'_>]) -> Vec<Vec<Vec<OpSummary>>> {
 pub fn questions<'a>(
     run: &'a RunRecord,
     groups: &'a [Group<'a>],
-    ops: &Summaries,
+    ops: &'a Summaries,
     disturbed: Disturbed,
 ) -> Vec<Question<'a>> {
     let mut fields: Vec<(usize, &Metric, Vec<usize>)> = Vec::new();
@@ -71,23 +68,14 @@ pub fn questions<'a>(
     }
     fields.retain(|(_, _, members)| members.len() > 1);
     let effects = factors::has_effects(run, groups, ops);
-    let shares = fields.len() * if effects { 2 } else { 1 };
-    let rules = Rules { alpha: ALPHA / shares.max(1) as f64, ..Rules::of(&run.plan) };
+    let rules = budget::answer(&run.plan, fields.len(), effects);
     let question = |(index, metric, members): (usize, &'a Metric, Vec<usize>)| {
         let group = &groups[index];
-        let rows: Vec<&Member<'_>> = members.iter().map(|m| &group.members[*m]).collect();
-        let raw = metric.view == View::Response && !driver_is_quick(&rows, metric, rules.margin);
-        let ranked = if raw { raw_of(metric) } else { metric.clone() };
-        let mut columns: Vec<_> =
-            members.iter().map(|m| column(group, *m, &ranked, disturbed)).collect();
-        put_missing_behind(&rows, &mut columns);
-        let block = |number: u32| columns.iter().map(|c| c.get(&number).copied()).collect();
-        let blocks: Vec<Vec<Option<f64>>> = (1..=last_block(run)).map(block).collect();
-        let trials: Vec<_> = rows.iter().map(|row| (row.cell, row.chosen(disturbed))).collect();
-        let facts = Facts::of(&trials, metric);
-        let decision = decide_but(&blocks, rules, facts.withheld());
-        let is_clear = !matches!(decide(&blocks, rules).end(), End::Open(_));
-        Question { group: index, metric, members: rows, decision, rules, raw, facts, is_clear }
+        let ranked = Ranked::new(group, &members, metric, disturbed, rules.margin);
+        let decision = ranked.decision(rules);
+        let is_clear = !matches!(decide(&ranked.blocks(), rules).end(), End::Open(_));
+        let members = members.iter().map(|m| &group.members[*m]).collect();
+        Question { group: index, metric, members, decision, rules, ranked, is_clear }
     };
     fields.into_iter().map(question).collect()
 }
@@ -158,7 +146,7 @@ impl Question<'_> {
         Answer {
             panel: title.into(),
             metric: self.metric.clone(),
-            raw: self.raw,
+            raw: self.ranked.raw,
             end,
             left: self.left(),
             lead: self.lead(),
@@ -287,13 +275,15 @@ mod tests {
 
     #[test]
     fn planted_differences_are_answered_in_the_right_direction() {
-        let found = findings(&fake_run(&twelve()));
+        let twelve_run = fake_run(&twelve());
+        let found = findings(&twelve_run);
         let durable = found.answers.iter().find(|a| a.panel == "sync=fdatasync").expect("asked");
         assert_eq!(
             (durable.end, durable.left.as_slice()),
             (AnswerEnd::Winner, &["xfs:noatime".into()][..])
         );
-        assert!((durable.alpha - 0.025).abs() < 1e-12, "two questions share the error");
+        let shared = crate::budget::of_plan(&twelve_run.plan) / 2.0;
+        assert!((durable.alpha - shared).abs() < 1e-12, "two questions share the error");
         let ext4 = durable.out.iter().find(|out| out.label == "ext4:noatime").expect("out");
         let (low, high) = ext4.interval.expect("twelve blocks");
         assert!(

@@ -21,7 +21,7 @@ use pickfs_record::{
 };
 
 use crate::{
-    ALPHA,
+    ALPHA, budget,
     decide::{Duel, Rules, blocks_needed},
     panels::Group,
 };
@@ -32,29 +32,36 @@ use table::Table;
 const INTERACTIONS_MAX: usize = 600;
 
 /// `ops` holds each group's rows' summaries.
-pub fn findings(
-    run: &RunRecord,
-    groups: &[Group<'_>],
-    ops: &[Vec<Vec<OpSummary>>],
+pub fn findings<'a>(
+    run: &'a RunRecord,
+    groups: &'a [Group<'a>],
+    ops: &'a [Vec<Vec<OpSummary>>],
 ) -> Vec<FactorFindings> {
-    let tables: Vec<(&Metric, Table)> = tables(run, groups, ops).collect();
+    let tables: Vec<(&Metric, Table<'_>)> = tables(run, groups, ops).collect();
     let effects: Vec<Vec<Series>> = tables.iter().map(|(_, table)| main_effects(table)).collect();
     let family: usize = effects.iter().map(Vec::len).sum();
-    // The other half of the run's error is that of its answers.
-    let shares = 2 * family.max(1);
-    let rules = Rules { alpha: ALPHA / shares as f64, ..Rules::of(&run.plan) };
+    let rules = budget::effect(&run.plan, family);
     tables
         .into_iter()
         .zip(effects)
         .map(|((metric, table), series)| {
             let mut found = one(metric, &table, rules, &series);
-            found.sentences = words::sentences(&found, family, blocks_needed(2, shares));
+            found.sentences = words::sentences(&found, family, blocks_needed(2, 2 * family.max(1)));
+            let mut gates: Vec<&String> = series.iter().filter_map(|s| s.gate.as_ref()).collect();
+            gates.dedup();
+            found.sentences.extend(
+                gates.iter().map(|gate| format!("Nothing is claimed over cells of which {gate}.")),
+            );
             found
         })
         .collect()
 }
 
-pub fn has_effects(run: &RunRecord, groups: &[Group<'_>], ops: &[Vec<Vec<OpSummary>>]) -> bool {
+pub fn has_effects<'a>(
+    run: &'a RunRecord,
+    groups: &'a [Group<'a>],
+    ops: &'a [Vec<Vec<OpSummary>>],
+) -> bool {
     tables(run, groups, ops).next().is_some()
 }
 
@@ -62,16 +69,17 @@ fn tables<'a>(
     run: &'a RunRecord,
     groups: &'a [Group<'_>],
     ops: &'a [Vec<Vec<OpSummary>>],
-) -> impl Iterator<Item = (&'a Metric, Table)> {
+) -> impl Iterator<Item = (&'a Metric, Table<'a>)> {
     let metrics = run.plan.design.primary.iter();
     metrics.filter_map(|metric| Some((metric, Table::new(run, groups, ops, metric)?)))
 }
 
-fn one(metric: &Metric, table: &Table, rules: Rules, series: &[Series]) -> FactorFindings {
+fn one(metric: &Metric, table: &Table<'_>, rules: Rules, series: &[Series]) -> FactorFindings {
     let effects: Vec<(usize, Effect)> = series
         .iter()
         .map(|series| {
             let (duel, claim) = rules.judge(&series.log_ratios);
+            let claim = if series.gate.is_some() { Claim::Open } else { claim };
             (series.parts[0].0, effect(table, series, &duel, claim))
         })
         .collect();
@@ -104,7 +112,7 @@ fn one(metric: &Metric, table: &Table, rules: Rules, series: &[Series]) -> Facto
     }
 }
 
-fn factor(table: &Table, index: usize, mut effects: Vec<Effect>) -> Factor {
+fn factor(table: &Table<'_>, index: usize, mut effects: Vec<Effect>) -> Factor {
     largest_first(&mut effects);
     // The base itself stands at 1.
     let estimates = || effects.iter().map(|effect| effect.speedup).chain([1.0]);
@@ -119,7 +127,7 @@ fn factor(table: &Table, index: usize, mut effects: Vec<Effect>) -> Factor {
     }
 }
 
-fn effect(table: &Table, series: &Series, duel: &Duel, claim: Claim) -> Effect {
+fn effect(table: &Table<'_>, series: &Series, duel: &Duel, claim: Claim) -> Effect {
     let level = |(factor, level): &(usize, usize)| Level {
         axis: table.factors[*factor].name.clone(),
         value: table.factors[*factor].levels[*level].clone(),
@@ -129,7 +137,7 @@ fn effect(table: &Table, series: &Series, duel: &Duel, claim: Claim) -> Effect {
         contexts: series.contexts,
         blocks: series.log_ratios.len() as u32,
         speedup: duel.ratio,
-        interval: duel.closed(),
+        interval: duel.closed().filter(|_| series.gate.is_none()),
         claim,
     }
 }

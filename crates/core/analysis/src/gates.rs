@@ -14,7 +14,7 @@ use pickfs_record::{
 
 use crate::{
     doubts::doubts,
-    summary::{CAPACITY_KEY, belongs_to},
+    summary::{CAPACITY_KEY, belongs_to, op_in},
     wording::list,
 };
 
@@ -90,7 +90,8 @@ fn is_paid(trial: &TrialRecord, metric: &Metric) -> bool {
     let of_capacity =
         metric.statistic == Statistic::Rate && trial.counts.contains_key(CAPACITY_KEY);
     let has_sync = trial.counts.contains_key(FINAL_SYNC_KEY);
-    has_sync && (of_capacity || metric.op.ends_with(WITH_FINAL_SYNC))
+    let op = op_in(trial, metric).unwrap_or(&metric.op);
+    has_sync && (of_capacity || op.ends_with(WITH_FINAL_SYNC))
 }
 
 fn kinds(trial: &TrialRecord, metric: &Metric, puts_off: bool) -> Vec<String> {
@@ -100,10 +101,11 @@ fn kinds(trial: &TrialRecord, metric: &Metric, puts_off: bool) -> Vec<String> {
     let concerns = |flag: &Flag| match flag.kind.as_str() {
         "period-not-covered" => owes,
         "rate-missed" => is_time && metric.view == View::Service,
-        "not-cold" => metric.op.starts_with("read"),
+        "not-cold" => metric.ops().any(|op| op.starts_with("read")),
         _ => true,
     };
-    let own = trial.phases.iter().filter(|phase| belongs_to(&metric.op, &phase.phase));
+    let own =
+        trial.phases.iter().filter(|phase| metric.ops().any(|op| belongs_to(op, &phase.phase)));
     let of_phases = own.flat_map(|phase| phase.flags.clone());
     let of_phases = of_phases.filter(|flag| owes || flag.kind != "period-not-covered");
     let all = doubts(trial).into_iter().filter(concerns).chain(of_phases);
@@ -137,6 +139,23 @@ impl Facts {
         };
         let counted = GATES.iter().map(|gate| (gate, count(gate), both.len()));
         counted.into_iter().find(|(_, count, blocks)| 2 * count > *blocks)
+    }
+
+    /// The heaviest gate between any two of these rows.
+    pub fn heaviest(&self, rows: &[usize]) -> Option<(Found, [usize; 2])> {
+        let pairs = rows.iter().flat_map(|a| rows.iter().map(|b| [*a, *b])).filter(|[a, b]| a < b);
+        let gated = pairs.filter_map(|pair| Some((self.gate(pair[0], pair[1])?, pair)));
+        let weight = |gate: &Gate| GATES.iter().position(|known| known == gate);
+        gated.min_by_key(|((gate, ..), _)| weight(gate))
+    }
+
+    /// With what is known of the same blocks by another metric.
+    pub fn join(&mut self, other: Facts) {
+        for (row, theirs) in self.rows.iter_mut().zip(other.rows) {
+            for (block, kinds) in theirs {
+                row.entry(block).or_default().extend(kinds);
+            }
+        }
     }
 
     pub fn withheld(&self) -> Vec<(usize, usize)> {

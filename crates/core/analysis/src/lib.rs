@@ -5,6 +5,7 @@ pub mod absent;
 pub mod answers;
 pub mod articles;
 pub mod bimodal;
+pub mod budget;
 pub mod capacity;
 pub mod clock;
 pub mod compare;
@@ -32,9 +33,8 @@ pub mod trust;
 pub mod verdict;
 pub mod wording;
 
+pub use budget::ALPHA;
 pub use entry::findings;
 
-/// Error rate of all primary claims of a run together.
-pub const ALPHA: f64 = 0.05;
 /// Fewest blocks for any interval or p (rule 8).
 pub const BLOCKS_MIN: u32 = 5;

@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use pickfs_record::{
-    BackingKind, Cell, CellId, Durability, Level, Outcome, RunRecord, TrialRecord, plan::Metric,
+    BackingKind, Cell, CellId, Condition, Durability, Level, Outcome, RunRecord, Scope,
+    TrialRecord, plan::Metric,
 };
 
 use crate::{doubts::doubts, engine::engine};
@@ -161,19 +162,32 @@ fn choose_reference(group: &mut Group<'_>, planned: &str) {
     group.reference = wanted.or_else(|| group.members.iter().position(fit)).unwrap_or(0);
 }
 
-/// Whether a metric is asked of a cell: each level of [`Metric::at`] must hold,
-/// among the cell's levels or, where it has none of that name, its parameters.
+/// Whether a metric is asked of a cell.
 pub fn applies(metric: &Metric, cell: &Cell) -> bool {
-    metric.at.iter().all(|(name, wanted)| {
-        let text = |value: &serde_json::Value| match value.as_str() {
-            Some(text) => text.to_string(),
-            None => value.to_string(),
-        };
-        match cell.level(name) {
-            Some(level) => level == text(wanted),
-            None => cell.workload.params.get(name).is_some_and(|value| text(value) == text(wanted)),
-        }
-    })
+    holds(&metric.at, cell)
+}
+
+/// What a cell does not name is 0: an older run has no readers where it knows nothing of them.
+pub fn holds(scope: &Scope, cell: &Cell) -> bool {
+    let is = |(name, condition): (&String, &Condition)| {
+        condition.holds(property(cell, name).as_deref().unwrap_or("0"))
+    };
+    scope.iter().all(is)
+}
+
+/// What is known of a cell under a name: its level, a parameter, a knob.
+pub fn property(cell: &Cell, name: &str) -> Option<String> {
+    let own = match name {
+        "workload" => Some(cell.workload.name.clone()),
+        "fs" => Some(cell.candidate.fs.clone()),
+        "label" => Some(cell.candidate.label.clone()),
+        _ => cell.level(name).map(String::from),
+    };
+    let param = || {
+        let value = cell.workload.params.get(name).filter(|value| !value.is_null())?;
+        Some(value.as_str().map_or_else(|| value.to_string(), String::from))
+    };
+    own.or_else(param).or_else(|| cell.knobs.get(name).cloned())
 }
 
 #[cfg(test)]

@@ -136,35 +136,47 @@ pub fn rate_held(trial: &TrialRecord) -> Option<f64> {
 /// capacity where the trial looked for one. Absent where the trial does not hold it or it is not
 /// above zero.
 pub fn metric_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
+    let name = op_in(trial, metric)?;
     if let Statistic::Figure(_) = metric.statistic {
-        let figure = trial.figures.get(&metric.op).copied();
+        let figure = trial.figures.get(name).copied();
         return figure.filter(|value| value.is_finite() && *value > 0.0);
     }
     let capacity = trial.counts.get(CAPACITY_KEY).filter(|_| metric.statistic == Statistic::Rate);
     if let Some(&held) = capacity {
         return (held.is_finite() && held > 0.0).then_some(held);
     }
-    let phase = trial.phases.iter().find(|phase| phase.phase == metric.op);
+    let phase = trial.phases.iter().find(|phase| phase.phase == name);
     if let (Some(phase), Statistic::Rate) = (phase, metric.statistic) {
         let rate = phase.rate_per_s;
         return (phase.is_finished() && rate.is_finite() && rate > 0.0).then_some(rate);
     }
-    let laps = op_of(trial, &metric.op)?.view(metric.view)?;
+    let laps = op_of(trial, name)?.view(metric.view)?;
     let value = match metric.statistic {
         Statistic::Quantile(q) => laps.quantile(q)?.value_ns as f64,
         Statistic::Mean => laps.mean_ns,
-        Statistic::Rate | Statistic::Figure(_) => {
-            laps.count as f64 / op_measured_s(trial, &metric.op)
-        }
+        Statistic::Sd => laps.sd_ns,
+        Statistic::Min => laps.min_ns as f64,
+        Statistic::Max => laps.max_ns as f64,
+        Statistic::Rate | Statistic::Figure(_) => laps.count as f64 / op_measured_s(trial, name),
     };
     (value.is_finite() && value > 0.0).then_some(value)
+}
+
+/// The first of the metric's operations that a trial has.
+pub fn op_in<'m>(trial: &TrialRecord, metric: &'m Metric) -> Option<&'m str> {
+    metric.ops().find(|name| {
+        op_of(trial, name).is_some()
+            || trial.phases.iter().any(|phase| phase.phase == **name)
+            || trial.figures.contains_key(*name)
+    })
 }
 
 /// Whether a metric may carry a claim: quantiles by rule 7, everything else always.
 pub fn is_carried(ops: &[OpSummary], metric: &Metric) -> bool {
     let Statistic::Quantile(q) = metric.statistic else { return true };
+    let name = metric.ops().find(|name| ops.iter().any(|op| op.op == **name));
     ops.iter()
-        .filter(|op| op.op == metric.op && op.view == metric.view)
+        .filter(|op| Some(op.op.as_str()) == name && op.view == metric.view)
         .flat_map(|op| &op.quantiles)
         .any(|row| (row.q - q).abs() < 1e-9 && row.carried)
 }

@@ -163,7 +163,7 @@ impl Panelled<'_> {
         let text = |value: f64| match metric.statistic {
             Statistic::Rate => format!("{}/s", significant(value)),
             Statistic::Figure(_) => significant(value),
-            Statistic::Quantile(_) | Statistic::Mean => duration_text(value),
+            _ => duration_text(value),
         };
         let members = self.group.members.iter().filter(|member| !member.is_floor());
         let values: Vec<String> = members

@@ -5,8 +5,7 @@ use pickfs_record::{
 
 /// `p50`, `p99.9`: the name of a quantile.
 pub fn quantile_name(q: f64) -> String {
-    let digits = format!("{:.4}", 100.0 * q);
-    format!("p{}", digits.trim_end_matches('0').trim_end_matches('.'))
+    Statistic::Quantile(q).to_string()
 }
 
 /// `durable p50`, `append p99 (response)`, `append rate`.
@@ -15,12 +14,7 @@ pub fn metric_name(metric: &Metric) -> String {
     if is_figure || (metric.statistic == Statistic::Mean && is_program_time(&metric.op)) {
         return if is_figure { metric.op.clone() } else { format!("{} time", metric.op) };
     }
-    let statistic = match metric.statistic {
-        Statistic::Quantile(q) => quantile_name(q),
-        Statistic::Mean => "mean".into(),
-        Statistic::Rate => "rate".into(),
-        Statistic::Figure(_) => "figure".into(),
-    };
+    let statistic = metric.statistic;
     match metric.view {
         View::Response => format!("{} {statistic} (response)", metric.op),
         View::RawResponse => format!("{} {statistic} (raw response)", metric.op),

@@ -59,7 +59,7 @@ fn mean_run(ext4_ns: f64, xfs_ns: f64, blocks: u32) -> RunRecord {
     })
 }
 
-const XFS_MEAN: &str = "workload = \"journal\"\nat = { sync = \"none\" }\nmeasure = \"append.mean\"\n\
+const XFS_MEAN: &str = "workload = \"journal\"\nat = { sync = \"none\" }\nmeasure = \"append.mean service\"\n\
     subject = { fs = \"xfs\" }\nobject = { fs = \"ext4\" }\nrelation = \"faster\"\n";
 
 fn reason(answer: &Answer) -> &str {
@@ -78,7 +78,7 @@ fn a_loop_plants_seen_opposite_and_no_difference() {
     let evidence = &run.evidence[0];
     assert!((evidence.ratio.expect("a ratio") - 1.4).abs() < 0.1, "{evidence:?}");
     assert_eq!((evidence.blocks, evidence.is_planned), (16, true));
-    assert!(evidence.text.starts_with("append mean: xfs 1."), "{}", evidence.text);
+    assert!(evidence.text.starts_with("append.mean service: xfs 1."), "{}", evidence.text);
     assert!(evidence.text.contains("faster than ext4 [1."), "{}", evidence.text);
     assert_eq!(run.conditions, ["loop image", "Imaginary NVMe 1", "Linux 6.18.0"]);
 
@@ -120,20 +120,18 @@ fn what_is_missing_is_named_the_nearest_first() {
     assert_eq!(said("fs = \"xfs\"", "fs = \"f2fs|zfs\""), "no row of f2fs or zfs");
     assert_eq!(
         said("sync = \"none\"", "sync = \"fdatasync\""),
-        "no row with sync = fdatasync (here none)"
+        "no row with sync=fdatasync (here none)"
     );
-    assert_eq!(said("sync = \"none\"", "readers = \">=1\""), "no row with readers >=1 (not set)");
+    assert_eq!(said("sync = \"none\"", "readers = \">=1\""), "no row with readers>=1 (not set)");
     let needs = "relation = \"faster\"\nneeds = { \"device.rotational\" = \"1\" }";
-    assert_eq!(said("relation = \"faster\"", needs), "needs device.rotational = 1, here 0");
+    assert_eq!(said("relation = \"faster\"", needs), "needs device.rotational=1, here 0");
+    assert_eq!(said("append.mean", "roll.p50"), "roll.p50 service was not measured");
     assert_eq!(
-        said("append.mean", "append.p99.99"),
-        "append p99.99 was not compared: a plan must fix it"
-    );
-    assert_eq!(
-        said("append.mean", "append.largest"),
+        said("append.mean", "append.max"),
         "the largest and the smallest of n laps are shown and never ranked"
     );
-    assert_eq!(said("append.mean", "unkept the weather"), "runs hold no comparison of the weather");
+    let unkept = said("append.mean service", "unkept the weather");
+    assert_eq!(unkept, "runs hold no comparison of the weather");
 }
 
 #[test]
@@ -164,16 +162,14 @@ fn memory_and_disk_are_never_compared() {
 }
 
 #[test]
-fn rows_that_are_no_reference_are_compared_through_it() {
+fn rows_that_are_no_reference_are_compared_themselves() {
     let run = fake_run(&FakeRun { blocks: 16, ..FakeRun::default() });
     let claim = "workload = \"journal\"\nat = { sync = \"none\" }\nmeasure = \"append.p50\"\n\
         subject = { fs = \"xfs\" }\nobject = { fs = \"btrfs|zfs\" }\nrelation = \"at least 2\"\n";
     let answer = put(claim, &[run]);
     assert_eq!(answer.outcome, Outcome::Seen, "{answer:?}");
     let evidence = &answer.runs[0].evidence[0];
-    assert_eq!(evidence.through.as_deref(), Some("ext4:noatime"));
     assert!((evidence.ratio.expect("both have one") - 1480.0 / 550.0).abs() < 0.2);
-    assert!(evidence.text.ends_with("through ext4:noatime"), "{}", evidence.text);
     assert_eq!(answer.runs[0].without, ["zfs"]);
 }
 
@@ -217,7 +213,7 @@ fn values_of_one_row_are_over_or_under_a_bound() {
     let said = |measure, relation| put(&claim(measure, relation), &[run()]).outcome.words();
     assert_eq!(said("append.p50", "under 20us"), "seen here");
     assert_eq!(said("append.p50", "over 20us"), "opposite here");
-    assert_eq!(said("append.largest", "over 1s"), "opposite here");
+    assert_eq!(said("append.max", "over 1s"), "opposite here");
     assert_eq!(said("append.rate", "reaches 9000"), "seen here");
     assert_eq!(said("append.rate", "reaches 90000"), "opposite here");
 }
@@ -236,7 +232,7 @@ fn no_large_lap_in_short_trials_proves_nothing() {
         mishaps,
         ..FakeRun::default()
     });
-    let claim = "workload = \"journal\"\nat = { sync = \"none\" }\nmeasure = \"append.largest\"\n\
+    let claim = "workload = \"journal\"\nat = { sync = \"none\" }\nmeasure = \"append.max\"\n\
         subject = { fs = \"ext4\" }\nrelation = \"over 1s\"\n";
     let answer = put(claim, std::slice::from_ref(&run));
     assert!(reason(&answer).contains("too short"), "{answer:?}");
@@ -283,12 +279,12 @@ fn phases_plant_seen_opposite_no_difference_and_few_blocks() {
     let few = shipped("002-write-float-64", &[column(64, 4, slow_ext4())]);
     assert!(matches!(few.outcome, Outcome::NotDecided { blocks: 4, .. }), "{few:?}");
     let lanes = shipped("002-write-float-64", &[fake_phased_run(&FakePhasedRun::column())]);
-    assert_eq!(reason(&lanes), "no row with lanes >=16 (here 1)");
+    assert_eq!(reason(&lanes), "no row with lanes>=16 (here 1)");
 }
 
 #[test]
 fn tables_and_several_rows_answer_as_one() {
-    let run = || column(64, 16, slow_ext4());
+    let run = || column(64, 26, slow_ext4());
     let mean = shipped("002-write-mean-64", &[run()]);
     assert_eq!(mean.outcome, Outcome::Seen, "{mean:?}");
     assert!(
@@ -308,7 +304,8 @@ fn tables_and_several_rows_answer_as_one() {
 #[test]
 fn a_cold_row_that_was_warm_decides_nothing() {
     let answer = shipped("002-cold-binary-64", &[column(64, 16, slow_ext4())]);
-    assert!(reason(&answer).contains("not-cold in 16 trials"), "{answer:?}");
+    let said = "reads that should be cold found their data in memory in 16 of 16 blocks";
+    assert!(reason(&answer).starts_with(said), "{answer:?}");
 }
 
 #[test]
@@ -364,7 +361,7 @@ fn features_answer_from_their_table_and_facts_from_their_sources() {
 fn every_claim_gets_an_answer_from_any_runs() {
     let runs = [
         fake_run(&FakeRun { blocks: 16, ..FakeRun::default() }),
-        column(64, 16, slow_ext4()),
+        column(64, 26, slow_ext4()),
         fake_phased_run(&FakePhasedRun { blocks: 16, ..FakePhasedRun::files() }),
     ];
     let all = ask_all(articles(), &runs);

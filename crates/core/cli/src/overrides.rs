@@ -213,6 +213,11 @@ fn change_params(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
 
 fn drop_what_is_not_run(plan: &mut Plan) {
     let (axes, candidates) = (plan.axes.clone(), plan.candidates.clone());
+    let measured = |(name, condition): (&String, &pickfs_record::Condition)| {
+        axes.iter()
+            .find(|axis| axis.name == *name)
+            .is_none_or(|axis| axis.levels.iter().any(|level| condition.holds(&level_text(level))))
+    };
     let has = |levels: &Map<String, Value>| {
         levels.iter().all(|(name, value)| {
             axes.iter().find(|axis| axis.name == *name).is_none_or(|axis| {
@@ -223,7 +228,7 @@ fn drop_what_is_not_run(plan: &mut Plan) {
     let runs = |label: &Option<String>| {
         label.as_ref().is_none_or(|label| candidates.iter().any(|c| c.label == *label))
     };
-    plan.design.primary.retain(|metric| has(&metric.at));
+    plan.design.primary.retain(|metric| metric.at.iter().all(measured));
     plan.adjust.retain(|adjust| has(&adjust.levels) && runs(&adjust.candidate));
     plan.without.retain(|without| has(&without.levels) && runs(&without.candidate));
 }

@@ -13,7 +13,7 @@ use pickfs_analysis::{
     articles::{Measure, articles},
     objective::objectives,
 };
-use pickfs_record::RunRecord;
+use pickfs_record::{RunRecord, trial::WITH_FINAL_SYNC};
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, Speed, fake_phased_run, fake_run};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn two_runs(folder: &Path) -> [String; 2] {
         ..FakeRun::default()
     });
     let speeds = vec![Speed::new("ext4", "write", 0.5), Speed::new("btrfs", "", 0.4)];
-    let column = fake_phased_run(&FakePhasedRun { blocks: 8, speeds, ..FakePhasedRun::column() });
+    let column = fake_phased_run(&FakePhasedRun { blocks: 22, speeds, ..FakePhasedRun::column() });
     let journal = store(folder, "journal-run", journal);
     let column = store(folder, "column-run", column);
     [journal, column].map(|path| path.to_str().unwrap().to_owned())
@@ -240,8 +240,7 @@ fn every_name_in_a_claim_exists() {
         }
         let Some((ops, params)) = known(&claim.workload) else { continue };
         let op = match &claim.measure {
-            Measure::Number(number) => number.ops.clone(),
-            Measure::Largest(op) | Measure::Smallest(op) => vec![op.clone()],
+            Measure::Number(metric) => metric.ops().map(String::from).collect(),
             _ => Vec::new(),
         };
         for op in op {
@@ -260,12 +259,14 @@ fn every_name_in_an_objective_exists() {
     pickfs_engine_workloads::add();
     for objective in objectives() {
         for part in &objective.parts {
-            let workload = part.workload.as_deref().unwrap();
+            let workload = &part.at["workload"].words()[0];
             let (ops, params) = known(workload).unwrap_or_else(|| panic!("no workload {workload}"));
-            for op in part.formula.terms.iter().flat_map(|term| &term.number.ops) {
-                assert!(ops.contains(op), "{}: {op}", objective.name);
+            for op in part.formula.terms.iter().flat_map(|term| term.metric.ops()) {
+                let plain = op.strip_suffix(WITH_FINAL_SYNC).unwrap_or(op);
+                assert!(ops.contains(plain), "{}: {op}", objective.name);
             }
-            assert!(part.at.keys().all(|name| params.contains(name)), "{}", objective.name);
+            let mut names = part.at.keys().filter(|name| *name != "workload");
+            assert!(names.all(|name| params.contains(name)), "{}", objective.name);
         }
     }
 }

@@ -118,10 +118,8 @@ fn a_plan_file_is_told_with_its_line() {
     plan_refused(
         "quantile = 0.5",
         "quantile = 0.42",
-        &format!(
-            ":12: quantile = 0.42 is not recorded; use one of {:?}",
-            pickfs_record::record::QUANTILES
-        ),
+        ":12: p42 is not kept; use one of p50, p75, p90, p95, p98, p99, p99.5, p99.8, p99.9, p99.95, \
+         p99.98, p99.99, p99.995, p99.999",
     );
 }
 

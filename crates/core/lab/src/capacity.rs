@@ -6,7 +6,7 @@ use std::path::Path;
 use pickfs_analysis::capacity::{Bound, Capacity, Range, is_held, search};
 use pickfs_record::{
     TrialRecord, TrialSpec,
-    plan::{CapacitySearch, Metric, Statistic, View},
+    plan::{CapacitySearch, Metric, Statistic},
     quantity::significant,
 };
 
@@ -84,8 +84,7 @@ impl Search<'_> {
             .into_iter()
             .find(|name| record.ops.iter().any(|op| op.op == *name && op.response.is_some()))?;
         let statistic = Statistic::Quantile(bound.quantile);
-        let at = serde_json::Map::new();
-        let metric = Metric { op: op.into(), view: View::Response, statistic, at };
+        let metric = Metric::new(op, statistic);
         Some(Bound { metric, value_ns_max: bound.value_ns_max })
     }
 }

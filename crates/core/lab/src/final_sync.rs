@@ -5,7 +5,7 @@ use pickfs_analysis::panels::applies;
 use pickfs_candidate::fs;
 use pickfs_record::{
     Cell, Durability, Plan, TrialRecord,
-    plan::{Metric, Statistic, View},
+    plan::{Metric, Statistic},
     record::{OpRecord, Times},
     trial::{FINAL_SYNC_KEY, WITH_FINAL_SYNC},
 };
@@ -41,7 +41,7 @@ pub fn settle(plan: &mut Plan) {
         let is_paid = match metric.statistic {
             Statistic::Figure(_) => true,
             Statistic::Rate => is_search,
-            Statistic::Quantile(_) | Statistic::Mean => metric.op.ends_with(WITH_FINAL_SYNC),
+            _ => metric.op.ends_with(WITH_FINAL_SYNC),
         };
         if !is_paid && owes(metric) {
             metric.op.push_str(WITH_FINAL_SYNC);
@@ -55,9 +55,7 @@ pub fn question(plan: &Plan) -> Option<Metric> {
     let cells = expand(plan, workload, |_| Durability::PowerLoss).ok()?.cells;
     let params = workload.validate(&cells.first()?.workload.params).ok()?;
     let op = workload.ops(&params).into_iter().next()?;
-    let at = serde_json::Map::new();
-    let metric = Metric { op, view: View::Response, statistic: Statistic::Mean, at };
-    cells.iter().all(puts_off).then_some(metric)
+    cells.iter().all(puts_off).then(|| Metric::new(&op, Statistic::Mean))
 }
 
 /// Operations that have such a row: those that the plan asks for, and the first one of a cell that puts work off.

@@ -1,10 +1,11 @@
 use std::path::{Path, PathBuf};
 
 use pickfs_record::{
-    BackingSpec, CandidateSpec, Cpus, DeviceState, FORMAT, Plan,
+    BackingSpec, CandidateSpec, Cpus, DeviceState, FORMAT, Metric, Plan, Scope,
+    metric::MetricError,
     plan::{
-        Adjustment, ArticleNote, Axis, Better, CapacitySearch, Combine, Consent, Design, Exclusion,
-        Metric, ResponseBound, Statistic, StopRule, Timing, View,
+        Adjustment, ArticleNote, Axis, CapacitySearch, Combine, Consent, Design, Exclusion,
+        ResponseBound, StopRule, Timing, View,
     },
     quantity::{bytes_text, parse_bytes, parse_duration_ns, parse_rate_per_s},
     record::QUANTILES,
@@ -112,14 +113,17 @@ struct DesignEntry {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MetricEntry {
-    op: String,
-    view: Option<View>,
-    quantile: Option<f64>,
-    statistic: Option<String>,
-    #[serde(default)]
-    at: Map<String, Value>,
+#[serde(untagged)]
+enum MetricEntry {
+    Text(String),
+    Table {
+        op: String,
+        view: Option<View>,
+        quantile: Option<f64>,
+        statistic: Option<String>,
+        #[serde(default)]
+        at: Scope,
+    },
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -315,27 +319,36 @@ impl Source<'_> {
     }
 
     fn metric(&self, entry: &MetricEntry) -> Result<Metric, PlanError> {
-        let statistic = match (entry.quantile, entry.statistic.as_deref()) {
-            (Some(q), None) if QUANTILES.contains(&q) => Statistic::Quantile(q),
-            (Some(q), None) => {
-                let message = format!("quantile = {q} is not recorded; use one of {QUANTILES:?}");
-                return Err(self.error_about("quantile", message));
-            }
-            (None, Some("mean")) => Statistic::Mean,
-            (None, Some("rate")) => Statistic::Rate,
-            (None, Some("higher")) => Statistic::Figure(Better::Higher),
-            (None, Some("lower")) => Statistic::Figure(Better::Lower),
-            _ => {
-                let message = "a primary metric takes quantile = 0.5 (or another), or statistic = \"mean\" or \"rate\" (of a figure \"higher\" or \"lower\")";
-                return Err(self.error_about("primary", message.into()));
+        let metric: Metric = match entry {
+            MetricEntry::Text(text) => text
+                .parse()
+                .map_err(|error: MetricError| self.error_about(text, error.to_string()))?,
+            MetricEntry::Table { op, view, quantile, statistic, at } => {
+                let statistic = match (quantile, statistic) {
+                    (Some(q), None) => format!("p{}", 100.0 * q),
+                    (None, Some(word)) => word.clone(),
+                    _ => {
+                        let message = "a primary metric takes quantile = 0.5 (or another), or statistic = \"mean\" or \"rate\" (of a figure \"higher\" or \"lower\")";
+                        return Err(self.error_about("primary", message.into()));
+                    }
+                };
+                let statistic = statistic
+                    .parse()
+                    .map_err(|error: MetricError| self.error_about("primary", error.to_string()))?;
+                let plain = Metric::new(op, statistic);
+                Metric { view: view.unwrap_or(plain.view), at: at.clone(), ..plain }
             }
         };
-        let view = match statistic {
-            Statistic::Quantile(_) | Statistic::Mean => View::Response,
-            Statistic::Rate | Statistic::Figure(_) => View::Service,
-        };
-        let (op, view) = (entry.op.clone(), entry.view.unwrap_or(view));
-        Ok(Metric { op, view, statistic, at: entry.at.clone() })
+        if metric.ops().nth(1).is_some() {
+            let message = format!("a plan knows its operations: name one of `{}`", metric.op);
+            return Err(self.error_about(&metric.op, message));
+        }
+        if !metric.statistic.is_ranked() {
+            let message =
+                format!("`{metric}` is shown and never ranked; take a quantile or the mean");
+            return Err(self.error_about("primary", message));
+        }
+        Ok(metric)
     }
 
     fn capacity(&self, entry: &CapacityEntry) -> Result<CapacitySearch, PlanError> {
@@ -440,7 +453,11 @@ measure = "2500ms"
         assert_eq!(plan.candidates[1].mount_options, ["noatime"]);
         assert_eq!(plan.axes[0].levels.len(), 2);
         assert_eq!((plan.timing.measure_s, plan.timing.raw_probe_s), (2.5, 2.0));
-        assert_eq!(plan.design.primary[0].statistic, Statistic::Quantile(0.5));
+        assert_eq!(plan.design.primary[0].to_string(), "append.p50@sync=none");
+        let table = "{ op = \"append\", quantile = 0.5, at = { sync = \"none\" } }";
+        let text = GOOD.replace(table, "\"append.p50@sync=none\"");
+        let spoken = read_plan("a.toml", &text).expect("a good plan");
+        assert_eq!(spoken.design.primary, plan.design.primary);
         assert_eq!(plan.backing, BackingSpec::Loop { size_bytes: 512 << 20, directory: None });
     }
 
@@ -462,7 +479,7 @@ measure = "2500ms"
         assert!(wrong("blocks = 7", "block = 7").starts_with("a.toml:13: unknown field `block`"));
         assert!(wrong("\"ext4\", ", "\":x\", ").starts_with("a.toml:3: candidate `:x` names no"));
         assert!(wrong("[\"none\", \"fdatasync\"]", "3").contains("must be a list of values"));
-        assert!(wrong("quantile = 0.5", "quantile = 0.42").contains("is not recorded; use one of"));
+        assert!(wrong("quantile = 0.5", "quantile = 0.42").contains("p42 is not kept; use one of"));
         assert!(wrong("label = \"xfs\"", "label = \"ext4\"").contains("stands twice"));
     }
 

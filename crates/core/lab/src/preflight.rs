@@ -3,8 +3,8 @@ use pickfs_candidate::{
     knob::{self, ENGINE, KnobError, Reach},
 };
 use pickfs_record::{
-    BackingSpec, CandidateSpec, Cell, Durability, Plan, quantity::bytes_text, record::SkippedCell,
-    trial::WITH_FINAL_SYNC,
+    BackingSpec, CandidateSpec, Cell, Durability, Metric, Plan, quantity::bytes_text,
+    record::SkippedCell, trial::WITH_FINAL_SYNC,
 };
 use pickfs_sys::affinity::AffinityError;
 use pickfs_workload::{Scratch, TooLarge, Workload};
@@ -160,15 +160,15 @@ fn check_names(
         if !ops.is_empty() {
             names.one_of("primary", "operation", &metric.op, &ops)?;
         }
-        names.levels("primary", &metric.at)?;
+        names.scope(metric)?;
     }
     for adjustment in &plan.adjust {
         names.candidate("adjust", adjustment.candidate.as_deref())?;
-        names.levels("adjust", &adjustment.levels)?;
+        names.levels("adjust", texts(&adjustment.levels))?;
     }
     for exclusion in &plan.without {
         names.candidate("without", exclusion.candidate.as_deref())?;
-        names.levels("without", &exclusion.levels)?;
+        names.levels("without", texts(&exclusion.levels))?;
     }
     Ok(())
 }
@@ -222,7 +222,7 @@ impl Names<'_> {
     fn levels(
         &self,
         place: &'static str,
-        levels: &serde_json::Map<String, serde_json::Value>,
+        levels: impl IntoIterator<Item = (String, Option<String>)>,
     ) -> Result<(), PreflightError> {
         let cells = self.expansion.cells.iter();
         let cells = cells.chain(self.expansion.skipped.iter().map(|skipped| &skipped.cell));
@@ -230,14 +230,29 @@ impl Names<'_> {
         params.extend(cells.take(1).flat_map(|cell| cell.workload.params.keys().cloned()));
         params.push(VARIANT.into());
         for (name, value) in levels {
-            self.one_of(place, "axis", name, &params)?;
-            if let Some(axis) = self.plan.axes.iter().find(|axis| axis.name == *name) {
+            self.one_of(place, "axis", &name, &params)?;
+            let axis = self.plan.axes.iter().find(|axis| axis.name == name);
+            if let (Some(axis), Some(value)) = (axis, value) {
                 let known: Vec<String> = axis.levels.iter().map(level_text).collect();
-                self.one_of(place, "level", &level_text(value), &known)?;
+                self.one_of(place, "level", &value, &known)?;
             }
         }
         Ok(())
     }
+
+    fn scope(&self, metric: &Metric) -> Result<(), PreflightError> {
+        let levels = metric.at.iter().flat_map(|(name, condition)| {
+            let words = condition.words().iter().map(|word| Some(word.clone()));
+            let words: Vec<Option<String>> = words.collect();
+            let any = if words.is_empty() { vec![None] } else { words };
+            any.into_iter().map(|word| (name.clone(), word))
+        });
+        self.levels("primary", levels)
+    }
+}
+
+fn texts(levels: &serde_json::Map<String, serde_json::Value>) -> Vec<(String, Option<String>)> {
+    levels.iter().map(|(name, value)| (name.clone(), Some(level_text(value)))).collect()
 }
 
 fn leave_out_unavailable(expansion: &mut Expansion) {

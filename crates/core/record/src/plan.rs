@@ -2,6 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use crate::metric::{Better, Metric, Statistic, View};
 use crate::{BackingSpec, CandidateSpec, Cpus, ExplainAlso};
 
 /// Candidates x workload x levels, with repeats, order and seed.
@@ -163,62 +164,6 @@ pub enum StopRule {
         /// Ratios closer to 1 than this count as a tie (0.05 = five per cent).
         tie_margin: f64,
     },
-}
-
-/// One number of a trial: an operation, a view of its laps and a statistic.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Metric {
-    /// Operation: `append`, `sync`, `durable`.
-    pub op: String,
-    pub view: View,
-    pub statistic: Statistic,
-    /// Restricts the metric to cells with these levels; all cells when empty.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub at: Map<String, Value>,
-}
-
-/// How a lap is counted.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum View {
-    /// End minus start.
-    Service,
-    /// End minus due, without the driver's own stalls.
-    Response,
-    /// End minus due.
-    RawResponse,
-}
-
-/// A statistic of one trial's laps.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Statistic {
-    /// The value below which this share of the laps lies, in (0, 1).
-    Quantile(f64),
-    /// Arithmetic mean.
-    Mean,
-    /// Operations per second that were completed: higher is better.
-    Rate,
-    /// The figure of a trial that has the metric's name, in whatever unit it has.
-    Figure(Better),
-}
-
-impl Statistic {
-    pub fn is_better_higher(self) -> bool {
-        matches!(self, Statistic::Rate | Statistic::Figure(Better::Higher))
-    }
-}
-
-/// Which way a figure is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Better {
-    /// More is better.
-    Higher,
-    /// Less is better.
-    Lower,
 }
 
 /// Durations within a trial.

@@ -15,8 +15,8 @@ use crate::document::{Cell, Column, Document, Fold, Kind, Node, Role, Table, Tex
 
 /// What a reader must know before believing any line.
 const CAVEAT: &str = "Each answer is of this machine. A claim over several pairs of rows is seen only where each \
-    pair bears it out. Comparisons that no plan fixed stand with their own interval at 95 per cent: \
-    of twenty of them one may be chance. Those that a plan fixed say so.";
+    pair bears it out. The claims on a workload share a part of the five per cent that all of a run may err, so few \
+    blocks decide little; one that the plan asked itself says so.";
 
 /// The six words with what they mean, in the order of their tables.
 const WORDS: [(&str, &str); 6] = [

@@ -5,6 +5,7 @@
 //! ```
 
 use pickfs_analysis::objective::{Choice, ChoiceVerdict, Objective};
+use pickfs_record::finding::AnswerEnd;
 
 use crate::document::{Document, Kind, Node, Role, Table, Text, facts, under_one_name};
 
@@ -38,16 +39,22 @@ fn formula(objective: &Objective) -> String {
     let parts: Vec<String> = objective
         .parts
         .iter()
-        .map(|part| match &part.workload {
-            Some(workload) => format!("{workload}: {}", part.formula),
-            None => part.formula.to_string(),
+        .map(|part| {
+            let at = part.at.iter().map(|(name, condition)| condition.of(name));
+            let at: Vec<String> = at.collect();
+            let colon = if at.is_empty() { "" } else { ": " };
+            format!("{}{colon}{}", at.join(","), part.formula)
         })
         .collect();
     parts.join("; ")
 }
 
 fn told(verdict: &ChoiceVerdict) -> Node {
-    let role = if verdict.best.is_empty() { Role::NoAnswer } else { Role::Winner };
+    let role = match verdict.end {
+        AnswerEnd::Winner => Role::Winner,
+        AnswerEnd::Equal => Role::Equal,
+        AnswerEnd::NoAnswer => Role::NoAnswer,
+    };
     let sentences = verdict.sentences.iter().map(|sentence| role.of(sentence));
     let plain = |texts: &[String]| texts.iter().map(Text::from).collect::<Vec<_>>();
     let rows = under_one_name("VERDICT", sentences)
@@ -118,7 +125,9 @@ mod tests {
         let text = terminal(&objectives_document(&objectives()), 80, false);
         assert!(text.contains("  journal tail\n    a journal that must not stall"), "{text}");
         assert!(
-            text.contains("       journal: durable|append.p99 + durable|append.p99.9\n"),
+            text.contains(
+                "       readers=0,workload=journal: durable|append with final sync|append.p99 +\n"
+            ),
             "{text}"
         );
     }

@@ -13,7 +13,7 @@ use pickfs_analysis::{
     summary::{CAPACITY_KEY, metric_value, rate_held, spread},
 };
 
-use crate::{chart::Slot, wording::value_text};
+use crate::chart::Slot;
 
 #[derive(Debug, Clone)]
 pub struct Subject<'a> {
@@ -63,7 +63,7 @@ impl<'a> Subject<'a> {
         let fits = |metric: &&Metric| {
             metric.at.iter().all(|(axis, value)| {
                 let level = panel.levels.iter().find(|level| level.axis == *axis);
-                level.is_none_or(|level| level.value == value_text(value))
+                level.is_none_or(|level| value.holds(&level.value))
             })
         };
         let measured = |metric: &&Metric| {
@@ -119,6 +119,9 @@ fn row_value(row: &Row, metric: &Metric) -> Option<Spread> {
         Statistic::Rate => row.rate,
         Statistic::Figure(_) => figure(row, &metric.op),
         Statistic::Mean => summary(row, metric).map(|op| op.mean_ns),
+        Statistic::Sd => summary(row, metric).map(|op| op.sd_ns),
+        // Extremes are of all trials together: they have no spread.
+        Statistic::Min | Statistic::Max => None,
         Statistic::Quantile(q) => {
             let quantiles = &summary(row, metric)?.quantiles;
             quantiles.iter().find(|row| (row.q - q).abs() < 1e-9).map(|row| row.value_ns)
@@ -157,6 +160,9 @@ pub fn trial_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
     let laps = op.view(metric.view).unwrap_or(&op.service);
     match metric.statistic {
         Statistic::Quantile(q) => laps.quantile(q).map(|row| row.value_ns as f64),
+        Statistic::Sd => Some(laps.sd_ns),
+        Statistic::Min => Some(laps.min_ns as f64),
+        Statistic::Max => Some(laps.max_ns as f64),
         Statistic::Mean | Statistic::Rate | Statistic::Figure(_) => Some(laps.mean_ns),
     }
 }

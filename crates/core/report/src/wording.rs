@@ -7,17 +7,14 @@ use pickfs_record::{
 use serde_json::Value;
 
 pub fn quantile_name(q: f64) -> String {
-    let text = format!("{:.4}", q * 100.0);
-    format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
+    Statistic::Quantile(q).to_string()
 }
 
 pub fn statistic_name(statistic: Statistic) -> String {
     match statistic {
-        Statistic::Quantile(q) => quantile_name(q),
-        Statistic::Mean => "mean".into(),
-        Statistic::Rate => "rate".into(),
         Statistic::Figure(Better::Higher) => "higher is better".into(),
         Statistic::Figure(Better::Lower) => "lower is better".into(),
+        other => other.to_string(),
     }
 }
 

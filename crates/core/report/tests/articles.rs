@@ -24,7 +24,7 @@ fn printed(article: &Article, answers: &[Answer], columns: usize, colour: bool) 
 
 fn journal() -> RunRecord {
     fake_run(&FakeRun {
-        blocks: 8,
+        blocks: 16,
         candidates: vec![
             FakeCandidate::new("ext4", 500.0, 190_000.0),
             FakeCandidate::new("ext3", 900.0, 190_000.0),
@@ -39,7 +39,7 @@ fn the_screen_has_counts_answers_and_reasons() {
     let article = find("003").expect("built in");
     let screen = printed(article, &asked(article, &journal()), 100, false);
     assert!(screen.contains("\n003  Improving journalling latency\nLMAX Exchange"), "{screen}");
-    assert!(screen.contains("27 claims: 3 seen here"), "{screen}");
+    assert!(screen.contains("27 claims: 4 seen here"), "{screen}");
     assert!(screen.contains("It saw: 4-5 us.\n"), "{screen}");
     assert!(
         screen.contains("\n    -> seen here\n       ext4 (sync=none): smallest of"),
@@ -52,7 +52,7 @@ fn the_screen_has_counts_answers_and_reasons() {
     assert!(screen.lines().all(|line| line.chars().count() <= 100), "{screen}");
     assert!(!screen.contains('\u{1b}'));
     let article = find("002").expect("built in");
-    let run = fake_phased_run(&FakePhasedRun { blocks: 8, ..FakePhasedRun::column() });
+    let run = fake_phased_run(&FakePhasedRun { blocks: 24, ..FakePhasedRun::column() });
     let screen = printed(article, &asked(article, &run), 80, true);
     assert!(screen.chars().any(|mark| colour_of(mark) == Some("\u{1b}[32m")), "{screen}");
 }
@@ -115,7 +115,7 @@ fn a_run_page_shows_the_claims_that_it_has_rows_for() {
 fn an_opposite_answer_stands_out() {
     let opposite = |speed: f64| {
         let speeds = vec![Speed::new("ext4", "write", speed), Speed::new("btrfs", "write", speed)];
-        let run = fake_phased_run(&FakePhasedRun { blocks: 8, speeds, ..FakePhasedRun::column() });
+        let run = fake_phased_run(&FakePhasedRun { blocks: 24, speeds, ..FakePhasedRun::column() });
         let found = findings(&run);
         html(&Subject::new(&run, &found), None)
             .contains("<td class=\"text opposite\">opposite here")

@@ -69,7 +69,8 @@ impl FakeCandidate {
 
 impl Default for FakeRun {
     fn default() -> Self {
-        let at = |sync: &str| Map::from_iter([("sync".to_string(), json!(sync))]);
+        let at =
+            |sync: &str| pickfs_record::metric::scope(&format!("sync={sync}")).expect("a scope");
         FakeRun {
             name: "2026-11-21-journal".into(),
             seed: 7,

@@ -7,10 +7,12 @@ use pickfs_record::{
 };
 
 use crate::{
+    decide::{Decision, Rules, decide_but},
     doubts::{RATE_MISSED_SHARE, rate_missed_share},
+    gates::Facts,
     panels::{Disturbed, Group, Member},
     phases::scale::are_alike,
-    summary::{median, metric_value},
+    summary::{median, metric_value, op_in, op_of},
 };
 
 /// How the lab words the failure of a trial that somebody stopped: it says nothing of the candidate.
@@ -51,6 +53,81 @@ pub(super) fn values(
     values
 }
 
+/// What stands in the blocks of some rows by one metric, and what withholds a verdict between two of them. Every
+/// verdict is made of this: answers, factors, choices, claims of articles.
+pub(crate) struct Ranked {
+    /// By row: lower is better, infinity where it failed or did not hold its rate.
+    pub(crate) columns: Vec<BTreeMap<u32, f64>>,
+    pub(crate) facts: Facts,
+    /// The response times rank with the driver's stalls, which are more than the margin of some row.
+    pub(crate) raw: bool,
+}
+
+impl Ranked {
+    pub(crate) fn new(
+        group: &Group<'_>,
+        members: &[usize],
+        metric: &Metric,
+        disturbed: Disturbed,
+        margin: f64,
+    ) -> Ranked {
+        let rows: Vec<&Member<'_>> = members.iter().map(|index| &group.members[*index]).collect();
+        let metric = settled(metric, &rows);
+        let raw = metric.view == View::Response && !driver_is_quick(&rows, &metric, margin);
+        let ranked = if raw { raw_of(&metric) } else { metric.clone() };
+        let columns = members.iter().map(|index| column(group, *index, &ranked, disturbed));
+        let mut columns: Vec<_> = columns.collect();
+        put_missing_behind(&rows, &mut columns);
+        let trials: Vec<_> = rows.iter().map(|row| (row.cell, row.chosen(disturbed))).collect();
+        Ranked { columns, facts: Facts::of(&trials, &metric), raw }
+    }
+
+    /// The weighted geometric mean of several, block by block; a block that one of them lacks is none.
+    pub(crate) fn mean(parts: Vec<(f64, Ranked)>) -> Option<Ranked> {
+        let weights: f64 = parts.iter().map(|(weight, _)| weight).sum();
+        let mut parts = parts.into_iter();
+        let (weight, mut sum) = parts.next()?;
+        let logarithms = |column: &mut BTreeMap<u32, f64>, weight: f64| {
+            column.values_mut().for_each(|value| *value = weight / weights * value.ln());
+        };
+        sum.columns.iter_mut().for_each(|column| logarithms(column, weight));
+        for (weight, part) in parts {
+            for (column, mut own) in sum.columns.iter_mut().zip(part.columns) {
+                logarithms(&mut own, weight);
+                column.retain(|block, _| own.contains_key(block));
+                column.iter_mut().for_each(|(block, value)| *value += own[block]);
+            }
+            sum.facts.join(part.facts);
+            sum.raw |= part.raw;
+        }
+        let values = sum.columns.iter_mut().flat_map(BTreeMap::values_mut);
+        values.for_each(|value| *value = value.exp());
+        Some(sum)
+    }
+
+    pub(crate) fn blocks(&self) -> Vec<Vec<Option<f64>>> {
+        let last = self.columns.iter().filter_map(|column| column.keys().last()).max();
+        let block = |number: u32| self.columns.iter().map(|c| c.get(&number).copied()).collect();
+        (1..=last.copied().unwrap_or(1)).map(block).collect()
+    }
+
+    pub(crate) fn decision(&self, rules: Rules) -> Decision {
+        decide_but(&self.blocks(), rules, self.facts.withheld())
+    }
+}
+
+/// The response time where each row has one, else the service time.
+pub(crate) fn settled(metric: &Metric, rows: &[&Member<'_>]) -> Metric {
+    let is_open = |trial: &&TrialRecord| {
+        let op = op_in(trial, metric).and_then(|name| op_of(trial, name));
+        op.is_none_or(|op| op.response.is_some())
+    };
+    match rows.iter().all(|row| row.chosen(Disturbed::Kept).iter().all(is_open)) {
+        true => metric.clone(),
+        false => Metric { view: View::Service, ..metric.clone() },
+    }
+}
+
 /// What a row has in each block, lower is better.
 pub(crate) fn column(
     group: &Group<'_>,
@@ -72,13 +149,13 @@ pub(crate) fn column(
     values
 }
 
-pub(super) fn raw_of(metric: &Metric) -> Metric {
+fn raw_of(metric: &Metric) -> Metric {
     Metric { view: View::RawResponse, ..metric.clone() }
 }
 
 /// Whether the driver's own stalls are within the margin of every row's response time: threads of the candidate on
 /// the measuring processor stall the driver, too. Old files do not hold both.
-pub(super) fn driver_is_quick(rows: &[&Member<'_>], metric: &Metric, margin: f64) -> bool {
+fn driver_is_quick(rows: &[&Member<'_>], metric: &Metric, margin: f64) -> bool {
     let raw = raw_of(metric);
     rows.iter().all(|row| {
         let trials = row.chosen(Disturbed::Kept).into_iter();
@@ -87,7 +164,7 @@ pub(super) fn driver_is_quick(rows: &[&Member<'_>], metric: &Metric, margin: f64
     })
 }
 
-pub(super) fn misses_its_rate(row: &Member<'_>) -> bool {
+pub(crate) fn misses_its_rate(row: &Member<'_>) -> bool {
     let misses = |load: &LoadRecord| {
         load.missed > 0 || rate_missed_share(load).is_some_and(|share| share > RATE_MISSED_SHARE)
     };
@@ -97,7 +174,7 @@ pub(super) fn misses_its_rate(row: &Member<'_>) -> bool {
 }
 
 /// A row that missed its rate in most blocks stands in none before one that held it.
-pub(super) fn put_missing_behind(rows: &[&Member<'_>], columns: &mut [BTreeMap<u32, f64>]) {
+fn put_missing_behind(rows: &[&Member<'_>], columns: &mut [BTreeMap<u32, f64>]) {
     let missed: Vec<bool> = rows.iter().map(|row| misses_its_rate(row)).collect();
     let mut slowest: BTreeMap<u32, f64> = BTreeMap::new();
     for (column, _) in columns.iter().zip(&missed).filter(|(_, missed)| !**missed) {

@@ -3,7 +3,7 @@ use pickfs_record::{RunRecord, finding::AnswerEnd, record::Flag};
 use super::{Question, Summaries, questions};
 use crate::{
     doubts,
-    gates::{self, Found, Gate},
+    gates::{self, Found},
     panels::{Disturbed, Group},
 };
 
@@ -11,11 +11,7 @@ pub type Without<'a> = (&'static str, Vec<Question<'a>>);
 
 impl Question<'_> {
     pub(super) fn gate(&self) -> Option<(Found, [usize; 2])> {
-        let left = self.decision.left();
-        let pairs = left.iter().flat_map(|a| left.iter().map(|b| [*a, *b])).filter(|[a, b]| a < b);
-        let gated = pairs.filter_map(|pair| Some((self.facts.gate(pair[0], pair[1])?, pair)));
-        let weight = |gate: &Gate| gates::GATES.iter().position(|known| known == gate);
-        gated.min_by_key(|((gate, ..), _)| weight(gate))
+        self.ranked.facts.heaviest(&self.decision.left())
     }
 
     pub(super) fn gate_in_words(&self) -> Option<Flag> {
@@ -27,7 +23,7 @@ impl Question<'_> {
 
     /// Doubts in which the rows differ, and those without whose trials the end would be another.
     pub(super) fn notes(&self, without: &[Without<'_>]) -> Vec<Flag> {
-        let apart = self.facts.apart();
+        let apart = self.ranked.facts.apart();
         let same = |other: &&Question<'_>| other.group == self.group && other.metric == self.metric;
         let labels = |question: &Question<'_>| -> Vec<String> {
             question.members.iter().map(|member| member.label.clone()).collect()
@@ -50,7 +46,7 @@ impl Question<'_> {
 pub fn without_doubts<'a>(
     run: &'a RunRecord,
     groups: &'a [Group<'a>],
-    ops: &Summaries,
+    ops: &'a Summaries,
 ) -> Vec<Without<'a>> {
     let raised: Vec<Flag> = run.trials.iter().flat_map(doubts::doubts).collect();
     let kinds = doubts::KINDS.into_iter().filter(|kind| raised.iter().any(|f| f.kind == *kind));

@@ -70,10 +70,8 @@ pub struct Evidence {
     /// The interval of that ratio; absent under five blocks.
     pub interval: Option<(f64, f64)>,
     pub blocks: u32,
-    /// The run's plan fixed this comparison before it ran, and Holm's correction covers it.
+    /// It is one of the answers that the run's plan named.
     pub is_planned: bool,
-    /// The row through which the two were compared, where neither is the reference.
-    pub through: Option<String>,
     pub outcome: Outcome,
     pub text: String,
 }

@@ -55,7 +55,6 @@ fn of_file_system(
         interval: None,
         blocks: 0,
         is_planned: false,
-        through: None,
         outcome,
         text: format!("{fs}: {key} {}{words}", given.verdict),
     })

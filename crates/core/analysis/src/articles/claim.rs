@@ -1,12 +1,7 @@
-use std::collections::BTreeMap;
-
+use pickfs_record::Scope;
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, Measure, Relation};
-
-/// Properties of a row, by name, that must all hold: `fs`, `label`, `driver`, `backing`, a level,
-/// a parameter of the workload, a knob.
-pub type Selector = BTreeMap<String, Condition>;
+use super::{Measure, Relation};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -39,17 +34,17 @@ pub struct Claim {
     /// The workload whose rows answer it; empty where no workload does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub workload: String,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub at: Selector,
+    #[serde(default, skip_serializing_if = "Scope::is_empty")]
+    pub at: Scope,
     /// Facts of run, machine and mount that must hold; without them the run cannot answer.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub needs: Selector,
+    #[serde(default, skip_serializing_if = "Scope::is_empty")]
+    pub needs: Scope,
     pub measure: Measure,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub subject: Selector,
+    #[serde(default, skip_serializing_if = "Scope::is_empty")]
+    pub subject: Scope,
     /// The rows that it is compared with; each that is there must bear the claim out.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub object: Selector,
+    #[serde(default, skip_serializing_if = "Scope::is_empty")]
+    pub object: Scope,
     pub relation: Relation,
     /// As [`Article::table`], for the article's own claims.
     #[serde(skip)]

@@ -1,119 +1,125 @@
-use pickfs_record::finding::Claim;
+use pickfs_record::{Metric, finding::Claim};
 
-use super::{Outcome, Relation, ratio::Ratio};
+use super::{
+    Outcome, Relation,
+    placed::{Desk, Placed},
+};
 use crate::{
-    BLOCKS_MIN,
+    answers::Ranked,
+    decide::Rules,
+    gates::{self, Facts},
+    panels::Disturbed,
     wording::{interval_text, times},
 };
 
+/// How many times faster the one row of a pair is than the other, by the one decision.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Ratio {
+    /// Infinite where the other failed.
+    pub(super) value: f64,
+    pub(super) interval: Option<(f64, f64)>,
+    pub(super) blocks: u32,
+    pub(super) claim: Claim,
+    /// The fact that withholds the verdict.
+    pub(super) gate: Option<String>,
+}
+
+/// By the geometric mean of these metrics; nothing where the two share no block.
+pub(super) fn ratio(
+    desk: &Desk<'_>,
+    two: [&Placed<'_>; 2],
+    metrics: &[&Metric],
+    rules: Rules,
+) -> Option<Ratio> {
+    let labels = two.map(|row| row.row.label.as_str());
+    let (group, members) = desk.pair(two[0].panel, labels)?;
+    let of = |metric| Ranked::new(group, &members, metric, Disturbed::Kept, rules.margin);
+    let ranked = Ranked::mean(metrics.iter().map(|metric| (1.0, of(metric))).collect())?;
+    let decision = ranked.decision(rules);
+    let duel = decision.duel(1, 0);
+    let gate = metrics.iter().find_map(|metric| gate(desk, two, metric));
+    (duel.blocks > 0).then(|| Ratio {
+        value: duel.ratio,
+        interval: duel.closed(),
+        blocks: duel.blocks,
+        claim: decision.claim(1, 0),
+        gate,
+    })
+}
+
+/// The fact that withholds a verdict between two rows.
+pub(super) fn gate(desk: &Desk<'_>, two: [&Placed<'_>; 2], metric: &Metric) -> Option<String> {
+    let labels = two.map(|row| row.row.label.as_str());
+    let (group, members) = desk.pair(two[0].panel, labels)?;
+    let rows = members.map(|index| &group.members[index]);
+    let trials = rows.map(|row| (row.cell, row.chosen(Disturbed::Kept)));
+    let found = Facts::of(&trials, metric).gate(0, 1)?;
+    let all: Vec<_> = trials.into_iter().flat_map(|(_, trials)| trials).collect();
+    Some(gates::sentence(found, labels, &all).text)
+}
+
 pub(super) fn of_ratio(relation: Relation, ratio: &Ratio) -> Option<Outcome> {
     use Relation::{AtLeast, Faster, Slower, Within};
-    if !matches!(relation, Faster | Slower | AtLeast(_) | Within(_)) {
-        return None;
+    let is_speed = matches!(relation, Faster | Slower | AtLeast(_) | Within(_));
+    let open = |why: String| Outcome::NotDecided { blocks: ratio.blocks, why };
+    if let Some(gate) = ratio.gate.as_ref().filter(|_| is_speed) {
+        return Some(open(gate.clone()));
     }
-    if let Some(open) = undecided(ratio) {
-        return Some(open);
-    }
-    let (low, high) = ratio.interval?;
-    let is_equal =
-        matches!(ratio.planned, Some(Claim::Equal { .. })) || visible(low, high) <= EQUAL;
-    let both = || Outcome::NotDecided {
-        blocks: ratio.blocks,
-        why: format!("the interval {} holds both", interval_text(low, high)),
+    let Some((low, high)) = ratio.interval.filter(|_| is_speed) else {
+        return is_speed.then(|| open("too few blocks for an interval".into()));
     };
-    Some(match relation {
-        Within(most) if low >= 1.0 / most && high <= most => Outcome::Seen,
-        Within(most) if high < 1.0 / most || low > most => Outcome::Opposite,
-        Within(_) => both(),
-        _ if low <= 1.0 && 1.0 <= high => match is_equal {
-            true => Outcome::NoDifference { visible_ratio: visible(low, high) },
-            false => both(),
-        },
-        Slower => {
-            if high < 1.0 {
-                Outcome::Seen
-            } else {
-                Outcome::Opposite
-            }
-        }
-        _ if high < 1.0 => Outcome::Opposite,
-        AtLeast(least) if high < least => Outcome::Weaker,
-        AtLeast(least) if low < least => both(),
+    let both = || open(format!("the interval {} holds both", interval_text(low, high)));
+    Some(match (relation, ratio.claim) {
+        (Within(most), _) if low >= 1.0 / most && high <= most => Outcome::Seen,
+        (Within(most), _) if high < 1.0 / most || low > most => Outcome::Opposite,
+        (Within(_), _) => both(),
+        (_, Claim::Equal { margin }) => Outcome::NoDifference { visible_ratio: 1.0 + margin },
+        (_, Claim::Open) => both(),
+        (Slower, Claim::Slower) => Outcome::Seen,
+        (Slower, Claim::Faster) | (_, Claim::Slower) => Outcome::Opposite,
+        (AtLeast(least), _) if high < least => Outcome::Weaker,
+        (AtLeast(least), _) if low < least => both(),
         _ => Outcome::Seen,
     })
 }
 
-/// Ratios closer to 1 than this are no difference.
-const EQUAL: f64 = 1.05;
-
-/// The largest difference, as a ratio above 1, that an interval leaves possible.
-fn visible(low: f64, high: f64) -> f64 {
-    high.max(1.0 / low)
-}
-
-/// Whether so many of `rows` intervals leave 1 out on one side by more than chance: each does with one in forty, so a
-/// number is enough that comes with less than one in forty.
-fn more_than_chance(count: usize, rows: usize) -> bool {
-    let chance = 0.025f64;
-    let mut exactly = (1.0 - chance).powi(rows as i32);
-    let mut fewer = 0.0;
-    for seen in 0..count {
-        fewer += exactly;
-        exactly *= (rows - seen) as f64 / (seen + 1) as f64 * chance / (1.0 - chance);
-    }
-    count > 0 && 1.0 - fewer <= chance + 1e-9
-}
-
-fn undecided(ratio: &Ratio) -> Option<Outcome> {
-    let blocks = ratio.blocks;
-    if blocks < BLOCKS_MIN || ratio.interval.is_none() {
-        let why = "too few blocks for an interval".to_string();
-        return Some(Outcome::NotDecided { blocks, why });
-    }
-    None
-}
-
 pub(super) type Named<'a> = (&'a str, Ratio);
 
+/// Each row was told apart with its part of the claim's error, so one that differs is no chance.
 pub(super) fn of_rows(relation: Relation, rows: &[Named<'_>]) -> Option<(Outcome, String)> {
     let allowed = match relation {
         Relation::Dominates(rows) => rows as usize,
         Relation::Mixed => usize::MAX,
         _ => return None,
     };
-    let is =
-        |relation: Relation, row: &&Named<'_>| of_ratio(relation, &row.1) == Some(Outcome::Seen);
-    let faster: Vec<_> = rows.iter().filter(|row| is(Relation::Faster, row)).collect();
-    let slower: Vec<_> = rows.iter().filter(|row| is(Relation::Slower, row)).collect();
-    let text = rows_text(rows, &faster, &slower);
-    let blocks = rows.iter().map(|row| row.1.blocks).min().unwrap_or(0);
-    if blocks < BLOCKS_MIN {
-        let why = format!("under {BLOCKS_MIN} blocks nothing is called different");
-        let text = format!("{} rows, none of them decided", rows.len());
-        return Some((Outcome::NotDecided { blocks, why }, text));
-    }
-    let enough = |count: usize| more_than_chance(count, rows.len());
-    let open = || Outcome::NotDecided {
-        blocks,
-        why: format!("of {} rows some differ by chance, and no more than that do", rows.len()),
+    let said = |relation| {
+        let is = move |row: &&Named<'_>| of_ratio(relation, &row.1) == Some(Outcome::Seen);
+        rows.iter().filter(is).collect::<Vec<_>>()
     };
-    let outcome = match (relation, faster.len(), slower.len()) {
-        (Relation::Mixed, faster, slower) => match (enough(faster), enough(slower)) {
-            (true, true) => Outcome::Seen,
-            (true, false) | (false, true) if rows.len() == faster.max(slower) => Outcome::Opposite,
-            _ => open(),
-        },
-        (_, _, slower) if slower > allowed && enough(slower) => Outcome::Opposite,
-        (_, faster, _) if enough(faster) => Outcome::Seen,
-        _ if coarsest(rows) <= EQUAL => Outcome::NoDifference { visible_ratio: coarsest(rows) },
-        _ => open(),
+    let (faster, slower) = (said(Relation::Faster), said(Relation::Slower));
+    let margins = rows.iter().map(|(_, ratio)| match ratio.claim {
+        Claim::Equal { margin } if ratio.gate.is_none() => Some(1.0 + margin),
+        _ => None,
+    });
+    let equal = margins.reduce(|one, other| Some(one?.max(other?))).flatten();
+    let outcome = match (relation, faster.len(), slower.len(), equal) {
+        (Relation::Mixed, 1.., 1.., _) => Outcome::Seen,
+        (Relation::Mixed, faster, slower, _) if rows.len() == faster.max(slower) => {
+            Outcome::Opposite
+        }
+        (Relation::Dominates(_), _, slower, _) if slower > allowed => Outcome::Opposite,
+        (Relation::Dominates(_), 1.., _, _) => Outcome::Seen,
+        (Relation::Dominates(_), _, _, Some(visible_ratio)) => {
+            Outcome::NoDifference { visible_ratio }
+        }
+        _ => {
+            let blocks = rows.iter().map(|row| row.1.blocks).min().unwrap_or(0);
+            let gate = rows.iter().find_map(|(_, ratio)| ratio.gate.clone());
+            let why = || format!("{} blocks do not tell {} rows apart", blocks, rows.len());
+            Outcome::NotDecided { blocks, why: gate.unwrap_or_else(why) }
+        }
     };
-    Some((outcome, text))
-}
-
-fn coarsest(rows: &[Named<'_>]) -> f64 {
-    let arms = rows.iter().map(|(_, ratio)| ratio.interval.map(|(low, high)| visible(low, high)));
-    arms.fold(1.0, |widest, arm| arm.map_or(f64::INFINITY, |arm| widest.max(arm)))
+    Some((outcome, rows_text(rows, &faster, &slower)))
 }
 
 fn rows_text(rows: &[Named<'_>], faster: &[&Named<'_>], slower: &[&Named<'_>]) -> String {
@@ -126,7 +132,7 @@ fn rows_text(rows: &[Named<'_>], faster: &[&Named<'_>], slower: &[&Named<'_>]) -
     let parts: Vec<String> =
         [said("faster", faster), said("slower", slower)].into_iter().flatten().collect();
     match parts.is_empty() {
-        true => format!("no difference in any of {} rows", rows.len()),
+        true => format!("{} rows, none of them decided", rows.len()),
         false => parts.join(", "),
     }
 }
@@ -136,8 +142,14 @@ mod tests {
     use super::*;
 
     fn ratio(low: f64, high: f64) -> Ratio {
-        let value = (low * high).sqrt();
-        Ratio { value, interval: Some((low, high)), blocks: 8, planned: None, through: None }
+        let claim = match (low, high) {
+            (low, _) if low > 1.0 => Claim::Faster,
+            (_, high) if high < 1.0 => Claim::Slower,
+            (low, high) if low > 0.95 && high < 1.05 => Claim::Equal { margin: 0.05 },
+            _ => Claim::Open,
+        };
+        let interval = Some((low, high));
+        Ratio { value: (low * high).sqrt(), interval, blocks: 8, claim, gate: None }
     }
 
     fn said(relation: Relation, low: f64, high: f64) -> &'static str {
@@ -163,21 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn few_blocks_and_open_plans_decide_nothing() {
+    fn few_blocks_and_gates_decide_nothing() {
         let few = Ratio { blocks: 4, interval: None, ..ratio(2.0, 3.0) };
         let outcome = of_ratio(Relation::Faster, &few).expect("a relation of speeds");
         assert!(matches!(outcome, Outcome::NotDecided { blocks: 4, .. }));
-        let equal = Ratio { planned: Some(Claim::Equal { margin: 0.05 }), ..ratio(0.97, 1.04) };
-        let outcome = of_ratio(Relation::Faster, &equal).expect("speeds");
-        assert_eq!(outcome, Outcome::NoDifference { visible_ratio: 1.04 });
-    }
-
-    /// Twelve rows without a difference: by chance one or two intervals leave 1 out (the bound is one claim in forty).
-    #[test]
-    fn more_rows_than_chance_gives_must_differ() {
-        assert!(more_than_chance(1, 1) && !more_than_chance(1, 2));
-        assert!(!more_than_chance(1, 12) && !more_than_chance(0, 1));
-        assert!(!more_than_chance(2, 12) && more_than_chance(3, 12));
+        let warm = Ratio { gate: Some("it was warm".into()), ..ratio(2.0, 3.0) };
+        let outcome = of_ratio(Relation::Faster, &warm).expect("speeds");
+        assert_eq!(outcome, Outcome::NotDecided { blocks: 8, why: "it was warm".into() });
+        assert_eq!(of_rows(Relation::Dominates(0), &[("a", warm)]).expect("rows").0, outcome);
     }
 
     #[test]
@@ -191,7 +196,7 @@ mod tests {
         assert_eq!(said(Relation::Dominates(0), &[up, flat, up]), "seen here");
         assert_eq!(said(Relation::Dominates(0), &[down, down, up]), "opposite here");
         assert_eq!(said(Relation::Dominates(1), &[up, down, up]), "seen here");
-        assert_eq!(said(Relation::Dominates(0), &[up, flat, flat]), "not decided");
+        assert_eq!(said(Relation::Dominates(0), &[flat, flat]), "not decided");
         assert_eq!(said(Relation::Dominates(0), &[near, near]), "no difference here");
         assert_eq!(said(Relation::Mixed, &[up, up, down, down, flat]), "seen here");
         assert_eq!(said(Relation::Mixed, &[flat, flat]), "not decided");

@@ -2,8 +2,7 @@
 //!
 //! | text | meaning |
 //! |---|---|
-//! | `append.p99.9`, `write float large.rate` | a [`Number`] that comparisons or phase rows carry |
-//! | `append.largest`, `append.smallest` | the largest or smallest of all laps |
+//! | `append.p99.9 service`, `write float large.rate` | a [`Metric`] |
 //! | `table high impact`, `table cold`, `table suite write` | geometric mean over the rows of a table |
 //! | `phases cold: sequential read` | each phase of that heat whose name holds the words |
 //! | `count reads_mixed` | a counted fact of the row |
@@ -14,22 +13,19 @@
 
 use std::{fmt, str::FromStr};
 
-use pickfs_record::Heat;
+use pickfs_record::{
+    Heat,
+    metric::{Metric, MetricError},
+};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-use crate::objective::number::{Number, NumberError};
 
 /// What a claim is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum Measure {
     /// A number of a trial.
-    Number(Number),
-    /// Largest lap of an operation over all trials.
-    Largest(String),
-    /// Smallest lap of an operation over all trials.
-    Smallest(String),
+    Number(Metric),
     /// Geometric mean over the rows of a table.
     Table(Rows),
     /// Each of several phases.
@@ -62,7 +58,7 @@ pub enum Rows {
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum MeasureError {
     #[error(transparent)]
-    Number(#[from] NumberError),
+    Number(#[from] MetricError),
     #[error(
         "measure `{text}` not understood; write `table high impact`, `table cold`, `phases cold: WORDS`"
     )]
@@ -88,19 +84,9 @@ impl FromStr for Measure {
             "feature" => Measure::Feature(named()),
             "fact" => Measure::Fact(named()),
             "unkept" => Measure::Unkept(named()),
-            _ => return lap_measure(text),
+            _ => Measure::Number(text.parse()?),
         })
     }
-}
-
-fn lap_measure(text: &str) -> Result<Measure, MeasureError> {
-    if let Some(op) = text.strip_suffix(".largest") {
-        return Ok(Measure::Largest(op.into()));
-    }
-    if let Some(op) = text.strip_suffix(".smallest") {
-        return Ok(Measure::Smallest(op.into()));
-    }
-    Ok(Measure::Number(text.parse()?))
 }
 
 fn table_rows(text: &str) -> Option<Rows> {
@@ -142,8 +128,6 @@ impl fmt::Display for Measure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Measure::Number(number) => write!(f, "{number}"),
-            Measure::Largest(op) => write!(f, "{op}.largest"),
-            Measure::Smallest(op) => write!(f, "{op}.smallest"),
             Measure::Table(rows) => write!(f, "table {}", rows.in_table()),
             Measure::Phases(Rows::HighImpact) => f.write_str("phases high impact"),
             Measure::Phases(rows) => write!(f, "phases {rows}"),
@@ -198,8 +182,7 @@ mod tests {
         for text in [
             "append.p99.9",
             "write float large.rate",
-            "append.largest",
-            "append.smallest",
+            "append.max service",
             "table high impact",
             "table cold",
             "table suite write",
@@ -217,6 +200,7 @@ mod tests {
             assert!(
                 !matches!(measure, Measure::Number(_))
                     || text.contains(".p")
+                    || text.contains(".max")
                     || text.ends_with("rate")
             );
         }

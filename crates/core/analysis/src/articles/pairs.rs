@@ -1,12 +1,16 @@
-use pickfs_record::{finding::Panel, plan::Metric};
+use pickfs_record::{Metric, Scope, finding::Panel};
 
 use super::{
-    Claim, Evidence, Measure, Outcome, Relation, RunAnswer, judge,
+    Claim, Evidence, Measure, Outcome, RunAnswer,
+    judge::{self, Ratio},
     placed::{Desk, Placed},
-    ratio::{self, Ratio},
     several, value,
 };
-use crate::wording::{blocks_text, interval_text, metric_name, percent_over_one, times};
+use crate::{
+    budget,
+    decide::Rules,
+    wording::{blocks_text, interval_text, percent_over_one, times},
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Miss {
@@ -28,7 +32,7 @@ pub(super) fn run_answer(
         return miss(9, format!("runs hold no comparison of {what}"));
     }
     let subjects = fitting(claim, desk, rows, &claim.subject)?;
-    let evidence = match needs_object(claim.relation) {
+    let evidence = match claim.relation.compares() {
         false => alone(claim, &subjects)?,
         true => {
             let objects = fitting(claim, desk, rows, &claim.object)?;
@@ -44,11 +48,6 @@ pub(super) fn run_answer(
         conditions: conditions(&subjects[0]),
         evidence,
     })
-}
-
-fn needs_object(relation: Relation) -> bool {
-    use Relation::{AtLeast, Dominates, Faster, Mixed, Slower, Within};
-    matches!(relation, Faster | Slower | AtLeast(_) | Within(_) | Dominates(_) | Mixed)
 }
 
 /// A claim over several pairs could have seen what its coarsest pair could.
@@ -69,7 +68,7 @@ fn fitting<'a>(
     claim: &Claim,
     desk: &Desk<'_>,
     rows: &[Placed<'a>],
-    selector: &super::claim::Selector,
+    selector: &Scope,
 ) -> Result<Vec<Placed<'a>>, Miss> {
     let named: Vec<_> = rows.iter().filter(|row| row.is(selector)).collect();
     if named.is_empty() {
@@ -92,7 +91,7 @@ fn fitting<'a>(
         .collect())
 }
 
-fn absent(desk: &Desk<'_>, selector: &super::claim::Selector) -> String {
+fn absent(desk: &Desk<'_>, selector: &Scope) -> String {
     let fs = selector.get("fs").map(|condition| condition.words().join(" or "));
     let others = selector.iter().filter(|(name, _)| *name != "fs");
     let others: Vec<String> = others.map(|(name, condition)| condition.of(name)).collect();
@@ -127,7 +126,6 @@ fn alone(claim: &Claim, subjects: &[Placed<'_>]) -> Result<Vec<Evidence>, Miss> 
             interval: None,
             blocks: placed.row.trials,
             is_planned: false,
-            through: None,
             text: format!("{label}{}: {text}", place(placed.panel)),
             outcome,
         })
@@ -151,16 +149,19 @@ fn together(
 ) -> Result<Vec<Evidence>, Miss> {
     let mut found = Vec::new();
     let mut nearest = Miss { step: 5, reason: "the two stand in no table together".into() };
-    for subject in subjects {
-        let same = |object: &&Placed<'_>| {
-            std::ptr::eq(object.panel, subject.panel) && object.row.cell != subject.row.cell
-        };
-        for object in objects.iter().filter(same) {
-            match pair(claim, desk, subject, object) {
-                Ok(evidence) => found.push(evidence),
-                Err(miss) if miss.step > nearest.step => nearest = miss,
-                Err(_) => {}
-            }
+    let is_object = |subject: &Placed<'_>, object: &Placed<'_>| {
+        std::ptr::eq(object.panel, subject.panel) && object.row.cell != subject.row.cell
+    };
+    let of = |subject| objects.iter().map(move |object| [subject, object]);
+    let pairs = subjects.iter().flat_map(of).filter(|[one, other]| is_object(one, other));
+    let pairs: Vec<[&Placed<'_>; 2]> = pairs.collect();
+    let rules = budget::claim(&desk.run.plan);
+    let rules = Rules { alpha: rules.alpha / pairs.len().max(1) as f64, ..rules };
+    for two in pairs {
+        match pair(claim, desk, two, rules) {
+            Ok(evidence) => found.push(evidence),
+            Err(miss) if miss.step > nearest.step => nearest = miss,
+            Err(_) => {}
         }
     }
     if found.is_empty() { Err(nearest) } else { Ok(found) }
@@ -169,8 +170,8 @@ fn together(
 fn pair(
     claim: &Claim,
     desk: &Desk<'_>,
-    subject: &Placed<'_>,
-    object: &Placed<'_>,
+    [subject, object]: [&Placed<'_>; 2],
+    rules: Rules,
 ) -> Result<Evidence, Miss> {
     if subject.row.backing != object.row.backing {
         let (one, other) = (subject.row.backing, object.row.backing);
@@ -180,48 +181,55 @@ fn pair(
         return miss(8, format!("{} has no result: {}", row.row.label, reason(row)));
     }
     match &claim.measure {
-        Measure::Number(number) => {
-            let Some(op) = subject.op(&number.ops) else {
-                return miss(6, format!("{number} was not measured"));
-            };
-            of_metric(claim, &number.metric(op), subject, object)
-        }
-        Measure::Table(rows) => several::mean(claim, desk, rows, subject, object),
-        Measure::Phases(rows) => several::each(claim, rows, subject, object),
-        Measure::Largest(_) | Measure::Smallest(_) => {
+        Measure::Number(metric) if !metric.statistic.is_ranked() => {
             miss(9, "the largest and the smallest of n laps are shown and never ranked")
         }
+        Measure::Number(metric) => of_metric(claim, desk, metric, [subject, object], rules),
+        Measure::Table(rows) => several::mean(claim, desk, rows, [subject, object], rules),
+        Measure::Phases(rows) => several::each(claim, desk, rows, [subject, object], rules),
         other => miss(9, format!("{other} is not compared between rows")),
     }
 }
 
-pub(super) fn labels<'a>(subject: &Placed<'a>, object: &Placed<'a>) -> (&'a str, &'a str) {
-    (&subject.row.label, &object.row.label)
-}
-
 fn of_metric(
     claim: &Claim,
+    desk: &Desk<'_>,
     metric: &Metric,
-    subject: &Placed<'_>,
-    object: &Placed<'_>,
+    [subject, object]: [&Placed<'_>; 2],
+    rules: Rules,
 ) -> Result<Evidence, Miss> {
-    let panel = subject.panel;
-    let found = ratio::between(panel, labels(subject, object), |label| {
-        ratio::by_metric(panel, label, metric)
-    });
-    let name = metric_name(metric);
-    let Some(found) = found else {
-        return miss(7, format!("{name} was not compared: a plan must fix it"));
+    let planned = planned(desk, metric, [subject, object]);
+    let rules = planned.map_or(rules, |alpha| Rules { alpha, ..rules });
+    let Some(found) = judge::ratio(desk, [subject, object], &[metric], rules) else {
+        return miss(6, format!("{metric} was not measured"));
     };
-    let doubt = subject.doubt(metric).or_else(|| object.doubt(metric));
-    let outcome = match doubt {
+    let outcome = match subject.doubt(metric).or_else(|| object.doubt(metric)) {
         Some(why) => Some(Outcome::NotDecided { blocks: found.blocks, why }),
         None => judge::of_ratio(claim.relation, &found),
     };
     match outcome {
-        Some(outcome) => Ok(evidence(&name, found, outcome, subject, object)),
-        None => miss(9, format!("`{}` says nothing of {name}", claim.relation)),
+        Some(outcome) => {
+            let name = metric.to_string();
+            Ok(evidence(&name, found, outcome, [subject, object], planned.is_some()))
+        }
+        None => miss(9, format!("`{}` says nothing of {metric}", claim.relation)),
     }
+}
+
+/// What each pair of an answer that the plan named may err, where it holds both: its error is spent already.
+fn planned(desk: &Desk<'_>, metric: &Metric, two: [&Placed<'_>; 2]) -> Option<f64> {
+    let view = two[0].laps(metric).map(|laps| laps.view);
+    let answer = desk.findings.answers.iter().find(|answer| {
+        let own = &answer.metric;
+        let labels = || answer.left.iter().chain(answer.out.iter().map(|out| &out.label));
+        answer.panel == two[0].panel.title
+            && own.statistic == metric.statistic
+            && metric.ops().any(|op| op == own.op)
+            && view.is_none_or(|view| view == own.view)
+            && two.iter().all(|row| labels().any(|label| *label == row.row.label))
+    })?;
+    let rows = answer.left.len() + answer.out.len();
+    Some(answer.alpha / (rows * (rows - 1) / 2).max(1) as f64)
 }
 
 fn reason(placed: &Placed<'_>) -> String {
@@ -232,57 +240,52 @@ pub(super) fn evidence(
     name: &str,
     found: Ratio,
     outcome: Outcome,
-    subject: &Placed<'_>,
-    object: &Placed<'_>,
+    [subject, object]: [&Placed<'_>; 2],
+    is_planned: bool,
 ) -> Evidence {
-    let (one, other) = labels(subject, object);
+    let (one, other) = (&subject.row.label, &object.row.label);
+    let said = ratio_text(one, other, &found, &outcome);
+    let planned = if is_planned { ", planned" } else { "" };
+    let blocks = blocks_text(found.blocks);
     Evidence {
-        text: format!(
-            "{name}{}: {}",
-            place(subject.panel),
-            ratio_text(one, other, &found, &outcome)
-        ),
+        text: format!("{name}{}: {said}; {blocks}{planned}", place(subject.panel)),
         panel: subject.panel.title.clone(),
         subject: one.into(),
         object: other.into(),
-        ratio: Some(found.value),
+        ratio: Some(found.value).filter(|ratio| ratio.is_finite() && *ratio > 0.0),
         interval: found.interval,
         blocks: found.blocks,
-        is_planned: found.planned.is_some(),
-        through: found.through,
+        is_planned,
         outcome,
     }
 }
 
-/// `xfs 1.38x faster than ext4 [1.21, 1.57], 8 blocks`; nothing is called faster that is not told apart.
+/// `xfs 1.38x faster than ext4 [1.21, 1.57]`; nothing is called faster that is not told apart.
 fn ratio_text(one: &str, other: &str, found: &Ratio, outcome: &Outcome) -> String {
     let turned = found.value < 1.0;
-    let value = times(if turned { 1.0 / found.value } else { found.value });
-    let interval = found.interval.map_or(String::new(), |(low, high)| {
-        let (low, high) = if turned { (1.0 / high, 1.0 / low) } else { (low, high) };
-        format!(" {}", interval_text(low, high))
-    });
-    let is_apart = found.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
-    let said = match outcome {
+    let value = if turned { 1.0 / found.value } else { found.value };
+    if !value.is_finite() {
+        let (failed, held) = if turned { (one, other) } else { (other, one) };
+        return format!("{failed} failed or missed its rate where {held} did not");
+    }
+    let text = |(low, high)| format!(" {}", interval_text(low, high));
+    let interval = found.interval.map_or(String::new(), text);
+    match outcome {
         Outcome::NoDifference { visible_ratio } => {
             format!("{one} and {other} differ by {} at most", percent_over_one(*visible_ratio))
         }
-        Outcome::Seen | Outcome::Weaker | Outcome::Opposite if is_apart => {
-            format!(
-                "{one} {value} {} than {other}{interval}",
-                if turned { "slower" } else { "faster" }
-            )
+        Outcome::NotDecided { .. } => {
+            format!("{one} : {other} = {}{interval}", times(found.value))
         }
-        _ => format!(
-            "{one} : {other} = {}{}",
-            times(found.value),
-            found
-                .interval
-                .map_or(String::new(), |(low, high)| format!(" {}", interval_text(low, high)))
-        ),
-    };
-    let planned = if found.planned.is_some() { ", planned" } else { "" };
-    let through =
-        found.through.as_ref().map_or(String::new(), |label| format!(", through {label}"));
-    format!("{said}; {}{planned}{through}", blocks_text(found.blocks))
+        _ if found.interval.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high) => {
+            format!("{one} : {other} = {}{interval}", times(found.value))
+        }
+        _ => {
+            let word = if turned { "slower" } else { "faster" };
+            let turn = |(low, high): (f64, f64)| (1.0 / high, 1.0 / low);
+            let interval = found.interval.map(|own| if turned { turn(own) } else { own });
+            let interval = interval.map_or(String::new(), text);
+            format!("{one} {} {word} than {other}{interval}", times(value))
+        }
+    }
 }

@@ -1,12 +1,14 @@
 use pickfs_record::{
-    Cell, Findings, Outcome, RunRecord, TrialRecord,
+    Cell, Condition, Findings, Metric, Outcome, RunRecord, Scope, TrialRecord,
     finding::{OpSummary, Panel, PhaseCell, Row},
-    plan::{Metric, Statistic},
+    plan::{Statistic, View},
 };
 use serde_json::Value;
 
-use super::{Condition, claim::Selector};
-use crate::panels::{Group, Member, groups};
+use crate::{
+    panels::{Group, groups, property},
+    wording::quantile_name,
+};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
@@ -17,7 +19,7 @@ pub struct Source<'a> {
 #[derive(Debug)]
 pub(super) struct Desk<'a> {
     pub(super) run: &'a RunRecord,
-    findings: &'a Findings,
+    pub(super) findings: &'a Findings,
     groups: Vec<Group<'a>>,
 }
 
@@ -26,9 +28,15 @@ impl<'a> Desk<'a> {
         Desk { run: source.run, findings: source.findings, groups: groups(source.run) }
     }
 
-    pub(super) fn member(&self, panel: &Panel, label: &str) -> Option<&Member<'a>> {
+    /// The rows of a panel with the places of these two.
+    pub(super) fn pair(
+        &self,
+        panel: &Panel,
+        labels: [&str; 2],
+    ) -> Option<(&Group<'a>, [usize; 2])> {
         let group = self.groups.iter().find(|group| group.levels == panel.levels)?;
-        group.members.iter().find(|member| member.label == label)
+        let at = |label| group.members.iter().position(|member| member.label == label);
+        Some((group, [at(labels[0])?, at(labels[1])?]))
     }
 }
 
@@ -57,7 +65,7 @@ impl<'a> Placed<'a> {
 
     /// What a run does not name is 0: an older run has no readers where it knows nothing of
     /// them.
-    pub(super) fn is(&self, selector: &Selector) -> bool {
+    pub(super) fn is(&self, selector: &Scope) -> bool {
         self.unfit(selector, Some("0")).is_none()
     }
 
@@ -65,7 +73,7 @@ impl<'a> Placed<'a> {
     /// what is not known.
     pub(super) fn unfit<'s>(
         &self,
-        selector: &'s Selector,
+        selector: &'s Scope,
         absent: Option<&str>,
     ) -> Option<(&'s str, &'s Condition, Option<String>)> {
         selector.iter().find_map(|(name, condition)| {
@@ -79,18 +87,14 @@ impl<'a> Placed<'a> {
     /// of trial, set-up card and machine.
     pub(super) fn property(&self, name: &str) -> Option<String> {
         let own = match name {
-            "fs" => Some(self.cell.candidate.fs.clone()),
             "label" => Some(self.row.label.clone()),
             "backing" => text(&serde_json::to_value(self.row.backing).ok()?),
             "survives" => text(&serde_json::to_value(self.row.durability).ok()?),
             "driver" => return self.environment("mount.driver"),
             "kernel" => return self.environment("kernel.release"),
-            _ => self.cell.level(name).map(String::from),
+            _ => property(self.cell, name),
         };
-        own.or_else(|| self.cell.workload.params.get(name).and_then(text))
-            .or_else(|| self.cell.knobs.get(name).cloned())
-            .or_else(|| self.count(name))
-            .or_else(|| self.environment(name))
+        own.or_else(|| self.count(name)).or_else(|| self.environment(name))
     }
 
     fn count(&self, name: &str) -> Option<String> {
@@ -114,15 +118,17 @@ impl<'a> Placed<'a> {
             .filter(move |trial| trial.cell == *cell && trial.outcome == Outcome::Finished)
     }
 
-    pub(super) fn op<'o>(&self, ops: &'o [String]) -> Option<&'o str> {
-        let has = |op: &&String| {
+    pub(super) fn op<'o>(&self, metric: &'o Metric) -> Option<&'o str> {
+        metric.ops().find(|op| {
             self.row.ops.iter().any(|summary| summary.op == **op) || self.phase(op).is_some()
-        };
-        ops.iter().find(has).map(String::as_str)
+        })
     }
 
-    pub(super) fn laps(&self, op: &str) -> Option<&'a OpSummary> {
-        self.row.ops.iter().find(|summary| summary.op == op)
+    /// In the metric's view, or the service time where the loop was closed.
+    pub(super) fn laps(&self, metric: &Metric) -> Option<&'a OpSummary> {
+        let op = self.op(metric)?;
+        let of = |view| self.row.ops.iter().find(|laps| laps.op == op && laps.view == view);
+        of(metric.view).or_else(|| of(View::Service))
     }
 
     pub(super) fn phase(&self, phase: &str) -> Option<&'a PhaseCell> {
@@ -130,17 +136,17 @@ impl<'a> Placed<'a> {
         self.panel.phases.iter().find(|row| row.phase == phase)?.cells.get(place)
     }
 
+    /// Why a quantile of this row says nothing.
     pub(super) fn doubt(&self, metric: &Metric) -> Option<String> {
-        let Statistic::Quantile(q) = metric.statistic else { return self.wrong_heat(&metric.op) };
-        let laps =
-            self.row.ops.iter().find(|laps| laps.op == metric.op && laps.view == metric.view);
+        let Statistic::Quantile(q) = metric.statistic else { return None };
+        let laps = self.laps(metric);
         let quantile =
             laps.and_then(|laps| laps.quantiles.iter().find(|row| (row.q - q).abs() < 1e-9));
         match quantile {
-            Some(row) if row.carried => self.uncovered(metric),
+            Some(row) if row.carried => None,
             Some(row) => Some(format!(
                 "{} of {}: {} slow episodes, and ten over three trials are needed",
-                crate::wording::quantile_name(q),
+                quantile_name(q),
                 self.row.label,
                 row.episodes
             )),
@@ -148,34 +154,10 @@ impl<'a> Placed<'a> {
         }
     }
 
-    /// A cold phase whose pages were in memory, or a hot one whose pages were not, in any trial.
-    pub(super) fn wrong_heat(&self, phase: &str) -> Option<String> {
-        let flags = &self.phase(phase)?.flags;
-        let (kind, trials) =
-            flags.iter().find(|(kind, _)| NOT_AS_ASKED.contains(&kind.as_str()))?;
-        Some(format!("{phase} of {} was {kind} in {trials} trials", self.row.label))
-    }
-
-    /// Rule 2: tails need trials of twice the longest period; a durable append does its own commit.
-    fn uncovered(&self, metric: &Metric) -> Option<String> {
-        let is_tail = matches!(metric.statistic, Statistic::Quantile(q) if q >= TAIL);
-        (is_tail && metric.op != "durable" && !self.covers_periods()).then(|| {
-            format!(
-                "trials of {} are too short for tails: periodic work is not covered",
-                self.row.label
-            )
-        })
-    }
-
     pub(super) fn covers_periods(&self) -> bool {
         self.row.doubts.iter().all(|(kind, _)| kind != "period-not-covered")
     }
 }
-
-/// Doubts of a row that was not as cold, or as hot, as it says, or was not shown to be.
-const NOT_AS_ASKED: [&str; 3] = ["not-cold", "not-hot", "cold-not-verified"];
-/// From this quantile on periodic work decides.
-const TAIL: f64 = 0.999;
 
 fn text(value: &Value) -> Option<String> {
     match value {
@@ -189,10 +171,9 @@ fn text(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
     use crate::findings;
-    use pickfs_testkit::fake_trial::service_quantile;
-    use pickfs_testkit::{FakeRun, Mishap, MishapKind, fake_run};
+    use pickfs_testkit::{FakeRun, fake_run};
 
-    fn selector(text: &[(&str, &str)]) -> Selector {
+    fn selector(text: &[(&str, &str)]) -> Scope {
         text.iter().map(|(name, value)| (name.to_string(), value.parse().expect("legal"))).collect()
     }
 
@@ -221,18 +202,5 @@ mod tests {
         assert!(
             Placed::all(&Desk::new(&Source { run: &run, findings: &found }), "files").is_empty()
         );
-    }
-
-    #[test]
-    fn short_trials_doubt_tails_and_nothing_else() {
-        let flag = MishapKind::Flagged("period-not-covered".into(), "4 s of 30 s".into());
-        let mishaps = vec![Mishap::new("ext4:noatime", "none", 0, flag)];
-        let run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
-        let found = findings(&run);
-        let rows = Placed::all(&Desk::new(&Source { run: &run, findings: &found }), "journal");
-        let doubt = |row: usize, q: f64| rows[row].doubt(&service_quantile("append", q));
-        assert!(doubt(0, 0.999).is_some_and(|text| text.contains("periodic work")));
-        assert!(doubt(0, 0.99).is_none() && doubt(1, 0.999).is_none());
-        assert!(doubt(1, 0.99999).is_some_and(|text| text.contains("slow episodes")));
     }
 }

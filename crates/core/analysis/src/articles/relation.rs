@@ -84,6 +84,14 @@ const WORDS: [(&str, Relation); 12] = [
     ("advised", Relation::Advised),
 ];
 
+impl Relation {
+    /// Two rows with each other: it needs an object.
+    pub fn compares(self) -> bool {
+        use Relation::{AtLeast, Dominates, Faster, Mixed, Slower, Within};
+        matches!(self, Faster | Slower | AtLeast(_) | Within(_) | Dominates(_) | Mixed)
+    }
+}
+
 impl FromStr for Relation {
     type Err = RelationError;
 

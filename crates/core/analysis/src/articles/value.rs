@@ -1,5 +1,7 @@
 use pickfs_record::{
+    Metric,
     finding::Spread,
+    plan::Statistic,
     quantity::{counted, duration_text, significant},
 };
 
@@ -12,8 +14,8 @@ pub(super) fn of_row(
     placed: &Placed<'_>,
 ) -> Option<(Outcome, String)> {
     match (measure, relation) {
-        (Measure::Number(number), Relation::Fails | Relation::Works) => {
-            let phase = placed.op(&number.ops)?;
+        (Measure::Number(metric), Relation::Fails | Relation::Works) => {
+            let phase = placed.op(metric)?;
             let cell = placed.phase(phase)?;
             let text = match &cell.failure {
                 Some(reason) => format!(
@@ -27,18 +29,17 @@ pub(super) fn of_row(
             };
             Some((ended(relation, cell.trials, cell.failed), text))
         }
-        (Measure::Number(number), Relation::Under(bound) | Relation::Over(bound)) => {
-            let op = placed.op(&number.ops)?;
-            let metric = number.metric(op);
-            let value = quantile(placed, &metric)?;
-            let name = crate::wording::metric_name(&metric);
+        (Measure::Number(metric), Relation::Under(bound) | Relation::Over(bound))
+            if metric.statistic.is_ranked() =>
+        {
+            let value = quantile(placed, metric)?;
             let text =
-                format!("{name} {} [{} to {}]", ns(value.median), ns(value.low), ns(value.high));
-            let doubt = placed.doubt(&metric);
+                format!("{metric} {} [{} to {}]", ns(value.median), ns(value.low), ns(value.high));
+            let doubt = placed.doubt(metric);
             Some((of_spread(relation, bound as f64, value, placed.row.trials, doubt), text))
         }
-        (Measure::Number(number), Relation::Reaches(bound)) => {
-            let rate = rate(placed, &number.ops)?;
+        (Measure::Number(metric), Relation::Reaches(bound)) => {
+            let rate = rate(placed, metric)?;
             let text = format!(
                 "{}/s [{} to {}]",
                 significant(rate.median),
@@ -48,19 +49,18 @@ pub(super) fn of_row(
             let over = of_spread(Relation::Over(0), bound, rate, placed.row.trials, None);
             Some((over, text))
         }
-        (Measure::Largest(op), Relation::Under(bound) | Relation::Over(bound)) => {
-            let laps = placed.laps(op)?;
-            let text = format!(
-                "largest of {} {op}s in {:.0} s: {}",
-                laps.count,
-                laps.measured_s,
-                ns(laps.max_ns as f64)
-            );
-            Some((largest(relation, laps.max_ns >= bound, placed), text))
-        }
-        (Measure::Smallest(op), Relation::Under(bound) | Relation::Over(bound)) => {
-            let laps = placed.laps(op)?;
-            let is_under = laps.min_ns < bound;
+        (Measure::Number(metric), Relation::Under(bound) | Relation::Over(bound)) => {
+            let (laps, op) = (placed.laps(metric)?, placed.op(metric)?);
+            if metric.statistic == Statistic::Max {
+                let text = format!(
+                    "largest of {} {op}s in {:.0} s: {}",
+                    laps.count,
+                    laps.measured_s,
+                    ns(laps.max_ns as f64)
+                );
+                return Some((largest(relation, laps.max_ns >= bound, placed), text));
+            }
+            let is_under = (metric.statistic == Statistic::Min).then_some(laps.min_ns < bound)?;
             let text = format!("smallest of {} {op}s: {}", laps.count, ns(laps.min_ns as f64));
             Some((bore_out(is_under == matches!(relation, Relation::Under(_))), text))
         }
@@ -97,24 +97,21 @@ fn ended(relation: Relation, trials: u32, failed: u32) -> Outcome {
     }
 }
 
-fn quantile(placed: &Placed<'_>, metric: &pickfs_record::plan::Metric) -> Option<Spread> {
-    use pickfs_record::plan::Statistic;
-    let mut laps =
-        placed.row.ops.iter().filter(|laps| laps.op == metric.op && laps.view == metric.view);
-    let laps = laps.next()?;
+fn quantile(placed: &Placed<'_>, metric: &Metric) -> Option<Spread> {
+    let laps = placed.laps(metric)?;
     match metric.statistic {
         Statistic::Mean => Some(laps.mean_ns),
         Statistic::Quantile(q) => {
             let row = laps.quantiles.iter().find(|row| (row.q - q).abs() < 1e-9)?;
             Some(row.value_ns)
         }
-        Statistic::Rate | Statistic::Figure(_) => None,
+        _ => None,
     }
 }
 
 /// Of the phase where there is one, else of the row.
-fn rate(placed: &Placed<'_>, ops: &[String]) -> Option<Spread> {
-    match placed.op(ops).and_then(|op| placed.phase(op)) {
+fn rate(placed: &Placed<'_>, metric: &Metric) -> Option<Spread> {
+    match placed.op(metric).and_then(|op| placed.phase(op)) {
         Some(cell) => cell.rate,
         None => placed.row.rate,
     }

@@ -7,7 +7,8 @@ use pickfs_record::{
 };
 
 use crate::{
-    answers::values_by_block,
+    answers::{misses_its_rate, values_by_block},
+    gates::{self, Facts},
     panels::{BY_CANDIDATE, Disturbed, Group, Member, applies},
     phases::scale::blocks_apart,
     summary::is_carried,
@@ -19,22 +20,27 @@ pub(super) struct Axis {
 }
 
 pub(super) struct Point {
+    /// Its place in the table.
+    pub(super) index: usize,
     /// Index of its level, per factor.
     pub(super) at: Vec<usize>,
     /// Logarithm of its speed by block: higher is better, for times and for rates.
     pub(super) ln_speeds: BTreeMap<u32, f64>,
     durability: Durability,
+    misses_its_rate: bool,
 }
 
-pub(super) struct Table {
+pub(super) struct Table<'a> {
     pub(super) factors: Vec<Axis>,
     pub(super) points: Vec<Point>,
+    facts: Facts,
+    members: Vec<&'a Member<'a>>,
 }
 
-impl Table {
+impl<'a> Table<'a> {
     pub(super) fn new(
         run: &RunRecord,
-        groups: &[Group<'_>],
+        groups: &'a [Group<'a>],
         ops: &[Vec<Vec<OpSummary>>],
         metric: &Metric,
     ) -> Option<Self> {
@@ -49,8 +55,31 @@ impl Table {
             return None;
         }
         let base = base(&members, &factors);
-        let points = members.iter().map(|member| point(member, metric, &factors, base)).collect();
-        Some(Table { factors, points })
+        let mut points: Vec<Point> =
+            members.iter().map(|member| point(member, metric, &factors, base)).collect();
+        (0..).zip(&mut points).for_each(|(index, point)| point.index = index);
+        let chosen = |member: &&Member<'a>| (member.cell, member.chosen(Disturbed::Kept));
+        let trials: Vec<_> = members.iter().map(chosen).collect();
+        Some(Table { factors, points, facts: Facts::of(&trials, metric), members })
+    }
+
+    /// Why two cells are not told apart: a gate, or one held its rate and the other did not.
+    pub(super) fn gate(&self, one: &Point, other: &Point) -> Option<String> {
+        let labels = [one, other].map(|point| {
+            let cell = self.members[point.index].cell;
+            [cell.candidate.label.as_str(), &cell.levels_text()].join(" ").trim_end().to_owned()
+        });
+        if one.misses_its_rate != other.misses_its_rate {
+            let (missing, held) = if one.misses_its_rate { (0, 1) } else { (1, 0) };
+            return Some(format!(
+                "{} missed its rate and {} held it",
+                labels[missing], labels[held]
+            ));
+        }
+        let found = self.facts.gate(one.index, other.index)?;
+        let members = [one, other].map(|point| self.members[point.index]);
+        let trials: Vec<_> = members.iter().flat_map(|m| m.trials.iter().copied()).collect();
+        Some(gates::sentence(found, labels.each_ref().map(String::as_str), &trials).text)
     }
 
     pub(super) fn design(&self) -> FactorDesign {
@@ -157,11 +186,13 @@ fn point(
         factor.levels.iter().position(|level| level == own).unwrap_or(0)
     };
     Point {
+        index: 0,
         at: factors.iter().map(at).collect(),
         ln_speeds: values
             .filter(|(_, value)| *value > 0.0 && value.is_finite())
             .map(|(block, value)| (block, sign * value.ln()))
             .collect(),
         durability: member.cell.durability,
+        misses_its_rate: misses_its_rate(member),
     }
 }

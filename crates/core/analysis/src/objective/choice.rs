@@ -1,16 +1,23 @@
 use std::collections::BTreeMap;
 
-use pickfs_record::{Durability, features::Origin};
+use pickfs_record::{Durability, features::Origin, finding::AnswerEnd};
 use serde::Serialize;
 
 use super::{
     FeatureAnswers, Objective, Part,
-    duel::{Duel, Duels},
+    duel::Duel,
     field::Field,
     need::{Candidate, Fit, Need},
     sentences,
 };
-use crate::{articles::Source, panels::Disturbed};
+use crate::{
+    ALPHA,
+    answers::Ranked,
+    articles::Source,
+    budget,
+    decide::{Decision, End, Rules, blocks_needed, decide},
+    panels::Disturbed,
+};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
@@ -36,7 +43,8 @@ pub struct ChoiceVerdict {
     /// Shared levels of the table; empty where it is the only one.
     pub place: String,
     pub runs: Vec<String>,
-    /// The best, more than one when tied, none when nothing can be said.
+    pub end: AnswerEnd,
+    /// Those that may be the best; none when nothing can be said.
     pub best: Vec<String>,
     /// Every other candidate against the leader of the best, nearest first.
     pub standings: Vec<Duel>,
@@ -79,7 +87,9 @@ pub fn choose(
     let tables = tables(found);
     let mut verdicts: Vec<ChoiceVerdict> = tables
         .iter()
-        .map(|fields| Contest::new(fields, needs, facts).verdict(objective, !missing.is_empty()))
+        .map(|fields| {
+            Contest::new(fields, tables.len(), needs, facts).verdict(objective, !missing.is_empty())
+        })
         .collect();
     if let Some(verdict) = verdicts.first_mut() {
         verdict.sentences.extend(unused);
@@ -110,12 +120,14 @@ fn tables(found: Vec<Vec<Field<'_>>>) -> Vec<Vec<Field<'_>>> {
 }
 
 fn without(part: &Part, sources: &[Source<'_>]) -> String {
-    let is_asked = |source: &&Source<'_>| {
-        part.workload.as_ref().is_none_or(|workload| source.run.plan.workload == *workload)
+    let workload = part.at.get("workload");
+    let is_asked = |source: &Source<'_>| {
+        workload.is_none_or(|workload| workload.holds(&source.run.plan.workload))
     };
-    let at: Vec<String> = part.at.iter().map(|(name, condition)| condition.of(name)).collect();
+    let others = part.at.iter().filter(|(name, _)| *name != "workload");
+    let at: Vec<String> = others.map(|(name, condition)| condition.of(name)).collect();
     let at = if at.is_empty() { String::new() } else { format!(" with {}", at.join(", ")) };
-    match (sources.iter().any(|source| is_asked(&source)), &part.workload) {
+    match (sources.iter().any(is_asked), workload) {
         (false, Some(workload)) => {
             format!("{}: no run of the workload {workload} was given", part.formula)
         }
@@ -132,11 +144,22 @@ pub(super) struct Contest<'f, 'a> {
     pub(super) remarks: Vec<RuledOut>,
     pub(super) aside: Vec<(String, String)>,
     pub(super) durability: Option<Durability>,
-    pub(super) duels: Duels,
+    /// Take part and do not fulfil every condition.
+    pub(super) ruled_out_ranked: Vec<String>,
+    pub(super) rules: Rules,
+    /// Blocks that the slowest needs, at least, to be told to be out.
+    pub(super) needed: u32,
+}
+
+/// Those of `labels` beside each other.
+pub(super) struct Decided {
+    pub(super) labels: Vec<String>,
+    pub(super) ranked: Option<Ranked>,
+    pub(super) decision: Decision,
 }
 
 impl<'f, 'a> Contest<'f, 'a> {
-    fn new(fields: &'f [Field<'a>], needs: &[Need], facts: &Facts<'_>) -> Self {
+    fn new(fields: &'f [Field<'a>], tables: usize, needs: &[Need], facts: &Facts<'_>) -> Self {
         let mut contest = Contest {
             fields,
             fit: Vec::new(),
@@ -145,7 +168,9 @@ impl<'f, 'a> Contest<'f, 'a> {
             remarks: Vec::new(),
             aside: Vec::new(),
             durability: None,
-            duels: Duels::default(),
+            ruled_out_ranked: Vec::new(),
+            rules: fields[0].rules,
+            needed: 0,
         };
         let mut ranked: Vec<(String, Durability)> = Vec::new();
         for label in labels(fields) {
@@ -161,9 +186,17 @@ impl<'f, 'a> Contest<'f, 'a> {
         if !needs.iter().any(|need| matches!(need, Need::Durability(_))) {
             contest.keep_one_class(&mut ranked);
         }
-        let labels: Vec<&str> = ranked.iter().map(|(label, _)| label.as_str()).collect();
         contest.durability = ranked.iter().map(|(_, durability)| *durability).min();
-        contest.duels = Duels::new(fields, &labels, Disturbed::Kept, None);
+        contest.ruled_out_ranked = ranked
+            .into_iter()
+            .map(|(label, _)| label)
+            .filter(|label| !contest.fit.contains(label))
+            .collect();
+        // The choice, and what it would be without the conditions of each one that they rule out.
+        let shares = tables * (1 + contest.ruled_out_ranked.len());
+        contest.rules = budget::one_of(&fields[0].run.plan, ALPHA, shares);
+        contest.rules.planned = fields.iter().map(|f| f.rules.planned).min().unwrap_or_default();
+        contest.needed = blocks_needed(contest.fit.len(), shares);
         contest
     }
 
@@ -204,13 +237,28 @@ impl<'f, 'a> Contest<'f, 'a> {
         ranked.retain(|(_, durability)| *durability == strongest);
     }
 
-    pub(super) fn fit_labels(&self) -> Vec<&str> {
-        self.fit.iter().map(String::as_str).collect()
+    /// Of several parts block k is what each part has in its own block k.
+    pub(super) fn decided(
+        &self,
+        labels: &[String],
+        disturbed: Disturbed,
+        only: Option<usize>,
+    ) -> Decided {
+        let parts = self.fields.iter().map(|field| {
+            let ranked = field.ranked(labels, disturbed, only)?;
+            Some((field.weight, ranked))
+        });
+        let ranked = parts.collect::<Option<Vec<_>>>().and_then(Ranked::mean);
+        let decision = match &ranked {
+            Some(ranked) => ranked.decision(self.rules),
+            None => decide(&[], self.rules),
+        };
+        Decided { labels: labels.to_vec(), ranked, decision }
     }
 
     fn verdict(&self, objective: &Objective, is_partial: bool) -> ChoiceVerdict {
-        let fit = self.fit_labels();
-        let best = self.duels.best(&fit);
+        let decided = self.decided(&self.fit, Disturbed::Kept, None);
+        let best = decided.best();
         let mut runs: Vec<String> = Vec::new();
         for field in self.fields {
             if !runs.contains(&field.run.name) {
@@ -220,13 +268,14 @@ impl<'f, 'a> Contest<'f, 'a> {
         ChoiceVerdict {
             place: self.place(),
             runs,
-            standings: self.standings(&best),
+            end: decided.end(),
+            standings: if best.is_empty() { Vec::new() } else { decided.standings() },
             ruled_out: self.ruled_out.clone(),
             aside: self.aside.clone(),
             not_known: self.not_known.clone(),
-            sentences: sentences::verdict(self, objective, &best, is_partial),
+            sentences: sentences::verdict(self, &decided, objective, is_partial),
             conditions: sentences::conditions(self),
-            would_change: sentences::would_change(self, &best),
+            would_change: sentences::would_change(self, &decided),
             best,
         }
     }
@@ -240,19 +289,50 @@ impl<'f, 'a> Contest<'f, 'a> {
             .collect();
         titles.join("; ")
     }
+}
 
-    pub(super) fn leader(&self, best: &[String]) -> Option<String> {
-        let best: Vec<&str> = best.iter().map(String::as_str).collect();
-        self.duels.leader(&best).map(String::from)
+impl Decided {
+    /// Those that may be the best; none where no pair can be told apart yet.
+    pub(super) fn best(&self) -> Vec<String> {
+        let count = self.labels.len();
+        let told = |a: usize| (0..a).any(|b| self.decision.duel(a, b).closed().is_some());
+        let is_told = count == 1 || (0..count).any(told) || self.end() != AnswerEnd::NoAnswer;
+        let left = self.decision.left().into_iter().filter(|_| is_told);
+        match count {
+            1 => self.labels.clone(),
+            _ => left.map(|index| self.labels[index].clone()).collect(),
+        }
     }
 
-    /// Every other one that is fit against the leader, nearest first.
-    pub(super) fn standings(&self, best: &[String]) -> Vec<Duel> {
-        let Some(leader) = self.leader(best) else { return Vec::new() };
-        let others = self.fit.iter().filter(|label| **label != leader);
-        let mut duels: Vec<Duel> =
-            others.filter_map(|other| self.duels.between(&leader, other)).collect();
-        duels.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+    pub(super) fn end(&self) -> AnswerEnd {
+        match self.decision.end() {
+            _ if self.labels.len() == 1 => AnswerEnd::Winner,
+            End::Winner(_) => AnswerEnd::Winner,
+            End::Equal(_) => AnswerEnd::Equal,
+            End::Open(_) => AnswerEnd::NoAnswer,
+        }
+    }
+
+    pub(super) fn between(&self, one: &str, other: &str) -> Option<Duel> {
+        let at = |label: &str| self.labels.iter().position(|known| known == label);
+        Some(Duel::of(&self.decision, &self.labels, at(one)?, at(other)?))
+    }
+
+    pub(super) fn leader(&self) -> Option<&String> {
+        self.ranked.as_ref()?;
+        self.decision.ranking().first().map(|index| &self.labels[*index])
+    }
+
+    /// The leader beside every other one, nearest first.
+    pub(super) fn standings(&self) -> Vec<Duel> {
+        let Some(leader) = self.leader() else { return Vec::new() };
+        let others = self.labels.iter().filter(|label| *label != leader);
+        let mut duels: Vec<Duel> = others
+            .filter_map(|other| self.between(leader, other))
+            .filter(|duel| duel.blocks > 0)
+            .collect();
+        let ratio = |duel: &Duel| duel.ratio.unwrap_or(f64::INFINITY);
+        duels.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
         duels
     }
 }

@@ -1,20 +1,16 @@
-use std::collections::BTreeMap;
-
 use pickfs_record::{
-    BackingKind, RunRecord,
-    finding::{Findings, OpSummary, Panel},
-    plan::Metric,
+    BackingKind, Metric, RunRecord,
+    finding::{Findings, OpSummary, Panel, PhaseRow},
 };
 
-use super::{formula::Formula, number::Number, profile::Part};
+use super::{formula::Formula, profile::Part};
 use crate::{
-    answers::values_by_block,
-    articles::{Selector, Source},
+    answers::{Ranked, settled, values_by_block},
+    articles::Source,
     decide::Rules,
-    panels::{Disturbed, Group, Member, applies, groups},
+    panels::{Disturbed, Group, Member, applies, groups, holds},
     phases::scale,
-    summary::{CAPACITY_KEY, is_carried, op_summaries},
-    wording::metric_name,
+    summary::{CAPACITY_KEY, is_carried, op_in, op_summaries},
 };
 
 #[derive(Debug)]
@@ -32,7 +28,6 @@ pub type Reason = String;
 
 impl<'a> Field<'a> {
     pub fn all(part: &Part, source: &Source<'a>) -> Vec<Field<'a>> {
-        let is_asked = |name: &str| part.workload.as_deref().is_none_or(|asked| asked == name);
         let fields = groups(source.run).into_iter().filter_map(|group| {
             let panel = source.findings.panels.iter().find(|panel| panel.levels == group.levels)?;
             Some(Field {
@@ -46,19 +41,15 @@ impl<'a> Field<'a> {
             })
         });
         let holds = |field: &Field<'_>| {
-            let cell = |member: &Member<'_>| {
-                is_asked(&member.cell.workload.name) && holds(&part.at, member)
-            };
-            field.group.members.iter().any(cell) && field.has_numbers()
+            field.group.members.iter().any(|member| holds(&part.at, member.cell))
+                && field.has_numbers()
         };
         fields.filter(holds).collect()
     }
 
     fn has_numbers(&self) -> bool {
-        let has = |number: &Number| {
-            self.group.members.iter().any(|member| metric(member, number).is_some())
-        };
-        self.formula.terms.iter().all(|term| has(&term.number))
+        let has = |metric: &Metric| self.group.members.iter().any(|member| has(member, metric));
+        self.formula.terms.iter().all(|term| has(&term.metric))
     }
 
     pub fn members(&self) -> &[Member<'a>] {
@@ -99,7 +90,7 @@ impl<'a> Field<'a> {
             return Some("it ran at another scale than the others: not the same work".into());
         }
         let ops = op_summaries(&trials);
-        self.formula.terms.iter().find_map(|term| self.doubt(member, &ops, &term.number))
+        self.formula.terms.iter().find_map(|term| self.doubt(member, &ops, &term.metric))
     }
 
     fn is_other_work(&self, member: &Member<'_>) -> bool {
@@ -108,89 +99,55 @@ impl<'a> Field<'a> {
             && scale::unlike_blocks(reference, member) > 0
     }
 
-    fn doubt(&self, member: &Member<'_>, ops: &[OpSummary], number: &Number) -> Option<Reason> {
-        let Some(metric) = metric(member, number) else {
-            return Some(format!("{number} was not measured"));
-        };
-        if values_by_block(member, &metric, Disturbed::Kept).is_empty() {
-            return Some(self.failure(member, &metric));
+    fn doubt(&self, member: &Member<'_>, ops: &[OpSummary], metric: &Metric) -> Option<Reason> {
+        if !has(member, metric) {
+            return Some(format!("{metric} was not measured"));
         }
-        if number.is_rate() && has_set_rate(member) {
+        let is_rate = metric.statistic.is_better_higher();
+        let in_view = settled(metric, &[member]);
+        if values_by_block(member, &in_view, Disturbed::Kept).is_empty() {
+            return Some(self.failure(member, metric));
+        }
+        if is_rate && has_set_rate(member) {
             return Some("its rate was set by the plan and not found".into());
         }
-        let name = metric_name(&metric);
-        if !number.is_rate() && !is_carried(ops, &metric) {
-            return Some(format!("too few slow episodes carry its {name}"));
-        }
-        self.is_uncovered(member, &metric)
-            .then(|| format!("trials are too short for its {name}: periodic work is not covered"))
-    }
-
-    /// Rule 2: tails need trials of twice the longest period; a durable append does its own commit.
-    fn is_uncovered(&self, member: &Member<'_>, metric: &Metric) -> bool {
-        use pickfs_record::plan::Statistic::Quantile;
-        let is_tail =
-            matches!(metric.statistic, Quantile(q) if q >= 0.999) && metric.op != "durable";
-        let row = self.panel.rows.iter().find(|row| row.label == member.label);
-        let is_short =
-            row.is_some_and(|row| row.doubts.iter().any(|(kind, _)| kind == "period-not-covered"));
-        is_tail && is_short
+        (!is_carried(ops, &in_view)).then(|| format!("too few slow episodes carry its {metric}"))
     }
 
     fn failure(&self, member: &Member<'_>, metric: &Metric) -> String {
         let place = self.panel.rows.iter().position(|row| row.label == member.label);
-        let phase = self.panel.phases.iter().find(|phase| phase.phase == metric.op);
+        let is_asked = |phase: &&PhaseRow| metric.ops().any(|op| op == phase.phase);
+        let phase = self.panel.phases.iter().find(is_asked);
         let cell = phase.zip(place).and_then(|(phase, place)| phase.cells.get(place));
         let reason = cell.and_then(|cell| cell.failure.clone());
-        reason.unwrap_or_else(|| format!("{} has no result", metric_name(metric)))
+        reason.unwrap_or_else(|| format!("{metric} has no result"))
     }
 
-    /// Score of a row by block: the weighted mean of logarithms, larger is better. `only` takes one
-    /// term alone.
-    pub fn scores(
+    /// What ranks these candidates in this field; `only` takes one term alone. Nothing where one has no row.
+    pub fn ranked(
         &self,
-        member: &Member<'_>,
+        labels: &[String],
         disturbed: Disturbed,
         only: Option<usize>,
-    ) -> BTreeMap<u32, f64> {
-        let mut sums: Option<BTreeMap<u32, f64>> = None;
-        let mut weights = 0.0;
-        for (index, term) in self.formula.terms.iter().enumerate() {
-            if only.is_some_and(|only| only != index) {
-                continue;
-            }
-            let Some(metric) = metric(member, &term.number) else { return BTreeMap::new() };
-            let sign = if term.number.is_rate() { 1.0 } else { -1.0 };
-            let values = values_by_block(member, &metric, disturbed).into_iter();
-            let own: BTreeMap<u32, f64> =
-                values.map(|(block, value)| (block, term.weight * sign * value.ln())).collect();
-            sums = Some(match sums {
-                None => own,
-                Some(sums) => sums
-                    .iter()
-                    .filter_map(|(block, sum)| Some((*block, sum + own.get(block)?)))
-                    .collect(),
-            });
-            weights += term.weight;
-        }
-        let sums = sums.unwrap_or_default().into_iter();
-        sums.map(|(block, sum)| (block, sum / weights))
-            .filter(|(_, score)| score.is_finite())
-            .collect()
+    ) -> Option<Ranked> {
+        let at = |label: &String| self.members().iter().position(|member| member.label == *label);
+        let members: Vec<usize> = labels.iter().map(at).collect::<Option<_>>()?;
+        let terms = self.formula.terms.iter().enumerate();
+        let terms = terms.filter(|(index, _)| only.is_none_or(|only| only == *index));
+        let of = |metric| Ranked::new(&self.group, &members, metric, disturbed, self.rules.margin);
+        Ranked::mean(terms.map(|(_, term)| (term.weight, of(&term.metric))).collect())
     }
 
     pub fn is_planned(&self) -> bool {
         let Some(member) = self.group.members.get(self.group.reference) else { return false };
         let fixed = |metric: &Metric| {
-            self.run.plan.design.primary.iter().any(|known| {
-                known.op == metric.op
-                    && known.view == metric.view
-                    && known.statistic == metric.statistic
-                    && applies(known, member.cell)
-            })
+            let same = |known: &&Metric| {
+                known.statistic == metric.statistic && metric.ops().any(|op| op == known.op)
+            };
+            let mut planned = self.run.plan.design.primary.iter().filter(same);
+            planned.any(|known| applies(known, member.cell))
         };
-        let mut terms = self.formula.terms.iter();
-        terms.all(|term| metric(member, &term.number).is_some_and(|metric| fixed(&metric)))
+        self.formula.terms.iter().all(|term| fixed(&term.metric))
     }
 }
 
@@ -202,25 +159,6 @@ fn has_set_rate(member: &Member<'_>) -> bool {
     })
 }
 
-/// The metric of a row: of several operations the first one that its trials have.
-fn metric(member: &Member<'_>, number: &Number) -> Option<Metric> {
-    let has = |op: &&String| {
-        member.trials.iter().any(|trial| {
-            trial.ops.iter().any(|record| record.op == **op)
-                || trial.phases.iter().any(|phase| phase.phase == **op)
-        })
-    };
-    number.ops.iter().find(has).map(|op| number.metric(op))
-}
-
-/// Levels and parameters; `0` is assumed of a number that a run does not name.
-fn holds(at: &Selector, member: &Member<'_>) -> bool {
-    at.iter().all(|(name, condition)| {
-        let level = member.cell.level(name).map(String::from);
-        let param = || {
-            let value = member.cell.workload.params.get(name)?;
-            Some(value.as_str().map_or_else(|| value.to_string(), String::from))
-        };
-        condition.holds(&level.or_else(param).unwrap_or("0".into()))
-    })
+fn has(member: &Member<'_>, metric: &Metric) -> bool {
+    member.trials.iter().any(|trial| op_in(trial, metric).is_some())
 }

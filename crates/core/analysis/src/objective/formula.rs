@@ -1,9 +1,4 @@
-//! A formula over numbers of trials: `0.5*append.p99 + 0.5*read.p50`.
-//!
-//! ```text
-//! formula = term { "+" term }
-//! term    = [ weight "*" ] number          (a weight is above 0; 1 where none is written)
-//! ```
+//! A sum of metrics with weights: `0.5*append.p99 + 0.5*read.p50`. A weight is above 0, and 1 where none is written.
 //!
 //! Weights work on a logarithmic scale. Of two candidates the better one in a term is so many times
 //! faster: a shorter time or a higher rate. The formula's ratio of the two is the weighted geometric
@@ -18,10 +13,9 @@
 
 use std::{fmt, str::FromStr};
 
+use pickfs_record::metric::{Metric, MetricError};
 use serde::{Serialize, Serializer};
 use thiserror::Error;
-
-use super::number::{Number, NumberError};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
@@ -32,7 +26,7 @@ pub struct Formula {
 pub struct Term {
     /// Above 0.
     pub weight: f64,
-    pub number: Number,
+    pub metric: Metric,
 }
 
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -46,15 +40,10 @@ pub enum FormulaError {
     #[error("term `{term}` has two stars; write one weight, then * and a number like append.p99")]
     TwoStars { term: String },
     #[error("term `{term}`: {cause}")]
-    Number { term: String, cause: NumberError },
+    Metric { term: String, cause: MetricError },
 }
 
 impl Formula {
-    /// Of one number, with the weight 1.
-    pub fn of(number: Number) -> Self {
-        Formula { terms: vec![Term { weight: 1.0, number }] }
-    }
-
     /// Sum of all weights; above 0.
     pub fn weights(&self) -> f64 {
         self.terms.iter().map(|term| term.weight).sum()
@@ -74,16 +63,16 @@ fn term(term: &str, whole: &str) -> Result<Term, FormulaError> {
     if term.is_empty() {
         return Err(FormulaError::EmptyTerm { text: whole.trim().into() });
     }
-    let (weight, number) = match term.split_once('*') {
-        Some((weight, number)) => (weight_of(weight.trim(), term)?, number.trim()),
+    let (weight, metric) = match term.split_once('*') {
+        Some((weight, metric)) => (weight_of(weight.trim(), term)?, metric.trim()),
         None => (1.0, term),
     };
-    if number.contains('*') {
+    if metric.contains('*') {
         return Err(FormulaError::TwoStars { term: term.into() });
     }
-    let number =
-        number.parse().map_err(|cause| FormulaError::Number { term: term.into(), cause })?;
-    Ok(Term { weight, number })
+    let metric =
+        metric.parse().map_err(|cause| FormulaError::Metric { term: term.into(), cause })?;
+    Ok(Term { weight, metric })
 }
 
 fn weight_of(word: &str, term: &str) -> Result<f64, FormulaError> {
@@ -96,8 +85,8 @@ impl fmt::Display for Formula {
         for (index, term) in self.terms.iter().enumerate() {
             let plus = if index == 0 { "" } else { " + " };
             match term.weight == 1.0 {
-                true => write!(f, "{plus}{}", term.number)?,
-                false => write!(f, "{plus}{}*{}", term.weight, term.number)?,
+                true => write!(f, "{plus}{}", term.metric)?,
+                false => write!(f, "{plus}{}*{}", term.weight, term.metric)?,
             }
         }
         Ok(())
@@ -124,7 +113,7 @@ mod tests {
         let formula = read("0.5*append.p99 + 0.25*read.p50+block write.rate");
         let weights: Vec<f64> = formula.terms.iter().map(|term| term.weight).collect();
         assert_eq!(weights, [0.5, 0.25, 1.0]);
-        assert_eq!(formula.terms[2].number.ops, ["block write"]);
+        assert_eq!(formula.terms[2].metric.op, "block write");
         assert_eq!(formula.weights(), 1.75);
         assert_eq!(formula.to_string(), "0.5*append.p99 + 0.25*read.p50 + block write.rate");
     }

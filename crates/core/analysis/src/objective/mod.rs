@@ -1,7 +1,6 @@
-//! An [`Objective`] is a name (`journal tail`, `ingest`, `all-round`) or a formula over numbers of
-//! trials; a [`Need`] is a condition that no speed makes up for. [`choose`] compares every pair of
-//! candidates within blocks and says who is best, who is tied, who was ruled out by what, and what
-//! would change the answer. A candidate is behind only where that is told from chance.
+//! An [`Objective`] is a name (`journal tail`, `ingest`, `all-round`) or a sum of metrics with weights; a [`Need`] is
+//! a condition that no speed makes up for. [`choose`] puts the value of the objective to the one decision and says
+//! who is best, who was ruled out by what, and what would change the answer.
 
 mod choice;
 mod duel;
@@ -9,7 +8,6 @@ mod feature_answers;
 mod field;
 pub mod formula;
 pub mod need;
-pub mod number;
 mod profile;
 mod sentences;
 

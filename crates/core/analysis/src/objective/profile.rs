@@ -1,8 +1,8 @@
+use pickfs_record::{Scope, metric::scope};
 use serde::Serialize;
 use thiserror::Error;
 
 use super::formula::{Formula, FormulaError};
-use crate::articles::Selector;
 
 /// What is wanted of a file system.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -14,15 +14,13 @@ pub struct Objective {
     pub parts: Vec<Part>,
 }
 
-/// One formula on one workload.
+/// One formula on the rows of which a scope holds.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Part {
     /// Weight among the parts, on a logarithmic scale; above 0.
     pub weight: f64,
-    /// The workload; any that has the numbers when absent.
-    pub workload: Option<String>,
-    /// What must hold of the rows: `readers >=1`.
-    pub at: Selector,
+    /// What must hold of the rows: `workload` is `journal`, `readers` is `>=1`.
+    pub at: Scope,
     #[schemars(with = "String")]
     pub formula: Formula,
 }
@@ -33,40 +31,44 @@ pub enum ObjectiveError {
     Unknown { text: String, cause: FormulaError },
 }
 
-/// Name, what it stands for, parts as (weight, workload, condition, formula).
+/// Name, what it stands for, parts of equal weight as scope and formula.
 type Entry = (&'static str, &'static str, &'static [PartEntry]);
-type PartEntry = (f64, &'static str, &'static [(&'static str, &'static str)], &'static str);
+type PartEntry = (&'static str, &'static str);
 
-const TAIL: &str = "durable|append.p99 + durable|append.p99.9";
-const INGEST: PartEntry = (1.0, "column", &[], "ingest, durable.rate");
-const HOT: PartEntry = (1.0, "column", &[], "hot tier.rate");
-const COLD: PartEntry = (1.0, "column", &[], "mid tier.rate + cold tier.rate");
-const BIG: PartEntry = (1.0, "files", &[], "block write.rate + block read.rate + 0.5*rewrite.rate");
-const SMALL: PartEntry = (1.0, "files", &[], SMALL_FILES);
+const TAIL: &str =
+    "durable|append with final sync|append.p99 + durable|append with final sync|append.p99.9";
+const INGEST: PartEntry = ("workload=column", "ingest, durable.rate");
+const HOT: PartEntry = ("workload=column", "hot tier.rate");
+const COLD: PartEntry = ("workload=column", "mid tier.rate + cold tier.rate");
+const BIG: PartEntry = ("workload=files", "block write.rate + block read.rate + 0.5*rewrite.rate");
+const SMALL: PartEntry = ("workload=files", SMALL_FILES);
 const SMALL_FILES: &str = "seq create.rate + ran create.rate + seq stat.rate + ran stat.rate + seq delete.rate + ran delete.rate";
-const ALONE: &[(&str, &str)] = &[("readers", "0")];
-const READ: &[(&str, &str)] = &[("readers", ">=1")];
+const ALONE: &str = "workload=journal,readers=0";
+const READ: &str = "workload=journal,readers>=1";
 
 const ENTRIES: &[Entry] = &[
     (
         "journal",
         "a journal that is only appended to: what most records take, and one in a hundred",
-        &[(1.0, "journal", ALONE, "durable|append.p50 + durable|append.p99")],
+        &[(
+            ALONE,
+            "durable|append with final sync|append.p50 + durable|append with final sync|append.p99",
+        )],
     ),
     (
         "journal tail",
         "a journal that must not stall: what one record in a hundred and in a thousand takes",
-        &[(1.0, "journal", ALONE, TAIL)],
+        &[(ALONE, TAIL)],
     ),
     (
         "journal with readers",
         "a journal that others read while it is written: the writer's tail counts twice",
-        &[(1.0, "journal", READ, "2*durable|append.p99 + read.p99")],
+        &[(READ, "2*durable|append with final sync|append.p99 + read.p99")],
     ),
     (
         "FIX round trip",
         "from an order that is read to its answer that is sent",
-        &[(1.0, "fix", &[], "round-trip.p99 + round-trip.p99.9")],
+        &[("workload=fix", "round-trip.p99 + round-trip.p99.9")],
     ),
     ("ingest", "a column store that takes in data and keeps it", &[INGEST]),
     ("query hot", "queries whose data is in memory", &[HOT]),
@@ -81,7 +83,10 @@ const ENTRIES: &[Entry] = &[
         "all-round",
         "a bit of everything: a journal, a column store and files, six parts of equal weight",
         &[
-            (1.0, "journal", ALONE, "durable|append.p50 + durable|append.p99"),
+            (
+                ALONE,
+                "durable|append with final sync|append.p50 + durable|append with final sync|append.p99",
+            ),
             INGEST,
             HOT,
             COLD,
@@ -93,8 +98,8 @@ const ENTRIES: &[Entry] = &[
         "mixed",
         "reads and writes at the same time: a journal with readers, and seeks that also write",
         &[
-            (1.0, "journal", READ, "durable|append.p99 + read.p99"),
-            (1.0, "files", &[], "rewrite.rate + seeks.rate"),
+            (READ, "durable|append with final sync|append.p99 + read.p99"),
+            ("workload=files", "rewrite.rate + seeks.rate"),
         ],
     ),
 ];
@@ -108,18 +113,9 @@ pub fn objectives() -> Vec<Objective> {
 }
 
 fn made((name, stands_for, parts): &Entry) -> Objective {
-    let part = |(weight, workload, at, formula): &PartEntry| Part {
-        weight: *weight,
-        workload: Some((*workload).into()),
-        at: at
-            .iter()
-            .map(|(name, condition)| {
-                (
-                    name.to_string(),
-                    condition.parse().expect("conditions of this table are read by its tests"),
-                )
-            })
-            .collect(),
+    let part = |(at, formula): &PartEntry| Part {
+        weight: 1.0,
+        at: scope(at).expect("scopes of this table are read by its tests"),
         formula: formula.parse().expect("formulas of this table are read by its tests"),
     };
     Objective {
@@ -143,18 +139,14 @@ pub fn objective(text: &str) -> Result<Objective, ObjectiveError> {
     })
 }
 
-/// Terms of one workload are a part; its weight is the sum of theirs.
+/// Terms of one scope are a part; its weight is the sum of theirs.
 fn parts_of(formula: &Formula) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
-    for term in &formula.terms {
-        match parts.iter_mut().find(|part| part.workload == term.number.workload) {
-            Some(part) => part.formula.terms.push(term.clone()),
-            None => parts.push(Part {
-                weight: 0.0,
-                workload: term.number.workload.clone(),
-                at: Selector::new(),
-                formula: Formula { terms: vec![term.clone()] },
-            }),
+    for mut term in formula.terms.clone() {
+        let at = std::mem::take(&mut term.metric.at);
+        match parts.iter_mut().find(|part| part.at == at) {
+            Some(part) => part.formula.terms.push(term),
+            None => parts.push(Part { weight: 0.0, at, formula: Formula { terms: vec![term] } }),
         }
     }
     for part in &mut parts {
@@ -184,15 +176,16 @@ mod tests {
     }
 
     #[test]
-    fn a_formula_is_parted_by_workload() {
-        let mixed =
-            objective("0.5*journal/durable.p50 + files/seq create.rate + 2*files/seeks.rate")
-                .expect("a formula");
+    fn a_formula_is_parted_by_scope() {
+        let mixed = objective(
+            "0.5*durable.p50 + seq create.rate@workload=files + 2*seeks.rate@workload=files",
+        )
+        .expect("a formula");
         assert_eq!(mixed.parts.len(), 2);
-        assert_eq!(
-            (mixed.parts[1].weight, mixed.parts[1].workload.as_deref()),
-            (3.0, Some("files"))
-        );
+        assert_eq!(mixed.parts[1].weight, 3.0);
+        assert!(mixed.parts[1].at["workload"].holds("files"));
+        let old = objective("files/seeks.rate").expect_err("as it was written before").to_string();
+        assert!(old.ends_with("is written seeks.rate@workload=files now"), "{old}");
         assert_eq!(objective("append.p99 + read.p50").expect("a formula").parts.len(), 1);
     }
 

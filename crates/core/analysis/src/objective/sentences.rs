@@ -1,26 +1,26 @@
-use pickfs_record::{BackingKind, Durability, typed::program};
+use pickfs_record::{BackingKind, Durability, finding::AnswerEnd, typed::program};
 
 use super::{
     Objective,
-    choice::{Contest, RuledOut},
-    duel::{Duel, Duels},
+    choice::{Contest, Decided, RuledOut},
+    duel::Duel,
     field::Field,
 };
 use crate::{
-    BLOCKS_MIN, absent, disturbed,
+    BLOCKS_MIN, absent, disturbed, gates,
     panels::Disturbed,
     wording::{blocks_text, interval_text, list, percent_over_one, times},
 };
 
 pub(super) fn verdict(
     contest: &Contest<'_, '_>,
+    decided: &Decided,
     objective: &Objective,
-    best: &[String],
     is_partial: bool,
 ) -> Vec<String> {
-    let mut sentences = vec![headline(contest, objective, best)];
-    sentences.extend(behind(contest, best));
-    sentences.extend(estimates(contest, best));
+    let mut sentences = vec![headline(contest, decided, objective)];
+    sentences.extend(gated(contest, decided));
+    sentences.extend(behind(contest, decided));
     sentences.extend(told(&contest.ruled_out, "Ruled out"));
     sentences.extend(told(&contest.not_known, "Not known"));
     sentences.extend(told(&contest.remarks, "Met, with a remark"));
@@ -36,7 +36,7 @@ pub(super) fn verdict(
     sentences
 }
 
-fn headline(contest: &Contest<'_, '_>, objective: &Objective, best: &[String]) -> String {
+fn headline(contest: &Contest<'_, '_>, decided: &Decided, objective: &Objective) -> String {
     let place = match contest.place() {
         place if place.is_empty() => String::new(),
         place => format!(" ({place})"),
@@ -45,77 +45,72 @@ fn headline(contest: &Contest<'_, '_>, objective: &Objective, best: &[String]) -
         Some(field) => format!(" on this {}", field.backing()),
         None => String::new(),
     };
-    match best {
-        [] => format!(
-            "For {}{place}{ground} nothing is chosen: {}.",
-            objective.name,
-            why_open(contest)
-        ),
-        [one] if contest.fit.len() == 1 => {
-            format!("For {}{place}{ground}: {one}, the only one left.", objective.name)
-        }
-        [one] => format!("For {}{place}{ground}: {one}.", objective.name),
-        many => format!(
-            "For {}{place}{ground}: {}; they are not told apart.",
-            objective.name,
-            list(many)
-        ),
+    let place = format!("For {}{place}{ground}", objective.name);
+    let best = decided.best();
+    let margin = percent_over_one(1.0 + contest.rules.margin);
+    match (decided.end(), &best[..]) {
+        (_, []) => format!("{place} nothing is chosen: {}.", why_open(contest, decided)),
+        (_, [one]) if contest.fit.len() == 1 => format!("{place}: {one}, the only one left."),
+        (AnswerEnd::Equal, all) => format!("{place}: {} are equal within {margin}.", list(all)),
+        (_, [one]) => format!("{place}: {one}."),
+        (_, many) => format!("{place}: {}; they are not told apart.", list(many)),
     }
 }
 
-fn why_open(contest: &Contest<'_, '_>) -> String {
-    let fit = contest.fit_labels();
-    if fit.is_empty() {
+fn why_open(contest: &Contest<'_, '_>, decided: &Decided) -> String {
+    if contest.fit.is_empty() {
         return match contest.ruled_out.is_empty() {
             true => "no candidate has a result that carries it".into(),
             false => "no candidate fulfils every condition".into(),
         };
     }
-    let blocks =
-        fit.iter().flat_map(|one| fit.iter().filter_map(|other| contest.duels.between(one, other)));
-    let blocks = blocks.map(|duel| duel.blocks).min().unwrap_or(0);
-    format!(
-        "{}, and the pairs of these candidates need {} to be told from chance",
-        blocks_text(blocks),
-        contest.duels.needed
-    )
+    let blocks = decided.standings().iter().map(|duel| duel.blocks).min().unwrap_or(0);
+    format!("{}, and these candidates need {} at least", blocks_text(blocks), contest.needed)
 }
 
-fn behind(contest: &Contest<'_, '_>, best: &[String]) -> Option<String> {
-    let leader = contest.leader(best)?;
-    let said: Vec<String> = contest.standings(best).iter().map(duel_text).collect();
-    (!said.is_empty()).then(|| format!("{leader} beside the others: {}.", said.join("; ")))
+/// The fact that withholds the choice between two that are left, as it does in the answer of a run.
+fn gated(contest: &Contest<'_, '_>, decided: &Decided) -> Option<String> {
+    let facts = &decided.ranked.as_ref()?.facts;
+    let left = decided.decision.left();
+    let (found, pair) = facts.heaviest(&left)?;
+    let labels = pair.map(|index| decided.labels[index].as_str());
+    let members = contest.fields.iter().flat_map(|field| field.members());
+    let own = members.filter(|member| labels.contains(&member.label.as_str()));
+    let trials: Vec<_> = own.flat_map(|member| member.trials.iter().copied()).collect();
+    let text = gates::sentence(found, labels, &trials).text;
+    Some(format!("{text}; these are not ranked; {}.", found.0.mend))
 }
 
-fn estimates(contest: &Contest<'_, '_>, best: &[String]) -> Option<String> {
-    let fit = contest.fit_labels();
-    let leader = contest.duels.leader(&fit).filter(|_| best.is_empty())?;
-    let others = fit.iter().filter(|label| **label != leader);
-    let mut duels: Vec<Duel> =
-        others.filter_map(|other| contest.duels.between(leader, other)).collect();
-    duels.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
-    let text = |duel: &Duel| {
-        let blocks = blocks_text(duel.blocks);
-        format!("{} ahead of {} ({blocks})", times(duel.ratio), duel.other)
+fn behind(contest: &Contest<'_, '_>, decided: &Decided) -> Option<String> {
+    let leader = decided.leader()?;
+    let margin = contest.rules.margin;
+    let said: Vec<String> =
+        decided.standings().iter().map(|duel| duel_text(duel, margin)).collect();
+    let begin = match decided.best().is_empty() {
+        true => "Estimates that carry no choice: ",
+        false => "",
     };
-    let said: Vec<String> = duels.iter().map(text).collect();
-    (!said.is_empty())
-        .then(|| format!("Estimates that carry no choice: {leader} {}.", said.join("; ")))
+    (!said.is_empty()).then(|| format!("{begin}{leader} beside the others: {}.", said.join("; ")))
 }
 
-fn duel_text(duel: &Duel) -> String {
+fn duel_text(duel: &Duel, margin: f64) -> String {
     let other = &duel.other;
-    match (duel.interval, duel.visible_ratio()) {
-        (Some((low, high)), _) if duel.is_ahead() => {
-            format!("{} ahead of {other} {}", times(duel.ratio), interval_text(low, high))
+    let blocks = blocks_text(duel.blocks);
+    match (duel.ratio, duel.interval) {
+        (Some(ratio), Some((low, high))) if duel.is_ahead() => {
+            format!("{} ahead of {other} {}", times(ratio), interval_text(low, high))
         }
-        (Some(_), Some(visible)) => {
-            format!(
-                "not told from {other} (a difference over {} would have been seen)",
-                percent_over_one(visible)
-            )
+        _ if duel.is_equal => {
+            format!("equal to {other} within {}", percent_over_one(1.0 + margin))
         }
-        _ => format!("not decided against {other} ({})", blocks_text(duel.blocks)),
+        (Some(ratio), Some((low, high))) => {
+            let interval = interval_text(low, high);
+            format!("not told from {other} ({} {interval}, {blocks})", times(ratio))
+        }
+        (Some(ratio), None) => {
+            format!("not decided against {other} ({}, {blocks})", times(ratio))
+        }
+        (None, _) => format!("{other} failed or missed its rate ({blocks})"),
     }
 }
 
@@ -183,14 +178,12 @@ fn ground(backing: BackingKind) -> &'static str {
     }
 }
 
-pub(super) fn would_change(contest: &Contest<'_, '_>, best: &[String]) -> Vec<String> {
+pub(super) fn would_change(contest: &Contest<'_, '_>, decided: &Decided) -> Vec<String> {
+    let best = &decided.best()[..];
     let mut changes: Vec<String> = contest.ruled_out_winners(best);
     changes.extend(contest.by_one_number(best));
     changes.extend(contest.without_disturbed(best));
-    if contest.aside.iter().any(|(_, why)| why.contains("too short")) {
-        changes.push(format!("longer trials: {} run PLAN --measure 61s", program()));
-    }
-    if best.len() != 1 && contest.fit.len() > 1 {
+    if decided.end() == AnswerEnd::NoAnswer && contest.fit.len() > 1 {
         changes.extend(contest.more_blocks(best));
     }
     let unknown = contest.not_known.iter().filter(|entry| best.contains(&entry.label));
@@ -231,7 +224,7 @@ fn other_backing(backing: BackingKind) -> Option<String> {
 impl Contest<'_, '_> {
     /// The command that runs as many blocks as the pairs need; where they had them, a race.
     fn more_blocks(&self, best: &[String]) -> Vec<String> {
-        let needed = self.duels.needed.max(BLOCKS_MIN);
+        let needed = self.needed.max(BLOCKS_MIN);
         let (mut said, program): (Vec<String>, _) = (Vec::new(), program());
         for run in self.fields.iter().map(|field| field.run) {
             let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
@@ -248,48 +241,38 @@ impl Contest<'_, '_> {
 
     /// Those that a condition ruled out and that would be ahead of, or level with, the best.
     fn ruled_out_winners(&self, best: &[String]) -> Vec<String> {
-        let mut said = Vec::new();
-        let mut labels: Vec<&str> =
-            self.ruled_out.iter().map(|entry| entry.label.as_str()).collect();
-        labels.dedup();
-        for label in labels {
+        let beside = |label: &String| {
+            let labels: Vec<String> = self.fit.iter().chain([label]).cloned().collect();
+            let decided = self.decided(&labels, Disturbed::Kept, None);
             let duels: Vec<Duel> =
-                best.iter().filter_map(|best| self.duels.between(label, best)).collect();
-            let needs: Vec<String> = self
-                .ruled_out
-                .iter()
-                .filter(|entry| entry.label == label)
-                .map(|entry| entry.need.to_string())
-                .collect();
-            if duels.is_empty()
-                || duels.iter().any(Duel::is_behind)
-                || duels.iter().all(|duel| duel.interval.is_none())
-            {
-                continue;
+                best.iter().filter_map(|best| decided.between(label, best)).collect();
+            let is_open = duels.iter().all(|duel| duel.interval.is_none());
+            if is_open || duels.iter().any(Duel::is_behind) {
+                return None;
             }
+            let own = self.ruled_out.iter().filter(|entry| entry.label == *label);
+            let needs: Vec<String> = own.map(|entry| entry.need.to_string()).collect();
             let how = match duels.iter().all(Duel::is_ahead) {
-                true => format!("{label} would be ahead ({})", duel_text(&duels[0])),
+                true => {
+                    let text = duel_text(&duels[0], self.rules.margin);
+                    format!("{label} would be ahead ({text})")
+                }
                 false => format!("{label} would not be told from the best"),
             };
-            said.push(format!("without the condition {}: {how}", list(&needs)));
-        }
-        said
+            Some(format!("without the condition {}: {how}", list(&needs)))
+        };
+        self.ruled_out_ranked.iter().filter_map(beside).collect()
     }
 
     fn by_one_number(&self, best: &[String]) -> Vec<String> {
         let [field] = self.fields else { return Vec::new() };
-        if field.formula.terms.len() < 2 {
-            return Vec::new();
-        }
-        let fit = self.fit_labels();
-        let mut said = Vec::new();
-        for (index, term) in field.formula.terms.iter().enumerate() {
-            let alone = Duels::new(self.fields, &fit, Disturbed::Kept, Some(index)).best(&fit);
-            if !alone.is_empty() && alone != best {
-                said.push(format!("other weights: by {} alone {}", term.number, list(&alone)));
-            }
-        }
-        said
+        let terms = field.formula.terms.iter().enumerate();
+        let alone = terms.filter_map(|(index, term)| {
+            let alone = self.decided(&self.fit, Disturbed::Kept, Some(index)).best();
+            let is_other = field.formula.terms.len() > 1 && !alone.is_empty() && alone != best;
+            is_other.then(|| format!("other weights: by {} alone {}", term.metric, list(&alone)))
+        });
+        alone.collect()
     }
 
     /// The best without disturbed trials, where that is another set.
@@ -299,8 +282,7 @@ impl Contest<'_, '_> {
         if !is_disturbed {
             return None;
         }
-        let fit = self.fit_labels();
-        let clean = Duels::new(self.fields, &fit, Disturbed::Without("disturbed"), None).best(&fit);
+        let clean = self.decided(&self.fit, Disturbed::Without("disturbed"), None).best();
         let said = if clean.is_empty() { "nothing could be chosen".into() } else { list(&clean) };
         (clean != best).then(|| format!("disturbed trials: without them {said}"))
     }

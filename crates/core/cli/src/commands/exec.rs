@@ -157,18 +157,13 @@ fn plan(args: &ExecArgs) -> anyhow::Result<Plan> {
 
 /// What the run is judged by: the command's own numbers, or else its wall time.
 fn primary(metrics: &[String]) -> anyhow::Result<Vec<Metric>> {
-    let of = |op: String, statistic| Metric {
-        op,
-        view: View::Service,
-        statistic,
-        at: Default::default(),
-    };
     if metrics.is_empty() {
-        return Ok(vec![of("wall".into(), Statistic::Mean)]);
+        let mean = Metric::new("wall", Statistic::Mean);
+        return Ok(vec![Metric { view: View::Service, ..mean }]);
     }
     let read = metrics.iter().map(|text| text.parse::<MetricAsk>());
     let asked: Vec<MetricAsk> = read.collect::<Result<_, _>>().context("--metric")?;
-    let metric = |ask: MetricAsk| of(ask.name, Statistic::Figure(ask.better));
+    let metric = |ask: MetricAsk| Metric::new(&ask.name, Statistic::Figure(ask.better));
     Ok(asked.into_iter().map(metric).collect())
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use pickfs_analysis::decide::blocks_needed;
 use pickfs_lab::{plan_file::VARIANT, plan_file::read_plan};
 use pickfs_record::{
-    Plan,
+    Condition, Plan, Scope,
     plan::{Adjustment, Axis, Metric},
 };
 use pickfs_workload::fio::{JobFile, primary};
@@ -70,9 +70,11 @@ fn job_file(path: &Path) -> anyhow::Result<(String, String, JobFile)> {
 fn add_variant(plan: &mut Plan, name: &str, text: &str, primary: Vec<Metric>) {
     let levels = Map::from_iter([(VARIANT.to_owned(), name.into())]);
     let params = Map::from_iter([("job".to_owned(), text.into())]);
-    plan.adjust.push(Adjustment { candidate: None, levels: levels.clone(), params });
-    let at = |metric: Metric| Metric { at: levels.clone(), ..metric };
-    plan.design.primary.extend(primary.into_iter().map(at));
+    plan.adjust.push(Adjustment { candidate: None, levels, params });
+    let is_it = Condition::OneOf(vec![name.to_owned()]);
+    let at = Scope::from([(VARIANT.to_owned(), is_it)]);
+    let here = |metric: Metric| Metric { at: at.clone(), ..metric };
+    plan.design.primary.extend(primary.into_iter().map(here));
 }
 
 #[cfg(test)]
@@ -103,7 +105,7 @@ mod tests {
         let two = [("a.fio", "[log]\nrw=write\n"), ("b.fio", "[log]\nrw=read\n")];
         let two = planned(&two).expect("a plan");
         assert_eq!(two.axes[0].levels.len(), 2);
-        assert_eq!(two.design.primary[1].at["variant"], "b.fio");
+        assert!(two.design.primary[1].at["variant"].holds("b.fio"));
         let expansion =
             pickfs_lab::expand::expand(&two, pickfs_workload::find("fio").expect("fio"), |_| {
                 pickfs_record::Durability::PowerLoss

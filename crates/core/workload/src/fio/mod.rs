@@ -103,7 +103,7 @@ pub fn primary(file: &JobFile) -> Vec<Metric> {
                 (op, Statistic::Figure(Better::Higher))
             }
         };
-        Metric { op, view: View::Service, statistic, at: Default::default() }
+        Metric { view: View::Service, ..Metric::new(&op, statistic) }
     };
     file.jobs.iter().map(metric).collect()
 }

@@ -2,13 +2,18 @@
 //!
 //! Dotted numbers are compared part by part, as versions are: 5.14 is above 5.4.
 
-use std::{cmp::Ordering, fmt, str::FromStr};
+use std::{cmp::Ordering, collections::BTreeMap, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use thiserror::Error;
 
+/// What must hold of a row, by name: `workload`, `fs`, `label`, a level, a parameter, a fact.
+pub type Scope = BTreeMap<String, Condition>;
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "Value", into = "String")]
+#[schemars(try_from = "String")]
 pub enum Condition {
     OneOf(Vec<String>),
     Not(String),
@@ -41,11 +46,11 @@ impl Condition {
         }
     }
 
-    /// In words behind the name of what it is asked of: `sync = none|sparse`, `lanes >=16`.
+    /// Behind the name of what it is asked of: `sync=none|sparse`, `lanes>=16`.
     pub fn of(&self, name: &str) -> String {
         match self {
-            Condition::OneOf(_) => format!("{name} = {self}"),
-            Condition::Not(_) | Condition::Side { .. } => format!("{name} {self}"),
+            Condition::OneOf(_) => format!("{name}={self}"),
+            Condition::Not(_) | Condition::Side { .. } => format!("{name}{self}"),
         }
     }
 
@@ -107,11 +112,11 @@ impl FromStr for Condition {
     }
 }
 
-impl TryFrom<String> for Condition {
+impl TryFrom<Value> for Condition {
     type Error = ConditionError;
 
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
+        value.as_str().map_or_else(|| value.to_string().parse(), str::parse)
     }
 }
 
