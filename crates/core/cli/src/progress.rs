@@ -1,4 +1,4 @@
-use std::io::IsTerminal;
+use std::{collections::BTreeMap, io::IsTerminal};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pickfs_lab::{length::length_text, sink::Sink};
@@ -6,7 +6,10 @@ use pickfs_record::{
     Environment, Event, Outcome, Plan,
     quantity::{counted, duration_text, span_text},
 };
-use pickfs_report::card::card_facts;
+use pickfs_report::{
+    card::{card_facts, machine_line},
+    terminal::wrap,
+};
 
 use crate::terminal;
 
@@ -14,7 +17,54 @@ pub struct Progress {
     bar: ProgressBar,
     on_terminal: bool,
     cell: String,
+    left: String,
+    running: Running,
     plan: Plan,
+}
+
+/// The values so far of each candidate, by levels; of the trials of a block the first counts.
+#[derive(Default)]
+struct Running {
+    block: u32,
+    candidate: String,
+    levels: String,
+    values_ns: BTreeMap<String, BTreeMap<String, BTreeMap<u32, u64>>>,
+}
+
+impl Running {
+    fn add(&mut self, value_ns: u64) {
+        let row = self.values_ns.entry(self.levels.clone()).or_default();
+        let values = row.entry(self.candidate.clone()).or_default();
+        values.entry(self.block).or_insert(value_ns);
+    }
+
+    /// `sync=fdatasync: xfs 450 us, ext4 616 us`: medians of the cells beside the last one, the lowest first, as many as
+    /// have room.
+    fn line(&self, columns: usize) -> String {
+        let Some(row) = self.values_ns.get(&self.levels) else { return String::new() };
+        let median = |values: &BTreeMap<u32, u64>| {
+            let mut sorted: Vec<u64> = values.values().copied().collect();
+            sorted.sort_unstable();
+            sorted[(sorted.len() - 1) / 2]
+        };
+        let mut each: Vec<_> = row.iter().map(|(name, values)| (median(values), name)).collect();
+        each.sort_unstable();
+        let each: Vec<_> = each
+            .into_iter()
+            .map(|(ns, name)| format!("{name} {}", duration_text(ns as f64)))
+            .collect();
+        let of = if self.levels.is_empty() { "medians" } else { &*self.levels };
+        let whole = format!("{of}: {}", each.join(", "));
+        if whole.chars().count() <= columns {
+            return whole;
+        }
+        let fitting = (0..=each.len()).rev().map(|count| match each.len() - count {
+            0 => each.join(", "),
+            more => format!("{}, {more} more", each[..count].join(", ")),
+        });
+        let mut fitting = fitting.filter(|text| text.chars().count() <= columns);
+        fitting.next().unwrap_or_default()
+    }
 }
 
 impl Progress {
@@ -22,29 +72,42 @@ impl Progress {
         let on_terminal = std::io::stderr().is_terminal();
         let bar = ProgressBar::with_draw_target(Some(1), terminal::bar_target());
         let bar = bar.with_style(style());
-        Progress { bar, on_terminal, cell: String::new(), plan: plan.clone() }
+        let (cell, left, running) = (String::new(), String::new(), Running::default());
+        Progress { bar, on_terminal, cell, left, running, plan: plan.clone() }
     }
 
     fn say(&self, text: String) {
         if self.on_terminal {
-            self.bar.println(text);
+            self.bar.println(
+                text.lines()
+                    .flat_map(|line| wrap(line, columns() - 1))
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            );
         } else {
             terminal::tell(&text);
         }
     }
 }
 
+/// Two lines: where the run is, and the medians so far.
 fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed} {wide_msg}")
+    let bar = if columns() < 60 { 6 } else { 16 };
+    ProgressStyle::with_template(&format!("{{bar:{bar}}} {{pos}}/{{len}}{{wide_msg}}\n{{prefix}}"))
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .progress_chars("=> ")
+}
+
+fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr());
+    size.map_or(80, |size| usize::from(size.ws_col)).max(20)
 }
 
 impl Sink for Progress {
     fn accept(&mut self, event: &Event) {
         match event {
             Event::RunStarted { trials, expected_s, seed, file, card, environment, .. } => {
-                self.say(card_text(card, environment));
+                self.say(card_text(card, environment, self.on_terminal));
                 self.bar.set_length(u64::from(*trials));
                 let expected = length_text(&self.plan, *expected_s);
                 let trials = counted(u64::from(*trials), "trial");
@@ -55,14 +118,19 @@ impl Sink for Progress {
             }
             Event::TrialStarted { block, candidate, levels, .. } => {
                 self.cell = format!("block {block}  {candidate} {levels}");
-                self.bar.set_message(self.cell.clone());
+                if *block != self.running.block && !self.on_terminal {
+                    self.tell_medians();
+                }
+                (self.running.block, self.running.candidate) = (*block, candidate.clone());
+                self.running.levels.clone_from(levels);
+                self.show(&self.cell);
             }
             Event::TrialProgress { phase, laps, max_ns, .. } => {
                 let live = match laps {
                     0 => String::new(),
                     _ => format!("  {laps} laps, worst {}", duration_text(*max_ns as f64)),
                 };
-                self.bar.set_message(format!("{}  {phase}{live}", self.cell));
+                self.show(&format!("{}  {phase}{live}", self.cell));
             }
             Event::TrialFinished { number, outcome, headline_ns, left_s } => {
                 self.bar.set_position(u64::from(*number));
@@ -77,9 +145,15 @@ impl Sink for Progress {
     }
 }
 
-fn card_text(card: &Environment, environment: &Environment) -> String {
+/// The whole card; a terminal shows the machine and what is in doubt, as the run file has the rest.
+fn card_text(card: &Environment, environment: &Environment, is_short: bool) -> String {
     let mut lines = vec![String::from("set-up ")];
-    for fact in card_facts(card, environment) {
+    if is_short {
+        lines[0].push_str(&format!(" {};", machine_line(environment)));
+    }
+    for fact in
+        card_facts(card, environment).into_iter().filter(|fact| !is_short || fact.flag.is_some())
+    {
         let doubt = fact.flag.map_or_else(String::new, |flag| format!(" ({flag})"));
         let text = format!(" {} {}{doubt};", fact.name, fact.value);
         let line = lines.last_mut().expect("there is always a line");
@@ -93,7 +167,21 @@ fn card_text(card: &Environment, environment: &Environment) -> String {
 }
 
 impl Progress {
-    fn finished(&self, outcome: &Outcome, headline_ns: Option<u64>, left_s: f64) {
+    fn show(&self, what: &str) {
+        let left = if self.left.is_empty() { "" } else { &format!("  {} left", self.left) };
+        self.bar.set_message(format!("{left}  {what}"));
+    }
+
+    /// A line for each combination of levels.
+    fn tell_medians(&mut self) {
+        for levels in self.running.values_ns.keys().cloned().collect::<Vec<_>>() {
+            self.running.levels = levels;
+            let line = self.running.line(usize::MAX);
+            self.say(format!("medians after block {}  {line}", self.running.block));
+        }
+    }
+
+    fn finished(&mut self, outcome: &Outcome, headline_ns: Option<u64>, left_s: f64) {
         let result = match outcome {
             Outcome::Finished => {
                 headline_ns.map_or_else(|| "done".into(), |ns| duration_text(ns as f64))
@@ -101,11 +189,15 @@ impl Progress {
             Outcome::Failed { reason } => format!("FAILED: {reason}"),
             Outcome::Skipped { reason } => format!("skipped: {reason}"),
         };
-        let left = span_text(left_s);
+        self.left = span_text(left_s);
         if !self.on_terminal || *outcome != Outcome::Finished {
-            self.say(format!("{}  {result}  ({left} left)", self.cell));
+            self.say(format!("{}  {result}  ({} left)", self.cell, self.left));
         }
-        self.bar.set_message(format!("{}  {result}  {left} left", self.cell));
+        if let Some(value_ns) = headline_ns.filter(|_| *outcome == Outcome::Finished) {
+            self.running.add(value_ns);
+            self.bar.set_prefix(self.running.line(columns() - 1));
+        }
+        self.show(&format!("{}  {result}", self.cell));
     }
 }
 
@@ -116,5 +208,31 @@ impl Sink for JsonLines {
         if let Ok(text) = serde_json::to_string(event) {
             terminal::line(&text);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_so_far_fit_eighty_and_forty_columns() {
+        let mut running = Running { levels: "sync=fdatasync".into(), ..Running::default() };
+        for (candidate, values_us) in
+            [("ext4", [616, 599, 662]), ("xfs", [450, 9_000, 440]), ("btrfs", [860, 850, 870])]
+        {
+            running.candidate = candidate.into();
+            for (block, us) in values_us.into_iter().enumerate() {
+                running.block = block as u32;
+                running.add(us * 1_000);
+                running.add(1);
+            }
+        }
+        let all = "xfs 450 us, ext4 616 us, btrfs 860 us";
+        assert_eq!(running.line(80), format!("sync=fdatasync: {all}"));
+        assert_eq!(running.line(40), all);
+        assert_eq!(running.line(30), "xfs 450 us, 2 more");
+        running.levels = "sync=none".into();
+        assert_eq!(running.line(80), "");
     }
 }
