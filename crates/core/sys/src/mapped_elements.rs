@@ -4,67 +4,45 @@
 #![allow(unsafe_code)]
 
 use crate::elements::ELEMENT_BYTES;
-use crate::mapped_file::{MapAdvice, MapError};
-use crate::sigbus::Registration;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+use crate::mapped_file::{MapAdvice, MapError, Mapping};
+use rustix::mm::{MapFlags, ProtFlags, madvise};
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
-use std::ptr::NonNull;
 
 #[derive(Debug)]
-struct Mapping {
-    address: NonNull<u8>,
-    length_bytes: usize,
+struct Elements {
+    mapping: Mapping,
     first_offset_bytes: usize,
     count: usize,
-    _registration: Registration,
 }
 
-impl Mapping {
+impl Elements {
     fn new(
         file: &File,
         path: &Path,
         first_offset_bytes: usize,
         count: Option<usize>,
-        (access, sharing): (ProtFlags, MapFlags),
+        how: (ProtFlags, MapFlags),
     ) -> Result<Self, MapError> {
-        let refused = |request, cause| MapError::Request { request, path: path.to_owned(), cause };
-        let size = file.metadata().map_err(|cause| refused("read the size of", cause))?.len();
-        let all = (size as usize).saturating_sub(first_offset_bytes) / ELEMENT_BYTES;
+        assert!(first_offset_bytes % ELEMENT_BYTES == 0, "elements are aligned");
+        let size = file.metadata().map_err(|cause| MapError::Request {
+            request: "read the size of",
+            path: path.to_owned(),
+            cause,
+        });
+        let all = (size?.len() as usize).saturating_sub(first_offset_bytes) / ELEMENT_BYTES;
         let count = count.unwrap_or(all);
         let whole =
             count.checked_mul(ELEMENT_BYTES).and_then(|n| n.checked_add(first_offset_bytes));
-        let length_bytes = whole.unwrap_or(usize::MAX);
-        if (size as usize) < length_bytes {
-            let (path, size_bytes) = (path.to_owned(), size);
-            return Err(MapError::FileTooShort { path, size_bytes, length_bytes });
-        }
-        assert!(first_offset_bytes % ELEMENT_BYTES == 0, "elements are aligned");
-        // SAFETY: a fresh mapping at a place of the kernel's choice.
-        let mapped = unsafe { mmap(std::ptr::null_mut(), length_bytes, access, sharing, file, 0) };
-        let mapped = mapped.map_err(|error| refused("map", error.into()))?;
-        let address = NonNull::new(mapped.cast()).expect("mmap does not map page zero unasked");
-        match Registration::new(address.as_ptr() as usize, length_bytes, path) {
-            Ok(registration) => Ok(Self {
-                address,
-                length_bytes,
-                first_offset_bytes,
-                count,
-                _registration: registration,
-            }),
-            Err(error) => {
-                // SAFETY: the mapping made above, which nobody else knows.
-                let _ = unsafe { munmap(mapped, length_bytes) };
-                Err(error.into())
-            }
-        }
+        let mapping = Mapping::of(file, path, whole.unwrap_or(usize::MAX), how)?;
+        Ok(Self { mapping, first_offset_bytes, count })
     }
 
     /// The first element; as aligned as the mapping, which begins at a page.
     fn first(&self) -> *mut u64 {
         // SAFETY: the offset of the first element is at most the length of the mapping.
-        unsafe { self.address.as_ptr().add(self.first_offset_bytes).cast() }
+        unsafe { self.mapping.address.as_ptr().add(self.first_offset_bytes).cast() }
     }
 
     fn check(&self, range: Range<usize>) -> Result<(), MapError> {
@@ -80,19 +58,12 @@ impl Mapping {
             index.saturating_mul(ELEMENT_BYTES).saturating_add(self.first_offset_bytes)
         };
         let range = byte(range.start)..byte(range.end);
-        MapError::OutOfBounds { range, length_bytes: self.length_bytes }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: our own mapping, and nobody can use it after this.
-        let _ = unsafe { munmap(self.address.as_ptr().cast(), self.length_bytes) };
+        MapError::OutOfBounds { range, length_bytes: self.mapping.length_bytes }
     }
 }
 
 #[derive(Debug)]
-pub struct ReadMap(Mapping);
+pub struct ReadMap(Elements);
 
 // SAFETY: the mapping belongs to this value alone and is never written through.
 unsafe impl Send for ReadMap {}
@@ -109,7 +80,7 @@ impl ReadMap {
         count: Option<usize>,
     ) -> Result<Self, MapError> {
         let how = (ProtFlags::READ, MapFlags::PRIVATE);
-        Mapping::new(file, path, first_offset_bytes, count, how).map(Self)
+        Elements::new(file, path, first_offset_bytes, count, how).map(Self)
     }
 
     pub fn count(&self) -> usize {
@@ -117,7 +88,7 @@ impl ReadMap {
     }
 
     pub fn length_bytes(&self) -> usize {
-        self.0.length_bytes
+        self.0.mapping.length_bytes
     }
 
     /// The lists have equal lengths.
@@ -169,22 +140,17 @@ impl ReadMap {
 
     /// Reads one byte each `stride_bytes` (at least 1), front to back; gives their sum.
     pub fn touch(&self, stride_bytes: usize) -> u64 {
-        let start = self.0.address.as_ptr();
-        let places = (0..self.0.length_bytes).step_by(stride_bytes.max(1));
+        let start = self.0.mapping.address.as_ptr();
+        let places = (0..self.0.mapping.length_bytes).step_by(stride_bytes.max(1));
         // SAFETY: each place is inside the mapping. Volatile, so that no read is left out.
         places.map(|place| u64::from(unsafe { start.add(place).read_volatile() })).sum()
     }
 
     /// For the whole mapping. `EINVAL` for advice that is for shared mappings only.
     pub fn advise(&self, advice: MapAdvice, path: &Path) -> Result<(), MapError> {
-        let advice = match advice {
-            MapAdvice::Sequential => Advice::Sequential,
-            MapAdvice::Random => Advice::Random,
-            MapAdvice::WillNeed => Advice::WillNeed,
-        };
-        let start = self.0.address.as_ptr().cast();
+        let start = self.0.mapping.address.as_ptr().cast();
         // SAFETY: the whole mapping, and the advice changes no byte.
-        let answer = unsafe { madvise(start, self.0.length_bytes, advice) };
+        let answer = unsafe { madvise(start, self.0.mapping.length_bytes, advice.into()) };
         answer.map_err(|error| MapError::Request {
             request: "advise on the mapping of",
             path: path.to_owned(),
@@ -194,7 +160,7 @@ impl ReadMap {
 }
 
 #[derive(Debug)]
-pub struct StoreMap(Mapping);
+pub struct StoreMap(Elements);
 
 impl StoreMap {
     /// The file is open for reading and writing; else as [`ReadMap::map`].
@@ -205,7 +171,7 @@ impl StoreMap {
         count: Option<usize>,
     ) -> Result<Self, MapError> {
         let how = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
-        Mapping::new(file, path, first_offset_bytes, count, how).map(Self)
+        Elements::new(file, path, first_offset_bytes, count, how).map(Self)
     }
 
     /// One store of eight bytes after the other.

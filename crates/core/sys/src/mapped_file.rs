@@ -36,46 +36,43 @@ pub enum MapAdvice {
     WillNeed,
 }
 
+impl From<MapAdvice> for Advice {
+    fn from(advice: MapAdvice) -> Advice {
+        match advice {
+            MapAdvice::Sequential => Advice::Sequential,
+            MapAdvice::Random => Advice::Random,
+            MapAdvice::WillNeed => Advice::WillNeed,
+        }
+    }
+}
+
+/// The beginning of a file in memory, at least one byte.
 #[derive(Debug)]
-pub struct MappedFile {
-    address: NonNull<u8>,
-    length_bytes: usize,
-    path: PathBuf,
+pub(crate) struct Mapping {
+    pub(crate) address: NonNull<u8>,
+    pub(crate) length_bytes: usize,
     _registration: Registration,
 }
 
-// SAFETY: the mapping belongs to this value alone; it is not Sync, so one thread at a time uses it.
-unsafe impl Send for MappedFile {}
-
-impl MappedFile {
-    /// At least one byte, of a file that is open for reading and writing. The path is for messages
-    /// only.
-    pub fn map(
+impl Mapping {
+    /// The path is for messages only.
+    pub(crate) fn of(
         file: &File,
         path: &Path,
         length_bytes: usize,
-        how: MapHow,
+        (access, flags): (ProtFlags, MapFlags),
     ) -> Result<Self, MapError> {
         let refused = |request, cause| MapError::Request { request, path: path.to_owned(), cause };
-        let metadata = file.metadata().map_err(|cause| refused("read the size of", cause))?;
-        if metadata.len() < length_bytes as u64 {
-            let (path, size_bytes) = (path.to_owned(), metadata.len());
-            return Err(MapError::FileTooShort { path, size_bytes, length_bytes });
+        let size_bytes = file.metadata().map_err(|cause| refused("read the size of", cause))?.len();
+        if size_bytes < length_bytes as u64 {
+            return Err(MapError::FileTooShort { path: path.to_owned(), size_bytes, length_bytes });
         }
-        let mut flags = MapFlags::SHARED;
-        flags.set(MapFlags::POPULATE, how.populate);
-        let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a fresh mapping at a place of the kernel's choice.
         let mapped = unsafe { mmap(std::ptr::null_mut(), length_bytes, access, flags, file, 0) };
         let mapped = mapped.map_err(|error| refused("map", error.into()))?;
         let address = NonNull::new(mapped.cast()).expect("mmap does not map page zero unasked");
         match Registration::new(address.as_ptr() as usize, length_bytes, path) {
-            Ok(registration) => Ok(Self {
-                address,
-                length_bytes,
-                path: path.to_owned(),
-                _registration: registration,
-            }),
+            Ok(_registration) => Ok(Self { address, length_bytes, _registration }),
             Err(error) => {
                 // SAFETY: the mapping made above, which nobody else knows.
                 let _ = unsafe { munmap(mapped, length_bytes) };
@@ -83,9 +80,40 @@ impl MappedFile {
             }
         }
     }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, and nobody can use it after this.
+        let _ = unsafe { munmap(self.address.as_ptr().cast(), self.length_bytes) };
+    }
+}
+
+#[derive(Debug)]
+pub struct MappedFile {
+    mapping: Mapping,
+    path: PathBuf,
+}
+
+// SAFETY: the mapping belongs to this value alone; it is not Sync, so one thread at a time uses it.
+unsafe impl Send for MappedFile {}
+
+impl MappedFile {
+    /// Of a file that is open for reading and writing.
+    pub fn map(
+        file: &File,
+        path: &Path,
+        length_bytes: usize,
+        how: MapHow,
+    ) -> Result<Self, MapError> {
+        let mut flags = MapFlags::SHARED;
+        flags.set(MapFlags::POPULATE, how.populate);
+        let how = (ProtFlags::READ | ProtFlags::WRITE, flags);
+        Ok(Self { mapping: Mapping::of(file, path, length_bytes, how)?, path: path.to_owned() })
+    }
 
     pub fn length_bytes(&self) -> usize {
-        self.length_bytes
+        self.mapping.length_bytes
     }
 
     pub fn write_at(&mut self, offset_bytes: usize, bytes: &[u8]) -> Result<(), MapError> {
@@ -112,25 +140,20 @@ impl MappedFile {
     }
 
     pub fn advise(&self, range: Range<usize>, advice: MapAdvice) -> Result<(), MapError> {
-        let advice = match advice {
-            MapAdvice::Sequential => Advice::Sequential,
-            MapAdvice::Random => Advice::Random,
-            MapAdvice::WillNeed => Advice::WillNeed,
-        };
         let (start, length) = self.whole_pages(range)?;
         // SAFETY: the range is inside the mapping, and the advice changes no byte.
-        unsafe { madvise(start.cast(), length, advice) }
+        unsafe { madvise(start.cast(), length, advice.into()) }
             .map_err(|error| self.refused("advise on the mapping of", error.into()))
     }
 
     fn at(&self, offset_bytes: usize, count: usize) -> Result<*mut u8, MapError> {
         let end = offset_bytes.saturating_add(count);
-        if end > self.length_bytes {
-            let length_bytes = self.length_bytes;
+        let length_bytes = self.mapping.length_bytes;
+        if end > length_bytes {
             return Err(MapError::OutOfBounds { range: offset_bytes..end, length_bytes });
         }
         // SAFETY: the offset is at most the length of the mapping.
-        Ok(unsafe { self.address.as_ptr().add(offset_bytes) })
+        Ok(unsafe { self.mapping.address.as_ptr().add(offset_bytes) })
     }
 
     fn whole_pages(&self, range: Range<usize>) -> Result<(*mut u8, usize), MapError> {
@@ -141,13 +164,6 @@ impl MappedFile {
 
     fn refused(&self, request: &'static str, cause: io::Error) -> MapError {
         MapError::Request { request, path: self.path.clone(), cause }
-    }
-}
-
-impl Drop for MappedFile {
-    fn drop(&mut self) {
-        // SAFETY: our own mapping, and nobody can use it after this.
-        let _ = unsafe { munmap(self.address.as_ptr().cast(), self.length_bytes) };
     }
 }
 
