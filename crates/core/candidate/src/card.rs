@@ -20,7 +20,7 @@ use pickfs_record::{BackingKind, Environment};
 use pickfs_sys::aligned_buffer::AlignedBuffer;
 
 use crate::error::TargetError;
-use crate::incompressible::{Incompressible, Noise, PIECE_BYTES};
+use crate::incompressible::{Incompressible, PIECE_BYTES};
 use crate::raw_probe::{self, rank};
 
 const SMALL_BYTES: u64 = 4096;
@@ -72,7 +72,7 @@ struct Probe<'a> {
 impl Probe<'_> {
     /// In 10^6 bytes per second, in pieces of 1 MiB, from the beginning, round and round.
     fn sequential(&self, write: bool) -> Result<f64, TargetError> {
-        let mut noise = Incompressible::new(Noise::seed_from_the_clock());
+        let mut noise = Incompressible::new();
         let mut buffer = AlignedBuffer::zeroed(PIECE_BYTES);
         let pieces = (self.size_bytes / PIECE_BYTES as u64).max(1);
         let mut count = 0;
@@ -105,7 +105,7 @@ impl Probe<'_> {
 
     /// Median; the write before it is not in it.
     fn flushes(&self) -> Result<u64, TargetError> {
-        let mut noise = Incompressible::new(Noise::seed_from_the_clock());
+        let mut noise = Incompressible::new();
         let block = &noise.next_piece()[..SMALL_BYTES as usize];
         let laps_ns = self.laps(|offset_bytes| {
             self.file.write_all_at(block, offset_bytes)?;
@@ -120,11 +120,11 @@ impl Probe<'_> {
         &self,
         mut lap: impl FnMut(u64) -> std::io::Result<Duration>,
     ) -> Result<Vec<u64>, TargetError> {
-        let mut places = Noise(Noise::seed_from_the_clock());
+        let mut places = fastrand::Rng::new();
         let mut laps_ns = Vec::with_capacity(1 << 16);
         let began = Instant::now();
         while began.elapsed() < self.length {
-            let offset_bytes = places.below(self.size_bytes / SMALL_BYTES) * SMALL_BYTES;
+            let offset_bytes = places.u64(..(self.size_bytes / SMALL_BYTES).max(1)) * SMALL_BYTES;
             let took = lap(offset_bytes).map_err(TargetError::io("probe", self.path))?;
             laps_ns.push(took.as_nanos() as u64);
         }

@@ -19,7 +19,6 @@ use crate::environment;
 use crate::error::TargetError;
 use crate::fs::serving;
 use crate::image::write_noise;
-use crate::incompressible::Noise;
 use crate::raw_probe;
 
 const PROBE_FILE_BYTES: u64 = 64 << 20;
@@ -113,7 +112,7 @@ impl Directory {
     }
 
     pub(crate) fn trial_folder(&self) -> PathBuf {
-        let number = Noise::seed_from_the_clock() >> 32;
+        let number = fastrand::u32(..);
         self.path.join(format!("pickfs-trial-{number:08x}"))
     }
 
@@ -147,7 +146,7 @@ impl Directory {
         &self,
         work: impl FnOnce(&Path) -> Result<T, TargetError>,
     ) -> Result<T, TargetError> {
-        let path = self.path.join(format!("pickfs-probe-{:08x}", Noise::seed_from_the_clock()));
+        let path = self.path.join(format!("pickfs-probe-{:08x}", fastrand::u64(..)));
         let file = File::options().write(true).create_new(true).open(&path);
         let file = file.map_err(TargetError::io("create", &path))?;
         let answer =

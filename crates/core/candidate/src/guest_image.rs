@@ -29,7 +29,6 @@ use crate::{
     fs::{FileSystem, Ground, HostKind, MadeInside, Place, recipe, words},
     host_folder::HostFolder,
     image::{HostFacts, check_size, fill, forbid_copy_on_write},
-    incompressible::Noise,
     memory,
     mounted::Promise,
     own_format, partition, plan, raw_probe,
@@ -85,8 +84,7 @@ impl GuestImage {
             memory::check("an image in memory", size_bytes)?;
             kind = BackingKind::RamImage;
         }
-        let path =
-            directory.join(format!("pickfs-guest-{:016x}.img", Noise::seed_from_the_clock()));
+        let path = directory.join(format!("pickfs-guest-{:016x}.img", fastrand::u64(..)));
         let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path);
         let file = file.map_err(TargetError::io("create the image", &path))?;
         let noted = Undo::image(&path).and_then(|undo| UndoLog::open_default().note(&undo));
@@ -224,7 +222,7 @@ impl GuestImage {
             make_bytes: None,
             memory_bytes: self.size_bytes,
             sector_bytes: 512,
-            unique_name: format!("pickfs-{:012x}", Noise::seed_from_the_clock() >> 16),
+            unique_name: format!("pickfs-{:012x}", fastrand::u64(..) >> 16),
             log: None,
         }
     }

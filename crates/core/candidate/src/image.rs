@@ -23,7 +23,7 @@ use rustix::fs::{FallocateFlags, OFlags, fallocate};
 use crate::error::TargetError;
 use crate::fs::HostKind;
 use crate::host_folder::HostFolder;
-use crate::incompressible::{Incompressible, Noise, PIECE_BYTES};
+use crate::incompressible::{Incompressible, PIECE_BYTES};
 use crate::memory;
 use crate::scratch::Progress;
 
@@ -159,7 +159,7 @@ fn nameless_file(directory: &Path) -> Result<File, TargetError> {
     if let Ok(file) = options.clone().custom_flags(nameless).open(directory) {
         return Ok(file);
     }
-    let name = format!("pickfs-image-{:016x}", Noise::seed_from_the_clock());
+    let name = format!("pickfs-image-{:016x}", fastrand::u64(..));
     let path = directory.join(name);
     let file = options.create_new(true).open(&path);
     let file = file.map_err(TargetError::io("create the image", &path))?;
@@ -207,7 +207,7 @@ pub(crate) fn write_noise(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), TargetError> {
     let direct = extents::reopen_direct(file);
-    let mut source = Incompressible::new(Noise::seed_from_the_clock());
+    let mut source = Incompressible::new();
     let mut done_bytes = 0;
     while done_bytes < size_bytes {
         let length = (size_bytes - done_bytes).min(PIECE_BYTES as u64);
@@ -238,7 +238,7 @@ struct PrivateTmpfs {
 
 impl PrivateTmpfs {
     fn mount(run_dir: &Path, size_bytes: u64) -> Result<Self, TargetError> {
-        let name = format!("pickfs-ram-{:016x}", Noise::seed_from_the_clock());
+        let name = format!("pickfs-ram-{:016x}", fastrand::u64(..));
         let folder = run_dir.join(name);
         fs::create_dir(&folder).map_err(TargetError::io("create", &folder))?;
         let options = format!("size={size_bytes},mode=0700");

@@ -11,7 +11,7 @@ use pickfs_record::record::RawProbe;
 use rustix::fs::OFlags;
 
 use crate::error::TargetError;
-use crate::incompressible::{Incompressible, Noise};
+use crate::incompressible::Incompressible;
 
 const BLOCK_BYTES: u64 = 4096;
 
@@ -22,13 +22,13 @@ pub(crate) fn probe(
     length: Duration,
 ) -> Result<RawProbe, TargetError> {
     let file = open(path)?;
-    let mut bytes = Incompressible::new(Noise::seed_from_the_clock());
-    let mut places = Noise(Noise::seed_from_the_clock());
+    let mut bytes = Incompressible::new();
+    let mut places = fastrand::Rng::new();
     let mut laps_ns = Vec::with_capacity(1 << 16);
     let block = &bytes.next_piece()[..BLOCK_BYTES as usize];
     let began = Instant::now();
     while began.elapsed() < length {
-        let offset_bytes = places.below(size_bytes / BLOCK_BYTES) * BLOCK_BYTES;
+        let offset_bytes = places.u64(..(size_bytes / BLOCK_BYTES).max(1)) * BLOCK_BYTES;
         let start = Instant::now();
         file.write_all_at(block, offset_bytes).map_err(TargetError::io("probe", path))?;
         file.sync_data().map_err(TargetError::io("flush", path))?;

@@ -18,7 +18,6 @@ use crate::error::TargetError;
 use crate::fs::{FileSystem, Ground, LogPlace, Place, periods};
 use crate::identity::Identity;
 use crate::image::{Image, ImageState};
-use crate::incompressible::Noise;
 use crate::memory;
 use crate::mounted::{self, Mounted, Promise};
 use crate::named_device::NamedDevice;
@@ -290,7 +289,7 @@ impl Scratch {
     }
 
     fn place(&self, at: &Path) -> Place {
-        let unique_name = format!("pickfs-{:012x}", Noise::seed_from_the_clock() >> 16);
+        let unique_name = format!("pickfs-{:012x}", fastrand::u64(..) >> 16);
         let at = match &self.base {
             Base::Directory(directory) => directory.here().trial_folder(),
             _ => at.to_owned(),

@@ -20,7 +20,6 @@ use thiserror::Error;
 
 use crate::carry_out;
 use crate::identity::boot_id;
-use crate::incompressible::Noise;
 
 const FORMAT: u32 = 1;
 const DEFAULT_FOLDER: &str = "/var/lib/pickfs";
@@ -143,7 +142,7 @@ impl UndoLog {
     pub fn note(&self, undo: &Undo) -> Result<Note, UndoError> {
         // Names rise with time: records are undone in the order in which they were written.
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let name = format!("{:020}-{:016x}.json", now.as_nanos(), Noise::seed_from_the_clock());
+        let name = format!("{:020}-{:016x}.json", now.as_nanos(), fastrand::u64(..));
         let path = self.folder.join(name);
         let record = Record { format: FORMAT, boot_id: boot_id(), undo: undo.clone() };
         match self.write(&path, &record) {
