@@ -22,7 +22,7 @@ use crate::args::{Cli, Command};
 fn main() -> ExitCode {
     pickfs_sys::signal_wait::outlive_file_limit();
     extras::arrange();
-    if let Some(ended) = pickfs_worker::run() {
+    if let Some(ended) = pickfs_guest::run().or_else(pickfs_worker::run) {
         return ended;
     }
     let words: Vec<_> = std::env::args_os().collect();

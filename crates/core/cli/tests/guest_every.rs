@@ -7,8 +7,7 @@ use std::os::unix::process::CommandExt;
 
 use guest_kernel::{engines_over, kernel, output_within};
 use pickfs::{command, folder, is_root, nobody_reaches_us};
-use pickfs_guest::PackageCache;
-use pickfs_lab::kernels::Tools;
+use pickfs_guest::{PackageCache, trials::kernels::Tools};
 
 fn checked(words: &[&str], minutes: u64) -> Option<String> {
     let (cache, _) = kernel()?;

@@ -1,7 +1,6 @@
 use std::path::Path;
 
-use pickfs_candidate::{Availability, availability::to_be_brought, fs};
-use pickfs_guest::{ENGINES, PackageCache, Tool, engine};
+use pickfs_candidate::{Availability, fs};
 use pickfs_record::{
     Diagnosis,
     diagnosis::{ClockDiagnosis, FileSystemDiagnosis, Need},
@@ -10,7 +9,7 @@ use pickfs_record::{
 use pickfs_record::{MonotonicClock, watch_gaps};
 
 use crate::{
-    engines::{NATIVE, row_gap},
+    engines::{NATIVE, engines},
     environment,
     placement::Placement,
     processors,
@@ -48,20 +47,15 @@ fn file_system(row: &fs::FileSystem, packages: &mut Vec<String>) -> FileSystemDi
 }
 
 fn guest_route(row: &fs::FileSystem) -> (String, String) {
-    let Some(engine) = ENGINES.into_iter().find(|engine| row_gap(row, *engine).is_none()) else {
-        return (String::new(), String::new());
-    };
-    let Ok(cache) = PackageCache::open_default() else { return (engine.name().into(), "".into()) };
-    let mut missing = engine::missing_packages(&cache);
-    let tools = to_be_brought(row).into_iter();
-    let tools = tools.filter(|one| Tool::held(&cache, one.name, one.package).is_none());
-    missing.extend(tools.map(|one| one.package));
-    missing.dedup();
-    (engine.name().into(), missing.join(", "))
+    let Some(engines) = engines() else { return Default::default() };
+    match engines.names().iter().find(|name| engines.gap(row, name).is_none()) {
+        Some(name) => ((*name).into(), engines.missing(row).join(", ")),
+        None => Default::default(),
+    }
 }
 
 fn buildable(row: &fs::FileSystem) -> String {
-    match engine::knows(row) || row.guest.support == fs::Support::Rebuilt {
+    match engines().is_some_and(|engines| engines.is_buildable(row)) {
         true => {
             let (program, name) = (program(), row.name);
             format!("; or in a guest: {program} doctor --guests --fs {name} --build-modules")

@@ -3,25 +3,79 @@
 //! Where a plan's cells run under more than one, each gets the level `engine`, so that panels hold
 //! one engine each.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, io, path::PathBuf, sync::OnceLock};
 
 use pickfs_candidate::{
-    Availability, availability,
-    fs::{self, FileSystem, Support},
+    Availability, GuestImage, availability,
+    fs::{self, FileSystem},
     knob::{ENGINE, KERNEL},
 };
-use pickfs_guest::{ENGINES, Engine, engine};
-use pickfs_record::{BackingSpec, Cell, Level, Plan, record::SkippedCell, typed::program};
+use pickfs_record::{BackingSpec, Cell, Level, Plan, record::SkippedCell};
 
-use crate::expand::{Expansion, cell_id};
+use crate::{
+    expand::{Expansion, cell_id},
+    interrupt::Interrupt,
+    settle::Quiet,
+    stage::Stage,
+};
 
 pub const ENGINE_LEVEL: &str = "engine";
 pub const NATIVE: &str = "native";
 const AUTO: &str = "auto";
 const QEMU: &str = "qemu";
 
-pub fn engine_of(cell: &Cell) -> Option<Engine> {
-    Engine::find(cell.knobs.get(ENGINE)?)
+/// Engines for guests, kernels beside that of this machine: an extra.
+pub trait Engines: Sync {
+    /// The preferred one first.
+    fn names(&self) -> &'static [&'static str];
+
+    /// Why an engine cannot serve a file system here, and what would help.
+    fn gap(&self, row: &FileSystem, engine: &str) -> Option<Gap>;
+
+    /// Whether a module for it can be built.
+    fn is_buildable(&self, row: &FileSystem) -> bool;
+
+    /// Packages that a guest for this file system would fetch.
+    fn missing(&self, row: &FileSystem) -> Vec<&'static str>;
+
+    /// Fetches what these cells run under and are made by; the error names what is to be had.
+    fn fetch(&self, cells: &[Cell]) -> Result<Box<dyn Kernels>, String>;
+}
+
+/// What the guests of a run boot.
+pub trait Kernels {
+    /// Leaves out the cells whose kernel or program lacks something.
+    fn leave_out(&self, expansion: &mut Expansion);
+
+    fn stage(self: Box<Self>, parts: GuestParts) -> io::Result<Box<dyn GuestStage>>;
+}
+
+pub struct GuestParts {
+    pub image: GuestImage,
+    pub plan: Plan,
+    pub worker: PathBuf,
+    pub quiet: Quiet,
+    pub interrupt: Interrupt,
+}
+
+pub trait GuestStage: Stage {
+    fn into_image(self: Box<Self>) -> GuestImage;
+}
+
+static ENGINES: OnceLock<&dyn Engines> = OnceLock::new();
+
+/// From now on trials can run in guests.
+pub fn add(engines: &'static dyn Engines) {
+    let _ = ENGINES.set(engines);
+}
+
+pub fn engines() -> Option<&'static dyn Engines> {
+    ENGINES.get().copied()
+}
+
+/// The engine of a cell that [`settle_engines`] has seen.
+pub fn engine_of(cell: &Cell) -> Option<&str> {
+    cell.knobs.get(ENGINE).map(String::as_str).filter(|name| *name != NATIVE)
 }
 
 pub fn any_native(cells: &[Cell]) -> bool {
@@ -32,7 +86,7 @@ pub fn any_in_guests(cells: &[Cell]) -> bool {
     cells.iter().any(|cell| engine_of(cell).is_some())
 }
 
-pub(crate) fn settle_engines(plan: &Plan, expansion: &mut Expansion) {
+pub fn settle_engines(plan: &Plan, expansion: &mut Expansion) {
     for mut cell in std::mem::take(&mut expansion.cells) {
         match chosen(plan, &cell) {
             Ok(name) => {
@@ -57,7 +111,7 @@ fn put_engine(plan: &Plan, cell: &mut Cell, name: &str) {
     cell.id = cell_id(&cell.candidate, &plan.backing, &cell.workload, &cell.knobs);
 }
 
-fn tell_engines_apart(expansion: &mut Expansion) {
+pub fn tell_engines_apart(expansion: &mut Expansion) {
     let names: BTreeSet<&str> = expansion.cells.iter().map(name_of).collect();
     if names.len() < 2 {
         return;
@@ -69,11 +123,12 @@ fn tell_engines_apart(expansion: &mut Expansion) {
     }
 }
 
-fn name_of(cell: &Cell) -> &'static str {
-    engine_of(cell).map_or(NATIVE, Engine::name)
+pub fn name_of(cell: &Cell) -> &str {
+    engine_of(cell).unwrap_or(NATIVE)
 }
 
-pub(crate) type Gap = (String, String);
+/// The reason, and what would help.
+pub type Gap = (String, String);
 
 fn chosen(plan: &Plan, cell: &Cell) -> Result<&'static str, Gap> {
     let has_kernel = cell.knobs.contains_key(KERNEL);
@@ -88,13 +143,8 @@ fn chosen(plan: &Plan, cell: &Cell) -> Result<&'static str, Gap> {
         }
         NATIVE => Ok(NATIVE),
         AUTO if runs_here(plan, cell, row) => Ok(NATIVE),
-        AUTO | QEMU => first_that_can(plan, cell, row).map(Engine::name),
-        asked => {
-            let engine = Engine::find(asked).ok_or_else(|| {
-                (format!("no engine `{asked}`"), "leave --engine out, or use auto".to_owned())
-            })?;
-            can_serve(plan, cell, row, engine).map(|()| engine.name())
-        }
+        AUTO | QEMU => first_that_can(plan, cell, row),
+        asked => can_serve(plan, cell, row, asked),
     }
 }
 
@@ -105,15 +155,27 @@ fn runs_here(plan: &Plan, cell: &Cell, row: &FileSystem) -> bool {
     in_directory || (is_free && here && rustix::process::geteuid().is_root())
 }
 
-fn first_that_can(plan: &Plan, cell: &Cell, row: &FileSystem) -> Result<Engine, Gap> {
-    let [kvm, tcg] = ENGINES;
-    match can_serve(plan, cell, row, kvm) {
-        Ok(()) => Ok(kvm),
-        Err(_) => can_serve(plan, cell, row, tcg).map(|()| tcg),
+/// The first that can; else why the last one cannot.
+fn first_that_can(plan: &Plan, cell: &Cell, row: &FileSystem) -> Result<&'static str, Gap> {
+    let mut gap = no_guests();
+    for name in engines().map_or(&[] as &[_], |engines| engines.names()) {
+        match can_serve(plan, cell, row, name) {
+            Ok(name) => return Ok(name),
+            Err(its) => gap = its,
+        }
     }
+    Err(gap)
 }
 
-fn can_serve(plan: &Plan, cell: &Cell, row: &FileSystem, engine: Engine) -> Result<(), Gap> {
+fn no_guests() -> Gap {
+    ("this build has no guests".into(), "build pickfs with its feature guest".into())
+}
+
+fn can_serve(plan: &Plan, cell: &Cell, row: &FileSystem, asked: &str) -> Result<&'static str, Gap> {
+    let engines = engines().ok_or_else(no_guests)?;
+    let engine = engines.names().iter().find(|name| **name == asked).ok_or_else(|| {
+        (format!("no engine `{asked}`"), "leave --engine out, or use auto".to_owned())
+    })?;
     if let BackingSpec::Device { .. } | BackingSpec::Directory { .. } = plan.backing {
         let reason = "a guest's candidates are made on an image";
         return Err((reason.into(), "leave --device and --dir out, or --engine".into()));
@@ -128,108 +190,5 @@ fn can_serve(plan: &Plan, cell: &Cell, row: &FileSystem, engine: Engine) -> Resu
         let reason = format!("{knob} is turned on this machine, not in a guest");
         return Err((reason, format!("leave {knob} out, or use --engine native")));
     }
-    row_gap(row, engine).map_or(Ok(()), Err)
-}
-
-pub fn row_gap(row: &FileSystem, engine: Engine) -> Option<Gap> {
-    if let Some(obstacle) = engine.obstacle() {
-        return Some((obstacle, "use another engine".into()));
-    }
-    if !engine::knows(row) {
-        let foreign = row.type_in_a_guest();
-        let reason = format!("the guest's kernel has no writable file system {foreign}");
-        let remedy = match row.guest.support {
-            Support::Rebuilt => {
-                format!("build its module: {} doctor --guests --build-modules", program())
-            }
-            _ => row.kernel_remedy(),
-        };
-        return Some((reason, remedy));
-    }
-    (row.guest.support == Support::HostProgram).then(|| {
-        let reason = format!("the program behind {} is for the host", row.name);
-        (reason, "use --engine native".to_owned())
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{expand::expand, plan_file::read_plan};
-
-    fn expansion(candidates: &str, engine: &str) -> Expansion {
-        let text = format!(
-            "name = \"t\"\nquestion = \"?\"\ncandidates = [{candidates}]\nworkload = \"null\"\n\
-             [params]\n\"guest.engine\" = \"{engine}\"\n\
-             [design]\nblocks = 1\nreference = \"tmpfs\"\nprimary = []\n"
-        );
-        let plan = read_plan("t.toml", &text).expect("a good plan");
-        let workload = pickfs_workload::find("null").expect("a workload");
-        let ceiling = |_: &_| pickfs_record::Durability::PowerLoss;
-        let mut expansion = expand(&plan, workload, ceiling).expect("expands");
-        settle_engines(&plan, &mut expansion);
-        expansion
-    }
-
-    #[test]
-    fn an_engine_that_is_asked_for_runs_every_cell() {
-        let one = expansion("\"tmpfs\", \"ramfs\"", "qemu-tcg");
-        let engines: Vec<_> = one.cells.iter().map(name_of).collect();
-        assert_eq!(engines, ["qemu-tcg", "qemu-tcg"]);
-        assert_eq!(one.cells[0].levels_text(), "");
-        let native = expansion("\"tmpfs\"", "native");
-        assert_ne!(one.cells[0].id, native.cells[0].id);
-        assert!(native.cells[0].knobs.is_empty());
-    }
-
-    #[test]
-    fn a_kernel_of_its_own_asks_for_a_guest() {
-        let with = |engine: &str| {
-            let text = format!(
-                "name = \"t\"\nquestion = \"?\"\ncandidates = [\"tmpfs\"]\nworkload = \"null\"\n{engine}\
-                 [axes]\n\"guest.kernel\" = [\"5.10\", \"6.1\"]\n\
-                 [design]\nblocks = 1\ncompare = \"guest.kernel\"\nreference = \"6.1\"\nprimary = []\n"
-            );
-            let plan = read_plan("t.toml", &text).expect("a good plan");
-            crate::preflight::preflight(&plan)
-        };
-        let cells = with("").expect("guests run here").cells;
-        let kernels: Vec<_> = cells.iter().map(|cell| cell.knobs[KERNEL].as_str()).collect();
-        assert_eq!(kernels, ["5.10", "6.1"]);
-        assert!(cells.iter().all(|cell| engine_of(cell).is_some()));
-        assert_ne!(cells[0].id, cells[1].id);
-        let native = "[params]\n\"guest.engine\" = \"native\"\n";
-        let error = with(native).expect_err("refused").to_string();
-        assert!(error.contains("guest.kernel is for guests"), "{error}");
-    }
-
-    #[test]
-    fn what_no_kernel_of_an_engine_mounts_is_left_out_with_the_reason() {
-        let left = expansion("\"tmpfs\", \"bcachefs\"", "qemu-tcg");
-        assert_eq!(left.cells.len(), 1);
-        assert!(!left.skipped[0].reason.is_empty() && !left.skipped[0].remedy.is_empty());
-    }
-
-    #[test]
-    fn cells_of_two_engines_never_share_a_panel_nor_do_two_accelerations() {
-        let mut all = expansion("\"tmpfs\"", "native");
-        all.cells.extend(expansion("\"tmpfs\", \"ramfs\"", "qemu-tcg").cells);
-        let mut kvm = all.cells[1].clone();
-        kvm.knobs.insert(ENGINE.into(), "qemu-kvm".into());
-        all.cells.push(kvm);
-        tell_engines_apart(&mut all);
-        let levels: Vec<_> = all.cells.iter().map(Cell::levels_text).collect();
-        let of = |engine: &str| format!("engine={engine}");
-        assert_eq!(levels, ["native", "qemu-tcg", "qemu-tcg", "qemu-kvm"].map(of));
-    }
-
-    #[test]
-    fn qemu_is_kvm_where_that_is_proven_and_the_cell_says_which() {
-        let proven = Engine::QemuKvm.obstacle().is_none();
-        let expected = if proven { "qemu-kvm" } else { "qemu-tcg" };
-        let cells = expansion("\"tmpfs\", \"ext4\"", "qemu").cells;
-        let engines: Vec<_> = cells.iter().map(name_of).collect();
-        assert_eq!(engines, [expected, expected]);
-        assert_eq!(cells[0].knobs[ENGINE], expected);
-    }
+    engines.gap(row, engine).map_or(Ok(engine), Err)
 }

@@ -12,7 +12,6 @@ use pickfs_candidate::{
     interlock::same_device,
     undo::{CleanOutcome, UndoError, UndoLog},
 };
-use pickfs_guest::GuestError;
 use pickfs_record::{
     BackingSpec, Cell, Environment, Event, FORMAT, Plan, RunRecord, plan::StopRule, typed::program,
 };
@@ -21,11 +20,10 @@ use pickfs_sys::{account::closed_on_the_way, block::BlockDevice, namespace};
 use thiserror::Error;
 
 use crate::{
+    engines::{GuestParts, Kernels, any_in_guests, engines},
     environment, expand,
     grounds::Grounds,
-    guests::{GuestParts, Guests},
     interrupt::Interrupt,
-    kernels::Kernels,
     length,
     machine::{Machine, MachineParts},
     origin,
@@ -46,8 +44,8 @@ pub enum LaunchError {
     Target(#[from] TargetError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error(transparent)]
-    Guest(#[from] GuestError),
+    #[error("{0}")]
+    Guest(String),
     #[error(transparent)]
     Running(#[from] Running),
     #[error("cannot make {path}: {source}; name another folder with --out")]
@@ -98,8 +96,8 @@ pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launc
     let mut expansion = preflight::preflight(plan)?;
     preflight::check_privilege(plan, &expansion.cells)?;
     let worker = worker_program();
-    let kernels = Kernels::fetch(&expansion.cells, None)?;
-    kernels.leave_out(&mut expansion);
+    let kernels = kernels(&expansion.cells)?;
+    kernels.iter().for_each(|kernels| kernels.leave_out(&mut expansion));
     preflight::check_answerable(plan, &expansion)?;
     put_back_settings(to.sink)?;
     let run_folder = new_folder(folder, &plan.name)?;
@@ -174,7 +172,7 @@ pub fn resume(
         to.sink.accept(&Event::Noticed { text: difference });
     }
     let backing = confirmed(&record, device)?;
-    let kernels = Kernels::fetch(&record.cells, None)?;
+    let kernels = kernels(&record.cells)?;
     let grounds = prepare(&backing, &run_folder, &record.cells, &mut to)?;
     go(record, file, Stagehands { grounds, kernels, worker, run_folder }, to)
 }
@@ -242,9 +240,17 @@ fn check_same_disk(record: &RunRecord, key: &str, path: &Path) -> Result<(), Lau
     }
 }
 
+/// What guests of these cells boot; none where all run under this machine's kernel.
+fn kernels(cells: &[Cell]) -> Result<Option<Box<dyn Kernels>>, LaunchError> {
+    match engines().filter(|_| any_in_guests(cells)) {
+        Some(engines) => engines.fetch(cells).map(Some).map_err(LaunchError::Guest),
+        None => Ok(None),
+    }
+}
+
 struct Stagehands {
     grounds: Grounds,
-    kernels: Kernels,
+    kernels: Option<Box<dyn Kernels>>,
     worker: PathBuf,
     run_folder: PathBuf,
 }
@@ -268,14 +274,13 @@ impl Stagehands {
                 interrupt: interrupt.clone(),
             })
         });
-        let guests = image.map(|image| {
-            Guests::new(GuestParts {
+        let guests = image.zip(self.kernels).map(|(image, kernels)| {
+            kernels.stage(GuestParts {
                 image,
                 plan: plan.clone(),
                 worker: self.worker,
                 quiet,
                 interrupt: interrupt.clone(),
-                kernels: self.kernels,
             })
         });
         let guests = guests

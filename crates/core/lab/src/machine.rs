@@ -52,7 +52,7 @@ pub struct Machine {
 
 const PLACES_NOTE: &str = "a place as it is: file system, what lies in it and the disk under it are \
      compared as one, and two places may lie on different disks";
-pub(crate) const SPIKES_MAX: u32 = 64;
+pub const SPIKES_MAX: u32 = 64;
 
 impl Machine {
     pub fn new(parts: MachineParts) -> Machine {
@@ -177,7 +177,7 @@ pub enum TrialError {
 }
 
 impl TrialError {
-    pub(crate) fn outcome(self) -> Outcome {
+    pub fn outcome(self) -> Outcome {
         match self {
             TrialError::Skipped(reason) => Outcome::Skipped { reason },
             TrialError::Failed(reason) => Outcome::Failed { reason },
@@ -203,15 +203,15 @@ impl From<TargetError> for TrialError {
     }
 }
 
-pub(crate) struct Job {
-    pub(crate) workload: &'static dyn Workload,
-    pub(crate) params: Resolved,
-    pub(crate) lanes: u32,
-    pub(crate) length: Length,
+pub struct Job {
+    pub workload: &'static dyn Workload,
+    pub params: Resolved,
+    pub lanes: u32,
+    pub length: Length,
 }
 
 impl Job {
-    pub(crate) fn of(order: &TrialOrder<'_>) -> Result<Job, TrialError> {
+    pub fn of(order: &TrialOrder<'_>) -> Result<Job, TrialError> {
         let asked = &order.cell.workload;
         let failed = |error: ParamError| TrialError::Failed(error.to_string());
         let workload = pickfs_workload::find(&asked.name).map_err(failed)?;
@@ -221,7 +221,7 @@ impl Job {
     }
 
     /// Seconds that the clock gives the work; none where it takes what it takes.
-    pub(crate) fn measured_s(&self, plan: &Plan) -> Option<f64> {
+    pub fn measured_s(&self, plan: &Plan) -> Option<f64> {
         (!self.length.is_work()).then_some(plan.timing.measure_s)
     }
 
@@ -275,7 +275,7 @@ impl Helper<'_> {
 }
 
 /// Neither of two reasons is lost.
-pub(crate) fn both(
+pub fn both(
     measured: Result<(), TrialError>,
     ended: Result<(), TrialError>,
 ) -> Result<(), TrialError> {
@@ -299,7 +299,7 @@ fn unmount(mounted: Mounted<'_>, record: &mut TrialRecord) -> Result<(), TrialEr
     Ok(())
 }
 
-pub(crate) fn trial_spec(
+pub fn trial_spec(
     order: &TrialOrder<'_>,
     plan: &Plan,
     placement: &Placement,
@@ -330,7 +330,7 @@ pub(crate) fn trial_spec(
     }
 }
 
-pub(crate) fn blank(
+pub fn blank(
     order: &TrialOrder<'_>,
     backing: pickfs_record::BackingKind,
     started_s: f64,
@@ -362,10 +362,10 @@ pub(crate) fn blank(
     }
 }
 
-pub(crate) fn stands_on_a_device(fs: &str) -> bool {
+pub fn stands_on_a_device(fs: &str) -> bool {
     fs::find(fs).is_none_or(|row| row.ground != Ground::Memory)
 }
 
-pub(crate) fn phase(order: &TrialOrder<'_>, phase: &str) -> Event {
+pub fn phase(order: &TrialOrder<'_>, phase: &str) -> Event {
     Event::TrialProgress { number: order.number, phase: phase.into(), laps: 0, max_ns: 0 }
 }

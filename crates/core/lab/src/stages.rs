@@ -4,15 +4,14 @@ use pickfs_candidate::TargetError;
 use pickfs_record::{Event, TrialRecord, record::SettleRecord};
 
 use crate::{
-    engines::engine_of,
-    guests::Guests,
+    engines::{GuestStage, engine_of},
     machine::{Machine, blank},
     stage::{Stage, TrialOrder},
 };
 
 pub struct Stages {
     pub machine: Option<Machine>,
-    pub guests: Option<Guests>,
+    pub guests: Option<Box<dyn GuestStage>>,
     pub began: Instant,
 }
 
@@ -44,7 +43,7 @@ impl Stage for Stages {
     fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord {
         let now_s = self.now_s();
         let stage: Option<&mut dyn Stage> = match engine_of(order.cell) {
-            Some(_) => self.guests.as_mut().map(|guests| guests as &mut dyn Stage),
+            Some(_) => self.guests.as_mut().map(|guests| guests.as_mut() as &mut dyn Stage),
             None => self.machine.as_mut().map(|machine| machine as &mut dyn Stage),
         };
         match stage {

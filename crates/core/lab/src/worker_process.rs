@@ -23,8 +23,6 @@ pub enum WorkerError {
     NotStarted { program: PathBuf, source: std::io::Error },
     #[error("gate for the lanes not made: {source}")]
     NoGate { source: std::io::Error },
-    #[error(transparent)]
-    Guest(#[from] pickfs_guest::GuestError),
     #[error("worker ended in its {phase} phase by {how}{said}")]
     Died { phase: &'static str, how: String, said: String },
     #[error("worker still in its {phase} phase after {limit_s:.0} s; ended")]

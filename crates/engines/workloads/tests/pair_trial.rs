@@ -74,6 +74,7 @@ fn a_bare_ping_pong_is_the_wire_alone() {
 #[test]
 #[cfg(not(feature = "aeron"))]
 fn a_build_without_aeron_says_how_to_get_it() {
+    pickfs_engine_workloads::add();
     for workload in ["pair", "fix"] {
         let refused = find(workload).unwrap().validate(&params(json!({ "transport": "aeron" })));
         let reason = refused.unwrap_err().to_string();

@@ -4,7 +4,8 @@ use std::{
 };
 
 use pickfs_candidate::undo::{CleanOutcome, Cleaned, UndoLog};
-use pickfs_lab::{guest_folder, run_lock};
+use pickfs_guest::trials::folder;
+use pickfs_lab::run_lock;
 
 use crate::{exit::Exit, terminal};
 
@@ -14,7 +15,7 @@ pub fn clean(folder: &Path) -> anyhow::Result<Exit> {
         let (path, removed) = one;
         (format!("{what} {}", path.display()), removed)
     };
-    let of_guests = guest_folder::clean_left().into_iter();
+    let of_guests = folder::clean_left().into_iter();
     let of_runs = run_lock::clean_left(folder).into_iter();
     let of_runs = of_runs.chain(run_lock::clean_left_outside());
     let folders: Vec<_> = of_guests

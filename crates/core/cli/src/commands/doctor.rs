@@ -1,11 +1,9 @@
 use pickfs_candidate::{knob, packages::Family};
-use pickfs_guest::{ENGINES, Engine, PackageCache, qemu_program};
-use pickfs_lab::{
-    doctor::diagnose,
-    guest_check::{Check, CheckResult, Checked},
-    interrupt::Interrupt,
-    launch::worker_program,
+use pickfs_guest::{
+    ENGINES, Engine, PackageCache, qemu_program,
+    trials::check::{Check, CheckResult, Checked},
 };
+use pickfs_lab::{doctor::diagnose, interrupt::Interrupt, launch::worker_program};
 use pickfs_record::quantity::bytes_text;
 use pickfs_report::doctor::doctor_document;
 

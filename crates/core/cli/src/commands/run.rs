@@ -8,7 +8,6 @@ use anyhow::bail;
 use pickfs_analysis::trust::trust;
 use pickfs_lab::{
     interrupt::{Interrupt, is_interrupted},
-    kernels::{self, Kernels},
     launch::{Launched, Listeners, NamedAgain, RUN_FILE, launch, resume},
     plans::{TOUR, built_in},
     preflight,
@@ -153,13 +152,13 @@ pub fn perform_plan(plan: &Plan, out: &Path, json: bool) -> anyhow::Result<Launc
 }
 
 fn prepared(plan: &Plan, of_killed: impl FnOnce() -> Option<PathBuf>) -> anyhow::Result<()> {
-    kernels::bring_qemu(plan, fetch::ask());
+    pickfs_guest::trials::kernels::bring_qemu(plan, fetch::ask());
     let expansion = preflight::preflight(plan)?;
     preflight::check_answerable(plan, &expansion)?;
     let cells = expansion.cells;
     preflight::check_privilege(plan, &cells)?;
     // Who may be asked is here, not behind the private namespace.
-    Kernels::fetch(&cells, Some(fetch::ask()))?;
+    pickfs_guest::trials::kernels::Kernels::fetch(&cells, Some(fetch::ask()))?;
     // Mounts happen in a private namespace, so that a killed run leaves nothing. Who is not root runs
     // guests only, which mount nothing here.
     let mounts = !matches!(plan.backing, BackingSpec::Directory { .. });

@@ -14,7 +14,7 @@ mod console;
 mod lanes;
 mod system;
 
-use pickfs_guest::message::{FromGuest, Order, ToGuest};
+use crate::message::{FromGuest, Order, ToGuest};
 use pickfs_workload::BUILD;
 
 use candidate::Candidate;

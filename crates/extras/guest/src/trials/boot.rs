@@ -1,17 +1,17 @@
 use std::path::{Path, PathBuf};
 
+use crate::{
+    Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, Kernel, Order, Start,
+    engine::{CHANNEL_MODULES, DISK_INSIDE},
+};
 use pickfs_candidate::{
     GuestImage,
     availability::find_program,
     fs::{FileSystem, Formatter, Ground},
     guest_image::Inside,
 };
-use pickfs_guest::{
-    Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, Kernel, Order, Start,
-    engine::{CHANNEL_MODULES, DISK_INSIDE},
-};
 
-use crate::{guest_folder::GuestFolder, kernels::Tools};
+use super::{folder::GuestFolder, kernels::Tools};
 
 pub const MOUNTED_AT: &str = "/mnt/target";
 /// Memory of a guest, beside what a file system in memory may hold.

@@ -3,22 +3,22 @@
 
 use std::{path::Path, time::Instant};
 
+use crate::{
+    Engine, Guest, GuestError, Kernel, PackageCache, engine::DISK_INSIDE, packages::PackageError,
+};
 use pickfs_candidate::{
     GuestImage, TargetError,
     fs::{self, FileSystem},
 };
-use pickfs_guest::{
-    Engine, Guest, GuestError, Kernel, PackageCache, engine::DISK_INSIDE, packages::PackageError,
-};
 use pickfs_record::{BackingSpec, CandidateSpec};
 use thiserror::Error;
 
-use crate::{
-    engines::{Gap, row_gap},
-    guest_boot::{GuestBoot, MOUNTED_AT, Machinery, order_of},
-    interrupt::Interrupt,
+use super::{
+    boot::{GuestBoot, MOUNTED_AT, Machinery, order_of},
     kernels::{self, Tools},
+    row_gap,
 };
+use pickfs_lab::{engines::Gap, interrupt::Interrupt};
 
 /// The image that every file system is made on: XFS wants 300 MiB.
 const IMAGE_BYTES: u64 = 320 << 20;

@@ -5,21 +5,23 @@
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
     ffi::OsString,
+    io,
 };
 
+use crate::{
+    Ask, Engine, GuestError, Kernel, PackageCache, Tool, kvm, packages::PackageError, qemu_program,
+    rebuilt,
+};
 use pickfs_candidate::{
     availability::to_be_brought,
     fs::{self, FileSystem, Support},
     knob::{ENGINE, KERNEL},
 };
-use pickfs_guest::{
-    Ask, Engine, GuestError, Kernel, PackageCache, Tool, kvm, packages::PackageError, qemu_program,
-    rebuilt,
-};
 use pickfs_record::{Cell, Plan, record::SkippedCell};
 
-use crate::{
-    engines::{Gap, NATIVE, engine_of},
+use super::{engine_of, stage::Guests};
+use pickfs_lab::{
+    engines::{self, Gap, GuestParts, GuestStage, NATIVE},
     expand::Expansion,
 };
 
@@ -76,9 +78,11 @@ impl Kernels {
     pub fn tools(&self) -> &Tools {
         &self.tools
     }
+}
 
+impl engines::Kernels for Kernels {
     /// Levels that are the same kernel stay: they are the plan's own wish.
-    pub fn leave_out(&self, expansion: &mut Expansion) {
+    fn leave_out(&self, expansion: &mut Expansion) {
         let of_row = |cell: &Cell, kernel| {
             let row = fs::find(&cell.candidate.fs)?;
             gap(row, kernel).or_else(|| self.tools.gap(row))
@@ -91,6 +95,10 @@ impl Kernels {
                 None => expansion.cells.push(cell),
             }
         }
+    }
+
+    fn stage(self: Box<Self>, parts: GuestParts) -> io::Result<Box<dyn GuestStage>> {
+        Ok(Box::new(Guests::new(parts, *self)?))
     }
 }
 
@@ -141,7 +149,7 @@ pub(crate) fn gap(row: &FileSystem, kernel: &Kernel) -> Option<Gap> {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_guest::modules::ModuleTree;
+    use crate::modules::ModuleTree;
 
     use super::*;
 

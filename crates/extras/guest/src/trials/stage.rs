@@ -9,58 +9,48 @@
 //! of a guest outlives its trial.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant},
 };
 
-use pickfs_candidate::{GuestImage, fs, guest_image::Inside};
-use pickfs_guest::{
+use crate::{
     Guest, GuestError,
     engine::{self, DISK_INSIDE},
 };
-use pickfs_record::{Event, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord};
+use pickfs_candidate::{GuestImage, fs, guest_image::Inside};
+use pickfs_record::{Event, Outcome, TrialRecord, TrialSpec, record::SettleRecord};
 
-use crate::{
+use super::{
+    boot::{GuestBoot, MOUNTED_AT, Machinery, order_of},
+    kernels::Kernels,
+    lane::InGuest,
+};
+use pickfs_lab::{
     crew::{Around, Limits, run_crew},
     doubts,
-    guest_boot::{GuestBoot, MOUNTED_AT, Machinery, order_of},
-    guest_lane::InGuest,
-    interrupt::Interrupt,
-    kernels::Kernels,
+    engines::{GuestParts, GuestStage},
     machine::{Job, TrialError, blank, both, phase, stands_on_a_device, trial_spec},
     placement::Placement,
     raw_band::RawBand,
-    settle::{Quiet, settle},
+    settle::settle,
     stage::{Stage, TrialOrder},
     transcript,
     watch::Watch,
 };
 
-pub struct GuestParts {
-    pub image: GuestImage,
-    pub plan: Plan,
-    pub worker: PathBuf,
-    pub quiet: Quiet,
-    pub interrupt: Interrupt,
-    pub kernels: Kernels,
-}
-
 pub struct Guests {
     parts: GuestParts,
+    kernels: Kernels,
     began: Instant,
     raw: RawBand,
     boots: GuestBoot,
 }
 
 impl Guests {
-    pub fn new(mut parts: GuestParts) -> std::io::Result<Guests> {
-        parts.image.bring(parts.kernels.tools().words());
+    pub fn new(mut parts: GuestParts, kernels: Kernels) -> std::io::Result<Guests> {
+        parts.image.bring(kernels.tools().words());
         let boots = GuestBoot::new(&parts.worker)?;
-        Ok(Guests { parts, began: Instant::now(), raw: RawBand::default(), boots })
-    }
-
-    pub fn into_image(self) -> GuestImage {
-        self.parts.image
+        Ok(Guests { parts, kernels, began: Instant::now(), raw: RawBand::default(), boots })
     }
 
     fn trial(
@@ -76,7 +66,7 @@ impl Guests {
             let mut probe = |seconds| image.raw_probe(seconds);
             self.raw.probe(plan.timing.raw_probe_s, record, interrupt, &mut probe)?;
         }
-        let (engine, kernel) = self.parts.kernels.of(order.cell).ok_or_else(no_engine)?;
+        let (engine, kernel) = self.kernels.of(order.cell).ok_or_else(no_engine)?;
         tell(phase(order, "make"));
         let candidate = &order.cell.candidate;
         let image = &mut self.parts.image;
@@ -87,7 +77,7 @@ impl Guests {
         let (image, interrupt) = (&self.parts.image, self.parts.interrupt.clone());
         let stop = || interrupt.is_raised();
         let row = fs::find(&candidate.fs).ok_or_else(no_engine)?;
-        let tools = self.parts.kernels.tools();
+        let tools = self.kernels.tools();
         let processors = engine::processors();
         let machinery = Machinery { engine, kernel, tools, image, processors };
         let mut guest = self.boots.boot(&machinery, &[row], &stop).map_err(failed)?;
@@ -198,5 +188,11 @@ impl Stage for Guests {
         record.elapsed_s = self.now_s() - record.started_s;
         doubts::after(&mut record);
         record
+    }
+}
+
+impl GuestStage for Guests {
+    fn into_image(self: Box<Self>) -> GuestImage {
+        self.parts.image
     }
 }

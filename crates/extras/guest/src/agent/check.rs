@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pickfs_guest::message::FromGuest;
+use crate::message::FromGuest;
 
 use super::candidate::Candidate;
 

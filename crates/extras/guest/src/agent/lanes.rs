@@ -6,7 +6,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use pickfs_guest::{frame::Stream, message::FromGuest};
+use crate::{frame::Stream, message::FromGuest};
 use pickfs_record::trial::WORKER;
 use pickfs_sys::starting_gate::StartingGate;
 

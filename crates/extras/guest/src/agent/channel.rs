@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_guest::{
+use crate::{
     frame::{Frame, FrameReader, Stream},
     message::{FromGuest, ToGuest},
 };

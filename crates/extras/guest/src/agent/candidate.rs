@@ -5,8 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::message::Order;
 use pickfs_candidate::fs::driver_of;
-use pickfs_guest::message::Order;
 use pickfs_record::{Action, Environment};
 use pickfs_sys::mount::{self, MountRequest};
 

@@ -1,6 +1,6 @@
 use std::{fs, path::Path};
 
-use pickfs_guest::first_files::EARLY_LIST;
+use crate::first_files::EARLY_LIST;
 use pickfs_sys::mount::{MountRequest, mount};
 use rustix::{
     fs::sync,

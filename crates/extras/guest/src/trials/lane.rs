@@ -3,10 +3,10 @@ use std::{
     sync::mpsc::{Receiver, Sender, channel},
 };
 
-use pickfs_guest::{Guest, LaneLine, LaneSink, guest::LineSink};
+use crate::{Guest, LaneLine, LaneSink, guest::LineSink};
 use pickfs_record::TrialSpec;
 
-use crate::worker_process::{Hands, Heard, Inheritance, Worker, WorkerError, Workplace};
+use pickfs_lab::worker_process::{Hands, Heard, Inheritance, Worker, WorkerError, Workplace};
 
 pub struct InGuest<'a> {
     guest: &'a Guest,
