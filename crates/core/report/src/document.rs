@@ -265,3 +265,53 @@ pub fn under_one_name<'n>(
     let values = values.into_iter().enumerate();
     values.map(move |(index, value)| (if index == 0 { name } else { "" }.to_string(), value))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each finding reaches a reader through these three, so that none has to think of it.
+    #[test]
+    fn words_of_an_enemy_stay_words_in_every_node_and_form() {
+        const HOSTILE: &str = "x\"'><script>alert(1)</script>|`\u{1b}[31m";
+        let said = || HOSTILE.to_string();
+        let roles =
+            [Role::Plain, Role::Strong, Role::Code, Role::Winner, Role::Candidate(Slot::Floor(0))];
+        let text = || roles.iter().fold(Text::default(), |text, role| text.and(role.of(HOSTILE)));
+        let cell = Cell {
+            under: said(),
+            range: said(),
+            brief: Some(said()),
+            link: said(),
+            tip: said(),
+            ..Cell::from(text())
+        };
+        let column = Column { part: Some(1), ..Column::new(text(), Kind::Text).under(HOSTILE) };
+        let row = Row { cells: vec![cell.clone(), cell], note: said(), ..Row::default() };
+        let columns = vec![Column::new(text(), Kind::Word), column];
+        let table = Table { columns, rows: vec![row], notes: vec![text()], ..Table::default() };
+        let inside = vec![
+            Node::Heading(3, text()),
+            Node::Paragraph(text()),
+            Node::End(Role::Winner, said(), said()),
+            list([text()]),
+            facts([(HOSTILE, text())]),
+            Node::Table(table),
+            Node::Note(text()),
+            Node::Code(said()),
+            Node::Jump(said(), said()),
+        ];
+        let fold = Fold { id: said(), is_open: true, ..Fold::closed(said(), inside) };
+        let nodes = vec![Node::Section("a", said(), vec![pair([vec![Node::Fold(fold)]])])];
+        let document = Document { title: said(), nodes };
+        let page = html::html(&document);
+        assert!(page.contains("&lt;script&gt;alert(1)"), "{page}");
+        assert!(!page.contains("<script>") && !page.contains("x\"'>"), "{page}");
+        // Markdown shows code as it is: in a span, and on lines of its own.
+        let text = markdown::markdown(&document);
+        let text = text.replace("``x\"'><script>", "").replace("\nx\"'><script>", "");
+        assert!(!text.contains("<script>"), "{text}");
+        let screen = terminal::terminal(&document, 100, true);
+        assert!(screen.contains("alert(1)") && !screen.contains('\u{1b}'), "{screen}");
+    }
+}

@@ -21,7 +21,7 @@ const SCRIPT: &str = include_str!("html/script.js");
 
 pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     let mut page = Page::default();
-    open_page(&mut page, &subject.run.plan.question);
+    open_page(&mut page, &subject.run.plan.question, "");
     page.raw("<header><div class=\"top\"><span class=\"muted\">pickfs</span>");
     page.raw("<button id=\"theme\" hidden>light / dark</button></div>\n");
     page.element("h1", &subject.run.plan.question);
@@ -51,7 +51,7 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     page.text
 }
 
-pub(crate) fn open_page(page: &mut Page, title: &str) {
+pub(crate) fn open_page(page: &mut Page, title: &str, more_style: &str) {
     let title = escape(&format!("{title} - pickfs"));
     let (light, dark) = (colours(false), colours(true));
     page.raw("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
@@ -63,7 +63,7 @@ pub(crate) fn open_page(page: &mut Page, title: &str) {
          @media screen{{:root[data-theme=dark]{{{dark}color-scheme:dark}}\
          :root[data-theme=light]{{color-scheme:light}}}}\n"
     ));
-    page.raw(&format!("{}\n{STYLE}</style></head>\n<body>\n", style_sheet()));
+    page.raw(&format!("{}\n{STYLE}{more_style}</style></head>\n<body>\n", style_sheet()));
 }
 
 pub(crate) fn close_page(page: &mut Page) {

@@ -6,10 +6,6 @@ use pickfs_record::{
 };
 use serde_json::Value;
 
-pub fn quantile_name(q: f64) -> String {
-    Statistic::Quantile(q).to_string()
-}
-
 pub fn statistic_name(statistic: Statistic) -> String {
     match statistic {
         Statistic::Figure(Better::Higher) => "higher is better".into(),
@@ -82,7 +78,7 @@ pub fn interval_text(comparison: &Comparison) -> Option<String> {
     }
 }
 
-pub use pickfs_analysis::wording::{interval_text as factors, is_program_time};
+pub use pickfs_analysis::wording::{interval_text as factors, is_program_time, quantile_name};
 
 pub fn survives_text(durability: Durability) -> &'static str {
     match durability {
@@ -190,14 +186,6 @@ mod tests {
             interval,
             claim,
         }
-    }
-
-    #[test]
-    fn quantiles_are_named_as_people_do() {
-        assert_eq!(quantile_name(0.5), "p50");
-        assert_eq!(quantile_name(0.999), "p99.9");
-        assert_eq!(quantile_name(0.99995), "p99.995");
-        assert_eq!(quantile_name(0.001), "p0.1");
     }
 
     #[test]

@@ -3,7 +3,7 @@ use pickfs_report::{
     ChartKind, Look, Screen, Subject, charts, first::first_screen, html::html, markdown::markdown,
     svg,
 };
-use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
+use pickfs_testkit::{FakeRun, fake_run};
 
 fn ask() -> FakeRun {
     let append = Metric {
@@ -37,23 +37,6 @@ fn the_picture_stands_in_every_format_and_holds_the_findings() {
     let screen = first_screen(&subject, &Screen { columns: 100, ..Screen::default() });
     assert!(screen.contains("\nfactors   What moves append p50 over 6 cells"), "{screen}");
     assert!(markdown(&subject, None).contains("### Which knob matters\n\n- What moves append p50"));
-}
-
-#[test]
-fn a_hostile_level_cannot_leave_its_place() {
-    let mut candidate = FakeCandidate::new("xfs:noatime", 800.0, 150_000.0);
-    candidate.spec = candidate.spec.labelled("<script>|\u{1b}[31m");
-    let candidates = vec![FakeCandidate::new("ext4:noatime", 500.0, 150_000.0), candidate];
-    let run = fake_run(&FakeRun { candidates, ..ask() });
-    let findings = pickfs_analysis::findings(&run);
-    let subject = Subject::new(&run, &findings);
-    assert!(!findings.factors.is_empty());
-    assert!(!html(&subject, None).contains("<script>|"));
-    assert!(!first_screen(&subject, &Screen::default()).contains('\u{1b}'));
-    let all = markdown(&subject, None);
-    let (_, section) = all.split_once("### Which knob matters").expect("a section");
-    let section = section.split("\n## ").next().expect("text");
-    assert!(!section.contains("<script>|"), "{section}");
 }
 
 #[test]

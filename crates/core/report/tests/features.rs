@@ -171,18 +171,6 @@ fn both_classes_are_shown_where_they_differ() {
 }
 
 #[test]
-fn words_can_neither_steer_a_terminal_nor_write_markup() {
-    let table = table(&NAMES[..5]);
-    let screen = features_screen(&table, Detail::All, 100);
-    assert!(!screen.contains('\u{1b}'));
-    let page = features_html(&table);
-    assert!(!page.contains("<cache>") && page.contains("&lt;cache&gt;"));
-    assert!(!page.contains("<somebody>") && !page.contains("<and>"));
-    let markdown = features_markdown(&table);
-    assert!(markdown.contains("a | paper") && markdown.contains("&lt;somebody&gt;"));
-}
-
-#[test]
 fn the_page_loads_nothing_and_hides_what_is_the_same() {
     let page = features_html(&table(&NAMES));
     for loads in ["<script", "src=", "url(", "@import", "http://", "https://"] {

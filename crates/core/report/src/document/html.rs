@@ -9,7 +9,7 @@ use crate::{
 /// A page of its own; it loads nothing.
 pub fn html(document: &Document) -> String {
     let mut page = Page::default();
-    open_page(&mut page, &document.title);
+    open_page(&mut page, &document.title, "");
     write(&mut page, &document.nodes);
     close_page(&mut page);
     page.text
@@ -27,8 +27,9 @@ pub fn write(page: &mut Page, nodes: &[Node]) {
             }
             Node::Paragraph(words) => inside(page, "p", words),
             Node::End(role, word, sentence) => {
-                page.raw(&format!("<p class=\"end {}\"><strong>{word}</strong> ", class(*role)));
-                page.text(sentence);
+                page.raw(&format!("<p class=\"end {}\">", class(*role)));
+                wrapped(page, "strong", word);
+                page.text(&format!(" {sentence}"));
                 page.raw("</p>\n");
             }
             Node::Note(words) => inside(page, "p class=\"muted\"", words),

@@ -19,7 +19,7 @@ fn node(node: &Node) -> String {
             format!("\n{} {}\n", "#".repeat(usize::from(*level)), spans(words, cell))
         }
         Node::Section(_, title, inside) => format!("\n### {}\n{}", cell(title), nodes(inside)),
-        Node::End(_, word, sentence) => format!("\n**{word}** {}\n", text(sentence)),
+        Node::End(_, word, sentence) => format!("\n**{}** {}\n", text(word), text(sentence)),
         Node::Paragraph(words) | Node::Note(words) => format!("\n{}\n", spans(words, text)),
         Node::List(entries) => {
             let entries = entries.iter().map(|words| format!("- {}\n", spans(words, text)));

@@ -21,22 +21,9 @@ impl Page {
         self.raw(&format!("</{name}>\n"));
     }
 
-    pub fn fact(&mut self, name: &str, value: &str) {
-        self.element("dt", name);
-        self.element("dd", value);
-    }
-
     pub fn section(&mut self, id: &str, title: &str) {
         self.raw(&format!("<section id=\"{id}\">\n"));
         self.element("h2", title);
-    }
-
-    pub fn open_table(&mut self, header: &[&str]) {
-        self.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\"><table><thead><tr>");
-        for name in header {
-            self.element("th", name);
-        }
-        self.raw("</tr></thead><tbody>\n");
     }
 
     pub fn close_table(&mut self) {

@@ -2,9 +2,8 @@ use super::{frame, link};
 use crate::svg::escape;
 
 pub fn files_page(name: &str, files: &[String]) -> String {
-    let mut page = frame::open("files");
-    frame::bar(&mut page, &[(link::run(name), name)]);
-    page.element("h1", &format!("Files of {name}"));
+    let links = [(link::run(name), name)];
+    let mut page = frame::open_below("files", &links, &format!("Files of {name}"));
     page.element("p class=\"muted\"", "Each is written when you ask for it.");
     let groups = [
         ("Reports and tables", None),

@@ -4,37 +4,27 @@ use super::link;
 use crate::{
     comparison::comparison_document,
     document::html::write,
-    html::markup::Page,
-    svg::{colours, escape, style_sheet},
+    html::{markup::Page, open_page},
+    svg::escape,
 };
 
-const REPORT_STYLE: &str = include_str!("../html/style.css");
 const STYLE: &str = include_str!("style.css");
 
 pub(super) fn open(title: &str) -> Page {
     let mut page = Page::default();
-    let (light, dark) = (colours(false), colours(true));
-    page.raw("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
-    page.raw("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
-    page.raw("<link rel=\"icon\" href=\"data:,\">\n<title>");
-    page.text(&format!("{title} - pickfs"));
-    page.raw(&format!(
-        "</title>\n<style>\n:root{{{light}}}\n\
-         @media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n\
-         {}\n{REPORT_STYLE}{STYLE}</style></head>\n<body>\n",
-        style_sheet()
-    ));
+    open_page(&mut page, title, STYLE);
     page
 }
 
-pub(super) fn open_below(title: &str, heading: &str) -> Page {
+/// A page below the list, with links beside the one to the list.
+pub(super) fn open_below(title: &str, links: &[(String, &str)], heading: &str) -> Page {
     let mut page = open(title);
-    bar(&mut page, &[]);
+    bar(&mut page, links);
     page.element("h1", heading);
     page
 }
 
-pub(super) fn bar(page: &mut Page, links: &[(String, &str)]) {
+fn bar(page: &mut Page, links: &[(String, &str)]) {
     page.raw("<nav class=\"bar\" aria-label=\"Pages\"><a href=\"/\">All runs</a>");
     for (to, words) in links {
         page.raw(&format!("<a href=\"{}\">", escape(to)));
@@ -65,16 +55,14 @@ pub fn with_bar(html: &str, name: &str, is_over: bool) -> String {
 
 pub fn comparison_page(comparison: &RunComparison, runs: &[Named<'_>]) -> String {
     let document = comparison_document(comparison, runs);
-    let mut page = open("compare");
     let links: Vec<_> = runs.iter().map(|one| (link::run(one.name), one.name)).collect();
-    bar(&mut page, &links);
-    page.element("h1", &document.title);
+    let mut page = open_below("compare", &links, &document.title);
     write(&mut page, &document.nodes);
     close(page, None)
 }
 
 pub fn message_page(heading: &str, text: &str) -> String {
-    let mut page = open_below(heading, heading);
+    let mut page = open_below(heading, &[], heading);
     page.element("p", text);
     close(page, None)
 }

@@ -38,10 +38,8 @@ impl LiveRow {
 const ROWS_MAX: usize = 200;
 
 pub fn live_page(name: &str, head: &RunRecord, rows: &[LiveRow], idle_s: Option<u64>) -> String {
-    let mut page = frame::open("follow");
-    let files = (link::files(name), "Files");
-    frame::bar(&mut page, &[(link::run(name), "Report so far"), files]);
-    page.element("h1", &head.plan.question);
+    let links = [(link::run(name), "Report so far"), (link::files(name), "Files")];
+    let mut page = frame::open_below("follow", &links, &head.plan.question);
     let planned = head.cells.len() * head.plan.design.blocks as usize;
     page.raw(&format!(
         "<p><progress id=\"share\" max=\"{planned}\" value=\"{}\"></progress></p>\n\
