@@ -11,7 +11,7 @@ use trial::{op, session, whole};
 #[test]
 fn every_order_has_a_lap_at_each_step_and_is_found_in_every_store() {
     for store in ["memory", "queue", "journal", "journal-fdatasync", "file-store", "pair"] {
-        // A secondary that is a process needs the worker: crates/core/cli/tests/worker_roles.rs.
+        // A secondary that is a process needs the worker: crates/core/cli/tests/cli/worker_roles.rs.
         let (measured, checked) = whole(
             "fix",
             json!({

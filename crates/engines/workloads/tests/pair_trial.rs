@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 fn trial(asked: Value) -> (Measured, u64) {
     // Tests share their processors with others; secondaries that are processes need the worker:
-    // crates/core/cli/tests/worker_roles.rs.
+    // crates/core/cli/tests/cli/worker_roles.rs.
     let mut whole = params(json!({
         "rate": 1000, "wait": "sleep", "waiting": "block", "secondary": "thread",
     }));

@@ -8,7 +8,7 @@ use pickfs_workload::find;
 use serde_json::{Value, json};
 use trial::{op, session, whole};
 
-/// A tailer in a process of its own needs the worker: crates/core/cli/tests/worker_roles.rs.
+/// A tailer in a process of its own needs the worker: crates/core/cli/tests/cli/worker_roles.rs.
 fn with_thread(asked: Value) -> Value {
     let mut whole = params(json!({ "reader": "thread" }));
     whole.extend(params(asked));

@@ -8,6 +8,9 @@ use std::{
     process::{Command, Output},
 };
 
+use pickfs_record::RunRecord;
+use pickfs_store::RunFile;
+
 pub const PICKFS: &str = env!("CARGO_BIN_EXE_pickfs");
 
 pub const NOBODY: u32 = 65534;
@@ -61,10 +64,6 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-pub fn worker() -> &'static Path {
-    Path::new(PICKFS)
-}
-
 pub fn folder() -> (tempfile::TempDir, PathBuf) {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::Builder::new().prefix("pickfs-cli-").tempdir().unwrap();
@@ -73,12 +72,28 @@ pub fn folder() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
+/// Words as one types them, none of which holds a blank.
+pub fn typed(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// Keeps a run as pickfs does, in a folder of that name.
+pub fn stored(out: &Path, name: &str, run: &RunRecord) -> String {
+    let folder = out.join(name);
+    fs::create_dir(&folder).unwrap();
+    let bare = RunRecord { name: name.into(), trials: vec![], ended: None, ..run.clone() };
+    let mut file = RunFile::create(&folder.join("run.pickfs"), &bare).unwrap();
+    run.trials.iter().for_each(|trial| file.add_trial(trial).unwrap());
+    run.ended.iter().for_each(|end| file.end(end).unwrap());
+    folder.to_str().unwrap().to_owned()
+}
+
 pub fn only_run(out: &Path) -> PathBuf {
     let runs: Vec<_> = fs::read_dir(out).unwrap().flatten().map(|entry| entry.path()).collect();
     assert_eq!(runs.len(), 1, "{runs:?}");
     runs[0].clone()
 }
 
-pub fn record(run: &Path) -> pickfs_record::RunRecord {
-    pickfs_store::RunFile::open(&run.join("run.pickfs")).unwrap().read().unwrap()
+pub fn record(run: &Path) -> RunRecord {
+    RunFile::open(&run.join("run.pickfs")).unwrap().read().unwrap()
 }

@@ -1,12 +1,7 @@
-#![allow(clippy::unwrap_used)]
-
-mod lab_session;
-mod pickfs;
-
 use std::{collections::BTreeSet, fs, path::Path};
 
-use lab_session::Session;
-use pickfs::{Said, folder, only_run, pickfs, record};
+use crate::lab_session::Session;
+use crate::pickfs::{Said, folder, only_run, pickfs, record};
 use pickfs_record::{Event, Outcome, TrialRecord};
 use pickfs_testkit::until;
 use rustix::process::Signal;

@@ -1,5 +1,3 @@
-mod spoken;
-
 use std::time::Instant;
 
 use pickfs_record::{TrialSpec, WorkerMessage};

@@ -1,5 +1,3 @@
-mod spoken;
-
 use std::path::Path;
 
 use pickfs_record::{FORMAT, TrialSpec, WorkerMessage};

@@ -1,10 +1,6 @@
-#![allow(clippy::unwrap_used)]
-
-mod pickfs;
-
 use std::process::Command;
 
-use pickfs::{is_root, nobody_reaches_us, pickfs, unprivileged};
+use crate::pickfs::{is_root, nobody_reaches_us, pickfs, unprivileged};
 use pickfs_testkit::until;
 
 #[test]

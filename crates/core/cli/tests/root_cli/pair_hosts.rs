@@ -1,5 +1,3 @@
-mod spoken;
-
 use std::{
     collections::BTreeSet,
     io::{BufRead, BufReader, Write},

@@ -1,7 +1,3 @@
-#![allow(clippy::unwrap_used)]
-
-mod pickfs;
-
 use std::{
     collections::BTreeMap,
     fs,
@@ -9,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::pickfs::{Said, folder, only_run, record, typed, unprivileged};
 use hdrhistogram::{
     Histogram,
     serialization::{
@@ -16,27 +13,10 @@ use hdrhistogram::{
         interval_log::{IntervalLogIterator, LogEntry},
     },
 };
-use pickfs::{Said, folder, only_run, record, unprivileged};
 use serde_json::Value;
 
-const SHORT: &[&str] = &[
-    "run",
-    "quick",
-    "--blocks",
-    "2",
-    "--measure",
-    "1200ms",
-    "--warmup",
-    "20ms",
-    "--raw-probe",
-    "50ms",
-    "--set",
-    "sync=fdatasync",
-    "--set",
-    "rate=200/s",
-    "--set",
-    "file_size=256KiB",
-];
+const SHORT: &str = "run quick --blocks 2 --measure 1200ms --warmup 20ms --raw-probe 50ms
+    --set sync=fdatasync --set rate=200/s --set file_size=256KiB";
 
 fn foreign(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
@@ -59,7 +39,7 @@ fn run(more: &[&str]) -> (tempfile::TempDir, PathBuf, Said) {
     let before = foreign(&data);
     let place = ["--dir", data.to_str().unwrap(), "--out", out.to_str().unwrap()];
     // The directory must be writable for nobody; its foreign content need not be.
-    let said = unprivileged(&[SHORT, &place, more].concat());
+    let said = unprivileged(&[&typed(SHORT)[..], &place, more].concat());
     assert_eq!(foreign(&data), before, "{said:?}");
     assert_eq!(fs::read_dir(&data).unwrap().count(), 2, "nothing of ours stays");
     (kept, out, said)
@@ -186,7 +166,7 @@ fn two_places_that_exist_are_compared_and_stay_as_they_were() {
     let more = ["--out", out.to_str().unwrap(), "--cpus", "measure=1,help=0"];
     let has_two = std::thread::available_parallelism().is_ok_and(|count| count.get() > 1);
     let more = if has_two { &more[..] } else { &more[..2] };
-    let said = unprivileged(&[SHORT, &place, more].concat());
+    let said = unprivileged(&[&typed(SHORT)[..], &place, more].concat());
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(said.out.starts_with("NO ANSWER 2 blocks are too few to compare by "), "{said:?}");
     let fix = said.out.split("\n\n").next().unwrap();
@@ -239,7 +219,7 @@ fn a_reader_that_goes_away_does_not_end_the_run() {
         let (_kept, out) = folder();
         let place = ["--dir", data.to_str().unwrap(), "--out", out.to_str().unwrap()];
         let closed = || std::process::Stdio::from(pickfs_sys::program::pipe().unwrap().1);
-        let mut run = pickfs::command(&[SHORT, &place, more].concat());
+        let mut run = crate::pickfs::command(&[&typed(SHORT)[..], &place, more].concat());
         let status = run.stdout(closed()).stderr(closed()).status().unwrap();
         assert_eq!(status.code(), Some(0));
         assert_eq!(record(&only_run(&out)).ended.unwrap().how, "completed");
@@ -255,15 +235,9 @@ fn events_are_lines_of_json_in_the_past_tense() {
     let (findings, events) = lines.split_last().unwrap();
     assert!(findings.get("verdicts").or(findings.get("verdict")).is_some(), "{findings}");
     let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
-    let known = [
-        "run-started",
-        "preparing",
-        "trial-started",
-        "trial-progress",
-        "trial-finished",
-        "noticed",
-        "run-finished",
-    ];
+    let known = typed(
+        "run-started preparing trial-started trial-progress trial-finished noticed run-finished",
+    );
     assert!(names.iter().all(|name| known.contains(name)), "{names:?}");
     assert_eq!(names.first(), Some(&"run-started"));
     assert_eq!(names.last(), Some(&"run-finished"));

@@ -1,45 +1,21 @@
-#![allow(clippy::unwrap_used)]
-
-mod lab_session;
-mod pickfs;
-mod slow_disk;
-
 use std::{fs, path::Path};
 
-use lab_session::{Session, kill, may_run, traces};
-use pickfs::{folder, only_run, pickfs, record};
+use crate::lab_session::{Session, kill, may_run, traces};
+use crate::pickfs::{Said, command, folder, only_run, pickfs, record, typed};
+use crate::slow_disk::SlowDisk;
 use pickfs_candidate::undo::{Undo, UndoLog};
 use pickfs_record::{Event, Outcome, RunRecord, TrialRecord};
 use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
 use pickfs_sys::mount::{MountRequest, Mounted};
 use pickfs_testkit::with_ignored_signals;
 use rustix::process::Signal;
-use slow_disk::SlowDisk;
 
-const SHORT: &[&str] = &[
-    "run",
-    "quick",
-    "--fs",
-    "ext4",
-    "--fs",
-    "ext4:noatime",
-    "--measure",
-    "500ms",
-    "--warmup",
-    "50ms",
-    "--raw-probe",
-    "50ms",
-    "--set",
-    "sync=fdatasync",
-    "--set",
-    "rate=200/s",
-    "--set",
-    "file_size=1MiB",
-];
+const SHORT: &str = "run quick --fs ext4 --fs ext4:noatime --measure 500ms --warmup 50ms
+    --raw-probe 50ms --set sync=fdatasync --set rate=200/s --set file_size=1MiB";
 const SMALL: &[&str] = &["--blocks", "1", "--size", "64MiB"];
 
 fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [SHORT, more].concat()
+    [&typed(SHORT)[..], more].concat()
 }
 
 fn reasons(run: &RunRecord) -> Vec<&str> {
@@ -210,21 +186,11 @@ fn a_full_disk_is_a_row_with_the_call_and_the_cause() {
 #[test]
 fn a_full_disk_under_a_mapping_is_a_row_too() {
     if may_run(&["mkfs.ext4"]) {
-        let more = [
-            "--set",
-            "write_path=mmap",
-            "--set",
-            "preallocation=sparse",
-            "--set",
-            "sync=none",
-            "--set",
-            "file_size=256MiB",
-            "--set",
-            "size=32768",
-            "--set",
-            "rate=20000/s",
-        ];
-        fails_everywhere(&[SMALL, &more].concat(), &["SIGBUS in mapped file", "journal-0"]);
+        let more = typed(
+            "--set write_path=mmap --set preallocation=sparse --set sync=none --set file_size=256MiB
+             --set size=32768 --set rate=20000/s",
+        );
+        fails_everywhere(&[SMALL, &more[..]].concat(), &["SIGBUS in mapped file", "journal-0"]);
     }
 }
 
@@ -382,9 +348,8 @@ fn clean_removes_what_was_written_down_and_only_that() {
     let empty = state.join("runs/2026-11-21-quick/mnt");
     fs::create_dir_all(&empty).unwrap();
     let clean = || {
-        let mut command =
-            pickfs::command(&["doctor", "--clean", state.join("runs").to_str().unwrap()]);
-        pickfs::Said::from(command.env("PICKFS_STATE_DIR", &state).output().unwrap())
+        let mut command = command(&["doctor", "--clean", state.join("runs").to_str().unwrap()]);
+        Said::from(command.env("PICKFS_STATE_DIR", &state).output().unwrap())
     };
     let said = clean();
     let run = empty.parent().unwrap();

@@ -1,10 +1,6 @@
-#![allow(clippy::unwrap_used)]
-
-mod pickfs;
-
 use std::{collections::BTreeSet, fs, path::Path};
 
-use pickfs::{folder, is_root, only_run, pickfs, record};
+use crate::pickfs::{folder, is_root, only_run, pickfs, record};
 use pickfs_record::RunRecord;
 use pickfs_store::RunFile;
 

@@ -1,12 +1,7 @@
-#![allow(clippy::unwrap_used)]
-
-mod lab_session;
-mod pickfs;
-
 use std::{collections::BTreeMap, fs, path::Path};
 
-use lab_session::Session;
-use pickfs::{folder, only_run, pickfs, record};
+use crate::lab_session::Session;
+use crate::pickfs::{folder, only_run, pickfs, record};
 use pickfs_record::Event;
 use pickfs_testkit::{until, with_ignored_signals};
 use rustix::process::Signal;

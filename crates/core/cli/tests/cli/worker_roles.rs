@@ -1,5 +1,3 @@
-mod spoken;
-
 use std::{
     io::{BufRead, BufReader, Write},
     path::Path,

@@ -1,39 +1,14 @@
-#![allow(clippy::unwrap_used)]
-
-mod lab_session;
-mod pickfs;
-
 use std::{collections::BTreeSet, fs, path::Path, sync::Mutex};
 
-use lab_session::{Session, kill, may_run};
-use pickfs::{folder, only_run, pickfs, record};
+use crate::lab_session::{Session, kill, may_run};
+use crate::pickfs::{folder, only_run, pickfs, record, typed};
 use pickfs_record::{Event, Outcome};
 use rustix::process::Signal;
 
 const EXPIRY: &str = "/proc/sys/vm/dirty_expire_centisecs";
 
-const SHORT: &[&str] = &[
-    "run",
-    "quick",
-    "--fs",
-    "ext4",
-    "--fs",
-    "btrfs",
-    "--blocks",
-    "1",
-    "--size",
-    "128MiB",
-    "--warmup",
-    "50ms",
-    "--raw-probe",
-    "50ms",
-    "--set",
-    "sync=none",
-    "--set",
-    "rate=200/s",
-    "--set",
-    "file_size=1MiB",
-];
+const SHORT: &str = "run quick --fs ext4 --fs btrfs --blocks 1 --size 128MiB --warmup 50ms
+    --raw-probe 50ms --set sync=none --set rate=200/s --set file_size=1MiB";
 
 const BRIEF: &[&str] = &["--measure", "300ms"];
 
@@ -51,16 +26,12 @@ fn settings_are_an_axis_and_are_put_back() {
     let _alone = ONE_AT_A_TIME.lock();
     let (_kept, out) = folder();
     let before = setting();
-    let more = [
-        "--axis",
-        "fs.read_ahead_kb=64,256",
-        "--set",
-        "vm.dirty_expire_centisecs=1234",
-        "--allow-system-tuning",
-        "--out",
-        out.to_str().unwrap(),
-    ];
-    let said = pickfs(&[SHORT, BRIEF, &more[..]].concat());
+    let more = format!(
+        "--axis fs.read_ahead_kb=64,256 --set vm.dirty_expire_centisecs=1234 --allow-system-tuning \
+         --out {}",
+        out.display()
+    );
+    let said = pickfs(&[&typed(SHORT)[..], BRIEF, &typed(&more)].concat());
     assert_eq!(said.code, Some(0), "no metric of the plan is at sync=none: {said:?}");
     let run = record(&only_run(&out));
     assert_eq!(run.cells.len(), 4);
@@ -82,16 +53,16 @@ fn a_setting_of_the_machine_needs_consent_and_a_legal_value() {
     if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
         return;
     }
-    let said = pickfs(&[SHORT, &["--set", "vm.swappiness=10"][..]].concat());
+    let said = pickfs(&[&typed(SHORT)[..], &["--set", "vm.swappiness=10"][..]].concat());
     assert!(said.code == Some(1) && said.err.contains("--allow-system-tuning"), "{said:?}");
-    let said = pickfs(&[SHORT, &["--set", "fs.read_ahead_kb=far"][..]].concat());
+    let said = pickfs(&[&typed(SHORT)[..], &["--set", "fs.read_ahead_kb=far"][..]].concat());
     assert!(said.code == Some(1) && said.err.contains("a whole number from 0"), "{said:?}");
 }
 
 fn killed_with_the_setting_turned(out: &Path) {
     let more =
         ["--set", "vm.dirty_expire_centisecs=2345", "--allow-system-tuning", "--measure", "20s"];
-    let mut session = Session::start(&[SHORT, &more[..]].concat(), out);
+    let mut session = Session::start(&[&typed(SHORT)[..], &more[..]].concat(), out);
     session.wait_for_trial(1);
     session.wait_for_worker();
     assert_eq!(setting(), "2345");
@@ -148,15 +119,9 @@ fn a_scheduler_and_the_length_of_its_queue_are_both_in_force() {
     }
     let _alone = ONE_AT_A_TIME.lock();
     let (_kept, out) = folder();
-    let more = [
-        "--set",
-        "device.scheduler=kyber",
-        "--set",
-        "device.nr_requests=64",
-        "--out",
-        out.to_str().unwrap(),
-    ];
-    let said = pickfs(&[SHORT, BRIEF, &more[..]].concat());
+    let more =
+        format!("--set device.scheduler=kyber --set device.nr_requests=64 --out {}", out.display());
+    let said = pickfs(&[&typed(SHORT)[..], BRIEF, &typed(&more)].concat());
     assert_eq!(said.code, Some(0), "no metric of the plan is at sync=none: {said:?}");
     for trial in &record(&only_run(&out)).trials {
         let knob = |name: &str| trial.environment.get(&format!("knob.device.{name}"));

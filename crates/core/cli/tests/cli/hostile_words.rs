@@ -1,10 +1,6 @@
-#![allow(clippy::unwrap_used)]
-
-mod pickfs;
-
 use std::{fs, fs::File, os::unix::process::CommandExt, path::Path};
 
-use pickfs::{Said, command, folder, only_run, pickfs};
+use crate::pickfs::{Said, command, folder, only_run, pickfs};
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, fake_run};
 
@@ -111,7 +107,7 @@ fn a_limit_of_file_sizes_is_told() {
     let (_data, data) = folder();
     let (_kept, out) = folder();
     let mut limited = std::process::Command::new("sh");
-    limited.args(["-c", "ulimit -f 16; exec \"$@\"", "sh", pickfs::PICKFS]);
+    limited.args(["-c", "ulimit -f 16; exec \"$@\"", "sh", crate::pickfs::PICKFS]);
     limited.args(["run", "quick", "--dir", data.to_str().unwrap(), "--blocks", "1", "--out"]);
     limited.arg(&out).process_group(0);
     let said = Said::from(limited.output().unwrap());

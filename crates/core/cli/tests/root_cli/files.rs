@@ -1,9 +1,6 @@
 //! Root ring: the `files` workload with the profile `bonnie` and the real bonnie++ 2.00a make the
 //! same calls in the same order, phase by phase, as strace sees them.
 
-mod spoken;
-mod traced;
-
 use std::{
     io::Write,
     path::Path,
@@ -15,7 +12,7 @@ use pickfs_sys::mount::{MountRequest, Mounted};
 use serde_json::{Value, json};
 
 use crate::{
-    spoken::spec,
+    crate::spoken::spec,
     traced::{Traced, phases, read, tickets},
 };
 use pickfs_testkit::may_run;

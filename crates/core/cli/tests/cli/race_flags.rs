@@ -1,8 +1,4 @@
-#![allow(clippy::unwrap_used)]
-
-mod pickfs;
-
-use pickfs::pickfs;
+use crate::pickfs::pickfs;
 use pickfs_record::{Plan, plan::StopRule};
 
 fn planned(words: &[&str]) -> Plan {

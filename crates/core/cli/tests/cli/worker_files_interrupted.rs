@@ -1,5 +1,3 @@
-mod spoken;
-
 use std::{
     fs,
     io::{BufRead, BufReader, Write},

@@ -1,12 +1,7 @@
-#![allow(clippy::unwrap_used)]
-
-mod lab_session;
-mod pickfs;
-
 use std::{fs, time::Duration};
 
-use lab_session::Session;
-use pickfs::{folder, pickfs};
+use crate::lab_session::Session;
+use crate::pickfs::{folder, pickfs, typed};
 use pickfs_record::Event;
 use serde_json::Value;
 
@@ -26,27 +21,12 @@ fn threads(process: i32) -> Vec<String> {
 fn nothing_spins_beside_the_measurement() {
     let (_data, data) = folder();
     let (_out, out) = folder();
-    let words = [
-        "run",
-        "quick",
-        "--blocks",
-        "1",
-        "--dir",
-        data.to_str().unwrap(),
-        "--measure",
-        "4s",
-        "--warmup",
-        "1s",
-        "--raw-probe",
-        "0s",
-        "--set",
-        "rate=100/s",
-        "--set",
-        "sync=none",
-        "--set",
-        "wait=sleep",
-    ];
-    let mut lab = Session::start(&words, &out);
+    let words = format!(
+        "run quick --blocks 1 --dir {} --measure 4s --warmup 1s --raw-probe 0s \
+         --set rate=100/s --set sync=none --set wait=sleep",
+        data.display()
+    );
+    let mut lab = Session::start(&typed(&words), &out);
     // Past its preparation, so that only the loop is looked at.
     lab.wait_for(|event| matches!(event, Event::TrialProgress { phase, .. } if phase == "measure"));
     let watched: Vec<_> = lab.processes().into_keys().flat_map(threads).collect();

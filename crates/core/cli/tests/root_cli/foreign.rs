@@ -1,14 +1,10 @@
-#![allow(clippy::unwrap_used)]
-
-mod pickfs;
-
 use std::{
     fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
 };
 
-use pickfs::{Said, folder, only_run, pickfs, record};
+use crate::pickfs::{Said, folder, only_run, pickfs, record};
 use pickfs_store::RunFile;
 use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
 use pickfs_testkit::may_run;

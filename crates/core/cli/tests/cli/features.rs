@@ -1,10 +1,6 @@
-#![allow(clippy::unwrap_used)]
-
-mod pickfs;
-
 use std::fs;
 
-use pickfs::{folder, unprivileged};
+use crate::pickfs::{folder, pickfs, typed, unprivileged};
 use serde_json::Value;
 
 #[test]
@@ -15,17 +11,9 @@ fn a_directory_is_asked_without_root_and_stays_as_it_was() {
     let file = |name: &str| out.join(name).to_str().unwrap().to_owned();
     let (json, html, markdown) = (file("t.json"), file("t.html"), file("t.md"));
     let directory = data.to_str().unwrap();
-    let said = unprivileged(&[
-        "features",
-        "--dir",
-        directory,
-        "--json",
-        &json,
-        "--html",
-        &html,
-        "--markdown",
-        &markdown,
-    ]);
+    let words =
+        format!("features --dir {directory} --json {json} --html {html} --markdown {markdown}");
+    let said = unprivileged(&typed(&words));
     assert_eq!(said.code, Some(0), "{}", said.err);
     assert!(said.out.contains("hard links"), "{}", said.out);
     let names: Vec<_> = fs::read_dir(&data).unwrap().map(|e| e.unwrap().file_name()).collect();
@@ -41,9 +29,9 @@ fn a_directory_is_asked_without_root_and_stays_as_it_was() {
 
 #[test]
 fn words_that_do_not_go_together_are_refused() {
-    let said = pickfs::pickfs(&["features", "--dir", "/", "--fs", "ext4"]);
+    let said = pickfs(&["features", "--dir", "/", "--fs", "ext4"]);
     assert_eq!(said.code, Some(2), "{}", said.err);
-    let said = pickfs::pickfs(&["features", "--dir", "/no/such/folder"]);
+    let said = pickfs(&["features", "--dir", "/no/such/folder"]);
     assert_eq!(said.code, Some(1), "{}", said.err);
     assert!(said.err.contains("/no/such/folder"), "{}", said.err);
 }

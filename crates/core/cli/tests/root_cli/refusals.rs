@@ -1,5 +1,3 @@
-mod spoken;
-
 use pickfs_record::WorkerMessage;
 use pickfs_sys::mount::{MountRequest, Mounted};
 use serde_json::{Value, json};

@@ -1,13 +1,9 @@
-#![allow(clippy::unwrap_used)]
-
-mod pickfs;
-
 use std::{
     io::{BufRead, BufReader, Write},
     process::{Command, Stdio},
 };
 
-use pickfs::{Said, command, folder, pickfs};
+use crate::pickfs::{Said, command, folder, pickfs};
 use pickfs_testkit::{may_run, until, with_default_signals};
 use serde_json::Value;
 

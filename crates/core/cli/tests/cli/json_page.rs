@@ -2,22 +2,18 @@
 //! commands say is held against them. To write the page anew:
 //!
 //! ```text
-//! PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-cli --test json_page
+//! PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-cli --test cli json_page
 //! ```
-#![allow(clippy::unwrap_used)]
-
-mod pickfs;
 
 use std::{fmt::Write, fs, path::PathBuf};
 
-use pickfs::{folder, pickfs};
+use crate::pickfs::{folder, pickfs, stored};
 use pickfs_analysis::{
     articles, compare::RunComparison, objective, published::Beside, trust::Trust,
 };
 use pickfs_record::{
     Diagnosis, Event, Findings, Plan, RunRecord, TrialRecord, features::FeatureTable,
 };
-use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, fake_run};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value};
@@ -202,7 +198,7 @@ fn the_page_lists_every_type_as_the_program_has_it() {
     if std::env::var_os("PICKFS_UPDATE_DOCS").is_some() {
         fs::write(&path, format!("{head}{begin}{wanted}{end}{tail}")).unwrap();
     } else {
-        let hint = "run PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-cli --test json_page";
+        let hint = "run PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-cli --test cli json_page";
         assert!(found == wanted, "docs/json.md: the types are not those of the source; {hint}");
     }
 }
@@ -224,24 +220,11 @@ fn said(words: &[&str]) -> Value {
     serde_json::from_str(&said.out).unwrap_or_else(|why| panic!("{words:?}: {why}: {}", said.out))
 }
 
-fn kept(out: &std::path::Path, run: &RunRecord) -> String {
-    let folder = out.join(&run.name);
-    fs::create_dir(&folder).unwrap();
-    let bare = RunRecord { trials: vec![], ended: None, ..run.clone() };
-    let mut file = RunFile::create(&folder.join("run.pickfs"), &bare).unwrap();
-    run.trials.iter().for_each(|trial| file.add_trial(trial).unwrap());
-    if let Some(end) = &run.ended {
-        file.end(end).unwrap();
-    }
-    folder.to_str().unwrap().to_owned()
-}
-
 #[test]
 fn what_the_commands_say_fits() {
     let (_kept, out) = folder();
     let run = |name: &str, seed: u64| {
-        let ask = FakeRun { name: name.into(), seed, blocks: 10, ..FakeRun::default() };
-        kept(&out, &fake_run(&ask))
+        stored(&out, name, &fake_run(&FakeRun { seed, blocks: 10, ..FakeRun::default() }))
     };
     let [a, b, c] = [run("a", 1), run("b", 2), run("c", 3)];
     assert_fits(&said(&["plan", "quick", "--json"]), "Plan");
@@ -261,7 +244,7 @@ fn what_the_commands_say_fits() {
 #[test]
 fn the_list_has_the_fields_that_the_page_names() {
     let (_kept, out) = folder();
-    kept(&out, &fake_run(&FakeRun::default()));
+    stored(&out, "run", &fake_run(&FakeRun::default()));
     fs::write(out.join("junk.pickfs"), "junk").unwrap();
     let rows = said(&["show", out.to_str().unwrap(), "--json"]);
     let keys = |at: usize| {

@@ -1,10 +1,6 @@
-#![allow(clippy::unwrap_used)]
-
-mod pickfs;
-
 use std::{fs, path::Path};
 
-use pickfs::{Said, command, folder, pickfs, unprivileged};
+use crate::pickfs::{Said, command, folder, pickfs, stored, typed, unprivileged};
 use pickfs_record::{BackingSpec, typed::TYPED};
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, fake_run};
@@ -198,16 +194,7 @@ fn a_reference_must_be_one_of_the_candidates() {
 
 #[test]
 fn a_plan_of_which_nothing_can_run_says_why() {
-    let said = pickfs(&[
-        "plan",
-        "quick",
-        "--fs",
-        "ext4",
-        "--axis",
-        "sync=msync",
-        "--set",
-        "write_path=pwrite",
-    ]);
+    let said = pickfs(&typed("plan quick --fs ext4 --axis sync=msync --set write_path=pwrite"));
     refused_with(
         &said,
         FAILED,
@@ -275,7 +262,7 @@ fn an_empty_folder_of_runs_says_so_and_what_to_do() {
 
 #[test]
 fn making_file_systems_needs_root() {
-    if pickfs::is_root() && !pickfs::nobody_reaches_us() {
+    if crate::pickfs::is_root() && !crate::pickfs::nobody_reaches_us() {
         println!("SKIPPED: nobody cannot reach the programs, so that nobody cannot be refused");
         return;
     }
@@ -287,13 +274,6 @@ fn making_file_systems_needs_root() {
         &["needs root. Three ways: run it with sudo", "--dir DIR", "--engine auto"],
     );
     assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
-}
-
-fn stored(folder: &Path) {
-    let run = fake_run(&FakeRun { blocks: 1, ..FakeRun::default() });
-    let bare = pickfs_record::RunRecord { trials: vec![], ended: None, ..run.clone() };
-    let mut file = RunFile::create(&folder.join("run.pickfs"), &bare).unwrap();
-    run.trials.iter().for_each(|trial| file.add_trial(trial).unwrap());
 }
 
 #[test]
@@ -343,10 +323,14 @@ fn a_run_must_be_there_and_be_one() {
     assert!(said.out.starts_with("damaged: "), "{said:?}");
 }
 
+fn one_block(folder: &Path) -> String {
+    stored(folder, "run", &fake_run(&FakeRun { blocks: 1, ..FakeRun::default() }))
+}
+
 #[test]
 fn a_run_of_a_later_version_is_told_as_such() {
     let (_folder, path) = folder();
-    stored(&path);
+    let path = Path::new(&one_block(&path)).to_owned();
     // Bytes 60 to 63 of an SQLite file are its user version (SQLite file format, 1.3).
     let mut bytes = fs::read(path.join("run.pickfs")).unwrap();
     bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
@@ -358,8 +342,8 @@ fn a_run_of_a_later_version_is_told_as_such() {
 #[test]
 fn a_trial_must_be_one_of_the_run() {
     let (_folder, path) = folder();
-    stored(&path);
-    let last = pickfs::record(&path).trials.len();
+    let path = Path::new(&one_block(&path)).to_owned();
+    let last = crate::pickfs::record(&path).trials.len();
     let word = path.to_str().unwrap();
     assert_eq!(pickfs(&["show", word, "--trial", "1"]).code, Some(0));
     refused(&["show", word, "--trial", "999"], &format!("no trial 999; the run has 1 to {last}"));

@@ -1,31 +1,13 @@
-#![allow(clippy::unwrap_used)]
+use std::{collections::BTreeSet, fs, path::Path};
 
-mod pickfs;
-
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
-
-use pickfs::{Said, folder, pickfs};
+use crate::pickfs::{Said, folder, pickfs, stored, typed};
 use pickfs_analysis::{
     articles::{Measure, articles},
     objective::objectives,
 };
-use pickfs_record::{RunRecord, trial::WITH_FINAL_SYNC};
-use pickfs_store::RunFile;
+use pickfs_record::trial::WITH_FINAL_SYNC;
 use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, Speed, fake_phased_run, fake_run};
 use serde_json::{Value, json};
-
-fn store(folder: &Path, name: &str, run: RunRecord) -> PathBuf {
-    let path = folder.join(name);
-    fs::create_dir(&path).unwrap();
-    let bare = RunRecord { name: name.into(), trials: vec![], ended: None, ..run.clone() };
-    let mut file = RunFile::create(&path.join("run.pickfs"), &bare).unwrap();
-    run.trials.iter().for_each(|trial| file.add_trial(trial).unwrap());
-    path
-}
 
 fn two_runs(folder: &Path) -> [String; 2] {
     let journal = fake_run(&FakeRun {
@@ -38,9 +20,7 @@ fn two_runs(folder: &Path) -> [String; 2] {
     });
     let speeds = vec![Speed::new("ext4", "write", 0.5), Speed::new("btrfs", "", 0.4)];
     let column = fake_phased_run(&FakePhasedRun { blocks: 22, speeds, ..FakePhasedRun::column() });
-    let journal = store(folder, "journal-run", journal);
-    let column = store(folder, "column-run", column);
-    [journal, column].map(|path| path.to_str().unwrap().to_owned())
+    [stored(folder, "journal-run", &journal), stored(folder, "column-run", &column)]
 }
 
 fn json_of(said: &Said) -> Value {
@@ -77,15 +57,8 @@ fn claims_are_answered_by_the_run_that_can() {
     assert!(screen.out.contains("\n002  Choosing the Right File System"), "{screen:?}");
     assert!(!screen.out.contains("001-"));
     let page = path.join("page.md");
-    let said = pickfs(&[
-        "compare",
-        &journal,
-        &column,
-        "--with",
-        "claims",
-        "--markdown",
-        page.to_str().unwrap(),
-    ]);
+    let words = format!("compare {journal} {column} --with claims --markdown {}", page.display());
+    let said = pickfs(&typed(&words));
     assert_eq!(said.code, Some(0), "{said:?}");
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("- column-run, begun ") && page.contains("- journal-run, begun "));
@@ -104,45 +77,22 @@ fn a_table_of_features_answers_too() {
     });
     fs::write(&features, table.to_string()).unwrap();
     let features = features.to_str().unwrap();
-    let all = json_of(&pickfs(&[
-        "compare",
-        &journal,
-        "--with",
-        "claims",
-        "--features",
-        features,
-        "--article",
-        "000",
-        "--json",
-    ]));
+    let words =
+        format!("compare {journal} --with claims --features {features} --article 000 --json");
+    let all = json_of(&pickfs(&typed(&words)));
     let copies =
         all.as_array().unwrap().iter().find(|answer| answer["claim"]["id"] == "000-btrfs-copies");
     assert_eq!(copies.unwrap()["outcome"]["is"], "seen");
-    let words = [
-        "choose",
-        &journal,
-        "--for",
-        "durable.p50",
-        "--need",
-        "reflink",
-        "--features",
-        features,
-        "--json",
-    ];
-    let choice = json_of(&pickfs(&words));
+    let words =
+        format!("choose {journal} --for durable.p50 --need reflink --features {features} --json");
+    let choice = json_of(&pickfs(&typed(&words)));
     let durable = &choice["verdicts"][0];
     assert_eq!(durable["best"], json!(["ext4"]), "{choice:#}");
     assert_eq!(durable["ruled_out"][0]["why"], "EOPNOTSUPP");
     let said = pickfs(&["compare", &journal, "--with", "claims", "--features", &journal]);
     assert_eq!(said.code, Some(1));
-    let not = pickfs(&[
-        "compare",
-        &journal,
-        "--with",
-        "claims",
-        "--features",
-        &format!("{journal}/run.pickfs"),
-    ]);
+    let words = format!("compare {journal} --with claims --features {journal}/run.pickfs");
+    let not = pickfs(&typed(&words));
     assert!(
         not.err.contains("cannot read") || not.err.contains("not a table of features"),
         "{not:?}"
@@ -174,30 +124,25 @@ fn a_choice_is_printed_with_its_conditions() {
 fn bad_words_are_explained() {
     let (_folder, path) = folder();
     let [journal, _] = two_runs(&path);
-    let refused = |words: &[&str], parts: &[&str]| {
-        let said = pickfs(words);
+    let refused = |words: &str, parts: &[&str]| {
+        let said = pickfs(&typed(words));
         assert_eq!(said.code, Some(1), "{said:?}");
         for part in parts {
             assert!(said.err.contains(part), "`{part}` is not in {}", said.err);
         }
     };
     refused(
-        &["compare", &journal, "--with", "claims", "--article", "7"],
+        &format!("compare {journal} --with claims --article 7"),
         &["article `7` not known", "000, 001, 002, 003, 004"],
     );
-    refused(
-        &["choose", &journal, "--for", "speed"],
-        &["objective `speed` is none of journal,", "ends in no statistic"],
-    );
-    refused(&["choose", &journal, "--for", "-2*append.p50"], &["weight `-2`", "no number above 0"]);
-    refused(
-        &["choose", &journal, "--for", "ingest", "--need", "durability=much"],
-        &["condition `durability=much`"],
-    );
-    refused(
-        &["choose", &journal, "--for", "ingest", "--need", "reflinks"],
-        &["condition `reflinks`", "reflink,"],
-    );
+    for (words, parts) in [
+        ("speed", ["objective `speed` is none of journal,", "ends in no statistic"]),
+        ("-2*append.p50", ["weight `-2`", "no number above 0"]),
+        ("ingest --need durability=much", ["condition `durability=much`", ""]),
+        ("ingest --need reflinks", ["condition `reflinks`", "reflink,"]),
+    ] {
+        refused(&format!("choose {journal} --for {words}"), &parts);
+    }
     assert_eq!(pickfs(&["choose", &journal]).code, Some(2));
 }
 
@@ -212,16 +157,7 @@ fn known(workload: &str) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
     Some((ops, row.params().iter().map(|param| param.name.to_string()).collect()))
 }
 
-const PROPERTIES: [&str; 8] = [
-    "fs",
-    "label",
-    "backing",
-    "driver",
-    "kernel",
-    "survives",
-    "device.rotational",
-    "capacity_per_s",
-];
+const PROPERTIES: &str = "fs label backing driver kernel survives device.rotational capacity_per_s";
 
 /// A name that is written wrong would make a claim that no run could ever answer.
 #[test]
@@ -248,7 +184,7 @@ fn every_name_in_a_claim_exists() {
         }
         let selectors = [&claim.at, &claim.needs, &claim.subject, &claim.object];
         for name in selectors.into_iter().flat_map(|selector| selector.keys()) {
-            let is_known = params.contains(name) || PROPERTIES.contains(&name.as_str());
+            let is_known = params.contains(name) || typed(PROPERTIES).contains(&name.as_str());
             assert!(is_known, "{id}: {name}");
         }
     }

@@ -1,8 +1,5 @@
 //! Commands that measure nothing, as a user calls them: serve, compare of runs or
 //! with a table, phases and their exports, man, completions, help.
-#![allow(clippy::unwrap_used)]
-
-mod pickfs;
 
 use std::{
     fs,
@@ -12,9 +9,7 @@ use std::{
     process::{Child, Stdio},
 };
 
-use pickfs::{command, folder, pickfs};
-use pickfs_record::RunRecord;
-use pickfs_store::RunFile;
+use crate::pickfs::{command, folder, pickfs, stored};
 use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, fake_phased_run, fake_run};
 
 fn kept(out: &Path, name: &str, durable_us: [f64; 2]) -> PathBuf {
@@ -29,12 +24,7 @@ fn kept(out: &Path, name: &str, durable_us: [f64; 2]) -> PathBuf {
         ..FakeRun::default()
     });
     run.environment.put("kernel.release", name);
-    let path = out.join(name);
-    fs::create_dir(&path).unwrap();
-    let bare = RunRecord { trials: vec![], ended: None, ..run.clone() };
-    let mut file = RunFile::create(&path.join("run.pickfs"), &bare).unwrap();
-    run.trials.iter().for_each(|trial| file.add_trial(trial).unwrap());
-    path
+    stored(out, name, &run).into()
 }
 
 fn words<'a>(words: &[&'a str], runs: &[&'a PathBuf]) -> Vec<&'a str> {
@@ -207,13 +197,7 @@ fn plans_file_systems_and_runs_are_completed() {
 }
 
 fn kept_phased(out: &Path, name: &str, ask: FakePhasedRun) -> String {
-    let run = fake_phased_run(&ask);
-    let path = out.join(name);
-    fs::create_dir(&path).unwrap();
-    let bare = RunRecord { trials: vec![], ended: None, ..run.clone() };
-    let mut file = RunFile::create(&path.join("run.pickfs"), &bare).unwrap();
-    run.trials.iter().for_each(|trial| file.add_trial(trial).unwrap());
-    path.to_str().unwrap().to_owned()
+    stored(out, name, &fake_phased_run(&ask))
 }
 
 #[test]

@@ -1,11 +1,5 @@
 //! A disk that takes 10 ms for a flush never shows less, N syncs are counted as N, one append is
 //! one write, and a stall of the disk stands where the disk itself says that it was.
-#![allow(clippy::unwrap_used)]
-
-mod lab_session;
-mod pickfs;
-mod slow_disk;
-mod spoken;
 
 use std::{
     fs,
@@ -13,8 +7,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use lab_session::{Session, may_run};
-use pickfs::{PICKFS, folder, only_run, record};
+use crate::lab_session::{Session, may_run};
+use crate::pickfs::{PICKFS, folder, only_run, record};
+use crate::slow_disk::SlowDisk;
+use crate::spoken::{count, laps, spec, talk};
 use pickfs_record::{
     Event, Outcome, TrialRecord, TrialSpec, WorkerMessage, record::OpRecord, trial::WORKER,
 };
@@ -23,8 +19,6 @@ use pickfs_sys::{
     mount::{MountRequest, Mounted},
 };
 use serde_json::{Value, json};
-use slow_disk::SlowDisk;
-use spoken::{count, laps, spec, talk};
 
 const DISK_BYTES: usize = 64 << 20;
 const FLUSH_MS: u64 = 10;

@@ -1,12 +1,7 @@
-#![allow(clippy::unwrap_used)]
-
-mod lab_session;
-mod pickfs;
-
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
-use lab_session::{Session, kill, may_run, traces};
-use pickfs::{NOBODY, Said, folder, only_run, pickfs, record};
+use crate::lab_session::{Session, kill, may_run, traces};
+use crate::pickfs::{NOBODY, Said, folder, only_run, pickfs, record};
 use pickfs_record::{Event, Outcome, TrialRecord};
 use pickfs_testkit::until;
 use rustix::process::Signal;

@@ -1,0 +1,24 @@
+//! Whole runs on devices that the tests make: real file systems, kills, full disks, knobs; needs root.
+#![allow(clippy::unwrap_used)]
+
+mod bad_days;
+mod column_lanes;
+mod exec;
+mod explain_program;
+mod files;
+mod foreign;
+mod knobs;
+#[path = "../lab_session/mod.rs"]
+mod lab_session;
+mod pair_hosts;
+#[path = "../pickfs/mod.rs"]
+mod pickfs;
+mod refusals;
+mod rerun;
+#[path = "../slow_disk/mod.rs"]
+mod slow_disk;
+#[path = "../spoken/mod.rs"]
+mod spoken;
+#[path = "../traced/mod.rs"]
+mod traced;
+mod truth;
