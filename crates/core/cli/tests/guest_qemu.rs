@@ -31,7 +31,7 @@ fn boot(
 ) -> Result<Guest, GuestError> {
     let first_files = folder.join("first-files");
     let files = FirstFiles {
-        worker: pickfs::worker().into(),
+        worker: pickfs::PICKFS.into(),
         early: kernel.modules.with_needed(CHANNEL_MODULES),
         modules: kernel.modules.with_needed(&["crc32c_generic", "ext4"]),
         ..FirstFiles::default()
@@ -46,7 +46,7 @@ fn boot(
         ..Order::default()
     };
     let boot = Boot { first_files, disk, memory_bytes: 256 << 20, processors: 1 };
-    let (engine, worker, stop) = (Engine::QemuTcg, pickfs::worker(), &|| false);
+    let (engine, worker, stop) = (Engine::QemuTcg, Path::new(pickfs::PICKFS), &|| false);
     let mut guest = Guest::boot(&Start { engine, kernel, boot: &boot, worker, deadlines, stop })?;
     guest.mount(order, stop)?;
     Ok(guest)
@@ -105,7 +105,7 @@ fn what_a_guest_runs_in_dies_with_its_keeper() {
     let (_kept, folder) = folder();
     let own = std::process::id().to_string();
     let script = format!("echo $$ > {0}/new; mv {0}/new {0}/pid; exec sleep 300", folder.display());
-    let mut keeper = Command::new(pickfs::worker());
+    let mut keeper = Command::new(pickfs::PICKFS);
     keeper.args([WORKER, KEEP_GUEST, own.as_str(), "/bin/sh", "-c", script.as_str()]);
     let mut keeper = keeper.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let pid = folder.join("pid");

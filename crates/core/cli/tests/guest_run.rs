@@ -12,35 +12,15 @@ use std::{
 use guest_kernel::{
     engines_over, kernel, output_within, signal_engine, wait_until, wait_until_gone,
 };
-use pickfs::{command, folder, is_root, nobody_reaches_us, only_run, record};
+use pickfs::{command, folder, is_root, nobody_reaches_us, only_run, record, typed};
 use pickfs_record::{BackingKind, Outcome};
 use rustix::process::{Pid, Signal, kill_process};
 
-const RUN: &[&str] = &[
-    "run",
-    "quick",
-    "--engine",
-    "qemu-tcg",
-    "--fs",
-    "ext2",
-    "--blocks",
-    "1",
-    "--size",
-    "64MiB",
-    "--raw-probe",
-    "50ms",
-    "--warmup",
-    "20ms",
-    "--set",
-    "sync=fdatasync",
-    "--set",
-    "rate=20/s",
-    "--set",
-    "file_size=64KiB",
-];
+const RUN: &str = "run quick --engine qemu-tcg --fs ext2 --blocks 1 --size 64MiB
+    --raw-probe 50ms --warmup 20ms --set sync=fdatasync --set rate=20/s --set file_size=64KiB";
 
 fn guest_run(cache: &Path, out: &Path, measure: &str) -> Command {
-    let mut command = command(RUN);
+    let mut command = command(&typed(RUN));
     command.args(["--measure", measure, "--out"]).arg(out);
     command.env("PICKFS_CACHE_DIR", cache).current_dir(out);
     if is_root() && nobody_reaches_us() {

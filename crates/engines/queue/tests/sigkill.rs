@@ -17,6 +17,7 @@ use std::sync::{
 use std::time::{Duration, Instant};
 
 use pickfs_queue::{Error, Options, Prepare, Queue, Retention, Tailer, Touch};
+use pickfs_testkit::Dice;
 
 const DIR: &str = "QUEUE_TEST_DIR";
 const CHILD: &str = "QUEUE_TEST_CHILD";
@@ -45,10 +46,7 @@ fn payload(child: u64, count: u64) -> Vec<u8> {
 }
 
 fn scrambled(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+    Dice::new(value).bits()
 }
 
 /// Does nothing in a normal run; as a child it appends until it is killed.

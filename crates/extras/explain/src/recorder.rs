@@ -158,6 +158,7 @@ impl Station {
         Ok(Station { processor, ring, gaps, carrier, events: Vec::new() })
     }
 
+    /// `switch` and `waking` are the numbers of tracepoints in tracefs (`events/sched/*/id`).
     fn events(
         &self,
         (switch, waking): (u64, u64),

@@ -40,8 +40,10 @@ pub struct Wake {
     pub stack: u32,
 }
 
+/// Kept of one thread; then the oldest go.
 const WAITS_MAX: usize = 16_384;
 const SAMPLES_MAX: usize = 16_384;
+/// Gaps of all threads together.
 const LOST_MAX: usize = 1_024;
 
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use pickfs_sys::mount::{MountRequest, Mounted};
 use serde_json::{Value, json};
 
 use crate::{
-    crate::spoken::spec,
+    spoken::spec,
     traced::{Traced, phases, read, tickets},
 };
 use pickfs_testkit::may_run;

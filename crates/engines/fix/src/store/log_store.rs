@@ -25,28 +25,6 @@ pub trait Log: Send {
     }
 }
 
-impl<L: Log + ?Sized> Log for Box<L> {
-    fn append(&mut self, record: &[u8]) -> Result<u64, StoreError> {
-        (**self).append(record)
-    }
-
-    fn wait(&mut self, gate: Gate) -> Result<(), StoreError> {
-        (**self).wait(gate)
-    }
-
-    fn read(
-        &mut self,
-        from: u64,
-        each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
-        (**self).read(from, each)
-    }
-
-    fn idle(&mut self) -> Result<(), StoreError> {
-        (**self).idle()
-    }
-}
-
 /// With a sparse index for resending.
 pub struct LogStore<L> {
     log: L,

@@ -6,18 +6,9 @@ use std::time::{Duration, Instant};
 
 use pickfs_fix::codec::tag;
 use pickfs_fix::now;
+use pickfs_testkit::Dice;
 
 use crate::peer::Peer;
-
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
 
 pub struct Trader {
     pub peer: Peer,
@@ -27,12 +18,12 @@ pub struct Trader {
 
 impl Trader {
     pub fn new(peer: Peer, seed: u64) -> Trader {
-        Trader { peer, orders: 0, dice: Dice(seed) }
+        Trader { peer, orders: 0, dice: Dice::new(seed) }
     }
 
     /// Sends orders until the engine is dead; they may be on their way when it dies. Most rest, some trade.
     pub fn trade_until_killed(&mut self, engine: &mut Child) {
-        let kill_at = Instant::now() + Duration::from_micros(500 + self.dice.below(40_000));
+        let kill_at = Instant::now() + Duration::from_micros(500 + self.dice.below(40_000) as u64);
         while Instant::now() < kill_at {
             for _ in 0..=self.dice.below(4) {
                 self.orders += 1;

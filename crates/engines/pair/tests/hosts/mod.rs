@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_testkit::may_run;
+use pickfs_testkit::{Dice, may_run};
 use tempfile::TempDir;
 
 pub type Host = u8;
@@ -29,10 +29,7 @@ pub fn can_run() -> bool {
 }
 
 pub fn scrambled(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+    Dice::new(value).bits()
 }
 
 /// Sent in this round.

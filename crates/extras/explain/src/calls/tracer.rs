@@ -219,6 +219,7 @@ impl CallTracer {
         }
     }
 
+    /// Of the calling thread alone; off until they are enabled.
     pub(super) fn of_myself(&mut self) -> Result<Vec<PerfEvent>, PerfEventError> {
         let before = self.events.len();
         self.attach(None, Reach::Alone)?;

@@ -19,24 +19,8 @@ pickfs-pair dump --dir DIR [--from N]
 "
 }
 
-const KNOWN: [&str; 16] = [
-    "dir",
-    "secondary",
-    "listen",
-    "node",
-    "degree",
-    "copies",
-    "on-loss",
-    "buffer",
-    "on-diverged",
-    "store",
-    "sync",
-    "timeout",
-    "waiting",
-    "transport",
-    "from",
-    "file-bytes",
-];
+const KNOWN: &str = "dir secondary listen node degree copies on-loss buffer on-diverged store sync \
+    timeout waiting transport from file-bytes";
 
 pub(crate) struct Words(HashMap<String, Vec<String>>);
 
@@ -44,7 +28,8 @@ impl Words {
     pub(crate) fn read(mut given: impl Iterator<Item = String>) -> Result<Words, String> {
         let mut words: HashMap<String, Vec<String>> = HashMap::new();
         while let Some(word) = given.next() {
-            let name = word.strip_prefix("--").filter(|name| KNOWN.contains(name));
+            let name =
+                word.strip_prefix("--").filter(|name| KNOWN.split(' ').any(|known| known == *name));
             let name = name.ok_or_else(|| format!("`{word}` is not known\n{}", usage()))?;
             let value = given.next().ok_or_else(|| format!("--{name} needs a value"))?;
             words.entry(name.into()).or_default().push(value);
