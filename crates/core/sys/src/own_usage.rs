@@ -23,6 +23,14 @@ impl OwnUsage {
             preemptions: thread.ru_nivcsw.max(0) as u64,
         }
     }
+
+    pub fn since(&self, earlier: &OwnUsage) -> OwnUsage {
+        OwnUsage {
+            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
+            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+            preemptions: self.preemptions.saturating_sub(earlier.preemptions),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -69,6 +77,16 @@ fn usage(whose: libc::c_int) -> libc::rusage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_figures_rise_with_use() {
+        let before = OwnUsage::now();
+        let mut sum = 0u64;
+        while OwnUsage::now().since(&before).user_ns == 0 && sum < 4_000_000_000 {
+            sum += (0..1_000_000u64).map(std::hint::black_box).sum::<u64>() % 7 + 1_000_000;
+        }
+        assert!(OwnUsage::now().since(&before).user_ns > 0);
+    }
 
     #[test]
     fn the_right_line_is_read() {

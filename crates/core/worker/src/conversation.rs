@@ -1,7 +1,7 @@
 use std::io::{self, BufRead, Write};
 
 use pickfs_record::{FORMAT, TrialSpec, WorkerMessage};
-use pickfs_workload::BUILD;
+use pickfs_workload::{BUILD, Fault, phase::LabLine};
 
 use crate::lane::Ending;
 
@@ -55,4 +55,25 @@ fn line() -> Result<String, Ending> {
         Ok(_) => Ok(line),
         Err(error) => Err(Ending::failed(format!("read standard input: {error}"))),
     }
+}
+
+/// Nothing is said while a phase is measured.
+pub struct StandardLine;
+
+impl LabLine for StandardLine {
+    fn phase_begins(&self, phase: &str, number: u32) -> Result<(), Fault> {
+        say(&WorkerMessage::PhaseBegins { phase: phase.into(), number }).map_err(fault)
+    }
+
+    fn make_cold(&self) -> Result<(), Fault> {
+        say(&WorkerMessage::ColdAsked).and_then(|()| wait_for_go()).map_err(fault)
+    }
+}
+
+fn fault(ending: Ending) -> Fault {
+    let reason = match ending {
+        Ending::Told(WorkerMessage::Failed { reason }) => reason,
+        _ => "the lab is gone".into(),
+    };
+    Fault::Failed { reason }
 }

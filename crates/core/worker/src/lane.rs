@@ -13,10 +13,7 @@ use pickfs_workload::{
     phase::Gate, pin, rank, roles_are_played_by, write_slow_laps_to,
 };
 
-use crate::{
-    conversation::{hello, say, spec, wait_for_go},
-    lab_line::StandardLine,
-};
+use crate::conversation::{StandardLine, hello, say, spec, wait_for_go};
 
 pub enum Ending {
     Told(WorkerMessage),

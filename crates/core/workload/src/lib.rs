@@ -21,7 +21,6 @@ pub mod placement;
 mod recording;
 pub mod role;
 mod slow;
-mod usage;
 pub mod workload;
 
 pub use bench::{Bench, LiveLaps, TimingError};
@@ -36,7 +35,7 @@ pub use placement::{pin, rank};
 pub use recording::{Recording, RecordingError};
 pub use role::{MEASURING, roles_are_played_by};
 pub use slow::{measurement_begins, write_slow_laps_to};
-pub use usage::Usage;
+
 pub use workload::{Length, Prepared, Scratch, Session, TooLarge, Workload, add, all, find};
 
 /// The lab and its worker must agree on it.

@@ -2,18 +2,17 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use pickfs_record::{IntervalKeeper, MonotonicClock, RecorderOptions, recorder};
 use pickfs_record::{
-    PhaseRecord, StallRecord,
-    record::{LoadRecord, OpRecord},
+    IntervalKeeper, MonotonicClock, OpRecord, PhaseRecord, RecorderOptions, StallRecord,
+    record::LoadRecord, recorder,
 };
+use pickfs_sys::own_usage::OwnUsage;
 
 use crate::{
     bench::{Bench, LiveLaps},
     drive::{Driven, Pace, Span, Work, drive},
     fault::Fault,
     keepers::Keepers,
-    usage::Usage,
 };
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -66,9 +65,9 @@ impl Measurement {
         let mut bench = bench.telling_slow(&self.ops);
         let keepers = Keepers::start(self.helper_cpu, || {})?;
         keepers.add(keeper);
-        let before = Usage::now();
+        let before = OwnUsage::now();
         let driven = drive(&MonotonicClock, work, pace, &mut bench, span);
-        let used = Usage::now().since(&before);
+        let used = OwnUsage::now().since(&before);
         let keeper = keepers.stop()?.remove(0);
         Ok(measured(driven?, bench, keeper, pace, used))
     }
@@ -79,7 +78,7 @@ fn measured(
     bench: Bench,
     keeper: IntervalKeeper,
     pace: &Pace,
-    used: Usage,
+    used: OwnUsage,
 ) -> Measured {
     let (lateness, timing_error) = (bench.lateness(), bench.timing_error());
     let tail = bench.into_recorder().finish();

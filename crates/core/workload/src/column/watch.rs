@@ -1,6 +1,6 @@
 use pickfs_record::{Clock, MonotonicClock};
 
-use crate::phase::PhaseBench;
+use crate::phase::{PhaseBench, ThreadBench};
 
 pub trait Watch {
     fn now_ns(&self) -> u64;
@@ -11,12 +11,12 @@ pub trait Watch {
 impl Watch for PhaseBench {
     #[inline]
     fn now_ns(&self) -> u64 {
-        PhaseBench::now_ns(self)
+        ThreadBench::now_ns(self)
     }
 
     #[inline]
     fn lap(&mut self, start_ns: u64, end_ns: u64, offset_bytes: u64) {
-        PhaseBench::lap(self, 0, start_ns, end_ns, offset_bytes);
+        ThreadBench::lap(self, 0, start_ns, end_ns, offset_bytes);
     }
 }
 

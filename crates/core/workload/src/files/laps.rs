@@ -1,36 +1,7 @@
 //! A kind that the phase does not list is not kept.
 
 use super::phases::Kind;
-use crate::phase::{PhaseBench, ThreadBench};
-
-pub(super) trait Timing {
-    fn now_ns(&self) -> u64;
-    fn lap(&mut self, place: usize, start_ns: u64, end_ns: u64, offset_bytes: u64);
-}
-
-impl Timing for PhaseBench {
-    #[inline]
-    fn now_ns(&self) -> u64 {
-        PhaseBench::now_ns(self)
-    }
-
-    #[inline]
-    fn lap(&mut self, place: usize, start_ns: u64, end_ns: u64, offset_bytes: u64) {
-        PhaseBench::lap(self, place, start_ns, end_ns, offset_bytes);
-    }
-}
-
-impl Timing for ThreadBench {
-    #[inline]
-    fn now_ns(&self) -> u64 {
-        ThreadBench::now_ns(self)
-    }
-
-    #[inline]
-    fn lap(&mut self, place: usize, start_ns: u64, end_ns: u64, offset_bytes: u64) {
-        ThreadBench::lap(self, place, start_ns, end_ns, offset_bytes);
-    }
-}
+use crate::phase::ThreadBench;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places([Option<u8>; Kind::COUNT]);
@@ -47,7 +18,7 @@ impl Places {
     #[inline]
     pub(super) fn until_now(
         &self,
-        timing: &mut impl Timing,
+        timing: &mut ThreadBench,
         kind: Kind,
         start_ns: u64,
         offset_bytes: u64,
@@ -60,7 +31,7 @@ impl Places {
     #[inline]
     pub(super) fn lap(
         &self,
-        timing: &mut impl Timing,
+        timing: &mut ThreadBench,
         kind: Kind,
         span_ns: (u64, u64),
         offset_bytes: u64,

@@ -1,6 +1,9 @@
-use std::sync::{
-    Arc,
-    mpsc::{Receiver, Sender, channel},
+use std::{
+    ops::{Deref, DerefMut},
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, channel},
+    },
 };
 
 use pickfs_record::{
@@ -9,10 +12,7 @@ use pickfs_record::{
 
 use pickfs_sys::own_descriptors::leave_shared_table;
 
-use super::{
-    machine_cpu::busy_processors,
-    span::{MachineMoment, OpenSpan, Span},
-};
+use super::span::{MachineMoment, OpenSpan, Span, busy_processors};
 use crate::{bench::LiveLaps, fault::Fault, keepers::Keepers, slow::SlowPen};
 
 struct Ended {
@@ -97,17 +97,6 @@ impl PhaseBench {
         self.machine.ended = self.machine.now();
     }
 
-    #[inline]
-    pub fn now_ns(&self) -> u64 {
-        MonotonicClock.now_ns()
-    }
-
-    /// Keeps one operation of a kind (its place in the phase's list of kinds, 0 where it has none).
-    #[inline]
-    pub fn lap(&mut self, kind: usize, start_ns: u64, end_ns: u64, offset_bytes: u64) {
-        self.first.lap(kind, start_ns, end_ns, offset_bytes);
-    }
-
     /// Benches for threads that the phase starts: one each. All of them must have been dropped
     /// when the phase's work returns. Making one touches about a megabyte for each kind of
     /// operation: do it before the span begins. Where threads tell spans of their own, the phase's
@@ -142,6 +131,22 @@ impl PhaseBench {
         let ops = merged.collect::<Result<_, _>>().map_err(|reason| Fault::Failed { reason })?;
         let machine_busy_cpus = busy_processors(machine.began.as_ref(), machine.ended.as_ref());
         Ok(Kept { ops, span: of_threads.or(own), machine_busy_cpus })
+    }
+}
+
+impl Deref for PhaseBench {
+    type Target = ThreadBench;
+
+    #[inline]
+    fn deref(&self) -> &ThreadBench {
+        &self.first
+    }
+}
+
+impl DerefMut for PhaseBench {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut ThreadBench {
+        &mut self.first
     }
 }
 
@@ -191,6 +196,7 @@ impl ThreadBench {
         MonotonicClock.now_ns()
     }
 
+    /// Keeps one operation of a kind (its place in the phase's list of kinds, 0 where it has none).
     #[inline]
     pub fn lap(&mut self, kind: usize, start_ns: u64, end_ns: u64, offset_bytes: u64) {
         let Some(laps) = &mut self.laps else { return };

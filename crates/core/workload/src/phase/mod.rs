@@ -6,7 +6,6 @@ mod bench;
 pub(crate) mod cold;
 mod gate;
 mod lanes;
-mod machine_cpu;
 mod runner;
 mod span;
 mod spec;

@@ -8,6 +8,7 @@ use pickfs_record::{
     Clock, MonotonicClock, OpRecord, Outcome, PhaseRecord,
     record::{Flag, LoadRecord},
 };
+use pickfs_sys::own_usage::OwnUsage;
 
 use super::{
     bench::{Kept, PhaseBench},
@@ -16,7 +17,7 @@ use super::{
     span::Span,
     spec::PhaseSpec,
 };
-use crate::{fault::Fault, measurement::Measured, usage::Usage, workload::Session};
+use crate::{fault::Fault, measurement::Measured, workload::Session};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Done {
@@ -41,7 +42,7 @@ pub struct PhaseRunner {
     directory: PathBuf,
     phases: Vec<PhaseRecord>,
     ops: Vec<OpRecord>,
-    before: Usage,
+    before: OwnUsage,
     announced: u32,
 }
 
@@ -56,7 +57,7 @@ impl PhaseRunner {
             directory,
             phases: Vec::new(),
             ops: Vec::new(),
-            before: Usage::now(),
+            before: OwnUsage::now(),
             announced: 0,
         })
     }
@@ -156,7 +157,7 @@ impl PhaseRunner {
     }
 
     pub fn finish(self) -> Measured {
-        let used = Usage::now().since(&self.before);
+        let used = OwnUsage::now().since(&self.before);
         let began_ns = self.phases.first().map_or(0, |phase| phase.began_ns);
         let ended_ns = self.phases.last().map_or(0, |phase| phase.ended_ns);
         let turns: u64 = self.ops.iter().map(|op| op.service.count).sum();

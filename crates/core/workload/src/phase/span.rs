@@ -7,27 +7,28 @@
 //! ```
 
 use pickfs_record::{Clock, MonotonicClock};
-use pickfs_sys::cpu_time::CpuTimes;
-
-use crate::usage::Usage;
+use pickfs_sys::{
+    cpu_time::{CpuTimes, ticks_per_second},
+    own_usage::OwnUsage,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment {
     pub(super) at_ns: u64,
-    pub(super) usage: Usage,
+    pub(super) usage: OwnUsage,
 }
 
 impl Moment {
     /// Work begins behind this: the clock is read last.
     pub(super) fn before_work() -> Moment {
-        let usage = Usage::now();
+        let usage = OwnUsage::now();
         Moment { usage, at_ns: MonotonicClock.now_ns() }
     }
 
     /// Work has ended: the clock is read first.
     pub(super) fn after_work() -> Moment {
         let at_ns = MonotonicClock.now_ns();
-        Moment { at_ns, usage: Usage::now() }
+        Moment { at_ns, usage: OwnUsage::now() }
     }
 }
 
@@ -42,7 +43,7 @@ impl Span {
         self.ended.at_ns.saturating_sub(self.began.at_ns)
     }
 
-    pub(super) fn used(&self) -> Usage {
+    pub(super) fn used(&self) -> OwnUsage {
         self.ended.usage.since(&self.began.usage)
     }
 
@@ -96,12 +97,32 @@ impl MachineMoment {
     }
 }
 
+/// The kernel counts in ticks of 10 ms: a phase shorter than this many nanoseconds says nothing.
+const SHORTEST_NS: u64 = 500_000_000;
+
+/// Processors of the machine that were busy between two readings, 1.0 being all of one, by the time
+/// that lies between the very readings; absent for what is too short to be counted. Others' work is in
+/// it too.
+pub(super) fn busy_processors(
+    before: Option<&MachineMoment>,
+    after: Option<&MachineMoment>,
+) -> Option<f64> {
+    let (before, after) = (before?, after?);
+    let interval_ns = after.at_ns.saturating_sub(before.at_ns);
+    if interval_ns < SHORTEST_NS {
+        return None;
+    }
+    let spent = after.times.since(&before.times).machine;
+    let busy_ticks = spent.user_ticks + spent.nice_ticks + spent.system_ticks + spent.irq_ticks;
+    Some(busy_ticks as f64 / ticks_per_second() as f64 / (interval_ns as f64 / 1e9))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn moment(at_ns: u64, user_ns: u64) -> Moment {
-        Moment { at_ns, usage: Usage { user_ns, ..Usage::default() } }
+        Moment { at_ns, usage: OwnUsage { user_ns, ..OwnUsage::default() } }
     }
 
     #[test]
@@ -122,5 +143,22 @@ mod tests {
         assert!(open.closed().is_none() && open.is_open());
         open.end();
         assert!(open.closed().is_some_and(|span| span.began.at_ns <= span.ended.at_ns));
+    }
+
+    #[test]
+    fn ticks_become_processors_and_short_phases_say_nothing() {
+        let at = |at_ns| MachineMoment { at_ns, times: CpuTimes::default() };
+        let before = at(7_000_000_000);
+        let busy = |at_ns| {
+            let mut after = at(at_ns);
+            after.times.machine.user_ticks = ticks_per_second();
+            after.times.machine.irq_ticks = ticks_per_second() / 2;
+            after.times.machine.idle_ticks = 10 * ticks_per_second();
+            busy_processors(Some(&before), Some(&after))
+        };
+        assert_eq!(busy(8_000_000_000), Some(1.5));
+        assert_eq!(busy(9_000_000_000), Some(0.75));
+        assert_eq!(busy(7_010_000_000), None);
+        assert_eq!(busy_processors(None, Some(&before)), None);
     }
 }
