@@ -10,6 +10,9 @@ use pickfs_record::{TrialRecord, record::Disturbance};
 /// measures, so the bound does not grow with their number.
 pub const DISTURBED_SHARE: f64 = 0.05;
 
+/// Bytes a second that others may move on the disk: the host's own logs and commits.
+const DISK_BYTES_PER_S: f64 = 4e6;
+
 /// CPUs that were taken: 1.0 is all of one.
 pub fn taken_share(disturbance: &Disturbance) -> f64 {
     let foreign =
@@ -18,20 +21,26 @@ pub fn taken_share(disturbance: &Disturbance) -> f64 {
     if share.is_finite() { share } else { 0.0 }
 }
 
-/// The foreign programs that took most in the disturbed ones of these trials, `rustc 0.9 CPUs, ld 0.3 CPUs`; nothing
-/// where none is known: they have ended, or the host gave the CPU to another guest.
-pub fn takers_text(trials: &[&TrialRecord]) -> Option<String> {
-    let disturbed: Vec<_> = trials.iter().filter(|trial| is_disturbed(trial)).collect();
+/// What others did in the disturbed ones of these trials, and the programs that took most, `rustc 0.9 CPUs, ld 0.3 CPUs`;
+/// none where none is known: they have ended, or the host gave the CPU to another guest.
+pub fn others(trials: &[&TrialRecord]) -> (&'static str, Option<String>) {
+    let found = trials.iter().filter(|trial| is_disturbed(trial));
+    let disturbed: Vec<&Disturbance> = found.filter_map(|t| t.disturbance.as_ref()).collect();
+    let of_cpu = disturbed.iter().filter(|one| taken_share(one) > DISTURBED_SHARE).count();
+    let is_disk = 2 * of_cpu < disturbed.len();
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     let takers =
-        disturbed.iter().filter_map(|trial| trial.disturbance.as_ref()).flat_map(|r| &r.takers);
+        disturbed.iter().flat_map(|one| if is_disk { &one.disk_takers } else { &one.takers });
     takers.for_each(|(name, share)| *sums.entry(name).or_default() += share);
     let mut sums: Vec<(&str, f64)> = sums.into_iter().collect();
     sums.sort_by(|one, other| other.1.total_cmp(&one.1));
-    let mean =
-        |(name, sum): &(&str, f64)| format!("{name} {:.1} CPUs", sum / disturbed.len() as f64);
+    let mean = |(name, sum): &(&str, f64)| match (sum / disturbed.len() as f64, is_disk) {
+        (bytes, true) => format!("{name} {:.1} MB/s", bytes / 1e6),
+        (cpus, false) => format!("{name} {cpus:.1} CPUs"),
+    };
     let told: Vec<String> = sums.iter().take(TAKERS_TOLD).map(mean).collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    let what = if is_disk { "used the disk" } else { "took the CPU" };
+    (what, (!told.is_empty()).then(|| told.join(", ")))
 }
 
 const TAKERS_TOLD: usize = 3;
@@ -43,12 +52,39 @@ pub fn is_throttled(trial: &TrialRecord) -> bool {
 
 /// Whether the trial was disturbed; one without these readings was not.
 pub fn is_disturbed(trial: &TrialRecord) -> bool {
-    trial.disturbance.as_ref().is_some_and(|disturbance| taken_share(disturbance) > DISTURBED_SHARE)
+    trial.disturbance.as_ref().is_some_and(|disturbance| {
+        taken_share(disturbance) > DISTURBED_SHARE || is_disk_taken(disturbance)
+    })
+}
+
+/// Whether others moved more of the disk than a few log files do.
+pub fn is_disk_taken(disturbance: &Disturbance) -> bool {
+    disturbance.disk_foreign_bytes_per_s > DISK_BYTES_PER_S
+        && disturbance.disk_foreign_share > DISTURBED_SHARE
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_disk_is_taken_by_rate_and_by_share_and_its_users_are_named() {
+        let mut trial =
+            pickfs_testkit::fake_run(&pickfs_testkit::FakeRun::default()).trials.remove(0);
+        let mut is_taken = |disk_foreign_bytes_per_s, disk_foreign_share| {
+            trial.disturbance = Some(Disturbance {
+                disk_foreign_bytes_per_s,
+                disk_foreign_share,
+                disk_takers: vec![("cp".into(), disk_foreign_bytes_per_s)],
+                takers: vec![("sh".into(), 0.02)],
+                ..Disturbance::default()
+            });
+            is_disturbed(&trial)
+        };
+        assert!(!is_taken(1e6, 0.9) && !is_taken(9e6, 0.01), "logs of the host; next to nothing");
+        assert!(is_taken(8e7, 0.6));
+        assert_eq!(others(&[&trial]), ("used the disk", Some("cp 80.0 MB/s".into())));
+    }
 
     #[test]
     fn steal_and_foreign_programs_count_together() {

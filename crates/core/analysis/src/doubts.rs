@@ -61,13 +61,20 @@ fn percent(share: f64) -> String {
 }
 
 fn disturbed_text(trial: &TrialRecord) -> Option<String> {
-    let disturbance = trial.disturbance.as_ref().filter(|_| disturbed::is_disturbed(trial))?;
+    let found = trial.disturbance.as_ref().filter(|_| disturbed::is_disturbed(trial))?;
+    if disturbed::taken_share(found) <= disturbed::DISTURBED_SHARE {
+        let rate = found.disk_foreign_bytes_per_s / 1e6;
+        let share = percent(found.disk_foreign_share);
+        return Some(format!(
+            "others moved {rate:.1} MB/s on the disk, {share} of all that it moved"
+        ));
+    }
     Some(format!(
         "others took {} of a CPU (steal {}, foreign programs {}, the kernel for them {})",
-        percent(disturbed::taken_share(disturbance)),
-        percent(disturbance.steal_share),
-        percent(disturbance.foreign_user_share),
-        percent(disturbance.foreign_system_share)
+        percent(disturbed::taken_share(found)),
+        percent(found.steal_share),
+        percent(found.foreign_user_share),
+        percent(found.foreign_system_share)
     ))
 }
 

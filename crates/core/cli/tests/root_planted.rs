@@ -8,6 +8,7 @@ mod slow_disk;
 
 use std::{
     fs,
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     process::{Child, Command},
     sync::atomic::{AtomicBool, Ordering::SeqCst},
@@ -22,7 +23,11 @@ use pickfs_record::{
     finding::{AnswerEnd, Findings},
     record::{OpRecord, Times},
 };
-use pickfs_sys::affinity::{allowed_processors, pin_to, set_real_time};
+use pickfs_sys::{
+    affinity::{allowed_processors, pin_to, set_real_time},
+    loop_device::{LoopDevice, LoopOptions},
+    mount::{MountRequest, Mounted},
+};
 use slow_disk::SlowDisk;
 
 const DISK_BYTES: usize = 64 << 20;
@@ -339,6 +344,65 @@ fn a_quota_ends_the_run_after_two_blocks_and_is_named() {
     assert_eq!((said.code, end.how.as_str()), (Some(4), "disturbed"), "{end:?} {said:?}");
     assert!(said.out.contains("NO ANSWER") && end.note.contains("quota"), "{end:?} {said:?}");
     assert!(run.trials.iter().all(|trial| trial.block <= 2), "{end:?}");
+}
+
+/// Writes beside the image until it is told to stop.
+fn uses_the_disk(file: &Path, over: &AtomicBool) {
+    let file = fs::File::create(file).unwrap();
+    let piece = vec![7; 1 << 20];
+    for number in 0.. {
+        if over.load(SeqCst) {
+            return;
+        }
+        file.write_all_at(&piece, (number % 16) << 20).unwrap();
+        file.sync_data().unwrap();
+    }
+}
+
+#[test]
+fn who_uses_the_disk_under_an_image_is_named() {
+    if !may_run(&["mkfs.ext4", "losetup"]) {
+        return;
+    }
+    let (_folder, place) = folder();
+    let plan = plan(&place, &["A", "B"], &BUSY.replace("blocks = 9", "blocks = 1"));
+    let (disk, host) = (place.join("disk"), place.join("host"));
+    fs::File::create(&disk).unwrap().set_len(400 << 20).unwrap();
+    let made = Command::new("mkfs.ext4").arg("-qF").arg(&disk).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    fs::create_dir(&host).unwrap();
+    let file = fs::File::options().read(true).write(true).open(&disk).unwrap();
+    let device = LoopDevice::attach(&file, &LoopOptions::default()).unwrap();
+    let mounted = Mounted::mount(&MountRequest::new(device.path(), &host, "ext4")).unwrap();
+    let words = ["run", plan.to_str().unwrap(), "--image-dir", host.to_str().unwrap()];
+    let words = [&words[..], &["--size", "64MiB", "--set", "file_size=1MiB", "--yes"]].concat();
+    let is_over = AtomicBool::new(false);
+    let mut run = std::thread::scope(|scope| {
+        scope.spawn(|| uses_the_disk(&host.join("foreign"), &is_over));
+        let (_, run) = play(&words, &place.join("out"), |_, _| ());
+        is_over.store(true, SeqCst);
+        run
+    });
+    mounted.unmount().unwrap();
+    device.detach().unwrap();
+    run.trials.retain(|trial| trial.attempt == 1);
+    let own = fs::read_to_string("/proc/self/comm").unwrap();
+    for found in run.trials.iter_mut().map(|trial| trial.disturbance.as_mut().unwrap()) {
+        assert!(
+            found.disk_foreign_bytes_per_s > 4e6 && found.disk_foreign_share > 0.05,
+            "{found:?}"
+        );
+        assert!(found.disk_takers.iter().any(|(name, _)| name == own.trim()), "{found:?}");
+        (found.steal_share, found.foreign_user_share, found.foreign_system_share) = (0.0, 0.0, 0.0);
+        found.disk_takers.retain(|(name, _)| name == own.trim());
+    }
+    let once = std::mem::take(&mut run.trials);
+    for block in 1..=BLOCKS {
+        run.trials.extend(once.iter().map(|trial| TrialRecord { block, ..trial.clone() }));
+    }
+    let ending = findings(&run).endings.remove(0);
+    let begin = format!("other programs used the disk ({} ", own.trim());
+    assert!(ending.sentence.starts_with(&begin), "{ending:?}");
 }
 
 /// Whoever comes after B finds a slower disk; all three are the same.

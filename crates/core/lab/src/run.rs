@@ -1,7 +1,7 @@
 //! It never measures and never touches the machine; a [`Stage`] does.
 
 use pickfs_analysis::{
-    disturbed::{is_throttled, takers_text},
+    disturbed::{is_throttled, others},
     ending::DISTURBED,
 };
 use pickfs_record::{
@@ -101,11 +101,11 @@ impl Run<'_> {
                  group, or run outside of it"
             ));
         }
-        let who = takers_text(&trials);
+        let (what, who) = others(&trials);
         let who = who
             .map_or_else(|| "other programs or guests".to_owned(), |who| format!("others ({who})"));
         Some(format!(
-            "{who} took the CPU in every trial of blocks {first} and {block}; stop them and run it again"
+            "{who} {what} in every trial of blocks {first} and {block}; stop them and run it again"
         ))
     }
 

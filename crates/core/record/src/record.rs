@@ -274,7 +274,7 @@ pub struct LoadRecord {
     pub preemptions: u64,
 }
 
-/// CPU that others took while the trial measured: of the one that measures, else of the machine.
+/// What others took while the trial measured: of the CPU that measures, else of the machine, and of the disk.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Disturbance {
     /// Steal time in CPUs: 1.0 is all of one CPU's time.
@@ -287,6 +287,15 @@ pub struct Disturbance {
     /// Foreign programs that took most CPU time of the machine, with how many CPUs each; empty in old files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub takers: Vec<(String, f64)>,
+    /// Bytes a second that others moved on the disk under the candidate; 0 in old files and where nobody counts them.
+    #[serde(default)]
+    pub disk_foreign_bytes_per_s: f64,
+    /// Of all that this disk moved, in [0, 1].
+    #[serde(default)]
+    pub disk_foreign_share: f64,
+    /// Foreign programs that moved most on any disk, with how many bytes a second each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disk_takers: Vec<(String, f64)>,
     /// Periods in which a CPU quota of our control group stopped us.
     #[serde(default)]
     pub throttled: u64,

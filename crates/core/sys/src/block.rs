@@ -182,6 +182,10 @@ impl BlockDevice {
         parse_statistics(&text_if_any(self.sysfs.join("stat"))?)
     }
 
+    pub fn disk_statistics(&self) -> Option<BlockStatistics> {
+        parse_statistics(&text_if_any(self.disk_sysfs().join("stat"))?)
+    }
+
     fn open_to_read(&self) -> Result<File, BlockError> {
         let opened = File::open(&self.path);
         opened.map_err(|cause| BlockError::Open { path: self.path.clone(), cause })

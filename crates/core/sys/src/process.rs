@@ -41,6 +41,13 @@ impl Process {
     }
 }
 
+/// What a process read from and wrote to storage since it began: proc_pid_io(5). Absent without the right to look.
+pub fn moved_bytes(process_id: u32, proc_root: &ProcRoot) -> Option<u64> {
+    let text = std::fs::read_to_string(proc_root.process(process_id).join("io")).ok()?;
+    let number = |name| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    Some(number("read_bytes:").unwrap_or(0) + number("write_bytes:").unwrap_or(0))
+}
+
 /// Each as if it were a process; those that end meanwhile are left out.
 pub fn threads(process_id: u32, proc_root: &ProcRoot) -> io::Result<Vec<Process>> {
     all(&ProcRoot::at(proc_root.process(process_id).join("task")))

@@ -121,7 +121,7 @@ impl Guests {
         tell: &mut dyn FnMut(Event),
     ) -> Result<(), TrialError> {
         // A guest's processors run wherever the host lets them.
-        let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns), None);
+        let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns), None, None);
         let limits = Limits::of(spec, job.length);
         let interrupt = &self.parts.interrupt;
         let around = Around {
