@@ -69,31 +69,10 @@ fn difference(class: Class, is_measured: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pickfs_record::features::Fact;
-
-    const NOTHING: Fact = Fact { text: "-", source: "-" };
 
     fn origin(home: Home, is_unix_by_design: bool, article_class: Option<Class>) -> Origin {
-        Origin {
-            home,
-            is_unix_by_design,
-            article_class,
-            designed: NOTHING,
-            purpose: NOTHING,
-            stable_since: NOTHING,
-            served_by: NOTHING,
-            journal: NOTHING,
-            devices: NOTHING,
-            systems: NOTHING,
-            distributions: NOTHING,
-            checksums: NOTHING,
-            compression: NOTHING,
-            snapshots: NOTHING,
-            encryption: NOTHING,
-            casefold: NOTHING,
-            limits: NOTHING,
-            looked_up: "2026-11",
-        }
+        let jfs = pickfs_candidate::fs::find("jfs").expect("a row");
+        Origin { home, is_unix_by_design, article_class, ..jfs.facts().expect("it has an origin") }
     }
 
     fn asked(lacking: &[&str]) -> Vec<(Capability, Answer)> {

@@ -4,7 +4,6 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod class;
-mod errno;
 mod figures;
 mod probe;
 mod probes;

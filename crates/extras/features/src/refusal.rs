@@ -4,12 +4,11 @@
 use std::io;
 
 use pickfs_record::features::{Answer, Verdict};
+use pickfs_sys::errno_name::errno_name;
 use rustix::io::Errno;
 
-use crate::errno;
-
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{operation}: {}", errno::name(*.errno))]
+#[error("{operation}: {}", errno_name(.errno.raw_os_error()))]
 pub struct Refusal {
     /// As it is named in its manual page: `link`.
     pub operation: &'static str,
@@ -20,7 +19,7 @@ pub struct Refusal {
 
 impl Refusal {
     pub fn answer(&self, is_root: bool) -> Answer {
-        let means_no = self.is_the_question && errno::means_no(self.errno, is_root);
+        let means_no = self.is_the_question && means_no(self.errno, is_root);
         let needs_root = self.is_the_question && self.errno == Errno::PERM && !is_root;
         match (needs_root, means_no) {
             (true, _) => Answer::new(Verdict::NotAsked, format!("{self}; only root may ask")),
@@ -28,6 +27,14 @@ impl Refusal {
             (_, false) => Answer::new(Verdict::Failed, self.to_string()),
         }
     }
+}
+
+/// A call that ends like this has told that the file system does not do it. EPERM is also how
+/// link(2) and mknod(2) say so; without root it may mean us.
+pub fn means_no(errno: Errno, is_root: bool) -> bool {
+    let refusals =
+        [Errno::OPNOTSUPP, Errno::NOSYS, Errno::NOTTY, Errno::INVAL, Errno::NODEV, Errno::XDEV];
+    refusals.contains(&errno) || (is_root && errno == Errno::PERM)
 }
 
 pub type Asking<T = Answer> = Result<T, Refusal>;
@@ -79,6 +86,13 @@ mod tests {
     #[test]
     fn a_refused_question_is_a_no_with_the_call_and_its_error() {
         assert_eq!(answer(true, Errno::PERM, true), Answer::new(Verdict::No, "link: EPERM"));
+    }
+
+    #[test]
+    fn a_refusal_means_no_and_an_accident_does_not() {
+        assert!(means_no(Errno::OPNOTSUPP, false) && means_no(Errno::PERM, true));
+        assert!(!means_no(Errno::PERM, false), "without root it may mean us");
+        assert!(!means_no(Errno::IO, true) && !means_no(Errno::NOSPC, true));
     }
 
     #[test]

@@ -8,9 +8,8 @@ use pickfs_record::features::{Answer, Verdict};
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, makedev, mknodat};
 use rustix::io::Errno;
 
-use crate::errno;
 use crate::probe::Probe;
-use crate::refusal::{Asking, CallResult};
+use crate::refusal::{Asking, CallResult, means_no};
 use crate::room::Room;
 
 pub const PROBES: &[Probe] = &[
@@ -37,7 +36,7 @@ fn permissions(room: &Room) -> Asking {
         let path = room.path(&name);
         match fs::set_permissions(&path, Permissions::from_mode(mode)).asked("chmod") {
             // A driver may refuse some modes and take others: a refused one has no file.
-            Err(refusal) if errno::means_no(refusal.errno, room.is_root) => {
+            Err(refusal) if means_no(refusal.errno, room.is_root) => {
                 fs::remove_file(&path).needed("unlink")?;
             }
             other => other?,
