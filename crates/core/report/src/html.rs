@@ -34,18 +34,16 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     pictures::first(&mut page, subject);
     write(&mut page, &more);
     let (before, after) = run::sections(subject, next);
-    let cells = drill_down::section(subject);
     page.raw("<nav aria-label=\"Sections\">");
-    let pictures = Node::Section("pictures", "Charts".into(), Vec::new());
-    for node in before.iter().chain([&pictures, &cells]).chain(&after) {
+    let middle = [pictures::section(subject), drill_down::section(subject)];
+    for node in before.iter().chain(&middle).chain(&after) {
         if let Node::Section(id, title, _) = node {
             page.raw(&format!("<a href=\"#{id}\">{}</a>", escape(title)));
         }
     }
     page.raw("</nav>\n</header>\n");
     write(&mut page, &before);
-    pictures::write(&mut page, subject);
-    write(&mut page, &[cells]);
+    write(&mut page, &middle);
     write(&mut page, &after);
     foot(&mut page, subject);
     page.text

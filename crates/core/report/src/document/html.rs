@@ -48,8 +48,13 @@ pub fn write(page: &mut Page, nodes: &[Node]) {
             }
             Node::Table(found) => table(page, found),
             Node::Chart(name, scene) => {
-                let id = if name.is_empty() { String::new() } else { format!(" id=\"{name}\"") };
-                page.raw(&format!("<figure{id}>{}</figure>\n", svg(scene, Setting::Page)));
+                let picture = svg(scene, Setting::Page);
+                page.raw(&match name.as_str() {
+                    "" => format!("<figure>{picture}</figure>\n"),
+                    id => format!(
+                        "<figure id=\"{id}\"><div class=\"tools\"></div>{picture}</figure>\n"
+                    ),
+                });
             }
             Node::Code(lines) => page.element("pre tabindex=\"0\"", lines),
             Node::Fold(found) => fold(page, found),

@@ -2,6 +2,7 @@ use super::markup::Page;
 use crate::{
     Subject,
     chart::{Chart, ChartKind, Look, strip::lead},
+    document::{Fold, Node},
     svg::{Setting, svg},
 };
 
@@ -23,35 +24,28 @@ pub fn first(page: &mut Page, subject: &Subject) {
     }
 }
 
-pub fn write(page: &mut Page, subject: &Subject) {
-    page.section("pictures", "Charts");
+/// Charts of the whole run that stand before those of its panels, then those of each panel, then the others.
+pub(crate) fn section(subject: &Subject) -> Node {
     let text = "Point at a chart for its values; a name in a legend hides its line; drag along a chart over time to \
                 zoom, in all of them.";
-    page.element("p class=\"muted\"", text);
-    // Slow laps stand with their ledgers; the page is what a slide is cut from.
-    let kinds = ChartKind::ALL.into_iter();
-    let kinds = kinds.filter(|kind| !matches!(kind, ChartKind::SlowLaps | ChartKind::Slide));
+    // Slow laps stand with their ledgers.
+    let kinds = ChartKind::ALL.into_iter().filter(|kind| *kind != ChartKind::SlowLaps);
     let drawn: Vec<_> = kinds.flat_map(|kind| kind.draw(subject, Look::PAGE)).collect();
-    let first = |chart: &Chart| matches!(chart.kind, ChartKind::Factors | ChartKind::Grouped);
-    figures(page, drawn.iter().filter(|chart| first(chart)));
-    for (index, panel) in subject.findings.panels.iter().enumerate() {
-        let open = if index < OPEN_PANELS { " open" } else { "" };
-        page.raw(&format!("<details class=\"panel\"{open}>"));
-        page.element("summary", if panel.title.is_empty() { "All cells" } else { &panel.title });
-        figures(page, drawn.iter().filter(|chart| chart.panel == Some(index)));
-        page.raw("</details>\n");
-    }
-    let is_whole = |chart: &Chart| chart.panel.is_none() && !first(chart);
-    figures(page, drawn.iter().filter(|chart| is_whole(chart)));
-    page.raw("</section>\n");
-}
-
-fn figures<'c>(page: &mut Page, charts: impl Iterator<Item = &'c Chart>) {
-    page.raw("<div class=\"charts\">\n");
-    for chart in charts {
-        page.raw(&format!("<figure id=\"chart-{}\"><div class=\"tools\"></div>", chart.name));
-        page.raw(&svg(&chart.scene, Setting::Page));
-        page.raw("</figure>\n");
-    }
-    page.raw("</div>\n");
+    let is_first = |chart: &Chart| matches!(chart.kind, ChartKind::Factors | ChartKind::Grouped);
+    let charts = |of: &dyn Fn(&Chart) -> bool| {
+        let chosen = drawn.iter().filter(|chart| of(chart));
+        let node = |chart: &Chart| {
+            Node::Chart(format!("chart-{}", chart.name), Box::new(chart.scene.clone()))
+        };
+        Node::Box("charts", chosen.map(node).collect())
+    };
+    let mut nodes = vec![Node::Note(text.into()), charts(&is_first)];
+    nodes.extend(subject.findings.panels.iter().enumerate().map(|(index, panel)| {
+        let title = if panel.title.is_empty() { "All cells" } else { &panel.title };
+        let nodes = vec![charts(&|chart| chart.panel == Some(index))];
+        let is_open = index < OPEN_PANELS;
+        Node::Fold(Fold { is_open, is_panel: true, ..Fold::closed(title.into(), nodes) })
+    }));
+    nodes.push(charts(&|chart| chart.panel.is_none() && !is_first(chart)));
+    Node::Section("pictures", "Charts".into(), nodes)
 }
