@@ -163,7 +163,7 @@ mod tests {
     fn an_unknown_name_is_told_with_the_one_that_was_meant() {
         assert!(missing("ext5").remedy.starts_with("did you mean `ext4`?"));
         assert!(missing("reiser5").remedy.starts_with("did you mean `reiserfs-3."));
-        assert!(missing("minix").remedy.starts_with("known are ext4, xfs, "));
+        assert!(missing("squirrelfs").remedy.starts_with("known are ext4, xfs, "));
     }
 
     #[test]

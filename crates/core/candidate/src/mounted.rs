@@ -6,7 +6,7 @@ use pickfs_sys::residency::{self, Caches};
 
 use crate::carry_out;
 use crate::error::TargetError;
-use crate::fs::{Lack, Period};
+use crate::fs::Period;
 use crate::scratch::Scratch;
 
 /// Dropping it takes the same steps as [`Mounted::unmount`], without a report.
@@ -29,8 +29,6 @@ pub struct Promise {
     pub durability: Durability,
     pub why: String,
     pub periods: Vec<Period>,
-    pub lacks: Vec<Lack>,
-    pub name_bytes_max: Option<u16>,
 }
 
 impl Mounted<'_> {

@@ -379,11 +379,5 @@ pub(crate) fn promise(
     if backing == BackingKind::RamImage && durability > Durability::ProcessCrash {
         (durability, why) = (Durability::ProcessCrash, "the image is in memory");
     }
-    Promise {
-        durability,
-        why: why.into(),
-        periods: periods(row, options),
-        lacks: row.map(|row| row.lacks.to_vec()).unwrap_or_default(),
-        name_bytes_max: row.and_then(|row| row.name_bytes_max),
-    }
+    Promise { durability, why: why.into(), periods: periods(row, options) }
 }

@@ -11,7 +11,7 @@ use std::{fmt::Write, fs, path::PathBuf};
 
 use pickfs_analysis::decide::blocks_needed;
 use pickfs_candidate::{
-    fs::{FILE_SYSTEMS, FileSystem, Formatter, Lack},
+    fs::{FILE_SYSTEMS, FileSystem, Formatter},
     knob::{KNOBS, Reach},
 };
 use pickfs_lab::{expand::expand, plan_file::read_plan, plans::PLANS};
@@ -264,14 +264,14 @@ fn file_system_row(row: &FileSystem, promise: usize) -> String {
         Formatter::Own => "pickfs itself".to_owned(),
     };
     let helpers = row.helpers.iter().map(|p| format!("`{}` ({})", p.name, p.package));
-    let lacks: Vec<&str> = row.lacks.iter().map(|lack| lack_text(*lack)).collect();
+    let lacks = if row.lacks.is_empty() { "-" } else { row.lacks };
     let periods = row.periods(&[]).into_iter().map(|period| period.what);
     format!(
         "| `{}` | {made_by} | {} | {} | {} | {} | ({promise}) |\n",
         row.name,
         joined(helpers.collect()),
         pickfs_record::quantity::bytes_text(row.minimum_bytes),
-        joined(lacks),
+        lacks,
         joined(periods.collect()),
     )
 }
@@ -279,21 +279,6 @@ fn file_system_row(row: &FileSystem, promise: usize) -> String {
 fn joined<T: AsRef<str>>(words: Vec<T>) -> String {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     if words.is_empty() { "-".into() } else { words.join(", ") }
-}
-
-fn lack_text(lack: Lack) -> &'static str {
-    match lack {
-        Lack::Fallocate => "fallocate",
-        Lack::PunchHole => "punch holes",
-        Lack::GrowByTruncate => "grow by ftruncate",
-        Lack::DirectIo => "O_DIRECT",
-        Lack::HardLinks => "hard links",
-        Lack::SymbolicLinks => "symbolic links",
-        Lack::Permissions => "permissions",
-        Lack::UserAttributes => "user attributes",
-        Lack::FolderSync => "fsync of a directory",
-        Lack::CaseSensitivity => "tell case apart",
-    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! AFFS, the Amiga's fast file system. Source: `Documentation/filesystems/affs.rst`.
 
-use super::{FileSystem, Lack, Make, limits::Limits};
+use super::{FileSystem, Make, limits::Limits};
 
 pub const AFFS: FileSystem = FileSystem {
     name: "affs",
@@ -8,9 +8,7 @@ pub const AFFS: FileSystem = FileSystem {
     kernel_type: "affs",
     // The driver looks for the root block in the middle of the device.
     make: Make::Own { is_sized: false },
-    lacks: &[Lack::Fallocate, Lack::UserAttributes, Lack::CaseSensitivity],
-    // Longer names are cut in silence.
-    name_bytes_max: Some(30),
+    lacks: "fallocate, user attributes, tell case apart",
     limits: Limits { is_case_blind: true, ..Limits::NONE },
     ..FileSystem::BLOCK
 };

@@ -2,7 +2,7 @@
 //! mount.exfat-fuse(8).
 
 use super::{
-    FileSystem, Guest, Lack, Make, Program, Size,
+    FileSystem, Guest, Make, Program, Size,
     limits::{Directory, Limits},
     recipe,
     row::packaged,
@@ -44,14 +44,7 @@ pub const EXFAT_FUSE: FileSystem = FileSystem {
     mount: |_, spec, place| {
         vec![recipe::exec("mount", "mount.exfat-fuse", recipe::helper_args(spec, place))]
     },
-    lacks: &[
-        Lack::Fallocate,
-        Lack::HardLinks,
-        Lack::SymbolicLinks,
-        Lack::Permissions,
-        Lack::UserAttributes,
-        Lack::CaseSensitivity,
-    ],
+    lacks: "fallocate, hard links, symbolic links, permissions, user attributes, tell case apart",
     driver: "exfat-fuse (FUSE)",
     ..FileSystem::FUSE
 };

@@ -7,8 +7,8 @@
 use pickfs_record::{CandidateSpec, Step};
 
 use super::{
-    FileSystem, Formatter, Guest, Lack, LogPlace, Make, Place, Program, Timer, limits::Limits,
-    recipe, row::packaged, words::Words,
+    FileSystem, Formatter, Guest, LogPlace, Make, Place, Program, Timer, limits::Limits, recipe,
+    row::packaged, words::Words,
 };
 
 pub const EXT4: FileSystem = FileSystem {
@@ -46,7 +46,7 @@ pub const EXT3: FileSystem = FileSystem {
     origin: "ext2 with a journal; since Linux 4.3 there is no ext3 driver, ext4 serves it.",
     kernel_type: "ext3",
     formatter: packaged("mkfs.ext3", "e2fsprogs"),
-    lacks: &[Lack::Fallocate],
+    lacks: "fallocate",
     // The ext4 driver serves it, but the format lacks dir_nlink.
     limits: Limits::links(65_000),
     ..EXT4

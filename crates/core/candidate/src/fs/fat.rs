@@ -2,7 +2,7 @@
 //! Two rows, one program. Source: mkfs.fat(8), `Documentation/filesystems/vfat.rst`.
 
 use super::{
-    FileSystem, Guest, Lack, Make, Size,
+    FileSystem, Guest, Make, Size,
     limits::{Directory, Limits},
     row::packaged,
     words::Words,
@@ -21,14 +21,7 @@ pub const FAT32: FileSystem = FileSystem {
         outside: "-C -l -m",
     },
     make: Make::Tool { ours: &["-I", "-F", "32"], no_discard: &[], size: Size::Units(1024) },
-    lacks: &[
-        Lack::PunchHole,
-        Lack::HardLinks,
-        Lack::SymbolicLinks,
-        Lack::Permissions,
-        Lack::UserAttributes,
-        Lack::CaseSensitivity,
-    ],
+    lacks: "punch holes, hard links, symbolic links, permissions, user attributes, tell case apart",
     limits: LIMITS,
     guest: Guest {
         modules_before: &["nls_cp437", "nls_ascii", "nls_iso8859-1"],

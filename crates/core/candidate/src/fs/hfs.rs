@@ -1,7 +1,7 @@
 //! HFS, the classic Macintosh file system. Source: hformat(1).
 
 use super::{
-    FileSystem, Lack, Make, Size,
+    FileSystem, Make, Size,
     limits::{Directory, Limits},
     row::packaged,
     words::Words,
@@ -14,17 +14,7 @@ pub const HFS: FileSystem = FileSystem {
     formatter: packaged("hformat", "hfsutils"),
     words: Words { alone: "-f", valued: "", text: "-l", outside: "" },
     make: Make::Tool { ours: &["-f", "-l", "pickfs"], no_discard: &[], size: Size::Whole },
-    lacks: &[
-        Lack::Fallocate,
-        Lack::HardLinks,
-        Lack::SymbolicLinks,
-        Lack::Permissions,
-        Lack::UserAttributes,
-        Lack::FolderSync,
-        Lack::CaseSensitivity,
-    ],
-    // Longer names are cut in silence.
-    name_bytes_max: Some(31),
+    lacks: "fallocate, hard links, symbolic links, permissions, user attributes, fsync of a directory, tell case apart",
     // Apple, "Inside Macintosh: Files": 32,767 entries in a folder, files below 2 GiB.
     limits: Limits {
         file_bytes_max: Some((2 << 30) - 1),

@@ -2,7 +2,7 @@
 //! Linux mounts a volume with a journal read-only; ours has none. Source:
 //! `Documentation/filesystems/hfsplus.rst`.
 
-use super::{FileSystem, Guest, Lack, Make, limits::Limits};
+use super::{FileSystem, Guest, Make, limits::Limits};
 
 pub const HFSPLUS: FileSystem = FileSystem {
     name: "hfsplus",
@@ -12,11 +12,11 @@ pub const HFSPLUS: FileSystem = FileSystem {
                     with modprobe",
     // The copy of the header lies at the end of the device.
     make: Make::Own { is_sized: false },
-    lacks: &[Lack::Fallocate, Lack::CaseSensitivity],
+    lacks: "fallocate, tell case apart",
     limits: Limits { is_case_blind: true, ..Limits::NONE },
     guest: Guest { modules_before: &["nls_utf8"], ..FileSystem::BLOCK.guest },
     ..FileSystem::BLOCK
 };
 
 /// Names that differ only in case are two.
-pub const HFSX: FileSystem = FileSystem { name: "hfsx", lacks: &[Lack::Fallocate], ..HFSPLUS };
+pub const HFSX: FileSystem = FileSystem { name: "hfsx", lacks: "fallocate", ..HFSPLUS };

@@ -1,6 +1,6 @@
 //! JFS, the journalled file system of AIX and OS/2. Source: mkfs.jfs(8).
 
-use super::{FileSystem, Guest, Lack, Make, Size, row::packaged, words::Words};
+use super::{FileSystem, Guest, Make, Size, row::packaged, words::Words};
 
 pub const JFS: FileSystem = FileSystem {
     name: "jfs",
@@ -9,7 +9,7 @@ pub const JFS: FileSystem = FileSystem {
     formatter: packaged("mkfs.jfs", "jfsutils"),
     words: Words { alone: "-c -f -O -q -V", valued: "-J -s", text: "-L", outside: "-j" },
     make: Make::Tool { ours: &["-q"], no_discard: &[], size: Size::Units(4096) },
-    lacks: &[Lack::Fallocate],
+    lacks: "fallocate",
     guest: Guest { modules_before: &["nls_utf8"], ..FileSystem::BLOCK.guest },
     ..FileSystem::BLOCK
 };

@@ -2,7 +2,7 @@
 //! candidate. ramfs: the page cache itself, without a size limit; what a trial writes is bounded by the lab.
 //! Source: tmpfs(5), `Documentation/filesystems/ramfs-rootfs-initramfs.rst`.
 
-use super::{FileSystem, Lack, recipe};
+use super::{FileSystem, recipe};
 
 pub const TMPFS: FileSystem = FileSystem {
     name: "tmpfs",
@@ -27,6 +27,6 @@ pub const RAMFS: FileSystem = FileSystem {
     mount: |row, spec, place| {
         vec![recipe::mount(row.name, row.kernel_type, spec.mount_options.clone(), &place.at)]
     },
-    lacks: &[Lack::Fallocate, Lack::DirectIo],
+    lacks: "fallocate, O_DIRECT",
     ..FileSystem::MEMORY
 };

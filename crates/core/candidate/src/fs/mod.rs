@@ -31,8 +31,8 @@ use std::path::Path;
 
 pub use limits::Limits;
 pub use row::{
-    FileSystem, Formatter, Ground, Guest, HostKind, Lack, LogPlace, MadeInside, Make, Period,
-    Place, Program, Size, Support, Timer, periods,
+    FileSystem, Formatter, Ground, Guest, HostKind, LogPlace, MadeInside, Make, Period, Place,
+    Program, Size, Support, Timer, periods,
 };
 
 /// In the order in which they are shown.

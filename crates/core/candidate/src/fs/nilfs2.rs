@@ -1,8 +1,6 @@
 //! NILFS2, a log that keeps its past. Source: mkfs.nilfs2(8), `-K`.
 
-use super::{
-    FileSystem, HostKind, Lack, Make, Size, Timer, limits::Limits, row::packaged, words::Words,
-};
+use super::{FileSystem, HostKind, Make, Size, Timer, limits::Limits, row::packaged, words::Words};
 
 pub const NILFS2: FileSystem = FileSystem {
     name: "nilfs2",
@@ -17,7 +15,7 @@ pub const NILFS2: FileSystem = FileSystem {
         outside: "",
     },
     make: Make::Tool { ours: &["-q", "-f"], no_discard: &["-K"], size: Size::Whole },
-    lacks: &[Lack::Fallocate, Lack::UserAttributes],
+    lacks: "fallocate, user attributes",
     // NILFS_LINK_MAX in include/uapi/linux/nilfs2_ondisk.h.
     limits: Limits::links(32_000),
     // A segment is closed at the latest then.

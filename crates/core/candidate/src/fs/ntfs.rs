@@ -2,7 +2,7 @@
 //! mkfs. Source: `Documentation/filesystems/ntfs3.rst`, ntfs-3g(8), mkntfs(8).
 
 use super::{
-    FileSystem, Guest, Lack, Make, Program, Size, Support, limits::Limits, recipe, row::packaged,
+    FileSystem, Guest, Make, Program, Size, Support, limits::Limits, recipe, row::packaged,
     words::Words,
 };
 
@@ -38,7 +38,7 @@ pub const NTFS_3G: FileSystem = FileSystem {
     mount: |_, spec, place| {
         vec![recipe::exec("mount", "ntfs-3g", recipe::helper_args(spec, place))]
     },
-    lacks: &[Lack::Fallocate, Lack::Permissions],
+    lacks: "fallocate, permissions",
     driver: "ntfs-3g (FUSE)",
     // The one FUSE program that is taken into a guest.
     guest: Guest { support: Support::Stock, ..FileSystem::FUSE.guest },

@@ -3,8 +3,7 @@
 //! entries too large. Such a trial fails at the mount step, with the kernel's words.
 
 use super::{
-    FileSystem, Guest, Lack, Make, Size, Support, Timer, limits::Limits, row::packaged,
-    words::Words,
+    FileSystem, Guest, Make, Size, Support, Timer, limits::Limits, row::packaged, words::Words,
 };
 
 pub const V36: FileSystem = FileSystem {
@@ -26,7 +25,7 @@ pub const V36: FileSystem = FileSystem {
         no_discard: &[],
         size: Size::Units(4096),
     },
-    lacks: &[Lack::Fallocate],
+    lacks: "fallocate",
     // REISERFS_LINK_MAX in fs/reiserfs/reiserfs.h (up to Linux 6.12).
     limits: Limits::links(64_535),
     timers: &[Timer { option: "commit", ..Timer::new("journal commit", 30.0) }],

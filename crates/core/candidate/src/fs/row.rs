@@ -38,10 +38,8 @@ pub struct FileSystem {
     /// Whether it holds on to metadata that neither a sync nor dropped caches free, so that only a fresh
     /// mount is cold: the buffers of a transaction stay until jbd2's checkpoint, and are clean by then.
     pub holds_metadata: bool,
-    /// What it is known not to do; all else must be asked of the mounted file system.
-    pub lacks: &'static [Lack],
-    /// Where it is under 255.
-    pub name_bytes_max: Option<u16>,
+    /// What it is known not to do, for a reader; the program asks the mounted file system.
+    pub lacks: &'static str,
     pub limits: Limits,
     /// Work that it does by the clock.
     pub timers: &'static [Timer],
@@ -174,8 +172,7 @@ impl FileSystem {
         cool: None,
         log_apart: None,
         holds_metadata: false,
-        lacks: &[],
-        name_bytes_max: None,
+        lacks: "",
         limits: Limits::NONE,
         timers: &[],
         fsync: (Durability::PowerLoss, "fsync ends with a flush of the device"),
@@ -374,27 +371,6 @@ impl Place {
     pub fn make_units(&self, unit_bytes: u64) -> Option<String> {
         self.make_bytes.map(|bytes| (bytes / unit_bytes).to_string())
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Lack {
-    /// fallocate(2) without flags.
-    Fallocate,
-    /// fallocate(2) with FALLOC_FL_PUNCH_HOLE.
-    PunchHole,
-    /// ftruncate(2) to a larger size.
-    GrowByTruncate,
-    DirectIo,
-    HardLinks,
-    SymbolicLinks,
-    /// Permissions that stay as they were set.
-    Permissions,
-    /// Extended attributes in the `user.` name space.
-    UserAttributes,
-    /// fsync(2) on a directory.
-    FolderSync,
-    /// Two names that differ only in case.
-    CaseSensitivity,
 }
 
 /// Work that is done by the clock: a trial shorter than twice this has not seen it.

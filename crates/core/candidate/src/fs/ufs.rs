@@ -2,7 +2,7 @@
 //! the kernel was built with CONFIG_UFS_FS_WRITE (Debian's is not).
 //! Source: `Documentation/admin-guide/ufs.rst`.
 
-use super::{FileSystem, Guest, Lack, Support, limits::Limits, recipe};
+use super::{FileSystem, Guest, Support, limits::Limits, recipe};
 
 pub const UFS: FileSystem = FileSystem {
     name: "ufs",
@@ -19,7 +19,7 @@ pub const UFS: FileSystem = FileSystem {
         }
         recipe::mount_device(row.kernel_type, options, place)
     },
-    lacks: &[Lack::Fallocate, Lack::DirectIo, Lack::UserAttributes],
+    lacks: "fallocate, O_DIRECT, user attributes",
     // UFS_LINK_MAX in fs/ufs/ufs_fs.h.
     limits: Limits::links(32_000),
     guest: Guest { support: Support::Rebuilt, ..FileSystem::BLOCK.guest },

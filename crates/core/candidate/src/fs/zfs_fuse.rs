@@ -10,9 +10,7 @@
 
 use pickfs_record::{CandidateSpec, Durability, Step};
 
-use super::{
-    FileSystem, Lack, Make, Place, Program, Timer, limits::Limits, recipe, row::packaged, zfs,
-};
+use super::{FileSystem, Make, Place, Program, Timer, limits::Limits, recipe, row::packaged, zfs};
 
 const FOLDERS: [&str; 3] = ["/etc/zfs", "/run/zfs", "/run/lock/zfs"];
 const DEVICE_FOLDER: &str = "/run/zfs/pickfs-device";
@@ -34,7 +32,7 @@ pub const ZFS_FUSE: FileSystem = FileSystem {
     },
     unmount,
     cool: Some(zfs::export_and_import),
-    lacks: &[Lack::Fallocate, Lack::UserAttributes],
+    lacks: "fallocate, user attributes",
     limits: Limits::compressing(),
     // zfs-fuse 0.7 has no way to ask; ZFS of its time closed a group after at most 30 s.
     timers: &[Timer::new("zfs transaction group", 30.0)],
