@@ -50,7 +50,7 @@ pub struct Greeting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wants {
     /// When a message has come.
-    Received,
+    Received = 1,
     /// When it is in the store, and the store was synced.
     Durable,
 }
@@ -58,7 +58,7 @@ pub enum Wants {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// It has promised to follow a later epoch.
-    Fenced,
+    Fenced = 1,
     Identity,
     /// It holds messages that the primary does not have.
     Diverged,
@@ -135,7 +135,7 @@ impl Frame<'_> {
         };
         let kind = match *self {
             Frame::Hello { greeting, wants } => {
-                put(&words_of(greeting, wants_word(wants)));
+                put(&words_of(greeting, wants as u64));
                 HELLO
             }
             Frame::Join(greeting) => {
@@ -143,7 +143,7 @@ impl Frame<'_> {
                 JOIN
             }
             Frame::Refused { reason, epoch } => {
-                put(&[reason_word(reason), epoch.bits()]);
+                put(&[reason as u64, epoch.bits()]);
                 REFUSED
             }
             Frame::Entry { at, payload } => {
@@ -252,13 +252,6 @@ fn greeting(body: &[u8], kind: u32) -> Result<Greeting, Flaw> {
     Ok(Greeting { identity: word(0), epoch: Epoch::from_bits(word(1)), node, last })
 }
 
-fn wants_word(wants: Wants) -> u64 {
-    match wants {
-        Wants::Received => 1,
-        Wants::Durable => 2,
-    }
-}
-
 fn wants(word: u64) -> Result<Wants, Flaw> {
     match word {
         1 => Ok(Wants::Received),
@@ -267,6 +260,7 @@ fn wants(word: u64) -> Result<Wants, Flaw> {
     }
 }
 
+/// From 1 on, as they are declared.
 const REASONS: [Reason; 6] = [
     Reason::Fenced,
     Reason::Identity,
@@ -275,10 +269,6 @@ const REASONS: [Reason; 6] = [
     Reason::Gone,
     Reason::Primary,
 ];
-
-fn reason_word(reason: Reason) -> u64 {
-    REASONS.iter().zip(1..).find(|(one, _)| **one == reason).map_or(0, |(_, word)| word)
-}
 
 fn reason(word: u64) -> Result<Reason, Flaw> {
     let at = usize::try_from(word).ok().and_then(|word| word.checked_sub(1));

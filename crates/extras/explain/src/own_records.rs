@@ -54,6 +54,7 @@ impl OwnRecords {
     pub fn follow(&mut self, threads: &[(u32, u32)]) {
         self.left_out = 0;
         if self.stations.len() >= THREADS_MAX {
+            let is_there = |own_id| Path::new(&format!("/proc/{own_id}")).exists();
             self.stations.retain(|_, station| is_there(station.own_id));
         }
         for (id, own_id) in threads {
@@ -110,10 +111,6 @@ impl Station {
         events.iter().try_for_each(PerfEvent::enable)?;
         Ok(Station { own_id, ring, _events: events })
     }
-}
-
-fn is_there(own_id: u32) -> bool {
-    Path::new(&format!("/proc/{own_id}")).exists()
 }
 
 /// What was lost here makes nothing doubtful: no end of a wait is told by it alone.

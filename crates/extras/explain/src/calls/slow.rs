@@ -80,15 +80,11 @@ impl SlowCalls {
     fn follow(&mut self) {
         let both: Vec<(u32, u32)> = self.elders.iter().map(|id| (*id, *id)).collect();
         if let Err(reason) = self.eyes.follow_with(&both, Some(self.newer_than)) {
-            self.miss(reason);
+            if !self.missing.contains(&reason) && self.missing.len() < 10 {
+                self.missing.push(reason);
+            }
         }
         self.followed_ns = MonotonicClock.now_ns();
-    }
-
-    fn miss(&mut self, reason: String) {
-        if !self.missing.contains(&reason) && self.missing.len() < 10 {
-            self.missing.push(reason);
-        }
     }
 
     pub fn take(&mut self, event: &CallEvent, ended: Option<EndedCall>, tally: &CallTally) {

@@ -27,7 +27,7 @@ use super::{
     cost::cost_of_call_ns,
     event::{CallEvent, CallReader, CallWhat},
 };
-use crate::{loss::GapWatch, recorder::RecorderError, sched::parse_lost};
+use crate::{loss::GapWatch, recorder::RecorderError, sched::parse_lost, tier::ring_pages};
 
 /// Calls cannot be traced. The text says what is lost by that and how to get it.
 #[derive(Debug, Error)]
@@ -76,10 +76,8 @@ pub struct CallTracer {
     pub missing: Option<String>,
 }
 
-/// Memory of all rings together, and of one at least and at most.
-const RINGS_BYTES: usize = 64 << 20;
-const RING_PAGES: std::ops::RangeInclusive<usize> = 256..=4_096;
-const PAGE_BYTES: usize = 4_096;
+/// Pages of one ring at least and at most.
+const RING_PAGES: [usize; 2] = [256, 4_096];
 /// Looks for threads that were started while their elders were being attached to.
 const LOOKS_MAX: usize = 100;
 
@@ -113,9 +111,8 @@ impl CallTracer {
             // What was started by somebody who is traced is traced, and its start is told.
             thread::sleep(Duration::from_millis(2));
             tracer.fetch();
-            known.extend(
-                tracer.held.iter().filter(|event| is_start(event)).map(|event| event.thread),
-            );
+            let starts = |event: &&CallEvent| matches!(event.what, CallWhat::Started { .. });
+            known.extend(tracer.held.iter().filter(starts).map(|event| event.thread));
         }
         tracer.missing = Some(format!(
             "threads that were started while process {process_id} was being attached to: new ones were \
@@ -129,9 +126,7 @@ impl CallTracer {
         let enter = trace_fs.format("raw_syscalls", "sys_enter")?;
         let exit = trace_fs.format("raw_syscalls", "sys_exit")?;
         let processors = cpu::online().map_err(RecorderError::Processors)?;
-        let pages = RINGS_BYTES / PAGE_BYTES / processors.len().max(1);
-        let pages =
-            (pages.max(1).next_power_of_two() / 2).clamp(*RING_PAGES.start(), *RING_PAGES.end());
+        let pages = ring_pages(processors.len(), RING_PAGES);
         let stations = processors.into_iter().map(|processor| Station::open(processor, pages));
         Ok(CallTracer {
             options,
@@ -244,10 +239,6 @@ impl Station {
 
 /// `ESRCH`.
 const NO_SUCH_THREAD: i32 = 3;
-
-fn is_start(event: &CallEvent) -> bool {
-    matches!(event.what, CallWhat::Started { .. })
-}
 
 /// `(id>=0&&id<=6)||id==8`: the calls that are traced.
 fn filter() -> String {
