@@ -131,7 +131,7 @@ fn acceptor(directory: &Path, secondary: SocketAddr, orders: u64) -> Outcome<Acc
     let settings = Settings { market, ..Settings::default() };
     let risk = Quantities { left: BTreeMap::new(), each: Decimal::whole(1_000_000_000) };
     let (store, stations) = (Box::new(LogStore::new(log)), Stations::with_room(orders));
-    let engine = Engine::guarded(settings, store, now(), stations, Box::new(risk))?;
+    let engine = Engine::observed(settings, store, now(), stations, Some(Box::new(risk)))?;
     Ok(Acceptor::listen(engine, SocketAddr::from(([127, 0, 0, 1], 0)), Wait::Spin)?)
 }
 

@@ -43,32 +43,13 @@ const ANSWERS: usize = 1024;
 impl Engine<()> {
     /// Goes on where its store says it was, with nobody listening.
     pub fn open(settings: Settings, store: Box<dyn Store>, now: Now) -> Result<Self, EngineError> {
-        Engine::observed(settings, store, now, ())
+        Engine::observed(settings, store, now, (), None)
     }
 }
 
 impl<O: Observer> Engine<O> {
+    /// With a risk check, orders are checked before they are kept.
     pub fn observed(
-        settings: Settings,
-        store: Box<dyn Store>,
-        now: Now,
-        observer: O,
-    ) -> Result<Self, EngineError> {
-        Engine::recovered(settings, store, now, observer, None)
-    }
-
-    /// Orders are checked before they are kept.
-    pub fn guarded(
-        settings: Settings,
-        store: Box<dyn Store>,
-        now: Now,
-        observer: O,
-        risk: Box<dyn Risk>,
-    ) -> Result<Self, EngineError> {
-        Engine::recovered(settings, store, now, observer, Some(risk))
-    }
-
-    fn recovered(
         settings: Settings,
         store: Box<dyn Store>,
         now: Now,
@@ -318,16 +299,9 @@ impl<O: Observer> Engine<O> {
                     self.resend(number, member, from, to, now)?;
                 }
                 (Action::Reset, Some(session), _) => {
-                    let (kind, time_ns) = (EntryKind::Reset, now.utc_ns);
-                    let message = &[];
-                    self.store.keep(&Entry {
-                        kind,
-                        session,
-                        sequence: 0,
-                        next: 1,
-                        time_ns,
-                        message,
-                    })?;
+                    let (kind, sequence, next) = (EntryKind::Reset, 0, 1);
+                    let (time_ns, message) = (now.utc_ns, &[][..]);
+                    self.store.keep(&Entry { kind, session, sequence, next, time_ns, message })?;
                 }
                 (Action::Keep, Some(member), Some(message)) => self.keep(member, message, now)?,
                 (Action::Deliver, Some(member), Some(message)) => {

@@ -106,6 +106,11 @@ impl Actions {
         self.then(Action::Send(reply))
     }
 
+    #[must_use]
+    pub fn reject(self, reason: u64, tag: u32) -> Self {
+        self.send(Reply::Reject { reason, tag })
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = Action> + use<> {
         self.actions.into_iter().flatten()
     }

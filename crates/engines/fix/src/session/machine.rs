@@ -124,7 +124,11 @@ impl Session {
             return self.logon(message, sequence, now_ns);
         }
         if header.kind == Kind::SequenceReset && !message.is_set(tag::GAP_FILL_FLAG) {
-            return self.reset_numbers(message);
+            // In its reset mode its own number does not count.
+            return match self.reset_to(message, self.next_in) {
+                Ok(()) => Actions::none().then(Action::Keep),
+                Err(Refused { reason, tag }) => Actions::none().reject(reason, tag),
+            };
         }
         match sequence.cmp(&self.next_in) {
             std::cmp::Ordering::Less => self.too_low(header, sequence),
@@ -170,8 +174,7 @@ impl Session {
         self.next_in += u64::from(is_in_turn);
         let actions = if is_in_turn { actions.then(Action::Keep) } else { actions };
         self.phase = Phase::LogoutSent;
-        let actions = actions.send(Reply::Reject { reason, tag: 0 });
-        actions.send(Reply::Logout(Some(end))).then(Action::Disconnect(end))
+        actions.reject(reason, 0).send(Reply::Logout(Some(end))).then(Action::Disconnect(end))
     }
 
     pub(super) fn too_low(&mut self, header: &Header<'_>, sequence: u64) -> Actions {
@@ -179,10 +182,7 @@ impl Session {
             return self.end(End::TooLow { expected: self.next_in, received: sequence });
         }
         match (header.orig_sending_time, header.sending_time) {
-            (None, _) => {
-                let tag = tag::ORIG_SENDING_TIME;
-                Actions::none().send(Reply::Reject { reason: TAG_MISSING, tag })
-            }
+            (None, _) => Actions::none().reject(TAG_MISSING, tag::ORIG_SENDING_TIME),
             (Some(first_ns), Some(again_ns)) if first_ns > again_ns => self.end(End::Clock),
             _ => Actions::none(),
         }
@@ -230,7 +230,10 @@ impl Session {
             Kind::Heartbeat | Kind::Reject | Kind::Logon => kept,
             Kind::TestRequest => kept.send(Reply::Echo),
             Kind::ResendRequest => self.resend(message, kept),
-            Kind::SequenceReset => self.fill_gap(message, sequence, kept),
+            Kind::SequenceReset => match self.reset_to(message, sequence + 1) {
+                Ok(()) => kept,
+                Err(Refused { reason, tag }) => kept.reject(reason, tag),
+            },
             Kind::Logout => self.peer_logs_out(kept),
             _ => kept.then(Action::Deliver),
         }
@@ -240,42 +243,27 @@ impl Session {
         let (from, to) = (message.get_uint(tag::BEGIN_SEQ_NO), message.get_uint(tag::END_SEQ_NO));
         let (Some(from), Some(to)) = (from, to) else {
             let tag = if from.is_none() { tag::BEGIN_SEQ_NO } else { tag::END_SEQ_NO };
-            return actions.send(Reply::Reject { reason: TAG_MISSING, tag });
+            return actions.reject(TAG_MISSING, tag);
         };
         let last = self.next_out - 1;
         let to = if to == 0 || to > last { last } else { to };
         match from {
-            0 => actions.send(Reply::Reject { reason: VALUE_INCORRECT, tag: tag::BEGIN_SEQ_NO }),
+            0 => actions.reject(VALUE_INCORRECT, tag::BEGIN_SEQ_NO),
             from if from > to => actions,
             from => actions.then(Action::Resend { from, to }),
         }
     }
 
-    fn fill_gap(&mut self, message: &Message<'_>, sequence: u64, actions: Actions) -> Actions {
-        match message.get_uint(tag::NEW_SEQ_NO) {
-            Some(next) if next > sequence => {
+    /// The next number that the peer names, where it is at least this one.
+    fn reset_to(&mut self, message: &Message<'_>, least: u64) -> Result<(), Refused> {
+        let tag = tag::NEW_SEQ_NO;
+        match message.get_uint(tag) {
+            Some(next) if next >= least => {
                 self.expect(next);
-                actions
+                Ok(())
             }
-            Some(_) => {
-                actions.send(Reply::Reject { reason: VALUE_INCORRECT, tag: tag::NEW_SEQ_NO })
-            }
-            None => actions.send(Reply::Reject { reason: TAG_MISSING, tag: tag::NEW_SEQ_NO }),
-        }
-    }
-
-    /// SequenceReset in its reset mode: its own number does not count.
-    fn reset_numbers(&mut self, message: &Message<'_>) -> Actions {
-        match message.get_uint(tag::NEW_SEQ_NO) {
-            Some(next) if next >= self.next_in => {
-                self.expect(next);
-                Actions::none().then(Action::Keep)
-            }
-            Some(_) => Actions::none()
-                .send(Reply::Reject { reason: VALUE_INCORRECT, tag: tag::NEW_SEQ_NO }),
-            None => {
-                Actions::none().send(Reply::Reject { reason: TAG_MISSING, tag: tag::NEW_SEQ_NO })
-            }
+            Some(_) => Err(Refused { reason: VALUE_INCORRECT, tag }),
+            None => Err(Refused { reason: TAG_MISSING, tag }),
         }
     }
 

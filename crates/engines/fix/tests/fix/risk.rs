@@ -22,7 +22,7 @@ impl Risk for AtMost {
 
 fn engine(directory: &Path, orders: u64) -> Engine {
     let store = Profile::Queue.open(directory, 256 << 10).unwrap();
-    Engine::guarded(Settings::default(), store, at(0), (), Box::new(AtMost(orders))).unwrap()
+    Engine::observed(Settings::default(), store, at(0), (), Some(Box::new(AtMost(orders)))).unwrap()
 }
 
 /// ClOrdID, ExecType and words.

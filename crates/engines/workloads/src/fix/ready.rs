@@ -199,7 +199,7 @@ fn acceptor(session: &Session, store: Box<dyn Store>) -> Result<Acceptor<Watch>,
         ..Settings::default()
     };
     let watch = Watch::new(Waits::of(params));
-    let engine = Engine::observed(settings, store, now(), watch).map_err(fault)?;
+    let engine = Engine::observed(settings, store, now(), watch, None).map_err(fault)?;
     let wait = if params.text("engine_wait") == "sleep" { Wait::Sleep } else { Wait::Spin };
     Acceptor::listen(engine, SocketAddr::from(([127, 0, 0, 1], 0)), wait).map_err(fault)
 }
