@@ -11,6 +11,7 @@ pub mod clock;
 pub mod closest;
 pub mod condition;
 pub mod cpus;
+pub mod density;
 pub mod diagnosis;
 pub mod environment;
 pub mod episode;

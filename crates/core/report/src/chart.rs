@@ -2,9 +2,11 @@
 //! beyond the largest or smallest of what it draws over each other.
 
 pub mod axis;
+mod causes;
 mod frame;
 mod grouped;
 mod kind;
+pub mod latency_map;
 pub mod lettering;
 mod noise;
 pub mod palette;

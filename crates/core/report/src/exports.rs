@@ -83,10 +83,11 @@ fn older(subject: &Subject, name: &str) -> Option<Vec<u8>> {
     files.find(|file| file.file_name == wanted).map(|file| file.text.into_bytes())
 }
 
+/// Without the logs by the second, which are exported as such.
 fn json(subject: &Subject) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec_pretty(&serde_json::json!({
-        "run": subject.run, "findings": subject.findings,
-    }))
+    let mut run = subject.run.clone();
+    run.trials.iter_mut().flat_map(|t| &mut t.ops).for_each(|op| op.interval_log.clear());
+    serde_json::to_vec_pretty(&serde_json::json!({ "run": run, "findings": subject.findings }))
 }
 
 fn picture(subject: &Subject, name: &str) -> Result<Option<Vec<u8>>, ExportError> {

@@ -1,5 +1,7 @@
 mod fixture;
 
+use std::time::Duration;
+
 use hdrhistogram::{
     Histogram,
     serialization::{
@@ -56,17 +58,24 @@ fn the_summary_says_what_is_claimed_and_what_is_carried() {
 }
 
 fn log_of(values: &[u64]) -> String {
-    let mut histogram = Histogram::<u64>::new(3).expect("three digits");
-    values.iter().for_each(|v| histogram.record(*v).expect("in range"));
+    log_over(1, |_| values.to_vec())
+}
+
+fn log_over(seconds: u64, values: impl Fn(u64) -> Vec<u64>) -> String {
     let mut bytes = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
     let mut log = IntervalLogWriterBuilder::new()
         .add_comment("[Histogram log format version 1.3]")
         .begin_log_with(&mut bytes, &mut serializer)
         .expect("a log begins");
-    let second = std::time::Duration::from_secs(1);
-    let tag = Tag::new("service").expect("a legal tag");
-    log.write_histogram(&histogram, second, second, Some(tag)).expect("a line");
+    for second in 0..seconds {
+        let mut histogram = Histogram::<u64>::new(3).expect("three digits");
+        values(second).iter().for_each(|v| histogram.record(*v).expect("in range"));
+        let tag = Tag::new("service").expect("a legal tag");
+        let (at, length) = (Duration::from_secs(second), Duration::from_secs(1));
+        log.write_histogram(&histogram, at, length, Some(tag)).expect("a line");
+    }
+    drop(log);
     String::from_utf8(bytes).expect("text")
 }
 
@@ -127,6 +136,7 @@ fn every_chart_is_drawn_and_named() {
     let all = charts(&subject, Look::SHEET);
     let names: Vec<_> = all.iter().map(|chart| chart.name.as_str()).collect();
     let elsewhere = [
+        ChartKind::LatencyMap,
         ChartKind::Capacity,
         ChartKind::Factors,
         ChartKind::HeatMap,
@@ -177,6 +187,38 @@ fn every_trial_is_a_dot_and_a_repeat_is_a_cross() {
     let (crosses, dots): (Vec<_>, Vec<_>) = marks.partition(|form| *form == Form::Cross);
     let finished = findings.panels[0].rows.iter().map(|row| row.trials as usize).sum::<usize>();
     assert_eq!((dots.len(), crosses.len()), (finished, 1));
+}
+
+#[test]
+fn a_slow_second_stands_above_the_others_in_the_map_over_time() {
+    let (mut run, findings) = fixture::first_screen();
+    let cell = findings.panels[0].rows[0].cell.clone();
+    let drawn = |run: &pickfs_record::RunRecord| {
+        ChartKind::LatencyMap.draw(&Subject::new(run, &findings), Look::PAGE)
+    };
+    assert!(drawn(&run).is_empty(), "no logs by the second");
+    let row = findings.panels[0]
+        .rows
+        .iter()
+        .find(|row| row.backing != pickfs_record::BackingKind::Memory);
+    let cell = row.map_or(cell, |row| row.cell.clone());
+    for trial in run.trials.iter_mut().filter(|trial| trial.cell == cell) {
+        for op in &mut trial.ops {
+            op.response = None;
+            op.interval_log =
+                log_over(40, |second| vec![if second == 21 { 900_000 } else { 900 }; 50]);
+        }
+    }
+    let scene = drawn(&run).remove(0).scene;
+    let mut all: Vec<(f32, f32, f32)> = Vec::new();
+    for item in &scene.items {
+        if let Cells { cells, .. } = &item.shape {
+            all.extend(cells);
+        }
+    }
+    all.sort_by(|a, b| a.1.total_cmp(&b.1));
+    assert_eq!(all.len(), 3, "one slow second, and those before and behind it: {all:?}");
+    assert!(all[0].2 < all[1].2 && all[1].1 == all[2].1, "{all:?}");
 }
 
 #[test]

@@ -215,6 +215,21 @@ impl RunFile {
         self.query("SELECT log FROM interval_log WHERE trial = ?1 AND op = ?2", params![trial, op])
     }
 
+    /// Puts the logs of those operations into a run that was read without.
+    pub fn add_logs(
+        &self,
+        run: &mut RunRecord,
+        is_wanted: impl Fn(&TrialRecord, &OpRecord) -> bool,
+    ) -> Result<(), StoreError> {
+        for trial in &mut run.trials {
+            let wanted: Vec<bool> = trial.ops.iter().map(|op| is_wanted(trial, op)).collect();
+            for (op, _) in trial.ops.iter_mut().zip(wanted).filter(|(_, wanted)| *wanted) {
+                op.interval_log = self.interval_log(trial.number, &op.op)?.unwrap_or_default();
+            }
+        }
+        Ok(())
+    }
+
     pub fn interval_logs(&self) -> Result<Vec<(u32, String)>, StoreError> {
         self.patience.reads();
         (|| {

@@ -12,7 +12,10 @@ use std::{
 };
 
 use pickfs_record::{Findings, RunRecord};
-use pickfs_report::serve::{RunLine, RunSummary};
+use pickfs_report::{
+    chart::latency_map,
+    serve::{RunLine, RunSummary},
+};
 use pickfs_store::{RunFile, StoreError, run_paths};
 
 /// Name of the run file in a run's folder: such a run has the name of its folder.
@@ -110,8 +113,11 @@ impl Shelf {
             return Ok(kept[0].2.clone());
         }
         drop(kept);
-        let run = place.open()?.read().map_err(|error| self.told(&error))?;
+        let file = place.open()?;
+        let mut run = file.read().map_err(|error| self.told(&error))?;
         let findings = pickfs_analysis::findings(&run);
+        let is_mapped = latency_map::is_mapped(&run.plan);
+        file.add_logs(&mut run, is_mapped).map_err(|error| self.told(&error))?;
         let loaded = Arc::new(Loaded { run, findings });
         let mut kept = locked(&self.loaded);
         kept.retain(|(p, _, _)| p != path);

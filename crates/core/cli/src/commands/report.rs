@@ -6,7 +6,8 @@ use std::{
 use anyhow::{Context, bail};
 use pickfs_record::{Findings, RunRecord, typed::program};
 use pickfs_report::{
-    ChartKind, Look, Subject, charts, csv, exports, hlog, html, markdown, png, svg,
+    ChartKind, Look, Subject, chart::latency_map, charts, csv, exports, hlog, html, markdown, png,
+    svg,
 };
 use pickfs_store::RunFile;
 
@@ -19,11 +20,13 @@ use crate::{
 };
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
-    let (_, run) = read_run(&args.run)?;
+    let (_, mut run) = read_run(&args.run)?;
     let path = run_path(&args.run);
     let findings = pickfs_analysis::findings(&run);
     let beside = path.parent().unwrap_or(Path::new("."));
     let folder = args.out.as_deref().unwrap_or(beside);
+    let is_mapped = latency_map::is_mapped(&run.plan);
+    RunFile::open(&path)?.add_logs(&mut run, is_mapped)?;
     let subject = Subject::new(&run, &findings);
     for written in write_chosen(&path, &subject, &args.format, &args.chart, folder)? {
         terminal::line(&written.display().to_string());
@@ -91,12 +94,7 @@ fn rendered(
             files.extend(phased(subject, |name| name == exports::PHASES)?);
             files
         }
-        Format::Json => one(
-            "report.json",
-            serde_json::to_string_pretty(&serde_json::json!({
-                "run": subject.run, "findings": subject.findings,
-            }))?,
-        ),
+        Format::Json => exported(subject, ["report.json".to_owned()])?,
         Format::Hlog => interval_logs(subject.run, run_file)?,
         Format::Psv => {
             let needs = of_plan("psv needs a run that is made of phases", "column");
@@ -132,13 +130,8 @@ fn named(files: Files, needs: &str) -> anyhow::Result<Files> {
 }
 
 fn interval_logs(run: &RunRecord, run_file: &Path) -> anyhow::Result<Files> {
-    let file = RunFile::open(run_file)?;
     let mut run = run.clone();
-    for trial in &mut run.trials {
-        for op in &mut trial.ops {
-            op.interval_log = file.interval_log(trial.number, &op.op)?.unwrap_or_default();
-        }
-    }
+    RunFile::open(run_file)?.add_logs(&mut run, |_, _| true)?;
     let logs = hlog::interval_logs(&run).into_iter();
     Ok(logs.map(|log| (format!("hlog/{}", log.file_name), log.text.into_bytes())).collect())
 }

@@ -3,7 +3,7 @@ use std::{fmt, str::FromStr};
 use pickfs_record::finding::Panel;
 use thiserror::Error;
 
-use super::{Look, Scene, grouped, noise, percentiles, slide, strip, timeline};
+use super::{Look, Scene, grouped, latency_map, noise, percentiles, slide, strip, timeline};
 use crate::{
     Subject, factors,
     phases::{self, is_phased},
@@ -15,6 +15,7 @@ pub enum ChartKind {
     Slide,
     Trials,
     Percentiles,
+    LatencyMap,
     WorstPerSecond,
     SlowLaps,
     Factors,
@@ -43,10 +44,11 @@ pub struct Chart {
 }
 
 impl ChartKind {
-    pub const ALL: [ChartKind; 11] = [
+    pub const ALL: [ChartKind; 12] = [
         ChartKind::Slide,
         ChartKind::Trials,
         ChartKind::Percentiles,
+        ChartKind::LatencyMap,
         ChartKind::WorstPerSecond,
         ChartKind::SlowLaps,
         ChartKind::Factors,
@@ -62,6 +64,7 @@ impl ChartKind {
             ChartKind::Slide => "slide",
             ChartKind::Trials => "trials",
             ChartKind::Percentiles => "percentiles",
+            ChartKind::LatencyMap => "latency-map",
             ChartKind::WorstPerSecond => "worst-per-second",
             ChartKind::SlowLaps => "slow-laps",
             ChartKind::Factors => "factors",
@@ -84,6 +87,7 @@ impl ChartKind {
             ChartKind::Slide => slide::draw(subject).map(|s| (None, s)).into_iter().collect(),
             ChartKind::Trials => loops(&|p| strip::trials(subject, p, look, usize::MAX)),
             ChartKind::Percentiles => loops(&|p| percentiles::draw(subject, p, look)),
+            ChartKind::LatencyMap => loops(&|p| latency_map::draw(subject, p, look)),
             ChartKind::WorstPerSecond => loops(&|p| timeline::draw(subject, p, look)),
             ChartKind::Capacity => loops(&|p| strip::capacity(subject, p, look, usize::MAX)),
             ChartKind::SlowLaps => slow_laps(subject, look),

@@ -11,7 +11,7 @@ use pickfs_record::{
     record::Second,
 };
 
-use super::{Axis, Frame, Ink, Look, Rows, Scene, Unit, thin::thin};
+use super::{Axis, Frame, Ink, Look, Rows, Scene, Unit, causes, thin::thin};
 use crate::{
     Subject,
     subject::operation,
@@ -34,6 +34,9 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     let all = || lines.iter().flat_map(|(_, points)| points);
     all().next()?;
     let op = op_name(&metric.op);
+    let rows = panel.rows.iter();
+    let marks: Vec<_> =
+        rows.flat_map(|row| causes::worst(subject, &row.cell, &metric.op, 1)).collect();
     let frame = Frame {
         look,
         title: super::titled(
@@ -48,7 +51,7 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
             super::at_own_rate(panel)
         ),
         x: Axis::span(Unit::Seconds, 0.0, all().map(|p| p.0).fold(1.0, f64::max)),
-        y: Axis::log(Unit::Nanoseconds, all().map(|p| p.1)),
+        y: Axis::log(Unit::Nanoseconds, all().map(|p| p.1).chain(marks.iter().map(|m| m.value_ns))),
         x_title: "second of the trial (s)".into(),
         y_title: format!("{op}, {}", view_name(metric.view)),
         legend: lines.iter().map(|(label, _)| (label.to_string(), subject.slot(label))).collect(),
@@ -64,6 +67,7 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
             canvas.marker(label, slot, at, false, tip);
         }
     }
+    causes::draw(&mut canvas, &marks, |canvas, value_ns| canvas.y_of(value_ns));
     Some(canvas.scene)
 }
 
