@@ -18,13 +18,8 @@ impl ExecImage {
         arguments: impl Iterator<Item = OsString>,
         environment: impl Iterator<Item = (OsString, OsString)>,
     ) -> io::Result<Self> {
-        let arguments = c_strings(arguments.map(OsString::into_vec))?;
-        let joined = environment.map(|(mut name, value)| {
-            name.push("=");
-            name.push(value);
-            name.into_vec()
-        });
-        let environment = c_strings(joined)?;
+        let arguments = c_strings(arguments)?;
+        let environment = variables(environment)?;
         Ok(Self {
             arguments: pointers(&arguments),
             environment: pointers(&environment),
@@ -43,10 +38,22 @@ impl ExecImage {
     }
 }
 
-fn c_strings(strings: impl Iterator<Item = Vec<u8>>) -> io::Result<Vec<CString>> {
-    strings.map(|bytes| CString::new(bytes).map_err(io::Error::from)).collect()
+/// `NAME=VALUE`
+pub(crate) fn variables(
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> io::Result<Vec<CString>> {
+    c_strings(environment.map(|(mut name, value)| {
+        name.push("=");
+        name.push(value);
+        name
+    }))
 }
 
-fn pointers(strings: &[CString]) -> Vec<*const c_char> {
+pub(crate) fn c_strings(strings: impl Iterator<Item = OsString>) -> io::Result<Vec<CString>> {
+    strings.map(|text| CString::new(text.into_vec()).map_err(io::Error::from)).collect()
+}
+
+/// They end in a null.
+pub(crate) fn pointers(strings: &[CString]) -> Vec<*const c_char> {
     strings.iter().map(|string| string.as_ptr()).chain([std::ptr::null()]).collect()
 }

@@ -12,12 +12,13 @@
 use std::{
     ffi::{CString, OsStr, OsString, c_char, c_int, c_void},
     io,
-    os::unix::ffi::{OsStrExt, OsStringExt},
+    os::unix::ffi::OsStrExt,
     path::Path,
     ptr::null,
 };
 
 use crate::account::Account;
+use crate::exec_image::{c_strings, pointers, variables};
 
 /// The child's own stack; it calls nothing that goes deep.
 const STACK_BYTES: usize = 256 << 10;
@@ -39,15 +40,10 @@ pub(crate) fn spawn(start: &Start<'_>) -> io::Result<u32> {
     let program = start.words.first().ok_or(io::ErrorKind::InvalidInput)?;
     let path = start.environment.iter().find(|(name, _)| name == "PATH");
     let places = places(program, path.map(|(_, value)| value.as_os_str()));
-    let places = places.into_iter().map(text).collect::<io::Result<Vec<_>>>()?;
-    let words = start.words.iter().map(|word| text(word.clone()));
-    let words = words.collect::<io::Result<Vec<_>>>()?;
-    let variables = start
-        .environment
-        .iter()
-        .map(|(name, value)| text([name.as_os_str(), value.as_os_str()].join(OsStr::new("="))));
-    let variables = variables.collect::<io::Result<Vec<_>>>()?;
-    let directory = text(start.directory.as_os_str().to_owned())?;
+    let places = c_strings(places.into_iter())?;
+    let words = c_strings(start.words.iter().cloned())?;
+    let variables = variables(start.environment.iter().cloned())?;
+    let directory = CString::new(start.directory.as_os_str().as_bytes())?;
     let mut orders = Orders {
         places: pointers(&places),
         words: pointers(&words),
@@ -68,15 +64,6 @@ fn places(program: &OsStr, path: Option<&OsStr>) -> Vec<OsString> {
     }
     let folders = path.unwrap_or(OsStr::new("/bin:/usr/bin"));
     std::env::split_paths(folders).map(|folder| folder.join(program).into_os_string()).collect()
-}
-
-fn text(words: OsString) -> io::Result<CString> {
-    CString::new(words.into_vec())
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a zero byte in a word"))
-}
-
-fn pointers(texts: &[CString]) -> Vec<*const c_char> {
-    texts.iter().map(|text| text.as_ptr()).chain([null()]).collect()
 }
 
 /// `/bin/sh FILE WORDS...`, for a file that is no program and names none: a script as of old. FILE is

@@ -14,6 +14,6 @@ mod run;
 mod workshop;
 
 pub use error::ModuleError;
-pub use module::Module;
+pub use module::{MODULES, Module};
 pub use openzfs::LAST as OPENZFS;
 pub use workshop::{KernelSource, Workshop};

@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::error::ModuleError;
-use crate::module::Module;
+use crate::module::{MODULES, Module};
 use crate::openzfs;
 use crate::run::{Shell, find};
 
@@ -59,7 +59,7 @@ impl Workshop {
 
     /// Kept from before, or built now from 140 MB of source, in half a minute.
     pub fn built(&self, module: Module) -> Result<PathBuf, ModuleError> {
-        let place = self.place_of(module.name());
+        let place = self.place_of(module.name);
         self.once(&place, |shell| self.build(shell, module)).map(|()| place)
     }
 
@@ -122,17 +122,16 @@ impl Workshop {
 
     fn build(&self, shell: &Shell, module: Module) -> Result<(), ModuleError> {
         let source = self.source(shell)?;
-        let folder = self.folder().join(format!("build-{}", module.name()));
+        let folder = self.folder().join(format!("build-{}", module.name));
         remove(&folder)?;
-        copy_files(&source.join(module.folder()), &folder)?;
-        module.changes().iter().try_for_each(|change| change.make(&folder))?;
+        copy_files(&source.join(module.folder), &folder)?;
+        module.changes.iter().try_for_each(|change| change.make(&folder))?;
         let outside = format!("M={}", folder.display());
         let mut words = vec!["-j2", "CC=gcc", &outside];
-        words.extend(module.make_words());
-        words.extend(module.flags());
+        words.extend(module.make_words);
         words.push("modules");
         shell.run(&self.header_folders().0, "make", &words)?;
-        self.keep(shell, &folder.join(format!("{}.ko", module.name())), module.name())?;
+        self.keep(shell, &folder.join(format!("{}.ko", module.name)), module.name)?;
         remove(&folder)
     }
 
@@ -148,7 +147,7 @@ impl Workshop {
         let archive = self.kernel.source.join(format!("usr/src/{package}.tar.xz"));
         let (archive, to) = (archive.to_string_lossy(), tree.to_string_lossy());
         let mut words = vec!["-x", "-f", &archive, "-C", &to, "--strip-components=1"];
-        let folders = Module::ALL.map(|module| format!("{package}/{}", module.folder()));
+        let folders = MODULES.map(|module| format!("{package}/{}", module.folder));
         words.extend(folders.iter().map(String::as_str));
         shell.run(&tree, "tar", &words)?;
         fs::write(&whole, "").map_err(ModuleError::io("write", &whole))?;
@@ -213,6 +212,7 @@ fn copy_files(from: &Path, to: &Path) -> Result<(), ModuleError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::module::UFS_WRITE;
 
     fn workshop(cache: &Path) -> Workshop {
         let kernel = KernelSource {
@@ -231,7 +231,7 @@ mod tests {
         fs::create_dir_all(workshop.folder()).unwrap();
         fs::write(workshop.place_of("ufs"), "module").unwrap();
         let place = cache.path().join("6.1.0-56-amd64/ufs-1.ko");
-        assert_eq!(workshop.built(Module::UfsWrite).unwrap(), place);
+        assert_eq!(workshop.built(UFS_WRITE).unwrap(), place);
         assert_eq!(workshop.kernel.source_package(), "linux-source-6.1");
     }
 

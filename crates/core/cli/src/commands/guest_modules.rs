@@ -5,7 +5,7 @@ use pickfs_guest::{
     Kernel, PackageCache,
     package_set::{Members, PackageSet},
 };
-use pickfs_modules::{KernelSource, Module, OPENZFS, Workshop};
+use pickfs_modules::{KernelSource, MODULES, Module, OPENZFS, Workshop};
 
 use crate::terminal;
 
@@ -26,8 +26,8 @@ pub fn build_modules(
         ..KernelSource::default()
     };
     let is_kept = |name: &str| Workshop::new(&folder, source.clone()).kept(name).is_some();
-    let modules = Module::ALL.into_iter().filter(|module| is_asked(module.name()));
-    let missing: Vec<Module> = modules.filter(|module| !is_kept(module.name())).collect();
+    let modules = MODULES.into_iter().filter(|module| is_asked(module.name));
+    let missing: Vec<Module> = modules.filter(|module| !is_kept(module.name)).collect();
     let is_zfs_missing = is_asked(OPENZFS) && !is_kept(OPENZFS);
     if missing.is_empty() && !is_zfs_missing {
         return Ok(());
@@ -50,7 +50,7 @@ pub fn build_modules(
     }
     let workshop = Workshop::new(&folder, source.clone());
     for module in missing {
-        terminal::line(&format!("{}: {}", workshop.built(module)?.display(), module.remark()));
+        terminal::line(&format!("{}: {}", workshop.built(module)?.display(), module.remark));
     }
     // Large, and of no use any more.
     let _ = fs::remove_dir_all(source.source);
