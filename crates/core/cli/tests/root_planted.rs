@@ -6,6 +6,7 @@ mod lab_session;
 mod pickfs;
 mod slow_disk;
 
+use pickfs_testkit::only_if;
 use std::{
     fs,
     os::unix::fs::FileExt,
@@ -103,9 +104,7 @@ fn is_named(found: &Findings, label: &str) -> bool {
 /// B's median is the better one, and one operation of each trial outlasts nearly all of it.
 #[test]
 fn a_rare_long_stall_is_not_hidden_by_a_quick_median() {
-    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let (_folder, place) = folder();
     let plan = plan(
         &place,
@@ -145,9 +144,7 @@ fn a_rare_long_stall_is_not_hidden_by_a_quick_median() {
 /// The calls of both take the same time: B leaves all of its work to the commit.
 #[test]
 fn a_commit_that_was_put_off_is_paid() {
-    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let (_folder, place) = folder();
     let plan = plan(
         &place,
@@ -212,9 +209,7 @@ fn has_processors() -> bool {
 /// A worker of the candidate would stand between two calls of the driver as this thread does.
 #[test]
 fn a_worker_on_the_measuring_processor_is_the_candidates() {
-    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) || !has_processors() {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) || !has_processors());
     let (_folder, place) = folder();
     let plan = plan(
         &place,
@@ -281,9 +276,7 @@ impl Drop for Hogs {
 
 #[test]
 fn hogs_end_the_run_after_two_blocks_and_are_named() {
-    if !may_run(&["mkfs.ext4", "losetup", "taskset", "/dev/fuse"]) || !has_processors() {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "losetup", "taskset", "/dev/fuse"]) || !has_processors());
     let (_folder, place) = folder();
     let plan = plan(&place, &["A", "B"], BUSY);
     let disk = SlowDisk::mount(DISK_BYTES);
@@ -324,9 +317,7 @@ impl Drop for Quota {
 
 #[test]
 fn a_quota_ends_the_run_after_two_blocks_and_is_named() {
-    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let Some(quota) = Quota::new() else {
         eprintln!("skipped: no control group with the cpu controller can be made");
         return;
@@ -361,9 +352,7 @@ fn uses_the_disk(file: &Path, over: &AtomicBool) {
 
 #[test]
 fn who_uses_the_disk_under_an_image_is_named() {
-    if !may_run(&["mkfs.ext4", "losetup"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "losetup"]));
     let (_folder, place) = folder();
     let plan = plan(&place, &["A", "B"], &BUSY.replace("blocks = 9", "blocks = 1"));
     let (disk, host) = (place.join("disk"), place.join("host"));
@@ -408,9 +397,7 @@ fn who_uses_the_disk_under_an_image_is_named() {
 /// Whoever comes after B finds a slower disk; all three are the same.
 #[test]
 fn what_one_leaves_to_the_next_is_nobodys_advantage() {
-    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let (_folder, place) = folder();
     let plan = plan(
         &place,

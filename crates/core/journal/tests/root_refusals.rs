@@ -6,7 +6,7 @@ use std::path::Path;
 use pickfs_journal::{
     Error, Fallback, Journal, Options, Preallocation, Sync, Way, WritePath, recover,
 };
-use pickfs_testkit::may_run;
+use pickfs_testkit::{may_run, only_if};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use tempfile::TempDir;
 
@@ -36,9 +36,7 @@ fn small() -> Options {
 
 #[test]
 fn ramfs_has_no_fallocate_and_no_direct_writes() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let ramfs = Mounted::new("ramfs", c"");
     let direct =
         Options { write_path: WritePath::Direct, preallocation: Preallocation::None, ..small() };
@@ -65,9 +63,7 @@ fn ramfs_has_no_fallocate_and_no_direct_writes() {
 
 #[test]
 fn a_full_disk_closes_the_journal_and_loses_nothing_that_was_appended() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let tmpfs = Mounted::new("tmpfs", c"size=3m");
     let dir = tmpfs.path().join("journal");
     let options = Options { preallocation: Preallocation::None, ..small() };

@@ -5,7 +5,7 @@ use pickfs_sys::device_users::users_of;
 use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
 use pickfs_sys::mount::{MountRequest, Mounted};
 use pickfs_sys::proc_root::ProcRoot;
-use pickfs_testkit::may_run;
+use pickfs_testkit::{may_run, only_if};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::process::Command;
@@ -20,9 +20,7 @@ fn loop_on_unlinked() -> LoopDevice {
 
 #[test]
 fn a_device_tells_the_same_by_ioctl_and_by_sysfs() {
-    if !may_run(&["/dev/loop-control"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control"]));
     let made = loop_on_unlinked();
     let device = BlockDevice::at(made.path()).unwrap();
     let facts = device.facts();
@@ -38,9 +36,7 @@ fn a_device_tells_the_same_by_ioctl_and_by_sysfs() {
 
 #[test]
 fn written_bytes_and_flushes_are_counted() {
-    if !may_run(&["/dev/loop-control"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control"]));
     let made = loop_on_unlinked();
     let device = BlockDevice::at(made.path()).unwrap();
     let before = device.statistics().unwrap();
@@ -55,9 +51,7 @@ fn written_bytes_and_flushes_are_counted() {
 
 #[test]
 fn exclusive_open_tells_a_holder_and_a_mount_but_not_a_plain_open() {
-    if !may_run(&["/dev/loop-control", "mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control", "mkfs.ext4"]));
     let made = loop_on_unlinked();
     let device = BlockDevice::at(made.path()).unwrap();
     let plain = File::options().read(true).write(true).open(made.path()).unwrap();
@@ -82,9 +76,7 @@ fn libc_o_excl() -> i32 {
 
 #[test]
 fn a_program_that_has_the_device_open_is_found() {
-    if !may_run(&["/dev/loop-control"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control"]));
     let made = loop_on_unlinked();
     let device = BlockDevice::at(made.path()).unwrap();
     let users = users_of(device.device_number(), &ProcRoot::host()).unwrap().users;

@@ -4,7 +4,7 @@ use pickfs_sys::extents::{self, ExtentSource};
 use pickfs_sys::loop_device::{LoopDevice, LoopError, LoopOptions};
 use pickfs_sys::mount::{self, MountError, MountRequest, Mounted};
 use pickfs_sys::proc_root::ProcRoot;
-use pickfs_testkit::may_run;
+use pickfs_testkit::{may_run, only_if};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -30,9 +30,7 @@ fn loop_backing(number: u32) -> Option<String> {
 
 #[test]
 fn an_unlinked_file_is_attached_with_direct_io_and_autoclear() {
-    if !may_run(&["/dev/loop-control"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control"]));
     let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
     let status = device.status().unwrap();
     assert!(status.direct_io && status.autoclear && !status.read_only, "{status:?}");
@@ -47,9 +45,7 @@ fn an_unlinked_file_is_attached_with_direct_io_and_autoclear() {
 
 #[test]
 fn a_chosen_sector_size_is_in_force() {
-    if !may_run(&["/dev/loop-control"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control"]));
     let image = unlinked_image();
     let options = LoopOptions { sector_bytes: Some(4096), ..LoopOptions::default() };
     let device = LoopDevice::attach(&image, &options).unwrap();
@@ -59,9 +55,7 @@ fn a_chosen_sector_size_is_in_force() {
 
 #[test]
 fn dropping_the_guard_detaches() {
-    if !may_run(&["/dev/loop-control"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control"]));
     let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
     let (number, sequence) = (device.number(), device.disk_sequence());
     drop(device);
@@ -75,9 +69,7 @@ fn dropping_the_guard_detaches() {
 
 #[test]
 fn fallocated_extents_are_unwritten_until_they_are_rewritten() {
-    if !may_run(&["/dev/loop-control"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control"]));
     let image = unlinked_image();
     image.write_all_at(b"kept", 8192).unwrap();
     let before = extents::summary(&image).unwrap();
@@ -95,9 +87,7 @@ fn fallocated_extents_are_unwritten_until_they_are_rewritten() {
 
 #[test]
 fn mkfs_unwrites_an_image_and_rewriting_mends_it() {
-    if !may_run(&["/dev/loop-control", "mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control", "mkfs.ext4"]));
     let image = unlinked_image();
     extents::rewrite_unwritten(&image).unwrap();
     let device = LoopDevice::attach(&image, &LoopOptions::default()).unwrap();
@@ -116,9 +106,7 @@ fn mkfs_unwrites_an_image_and_rewriting_mends_it() {
 
 #[test]
 fn holes_of_a_tmpfs_file_are_found_and_mended() {
-    if !may_run(&["/dev/loop-control"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control"]));
     let folder = tempfile::tempdir().unwrap();
     let request = MountRequest::new("tmpfs", folder.path(), "tmpfs").options("size=16m");
     let mounted = Mounted::mount(&request).unwrap();
@@ -137,9 +125,7 @@ fn holes_of_a_tmpfs_file_are_found_and_mended() {
 
 #[test]
 fn an_ext4_image_is_mounted_with_options_that_the_kernel_reports() {
-    if !may_run(&["/dev/loop-control", "mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control", "mkfs.ext4"]));
     let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
     make("mkfs.ext4", device.path());
     let folder = tempfile::Builder::new().prefix("with space ").tempdir().unwrap();
@@ -166,9 +152,7 @@ fn an_ext4_image_is_mounted_with_options_that_the_kernel_reports() {
 
 #[test]
 fn a_device_under_a_mount_says_that_it_is_still_in_use_only_when_it_is() {
-    if !may_run(&["/dev/loop-control", "mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control", "mkfs.ext4"]));
     let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
     make("mkfs.ext4", device.path());
     let folder = tempfile::tempdir().unwrap();
@@ -184,9 +168,7 @@ fn a_device_under_a_mount_says_that_it_is_still_in_use_only_when_it_is() {
 
 #[test]
 fn a_wrong_option_and_a_wrong_image_are_explained() {
-    if !may_run(&["/dev/loop-control", "mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control", "mkfs.ext4"]));
     let device = LoopDevice::attach(&unlinked_image(), &LoopOptions::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let request = MountRequest::new(device.path(), folder.path(), "ext4");

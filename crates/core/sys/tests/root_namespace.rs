@@ -9,7 +9,7 @@ use pickfs_sys::loop_device::{self, LoopDevice, LoopOptions};
 use pickfs_sys::mount::{self, MountRequest};
 use pickfs_sys::namespace;
 use pickfs_sys::proc_root::ProcRoot;
-use pickfs_testkit::{may_run, until};
+use pickfs_testkit::{may_run, only_if, until};
 use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -37,9 +37,7 @@ fn main() {
 }
 
 fn run_tests(arguments: &[String]) {
-    if !may_run(&["/dev/loop-control", "mkfs.ext4", "setsid"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control", "mkfs.ext4", "setsid"]));
     let filters: Vec<_> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
     let wanted = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(*f));
     for (name, test) in TESTS.iter().filter(|(name, _)| wanted(name)) {

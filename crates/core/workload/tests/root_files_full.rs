@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 
 use pickfs_record::{Outcome, PhaseRecord};
 use pickfs_sys::mount::{MountRequest, Mounted};
-use pickfs_testkit::{fake_spec, may_run, params as params_of};
+use pickfs_testkit::{fake_spec, may_run, only_if, params as params_of};
 use pickfs_workload::{Session, find};
 use serde_json::{Value, json};
 
@@ -40,9 +40,7 @@ fn outcome<'a>(rows: &'a [PhaseRecord], phase: &str) -> &'a Outcome {
 
 #[test]
 fn a_disk_that_fills_up_is_a_failed_row_and_what_hangs_on_it_is_skipped() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let params = json!({ "scale": "tiny", "files": 100, "file_min": 8192, "file_max": 8192 });
     let (rows, _) = trial("size=6m", params, |folder| {
         fs::write(folder.join("hog"), vec![1; 5 << 20]).unwrap();
@@ -61,9 +59,7 @@ fn a_disk_that_fills_up_is_a_failed_row_and_what_hangs_on_it_is_skipped() {
 
 #[test]
 fn a_create_that_fails_names_the_file_and_leaves_none() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let params = json!({ "scale": "tiny", "size": 0, "files": 200 });
     let (rows, _) = trial("size=4m,nr_inodes=300", params, |folder| {
         // Eighty inodes are left: fewer than files.
@@ -82,9 +78,7 @@ fn a_create_that_fails_names_the_file_and_leaves_none() {
 
 #[test]
 fn files_are_as_many_as_there_are_inodes() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let params = json!({ "scale": "tiny", "size": 0, "files": 1000 });
     let (rows, notes) = trial("size=16m,nr_inodes=600", params, |_| {});
     assert!(notes[0].contains("files instead of 1000: tmpfs has no more free inodes"), "{notes:?}");

@@ -13,6 +13,16 @@ pub fn may_run(needs: &[&str]) -> bool {
     needs.iter().find(is_absent).is_none_or(|need| skipped(&format!("{need} not found")))
 }
 
+/// Ends a test that may not run here; whoever says so has said why.
+#[macro_export]
+macro_rules! only_if {
+    ($may_run:expr) => {
+        if !$may_run {
+            return;
+        }
+    };
+}
+
 /// Says why a test does not run. Always false.
 pub fn skipped(reason: &str) -> bool {
     let is_required = env::var("PICKFS_REQUIRE_ROOT_RING").is_ok_and(|value| value == "1");

@@ -9,7 +9,7 @@ mod hosts;
 use std::time::Duration;
 
 use hosts::{HOST_A, HOST_B, Hosts, Node, can_run, dump, scrambled};
-use pickfs_testkit::until;
+use pickfs_testkit::{only_if, until};
 
 const LONG: Duration = pickfs_testkit::PATIENCE;
 
@@ -49,9 +49,7 @@ fn kill_primaries(rounds: u64, words: &[&str]) {
 
 #[test]
 fn a_primary_that_is_killed_under_load_loses_nothing_that_was_acknowledged() {
-    if !can_run() {
-        return;
-    }
+    only_if!(can_run());
     kill_primaries(10, &["--degree", "received"]);
     kill_primaries(5, &["--degree", "received", "--store", "queue"]);
     kill_primaries(5, &["--degree", "durable", "--sync", "fdatasync"]);
@@ -60,9 +58,7 @@ fn a_primary_that_is_killed_under_load_loses_nothing_that_was_acknowledged() {
 #[test]
 #[ignore = "heavy: two hundred kills"]
 fn a_primary_that_is_killed_two_hundred_times_loses_nothing_that_was_acknowledged() {
-    if !can_run() {
-        return;
-    }
+    only_if!(can_run());
     // Each round reads all of both stores: twenty rounds on each pair of them.
     for _ in 0..5 {
         kill_primaries(20, &["--degree", "received"]);
@@ -75,9 +71,7 @@ fn a_primary_that_is_killed_two_hundred_times_loses_nothing_that_was_acknowledge
 
 #[test]
 fn a_cut_network_stops_acknowledgements_and_a_healed_one_catches_up() {
-    if !can_run() {
-        return;
-    }
+    only_if!(can_run());
     let hosts = Hosts::new();
     let mut primary = hosts.primary(HOST_A, &["--timeout", "400"]);
     let secondary = hosts.secondary(HOST_B, &["--timeout", "400"]);
@@ -94,9 +88,7 @@ fn a_cut_network_stops_acknowledgements_and_a_healed_one_catches_up() {
 
 #[test]
 fn a_cut_network_lets_a_primary_degrade_that_was_told_to() {
-    if !can_run() {
-        return;
-    }
+    only_if!(can_run());
     let hosts = Hosts::new();
     let mut primary = hosts.primary(HOST_A, &["--timeout", "400", "--on-loss", "degrade"]);
     let _secondary = hosts.secondary(HOST_B, &["--timeout", "400"]);
@@ -114,9 +106,7 @@ fn a_cut_network_lets_a_primary_degrade_that_was_told_to() {
 
 #[test]
 fn a_secondary_that_sleeps_stops_the_primary_and_one_that_wakes_up_catches_up() {
-    if !can_run() {
-        return;
-    }
+    only_if!(can_run());
     let hosts = Hosts::new();
     let words = ["--timeout", "700", "--buffer", "65536"];
     let mut primary = hosts.primary(HOST_A, &words);
@@ -133,9 +123,7 @@ fn a_secondary_that_sleeps_stops_the_primary_and_one_that_wakes_up_catches_up() 
 
 #[test]
 fn an_old_primary_that_is_started_again_is_refused_and_says_so() {
-    if !can_run() {
-        return;
-    }
+    only_if!(can_run());
     let hosts = Hosts::new();
     let mut primary = hosts.primary(HOST_A, &[]);
     let secondary = hosts.secondary(HOST_B, &[]);
@@ -154,9 +142,7 @@ fn an_old_primary_that_is_started_again_is_refused_and_says_so() {
 
 #[test]
 fn a_secondary_that_joins_late_has_all_that_was_before_it() {
-    if !can_run() {
-        return;
-    }
+    only_if!(can_run());
     let hosts = Hosts::new();
     let mut primary = hosts.primary(HOST_A, &["--on-loss", "degrade"]);
     primary.ready(LONG);

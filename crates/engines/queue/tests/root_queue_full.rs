@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use pickfs_queue::{Allocation, Appender, Error, Options, Prepare, Queue, Touch};
-use pickfs_testkit::may_run;
+use pickfs_testkit::{may_run, only_if};
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use tempfile::TempDir;
 
@@ -122,9 +122,7 @@ fn count(queue: &Queue) -> u64 {
 
 #[test]
 fn an_append_to_a_full_disk_is_an_error_and_goes_on_when_there_is_room() {
-    if !may_run(NEEDS) {
-        return;
-    }
+    only_if!(may_run(NEEDS));
     let ways = [
         (Allocation::Fallocate, Touch::NextPage),
         (Allocation::Sparse, Touch::None),
@@ -154,9 +152,7 @@ fn an_append_to_a_full_disk_is_an_error_and_goes_on_when_there_is_room() {
 
 #[test]
 fn a_page_that_was_written_back_takes_stores_on_a_full_disk() {
-    if !may_run(NEEDS) {
-        return;
-    }
+    only_if!(may_run(NEEDS));
     for kind in FILE_SYSTEMS {
         for allocation in [Allocation::Fallocate, Allocation::Sparse, Allocation::ZeroFill] {
             let mounted = Mounted::new(kind);
@@ -177,9 +173,7 @@ fn a_page_that_was_written_back_takes_stores_on_a_full_disk() {
 
 #[test]
 fn a_queue_is_filled_with_zeros_where_there_is_no_fallocate_unless_told_otherwise() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let ramfs = Mounted::new("ramfs");
     let options = |allocation| Options { segment_bytes: 1 << 20, allocation, ..Options::default() };
     let told = options(Allocation::Fallocate);

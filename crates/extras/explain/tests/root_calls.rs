@@ -13,7 +13,7 @@ use std::{
 use pickfs_explain::calls::{CallWatch, CallsSeen, WatchOptions};
 use pickfs_record::CallsRecord;
 use pickfs_sys::file_calls::FileCall;
-use pickfs_testkit::{may_run, until};
+use pickfs_testkit::{may_run, only_if, until};
 
 const SCRIPT: &str = "mkdir tree; cd tree
 for name in a b c; do dd if=/dev/zero of=$name bs=4096 count=200 conv=fsync 2>/dev/null & done; wait
@@ -57,9 +57,7 @@ fn nothing_is_lost(calls: &CallsRecord) {
 
 #[test]
 fn a_script_of_many_processes_is_counted_as_strace_counts_it() {
-    if !may_run(&["strace"]) {
-        return;
-    }
+    only_if!(may_run(&["strace"]));
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = Command::new("sh");
     command.args(["-c", SCRIPT]).current_dir(folder.path());
@@ -105,9 +103,7 @@ fn four_threads(folder: &Path) -> Command {
 
 #[test]
 fn threads_are_counted_too() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let folder = tempfile::tempdir().expect("a folder");
     let seen = seen(&mut four_threads(folder.path()), &WatchOptions::default());
     nothing_is_lost(&seen.calls);
@@ -125,9 +121,7 @@ fn reads_its_input(process: u32) -> bool {
 
 #[test]
 fn a_process_that_runs_is_watched_with_what_it_starts() {
-    if !may_run(&["dd"]) {
-        return;
-    }
+    only_if!(may_run(&["dd"]));
     let mut shell = Command::new("sh");
     shell.args([
         "-c",
@@ -184,9 +178,7 @@ fn share_of_slow_writes_that_is_explained() -> (f64, u64) {
 /// repeated.
 #[test]
 fn slow_calls_of_a_program_have_a_cause() {
-    if !may_run(&["dd"]) {
-        return;
-    }
+    only_if!(may_run(&["dd"]));
     let mut shares = Vec::new();
     while shares.iter().filter(|(_, lost)| *lost == 0).count() < 3 {
         shares.push(share_of_slow_writes_that_is_explained());

@@ -23,7 +23,7 @@ use pickfs_sys::{
     affinity::{allowed_processors, pin_to, set_real_time},
     slow_laps::{SlowLap, SlowLaps},
 };
-use pickfs_testkit::may_run;
+use pickfs_testkit::{may_run, only_if};
 use rustix::thread::gettid;
 
 struct Mounted {
@@ -114,9 +114,7 @@ fn share(op: &OpStalls, cause: &str) -> f64 {
 
 #[test]
 fn a_frozen_file_system_stops_one_write_and_is_named() {
-    if !may_run(&["mkfs.ext4", "fsfreeze"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "fsfreeze"]));
     for mkfs in [&["mkfs.ext4", "-qF"][..], &["mkfs.xfs", "-qf"], &["mkfs.btrfs", "-qf"]] {
         let mounted = Mounted::make(mkfs);
         let file = journal(&mounted.path());
@@ -172,9 +170,7 @@ impl Drop for Hog {
 
 #[test]
 fn a_hog_on_the_writers_processor_is_waiting_for_a_processor_and_has_its_name() {
-    if !may_run(&["taskset", "chrt"]) {
-        return;
-    }
+    only_if!(may_run(&["taskset", "chrt"]));
     let folder = tempfile::tempdir().expect("a folder");
     let file = journal(folder.path());
     let processor = *allowed_processors().expect("processors").last().expect("one");
@@ -199,9 +195,7 @@ fn a_hog_on_the_writers_processor_is_waiting_for_a_processor_and_has_its_name() 
 
 #[test]
 fn each_read_of_an_xfs_file_stalls_its_writer_once() {
-    if !may_run(&["mkfs.xfs"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.xfs"]));
     const READS: u64 = 300;
     let mounted = Mounted::make(&["mkfs.xfs", "-qf"]);
     let file = journal(&mounted.path());
@@ -285,9 +279,7 @@ impl Drop for DirtyBound {
 
 #[test]
 fn dirty_throttling_of_one_device_is_named() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let mounted = Mounted::make(&["mkfs.ext4", "-qF"]);
     let _bound = DirtyBound::of(&mounted.path(), 4 << 20);
     let file = journal(&mounted.path());
@@ -320,9 +312,7 @@ fn dirty_throttling_of_one_device_is_named() {
 /// Megabytes into the cache: all of it is copying, in functions that the samples name.
 #[test]
 fn samples_name_the_functions_of_time_on_a_processor() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let mounted = Mounted::make(&["mkfs.ext4", "-qF"]);
     let file = journal(&mounted.path());
     let also = ExplainAlso { samples_hz: Some(2_000), context: false };
@@ -357,9 +347,7 @@ fn samples_name_the_functions_of_time_on_a_processor() {
 /// the device of this very file system and the thread that did it.
 #[test]
 fn a_commit_and_its_requests_stand_beside_the_laps_that_wait_for_it() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let mounted = Mounted::make(&["mkfs.ext4", "-qF"]);
     let device = rustix::fs::stat(mounted.path()).expect("a mount").st_dev;
     let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));

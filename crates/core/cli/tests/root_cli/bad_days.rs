@@ -7,7 +7,7 @@ use pickfs_candidate::undo::{Undo, UndoLog};
 use pickfs_record::{Event, Outcome, RunRecord, TrialRecord};
 use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
 use pickfs_sys::mount::{MountRequest, Mounted};
-use pickfs_testkit::with_ignored_signals;
+use pickfs_testkit::{only_if, with_ignored_signals};
 use rustix::process::Signal;
 
 const SHORT: &str = "run quick --fs ext4 --fs ext4:noatime --measure 500ms --warmup 50ms
@@ -68,9 +68,7 @@ fn in_the_second_trial(out: &Path) -> Session {
 
 #[test]
 fn control_c_and_a_termination_are_told_kept_and_resumed() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let to_group = |session: &Session| session.signal_group(Signal::INT);
     let to_one = |session: &Session| {
         let outer = rustix::process::Pid::from_raw(session.outer()).unwrap();
@@ -97,9 +95,7 @@ fn control_c_and_a_termination_are_told_kept_and_resumed() {
 
 #[test]
 fn under_nohup_a_hang_up_ends_nothing() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let (_folder, out) = folder();
     let mut session = Session::start_with(with_ignored_signals, &words(SMALL), &out);
     session.wait_for_trial(2);
@@ -116,9 +112,7 @@ fn under_nohup_a_hang_up_ends_nothing() {
 
 #[test]
 fn a_killed_lab_leaves_nothing_and_is_resumed() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     for which in [Session::outer as fn(&Session) -> i32, Session::inner] {
         let (_folder, out) = folder();
         let session = in_the_second_trial(&out);
@@ -138,9 +132,7 @@ fn a_killed_lab_leaves_nothing_and_is_resumed() {
 
 #[test]
 fn a_killed_worker_is_a_row_and_the_run_goes_on() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let (_folder, out) = folder();
     let mut session = Session::start(&words(SMALL), &out);
     session.wait_for_trial(1);
@@ -196,9 +188,7 @@ fn a_full_disk_under_a_mapping_is_a_row_too() {
 
 #[test]
 fn an_io_error_is_a_row_and_a_healed_disk_goes_on() {
-    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let (_folder, out) = folder();
     let disk = SlowDisk::mount(64 << 20);
     let device = disk.attach();
@@ -221,9 +211,7 @@ fn an_io_error_is_a_row_and_a_healed_disk_goes_on() {
 
 #[test]
 fn a_full_results_folder_ends_the_run_and_keeps_what_was_written() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let (_folder, images) = folder();
     let (_results, out) = folder();
     let request = MountRequest::new("pickfs-test", &out, "tmpfs").options("size=1m");
@@ -246,9 +234,7 @@ fn a_full_results_folder_ends_the_run_and_keeps_what_was_written() {
 
 #[test]
 fn an_image_never_takes_its_host_under_one_tenth_free() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let (_folder, images) = folder();
     let (_results, out) = folder();
     let request = MountRequest::new("pickfs-test", &images, "tmpfs").options("size=100m");
@@ -264,9 +250,7 @@ fn an_image_never_takes_its_host_under_one_tenth_free() {
 
 #[test]
 fn a_resumed_run_wants_the_device_that_it_pinned() {
-    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let (_folder, out) = folder();
     let (disk, log_disk) = (SlowDisk::mount(64 << 20), SlowDisk::mount(64 << 20));
     let (mut device, log) = (disk.attach(), log_disk.attach());
@@ -308,9 +292,7 @@ fn a_resumed_run_wants_the_device_that_it_pinned() {
 
 #[test]
 fn a_device_must_be_one() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let (_folder, out) = folder();
     let file = out.join("a-file");
     fs::write(&file, "x").unwrap();
@@ -335,9 +317,7 @@ fn a_device_must_be_one() {
 
 #[test]
 fn clean_removes_what_was_written_down_and_only_that() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let (_folder, state) = folder();
     let log = UndoLog::at(state.join("undo"));
     let (ours, theirs) = (state.join("pickfs-image-1"), state.join("pickfs-image-2"));
@@ -367,9 +347,7 @@ fn clean_removes_what_was_written_down_and_only_that() {
 
 #[test]
 fn a_ring_that_the_kernel_closes_late_does_not_fail_the_unmount() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let (_kept, out) = folder();
     let ring = ["--set", "write_path=io-uring", "--set", "preallocation=zero-filled"];
     let session =

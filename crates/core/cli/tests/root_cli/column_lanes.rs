@@ -7,7 +7,7 @@ use std::{
 
 use pickfs_record::{PhaseRecord, TrialSpec, WorkerMessage, phase::Heat, trial::WORKER};
 use pickfs_sys::starting_gate::StartingGate;
-use pickfs_testkit::until;
+use pickfs_testkit::{only_if, until};
 use pickfs_workload::phase::merged_phases;
 use serde_json::{Value, json};
 
@@ -88,9 +88,7 @@ fn phases(messages: &[WorkerMessage]) -> Vec<PhaseRecord> {
 
 #[test]
 fn lanes_run_every_row_together_and_cold_rows_are_cold() {
-    if !may_mount() {
-        return;
-    }
+    only_if!(may_mount());
     let ext4 = Ext4::new(1 << 30);
     let lanes = trial(&ext4.path(), LANES, &json!({}));
     for (lane, messages) in lanes.iter().enumerate() {
@@ -127,9 +125,7 @@ fn lanes_run_every_row_together_and_cold_rows_are_cold() {
 
 #[test]
 fn too_small_a_disk_is_refused_by_every_lane() {
-    if !may_mount() {
-        return;
-    }
+    only_if!(may_mount());
     let ext4 = Ext4::new(16 << 20);
     for messages in trial(&ext4.path(), 2, &json!({})) {
         let Some(WorkerMessage::Skipped { reason }) = messages.last() else {
@@ -141,9 +137,7 @@ fn too_small_a_disk_is_refused_by_every_lane() {
 
 #[test]
 fn a_file_that_a_neighbour_changes_fails_the_trial_for_all() {
-    if !may_mount() {
-        return;
-    }
+    only_if!(may_mount());
     let ext4 = Ext4::new(1 << 30);
     let directory = ext4.path();
     let changed = directory.join("lane-2/seqreadMedium");

@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path, p
 use crate::lab_session::{Session, kill, may_run, traces};
 use crate::pickfs::{NOBODY, Said, folder, only_run, pickfs, record};
 use pickfs_record::{Event, Outcome, TrialRecord};
-use pickfs_testkit::until;
+use pickfs_testkit::{only_if, until};
 use rustix::process::Signal;
 
 fn ran(out: &Path, verb: &[&str], more: &[&str]) -> (Said, TrialRecord) {
@@ -25,9 +25,7 @@ fn reason(trial: &TrialRecord) -> &str {
 
 #[test]
 fn a_command_runs_as_the_user_that_is_named_with_all_that_belongs_to_one() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let (_kept, out) = folder();
     let script = "id -un; id -gn; touch mine; stat -c %U . mine; echo $HOME; exit 1";
     let more = ["--user", "nobody", "--", "sh", "-c", script];
@@ -38,9 +36,7 @@ fn a_command_runs_as_the_user_that_is_named_with_all_that_belongs_to_one() {
 
 #[test]
 fn a_user_reaches_the_mount_of_a_run_that_lies_behind_a_closed_home() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let home = tempfile::tempdir().unwrap();
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let out = home.path().join("pickfs-runs");
@@ -57,9 +53,7 @@ fn a_user_reaches_the_mount_of_a_run_that_lies_behind_a_closed_home() {
 
 #[test]
 fn clean_takes_away_the_mount_point_of_a_killed_run_behind_a_closed_home() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let home = tempfile::tempdir().unwrap();
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let out = home.path().join("pickfs-runs");
@@ -84,9 +78,7 @@ fn clean_takes_away_the_mount_point_of_a_killed_run_behind_a_closed_home() {
 
 #[test]
 fn a_command_that_fills_the_disk_is_a_failed_trial_and_the_mount_goes() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let (_kept, out) = folder();
     let (said, trial) = ran(&out, &["exec"], &["--", "dd", "if=/dev/zero", "of=big", "bs=1M"]);
     assert!(reason(&trial).contains("No space left on device"), "{said:?}");
@@ -96,9 +88,7 @@ fn a_command_that_fills_the_disk_is_a_failed_trial_and_the_mount_goes() {
 
 #[test]
 fn a_mount_and_a_freeze_that_a_command_leaves_are_ended_and_named() {
-    if !may_run(&["mkfs.ext4", "fsfreeze"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "fsfreeze"]));
     let script = "mkdir inner && mount -t tmpfs inner inner && mkdir inner/more && \
                   mount -t tmpfs more inner/more";
     for (script, names) in [
@@ -118,9 +108,7 @@ fn a_mount_and_a_freeze_that_a_command_leaves_are_ended_and_named() {
 
 #[test]
 fn control_c_leaves_no_process_no_mount_and_no_loop_device() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let (_kept, out) = folder();
     let script = "cd /; sleep 765432 & cd \"$PICKFS_DIR\"; setsid sleep 765432 & wait";
     let words = ["exec", "--ram", "--size", "256MiB", "--fs", "ext4", "--blocks", "2"];
@@ -139,9 +127,7 @@ fn control_c_leaves_no_process_no_mount_and_no_loop_device() {
 
 #[test]
 fn what_is_written_outside_of_the_mount_is_named() {
-    if !may_run(&["mkfs.ext4"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4"]));
     let (_files, place) = folder();
     let (_kept, out) = folder();
     let elsewhere = place.join("elsewhere");
@@ -161,9 +147,7 @@ fn sleepers() -> usize {
 
 #[test]
 fn counts_of_calls_are_those_of_strace() {
-    if !may_run(&["mkfs.ext4", "strace"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "strace"]));
     let program =
         ["dd", "if=/dev/zero", "of=a", "bs=4096", "count=57", "oflag=sync", "status=none"];
     let counted = straced(&program);
@@ -198,9 +182,7 @@ fn straced(program: &[&str]) -> BTreeMap<String, u64> {
 
 #[test]
 fn fio_is_run_in_the_mount_and_its_figures_are_kept() {
-    if !may_run(&["mkfs.ext4", "fio"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "fio"]));
     let (_files, place) = folder();
     let (_kept, out) = folder();
     let file = place.join("jobs.fio");
@@ -221,9 +203,7 @@ fn fio_is_run_in_the_mount_and_its_figures_are_kept() {
 
 #[test]
 fn a_job_file_of_a_stranger_reaches_nothing_outside_and_is_asked_about() {
-    if !may_run(&["mkfs.ext4", "fio"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "fio"]));
     let (_files, place) = folder();
     let file = place.join("jobs.fio");
     let stolen = place.join("stolen");

@@ -4,14 +4,12 @@ use std::{
 };
 
 use crate::pickfs::{Said, command, folder, pickfs};
-use pickfs_testkit::{may_run, until, with_default_signals};
+use pickfs_testkit::{may_run, only_if, until, with_default_signals};
 use serde_json::Value;
 
 #[test]
 fn a_command_is_explained_and_its_exit_code_passed_on() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let (_folder, place) = folder();
     let file = place.join("file").display().to_string();
     let script = format!("dd if=/dev/zero of={file} bs=4096 count=50 oflag=dsync 2>&1; exit 7");
@@ -25,9 +23,7 @@ fn a_command_is_explained_and_its_exit_code_passed_on() {
 
 #[test]
 fn a_command_as_json_in_a_file() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let (_folder, place) = folder();
     let json = place.join("calls.json").display().to_string();
     let said = pickfs(&["explain", "--json", "-o", &json, "--", "sh", "-c", "kill -TERM $$"]);
@@ -42,9 +38,7 @@ fn a_command_as_json_in_a_file() {
 
 #[test]
 fn what_cannot_be_started_ends_as_in_a_shell() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let said = pickfs(&["explain", "--", "/no/such/program"]);
     assert_eq!(said.code, Some(127), "{said:?}");
     assert!(said.err.contains("/no/such/program not started"), "{}", said.err);
@@ -53,9 +47,7 @@ fn what_cannot_be_started_ends_as_in_a_shell() {
 
 #[test]
 fn a_process_is_watched_for_a_while_or_until_it_ends() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let mut shell = Command::new("sh");
     let shell = shell.args(["-c", "read go; for n in 1 2 3; do head -c 1000 /dev/zero; done"]);
     let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
@@ -75,9 +67,7 @@ fn a_process_is_watched_for_a_while_or_until_it_ends() {
 /// What somebody sends to pickfs is for the command to answer.
 #[test]
 fn a_signal_is_the_commands_to_answer() {
-    if !may_run(&[]) {
-        return;
-    }
+    only_if!(may_run(&[]));
     let script = "trap 'echo asked; exit 5' INT; echo ready; while :; do sleep 0.05; done";
     let mut words = command(&["explain", "--", "sh", "-c", script]);
     let words = with_default_signals(&mut words).stdout(Stdio::piped()).stderr(Stdio::piped());

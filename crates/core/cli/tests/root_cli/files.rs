@@ -15,7 +15,7 @@ use crate::{
     spoken::spec,
     traced::{Traced, phases, read, tickets},
 };
-use pickfs_testkit::may_run;
+use pickfs_testkit::{may_run, only_if};
 
 const CALLS: &str = "trace=openat,read,write,lseek,fsync,fdatasync,close,mkdir,mkdirat,rmdir,unlink,\
                      unlinkat,link,linkat,symlink,symlinkat,newfstatat,stat,chdir,sync";
@@ -121,9 +121,7 @@ const PHASES_WITHOUT_CHARACTERS: usize = 5 + 6;
 
 #[test]
 fn with_a_sync_each_all_calls_are_those_of_bonnie() {
-    if !may_run(&["strace", "bonnie++"]) {
-        return;
-    }
+    only_if!(may_run(&["strace", "bonnie++"]));
     let options = ["-s", "4:8k:100:3", "-n", "1:5000:100:2", "-f", "-b", "-z", "42"];
     let params = json!({
         "profile": "bonnie", "size": "4MiB", "seeks": 100, "seekers": 3, "files": 1024,
@@ -139,9 +137,7 @@ fn with_a_sync_each_all_calls_are_those_of_bonnie() {
 
 #[test]
 fn without_a_sync_each_and_with_empty_files_too() {
-    if !may_run(&["strace", "bonnie++"]) {
-        return;
-    }
+    only_if!(may_run(&["strace", "bonnie++"]));
     // 4096 chunks of 256 bytes: the byte that changes goes round the chunk sixteen times.
     let options = ["-s", "1:256:500:5", "-n", "1", "-f", "-z", "7"];
     let params = json!({
@@ -154,9 +150,7 @@ fn without_a_sync_each_and_with_empty_files_too() {
 
 #[test]
 fn links_and_direct_writes_too() {
-    if !may_run(&["strace", "bonnie++"]) {
-        return;
-    }
+    only_if!(may_run(&["strace", "bonnie++"]));
     for (max, content) in [("1:-1", "hard-links"), ("1:-2", "symbolic-links")] {
         let options = ["-s", "0", "-n", max, "-b", "-z", "3"];
         let params = json!({
@@ -178,9 +172,7 @@ fn links_and_direct_writes_too() {
 #[test]
 #[ignore = "heavy: four million traced calls, some minutes"]
 fn one_by_one_too() {
-    if !may_run(&["strace", "bonnie++"]) {
-        return;
-    }
+    only_if!(may_run(&["strace", "bonnie++"]));
     let options = ["-s", "1:8k:20:2", "-n", "0", "-f1", "-z", "42"];
     let params = json!({
         "profile": "bonnie", "size": "1MiB", "seeks": 20, "seekers": 2, "files": 0,

@@ -7,7 +7,7 @@ use std::{
 use crate::pickfs::{Said, folder, only_run, pickfs, record};
 use pickfs_store::RunFile;
 use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
-use pickfs_testkit::may_run;
+use pickfs_testkit::{may_run, only_if};
 
 const SHORT: &[&str] =
     &["--blocks", "1", "--measure", "100ms", "--warmup", "0s", "--raw-probe", "0s"];
@@ -51,9 +51,7 @@ fn quick(out: &Path, words: &[&str]) -> Said {
 
 #[test]
 fn a_device_that_options_name_is_not_touched() {
-    if !may_run(&["/dev/loop-control"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control"]));
     let (_kept, folder) = folder();
     let foreign = Foreign::ext4(&folder, "foreign.img");
     let (before, node) = (foreign.bytes(), foreign.node());
@@ -78,9 +76,7 @@ fn a_device_that_options_name_is_not_touched() {
 /// The loop device as losetup(8) leaves it: open in no program.
 #[test]
 fn a_device_that_is_too_small_for_every_candidate_is_not_written() {
-    if !may_run(&["/dev/loop-control"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control"]));
     let (_kept, folder) = folder();
     let image = folder.join("small.img");
     File::create(&image).unwrap().set_len(1 << 20).unwrap();
@@ -109,9 +105,7 @@ fn a_device_that_is_too_small_for_every_candidate_is_not_written() {
 
 #[test]
 fn a_run_from_elsewhere_is_shown_before_its_commands_run() {
-    if !may_run(&["/dev/loop-control"]) {
-        return;
-    }
+    only_if!(may_run(&["/dev/loop-control"]));
     let (_kept, folder) = folder();
     let (out, trace) = (folder.join("runs"), folder.join("trace"));
     let command = format!("date >> {}", trace.display());

@@ -3,6 +3,7 @@ use std::{collections::BTreeSet, fs, path::Path, sync::Mutex};
 use crate::lab_session::{Session, kill, may_run};
 use crate::pickfs::{folder, only_run, pickfs, record, typed};
 use pickfs_record::{Event, Outcome};
+use pickfs_testkit::only_if;
 use rustix::process::Signal;
 
 const EXPIRY: &str = "/proc/sys/vm/dirty_expire_centisecs";
@@ -20,9 +21,7 @@ fn setting() -> String {
 
 #[test]
 fn settings_are_an_axis_and_are_put_back() {
-    if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "mkfs.btrfs"]));
     let _alone = ONE_AT_A_TIME.lock();
     let (_kept, out) = folder();
     let before = setting();
@@ -50,9 +49,7 @@ fn settings_are_an_axis_and_are_put_back() {
 
 #[test]
 fn a_setting_of_the_machine_needs_consent_and_a_legal_value() {
-    if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "mkfs.btrfs"]));
     let said = pickfs(&[&typed(SHORT)[..], &["--set", "vm.swappiness=10"][..]].concat());
     assert!(said.code == Some(1) && said.err.contains("--allow-system-tuning"), "{said:?}");
     let said = pickfs(&[&typed(SHORT)[..], &["--set", "fs.read_ahead_kb=far"][..]].concat());
@@ -75,9 +72,7 @@ fn killed_with_the_setting_turned(out: &Path) {
 
 #[test]
 fn a_killed_run_leaves_a_note_and_clean_puts_the_setting_back() {
-    if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "mkfs.btrfs"]));
     let _alone = ONE_AT_A_TIME.lock();
     let (_kept, out) = folder();
     let before = setting();
@@ -89,9 +84,7 @@ fn a_killed_run_leaves_a_note_and_clean_puts_the_setting_back() {
 
 #[test]
 fn a_resumed_run_puts_the_setting_back_first() {
-    if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "mkfs.btrfs"]));
     let _alone = ONE_AT_A_TIME.lock();
     let (_kept, out) = folder();
     let before = setting();
@@ -109,9 +102,7 @@ fn a_resumed_run_puts_the_setting_back_first() {
 
 #[test]
 fn a_scheduler_and_the_length_of_its_queue_are_both_in_force() {
-    if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "mkfs.btrfs"]));
     let loop_device = std::fs::read_to_string("/sys/block/loop0/queue/scheduler");
     if !loop_device.is_ok_and(|offered| offered.contains("kyber")) {
         println!("SKIPPED: this kernel does not offer the scheduler kyber");

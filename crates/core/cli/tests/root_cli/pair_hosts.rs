@@ -5,7 +5,7 @@ use std::{
 };
 
 use pickfs_record::WorkerMessage;
-use pickfs_testkit::{may_run, until};
+use pickfs_testkit::{may_run, only_if, until};
 use serde_json::{Value, json};
 
 use crate::spoken::{converse, count, finished, laps, spec, turns, worker};
@@ -30,9 +30,7 @@ fn network(process: &str) -> Option<PathBuf> {
 
 #[test]
 fn nodes_have_networks_of_their_own_and_every_copy_is_compared() {
-    if !may_run(&["ip"]) {
-        return;
-    }
+    only_if!(may_run(&["ip"]));
     let before = interfaces();
     for way in [
         json!({}),
@@ -54,9 +52,7 @@ fn nodes_have_networks_of_their_own_and_every_copy_is_compared() {
 
 #[test]
 fn the_bare_ping_pong_goes_over_the_same_wire() {
-    if !may_run(&["ip"]) {
-        return;
-    }
+    only_if!(may_run(&["ip"]));
     for medium in ["tcp", "udp"] {
         let folder = tempfile::tempdir().expect("a folder");
         let mut spec = spec("pair", asked(json!({ "medium": medium })), folder.path());
@@ -69,9 +65,7 @@ fn the_bare_ping_pong_goes_over_the_same_wire() {
 
 #[test]
 fn a_worker_that_is_killed_leaves_no_network() {
-    if !may_run(&["ip"]) {
-        return;
-    }
+    only_if!(may_run(&["ip"]));
     let before = interfaces();
     let folder = tempfile::tempdir().expect("a folder");
     let mut worker = worker();

@@ -1,5 +1,6 @@
 use pickfs_record::WorkerMessage;
 use pickfs_sys::mount::{MountRequest, Mounted};
+use pickfs_testkit::only_if;
 use serde_json::{Value, json};
 
 use crate::spoken::{converse, may_mount, spec};
@@ -17,9 +18,7 @@ fn on_ramfs(params: Value) -> Vec<WorkerMessage> {
 
 #[test]
 fn a_refused_way_is_skipped_with_its_name() {
-    if !may_mount() {
-        return;
-    }
+    only_if!(may_mount());
     for (params, way) in [
         (json!({ "write_path": "direct", "preallocation": "none" }), "O_DIRECT"),
         (json!({ "preallocation": "fallocate" }), "fallocate"),
@@ -34,9 +33,7 @@ fn a_refused_way_is_skipped_with_its_name() {
 
 #[test]
 fn a_fallback_is_told() {
-    if !may_mount() {
-        return;
-    }
+    only_if!(may_mount());
     let messages = on_ramfs(json!({ "preallocation": "fallocate", "fallback": "allow" }));
     assert_eq!(messages.last(), Some(&WorkerMessage::Finished), "{messages:?}");
     let Some(WorkerMessage::Ready { notes, .. }) = messages.get(1) else { panic!("{messages:?}") };

@@ -1,6 +1,7 @@
 //! A disk that takes 10 ms for a flush never shows less, N syncs are counted as N, one append is
 //! one write, and a stall of the disk stands where the disk itself says that it was.
 
+use pickfs_testkit::only_if;
 use std::{
     fs,
     path::Path,
@@ -61,9 +62,7 @@ fn op<'a>(trial: &'a TrialRecord, name: &str) -> &'a OpRecord {
 
 #[test]
 fn a_flush_of_ten_milliseconds_never_shows_less() {
-    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let (_folder, out) = folder();
     let disk = SlowDisk::mount(DISK_BYTES);
     disk.set_flush_ms(FLUSH_MS);
@@ -116,9 +115,7 @@ fn stall_is_one_spike(trial: &TrialRecord, (began_ns, ended_ns): (u64, u64)) {
 
 #[test]
 fn a_stall_stands_where_the_disk_says_and_turns_behind_it_wait() {
-    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let (trial, stall) = stalled(&["--set", "rate=200/s"]);
     stall_is_one_spike(&trial, stall);
     let load = trial.load.as_ref().unwrap();
@@ -134,9 +131,7 @@ fn a_stall_stands_where_the_disk_says_and_turns_behind_it_wait() {
 
 #[test]
 fn a_closed_loop_shows_the_stall_once_and_claims_no_response() {
-    if !may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let (trial, stall) = stalled(&["--set", "arrival=closed", "--set", "pause=5ms"]);
     stall_is_one_spike(&trial, stall);
     let durable = op(&trial, "durable");
@@ -145,9 +140,7 @@ fn a_closed_loop_shows_the_stall_once_and_claims_no_response() {
 
 #[test]
 fn an_image_on_a_copying_host_is_written_in_place() {
-    if !may_run(&["mkfs.ext4", "mkfs.btrfs"]) {
-        return;
-    }
+    only_if!(may_run(&["mkfs.ext4", "mkfs.btrfs"]));
     let (_folder, place) = folder();
     let (host, out) = (place.join("host"), place.join("runs"));
     let file = fs::File::create(place.join("btrfs")).unwrap();
@@ -225,9 +218,7 @@ const AFTER_THE_LAST_LAP: u64 = 1;
 
 #[test]
 fn every_sync_and_every_append_is_one_call_of_the_kernel() {
-    if !may_run(&["strace"]) {
-        return;
-    }
+    only_if!(may_run(&["strace"]));
     for every in [1, 10] {
         let (messages, trace) = traced(json!({
             "sync": "fdatasync", "rate": 400, "write_path": "pwrite", "sync_every": every,
@@ -245,9 +236,7 @@ fn every_sync_and_every_append_is_one_call_of_the_kernel() {
 
 #[test]
 fn without_sync_there_is_none() {
-    if !may_run(&["strace"]) {
-        return;
-    }
+    only_if!(may_run(&["strace"]));
     let (messages, trace) =
         traced(json!({ "sync": "none", "rate": 400, "write_path": "seek-write" }));
     let syncs = ["fdatasync", "fsync"].map(|name| calls(&trace, name));
