@@ -15,16 +15,12 @@ use pickfs_record::{
 };
 
 use crate::{
-    budget,
+    budget::{self, OPENING_BLOCKS, SENTINEL_EVERY},
     decide::{Decision, Duel, End, Rules, Standing, decide},
     ending, factors,
     panels::{BY_CANDIDATE, Disturbed, Group, Member, applies, groups},
     summary::{is_carried, op_summaries},
 };
-
-/// Blocks from one return of those that are out to the next: a machine that changed is noticed.
-const SENTINEL_EVERY: u32 = 5;
-const OPENING_BLOCKS: u32 = 3;
 
 use columns::values;
 pub use columns::values_by_block;

@@ -2,14 +2,75 @@
 //! effects of its factors, and what it says to claims of articles share that. The shares are fixed before the first
 //! block, so that no result moves them.
 
-use pickfs_record::Plan;
+use pickfs_record::{Metric, Plan, plan::StopRule};
 
 use crate::{articles::articles, decide::Rules};
+
+/// Blocks in which a race runs every cell before it narrows.
+pub(crate) const OPENING_BLOCKS: u32 = 3;
+/// Blocks from one return of those that are out to the next: a machine that changed is noticed.
+pub(crate) const SENTINEL_EVERY: u32 = 5;
+/// Candidates this close are equal where a plan says nothing.
+const MARGIN: f64 = 0.05;
+/// What a trial takes beside its own times, about: make, mount, settle, unmount.
+const OVERHEAD_S: f64 = 1.0;
+/// A race is planned for this many blocks at least, however short its time.
+const BLOCKS_RACED_MIN: u32 = 8;
+
+impl Rules {
+    /// The rules of one run: five per cent, and the blocks that the plan's time holds.
+    pub fn of(plan: &Plan) -> Rules {
+        let (margin, planned) = match plan.design.stop {
+            StopRule::Blocks => (MARGIN, plan.design.blocks),
+            StopRule::Decided { budget_s, tie_margin } => {
+                let blocks = blocks_within(plan, budget_s).max(BLOCKS_RACED_MIN);
+                (tie_margin, blocks.min(plan.design.blocks.max(1)))
+            }
+        };
+        Rules { alpha: ALPHA, margin, planned }
+    }
+}
+
+/// Blocks of a race that fit a time: after the opening the cells that are asked, and the others now and then.
+fn blocks_within(plan: &Plan, budget_s: f64) -> u32 {
+    let timing = &plan.timing;
+    let trial_s = timing.raw_probe_s + timing.warmup_s + timing.measure_s + OVERHEAD_S;
+    let levels = plan.axes.iter().map(|axis| axis.levels.len());
+    let all = (plan.candidates.len() * levels.product::<usize>()).max(1);
+    let asked: usize = plan.design.primary.iter().map(|metric| cells_asked(plan, metric)).sum();
+    let asked = if asked == 0 { all } else { asked.min(all) };
+    let sentinels = (all - asked) as f64 / f64::from(SENTINEL_EVERY);
+    let opening_s = f64::from(OPENING_BLOCKS) * (all - asked) as f64 * trial_s;
+    ((budget_s - opening_s).max(0.0) / ((asked as f64 + sentinels) * trial_s)) as u32
+}
+
+fn cells_asked(plan: &Plan, metric: &Metric) -> usize {
+    let text =
+        |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), String::from);
+    let holds = |axis: &str, level: &serde_json::Value| {
+        metric.at.get(axis).is_none_or(|condition| condition.holds(&text(level)))
+    };
+    let levels = plan
+        .axes
+        .iter()
+        .map(|axis| axis.levels.iter().filter(|level| holds(&axis.name, level)).count());
+    let is_left_out = |label: &String| {
+        plan.without.iter().any(|without| {
+            let all = without.levels.iter();
+            without.candidate.as_ref().is_none_or(|candidate| candidate == label)
+                && all
+                    .into_iter()
+                    .all(|(axis, level)| metric.at.contains_key(axis) && holds(axis, level))
+        })
+    };
+    let rows = plan.candidates.iter().filter(|candidate| !is_left_out(&candidate.label));
+    rows.count() * levels.product::<usize>()
+}
 
 /// Chance of any wrong statement in what a run, a choice or a comparison of runs prints.
 pub const ALPHA: f64 = 0.05;
 /// Part of it that claims of articles have together, where there are any on the run's workload.
-const OF_CLAIMS: f64 = 0.1;
+const OF_CLAIMS: f64 = 0.05;
 
 /// For each of so many answers; the effects of factors have as much as the answers.
 pub(crate) fn answer(plan: &Plan, answers: usize, has_effects: bool) -> Rules {

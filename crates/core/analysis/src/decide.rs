@@ -14,7 +14,7 @@
 //! ratios, and the estimate is that median, so a ratio that is claimed never stands beside an
 //! interval that holds 1.
 
-use pickfs_record::{Plan, finding::Claim, plan::StopRule};
+use pickfs_record::finding::Claim;
 
 use crate::ALPHA;
 
@@ -29,22 +29,6 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rules of one run: five per cent, and the blocks that the plan's time holds.
-    pub fn of(plan: &Plan) -> Rules {
-        let (margin, planned) = match plan.design.stop {
-            StopRule::Blocks => (MARGIN, plan.design.blocks),
-            StopRule::Decided { budget_s, tie_margin } => {
-                let timing = &plan.timing;
-                let trial_s = timing.raw_probe_s + timing.warmup_s + timing.measure_s + OVERHEAD_S;
-                let levels: usize = plan.axes.iter().map(|axis| axis.levels.len()).product();
-                let cells = (plan.candidates.len() * levels).max(1);
-                let blocks = budget_s / (cells as f64 * trial_s);
-                (tie_margin, (blocks as u32).max(BLOCKS_RACED_MIN).min(plan.design.blocks.max(1)))
-            }
-        };
-        Rules { alpha: ALPHA, margin, planned }
-    }
-
     pub fn duel(self, log_ratios: &[f64]) -> Duel {
         self.judge(log_ratios).0
     }
@@ -73,13 +57,6 @@ pub fn blocks_needed(candidates: usize, questions: usize) -> u32 {
     };
     (1..1_000).find(is_enough).unwrap_or(1_000)
 }
-
-/// Candidates this close are equal where a plan says nothing.
-const MARGIN: f64 = 0.05;
-/// What a trial takes beside its own times, about: make, mount, settle, unmount.
-const OVERHEAD_S: f64 = 1.0;
-/// A race is planned for this many blocks at least, however short its time.
-const BLOCKS_RACED_MIN: u32 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {

@@ -269,6 +269,8 @@ fn change_design(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
             design.blocks = design.blocks.max(RACE_BLOCKS_MAX);
         }
         design.stop = StopRule::Decided { budget_s, tie_margin };
+    } else if choice.blocks.is_some() {
+        design.stop = StopRule::Blocks;
     }
     let known = compared(plan);
     match &choice.reference {

@@ -122,6 +122,7 @@ mod tests {
 
     #[test]
     fn short_trials_without_sync_are_asked_with_their_share_of_the_final_sync() {
+        pickfs_engine_workloads::add();
         let of = |name: &str| asked(plan(name));
         assert_eq!(of("question-barrier"), ["append with final sync", "durable", "durable"]);
         let noatime = ["append with final sync", "read with final sync", "durable"];

@@ -83,6 +83,8 @@ const BOOT_S: f64 = 6.0;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pickfs_analysis::decide::Rules;
+
     use crate::{plan_file::read_plan, plans::built_in, preflight::preflight};
 
     fn planned(name: &str) -> Plan {
@@ -100,7 +102,7 @@ mod tests {
 
     #[test]
     fn repeats_are_foreseen() {
-        let plan = planned("quick");
+        let plan = planned("column-tiny");
         let text = length_text(&plan, 60.0);
         assert_eq!(text, "about 1 min, up to 2 min if every trial is disturbed and repeated");
     }
@@ -114,8 +116,10 @@ mod tests {
     }
 
     #[test]
-    fn the_quick_plan_ends_within_five_minutes() {
-        let expansion = preflight(&planned("quick")).expect("runs");
-        assert!(expected_s(&planned("quick"), &expansion.cells) < 295.0);
+    fn five_minutes_hold_fifteen_blocks_of_the_quick_plan_at_least() {
+        let plan = planned("quick");
+        let expansion = preflight(&plan).expect("runs");
+        assert_eq!(length_text(&plan, expected_s(&plan, &expansion.cells)), "at most 5 min");
+        assert!((15..=30).contains(&Rules::of(&plan).planned), "{:?}", Rules::of(&plan));
     }
 }

@@ -80,7 +80,7 @@ mod tests {
             (0..4).flat_map(|_| PLANS.iter().map(|p| seed(p.text))).collect();
         assert!(drawn.len() > 3 * PLANS.len(), "{drawn:?}");
         let quick = super::built_in("quick").expect("a plan").text;
-        assert_eq!(seed(&quick.replace("blocks = 15", "blocks = 15\nseed = 11")), 11);
+        assert_eq!(seed(&quick.replace("blocks = 60", "blocks = 60\nseed = 11")), 11);
     }
 
     #[test]

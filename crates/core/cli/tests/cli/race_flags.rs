@@ -16,10 +16,11 @@ fn budget_s(plan: &Plan) -> f64 {
 
 #[test]
 fn either_flag_races_and_the_budget_is_what_was_said() {
-    assert_eq!(planned(&[]).design.stop, StopRule::Blocks);
+    assert_eq!(planned(&["--blocks", "9"]).design.stop, StopRule::Blocks);
+    assert_eq!(budget_s(&planned(&[])), 300.0, "the plan's own");
     let budget = planned(&["--budget", "10m"]);
     assert_eq!((budget_s(&budget), budget.design.blocks), (600.0, 1_000));
-    assert_eq!(budget_s(&planned(&["--until-decided"])), 2_700.0);
+    assert_eq!(budget_s(&planned(&["--until-decided"])), 300.0);
     let both = planned(&["--until-decided", "--budget", "90s", "--blocks", "12"]);
     assert_eq!((budget_s(&both), both.design.blocks), (90.0, 12));
 }
