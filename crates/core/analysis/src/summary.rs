@@ -5,7 +5,7 @@ use pickfs_record::{
     TrialRecord,
     finding::{OpSummary, QuantileSummary, Spread},
     plan::{Metric, Statistic, View},
-    record::{OpRecord, Times},
+    record::Times,
     trial::{FINAL_SYNC_KEY, WITH_FINAL_SYNC},
 };
 
@@ -48,8 +48,7 @@ pub fn op_summaries(trials: &[&TrialRecord]) -> Vec<OpSummary> {
 }
 
 fn op_summary(op: &str, view: View, trials: &[&TrialRecord]) -> OpSummary {
-    let rows: Vec<&Times> =
-        trials.iter().filter_map(|trial| op_of(trial, op)?.view(view)).collect();
+    let rows: Vec<&Times> = trials.iter().filter_map(|trial| trial.op(op)?.view(view)).collect();
     let over =
         |number: fn(&Times) -> f64| spread(&rows.iter().map(|row| number(row)).collect::<Vec<_>>());
     OpSummary {
@@ -58,7 +57,7 @@ fn op_summary(op: &str, view: View, trials: &[&TrialRecord]) -> OpSummary {
         count: rows.iter().map(|row| row.count).sum(),
         measured_s: trials
             .iter()
-            .filter(|trial| op_of(trial, op).is_some_and(|op| op.view(view).is_some()))
+            .filter(|trial| trial.op(op).is_some_and(|op| op.view(view).is_some()))
             .map(|trial| op_measured_s(trial, op))
             .sum(),
         mean_ns: over(|row| row.mean_ns),
@@ -91,10 +90,6 @@ fn quantile(q: f64, rows: &[&Times]) -> QuantileSummary {
         episodes,
         carried: episodes >= EPISODES_MIN && trials >= TRIALS_MIN,
     }
-}
-
-pub fn op_of<'a>(trial: &'a TrialRecord, op: &str) -> Option<&'a OpRecord> {
-    trial.ops.iter().find(|record| record.op == op)
 }
 
 /// Whether an operation is one of a phase: named as it, or `phase: kind`.
@@ -150,7 +145,7 @@ pub fn metric_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
         let rate = phase.rate_per_s;
         return (phase.is_finished() && rate.is_finite() && rate > 0.0).then_some(rate);
     }
-    let laps = op_of(trial, name)?.view(metric.view)?;
+    let laps = trial.op(name)?.view(metric.view)?;
     let value = match metric.statistic {
         Statistic::Quantile(q) => laps.quantile(q)?.value_ns as f64,
         Statistic::Mean => laps.mean_ns,
@@ -165,7 +160,7 @@ pub fn metric_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
 /// The first of the metric's operations that a trial has.
 pub fn op_in<'m>(trial: &TrialRecord, metric: &'m Metric) -> Option<&'m str> {
     metric.ops().find(|name| {
-        op_of(trial, name).is_some()
+        trial.op(name).is_some()
             || trial.phases.iter().any(|phase| phase.phase == **name)
             || trial.figures.contains_key(*name)
     })

@@ -9,9 +9,7 @@ use pickfs_candidate::{
     fs::{self, Ground},
     knob::{IO_PRIORITY, KnobError, turn},
 };
-use pickfs_record::{
-    Environment, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord,
-};
+use pickfs_record::{Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord};
 
 use pickfs_workload::{Length, ParamError, Resolved, Workload};
 
@@ -345,24 +343,9 @@ pub fn blank(
         block: order.block,
         attempt: order.attempt,
         started_s,
-        elapsed_s: 0.0,
-        outcome: Outcome::Finished,
         backing,
-        steps: Vec::new(),
-        environment: Environment::default(),
-        image: None,
-        raw: None,
         settle: Some(order.settle),
-        ops: Vec::new(),
-        phases: Vec::new(),
-        stalls: None,
-        load: None,
-        counts: std::collections::BTreeMap::new(),
-        figures: std::collections::BTreeMap::new(),
-        disturbance: None,
-        warmup_s: 0.0,
-        notes: Vec::new(),
-        flags: Vec::new(),
+        ..TrialRecord::default()
     }
 }
 

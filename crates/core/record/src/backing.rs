@@ -85,11 +85,23 @@ pub enum DeviceState {
 
 /// What a trial really stood on; claims never mix two of them.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum BackingKind {
     /// A whole block device.
+    #[default]
     Disk,
     /// A loop device over an image file on a disk.
     LoopImage,

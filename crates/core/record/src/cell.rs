@@ -8,7 +8,7 @@ use crate::CandidateSpec;
 
 /// Name of a cell: sixteen hexadecimal digits, a hash of all that was asked of it.
 #[derive(
-    Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+    Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub struct CellId(pub String);
 

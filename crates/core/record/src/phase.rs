@@ -48,7 +48,7 @@ impl WorkUnit {
 
 /// One phase of one trial: of one lane as it comes from there, of all of them in a file. Times are
 /// nanoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseRecord {
     /// Its name, unique in the trial and known to plans: `random read 4k cold`.
     pub phase: String,
@@ -104,33 +104,8 @@ pub struct PhaseRecord {
 impl PhaseRecord {
     /// A finished phase of one lane and one thread that did nothing yet.
     pub fn named(phase: &str) -> PhaseRecord {
-        PhaseRecord {
-            phase: phase.into(),
-            label: phase.into(),
-            suite: String::new(),
-            heat: None,
-            is_high_impact: false,
-            is_derived: false,
-            unit: WorkUnit::default(),
-            work: 0.0,
-            real_bytes: 0,
-            rate_per_s: 0.0,
-            elapsed_ns: 0,
-            elapsed_mean_ns: 0,
-            began_ns: 0,
-            ended_ns: 0,
-            waited_before_ns: 0,
-            waited_after_ns: 0,
-            start_skew_ns: 0,
-            start_skew_p50_ns: 0,
-            lanes: 1,
-            threads: 1,
-            cpu_user_ns: 0,
-            cpu_system_ns: 0,
-            outcome: Outcome::Finished,
-            flags: Vec::new(),
-            values: BTreeMap::new(),
-        }
+        let (phase, label) = (phase.to_string(), phase.to_string());
+        PhaseRecord { phase, label, lanes: 1, threads: 1, ..PhaseRecord::default() }
     }
 
     pub fn is_finished(&self) -> bool {

@@ -52,7 +52,7 @@ pub struct RunEnd {
 }
 
 /// One execution of a cell on a freshly made file system.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrialRecord {
     /// Position in the run, from 1.
     pub number: u32,
@@ -94,11 +94,22 @@ pub struct TrialRecord {
     pub flags: Vec<Flag>,
 }
 
+impl TrialRecord {
+    pub fn op(&self, name: &str) -> Option<&OpRecord> {
+        self.ops.iter().find(|op| op.op == name)
+    }
+
+    pub fn phase(&self, name: &str) -> Option<&PhaseRecord> {
+        self.phases.iter().find(|phase| phase.phase == name)
+    }
+}
+
 /// How a trial went.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Outcome {
     /// Measured and verified.
+    #[default]
     Finished,
     /// Tried and failed.
     Failed { reason: String },

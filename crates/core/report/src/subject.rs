@@ -144,7 +144,7 @@ pub fn operation<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRe
 
 /// Whether the turns of a trial are not the rate of this operation: it is a phase, or one of several.
 fn has_own_rate(trial: &TrialRecord, metric: &Metric) -> bool {
-    trial.phases.iter().any(|phase| phase.phase == metric.op) || trial.ops.len() > 1
+    trial.phase(&metric.op).is_some() || trial.ops.len() > 1
 }
 
 /// The value of a metric in one trial: nanoseconds, or calls per second for rates: those of the

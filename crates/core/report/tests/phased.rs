@@ -249,7 +249,7 @@ fn every_cell_shows_the_rate_of_its_phase_and_not_the_turns_of_the_loop() {
     let metric = run.plan.design.primary[0].clone();
     let trial = run.trials.iter().find(|trial| trial.outcome == Outcome::Finished);
     let trial = trial.expect("a trial");
-    let stored = trial.phases.iter().find(|phase| phase.phase == metric.op).expect("the phase");
+    let stored = trial.phase(&metric.op).expect("the phase");
     let stored = significant(stored.rate_per_s);
     let page = shown(&run, |subject| html(subject, None));
     let cells = &page[page.find("id=\"cells\"").expect("the section")..];

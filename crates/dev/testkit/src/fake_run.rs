@@ -295,29 +295,19 @@ impl Slot<'_> {
         let backing = self.candidate.backing.unwrap_or(self.ask.backing);
         let raw_ns = self.ask.raw_ns * (0.03 * self.dice.normal()).exp();
         let mut trial = TrialRecord {
-            number: 0,
             cell: self.cell.id.clone(),
             block: self.block,
             attempt,
-            started_s: 0.0,
             elapsed_s: f64::from(self.ask.measure_s) + 6.0,
-            outcome: Outcome::Finished,
             backing,
             steps: steps(&self.candidate.spec),
             environment: trial_environment(&self.candidate.spec),
             image: (backing == BackingKind::LoopImage).then_some(IMAGE),
             raw: (backing != BackingKind::Memory).then(|| fake_raw(raw_ns, self.dice)),
             settle: Some(SettleRecord { waited_s: 0.4, raw_probes: 1, ..SettleRecord::default() }),
-            ops: Vec::new(),
-            phases: Vec::new(),
-            stalls: None,
-            load: None,
-            counts: BTreeMap::new(),
-            figures: BTreeMap::new(),
             disturbance: Some(fake_disturbance(disturbed, self.ask.measure_s, self.dice)),
             warmup_s: 2.0,
-            notes: Vec::new(),
-            flags: Vec::new(),
+            ..TrialRecord::default()
         };
         self.measure(&mut trial);
         trial

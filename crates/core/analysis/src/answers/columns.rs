@@ -12,7 +12,7 @@ use crate::{
     gates::Facts,
     panels::{Disturbed, Group, Member},
     phases::scale::are_alike,
-    summary::{median, metric_value, op_in, op_of},
+    summary::{median, metric_value, op_in},
 };
 
 /// How the lab words the failure of a trial that somebody stopped: it says nothing of the candidate.
@@ -119,7 +119,7 @@ impl Ranked {
 /// The response time where each row has one, else the service time.
 pub(crate) fn settled(metric: &Metric, rows: &[&Member<'_>]) -> Metric {
     let is_open = |trial: &&TrialRecord| {
-        let op = op_in(trial, metric).and_then(|name| op_of(trial, name));
+        let op = op_in(trial, metric).and_then(|name| trial.op(name));
         op.is_none_or(|op| op.response.is_some())
     };
     match rows.iter().all(|row| row.chosen(Disturbed::Kept).iter().all(is_open)) {

@@ -99,7 +99,7 @@ fn cell(member: &Member<'_>, phase: &str) -> PhaseCell {
     let chosen = member.chosen(Disturbed::Kept);
     let done: Vec<&PhaseRecord> = chosen
         .iter()
-        .filter_map(|trial| of(trial, phase))
+        .filter_map(|trial| trial.phase(phase))
         .filter(|record| record.is_finished())
         .collect();
     let failures = failures(member, phase);
@@ -123,10 +123,6 @@ fn cell(member: &Member<'_>, phase: &str) -> PhaseCell {
     }
 }
 
-fn of<'a>(trial: &'a TrialRecord, phase: &str) -> Option<&'a PhaseRecord> {
-    trial.phases.iter().find(|record| record.phase == phase)
-}
-
 /// CPU of all lanes over the elapsed time; NaN without any.
 fn cpu_share(record: &PhaseRecord) -> f64 {
     (record.cpu_user_ns + record.cpu_system_ns) as f64 / record.elapsed_ns as f64
@@ -135,8 +131,8 @@ fn cpu_share(record: &PhaseRecord) -> f64 {
 fn failures<'a>(member: &Member<'a>, phase: &str) -> Vec<&'a str> {
     let trials = member.trials.iter();
     trials
-        .filter_map(|trial| reason(&of(trial, phase)?.outcome).or(reason(&trial.outcome)))
-        .chain(member.trials.iter().filter_map(|trial| match of(trial, phase) {
+        .filter_map(|trial| reason(&trial.phase(phase)?.outcome).or(reason(&trial.outcome)))
+        .chain(member.trials.iter().filter_map(|trial| match trial.phase(phase) {
             None => reason(&trial.outcome),
             Some(_) => None,
         }))

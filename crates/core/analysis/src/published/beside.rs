@@ -266,7 +266,7 @@ fn phase_of(member: &Member<'_>, fact: &Fact) -> Option<String> {
 fn loss(member: &Member<'_>, phase: &str) -> Option<String> {
     let trials = member.trials.iter();
     let mut outcomes = trials.map(|trial| {
-        let record = trial.phases.iter().find(|record| record.phase == phase);
+        let record = trial.phase(phase);
         record.map_or(&trial.outcome, |record| &record.outcome)
     });
     outcomes.find_map(|outcome| match outcome {

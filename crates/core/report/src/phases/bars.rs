@@ -51,7 +51,7 @@ fn line(subject: &Subject, panel: &Panel, phase: &PhaseRow, (index, row): (usize
     let cell = &phase.cells[index];
     let scale = if unit_name(phase.unit) == "MB/s" { 1e-6 } else { 1.0 };
     let of = |trial: &pickfs_record::TrialRecord| {
-        let found = trial.phases.iter().find(|own| own.phase == phase.phase)?;
+        let found = trial.phase(&phase.phase)?;
         let text = || format!("{}: {}", row.label, rate_text(phase.unit, found.rate_per_s));
         found.is_finished().then(|| (found.rate_per_s * scale, text()))
     };

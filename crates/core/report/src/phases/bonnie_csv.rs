@@ -40,7 +40,7 @@ pub fn bonnie_csv(subject: &Subject) -> Option<String> {
 }
 
 fn find<'t>(trial: &'t TrialRecord, phase: &str) -> Option<&'t PhaseRecord> {
-    let found = trial.phases.iter().find(|record| record.phase == phase)?;
+    let found = trial.phase(phase)?;
     found.is_finished().then_some(found)
 }
 

@@ -30,7 +30,7 @@ pub fn nodes(subject: &Subject, panel: &Panel, row: &Row) -> Vec<Node> {
 }
 
 pub fn trial_headline(trial: &TrialRecord, metric: &Metric) -> Option<String> {
-    let phase = trial.phases.iter().find(|phase| phase.phase == metric.op)?;
+    let phase = trial.phase(&metric.op)?;
     phase.is_finished().then(|| rate_text(phase.unit, phase.rate_per_s))
 }
 

@@ -102,7 +102,7 @@ pub fn lost_word(subject: &Subject, panel: &Panel, phase: &PhaseRow, index: usiz
     let Some(row) = panel.rows.get(index) else { return "-" };
     let trials = subject.trials(&row.cell);
     let mut outcomes = trials.iter().map(|trial| {
-        let record = trial.phases.iter().find(|record| record.phase == phase.phase);
+        let record = trial.phase(&phase.phase);
         record.map_or(&trial.outcome, |record| &record.outcome)
     });
     if outcomes.clone().any(|outcome| matches!(outcome, Outcome::Failed { .. })) {

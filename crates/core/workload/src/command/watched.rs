@@ -52,11 +52,7 @@ fn records(seen: CallsRecord) -> Vec<OpRecord> {
     let record = |row: pickfs_record::calls::CallRow| OpRecord {
         op: row.call,
         service: row.service,
-        response: None,
-        raw_response: None,
-        intervals: Vec::new(),
-        spikes: Vec::new(),
-        interval_log: String::new(),
+        ..OpRecord::default()
     };
     seen.calls.into_iter().filter(|row| row.service.count > 0).map(record).collect()
 }

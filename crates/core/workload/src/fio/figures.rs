@@ -120,15 +120,7 @@ impl Calls {
             quantiles: QUANTILES.iter().filter_map(|q| self.quantile(*q)).collect(),
             ..Times::default()
         };
-        OpRecord {
-            op,
-            service,
-            response: None,
-            raw_response: None,
-            intervals: Vec::new(),
-            spikes: Vec::new(),
-            interval_log: String::new(),
-        }
+        OpRecord { op, service, ..OpRecord::default() }
     }
 
     fn quantile(&self, q: f64) -> Option<QuantileRow> {
