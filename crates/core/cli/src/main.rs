@@ -4,6 +4,7 @@ mod commands;
 mod examples;
 mod exit;
 mod extras;
+#[cfg(feature = "guest")]
 mod fetch;
 mod overrides;
 mod places;
@@ -21,8 +22,7 @@ use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
     pickfs_sys::signal_wait::outlive_file_limit();
-    extras::arrange();
-    if let Some(ended) = pickfs_guest::run().or_else(pickfs_worker::run) {
+    if let Some(ended) = extras::arrange().or_else(pickfs_worker::run) {
         return ended;
     }
     let words: Vec<_> = std::env::args_os().collect();
@@ -51,13 +51,19 @@ fn main() -> ExitCode {
         Command::Exec(args) => commands::exec::exec(&args),
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Doctor(args) => commands::doctor::doctor(&args),
+        #[cfg(feature = "features")]
         Command::Features(args) => commands::features::features(&args),
+        #[cfg(not(feature = "features"))]
+        Command::Features(_) => Err(extras::lacking("features")),
         Command::Show(args) => commands::show::show(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Choose(args) => commands::choose::choose(&args),
         Command::Explain(args) => commands::explain::explain(&args),
+        #[cfg(feature = "serve")]
         Command::Serve(args) => commands::serve::serve(&args),
+        #[cfg(not(feature = "serve"))]
+        Command::Serve(_) => Err(extras::lacking("serve")),
         Command::Man(args) => commands::man::man(&args),
     };
     exit::told(result, speaks_json).into()

@@ -1,3 +1,4 @@
+#![cfg(feature = "guest")]
 #![allow(clippy::unwrap_used)]
 
 mod guest_kernel;

@@ -1,6 +1,5 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use pickfs_explain::Observer;
 use pickfs_record::{ExplainAlso, Plan, StallRecord, TrialRecord};
 use pickfs_sys::slow_laps::SlowLaps;
 use serde::Deserialize;
@@ -43,11 +42,22 @@ pub fn explain_words(text: &str) -> Result<(Option<u64>, ExplainAlso), String> {
     Ok((Some(above_ns.unwrap_or(SLOW_ABOVE_NS)), also))
 }
 
+/// Begins to watch processes, and gives what ends it: an extra.
+pub type Explain = fn(Arc<SlowLaps>, &[u32], &ExplainAlso) -> Ending;
+pub type Ending = Box<dyn FnOnce() -> StallRecord>;
+
+static EXPLAIN: OnceLock<Explain> = OnceLock::new();
+
+/// From now on slow operations are explained by this.
+pub fn add(explain: Explain) {
+    let _ = EXPLAIN.set(explain);
+}
+
 #[derive(Default)]
 pub struct Explanation {
     laps: Option<Arc<SlowLaps>>,
     also: ExplainAlso,
-    observer: Option<Observer>,
+    ending: Option<Ending>,
 }
 
 impl Explanation {
@@ -55,10 +65,16 @@ impl Explanation {
     pub fn of(plan: &Plan, record: &mut TrialRecord) -> Explanation {
         let also = plan.explain_also;
         let Some(above_ns) = plan.explain_above_ns else { return Explanation::default() };
+        if EXPLAIN.get().is_none() {
+            record.notes.push(
+                "slow operations not explained: build pickfs with its feature explain".into(),
+            );
+            return Explanation::default();
+        }
         let laps = SlowLaps::create(above_ns).map(Arc::new);
         let laps =
             laps.map_err(|error| record.notes.push(format!("slow laps not explained: {error}")));
-        Explanation { laps: laps.ok(), also, observer: None }
+        Explanation { laps: laps.ok(), also, ending: None }
     }
 
     pub fn slow_laps(&self) -> Option<Arc<SlowLaps>> {
@@ -66,13 +82,15 @@ impl Explanation {
     }
 
     pub fn at(&mut self, moment: &Moment) {
-        if let (Moment::Going { processes }, Some(laps)) = (moment, &self.laps) {
-            self.observer = Some(Observer::start_with(Arc::clone(laps), processes, &self.also));
+        if let (Moment::Going { processes }, Some(laps), Some(explain)) =
+            (moment, &self.laps, EXPLAIN.get())
+        {
+            self.ending = Some(explain(Arc::clone(laps), processes, &self.also));
         }
     }
 
     pub fn finish(self) -> Option<StallRecord> {
-        self.observer.map(Observer::finish)
+        self.ending.map(|end| end())
     }
 }
 

@@ -31,10 +31,14 @@ pub fn all() -> impl Iterator<Item = &'static dyn Workload> {
 }
 
 pub fn find(name: &str) -> Result<&'static dyn Workload, ParamError> {
+    let without = match MORE.get() {
+        Some(_) => "",
+        None => "; those of the engines come with the feature engines",
+    };
     all().find(|workload| workload.name() == name).ok_or_else(|| ParamError::UnknownWorkload {
         name: name.into(),
         closest: closest(name, all().map(Workload::name)),
-        known: all().map(Workload::name).collect::<Vec<_>>().join(", "),
+        known: all().map(Workload::name).collect::<Vec<_>>().join(", ") + without,
     })
 }
 

@@ -1,7 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
 use pickfs_tidy::{
-    floors, length, licence, naming, opening, printing, rows, sleeping, tree, unsafety, words,
+    budget, floors, length, licence, naming, opening, printing, rows, sleeping, tree, unsafety,
+    words,
 };
 use std::{fs, process::Command};
 
@@ -30,6 +31,15 @@ fn is_rust(path: &str) -> bool {
 #[test]
 fn functions_and_files_are_short() {
     assert_none(&apply(is_rust, |_, text| length::breaches(text)));
+}
+
+#[test]
+fn no_crate_grows() {
+    let root = tree::root();
+    let text = |path: &String| fs::read_to_string(root.join(path)).unwrap();
+    let files = tree::files(&root).unwrap();
+    let rust = files.iter().filter(|path| is_rust(path)).map(|path| (path.as_str(), text(path)));
+    assert_none(&budget::breaches(rust));
 }
 
 #[test]
@@ -66,7 +76,7 @@ fn a_main_is_short() {
 }
 
 #[test]
-fn no_crate_stands_on_a_higher_floor() {
+fn a_crate_uses_those_before_it_and_the_core_no_extra() {
     let is_manifest = |path: &str| path.starts_with("crates/") && path.ends_with("/Cargo.toml");
     assert_none(&apply(is_manifest, |_, text| floors::breaches(&text.parse().unwrap())));
 }

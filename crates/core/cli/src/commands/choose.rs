@@ -91,7 +91,7 @@ fn chosen(args: &ChooseArgs) -> anyhow::Result<Choice> {
 
 fn need(text: &str) -> anyhow::Result<Need> {
     let need: Need = text.parse()?;
-    let keys: Vec<&str> = pickfs_features::capabilities().iter().map(|known| known.key).collect();
+    let keys = crate::extras::capabilities();
     match &need {
         Need::Feature(key) if !keys.contains(&key.as_str()) => bail!(
             "condition `{text}` not understood: neither a condition (see --help) nor a key of \

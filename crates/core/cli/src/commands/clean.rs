@@ -4,7 +4,6 @@ use std::{
 };
 
 use pickfs_candidate::undo::{CleanOutcome, Cleaned, UndoLog};
-use pickfs_guest::trials::folder;
 use pickfs_lab::run_lock;
 
 use crate::{exit::Exit, terminal};
@@ -15,7 +14,10 @@ pub fn clean(folder: &Path) -> anyhow::Result<Exit> {
         let (path, removed) = one;
         (format!("{what} {}", path.display()), removed)
     };
-    let of_guests = folder::clean_left().into_iter();
+    #[cfg(feature = "guest")]
+    let of_guests = pickfs_guest::trials::folder::clean_left().into_iter();
+    #[cfg(not(feature = "guest"))]
+    let of_guests = std::iter::empty();
     let of_runs = run_lock::clean_left(folder).into_iter();
     let of_runs = of_runs.chain(run_lock::clean_left_outside());
     let folders: Vec<_> = of_guests

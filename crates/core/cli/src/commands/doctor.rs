@@ -1,20 +1,8 @@
-use pickfs_candidate::{knob, packages::Family};
-use pickfs_guest::{
-    ENGINES, Engine, PackageCache, qemu_program,
-    trials::check::{Check, CheckResult, Checked},
-};
-use pickfs_lab::{doctor::diagnose, interrupt::Interrupt, launch::worker_program};
-use pickfs_record::quantity::bytes_text;
+use pickfs_candidate::packages::Family;
+use pickfs_lab::doctor::diagnose;
 use pickfs_report::doctor::doctor_document;
 
-use anyhow::Context;
-
-use crate::{
-    args::DoctorArgs,
-    commands::{clean::clean, guest_modules::build_modules},
-    exit::Exit,
-    fetch, terminal,
-};
+use crate::{args::DoctorArgs, commands::clean::clean, exit::Exit, terminal};
 
 /// Long enough to meet a timer tick of the host a few hundred times.
 const WATCH_S: f64 = 2.0;
@@ -24,7 +12,10 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
         return clean(folder);
     }
     if args.guests {
-        return guests(args);
+        #[cfg(feature = "guest")]
+        return crate::commands::guests::guests(args);
+        #[cfg(not(feature = "guest"))]
+        return Err(crate::extras::lacking("guest"));
     }
     let diagnosis = diagnose(WATCH_S, args.device.as_deref());
     match args.json {
@@ -32,91 +23,4 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
         false => terminal::show(&doctor_document(&diagnosis, Family::here().install())),
     }
     Ok(Exit::Done)
-}
-
-fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
-    let cache = PackageCache::open_default()?.asking(fetch::ask());
-    let engine = engine_of(args.engine.as_deref().unwrap_or("qemu"), &cache)?;
-    let mut kernel = engine.kernel(&cache, args.kernel.as_deref())?;
-    if args.build_modules {
-        build_modules(&cache, &kernel, &args.names)?;
-        // What was built now is one of its modules.
-        kernel = engine.kernel(&cache, args.kernel.as_deref())?;
-    }
-    terminal::line(&format!("{}: {}, kernel {}", engine.name(), engine.about(), kernel.release));
-    let (worker, interrupt) = (worker_program(), Interrupt::on_signals()?);
-    let folder = std::env::current_dir()?;
-    let mut tell = |checked: &Checked| terminal::line(&line_of(checked));
-    let check = Check {
-        engine,
-        kernel: &kernel,
-        cache: &cache,
-        worker: &worker,
-        folder: &folder,
-        names: &args.names,
-        interrupt: &interrupt,
-    };
-    let all = check.run(&mut tell)?;
-    terminal::line(&total_of(&all));
-    let has_failed = |checked: &Checked| matches!(checked.result, CheckResult::Failed(_));
-    match all.iter().any(has_failed) {
-        true => Ok(Exit::TrialsFailed),
-        false => Ok(Exit::Done),
-    }
-}
-
-/// By the words of the knob; whether KVM runs a guest here is tried with QEMU itself.
-fn engine_of(name: &str, cache: &PackageCache) -> anyhow::Result<Engine> {
-    knob::find(knob::ENGINE)?.check(name)?;
-    if let Some(engine) = Engine::find(name) {
-        return Ok(engine);
-    }
-    anyhow::ensure!(matches!(name, "qemu" | "auto"), "{name} is no guest; use qemu");
-    qemu_program::get(cache)?;
-    let mut fitting = ENGINES.into_iter().filter(|engine| engine.obstacle().is_none());
-    fitting.next().context("no engine for guests runs on this machine")
-}
-
-fn total_of(all: &[Checked]) -> String {
-    let count = |fits: fn(&CheckResult) -> bool| all.iter().filter(|c| fits(&c.result)).count();
-    let kept = count(|result| matches!(result, CheckResult::Kept { .. }));
-    let skipped = count(|result| matches!(result, CheckResult::Skipped(_)));
-    let took_s: f64 = all.iter().map(|checked| checked.took_s).sum();
-    let failed = all.len() - kept - skipped;
-    format!("{kept} kept all, {skipped} skipped, {failed} failed; {took_s:.0} s in all")
-}
-
-fn line_of(checked: &Checked) -> String {
-    let (word, text) = match &checked.result {
-        CheckResult::Kept { files, bytes, driver, block_bytes } => {
-            let compared = bytes_text(*bytes);
-            let text = format!(
-                "{files} files, {compared} compared; driver {driver}, blocks of {block_bytes} bytes, \
-                 {:.1} s",
-                checked.took_s
-            );
-            ("ok  ", text)
-        }
-        CheckResult::Skipped(reason) => ("skip", reason.clone()),
-        CheckResult::Failed(reason) => ("FAIL", reason.clone()),
-    };
-    format!("  {word} {:<14} {text}", checked.fs)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_total_counts_rows_and_adds_their_time() {
-        let row = |result| Checked { fs: "x".into(), result, took_s: 2.5 };
-        let (driver, block_bytes) = ("x".to_owned(), "4096".to_owned());
-        let kept = CheckResult::Kept { files: 500, bytes: 1, driver, block_bytes };
-        let all = [
-            row(kept),
-            row(CheckResult::Skipped("no".into())),
-            row(CheckResult::Failed("?".into())),
-        ];
-        assert_eq!(total_of(&all), "1 kept all, 1 skipped, 1 failed; 8 s in all");
-    }
 }

@@ -24,7 +24,6 @@ use crate::{
     args::{Format, RunArgs},
     commands::{compare, exec_fio, read_run, report, run_path},
     exit::{Exit, no_answer},
-    fetch,
     overrides::chosen_plan,
     private,
     progress::{JsonLines, Progress},
@@ -152,13 +151,15 @@ pub fn perform_plan(plan: &Plan, out: &Path, json: bool) -> anyhow::Result<Launc
 }
 
 fn prepared(plan: &Plan, of_killed: impl FnOnce() -> Option<PathBuf>) -> anyhow::Result<()> {
-    pickfs_guest::trials::kernels::bring_qemu(plan, fetch::ask());
+    #[cfg(feature = "guest")]
+    pickfs_guest::trials::kernels::bring_qemu(plan, crate::fetch::ask());
     let expansion = preflight::preflight(plan)?;
     preflight::check_answerable(plan, &expansion)?;
     let cells = expansion.cells;
     preflight::check_privilege(plan, &cells)?;
     // Who may be asked is here, not behind the private namespace.
-    pickfs_guest::trials::kernels::Kernels::fetch(&cells, Some(fetch::ask()))?;
+    #[cfg(feature = "guest")]
+    pickfs_guest::trials::kernels::Kernels::fetch(&cells, Some(crate::fetch::ask()))?;
     // Mounts happen in a private namespace, so that a killed run leaves nothing. Who is not root runs
     // guests only, which mount nothing here.
     let mounts = !matches!(plan.backing, BackingSpec::Directory { .. });

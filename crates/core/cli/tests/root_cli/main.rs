@@ -4,12 +4,14 @@
 mod bad_days;
 mod column_lanes;
 mod exec;
+#[cfg(feature = "explain")]
 mod explain_program;
 mod files;
 mod foreign;
 mod knobs;
 #[path = "../lab_session/mod.rs"]
 mod lab_session;
+#[cfg(feature = "engines")]
 mod pair_hosts;
 #[path = "../pickfs/mod.rs"]
 mod pickfs;

@@ -13,6 +13,7 @@ use pickfs_workload::BUILD;
 use serde_json::Value;
 
 pub fn spec(workload: &str, asked: Value, directory: &Path) -> TrialSpec {
+    #[cfg(feature = "engines")]
     pickfs_engine_workloads::add();
     let mut spec = fake_spec(workload, directory, params(asked));
     spec.workload.version =

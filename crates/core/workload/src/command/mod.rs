@@ -8,6 +8,7 @@
 //! Wall, user and system time are operations with a lap for each repeat. Bytes, calls and whatever
 //! the program itself tells are figures: the mean over the repeats of a trial.
 
+pub mod calls;
 pub mod metric;
 mod output;
 mod params;

@@ -1,7 +1,6 @@
-use pickfs_explain::calls::WatchOptions;
 use serde_json::Value;
 
-use super::metric::MetricAsk;
+use super::{calls::Watching, metric::MetricAsk};
 use crate::param::{Check, Literal, Param, ParamError, Resolved};
 
 pub(super) const PARAMS: &[Param] = &[
@@ -129,11 +128,10 @@ pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
     }
 }
 
-pub(super) fn watching(params: &Resolved) -> Option<WatchOptions> {
+pub(super) fn watching(params: &Resolved) -> Option<Watching> {
     let above_ns = params.integer("stalls_above");
     let stalls_above_ns = (above_ns > 0).then_some(above_ns);
-    (params.text("calls") == "yes" || above_ns > 0)
-        .then_some(WatchOptions { stalls_above_ns, ..WatchOptions::default() })
+    (params.text("calls") == "yes" || above_ns > 0).then_some(Watching { stalls_above_ns })
 }
 
 /// The words that are started: those of a list, or a shell for a text.

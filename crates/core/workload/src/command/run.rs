@@ -8,7 +8,6 @@ use std::{
     thread,
 };
 
-use pickfs_explain::calls::{CallWatch, CallsRefused, CallsSeen, WatchOptions};
 use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::{
     program::{Ended, InputOutput, Launch, Program, Stream, adopt_orphans, reap},
@@ -21,6 +20,7 @@ use signal_hook::{
 };
 
 use super::{
+    calls::{self, Seen, Watching},
     output::{Listening, Output, end_of},
     place::Place,
     stray,
@@ -50,7 +50,7 @@ pub(crate) struct Ran {
     /// Files that it wrote outside of the mount, as far as they were looked for.
     pub(crate) outside: Vec<PathBuf>,
     /// Its calls on files, where they were watched; or why they were not.
-    pub(crate) calls: Option<Result<CallsSeen, CallsRefused>>,
+    pub(crate) calls: Option<Result<Seen, String>>,
 }
 
 impl Ran {
@@ -112,7 +112,7 @@ pub(super) fn run_watched(
     words: &[String],
     place: &Place,
     input: Stream,
-    options: Option<WatchOptions>,
+    watching: Option<Watching>,
 ) -> Result<Ran, Fault> {
     check_interrupt()?;
     let words: Vec<OsString> = words.iter().map(|word| place.filled(word)).collect();
@@ -128,7 +128,7 @@ pub(super) fn run_watched(
     // In a namespace of our own we see who writes beside the mount; elsewhere it would be everybody.
     let mount = place.directory.parent().filter(|_| pickfs_sys::namespace::is_private());
     let beside = mount.and_then(|mount| WriteWatch::beside(mount).ok());
-    let watch = options.map(|options| CallWatch::of_children(&options));
+    let watch = watching.map(calls::watch);
     let began_ns = MonotonicClock.now_ns();
     let mut program =
         Program::start(&launch, streams).map_err(|error| not_started(&words, error))?;
@@ -139,7 +139,7 @@ pub(super) fn run_watched(
     let wall_ns = MonotonicClock.now_ns() - began_ns;
     waited.map_err(Fault::io("wait for", Path::new(&words[0])))?;
     let ended = program.wait().map_err(Fault::io("wait for", Path::new(&words[0])))?;
-    let calls = watch.map(|watch| watch.map(CallWatch::finish));
+    let calls = watch.map(|watch| watch.map(|end| end()));
     let outside = beside.map(|watch| outside(&watch)).unwrap_or_default();
     let left = stray::names(&stray::new_since(&before));
     let mut ran = Ran {

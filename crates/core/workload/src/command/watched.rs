@@ -13,7 +13,7 @@ pub(super) fn add(runs: &mut [Ran], measured: &mut Measured) -> Result<(), Fault
         match ran.calls.take() {
             None => return Ok(()),
             Some(Err(refused)) => {
-                measured.notes.push(refused.to_string());
+                measured.notes.push(refused);
                 return Ok(());
             }
             Some(Ok(seen)) => {

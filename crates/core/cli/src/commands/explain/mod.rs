@@ -1,3 +1,4 @@
+#[cfg(feature = "explain")]
 mod program;
 
 use std::{ffi::OsString, path::PathBuf};
@@ -51,7 +52,11 @@ pub struct ExplainArgs {
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     match (&args.run, args.process) {
         (Some(run), _) => of_run(run, args),
+        #[cfg(not(feature = "explain"))]
+        _ => Err(crate::extras::lacking("explain")),
+        #[cfg(feature = "explain")]
         (None, Some(process)) => program::of_process(process, args),
+        #[cfg(feature = "explain")]
         (None, None) => program::of_command(args),
     }
 }
