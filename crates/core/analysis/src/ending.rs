@@ -11,7 +11,7 @@ use pickfs_record::{
     typed::{program, quoted},
 };
 
-use gated::{cure_of, gate_of, gated};
+use gated::{cure_of, gate_of, gated, lower_rate, overload};
 
 use crate::{
     BLOCKS_MIN,
@@ -165,6 +165,9 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel]) -> Ending {
         (0, None, _) => ("no trial was finished".to_owned(), None),
         (_, Some((label, reason)), _) => {
             (format!("there is nothing to compare; {label} failed: {reason}"), None)
+        }
+        (_, _, Some(metric)) if overload(run, metric).is_some() => {
+            (overload(run, metric).unwrap_or_default(), lower_rate(run).map(|rate| ("--set", rate)))
         }
         (_, _, Some(metric)) if blocks < BLOCKS_MIN => {
             let needed = blocks_needed(run.plan.candidates.len(), design.primary.len());

@@ -13,7 +13,7 @@ use pickfs_record::{
 };
 
 use crate::{
-    doubts::doubts,
+    doubts::{doubts, rate_missed_share},
     summary::{CAPACITY_KEY, belongs_to, op_in},
     wording::list,
 };
@@ -32,7 +32,7 @@ const fn gate(kind: &'static str, why: &'static str, mend: &'static str) -> Gate
     Gate { kind, why, mend, option: None, may_pass: false }
 }
 
-pub const GATES: [Gate; 7] = [
+pub const GATES: [Gate; 8] = [
     Gate { may_pass: true, ..gate("disturbed", "other programs took the CPU", "stop them first") },
     Gate {
         may_pass: true,
@@ -46,6 +46,11 @@ pub const GATES: [Gate; 7] = [
         "rate-missed",
         "the rate was not held, and service times leave out the wait behind it,",
         "ask for a lower rate with --set rate=..., or rank by response time",
+    ),
+    gate(
+        OVERLOADED,
+        "no candidate held the rate, and response times then grow with the trial,",
+        "ask for a lower rate with --set rate=...",
     ),
     gate(
         "period-not-covered",
@@ -70,6 +75,16 @@ pub const GATES: [Gate; 7] = [
         ..gate("holes", "parts of the image were not written", "name a folder on ext4 or xfs")
     },
 ];
+
+/// Of two rows: neither holds the rate.
+pub const OVERLOADED: &str = "overloaded";
+/// Share of the rate by which a trial that is not overloaded may miss it: one late turn of a short trial.
+const OVERLOADED_SHARE: f64 = 0.05;
+
+pub fn is_overloaded(trial: &TrialRecord) -> bool {
+    let missed = trial.load.as_ref().and_then(rate_missed_share);
+    missed.is_some_and(|missed| missed > OVERLOADED_SHARE)
+}
 
 /// Candidates differ in a doubt whose shares of their trials are farther apart than this.
 const SHARE_APART: f64 = 0.25;
@@ -109,7 +124,8 @@ fn kinds(trial: &TrialRecord, metric: &Metric, puts_off: bool) -> Vec<String> {
     let of_phases = own.flat_map(|phase| phase.flags.clone());
     let of_phases = of_phases.filter(|flag| owes || flag.kind != "period-not-covered");
     let all = doubts(trial).into_iter().filter(concerns).chain(of_phases);
-    all.map(|flag| flag.kind).collect()
+    let is_behind = is_time && metric.view == View::Response && is_overloaded(trial);
+    all.map(|flag| flag.kind).chain(is_behind.then(|| OVERLOADED.into())).collect()
 }
 
 pub struct Facts {
@@ -135,7 +151,11 @@ impl Facts {
             .collect();
         let count = |gate: &Gate| {
             let has = |kinds: &[String]| kinds.iter().any(|kind| kind == gate.kind);
-            both.iter().filter(|(own, theirs)| has(own) || has(theirs)).count()
+            let is_it = |(own, theirs): &&(&Vec<String>, &Vec<String>)| match gate.kind {
+                OVERLOADED => has(own) && has(theirs),
+                _ => has(own) || has(theirs),
+            };
+            both.iter().filter(is_it).count()
         };
         let counted = GATES.iter().map(|gate| (gate, count(gate), both.len()));
         counted.into_iter().find(|(_, count, blocks)| 2 * count > *blocks)

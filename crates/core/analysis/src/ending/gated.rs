@@ -1,12 +1,15 @@
 use pickfs_record::{
-    RunRecord,
+    CellId, Outcome, RunRecord,
     finding::{Answer, Cure},
+    plan::Metric,
+    quantity::significant,
 };
 
 use super::command;
 use crate::{
     doubts::LONGEST_PERIOD_KEY,
-    gates::{self, Gate},
+    gates::{self, Gate, is_overloaded},
+    panels::applies,
 };
 
 pub(super) fn gate_of(answer: &Answer) -> Option<(&str, &'static Gate)> {
@@ -18,16 +21,38 @@ pub(super) fn gated(text: &str, gate: &Gate, by: &str) -> String {
     format!("{text}; these are not ranked {by}; {}", gate.mend)
 }
 
-/// What the typed words become where a gate withheld the verdict; a rate is one that the slowest held with room.
-pub(super) fn cure_of(run: &RunRecord, gate: &Gate) -> Cure {
+/// `rate=800/s`: one that the slowest held with room.
+pub(super) fn lower_rate(run: &RunRecord) -> Option<String> {
     let held = run.trials.iter().filter_map(|trial| trial.load.as_ref());
     let held = held.map(|load| 0.8 * load.achieved_per_s).filter(|rate| *rate >= 1.0);
-    let rate = held.min_by(f64::total_cmp).map(|rate| format!("rate={rate:.0}/s"));
+    held.min_by(f64::total_cmp).map(|rate| format!("rate={rate:.0}/s"))
+}
+
+/// Why nothing carries a metric where every trial that it applies to ran behind its schedule.
+pub(super) fn overload(run: &RunRecord, metric: &Metric) -> Option<String> {
+    let of_cell = |id: &CellId| run.cells.iter().find(|cell| cell.id == *id);
+    let asked = run.trials.iter().filter(|trial| {
+        trial.outcome == Outcome::Finished
+            && of_cell(&trial.cell).is_some_and(|cell| applies(metric, cell))
+    });
+    let loads = asked.clone().filter_map(|trial| trial.load.as_ref());
+    let rate = loads.clone().find_map(|load| load.asked_per_s)?;
+    let most = loads.map(|load| load.achieved_per_s).fold(0.0, f64::max);
+    let (rate, most) = (significant(rate), significant(most));
+    asked
+        .into_iter()
+        .all(is_overloaded)
+        .then(|| format!("no candidate held {rate}/s, {most}/s at most"))
+}
+
+/// What the typed words become where a gate withheld the verdict.
+pub(super) fn cure_of(run: &RunRecord, gate: &Gate) -> Cure {
+    let rate = lower_rate(run);
     let periods = run.trials.iter().filter_map(|trial| trial.environment.get(LONGEST_PERIOD_KEY));
     let periods = periods.filter_map(|seconds| seconds.parse::<f64>().ok());
     let measure = format!("{:.0}s", (2.0 * periods.fold(30.0, f64::max)).ceil());
     let option = match (gate.kind, &rate) {
-        ("rate-missed", Some(rate)) => Some(("--set", Some(rate.as_str()))),
+        ("rate-missed" | gates::OVERLOADED, Some(rate)) => Some(("--set", Some(rate.as_str()))),
         ("period-not-covered", _) => Some(("--measure", Some(measure.as_str()))),
         _ => gate.option.map(|(name, value)| (name, Some(value))),
     };
@@ -37,8 +62,42 @@ pub(super) fn cure_of(run: &RunRecord, gate: &Gate) -> Cure {
 #[cfg(test)]
 mod tests {
     use crate::findings;
-    use pickfs_record::finding::AnswerEnd;
+    use pickfs_record::{finding::AnswerEnd, plan::View};
     use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, MishapKind, fake_run};
+
+    /// In overload a response is as long as the trial: who held nothing is not ranked by it, carried or not.
+    #[test]
+    fn where_nobody_holds_the_rate_a_lower_one_is_proposed() {
+        let end = |labels: &[&str], episodes: u64| {
+            let mishap = |label: &&str| Mishap::new(label, "", 0, MishapKind::RateMissed(0.5));
+            let named = ["ext4", "xfs"].map(|name| FakeCandidate::new(name, 500.0, 150_000.0));
+            let candidates = named.map(|one| FakeCandidate { noise: 0.01, ..one }).into();
+            let mut primary = vec![pickfs_testkit::fake_trial::service_quantile("append", 0.5)];
+            primary[0].view = View::Response;
+            let mishaps = labels.iter().map(mishap).collect();
+            let syncs = vec!["fdatasync".into()];
+            let ask =
+                FakeRun { blocks: 12, candidates, primary, mishaps, syncs, ..FakeRun::default() };
+            let mut run = fake_run(&ask);
+            let times = run.trials.iter_mut().flat_map(|trial| &mut trial.ops);
+            let rows = times.filter_map(|op| op.response.as_mut()).flat_map(|t| &mut t.quantiles);
+            rows.for_each(|row| row.episodes = row.episodes.min(episodes));
+            run.plan.typed = ["./run", "quick", "--set", "size=64"].map(String::from).into();
+            findings(&run).endings[0].clone()
+        };
+        let both = ["ext4", "xfs"];
+        let withheld = end(&both, 1_000);
+        let begin = "NO ANSWER no candidate held the rate, and response times then grow with the trial, in 12 of 12";
+        assert!(withheld.line().starts_with(begin), "{}", withheld.line());
+        let lacking = end(&both, 0);
+        let begin = "NO ANSWER no candidate held 10,000/s, 5,000/s at most";
+        assert!(lacking.line().starts_with(begin), "{}", lacking.line());
+        for found in [withheld, lacking] {
+            let cure = found.cure.expect("a command").command;
+            assert_eq!(cure, "./run quick --set size=64 --set rate=4000/s");
+        }
+        assert_eq!(end(&["xfs"], 1_000).end, AnswerEnd::Winner, "one holds it");
+    }
 
     /// A fact of over half of the blocks withholds a verdict that the blocks would give; of half of them it does not.
     #[test]
