@@ -1,6 +1,6 @@
 use pickfs_record::{
     RunRecord,
-    finding::{Findings, NoIo, Notice, Panel},
+    finding::{Answer, Findings, NoIo, Notice, Panel},
     plan::Metric,
 };
 
@@ -9,7 +9,7 @@ use crate::{
     not_yet,
     panels::{Disturbed, Group, groups},
     phases, rows,
-    summary::spread,
+    summary::{raw_summary, spread},
     verdict, wording,
 };
 
@@ -35,7 +35,7 @@ pub fn findings(run: &RunRecord) -> Findings {
     let without = answers::without_doubts(run, &groups, &ops);
     let answers = answers::answers(run, &groups, &questions, &without);
     let factors = factors::findings(run, &groups, &ops);
-    let panels: Vec<Panel> = groups
+    let mut panels: Vec<Panel> = groups
         .iter()
         .zip(ops)
         .zip(comparisons)
@@ -53,6 +53,7 @@ pub fn findings(run: &RunRecord) -> Findings {
             no_io: no_io(group),
         })
         .collect();
+    add_raw(&groups, &answers, &mut panels);
     let noise = noise::rows(run);
     Findings {
         absent: absent::cells(run),
@@ -64,6 +65,17 @@ pub fn findings(run: &RunRecord) -> Findings {
         factors,
         panels,
         noise,
+    }
+}
+
+/// Where the raw response time ranks, it is what is shown, too.
+fn add_raw(groups: &[Group<'_>], answers: &[Answer], panels: &mut [Panel]) {
+    for (group, panel) in groups.iter().zip(panels) {
+        for answer in answers.iter().filter(|answer| answer.raw && answer.panel == panel.title) {
+            for (member, row) in group.members.iter().zip(&mut panel.rows) {
+                row.ops.extend(raw_summary(&answer.metric.op, &member.chosen(Disturbed::Kept)));
+            }
+        }
     }
 }
 

@@ -47,6 +47,12 @@ pub fn op_summaries(trials: &[&TrialRecord]) -> Vec<OpSummary> {
     names.into_iter().map(|(op, view)| op_summary(op, view, trials)).collect()
 }
 
+/// The response time with the driver's stalls, where it was kept.
+pub fn raw_summary(op: &str, trials: &[&TrialRecord]) -> Option<OpSummary> {
+    let summary = op_summary(op, View::RawResponse, trials);
+    (summary.count > 0).then_some(summary)
+}
+
 fn op_summary(op: &str, view: View, trials: &[&TrialRecord]) -> OpSummary {
     let rows: Vec<&Times> = trials.iter().filter_map(|trial| trial.op(op)?.view(view)).collect();
     let over =

@@ -74,7 +74,9 @@ pub fn is_any_uncarried(panel: &Panel, metric: &Metric, shown: &[f64]) -> bool {
 pub fn comparison<'p>(panel: &'p Panel, row: &Row, metric: &Metric) -> Option<&'p Comparison> {
     let same = |c: &&Comparison| {
         let m = &c.metric;
-        m.op == metric.op && m.view == metric.view && m.statistic == metric.statistic
+        // Which response time ranks is the answer's to say; both are of one comparison.
+        let is_same_view = (m.view == View::Service) == (metric.view == View::Service);
+        m.op == metric.op && is_same_view && m.statistic == metric.statistic
     };
     panel.comparisons.iter().filter(same).find(|c| c.other == row.label)
 }

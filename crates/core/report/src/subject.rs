@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use pickfs_record::{
     BackingKind, Cell, CellId, Durability, Findings, Outcome, RunRecord, TrialRecord,
-    finding::{OpSummary, Panel, Row, Spread},
+    finding::{Answer, OpSummary, Panel, Row, Spread},
     plan::{Metric, Statistic, View},
     record::OpRecord,
 };
@@ -83,7 +83,13 @@ impl<'a> Subject<'a> {
         let is_rate = |metric: &&Metric| metric.statistic == Statistic::Rate;
         let latency = metrics.iter().find(|metric| !is_rate(metric));
         let headline = latency.or(metrics.first()).cloned().or_else(|| first_op(panel));
-        headline.or_else(|| self.run.plan.design.primary.first().cloned()).unwrap_or_else(no_op)
+        let planned = || self.run.plan.design.primary.first().cloned();
+        let mut headline = headline.or_else(planned).unwrap_or_else(no_op);
+        let is_own = |answer: &&Answer| answer.panel == panel.title && answer.metric == headline;
+        if self.findings.answers.iter().find(is_own).is_some_and(|answer| answer.raw) {
+            headline.view = View::RawResponse;
+        }
+        headline
     }
 
     /// The value of a metric over the trials of a row. Phases, and a loop of several operations,

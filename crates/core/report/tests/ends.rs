@@ -1,5 +1,8 @@
 use pickfs_analysis::findings;
-use pickfs_record::{Findings, RunRecord, plan::Metric};
+use pickfs_record::{
+    Findings, RunRecord, TrialRecord,
+    plan::{Metric, View},
+};
 use pickfs_report::{
     ChartKind, Look, NextStep, Screen, Subject,
     chart::Shape,
@@ -115,4 +118,32 @@ fn a_slide_has_the_verdict_all_trials_the_machine_and_the_date() {
         let blocks = run.trials.last().expect("trials").block as usize;
         assert_eq!(dots, 3 * blocks, "memory is left out");
     }
+}
+
+/// The driver's own stalls are half of what one of them takes: its raw response ranks, and is shown.
+#[test]
+fn the_response_that_ranks_is_the_one_that_is_shown() {
+    let candidates = ["ext4", "xfs"].map(|name| FakeCandidate::new(name, 500.0, 150_000.0)).into();
+    let mut primary = FakeRun::default().primary;
+    primary.retain(|metric| metric.op == "durable");
+    primary[0].view = View::Response;
+    let mut run = fake_run(&FakeRun { candidates, primary, blocks: 20, ..FakeRun::default() });
+    let xfs: Vec<_> = run.cells.iter().filter(|cell| cell.candidate.label == "xfs").collect();
+    let is_xfs = |trial: &&mut TrialRecord| xfs.iter().any(|cell| cell.id == trial.cell);
+    for trial in run.trials.iter_mut().filter(is_xfs) {
+        let raw = trial.ops.iter_mut().filter_map(|op| op.raw_response.as_mut());
+        raw.flat_map(|raw| &mut raw.quantiles).for_each(|row| row.value_ns *= 2);
+    }
+    let found = findings(&run);
+    let subject = Subject::new(&run, &found);
+    let panel = found.panels.iter().find(|panel| panel.title == found.endings[0].panel);
+    let panel = panel.expect("the panel of the answer");
+    let shown = subject.headline(panel);
+    let of = |label: &str| {
+        let row = panel.rows.iter().find(|row| row.label == label).expect("a row");
+        subject.value(row, &shown).expect("a value").median
+    };
+    assert_eq!(shown.view, View::RawResponse);
+    assert!((1.8..2.2).contains(&(of("xfs") / of("ext4"))), "{} {}", of("xfs"), of("ext4"));
+    assert!(html(&subject, None).contains("raw response time"));
 }
