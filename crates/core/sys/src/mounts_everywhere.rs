@@ -8,14 +8,12 @@ use crate::proc_root::ProcRoot;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamespacedMount {
     /// As the given /proc numbers it.
     pub process_id: u32,
-    /// As `/proc/PID/ns/mnt` names it.
-    pub namespace: String,
     pub entry: MountEntry,
 }
 
@@ -37,12 +35,9 @@ pub fn mounts_everywhere(proc_root: &ProcRoot) -> Result<MountsEverywhere, Mount
     for process_id in listed {
         let process = proc_root.process(process_id);
         match namespace_mounts(&process, &mut seen) {
-            Ok((namespace, table)) => {
-                everywhere.mounts.extend(table.into_iter().map(|entry| NamespacedMount {
-                    process_id,
-                    namespace: namespace.clone(),
-                    entry,
-                }));
+            Ok(table) => {
+                let seen_by = |entry| NamespacedMount { process_id, entry };
+                everywhere.mounts.extend(table.into_iter().map(seen_by));
             }
             Err(_) if !process.exists() => {}
             Err(_) => everywhere.unreadable_process_count += 1,
@@ -54,17 +49,16 @@ pub fn mounts_everywhere(proc_root: &ProcRoot) -> Result<MountsEverywhere, Mount
 /// Empty when its namespace was seen before.
 fn namespace_mounts(
     process: &Path,
-    seen: &mut BTreeSet<String>,
-) -> Result<(String, Vec<MountEntry>), MountError> {
+    seen: &mut BTreeSet<PathBuf>,
+) -> Result<Vec<MountEntry>, MountError> {
     let link = process.join("ns/mnt");
     let namespace = fs::read_link(&link).map_err(|cause| MountError::Path { path: link, cause })?;
-    let namespace = namespace.to_string_lossy().into_owned();
     if seen.contains(&namespace) {
-        return Ok((namespace, Vec::new()));
+        return Ok(Vec::new());
     }
     let table = read_table(&process.join("mountinfo"))?;
-    seen.insert(namespace.clone());
-    Ok((namespace, table))
+    seen.insert(namespace);
+    Ok(table)
 }
 
 /// The mounts of one block device in every namespace: by device number, or by the name of its node
