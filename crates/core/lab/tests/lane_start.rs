@@ -14,7 +14,7 @@ use pickfs_lab::{
     crew::{Around, Limits, run_crew},
     interrupt::Interrupt,
 };
-use pickfs_record::{FORMAT, PhaseRecord, TrialSpec, WorkerMessage};
+use pickfs_record::{FORMAT, PhaseRecord, TrialSpec, WorkUnit, WorkerMessage};
 use pickfs_sys::starting_gate::StartingGate;
 use pickfs_testkit::{fake_spec, params};
 use pickfs_workload::{
@@ -92,7 +92,7 @@ fn lane(gate: StartingGate) {
     say(&WorkerMessage::Ready { notes: Vec::new(), warmup_ns: 0 });
     assert_eq!(line().trim(), "go");
     for round in 1..=rounds {
-        let spec = PhaseSpec::new(format!("start {round}"), "null").calls();
+        let spec = PhaseSpec::new(&format!("start {round}"), "null", WorkUnit::Calls);
         runner.run(&spec, |_| Ok(Done::work(1.0))).expect("nothing can fail");
     }
     for phase in runner.finish().phases {

@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, path::Path, thread, time::Duration};
 
-use pickfs_record::PhaseRecord;
+use pickfs_record::{PhaseRecord, WorkUnit};
 use pickfs_sys::own_usage::OwnUsage;
 use pickfs_testkit::{fake_spec, params};
 use pickfs_workload::{
@@ -32,7 +32,7 @@ fn session(directory: &Path) -> Session {
 fn ran(work: impl FnOnce(&mut PhaseBench)) -> PhaseRecord {
     let folder = tempfile::tempdir().expect("a directory");
     let mut runner = PhaseRunner::new(&session(folder.path())).expect("a runner");
-    let spec = PhaseSpec::new("one", "test").calls();
+    let spec = PhaseSpec::new("one", "test", WorkUnit::Calls);
     let done = runner.run(&spec, |bench| {
         work(bench);
         Ok(Done::work(1.0))

@@ -170,7 +170,7 @@ impl Lane {
         work: impl FnOnce(&mut PhaseBench) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let spec = self.spec(phase);
-        if spec.heat == Some(Heat::Cold) && self.machine.is_in_memory {
+        if spec.record.heat == Some(Heat::Cold) && self.machine.is_in_memory {
             let reason = "files of this mount are in memory and can never be cold";
             return self.runner.skip(&spec, reason);
         }
@@ -186,7 +186,7 @@ impl Lane {
         self.runner.value_last("major_faults", fetched.major_faults as f64);
         self.keep_value("device_read_bytes", fetched.device_bytes.map(|bytes| bytes as f64));
         self.keep_value("read_ahead_kb", self.read_ahead_kb);
-        match spec.heat {
+        match spec.record.heat {
             Some(Heat::Cold) if !resident.is_cold() => {
                 let percent = 100.0 * resident.share();
                 let text = format!("{percent:.1} % of its files were in memory when it began");

@@ -74,14 +74,12 @@ impl Row {
     }
 
     pub(super) fn spec(&self, threads: u32) -> PhaseSpec {
-        PhaseSpec {
-            label: self.label.clone(),
-            heat: self.heat,
-            is_high_impact: self.is_high_impact,
-            unit: self.unit,
-            threads: if self.is_parallel { threads } else { 1 },
-            ..PhaseSpec::new(self.phase.clone(), self.suite.title())
-        }
+        let mut spec = PhaseSpec::new(&self.phase, self.suite.title(), self.unit);
+        spec.record.label.clone_from(&self.label);
+        spec.record.heat = self.heat;
+        spec.record.is_high_impact = self.is_high_impact;
+        spec.record.threads = if self.is_parallel { threads } else { 1 };
+        spec
     }
 }
 

@@ -1,4 +1,4 @@
-use pickfs_record::phase::Heat;
+use pickfs_record::phase::{Heat, WorkUnit};
 
 use super::settings::{Settings, Small};
 use crate::phase::PhaseSpec;
@@ -119,19 +119,20 @@ impl Phase {
     pub(super) fn spec(self, settings: &Settings) -> PhaseSpec {
         let kinds = self.kinds(settings);
         let words = |kinds: Vec<Kind>| kinds.into_iter().map(|kind| kind.word().to_owned());
-        let spec = PhaseSpec {
-            heat: self.is_cold(settings).then_some(Heat::Cold),
-            is_high_impact: self.is_high_impact(),
-            threads: if self == Seeks { settings.seekers } else { 1 },
-            kinds: if kinds.len() > 1 { words(kinds).collect() } else { Vec::new() },
-            ..PhaseSpec::new(self.word(), self.suite())
+        let unit = match self {
+            CharWrite | BlockWrite | Rewrite | CharRead | BlockRead => WorkUnit::Bytes,
+            Seeks => WorkUnit::Seeks,
+            MakeDirectories | Rename | Link | SyncDirectory => WorkUnit::Calls,
+            _ => WorkUnit::Files,
         };
-        match self {
-            CharWrite | BlockWrite | Rewrite | CharRead | BlockRead => spec,
-            Seeks => spec.seeks(),
-            MakeDirectories | Rename | Link | SyncDirectory => spec.calls(),
-            _ => spec.files(),
+        let mut spec = PhaseSpec::new(self.word(), self.suite(), unit);
+        spec.record.heat = self.is_cold(settings).then_some(Heat::Cold);
+        spec.record.is_high_impact = self.is_high_impact();
+        spec.record.threads = if self == Seeks { settings.seekers } else { 1 };
+        if kinds.len() > 1 {
+            spec.kinds = words(kinds).collect();
         }
+        spec
     }
 }
 
@@ -266,7 +267,8 @@ mod tests {
 
     #[test]
     fn only_reads_are_cold_and_only_where_they_are_made_so() {
-        let heat = |phase: Phase, cache| phase.spec(&settings(json!({ "cache": cache }))).heat;
+        let heat =
+            |phase: Phase, cache| phase.spec(&settings(json!({ "cache": cache }))).record.heat;
         assert_eq!(heat(BlockRead, "cold"), Some(Heat::Cold));
         assert_eq!((heat(BlockWrite, "cold"), heat(BlockRead, "left")), (None, None));
     }

@@ -187,7 +187,7 @@ impl PhaseRunner {
     ) -> Result<Result<(), Fault>, Fault> {
         self.announced += 1;
         if let Some(lab) = self.lab() {
-            lab.phase_begins(&spec.phase, self.announced)?;
+            lab.phase_begins(&spec.record.phase, self.announced)?;
         }
         let mut bench = PhaseBench::new(
             spec.ops(),
@@ -226,7 +226,7 @@ impl PhaseRunner {
     fn keep(&mut self, spec: &PhaseSpec, outcome: Outcome) {
         let now_ns = MonotonicClock.now_ns();
         let (began_ns, ended_ns) = (now_ns, now_ns);
-        self.phases.push(PhaseRecord { outcome, began_ns, ended_ns, ..spec.record() });
+        self.phases.push(PhaseRecord { outcome, began_ns, ended_ns, ..spec.record.clone() });
     }
 }
 
