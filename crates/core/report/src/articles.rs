@@ -99,10 +99,12 @@ fn overview(articles: &[&Article], answers: &[Answer]) -> Table {
 fn section(article: &Article, answers: &[&Answer]) -> Vec<Node> {
     let (seen, rest): (Vec<&Answer>, Vec<&Answer>) =
         answers.iter().partition(|answer| !answer.runs.is_empty());
+    let some = WORDS.iter().zip(counts(answers)).filter(|(_, count)| *count > 0);
+    let said: Vec<String> = some.map(|((word, _), count)| format!("{count} {word}")).collect();
     let mut nodes = vec![
         Node::Heading(2, format!("{}  {}", article.id, article.title).into()),
         Node::Note(format!("{}. {}.", article.by, article.setting).into()),
-        Node::Paragraph(counts_text(answers).into()),
+        Node::Paragraph(format!("{}: {}", claims_text(answers.len()), said.join("; ")).into()),
     ];
     if !seen.is_empty() {
         nodes.push(Node::Table(told(&seen, "this machine says")));
@@ -111,12 +113,6 @@ fn section(article: &Article, answers: &[&Answer]) -> Vec<Node> {
         nodes.push(list(by_reason(&rest)));
     }
     nodes
-}
-
-fn counts_text(answers: &[&Answer]) -> String {
-    let some = WORDS.iter().zip(counts(answers)).filter(|(_, count)| *count > 0);
-    let said: Vec<String> = some.map(|((word, _), count)| format!("{count} {word}")).collect();
-    format!("{}: {}", claims_text(answers.len()), said.join("; "))
 }
 
 /// A run with the conditions that its name does not tell.

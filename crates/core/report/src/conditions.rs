@@ -18,12 +18,13 @@ use crate::{
 };
 
 pub fn conditions(subject: &Subject) -> Vec<(&'static str, String)> {
+    let noise: Vec<_> = subject.findings.noise.iter().map(noise_text).collect();
     vec![
         ("machine", machine_line(&subject.run.environment)),
         ("backing", backing_line(subject)),
         ("load", load_line(subject)),
         ("design", design_line(subject)),
-        ("noise", noise_line(subject)),
+        ("noise", if noise.is_empty() { "raw device not probed".into() } else { noise.join("; ") }),
     ]
 }
 
@@ -116,12 +117,7 @@ fn design_line(subject: &Subject) -> String {
     )
 }
 
-fn noise_line(subject: &Subject) -> String {
-    let rows: Vec<_> = subject.findings.noise.iter().map(noise_text).collect();
-    if rows.is_empty() { "raw device not probed".into() } else { rows.join("; ") }
-}
-
-pub fn noise_text(row: &NoiseRow) -> String {
+fn noise_text(row: &NoiseRow) -> String {
     format!(
         "raw {} +-{} %, write + flush p50 {}, p99 {}, {} probes",
         row.backing,

@@ -49,7 +49,7 @@ pub fn render(
         "report.json" => json(subject).map_err(Into::into),
         STALLS if subject.stalls.is_empty() => return Ok(None),
         STALLS => stalls::csv::stalls_csv(subject).map(String::into_bytes).map_err(Into::into),
-        PHASES => csv_of_phases(subject),
+        PHASES => phases::csv::phases_csv(subject).map(String::into_bytes).map_err(Into::into),
         _ if name == BONNIE || name.starts_with(PSV) => return Ok(older(subject, name)),
         _ => return picture(subject, name),
     };
@@ -68,10 +68,6 @@ pub fn phased_names(subject: &Subject) -> Vec<String> {
     let psv = psv.map(|file| format!("{PSV}{}", file.file_name));
     let bonnie = bonnie_csv::bonnie_csv(subject).map(|_| BONNIE.to_string());
     std::iter::once(PHASES.to_string()).chain(bonnie).chain(psv).collect()
-}
-
-fn csv_of_phases(subject: &Subject) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
-    Ok(phases::csv::phases_csv(subject)?.into_bytes())
 }
 
 fn older(subject: &Subject, name: &str) -> Option<Vec<u8>> {

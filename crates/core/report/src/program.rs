@@ -42,18 +42,17 @@ fn figures(subject: &Subject, panel: &Panel, rows: &[&Row]) -> Table {
     let mut table = Table::new([("median over trials", Kind::Word)]);
     table.columns.extend(rows.iter().map(|row| Column::new(&row.label, Kind::Number)));
     let line = |name: &str| {
-        let value = |row: &&Row| figure(row, name).map(|value| value_text(name, value.median));
+        let is_size = name.contains("bytes") && !name.contains("per second");
+        let value = |row: &&Row| {
+            let value = figure(row, name)?.median;
+            Some(if is_size { bytes_text(value as u64) } else { significant(value) })
+        };
         let mut line = vec![name.to_string()];
         line.extend(rows.iter().map(|row| value(row).unwrap_or_else(|| "-".into())));
         line
     };
     names.into_iter().for_each(|name| table.row(line(name)));
     table
-}
-
-fn value_text(name: &str, value: f64) -> String {
-    let is_size = name.contains("bytes") && !name.contains("per second");
-    if is_size { bytes_text(value as u64) } else { significant(value) }
 }
 
 /// A line for each call and row.

@@ -98,12 +98,6 @@ pub fn verdict_cell(panel: &Panel, row: &Row, metric: &Metric) -> (String, Optio
     }
 }
 
-/// Whether a column of ratios shows intervals. All intervals of a run hold together at 95 %.
-pub fn has_intervals(panel: &Panel, metric: &Metric) -> bool {
-    let mut rows = panel.rows.iter().filter_map(|row| comparison(panel, row, metric));
-    rows.any(|found| interval_text(found).is_some())
-}
-
 pub fn against(panel: &Panel, metric: &Metric, metrics: &[Metric]) -> String {
     let which = match metrics {
         [_] => String::new(),
@@ -122,9 +116,14 @@ pub fn reference(panel: &Panel) -> &str {
 }
 
 pub fn ratios_text(panel: &Panel, metrics: &[Metric]) -> String {
+    // All intervals of a run hold together at 95 %.
+    let is_any = |metric: &Metric| {
+        let mut rows = panel.rows.iter().filter_map(|row| comparison(panel, row, metric));
+        rows.any(|found| interval_text(found).is_some())
+    };
     let names: Vec<_> = metrics
         .iter()
-        .map(|metric| match has_intervals(panel, metric) {
+        .map(|metric| match is_any(metric) {
             true => format!("{} (intervals at 95 %)", metric_name(metric)),
             false => metric_name(metric),
         })

@@ -3,7 +3,7 @@
 use super::{Cell, Column, Document, Fold, Kind, Node, Role, Row, RowKind, Table, Text};
 use crate::{
     html::{close_page, markup::Page, open_page},
-    svg::{Setting, svg},
+    svg::{Setting, escape, svg},
 };
 
 /// A page of its own; it loads nothing.
@@ -52,7 +52,8 @@ pub fn write(page: &mut Page, nodes: &[Node]) {
                 page.raw(&match name.as_str() {
                     "" => format!("<figure>{picture}</figure>\n"),
                     id => format!(
-                        "<figure id=\"{id}\"><div class=\"tools\"></div>{picture}</figure>\n"
+                        "<figure id=\"{}\"><div class=\"tools\"></div>{picture}</figure>\n",
+                        escape(id)
                     ),
                 });
             }

@@ -10,7 +10,7 @@ use crate::document::{
     Cell, Column, Document, Fold, Kind, Node, Role, Row, RowKind, Table, Text, facts,
     under_one_name,
 };
-use view::{EXPLAINED, Line, Remark, View, class_of, dissent};
+use view::{EXPLAINED, Line, View, dissent};
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,10 @@ pub fn features_document(table: &FeatureTable, detail: Detail) -> Document {
     ];
     let mut told = shared(&view, is_all);
     let remarks = view.remarks(&EXPLAINED);
-    let notes = remarks.iter().map(|remark| Role::NoAnswer.of(remark.label).and(rest(remark)));
+    let notes = remarks.iter().map(|remark| {
+        let rest = format!(", {}: {}", remark.who.join(", "), remark.words);
+        Role::NoAnswer.of(remark.label).and(rest)
+    });
     told.extend(under_one_name("notes", notes));
     let absent = match is_all {
         true => view.absent().iter().map(|(row, why)| format!("{}: {why}", row.label)).collect(),
@@ -57,10 +60,6 @@ pub fn features_document(table: &FeatureTable, detail: Detail) -> Document {
     nodes.push(Node::Section("origins", "Where they come from".into(), origins));
     nodes.push(Node::Note(format!("Made by {} at {}.", table.build, table.started).into()));
     Document { title: "What file systems do".into(), nodes }
-}
-
-fn rest(remark: &Remark) -> String {
-    format!(", {}: {}", remark.who.join(", "), remark.words)
 }
 
 /// Who was asked what and where, and the classes.
@@ -85,8 +84,7 @@ fn opening(view: &View) -> Vec<(String, Text)> {
     rows.extend(under_one_name("classes", classes));
     for row in &view.asked {
         let Some(dissent) = dissent(row) else { continue };
-        let because = class_of(row).map(|found| found.because.clone()).unwrap_or_default();
-        rows.push(("".into(), Role::Muted.of(format!("{}: {because}; {dissent}", row.label))));
+        rows.push(("".into(), Role::Muted.of(format!("{}: {dissent}", row.label))));
     }
     rows
 }
@@ -177,7 +175,7 @@ fn origin(row: &FeatureRow) -> Option<Node> {
     });
     let mut rows: Vec<(String, Text)> = told.collect();
     let mut title = row.label.clone();
-    if let Some(found) = class_of(row) {
+    if let Some(found) = &row.classification {
         title = format!("{title}, {}", found.class.name());
         let text = format!("{}: {}", found.class.name(), found.because);
         rows.push(("class".into(), text.into()));

@@ -1,7 +1,7 @@
 //! Not how it looks.
 
 use pickfs_record::features::{
-    Answer, Capability, Class, Classification, FeatureRow, FeatureTable, Group, Presence, Verdict,
+    Answer, Capability, Class, FeatureRow, FeatureTable, Group, Presence, Verdict,
 };
 
 pub struct View<'t> {
@@ -88,7 +88,9 @@ impl<'t> View<'t> {
     pub fn classes(&self) -> Vec<(Class, Vec<&'t FeatureRow>)> {
         let classes = [Class::Native, Class::ForeignSupported, Class::ForeignUnsupported];
         let members = |class: Class| {
-            let of = |row: &&&FeatureRow| class_of(row).is_some_and(|found| found.class == class);
+            let of = |row: &&&FeatureRow| {
+                row.classification.as_ref().is_some_and(|found| found.class == class)
+            };
             (class, self.asked.iter().filter(of).copied().collect::<Vec<_>>())
         };
         classes.map(members).into_iter().filter(|(_, rows)| !rows.is_empty()).collect()
@@ -134,15 +136,12 @@ fn absence(presence: &Presence) -> Option<String> {
     }
 }
 
-pub fn class_of(row: &FeatureRow) -> Option<&Classification> {
-    row.classification.as_ref()
-}
-
-/// The article's class where it is another, with the reason.
+/// Our class's reason, and the article's class where it is another, with the reason.
 pub fn dissent(row: &FeatureRow) -> Option<String> {
-    let found = class_of(row)?;
+    let found = row.classification.as_ref()?;
     let article = found.article.filter(|article| *article != found.class)?;
-    Some(format!("the article says {}: {}", article.name(), found.differs_because))
+    let (because, why) = (&found.because, &found.differs_because);
+    Some(format!("{because}; the article says {}: {why}", article.name()))
 }
 
 fn add(remarks: &mut Vec<Remark>, label: &'static str, who: &str, words: &str) {

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use pickfs_record::{
     Durability, TrialRecord,
     finding::{OpSummary, Panel, Row},
-    plan::{Metric, View},
+    plan::Metric,
     quantity::{duration_text, grouped, significant},
     record::Operation,
 };
@@ -63,7 +63,8 @@ fn loop_figures(subject: &Subject, row: &Row, metric: &Metric) -> Vec<Node> {
     let mut columns = Vec::new();
     for op in row.ops.iter().filter(|op| op.count > 0) {
         columns.push(quantiles(op));
-        let is_first = op.view == first_view(row, op);
+        let first = row.ops.iter().find(|known| known.op == op.op);
+        let is_first = first.is_none_or(|first| first.view == op.view);
         let beside = is_first.then(|| stalls::ledger::beside(subject, &row.cell, &op.op));
         columns.extend(beside.flatten());
     }
@@ -71,10 +72,6 @@ fn loop_figures(subject: &Subject, row: &Row, metric: &Metric) -> Vec<Node> {
     let chart = trial_lines(subject, row, metric);
     let chart = chart.map(|scene| Node::Chart(String::new(), Box::new(scene)));
     [pair(columns)].into_iter().chain(counted).chain(chart).collect()
-}
-
-fn first_view(row: &Row, op: &OpSummary) -> View {
-    row.ops.iter().find(|known| known.op == op.op).map_or(op.view, |first| first.view)
 }
 
 fn quantiles(op: &OpSummary) -> Vec<Node> {
