@@ -388,19 +388,6 @@ fn skipped_candidates_and_directories_are_told() {
     assert!(only(&choice).conditions[0].contains("never ranked against fresh"), "{choice:?}");
 }
 
-/// Equals called different in any pair: at most one run in twenty, with room for chance.
-#[test]
-fn equals_are_seldom_called_different() {
-    let wrong = (0..60u64)
-        .filter(|seed| {
-            let ask =
-                FakeRun { seed: 1000 + seed, measure_s: 3, ..journal(8, [150.0, 150.0, 150.0]) };
-            only(&asked("durable.p50", &[], &[fake_run(&ask)])).best.len() < 3
-        })
-        .count();
-    assert!(wrong <= 8, "{wrong} of 60");
-}
-
 #[test]
 fn conditions_are_read_or_explained() {
     for text in [

@@ -287,6 +287,16 @@ mod tests {
         );
     }
 
+    /// Levels of old run files may be numbers; what is stored keeps its shape.
+    #[test]
+    fn a_metric_of_an_old_run_file_is_read() {
+        let old = r#"{"op":"durable","view":"service","statistic":{"quantile":0.5},"at":{"readers":0,"sync":"fdatasync"}}"#;
+        let metric: Metric = serde_json::from_str(old).expect("an old metric");
+        assert_eq!(metric.to_string(), "durable.p50@readers=0,sync=fdatasync service");
+        let stored = serde_json::to_string(&metric).expect("JSON");
+        assert_eq!(stored, old.replace(":0,", ":\"0\","));
+    }
+
     proptest! {
         #[test]
         fn what_is_printed_reads_back_the_same(

@@ -2,7 +2,7 @@
 
 use pickfs_record::{
     Heat, Outcome, PhaseRecord, RunRecord, TrialRecord, WorkUnit,
-    plan::{Metric, Statistic, View},
+    plan::{Metric, Statistic},
     record::Flag,
 };
 use serde_json::json;
@@ -147,12 +147,7 @@ pub fn fake_phased_run(ask: &FakePhasedRun) -> RunRecord {
 }
 
 pub fn rate_of(phase: &str) -> Metric {
-    Metric {
-        op: phase.into(),
-        view: View::Service,
-        statistic: Statistic::Rate,
-        at: Default::default(),
-    }
+    Metric::new(phase, Statistic::Rate)
 }
 
 /// The axis `sync` of a fake run becomes `lanes`.

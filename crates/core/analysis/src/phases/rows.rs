@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use pickfs_record::{
     Outcome, PhaseRecord, RunRecord, TrialRecord,
     finding::{PhaseCell, PhaseRow, RowRatio, Spread},
-    plan::{Metric, Statistic, View},
+    plan::{Metric, Statistic},
 };
 
 use super::scale::{UNEQUAL_SCALE, unlike_blocks};
@@ -15,12 +15,7 @@ use crate::{
 };
 
 pub fn rate_metric(phase: &str) -> Metric {
-    Metric {
-        op: phase.into(),
-        view: View::Service,
-        statistic: Statistic::Rate,
-        at: Default::default(),
-    }
+    Metric::new(phase, Statistic::Rate)
 }
 
 /// Every phase of a group's trials, in the order of the trials; empty where they have none.
