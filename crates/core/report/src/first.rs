@@ -169,7 +169,7 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
         };
         let held = row.rate.map(|rate| format!("{}/s", significant(rate.median)));
         let cells: [Cell; 7] = [
-            short(&row.label, columns / 3).into(),
+            Role::Candidate(subject.slot(&row.label)).of(short(&row.label, columns / 3)).into(),
             text.into(),
             range.unwrap_or_default().into(),
             "#".repeat(bar as usize).into(),

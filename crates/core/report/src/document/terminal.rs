@@ -172,15 +172,24 @@ impl Screen {
             }
             let grid = self.grid(table, &chosen);
             for (row, lines) in grid.lines().into_iter().enumerate() {
-                let kind = row.checked_sub(1).map(|row| table.rows[row].kind);
+                let row = row.checked_sub(1).map(|row| &table.rows[row]);
+                let paint = |text: &str| match row.map(|row| row.kind) {
+                    None | Some(RowKind::Group | RowKind::Floor) => self.paint.faint(text),
+                    Some(RowKind::Best) => self.paint.best(text),
+                    Some(RowKind::Mean) => self.paint.bold(text),
+                    Some(RowKind::Plain | RowKind::Same) => text.into(),
+                };
                 for line in lines {
                     // A name that is wider than any screen is cut.
                     let line: String = line.chars().take(self.columns).collect();
-                    out.push_str(&match kind {
-                        None | Some(RowKind::Group | RowKind::Floor) => self.paint.faint(&line),
-                        Some(RowKind::Best) => self.paint.best(&line),
-                        Some(RowKind::Mean) => self.paint.bold(&line),
-                        Some(RowKind::Plain | RowKind::Same) => line,
+                    let series = row.and_then(|row| row.cells.first()).map(|cell| cell.text.role());
+                    let bar = line.find('#').zip(line.rfind('#'));
+                    out.push_str(&match (series, bar) {
+                        (Some(Role::Candidate(slot)), Some((from, to))) => {
+                            let bar = self.paint.series(slot, &line[from..=to]);
+                            paint(&line[..from]) + &bar + &paint(&line[to + 1..])
+                        }
+                        _ => paint(&line),
                     });
                     out.push('\n');
                 }

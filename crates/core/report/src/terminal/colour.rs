@@ -3,7 +3,9 @@
 //! use); who writes the text to a terminal turns marks into colours by [`colour_of`], when
 //! everything else that would steer the terminal is gone.
 
-const MARKS: [(char, &str); 7] = [
+use crate::chart::Slot;
+
+const MARKS: [(char, &str); 16] = [
     (END, "\x1b[0m"),
     (BOLD, "\x1b[1m"),
     (FAINT, "\x1b[2m"),
@@ -11,6 +13,16 @@ const MARKS: [(char, &str); 7] = [
     (CYAN, "\x1b[36m"),
     (BOLD_GREEN, "\x1b[1;32m"),
     (BOLD_YELLOW, "\x1b[1;33m"),
+    // The colours of charts, as near as 256 colours come on light and on dark.
+    (SERIES[0], "\x1b[38;5;32m"),
+    (SERIES[1], "\x1b[38;5;166m"),
+    (SERIES[2], "\x1b[38;5;35m"),
+    (SERIES[3], "\x1b[38;5;169m"),
+    (SERIES[4], "\x1b[38;5;74m"),
+    (SERIES[5], "\x1b[38;5;172m"),
+    (SERIES[6], "\x1b[38;5;98m"),
+    (SERIES[7], "\x1b[38;5;100m"),
+    (SERIES[8], "\x1b[38;5;245m"),
 ];
 const END: char = '\u{fdd0}';
 const BOLD: char = '\u{fdd1}';
@@ -19,6 +31,10 @@ const GREEN: char = '\u{fdd3}';
 const CYAN: char = '\u{fdd4}';
 const BOLD_GREEN: char = '\u{fdd5}';
 const BOLD_YELLOW: char = '\u{fdd6}';
+const SERIES: [char; 9] = [
+    '\u{fdd7}', '\u{fdd8}', '\u{fdd9}', '\u{fdda}', '\u{fddb}', '\u{fddc}', '\u{fddd}', '\u{fdde}',
+    '\u{fddf}',
+];
 
 pub fn colour_of(mark: char) -> Option<&'static str> {
     MARKS.iter().find(|(of, _)| *of == mark).map(|(_, code)| *code)
@@ -57,6 +73,14 @@ impl Paint {
 
     pub fn best(self, text: &str) -> String {
         self.wrap(GREEN, text)
+    }
+
+    pub fn series(self, slot: Slot, text: &str) -> String {
+        let mark = match slot {
+            Slot::Series(index) => SERIES[index % 8],
+            Slot::Floor(_) => SERIES[8],
+        };
+        self.wrap(mark, text)
     }
 
     pub fn name(self, line: &str, name: &str) -> String {
