@@ -58,18 +58,8 @@ fn a_level_is_the_kernel_that_ran_and_several_lanes_run_in_it() {
     let Some((cache, kernel)) = kernel() else { return };
     let (_kept, out) = folder();
     let level = format!("guest.kernel={}", kernel.release);
-    let words = [
-        "files-tiny",
-        "--engine",
-        "qemu-tcg",
-        "--set",
-        &level,
-        "--set",
-        "lanes=2",
-        "--set",
-        "files=32",
-    ];
-    let said = run_in(&cache, &out, &words);
+    let words = format!("files-tiny --engine qemu-tcg --set {level} --set lanes=2 --set files=32");
+    let said = run_in(&cache, &out, &pickfs::typed(&words));
     assert_eq!(said.code, Some(0), "{said:?}");
     let record = record(&only_run(&out));
     let trial = &record.trials[0];

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::lab_session::{Session, may_run};
-use crate::pickfs::{PICKFS, folder, only_run, record};
+use crate::pickfs::{PICKFS, folder, only_run, record, typed};
 use crate::slow_disk::SlowDisk;
 use crate::spoken::{count, laps, spec, talk};
 use pickfs_record::{
@@ -26,28 +26,11 @@ const FLUSH_MS: u64 = 10;
 const FLUSH_NS: u64 = FLUSH_MS * 1_000_000;
 
 fn words<'a>(device: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let common = [
-        "run",
-        "quick",
-        "--fs",
-        "ext4",
-        "--blocks",
-        "1",
-        "--device",
-        device,
-        "--erase",
-        "--device-state",
-        "discarded",
-        "--raw-probe",
-        "200ms",
-        "--warmup",
-        "100ms",
-        "--set",
-        "file_size=1MiB",
-        "--set",
-        "sync=fdatasync",
-    ];
-    [&common[..], more].concat()
+    let common = typed(
+        "run quick --fs ext4 --blocks 1 --erase --device-state discarded --raw-probe 200ms
+         --warmup 100ms --set file_size=1MiB --set sync=fdatasync",
+    );
+    [&common[..], &["--device", device], more].concat()
 }
 
 fn first_trial(out: &Path) -> TrialRecord {
@@ -151,31 +134,12 @@ fn an_image_on_a_copying_host_is_written_in_place() {
     let file = fs::File::options().read(true).write(true).open(place.join("btrfs")).unwrap();
     let device = LoopDevice::attach(&file, &LoopOptions::default()).unwrap();
     let mounted = Mounted::mount(&MountRequest::new(device.path(), &host, "btrfs")).unwrap();
-    let more = [
-        "run",
-        "quick",
-        "--fs",
-        "ext4",
-        "--blocks",
-        "1",
-        "--size",
-        "64MiB",
-        "--image-dir",
-        host.to_str().unwrap(),
-        "--measure",
-        "500ms",
-        "--warmup",
-        "50ms",
-        "--raw-probe",
-        "100ms",
-        "--set",
-        "sync=fdatasync",
-        "--set",
-        "rate=200/s",
-        "--set",
-        "file_size=1MiB",
-    ];
-    let (said, _) = Session::start(&more, &out).end();
+    let more = format!(
+        "run quick --fs ext4 --blocks 1 --size 64MiB --image-dir {} --measure 500ms --warmup 50ms \
+         --raw-probe 100ms --set sync=fdatasync --set rate=200/s --set file_size=1MiB",
+        host.display()
+    );
+    let (said, _) = Session::start(&typed(&more), &out).end();
     assert_eq!(said.code, Some(0), "{said:?}");
     let image = first_trial(&out).image.unwrap();
     assert!(image.direct_io && image.holes_before_bytes == 0 && image.holes_after_bytes == 0);
