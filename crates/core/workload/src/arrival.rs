@@ -4,74 +4,40 @@ use pickfs_record::Arrival;
 
 use crate::{
     fault::Fault,
-    param::{Check, Literal, Param, ParamError, Resolved},
+    param::{Param, ParamError, Resolved},
     recording::Recording,
 };
 
-pub const ARRIVAL: Param = Param {
-    name: "arrival",
-    doc: "when turns come: evenly, at random with the same mean, in bursts, as recorded, or each \
-          after the one before",
-    default: Literal::Text("fixed"),
-    check: Check::Words(|| vec!["fixed", "poisson", "bursts", "recorded", "closed"]),
-};
+pub const ARRIVAL: Param = param! { "arrival" = Text("fixed"),
+Words(|| vec!["fixed", "poisson", "bursts", "recorded", "closed"]);
+"when turns come: evenly, at random with the same mean, in bursts, as recorded, or each \
+ after the one before" };
 
-pub const RATE: Param = Param {
-    name: "rate",
-    doc: "turns per second (outside bursts); not used by recorded and closed",
-    default: Literal::Integer(1000),
-    check: Check::Rate,
-};
+pub const RATE: Param = param! { "rate" = Integer(1000), Rate;
+"turns per second (outside bursts); not used by recorded and closed" };
 
-pub const BURST_FACTOR: Param = Param {
-    name: "burst_factor",
-    doc: "rate within a burst, as a multiple of the rate outside",
-    default: Literal::Number(4.0),
-    check: Check::Number(1.0, 1e6),
-};
+pub const BURST_FACTOR: Param = param! { "burst_factor" = Number(4.0), Number(1.0, 1e6);
+"rate within a burst, as a multiple of the rate outside" };
 
-pub const BURST_PERIOD: Param = Param {
-    name: "burst_period",
-    doc: "from the start of a burst to the start of the next",
-    default: Literal::Text("1s"),
-    check: Check::Duration(3_600_000_000_000),
-};
+pub const BURST_PERIOD: Param = param! { "burst_period" = Text("1s"), Duration(3_600_000_000_000);
+"from the start of a burst to the start of the next" };
 
-pub const BURST_LENGTH: Param = Param {
-    name: "burst_length",
-    doc: "how long a burst lasts, shorter than the period",
-    default: Literal::Text("250ms"),
-    check: Check::Duration(3_600_000_000_000),
-};
+pub const BURST_LENGTH: Param = param! { "burst_length" = Text("250ms"),
+Duration(3_600_000_000_000);
+"how long a burst lasts, shorter than the period" };
 
-pub const RECORDING: Param = Param {
-    name: "recording",
-    doc: "what arrival or size recorded replays: a CSV of time and bytes, a pcap, or the directory \
-          of a journal written by this program",
-    default: Literal::Text(""),
-    check: Check::Text,
-};
+pub const RECORDING: Param = param! { "recording" = Text(""), Text;
+"what arrival or size recorded replays: a CSV of time and bytes, a pcap, or the directory of \
+a journal written by this program" };
 
-pub const SPEED: Param = Param {
-    name: "speed",
-    doc: "how many times faster than recorded",
-    default: Literal::Number(1.0),
-    check: Check::Number(1e-6, 1e6),
-};
+pub const SPEED: Param = param! { "speed" = Number(1.0), Number(1e-6, 1e6);
+"how many times faster than recorded" };
 
-pub const PAUSE: Param = Param {
-    name: "pause",
-    doc: "closed arrival: from the end of a turn to the start of the next",
-    default: Literal::Text("50us"),
-    check: Check::Duration(60_000_000_000),
-};
+pub const PAUSE: Param = param! { "pause" = Text("50us"), Duration(60_000_000_000);
+"closed arrival: from the end of a turn to the start of the next" };
 
-pub const WAIT: Param = Param {
-    name: "wait",
-    doc: "how the time to the next turn passes: asleep until just before it, or spinning throughout",
-    default: Literal::Text("sleep"),
-    check: Check::Words(|| vec!["sleep", "spin"]),
-};
+pub const WAIT: Param = param! { "wait" = Text("sleep"), Words(|| vec!["sleep", "spin"]);
+"how the time to the next turn passes: asleep until just before it, or spinning throughout" };
 
 pub fn check(params: &Resolved) -> Result<(), ParamError> {
     let recorded = ["arrival", "size"].iter().any(|name| params.text(name) == "recorded");

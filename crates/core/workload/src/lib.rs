@@ -3,6 +3,9 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+#[macro_use]
+pub mod param;
+
 pub mod arrival;
 pub mod bench;
 pub mod column;
@@ -15,7 +18,6 @@ mod journal;
 mod keepers;
 pub mod measurement;
 pub mod null;
-pub mod param;
 pub mod phase;
 pub mod placement;
 mod recording;

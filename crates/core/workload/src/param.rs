@@ -16,6 +16,27 @@ pub struct Param {
     pub check: Check,
 }
 
+/// A row of a workload's parameters: `"name" = default, what is allowed; "what it does"`.
+#[macro_export]
+macro_rules! param {
+    ($name:literal = $default:expr, $check:expr; $doc:literal) => {
+        $crate::param::Param {
+            name: $name,
+            doc: $doc,
+            default: {
+                #[allow(unused_imports)]
+                use $crate::param::Literal::*;
+                $default
+            },
+            check: {
+                #[allow(unused_imports)]
+                use $crate::param::Check::*;
+                $check
+            },
+        }
+    };
+}
+
 #[derive(Debug, Clone, Copy)]
 pub enum Literal {
     Text(&'static str),

@@ -4,15 +4,12 @@ use pickfs_sys::affinity::{allowed_processors, pin_to, set_real_time};
 
 use crate::{
     fault::Fault,
-    param::{Check, Literal, Param, Resolved},
+    param::{Param, Resolved},
 };
 
-pub const THREAD_POLICY: Param = Param {
-    name: "thread_policy",
-    doc: "rank of the measuring thread: as any other, or SCHED_FIFO (needs consent and privilege)",
-    default: Literal::Text("normal"),
-    check: Check::Words(|| vec!["normal", "fifo"]),
-};
+pub const THREAD_POLICY: Param = param! { "thread_policy" = Text("normal"),
+Words(|| vec!["normal", "fifo"]);
+"rank of the measuring thread: as any other, or SCHED_FIFO (needs consent and privilege)" };
 
 /// Lowest real-time priority: enough to come before every ordinary thread.
 const REAL_TIME_PRIORITY: u8 = 1;

@@ -11,19 +11,16 @@ use std::{
 use pickfs_pair::{Error, Secondary, SecondaryOptions, StoreOptions, Transport, Waiting};
 use pickfs_workload::{
     fault::Fault,
-    param::{Check, Literal, Param, ParamError, Resolved},
+    param::{Param, ParamError, Resolved},
     role::{self, Player},
     workload::Session,
 };
 
 use crate::hosts::{Home, Host};
 
-pub(crate) const SECONDARY: Param = Param {
-    name: "secondary",
-    doc: "what a secondary is: a process of its own, or a thread of the worker",
-    default: Literal::Text("process"),
-    check: Check::Words(|| vec!["process", "thread"]),
-};
+pub(crate) const SECONDARY: Param = param! { "secondary" = Text("process"),
+Words(|| vec!["process", "thread"]);
+"what a secondary is: a process of its own, or a thread of the worker" };
 
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
@@ -179,13 +176,10 @@ pub(crate) fn told(session: &Session, count: usize, cpu: Option<u32>) -> String 
     format!("{each}, {what} each, on {cpu}")
 }
 
-pub(crate) const TRANSPORT: Param = Param {
-    name: "transport",
-    doc: "what carries messages to a secondary: TCP with TCP_NODELAY, buffers of the kernel's choice, one connection \
-          for each; or Aeron over UDP, which a build by scripts/aeron has",
-    default: Literal::Text("tcp"),
-    check: Check::Words(|| Transport::ALL.map(Transport::name).to_vec()),
-};
+pub(crate) const TRANSPORT: Param = param! { "transport" = Text("tcp"),
+Words(|| Transport::ALL.map(Transport::name).to_vec());
+"what carries messages to a secondary: TCP with TCP_NODELAY, buffers of the kernel's choice, \
+ one connection for each; or Aeron over UDP, which a build by scripts/aeron has" };
 
 pub(crate) fn transport(params: &Resolved) -> Transport {
     Transport::of_name(params.text(TRANSPORT.name)).unwrap_or_default()

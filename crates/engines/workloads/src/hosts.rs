@@ -19,16 +19,13 @@ use std::{
 use pickfs_sys::own_network;
 use pickfs_workload::{
     fault::Fault,
-    param::{Check, Literal, Param, Resolved},
+    param::{Param, Resolved},
 };
 
-pub(crate) const HOSTS: Param = Param {
-    name: "hosts",
-    doc: "where the other side is: on this host's loopback, or in a network namespace of its own, behind a pair of \
-          virtual Ethernet interfaces (needs root and the program ip)",
-    default: Literal::Text("loopback"),
-    check: Check::Words(|| vec!["loopback", "namespaces"]),
-};
+pub(crate) const HOSTS: Param = param! { "hosts" = Text("loopback"),
+Words(|| vec!["loopback", "namespaces"]);
+"where the other side is: on this host's loopback, or in a network namespace of its own, \
+ behind a pair of virtual Ethernet interfaces (needs root and the program ip)" };
 
 pub(crate) fn are_namespaces(params: &Resolved) -> bool {
     params.text(HOSTS.name) == "namespaces"

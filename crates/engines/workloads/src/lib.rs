@@ -2,6 +2,9 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+#[macro_use(param)]
+extern crate pickfs_workload;
+
 mod fix;
 mod followers;
 mod hosts;

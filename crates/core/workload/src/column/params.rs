@@ -2,110 +2,54 @@ use pickfs_sys::mapped_file::MapAdvice;
 use serde_json::Value;
 
 use super::{get::Touch, list::Profile, set::SetHow, symbols::SymbolLayout, sync::SyncBy};
-use crate::param::{Check, Literal, Param, ParamError, Resolved};
+use crate::param::{Check, Param, ParamError, Resolved};
 
 pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "lanes",
-        doc: "worker processes, each with files of its own; counts and large files shrink with 1 + log2(lanes)",
-        default: Literal::Integer(1),
-        check: Check::Integer(1, 512),
-    },
-    Param {
-        name: "threads",
-        doc: "threads of each lane, where a row is parallel: disk sort, aggregate",
-        default: Literal::Integer(8),
-        check: Check::Integer(1, 256),
-    },
-    Param {
-        name: "scale",
-        doc: "factor on all lengths: tiny 0.05, small 0.2, full 1 (the article's), double 2; reduced where \
-              space or memory is short",
-        default: Literal::Text("small"),
-        check: Check::Words(|| SCALES.iter().map(|(word, _)| *word).collect()),
-    },
-    Param {
-        name: "data",
-        doc: "bytes that do not compress, others in each lane; or the original's, which compress well and are \
-              the same in each lane",
-        default: Literal::Text("random"),
-        check: Check::Words(|| vec!["random", "nano"]),
-    },
-    Param {
-        name: "suites",
-        doc: "groups of rows: all, or some of write, meta, read, reread, random, sort with commas between them; \
-              read, random and sort need the files of write, reread those that read has read",
-        default: Literal::Text("all"),
-        check: Check::Rule("all, or a list like write,read,reread", suites_value),
-    },
-    Param {
-        name: "symbols",
-        doc: "column of symbols as text (as the original, whatever its comments say), or as indexes into a domain \
-              (as databases have it)",
-        default: Literal::Text("plain"),
-        check: Check::Words(|| vec!["plain", "enumerated"]),
-    },
-    Param {
-        name: "sync_by",
-        doc: "who calls fsync on a path: this process, or the program sync through a shell, as the original",
-        default: Literal::Text("native"),
-        check: Check::Words(|| vec!["native", "command"]),
-    },
-    Param {
-        name: "inflated_sync",
-        doc: "adds to each sync row what the original would have printed: its bytes times the length of its \
-              command's text",
-        default: Literal::Text("no"),
-        check: Check::Words(|| vec!["no", "yes"]),
-    },
-    Param {
-        name: "random_variants",
-        doc: "adds random reads by pread and from mappings with MADV_RANDOM, which the original does not have",
-        default: Literal::Text("yes"),
-        check: Check::Words(|| vec!["no", "yes"]),
-    },
-    Param {
-        name: "touch_hint",
-        doc: "what the kernel is told of a mapped column before it is touched in the sequential reads",
-        default: Literal::Text("willneed"),
-        check: Check::Words(|| vec!["none", "willneed", "sequential"]),
-    },
-    Param {
-        name: "touch_stride",
-        doc: "from one touched byte of a mapped column to the next",
-        default: Literal::Text("4KiB"),
-        check: Check::Bytes(1, 1 << 30),
-    },
-    Param {
-        name: "write_chunk",
-        doc: "bytes of one write call, where a column is written at once",
-        default: Literal::Text("16MiB"),
-        check: Check::Rule("a multiple of 4096 from 64KiB to 1GiB", chunk_value),
-    },
-    Param {
-        name: "reserve",
-        doc: "whether the space of a column is reserved by fallocate before it is set, as numpy does; the original does not",
-        default: Literal::Text("no"),
-        check: Check::Words(|| vec!["no", "yes"]),
-    },
-    Param {
-        name: "files_limit",
-        doc: "most bytes that the files of all lanes may take",
-        default: Literal::Text("1024TiB"),
-        check: Check::Bytes(1 << 20, 1 << 50),
-    },
-    Param {
-        name: "space_percent",
-        doc: "share of the free space that the files of all lanes may take",
-        default: Literal::Integer(70),
-        check: Check::Integer(1, 95),
-    },
-    Param {
-        name: "memory_percent",
-        doc: "share of the available memory that all lanes may take, with the files that hot rows must find there",
-        default: Literal::Integer(60),
-        check: Check::Integer(1, 90),
-    },
+    param! { "lanes" = Integer(1), Integer(1, 512);
+    "worker processes, each with files of its own; counts and large files shrink with 1 + \
+     log2(lanes)" },
+    param! { "threads" = Integer(8), Integer(1, 256);
+    "threads of each lane, where a row is parallel: disk sort, aggregate" },
+    param! { "scale" = Text("small"), Words(|| SCALES.iter().map(|(word, _)| *word).collect());
+    "factor on all lengths: tiny 0.05, small 0.2, full 1 (the article's), double 2; reduced \
+     where space or memory is short" },
+    param! { "data" = Text("random"), Words(|| vec!["random", "nano"]);
+    "bytes that do not compress, others in each lane; or the original's, which compress well \
+     and are the same in each lane" },
+    param! { "suites" = Text("all"), Rule("all, or a list like write,read,reread", suites_value);
+    "groups of rows: all, or some of write, meta, read, reread, random, sort with commas \
+     between them; read, random and sort need the files of write, reread those that read has \
+     read" },
+    param! { "symbols" = Text("plain"), Words(|| vec!["plain", "enumerated"]);
+    "column of symbols as text (as the original, whatever its comments say), or as indexes \
+     into a domain (as databases have it)" },
+    param! { "sync_by" = Text("native"), Words(|| vec!["native", "command"]);
+    "who calls fsync on a path: this process, or the program sync through a shell, as the \
+     original" },
+    param! { "inflated_sync" = Text("no"), Words(|| vec!["no", "yes"]);
+    "adds to each sync row what the original would have printed: its bytes times the length \
+     of its command's text" },
+    param! { "random_variants" = Text("yes"), Words(|| vec!["no", "yes"]);
+    "adds random reads by pread and from mappings with MADV_RANDOM, which the original does \
+     not have" },
+    param! { "touch_hint" = Text("willneed"), Words(|| vec!["none", "willneed", "sequential"]);
+    "what the kernel is told of a mapped column before it is touched in the sequential \
+     reads" },
+    param! { "touch_stride" = Text("4KiB"), Bytes(1, 1 << 30);
+    "from one touched byte of a mapped column to the next" },
+    param! { "write_chunk" = Text("16MiB"),
+    Rule("a multiple of 4096 from 64KiB to 1GiB", chunk_value);
+    "bytes of one write call, where a column is written at once" },
+    param! { "reserve" = Text("no"), Words(|| vec!["no", "yes"]);
+    "whether the space of a column is reserved by fallocate before it is set, as numpy does; \
+     the original does not" },
+    param! { "files_limit" = Text("1024TiB"), Bytes(1 << 20, 1 << 50);
+    "most bytes that the files of all lanes may take" },
+    param! { "space_percent" = Integer(70), Integer(1, 95);
+    "share of the free space that the files of all lanes may take" },
+    param! { "memory_percent" = Integer(60), Integer(1, 90);
+    "share of the available memory that all lanes may take, with the files that hot rows \
+     must find there" },
 ];
 
 const SCALES: &[(&str, f64)] = &[("tiny", 0.05), ("small", 0.2), ("full", 1.0), ("double", 2.0)];

@@ -4,75 +4,37 @@ use super::{calls::Watching, metric::MetricAsk};
 use crate::param::{Check, Literal, Param, ParamError, Resolved};
 
 pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "command",
-        doc: "the program: a list of words is started as it is, a text goes to `sh -c`; `{dir}` \
-              stands for the directory",
-        default: Literal::Text("true"),
-        check: Check::Rule("a text for `sh -c`, or a list of words", words_or_text),
-    },
+    param! { "command" = Text("true"),
+    Rule("a text for `sh -c`, or a list of words", words_or_text);
+    "the program: a list of words is started as it is, a text goes to `sh -c`; `{dir}` \
+     stands for the directory" },
     text("setup", "for `sh -c`, once in a trial before the first run; not measured"),
     text("prepare", "for `sh -c`, before each run; not measured"),
     text("cleanup", "for `sh -c`, after each run; not measured"),
     text("teardown", "for `sh -c`, once behind the last run, also when the trial has failed"),
-    Param {
-        name: "repeat",
-        doc: "measured runs in a trial, all on the same mount; a time is their mean",
-        default: Literal::Integer(1),
-        check: Check::Integer(1, 10_000),
-    },
-    Param {
-        name: "warmup_runs",
-        doc: "runs before these that are not measured",
-        default: Literal::Integer(0),
-        check: Check::Integer(0, 1_000),
-    },
-    Param {
-        name: "metrics",
-        doc: "numbers that the program tells, `NAME=/PATTERN/:higher` or `NAME=$.PATH:lower`",
-        default: Literal::Text(""),
-        check: Check::Rule("a list of NAME=/PATTERN/:higher or NAME=$.PATH:lower", metric_list),
-    },
+    param! { "repeat" = Integer(1), Integer(1, 10_000);
+    "measured runs in a trial, all on the same mount; a time is their mean" },
+    param! { "warmup_runs" = Integer(0), Integer(0, 1_000);
+    "runs before these that are not measured" },
+    param! { "metrics" = Text(""),
+    Rule("a list of NAME=/PATTERN/:higher or NAME=$.PATH:lower", metric_list);
+    "numbers that the program tells, `NAME=/PATTERN/:higher` or `NAME=$.PATH:lower`" },
     text("user", "who runs it; empty: who called sudo, else who runs pickfs"),
-    Param {
-        name: "needs",
-        doc: "programs that must be there, `PROGRAM=PACKAGE`; without one the trial is skipped with \
-              the package that brings it",
-        default: Literal::Text(""),
-        check: Check::Rule("a list of PROGRAM=PACKAGE", variable_list),
-    },
-    Param {
-        name: "environment",
-        doc: "variables NAME=VALUE beside those of the caller; `{dir}` stands for the directory",
-        default: Literal::Text(""),
-        check: Check::Rule("a list of NAME=VALUE", variable_list),
-    },
-    Param {
-        name: "write_out",
-        doc: "whether the mount is synced before each run, so that what was prepared is not \
-              written back while the command runs",
-        default: Literal::Text("yes"),
-        check: Check::Words(|| vec!["yes", "no"]),
-    },
-    Param {
-        name: "calls",
-        doc: "whether its calls on files are counted and timed, over all its processes; needs root, \
-              and what it costs is told",
-        default: Literal::Text("no"),
-        check: Check::Words(|| vec!["yes", "no"]),
-    },
-    Param {
-        name: "stalls_above",
-        doc: "calls longer than this are joined with what the kernel was doing; 0: none are",
-        default: Literal::Integer(0),
-        check: Check::Duration(60_000_000_000),
-    },
-    Param {
-        name: "accept_failure",
-        doc: "whether an exit code other than 0 is a result",
-        default: Literal::Text("no"),
-        check: Check::Words(|| vec!["yes", "no"]),
-    },
+    param! { "needs" = Text(""), Rule("a list of PROGRAM=PACKAGE", variable_list);
+    "programs that must be there, `PROGRAM=PACKAGE`; without one the trial is skipped with \
+     the package that brings it" },
+    param! { "environment" = Text(""), Rule("a list of NAME=VALUE", variable_list);
+    "variables NAME=VALUE beside those of the caller; `{dir}` stands for the directory" },
+    param! { "write_out" = Text("yes"), Words(|| vec!["yes", "no"]);
+    "whether the mount is synced before each run, so that what was prepared is not written \
+     back while the command runs" },
+    param! { "calls" = Text("no"), Words(|| vec!["yes", "no"]);
+    "whether its calls on files are counted and timed, over all its processes; needs root, \
+     and what it costs is told" },
+    param! { "stalls_above" = Integer(0), Duration(60_000_000_000);
+    "calls longer than this are joined with what the kernel was doing; 0: none are" },
+    param! { "accept_failure" = Text("no"), Words(|| vec!["yes", "no"]);
+    "whether an exit code other than 0 is a result" },
 ];
 
 const fn text(name: &'static str, doc: &'static str) -> Param {

@@ -14,31 +14,19 @@ const BY_FSYNC: Literal = Literal::Text("by fsync");
 const MIB: u64 = 1 << 20;
 
 pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "profile",
-        doc: "modern: cold reads, bytes that do not compress, only this file system is synced; bonnie: \
-              the same calls with the same names, offsets and bytes as bonnie++ 2.00a",
-        default: Literal::Text("modern"),
-        check: Check::Words(|| vec!["modern", "bonnie"]),
-    },
-    Param {
-        name: "scale",
-        doc: "how much: a try-out, half a minute, or what the article ran (2000 MiB, 512,000 files)",
-        default: Literal::Text("small"),
-        check: Check::Words(|| vec!["tiny", "small", "full"]),
-    },
+    param! { "profile" = Text("modern"), Words(|| vec!["modern", "bonnie"]);
+    "modern: cold reads, bytes that do not compress, only this file system is synced; \
+     bonnie: the same calls with the same names, offsets and bytes as bonnie++ 2.00a" },
+    param! { "scale" = Text("small"), Words(|| vec!["tiny", "small", "full"]);
+    "how much: a try-out, half a minute, or what the article ran (2000 MiB, 512,000 files)" },
     Param {
         name: "size",
         doc: "length of the one file; 0 skips its phases (bonnie++ -s)",
         default: BY_SCALE,
         check: Check::Rule("a multiple of 1MiB up to 1TiB, or 0", whole_mebibytes),
     },
-    Param {
-        name: "chunk",
-        doc: "bytes of one write, read or seek in the one file",
-        default: Literal::Text("8KiB"),
-        check: Check::Rule("a power of two from 256 to 1MiB", power_of_two),
-    },
+    param! { "chunk" = Text("8KiB"), Rule("a power of two from 256 to 1MiB", power_of_two);
+    "bytes of one write, read or seek in the one file" },
     Param {
         name: "char_size",
         doc: "bytes that are written and read one by one; 0 skips both (bonnie++ -f)",
@@ -51,12 +39,7 @@ pub(super) const PARAMS: &[Param] = &[
         default: BY_SCALE,
         check: Check::Integer(0, 100_000_000),
     },
-    Param {
-        name: "seekers",
-        doc: "threads that share the seeks",
-        default: Literal::Integer(5),
-        check: Check::Integer(1, 128),
-    },
+    param! { "seekers" = Integer(5), Integer(1, 128); "threads that share the seeks" },
     Param {
         name: "settle",
         doc: "pause between the start of the seekers and their first seek, not timed",
@@ -69,49 +52,21 @@ pub(super) const PARAMS: &[Param] = &[
         default: BY_SCALE,
         check: Check::Integer(0, 100_000_000),
     },
-    Param {
-        name: "content",
-        doc: "small files with bytes of their own, or links to the first one",
-        default: Literal::Text("bytes"),
-        check: Check::Words(|| vec!["bytes", "hard-links", "symbolic-links"]),
-    },
-    Param {
-        name: "file_min",
-        doc: "smallest size of a small file",
-        default: Literal::Integer(0),
-        check: Check::Bytes(0, 1 << 30),
-    },
-    Param {
-        name: "file_max",
-        doc: "largest size of a small file; sizes are random from file_min to this, 0 leaves all empty",
-        default: Literal::Integer(0),
-        check: Check::Bytes(0, 1 << 30),
-    },
-    Param {
-        name: "file_chunk",
-        doc: "bytes of one write or read in a small file",
-        default: Literal::Text("8KiB"),
-        check: Check::Bytes(1, MIB),
-    },
-    Param {
-        name: "directories",
-        doc: "directories that the small files are spread over",
-        default: Literal::Integer(1),
-        check: Check::Integer(1, 99_999),
-    },
-    Param {
-        name: "fsync",
-        doc: "closing: the one file is synced before each close; each: small files, their directories \
-              and updated chunks are synced too, one by one (bonnie++ -b)",
-        default: Literal::Text("closing"),
-        check: Check::Words(|| vec!["closing", "each"]),
-    },
-    Param {
-        name: "fsync_blocks",
-        doc: "block write and rewrite: sync once before the close, or after each write",
-        default: Literal::Text("closing"),
-        check: Check::Words(|| vec!["closing", "each"]),
-    },
+    param! { "content" = Text("bytes"), Words(|| vec!["bytes", "hard-links", "symbolic-links"]);
+    "small files with bytes of their own, or links to the first one" },
+    param! { "file_min" = Integer(0), Bytes(0, 1 << 30); "smallest size of a small file" },
+    param! { "file_max" = Integer(0), Bytes(0, 1 << 30);
+    "largest size of a small file; sizes are random from file_min to this, 0 leaves all \
+     empty" },
+    param! { "file_chunk" = Text("8KiB"), Bytes(1, MIB);
+    "bytes of one write or read in a small file" },
+    param! { "directories" = Integer(1), Integer(1, 99_999);
+    "directories that the small files are spread over" },
+    param! { "fsync" = Text("closing"), Words(|| vec!["closing", "each"]);
+    "closing: the one file is synced before each close; each: small files, their directories \
+     and updated chunks are synced too, one by one (bonnie++ -b)" },
+    param! { "fsync_blocks" = Text("closing"), Words(|| vec!["closing", "each"]);
+    "block write and rewrite: sync once before the close, or after each write" },
     Param {
         name: "fsync_updates",
         doc: "seeks: sync each updated chunk",
@@ -137,12 +92,8 @@ pub(super) const PARAMS: &[Param] = &[
         default: BY_PROFILE,
         check: Check::Words(|| vec!["none", "syncfs", "sync"]),
     },
-    Param {
-        name: "direct",
-        doc: "past the page cache: block write only (bonnie++ -D), or all block phases",
-        default: Literal::Text("off"),
-        check: Check::Words(|| vec!["off", "write", "all"]),
-    },
+    param! { "direct" = Text("off"), Words(|| vec!["off", "write", "all"]);
+    "past the page cache: block write only (bonnie++ -D), or all block phases" },
     Param {
         name: "cache",
         doc: "cold: dropped before each phase that reads, and looked for; left: as the phase before \
@@ -168,31 +119,15 @@ pub(super) const PARAMS: &[Param] = &[
         default: BY_SCALE,
         check: Check::Integer(0, 10_000_000),
     },
-    Param {
-        name: "save_size",
-        doc: "bytes of a document that is saved",
-        default: Literal::Text("4KiB"),
-        check: Check::Bytes(1, 64 * MIB),
-    },
-    Param {
-        name: "save_fsync",
-        doc: "safe save: sync the new file before it takes the old one's name, or its directory after \
-              that as well",
-        default: Literal::Text("both"),
-        check: Check::Words(|| vec!["file", "both"]),
-    },
-    Param {
-        name: "seed",
-        doc: "where the stream of random numbers begins: the trial's own, or a number (bonnie++ -z)",
-        default: Literal::Text("trial"),
-        check: Check::Rule("trial, or a whole number from 0 to 4294967295", seed_value),
-    },
-    Param {
-        name: "lanes",
-        doc: "copies that run at once, each in its own directory with a seed of its own",
-        default: Literal::Integer(1),
-        check: Check::Integer(1, 200),
-    },
+    param! { "save_size" = Text("4KiB"), Bytes(1, 64 * MIB); "bytes of a document that is saved" },
+    param! { "save_fsync" = Text("both"), Words(|| vec!["file", "both"]);
+    "safe save: sync the new file before it takes the old one's name, or its directory after \
+     that as well" },
+    param! { "seed" = Text("trial"),
+    Rule("trial, or a whole number from 0 to 4294967295", seed_value);
+    "where the stream of random numbers begins: the trial's own, or a number (bonnie++ -z)" },
+    param! { "lanes" = Integer(1), Integer(1, 200);
+    "copies that run at once, each in its own directory with a seed of its own" },
 ];
 
 fn on_off() -> Vec<&'static str> {

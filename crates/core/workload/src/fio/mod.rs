@@ -15,25 +15,16 @@ use serde_json::{Map, Value};
 
 use crate::{
     fault::Fault,
-    param::{Check, Literal, Param, ParamError, Resolved},
+    param::{Param, ParamError, Resolved},
     workload::{Length, Prepared, Session, Workload},
 };
 
 pub struct Fio;
 
 const PARAMS: &[Param] = &[
-    Param {
-        name: "job",
-        doc: "the text of a fio job file; `directory` and `filename` are led into the mount",
-        default: Literal::Text(""),
-        check: Check::Text,
-    },
-    Param {
-        name: "user",
-        doc: "who runs it; empty: who called sudo, else who runs pickfs",
-        default: Literal::Text(""),
-        check: Check::Text,
-    },
+    param! { "job" = Text(""), Text;
+    "the text of a fio job file; `directory` and `filename` are led into the mount" },
+    param! { "user" = Text(""), Text; "who runs it; empty: who called sudo, else who runs pickfs" },
 ];
 
 impl Workload for Fio {

@@ -10,18 +10,14 @@ use crate::{
         content::Kind,
         record_size::{self, RecordSize},
     },
-    param::{Check, Literal, Param, ParamError, Resolved},
+    param::{Check, Param, ParamError, Resolved},
     placement,
     recording::Recording,
 };
 
 pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "size",
-        doc: "payload bytes of a record",
-        default: Literal::Integer(256),
-        check: Check::Rule(record_size::ALLOWED, RecordSize::canonical),
-    },
+    param! { "size" = Integer(256), Rule(record_size::ALLOWED, RecordSize::canonical);
+    "payload bytes of a record" },
     arrival::ARRIVAL,
     arrival::RATE,
     arrival::BURST_FACTOR,
@@ -32,142 +28,56 @@ pub(super) const PARAMS: &[Param] = &[
     arrival::PAUSE,
     arrival::WAIT,
     placement::THREAD_POLICY,
-    Param {
-        name: "preallocation",
-        doc: "how a file is made before its first record",
-        default: Literal::Text("fallocate"),
-        check: Check::Words(|| Preallocation::ALL.iter().map(|v| v.word()).collect()),
-    },
-    Param {
-        name: "write_path",
-        doc: "how bytes reach the file",
-        default: Literal::Text("pwrite"),
-        check: Check::Words(|| WritePath::ALL.iter().map(|v| v.word()).collect()),
-    },
-    Param {
-        name: "sync",
-        doc: "how records are made durable",
-        default: Literal::Text("fdatasync"),
-        check: Check::Words(|| Sync::ALL.iter().map(|v| v.word()).collect()),
-    },
-    Param {
-        name: "sync_every",
-        doc: "how many records one sync covers: each its own, a number, or (group) all that came \
-              during the sync before",
-        default: Literal::Text("record"),
-        check: Check::Rule("record, group, or a number of records", sync_every_value),
-    },
-    Param {
-        name: "batch",
-        doc: "most records that one write carries, of those that are due; a closed loop always \
-              fills it",
-        default: Literal::Integer(1),
-        check: Check::Integer(1, 1024),
-    },
-    Param {
-        name: "roll",
-        doc: "who prepares the next file: the appending thread, or one ahead of it",
-        default: Literal::Text("inline"),
-        check: Check::Words(|| Roll::ALL.iter().map(|v| v.word()).collect()),
-    },
-    Param {
-        name: "file_size",
-        doc: "length of one journal file",
-        default: Literal::Text("16MiB"),
-        check: Check::Rule("a multiple of 4096 from 8KiB to 64GiB", file_size_value),
-    },
-    Param {
-        name: "keep_files",
-        doc: "full files that stay; older ones are removed (or recycled) at a roll",
-        default: Literal::Integer(4),
-        check: Check::Integer(1, 1_000_000),
-    },
-    Param {
-        name: "framing",
-        doc: "a header with length, sequence and checksum around each record, or the bare bytes",
-        default: Literal::Text("record"),
-        check: Check::Words(|| Framing::ALL.iter().map(|v| v.word()).collect()),
-    },
-    Param {
-        name: "content",
-        doc: "bytes that do not compress, or text of messages that does",
-        default: Literal::Text("random"),
-        check: Check::Words(|| vec!["random", "text"]),
-    },
-    Param {
-        name: "state",
-        doc: "the file system as it was made, or worn in before the warm-up: small files come and go \
-              until the device has taken worn_bytes",
-        default: Literal::Text("fresh"),
-        check: Check::Words(|| vec!["fresh", "worn"]),
-    },
-    Param {
-        name: "worn_bytes",
-        doc: "state worn: bytes that the device must have taken; more than the file system's log",
-        default: Literal::Text("256MiB"),
-        check: Check::Bytes(1 << 20, 1 << 40),
-    },
-    Param {
-        name: "readers",
-        doc: "threads that read the journal's files while it is written; each read is checked",
-        default: Literal::Integer(0),
-        check: Check::Integer(0, 4),
-    },
-    Param {
-        name: "reader_files",
-        doc: "the file that is being written, or any that is kept",
-        default: Literal::Text("same"),
-        check: Check::Words(|| vec!["same", "several"]),
-    },
-    Param {
-        name: "reader_by",
-        doc: "read() at a random offset, or a copy out of a mapping",
-        default: Literal::Text("read"),
-        check: Check::Words(|| vec!["read", "mmap"]),
-    },
-    Param {
-        name: "reader_cache",
-        doc: "cold: the range is dropped from the page cache before each read, and looked for",
-        default: Literal::Text("cached"),
-        check: Check::Words(|| vec!["cached", "cold"]),
-    },
-    Param {
-        name: "reader_rate",
-        doc: "reads per second of each reader",
-        default: Literal::Integer(500),
-        check: Check::Rate,
-    },
-    Param {
-        name: "reader_size",
-        doc: "bytes of one read",
-        default: Literal::Text("64KiB"),
-        check: Check::Bytes(1, 16 << 20),
-    },
-    Param {
-        name: "rewrite_every",
-        doc: "after so many records the first block of the file is written again, so that readers can \
-              tell reads that mix old and new bytes; 0 for never",
-        default: Literal::Integer(0),
-        check: Check::Integer(0, 1_000_000_000),
-    },
-    Param {
-        name: "neighbour_rate",
-        doc: "small files per second that a neighbour creates, syncs and removes; 0 for none",
-        default: Literal::Integer(0),
-        check: Check::Number(0.0, 1e5),
-    },
-    Param {
-        name: "slowdown",
-        doc: "plants a known truth: every append and sync is made this many times as long",
-        default: Literal::Number(1.0),
-        check: Check::Number(1.0, 10.0),
-    },
-    Param {
-        name: "fallback",
-        doc: "when the file system refuses a way: skip the cell, or take the next best and say so",
-        default: Literal::Text("skip"),
-        check: Check::Words(|| vec!["skip", "allow"]),
-    },
+    param! { "preallocation" = Text("fallocate"),
+    Words(|| Preallocation::ALL.iter().map(|v| v.word()).collect());
+    "how a file is made before its first record" },
+    param! { "write_path" = Text("pwrite"),
+    Words(|| WritePath::ALL.iter().map(|v| v.word()).collect());
+    "how bytes reach the file" },
+    param! { "sync" = Text("fdatasync"), Words(|| Sync::ALL.iter().map(|v| v.word()).collect());
+    "how records are made durable" },
+    param! { "sync_every" = Text("record"),
+    Rule("record, group, or a number of records", sync_every_value);
+    "how many records one sync covers: each its own, a number, or (group) all that came \
+     during the sync before" },
+    param! { "batch" = Integer(1), Integer(1, 1024);
+    "most records that one write carries, of those that are due; a closed loop always fills \
+     it" },
+    param! { "roll" = Text("inline"), Words(|| Roll::ALL.iter().map(|v| v.word()).collect());
+    "who prepares the next file: the appending thread, or one ahead of it" },
+    param! { "file_size" = Text("16MiB"),
+    Rule("a multiple of 4096 from 8KiB to 64GiB", file_size_value);
+    "length of one journal file" },
+    param! { "keep_files" = Integer(4), Integer(1, 1_000_000);
+    "full files that stay; older ones are removed (or recycled) at a roll" },
+    param! { "framing" = Text("record"), Words(|| Framing::ALL.iter().map(|v| v.word()).collect());
+    "a header with length, sequence and checksum around each record, or the bare bytes" },
+    param! { "content" = Text("random"), Words(|| vec!["random", "text"]);
+    "bytes that do not compress, or text of messages that does" },
+    param! { "state" = Text("fresh"), Words(|| vec!["fresh", "worn"]);
+    "the file system as it was made, or worn in before the warm-up: small files come and go \
+     until the device has taken worn_bytes" },
+    param! { "worn_bytes" = Text("256MiB"), Bytes(1 << 20, 1 << 40);
+    "state worn: bytes that the device must have taken; more than the file system's log" },
+    param! { "readers" = Integer(0), Integer(0, 4);
+    "threads that read the journal's files while it is written; each read is checked" },
+    param! { "reader_files" = Text("same"), Words(|| vec!["same", "several"]);
+    "the file that is being written, or any that is kept" },
+    param! { "reader_by" = Text("read"), Words(|| vec!["read", "mmap"]);
+    "read() at a random offset, or a copy out of a mapping" },
+    param! { "reader_cache" = Text("cached"), Words(|| vec!["cached", "cold"]);
+    "cold: the range is dropped from the page cache before each read, and looked for" },
+    param! { "reader_rate" = Integer(500), Rate; "reads per second of each reader" },
+    param! { "reader_size" = Text("64KiB"), Bytes(1, 16 << 20); "bytes of one read" },
+    param! { "rewrite_every" = Integer(0), Integer(0, 1_000_000_000);
+    "after so many records the first block of the file is written again, so that readers can \
+     tell reads that mix old and new bytes; 0 for never" },
+    param! { "neighbour_rate" = Integer(0), Number(0.0, 1e5);
+    "small files per second that a neighbour creates, syncs and removes; 0 for none" },
+    param! { "slowdown" = Number(1.0), Number(1.0, 10.0);
+    "plants a known truth: every append and sync is made this many times as long" },
+    param! { "fallback" = Text("skip"), Words(|| vec!["skip", "allow"]);
+    "when the file system refuses a way: skip the cell, or take the next best and say so" },
 ];
 
 fn sync_every_value(value: &Value) -> Option<Value> {

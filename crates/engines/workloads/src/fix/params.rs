@@ -5,7 +5,7 @@ use pickfs_journal::{Options, Sync};
 use pickfs_pair::{StoreOptions, Waiting};
 use pickfs_record::{Arrival, Durability};
 use pickfs_workload::{
-    param::{Check, Literal, Param, Resolved},
+    param::{Param, Resolved},
     placement,
     workload::Session,
 };
@@ -13,63 +13,29 @@ use pickfs_workload::{
 use crate::followers::{self, SECONDARY, TRANSPORT, Terms};
 
 pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "clients",
-        doc: "FIX sessions, each on a connection of its own",
-        default: Literal::Integer(1),
-        check: Check::Integer(1, 64),
-    },
-    Param {
-        name: "rate",
-        doc: "orders a second of each client; not used by closed",
-        default: Literal::Integer(1000),
-        check: Check::Rate,
-    },
-    Param {
-        name: "arrival",
-        doc: "when orders are sent: evenly, at random with the same mean, or each when the one before was answered",
-        default: Literal::Text("fixed"),
-        check: Check::Words(|| vec!["fixed", "poisson", "closed"]),
-    },
-    Param {
-        name: "store",
-        doc: "where messages are kept before they are acted on: nowhere, in a mapped queue, in a journal without or \
-              with an fdatasync before the report leaves, by the small writes of QuickFIX's file store, or in a \
-              journal here and one received by a secondary",
-        default: Literal::Text("queue"),
-        check: Check::Words(|| Profile::ALL.into_iter().map(Profile::word).collect()),
-    },
-    Param {
-        name: "flow",
-        doc: "what becomes of orders: they rest in the book (one report each), or every second one trades with the one \
-              before (one report, then three)",
-        default: Literal::Text("rest"),
-        check: Check::Words(|| vec!["rest", "cross"]),
-    },
-    Param {
-        name: "version",
-        doc: "what the sessions speak",
-        default: Literal::Text("FIX.4.4"),
-        check: Check::Words(|| vec!["FIX.4.2", "FIX.4.4", "FIXT.1.1"]),
-    },
-    Param {
-        name: "engine_cores",
-        doc: "CPUs set aside for the engine: its thread has one alone, what works beside it for its store the others",
-        default: Literal::Integer(1),
-        check: Check::Integer(1, 64),
-    },
-    Param {
-        name: "engine_wait",
-        doc: "what the engine does while nothing comes: it looks again at once, or sleeps",
-        default: Literal::Text("spin"),
-        check: Check::Words(|| vec!["spin", "sleep"]),
-    },
-    Param {
-        name: "file_size",
-        doc: "queue and journal: length of one file",
-        default: Literal::Text("64MiB"),
-        check: Check::Bytes(256 << 10, 4 << 30),
-    },
+    param! { "clients" = Integer(1), Integer(1, 64);
+    "FIX sessions, each on a connection of its own" },
+    param! { "rate" = Integer(1000), Rate; "orders a second of each client; not used by closed" },
+    param! { "arrival" = Text("fixed"), Words(|| vec!["fixed", "poisson", "closed"]);
+    "when orders are sent: evenly, at random with the same mean, or each when the one before \
+     was answered" },
+    param! { "store" = Text("queue"),
+    Words(|| Profile::ALL.into_iter().map(Profile::word).collect());
+    "where messages are kept before they are acted on: nowhere, in a mapped queue, in a \
+     journal without or with an fdatasync before the report leaves, by the small writes of \
+     QuickFIX's file store, or in a journal here and one received by a secondary" },
+    param! { "flow" = Text("rest"), Words(|| vec!["rest", "cross"]);
+    "what becomes of orders: they rest in the book (one report each), or every second one \
+     trades with the one before (one report, then three)" },
+    param! { "version" = Text("FIX.4.4"), Words(|| vec!["FIX.4.2", "FIX.4.4", "FIXT.1.1"]);
+    "what the sessions speak" },
+    param! { "engine_cores" = Integer(1), Integer(1, 64);
+    "CPUs set aside for the engine: its thread has one alone, what works beside it for its \
+     store the others" },
+    param! { "engine_wait" = Text("spin"), Words(|| vec!["spin", "sleep"]);
+    "what the engine does while nothing comes: it looks again at once, or sleeps" },
+    param! { "file_size" = Text("64MiB"), Bytes(256 << 10, 4 << 30);
+    "queue and journal: length of one file" },
     SECONDARY,
     TRANSPORT,
     placement::THREAD_POLICY,

@@ -3,7 +3,7 @@ use pickfs_queue as queue;
 use pickfs_record::Durability;
 use pickfs_workload::{
     arrival,
-    param::{Check, Literal, Param, ParamError, Resolved},
+    param::{Literal, Param, ParamError, Resolved},
     placement,
     workload::Session,
 };
@@ -15,12 +15,8 @@ use crate::{
 };
 
 pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "size",
-        doc: "payload bytes of a message",
-        default: Literal::Integer(256),
-        check: Check::Bytes(payload::BYTES_MIN as u64, 64 << 10),
-    },
+    param! { "size" = Integer(256), Bytes(payload::BYTES_MIN as u64, 64 << 10);
+    "payload bytes of a message" },
     arrival::ARRIVAL,
     Param { default: Literal::Integer(2_000), ..arrival::RATE },
     arrival::BURST_FACTOR,
@@ -31,64 +27,30 @@ pub(super) const PARAMS: &[Param] = &[
     Param { default: Literal::Integer(0), ..arrival::PAUSE },
     Param { default: Literal::Text("spin"), ..arrival::WAIT },
     placement::THREAD_POLICY,
-    Param {
-        name: "medium",
-        doc: "the pair, or a bare ping-pong of the same bytes over the same kind of sockets",
-        default: Literal::Text("pair"),
-        check: Check::Words(|| vec!["pair", "tcp", "udp"]),
-    },
-    Param {
-        name: "degree",
-        doc: "what a message waits for: nothing, the local store, a secondary that has received it, or one that has \
-              it in its store and has synced",
-        default: Literal::Text("received"),
-        check: Check::Words(|| Degree::ALL.iter().map(|degree| degree.name()).collect()),
-    },
-    Param {
-        name: "secondaries",
-        doc: "how many secondaries follow, for a degree that needs them",
-        default: Literal::Integer(1),
-        check: Check::Integer(1, 4),
-    },
+    param! { "medium" = Text("pair"), Words(|| vec!["pair", "tcp", "udp"]);
+    "the pair, or a bare ping-pong of the same bytes over the same kind of sockets" },
+    param! { "degree" = Text("received"),
+    Words(|| Degree::ALL.iter().map(|degree| degree.name()).collect());
+    "what a message waits for: nothing, the local store, a secondary that has received it, \
+     or one that has it in its store and has synced" },
+    param! { "secondaries" = Integer(1), Integer(1, 4);
+    "how many secondaries follow, for a degree that needs them" },
     SECONDARY,
     HOSTS,
     TRANSPORT,
-    Param {
-        name: "copies",
-        doc: "how many of them must have a message",
-        default: Literal::Integer(1),
-        check: Check::Integer(1, 4),
-    },
-    Param {
-        name: "store",
-        doc: "where each node keeps messages: an append journal, or a memory-mapped queue",
-        default: Literal::Text("journal"),
-        check: Check::Words(|| vec!["journal", "queue"]),
-    },
-    Param {
-        name: "sync",
-        doc: "how the primary's store makes a batch durable; a secondary of degree durable always uses fdatasync",
-        default: Literal::Text("none"),
-        check: Check::Words(|| vec!["none", "fdatasync"]),
-    },
-    Param {
-        name: "file_size",
-        doc: "length of one file of a store",
-        default: Literal::Text("64MiB"),
-        check: Check::Bytes(1 << 20, 1 << 32),
-    },
-    Param {
-        name: "waiting",
-        doc: "how both sides wait for the other: spinning on a processor each, or asleep in poll",
-        default: Literal::Text("spin"),
-        check: Check::Words(|| vec!["spin", "block"]),
-    },
-    Param {
-        name: "client",
-        doc: "where messages come from: a connection of their own on loopback, or the primary's memory",
-        default: Literal::Text("socket"),
-        check: Check::Words(|| vec!["socket", "none"]),
-    },
+    param! { "copies" = Integer(1), Integer(1, 4); "how many of them must have a message" },
+    param! { "store" = Text("journal"), Words(|| vec!["journal", "queue"]);
+    "where each node keeps messages: an append journal, or a memory-mapped queue" },
+    param! { "sync" = Text("none"), Words(|| vec!["none", "fdatasync"]);
+    "how the primary's store makes a batch durable; a secondary of degree durable always \
+     uses fdatasync" },
+    param! { "file_size" = Text("64MiB"), Bytes(1 << 20, 1 << 32);
+    "length of one file of a store" },
+    param! { "waiting" = Text("spin"), Words(|| vec!["spin", "block"]);
+    "how both sides wait for the other: spinning on a processor each, or asleep in poll" },
+    param! { "client" = Text("socket"), Words(|| vec!["socket", "none"]);
+    "where messages come from: a connection of their own on loopback, or the primary's \
+     memory" },
 ];
 
 pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {

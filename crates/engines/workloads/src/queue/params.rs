@@ -15,12 +15,8 @@ use pickfs_workload::{
 };
 
 pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "size",
-        doc: "payload bytes of a message",
-        default: Literal::Integer(256),
-        check: Check::Bytes(payload::BYTES_MIN as u64, 1 << 20),
-    },
+    param! { "size" = Integer(256), Bytes(payload::BYTES_MIN as u64, 1 << 20);
+    "payload bytes of a message" },
     arrival::ARRIVAL,
     Param { default: Literal::Integer(10_000), ..arrival::RATE },
     arrival::BURST_FACTOR,
@@ -31,97 +27,41 @@ pub(super) const PARAMS: &[Param] = &[
     Param { default: Literal::Integer(0), ..arrival::PAUSE },
     Param { default: Literal::Text("spin"), ..arrival::WAIT },
     placement::THREAD_POLICY,
-    Param {
-        name: "medium",
-        doc: "the queue in files, or the same two sides over plain memory: the noise floor",
-        default: Literal::Text("queue"),
-        check: Check::Words(|| vec!["queue", "memory"]),
-    },
-    Param {
-        name: "tailer",
-        doc: "how messages are read: copies out of a mapping, pread, or not at all",
-        default: Literal::Text("mmap"),
-        check: Check::Words(|| vec!["mmap", "read", "none"]),
-    },
-    Param {
-        name: "reader",
-        doc: "where the tailer runs: in a process of its own, or on a thread beside the appender",
-        default: Literal::Text("process"),
-        check: Check::Words(|| vec!["process", "thread"]),
-    },
-    Param {
-        name: "segment_size",
-        doc: "length of one file",
-        default: Literal::Text("64MiB"),
-        check: Check::Rule("a multiple of 4096 from 64KiB to 32GiB", pages_value),
-    },
-    Param {
-        name: "chunk",
-        doc: "bytes by which a file grows",
-        default: Literal::Text("64MiB"),
-        check: Check::Rule("a multiple of 4096 from 64KiB to 32GiB", pages_value),
-    },
-    Param {
-        name: "roll_every",
-        doc: "a new file with each period of this length; 0 rolls by size alone",
-        default: Literal::Text("0s"),
-        check: Check::Duration(86_400_000_000_000),
-    },
-    Param {
-        name: "allocation",
-        doc: "how a file gets its space: page by page, by fallocate, by writing zeros, or by either of the last two, as the file system can",
-        default: Literal::Text("either"),
-        check: Check::Words(|| vec!["sparse", "fallocate", "zero-fill", "either"]),
-    },
-    Param {
-        name: "touch",
-        doc: "who makes pages present: the store itself, the appender between two messages, a thread \
-              ahead of it, or the appender many at once",
-        default: Literal::Text("next-page"),
-        check: Check::Words(|| vec!["none", "next-page", "ahead", "populate"]),
-    },
-    Param {
-        name: "touch_pages",
-        doc: "touch ahead and populate: how many pages",
-        default: Literal::Integer(64),
-        check: Check::Integer(1, 65_536),
-    },
-    Param {
-        name: "madvise",
-        doc: "what the kernel is told: a fault reads ahead, or brings one page",
-        default: Literal::Text("random"),
-        check: Check::Words(|| vec!["normal", "random"]),
-    },
-    Param {
-        name: "prepare",
-        doc: "who makes the next file: the appender that comes to it, or a thread ahead of it",
-        default: Literal::Text("ahead"),
-        check: Check::Words(|| vec!["inline", "ahead"]),
-    },
-    Param {
-        name: "sync",
-        doc: "how messages are made durable, within the append",
-        default: Literal::Text("none"),
-        check: Check::Words(|| vec!["none", "msync-async", "msync", "fdatasync"]),
-    },
-    Param {
-        name: "sync_every",
-        doc: "messages that one sync covers",
-        default: Literal::Integer(1),
-        check: Check::Integer(1, 1_000_000_000),
-    },
-    Param {
-        name: "sync_period",
-        doc: "a sync when this much time has passed since the last one, instead of by messages; 0 for by messages",
-        default: Literal::Text("0s"),
-        check: Check::Duration(3_600_000_000_000),
-    },
-    Param {
-        name: "keep",
-        doc: "bytes in full files that stay; older ones are removed beside the measurement",
-        default: Literal::Text("512MiB"),
-        check: Check::Bytes(0, 1 << 50),
-    },
+    param! { "medium" = Text("queue"), Words(|| vec!["queue", "memory"]);
+    "the queue in files, or the same two sides over plain memory: the noise floor" },
+    param! { "tailer" = Text("mmap"), Words(|| vec!["mmap", "read", "none"]);
+    "how messages are read: copies out of a mapping, pread, or not at all" },
+    param! { "reader" = Text("process"), Words(|| vec!["process", "thread"]);
+    "where the tailer runs: in a process of its own, or on a thread beside the appender" },
+    param! { "segment_size" = Text("64MiB"),
+    Rule("a multiple of 4096 from 64KiB to 32GiB", pages_value);
+    "length of one file" },
+    param! { "chunk" = Text("64MiB"), Rule("a multiple of 4096 from 64KiB to 32GiB", pages_value);
+    "bytes by which a file grows" },
+    param! { "roll_every" = Text("0s"), Duration(86_400_000_000_000);
+    "a new file with each period of this length; 0 rolls by size alone" },
+    param! { "allocation" = Text("either"),
+    Words(|| vec!["sparse", "fallocate", "zero-fill", "either"]);
+    "how a file gets its space: page by page, by fallocate, by writing zeros, or by either \
+     of the last two, as the file system can" },
+    param! { "touch" = Text("next-page"), Words(|| vec!["none", "next-page", "ahead", "populate"]);
+    "who makes pages present: the store itself, the appender between two messages, a thread \
+     ahead of it, or the appender many at once" },
+    param! { "touch_pages" = Integer(64), Integer(1, 65_536);
+    "touch ahead and populate: how many pages" },
+    param! { "madvise" = Text("random"), Words(|| vec!["normal", "random"]);
+    "what the kernel is told: a fault reads ahead, or brings one page" },
+    param! { "prepare" = Text("ahead"), Words(|| vec!["inline", "ahead"]);
+    "who makes the next file: the appender that comes to it, or a thread ahead of it" },
+    param! { "sync" = Text("none"), Words(|| vec!["none", "msync-async", "msync", "fdatasync"]);
+    "how messages are made durable, within the append" },
+    param! { "sync_every" = Integer(1), Integer(1, 1_000_000_000);
+    "messages that one sync covers" },
+    param! { "sync_period" = Text("0s"), Duration(3_600_000_000_000);
+    "a sync when this much time has passed since the last one, instead of by messages; 0 for \
+     by messages" },
+    param! { "keep" = Text("512MiB"), Bytes(0, 1 << 50);
+    "bytes in full files that stay; older ones are removed beside the measurement" },
 ];
 
 fn pages_value(value: &Value) -> Option<Value> {
