@@ -24,6 +24,11 @@ pub trait Referee {
     fn rule(&mut self, run: &RunRecord, block: u32, elapsed_s: f64) -> Ruling;
 
     fn blocks_max(&self) -> u32;
+
+    /// When the run ends at the latest; without an end where only blocks end it.
+    fn budget_s(&self) -> f64 {
+        f64::INFINITY
+    }
 }
 
 /// A fixed number of complete blocks; one that was interrupted does not count.
@@ -127,6 +132,10 @@ impl Referee for Race {
 
     fn blocks_max(&self) -> u32 {
         self.blocks_max
+    }
+
+    fn budget_s(&self) -> f64 {
+        self.budget_s
     }
 }
 

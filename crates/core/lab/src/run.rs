@@ -202,14 +202,15 @@ impl Run<'_> {
         self.parts.sink.accept(&event);
     }
 
-    /// Time left if every block is run, from the mean length of a trial with its repeats so far.
+    /// Time left if every block is run, within the budget, from the mean length of a trial with its repeats so far.
     fn left_s(&self, trial: &TrialRecord) -> f64 {
         let per_block = self.record.cells.len() as f64;
         let so_far = || self.record.trials.iter().chain([trial]).filter(|t| t.attempt == 1);
         let in_block = so_far().filter(|t| t.block == trial.block).count() as f64;
         let blocks = f64::from(self.parts.referee.blocks_max()) - f64::from(trial.block);
         let trials = (blocks * per_block + per_block - in_block).max(0.0);
-        trials * self.elapsed_s() / so_far().count().max(1) as f64
+        let left_s = trials * self.elapsed_s() / so_far().count().max(1) as f64;
+        left_s.min((self.parts.referee.budget_s() - self.elapsed_s()).max(0.0))
     }
 }
 
