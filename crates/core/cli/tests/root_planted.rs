@@ -12,7 +12,10 @@ use std::{
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     process::{Child, Command},
-    sync::atomic::{AtomicBool, Ordering::SeqCst},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     time::{Duration, Instant},
 };
 
@@ -30,6 +33,13 @@ use pickfs_sys::{
     mount::{MountRequest, Mounted},
 };
 use slow_disk::SlowDisk;
+
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Hogs, bursts and a disk under load are one test's alone.
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 const DISK_BYTES: usize = 64 << 20;
 const BLOCKS: u32 = 12;
@@ -105,6 +115,7 @@ fn is_named(found: &Findings, label: &str) -> bool {
 #[test]
 fn a_rare_long_stall_is_not_hidden_by_a_quick_median() {
     only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
+    let _turn = turn();
     let (_folder, place) = folder();
     let plan = plan(
         &place,
@@ -145,6 +156,7 @@ fn a_rare_long_stall_is_not_hidden_by_a_quick_median() {
 #[test]
 fn a_commit_that_was_put_off_is_paid() {
     only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
+    let _turn = turn();
     let (_folder, place) = folder();
     let plan = plan(
         &place,
@@ -210,6 +222,7 @@ fn has_processors() -> bool {
 #[test]
 fn a_worker_on_the_measuring_processor_is_the_candidates() {
     only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) || !has_processors());
+    let _turn = turn();
     let (_folder, place) = folder();
     let plan = plan(
         &place,
@@ -277,6 +290,7 @@ impl Drop for Hogs {
 #[test]
 fn hogs_end_the_run_after_two_blocks_and_are_named() {
     only_if!(may_run(&["mkfs.ext4", "losetup", "taskset", "/dev/fuse"]) || !has_processors());
+    let _turn = turn();
     let (_folder, place) = folder();
     let plan = plan(&place, &["A", "B"], BUSY);
     let disk = SlowDisk::mount(DISK_BYTES);
@@ -322,6 +336,7 @@ fn a_quota_ends_the_run_after_two_blocks_and_is_named() {
         eprintln!("skipped: no control group with the cpu controller can be made");
         return;
     };
+    let _turn = turn();
     let (_folder, place) = folder();
     let (plan, out) = (plan(&place, &["A", "B"], BUSY), place.join("out"));
     let disk = SlowDisk::mount(DISK_BYTES);
@@ -353,6 +368,7 @@ fn uses_the_disk(file: &Path, over: &AtomicBool) {
 #[test]
 fn who_uses_the_disk_under_an_image_is_named() {
     only_if!(may_run(&["mkfs.ext4", "losetup"]));
+    let _turn = turn();
     let (_folder, place) = folder();
     let plan = plan(&place, &["A", "B"], &BUSY.replace("blocks = 9", "blocks = 1"));
     let (disk, host) = (place.join("disk"), place.join("host"));
@@ -398,6 +414,7 @@ fn who_uses_the_disk_under_an_image_is_named() {
 #[test]
 fn what_one_leaves_to_the_next_is_nobodys_advantage() {
     only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
+    let _turn = turn();
     let (_folder, place) = folder();
     let plan = plan(
         &place,
