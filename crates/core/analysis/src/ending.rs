@@ -6,7 +6,7 @@ mod gated;
 use pickfs_record::{
     BackingKind, BackingSpec, Plan, RunRecord,
     finding::{Answer, AnswerEnd, Cure, Ending, Lead, OpSummary, Panel, Row},
-    plan::{Metric, Statistic, StopRule, View},
+    plan::{Design, Metric, Statistic, StopRule, View},
     quantity::duration_text,
     typed::{program, quoted},
 };
@@ -172,9 +172,10 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel]) -> Ending {
         (_, _, Some(metric)) if blocks < BLOCKS_MIN => {
             let needed = blocks_needed(run.plan.candidates.len(), design.primary.len());
             let are = if blocks == 1 { "is" } else { "are" };
-            let (blocks, name) = (blocks_text(blocks), metric_name(metric));
+            let (done, blocks) = (blocks, blocks_text(blocks));
+            let name = metric_name(metric);
             let why = format!("{blocks} {are} too few to compare by {name}");
-            (why, Some(("--blocks", needed.max(design.blocks).to_string())))
+            (why, Some(more_of(design, done, needed)))
         }
         (_, _, Some(metric)) => {
             let measure = format!("{:.0}s", (4.0 * run.plan.timing.measure_s).ceil());
@@ -195,6 +196,17 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel]) -> Ending {
         sentence: format!("{why}."),
         turn: None,
         cure: Some(cure),
+    }
+}
+
+/// A race that had time for `done` blocks gets the time for `needed`; a planned run gets blocks.
+fn more_of(design: &Design, done: u32, needed: u32) -> (&'static str, String) {
+    match design.stop {
+        StopRule::Decided { budget_s, .. } => {
+            let share = f64::from(needed) / f64::from(done.max(1));
+            ("--budget", format!("{:.0}m", (share.max(2.0) * budget_s / 60.0).ceil()))
+        }
+        _ => ("--blocks", needed.max(design.blocks).to_string()),
     }
 }
 

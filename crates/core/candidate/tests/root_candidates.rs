@@ -392,7 +392,7 @@ fn a_late_close_is_waited_for() {
 fn hold_a_pool() {
     if !pickfs_sys::namespace::is_private() {
         let words = std::env::args().skip(1);
-        let status = pickfs_sys::namespace::run_private(words).unwrap();
+        let status = pickfs_sys::namespace::run_private(words, &[]).unwrap();
         std::process::exit(pickfs_sys::namespace::exit_code(status));
     }
     let run_dir = PathBuf::from(std::env::args().nth(2).unwrap());

@@ -126,7 +126,7 @@ pub struct Design {
     /// Label (or level) that the others are compared with.
     pub reference: String,
     /// The metrics that the plan fixes before it runs; Holm's correction runs over
-    /// these x their comparisons. All else is exploratory.
+    /// What gets an answer; all else is exploratory.
     pub primary: Vec<Metric>,
     pub stop: StopRule,
     /// Which combinations of candidates and levels become cells.

@@ -15,17 +15,22 @@ use crate::exec_image::ExecImage;
 use crate::privilege::remedy;
 use crate::proc_root::{HOST_PROC_FD, ProcRoot};
 use crate::signal_wait::{Received, SignalSet};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const OUTER_NAMESPACE: &str = "PICKFS_OUTER_MOUNT_NAMESPACE";
+const HANDED_FD: &str = "PICKFS_HANDED_FD";
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 const NEEDS: &str = "CAP_SYS_ADMIN (run as root)";
 /// A signal that init got by itself within this time before outer passed the same one on was sent
 /// to the whole process group; inner has it already.
@@ -51,6 +56,32 @@ fn mount_namespace() -> io::Result<OsString> {
     Ok(std::fs::read_link("/proc/self/ns/mnt")?.into_os_string())
 }
 
+/// What the program outside handed to this one; nothing where it handed nothing, and when it was taken before.
+pub fn handed() -> io::Result<Vec<u8>> {
+    let number = std::env::var(HANDED_FD).ok().and_then(|number| number.parse::<u32>().ok());
+    let Some(number) = number.filter(|_| is_private() && !IS_TAKEN.swap(true, Ordering::Relaxed))
+    else {
+        return Ok(Vec::new());
+    };
+    let name = std::fs::read_link(format!("/proc/self/fd/{number}"))?;
+    if !name.as_os_str().as_bytes().starts_with(b"/memfd:pickfs-handed") {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the descriptor is open, was made for us by the program outside, and is taken once.
+    let mut memory = File::from(unsafe { OwnedFd::from_raw_fd(number as i32) });
+    let mut bytes = Vec::new();
+    memory.seek(SeekFrom::Start(0))?;
+    memory.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Inherited over exec.
+fn memory_of(handed: &[u8]) -> io::Result<File> {
+    let mut memory = File::from(memfd_create("pickfs-handed", MemfdFlags::empty())?);
+    memory.write_all(handed)?;
+    Ok(memory)
+}
+
 /// The exit code that a shell would give: the code itself, or 128 and the signal.
 pub fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
@@ -59,13 +90,17 @@ pub fn exit_code(status: ExitStatus) -> i32 {
 /// Waits for its end and gives back its status as if it had been a child; then every process of
 /// the namespace is gone. `SIGINT`, `SIGTERM`, `SIGHUP` and `SIGQUIT` are passed on, once each.
 /// Call it early, while this program has one thread: another thread would get the signals instead.
+/// What is in `handed` the program inside gets from [`handed`].
 pub fn run_private<A: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = A>,
+    handed: &[u8],
 ) -> Result<ExitStatus, NamespaceError> {
     let host_proc = open_host_proc().map_err(failed("open /proc"))?;
+    let memory = memory_of(handed).map_err(failed("hand the plan over"))?;
     let (report, mut reports) = pipe().map_err(failed("make a pipe"))?;
     let plan = InnerPlan {
-        image: inner_image(arguments, &host_proc).map_err(failed("read our own namespace"))?,
+        image: inner_image(arguments, &host_proc, &memory)
+            .map_err(failed("read our own namespace"))?,
         report,
         reports_number: reports.as_raw_fd(),
         host_proc,
@@ -108,14 +143,17 @@ fn pipe() -> io::Result<(OwnedFd, File)> {
 fn inner_image<A: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = A>,
     host_proc: &File,
+    memory: &File,
 ) -> io::Result<ExecImage> {
     let own_name = std::env::args_os().next().unwrap_or_else(|| "pickfs".into());
     let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned());
     let outer = mount_namespace()?;
-    let host_proc = host_proc.as_raw_fd().to_string();
+    let number = |file: &File| file.as_raw_fd().to_string().into();
+    let own =
+        [(OUTER_NAMESPACE, outer), (HOST_PROC_FD, number(host_proc)), (HANDED_FD, number(memory))];
     let environment = std::env::vars_os()
-        .filter(|(name, _)| name != OUTER_NAMESPACE && name != HOST_PROC_FD)
-        .chain([(OUTER_NAMESPACE.into(), outer), (HOST_PROC_FD.into(), host_proc.into())]);
+        .filter(|(name, _)| own.iter().all(|(ours, _)| name != ours))
+        .chain(own.clone().map(|(name, value)| (name.into(), value)));
     ExecImage::new(std::iter::once(own_name).chain(arguments), environment)
 }
 

@@ -49,13 +49,15 @@ fn run_tests(arguments: &[String]) {
 
 fn outer(folder: &str, act: &str) {
     assert!(!namespace::is_private());
-    let status = namespace::run_private(["inner", folder, act]).unwrap();
+    let status = namespace::run_private(["inner", folder, act], b"a plan").unwrap();
     assert!(!status.core_dumped());
     std::process::exit(namespace::exit_code(status));
 }
 
 fn inner(folder: &Path, act: &str) {
     assert!(namespace::is_private());
+    assert_eq!(namespace::handed().unwrap(), b"a plan");
+    assert_eq!(namespace::handed().unwrap(), b"", "it is taken once");
     match act {
         "exit-7" => std::process::exit(7),
         "hold" => hold(folder),

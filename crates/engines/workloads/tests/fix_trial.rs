@@ -76,6 +76,7 @@ fn more_cpus_than_there_are_is_a_skip_with_the_number_that_fits() {
 
 #[test]
 fn what_an_order_outlives_follows_from_its_store() {
+    pickfs_engine_workloads::add();
     let fix = find("fix").unwrap();
     let class = |store| fix.durability(&fix.validate(&params(json!({ "store": store }))).unwrap());
     assert_eq!(class("memory"), Durability::Nothing);

@@ -84,6 +84,7 @@ fn a_build_without_aeron_says_how_to_get_it() {
 
 #[test]
 fn parameters_that_do_not_go_together_are_told_and_durability_follows_the_degree() {
+    pickfs_engine_workloads::add();
     let pair = find("pair").unwrap();
     let resolved = |value: Value| pair.validate(&params(value)).unwrap();
     assert!(pair.validate(&params(json!({ "copies": 2 }))).is_err());

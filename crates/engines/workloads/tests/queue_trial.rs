@@ -72,6 +72,7 @@ fn a_closed_loop_runs_without_a_tailer_and_old_files_go() {
 
 #[test]
 fn parameters_that_do_not_go_together_are_told_and_durability_follows_the_sync() {
+    pickfs_engine_workloads::add();
     let queue = find("queue").unwrap();
     let resolved = |value: Value| queue.validate(&params(value)).unwrap();
     assert!(queue.validate(&params(json!({ "size": 23 }))).is_err());

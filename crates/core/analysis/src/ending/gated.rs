@@ -62,7 +62,10 @@ pub(super) fn cure_of(run: &RunRecord, gate: &Gate) -> Cure {
 #[cfg(test)]
 mod tests {
     use crate::findings;
-    use pickfs_record::{finding::AnswerEnd, plan::View};
+    use pickfs_record::{
+        finding::AnswerEnd,
+        plan::{StopRule, View},
+    };
     use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, MishapKind, fake_run};
 
     /// In overload a response is as long as the trial: who held nothing is not ranked by it, carried or not.
@@ -143,5 +146,16 @@ mod tests {
             assert_eq!(cure, format!("./run quick --set size=64{command}"));
             assert_eq!(end(6, kind).end, AnswerEnd::Winner);
         }
+    }
+
+    #[test]
+    fn a_race_without_time_for_its_blocks_is_given_time_and_a_planned_run_blocks() {
+        let mut run = fake_run(&FakeRun { blocks: 2, ..FakeRun::default() });
+        let proposed = |run: &_| findings(run).endings[0].cure.clone().map(|cure| cure.command);
+        let blocks = proposed(&run).unwrap_or_default();
+        assert!(blocks.contains("--blocks ") && !blocks.contains("--budget"), "{blocks}");
+        run.plan.design.stop = StopRule::Decided { budget_s: 300.0, tie_margin: 0.05 };
+        let budget = proposed(&run).unwrap_or_default();
+        assert!(budget.contains("--budget ") && !budget.contains("--blocks"), "{budget}");
     }
 }

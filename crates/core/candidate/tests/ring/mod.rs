@@ -25,7 +25,7 @@ pub fn run(tests: &[Test]) {
         return;
     }
     if !namespace::is_private() {
-        let status = namespace::run_private(&arguments).unwrap();
+        let status = namespace::run_private(&arguments, &[]).unwrap();
         std::process::exit(namespace::exit_code(status));
     }
     let filters: Vec<_> = arguments.iter().filter(|word| !word.starts_with('-')).collect();

@@ -109,12 +109,11 @@ settle = "10s"
 "#;
 
 pub fn exec(args: &ExecArgs) -> anyhow::Result<Exit> {
-    let plan = plan(args)?;
     if args.show_plan {
-        terminal::line(&serde_json::to_string_pretty(&plan)?);
+        terminal::line(&serde_json::to_string_pretty(&plan(args)?)?);
         return Ok(Exit::Done);
     }
-    let launched = perform_plan(&plan, &args.out, args.json)?;
+    let launched = perform_plan(|| plan(args), &args.out, args.json)?;
     finish(&launched, args.json)
 }
 

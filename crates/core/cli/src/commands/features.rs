@@ -26,7 +26,7 @@ pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
         bail!("only root makes and mounts file systems; run with sudo, or ask a --dir");
     }
     if !matches!(backing, BackingSpec::Directory { .. }) {
-        private::enter(|| "; nothing was written, and what was mounted is gone".into())?;
+        private::enter(None, || "; nothing was written, and what was mounted is gone".into())?;
     }
     let listener = &mut Line { interrupt: Interrupt::on_signals()?, is_drawn: false };
     let folder = OwnFolder::make(args)?;

@@ -44,11 +44,13 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
 /// Runs the plan of a run again, and says what became of its choices.
 fn again(earlier: &Path, args: &RunArgs) -> anyhow::Result<Exit> {
     let (_, before) = read_run(earlier)?;
-    let named = &args.choice.changes;
-    let nodes = [named.device.as_deref(), named.log_device.as_deref()];
-    let plan = renamed(before.plan.clone(), nodes, named.erase)?;
-    agree::to_run(&run_path(earlier), &before, args.yes)?;
-    let launched = perform_plan(&plan, &args.out, args.json)?;
+    let plan = || {
+        let named = &args.choice.changes;
+        let nodes = [named.device.as_deref(), named.log_device.as_deref()];
+        agree::to_run(&run_path(earlier), &before, args.yes)?;
+        renamed(before.plan.clone(), nodes, named.erase)
+    };
+    let launched = perform_plan(plan, &args.out, args.json)?;
     let exit = finish(&launched, args.json)?;
     if !args.json {
         terminal::put("\n");
@@ -112,23 +114,12 @@ fn tour(args: &RunArgs) -> anyhow::Result<Exit> {
 
 /// Runs a plan, or goes on with a run.
 fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
-    if !args.fio.is_empty() {
-        let plan = exec_fio::plan(&args.fio, &args.choice.changes)?;
-        let cells = preflight::preflight(&plan)?.cells;
-        args.fio.iter().try_for_each(|path| agree::to_file(path, &plan, &cells, args.yes))?;
-        return perform_plan(&plan, &args.out, args.json);
-    }
     let Some(path) = &args.resume else {
-        let plan = chosen_plan(&args.choice)?;
-        if built_in(&args.choice.plan).is_none() {
-            let cells = preflight::preflight(&plan)?.cells;
-            agree::to_file(Path::new(&args.choice.plan), &plan, &cells, args.yes)?;
-        }
-        return perform_plan(&plan, &args.out, args.json);
+        return perform_plan(|| asked(args), &args.out, args.json);
     };
     let begun = pickfs_store::RunFile::open(&run_path(path))?.read()?;
     agree::to_run(&run_path(path), &begun, args.yes)?;
-    prepared(&begun.plan, || Some(path.clone()))?;
+    prepared(&begun.plan, None, || Some(path.clone()))?;
     let interrupt = Interrupt::on_signals()?;
     let mut sink = listener(args.json, &begun.plan);
     let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
@@ -141,16 +132,44 @@ fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
     Ok(resume(&run_path(path), device, to)?)
 }
 
-pub fn perform_plan(plan: &Plan, out: &Path, json: bool) -> anyhow::Result<Launched> {
-    let began = SystemTime::now();
-    prepared(plan, || begun_since(out, began))?;
-    let interrupt = Interrupt::on_signals()?;
-    let mut sink = listener(json, plan);
-    let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
-    Ok(launch(plan, out, to)?)
+/// The plan that the words ask for, shown and agreed to where it came from elsewhere.
+fn asked(args: &RunArgs) -> anyhow::Result<Plan> {
+    let own = || built_in(&args.choice.plan).is_some();
+    let (plan, files) = match &args.fio[..] {
+        [] if own() => return chosen_plan(&args.choice),
+        [] => (chosen_plan(&args.choice)?, vec![PathBuf::from(&args.choice.plan)]),
+        jobs => (exec_fio::plan(jobs, &args.choice.changes)?, jobs.to_vec()),
+    };
+    let cells = preflight::preflight(&plan)?.cells;
+    files.iter().try_for_each(|file| agree::to_file(file, &plan, &cells, args.yes))?;
+    Ok(plan)
 }
 
-fn prepared(plan: &Plan, of_killed: impl FnOnce() -> Option<PathBuf>) -> anyhow::Result<()> {
+/// Reads words once, outside: the program in the private namespaces gets the plan itself.
+pub fn perform_plan(
+    words: impl FnOnce() -> anyhow::Result<Plan>,
+    out: &Path,
+    json: bool,
+) -> anyhow::Result<Launched> {
+    let plan = match private::plan()? {
+        Some(plan) => plan,
+        None => {
+            let (plan, began) = (words()?, SystemTime::now());
+            prepared(&plan, Some(&plan), || begun_since(out, began))?;
+            plan
+        }
+    };
+    let interrupt = Interrupt::on_signals()?;
+    let mut sink = listener(json, &plan);
+    let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
+    Ok(launch(&plan, out, to)?)
+}
+
+fn prepared(
+    plan: &Plan,
+    handed: Option<&Plan>,
+    of_killed: impl FnOnce() -> Option<PathBuf>,
+) -> anyhow::Result<()> {
     #[cfg(feature = "guest")]
     pickfs_guest::trials::kernels::bring_qemu(plan, crate::fetch::ask());
     let expansion = preflight::preflight(plan)?;
@@ -166,7 +185,7 @@ fn prepared(plan: &Plan, of_killed: impl FnOnce() -> Option<PathBuf>) -> anyhow:
     if !mounts || !rustix::process::geteuid().is_root() {
         return Ok(());
     }
-    private::enter(|| match of_killed() {
+    private::enter(handed, || match of_killed() {
         Some(run) => {
             let (run, program) = (quoted(&run.to_string_lossy()), program());
             format!("; finished trials are kept, go on with {program} run --resume {run}")
