@@ -26,16 +26,14 @@ impl Elements {
         how: (ProtFlags, MapFlags),
     ) -> Result<Self, MapError> {
         assert!(first_offset_bytes % ELEMENT_BYTES == 0, "elements are aligned");
-        let size = file.metadata().map_err(|cause| MapError::Request {
-            request: "read the size of",
-            path: path.to_owned(),
-            cause,
-        });
-        let all = (size?.len() as usize).saturating_sub(first_offset_bytes) / ELEMENT_BYTES;
-        let count = count.unwrap_or(all);
-        let whole =
-            count.checked_mul(ELEMENT_BYTES).and_then(|n| n.checked_add(first_offset_bytes));
-        let mapping = Mapping::of(file, path, whole.unwrap_or(usize::MAX), how)?;
+        let bytes = |count: usize| {
+            let elements = count.checked_mul(ELEMENT_BYTES);
+            elements.and_then(|n| n.checked_add(first_offset_bytes)).unwrap_or(usize::MAX)
+        };
+        let all = |size: u64| (size as usize).saturating_sub(first_offset_bytes) / ELEMENT_BYTES;
+        let whole = |size| bytes(count.unwrap_or_else(|| all(size)));
+        let mapping = Mapping::of(file, path, whole, how)?;
+        let count = count.unwrap_or((mapping.length_bytes - first_offset_bytes) / ELEMENT_BYTES);
         Ok(Self { mapping, first_offset_bytes, count })
     }
 

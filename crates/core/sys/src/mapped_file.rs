@@ -55,15 +55,17 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// The path is for messages only.
+    /// Of so many bytes as `length_bytes` says of the file's size, which is asked once: a mapping may be measured. The
+    /// path is for messages only.
     pub(crate) fn of(
         file: &File,
         path: &Path,
-        length_bytes: usize,
+        length_bytes: impl FnOnce(u64) -> usize,
         (access, flags): (ProtFlags, MapFlags),
     ) -> Result<Self, MapError> {
         let refused = |request, cause| MapError::Request { request, path: path.to_owned(), cause };
         let size_bytes = file.metadata().map_err(|cause| refused("read the size of", cause))?.len();
+        let length_bytes = length_bytes(size_bytes);
         if size_bytes < length_bytes as u64 {
             return Err(MapError::FileTooShort { path: path.to_owned(), size_bytes, length_bytes });
         }
@@ -109,7 +111,7 @@ impl MappedFile {
         let mut flags = MapFlags::SHARED;
         flags.set(MapFlags::POPULATE, how.populate);
         let how = (ProtFlags::READ | ProtFlags::WRITE, flags);
-        Ok(Self { mapping: Mapping::of(file, path, length_bytes, how)?, path: path.to_owned() })
+        Ok(Self { mapping: Mapping::of(file, path, |_| length_bytes, how)?, path: path.to_owned() })
     }
 
     pub fn length_bytes(&self) -> usize {
