@@ -54,7 +54,7 @@ pub const GATES: [Gate; 8] = [
     ),
     gate(
         "period-not-covered",
-        "what the file systems put off was not paid",
+        "the periodic work of the file systems was not covered",
         "measure for two of its periods",
     ),
     gate(
@@ -86,6 +86,8 @@ pub fn is_overloaded(trial: &TrialRecord) -> bool {
     missed.is_some_and(|missed| missed > OVERLOADED_SHARE)
 }
 
+/// Quantiles from here up are tails.
+const TAIL: f64 = 0.99;
 /// Candidates differ in a doubt whose shares of their trials are farther apart than this.
 const SHARE_APART: f64 = 0.25;
 
@@ -109,10 +111,21 @@ fn is_paid(trial: &TrialRecord, metric: &Metric) -> bool {
     has_sync && (of_capacity || op.ends_with(WITH_FINAL_SYNC))
 }
 
+/// Who syncs each operation waits for periodic work in few of them: it is all that such a metric shows.
+fn is_tail(metric: &Metric) -> bool {
+    match metric.statistic {
+        Statistic::Quantile(q) => q >= TAIL,
+        statistic => statistic == Statistic::Max,
+    }
+}
+
 fn kinds(trial: &TrialRecord, metric: &Metric, puts_off: bool) -> Vec<String> {
     let is_time = matches!(metric.statistic, Statistic::Quantile(_) | Statistic::Mean);
     // The rate of a phase holds the sync at its end.
-    let owes = puts_off && !is_paid(trial, metric) && (is_time || trial.phases.is_empty());
+    let owes = match puts_off {
+        true => !is_paid(trial, metric) && (is_time || trial.phases.is_empty()),
+        false => is_tail(metric),
+    };
     let concerns = |flag: &Flag| match flag.kind.as_str() {
         "period-not-covered" => owes,
         "rate-missed" => is_time && metric.view == View::Service,
@@ -258,6 +271,9 @@ mod tests {
         assert_eq!(gate_of(cell, trial, &rate), None, "the sync kept up at this rate");
         cell.workload.params.insert("sync".into(), "fdatasync".into());
         assert_eq!(gate_of(cell, trial, &append), None);
+        assert_eq!(gate_of(cell, trial, &quantile("append", 0.98)), None);
+        assert_eq!(gate_of(cell, trial, &quantile("append", 0.99)), short, "a tail needs periods");
+        assert_eq!(gate_of(cell, trial, &Metric { statistic: Statistic::Max, ..append }), short);
     }
 
     #[test]

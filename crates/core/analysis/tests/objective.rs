@@ -283,7 +283,8 @@ fn a_gate_withholds_a_choice_and_tails_need_episodes() {
     let plain =
         FakeRun { syncs: vec!["none".into()], mishaps: short, ..journal(9, [100.0, 200.0, 300.0]) };
     let choice = asked("journal tail", &[], &[fake_run(&plain)]);
-    let said = "what the file systems put off was not paid in 9 of 9 blocks of ext4 and xfs";
+    let said =
+        "the periodic work of the file systems was not covered in 9 of 9 blocks of ext4 and xfs";
     assert!(only(&choice).sentences[1].starts_with(said), "{choice:?}");
     let far = asked(
         "durable.p99.999",

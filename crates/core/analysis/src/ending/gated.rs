@@ -130,7 +130,7 @@ mod tests {
             (MishapKind::RateMissed(0.5), "the rate was not held", " --set rate=4000/s"),
             (
                 MishapKind::Flagged("period-not-covered".into(), "4 s".into()),
-                "what the file systems put off was not paid in 7 of 12 blocks",
+                "the periodic work of the file systems was not covered in 7 of 12 blocks",
                 " --measure 60s",
             ),
             (
