@@ -24,7 +24,7 @@ use crate::{
 
 use columns::values;
 pub use columns::values_by_block;
-pub(crate) use columns::{Ranked, column, misses_its_rate, settled};
+pub(crate) use columns::{Place, Ranked, misses_its_rate, settled};
 pub use noted::{Without, without_doubts};
 
 pub struct Question<'a> {

@@ -5,13 +5,11 @@
 //! Cells of another workload version, scale or backing are not compared at all, and that is said. Where each run has
 //! one candidate and they differ, the candidate itself is the thing that changed.
 //!
-//! Of three runs or more the ratios of the steps multiply to the whole, so the share of a step is its logarithm over
-//! the logarithm of the whole. Shares are told only where the first and the last run are apart; a step that
-//! worked against the whole has a share below zero.
+//! Of three runs or more the share of a step is the logarithm of its ratio over the sum of those of all steps. Shares
+//! are told only where the last run is claimed to differ from the first; a step that worked against the whole has a
+//! share below zero.
 
 mod choices;
-
-use std::collections::BTreeSet;
 
 use pickfs_record::{
     Cell, Environment, Findings, RunRecord,
@@ -24,10 +22,11 @@ use serde::Serialize;
 
 use crate::{
     ALPHA,
-    answers::column,
-    decide::{Rules, decide},
+    answers::{Place, Ranked},
+    decide::Rules,
     doubts::notices,
     engine::unlike_engines,
+    gates,
     panels::{Disturbed, Group, Member, applies, groups},
     phases::scale::{are_alike, scale},
     summary::{metric_value, spread},
@@ -94,6 +93,7 @@ pub struct CellRatio {
     pub labels: Vec<String>,
     /// The levels in words.
     pub levels: String,
+    /// In the view that ranks.
     pub metric: Metric,
     /// Over the trials of each run.
     pub values: Vec<Spread>,
@@ -101,17 +101,18 @@ pub struct CellRatio {
     pub steps: Vec<RunRatio>,
     /// The last run over the first one.
     pub whole: RunRatio,
-    /// No trial of the last run lies among the trials of the first.
-    pub apart: bool,
-    /// Share of each step in the whole, summing to 1; absent where the ends are not apart.
+    /// The heaviest fact that withholds a verdict between two of the runs.
+    pub withheld: Option<String>,
+    /// Share of each step in the whole, summing to 1; absent where the whole is not claimed.
     pub shares: Option<Vec<f64>>,
 }
 
 /// A later run over an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct RunRatio {
-    /// Later median over earlier median.
-    pub ratio: f64,
+    /// Later over earlier, the median of the blocks' ratios; absent where one of them failed or missed its rate in most
+    /// blocks, or where they share none.
+    pub ratio: Option<f64>,
     /// Interval of the blocks' ratios, where it is closed.
     pub interval: Option<(f64, f64)>,
     /// What the blocks say of the later run.
@@ -120,6 +121,12 @@ pub struct RunRatio {
     pub blocks: u32,
     /// Blocks in which the later one was slower.
     pub slower: u32,
+}
+
+impl RunRatio {
+    pub fn is_told_apart(&self) -> bool {
+        matches!(self.claim, Claim::Faster | Claim::Slower)
+    }
 }
 
 /// Facts of the machine that differ between any two runs and change no result.
@@ -133,9 +140,6 @@ const FLEETING: &[&str] = &[
     "host.run_mark",
     "load.",
 ];
-
-/// A row of a table.
-type Place<'a> = (&'a Group<'a>, usize);
 
 /// Compares each run with the one before it, and the last with the first.
 pub fn compare(runs: &[Named<'_>]) -> RunComparison {
@@ -174,7 +178,7 @@ pub fn compare(runs: &[Named<'_>]) -> RunComparison {
             }
             _ => Vec::new(),
         },
-        cells: cells.map(|((path, metric), rules)| row(path, metric, *rules)).collect(),
+        cells: cells.map(|((path, metric), rules)| row(path, metric, *rules, runs)).collect(),
         steps: steps.collect(),
         uncompared,
     }
@@ -287,33 +291,32 @@ fn values(place: Place<'_>, metric: &Metric) -> Vec<f64> {
     trials.filter_map(|trial| metric_value(trial, metric)).collect()
 }
 
-fn row(path: &[Place<'_>], metric: &Metric, rules: Rules) -> CellRatio {
-    let values: Vec<_> = path.iter().map(|place| spread(&values(*place, metric))).collect();
-    let columns = path.iter().map(|(group, at)| column(group, *at, metric, Disturbed::Kept));
-    let columns: Vec<_> = columns.collect();
-    let numbers: BTreeSet<&u32> = columns.iter().flat_map(|column| column.keys()).collect();
-    let block = |number: &&u32| columns.iter().map(|c| c.get(*number).copied()).collect();
-    let decision = decide(&numbers.iter().map(block).collect::<Vec<Vec<_>>>(), rules);
+fn row(path: &[Place<'_>], metric: &Metric, rules: Rules, runs: &[Named<'_>]) -> CellRatio {
+    let ranked = Ranked::of(path, metric, Disturbed::Kept, rules.margin);
+    let (decision, metric) = (ranked.decision(rules), ranked.metric);
+    let values: Vec<_> = path.iter().map(|place| spread(&values(*place, &metric))).collect();
     let over = |earlier: usize, later: usize| {
         let duel = decision.duel(later, earlier);
         let shown = match metric.statistic.is_better_higher() {
             true => decision.duel(earlier, later),
             false => duel.clone(),
         };
+        let is_ratio = duel.blocks > 0 && shown.ratio > 0.0 && shown.ratio.is_finite();
         RunRatio {
-            ratio: values[later].median / values[earlier].median,
+            ratio: is_ratio.then_some(shown.ratio),
             interval: shown.closed(),
             claim: decision.claim(earlier, later),
             blocks: duel.blocks,
             slower: duel.slower,
         }
     };
-    let (first, last) = (values[0], values[values.len() - 1]);
-    let apart = first.high < last.low || last.high < first.low;
     let steps: Vec<_> = (1..path.len()).map(|later| over(later - 1, later)).collect();
     let whole = over(0, path.len() - 1);
-    let shares = steps.iter().map(|step| step.ratio.ln() / whole.ratio.ln());
-    let shares: Vec<f64> = shares.collect();
+    let withheld = ranked.facts.heaviest(&(0..path.len()).collect::<Vec<_>>());
+    let withheld = withheld.map(|(found, pair)| {
+        let trials = pair.iter().flat_map(|at| member(path[*at]).trials.iter().copied());
+        gates::sentence(found, pair.map(|at| runs[at].name), &trials.collect::<Vec<_>>()).text
+    });
     let mut labels: Vec<_> =
         path.iter().map(|place| member(*place).cell.candidate.label.clone()).collect();
     labels.dedup();
@@ -321,13 +324,20 @@ fn row(path: &[Place<'_>], metric: &Metric, rules: Rules) -> CellRatio {
         cells: path.iter().map(|place| member(*place).cell.id.0.clone()).collect(),
         labels,
         levels: member(path[0]).cell.levels_text(),
-        metric: metric.clone(),
+        metric,
+        shares: shares(&steps).filter(|_| whole.is_told_apart()),
         steps,
         whole,
-        apart,
-        shares: Some(shares).filter(|all| apart && all.iter().all(|share| share.is_finite())),
+        withheld,
         values,
     }
+}
+
+fn shares(steps: &[RunRatio]) -> Option<Vec<f64>> {
+    let parts: Vec<f64> = steps.iter().map(|step| Some(step.ratio?.ln())).collect::<Option<_>>()?;
+    let sum: f64 = parts.iter().sum();
+    let shares: Vec<f64> = parts.iter().map(|part| part / sum).collect();
+    shares.iter().all(|share| share.is_finite()).then_some(shares)
 }
 
 fn changes(here: &RunRecord, there: &RunRecord) -> Vec<Changed> {

@@ -154,7 +154,8 @@ fn ratio_row(cell: &CellRatio) -> Vec<Cell> {
     let is_chain = cell.steps.len() > 1;
     let said = |ratio: &RunRatio, share: Option<String>| {
         let interval = ratio.interval.map_or_else(|| "-".into(), |(low, high)| factors(low, high));
-        let lines = [significant(ratio.ratio), claim_word(ratio.claim).into(), interval];
+        let value = ratio.ratio.map_or_else(|| "-".into(), significant);
+        let lines = [value, claim_word(ratio.claim).into(), interval];
         Cell::from(lines.into_iter().chain(share).collect::<Vec<_>>().join("\n"))
     };
     row.extend(cell.steps.iter().enumerate().map(|(at, step)| {
@@ -162,8 +163,7 @@ fn ratio_row(cell: &CellRatio) -> Vec<Cell> {
         said(step, is_chain.then(|| share.unwrap_or_else(|| "-".into())))
     }));
     row.extend(is_chain.then(|| said(&cell.whole, None)));
-    let apart = if cell.apart { "apart" } else { "overlap" };
-    row.push(format!("{} of {}\n{apart}", cell.whole.slower, cell.whole.blocks).into());
+    row.push(format!("{} of {}", cell.whole.slower, cell.whole.blocks).into());
     row
 }
 
@@ -184,33 +184,41 @@ fn how_to_read(comparison: &RunComparison) -> String {
     let shares = match comparison.runs.len() {
         ..=2 => "",
         _ => {
-            " Then the share of a step: the logarithm of its ratio over that of the whole. No share where trials of \
-             the first and the last run overlap."
+            " Then the share of a step: the logarithm of its ratio over the sum of those of all steps. No share where the \
+             last run is not told apart from the first."
         }
     };
     format!(
-        "Medians over trials, range below them. A ratio is later / earlier; below it what the blocks say of the later \
-         run, and the interval of their ratios.{shares} Last the blocks in which the last run was slower than the first, \
-         and whether trials of the two overlap."
+        "Medians over trials, range below them. A ratio is later / earlier, the median over blocks; below it what the \
+         blocks say of the later run, and the interval of that median.{shares} Last the blocks in which the last run was \
+         slower than the first."
     )
 }
 
-/// What differs in the results, in a sentence.
+/// What differs in the results, as the blocks claim it, and what withholds a claim.
 fn result_text(cells: &[CellRatio]) -> String {
-    let far = |cell: &CellRatio| cell.whole.ratio.ln().abs();
-    let apart = cells.iter().filter(|cell| cell.apart);
-    let count = apart.clone().count();
-    match (cells.len(), apart.max_by(|a, b| far(a).total_cmp(&far(b)))) {
+    let far = |cell: &CellRatio| cell.whole.ratio.map_or(f64::INFINITY, |ratio| ratio.ln().abs());
+    let told = cells.iter().filter(|cell| cell.whole.is_told_apart());
+    let count = told.clone().count();
+    let all = cells.len();
+    let text = match (all, told.max_by(|a, b| far(a).total_cmp(&far(b)))) {
         (0, _) => "No cell was measured in every run.".into(),
-        (all, None) => format!("Results: in all {all} rows the ranges of the trials overlap."),
-        (all, Some(cell)) => format!(
-            "Results: in {count} of {all} rows the ranges of the trials do not overlap; farthest \
-             apart is {}, {}: last / first {}.",
-            name(cell),
-            metric_name(&cell.metric),
-            significant(cell.whole.ratio)
-        ),
-    }
+        (_, None) => format!("Results: in none of {all} rows is the last run told from the first."),
+        (_, Some(cell)) => {
+            let ratio = cell.whole.ratio.map_or_else(|| "-".into(), significant);
+            format!(
+                "Results: in {count} of {all} rows the last run is told from the first; farthest apart is {}, {}: \
+                 last / first {ratio}.",
+                name(cell),
+                metric_name(&cell.metric)
+            )
+        }
+    };
+    let withheld: Vec<&String> = cells.iter().filter_map(|cell| cell.withheld.as_ref()).collect();
+    let count = withheld.len();
+    withheld.first().map_or(text.clone(), |first| {
+        format!("{text} A verdict is withheld in {count} of {all} rows. In the first, {first}.")
+    })
 }
 
 /// The rows of a cell in each run.
@@ -303,6 +311,7 @@ mod tests {
     use super::*;
     use crate::document::terminal::terminal;
     use pickfs_analysis::{compare::compare, findings};
+    use pickfs_record::record::Disturbance;
     use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
     fn run(name: &str, seed: u64, candidates: &[(&str, f64)]) -> RunRecord {
@@ -347,6 +356,26 @@ mod tests {
         assert!(lines[0].contains("x faster ") && lines[0].ends_with("x slower"), "{screen}");
         assert!(lines[1].matches("[1.").count() == 2, "{screen}");
         assert!(at(&screen, "10 of 10") > at(&screen, "2 / 1"), "{screen}");
+    }
+
+    /// The headline is what the blocks claim, and says what withholds a claim.
+    #[test]
+    fn the_first_sentence_is_the_claim() {
+        let [old, new] =
+            [("6.1", 400.0), ("6.12", 500.0)].map(|(name, us)| run(name, 1, &[("ext4", us)]));
+        let told = "in 1 of 1 rows the last run is told from the first; farthest apart is ext4";
+        let (compared, text) = screen(&[old.clone(), new.clone()]);
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(&text).contains(told), "{text}");
+        let ratio = significant(compared.cells[0].whole.ratio.expect("ten blocks"));
+        assert!(words(&text).contains(&format!("last / first {ratio}.")), "{text}");
+        let mut busy = new;
+        let taken = Disturbance { foreign_user_share: 0.9, ..Disturbance::default() };
+        busy.trials.iter_mut().for_each(|trial| trial.disturbance = Some(taken.clone()));
+        let text = words(&screen(&[old, busy]).1);
+        assert!(text.contains("in none of 1 rows is the last run told from the first."), "{text}");
+        let why = "In the first, other programs took the CPU in 10 of 10 blocks of 6.1 and 6.12.";
+        assert!(text.contains(why), "{text}");
     }
 
     #[test]

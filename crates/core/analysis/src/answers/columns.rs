@@ -53,12 +53,17 @@ pub(super) fn values(
     values
 }
 
+/// A row of a table.
+pub(crate) type Place<'a> = (&'a Group<'a>, usize);
+
 /// What stands in the blocks of some rows by one metric, and what withholds a verdict between two of them. Every
 /// verdict is made of this: answers, factors, choices, claims of articles.
 pub(crate) struct Ranked {
     /// By row: lower is better, infinity where it failed or did not hold its rate.
     pub(crate) columns: Vec<BTreeMap<u32, f64>>,
     pub(crate) facts: Facts,
+    /// What the columns hold: the view that ranks.
+    pub(crate) metric: Metric,
     /// The response times rank with the driver's stalls, which are more than the margin of some row.
     pub(crate) raw: bool,
 }
@@ -71,15 +76,26 @@ impl Ranked {
         disturbed: Disturbed,
         margin: f64,
     ) -> Ranked {
-        let rows: Vec<&Member<'_>> = members.iter().map(|index| &group.members[*index]).collect();
+        let places: Vec<Place<'_>> = members.iter().map(|index| (group, *index)).collect();
+        Ranked::of(&places, metric, disturbed, margin)
+    }
+
+    /// The same of rows that may stand in several runs.
+    pub(crate) fn of(
+        places: &[Place<'_>],
+        metric: &Metric,
+        disturbed: Disturbed,
+        margin: f64,
+    ) -> Ranked {
+        let rows: Vec<_> = places.iter().map(|(group, index)| &group.members[*index]).collect();
         let metric = settled(metric, &rows);
         let raw = metric.view == View::Response && !driver_is_quick(&rows, &metric, margin);
         let ranked = if raw { raw_of(&metric) } else { metric.clone() };
-        let columns = members.iter().map(|index| column(group, *index, &ranked, disturbed));
+        let columns = places.iter().map(|(group, index)| column(group, *index, &ranked, disturbed));
         let mut columns: Vec<_> = columns.collect();
         put_missing_behind(&rows, &mut columns);
         let trials: Vec<_> = rows.iter().map(|row| (row.cell, row.chosen(disturbed))).collect();
-        Ranked { columns, facts: Facts::of(&trials, &metric), raw }
+        Ranked { columns, facts: Facts::of(&trials, &metric), metric: ranked, raw }
     }
 
     /// The weighted geometric mean of several, block by block; a block that one of them lacks is none.
