@@ -17,7 +17,6 @@ mod words;
 use pickfs_record::{
     Level, RunRecord,
     finding::{Claim, Effect, Factor, FactorFindings, OpSummary},
-    plan::Metric,
 };
 
 use crate::{
@@ -37,15 +36,15 @@ pub fn findings<'a>(
     groups: &'a [Group<'a>],
     ops: &'a [Vec<Vec<OpSummary>>],
 ) -> Vec<FactorFindings> {
-    let tables: Vec<(&Metric, Table<'_>)> = tables(run, groups, ops).collect();
-    let effects: Vec<Vec<Series>> = tables.iter().map(|(_, table)| main_effects(table)).collect();
+    let tables: Vec<Table<'_>> = tables(run, groups, ops).collect();
+    let effects: Vec<Vec<Series>> = tables.iter().map(main_effects).collect();
     let family: usize = effects.iter().map(Vec::len).sum();
     let rules = budget::effect(&run.plan, family);
     tables
         .into_iter()
         .zip(effects)
-        .map(|((metric, table), series)| {
-            let mut found = one(metric, &table, rules, &series);
+        .map(|(table, series)| {
+            let mut found = one(&table, rules, &series);
             found.sentences = words::sentences(&found, family, blocks_needed(2, 2 * family.max(1)));
             let mut gates: Vec<&String> = series.iter().filter_map(|s| s.gate.as_ref()).collect();
             gates.dedup();
@@ -67,14 +66,14 @@ pub fn has_effects<'a>(
 
 fn tables<'a>(
     run: &'a RunRecord,
-    groups: &'a [Group<'_>],
+    groups: &'a [Group<'a>],
     ops: &'a [Vec<Vec<OpSummary>>],
-) -> impl Iterator<Item = (&'a Metric, Table<'a>)> {
+) -> impl Iterator<Item = Table<'a>> {
     let metrics = run.plan.design.primary.iter();
-    metrics.filter_map(|metric| Some((metric, Table::new(run, groups, ops, metric)?)))
+    metrics.filter_map(|metric| Table::new(run, groups, ops, metric))
 }
 
-fn one(metric: &Metric, table: &Table<'_>, rules: Rules, series: &[Series]) -> FactorFindings {
+fn one(table: &Table<'_>, rules: Rules, series: &[Series]) -> FactorFindings {
     let effects: Vec<(usize, Effect)> = series
         .iter()
         .map(|series| {
@@ -101,7 +100,7 @@ fn one(metric: &Metric, table: &Table<'_>, rules: Rules, series: &[Series]) -> F
         .retain(|effect| effect.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0));
     largest_first(&mut interactions);
     FactorFindings {
-        metric: metric.clone(),
+        metric: table.metric().clone(),
         design: table.design(),
         cells: table.points.len() as u32,
         blocks: table.blocks(),

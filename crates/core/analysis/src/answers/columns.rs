@@ -80,8 +80,21 @@ impl Ranked {
         Ranked::of(&places, metric, disturbed, margin)
     }
 
-    /// The same of rows that may stand in several runs.
+    /// The same of rows that may stand in several groups or runs.
     pub(crate) fn of(
+        places: &[Place<'_>],
+        metric: &Metric,
+        disturbed: Disturbed,
+        margin: f64,
+    ) -> Ranked {
+        let rows: Vec<_> = places.iter().map(|(group, index)| &group.members[*index]).collect();
+        let mut ranked = Ranked::as_measured(places, metric, disturbed, margin);
+        put_missing_behind(&rows, &mut ranked.columns);
+        ranked
+    }
+
+    /// Rows that are no rivals: one that missed its rate keeps its times.
+    pub(crate) fn as_measured(
         places: &[Place<'_>],
         metric: &Metric,
         disturbed: Disturbed,
@@ -92,8 +105,7 @@ impl Ranked {
         let raw = metric.view == View::Response && !driver_is_quick(&rows, &metric, margin);
         let ranked = if raw { raw_of(&metric) } else { metric.clone() };
         let columns = places.iter().map(|(group, index)| column(group, *index, &ranked, disturbed));
-        let mut columns: Vec<_> = columns.collect();
-        put_missing_behind(&rows, &mut columns);
+        let columns = columns.collect();
         let trials: Vec<_> = rows.iter().map(|row| (row.cell, row.chosen(disturbed))).collect();
         Ranked { columns, facts: Facts::of(&trials, &metric), metric: ranked, raw }
     }

@@ -45,7 +45,8 @@ fn series(table: &Table<'_>, parts: Vec<(usize, usize)>) -> Option<Series> {
                 sum += sign * point.ln_speeds.get(block)?;
             }
         }
-        Some(sum / contexts.len() as f64)
+        // Failures on both sides say nothing.
+        (!sum.is_nan()).then_some(sum / contexts.len() as f64)
     };
     let log_ratios: Vec<f64> = blocks.filter_map(at).collect();
     let count = contexts.len() as u32;

@@ -7,8 +7,9 @@ use pickfs_record::{
 };
 
 use crate::{
-    answers::{misses_its_rate, values_by_block},
-    gates::{self, Facts},
+    answers::{Place, Ranked, misses_its_rate, values_by_block},
+    decide::Rules,
+    gates,
     panels::{BY_CANDIDATE, Disturbed, Group, Member, applies},
     phases::scale::blocks_apart,
     summary::is_carried,
@@ -24,7 +25,8 @@ pub(super) struct Point {
     pub(super) index: usize,
     /// Index of its level, per factor.
     pub(super) at: Vec<usize>,
-    /// Logarithm of its speed by block: higher is better, for times and for rates.
+    /// Logarithm of its speed by block: higher is better, for times and for rates; of a trial that failed it is negative
+    /// infinity.
     pub(super) ln_speeds: BTreeMap<u32, f64>,
     durability: Durability,
     misses_its_rate: bool,
@@ -33,7 +35,7 @@ pub(super) struct Point {
 pub(super) struct Table<'a> {
     pub(super) factors: Vec<Axis>,
     pub(super) points: Vec<Point>,
-    facts: Facts,
+    ranked: Ranked,
     members: Vec<&'a Member<'a>>,
 }
 
@@ -44,7 +46,8 @@ impl<'a> Table<'a> {
         ops: &[Vec<Vec<OpSummary>>],
         metric: &Metric,
     ) -> Option<Self> {
-        let members = members(groups, ops, metric);
+        let places = members(groups, ops, metric);
+        let members: Vec<_> = places.iter().map(|(group, index)| &group.members[*index]).collect();
         let names = std::iter::once(BY_CANDIDATE.to_string())
             .chain(run.plan.axes.iter().map(|axis| axis.name.clone()));
         let factors: Vec<Axis> = names
@@ -55,12 +58,16 @@ impl<'a> Table<'a> {
             return None;
         }
         let base = base(&members, &factors);
-        let mut points: Vec<Point> =
-            members.iter().map(|member| point(member, metric, &factors, base)).collect();
-        (0..).zip(&mut points).for_each(|(index, point)| point.index = index);
-        let chosen = |member: &&Member<'a>| (member.cell, member.chosen(Disturbed::Kept));
-        let trials: Vec<_> = members.iter().map(chosen).collect();
-        Some(Table { factors, points, facts: Facts::of(&trials, metric), members })
+        let margin = Rules::of(&run.plan).margin;
+        let ranked = Ranked::as_measured(&places, metric, Disturbed::Kept, margin);
+        let of = |(index, member)| point(index, member, &ranked, &factors, base);
+        let points: Vec<Point> = members.iter().copied().enumerate().map(of).collect();
+        Some(Table { points, factors, ranked, members })
+    }
+
+    /// In the view that ranks.
+    pub(super) fn metric(&self) -> &Metric {
+        &self.ranked.metric
     }
 
     /// Why two cells are not told apart: a gate, or one held its rate and the other did not.
@@ -76,7 +83,7 @@ impl<'a> Table<'a> {
                 labels[missing], labels[held]
             ));
         }
-        let found = self.facts.gate(one.index, other.index)?;
+        let found = self.ranked.facts.gate(one.index, other.index)?;
         let members = [one, other].map(|point| self.members[point.index]);
         let trials: Vec<_> = members.iter().flat_map(|m| m.trials.iter().copied()).collect();
         Some(gates::sentence(found, labels.each_ref().map(String::as_str), &trials).text)
@@ -118,23 +125,24 @@ fn members<'a>(
     groups: &'a [Group<'a>],
     ops: &[Vec<Vec<OpSummary>>],
     metric: &Metric,
-) -> Vec<&'a Member<'a>> {
-    let mut members: Vec<&Member<'_>> = groups
-        .iter()
-        .zip(ops)
-        .flat_map(|(group, ops)| group.members.iter().zip(ops))
-        .filter(|(member, ops)| applies(metric, member.cell) && is_carried(ops, metric))
-        .map(|(member, _)| member)
-        .filter(|member| !values_by_block(member, metric, Disturbed::Kept).is_empty())
+) -> Vec<Place<'a>> {
+    let member = |(group, index): &Place<'a>| &group.members[*index];
+    let rows = groups.iter().zip(ops).flat_map(|(group, ops)| {
+        ops.iter().enumerate().map(move |(index, ops)| ((group, index), ops))
+    });
+    let mut places: Vec<Place<'a>> = rows
+        .filter(|(place, ops)| applies(metric, member(place).cell) && is_carried(ops, metric))
+        .map(|(place, _)| place)
+        .filter(|place| !values_by_block(member(place), metric, Disturbed::Kept).is_empty())
         .collect();
     let mut backings: BTreeMap<(bool, usize), BackingKind> = BTreeMap::new();
-    for member in &members {
-        let count = members.iter().filter(|other| other.backing == member.backing).count();
-        backings.insert((member.backing != BackingKind::Memory, count), member.backing);
+    for backing in places.iter().map(|place| member(place).backing) {
+        let count = places.iter().filter(|other| member(other).backing == backing).count();
+        backings.insert((backing != BackingKind::Memory, count), backing);
     }
     let most = backings.last_key_value().map(|(_, backing)| *backing);
-    members.retain(|member| Some(member.backing) == most);
-    members
+    places.retain(|place| Some(member(place).backing) == most);
+    places
 }
 
 fn axis(run: &RunRecord, name: String, members: &[&Member<'_>]) -> Axis {
@@ -172,26 +180,23 @@ fn base<'a>(members: &[&'a Member<'a>], factors: &[Axis]) -> Option<&'a Member<'
 }
 
 fn point(
+    index: usize,
     member: &Member<'_>,
-    metric: &Metric,
+    ranked: &Ranked,
     factors: &[Axis],
     base: Option<&Member<'_>>,
 ) -> Point {
-    let sign = if metric.statistic.is_better_higher() { 1.0 } else { -1.0 };
     let apart: Vec<u32> = base.map(|base| blocks_apart(base, member).collect()).unwrap_or_default();
-    let values = values_by_block(member, metric, Disturbed::Kept).into_iter();
-    let values = values.filter(|(block, _)| !apart.contains(block));
+    let values = ranked.columns[index].iter();
+    let values = values.filter(|(block, value)| !apart.contains(block) && **value > 0.0);
     let at = |factor: &Axis| {
         let own = level(member.cell, &factor.name);
         factor.levels.iter().position(|level| level == own).unwrap_or(0)
     };
     Point {
-        index: 0,
+        index,
         at: factors.iter().map(at).collect(),
-        ln_speeds: values
-            .filter(|(_, value)| *value > 0.0 && value.is_finite())
-            .map(|(block, value)| (block, sign * value.ln()))
-            .collect(),
+        ln_speeds: values.map(|(block, value)| (*block, -value.ln())).collect(),
         durability: member.cell.durability,
         misses_its_rate: misses_its_rate(member),
     }

@@ -1,5 +1,5 @@
 use pickfs_record::{
-    Cell, CellId, Durability, RunRecord,
+    Cell, CellId, Durability, Outcome, RunRecord, TrialRecord,
     finding::FactorDesign,
     plan::{Axis, Metric, Statistic, StopRule, View},
 };
@@ -217,6 +217,56 @@ fn a_block_that_lost_a_trial_does_not_count_for_its_effects() {
     };
     assert_eq!((blocks("candidate", "xfs:noatime"), blocks("candidate", "btrfs:noatime")), (9, 10));
     assert_eq!((blocks("write", "uring"), blocks("size", "4096")), (9, 9));
+}
+
+/// What is left of a candidate that fails when it is slow looks fast.
+#[test]
+fn a_candidate_that_fails_when_it_is_slow_is_not_called_faster() {
+    let truth = |fs: &str, _: &str, _: &str| if fs == "xfs:noatime" { 400.0 } else { 500.0 };
+    let ask = Factorial { truth, blocks: 24, ..Factorial::default() };
+    let mut run = run_of(&ask);
+    let claim = |run: &RunRecord| {
+        let found = findings(run).factors.remove(0);
+        let effects = &factor(&found, "candidate").effects;
+        let xfs = effects.iter().find(|effect| effect.levels[0].value == "xfs:noatime");
+        let xfs = xfs.expect("xfs").clone();
+        (xfs.claim, xfs.blocks, xfs.speedup, found.sentences)
+    };
+    let (said, blocks, ..) = claim(&run);
+    assert_eq!((said, blocks), (Claim::Faster, 24));
+    let mut fail = |blocks: fn(u32) -> bool| {
+        let own = |trial: &&mut TrialRecord| trial.cell.0 == "xfs:noatime/uring/256";
+        for trial in run.trials.iter_mut().filter(own).filter(|trial| blocks(trial.block)) {
+            trial.outcome = Outcome::Failed { reason: "ENOSPC".into() };
+        }
+        claim(&run)
+    };
+    let (said, blocks, ..) = fail(|block| block % 2 == 0);
+    assert_eq!((said, blocks), (Claim::Open, 24), "as many failed as did not");
+    let (said, blocks, speedup, sentences) = fail(|block| block > 1);
+    assert_eq!((said, blocks, speedup), (Claim::Slower, 24, 0.0));
+    let words = "xfs:noatime failed in most blocks";
+    assert!(sentences.iter().any(|sentence| sentence.contains(words)), "{sentences:?}");
+}
+
+/// The view that ranks an answer is the view of its factors.
+#[test]
+fn factors_are_of_the_raw_response_where_the_drivers_stalls_are_more_than_the_margin() {
+    let mut run = run_of(&Factorial::default());
+    run.plan.design.primary[0].view = View::Response;
+    for trial in &mut run.trials {
+        let is_xfs = trial.cell.0.starts_with("xfs");
+        for op in trial.ops.iter_mut().filter(|op| op.op == "append") {
+            let mut raw = op.service.clone();
+            raw.mean_ns *= if is_xfs { 3.0 } else { 1.0 };
+            (op.response, op.raw_response) = (Some(op.service.clone()), Some(raw));
+        }
+    }
+    let found = findings(&run).factors.remove(0);
+    assert_eq!(found.metric.view, View::RawResponse);
+    let effects = &factor(&found, "candidate").effects;
+    let xfs = effects.iter().find(|effect| effect.levels[0].value == "xfs:noatime");
+    assert!(near(1.0 / xfs.expect("xfs").speedup, 3.75), "{xfs:?}");
 }
 
 #[test]

@@ -28,8 +28,11 @@ fn headline(found: &FactorFindings, family: usize, needed: u32) -> String {
         );
     }
     let strong = found.factors.iter().filter(|factor| matters(factor));
-    let mut parts: Vec<String> =
-        strong.map(|f| format!("{} by up to {}", f.name, times(f.spread))).collect();
+    let moved = |factor: &Factor| match factor.spread.is_finite() {
+        true => format!("{} by up to {}", factor.name, times(factor.spread)),
+        false => format!("{}, of which a level failed in most blocks", factor.name),
+    };
+    let mut parts: Vec<String> = strong.map(moved).collect();
     if parts.is_empty() {
         parts.push("nothing that could be told from chance".into());
     }
@@ -70,6 +73,10 @@ fn effect_text(effect: &Effect) -> String {
     let level = effect.levels.first().map_or("", |level| level.value.as_str());
     let range = |low: f64, high: f64| format!(" {}", interval_text(low, high));
     match (effect.claim, effect.interval) {
+        (Claim::Faster, _) if effect.speedup == f64::INFINITY => {
+            format!("{level} faster, the other failed in most blocks")
+        }
+        (Claim::Slower, _) if effect.speedup == 0.0 => format!("{level} failed in most blocks"),
         (Claim::Faster, interval) => {
             let range = interval.map_or(String::new(), |(low, high)| range(low, high));
             format!("{level} faster by {}{range}", times(effect.speedup))

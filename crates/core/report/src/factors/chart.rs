@@ -132,6 +132,9 @@ fn marks(low: f64, high: f64) -> Vec<f64> {
 }
 
 pub(super) fn ratio_text(ratio: f64) -> String {
+    if ratio == 0.0 || ratio == f64::INFINITY {
+        return if ratio == 0.0 { "failed" } else { "base failed" }.into();
+    }
     if ratio >= 0.1 {
         let text = times(ratio);
         let digits = text.trim_end_matches('x');
@@ -151,7 +154,8 @@ pub(super) fn interval(effect: &Effect) -> Option<String> {
 fn draw_bar(canvas: &mut Canvas, index: usize, bar: &Bar<'_>) {
     let font = canvas.font;
     let middle = canvas.top + font * 2.4 * (index as f32 + 0.5);
-    let (one, end) = (canvas.x_of(0.0), canvas.x_of(bar.effect.speedup.ln()));
+    let ln = bar.effect.speedup.ln();
+    let (one, end) = (canvas.x_of(0.0), canvas.x_of(if ln.is_finite() { ln } else { 0.0 }));
     let words = match interval(bar.effect) {
         Some(range) => format!("{} {range}", ratio_text(bar.effect.speedup)),
         None => ratio_text(bar.effect.speedup),
