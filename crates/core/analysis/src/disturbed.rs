@@ -4,7 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_record::{TrialRecord, record::Disturbance};
+use pickfs_record::{
+    TrialRecord,
+    record::{Disturbance, ON_OTHER_CPUS},
+};
 
 /// CPUs that others may take while a trial measures: five per cent of one. One CPU is what
 /// measures, so the bound does not grow with their number.
@@ -34,6 +37,11 @@ pub fn others(trials: &[&TrialRecord]) -> (&'static str, Option<String>) {
     takers.for_each(|(name, share)| *sums.entry(name).or_default() += share);
     let mut sums: Vec<(&str, f64)> = sums.into_iter().collect();
     sums.sort_by(|one, other| other.1.total_cmp(&one.1));
+    // Who took of the CPU that measures is to blame; who was busy beside it is told where nobody else is known.
+    let is_elsewhere = |(name, _): &(&str, f64)| name.ends_with(ON_OTHER_CPUS);
+    if !sums.iter().all(is_elsewhere) {
+        sums.retain(|one| !is_elsewhere(one));
+    }
     let mean = |(name, sum): &(&str, f64)| match (sum / disturbed.len() as f64, is_disk) {
         (bytes, true) => format!("{name} {:.1} MB/s", bytes / 1e6),
         (cpus, false) => format!("{name} {cpus:.1} CPUs"),
@@ -84,6 +92,23 @@ mod tests {
         assert!(!is_taken(1e6, 0.9) && !is_taken(9e6, 0.01), "logs of the host; next to nothing");
         assert!(is_taken(8e7, 0.6));
         assert_eq!(others(&[&trial]), ("used the disk", Some("cp 80.0 MB/s".into())));
+    }
+
+    #[test]
+    fn a_program_on_another_cpu_is_not_blamed_for_what_was_taken_of_this_one() {
+        let mut trial =
+            pickfs_testkit::fake_run(&pickfs_testkit::FakeRun::default()).trials.remove(0);
+        let rustc = format!("rustc{ON_OTHER_CPUS}");
+        let mut named = |takers: &[(&str, f64)]| {
+            trial.disturbance = Some(Disturbance {
+                foreign_user_share: 0.2,
+                takers: takers.iter().map(|(name, cpus)| ((*name).into(), *cpus)).collect(),
+                ..Disturbance::default()
+            });
+            others(&[&trial]).1
+        };
+        assert_eq!(named(&[("sh", 0.2), (&rustc, 1.4)]), Some("sh 0.2 CPUs".into()));
+        assert_eq!(named(&[(&rustc, 1.4)]), Some("rustc (on other CPUs) 1.4 CPUs".into()));
     }
 
     #[test]

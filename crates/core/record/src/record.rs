@@ -285,6 +285,9 @@ pub struct LoadRecord {
     pub preemptions: u64,
 }
 
+/// Behind the name of a program that was seen elsewhere than on the CPU that measures.
+pub const ON_OTHER_CPUS: &str = " (on other CPUs)";
+
 /// What others took while the trial measured: of the CPU that measures, else of the machine, and of the disk.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Disturbance {
@@ -295,7 +298,8 @@ pub struct Disturbance {
     /// Time of the kernel for foreign programs in CPUs; 0 in old files.
     #[serde(default)]
     pub foreign_system_share: f64,
-    /// Foreign programs that took most CPU time of the machine, with how many CPUs each; empty in old files.
+    /// Foreign programs that took most CPU time, with how many CPUs each, those on the CPU that measures first; empty
+    /// in old files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub takers: Vec<(String, f64)>,
     /// Bytes a second that others moved on the disk under the candidate; 0 in old files and where nobody counts them.
