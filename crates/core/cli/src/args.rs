@@ -199,10 +199,10 @@ pub struct RunArgs {
         "raw_probe", "set", "axis", "until_decided", "budget",
     ])]
     pub resume: Option<PathBuf>,
-    /// Run a stored plan again, the same in all, and compare: which earlier choices hold, changed, or cannot be told
+    /// Run a stored plan again, the same in all but the seed, and compare: which earlier choices hold, changed, or cannot be told
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "plan", "fio", "resume", "candidates", "reference", "engine", "dirs", "ram", "device_state", "image_dir", "size",
-        "blocks", "seed", "measure", "warmup", "raw_probe", "set", "axis", "until_decided", "budget", "explain", "cpus",
+        "blocks", "measure", "warmup", "raw_probe", "set", "axis", "until_decided", "budget", "explain", "cpus",
         "allow_drop_caches", "allow_system_tuning", "allow_realtime",
     ])]
     pub again: Option<PathBuf>,

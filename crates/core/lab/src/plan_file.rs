@@ -140,6 +140,11 @@ fn candidate() -> String {
     "candidate".into()
 }
 
+/// A seed for a run that names none.
+pub fn drawn_seed() -> u64 {
+    fastrand::u32(..).into()
+}
+
 pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
     let source = Source { file, text };
     let entry: PlanFile = toml::from_str(text).map_err(|error| {
@@ -309,7 +314,7 @@ impl Source<'_> {
         let primary = entry.primary.iter().map(|metric| self.metric(metric));
         Ok(Design {
             blocks: entry.blocks,
-            seed: entry.seed.unwrap_or_else(|| fastrand::u32(..).into()),
+            seed: entry.seed.unwrap_or_else(drawn_seed),
             compare: entry.compare,
             reference: entry.reference,
             primary: primary.collect::<Result<_, _>>()?,

@@ -9,6 +9,7 @@ use pickfs_analysis::trust::trust;
 use pickfs_lab::{
     interrupt::{Interrupt, is_interrupted},
     launch::{Launched, Listeners, NamedAgain, RUN_FILE, launch, resume},
+    plan_file::drawn_seed,
     plans::{TOUR, built_in},
     preflight,
     run_lock::RunLock,
@@ -41,14 +42,16 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     finish(&launched, args.json)
 }
 
-/// Runs the plan of a run again, and says what became of its choices.
+/// Runs the plan of a run again in another order, which has another carry-over, and says what became of its choices.
 fn again(earlier: &Path, args: &RunArgs) -> anyhow::Result<Exit> {
     let (_, before) = read_run(earlier)?;
     let plan = || {
         let named = &args.choice.changes;
         let nodes = [named.device.as_deref(), named.log_device.as_deref()];
         agree::to_run(&run_path(earlier), &before, args.yes)?;
-        renamed(before.plan.clone(), nodes, named.erase)
+        let mut plan = renamed(before.plan.clone(), nodes, named.erase)?;
+        plan.design.seed = named.seed.unwrap_or_else(drawn_seed);
+        Ok(plan)
     };
     let launched = perform_plan(plan, &args.out, args.json)?;
     let exit = finish(&launched, args.json)?;

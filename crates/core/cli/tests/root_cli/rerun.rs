@@ -53,7 +53,14 @@ fn a_plan_is_run_again_and_its_choices_are_judged() {
     assert!(said.out.contains("CANNOT TELL  sync=fdatasync: "), "{}", said.out);
     assert!(said.out.contains("ext2 / ext4"), "then and now stand beside each other: {}", said.out);
     let now = record(&only_run(&again));
-    assert_eq!(now.plan, earlier.plan);
+    let drawn = now.plan.design.seed;
+    assert_ne!(drawn, earlier.plan.design.seed, "another order, by a seed of its own");
+    let mut plan = earlier.plan.clone();
+    plan.design.seed = drawn;
+    assert_eq!(now.plan, plan, "and all else is the same");
+    let named = folder.join("named");
+    pickfs(&["run", "--again", &before, "--out", named.to_str().unwrap(), "--seed", "77"]);
+    assert_eq!(record(&only_run(&named)).plan.design.seed, 77);
     let cells: BTreeSet<_> = now.trials.iter().map(|trial| &trial.cell).collect();
     assert_eq!(cells.len(), 4, "ext4 and ext2, with and without sync");
 }
