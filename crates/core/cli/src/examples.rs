@@ -30,9 +30,8 @@ pub const RUN: &str = "Examples:
   pickfs run --again pickfs-runs/2026-11-21-journal    the same plan once more: which choices still hold?
   pickfs run --again pickfs-runs/2026-11-21-device --device /dev/nvme1n1 --erase
 
-With --again the plan is the stored one: candidates, parameters, blocks. The seed, and so the order, is drawn
-anew unless --seed names one. The commands and options of a run that was not begun on this machine are shown
-first, and run after a yes or with --yes.
+With --again the plan is the stored one; its seed is drawn anew unless --seed names one. The commands and options
+of a run that was not begun on this machine are shown first, and run after a yes or with --yes.
 
 Exit codes: 0 WINNER (or nothing was to be compared), 4 NO ANSWER (not decided, or nothing to compare;
 the fix is printed), 5 EQUAL; 1 could not be done, 2 usage error, 3 a trial failed, 130 interrupted.";

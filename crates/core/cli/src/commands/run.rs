@@ -9,7 +9,6 @@ use pickfs_analysis::trust::trust;
 use pickfs_lab::{
     interrupt::{Interrupt, is_interrupted},
     launch::{Launched, Listeners, NamedAgain, RUN_FILE, launch, resume},
-    plan_file::drawn_seed,
     plans::{TOUR, built_in},
     preflight,
     run_lock::RunLock,
@@ -50,7 +49,7 @@ fn again(earlier: &Path, args: &RunArgs) -> anyhow::Result<Exit> {
         let nodes = [named.device.as_deref(), named.log_device.as_deref()];
         agree::to_run(&run_path(earlier), &before, args.yes)?;
         let mut plan = renamed(before.plan.clone(), nodes, named.erase)?;
-        plan.design.seed = named.seed.unwrap_or_else(drawn_seed);
+        plan.design.seed = named.seed.unwrap_or_else(pickfs_lab::plan_file::drawn_seed);
         Ok(plan)
     };
     let launched = perform_plan(plan, &args.out, args.json)?;
