@@ -8,7 +8,9 @@ use pickfs_analysis::{
 use pickfs_record::{
     Outcome as TrialOutcome, RunRecord,
     features::Origin,
+    finding::PhaseRow,
     plan::{Metric, Statistic},
+    record::Flag,
 };
 use pickfs_testkit::{
     FakeCandidate, FakePhasedRun, FakeRun, LostPhase, Mishap, MishapKind, Speed, fake_phased_run,
@@ -306,6 +308,33 @@ fn a_cold_row_that_was_warm_decides_nothing() {
     let answer = shipped("002-cold-binary-64", &[column(64, 16, slow_ext4())]);
     let said = "reads that should be cold found their data in memory in 16 of 16 blocks";
     assert!(reason(&answer).starts_with(said), "{answer:?}");
+}
+
+/// What a gate leaves out of a claim over several rows is told, and half of them withhold it.
+#[test]
+fn rows_that_are_left_out_are_counted_and_half_of_them_decide_nothing() {
+    let run = column(64, 26, slow_ext4());
+    let found = findings(&run);
+    let panel = found.panels.iter().find(|panel| panel.title == "lanes=64").expect("a panel");
+    let is_row = |phase: &&PhaseRow| phase.is_high_impact && !phase.is_derived;
+    let names: Vec<String> = panel.phases.iter().filter(is_row).map(|p| p.phase.clone()).collect();
+    let gated = |count: usize, claim: &str| {
+        let mut run = run.clone();
+        let phases = run.trials.iter_mut().flat_map(|trial| &mut trial.phases);
+        for phase in phases.filter(|phase| names[..count].contains(&phase.phase)) {
+            phase.flags.push(Flag { kind: "not-cold".into(), text: "3 reads".into() });
+        }
+        shipped(claim, &[run])
+    };
+    let why = "reads that should be cold found their data in memory in 26 of 26 blocks";
+    for claim in ["002-write-mean-64", "002-write-consistent-64"] {
+        let some = gated(3, claim);
+        let text = &some.runs[0].evidence[0].text;
+        assert!(text.contains(&format!("; 3 of 10 rows left out: {why}")), "{some:?}");
+        assert_eq!(some.outcome, Outcome::Seen, "{some:?}");
+        let half = gated(5, claim);
+        assert!(reason(&half).starts_with(&format!("5 of 10 rows left out: {why}")), "{half:?}");
+    }
 }
 
 #[test]

@@ -1,16 +1,48 @@
 use pickfs_record::{Metric, finding::PhaseRow};
 
 use super::{
-    Claim, Evidence, judge,
+    Claim, Evidence, Outcome, judge,
     measure::Rows,
     pairs::{Miss, evidence, miss, place},
     placed::{Desk, Placed},
 };
 use crate::{decide::Rules, phases::rate_metric, published, wording::blocks_text};
 
-/// The rates of the rows that are asked for and that both have. Left out is what is computed from others, what the
-/// article's table does not have, and what a gate withholds, unless that is all.
-fn wanted(claim: &Claim, desk: &Desk<'_>, rows: &Rows, two: [&Placed<'_>; 2]) -> Vec<Metric> {
+/// The rates of the rows that are asked for and that both have.
+struct Wanted {
+    /// Without those that a gate withholds, unless they are half or more.
+    metrics: Vec<Metric>,
+    rows: usize,
+    gates: Vec<String>,
+}
+
+impl Wanted {
+    fn is_withheld(&self) -> bool {
+        !self.gates.is_empty() && 2 * self.gates.len() >= self.rows
+    }
+
+    /// `3 of 12 rows left out: others took the CPU in 8 of 8 blocks of ext4 and xfs`.
+    fn left_out(&self) -> Option<String> {
+        let first = self.gates.first()?;
+        Some(format!("{} of {} rows left out: {first}", self.gates.len(), self.rows))
+    }
+
+    fn judged(&self, mut evidence: Evidence) -> Evidence {
+        match self.left_out() {
+            Some(why) if self.is_withheld() => {
+                let why =
+                    if self.metrics.len() > self.gates.len() { why } else { self.gates[0].clone() };
+                evidence.outcome = Outcome::NotDecided { blocks: evidence.blocks, why };
+            }
+            Some(why) => evidence.text += &format!("; {why}"),
+            None => {}
+        }
+        evidence
+    }
+}
+
+/// Left out is what is computed from others and what the article's table does not have.
+fn wanted(claim: &Claim, desk: &Desk<'_>, rows: &Rows, two: [&Placed<'_>; 2]) -> Wanted {
     let is_asked = |phase: &&PhaseRow| match rows {
         Rows::HighImpact => phase.is_high_impact,
         Rows::Suite(suite) => phase.suite == *suite && !phase.is_high_impact,
@@ -30,9 +62,13 @@ fn wanted(claim: &Claim, desk: &Desk<'_>, rows: &Rows, two: [&Placed<'_>; 2]) ->
     let asked = measured.filter(is_asked).filter(is_printed);
     let both = asked.filter(|phase| two.iter().all(|row| has(row, phase)));
     let all: Vec<Metric> = both.map(|phase| rate_metric(&phase.phase)).collect();
-    let sound = all.iter().filter(|metric| judge::gate(desk, two, metric).is_none());
-    let sound: Vec<Metric> = sound.cloned().collect();
-    if sound.is_empty() { all } else { sound }
+    let gate = |metric: &Metric| judge::gate(desk, two, metric);
+    let gates: Vec<String> = all.iter().filter_map(gate).collect();
+    let mut wanted = Wanted { rows: all.len(), metrics: all, gates };
+    if !wanted.is_withheld() {
+        wanted.metrics.retain(|metric| gate(metric).is_none());
+    }
+    wanted
 }
 
 /// The geometric mean of the rows that both have.
@@ -43,14 +79,15 @@ pub(super) fn mean(
     two: [&Placed<'_>; 2],
     rules: Rules,
 ) -> Result<Evidence, Miss> {
-    let metrics = wanted(claim, desk, rows, two);
+    let wanted = wanted(claim, desk, rows, two);
+    let metrics = &wanted.metrics;
     let found = judge::ratio(desk, two, &metrics.iter().collect::<Vec<_>>(), rules);
     let Some(found) = found else {
         return miss(6, format!("no {} that both rows have", claim.measure));
     };
     let name = format!("mean of {} rows ({})", metrics.len(), claim.measure);
     match judge::of_ratio(claim.relation, &found) {
-        Some(outcome) => Ok(evidence(&name, found, outcome, two, false)),
+        Some(outcome) => Ok(wanted.judged(evidence(&name, found, outcome, two, false))),
         None => miss(9, format!("`{}` says nothing of a mean", claim.relation)),
     }
 }
@@ -63,8 +100,9 @@ pub(super) fn each(
     rules: Rules,
 ) -> Result<Evidence, Miss> {
     let wanted = wanted(claim, desk, rows, two);
-    let each = Rules { alpha: rules.alpha / wanted.len().max(1) as f64, ..rules };
+    let each = Rules { alpha: rules.alpha / wanted.metrics.len().max(1) as f64, ..rules };
     let ratios: Vec<judge::Named<'_>> = wanted
+        .metrics
         .iter()
         .filter_map(|metric| Some((metric.op.as_str(), judge::ratio(desk, two, &[metric], each)?)))
         .collect();
@@ -77,7 +115,7 @@ pub(super) fn each(
     let [one, other] = two.map(|row| row.row.label.clone());
     let blocks = ratios.iter().map(|(_, ratio)| ratio.blocks).min().unwrap_or(0);
     let place = place(two[0].panel);
-    Ok(Evidence {
+    Ok(wanted.judged(Evidence {
         panel: two[0].panel.title.clone(),
         text: format!("{one} beside {other}{place}: {text}; {}", blocks_text(blocks)),
         subject: one,
@@ -87,5 +125,5 @@ pub(super) fn each(
         blocks,
         is_planned: false,
         outcome,
-    })
+    }))
 }
