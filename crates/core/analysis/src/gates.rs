@@ -98,7 +98,8 @@ pub fn of_kind(kind: &str) -> Option<&'static Gate> {
 /// Whether operations of a cell are done before their data are on the device.
 pub fn puts_off(cell: &Cell) -> bool {
     let sync = cell.workload.params.get("sync");
-    cell.durability == Durability::ProcessCrash && sync.is_none_or(|sync| sync == "none")
+    let waits_not = sync.is_none_or(|sync| sync == "none" || sync == "msync-async");
+    cell.durability == Durability::ProcessCrash && waits_not
 }
 
 /// Whether what the trial put off is in a metric of it: by its share of the final sync, or as a
@@ -137,7 +138,7 @@ fn kinds(trial: &TrialRecord, metric: &Metric, puts_off: bool) -> Vec<String> {
     let of_phases = own.flat_map(|phase| phase.flags.clone());
     let of_phases = of_phases.filter(|flag| owes || flag.kind != "period-not-covered");
     let all = doubts(trial).into_iter().filter(concerns).chain(of_phases);
-    let is_behind = is_time && metric.view == View::Response && is_overloaded(trial);
+    let is_behind = is_time && metric.view != View::Service && is_overloaded(trial);
     all.map(|flag| flag.kind).chain(is_behind.then(|| OVERLOADED.into())).collect()
 }
 

@@ -2,19 +2,22 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use pickfs_candidate::fs::{self, HostKind};
 use pickfs_sys::{
     block::{BlockDevice, BlockStatistics},
     proc_root::ProcRoot,
     process,
 };
 
-/// What the file system of the host may write for one flush of an image on it: a commit of its log (btrfs: 70 KiB).
+/// What a host that copies on write may write for one flush of an image on it: a commit of its log (btrfs: 70 KiB). Others
+/// were seen to write nothing.
 const HOST_BYTES_PER_FLUSH: u64 = 128 << 10;
 
 #[derive(Debug, Clone)]
 pub struct Disk {
     host: BlockDevice,
     own: BlockDevice,
+    bytes_per_flush: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,13 +30,21 @@ impl Disk {
     /// Nothing where the candidate has all of the disk, and in a directory, where nobody counts its share.
     pub fn under(own: Option<&Path>, hosts: &[BlockDevice]) -> Option<Disk> {
         let (own, host) = (BlockDevice::at(own?).ok()?, hosts.first()?.clone());
-        (host.disk_sysfs() != own.sysfs()).then_some(Disk { host, own })
+        (host.disk_sysfs() != own.sysfs()).then_some(Disk { host, own, bytes_per_flush: 0 })
+    }
+
+    /// The image lies on such a file system.
+    pub fn on(self, host_type: &str) -> Disk {
+        let copies = fs::serving(host_type).is_some_and(|row| {
+            matches!(row.as_host, HostKind::CopyOnWrite | HostKind::CopyOnWriteAlways)
+        });
+        Disk { bytes_per_flush: if copies { HOST_BYTES_PER_FLUSH } else { 0 }, ..self }
     }
 
     pub fn read(&self) -> Option<Moved> {
         let bytes = |moved: &BlockStatistics| moved.read_bytes + moved.written_bytes;
         let own = self.own.statistics()?;
-        let own_bytes = bytes(&own) + HOST_BYTES_PER_FLUSH * own.flush_count;
+        let own_bytes = bytes(&own) + self.bytes_per_flush * own.flush_count;
         Some(Moved { all_bytes: bytes(&self.host.disk_statistics()?), own_bytes })
     }
 }

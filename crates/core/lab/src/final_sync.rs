@@ -1,32 +1,28 @@
 //! Without sync a trial shorter than two periods of the write-back times a copy into memory: who puts off more looks
 //! faster. Such a trial ends with a sync of the file system, and the rows that rank hold their share of it.
 
-use pickfs_analysis::panels::applies;
+use pickfs_analysis::{gates, panels::applies};
 use pickfs_candidate::fs;
 use pickfs_record::{
-    Cell, Durability, Plan, TrialRecord,
+    Cell, Plan, TrialRecord,
     plan::{Metric, Statistic},
     record::{OpRecord, Times},
     trial::{FINAL_SYNC_KEY, WITH_FINAL_SYNC},
 };
 
-use crate::{doubts::PERIODS_MIN, expand::expand};
+use crate::{doubts::PERIODS_MIN, expand::expand, preflight::ceiling};
 
-/// Whether operations of a cell are done before their data are on the device, by what the workload promises.
+/// By the rule of the gate that withholds what was not paid; a phase of work holds the sync at its end.
 fn puts_off(cell: &Cell) -> bool {
     let Ok(workload) = pickfs_workload::find(&cell.workload.name) else { return false };
     let params = workload.validate(&cell.workload.params);
-    let is_put_off = |params| {
-        workload.durability(params) == Durability::ProcessCrash
-            && !workload.length(params).is_work()
-    };
-    params.as_ref().is_ok_and(is_put_off)
+    gates::puts_off(cell) && params.is_ok_and(|params| !workload.length(&params).is_work())
 }
 
 /// The plan asks for times with their share of the final sync where nothing else pays for what was put off.
 pub fn settle(plan: &mut Plan) {
     let Ok(workload) = pickfs_workload::find(&plan.workload) else { return };
-    let Ok(expansion) = expand(plan, workload, |_| Durability::PowerLoss) else { return };
+    let Ok(expansion) = expand(plan, workload, |c| ceiling(c, &plan.backing)) else { return };
     let is_short = |cell: &Cell| {
         let periods = fs::periods(fs::find(&cell.candidate.fs), &cell.candidate.mount_options);
         let mut seconds = periods.iter().map(|period| PERIODS_MIN * period.seconds);
@@ -50,7 +46,7 @@ pub fn settle(plan: &mut Plan) {
 /// What is asked of cells that put work off where the plan asks nothing of them: the mean of their first operation.
 pub fn question(plan: &Plan) -> Option<Metric> {
     let workload = pickfs_workload::find(&plan.workload).ok()?;
-    let cells = expand(plan, workload, |_| Durability::PowerLoss).ok()?.cells;
+    let cells = expand(plan, workload, |c| ceiling(c, &plan.backing)).ok()?.cells;
     let params = workload.validate(&cells.first()?.workload.params).ok()?;
     let op = workload.ops(&params).into_iter().next()?;
     cells.iter().all(puts_off).then(|| Metric::new(&op, Statistic::Mean))
@@ -108,6 +104,7 @@ fn shifted(laps: &Times, by_ns: f64) -> Times {
 mod tests {
     use super::*;
     use crate::{plan_file::read_plan, plans::built_in};
+    use pickfs_record::BackingSpec;
     use pickfs_testkit::{FakeRun, fake_run};
 
     fn plan(name: &str) -> Plan {
@@ -138,6 +135,22 @@ mod tests {
         for name in ["quick", "journal", "column", "files", "git-checkout"] {
             assert!(of(name).iter().all(|op| !op.ends_with(WITH_FINAL_SYNC)), "{name}");
         }
+    }
+
+    /// The gate sees what a cell can promise on its backing, and so must what pays.
+    #[test]
+    fn a_synced_store_on_a_ram_image_pays_too() {
+        pickfs_engine_workloads::add();
+        let on = |backing: BackingSpec| {
+            let mut fix = plan("fix");
+            fix.backing = backing;
+            fix.axes.clear();
+            fix.params.insert("store".into(), "journal-fdatasync".into());
+            fix.design.primary.iter_mut().for_each(|metric| metric.at = Default::default());
+            asked(fix)
+        };
+        assert_eq!(on(plan("fix").backing), ["order"]);
+        assert_eq!(on(BackingSpec::Ram { size_bytes: 1 << 30 }), ["order with final sync"]);
     }
 
     #[test]

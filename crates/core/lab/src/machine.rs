@@ -84,6 +84,8 @@ impl Machine {
         )?;
         record.environment = mounted.environment().clone();
         record.backing = mounted.backing();
+        let host_type = record.environment.get("host.fs_type").unwrap_or_default();
+        let disk = disk.map(|disk| disk.on(host_type));
         if parts.plan.backing.directories().len() > 1 {
             record.notes.push(PLACES_NOTE.into());
         }

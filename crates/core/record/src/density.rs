@@ -10,6 +10,9 @@ use crate::times::decoded;
 /// Bands of a factor of ten.
 pub const BANDS_PER_DECADE: f64 = 6.0;
 
+/// Longer than any trial: a log may come from an enemy.
+const SECONDS_MAX: u32 = 10_000_000;
+
 /// Operations by second and band; what cannot be read is left out.
 pub fn density(interval_log: &str, tag: &str) -> BTreeMap<(u32, u32), u64> {
     let mut found = BTreeMap::new();
@@ -20,11 +23,48 @@ pub fn density(interval_log: &str, tag: &str) -> BTreeMap<(u32, u32), u64> {
         }
         let bytes = BASE64_STANDARD.decode(interval.encoded_histogram()).unwrap_or_default();
         let Ok(histogram) = decoded(&bytes) else { continue };
-        let second = interval.start_timestamp().as_secs() as u32;
+        let second = u32::try_from(interval.start_timestamp().as_secs()).ok();
+        let Some(second) = second.filter(|second| *second < SECONDS_MAX) else { continue };
         for value in histogram.iter_recorded() {
             let band = (value.value_iterated_to().max(1) as f64).log10() * BANDS_PER_DECADE;
-            *found.entry((second, band as u32)).or_insert(0) += value.count_at_value();
+            let cell: &mut u64 = found.entry((second, band as u32)).or_insert(0);
+            *cell = cell.saturating_add(value.count_at_value());
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::{
+        Histogram,
+        serialization::{
+            V2Serializer,
+            interval_log::{IntervalLogWriterBuilder, Tag},
+        },
+    };
+    use std::time::Duration;
+
+    #[test]
+    fn a_second_that_no_trial_has_is_left_out() {
+        let of_second = |second: u64| {
+            let mut histogram = Histogram::<u64>::new(3).expect("three digits");
+            histogram.record(1_000).expect("in range");
+            let (mut text, mut serializer) = (Vec::new(), V2Serializer::new());
+            let mut writer = IntervalLogWriterBuilder::new()
+                .begin_log_with(&mut text, &mut serializer)
+                .expect("a vector takes it");
+            let (start, length) = (Duration::from_secs(second), Duration::from_secs(1));
+            writer
+                .write_histogram(&histogram, start, length, Tag::new("service"))
+                .expect("a vector takes it");
+            drop(writer);
+            density(&String::from_utf8(text).expect("it is text"), "service")
+        };
+        assert_eq!(of_second(3).into_iter().collect::<Vec<_>>(), [((3, 18), 1)]);
+        for second in [u64::from(u32::MAX), u64::from(u32::MAX) + 4, 10_000_000] {
+            assert!(of_second(second).is_empty(), "{second}");
+        }
+    }
 }

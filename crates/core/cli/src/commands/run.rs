@@ -97,6 +97,8 @@ fn renamed(
 /// does not show in the exit code.
 fn tour(args: &RunArgs) -> anyhow::Result<Exit> {
     let mut worst = Exit::Done;
+    // Outside a stop may have ended before the one that entered: inside each reads its own words.
+    private::plan()?;
     for stop in TOUR.1 {
         terminal::tell(&format!("\n=== {stop} ==="));
         let mut words = args.clone();

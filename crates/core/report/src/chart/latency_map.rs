@@ -92,7 +92,10 @@ fn cells(subject: &Subject, row: &Row, metric: &Metric) -> Cells {
     for op in subject.finished(&row.cell).filter_map(|trial| operation(trial, metric)) {
         let is_response = metric.view != View::Service && op.response.is_some();
         let found = density(&op.interval_log, if is_response { "response" } else { "service" });
-        found.into_iter().for_each(|(at, count)| *sum.entry(at).or_default() += count);
+        found.into_iter().for_each(|(at, count)| {
+            let cell = sum.entry(at).or_default();
+            *cell = u64::saturating_add(*cell, count);
+        });
     }
     let seconds = sum.keys().map(|(second, _)| *second).max().map_or(0, |last| last as usize + 1);
     if seconds >= SECONDS_MIN { sum } else { Cells::new() }
@@ -121,11 +124,12 @@ impl Strip<'_> {
         }
         let mut columns = Cells::new();
         for ((second, band), count) in cells {
-            *columns.entry((*band, second / self.per_column)).or_default() += count;
+            let sum = columns.entry((*band, second / self.per_column)).or_default();
+            *sum = u64::saturating_add(*sum, *count);
         }
         let decades = (self.y.high / self.y.low).log10() as f32;
         let height = (self.bottom - self.top) / (decades * BANDS_PER_DECADE as f32).max(1.0);
-        let top = ((most * u64::from(self.per_column)) as f64).ln_1p();
+        let top = (most.saturating_mul(u64::from(self.per_column)) as f64).ln_1p();
         let mut shades: [Vec<(f32, f32, f32)>; SHADES.len()] = Default::default();
         for ((band, column), count) in columns {
             let shade = ((count as f64).ln_1p() / top * SHADES.len() as f64).ceil() as usize;

@@ -6,6 +6,7 @@ use pickfs_record::{
     plan::Metric,
     quantity::{duration_text, grouped, significant},
     record::Operation,
+    trial::FINAL_SYNC_KEY,
 };
 
 use crate::{
@@ -103,7 +104,8 @@ fn quantiles(op: &OpSummary) -> Vec<Node> {
 }
 
 fn counts(row: &Row) -> Option<String> {
-    let sums = row.counts.iter().filter(|(name, _)| !name.ends_with("_per_s"));
+    let sums =
+        row.counts.iter().filter(|(name, _)| !name.ends_with("_per_s") && *name != FINAL_SYNC_KEY);
     let texts: Vec<_> = sums
         .map(|(name, value)| format!("{} {}", name.replace('_', " "), significant(*value)))
         .collect();
