@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use pickfs_record::{
     BackingKind, Outcome, TrialRecord,
     finding::{OpSummary, Row, Spread},
+    quantity::grouped,
 };
 
 use crate::{
@@ -101,12 +102,23 @@ fn notes(member: &Member<'_>, chosen: &[&TrialRecord]) -> Vec<String> {
         backing_note(member.backing).map(String::from).into_iter().collect();
     let guests = chosen.iter().filter_map(|trial| engine::note(trial));
     let told = chosen.iter().flat_map(|trial| &trial.notes).cloned();
-    for note in guests.chain(told) {
+    for note in missed(chosen).into_iter().chain(guests).chain(told) {
         if !notes.contains(&note) && !is_told_by_the_rate(&note) {
             notes.push(note);
         }
     }
     notes
+}
+
+/// Operations that were due in the measured time and never begun, behind a stall that outlasted it.
+fn missed(trials: &[&TrialRecord]) -> Option<String> {
+    let loads = trials.iter().filter_map(|trial| trial.load.as_ref());
+    let (missed, due) =
+        loads.fold((0, 0), |(m, due), load| (m + load.missed, due + load.turns + load.missed));
+    (missed > 0).then(|| {
+        let [missed, due] = [missed, due].map(|count| grouped(count as i64));
+        format!("missed {missed} of {due} operations (due in the measured time, never begun)")
+    })
 }
 
 /// What a capacity search found stands in the row's rate, with the range over trials.
@@ -161,6 +173,18 @@ mod tests {
         assert_eq!(row.doubts, [("disturbed".to_string(), 1), ("not-steady".to_string(), 1)]);
         assert!(row.notes.is_empty());
         assert_eq!(row.counts, [("bytes_written".to_string(), 4.0 * 8.0 * 10_000.0 * 256.0)]);
+    }
+
+    #[test]
+    fn operations_that_were_never_begun_are_told_beside_the_rate() {
+        let mut run = fake_run(&FakeRun::default());
+        for load in run.trials.iter_mut().filter_map(|trial| trial.load.as_mut()) {
+            (load.turns, load.missed) = (1_750, if load.turns > 0 { 250 } else { 0 });
+        }
+        let groups = groups(&run);
+        let row = row(&groups[0].members[1], Vec::new());
+        let said = "missed 1,250 of 10,000 operations (due in the measured time, never begun)";
+        assert_eq!((row.trials, row.notes), (5, vec![said.to_string()]));
     }
 
     #[test]
