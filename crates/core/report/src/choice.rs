@@ -11,8 +11,12 @@ use crate::document::{Document, Kind, Node, Role, Table, Text, facts, under_one_
 
 /// A choice.
 pub fn choice_document(choice: &Choice) -> Document {
-    let mut nodes = vec![head(choice)];
-    nodes.extend(choice.verdicts.iter().map(told));
+    let mut nodes: Vec<Node> = choice.verdicts.iter().map(told).collect();
+    if nodes.is_empty() {
+        let said = format!("For {} nothing is chosen: no run holds it.", choice.objective.name);
+        nodes.push(facts([("NO ANSWER", Role::NoAnswer.of(said))]));
+    }
+    nodes.push(head(choice));
     let missing = choice.missing.iter().map(|missing| ("MISSING", Role::NoAnswer.of(missing)));
     nodes.extend((!choice.missing.is_empty()).then(|| facts(missing)));
     Document { title: format!("For {}", choice.objective.name), nodes }
@@ -57,7 +61,8 @@ fn told(verdict: &ChoiceVerdict) -> Node {
     };
     let sentences = verdict.sentences.iter().map(|sentence| role.of(sentence));
     let plain = |texts: &[String]| texts.iter().map(Text::from).collect::<Vec<_>>();
-    let rows = under_one_name("VERDICT", sentences)
+    let word = verdict.end.to_string();
+    let rows = under_one_name(&word, sentences)
         .chain(under_one_name("on", plain(&verdict.conditions)))
         .chain(under_one_name("CHANGES", plain(&verdict.would_change)));
     facts(rows.collect::<Vec<_>>())
@@ -99,15 +104,10 @@ mod tests {
     #[test]
     fn the_verdict_stands_first_and_no_line_is_too_long() {
         let text = screen("journal", false);
-        assert!(
-            text.starts_with("for       journal: a journal that is only appended to"),
-            "{text}"
-        );
+        let first = "WINNER    For journal (sync=none) on this loop image: ext4:noatime.";
+        assert!(text.starts_with(first), "{text}");
+        assert!(text.contains("\nfor       journal: a journal that is only appended to"), "{text}");
         assert!(text.contains("\nneeds     journal\n"), "{text}");
-        assert!(
-            text.contains("\nVERDICT   For journal (sync=none) on this loop image: ext4:noatime."),
-            "{text}"
-        );
         assert!(text.contains("\nCHANGES   "), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 90), "{text}");
         assert!(screen("journal", true).chars().any(|mark| colour_of(mark).is_some()));
@@ -116,7 +116,12 @@ mod tests {
     #[test]
     fn what_is_missing_is_told() {
         let text = screen("all-round", false);
+        assert!(text.starts_with("NO ANSWER For all-round"), "{text}");
+        assert!(!text.contains("WINNER"), "{text}");
         assert_eq!(text.matches("MISSING").count(), 5, "{text}");
+        let none = screen("FIX round trip", false);
+        let said = "NO ANSWER For FIX round trip nothing is chosen: no run holds it.";
+        assert!(none.starts_with(said), "{none}");
         assert!(text.contains("no run of the workload column was given"), "{text}");
     }
 

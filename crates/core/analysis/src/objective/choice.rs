@@ -268,7 +268,7 @@ impl<'f, 'a> Contest<'f, 'a> {
         ChoiceVerdict {
             place: self.place(),
             runs,
-            end: decided.end(),
+            end: if is_partial { AnswerEnd::NoAnswer } else { decided.end() },
             standings: if best.is_empty() { Vec::new() } else { decided.standings() },
             ruled_out: self.ruled_out.clone(),
             aside: self.aside.clone(),
@@ -306,7 +306,8 @@ impl Decided {
 
     pub(super) fn end(&self) -> AnswerEnd {
         match self.decision.end() {
-            _ if self.labels.len() == 1 => AnswerEnd::Winner,
+            // Who was compared with nothing has won nothing.
+            _ if self.labels.len() == 1 => AnswerEnd::NoAnswer,
             End::Winner(_) => AnswerEnd::Winner,
             End::Equal(_) => AnswerEnd::Equal,
             End::Open(_) => AnswerEnd::NoAnswer,

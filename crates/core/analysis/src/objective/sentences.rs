@@ -18,8 +18,7 @@ pub(super) fn verdict(
     objective: &Objective,
     is_partial: bool,
 ) -> Vec<String> {
-    let mut sentences = vec![headline(contest, decided, objective)];
-    sentences.extend(gated(contest, decided));
+    let mut sentences = vec![headline(contest, decided, objective, is_partial)];
     sentences.extend(behind(contest, decided));
     sentences.extend(told(&contest.ruled_out, "Ruled out"));
     sentences.extend(told(&contest.not_known, "Not known"));
@@ -30,13 +29,15 @@ pub(super) fn verdict(
         sentences.push(format!("Takes no part: {}.", aside.join("; ")));
     }
     sentences.extend(left_out(contest));
-    if is_partial {
-        sentences.push("A part of the objective is missing, so this is not yet its answer.".into());
-    }
     sentences
 }
 
-fn headline(contest: &Contest<'_, '_>, decided: &Decided, objective: &Objective) -> String {
+fn headline(
+    contest: &Contest<'_, '_>,
+    decided: &Decided,
+    objective: &Objective,
+    is_partial: bool,
+) -> String {
     let place = match contest.place() {
         place if place.is_empty() => String::new(),
         place => format!(" ({place})"),
@@ -48,12 +49,25 @@ fn headline(contest: &Contest<'_, '_>, decided: &Decided, objective: &Objective)
     let place = format!("For {}{place}{ground}", objective.name);
     let best = decided.best();
     let margin = percent_over_one(1.0 + contest.rules.margin);
-    match (decided.end(), &best[..]) {
-        (_, []) => format!("{place} nothing is chosen: {}.", why_open(contest, decided)),
-        (_, [one]) if contest.fit.len() == 1 => format!("{place}: {one}, the only one left."),
-        (AnswerEnd::Equal, all) => format!("{place}: {} are equal within {margin}.", list(all)),
-        (_, [one]) => format!("{place}: {one}."),
-        (_, many) => format!("{place}: {}; they are not told apart.", list(many)),
+    let gate = gated(contest, decided);
+    let said = match (decided.end(), &best[..]) {
+        (_, []) => {
+            let why = gate.unwrap_or_else(|| why_open(contest, decided));
+            format!(" nothing is chosen: {why}")
+        }
+        (_, [one]) if contest.fit.len() == 1 => {
+            format!(": {one} is the only one left, compared with nothing")
+        }
+        (AnswerEnd::Equal, all) => format!(": {} are equal within {margin}", list(all)),
+        (_, [one]) => format!(": {one}"),
+        (_, many) => {
+            let why = gate.unwrap_or_else(|| "they are not told apart".into());
+            format!(": {}; {why}", list(many))
+        }
+    };
+    match is_partial {
+        true => format!("{place}, of which a part is missing, so far{said}."),
+        false => format!("{place}{said}."),
     }
 }
 
@@ -65,7 +79,14 @@ fn why_open(contest: &Contest<'_, '_>, decided: &Decided) -> String {
         };
     }
     let blocks = decided.standings().iter().map(|duel| duel.blocks).min().unwrap_or(0);
-    format!("{}, and these candidates need {} at least", blocks_text(blocks), contest.needed)
+    match blocks < contest.needed {
+        true => format!(
+            "{}, and these candidates need {} at least",
+            blocks_text(blocks),
+            contest.needed
+        ),
+        false => format!("{} tell no two candidates apart", blocks_text(blocks)),
+    }
 }
 
 /// The fact that withholds the choice between two that are left, as it does in the answer of a run.
@@ -78,7 +99,7 @@ fn gated(contest: &Contest<'_, '_>, decided: &Decided) -> Option<String> {
     let own = members.filter(|member| labels.contains(&member.label.as_str()));
     let trials: Vec<_> = own.flat_map(|member| member.trials.iter().copied()).collect();
     let text = gates::sentence(found, labels, &trials).text;
-    Some(format!("{text}; these are not ranked; {}.", found.0.mend))
+    Some(format!("{text}; these are not ranked; {}", found.0.mend))
 }
 
 fn behind(contest: &Contest<'_, '_>, decided: &Decided) -> Option<String> {

@@ -106,7 +106,7 @@ fn a_choice_is_printed_with_its_conditions() {
     let said = pickfs(&["choose", &journal, "--for", "journal", "--need", "durability=power-loss"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(
-        said.out.contains("VERDICT   For journal (sync=fdatasync) on this loop image: xfs."),
+        said.out.contains("WINNER    For journal (sync=fdatasync) on this loop image: xfs."),
         "{}",
         said.out
     );
