@@ -14,7 +14,7 @@ use pickfs_record::{
 
 use crate::{
     doubts::{doubts, rate_missed_share},
-    summary::{CAPACITY_KEY, belongs_to, op_in},
+    summary::{AT_LIMIT_KEY, CAPACITY_KEY, belongs_to, op_in},
     wording::list,
 };
 
@@ -32,7 +32,7 @@ const fn gate(kind: &'static str, why: &'static str, mend: &'static str) -> Gate
     Gate { kind, why, mend, option: None, may_pass: false }
 }
 
-pub const GATES: [Gate; 8] = [
+pub const GATES: [Gate; 9] = [
     Gate { may_pass: true, ..gate("disturbed", "other programs took the CPU", "stop them first") },
     Gate {
         may_pass: true,
@@ -51,6 +51,11 @@ pub const GATES: [Gate; 8] = [
         OVERLOADED,
         "no candidate held the rate, and response times then grow with the trial,",
         "ask for a lower rate with --set rate=...",
+    ),
+    gate(
+        AT_LIMIT,
+        "both held the highest rate that the search tries",
+        "raise limit under [capacity] in the plan",
     ),
     gate(
         "period-not-covered",
@@ -78,6 +83,8 @@ pub const GATES: [Gate; 8] = [
 
 /// Of two rows: neither holds the rate.
 pub const OVERLOADED: &str = "overloaded";
+/// Of two rows: both have the capacity at which the search ends.
+const AT_LIMIT: &str = "at-limit";
 /// Share of the rate by which a trial that is not overloaded may miss it: one late turn of a short trial.
 const OVERLOADED_SHARE: f64 = 0.05;
 
@@ -139,7 +146,11 @@ fn kinds(trial: &TrialRecord, metric: &Metric, puts_off: bool) -> Vec<String> {
     let of_phases = of_phases.filter(|flag| owes || flag.kind != "period-not-covered");
     let all = doubts(trial).into_iter().filter(concerns).chain(of_phases);
     let is_behind = is_time && metric.view != View::Service && is_overloaded(trial);
-    all.map(|flag| flag.kind).chain(is_behind.then(|| OVERLOADED.into())).collect()
+    let is_at_limit =
+        metric.statistic == Statistic::Rate && trial.counts.contains_key(AT_LIMIT_KEY);
+    let own = [(is_behind, OVERLOADED), (is_at_limit, AT_LIMIT)].into_iter();
+    let own = own.filter(|(holds, _)| *holds).map(|(_, kind)| kind.into());
+    all.map(|flag| flag.kind).chain(own).collect()
 }
 
 pub struct Facts {
@@ -166,7 +177,7 @@ impl Facts {
         let count = |gate: &Gate| {
             let has = |kinds: &[String]| kinds.iter().any(|kind| kind == gate.kind);
             let is_it = |(own, theirs): &&(&Vec<String>, &Vec<String>)| match gate.kind {
-                OVERLOADED => has(own) && has(theirs),
+                OVERLOADED | AT_LIMIT => has(own) && has(theirs),
                 _ => has(own) || has(theirs),
             };
             both.iter().filter(is_it).count()
@@ -275,6 +286,38 @@ mod tests {
         assert_eq!(gate_of(cell, trial, &quantile("append", 0.98)), None);
         assert_eq!(gate_of(cell, trial, &quantile("append", 0.99)), short, "a tail needs periods");
         assert_eq!(gate_of(cell, trial, &Metric { statistic: Statistic::Max, ..append }), short);
+    }
+
+    /// Both held the limit in every block: that is no tie.
+    #[test]
+    fn who_holds_the_limit_of_the_search_is_not_equal_to_another_that_does() {
+        let rate = Metric { statistic: Statistic::Rate, ..quantile("append", 0.5) };
+        let end = |at_limit: usize| {
+            let mut run = fake_run(&FakeRun {
+                blocks: 20,
+                primary: vec![rate.clone()],
+                syncs: vec!["fdatasync".into()],
+                ..FakeRun::default()
+            });
+            let labels = ["ext4:noatime", "xfs:noatime", "btrfs:noatime"];
+            for (index, label) in labels.into_iter().enumerate() {
+                let mut cells = run.cells.iter().filter(|cell| cell.candidate.label == label);
+                let id = cells.next().expect("a cell").id.clone();
+                for trial in run.trials.iter_mut().filter(|trial| trial.cell == id) {
+                    let held = if index < 2 { 1e6 } else { 1e5 };
+                    trial.counts.insert(CAPACITY_KEY.into(), held);
+                    if index < at_limit {
+                        trial.counts.insert(AT_LIMIT_KEY.into(), 1.0);
+                    }
+                }
+            }
+            findings(&run).endings[0].line()
+        };
+        let said = end(2);
+        let begin = "NO ANSWER both held the highest rate that the search tries in 20 of 20 blocks";
+        assert!(said.starts_with(begin) && !said.contains("btrfs"), "{said}");
+        assert!(said.ends_with("; raise limit under [capacity] in the plan."), "{said}");
+        assert!(end(1).starts_with("EQUAL "), "{}", end(1));
     }
 
     #[test]

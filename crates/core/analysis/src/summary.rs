@@ -126,6 +126,8 @@ pub fn measured_s(trial: &TrialRecord) -> f64 {
 
 /// Count of a trial that looked for its capacity: the highest rate that it held.
 pub const CAPACITY_KEY: &str = "capacity_per_s";
+/// Count of one that held the limit of its search: its capacity may be any higher.
+pub const AT_LIMIT_KEY: &str = "capacity_at_limit";
 
 /// Turns per second of a trial: the capacity that it found, or else what it achieved.
 pub fn rate_held(trial: &TrialRecord) -> Option<f64> {

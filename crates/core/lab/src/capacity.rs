@@ -3,7 +3,10 @@
 
 use std::path::Path;
 
-use pickfs_analysis::capacity::{Bound, Capacity, Range, is_held, search};
+use pickfs_analysis::{
+    capacity::{Bound, Capacity, Range, is_held, search},
+    summary::AT_LIMIT_KEY,
+};
 use pickfs_record::{
     TrialRecord, TrialSpec,
     plan::{CapacitySearch, Metric, Statistic},
@@ -15,7 +18,7 @@ use crate::machine::TrialError;
 pub type Attempt<'a> = dyn FnMut(&TrialSpec, &mut TrialRecord) -> Result<(), TrialError> + 'a;
 
 /// Searches; `record` keeps the laps of the highest rate that was held, and counts
-/// `capacity_per_s` (0 where no rate was) and `capacity_attempts`.
+/// `capacity_per_s` (0 where no rate was), `capacity_attempts`, and `capacity_at_limit` where it may be more.
 pub fn seek(
     ask: &CapacitySearch,
     spec: TrialSpec,
@@ -39,6 +42,9 @@ pub fn seek(
     }
     record.counts.insert("capacity_per_s".into(), voted_per_s);
     record.counts.insert("capacity_attempts".into(), f64::from(attempts));
+    if let Capacity::AtLeast { .. } = found {
+        record.counts.insert(AT_LIMIT_KEY.into(), 1.0);
+    }
     record.notes.push(words(found, attempts));
     match found {
         Capacity::Under { missed_per_s } => {
@@ -162,6 +168,8 @@ mod tests {
         assert!((8_100.0..=9_000.0).contains(&held), "{held}");
         assert_eq!(record.load.expect("a load").asked_per_s, Some(held));
         assert!(record.notes.last().expect("a note").starts_with("capacity: "));
+        assert!(!record.counts.contains_key(AT_LIMIT_KEY));
+        assert_eq!(seek_on(9_000.0, 8_000.0).1.counts[AT_LIMIT_KEY], 1.0);
     }
 
     #[test]
