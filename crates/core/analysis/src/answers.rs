@@ -20,6 +20,7 @@ use crate::{
     ending, factors,
     panels::{BY_CANDIDATE, Disturbed, Group, Member, applies, groups},
     summary::{is_carried, op_summaries},
+    wording::metric_name,
 };
 
 use columns::values;
@@ -64,7 +65,9 @@ pub fn questions<'a>(
     }
     fields.retain(|(_, _, members)| members.len() > 1);
     let effects = factors::has_effects(run, groups, ops);
-    let rules = budget::answer(&run.plan, fields.len(), effects);
+    let is_lacking = |metric: &&Metric| fields.iter().all(|(_, asked, _)| asked != metric);
+    let lacking = run.plan.design.primary.iter().filter(is_lacking).count();
+    let rules = budget::answer(&run.plan, fields.len() + lacking, effects);
     let question = |(index, metric, members): (usize, &'a Metric, Vec<usize>)| {
         let group = &groups[index];
         let ranked = Ranked::new(group, &members, metric, disturbed, rules.margin);
@@ -104,6 +107,32 @@ fn classes(group: &Group<'_>, members: Vec<usize>, compare: &str) -> Vec<Vec<usi
         classes.entry(group.members[index].cell.durability).or_default().push(index);
     }
     classes.into_values().rev().collect()
+}
+
+/// Metrics of the plan without a question, which two rows alike should have carried, with these.
+pub fn missing<'a>(
+    run: &'a RunRecord,
+    groups: &'a [Group<'a>],
+    questions: &[Question<'_>],
+    may_carry: impl Fn(&Member<'_>) -> bool,
+) -> Vec<(&'a Metric, Vec<&'a CellId>)> {
+    let design = &run.plan.design;
+    let is_missing = |metric: &&Metric| questions.iter().all(|question| question.metric != *metric);
+    let cells = |metric: &Metric| -> Vec<&'a CellId> {
+        let of_group = |group: &'a Group<'a>| {
+            let mut members = [group.rivals(), vec![group.reference]].concat();
+            members.retain(|index| {
+                let member = &group.members[*index];
+                applies(metric, member.cell) && may_carry(member)
+            });
+            let alike = classes(group, members, &design.compare).into_iter();
+            let alike = alike.filter(|class| class.len() > 1).flatten();
+            alike.map(|index| &group.members[index].cell.id)
+        };
+        groups.iter().flat_map(of_group).collect()
+    };
+    let all = design.primary.iter().filter(is_missing).map(|metric| (metric, cells(metric)));
+    all.filter(|(_, cells)| !cells.is_empty()).collect()
 }
 
 fn last_block(run: &RunRecord) -> u32 {
@@ -210,22 +239,28 @@ pub fn next_block(run: &RunRecord) -> NextBlock {
     let blocks = last_block(run);
     let opening = blocks < OPENING_BLOCKS || (blocks + 1) % SENTINEL_EVERY == 0;
     let all = opening || questions.is_empty();
-    let decided = blocks > 0 && !questions.is_empty() && questions.iter().all(Question::is_decided);
-    let mut wanted: Vec<&CellId> = Vec::new();
-    for question in questions.iter().filter(|question| !question.is_decided()) {
-        let left = question.decision.left().into_iter();
-        wanted.extend(left.map(|index| &question.members[index].cell.id));
-    }
     let never_finished = |id: &CellId| {
         let mut trials = run.trials.iter().filter(|trial| trial.cell == *id);
         trials.all(|trial| trial.outcome != Outcome::Finished)
     };
     let lost = |id: &CellId| blocks >= OPENING_BLOCKS && never_finished(id);
+    let missing = missing(run, &groups, &questions, |member| !lost(&member.cell.id));
+    let is_asked = blocks > 0 && !questions.is_empty() && missing.is_empty();
+    let decided = is_asked && questions.iter().all(Question::is_decided);
+    let mut wanted: Vec<&CellId> = missing.iter().flat_map(|(_, cells)| cells.clone()).collect();
+    for question in questions.iter().filter(|question| !question.is_decided()) {
+        let left = question.decision.left().into_iter();
+        wanted.extend(left.map(|index| &question.members[index].cell.id));
+    }
+    let mut words: Vec<String> =
+        answers(run, &groups, &questions, &[]).iter().map(ending::standing).collect();
+    let lacking = missing.iter().map(|(metric, _)| metric_name(metric));
+    words.extend(lacking.map(|name| format!("{name}: NO ANSWER")));
     let runs = |id: &&CellId| !decided && !lost(id) && (all || wanted.contains(id));
     NextBlock {
         decided,
         cells: run.cells.iter().map(|cell| &cell.id).filter(runs).cloned().collect(),
-        words: answers(run, &groups, &questions, &[]).iter().map(ending::standing).collect(),
+        words,
     }
 }
 
@@ -353,6 +388,26 @@ mod tests {
         ask.rate_per_s = 1_000.0;
         let found = findings(&fake_run(&ask));
         assert!(found.answers.iter().all(|answer| answer.metric != ask.primary[0]));
+    }
+
+    /// The other metric neither ends the race nor becomes the headline, and has its share of the error and no more.
+    #[test]
+    fn a_planned_metric_that_nobody_carries_is_no_answer_and_stays_open() {
+        let stop = StopRule::Decided { budget_s: 1e6, tie_margin: 0.05 };
+        let mut ask = FakeRun { blocks: 61, stop, ..FakeRun::default() };
+        let whole = findings(&fake_run(&ask)).answers;
+        ask.primary[0].statistic = Statistic::Quantile(0.99999);
+        ask.rate_per_s = 1_000.0;
+        let run = fake_run(&ask);
+        let found = findings(&run);
+        let ends: Vec<_> = found.endings.iter().map(|ending| ending.end).collect();
+        assert_eq!((found.answers.len(), ends), (1, vec![AnswerEnd::NoAnswer, AnswerEnd::Winner]));
+        let said = found.endings[0].line();
+        assert_eq!(said, "NO ANSWER too few slow calls carry durable p99.999.");
+        assert!((found.answers[0].alpha - whole[0].alpha).abs() < 1e-12);
+        let next = next_block(&run);
+        assert_eq!((next.decided, next.cells.len()), (false, 3), "those that should carry it");
+        assert_eq!(next.words[1], "durable p99.999: NO ANSWER");
     }
 
     /// A candidate that fails in half of its blocks is not the best, however fast it is in the others.

@@ -29,19 +29,25 @@ pub const DISTURBED: &str = "disturbed";
 /// Quantiles at which another order is looked for, the farthest first.
 const TURNS: [f64; 3] = [0.999, 0.99, 0.5];
 
-/// One ending for each answer, the plan's first metric first; without an answer the reason, where a comparison was
-/// asked for.
-pub fn endings(run: &RunRecord, panels: &[Panel], answers: &[Answer]) -> Vec<Ending> {
-    let mut asked: Vec<&Answer> = answers.iter().collect();
-    let place = |answer: &Answer| run.plan.design.primary.iter().position(|m| *m == answer.metric);
-    asked.sort_by_key(|answer| place(answer));
+/// One for each answer and each missing metric, the plan's first metric first; without an answer the reason.
+pub fn endings(
+    run: &RunRecord,
+    panels: &[Panel],
+    answers: &[Answer],
+    missing: &[&Metric],
+) -> Vec<Ending> {
+    let place = |metric: &Metric| run.plan.design.primary.iter().position(|m| m == metric);
     let panel = |answer: &Answer| panels.iter().find(|panel| panel.title == answer.panel);
-    let mut found: Vec<Ending> =
-        asked.into_iter().map(|answer| ending(run, panel(answer), answer)).collect();
-    if found.is_empty() && asks(run, panels) {
-        found.push(nothing_compared(run, panels));
+    let of_answer = |a: &Answer| (place(&a.metric), ending(run, panel(a), a));
+    let mut found: Vec<_> = answers.iter().map(of_answer).collect();
+    let lacking = missing.iter().map(|m| (place(m), nothing_compared(run, panels, Some(m))));
+    match asks(run, panels) {
+        true if found.is_empty() => found.push((None, nothing_compared(run, panels, None))),
+        true => found.extend(lacking),
+        false => {}
     }
-    found
+    found.sort_by_key(|(place, _)| *place);
+    found.into_iter().map(|(_, ending)| ending).collect()
 }
 
 /// `sync=none, append p50: WINNER xfs`, for a race that goes on.
@@ -146,15 +152,18 @@ fn asks(run: &RunRecord, panels: &[Panel]) -> bool {
     !design.primary.is_empty() && choices >= 2
 }
 
-fn nothing_compared(run: &RunRecord, panels: &[Panel]) -> Ending {
+fn nothing_compared(run: &RunRecord, panels: &[Panel], only: Option<&Metric>) -> Ending {
     let rows = || panels.iter().flat_map(|panel| &panel.rows);
     let measured = |row: &&Row| row.trials > 0 && row.backing != BackingKind::Memory;
-    let failed = rows().find_map(|row| Some((&row.label, row.failure.as_ref()?)));
-    let lacking = run.plan.design.primary.iter().find(|metric| {
+    let by = only.map_or_else(String::new, |metric| format!(" by {}", metric_name(metric)));
+    let mut asked = run.plan.design.primary.iter().filter(|m| only.is_none_or(|one| one == *m));
+    let lacking = asked.find(|metric| {
         let of_op = |row: &&Row| row.ops.iter().any(|op| op.op == metric.op);
         rows().filter(measured).any(|row| of_op(&row))
             && !rows().filter(measured).any(|row| is_carried(&row.ops, metric))
     });
+    let failed = rows().find_map(|row| Some((&row.label, row.failure.as_ref()?)));
+    let failed = failed.filter(|_| only.is_none() || lacking.is_none());
     let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
     let design = &run.plan.design;
     let disturbed = run.ended.as_ref().filter(|end| end.how == DISTURBED);
@@ -164,7 +173,7 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel]) -> Ending {
         }
         (0, None, _) => ("no trial was finished".to_owned(), None),
         (_, Some((label, reason)), _) => {
-            (format!("there is nothing to compare; {label} failed: {reason}"), None)
+            (format!("there is nothing to compare{by}; {label} failed: {reason}"), None)
         }
         (_, _, Some(metric)) if overload(run, metric).is_some() => {
             (overload(run, metric).unwrap_or_default(), lower_rate(run).map(|rate| ("--set", rate)))
@@ -182,7 +191,7 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel]) -> Ending {
             let why = format!("too few slow calls carry {}", metric_name(metric));
             (why, Some(("--measure", measure)))
         }
-        _ => ("there is nothing to compare".to_owned(), None),
+        _ => (format!("there is nothing to compare{by}"), None),
     };
     let cure = match option.filter(|_| !is_cut(run)) {
         Some((name, value)) => {

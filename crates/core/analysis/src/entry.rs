@@ -34,6 +34,8 @@ pub fn findings(run: &RunRecord) -> Findings {
     let comparisons = comparisons::comparisons(run, &groups, &ops, &questions);
     let without = answers::without_doubts(run, &groups, &ops);
     let answers = answers::answers(run, &groups, &questions, &without);
+    let missing = answers::missing(run, &groups, &questions, |_| true);
+    let missing: Vec<_> = missing.into_iter().map(|(metric, _)| metric).collect();
     let factors = factors::findings(run, &groups, &ops);
     let mut panels: Vec<Panel> = groups
         .iter()
@@ -60,7 +62,7 @@ pub fn findings(run: &RunRecord) -> Findings {
         notices: notices(run, &groups, &panels),
         not_yet: not_yet::open_questions(run, &panels),
         verdicts: verdict::verdicts(run, &groups, &panels, &noise, &answers),
-        endings: ending::endings(run, &panels, &answers),
+        endings: ending::endings(run, &panels, &answers, &missing),
         answers,
         factors,
         panels,
