@@ -5,6 +5,7 @@ use pickfs_record::{
     finding::{Answer, OpSummary, Panel, Row, Spread},
     plan::{Metric, Statistic, View},
     record::OpRecord,
+    trial::WITH_FINAL_SYNC,
 };
 
 use pickfs_analysis::{
@@ -148,6 +149,15 @@ pub fn operation<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRe
     trial.ops.iter().find(|op| op.op == metric.op)
 }
 
+/// Of which seconds and slow operations are kept: the operation itself, without its share of the final sync.
+pub fn timed_op(op: &str) -> &str {
+    op.strip_suffix(WITH_FINAL_SYNC).unwrap_or(op)
+}
+
+pub fn timed<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRecord> {
+    trial.ops.iter().find(|op| op.op == timed_op(&metric.op))
+}
+
 /// Whether the turns of a trial are not the rate of this operation: it is a phase, or one of several.
 fn has_own_rate(trial: &TrialRecord, metric: &Metric) -> bool {
     trial.phase(&metric.op).is_some() || trial.ops.len() > 1
@@ -237,4 +247,19 @@ pub fn is_capacity(panel: &Panel) -> bool {
 
 pub fn is_floor(row: &Row) -> bool {
     row.backing == BackingKind::Memory
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pickfs_testkit::{FakeRun, fake_run};
+
+    #[test]
+    fn charts_over_time_draw_the_operation_whose_seconds_are_kept() {
+        let trial = fake_run(&FakeRun::default()).trials.remove(0);
+        let paid = format!("append{WITH_FINAL_SYNC}");
+        let metric = Metric::new(&paid, Statistic::Mean);
+        assert_eq!(timed(&trial, &metric).map(|op| op.op.as_str()), Some("append"));
+        assert!(operation(&trial, &metric).is_none(), "its row is another");
+    }
 }

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     Subject,
     stalls::causes::{Causes, leading},
+    subject::timed_op,
     wording::percent,
 };
 
@@ -23,7 +24,7 @@ pub struct Mark {
 pub fn worst(subject: &Subject, cell: &CellId, op: &str, most: usize) -> Vec<Mark> {
     let causes = Causes::of(&subject.stalls);
     let tables = subject.stalls.iter().filter(|table| table.cell.as_ref() == Some(cell));
-    let own = tables.flat_map(|table| &table.ops).filter(|own| own.op == op);
+    let own = tables.flat_map(|table| &table.ops).filter(|own| own.op == timed_op(op));
     let mark = |worst: &pickfs_analysis::stalls::WorstLap| {
         let (cause, part_ns) = leading(&worst.lap)?;
         let (length_ns, cause) =

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Subject,
-    subject::{is_floor, operation},
+    subject::{is_floor, timed, timed_op},
     wording::{op_name, view_name},
 };
 
@@ -28,7 +28,7 @@ const SHADES: [f32; 5] = [0.18, 0.34, 0.52, 0.74, 1.0];
 
 /// Whether the log by the second of an operation is needed for this picture.
 pub fn is_mapped(plan: &Plan) -> impl Fn(&TrialRecord, &OpRecord) -> bool + 'static {
-    let asked = plan.design.primary.first().map(|metric| metric.op.clone());
+    let asked = plan.design.primary.first().map(|metric| timed_op(&metric.op).to_owned());
     move |trial, op| {
         let is_asked = |own: &&OpRecord| Some(&own.op) == asked.as_ref();
         let shown = trial.ops.iter().find(is_asked).or(trial.ops.first());
@@ -89,7 +89,7 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
 
 fn cells(subject: &Subject, row: &Row, metric: &Metric) -> Cells {
     let mut sum = Cells::new();
-    for op in subject.finished(&row.cell).filter_map(|trial| operation(trial, metric)) {
+    for op in subject.finished(&row.cell).filter_map(|trial| timed(trial, metric)) {
         let is_response = metric.view != View::Service && op.response.is_some();
         let found = density(&op.interval_log, if is_response { "response" } else { "service" });
         found.into_iter().for_each(|(at, count)| {

@@ -14,7 +14,7 @@ use pickfs_record::{
 use super::{Axis, Frame, Ink, Look, Rows, Scene, Unit, causes, thin::thin};
 use crate::{
     Subject,
-    subject::operation,
+    subject::timed,
     wording::{op_name, view_name},
 };
 
@@ -130,7 +130,7 @@ pub fn trial_lines(subject: &Subject, row: &Row, metric: &Metric) -> Option<Scen
 }
 
 fn trial_points(trial: &TrialRecord, metric: &Metric) -> Vec<(f64, f64)> {
-    let seconds = operation(trial, metric).into_iter().flat_map(|op| &op.intervals);
+    let seconds = timed(trial, metric).into_iter().flat_map(|op| &op.intervals);
     let worst = |row: &Second| match metric.view {
         View::Response | View::RawResponse if row.response_max_ns > 0 => row.response_max_ns,
         _ => row.service_max_ns,
