@@ -12,8 +12,8 @@ use thiserror::Error;
 pub type Scope = BTreeMap<String, Condition>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(try_from = "Value", into = "String")]
-#[schemars(try_from = "String")]
+#[serde(from = "Value", into = "String")]
+#[schemars(from = "String")]
 pub enum Condition {
     OneOf(Vec<String>),
     Not(String),
@@ -112,11 +112,11 @@ impl FromStr for Condition {
     }
 }
 
-impl TryFrom<Value> for Condition {
-    type Error = ConditionError;
-
-    fn try_from(value: Value) -> Result<Self, Self::Error> {
-        value.as_str().map_or_else(|| value.to_string().parse(), str::parse)
+/// A level of an earlier file that is no condition is that level.
+impl From<Value> for Condition {
+    fn from(value: Value) -> Condition {
+        let text = value.as_str().map_or_else(|| value.to_string(), String::from);
+        text.parse().unwrap_or_else(|_| Condition::OneOf(vec![text]))
     }
 }
 
@@ -173,6 +173,15 @@ mod tests {
             if let Ok(condition) = text.parse::<Condition>() {
                 prop_assert_eq!(condition.to_string().parse::<Condition>(), Ok(condition));
             }
+        }
+    }
+
+    #[test]
+    fn an_earlier_level_that_is_no_condition_is_that_level() {
+        for level in ["", ">", "<none>", "!="] {
+            let read: Condition = serde_json::from_value(level.into()).expect("never refused");
+            assert!(read.holds(level) && !read.holds("other"), "{level}");
+            assert_eq!(serde_json::to_value(&read).expect("text"), Value::from(level));
         }
     }
 }
