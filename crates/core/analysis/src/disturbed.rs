@@ -28,9 +28,11 @@ pub fn taken_share(disturbance: &Disturbance) -> f64 {
 /// none where none is known: they have ended, or the host gave the CPU to another guest.
 pub fn others(trials: &[&TrialRecord]) -> (&'static str, Option<String>) {
     let found = trials.iter().filter(|trial| is_disturbed(trial));
-    let disturbed: Vec<&Disturbance> = found.filter_map(|t| t.disturbance.as_ref()).collect();
-    let of_cpu = disturbed.iter().filter(|one| taken_share(one) > DISTURBED_SHARE).count();
-    let is_disk = 2 * of_cpu < disturbed.len();
+    let found = found.filter_map(|trial| trial.disturbance.as_ref());
+    let (by_cpu, by_disk): (Vec<_>, Vec<_>) =
+        found.partition(|one| taken_share(one) > DISTURBED_SHARE);
+    let is_disk = by_cpu.len() < by_disk.len();
+    let disturbed = if is_disk { by_disk } else { by_cpu };
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     let takers =
         disturbed.iter().flat_map(|one| if is_disk { &one.disk_takers } else { &one.takers });
@@ -75,10 +77,14 @@ pub fn is_disk_taken(disturbance: &Disturbance) -> bool {
 mod tests {
     use super::*;
 
+    fn trial(disturbance: Option<Disturbance>) -> TrialRecord {
+        let run = pickfs_testkit::fake_run(&pickfs_testkit::FakeRun::default());
+        TrialRecord { disturbance, ..run.trials[0].clone() }
+    }
+
     #[test]
     fn a_disk_is_taken_by_rate_and_by_share_and_its_users_are_named() {
-        let mut trial =
-            pickfs_testkit::fake_run(&pickfs_testkit::FakeRun::default()).trials.remove(0);
+        let mut trial = trial(None);
         let mut is_taken = |disk_foreign_bytes_per_s, disk_foreign_share| {
             trial.disturbance = Some(Disturbance {
                 disk_foreign_bytes_per_s,
@@ -95,9 +101,20 @@ mod tests {
     }
 
     #[test]
+    fn what_a_program_took_is_its_mean_over_the_trials_that_were_disturbed_so() {
+        let mut disk = Disturbance { disk_foreign_bytes_per_s: 8e7, ..Disturbance::default() };
+        disk.disk_foreign_share = 0.6;
+        let takers = vec![("sh".into(), 0.8)];
+        let cpu = Disturbance { foreign_user_share: 0.8, takers, ..Disturbance::default() };
+        assert_eq!(
+            others(&[&trial(Some(cpu)), &trial(Some(disk))]),
+            ("took the CPU", Some("sh 0.8 CPUs".into()))
+        );
+    }
+
+    #[test]
     fn a_program_on_another_cpu_is_not_blamed_for_what_was_taken_of_this_one() {
-        let mut trial =
-            pickfs_testkit::fake_run(&pickfs_testkit::FakeRun::default()).trials.remove(0);
+        let mut trial = trial(None);
         let rustc = format!("rustc{ON_OTHER_CPUS}");
         let mut named = |takers: &[(&str, f64)]| {
             trial.disturbance = Some(Disturbance {

@@ -130,7 +130,7 @@ pub struct PlanChanges {
     /// Size of the image
     #[arg(help_heading = WHERE, long, value_name = "BYTES")]
     pub size: Option<String>,
-    /// Blocks: each candidate once, in random order
+    /// Blocks: each candidate once, in random order; so many, decided or not, unless --until-decided or --budget is there
     #[arg(help_heading = HOW_LONG, long, value_name = "N")]
     pub blocks: Option<u32>,
     /// Seed of every random choice (default: drawn for this run, printed and stored)

@@ -88,12 +88,14 @@ pub struct ExecArgs {
     pub show_plan: bool,
 }
 
-/// Disturbance is watched for an hour of each trial.
-const PLAN: &str = r#"
-name = "exec"
-question = "Which file system for this command?"
+/// What programs are run by. Disturbance is watched for an hour of each trial.
+pub(super) fn plan_of(name: &str, question: &str, workload: &str) -> anyhow::Result<Plan> {
+    let text = format!(
+        r#"
+name = "{name}"
+question = ""
 candidates = ["ext4", "xfs", "btrfs"]
-workload = "command"
+workload = "{workload}"
 [backing]
 kind = "loop"
 size = "1GiB"
@@ -106,7 +108,10 @@ raw_probe = "1s"
 warmup = "0s"
 measure = "60m"
 settle = "10s"
-"#;
+"#
+    );
+    Ok(Plan { question: question.into(), ..read_plan(name, &text)? })
+}
 
 pub fn exec(args: &ExecArgs) -> anyhow::Result<Exit> {
     if args.show_plan {
@@ -118,8 +123,8 @@ pub fn exec(args: &ExecArgs) -> anyhow::Result<Exit> {
 }
 
 fn plan(args: &ExecArgs) -> anyhow::Result<Plan> {
-    let mut plan = read_plan("exec", PLAN)?;
-    plan.question = format!("Which file system for: {}?", as_typed(&args.command));
+    let question = format!("Which file system for: {}?", as_typed(&args.command));
+    let mut plan = plan_of("exec", &question, "command")?;
     let yes_or_no = |is_so: bool| if is_so { "yes" } else { "no" };
     let params: [(&str, Value); 14] = [
         ("command", command(&args.command)),

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, bail};
 use pickfs_analysis::decide::blocks_needed;
-use pickfs_lab::{plan_file::VARIANT, plan_file::read_plan};
+use pickfs_lab::plan_file::VARIANT;
 use pickfs_record::{
     Condition, Plan, Scope,
     plan::{Adjustment, Axis, Metric},
@@ -13,29 +13,10 @@ use pickfs_record::{
 use pickfs_workload::fio::{JobFile, primary};
 use serde_json::Map;
 
-use crate::{args::PlanChanges, overrides::changed_plan};
-
-const PLAN: &str = r#"
-name = "fio"
-question = "Which file system for these jobs?"
-candidates = ["ext4", "xfs", "btrfs"]
-workload = "fio"
-[backing]
-kind = "loop"
-size = "1GiB"
-[design]
-blocks = 5
-reference = "ext4"
-primary = []
-[timing]
-raw_probe = "1s"
-warmup = "0s"
-measure = "60m"
-settle = "10s"
-"#;
+use crate::{args::PlanChanges, commands::exec::plan_of, overrides::changed_plan};
 
 pub fn plan(files: &[std::path::PathBuf], changes: &PlanChanges) -> anyhow::Result<Plan> {
-    let mut plan = read_plan("fio", PLAN)?;
+    let mut plan = plan_of("fio", "Which file system for these jobs?", "fio")?;
     let read: Vec<(String, String, JobFile)> =
         files.iter().map(|path| job_file(path)).collect::<Result<_, _>>()?;
     let names: Vec<&str> = read.iter().map(|(name, ..)| name.as_str()).collect();
