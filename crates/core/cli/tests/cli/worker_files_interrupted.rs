@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use pickfs_testkit::patience::until;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -19,6 +20,9 @@ fn interrupted_after(pause: Duration, directory: &Path, params: serde_json::Valu
     let is_ready = |line: &str| line.contains("\"ready\"");
     let ready = lines.by_ref().map(|line| line.expect("text")).find(|line| is_ready(line));
     assert!(ready.is_some(), "it becomes ready");
+    // Its own directory beside "theirs" is the first thing of it, and it listens to signals by then.
+    let has_begun = || fs::read_dir(directory).is_ok_and(|all| all.count() > 1);
+    until("the worker has a directory", || has_begun().then_some(()));
     // SLEEP: the signal comes wherever the worker is then.
     std::thread::sleep(pause);
     kill_process(Pid::from_child(&worker), Signal::TERM).expect("ours");
