@@ -1,33 +1,24 @@
 use pickfs_record::{Cell, Outcome, RunRecord, TrialRecord, finding::Absent};
 
 pub fn cells(run: &RunRecord) -> Vec<Absent> {
-    let skipped = run.skipped.iter().map(|skipped| Absent {
-        label: skipped.cell.candidate.label.clone(),
-        levels: skipped.cell.levels_text(),
-        how: "skipped".into(),
-        reason: skipped.reason.clone(),
-        remedy: skipped.remedy.clone(),
-    });
-    skipped.chain(run.cells.iter().filter_map(|cell| without_result(cell, run))).collect()
-}
-
-fn without_result(cell: &Cell, run: &RunRecord) -> Option<Absent> {
-    let trials: Vec<&TrialRecord> = run.trials.iter().filter(|t| t.cell == cell.id).collect();
-    if trials.iter().any(|trial| trial.outcome == Outcome::Finished) {
-        return None;
-    }
-    let (how, reason) = match &trials.first()?.outcome {
-        Outcome::Skipped { reason } => ("skipped", reason),
-        Outcome::Failed { reason } => ("failed", reason),
-        Outcome::Finished => return None,
-    };
-    Some(Absent {
+    let of = |cell: &Cell, how: &str, reason: &str, remedy: &str| Absent {
         label: cell.candidate.label.clone(),
         levels: cell.levels_text(),
         how: how.into(),
-        reason: reason.clone(),
-        remedy: String::new(),
-    })
+        reason: reason.into(),
+        remedy: remedy.into(),
+    };
+    let skipped = run.skipped.iter().map(|s| of(&s.cell, "skipped", &s.reason, &s.remedy));
+    let without_result = |cell: &Cell| {
+        let trials: Vec<&TrialRecord> = run.trials.iter().filter(|t| t.cell == cell.id).collect();
+        match &trials.first()?.outcome {
+            _ if trials.iter().any(|trial| trial.outcome == Outcome::Finished) => None,
+            Outcome::Skipped { reason } => Some(of(cell, "skipped", reason, "")),
+            Outcome::Failed { reason } => Some(of(cell, "failed", reason, "")),
+            Outcome::Finished => None,
+        }
+    };
+    skipped.chain(run.cells.iter().filter_map(without_result)).collect()
 }
 
 #[cfg(test)]

@@ -38,13 +38,6 @@ impl Rules {
         let decision = decide(&blocks, self);
         (decision.duel(0, 1), decision.claim(0, 1))
     }
-
-    /// The median of log-ratios with its interval, where that is closed on both sides.
-    pub fn estimate_with_interval(self, log_ratios: &[f64]) -> (f64, Option<(f64, f64)>) {
-        let duel = self.duel(log_ratios);
-        let (low, high) = (duel.interval.0.ln(), duel.interval.1.ln());
-        (duel.ratio.ln(), (low.is_finite() && high.is_finite()).then_some((low, high)))
-    }
 }
 
 /// Fewest blocks in which the slower of two, beaten in each of them, can be told to be out, where
@@ -91,6 +84,8 @@ pub struct Decision {
     /// By candidate, then by opponent: (block from 1, ln of own value / theirs).
     pairs: Vec<Vec<Vec<(u32, f64)>>>,
     standings: Vec<Standing>,
+    /// By candidate, then by opponent: since which block the first is slower by less than the margin.
+    within: Vec<Vec<Option<u32>>>,
     /// Pairs between which nothing is said.
     withheld: Vec<(usize, usize)>,
 }
@@ -117,9 +112,14 @@ pub fn decide_but(
         });
         each.collect()
     };
-    let pairs = (0..count).map(|a| (0..count).map(|b| series(a, b)).collect()).collect();
+    let pairs: Vec<Vec<Vec<(u32, f64)>>> =
+        (0..count).map(|a| (0..count).map(|b| series(a, b)).collect()).collect();
+    let margin = rules.margin.max(0.0).ln_1p();
+    let needed = wins_needed(rules.alpha / count as f64, rules.planned, blocks.len());
+    let within = |pair: &Vec<_>| reached(pair, &needed, |ratio| ratio < margin);
+    let within = pairs.iter().map(|row| row.iter().map(within).collect()).collect();
     let standings = vec![Standing::Left; count];
-    let mut decision = Decision { rules, pairs, standings, withheld };
+    let mut decision = Decision { rules, pairs, standings, within, withheld };
     decision.play(blocks.len() as u32);
     decision
 }
@@ -169,10 +169,13 @@ impl Decision {
     }
 
     pub fn claim(&self, reference: usize, other: usize) -> Claim {
+        let is_left = |index: usize| self.standings[index] == Standing::Left;
+        let (is_equal, margin) = (self.are_equal(&[reference, other]), self.rules.margin);
         match self.duel(reference, other).interval {
+            _ if is_equal && is_left(reference) && is_left(other) => Claim::Equal { margin },
             (low, _) if low > 1.0 => Claim::Faster,
             (_, high) if high < 1.0 => Claim::Slower,
-            _ if self.are_equal(&[reference, other]) => Claim::Equal { margin: self.rules.margin },
+            _ if is_equal => Claim::Equal { margin },
             _ => Claim::Open,
         }
     }
@@ -242,9 +245,11 @@ impl Decision {
         for block in 1..=blocks {
             loop {
                 let left = self.left();
-                let slower = |a: usize, b: usize| {
-                    settled[left.len()][a][b].is_some_and(|since| since <= block)
-                };
+                let by_now = |since: Option<u32>| since.is_some_and(|since| since <= block);
+                // Whoever looked here was told that these two are equal: that stands at every later look.
+                let equal =
+                    |a: usize, b: usize| by_now(self.within[a][b]) && by_now(self.within[b][a]);
+                let slower = |a: usize, b: usize| by_now(settled[left.len()][a][b]) && !equal(a, b);
                 let pairs = left.iter().flat_map(|a| left.iter().map(|b| (*a, *b)));
                 let clearest = pairs
                     .filter(|(a, b)| a != b && !self.is_withheld(*a, *b) && slower(*a, *b))
@@ -262,14 +267,7 @@ impl Decision {
     }
 
     pub fn are_equal(&self, left: &[usize]) -> bool {
-        let margin = self.rules.margin.max(0.0).ln_1p();
-        let level = self.rules.alpha / self.standings.len() as f64;
-        let within = |a: usize, b: usize| {
-            let series = &self.pairs[a][b];
-            let needed = wins_needed(level, self.rules.planned, series.len());
-            reached(series, &needed, |ratio| ratio < margin).is_some()
-        };
-        let is_equal = |a: usize, b: usize| !self.is_withheld(a, b) && within(a, b);
+        let is_equal = |a: usize, b: usize| !self.is_withheld(a, b) && self.within[a][b].is_some();
         left.iter().all(|a| left.iter().all(|b| a == b || is_equal(*a, *b)))
     }
 }
@@ -412,6 +410,25 @@ mod tests {
         };
         assert_eq!(decide(&near(1.01), RULES).end(), End::Equal(vec![0, 1]));
         assert_eq!(decide(&near(1.08), RULES).end(), End::Open(vec![0, 1]));
+    }
+
+    /// Slower by less than the margin in each block: both bounds are met at one look, and no later one turns it.
+    #[test]
+    fn a_difference_within_the_margin_is_equal_at_every_look() {
+        for others in [&[1.0][..], &[1.0, 1.3], &[1.0, 1.02, 1.08]] {
+            let block = |b: u32| {
+                let all = std::iter::once(1.03).chain(others.iter().copied());
+                all.map(|truth| Some(truth + 0.001 * f64::from(b % 5))).collect()
+            };
+            let played: Vec<_> = (0..60).map(block).collect();
+            let end = |looks: usize| decide(&played[..looks], RULES).end();
+            let ends: Vec<End> = (1..=60).map(end).collect();
+            let first = ends.iter().position(|end| !matches!(end, End::Open(_))).expect("an end");
+            assert!(ends[first..].iter().all(|end| *end == ends[first]), "{ends:?}");
+            assert!(matches!(&ends[59], End::Equal(of) if of[..2] == [0, 1]), "{ends:?}");
+            let decision = decide(&played, RULES);
+            assert_eq!(decision.claim(0, 1), Claim::Equal { margin: 0.05 });
+        }
     }
 
     #[test]

@@ -82,10 +82,10 @@ pub(crate) fn row_ratio(speedups: &[f64], rules: Rules) -> Option<RowRatio> {
     if speedups.is_empty() {
         return None;
     }
-    let (estimate, interval) = rules.estimate_with_interval(speedups);
+    let duel = rules.duel(speedups);
     Some(RowRatio {
-        value: (-estimate).exp(),
-        interval: interval.map(|(low, high)| ((-high).exp(), (-low).exp())),
+        value: 1.0 / duel.ratio,
+        interval: duel.closed().map(|(low, high)| (1.0 / high, 1.0 / low)),
         blocks: speedups.len() as u32,
     })
 }
