@@ -13,16 +13,18 @@ use pickfs_record::{
     quantity::significant,
 };
 
-use crate::machine::TrialError;
+use crate::{interrupt::Interrupt, machine::TrialError};
 
 pub type Attempt<'a> = dyn FnMut(&TrialSpec, &mut TrialRecord) -> Result<(), TrialError> + 'a;
 
 /// Searches; `record` keeps the laps of the highest rate that was held, and counts
-/// `capacity_per_s` (0 where no rate was), `capacity_attempts`, and `capacity_at_limit` where it may be more.
+/// `capacity_per_s` (0 where no rate was), `capacity_attempts`, and `capacity_at_limit` where it may be more. An
+/// attempt that failed held nothing; without any other the search fails with its reason.
 pub fn seek(
     ask: &CapacitySearch,
     spec: TrialSpec,
     record: &mut TrialRecord,
+    interrupt: &Interrupt,
     run: &mut Attempt<'_>,
 ) -> Result<(), TrialError> {
     let range = Range {
@@ -32,10 +34,11 @@ pub fn seek(
     };
     let number = u64::from(record.number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let range = range.shifted(fastrand::Rng::with_seed(spec.seed ^ number).f64());
+    let blank = record.clone();
     let mut search_state =
-        Search { ask, spec, attempts: 0, held: Vec::new(), blank: record.clone() };
+        Search { ask, spec, interrupt, attempts: 0, failed: Vec::new(), held: Vec::new(), blank };
     let found = search(range, |rate| search_state.attempt(rate, run))?;
-    let Search { attempts, mut held, .. } = search_state;
+    let Search { attempts, failed, mut held, .. } = search_state;
     let voted_per_s = held_per_s(found);
     if let Some(at) = held.iter().position(|(rate, _)| *rate == voted_per_s) {
         *record = held.swap_remove(at).1;
@@ -46,6 +49,12 @@ pub fn seek(
         record.counts.insert(AT_LIMIT_KEY.into(), 1.0);
     }
     record.notes.push(words(found, attempts));
+    record.notes.extend(failed.first().map(|first| {
+        format!(
+            "capacity: {} of {attempts} attempts failed and held nothing: {first}",
+            failed.len()
+        )
+    }));
     match found {
         Capacity::Under { missed_per_s } => {
             let lowest = significant(missed_per_s);
@@ -58,7 +67,9 @@ pub fn seek(
 struct Search<'a> {
     ask: &'a CapacitySearch,
     spec: TrialSpec,
+    interrupt: &'a Interrupt,
     attempts: u32,
+    failed: Vec<String>,
     held: Vec<(f64, TrialRecord)>,
     blank: TrialRecord,
 }
@@ -73,8 +84,16 @@ impl Search<'_> {
         spec.seed = self.spec.seed.wrapping_add(u64::from(self.attempts));
         make_folder(&spec.directory)?;
         let mut record = self.blank.clone();
-        run(&spec, &mut record)?;
+        let ran = run(&spec, &mut record);
         remove_folder(&spec.directory)?;
+        match ran {
+            Err(TrialError::Failed(why)) if !self.interrupt.is_raised() => {
+                self.failed.push(format!("at {}/s {why}", significant(rate_per_s)));
+                let is_none = self.attempts > 1 && self.failed.len() == self.attempts as usize;
+                return if is_none { Err(TrialError::Failed(why)) } else { Ok(false) };
+            }
+            other => other?,
+        }
         let held = is_held(&record, self.bound(&record).as_ref());
         if held {
             self.held.retain(|(rate, _)| *rate != rate_per_s);
@@ -137,24 +156,37 @@ fn remove_folder(path: &Path) -> Result<(), TrialError> {
 
 #[cfg(test)]
 mod tests {
+    use pickfs_record::{
+        Arrival, Clock, OpIndex, RecorderOptions, SimClock, plan::ResponseBound, recorder,
+    };
     use pickfs_testkit::{FakeRun, fake_run, fake_spec};
+    use pickfs_workload::{Bench, Fault, Pace, Span, Turn, Work, drive};
 
     use super::*;
 
     fn seek_on(capacity_per_s: f64, limit_per_s: f64) -> (Result<(), TrialError>, TrialRecord) {
+        seek_with(None, limit_per_s, &mut |rate, attempt| {
+            let load = attempt.load.as_mut().expect("a load");
+            load.asked_per_s = Some(rate);
+            load.achieved_per_s = rate.min(capacity_per_s);
+            Ok(())
+        })
+    }
+
+    fn seek_with(
+        bound: Option<ResponseBound>,
+        limit_per_s: f64,
+        at: &mut dyn FnMut(f64, &mut TrialRecord) -> Result<(), TrialError>,
+    ) -> (Result<(), TrialError>, TrialRecord) {
         let run = fake_run(&FakeRun { blocks: 1, ..FakeRun::default() });
         let mut record = run.trials[0].clone();
         let folder = tempfile::tempdir().expect("a folder");
         let params = run.cells[0].workload.params.clone();
         let spec = fake_spec("journal", folder.path(), params);
-        let ask = CapacitySearch { start_per_s: 1_000.0, limit_per_s, precision: 1.1, bound: None };
-        let result = seek(&ask, spec, &mut record, &mut |spec, attempt| {
-            let rate = spec.workload.params["rate"].as_f64().expect("a rate");
-            let load = attempt.load.as_mut().expect("a load");
-            load.asked_per_s = Some(rate);
-            load.achieved_per_s = rate.min(capacity_per_s);
+        let ask = CapacitySearch { start_per_s: 1_000.0, limit_per_s, precision: 1.1, bound };
+        let result = seek(&ask, spec, &mut record, &Interrupt::default(), &mut |spec, attempt| {
             assert!(spec.directory.is_dir());
-            Ok(())
+            at(spec.workload.params["rate"].as_f64().expect("a rate"), attempt)
         });
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
         (result, record)
@@ -170,6 +202,91 @@ mod tests {
         assert!(record.notes.last().expect("a note").starts_with("capacity: "));
         assert!(!record.counts.contains_key(AT_LIMIT_KEY));
         assert_eq!(seek_on(9_000.0, 8_000.0).1.counts[AT_LIMIT_KEY], 1.0);
+    }
+
+    #[test]
+    fn an_attempt_that_failed_held_nothing_and_ends_the_search_only_where_all_do() {
+        let full = || Err(TrialError::Failed("no space".into()));
+        let (result, record) = seek_with(None, 1e6, &mut |rate, attempt| {
+            let load = attempt.load.as_mut().expect("a load");
+            (load.asked_per_s, load.achieved_per_s) = (Some(rate), rate);
+            if rate > 5_000.0 { full() } else { Ok(()) }
+        });
+        let held = record.counts["capacity_per_s"];
+        assert!(result.is_ok() && (4_500.0..=5_000.0).contains(&held), "{held}");
+        let told = record.notes.last().expect("a note");
+        assert!(
+            told.contains(" attempts failed and held nothing: at ") && told.ends_with("no space"),
+            "{told}"
+        );
+        let mut asked = 0;
+        let (result, _) = seek_with(None, 1e6, &mut |_, _| {
+            asked += 1;
+            full()
+        });
+        assert!(matches!(result, Err(TrialError::Failed(why)) if why == "no space"));
+        assert_eq!(asked, 2);
+    }
+
+    /// An append takes 50 us. Over 4,000/s the disk stalls for 1.4 s when all but 0.5 % of a second is over.
+    struct Stalling {
+        clock: SimClock,
+        stalls_at_ns: Option<u64>,
+    }
+
+    impl Work for Stalling {
+        fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
+            Ok(())
+        }
+
+        fn turn<C: Clock>(
+            &mut self,
+            clock: &C,
+            turn: &Turn,
+            bench: &mut Bench,
+        ) -> Result<u64, Fault> {
+            let stall = self.stalls_at_ns.take_if(|at_ns| turn.start_ns > *at_ns);
+            self.clock.advance(50_000 + stall.map_or(0, |_| 1_400_000_000));
+            let end_ns = clock.now_ns();
+            bench.lap(OpIndex(0), turn.start_ns, end_ns, 0);
+            Ok(end_ns)
+        }
+
+        fn bytes_written(&self) -> u64 {
+            0
+        }
+    }
+
+    fn stalled(rate_per_s: f64, attempt: &mut TrialRecord) -> Result<(), TrialError> {
+        let clock = SimClock::default();
+        let stalls_at_ns = (rate_per_s > 4_000.0).then_some(995_000_000);
+        let mut work = Stalling { clock: clock.clone(), stalls_at_ns };
+        let mut pace = Pace::new(Arrival::Fixed { rate_per_s }, 1, 0);
+        let ops = vec!["durable".into()];
+        let (laps, keeper) = recorder(&RecorderOptions { ops, responses: true, spikes_max: 0 });
+        let mut bench = Bench::new(laps, true, None);
+        let span = Span::time(1_000_000_000);
+        let driven = drive(&clock, &mut work, &mut pace, &mut bench, span).expect("no fault");
+        attempt.ops = keeper.finish(bench.into_recorder().finish());
+        let load = attempt.load.as_mut().expect("a load");
+        load.asked_per_s = Some(rate_per_s);
+        load.achieved_per_s = driven.in_time as f64 * 1e9 / driven.span_ns as f64;
+        Ok(())
+    }
+
+    /// What was due in the stall, and ended after the trial, is one response in two hundred.
+    #[test]
+    fn a_bound_sees_the_operations_that_were_due_in_a_stall_across_the_end() {
+        let held = |quantile: f64| {
+            let bound = ResponseBound { quantile, value_ns_max: 5e6 };
+            seek_with(Some(bound), 1e6, &mut stalled).1.counts["capacity_per_s"]
+        };
+        let (of_p99, of_p999) = (held(0.99), held(0.999));
+        assert!(
+            (18_000.0..20_200.0).contains(&of_p99),
+            "the rate is held, and so is p99: {of_p99}"
+        );
+        assert!((3_600.0..=4_000.0).contains(&of_p999), "{of_p999}");
     }
 
     #[test]

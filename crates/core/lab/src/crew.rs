@@ -37,6 +37,9 @@ pub struct Limits {
 /// Longest time for preparation beyond the warm-up itself (zero-filling files, heating), and for
 /// verification and hand-over beyond the measured time.
 const MARGIN: Duration = Duration::from_secs(180);
+/// Longest time for a sync of all that a worker was let put off, half of all memory at a few MB/s: in the warm-up and in
+/// the measurement.
+const SYNC_LIMIT: Duration = Duration::from_secs(3600);
 /// Longest time for one phase: six hours, as half a million synced creates take as long as they take.
 const PHASE_LIMIT: Duration = Duration::from_secs(6 * 3600);
 const POLL: Duration = Duration::from_millis(200);
@@ -48,7 +51,9 @@ impl Limits {
             Length::Clock => MARGIN + 2 * Duration::from_nanos(spec.measure_ns),
         };
         let lanes = Duration::from_secs(u64::from(spec.lanes));
-        Limits { prepare: MARGIN + lanes + 3 * Duration::from_nanos(spec.warmup_ns), measure }
+        let prepare = MARGIN + lanes + 3 * Duration::from_nanos(spec.warmup_ns);
+        let sync = if spec.final_sync.is_empty() { Duration::ZERO } else { SYNC_LIMIT };
+        Limits { prepare: prepare + sync, measure: measure + sync }
     }
 }
 
@@ -244,6 +249,17 @@ mod tests {
         let messages = played(&script).expect("a good worker");
         assert_eq!(messages.len(), 4);
         assert_eq!(messages[2], WorkerMessage::Verified { checked: 3 });
+    }
+
+    #[test]
+    fn a_sync_at_the_end_has_its_time() {
+        let limits = |paid: &[&str]| {
+            let final_sync = paid.iter().map(|op| (*op).to_owned()).collect();
+            Limits::of(&TrialSpec { final_sync, ..spec() }, Length::Clock)
+        };
+        let (without, with) = (limits(&[]), limits(&["append"]));
+        assert_eq!(with.measure - without.measure, SYNC_LIMIT);
+        assert_eq!(with.prepare - without.prepare, SYNC_LIMIT);
     }
 
     #[test]

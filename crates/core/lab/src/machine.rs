@@ -118,9 +118,11 @@ impl Machine {
             || mounted.make_cold(drop_caches, &mut cooling).map_err(|error| error.to_string());
         let measured = match &parts.plan.capacity {
             None => helper.measure(&spec, order, record, &mut make_cold, tell),
-            Some(ask) => capacity::seek(ask, spec, record, &mut |spec, attempt| {
-                helper.measure(spec, order, attempt, &mut make_cold, tell)
-            }),
+            Some(ask) => {
+                capacity::seek(ask, spec, record, helper.interrupt, &mut |spec, attempt| {
+                    helper.measure(spec, order, attempt, &mut make_cold, tell)
+                })
+            }
         };
         record.steps.append(&mut cooling);
         doubts::periods(record, &periods, measured_s);

@@ -31,9 +31,9 @@ pub trait Work {
         Ok(())
     }
 
-    /// Ends what earlier turns left open, and keeps its laps: none that was begun is left out.
-    fn settle<C: Clock>(&mut self, _clock: &C, _bench: &mut Bench) -> Result<(), Fault> {
-        Ok(())
+    /// Ends what earlier turns left open, and keeps its laps: none that was begun is left out. Says when that had ended.
+    fn settle<C: Clock>(&mut self, clock: &C, _bench: &mut Bench) -> Result<u64, Fault> {
+        Ok(clock.now_ns())
     }
 
     fn bytes_written(&self) -> u64;
@@ -153,7 +153,7 @@ pub fn drive<C: Clock, W: Work>(
         };
         work.ready(due_ns.unwrap_or(ended_ns))?;
         if work.is_stopped() {
-            span.length_ns = 0;
+            span.length_ns = due_ns.map_or(0, |_| clock.now_ns() - began_ns);
             break;
         }
         if span.is_over(reached_ns - began_ns, work.bytes_written() - first_byte) {
@@ -174,12 +174,12 @@ pub fn drive<C: Clock, W: Work>(
         due_ns = next_due_ns;
     }
     let measured_ns = (ended_ns - began_ns).max(span.length_ns);
-    work.settle(clock, bench)?;
+    let settled_ns = work.settle(clock, bench)?;
     let turns = bench.turns() - first_turn;
     let mut missed = 0;
     let is_due = |due_ns: &u64| *due_ns - began_ns < span.length_ns;
     while let Some(late_ns) = due_ns.filter(is_due).filter(|_| missed < MISSED_MAX) {
-        bench.missed(late_ns, ended_ns.max(late_ns), turns);
+        bench.missed(late_ns, settled_ns.max(late_ns), turns);
         missed += 1;
         due_ns = pace.next_due_ns(began_ns);
     }

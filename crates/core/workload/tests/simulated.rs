@@ -9,6 +9,8 @@ struct Scripted {
     clock: SimClock,
     script_ns: Vec<u64>,
     taken: usize,
+    /// Somebody else ends it then, as a writer ends its readers.
+    stops_at_ns: u64,
 }
 
 impl Work for Scripted {
@@ -27,6 +29,10 @@ impl Work for Scripted {
     fn bytes_written(&self) -> u64 {
         100 * self.taken as u64
     }
+
+    fn is_stopped(&self) -> bool {
+        self.clock.now_ns() >= self.stops_at_ns
+    }
 }
 
 struct Played {
@@ -37,9 +43,13 @@ struct Played {
 }
 
 fn play(arrival: Arrival, script_ns: Vec<u64>, span: Span) -> Played {
+    play_until(u64::MAX, arrival, script_ns, span)
+}
+
+fn play_until(stops_at_ns: u64, arrival: Arrival, script_ns: Vec<u64>, span: Span) -> Played {
     let clock = SimClock::default();
     clock.advance(123_456_789);
-    let mut work = Scripted { clock: clock.clone(), script_ns, taken: 0 };
+    let mut work = Scripted { clock: clock.clone(), script_ns, taken: 0, stops_at_ns };
     let mut pace = Pace::new(arrival, 1, 0);
     let options =
         RecorderOptions { ops: vec!["op".into()], responses: pace.is_open(), spikes_max: 2 };
@@ -118,6 +128,20 @@ fn a_turn_that_never_began_is_a_response_of_what_it_had_waited() {
     assert_eq!(response.max_ns, 75_100 * US);
     let mean_ms = response.mean_ns / MS as f64;
     assert!((43.8..44.0).contains(&mean_ms), "{mean_ms}");
+}
+
+/// A reader that stalls while its writer ends has kept all waiting that was due by then.
+#[test]
+fn what_was_due_before_somebody_else_ended_the_work_is_counted() {
+    let mut script_ns = vec![10 * US; 100];
+    script_ns[50] = 50 * MS;
+    let end_ns = 123_456_789 + 50 * MS;
+    let arrival = Arrival::Fixed { rate_per_s: 1e4 };
+    let played = play_until(end_ns, arrival, script_ns, Span::time(u64::MAX / 4));
+    // The stall began at 5.0 ms and ended at 55.0 ms.
+    assert_eq!((played.driven.turns, played.driven.missed), (51, 499));
+    let response = played.laps.response.expect("open");
+    assert_eq!((response.count, response.max_ns), (550, 50 * MS));
 }
 
 #[test]

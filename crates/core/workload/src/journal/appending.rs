@@ -278,11 +278,11 @@ impl Work for Appending {
     }
 
     /// The record that was made ready and whose turn never came is written as well, and is no operation.
-    fn settle<C: Clock>(&mut self, clock: &C, bench: &mut Bench) -> Result<(), Fault> {
+    fn settle<C: Clock>(&mut self, clock: &C, bench: &mut Bench) -> Result<u64, Fault> {
         if let Some(last) = self.unwritten.pop() {
             self.write(clock, &last, bench)?;
         }
-        self.sync_unsynced(clock, clock.now_ns(), bench)?;
+        let ended_ns = self.sync_unsynced(clock, clock.now_ns(), bench)?;
         if self.journal.needs_roll() {
             self.journal.roll()?;
             self.note_file();
@@ -291,10 +291,76 @@ impl Work for Appending {
         self.done.records += u64::from(appended.records);
         self.journal.sync()?;
         self.is_ready = false;
-        Ok(())
+        Ok(ended_ns)
     }
 
     fn bytes_written(&self) -> u64 {
         self.done.bytes_written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use pickfs_record::{Arrival, RecorderOptions, recorder};
+    use serde_json::json;
+
+    use super::*;
+    use crate::drive::{Driven, Pace, Span, drive};
+
+    /// Each reading passes a microsecond; the one in the middle of a call passes a second.
+    struct Stalls {
+        now_ns: Cell<u64>,
+        readings_left: Cell<u64>,
+    }
+
+    impl Clock for Stalls {
+        fn now_ns(&self) -> u64 {
+            let left = self.readings_left.get();
+            self.readings_left.set(left.wrapping_sub(1));
+            let passed_ns = if left == 0 { 1_000_000_000 } else { 1_000 };
+            self.now_ns.set(self.now_ns.get() + passed_ns);
+            self.now_ns.get()
+        }
+
+        fn wait_until(&self, due_ns: u64, _spin_below_ns: u64) {
+            self.now_ns.set(self.now_ns.get().max(due_ns));
+        }
+    }
+
+    /// 1,000 are due in a tenth of a second, and after the stall there is no time for what is left.
+    fn stalled(every: serde_json::Value, readings: u64) -> (Driven, Vec<pickfs_record::OpRecord>) {
+        let journal = crate::find("journal").expect("a row");
+        let asked = json!({ "sync": "fdatasync", "sync_every": every, "preallocation": "none" });
+        let params = journal.validate(asked.as_object().expect("object")).expect("legal");
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut work = Appending::create(folder.path(), &params, None, 3).expect("made");
+        let clock = Stalls { now_ns: Cell::new(7), readings_left: Cell::new(readings) };
+        let mut pace = Pace::new(Arrival::Fixed { rate_per_s: 1e4 }, 1, 0);
+        let options = RecorderOptions { ops: journal.ops(&params), responses: true, spikes_max: 0 };
+        let (laps, keeper) = recorder(&options);
+        let mut bench = Bench::new(laps, true, None);
+        let span = Span { drain_ns: 50_000_000, ..Span::time(100_000_000) };
+        let driven = drive(&clock, &mut work, &mut pace, &mut bench, span).expect("no fault");
+        (driven, keeper.finish(bench.into_recorder().finish()))
+    }
+
+    #[test]
+    fn every_record_that_was_due_counts_as_durable_or_as_late_at_least_by_what_is_known() {
+        for every in [json!("record"), json!("group"), json!(64)] {
+            // Of any six readings in a row one stands behind a sync, and another behind an append.
+            for readings in 40..46 {
+                let (driven, ops) = stalled(every.clone(), readings);
+                assert!(driven.missed > 500, "{every} {readings}: {driven:?}");
+                for op in ops.iter().filter(|op| op.op == "durable" || op.op == "append") {
+                    let response = op.response.as_ref().expect("open");
+                    let what = format!("{} {every} {readings}: {response:?}", op.op);
+                    assert_eq!((op.service.count, response.count), (driven.turns, 1_000), "{what}");
+                    let median_ns = response.quantile(0.5).expect("kept").value_ns;
+                    assert!(median_ns > 900_000_000, "{what}");
+                }
+            }
+        }
     }
 }

@@ -220,12 +220,12 @@ impl Work for Gating {
         self.answer(clock, bench)
     }
 
-    fn settle<C: Clock>(&mut self, clock: &C, bench: &mut Bench) -> Result<(), Fault> {
+    fn settle<C: Clock>(&mut self, clock: &C, bench: &mut Bench) -> Result<u64, Fault> {
         if !self.open.is_empty() {
             self.answer(clock, bench)?;
         }
         self.primary.poll().map_err(fault)?;
-        Ok(())
+        Ok(clock.now_ns())
     }
 
     fn bytes_written(&self) -> u64 {
