@@ -3,23 +3,21 @@
 
 use std::path::Path;
 
-use pickfs_mkfs::{Contents, Kind, Options};
+use pickfs_mkfs::Kind;
 
 use crate::calls::size_of;
 use crate::error::TargetError;
 use crate::named_device::open_exclusively;
 
 pub(crate) fn format(fs: &str, device: &Path, words: &[String]) -> Result<String, TargetError> {
-    let kind: Kind = fs
-        .parse()
-        .map_err(|_| TargetError::UnknownCall { name: "format".into(), args: fs.into() })?;
+    let unknown = || TargetError::UnknownCall { name: "format".into(), args: fs.into() };
+    let kind = Kind::named(fs).ok_or_else(unknown)?;
     let size_bytes = match asked_size(fs, words)? {
         Some(bytes) => bytes,
         None => size_of(device)?,
     };
     let file = open_exclusively(device)?;
-    let options = Options { contents: Contents::MayBeErased, ..Options::default() };
-    Ok(kind.format(&file, size_bytes, &options)?.to_string())
+    Ok(kind.format(&file, size_bytes)?.to_string())
 }
 
 pub(crate) fn asked_size(fs: &str, words: &[String]) -> Result<Option<u64>, TargetError> {
@@ -52,7 +50,7 @@ mod tests {
         let own = |row: &&crate::fs::FileSystem| row.formatter == crate::fs::Formatter::Own;
         let names = crate::fs::FILE_SYSTEMS.iter().filter(own).map(|row| row.name);
         let mut found: Vec<_> =
-            names.inspect(|name| assert!(name.parse::<Kind>().is_ok())).collect();
+            names.inspect(|name| assert!(Kind::named(name).is_some())).collect();
         found.sort_unstable();
         assert_eq!(found, Kind::ALL.map(Kind::name));
     }

@@ -20,8 +20,7 @@
 use crate::claims::Claims;
 use crate::draft::Draft;
 use crate::error::MakeError;
-use crate::kind::Kind;
-use crate::options::Options;
+use crate::kind::{Kind, LABEL, MADE_S};
 use crate::record::Record;
 
 /// Block size; the driver knows 512 to 4096 and tries 512 first.
@@ -99,14 +98,14 @@ impl Layout {
     }
 }
 
-pub(crate) fn draft(size_bytes: u64, options: &Options) -> Result<Draft, MakeError> {
-    check(size_bytes, options)?;
+pub(crate) fn draft(size_bytes: u64) -> Result<Draft, MakeError> {
+    Kind::Affs.check_size(size_bytes, BLOCK_BYTES, MINIMUM_BYTES, MAXIMUM_BYTES)?;
     let layout = Layout::new(size_bytes / BLOCK_BYTES);
     let claims = layout.claims();
     let mut draft = Draft::new(Kind::Affs, BLOCK_BYTES as u32, layout.blocks);
     draft.free_blocks = layout.blocks - claims.count();
     draft.put_block(0, *b"DOS\x03");
-    draft.put_block(layout.root, root_block(&layout, options));
+    draft.put_block(layout.root, root_block(&layout));
     for index in 0..layout.bitmaps {
         draft.put_block(layout.bitmap(index), bitmap_block(index, &layout, &claims));
     }
@@ -116,14 +115,7 @@ pub(crate) fn draft(size_bytes: u64, options: &Options) -> Result<Draft, MakeErr
     Ok(draft)
 }
 
-fn check(size_bytes: u64, options: &Options) -> Result<(), MakeError> {
-    let kind = Kind::Affs;
-    kind.check_size(size_bytes, BLOCK_BYTES, MINIMUM_BYTES, MAXIMUM_BYTES)?;
-    options.check_label(kind, 30, &[':', '/'])?;
-    options.check_time(kind, EPOCH_S, EPOCH_S + u64::from(u32::MAX))
-}
-
-fn root_block(layout: &Layout, options: &Options) -> Record {
+fn root_block(layout: &Layout) -> Record {
     let mut block = Block::default();
     block.set(root::PRIMARY_TYPE, 2).set(root::SECONDARY_TYPE, 1);
     block.set(root::HASH_SIZE, WORDS as u32 - 56);
@@ -135,9 +127,9 @@ fn root_block(layout: &Layout, options: &Options) -> Record {
         block.set(root::BITMAP_EXTENSION, number(layout.extension(0)));
     }
     for field in [root::ROOT_CHANGED, root::VOLUME_CHANGED, root::CREATED] {
-        block.set_date(field, options.made_s);
+        block.set_date(field, MADE_S);
     }
-    block.set_name(root::NAME, &options.label);
+    block.set_name(root::NAME, LABEL);
     block.seal(root::CHECKSUM)
 }
 

@@ -20,27 +20,6 @@ pub enum MakeError {
         size_bytes - size_bytes % sector_bytes
     )]
     NotWholeSectors { kind: Kind, size_bytes: u64, sector_bytes: u64 },
-    #[error("{kind} cannot have the label `{label}`: {why}; choose another")]
-    Label { kind: Kind, label: String, why: &'static str },
-    #[error(
-        "{kind} cannot say that it was made {made_s} s after 1970; choose a time from {earliest_s} \
-         to {latest_s}"
-    )]
-    Time {
-        kind: Kind,
-        /// After 1970-01-01 00:00 UTC.
-        made_s: u64,
-        earliest_s: u64,
-        latest_s: u64,
-    },
-    #[error(
-        "byte {offset_bytes} is not zero, so something may be there; name an empty file or say \
-         that it may be erased"
-    )]
-    NotEmpty {
-        /// First byte found that is not zero.
-        offset_bytes: u64,
-    },
     #[error("the device holds {device_bytes} bytes, {size_bytes} were asked for; ask for less")]
     DeviceTooSmall { device_bytes: u64, size_bytes: u64 },
     /// Parts may be written.

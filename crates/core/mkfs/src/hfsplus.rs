@@ -20,8 +20,7 @@
 use crate::claims::Claims;
 use crate::draft::Draft;
 use crate::error::MakeError;
-use crate::kind::Kind;
-use crate::options::Options;
+use crate::kind::{ID, Kind, LABEL, MADE_S};
 use crate::record::Record;
 
 /// Allocation block: what Apple's own formatter chooses.
@@ -33,6 +32,7 @@ const MINIMUM_BYTES: u64 = 1 << 20;
 const MAXIMUM_BYTES: u64 = 1 << 40;
 /// 1904-01-01 in seconds before 1970.
 const EPOCH_BEFORE_1970_S: u64 = 2_082_844_800;
+const MADE: u32 = (MADE_S + EPOCH_BEFORE_1970_S) as u32;
 
 /// And of its copy before the end.
 const HEADER_AT: u64 = 1024;
@@ -97,14 +97,14 @@ enum Form {
     X,
 }
 
-pub(crate) fn draft(kind: Kind, size_bytes: u64, options: &Options) -> Result<Draft, MakeError> {
+pub(crate) fn draft(kind: Kind, size_bytes: u64) -> Result<Draft, MakeError> {
     let form = if kind == Kind::Hfsx { Form::X } else { Form::Plus };
-    check(kind, size_bytes, options)?;
+    kind.check_size(size_bytes, SECTOR_BYTES, MINIMUM_BYTES, MAXIMUM_BYTES)?;
     let layout = Layout::new(size_bytes);
     let claims = layout.claims();
     let mut draft = Draft::new(kind, BLOCK_BYTES as u32, layout.blocks);
     draft.free_blocks = layout.blocks - claims.count();
-    let header = volume_header(&layout, form, draft.free_blocks, options);
+    let header = volume_header(&layout, form, draft.free_blocks);
     draft.put(HEADER_AT, header.clone());
     draft.put(size_bytes - HEADER_AT, header);
     draft.put_block(layout.allocation.first, allocation_file(&layout, &claims));
@@ -117,33 +117,22 @@ pub(crate) fn draft(kind: Kind, size_bytes: u64, options: &Options) -> Result<Dr
         ..Tree::new(layout.catalog, CATALOG_NODE, 516)
     };
     draft.put_block(layout.catalog.first, catalog.header_node());
-    draft.put(layout.catalog.first * BLOCK_BYTES + CATALOG_NODE, catalog_leaf(form, options));
+    draft.put(layout.catalog.first * BLOCK_BYTES + CATALOG_NODE, catalog_leaf(form));
     Ok(draft)
 }
 
-fn check(kind: Kind, size_bytes: u64, options: &Options) -> Result<(), MakeError> {
-    kind.check_size(size_bytes, SECTOR_BYTES, MINIMUM_BYTES, MAXIMUM_BYTES)?;
-    options.check_label(kind, 255, &[':', '/'])?;
-    options.check_time(kind, 0, u64::from(u32::MAX) - EPOCH_BEFORE_1970_S)
-}
-
-fn date(options: &Options) -> u32 {
-    (options.made_s + EPOCH_BEFORE_1970_S) as u32
-}
-
 /// `HFSPlusVolumeHeader`: unmounted in good order, next number for a file 16, text in Mac Roman.
-fn volume_header(layout: &Layout, form: Form, free_blocks: u64, options: &Options) -> Record {
+fn volume_header(layout: &Layout, form: Form, free_blocks: u64) -> Record {
     const UNMOUNTED: u32 = 1 << 8;
     let (signature, version) = if form == Form::X { (b"HX", 5) } else { (b"H+", 4) };
-    let made = date(options);
     let mut header = Record::big(512);
     header.set(0, signature).set_u16(2, version).set_u32(4, UNMOUNTED).set(8, b"10.0");
-    header.set_u32(16, made).set_u32(20, made).set_u32(28, made);
+    header.set_u32(16, MADE).set_u32(20, MADE).set_u32(28, MADE);
     header.set_u32(40, BLOCK_BYTES as u32).set_u32(44, layout.blocks as u32);
     header.set_u32(48, free_blocks as u32);
     header.set_u32(52, (layout.catalog.first + layout.catalog.blocks) as u32);
     header.set_u32(56, 16 << 12).set_u32(60, 16 << 12).set_u32(64, 16);
-    header.set_u64(72, 1).set_u64(104, options.id);
+    header.set_u64(72, 1).set_u64(104, ID);
     set_fork(&mut header, 112, layout.allocation);
     set_fork(&mut header, 192, layout.extents);
     set_fork(&mut header, 272, layout.catalog);
@@ -219,9 +208,9 @@ fn set_offsets(node: &mut Record, offsets: &[usize]) {
 }
 
 /// The root folder under its parent 1, and the thread that leads from it to its name.
-fn catalog_leaf(form: Form, options: &Options) -> Record {
-    let name: Vec<u8> = name_of(&options.label);
-    let folder = [key(1, &name), root_folder(form, options).into()].concat();
+fn catalog_leaf(form: Form) -> Record {
+    let name: Vec<u8> = name_of(LABEL);
+    let folder = [key(1, &name), root_folder(form).into()].concat();
     let thread = [key(2, &[0, 0]), vec![0, 3, 0, 0, 0, 0, 0, 1], name].concat();
     let mut node = node_of(CATALOG_NODE, -1, 1, 2);
     let (second, end) = (14 + folder.len(), 14 + folder.len() + thread.len());
@@ -244,7 +233,7 @@ fn key(parent: u32, name: &[u8]) -> Vec<u8> {
 
 /// `HFSPlusCatalogFolder`: number 2, empty, `drwxr-xr-x` of user 0. On HFSX folders count the
 /// folders in them and say so by a flag; Linux keeps that count only where the flag stands.
-fn root_folder(form: Form, options: &Options) -> Record {
+fn root_folder(form: Form) -> Record {
     const HAS_FOLDER_COUNT: u16 = 0x10;
     const MODE: u16 = 0o040_755;
     let mut folder = Record::big(88);
@@ -253,7 +242,7 @@ fn root_folder(form: Form, options: &Options) -> Record {
         folder.set_u16(2, HAS_FOLDER_COUNT);
     }
     for field in [12, 16, 20, 24] {
-        folder.set_u32(field, date(options));
+        folder.set_u32(field, MADE);
     }
     folder
 }

@@ -25,8 +25,7 @@
 use crate::claims::Claims;
 use crate::draft::Draft;
 use crate::error::MakeError;
-use crate::kind::Kind;
-use crate::options::Options;
+use crate::kind::{ID, Kind, LABEL, MADE_S};
 use crate::record::Record;
 
 const SECTOR_BYTES: u64 = 512;
@@ -117,14 +116,14 @@ impl Layout {
 }
 
 /// Up to three sectors at the end stay unused.
-pub(crate) fn draft(size_bytes: u64, options: &Options) -> Result<Draft, MakeError> {
-    check(size_bytes, options)?;
+pub(crate) fn draft(size_bytes: u64) -> Result<Draft, MakeError> {
+    Kind::Hpfs.check_size(size_bytes, SECTOR_BYTES, MINIMUM_BYTES, MAXIMUM_BYTES)?;
     let layout = Layout::new((size_bytes / SECTOR_BYTES) & !(QUAD - 1));
     let claims = layout.claims();
     let mut draft = Draft::new(Kind::Hpfs, SECTOR_BYTES as u32, layout.sectors);
     draft.free_blocks = layout.sectors - claims.count();
-    draft.put_block(0, boot_block(&layout, options));
-    draft.put_block(SUPER_BLOCK, super_block(&layout, options));
+    draft.put_block(0, boot_block(&layout));
+    draft.put_block(SUPER_BLOCK, super_block(&layout));
     draft.put_block(SPARE_BLOCK, spare_block());
     draft.put_block(DNODE_BITMAP, dnode_bitmap(&layout));
     draft.put_block(BAD_BLOCKS, [0; QUAD_BYTES]);
@@ -132,45 +131,38 @@ pub(crate) fn draft(size_bytes: u64, options: &Options) -> Result<Draft, MakeErr
     draft.put_block(USER_IDS, [0; (USER_ID_SECTORS * SECTOR_BYTES) as usize]);
     draft.put_block(ROOT_FNODE, root_fnode(&layout));
     draft.put_block(BITMAP_DIRECTORY, bitmap_directory(&layout));
-    draft.put_block(layout.dnodes, root_dnode(&layout, options));
+    draft.put_block(layout.dnodes, root_dnode(&layout));
     for band in 0..layout.bands {
         draft.put_block(layout.bitmap(band), band_bitmap(band, &layout, &claims));
     }
     Ok(draft)
 }
 
-fn check(size_bytes: u64, options: &Options) -> Result<(), MakeError> {
-    let kind = Kind::Hpfs;
-    kind.check_size(size_bytes, SECTOR_BYTES, MINIMUM_BYTES, MAXIMUM_BYTES)?;
-    options.check_label(kind, 11, &[])?;
-    options.check_time(kind, 0, u64::from(u32::MAX))
-}
-
 /// `hpfs_boot_block`; the fields up to 36 are those of a FAT boot block.
-fn boot_block(layout: &Layout, options: &Options) -> Record {
+fn boot_block(layout: &Layout) -> Record {
     let mut boot = Record::little(SECTOR_BYTES as usize);
     let short = u16::try_from(layout.sectors).unwrap_or(0);
     boot.set(0, &[0xeb, 0x3c, 0x90]).set(3, b"PICKFS  ");
     boot.set_u16(11, SECTOR_BYTES as u16).set_u8(13, 1).set_u16(14, 1);
     boot.set_u16(19, short).set_u8(21, 0xf8).set_u16(24, 63).set_u16(26, 255);
     boot.set_u32(32, if short == 0 { layout.sectors as u32 } else { 0 });
-    boot.set_u8(36, 0x80).set_u8(38, 0x28).set_u32(39, options.id as u32);
-    boot.set(43, format!("{:11}", options.label).as_bytes()).set(54, b"HPFS    ");
+    boot.set_u8(36, 0x80).set_u8(38, 0x28).set_u32(39, ID as u32);
+    boot.set(43, format!("{:11}", LABEL).as_bytes()).set(54, b"HPFS    ");
     boot.set_u16(510, 0xaa55);
     boot
 }
 
 /// `hpfs_super_block`. The driver writes to functional versions 2 and 3 only.
-fn super_block(layout: &Layout, options: &Options) -> Record {
+fn super_block(layout: &Layout) -> Record {
     let mut block = Record::little(SECTOR_BYTES as usize);
     block.set_u32(0, 0xf995_e849).set_u32(4, 0xfa53_e9c5).set_u8(8, 2).set_u8(9, 2);
     block.set_u32(12, ROOT_FNODE as u32).set_u32(16, layout.sectors as u32);
     block.set_u32(24, BITMAP_DIRECTORY as u32).set_u32(32, BAD_BLOCKS as u32);
-    block.set_u32(40, options.made_s as u32);
+    block.set_u32(40, MADE_S as u32);
     block.set_u32(48, layout.dnode_sectors as u32).set_u32(52, layout.dnodes as u32);
     block.set_u32(56, (layout.dnodes + layout.dnode_sectors - 1) as u32);
     block.set_u32(60, DNODE_BITMAP as u32);
-    block.set(64, options.label.as_bytes()).set_u32(96, USER_IDS as u32);
+    block.set(64, LABEL.as_bytes()).set_u32(96, USER_IDS as u32);
     block
 }
 
@@ -231,11 +223,11 @@ fn root_fnode(layout: &Layout) -> Record {
 }
 
 /// `struct dnode` of an empty root directory: an entry for itself, and the one that ends each dnode.
-fn root_dnode(layout: &Layout, options: &Options) -> Record {
+fn root_dnode(layout: &Layout) -> Record {
     const IS_FIRST: u8 = 1;
     const IS_LAST: u8 = 8;
     const IS_DIRECTORY: u8 = 0x10;
-    let made_s = options.made_s as u32;
+    let made_s = MADE_S as u32;
     let mut itself = entry(IS_FIRST, &[1, 1]);
     itself.set_u8(3, IS_DIRECTORY).set_u32(4, ROOT_FNODE as u32);
     itself.set_u32(8, made_s).set_u32(16, made_s).set_u32(20, made_s);

@@ -1,12 +1,16 @@
 use std::fmt;
 use std::fs::File;
-use std::str::FromStr;
 
 use crate::draft::{Draft, Summary};
 use crate::error::MakeError;
-use crate::options::Options;
 use crate::place::Place;
 use crate::{affs, hfsplus, hpfs, ufs};
+
+/// What a volume says of itself: always the same, so that a size always gives the same bytes.
+pub(crate) const LABEL: &str = "pickfs";
+/// 2026-01-01 00:00 UTC, in seconds after 1970.
+pub(crate) const MADE_S: u64 = 1_767_225_600;
+pub(crate) const ID: u64 = 0x7069_636b_6673_0001;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -39,6 +43,10 @@ impl Kind {
         }
     }
 
+    pub fn named(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     pub(crate) fn check_size(
         self,
         size_bytes: u64,
@@ -60,26 +68,21 @@ impl Kind {
     }
 
     /// Writes nothing; the same bytes for the same arguments.
-    pub fn draft(self, size_bytes: u64, options: &Options) -> Result<Draft, MakeError> {
+    pub fn draft(self, size_bytes: u64) -> Result<Draft, MakeError> {
         match self {
-            Kind::Affs => affs::draft(size_bytes, options),
-            Kind::HfsPlus | Kind::Hfsx => hfsplus::draft(self, size_bytes, options),
-            Kind::Hpfs => hpfs::draft(size_bytes, options),
-            Kind::Ufs | Kind::Ufs2 => ufs::draft(self, size_bytes, options),
+            Kind::Affs => affs::draft(size_bytes),
+            Kind::HfsPlus | Kind::Hfsx => hfsplus::draft(self, size_bytes),
+            Kind::Hpfs => hpfs::draft(size_bytes),
+            Kind::Ufs | Kind::Ufs2 => ufs::draft(self, size_bytes),
         }
     }
 
     /// In the first `size_bytes` of a file or block device, which must be open for reading and
     /// writing. A file that is shorter grows; what the draft does not name is left as it is, but
     /// for the head and the tail, where older signatures would stand.
-    pub fn format(
-        self,
-        file: &File,
-        size_bytes: u64,
-        options: &Options,
-    ) -> Result<Summary, MakeError> {
-        let draft = self.draft(size_bytes, options)?;
-        Place::new(file, size_bytes)?.take(&draft, options.contents)?;
+    pub fn format(self, file: &File, size_bytes: u64) -> Result<Summary, MakeError> {
+        let draft = self.draft(size_bytes)?;
+        Place::new(file, size_bytes)?.take(&draft)?;
         Ok(draft.summary())
     }
 }
@@ -88,19 +91,4 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
-}
-
-impl FromStr for Kind {
-    type Err = UnknownKind;
-
-    fn from_str(name: &str) -> Result<Self, UnknownKind> {
-        let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
-        found.ok_or_else(|| UnknownKind { name: name.into() })
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no formatter for `{name}` here; there are {}", Kind::ALL.map(Kind::name).join(", "))]
-pub struct UnknownKind {
-    pub name: String,
 }

@@ -1,5 +1,5 @@
-//! Where a file system goes: the first bytes of a file or a block device. Looks
-//! whether something is there, clears the ends, writes the draft, syncs.
+//! Where a file system goes: the first bytes of a file or a block device. Clears the ends,
+//! writes the draft, syncs. Whether something is there has been asked before.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -7,7 +7,6 @@ use std::os::unix::fs::FileExt;
 
 use crate::draft::Draft;
 use crate::error::MakeError;
-use crate::options::Contents;
 
 /// So much of the beginning is looked at and cleared: the farthest signature that blkid looks for
 /// at a head is that of btrfs, in the sector at 64 KiB.
@@ -39,10 +38,7 @@ impl<'a> Place<'a> {
     }
 
     /// Zeros at both ends where the draft has nothing.
-    pub(crate) fn take(&self, draft: &Draft, contents: Contents) -> Result<(), MakeError> {
-        if contents == Contents::MustBeEmpty {
-            self.ends().iter().try_for_each(|&(at, length)| self.expect_zeros(at, length))?;
-        }
+    pub(crate) fn take(&self, draft: &Draft) -> Result<(), MakeError> {
         for (at, length) in self.ends() {
             self.write(at, &draft.read(at, length as usize))?;
         }
@@ -56,15 +52,6 @@ impl<'a> Place<'a> {
         let head = HEAD_BYTES.min(self.size_bytes);
         let tail = TAIL_BYTES.min(self.size_bytes - head);
         [(0, head), (self.size_bytes - tail, tail)]
-    }
-
-    fn expect_zeros(&self, at: u64, length: u64) -> Result<(), MakeError> {
-        let mut bytes = vec![0; length as usize];
-        self.file.read_exact_at(&mut bytes, at).map_err(MakeError::io("read what is there"))?;
-        match bytes.iter().position(|&byte| byte != 0) {
-            Some(found) => Err(MakeError::NotEmpty { offset_bytes: at + found as u64 }),
-            None => Ok(()),
-        }
     }
 
     fn write_zeros(&self, at: u64, length: u64) -> Result<(), MakeError> {
@@ -86,7 +73,7 @@ impl<'a> Place<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kind, Options};
+    use crate::Kind;
 
     fn some_file() -> File {
         tempfile::tempfile().unwrap()
@@ -96,9 +83,9 @@ mod tests {
     fn a_file_grows_and_holds_the_draft() {
         let file = some_file();
         let size_bytes = 4 << 20;
-        let summary = Kind::Hpfs.format(&file, size_bytes, &Options::default()).unwrap();
+        let summary = Kind::Hpfs.format(&file, size_bytes).unwrap();
         assert_eq!(file.metadata().unwrap().len(), size_bytes);
-        let draft = Kind::Hpfs.draft(size_bytes, &Options::default()).unwrap();
+        let draft = Kind::Hpfs.draft(size_bytes).unwrap();
         assert_eq!(summary, draft.summary());
         let mut found = vec![0; size_bytes as usize];
         file.read_exact_at(&mut found, 0).unwrap();
@@ -106,15 +93,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_refused_until_it_may_go() {
+    fn what_was_at_the_ends_is_gone() {
         let file = some_file();
         file.set_len(4 << 20).unwrap();
         file.write_all_at(&[0x53, 0xef], 1080).unwrap();
         file.write_all_at(b"old", (4 << 20) - 100).unwrap();
-        let refused = Kind::Hpfs.format(&file, 4 << 20, &Options::default()).unwrap_err();
-        assert!(matches!(refused, MakeError::NotEmpty { offset_bytes: 1080 }), "{refused}");
-        let options = Options { contents: Contents::MayBeErased, ..Options::default() };
-        Kind::Hpfs.format(&file, 4 << 20, &options).unwrap();
+        Kind::Hpfs.format(&file, 4 << 20).unwrap();
         let mut found = [1; 3];
         file.read_exact_at(&mut found[..2], 1080).unwrap();
         assert_eq!(found[..2], [0, 0]);
@@ -125,7 +109,7 @@ mod tests {
     #[test]
     fn no_byte_changes_when_the_size_is_refused() {
         let file = some_file();
-        let error = Kind::Hpfs.format(&file, 1000, &Options::default()).unwrap_err();
+        let error = Kind::Hpfs.format(&file, 1000).unwrap_err();
         assert_eq!(
             error.to_string(),
             "1000 bytes are no whole number of sectors of 512 bytes; hpfs can have 512"

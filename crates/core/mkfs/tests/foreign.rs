@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pickfs_mkfs::{Kind, Options};
+use pickfs_mkfs::Kind;
 
 /// In PATH or where system programs are; without it the test's reason to end.
 fn program(name: &str, package: &str) -> Option<PathBuf> {
@@ -23,7 +23,7 @@ fn program(name: &str, package: &str) -> Option<PathBuf> {
 fn volume(folder: &Path, kind: Kind, size_bytes: u64) -> PathBuf {
     let path = folder.join(format!("{kind}-{size_bytes}.hdf"));
     let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
-    kind.format(&file, size_bytes, &Options::default()).unwrap();
+    kind.format(&file, size_bytes).unwrap();
     path
 }
 

@@ -2,7 +2,7 @@
 //! Runs of equal lines are folded into a `*`, as hexdump(1) does it.
 #![allow(clippy::unwrap_used)]
 
-use pickfs_mkfs::{Draft, Kind, Options};
+use pickfs_mkfs::{Draft, Kind};
 
 const LINE_BYTES: usize = 32;
 
@@ -37,7 +37,7 @@ fn lines(bytes: &[u8]) -> String {
 }
 
 fn drafted(kind: Kind, size_bytes: u64) -> String {
-    dump(&kind.draft(size_bytes, &Options::default()).unwrap())
+    dump(&kind.draft(size_bytes).unwrap())
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use super::layout::{Form, Layout};
 use super::{FRAGMENT_BYTES, FRAGMENTS};
 use crate::claims::Claims;
-use crate::options::Options;
+use crate::kind::MADE_S;
 use crate::record::Record;
 
 /// Inodes 0 and 1 are never used, 2 is the root directory.
@@ -71,7 +71,7 @@ impl Group {
 }
 
 /// `struct cg` with its bitmaps behind it: inodes in use, then free fragments.
-pub(super) fn record(group: &Group, layout: &Layout, options: &Options) -> Record {
+pub(super) fn record(group: &Group, layout: &Layout) -> Record {
     const MAGIC: u32 = 0x0009_0255;
     const FIXED: usize = 168;
     let mut cg = Record::little(layout.descriptor_bytes() as usize);
@@ -83,14 +83,14 @@ pub(super) fn record(group: &Group, layout: &Layout, options: &Options) -> Recor
     let inode_map = match layout.form {
         Form::One => {
             // Two tables by cylinder that nobody reads any more: one cylinder, and no counts.
-            cg.set_u32(8, options.made_s as u32);
+            cg.set_u32(8, MADE_S as u32);
             cg.set_u16(16, 1).set_u16(18, layout.group_inodes as u16);
             cg.set_u32(84, FIXED as u32).set_u32(88, FIXED as u32 + 4);
             FIXED + 6
         }
         Form::Two => {
             cg.set_u32(116, layout.group_inodes as u32).set_u32(120, layout.inodes_ready() as u32);
-            cg.set_u64(136, options.made_s);
+            cg.set_u64(136, MADE_S);
             FIXED
         }
     };

@@ -27,7 +27,6 @@ use layout::{Form, Layout};
 use crate::draft::Draft;
 use crate::error::MakeError;
 use crate::kind::Kind;
-use crate::options::Options;
 
 /// The volume may end within a block, but not within a sector.
 const SECTOR_BYTES: u64 = 512;
@@ -42,34 +41,24 @@ const BLOCK_BYTES: u64 = FRAGMENT_BYTES * FRAGMENTS;
 
 /// What does not fill a block, or a last group that has room for little more than its own tables,
 /// is left over.
-pub(crate) fn draft(kind: Kind, size_bytes: u64, options: &Options) -> Result<Draft, MakeError> {
+pub(crate) fn draft(kind: Kind, size_bytes: u64) -> Result<Draft, MakeError> {
     let form = if kind == Kind::Ufs { Form::One } else { Form::Two };
-    check(kind, form, size_bytes, options)?;
+    kind.check_size(size_bytes, SECTOR_BYTES, MINIMUM_BYTES, MAXIMUM_BYTES)?;
     let layout = Layout::new(form, size_bytes);
     let claims = layout.claims();
     let mut draft = Draft::new(kind, FRAGMENT_BYTES as u32, layout.fragments);
     draft.free_blocks = layout.fragments - claims.count();
     let groups: Vec<_> = (0..layout.groups).map(|at| group::count(at, &layout, &claims)).collect();
-    let block = superblock::record(&layout, &groups, options);
+    let block = superblock::record(&layout, &groups);
     draft.put(layout.superblock_at(), block.clone());
     for (at, group) in (0..layout.groups).zip(&groups) {
         let first = layout.first_of(at);
         draft.put_block(first + layout.copy, block.clone());
-        draft.put_block(first + layout.descriptor, group::record(group, &layout, options));
+        draft.put_block(first + layout.descriptor, group::record(group, &layout));
         draft.zero_blocks(first + layout.inodes + u64::from(at == 0), layout.zeroed(at));
     }
-    draft.put_block(layout.inodes, root::inodes(&layout, options));
+    draft.put_block(layout.inodes, root::inodes(&layout));
     draft.put_block(layout.data, group::summary(&groups, &layout));
     draft.put_block(layout.root_directory(), root::directory());
     Ok(draft)
-}
-
-fn check(kind: Kind, form: Form, size_bytes: u64, options: &Options) -> Result<(), MakeError> {
-    kind.check_size(size_bytes, SECTOR_BYTES, MINIMUM_BYTES, MAXIMUM_BYTES)?;
-    options.check_label(kind, 31, &['/'])?;
-    let latest_s = match form {
-        Form::One => i32::MAX as u64,
-        Form::Two => i64::MAX as u64,
-    };
-    options.check_time(kind, 0, latest_s)
 }

@@ -1,6 +1,6 @@
 use super::layout::{Form, Layout};
 use super::{FRAGMENT_BYTES, SECTOR_BYTES};
-use crate::options::Options;
+use crate::kind::MADE_S;
 use crate::record::Record;
 
 const ROOT: u32 = 2;
@@ -11,33 +11,33 @@ const MODE: u16 = 0o040_755;
 const CHUNK_BYTES: u16 = 512;
 
 /// The first fragment of inodes: all zero but the root's.
-pub(super) fn inodes(layout: &Layout, options: &Options) -> Record {
+pub(super) fn inodes(layout: &Layout) -> Record {
     let mut table = Record::little(FRAGMENT_BYTES as usize);
     let at = ROOT as usize * layout.form.inode_bytes() as usize;
     table.set_u16(at, MODE).set_u16(at + 2, 2);
     match layout.form {
-        Form::One => set_inode_one(&mut table, at, layout, options),
-        Form::Two => set_inode_two(&mut table, at, layout, options),
+        Form::One => set_inode_one(&mut table, at, layout),
+        Form::Two => set_inode_two(&mut table, at, layout),
     }
     table
 }
 
 /// `struct ufs1_dinode`: size, three times, the first direct block, sectors held.
-fn set_inode_one(table: &mut Record, at: usize, layout: &Layout, options: &Options) {
+fn set_inode_one(table: &mut Record, at: usize, layout: &Layout) {
     table.set_u64(at + 8, CHUNK_BYTES.into());
     for time in [16, 24, 32] {
-        table.set_u32(at + time, options.made_s as u32);
+        table.set_u32(at + time, MADE_S as u32);
     }
     table.set_u32(at + 40, layout.root_directory() as u32);
     table.set_u32(at + 104, (FRAGMENT_BYTES / SECTOR_BYTES) as u32);
 }
 
 /// `struct ufs2_dinode`: the same with 64 bits, and the time of birth.
-fn set_inode_two(table: &mut Record, at: usize, layout: &Layout, options: &Options) {
+fn set_inode_two(table: &mut Record, at: usize, layout: &Layout) {
     table.set_u64(at + 16, CHUNK_BYTES.into());
     table.set_u64(at + 24, FRAGMENT_BYTES / SECTOR_BYTES);
     for time in [32, 40, 48, 56] {
-        table.set_u64(at + time, options.made_s);
+        table.set_u64(at + time, MADE_S);
     }
     table.set_u64(at + 112, layout.root_directory());
 }

@@ -4,7 +4,7 @@
 use super::group::Group;
 use super::layout::{Form, Layout};
 use super::{BLOCK_BYTES, FRAGMENT_BYTES, FRAGMENTS, SECTOR_BYTES};
-use crate::options::Options;
+use crate::kind::{ID, LABEL, MADE_S};
 use crate::record::Record;
 
 /// In an inode: direct, and by one to three levels.
@@ -13,15 +13,15 @@ const LEVELS: u32 = 3;
 /// Kept free for root, in per cent; FreeBSD's default.
 const RESERVED_PERCENT: u32 = 8;
 
-pub(super) fn record(layout: &Layout, groups: &[Group], options: &Options) -> Record {
+pub(super) fn record(layout: &Layout, groups: &[Group]) -> Record {
     let mut block = Record::little(FRAGMENT_BYTES as usize);
     set_places(&mut block, layout);
     set_sizes(&mut block, layout);
     set_limits(&mut block, layout);
     set_counts(&mut block, layout, groups);
-    set_identity(&mut block, layout, options);
+    set_identity(&mut block, layout);
     if layout.form == Form::One {
-        set_old_fields(&mut block, layout, options);
+        set_old_fields(&mut block, layout);
     }
     block
 }
@@ -86,22 +86,22 @@ fn set_counts(block: &mut Record, layout: &Layout, groups: &[Group]) {
 }
 
 /// Clean, with flags at their new place; who and when.
-fn set_identity(block: &mut Record, layout: &Layout, options: &Options) {
+fn set_identity(block: &mut Record, layout: &Layout) {
     const CLEAN: u8 = 1;
     const FLAGS_MOVED: u8 = 0x80;
     let magic = match layout.form {
         Form::One => 0x0001_1954,
         Form::Two => 0x1954_0119,
     };
-    block.set_u64(144, options.id).set_u8(209, CLEAN).set_u8(211, FLAGS_MOVED);
-    block.set(680, options.label.as_bytes()).set_u64(1072, options.made_s);
+    block.set_u64(144, ID).set_u8(209, CLEAN).set_u8(211, FLAGS_MOVED);
+    block.set(680, LABEL.as_bytes()).set_u64(1072, MADE_S);
     block.set_u32(1372, magic);
 }
 
 /// What only UFS1 has: a disk's geometry, of which one cylinder a group is left, and the old places.
-fn set_old_fields(block: &mut Record, layout: &Layout, options: &Options) {
+fn set_old_fields(block: &mut Record, layout: &Layout) {
     let sectors = (layout.group_fragments * FRAGMENT_BYTES / SECTOR_BYTES) as u32;
-    block.set_u32(28, u32::MAX).set_u32(32, options.made_s as u32);
+    block.set_u32(28, u32::MAX).set_u32(32, MADE_S as u32);
     block.set_u32(36, layout.fragments as u32).set_u32(40, data_of(layout) as u32);
     block.set_u32(68, 60).set_u32(124, (FRAGMENT_BYTES / SECTOR_BYTES) as u32);
     block.set_u32(132, sectors).set_u32(136, 1).set_u32(152, layout.data as u32);
