@@ -34,7 +34,7 @@ pub struct Expansion {
 /// `ceiling` is the best durability that a candidate can give.
 pub fn expand(
     plan: &Plan,
-    workload: &dyn Workload,
+    workload: &Workload,
     ceiling: impl Fn(&CandidateSpec) -> Durability,
 ) -> Result<Expansion, ExpandError> {
     let mut expansion = Expansion::default();
@@ -61,7 +61,7 @@ pub fn expand(
 
 fn cell(
     plan: &Plan,
-    workload: &dyn Workload,
+    workload: &Workload,
     candidate: &CandidateSpec,
     levels: &[(String, Value)],
     ceiling: &impl Fn(&CandidateSpec) -> Durability,
@@ -77,11 +77,11 @@ fn cell(
     let (knobs, asked) = split_knobs(asked);
     let resolved = workload.validate(&asked)?;
     // What another host holds does not hang on the file system of this one.
-    let durability = match workload.durability(&resolved) {
+    let durability = match (workload.durability)(&resolved) {
         Durability::HostLoss => Durability::HostLoss,
         own => own.min(ceiling(candidate)),
     };
-    let (name, version) = (plan.workload.clone(), workload.version());
+    let (name, version) = (plan.workload.clone(), workload.version);
     let spec = WorkloadSpec { name, version, params: resolved.params.clone() };
     let cell = Cell {
         id: cell_id(candidate, &plan.backing, &spec, &knobs),
@@ -106,7 +106,7 @@ fn split_knobs(asked: Map<String, Value>) -> (BTreeMap<String, String>, Map<Stri
 
 fn left_out(
     plan: &Plan,
-    workload: &dyn Workload,
+    workload: &Workload,
     cell: &Cell,
     params: &Resolved,
     levels: &[(String, Value)],
@@ -118,7 +118,7 @@ fn left_out(
     if let Some(exclusion) = excluded {
         return Some((exclusion.reason.clone(), "the plan leaves it out".into()));
     }
-    let reason = workload.incompatible(params)?;
+    let reason = (workload.incompatible)(params)?;
     Some((reason, "choose another combination; docs/axes.md has the table".into()))
 }
 
@@ -193,9 +193,7 @@ mod tests {
     use super::*;
     use crate::plan_file::read_plan;
 
-    use pickfs_workload::{Check, Fault, Literal, Param, Prepared, Session};
-
-    struct Toy;
+    use pickfs_workload::{Check, Literal, Param};
 
     const PARAMS: &[Param] = &[
         Param {
@@ -213,35 +211,21 @@ mod tests {
         Param { name: "rate", doc: "", default: Literal::Number(1.0), check: Check::Rate },
     ];
 
-    impl Workload for Toy {
-        fn name(&self) -> &'static str {
-            "toy"
-        }
-        fn version(&self) -> u32 {
-            1
-        }
-        fn about(&self) -> &'static str {
-            "a toy"
-        }
-        fn params(&self) -> &'static [Param] {
-            PARAMS
-        }
-        fn ops(&self, _: &Resolved) -> Vec<String> {
-            vec!["append".into()]
-        }
-        fn durability(&self, params: &Resolved) -> Durability {
-            match params.text("sync") {
-                "fdatasync" => Durability::PowerLoss,
-                _ => Durability::ProcessCrash,
-            }
-        }
-        fn incompatible(&self, params: &Resolved) -> Option<String> {
+    const TOY: Workload = Workload {
+        name: "toy",
+        about: "a toy",
+        params: PARAMS,
+        ops: |_| vec!["append".into()],
+        durability: |params| match params.text("sync") {
+            "fdatasync" => Durability::PowerLoss,
+            _ => Durability::ProcessCrash,
+        },
+        prepare: |_| unreachable!("the lab expands, workers prepare"),
+        incompatible: |params| {
             (params.text("sync") == "msync").then(|| "msync needs the mmap write path".into())
-        }
-        fn prepare(&self, _: &Session) -> Result<Box<dyn Prepared>, Fault> {
-            unreachable!("the lab expands, workers prepare")
-        }
-    }
+        },
+        ..Workload::LOOP
+    };
 
     fn plan_text(extra: &str) -> String {
         format!(
@@ -271,7 +255,7 @@ primary = []
 
     #[test]
     fn cells_are_the_product_less_what_does_not_go_together() {
-        let expansion = expand(&plan(""), &Toy, ceiling).expect("expands");
+        let expansion = expand(&plan(""), &TOY, ceiling).expect("expands");
         assert_eq!((expansion.cells.len(), expansion.skipped.len()), (8, 4));
         assert_eq!(expansion.cells[0].levels_text(), "sync=none, size=256");
         assert_eq!(expansion.skipped[0].reason, "msync needs the mmap write path");
@@ -281,7 +265,7 @@ primary = []
 
     #[test]
     fn a_memory_file_system_never_survives_more_than_the_process() {
-        let expansion = expand(&plan(""), &Toy, ceiling).expect("expands");
+        let expansion = expand(&plan(""), &TOY, ceiling).expect("expands");
         let best = |fs: &str| {
             let cells = expansion.cells.iter().filter(|cell| cell.candidate.fs == fs);
             cells.map(|cell| cell.durability).max()
@@ -293,7 +277,7 @@ primary = []
     #[test]
     fn a_plan_may_leave_corners_out() {
         let without = r#"without = [{ candidate = "tmpfs", levels = { sync = "fdatasync" }, reason = "not durable" }]"#;
-        let expansion = expand(&plan(without), &Toy, ceiling).expect("expands");
+        let expansion = expand(&plan(without), &TOY, ceiling).expect("expands");
         assert_eq!((expansion.cells.len(), expansion.skipped.len()), (6, 6));
         assert!(expansion.skipped.iter().any(|skipped| skipped.reason == "not durable"));
     }
@@ -303,7 +287,7 @@ primary = []
         let ask = |design: &str| {
             let text = plan_text("").replace("[design]", &format!("[design]\n{design}"));
             let plan = read_plan("t.toml", &text).expect("a good plan");
-            let cells = expand(&plan, &Toy, ceiling).expect("expands").cells;
+            let cells = expand(&plan, &TOY, ceiling).expect("expands").cells;
             let name = |cell: &Cell| format!("{} {}", cell.candidate.label, cell.levels_text());
             cells.iter().map(name).collect::<Vec<_>>()
         };
@@ -327,7 +311,7 @@ primary = []
             .replace("[design]", "[design]\ncombine = \"one-at-a-time\"\ncompare = \"size\"")
             .replace("reference = \"ext4\"", "reference = \"4096\"");
         let plan = read_plan("t.toml", &text).expect("a good plan");
-        let cells = expand(&plan, &Toy, ceiling).expect("expands").cells;
+        let cells = expand(&plan, &TOY, ceiling).expect("expands").cells;
         let at = |size: &str| cells.iter().filter(|cell| cell.level("size") == Some(size)).count();
         assert_eq!((at("4096"), at("256")), (3, 1));
     }
@@ -335,7 +319,7 @@ primary = []
     #[test]
     fn parameters_may_change_with_a_level() {
         let adjust = r#"adjust = [{ levels = { sync = "fdatasync" }, params = { rate = 1000 } }]"#;
-        let expansion = expand(&plan(adjust), &Toy, ceiling).expect("expands");
+        let expansion = expand(&plan(adjust), &TOY, ceiling).expect("expands");
         let slow = |cell: &&Cell| cell.workload.params["rate"].as_f64() == Some(1_000.0);
         assert_eq!(expansion.cells.iter().filter(slow).count(), 4);
         assert!(expansion.cells.iter().filter(slow).all(|c| c.level("sync") == Some("fdatasync")));
@@ -351,7 +335,7 @@ name = "fast"
 params = { rate = 1000 }"#;
         let text = plan_text("").replace(r#"sync = ["none", "fdatasync", "msync"]"#, "");
         let plan = read_plan("t.toml", &format!("{text}{variant}")).expect("a good plan");
-        let expansion = expand(&plan, &Toy, ceiling).expect("expands");
+        let expansion = expand(&plan, &TOY, ceiling).expect("expands");
         assert_eq!(expansion.cells.len(), 8);
         let safe = expansion.cells.iter().filter(|c| c.level("variant") == Some("slow and safe"));
         assert!(safe.clone().all(|cell| cell.workload.params["sync"] == "fdatasync"));
@@ -361,7 +345,7 @@ params = { rate = 1000 }"#;
     #[test]
     fn two_levels_that_mean_the_same_are_refused() {
         let adjust = r#"adjust = [{ params = { size = 64 } }]"#;
-        let error = expand(&plan(adjust), &Toy, ceiling).expect_err("refused").to_string();
+        let error = expand(&plan(adjust), &TOY, ceiling).expect_err("refused").to_string();
         assert!(error.starts_with("ext4 sync=none, size=4096 stands twice"), "{error}");
     }
 
@@ -372,7 +356,7 @@ params = { rate = 1000 }"#;
             r#""fs.read_ahead_kb" = [0, 128]"#,
         );
         let plan = read_plan("t.toml", &text).expect("a good plan");
-        let expansion = expand(&plan, &Toy, ceiling).expect("expands");
+        let expansion = expand(&plan, &TOY, ceiling).expect("expands");
         assert_eq!(expansion.cells.len(), 8);
         let cell = &expansion.cells[0];
         assert_eq!(cell.knobs["fs.read_ahead_kb"], "0");
@@ -383,7 +367,7 @@ params = { rate = 1000 }"#;
 
     #[test]
     fn equal_questions_have_equal_names() {
-        let first = expand(&plan(""), &Toy, ceiling).expect("expands");
-        assert_eq!(first, expand(&plan(""), &Toy, ceiling).expect("expands"));
+        let first = expand(&plan(""), &TOY, ceiling).expect("expands");
+        assert_eq!(first, expand(&plan(""), &TOY, ceiling).expect("expands"));
     }
 }

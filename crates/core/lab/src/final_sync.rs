@@ -16,7 +16,7 @@ use crate::{doubts::PERIODS_MIN, expand::expand, preflight::ceiling};
 fn puts_off(cell: &Cell) -> bool {
     let Ok(workload) = pickfs_workload::find(&cell.workload.name) else { return false };
     let params = workload.validate(&cell.workload.params);
-    gates::puts_off(cell) && params.is_ok_and(|params| !workload.length(&params).is_work())
+    gates::puts_off(cell) && params.is_ok_and(|params| !(workload.length)(&params).is_work())
 }
 
 /// The plan asks for times with their share of the final sync where nothing else pays for what was put off.
@@ -48,7 +48,7 @@ pub fn question(plan: &Plan) -> Option<Metric> {
     let workload = pickfs_workload::find(&plan.workload).ok()?;
     let cells = expand(plan, workload, |c| ceiling(c, &plan.backing)).ok()?.cells;
     let params = workload.validate(&cells.first()?.workload.params).ok()?;
-    let op = workload.ops(&params).into_iter().next()?;
+    let op = (workload.ops)(&params).into_iter().next()?;
     cells.iter().all(puts_off).then(|| Metric::new(&op, Statistic::Mean))
 }
 
@@ -60,7 +60,7 @@ pub fn ops(plan: &Plan, cell: &Cell) -> Vec<String> {
     let first = pickfs_workload::find(&cell.workload.name).ok().filter(|_| puts_off(cell));
     let first = first.and_then(|workload| {
         let params = workload.validate(&cell.workload.params).ok()?;
-        workload.ops(&params).into_iter().next()
+        (workload.ops)(&params).into_iter().next()
     });
     ops.extend(first);
     ops.sort();

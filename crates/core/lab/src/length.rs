@@ -43,7 +43,7 @@ pub fn length_text(plan: &Plan, expected_s: f64) -> String {
 fn takes_what_it_takes(plan: &Plan) -> bool {
     let Ok(workload) = pickfs_workload::find(&plan.workload) else { return false };
     let params = workload.validate(&plan.params).or_else(|_| workload.validate(&Map::new()));
-    params.is_ok_and(|params| workload.length(&params) == Length::Work(None))
+    params.is_ok_and(|params| (workload.length)(&params) == Length::Work(None))
 }
 
 fn measured_s(plan: &Plan, cell: &Cell) -> f64 {
@@ -56,7 +56,7 @@ fn measured_s(plan: &Plan, cell: &Cell) -> f64 {
 pub(crate) fn length_of(cell: &Cell) -> Length {
     let length = || {
         let workload = pickfs_workload::find(&cell.workload.name).ok()?;
-        Some(workload.length(&workload.validate(&cell.workload.params).ok()?))
+        Some((workload.length)(&workload.validate(&cell.workload.params).ok()?))
     };
     length().unwrap_or(Length::Clock)
 }

@@ -209,7 +209,7 @@ impl From<TargetError> for TrialError {
 }
 
 pub struct Job {
-    pub workload: &'static dyn Workload,
+    pub workload: &'static Workload,
     pub params: Resolved,
     pub lanes: u32,
     pub length: Length,
@@ -221,7 +221,7 @@ impl Job {
         let failed = |error: ParamError| TrialError::Failed(error.to_string());
         let workload = pickfs_workload::find(&asked.name).map_err(failed)?;
         let params = workload.validate(&asked.params).map_err(failed)?;
-        let (lanes, length) = (workload.lanes(&params), workload.length(&params));
+        let (lanes, length) = ((workload.lanes)(&params), (workload.length)(&params));
         Ok(Job { workload, params, lanes, length })
     }
 

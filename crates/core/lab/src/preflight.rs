@@ -93,7 +93,7 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
         return Err(PreflightError::EnginesCompared { plan: plan.name.clone() });
     }
     if plan.capacity.is_some() && expansion.cells.iter().any(|cell| length_of(cell).is_work()) {
-        return Err(PreflightError::NoRate { plan: plan.name.clone(), workload: workload.name() });
+        return Err(PreflightError::NoRate { plan: plan.name.clone(), workload: workload.name });
     }
     let asks_realtime = |cell: &Cell| {
         cell.workload.params.get("thread_policy").is_some_and(|policy| policy == "fifo")
@@ -144,14 +144,14 @@ pub fn check_privilege(plan: &Plan, cells: &[Cell]) -> Result<(), PreflightError
 /// A typo in a metric, an adjustment or an exclusion would cost a whole run.
 fn check_names(
     plan: &Plan,
-    workload: &dyn Workload,
+    workload: &Workload,
     expansion: &Expansion,
 ) -> Result<(), PreflightError> {
     let names = Names { plan, expansion };
     let mut ops = std::collections::BTreeSet::new();
     for cell in &expansion.cells {
         if let Ok(resolved) = workload.validate(&cell.workload.params) {
-            let own = workload.ops(&resolved).into_iter();
+            let own = (workload.ops)(&resolved).into_iter();
             ops.extend(own.flat_map(|op| [format!("{op}{WITH_FINAL_SYNC}"), op]));
         }
     }
@@ -273,7 +273,7 @@ fn leave_out_unavailable(expansion: &mut Expansion) {
     }
 }
 
-fn leave_out_too_large(plan: &Plan, workload: &dyn Workload, expansion: &mut Expansion) {
+fn leave_out_too_large(plan: &Plan, workload: &Workload, expansion: &mut Expansion) {
     let Some(size_bytes) = size_bytes(&plan.backing) else { return };
     for cell in std::mem::take(&mut expansion.cells) {
         let fs = cell.candidate.fs.as_str();
@@ -285,7 +285,7 @@ fn leave_out_too_large(plan: &Plan, workload: &dyn Workload, expansion: &mut Exp
         }
         let scratch = Scratch { fs, size_bytes, is_in_memory: is_in_memory(fs) };
         let params = workload.validate(&cell.workload.params).ok();
-        match params.and_then(|params| workload.too_large(&params, &scratch)) {
+        match params.and_then(|params| (workload.too_large)(&params, &scratch)) {
             Some(TooLarge { reason, remedy }) => {
                 expansion.skipped.push(SkippedCell { cell, reason, remedy });
             }

@@ -28,7 +28,7 @@ pub fn into_record(
     }
     record.ops = merged_ops(sums.ops, SPIKES_MAX as usize).map_err(TrialError::Failed)?;
     record.phases = merged_phases(&sums.phases);
-    job.workload.derive(&job.params, &mut record.phases);
+    (job.workload.derive)(&job.params, &mut record.phases);
     record.load = merged_load(&sums.loads);
     final_sync::add_rows(&spec.final_sync, record);
     Ok(())

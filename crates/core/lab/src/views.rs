@@ -15,7 +15,7 @@ pub fn settle(plan: &mut Plan) {
     let Ok(expansion) = expand(plan, workload, |_| Durability::PowerLoss) else { return };
     let has_response = |metric: &Metric| {
         let op = metric.op.strip_suffix(WITH_FINAL_SYNC).unwrap_or(&metric.op);
-        let is_scheduled = workload.scheduled().contains(&op);
+        let is_scheduled = workload.scheduled.contains(&op);
         is_scheduled
             && expansion.cells.iter().filter(|cell| applies(metric, cell)).all(|cell| {
                 cell.workload.params.get("arrival").is_none_or(|arrival| arrival != "closed")

@@ -44,7 +44,7 @@ fn parameters(name: &str) -> String {
     pickfs_engine_workloads::add();
     let table = |name: &str| {
         let workload = pickfs_workload::find(name).expect("the workload");
-        pickfs_workload::params_markdown(workload.params())
+        pickfs_workload::params_markdown(workload.params)
     };
     let own = table(name);
     if name == "journal" {
@@ -171,7 +171,7 @@ fn the_parameters_and_limits_of_files_are_listed() {
     check_part("files-workload.md", "limits", &pickfs_workload::limits_markdown());
     let page = page_text("files-workload.md");
     let everything = files.validate(&serde_json::Map::new()).expect("defaults");
-    for op in files.ops(&everything).iter().filter(|op| !op.contains(':')) {
+    for op in (files.ops)(&everything).iter().filter(|op| !op.contains(':')) {
         assert!(page.contains(&format!("`{op}`")), "docs/files-workload.md does not name `{op}`");
     }
 }
@@ -201,7 +201,7 @@ fn the_parameters_of_the_fix_engine_are_listed() {
     let page = page_text("fix-workload.md");
     let synced = serde_json::json!({ "store": "journal-fdatasync" });
     let synced = fix.validate(synced.as_object().expect("an object")).expect("a store");
-    for op in fix.ops(&synced) {
+    for op in (fix.ops)(&synced) {
         assert!(page.contains(&format!("`{op}`")), "docs/fix-workload.md does not name `{op}`");
     }
 }

@@ -52,14 +52,14 @@ pub fn run() -> Result<(), Ending> {
     hello()?;
     let spec = spec()?;
     let workload = find(&spec.workload.name)?;
-    let (name, asked, ours) = (&spec.workload.name, spec.workload.version, workload.version());
+    let (name, asked, ours) = (&spec.workload.name, spec.workload.version, workload.version);
     if asked != ours {
         let reason = format!("workload {name} is version {ours} here, and {asked} was asked");
         return Err(Ending::failed(reason));
     }
     if spec.role != MEASURING {
         // What the lab handed over is for the worker that started us.
-        return Ok(workload.play(&Session::new(spec, None)?)?);
+        return Ok((workload.play)(&Session::new(spec, None)?)?);
     }
     if let Ok(program) = std::env::current_exe() {
         roles_are_played_by(program);
@@ -74,7 +74,7 @@ pub fn run() -> Result<(), Ending> {
     ran
 }
 
-fn trial(workload: &dyn Workload, session: &Session) -> Result<(), Ending> {
+fn trial(workload: &Workload, session: &Session) -> Result<(), Ending> {
     take_processors(&session.spec)?;
     settle_on_node(&session.spec)?;
     take_io_priority(session.spec.io_priority.as_deref())?;
@@ -82,7 +82,7 @@ fn trial(workload: &dyn Workload, session: &Session) -> Result<(), Ending> {
     if session.spec.lanes == 1 {
         pin(session.spec.helper_cpu)?;
     }
-    let mut prepared = workload.prepare(session)?;
+    let mut prepared = workload.make_ready(session)?;
     if session.spec.lanes == 1 {
         pin(session.spec.cpu)?;
     }

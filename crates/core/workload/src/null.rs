@@ -9,12 +9,10 @@ use crate::{
     drive::{Pace, Span, Turn, Work},
     fault::Fault,
     measurement::{Measured, Measurement},
-    param::{Literal, Param, ParamError, Resolved},
+    param::{Literal, Param},
     placement,
     workload::{Prepared, Session, Workload},
 };
-
-pub struct Null;
 
 const PARAMS: &[Param] = &[
     Param { default: Literal::Text("closed"), ..arrival::ARRIVAL },
@@ -29,49 +27,19 @@ const PARAMS: &[Param] = &[
     placement::THREAD_POLICY,
 ];
 
-impl Workload for Null {
-    fn name(&self) -> &'static str {
-        "null"
-    }
-
-    fn version(&self) -> u32 {
-        1
-    }
-
-    fn about(&self) -> &'static str {
-        "does nothing: the cost of one lap and the noise of the machine"
-    }
-
-    fn params(&self) -> &'static [Param] {
-        PARAMS
-    }
-
-    fn validate(
-        &self,
-        asked: &serde_json::Map<String, serde_json::Value>,
-    ) -> Result<Resolved, ParamError> {
-        let params = Resolved::new(self.name(), PARAMS, asked)?;
-        arrival::check(&params)?;
-        Ok(params)
-    }
-
-    fn ops(&self, _params: &Resolved) -> Vec<String> {
-        vec!["null".into()]
-    }
-
-    fn durability(&self, _params: &Resolved) -> Durability {
-        Durability::Nothing
-    }
-
-    fn incompatible(&self, _params: &Resolved) -> Option<String> {
-        None
-    }
-
-    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "null",
+    about: "does nothing: the cost of one lap and the noise of the machine",
+    params: PARAMS,
+    ops: |_| vec!["null".into()],
+    durability: |_| Durability::Nothing,
+    prepare: |session| {
         let recording = arrival::recording(&session.params)?;
         Ok(Box::new(Ready { arrival: arrival::arrival(&session.params, recording.as_ref()) }))
-    }
-}
+    },
+    check: arrival::check,
+    ..Workload::LOOP
+};
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nothing;
@@ -132,10 +100,6 @@ impl Ready {
 impl Prepared for Ready {
     fn warm_up(&mut self, session: &Session) -> Result<u64, Fault> {
         Ok(self.run(session, session.spec.warmup_ns, true)?.load.measured_ns)
-    }
-
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
     }
 
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {

@@ -5,102 +5,129 @@ use serde_json::{Map, Value};
 
 use crate::{
     bench::LiveLaps,
-    column::Column,
-    command::Command,
+    column, command,
     fault::Fault,
-    files::Files,
-    fio::Fio,
-    journal::Journal,
+    files, fio, journal,
     measurement::{Measured, Measurement},
-    null::Null,
+    null,
     param::{Param, ParamError, Resolved},
     phase::{Gate, LabLine},
 };
 
-static CORE: &[&dyn Workload] = &[&Null, &Journal, &Column, &Files, &Command, &Fio];
+static CORE: &[Workload] = &[
+    null::WORKLOAD,
+    journal::WORKLOAD,
+    column::WORKLOAD,
+    files::WORKLOAD,
+    command::WORKLOAD,
+    fio::WORKLOAD,
+];
 
-static MORE: OnceLock<&[&dyn Workload]> = OnceLock::new();
+static MORE: OnceLock<&[Workload]> = OnceLock::new();
 
 /// From now on these are workloads of this program too. Only the first call adds.
-pub fn add(more: &'static [&'static dyn Workload]) {
+pub fn add(more: &'static [Workload]) {
     let _ = MORE.set(more);
 }
 
-pub fn all() -> impl Iterator<Item = &'static dyn Workload> {
-    CORE.iter().chain(MORE.get().copied().unwrap_or_default()).copied()
+pub fn all() -> impl Iterator<Item = &'static Workload> + Clone {
+    CORE.iter().chain(MORE.get().copied().unwrap_or_default())
 }
 
-pub fn find(name: &str) -> Result<&'static dyn Workload, ParamError> {
+pub fn find(name: &str) -> Result<&'static Workload, ParamError> {
     let without = match MORE.get() {
         Some(_) => "",
         None => "; those of the engines come with the feature engines",
     };
-    all().find(|workload| workload.name() == name).ok_or_else(|| ParamError::UnknownWorkload {
+    let names = all().map(|workload| workload.name);
+    all().find(|workload| workload.name == name).ok_or_else(|| ParamError::UnknownWorkload {
         name: name.into(),
-        closest: closest(name, all().map(Workload::name)),
-        known: all().map(Workload::name).collect::<Vec<_>>().join(", ") + without,
+        closest: closest(name, names.clone()),
+        known: names.collect::<Vec<_>>().join(", ") + without,
     })
 }
 
-pub trait Workload: Sync {
-    fn name(&self) -> &'static str;
-
+/// A workload is one row. It must write its names, `params`, `ops`, `durability` and `prepare`; the rest is there
+/// by `..Workload::LOOP`.
+#[derive(Clone, Copy)]
+pub struct Workload {
+    pub name: &'static str,
     /// Rises when a change may move its numbers.
-    fn version(&self) -> u32;
-
-    fn about(&self) -> &'static str;
-
-    fn params(&self) -> &'static [Param];
-
-    fn defaults(&self) -> Map<String, Value> {
-        self.validate(&Map::new()).map(|resolved| resolved.params).unwrap_or_default()
-    }
-
-    fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
-        Resolved::new(self.name(), self.params(), asked)
-    }
-
-    fn ops(&self, params: &Resolved) -> Vec<String>;
-
-    /// Operations that the turns of a schedule wait for: they have a response time in an open loop.
-    fn scheduled(&self) -> &'static [&'static str] {
-        &[]
-    }
-
+    pub version: u32,
+    pub about: &'static str,
+    pub params: &'static [Param],
+    pub ops: fn(&Resolved) -> Vec<String>,
     /// What one completed operation outlives on a file system and a device that keep their word. The
     /// lab lowers it where the backing or a mount option says so.
-    fn durability(&self, params: &Resolved) -> Durability;
-
-    /// Worker processes of a trial, each in a directory of its own.
-    fn lanes(&self, _params: &Resolved) -> u32 {
-        1
-    }
-
-    fn length(&self, _params: &Resolved) -> Length {
-        Length::Clock
-    }
-
-    /// Why the work cannot fit on a scratch, where that is certain before anything is made. What only
-    /// the mounted file system can tell is told by the trial.
-    fn too_large(&self, _params: &Resolved, _scratch: &Scratch) -> Option<TooLarge> {
-        None
-    }
-
-    /// Adds phases that follow from others of the trial; called once all lanes are merged.
-    fn derive(&self, _params: &Resolved, _phases: &mut Vec<PhaseRecord>) {}
-
-    /// Why these parameters do not go together, if they do not: such a cell is skipped.
-    fn incompatible(&self, params: &Resolved) -> Option<String>;
-
+    pub durability: fn(&Resolved) -> Durability,
     /// Makes everything ready that is not measured. Threads that it starts inherit the CPU of the
     /// caller.
-    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault>;
-
+    pub prepare: fn(&Session) -> Result<Box<dyn Prepared>, Fault>,
+    /// Operations that the turns of a schedule wait for: they have a response time in an open loop.
+    pub scheduled: &'static [&'static str],
+    /// Puts in what parameters decide about others that are not asked for.
+    pub fill: fn(&mut Map<String, Value>),
+    /// What each parameter alone does not show.
+    pub check: fn(&Resolved) -> Result<(), ParamError>,
+    /// Why these parameters do not go together, if they do not: such a cell is skipped.
+    pub incompatible: fn(&Resolved) -> Option<String>,
+    /// Worker processes of a trial, each in a directory of its own.
+    pub lanes: fn(&Resolved) -> u32,
+    pub length: fn(&Resolved) -> Length,
+    /// Why the work cannot fit on a scratch, where that is certain before anything is made. What only
+    /// the mounted file system can tell is told by the trial.
+    pub too_large: fn(&Resolved, &Scratch) -> Option<TooLarge>,
+    /// Adds phases that follow from others of the trial; called once all lanes are merged.
+    pub derive: fn(&Resolved, &mut Vec<PhaseRecord>),
     /// Plays the role of the session beside the process that measures, until that one has no more words.
-    fn play(&self, session: &Session) -> Result<(), Fault> {
-        let role = &session.spec.role;
-        Err(Fault::Failed { reason: format!("{} has no role {role}", self.name()) })
+    pub play: fn(&Session) -> Result<(), Fault>,
+}
+
+impl Workload {
+    /// One process in a loop that the clock ends, with parameters that all go together.
+    pub const LOOP: Workload = Workload {
+        name: "",
+        version: 1,
+        about: "",
+        params: &[],
+        ops: |_| Vec::new(),
+        durability: |_| Durability::Unknown,
+        prepare: |session| Err(no_role(session)),
+        scheduled: &[],
+        fill: |_| {},
+        check: |_| Ok(()),
+        incompatible: |_| None,
+        lanes: |_| 1,
+        length: |_| Length::Clock,
+        too_large: |_, _| None,
+        derive: |_, _| {},
+        play: |session| Err(no_role(session)),
+    };
+
+    pub fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
+        let mut asked = asked.clone();
+        (self.fill)(&mut asked);
+        let resolved = Resolved::new(self.name, self.params, &asked)?;
+        (self.check)(&resolved)?;
+        Ok(resolved)
     }
+
+    /// A worker trusts nobody's arithmetic, and looks again whether the parameters go together.
+    pub fn make_ready(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
+        match (self.incompatible)(&session.params) {
+            Some(reason) => Err(Fault::Skipped { reason }),
+            None => (self.prepare)(session),
+        }
+    }
+
+    pub fn defaults(&self) -> Map<String, Value> {
+        self.validate(&Map::new()).map(|resolved| resolved.params).unwrap_or_default()
+    }
+}
+
+fn no_role(session: &Session) -> Fault {
+    let (name, role) = (&session.spec.workload.name, &session.spec.role);
+    Fault::Failed { reason: format!("{name} has no role {role}") }
 }
 
 /// How long the work of a trial takes.
@@ -145,11 +172,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Checks the workload and its parameters once more: a worker trusts nobody's arithmetic.
     pub fn new(spec: TrialSpec, live: Option<Arc<dyn LiveLaps>>) -> Result<Session, ParamError> {
         let workload = find(&spec.workload.name)?;
         let params = workload.validate(&spec.workload.params)?;
-        let ops = workload.ops(&params);
+        let ops = (workload.ops)(&params);
         Ok(Session { spec, params, ops, live, gate: Gate::default(), lab: None })
     }
 
@@ -171,10 +197,14 @@ impl Session {
 pub trait Prepared {
     /// The same loop as the measurement, until the session's warm-up time and bytes are reached;
     /// gives its length in nanoseconds.
-    fn warm_up(&mut self, session: &Session) -> Result<u64, Fault>;
+    fn warm_up(&mut self, _session: &Session) -> Result<u64, Fault> {
+        Ok(0)
+    }
 
     /// What the preparation and the warm-up want told: fallbacks, sizes, what was reached.
-    fn notes(&self) -> Vec<String>;
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault>;
 

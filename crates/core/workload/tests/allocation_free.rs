@@ -43,7 +43,7 @@ fn appends_and_syncs_allocate_nothing() {
             "file_size": "256MiB", "preallocation": "none",
         });
         let params = journal.validate(asked.as_object().expect("object")).expect("legal");
-        let ops = journal.ops(&params);
+        let ops = (journal.ops)(&params);
         let mut appending = Appending::create(folder.path(), &params, None, 3).expect("made");
         let open = Arrival::Poisson { rate_per_s: 5_000.0 };
         let (count, turns) = allocations(&mut appending, &ops, open);

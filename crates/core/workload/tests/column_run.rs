@@ -64,7 +64,7 @@ fn trial_that_leaves(
 ) -> Result<(Measured, u64), Fault> {
     let folder = spec.directory.join(format!("lane-{}", spec.lane + 1));
     let session = Session::new(spec, None).expect("good parameters").among(gate, Arc::new(lab));
-    let mut prepared = find("column").expect("a workload").prepare(&session)?;
+    let mut prepared = find("column").expect("a workload").make_ready(&session)?;
     assert_eq!(prepared.warm_up(&session)?, 0);
     let measured = prepared.measure(&session).inspect_err(|_| session.gate.break_open())?;
     look(&folder);
@@ -83,14 +83,14 @@ fn alone(more: Value) -> (Measured, u64) {
 
 fn expected_phases(more: Value) -> Vec<String> {
     let column = find("column").expect("a workload");
-    column.ops(&column.validate(&params(more)).expect("good parameters"))
+    (column.ops)(&column.validate(&params(more)).expect("good parameters"))
 }
 
 fn with_derived(measured: &Measured, more: Value) -> Vec<PhaseRecord> {
     let column = find("column").expect("a workload");
     let params = column.validate(&params(more)).expect("good");
     let mut phases = merged_phases(std::slice::from_ref(&measured.phases));
-    column.derive(&params, &mut phases);
+    (column.derive)(&params, &mut phases);
     phases
 }
 
@@ -225,7 +225,8 @@ fn what_somebody_else_put_beside_our_files_stays_and_is_told() {
     let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
     let spec = spec(folder.path(), 0, 1, json!({ "suites": "meta" }));
     let session = Session::new(spec, None).expect("good parameters");
-    let mut prepared = find("column").expect("a workload").prepare(&session).expect("it is ready");
+    let mut prepared =
+        find("column").expect("a workload").make_ready(&session).expect("it is ready");
     let theirs = folder.path().join("lane-1/theirs");
     fs::write(&theirs, "theirs").expect("room");
     prepared.measure(&session).expect("it runs");

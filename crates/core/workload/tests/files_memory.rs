@@ -17,7 +17,7 @@ fn run(directory: &Path, files: u64) {
         "sync_after": "none", "cache": "left",
     }));
     let session = Session::new(fake_spec("files", directory, params), None).unwrap();
-    let mut prepared = find("files").unwrap().prepare(&session).unwrap();
+    let mut prepared = find("files").unwrap().make_ready(&session).unwrap();
     let measured = prepared.measure(&session).unwrap();
     let failed: Vec<_> = measured.phases.iter().filter(|row| !row.is_finished()).collect();
     assert!(failed.is_empty(), "{failed:?}");

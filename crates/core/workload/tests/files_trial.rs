@@ -18,7 +18,7 @@ fn session(directory: &Path, params: Value) -> Session {
 
 fn trial(directory: &Path, params: Value) -> Result<(Measured, u64), Fault> {
     let session = session(directory, params);
-    let mut prepared = find("files").unwrap().prepare(&session)?;
+    let mut prepared = find("files").unwrap().make_ready(&session)?;
     let measured = prepared.measure(&session)?;
     let checked = prepared.verify(&session)?;
     Ok((measured, checked))
@@ -53,7 +53,7 @@ fn every_phase_has_a_row_and_its_operations_their_laps() {
         "file_max": 9000, "directories": 2, "fsync": "each", "saves": 5,
     });
     let asked = find("files").unwrap().validate(params.as_object().unwrap()).unwrap();
-    let ops = find("files").unwrap().ops(&asked);
+    let ops = (find("files").unwrap().ops)(&asked);
     let (measured, checked) = trial(folder.path(), params).unwrap();
     assert_eq!(measured.phases.len(), 18);
     for row in &measured.phases {

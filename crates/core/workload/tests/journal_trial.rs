@@ -20,7 +20,7 @@ fn records_that_wait_for_their_sync_when_the_time_is_over_are_kept() {
             ..fake_spec("journal", folder.path(), params(way.clone()))
         };
         let session = Session::new(spec, None).unwrap();
-        let mut prepared = find("journal").unwrap().prepare(&session).unwrap();
+        let mut prepared = find("journal").unwrap().make_ready(&session).unwrap();
         prepared.warm_up(&session).unwrap();
         let measured = prepared.measure(&session).unwrap();
         for name in ["append", "durable"] {

@@ -20,7 +20,7 @@ fn trial(
     let request = MountRequest::new("pickfs-test", folder.path(), "tmpfs").options(options);
     let mounted = Mounted::mount(&request).unwrap();
     let session = Session::new(fake_spec("files", folder.path(), params_of(params)), None).unwrap();
-    let mut prepared = find("files").unwrap().prepare(&session).unwrap();
+    let mut prepared = find("files").unwrap().make_ready(&session).unwrap();
     let notes = prepared.notes();
     meanwhile(folder.path());
     let measured = prepared.measure(&session).unwrap();

@@ -13,7 +13,7 @@ mod queue;
 
 use pickfs_workload::Workload;
 
-static WORKLOADS: &[&dyn Workload] = &[&queue::Queue, &fix::Fix, &pair::Pair];
+static WORKLOADS: &[Workload] = &[queue::WORKLOAD, fix::WORKLOAD, pair::WORKLOAD];
 
 pub fn add() {
     pickfs_workload::add(WORKLOADS);

@@ -66,7 +66,7 @@ fn more_cpus_than_there_are_is_a_skip_with_the_number_that_fits() {
     // As a worker does before it prepares; counted are the processors that it was given.
     let first = pickfs_sys::affinity::allowed_processors().unwrap()[0];
     pickfs_workload::pin(Some(first)).unwrap();
-    let refused = find("fix").unwrap().prepare(&session).err();
+    let refused = find("fix").unwrap().make_ready(&session).err();
     pickfs_workload::pin(None).unwrap();
     if there < 65 {
         let has = format!("the machine has {there}; take engine_cores up to");
@@ -78,7 +78,8 @@ fn more_cpus_than_there_are_is_a_skip_with_the_number_that_fits() {
 fn what_an_order_outlives_follows_from_its_store() {
     pickfs_engine_workloads::add();
     let fix = find("fix").unwrap();
-    let class = |store| fix.durability(&fix.validate(&params(json!({ "store": store }))).unwrap());
+    let class =
+        |store| (fix.durability)(&fix.validate(&params(json!({ "store": store }))).unwrap());
     assert_eq!(class("memory"), Durability::Nothing);
     assert_eq!(class("queue"), Durability::ProcessCrash);
     assert_eq!(class("journal-fdatasync"), Durability::PowerLoss);

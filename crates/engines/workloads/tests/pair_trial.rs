@@ -90,7 +90,7 @@ fn parameters_that_do_not_go_together_are_told_and_durability_follows_the_degree
     assert!(pair.validate(&params(json!({ "copies": 2 }))).is_err());
     assert!(pair.validate(&params(json!({ "size": 7 }))).is_err());
     let bare = resolved(json!({ "medium": "udp", "sync": "fdatasync" }));
-    assert!(pair.incompatible(&bare).is_some());
+    assert!((pair.incompatible)(&bare).is_some());
     let classes = [
         (json!({ "medium": "tcp" }), Durability::Nothing),
         (json!({ "degree": "none" }), Durability::Nothing),
@@ -100,6 +100,6 @@ fn parameters_that_do_not_go_together_are_told_and_durability_follows_the_degree
         (json!({ "degree": "durable" }), Durability::HostLoss),
     ];
     for (asked, class) in classes {
-        assert_eq!(pair.durability(&resolved(asked.clone())), class, "{asked}");
+        assert_eq!((pair.durability)(&resolved(asked.clone())), class, "{asked}");
     }
 }

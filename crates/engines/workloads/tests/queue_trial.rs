@@ -48,7 +48,7 @@ fn the_noise_floor_has_the_same_operations_and_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let session =
         session("queue", folder.path(), with_thread(json!({ "medium": "memory", "rate": 2000 })));
-    let mut prepared = find("queue").unwrap().prepare(&session).unwrap();
+    let mut prepared = find("queue").unwrap().make_ready(&session).unwrap();
     prepared.warm_up(&session).unwrap();
     let measured = prepared.measure(&session).unwrap();
     assert_eq!(op(&measured, "write-to-read").service.count, measured.load.turns);
@@ -78,10 +78,10 @@ fn parameters_that_do_not_go_together_are_told_and_durability_follows_the_sync()
     assert!(queue.validate(&params(json!({ "size": 23 }))).is_err());
     assert!(queue.validate(&params(json!({ "size": "1MiB", "segment_size": "64KiB" }))).is_err());
     assert!(
-        queue.incompatible(&resolved(json!({ "medium": "memory", "tailer": "read" }))).is_some()
+        (queue.incompatible)(&resolved(json!({ "medium": "memory", "tailer": "read" }))).is_some()
     );
     assert!(
-        queue.incompatible(&resolved(json!({ "medium": "memory", "sync": "msync" }))).is_some()
+        (queue.incompatible)(&resolved(json!({ "medium": "memory", "sync": "msync" }))).is_some()
     );
     let classes = [
         (json!({ "medium": "memory" }), Durability::Nothing),
@@ -91,6 +91,6 @@ fn parameters_that_do_not_go_together_are_told_and_durability_follows_the_sync()
         (json!({ "sync": "fdatasync", "sync_every": 2 }), Durability::ProcessCrash),
     ];
     for (asked, class) in classes {
-        assert_eq!(queue.durability(&resolved(asked.clone())), class, "{asked}");
+        assert_eq!((queue.durability)(&resolved(asked.clone())), class, "{asked}");
     }
 }

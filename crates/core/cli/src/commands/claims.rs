@@ -67,7 +67,7 @@ fn answers(
     runs: &[(RunRecord, Findings)],
     features: Option<&FeatureAnswers>,
 ) -> Vec<Answer> {
-    let workloads: Vec<&str> = pickfs_workload::all().map(|workload| workload.name()).collect();
+    let workloads: Vec<&str> = pickfs_workload::all().map(|workload| workload.name).collect();
     let sources: Vec<Source<'_>> =
         runs.iter().map(|(run, findings)| Source { run, findings }).collect();
     let known = Known { workloads: &workloads, features, origins: &origins() };

@@ -151,10 +151,10 @@ fn known(workload: &str) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
     let mut ops = BTreeSet::new();
     for asked in [json!({}), json!({ "sync": "none", "readers": 1 }), json!({ "readers": 1 })] {
         if let Ok(params) = row.validate(asked.as_object().unwrap()) {
-            ops.extend(row.ops(&params));
+            ops.extend((row.ops)(&params));
         }
     }
-    Some((ops, row.params().iter().map(|param| param.name.to_string()).collect()))
+    Some((ops, row.params.iter().map(|param| param.name.to_string()).collect()))
 }
 
 const PROPERTIES: &str = "fs label backing driver kernel survives device.rotational capacity_per_s";

@@ -16,8 +16,7 @@ pub fn spec(workload: &str, asked: Value, directory: &Path) -> TrialSpec {
     #[cfg(feature = "engines")]
     pickfs_engine_workloads::add();
     let mut spec = fake_spec(workload, directory, params(asked));
-    spec.workload.version =
-        pickfs_workload::find(workload).map_or(1, |workload| workload.version());
+    spec.workload.version = pickfs_workload::find(workload).map_or(1, |workload| workload.version);
     let (warmup_ns, measure_ns) = (50_000_000, 1_200_000_000);
     TrialSpec { build: BUILD.into(), warmup_ns, measure_ns, ..spec }
 }

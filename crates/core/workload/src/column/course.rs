@@ -55,14 +55,6 @@ impl Course {
 }
 
 impl Prepared for Course {
-    fn warm_up(&mut self, _session: &Session) -> Result<u64, Fault> {
-        Ok(0)
-    }
-
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
         let mut runner = self.runner.take().expect("a course is run once");
         let mount = &session.spec.directory;

@@ -79,11 +79,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Workload, phase::merged_phases};
+    use crate::phase::merged_phases;
 
     fn settings() -> Settings {
         let asked = json!({ "suites": "write,sort" });
-        Settings::new(&super::super::Column.validate(asked.as_object().unwrap()).unwrap())
+        Settings::new(&super::super::WORKLOAD.validate(asked.as_object().unwrap()).unwrap())
     }
 
     fn phase(name: &str, bytes: u64, (began_ns, ended_ns): (u64, u64)) -> PhaseRecord {

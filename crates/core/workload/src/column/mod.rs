@@ -33,13 +33,13 @@ mod tiers;
 mod watch;
 mod write_suite;
 
-use pickfs_record::{Durability, PhaseRecord};
-use serde_json::{Map, Value};
+use params::Settings;
+use pickfs_record::Durability;
+use serde_json::Map;
 
 use crate::{
-    fault::Fault,
-    param::{Param, ParamError, Resolved},
-    workload::{Length, Prepared, Scratch, Session, TooLarge, Workload},
+    param::Resolved,
+    workload::{Length, Workload},
 };
 
 pub use append::{Handle, open_append};
@@ -57,76 +57,38 @@ pub use sync::{SyncBy, command_text, sync};
 pub use table::{Rewritten, Table};
 pub use watch::{Tally, Watch};
 
-pub struct Column;
-
 pub fn phases_markdown() -> String {
-    let defaults = Column.validate(&Map::new());
-    defaults.map_or_else(
+    WORKLOAD.validate(&Map::new()).map_or_else(
         |error| error.to_string(),
-        |params| rows::rows_markdown(&params::Settings::new(&params)),
+        |params| rows::rows_markdown(&Settings::new(&params)),
     )
 }
 
-impl Workload for Column {
-    fn name(&self) -> &'static str {
-        "column"
-    }
-
-    fn version(&self) -> u32 {
-        1
-    }
-
-    fn about(&self) -> &'static str {
-        "what a column store does: set, append, replace, sync, map, read at random, sort; by 1 or many processes"
-    }
-
-    fn params(&self) -> &'static [Param] {
-        params::PARAMS
-    }
-
-    fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
-        let params = Resolved::new(self.name(), params::PARAMS, asked)?;
-        params::check(&params)?;
-        Ok(params)
-    }
-
-    fn ops(&self, params: &Resolved) -> Vec<String> {
-        let settings = params::Settings::new(params);
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "column",
+    about: "what a column store does: set, append, replace, sync, map, read at random, sort; by 1 or many processes",
+    params: params::PARAMS,
+    ops: |params| {
+        let settings = Settings::new(params);
         let measured = rows::rows(&settings).into_iter().map(|row| row.phase);
         measured
             .chain(durable::durable_phases(&settings))
             .chain(tiers::tier_phases(&settings))
             .collect()
-    }
+    },
+    // Rows without a sync outlive the process alone; what is called durable has been synced.
+    durability: |_| Durability::PowerLoss,
+    prepare: |session| Ok(Box::new(course::Course::new(session)?)),
+    check: params::check,
+    lanes,
+    // A trial at scale small took some 90 s with one lane, and hardly more with 64 (whose files
+    // shrink), on a virtual disk of 1.7 GB/s.
+    length: |params| Length::Work(Some(5.0 + 450.0 * Settings::new(params).scale)),
+    too_large: |params, scratch| room::too_large(&Settings::new(params), lanes(params), scratch),
+    derive: |params, phases| tiers::derive(&Settings::new(params), phases),
+    ..Workload::LOOP
+};
 
-    /// Rows without a sync outlive the process alone; what is called durable has been synced.
-    fn durability(&self, _params: &Resolved) -> Durability {
-        Durability::PowerLoss
-    }
-
-    fn lanes(&self, params: &Resolved) -> u32 {
-        params.integer("lanes").max(1) as u32
-    }
-
-    /// A trial at scale small took some 90 s with one lane, and hardly more with 64 (whose files
-    /// shrink), on a virtual disk of 1.7 GB/s.
-    fn length(&self, params: &Resolved) -> Length {
-        Length::Work(Some(5.0 + 450.0 * params::Settings::new(params).scale))
-    }
-
-    fn too_large(&self, params: &Resolved, scratch: &Scratch) -> Option<TooLarge> {
-        room::too_large(&params::Settings::new(params), self.lanes(params), scratch)
-    }
-
-    fn derive(&self, params: &Resolved, phases: &mut Vec<PhaseRecord>) {
-        tiers::derive(&params::Settings::new(params), phases);
-    }
-
-    fn incompatible(&self, _params: &Resolved) -> Option<String> {
-        None
-    }
-
-    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
-        Ok(Box::new(course::Course::new(session)?))
-    }
+fn lanes(params: &Resolved) -> u32 {
+    params.integer("lanes").max(1) as u32
 }

@@ -205,10 +205,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Workload;
 
     fn resolve(asked: Value) -> Result<Resolved, ParamError> {
-        super::super::Column.validate(asked.as_object().unwrap())
+        super::super::WORKLOAD.validate(asked.as_object().unwrap())
     }
 
     #[test]

@@ -254,7 +254,6 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::Workload;
 
     #[test]
     fn sizes_are_derived_from_what_all_candidates_share() {
@@ -267,7 +266,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn settings(asked: Value) -> Settings {
-        Settings::new(&super::super::Column.validate(asked.as_object().unwrap()).unwrap())
+        Settings::new(&super::super::WORKLOAD.validate(asked.as_object().unwrap()).unwrap())
     }
 
     fn machine(space: u64, memory: u64) -> Machine {

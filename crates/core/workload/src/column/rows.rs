@@ -224,10 +224,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::Workload;
 
     fn settings(asked: Value) -> Settings {
-        Settings::new(&super::super::Column.validate(asked.as_object().unwrap()).unwrap())
+        Settings::new(&super::super::WORKLOAD.validate(asked.as_object().unwrap()).unwrap())
     }
 
     #[test]

@@ -113,10 +113,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Workload, command::Command};
+    use crate::command::WORKLOAD;
 
     fn resolved(asked: Value) -> Result<Resolved, ParamError> {
-        Command.validate(asked.as_object().unwrap())
+        WORKLOAD.validate(asked.as_object().unwrap())
     }
 
     #[test]
@@ -136,6 +136,6 @@ mod tests {
         assert!(error.contains("`tps` stands twice"), "{error}");
         assert!(resolved(json!({ "metrics": ["wall=/a ([0-9]+)/:lower"] })).is_err());
         let one = resolved(json!({ "metrics": "tps=/a ([0-9]+)/:higher" })).unwrap();
-        assert_eq!(Command.ops(&one), ["wall", "user", "system", "tps"]);
+        assert_eq!((WORKLOAD.ops)(&one), ["wall", "user", "system", "tps"]);
     }
 }

@@ -220,14 +220,6 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 impl Prepared for Ready {
-    fn warm_up(&mut self, _session: &Session) -> Result<u64, Fault> {
-        Ok(0)
-    }
-
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
         let all = self.all(session);
         let torn_down = self.aside(session, "teardown");

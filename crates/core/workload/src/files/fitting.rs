@@ -235,10 +235,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::files::params;
 
     fn settings(asked: serde_json::Value) -> Settings {
-        Settings::new(&params::resolve(asked.as_object().unwrap()).unwrap(), 1, 0)
+        Settings::new(&super::super::WORKLOAD.validate(asked.as_object().unwrap()).unwrap(), 1, 0)
     }
 
     fn room(fs_type: &str) -> Room {

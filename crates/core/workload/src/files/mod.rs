@@ -39,72 +39,47 @@ mod tickets;
 mod tree;
 
 use pickfs_record::Durability;
-use serde_json::{Map, Value};
 
 use crate::{
-    fault::Fault,
-    param::{Param, ParamError, Resolved},
-    workload::{Length, Prepared, Scratch, Session, TooLarge, Workload},
+    param::Resolved,
+    workload::{Length, Workload},
 };
 use settings::Settings;
 
 pub use limits::limits_markdown;
 
-pub struct Files;
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "files",
+    version: 2,
+    about: "one large file and many small ones: bonnie++'s phases, then renames, links and safe saves",
+    params: params::PARAMS,
+    ops: |params| ready::ops(&Settings::new(params, 0, 0)),
+    durability,
+    prepare: |session| Ok(Box::new(ready::Ready::new(session)?)),
+    fill: params::fill,
+    check: params::check,
+    incompatible: params::incompatible,
+    lanes,
+    length: |params| {
+        Length::Work(Some(foreseen::expected_s(&Settings::new(params, 0, 0), lanes(params))))
+    },
+    too_large: |params, scratch| {
+        foreseen::too_large(&Settings::new(params, 0, 0), lanes(params), scratch)
+    },
+    ..Workload::LOOP
+};
 
-impl Workload for Files {
-    fn name(&self) -> &'static str {
-        "files"
-    }
+fn lanes(params: &Resolved) -> u32 {
+    params.integer("lanes") as u32
+}
 
-    fn version(&self) -> u32 {
-        2
-    }
-
-    fn about(&self) -> &'static str {
-        "one large file and many small ones: bonnie++'s phases, then renames, links and safe saves"
-    }
-
-    fn params(&self) -> &'static [Param] {
-        params::PARAMS
-    }
-
-    fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
-        params::resolve(asked)
-    }
-
-    fn ops(&self, params: &Resolved) -> Vec<String> {
-        ready::ops(&Settings::new(params, 0, 0))
-    }
-
-    /// A created or deleted name is durable where both file and directory are synced each time; what
-    /// else is done is on its way when the call returns.
-    fn durability(&self, params: &Resolved) -> Durability {
-        let settings = Settings::new(params, 0, 0);
-        let creates = settings.fsync_creates.file && settings.fsync_creates.directory;
-        match creates && settings.fsync_deletes.directory && settings.fsync_updates {
-            true => Durability::PowerLoss,
-            false => Durability::ProcessCrash,
-        }
-    }
-
-    fn incompatible(&self, params: &Resolved) -> Option<String> {
-        params::incompatible(params)
-    }
-
-    fn lanes(&self, params: &Resolved) -> u32 {
-        params.integer("lanes") as u32
-    }
-
-    fn length(&self, params: &Resolved) -> Length {
-        Length::Work(Some(foreseen::expected_s(&Settings::new(params, 0, 0), self.lanes(params))))
-    }
-
-    fn too_large(&self, params: &Resolved, scratch: &Scratch) -> Option<TooLarge> {
-        foreseen::too_large(&Settings::new(params, 0, 0), self.lanes(params), scratch)
-    }
-
-    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
-        Ok(Box::new(ready::Ready::new(session)?))
+/// A created or deleted name is durable where both file and directory are synced each time; what
+/// else is done is on its way when the call returns.
+fn durability(params: &Resolved) -> Durability {
+    let settings = Settings::new(params, 0, 0);
+    let creates = settings.fsync_creates.file && settings.fsync_creates.directory;
+    match creates && settings.fsync_deletes.directory && settings.fsync_updates {
+        true => Durability::PowerLoss,
+        false => Durability::ProcessCrash,
     }
 }

@@ -151,23 +151,20 @@ fn seed_value(value: &Value) -> Option<Value> {
     }
 }
 
-/// Completes what was asked: what profile, scale and `fsync` decide is filled in first.
-pub(super) fn resolve(asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
-    let mut filled: Map<String, Value> = asked
-        .iter()
-        .filter(|(name, value)| !is_left_open(name, value))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    let word = |name: &str| filled.get(name).and_then(Value::as_str).unwrap_or_default();
-    let decided = scale::decided(word("profile"), word("scale"), word("fsync"));
-    for (name, value) in decided {
-        filled.entry(name).or_insert(value);
+/// What profile, scale and `fsync` decide.
+pub(super) fn fill(asked: &mut Map<String, Value>) {
+    asked.retain(|name, value| !is_left_open(name, value));
+    let word = |name: &str| asked.get(name).and_then(Value::as_str).unwrap_or_default();
+    for (name, value) in scale::decided(word("profile"), word("scale"), word("fsync")) {
+        asked.entry(name).or_insert(value);
     }
-    let params = Resolved::new("files", PARAMS, &filled)?;
-    if params.integer("file_min") > params.integer("file_max") {
-        return Err(params.together("file_min", "is above file_max; lower it or raise file_max"));
+}
+
+pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
+    match params.integer("file_min") > params.integer("file_max") {
+        true => Err(params.together("file_min", "is above file_max; lower it or raise file_max")),
+        false => Ok(()),
     }
-    Ok(params)
 }
 
 /// `size = "by scale"`: the same as not to say it.
@@ -202,6 +199,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn resolve(asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
+        super::super::WORKLOAD.validate(asked)
+    }
 
     fn resolved(asked: Value) -> Resolved {
         resolve(asked.as_object().unwrap()).unwrap()

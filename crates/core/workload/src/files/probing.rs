@@ -74,13 +74,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::files::params;
 
     #[test]
     fn what_is_there_is_not_refused_and_nothing_stays() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let asked = json!({ "content": "symbolic-links" });
-        let params = params::resolve(asked.as_object().unwrap()).unwrap();
+        let params = super::super::WORKLOAD.validate(asked.as_object().unwrap()).unwrap();
         let refused = probe(&Settings::new(&params, 1, 0), folder.path()).unwrap();
         assert!(!refused.hard_links && !refused.symbolic_links);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

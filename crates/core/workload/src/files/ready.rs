@@ -4,7 +4,7 @@ use super::{
     fitting::{self, Fitted},
     further, interrupt,
     lane::Lane,
-    many_files, one_file, params,
+    many_files, one_file,
     phases::Phase,
     rand::CRand,
     settings::Settings,
@@ -25,9 +25,6 @@ pub(super) struct Ready {
 impl Ready {
     /// Looks at the file system; makes nothing.
     pub(super) fn new(session: &Session) -> Result<Ready, Fault> {
-        if let Some(reason) = params::incompatible(&session.params) {
-            return Err(Fault::Skipped { reason });
-        }
         let spec = &session.spec;
         let mut settings = Settings::new(&session.params, spec.seed, spec.lane);
         let fitted = fitting::fit(&mut settings, &spec.directory, spec.lanes)?;
@@ -52,10 +49,6 @@ impl Ready {
 }
 
 impl Prepared for Ready {
-    fn warm_up(&mut self, _session: &Session) -> Result<u64, Fault> {
-        Ok(0)
-    }
-
     fn notes(&self) -> Vec<String> {
         self.fitted.notes.clone()
     }

@@ -11,15 +11,11 @@ use pickfs_record::{
     plan::{Better, Metric, Statistic, View},
     typed::program,
 };
-use serde_json::{Map, Value};
 
 use crate::{
-    fault::Fault,
-    param::{Param, ParamError, Resolved},
-    workload::{Length, Prepared, Session, Workload},
+    param::{Param, Resolved},
+    workload::{Length, Workload},
 };
-
-pub struct Fio;
 
 const PARAMS: &[Param] = &[
     param! { "job" = Text(""), Text;
@@ -27,59 +23,40 @@ const PARAMS: &[Param] = &[
     param! { "user" = Text(""), Text; "who runs it; empty: who called sudo, else who runs pickfs" },
 ];
 
-impl Workload for Fio {
-    fn name(&self) -> &'static str {
-        "fio"
-    }
-
-    fn version(&self) -> u32 {
-        1
-    }
-
-    fn about(&self) -> &'static str {
-        "a fio job file, run by fio itself"
-    }
-
-    fn params(&self) -> &'static [Param] {
-        PARAMS
-    }
-
-    fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
-        let resolved = Resolved::new(self.name(), PARAMS, asked)?;
-        if resolved.text("job").is_empty() {
-            return Ok(resolved);
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "fio",
+    about: "a fio job file, run by fio itself",
+    params: PARAMS,
+    ops: |params| {
+        let names = |job: &Job| figures::NAMES.map(|name| format!("{} {name}", job.name));
+        jobs(params).iter().flat_map(names).collect()
+    },
+    durability: |params| {
+        let jobs = jobs(params);
+        let writers = jobs.iter().filter(|job| job.writes());
+        writers.map(doubts::durability).min().unwrap_or(Durability::Unknown)
+    },
+    prepare: |session| Ok(Box::new(ready::Ready::new(session)?)),
+    check: |params| match JobFile::read(params.text("job")) {
+        Err(error) if !params.text("job").is_empty() => {
+            Err(params.together("job", error.to_string()))
         }
-        match JobFile::read(resolved.text("job")) {
-            Ok(_) => Ok(resolved),
-            Err(error) => Err(resolved.together("job", error.to_string())),
-        }
-    }
-
-    fn ops(&self, params: &Resolved) -> Vec<String> {
-        let Ok(file) = JobFile::read(params.text("job")) else { return Vec::new() };
-        let jobs = file.jobs.iter();
-        jobs.flat_map(|job| figures::NAMES.map(|name| format!("{} {name}", job.name))).collect()
-    }
-
-    fn durability(&self, params: &Resolved) -> Durability {
-        let file = JobFile::read(params.text("job"));
-        let jobs = file.iter().flat_map(|file| &file.jobs).filter(|job| job.writes());
-        jobs.map(doubts::durability).min().unwrap_or(Durability::Unknown)
-    }
-
-    fn length(&self, params: &Resolved) -> Length {
-        let file = JobFile::read(params.text("job")).ok();
-        Length::Work(file.and_then(|file| file.jobs.iter().map(Job::expected_s).sum()))
-    }
-
-    fn incompatible(&self, params: &Resolved) -> Option<String> {
+        _ => Ok(()),
+    },
+    incompatible: |params| {
         let none = || format!("no job file is named: {} run --fio FILE", program());
         params.text("job").is_empty().then(none)
-    }
+    },
+    length: |params| {
+        let file = JobFile::read(params.text("job")).ok();
+        Length::Work(file.and_then(|file| file.jobs.iter().map(Job::expected_s).sum()))
+    },
+    ..Workload::LOOP
+};
 
-    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
-        Ok(Box::new(ready::Ready::new(session)?))
-    }
+/// None where there is no file yet.
+fn jobs(params: &Resolved) -> Vec<Job> {
+    JobFile::read(params.text("job")).map(|file| file.jobs).unwrap_or_default()
 }
 
 /// What a job file is judged by: the calls per second of each job in its main direction; of a job
@@ -106,12 +83,14 @@ mod tests {
     use super::*;
 
     fn resolved(job: &str) -> Resolved {
-        Fio.validate(json!({ "job": job }).as_object().unwrap()).unwrap()
+        WORKLOAD.validate(json!({ "job": job }).as_object().unwrap()).unwrap()
     }
 
     #[test]
     fn what_writes_survive_is_read_from_the_options() {
-        let of = |options: &str| Fio.durability(&resolved(&format!("[a]\nrw=write\n{options}\n")));
+        let of = |options: &str| {
+            (WORKLOAD.durability)(&resolved(&format!("[a]\nrw=write\n{options}\n")))
+        };
         assert_eq!(of(""), Durability::ProcessCrash);
         assert_eq!(of("direct=1"), Durability::KernelCrash);
         assert_eq!(of("fdatasync=1"), Durability::PowerLoss);
@@ -127,7 +106,7 @@ mod tests {
             (primary[1].op.as_str(), primary[1].statistic),
             ("b write", Statistic::Quantile(0.99))
         );
-        let ops = Fio.ops(&resolved("[a]\nrw=randread\n[b]\nrw=write\nrate_iops=100\n"));
+        let ops = (WORKLOAD.ops)(&resolved("[a]\nrw=randread\n[b]\nrw=write\nrate_iops=100\n"));
         assert!(primary.iter().all(|metric| ops.contains(&metric.op)), "{ops:?}");
     }
 }

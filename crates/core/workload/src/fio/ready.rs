@@ -69,14 +69,6 @@ impl Ready {
 }
 
 impl Prepared for Ready {
-    fn warm_up(&mut self, _session: &Session) -> Result<u64, Fault> {
-        Ok(0)
-    }
-
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
         if let Some(lab) = &session.lab {
             lab.phase_begins("fio", 1)?;

@@ -338,7 +338,8 @@ mod tests {
         let mut work = Appending::create(folder.path(), &params, None, 3).expect("made");
         let clock = Stalls { now_ns: Cell::new(7), readings_left: Cell::new(readings) };
         let mut pace = Pace::new(Arrival::Fixed { rate_per_s: 1e4 }, 1, 0);
-        let options = RecorderOptions { ops: journal.ops(&params), responses: true, spikes_max: 0 };
+        let options =
+            RecorderOptions { ops: (journal.ops)(&params), responses: true, spikes_max: 0 };
         let (laps, keeper) = recorder(&options);
         let mut bench = Bench::new(laps, true, None);
         let span = Span { drain_ns: 50_000_000, ..Span::time(100_000_000) };

@@ -15,61 +15,22 @@ mod stamp;
 mod verify;
 mod wear;
 
-use pickfs_record::Durability;
-use serde_json::{Map, Value};
-
-use crate::{
-    fault::Fault,
-    param::{Param, ParamError, Resolved},
-    workload::{Prepared, Session, Workload},
-};
+use crate::Workload;
 
 pub use appending::Appending;
 pub use content::scrambled;
 pub(crate) use replayed::recording;
 
-pub struct Journal;
-
-impl Workload for Journal {
-    fn name(&self) -> &'static str {
-        "journal"
-    }
-
-    fn version(&self) -> u32 {
-        3
-    }
-
-    fn about(&self) -> &'static str {
-        "appends records to a journal: preallocation, write path, sync and roll are parameters"
-    }
-
-    fn params(&self) -> &'static [Param] {
-        params::PARAMS
-    }
-
-    fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
-        let params = Resolved::new(self.name(), params::PARAMS, asked)?;
-        params::check(&params)?;
-        Ok(params)
-    }
-
-    fn ops(&self, params: &Resolved) -> Vec<String> {
-        params::ops(params)
-    }
-
-    fn scheduled(&self) -> &'static [&'static str] {
-        &["append", "durable"]
-    }
-
-    fn durability(&self, params: &Resolved) -> Durability {
-        params::durability(params)
-    }
-
-    fn incompatible(&self, params: &Resolved) -> Option<String> {
-        params::incompatible(params)
-    }
-
-    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
-        Ok(Box::new(ready::Ready::new(session)?))
-    }
-}
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "journal",
+    version: 3,
+    about: "appends records to a journal: preallocation, write path, sync and roll are parameters",
+    params: params::PARAMS,
+    ops: params::ops,
+    durability: params::durability,
+    prepare: |session| Ok(Box::new(ready::Ready::new(session)?)),
+    scheduled: &["append", "durable"],
+    check: params::check,
+    incompatible: params::incompatible,
+    ..Workload::LOOP
+};

@@ -260,17 +260,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Workload, journal::Journal};
+    use crate::journal::WORKLOAD;
 
     fn resolve(asked: Value) -> Resolved {
-        Journal.validate(asked.as_object().unwrap()).unwrap()
+        WORKLOAD.validate(asked.as_object().unwrap()).unwrap()
     }
 
     #[test]
     fn defaults_are_legal_and_complete() {
-        let defaults = Journal.defaults();
+        let defaults = WORKLOAD.defaults();
         assert_eq!(defaults.len(), PARAMS.len());
-        assert_eq!(Journal.validate(&defaults).unwrap().params, defaults);
+        assert_eq!(WORKLOAD.validate(&defaults).unwrap().params, defaults);
         assert_eq!(incompatible(&resolve(json!({}))), None);
     }
 
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn a_record_larger_than_a_file_is_refused() {
         let asked = json!({ "size": "64KiB", "file_size": "64KiB" });
-        let error = Journal.validate(asked.as_object().unwrap()).unwrap_err();
+        let error = WORKLOAD.validate(asked.as_object().unwrap()).unwrap_err();
         assert_eq!(error.param(), Some("file_size"));
         assert!(error.to_string().contains("does not fit"), "{error}");
     }

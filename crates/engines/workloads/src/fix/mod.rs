@@ -9,62 +9,19 @@ mod serving;
 mod verify;
 mod watch;
 
-use pickfs_record::Durability;
-use serde_json::{Map, Value};
-
 use crate::followers;
-use pickfs_workload::{
-    fault::Fault,
-    param::{Param, ParamError, Resolved},
-    workload::{Prepared, Session, Workload},
+use pickfs_workload::Workload;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "fix",
+    version: 4,
+    about: "sends orders to a FIX engine that keeps every message: order to report, each persist step, round trip",
+    params: params::PARAMS,
+    ops: params::ops,
+    durability: params::durability,
+    prepare: |session| Ok(Box::new(ready::Ready::new(session)?)),
+    scheduled: &[params::ROUND_TRIP],
+    check: followers::check,
+    play: |session| followers::play(session, &params::terms(session)),
+    ..Workload::LOOP
 };
-
-pub struct Fix;
-
-impl Workload for Fix {
-    fn name(&self) -> &'static str {
-        "fix"
-    }
-
-    fn version(&self) -> u32 {
-        4
-    }
-
-    fn about(&self) -> &'static str {
-        "sends orders to a FIX engine that keeps every message: order to report, each persist step, round trip"
-    }
-
-    fn params(&self) -> &'static [Param] {
-        params::PARAMS
-    }
-
-    fn validate(&self, asked: &Map<String, Value>) -> Result<Resolved, ParamError> {
-        let params = Resolved::new(self.name(), params::PARAMS, asked)?;
-        followers::check(&params)?;
-        Ok(params)
-    }
-
-    fn ops(&self, params: &Resolved) -> Vec<String> {
-        params::ops(params).into_iter().map(String::from).collect()
-    }
-
-    fn scheduled(&self) -> &'static [&'static str] {
-        &[params::ROUND_TRIP]
-    }
-
-    fn durability(&self, params: &Resolved) -> Durability {
-        params::durability(params)
-    }
-
-    fn incompatible(&self, _params: &Resolved) -> Option<String> {
-        None
-    }
-
-    fn prepare(&self, session: &Session) -> Result<Box<dyn Prepared>, Fault> {
-        Ok(Box::new(ready::Ready::new(session)?))
-    }
-
-    fn play(&self, session: &Session) -> Result<(), Fault> {
-        followers::play(session, &params::terms(session))
-    }
-}

@@ -72,8 +72,8 @@ impl Waits {
     }
 }
 
-pub(super) fn ops(params: &Resolved) -> Vec<&'static str> {
-    std::iter::once(ROUND_TRIP).chain(of_engine(params).iter().copied()).collect()
+pub(super) fn ops(params: &Resolved) -> Vec<String> {
+    std::iter::once(&ROUND_TRIP).chain(of_engine(params)).map(|op| op.to_string()).collect()
 }
 
 pub(super) fn profile(params: &Resolved) -> Profile {

@@ -126,9 +126,9 @@ pub(super) const GATE: &str = "gate";
 pub(super) const PROCESSED: &str = "processed";
 pub(super) const REPLIED: &str = "replied";
 
-pub(super) fn ops(params: &Resolved) -> Vec<&'static str> {
+pub(super) fn ops(params: &Resolved) -> Vec<String> {
     if socket(params).is_some() {
-        return vec![WIRE];
+        return vec![WIRE.into()];
     }
     let mut ops = vec![JOURNAL, GATE, PROCESSED];
     if degree(params).needs_secondaries() {
@@ -137,7 +137,7 @@ pub(super) fn ops(params: &Resolved) -> Vec<&'static str> {
     if params.text("client") == "socket" {
         ops.push(REPLIED);
     }
-    ops
+    ops.into_iter().map(String::from).collect()
 }
 
 pub(super) fn durability(params: &Resolved) -> Durability {

@@ -144,9 +144,9 @@ pub(super) fn is_memory(params: &Resolved) -> bool {
 pub(super) const APPEND: &str = "append";
 pub(super) const WRITE_TO_READ: &str = "write-to-read";
 
-pub(super) fn ops(params: &Resolved) -> Vec<&'static str> {
+pub(super) fn ops(params: &Resolved) -> Vec<String> {
     let tailer = read_by(params).map(|_| WRITE_TO_READ);
-    std::iter::once(APPEND).chain(tailer).collect()
+    std::iter::once(APPEND).chain(tailer).map(String::from).collect()
 }
 
 pub(super) fn durability(params: &Resolved) -> Durability {

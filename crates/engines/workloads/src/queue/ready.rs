@@ -43,9 +43,6 @@ pub(super) struct Ready {
 impl Ready {
     pub(super) fn new(session: &Session) -> Result<Self, Fault> {
         let (params, spec) = (&session.params, &session.spec);
-        if let Some(reason) = params::incompatible(params) {
-            return Err(Fault::Skipped { reason });
-        }
         let recording = arrival::recording(params)?;
         let directory = params::directory(session);
         let channel = Channel::make(&directory, params)?;

@@ -19,7 +19,7 @@ pub fn session(workload: &str, directory: &Path, asked: Value) -> Session {
 pub fn whole(workload: &str, asked: Value) -> (Measured, u64) {
     let folder = tempfile::tempdir().unwrap();
     let session = session(workload, folder.path(), asked);
-    let mut prepared = find(workload).unwrap().prepare(&session).unwrap();
+    let mut prepared = find(workload).unwrap().make_ready(&session).unwrap();
     prepared.warm_up(&session).unwrap();
     let measured = prepared.measure(&session).unwrap();
     let checked = prepared.verify(&session).unwrap();
