@@ -158,7 +158,7 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel], only: Option<&Metric>) ->
     let by = only.map_or_else(String::new, |metric| format!(" by {}", metric_name(metric)));
     let mut asked = run.plan.design.primary.iter().filter(|m| only.is_none_or(|one| one == *m));
     let lacking = asked.find(|metric| {
-        let of_op = |row: &&Row| row.ops.iter().any(|op| op.op == metric.op);
+        let of_op = |row: &&Row| row.ops.iter().any(|op| metric.names(&op.op));
         rows().filter(measured).any(|row| of_op(&row))
             && !rows().filter(measured).any(|row| is_carried(&row.ops, metric))
     });
@@ -251,7 +251,7 @@ fn turn(panel: &Panel, answer: &Answer) -> Option<String> {
 }
 
 fn is_of(op: &OpSummary, metric: &Metric) -> bool {
-    op.op == metric.op && op.view == metric.view
+    metric.names(&op.op) && op.view == metric.view
 }
 
 /// What goes on: a run that was cut short is resumed, a planned one takes more blocks, a race more time.

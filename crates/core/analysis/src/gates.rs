@@ -14,7 +14,7 @@ use pickfs_record::{
 
 use crate::{
     doubts::{doubts, rate_missed_share},
-    summary::{AT_LIMIT_KEY, CAPACITY_KEY, belongs_to, op_in},
+    summary::{CAPACITY_KEY, belongs_to, is_at_limit, op_in},
     wording::list,
 };
 
@@ -119,8 +119,9 @@ fn is_paid(trial: &TrialRecord, metric: &Metric) -> bool {
     has_sync && (of_capacity || op.ends_with(WITH_FINAL_SYNC))
 }
 
-/// Who syncs each operation waits for periodic work in few of them: it is all that such a metric shows.
-fn is_tail(metric: &Metric) -> bool {
+/// Who syncs each operation waits for periodic work in few of them: it is all that such a metric shows. A share of the
+/// final sync is the same for all, and no tail.
+pub fn is_tail(metric: &Metric) -> bool {
     match metric.statistic {
         Statistic::Quantile(q) => q >= TAIL,
         statistic => statistic == Statistic::Max,
@@ -130,10 +131,8 @@ fn is_tail(metric: &Metric) -> bool {
 fn kinds(trial: &TrialRecord, metric: &Metric, puts_off: bool) -> Vec<String> {
     let is_time = matches!(metric.statistic, Statistic::Quantile(_) | Statistic::Mean);
     // The rate of a phase holds the sync at its end.
-    let owes = match puts_off {
-        true => !is_paid(trial, metric) && (is_time || trial.phases.is_empty()),
-        false => is_tail(metric),
-    };
+    let is_owed = || !is_paid(trial, metric) && (is_time || trial.phases.is_empty());
+    let owes = is_tail(metric) || puts_off && is_owed();
     let concerns = |flag: &Flag| match flag.kind.as_str() {
         "period-not-covered" => owes,
         "rate-missed" => is_time && metric.view == View::Service,
@@ -146,9 +145,8 @@ fn kinds(trial: &TrialRecord, metric: &Metric, puts_off: bool) -> Vec<String> {
     let of_phases = of_phases.filter(|flag| owes || flag.kind != "period-not-covered");
     let all = doubts(trial).into_iter().filter(concerns).chain(of_phases);
     let is_behind = is_time && metric.view != View::Service && is_overloaded(trial);
-    let is_at_limit =
-        metric.statistic == Statistic::Rate && trial.counts.contains_key(AT_LIMIT_KEY);
-    let own = [(is_behind, OVERLOADED), (is_at_limit, AT_LIMIT)].into_iter();
+    let has_more = metric.statistic == Statistic::Rate && is_at_limit(trial);
+    let own = [(is_behind, OVERLOADED), (has_more, AT_LIMIT)].into_iter();
     let own = own.filter(|(holds, _)| *holds).map(|(_, kind)| kind.into());
     all.map(|flag| flag.kind).chain(own).collect()
 }
@@ -250,7 +248,11 @@ pub fn note(kind: &str, now: (AnswerEnd, &[String]), without: (AnswerEnd, &[Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{findings, panels::groups};
+    use crate::{
+        findings,
+        panels::groups,
+        summary::{AT_LIMIT_KEY, AT_LIMIT_WORDS},
+    };
     use pickfs_record::{PhaseRecord, RunRecord};
     use pickfs_testkit::{
         FakeRun, Mishap, MishapKind, fake_run, fake_trial::service_quantile as quantile,
@@ -278,6 +280,12 @@ mod tests {
         assert_eq!(gate_of(cell, trial, &paid), short, "without the sync its row pays nothing");
         trial.counts.insert(FINAL_SYNC_KEY.into(), 1e6);
         assert_eq!((gate_of(cell, trial, &append), gate_of(cell, trial, &paid)), (short, None));
+        let tail = quantile("append with final sync", 0.99);
+        assert_eq!(
+            gate_of(cell, trial, &tail),
+            short,
+            "a share that is the same for all is no tail"
+        );
         assert_eq!(gate_of(cell, trial, &rate), short);
         trial.counts.insert(CAPACITY_KEY.into(), 1e4);
         assert_eq!(gate_of(cell, trial, &rate), None, "the sync kept up at this rate");
@@ -292,7 +300,7 @@ mod tests {
     #[test]
     fn who_holds_the_limit_of_the_search_is_not_equal_to_another_that_does() {
         let rate = Metric { statistic: Statistic::Rate, ..quantile("append", 0.5) };
-        let end = |at_limit: usize| {
+        let end = |at_limit: usize, is_old: bool| {
             let mut run = fake_run(&FakeRun {
                 blocks: 20,
                 primary: vec![rate.clone()],
@@ -306,18 +314,22 @@ mod tests {
                 for trial in run.trials.iter_mut().filter(|trial| trial.cell == id) {
                     let held = if index < 2 { 1e6 } else { 1e5 };
                     trial.counts.insert(CAPACITY_KEY.into(), held);
-                    if index < at_limit {
-                        trial.counts.insert(AT_LIMIT_KEY.into(), 1.0);
+                    match index < at_limit {
+                        true if is_old => trial.notes.push(format!("capacity: {AT_LIMIT_WORDS}")),
+                        true => drop(trial.counts.insert(AT_LIMIT_KEY.into(), 1.0)),
+                        false => {}
                     }
                 }
             }
             findings(&run).endings[0].line()
         };
-        let said = end(2);
+        assert_eq!(end(2, true), end(2, false), "a file without the count says it in words");
+        let said = end(2, false);
         let begin = "NO ANSWER both held the highest rate that the search tries in 20 of 20 blocks";
         assert!(said.starts_with(begin) && !said.contains("btrfs"), "{said}");
         assert!(said.ends_with("; raise limit under [capacity] in the plan."), "{said}");
-        assert!(end(1).starts_with("EQUAL "), "{}", end(1));
+        let said = end(1, false);
+        assert!(said.starts_with("EQUAL "), "{said}");
     }
 
     #[test]

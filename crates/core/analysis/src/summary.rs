@@ -128,6 +128,13 @@ pub fn measured_s(trial: &TrialRecord) -> f64 {
 pub const CAPACITY_KEY: &str = "capacity_per_s";
 /// Count of one that held the limit of its search: its capacity may be any higher.
 pub const AT_LIMIT_KEY: &str = "capacity_at_limit";
+/// The same in the note of its search, which files have that lack the count.
+pub const AT_LIMIT_WORDS: &str = "the limit of the search";
+
+pub fn is_at_limit(trial: &TrialRecord) -> bool {
+    let in_words = |note: &String| note.starts_with("capacity: ") && note.contains(AT_LIMIT_WORDS);
+    trial.counts.contains_key(AT_LIMIT_KEY) || trial.notes.iter().any(in_words)
+}
 
 /// Turns per second of a trial: the capacity that it found, or else what it achieved.
 pub fn rate_held(trial: &TrialRecord) -> Option<f64> {

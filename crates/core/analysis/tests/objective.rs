@@ -13,6 +13,7 @@ use pickfs_record::{
     BackingKind, Outcome, RunRecord,
     features::{Fact, Home, Origin},
     finding::AnswerEnd,
+    record::OpRecord,
 };
 use pickfs_testkit::{
     FakeCandidate, FakePhasedRun, FakeRun, LostPhase, Mishap, MishapKind, Speed, fake_phased_run,
@@ -289,6 +290,20 @@ fn a_gate_withholds_a_choice_and_tails_need_episodes() {
         "the periodic work of the file systems was not covered in 9 of 9 blocks of ext4 and xfs";
     let first = &only(&choice).sentences[0];
     assert!(first.contains(said) && !first.contains("at least"), "{choice:?}");
+    let mut run = fake_run(&FakeRun { measure_s: 4, ..plain.clone() });
+    let is_short = |trial: &mut pickfs_record::TrialRecord| {
+        trial.flags.clear();
+        trial.environment.put("period.longest_s", 30);
+        let paid = trial.ops.iter().find(|op| op.op == "append").cloned().expect("appends");
+        trial.ops.push(OpRecord { op: "append with final sync".into(), ..paid });
+        trial.counts.insert("final_sync_ns".into(), 1e6);
+    };
+    run.trials.iter_mut().for_each(is_short);
+    for (metric, is_withheld) in [("p99", true), ("p50", false)] {
+        let metric = format!("append with final sync.{metric}");
+        let choice = asked(&metric, &[], std::slice::from_ref(&run));
+        assert_eq!(only(&choice).sentences[0].contains(said), is_withheld, "{choice:?}");
+    }
     let far = asked(
         "durable.p99.999",
         &[],

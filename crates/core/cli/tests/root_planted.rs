@@ -229,7 +229,7 @@ fn a_worker_on_the_measuring_processor_is_the_candidates() {
         &["A", "B"],
         "params = { sync = \"none\", rate = \"1000/s\" }\n\
          [design]\nblocks = 1\nreference = \"A\"\n\
-         primary = [{ op = \"append\", quantile = 0.99 }]\n\
+         primary = [{ op = \"append\", quantile = 0.98 }]\n\
          [timing]\nraw_probe = \"50ms\"\nwarmup = \"100ms\"\nmeasure = \"2s\"\nsettle = \"1s\"",
     );
     let disk = SlowDisk::mount(DISK_BYTES);
@@ -250,7 +250,7 @@ fn a_worker_on_the_measuring_processor_is_the_candidates() {
     let run = as_blocks(run);
     let append = op(&run, "B", "append");
     let [raw, corrected] = [&append.raw_response, &append.response].map(|v| v.as_ref().unwrap());
-    assert!(at(raw, 0.99) > 500_000, "three of a hundred turns were kept waiting: {raw:?}");
+    assert!(at(raw, 0.98) > 500_000, "three of a hundred turns were kept waiting: {raw:?}");
     assert!(raw.mean_ns > corrected.mean_ns, "{raw:?} {corrected:?}");
     let found = findings(&run);
     let ending = &found.endings[0];

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use pickfs_analysis::{
     capacity::{Bound, Capacity, Range, is_held, search},
-    summary::AT_LIMIT_KEY,
+    summary::{AT_LIMIT_KEY, AT_LIMIT_WORDS},
 };
 use pickfs_record::{
     TrialRecord, TrialSpec,
@@ -129,7 +129,7 @@ fn words(found: Capacity, attempts: u32) -> String {
             significant(missed_per_s)
         ),
         Capacity::AtLeast { held_per_s } => {
-            format!("{} turns a second were held, the limit of the search", significant(held_per_s))
+            format!("{} turns a second were held, {AT_LIMIT_WORDS}", significant(held_per_s))
         }
         Capacity::Under { missed_per_s } => {
             format!("not even {} turns a second were held", significant(missed_per_s))
@@ -201,7 +201,9 @@ mod tests {
         assert_eq!(record.load.expect("a load").asked_per_s, Some(held));
         assert!(record.notes.last().expect("a note").starts_with("capacity: "));
         assert!(!record.counts.contains_key(AT_LIMIT_KEY));
-        assert_eq!(seek_on(9_000.0, 8_000.0).1.counts[AT_LIMIT_KEY], 1.0);
+        let mut at_limit = seek_on(9_000.0, 8_000.0).1;
+        assert_eq!(at_limit.counts.remove(AT_LIMIT_KEY), Some(1.0));
+        assert!(pickfs_analysis::summary::is_at_limit(&at_limit), "by the words of its note");
     }
 
     #[test]

@@ -116,10 +116,31 @@ mod tests {
     }
 
     #[test]
-    fn five_minutes_hold_fifteen_blocks_of_the_quick_plan_at_least() {
-        let plan = planned("quick");
-        let expansion = preflight(&plan).expect("runs");
-        assert_eq!(length_text(&plan, expected_s(&plan, &expansion.cells)), "at most 5 min");
-        assert!((15..=30).contains(&Rules::of(&plan).planned), "{:?}", Rules::of(&plan));
+    fn five_minutes_hold_fifteen_blocks_of_a_plan_of_medians_at_least() {
+        pickfs_engine_workloads::add();
+        for name in ["quick", "queue", "fix", "pair"] {
+            let plan = planned(name);
+            let expansion = preflight(&plan).expect("runs");
+            assert_eq!(length_text(&plan, expected_s(&plan, &expansion.cells)), "at most 5 min");
+            let planned = Rules::of(&plan).planned;
+            assert!((15..=30).contains(&planned), "{name}: {planned}");
+        }
+        let trust = planned("trust");
+        let trust_s = expected_s(&trust, &preflight(&trust).expect("runs").cells);
+        assert!(trust.design.blocks == 60 && trust_s < 540.0, "{trust_s}");
+    }
+
+    #[test]
+    fn plans_that_rank_tails_measure_for_two_periods() {
+        pickfs_engine_workloads::add();
+        for known in crate::plans::PLANS {
+            let plan = planned(known.name);
+            let Ok(expansion) = preflight(&plan) else { continue };
+            let is_clocked = expansion.cells.iter().all(|cell| length_of(cell) == Length::Clock);
+            let mut metrics = plan.design.primary.iter();
+            if is_clocked && metrics.any(pickfs_analysis::gates::is_tail) {
+                assert!(plan.timing.measure_s >= 60.0, "{}", plan.name);
+            }
+        }
     }
 }

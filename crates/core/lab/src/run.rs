@@ -222,7 +222,7 @@ fn headline_ns(run: &RunRecord, trial: &TrialRecord) -> Option<u64> {
     }
     let metric = run.plan.design.primary.first();
     let op = metric
-        .and_then(|metric| trial.ops.iter().find(|op| op.op == metric.op))
+        .and_then(|metric| metric.ops().find_map(|name| trial.op(name)))
         .or(trial.ops.first())?;
     let q = match metric.map(|metric| metric.statistic) {
         Some(Statistic::Quantile(q)) => q,

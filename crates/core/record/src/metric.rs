@@ -101,6 +101,10 @@ impl Metric {
     pub fn ops(&self) -> impl Iterator<Item = &str> {
         self.op.split('|')
     }
+
+    pub fn names(&self, op: &str) -> bool {
+        self.ops().any(|own| own == op)
+    }
 }
 
 impl Statistic {

@@ -68,9 +68,9 @@ impl<'a> Subject<'a> {
             })
         };
         let measured = |metric: &&Metric| {
-            panel.rows.iter().any(|row| row.ops.iter().any(|op| op.op == metric.op))
-                || panel.phases.iter().any(|phase| phase.phase == metric.op)
-                || panel.rows.iter().any(|row| figure(row, &metric.op).is_some())
+            panel.rows.iter().any(|row| row.ops.iter().any(|op| metric.names(&op.op)))
+                || panel.phases.iter().any(|phase| metric.names(&phase.phase))
+                || panel.rows.iter().any(|row| figure_of(row, metric).is_some())
         };
         self.run.plan.design.primary.iter().filter(fits).filter(measured).cloned().collect()
     }
@@ -124,7 +124,7 @@ fn no_op() -> Metric {
 fn row_value(row: &Row, metric: &Metric) -> Option<Spread> {
     match metric.statistic {
         Statistic::Rate => row.rate,
-        Statistic::Figure(_) => figure(row, &metric.op),
+        Statistic::Figure(_) => figure_of(row, metric),
         Statistic::Mean => summary(row, metric).map(|op| op.mean_ns),
         Statistic::Sd => summary(row, metric).map(|op| op.sd_ns),
         // Extremes are of all trials together: they have no spread.
@@ -137,7 +137,8 @@ fn row_value(row: &Row, metric: &Metric) -> Option<Spread> {
 }
 
 pub fn summary<'r>(row: &'r Row, metric: &Metric) -> Option<&'r OpSummary> {
-    let of_op = || row.ops.iter().filter(|op| op.op == metric.op);
+    let name = metric.ops().find(|name| row.ops.iter().any(|op| op.op == *name))?;
+    let of_op = || row.ops.iter().filter(|op| op.op == name);
     of_op().find(|op| op.view == metric.view).or_else(|| of_op().next())
 }
 
@@ -145,8 +146,12 @@ pub fn figure(row: &Row, name: &str) -> Option<Spread> {
     row.figures.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
 }
 
+fn figure_of(row: &Row, metric: &Metric) -> Option<Spread> {
+    metric.ops().find_map(|name| figure(row, name))
+}
+
 pub fn operation<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRecord> {
-    trial.ops.iter().find(|op| op.op == metric.op)
+    metric.ops().find_map(|name| trial.op(name))
 }
 
 /// Of which seconds and slow operations are kept: the operation itself, without its share of the final sync.
@@ -155,12 +160,12 @@ pub fn timed_op(op: &str) -> &str {
 }
 
 pub fn timed<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRecord> {
-    trial.ops.iter().find(|op| op.op == timed_op(&metric.op))
+    metric.ops().find_map(|name| trial.op(timed_op(name)))
 }
 
 /// Whether the turns of a trial are not the rate of this operation: it is a phase, or one of several.
 fn has_own_rate(trial: &TrialRecord, metric: &Metric) -> bool {
-    trial.phase(&metric.op).is_some() || trial.ops.len() > 1
+    metric.ops().any(|name| trial.phase(name).is_some()) || trial.ops.len() > 1
 }
 
 /// The value of a metric in one trial: nanoseconds, or calls per second for rates: those of the
@@ -169,7 +174,9 @@ pub fn trial_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
     match metric.statistic {
         Statistic::Rate if has_own_rate(trial, metric) => return metric_value(trial, metric),
         Statistic::Rate => return rate_held(trial),
-        Statistic::Figure(_) => return trial.figures.get(&metric.op).copied(),
+        Statistic::Figure(_) => {
+            return metric.ops().find_map(|name| trial.figures.get(name).copied());
+        }
         _ => {}
     }
     let op = operation(trial, metric)?;
@@ -261,5 +268,22 @@ mod tests {
         let metric = Metric::new(&paid, Statistic::Mean);
         assert_eq!(timed(&trial, &metric).map(|op| op.op.as_str()), Some("append"));
         assert!(operation(&trial, &metric).is_none(), "its row is another");
+    }
+
+    #[test]
+    fn of_several_operations_the_first_counts_that_a_row_has() {
+        let mut run = fake_run(&FakeRun { blocks: 12, ..FakeRun::default() });
+        run.plan.design.primary = vec![Metric::new("durable|append", Statistic::Quantile(0.5))];
+        let findings = pickfs_analysis::findings(&run);
+        let subject = Subject::new(&run, &findings);
+        for (panel, own) in findings.panels.iter().zip(["append", "durable"]) {
+            let metric = subject.headline(panel);
+            assert_eq!(metric.op, "durable|append");
+            assert_eq!(summary(&panel.rows[0], &metric).map(|op| op.op.as_str()), Some(own));
+            assert!(subject.value(&panel.rows[0], &metric).is_some_and(|value| value.median > 0.0));
+            let trial = subject.trials(&panel.rows[0].cell)[0];
+            assert_eq!(timed(trial, &metric).map(|op| op.op.as_str()), Some(own));
+        }
+        assert!(findings.endings.iter().all(|end| !end.sentence.contains("nothing to compare")));
     }
 }
