@@ -7,21 +7,19 @@ mod pickfs;
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
     time::Duration,
 };
 
-use guest_kernel::{kernel, output_within, signal_engine, wait_until, wait_until_gone};
+use guest_kernel::{kernel, output_within, signal_engine, wait_until_gone};
 use pickfs::{command, folder};
 use pickfs_guest::{
     Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, GuestPhase, Kernel, Order,
     PackageCache, Start,
     engine::{CHANNEL_MODULES, DISK_INSIDE},
-    keeper::KEEP_GUEST,
     kvm, qemu_program,
 };
-use pickfs_record::{Action, trial::WORKER};
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use pickfs_record::Action;
+use rustix::process::Signal;
 
 fn boot(
     kernel: &Kernel,
@@ -99,30 +97,6 @@ fn a_machine_that_is_killed_is_told_by_its_signal() {
     let Some(GuestError::Died { how, .. }) = error else { panic!("{error:?}") };
     assert_eq!(how, "signal 9");
     wait_until_gone(&folder);
-}
-
-#[test]
-fn what_a_guest_runs_in_dies_with_its_keeper() {
-    let (_kept, folder) = folder();
-    let own = std::process::id().to_string();
-    let script = format!("echo $$ > {0}/new; mv {0}/new {0}/pid; exec sleep 300", folder.display());
-    let mut keeper = Command::new(pickfs::PICKFS);
-    keeper.args([WORKER, KEEP_GUEST, own.as_str(), "/bin/sh", "-c", script.as_str()]);
-    let mut keeper = keeper.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-    let pid = folder.join("pid");
-    wait_until("the guest runs", || pid.is_file());
-    let guest = fs::read_to_string(pid).unwrap().trim().parse().ok().and_then(Pid::from_raw);
-    let guest = guest.unwrap();
-    test_kill_process(guest).unwrap();
-    kill_process(Pid::from_child(&keeper), Signal::KILL).unwrap();
-    keeper.wait().unwrap();
-    wait_until("the guest is gone", || is_gone(guest));
-}
-
-/// Gone, or dead and not yet reaped by whoever inherited it.
-fn is_gone(process: Pid) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()));
-    stat.map_or(true, |stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
 }
 
 #[test]

@@ -1,19 +1,18 @@
 //! A guest that runs: started, spoken to, watched by deadlines, and ended whole.
 //!
 //! ```text
-//! lab thread ── ToGuest, words of lanes ─► stdin of the engine ─► agent
+//! lab thread ── ToGuest ─► stdin of the engine ─► agent
 //!            ◄─ FromGuest ──┐
 //! lanes      ◄─ lines ──────┴─ reader ◄─ stdout of the engine
 //! errors     ◄─ last lines ── console ◄─ stderr of the engine
-//! watcher: waits for the end of the keeper, which ends with its guest
 //! ```
 
 use std::{
     collections::HashMap,
     io::{BufRead, BufReader, Read},
-    os::unix::process::{CommandExt, ExitStatusExt},
+    os::unix::process::CommandExt,
     path::Path,
-    process::{Child, ChildStdin, Stdio},
+    process::{Child, ChildStdin, Command, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -21,52 +20,46 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_record::Environment;
-use pickfs_sys::{proc_root::ProcRoot, process::tree_of};
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
-};
+use pickfs_lab::worker_process::Heard;
+use pickfs_record::{Environment, trial::WORKER};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::{
+    BECOME_GUEST,
     deadline::{Deadlines, GuestPhase},
     engine::{self, Boot, Engine, Kernel},
     error::GuestError,
-    frame::{Frame, FrameReader, Stream},
-    keeper::keeper,
-    message::{FromGuest, Order, ToGuest},
+    message::{FromGuest, Order, ToGuest, receive, send},
 };
 
 const CONSOLE_LINES: usize = 200;
 const CONSOLE_LINES_TOLD: usize = 6;
 const POLL: Duration = Duration::from_millis(50);
 
-/// What is done with the lines of a lane; `None` when nothing follows.
-pub type LineSink = Box<dyn Fn(Option<String>) + Send>;
-
+/// Who hears the lines of a lane. A crew that is gone hears nothing more.
 pub struct LaneSink {
-    pub words: LineSink,
-    pub errors: LineSink,
+    pub lane: usize,
+    pub words: Sender<Heard>,
+    pub errors: Sender<Heard>,
 }
 
 pub struct Start<'a> {
     pub engine: Engine,
     pub kernel: &'a Kernel,
     pub boot: &'a Boot,
-    /// The worker program of the host, which keeps the guest.
+    /// The worker program of the host, which becomes the engine.
     pub worker: &'a Path,
     pub deadlines: Deadlines,
     pub stop: &'a dyn Fn() -> bool,
 }
 
 pub struct Guest {
-    keeper: Child,
+    engine: Child,
     to: Arc<Mutex<ChildStdin>>,
     heard: Receiver<FromGuest>,
     shared: Arc<Shared>,
     deadlines: Deadlines,
     facts: Environment,
-    /// The group of the engine, once it has spoken.
-    group: Option<Pid>,
 }
 
 #[derive(Default)]
@@ -74,7 +67,7 @@ struct Shared {
     console: Mutex<Vec<String>>,
     lanes: Mutex<HashMap<u16, LaneSink>>,
     ends: Mutex<HashMap<u16, String>>,
-    /// How the stream broke, or the keeper ended.
+    /// How the engine ended.
     end: Mutex<Option<String>>,
 }
 
@@ -91,7 +84,6 @@ impl Guest {
             }
             _ => false,
         })?;
-        guest.group = guest.below_the_keeper().first().copied();
         take(&mut guest.facts, facts);
         Ok(guest)
     }
@@ -125,27 +117,26 @@ impl Guest {
     }
 
     fn spawn(start: &Start<'_>) -> Result<Guest, GuestError> {
-        let mut command = keeper(start.worker, &start.engine.command(start.kernel, start.boot));
+        let mut command = Command::new(start.worker);
+        command.args([WORKER, BECOME_GUEST]).arg(std::process::id().to_string());
+        command.args(start.engine.command(start.kernel, start.boot)).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut keeper = command
-            .process_group(0)
+        let mut engine = command
             .spawn()
             .map_err(|cause| GuestError::NotStarted { program: start.worker.to_owned(), cause })?;
-        let to = keeper.stdin.take().expect("standard input is piped");
-        let from = keeper.stdout.take().expect("standard output is piped");
-        let console = keeper.stderr.take().expect("standard error is piped");
+        let to = engine.stdin.take().expect("standard input is piped");
+        let from = engine.stdout.take().expect("standard output is piped");
+        let console = engine.stderr.take().expect("standard error is piped");
         let shared = Arc::new(Shared::default());
         let (sender, heard) = channel();
         watch_console(console, shared.clone());
-        read_frames(from, sender, shared.clone());
-        watch_keeper(Pid::from_child(&keeper), shared.clone());
+        read_messages(from, Pid::from_child(&engine), sender, shared.clone());
         let mut facts = Environment::default();
         facts.put("guest.engine", start.engine.name());
         facts.put("guest.package", &start.kernel.package);
         take(&mut facts, engine::facts(start.boot));
-        let to = Arc::new(Mutex::new(to));
-        let deadlines = start.deadlines;
-        Ok(Guest { keeper, to, heard, shared, deadlines, facts, group: None })
+        let (to, deadlines) = (Arc::new(Mutex::new(to)), start.deadlines);
+        Ok(Guest { engine, to, heard, shared, deadlines, facts })
     }
 
     /// `guest.*` and `mount.*`, as told from inside.
@@ -198,20 +189,15 @@ impl Guest {
         self.unmount(stop)?;
         self.tell(&ToGuest::End);
         self.expect(GuestPhase::PowerOff, stop, |event| event == FromGuest::Ended)?;
-        let began = Instant::now();
-        while began.elapsed() < self.deadlines.limit(GuestPhase::PowerOff) {
-            if lock(&self.shared.end).is_some() {
-                return Ok(());
-            }
-            std::thread::sleep(Duration::from_millis(5));
+        match self.expect(GuestPhase::PowerOff, stop, |_| false) {
+            Err(GuestError::Died { .. }) => Ok(()),
+            other => other,
         }
-        Err(self.missed(GuestPhase::PowerOff))
     }
 
+    /// A guest that is gone shows as the end of its stream.
     fn tell(&self, what: &ToGuest) {
-        let payload = serde_json::to_vec(what).expect("messages are plain data");
-        // A guest that is gone shows as the end of its stream.
-        let _ = Frame::agent(payload).write_to(&mut *lock(&self.to));
+        let _ = send(what, &mut *lock(&self.to));
     }
 
     /// Lanes that end meanwhile are noted.
@@ -250,44 +236,19 @@ impl Guest {
     }
 
     fn died(&self, phase: GuestPhase) -> GuestError {
-        GuestError::Died { phase, how: how_ended(&self.shared), console: self.console() }
+        let how = lock(&self.shared.end).clone().unwrap_or_default();
+        GuestError::Died { phase, how, console: self.console() }
     }
 
     fn console(&self) -> String {
         console_end(&self.shared)
     }
-
-    /// The engine first.
-    fn below_the_keeper(&self) -> Vec<Pid> {
-        let tree = tree_of(self.keeper.id(), &ProcRoot::own()).unwrap_or_default();
-        tree.iter().skip(1).filter_map(|process| Pid::from_raw(process.process_id as i32)).collect()
-    }
 }
 
-/// How long a keeper may take to end its guest.
-const KEEPER_ENDS: Duration = Duration::from_secs(10);
-
 impl Drop for Guest {
-    /// Whatever is left of the guest ends here: by its keeper, and when that does not end, by us.
     fn drop(&mut self) {
-        let _ = kill_process(Pid::from_child(&self.keeper), Signal::TERM);
-        let began = Instant::now();
-        while matches!(self.keeper.try_wait(), Ok(None)) && began.elapsed() < KEEPER_ENDS {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let ended = self.keeper.try_wait().ok().flatten();
-        if ended.is_none() {
-            for process in self.below_the_keeper() {
-                let _ = kill_process(process, Signal::KILL);
-            }
-            let _ = kill_process(Pid::from_child(&self.keeper), Signal::KILL);
-            let _ = self.keeper.wait();
-        }
-        // A keeper that was killed itself has ended nothing.
-        let was_killed = ended.is_some_and(|status| status.signal().is_some());
-        if let Some(group) = self.group.filter(|_| was_killed) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
+        let _ = self.engine.kill();
+        let _ = self.engine.wait();
     }
 }
 
@@ -305,31 +266,18 @@ pub struct LaneLine {
 impl LaneLine {
     /// Without its end. A guest that is gone shows as the end of the lane's words.
     pub fn say(&self, line: &str) {
-        let frame =
-            Frame { stream: Stream::Words, lane: self.lane, payload: line.as_bytes().to_vec() };
-        let _ = frame.write_to(&mut *lock(&self.to));
+        let say = ToGuest::Say { lane: self.lane, line: line.to_owned() };
+        let _ = send(&say, &mut *lock(&self.to));
     }
 
     /// How the lane ended: its own code or signal, or the end of the whole guest with its console.
     pub fn how_it_ended(&self) -> String {
         let told = lock(&self.shared.ends).get(&self.lane).cloned();
         let console = console_end(&self.shared);
-        let how =
-            told.unwrap_or_else(|| format!("the end of its guest ({})", how_ended(&self.shared)));
+        let end = lock(&self.shared.end).clone().unwrap_or_default();
+        let how = told.unwrap_or_else(|| format!("the end of its guest ({end})"));
         if console.is_empty() { how } else { format!("{how}; console: {console}") }
     }
-}
-
-fn how_ended(shared: &Shared) -> String {
-    // The stream ends a moment before the watcher has seen why.
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(2) {
-        if let Some(how) = lock(&shared.end).clone() {
-            return how;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    "its stream ended".into()
 }
 
 fn console_end(shared: &Shared) -> String {
@@ -355,57 +303,29 @@ fn watch_console(stream: impl Read + Send + 'static, shared: Arc<Shared>) {
     });
 }
 
-fn read_frames(stream: impl Read + Send + 'static, to: Sender<FromGuest>, shared: Arc<Shared>) {
+/// Until the engine has ended, which is not reaped here.
+fn read_messages(
+    stream: impl Read + Send + 'static,
+    engine: Pid,
+    to: Sender<FromGuest>,
+    shared: Arc<Shared>,
+) {
     std::thread::spawn(move || {
-        let mut reader = FrameReader::new(stream);
-        loop {
-            match reader.next_frame() {
-                Ok(Some(frame)) => hear(frame, &to, &shared),
-                Ok(None) => break,
-                Err(error) => {
-                    lock(&shared.end).get_or_insert(error.to_string());
-                    break;
-                }
-            }
+        let mut stream = BufReader::new(stream);
+        while let Some(message) = receive(&mut stream) {
+            hear(message.unwrap_or_else(|reason| FromGuest::Failed { reason }), &to, &shared);
         }
-        // What an engine prints before the kernel has a console: why it did not start.
-        let stray = reader.stray();
-        lock(&shared.console).extend(stray.lines().map(str::to_owned));
+        let ended = waitid(WaitId::Pid(engine), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        let status = ended.ok().flatten();
+        let code = status.as_ref().and_then(|status| status.exit_status());
+        let signal = status.as_ref().and_then(|status| status.terminating_signal());
+        *lock(&shared.end) = Some(match (code, signal) {
+            (Some(code), _) => format!("exit code {code}"),
+            (_, Some(signal)) => format!("signal {signal}"),
+            _ => "an unknown cause".into(),
+        });
         end_all_lanes(&shared);
     });
-}
-
-fn hear(frame: Frame, to: &Sender<FromGuest>, shared: &Shared) {
-    let text = String::from_utf8_lossy(&frame.payload).into_owned();
-    match frame.stream {
-        Stream::Agent => match serde_json::from_str(&text) {
-            Ok(FromGuest::LaneEnded { lane, how }) => {
-                lock(&shared.ends).insert(lane, how);
-                end_lane(shared, lane);
-            }
-            Ok(event) => drop(to.send(event)),
-            Err(error) => {
-                drop(
-                    to.send(FromGuest::Failed { reason: format!("`{text}` is no event: {error}") }),
-                );
-            }
-        },
-        Stream::Words => with_lane(shared, frame.lane, |sink| (sink.words)(Some(text))),
-        Stream::Errors => with_lane(shared, frame.lane, |sink| (sink.errors)(Some(text))),
-    }
-}
-
-fn with_lane(shared: &Shared, lane: u16, work: impl FnOnce(&LaneSink)) {
-    if let Some(sink) = lock(&shared.lanes).get(&lane) {
-        work(sink);
-    }
-}
-
-fn end_lane(shared: &Shared, lane: u16) {
-    if let Some(sink) = lock(&shared.lanes).remove(&lane) {
-        (sink.errors)(None);
-        (sink.words)(None);
-    }
 }
 
 fn end_all_lanes(shared: &Shared) {
@@ -413,21 +333,28 @@ fn end_all_lanes(shared: &Shared) {
     lanes.into_iter().for_each(|lane| end_lane(shared, lane));
 }
 
-/// Waits for the keeper without reaping it: with it all of the guest has ended.
-fn watch_keeper(keeper: Pid, shared: Arc<Shared>) {
-    std::thread::spawn(move || {
-        let how = match waitid(WaitId::Pid(keeper), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
-            Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {
-                (Some(code), _) if code > 128 => format!("signal {}", code - 128),
-                (Some(code), _) => format!("exit code {code}"),
-                (_, Some(signal)) => format!("signal {signal}"),
-                _ => "an unknown cause".into(),
-            },
-            // Reaped by the guest's own end.
-            _ => return,
-        };
-        lock(&shared.end).get_or_insert(how);
-    });
+fn hear(message: FromGuest, to: &Sender<FromGuest>, shared: &Shared) {
+    let tell = |lane, line, ear: fn(&LaneSink) -> &Sender<Heard>| {
+        if let Some(sink) = lock(&shared.lanes).get(&lane) {
+            let _ = ear(sink).send(Heard { lane: sink.lane, line: Some(line) });
+        }
+    };
+    match message {
+        FromGuest::Said { lane, line } => tell(lane, line, |sink| &sink.words),
+        FromGuest::Complained { lane, line } => tell(lane, line, |sink| &sink.errors),
+        FromGuest::LaneEnded { lane, how } => {
+            lock(&shared.ends).insert(lane, how);
+            end_lane(shared, lane);
+        }
+        event => drop(to.send(event)),
+    }
+}
+
+fn end_lane(shared: &Shared, lane: u16) {
+    if let Some(LaneSink { lane, words, errors }) = lock(&shared.lanes).remove(&lane) {
+        let _ = errors.send(Heard { lane, line: None });
+        let _ = words.send(Heard { lane, line: None });
+    }
 }
 
 /// Data behind a lock stays whole when a thread panics: each change is one call.

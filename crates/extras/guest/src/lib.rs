@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! packages ─► engine: kernel ─┐
-//! modules, worker ─► first_files ─► Boot ─► guest ◄─ frames ─► agent
+//! modules, worker ─► first_files ─► Boot ─► guest ◄─ messages ─► agent
 //! ```
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -18,10 +18,8 @@ pub mod debian_kernel;
 pub mod engine;
 pub mod error;
 pub mod first_files;
-pub mod frame;
 pub mod guest;
 pub mod guest_tools;
-pub mod keeper;
 pub mod kvm;
 pub mod message;
 pub mod module_info;
@@ -44,11 +42,17 @@ pub use guest_tools::Tool;
 pub use message::{FromGuest, Order, ToGuest};
 pub use packages::{Ask, Download, PackageCache};
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{
+    ffi::OsString,
+    os::unix::process::CommandExt,
+    process::{Command, ExitCode},
+};
 
-use keeper::{BECOME_GUEST, KEEP_GUEST, become_guest, keep};
 use pickfs_record::trial::WORKER;
-use rustix::thread::set_name;
+use rustix::{
+    process::{Signal, getppid, set_parent_process_death_signal},
+    thread::set_name,
+};
 
 /// What this process was started for: `None` where that is no guest. To be called before anything else.
 pub fn run() -> Option<ExitCode> {
@@ -62,9 +66,26 @@ pub fn run() -> Option<ExitCode> {
     }
     // By this name it stands in lists of processes.
     let _ = set_name(c"pickfs-worker");
-    match second.to_str()? {
-        KEEP_GUEST => Some(keep(rest)),
-        BECOME_GUEST => Some(become_guest(rest)),
-        _ => None,
+    (second == BECOME_GUEST).then(|| become_guest(rest))
+}
+
+const BECOME_GUEST: &str = "become-guest";
+
+/// `words` are the lab's process, the engine and its words: `pickfs worker become-guest 4711 qemu-system-x86_64 ...`. A lab
+/// that was killed cannot end its guest, so the kernel is asked to (PR_SET_PDEATHSIG(2const)). Comes back when that
+/// fails.
+fn become_guest(words: &[OsString]) -> ExitCode {
+    let [lab, program, rest @ ..] = words else {
+        eprintln!("{BECOME_GUEST} needs the lab's process and a program");
+        return ExitCode::FAILURE;
+    };
+    let lab: Option<i32> = lab.to_str().and_then(|text| text.parse().ok());
+    let asked = set_parent_process_death_signal(Some(Signal::KILL));
+    // A lab that ended before that has told nobody.
+    if asked.is_err() || getppid().map(|parent| parent.as_raw_nonzero().get()) != lab {
+        return ExitCode::FAILURE;
     }
+    let error = Command::new(program).args(rest).exec();
+    eprintln!("{} not started: {error}", program.to_string_lossy());
+    ExitCode::from(127)
 }

@@ -1,8 +1,10 @@
-//! What the lab tells the first program of a guest, and what that answers. JSON in frames of
-//! [`crate::frame::Stream::Agent`]; the lanes' own words travel beside it and are nobody's business here.
+//! What the lab tells the first program of a guest, and what that answers, with the lanes' own lines: JSON, one message
+//! a line, on a port of a virtio console that nothing else writes to.
+
+use std::io::{self, BufRead, Write};
 
 use pickfs_record::{Action, Environment};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
@@ -13,6 +15,11 @@ pub enum ToGuest {
     Mount(Box<Order>),
     StartLanes {
         count: u16,
+    },
+    /// To a lane's standard input.
+    Say {
+        lane: u16,
+        line: String,
     },
     /// Nothing of the mount is open.
     Cool,
@@ -55,6 +62,16 @@ pub enum FromGuest {
         /// `mount.*`, as the guest's kernel says.
         facts: Environment,
     },
+    /// On a lane's standard output.
+    Said {
+        lane: u16,
+        line: String,
+    },
+    /// On its standard error.
+    Complained {
+        lane: u16,
+        line: String,
+    },
     LaneEnded {
         lane: u16,
         /// `exit code 0`, `signal 9`.
@@ -73,4 +90,36 @@ pub enum FromGuest {
     Failed {
         reason: String,
     },
+}
+
+pub fn send(message: &impl Serialize, to: &mut impl Write) -> io::Result<()> {
+    let line = serde_json::to_string(message)? + "\n";
+    to.write_all(line.as_bytes()).and_then(|()| to.flush())
+}
+
+/// `None` at the end of the stream, even in the middle of a line: who wrote it is dead.
+pub fn receive<T: DeserializeOwned>(from: &mut impl BufRead) -> Option<Result<T, String>> {
+    let mut line = Vec::new();
+    let is_whole = from.read_until(b'\n', &mut line).is_ok() && line.ends_with(b"\n");
+    let text = String::from_utf8_lossy(&line);
+    let wrong = |error| format!("`{}` is no message: {error}", text.trim_end());
+    is_whole.then(|| serde_json::from_slice(&line).map_err(wrong))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_come_back_as_they_were_sent_and_a_cut_one_is_the_end() {
+        let sent = [ToGuest::Cool, ToGuest::Say { lane: 3, line: "a \"b\"\nc".into() }];
+        let mut bytes = Vec::new();
+        sent.iter().for_each(|message| send(message, &mut bytes).unwrap());
+        let mut all = bytes.as_slice();
+        assert_eq!(sent.clone().map(|_| receive(&mut all).unwrap()), sent.map(Ok));
+        assert_eq!(receive::<ToGuest>(&mut all), None);
+        assert_eq!(receive::<ToGuest>(&mut &bytes[..10]), None);
+        let strange = receive::<ToGuest>(&mut b"printk: lost\n".as_slice()).unwrap();
+        assert!(strange.unwrap_err().starts_with("`printk: lost` is no message"));
+    }
 }

@@ -6,7 +6,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use crate::{frame::Stream, message::FromGuest};
+use crate::message::FromGuest;
 use pickfs_record::trial::WORKER;
 use pickfs_sys::starting_gate::StartingGate;
 
@@ -41,10 +41,10 @@ impl Lanes {
     }
 
     /// One that is gone has told its end.
-    pub fn say(&self, lane: u16, line: &[u8]) {
+    pub fn say(&self, lane: u16, line: &str) {
         if let Some(input) = self.0.get(usize::from(lane)) {
             let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
-            let _ = input.write_all(&[line, b"\n"].concat()).and_then(|()| input.flush());
+            let _ = input.write_all(format!("{line}\n").as_bytes()).and_then(|()| input.flush());
         }
     }
 }
@@ -52,8 +52,9 @@ impl Lanes {
 fn follow(mut child: Child, lane: u16, channel: Channel) {
     let words = child.stdout.take().expect("standard output is piped");
     let errors = child.stderr.take().expect("standard error is piped");
-    let words = pass_lines(words, Stream::Words, lane, channel.clone());
-    let errors = pass_lines(errors, Stream::Errors, lane, channel.clone());
+    let words = pass_lines(words, channel.clone(), move |line| FromGuest::Said { lane, line });
+    let errors =
+        pass_lines(errors, channel.clone(), move |line| FromGuest::Complained { lane, line });
     std::thread::spawn(move || {
         let ended = child.wait();
         // Its last words come before the news of its end.
@@ -73,13 +74,11 @@ fn how(status: ExitStatus) -> String {
 
 fn pass_lines(
     stream: impl Read + Send + 'static,
-    kind: Stream,
-    lane: u16,
     channel: Channel,
+    message: impl Fn(String) -> FromGuest + Send + 'static,
 ) -> JoinHandle<()> {
     std::thread::spawn(move || {
-        for line in BufReader::new(stream).lines().map_while(Result::ok) {
-            channel.pass(kind, lane, &line);
-        }
+        let lines = BufReader::new(stream).lines().map_while(Result::ok);
+        lines.for_each(|line| channel.tell(&message(line)));
     })
 }

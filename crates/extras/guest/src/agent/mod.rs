@@ -3,18 +3,20 @@
 //! and sleeps while a lane measures.
 //!
 //! ```text
-//! lab ◄─ frames ─► agent (process 1) ◄─ pipes ─► lanes, each the same program again
+//! lab ◄─ messages ─► agent (process 1) ◄─ pipes ─► lanes, each the same program again
 //! ```
 
 mod calibration;
 mod candidate;
 mod channel;
 mod check;
-mod console;
 mod lanes;
 mod system;
 
-use crate::message::{FromGuest, Order, ToGuest};
+use std::io::BufRead;
+
+use crate::message::{FromGuest, Order, ToGuest, receive};
+use pickfs_record::visible::visible;
 use pickfs_workload::BUILD;
 
 use candidate::Candidate;
@@ -28,7 +30,7 @@ pub fn is_asked() -> bool {
 /// Whatever goes wrong is told, and the power goes off.
 pub fn run() -> ! {
     if let Err(reason) = system::make_folders() {
-        console::say(&reason);
+        say(&reason);
     }
     let ended = match Channel::open() {
         Ok((channel, orders)) => {
@@ -41,24 +43,30 @@ pub fn run() -> ! {
         Err(reason) => Err(reason),
     };
     if let Err(reason) = ended {
-        console::say(&reason);
+        say(&reason);
     }
     system::power_off()
 }
 
-fn converse(channel: &Channel, mut orders: channel::Orders) -> Result<(), String> {
+/// On the console.
+fn say(reason: &str) {
+    eprintln!("pickfs: {}", visible(reason));
+}
+
+fn converse(channel: &Channel, mut orders: impl BufRead) -> Result<(), String> {
     channel.tell(&FromGuest::Booted { build: BUILD.into(), kernel: system::kernel_release() });
     let mut lanes = Lanes::none();
     let mut mounted: Option<Candidate> = None;
-    while let Some(order) = orders.next_order(&lanes)? {
+    while let Some(order) = receive(&mut orders) {
         let candidate = mounted.as_mut().ok_or("nothing is mounted in the guest");
-        match order {
+        match order? {
             ToGuest::Calibrate => {
                 channel.tell(&FromGuest::Calibrated { facts: calibration::calibrate() });
             }
             ToGuest::Mount(_) if candidate.is_ok() => return Err("`mount` was said twice".into()),
             ToGuest::Mount(order) => mounted = Some(mount(channel, *order)?),
             ToGuest::StartLanes { count } => lanes = Lanes::start(count, channel)?,
+            ToGuest::Say { lane, line } => lanes.say(lane, &line),
             ToGuest::Cool => {
                 candidate?.cool()?;
                 channel.tell(&FromGuest::Cooled);

@@ -3,7 +3,7 @@ use std::{
     sync::mpsc::{Receiver, Sender, channel},
 };
 
-use crate::{Guest, LaneLine, LaneSink, guest::LineSink};
+use crate::{Guest, LaneLine, LaneSink};
 use pickfs_record::TrialSpec;
 
 use pickfs_lab::worker_process::{Hands, Heard, Inheritance, Worker, WorkerError, Workplace};
@@ -23,16 +23,11 @@ impl<'a> InGuest<'a> {
         let sinks = (0..lanes.max(1) as usize).map(|lane| {
             let (last_words, receiver) = channel();
             said.push(Some(receiver));
-            LaneSink { words: sink(lane, inbox.clone()), errors: sink(lane, last_words) }
+            LaneSink { lane, words: inbox.clone(), errors: last_words }
         });
         self.guest.start_lanes(sinks.collect());
         *self.said.borrow_mut() = said;
     }
-}
-
-fn sink(lane: usize, to: Sender<Heard>) -> LineSink {
-    // A crew that is gone hears nothing more.
-    Box::new(move |line| drop(to.send(Heard { lane, line })))
 }
 
 impl Workplace for InGuest<'_> {
