@@ -13,7 +13,7 @@
 
 use std::{
     fs::{self, File},
-    io::Write,
+    io::{self, Write},
     path::Path,
     process::{Command, Stdio},
 };
@@ -22,67 +22,59 @@ use elf::{abi::PT_NOTE, note::Note};
 
 use crate::module_info::elf64;
 
-/// `tail`: bytes behind the payload that are not its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Packing {
     magic: &'static [u8],
     program: &'static str,
-    words: &'static [&'static str],
+    /// The kernel's build puts the unpacked size behind all but gzip's, which has it in its own format.
     tail_bytes: usize,
 }
 
-/// The kernel's build puts the unpacked size behind all but gzip's, which has it in its own format.
 const PACKINGS: &[Packing] = &[
-    Packing {
-        magic: b"\xfd7zXZ\0",
-        program: "xz",
-        words: &["-dc", "--single-stream"],
-        tail_bytes: 4,
-    },
-    Packing { magic: b"\x28\xb5\x2f\xfd", program: "zstd", words: &["-dcq"], tail_bytes: 4 },
-    Packing { magic: b"\x1f\x8b", program: "gzip", words: &["-dcq"], tail_bytes: 0 },
+    Packing { magic: b"\xfd7zXZ\0", program: "xz", tail_bytes: 4 },
+    Packing { magic: b"\x28\xb5\x2f\xfd", program: "zstd", tail_bytes: 4 },
+    Packing { magic: b"\x1f\x8b", program: "gzip", tail_bytes: 0 },
 ];
+
+fn packing_of(bytes: &[u8]) -> Option<&'static Packing> {
+    PACKINGS.iter().find(|packing| bytes.starts_with(packing.magic))
+}
 
 /// Writes the kernel of an image to a file, ready to be entered by PVH; `None` where that cannot be done, and
 /// the image itself is to be booted.
 pub fn unpack(image: &Path, to: &Path) -> Option<()> {
     let image = fs::read(image).ok()?;
-    let (packing, payload) = payload(&image)?;
+    unpack_to(to, payload(&image)?, |elf| has_pvh_entry(elf) == Some(true)).ok()
+}
+
+/// Nothing half done is left.
+pub(crate) fn unpack_to(to: &Path, packed: &[u8], fits: fn(&[u8]) -> bool) -> io::Result<()> {
+    let program = packing_of(packed).ok_or(io::ErrorKind::Unsupported)?.program;
     let begun = to.with_extension(format!("part{}", std::process::id()));
-    let done = write_unpacked(packing, payload, &begun).filter(|()| is_entered_by_pvh(&begun));
-    let kept = done.and_then(|()| fs::rename(&begun, to).ok());
+    let unpacked = || {
+        let mut unpacker = Command::new(program);
+        unpacker.arg("-dcq").stdin(Stdio::piped()).stderr(Stdio::null());
+        let mut unpacker = unpacker.stdout(File::create(&begun)?).spawn()?;
+        // An unpacker that ends early says so by its code.
+        let _ = unpacker.stdin.take().expect("standard input is piped").write_all(packed);
+        let is_done = unpacker.wait()?.success() && fits(&fs::read(&begun)?);
+        let not_done =
+            || io::Error::other(format!("{program} cannot unpack what {} is to be", to.display()));
+        if is_done { fs::rename(&begun, to) } else { Err(not_done()) }
+    };
+    let kept = unpacked();
     let _ = fs::remove_file(&begun);
     kept
 }
 
-fn write_unpacked(packing: Packing, payload: &[u8], to: &Path) -> Option<()> {
-    let mut unpacker = Command::new(packing.program)
-        .args(packing.words)
-        .stdin(Stdio::piped())
-        .stdout(File::create(to).ok()?)
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let mut input = unpacker.stdin.take()?;
-    // An unpacker that ends early says so by its code.
-    let _ = input.write_all(payload);
-    drop(input);
-    unpacker.wait().ok()?.success().then_some(())
-}
-
-fn is_entered_by_pvh(path: &Path) -> bool {
-    fs::read(path).is_ok_and(|elf| has_pvh_entry(&elf) == Some(true))
-}
-
-fn payload(image: &[u8]) -> Option<(Packing, &[u8])> {
+fn payload(image: &[u8]) -> Option<&[u8]> {
     let is_told = image.get(0x202..0x206)? == b"HdrS" && number(image, 0x206, 2)? >= 0x0208;
     // Zero means four, for the oldest loaders.
     let sectors = image.get(0x1f1).map(|&sectors| if sectors == 0 { 4 } else { sectors })?;
     let from = (usize::from(sectors) + 1) * 512 + number(image, 0x248, 4)?;
     let length = number(image, 0x24c, 4).filter(|_| is_told)?;
     let payload = image.get(from..from.checked_add(length)?)?;
-    let packing = *PACKINGS.iter().find(|packing| payload.starts_with(packing.magic))?;
-    Some((packing, payload.get(..length.checked_sub(packing.tail_bytes)?)?))
+    payload.get(..length.checked_sub(packing_of(payload)?.tail_bytes)?)
 }
 
 const PHYS32_ENTRY: u64 = 18;
@@ -134,10 +126,8 @@ mod tests {
     fn the_payload_lies_where_the_setup_header_says() {
         let packed = [b"\xfd7zXZ\0kernel".as_slice(), &[9, 9, 9, 9]].concat();
         let whole = image(&packed);
-        let (packing, found) = payload(&whole).unwrap();
-        assert_eq!((packing.program, found), ("xz", b"\xfd7zXZ\0kernel".as_slice()));
-        let gzip = image(b"\x1f\x8bkernel");
-        assert_eq!(payload(&gzip).unwrap().1, b"\x1f\x8bkernel");
+        assert_eq!(payload(&whole).unwrap(), b"\xfd7zXZ\0kernel");
+        assert_eq!(payload(&image(b"\x1f\x8bkernel")).unwrap(), b"\x1f\x8bkernel");
         assert!(payload(&image(b"unknown")).is_none() && payload(&whole[..600]).is_none());
     }
 

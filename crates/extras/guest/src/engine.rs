@@ -2,9 +2,9 @@
 //! guest, else emulated (TCG), where calls and copies take some ten times as long as on the machine itself.
 //!
 //! ```text
-//! pickfs ── keeper ── qemu-system-x86_64   stdin, stdout   a port of a virtio console: frames
-//!                                          stderr          the first serial line: the console
-//!                                          vda             the scratch image
+//! pickfs ── qemu-system-x86_64   stdin, stdout   a port of a virtio console: messages
+//!                                stderr          the first serial line: the console
+//!                                vda             the scratch image
 //! ```
 //!
 //! The kernel is entered past its loader (PVH, see [`crate::boot_image`]). Its self-tests and security
@@ -225,7 +225,7 @@ mod tests {
             package: "linux-image-6.1.0-56-amd64 6.1.192-2".into(),
             image: "/c/vmlinux".into(),
             qemu: vec!["/usr/bin/qemu-system-x86_64".into()],
-            modules: ModuleTree::none(),
+            modules: ModuleTree::default(),
         };
         let boot = Boot {
             first_files: "/f/first-files.cpio".into(),

@@ -6,10 +6,11 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
 
 use elf::{ElfBytes, endian::LittleEndian, file::Class};
+
+use crate::boot_image::unpack_to;
 
 /// `None` where it is no module.
 pub fn needs(elf: &[u8]) -> Option<Vec<String>> {
@@ -34,25 +35,14 @@ pub(crate) fn elf64(bytes: &[u8]) -> Option<ElfBytes<'_, LittleEndian>> {
 
 /// Itself, or an unpacked copy in `folder` where it is packed.
 pub fn plain_file(module: &Path, folder: &Path) -> io::Result<PathBuf> {
-    let end = module.extension().unwrap_or_default().to_string_lossy().into_owned();
-    let program = match end.as_str() {
-        "xz" => "xz",
-        "zst" => "zstd",
-        "gz" => "gzip",
-        _ => return Ok(module.to_owned()),
-    };
+    if module.extension().is_some_and(|end| end == "ko") {
+        return Ok(module.to_owned());
+    }
     let to = folder.join(module.file_stem().unwrap_or_default());
     if !to.is_file() {
-        fs::metadata(module)?;
+        let packed = fs::read(module)?;
         fs::create_dir_all(folder)?;
-        let begun = folder.join(format!(".part{}", std::process::id()));
-        let mut unpacker = Command::new(program);
-        unpacker.args(["-dcq"]).arg(module).stdin(Stdio::null());
-        let done = unpacker.stdout(fs::File::create(&begun)?).status()?;
-        if !done.success() {
-            return Err(io::Error::other(format!("{program} cannot unpack {}", module.display())));
-        }
-        fs::rename(&begun, &to)?;
+        unpack_to(&to, &packed, |_| true)?;
     }
     Ok(to)
 }
@@ -94,7 +84,7 @@ pub(crate) mod tests {
         let (plain, packed) = (folder.path().join("a.ko"), folder.path().join("a.ko.gz"));
         fs::write(&plain, module("depends=\0")).unwrap();
         assert_eq!(plain_file(&plain, folder.path()).unwrap(), plain);
-        let Ok(made) = Command::new("gzip").arg("-c").arg(&plain).output() else {
+        let Ok(made) = std::process::Command::new("gzip").arg("-c").arg(&plain).output() else {
             return println!("SKIPPED(unit): gzip not found");
         };
         fs::write(&packed, made.stdout).unwrap();

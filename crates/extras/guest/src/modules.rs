@@ -1,8 +1,6 @@
-//! A kernel's loadable modules: where they lie, and what must be loaded before what.
-//! What a module needs stands in modules.dep(5), or, where the tree was never installed, in the
-//! module itself. A name that has no file is left out: the kernel may have it built in, and where
-//! it has not, the mount says so. Charset modules and algorithms stand in no list of needs and
-//! must be named.
+//! A kernel's loadable modules: where they lie, and what must be loaded before what, which each module says itself. A
+//! name that has no file is left out: the kernel may have it built in, and where it has not, the mount says so. Charset
+//! modules and algorithms stand in no list of needs and must be named.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,45 +10,22 @@ use std::{
 
 use crate::module_info;
 
-/// Unpacked copies lie here in a tree with modules.dep.
-const PLAIN: &str = ".plain";
-
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ModuleTree {
-    rows: HashMap<String, Row>,
+    files: HashMap<String, PathBuf>,
     /// Where unpacked copies of packed modules are kept.
     unpacked: PathBuf,
     /// What needs no module, where the folder tells.
     built_in: Option<HashSet<String>>,
 }
 
-#[derive(Debug, Clone)]
-struct Row {
-    file: PathBuf,
-    needs: Needs,
-}
-
-#[derive(Debug, Clone)]
-enum Needs {
-    /// Files, with those that they need in turn, last first: as modules.dep has it.
-    Files(Vec<PathBuf>),
-    Asked,
-}
-
 impl ModuleTree {
-    /// It holds `modules.dep`.
-    pub fn read(folder: &Path) -> io::Result<Self> {
-        let text = fs::read_to_string(folder.join("modules.dep"))?;
-        let (rows, built_in) = (rows(folder, &text), built_in(folder));
-        Ok(Self { rows, unpacked: folder.join(PLAIN), built_in })
-    }
-
-    /// Only unpacked: every module in it is asked. Packed ones are unpacked into another folder
-    /// when they are wanted.
+    /// Packed modules are unpacked into another folder when they are wanted.
     pub fn scan(folder: &Path, unpacked: &Path) -> io::Result<Self> {
         // The list stands beside the folder of modules.
-        let built_in = folder.parent().and_then(built_in);
-        let mut tree = Self { rows: HashMap::new(), unpacked: unpacked.to_owned(), built_in };
+        let list = fs::read_to_string(folder.with_file_name("modules.builtin")).ok();
+        let built_in = list.map(|list| list.lines().map(module_name).collect());
+        let mut tree = Self { files: HashMap::new(), unpacked: unpacked.to_owned(), built_in };
         tree.scan_into(folder)?;
         Ok(tree)
     }
@@ -62,24 +37,19 @@ impl ModuleTree {
             if entry.file_type()?.is_dir() {
                 self.scan_into(&path)?;
             } else if name.ends_with(".ko") || name.contains(".ko.") {
-                self.rows.insert(module_name(&name), Row { file: path, needs: Needs::Asked });
+                self.files.insert(module_name(&name), path);
             }
         }
         Ok(())
     }
 
-    /// Takes a rebuilt module in the place of the kernel's own, which needs what that needed.
+    /// Takes a rebuilt module in the place of the kernel's own.
     pub fn put(&mut self, name: &str, file: &Path) {
-        let needs = self.rows.remove(&plain(name)).map_or(Needs::Asked, |row| row.needs);
-        self.rows.insert(plain(name), Row { file: file.to_owned(), needs });
-    }
-
-    pub fn none() -> Self {
-        Self { rows: HashMap::new(), unpacked: PathBuf::new(), built_in: None }
+        self.files.insert(plain(name), file.to_owned());
     }
 
     pub fn has(&self, name: &str) -> bool {
-        self.rows.contains_key(&plain(name))
+        self.files.contains_key(&plain(name))
     }
 
     /// Whether the kernel has neither a module of this name nor its like built in. Where the folder does not
@@ -100,30 +70,20 @@ impl ModuleTree {
 
     /// `open` are those that wait for this one: modules that need each other are no endless way.
     fn add(&self, name: &str, order: &mut Vec<PathBuf>, open: &mut Vec<String>) {
-        let Some(row) = self.rows.get(name).filter(|_| !open.iter().any(|one| one == name)) else {
+        let Some(file) = self.files.get(name).filter(|_| !open.iter().any(|one| one == name))
+        else {
             return;
         };
-        let file = self.plain_file(&row.file);
+        let file = self.plain_file(file);
         if order.contains(&file) {
             return;
         }
-        match &row.needs {
-            Needs::Files(files) => {
-                for needed in files.iter().rev().map(|file| self.plain_file(file)) {
-                    if !order.contains(&needed) {
-                        order.push(needed);
-                    }
-                }
-            }
-            Needs::Asked => {
-                open.push(name.to_owned());
-                let asked = fs::read(&file).ok().and_then(|elf| module_info::needs(&elf));
-                for needed in asked.unwrap_or_default() {
-                    self.add(&plain(&needed), order, open);
-                }
-                open.pop();
-            }
+        open.push(name.to_owned());
+        let needed = fs::read(&file).ok().and_then(|elf| module_info::needs(&elf));
+        for needed in needed.unwrap_or_default() {
+            self.add(&plain(&needed), order, open);
         }
+        open.pop();
         order.push(file);
     }
 
@@ -131,22 +91,6 @@ impl ModuleTree {
     fn plain_file(&self, file: &Path) -> PathBuf {
         module_info::plain_file(file, &self.unpacked).unwrap_or_else(|_| file.to_owned())
     }
-}
-
-/// `None` where there is no modules.builtin.
-fn built_in(folder: &Path) -> Option<HashSet<String>> {
-    let text = fs::read_to_string(folder.join("modules.builtin")).ok()?;
-    Some(text.lines().map(module_name).collect())
-}
-
-fn rows(folder: &Path, text: &str) -> HashMap<String, Row> {
-    let row = |line: &str| {
-        let (file, needs) = line.split_once(':')?;
-        let needs = needs.split_whitespace().map(|file| folder.join(file)).collect();
-        let row = Row { file: folder.join(file), needs: Needs::Files(needs) };
-        Some((module_name(file), row))
-    };
-    text.lines().filter_map(row).collect()
 }
 
 /// `kernel/fs/nls/nls_iso8859-1.ko.xz` is `nls_iso8859_1`.
@@ -169,24 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_comes_first_and_once() {
-        let text = "kernel/a.ko:\nkernel/b.ko: kernel/a.ko\n\
-                    kernel/nls_iso8859-1.ko.xz:\nkernel/c.ko: kernel/b.ko kernel/a.ko\n";
-        let built_in = Some(HashSet::from(["builtin".to_owned()]));
-        let rows = rows(Path::new("/m"), text);
-        let mut tree = ModuleTree { rows, unpacked: PathBuf::new(), built_in };
-        assert_eq!(names(&tree, &["c", "b"]), ["a.ko", "b.ko", "c.ko"]);
-        assert_eq!(names(&tree, &["nls-iso8859_1", "builtin"]), ["nls_iso8859-1.ko.xz"]);
-        assert!(tree.has("nls_iso8859-1") && !tree.has("builtin"));
-        assert!(!tree.lacks("builtin") && !tree.lacks("a") && tree.lacks("reiserfs"));
-        assert!(!ModuleTree::none().lacks("reiserfs"), "nothing is known of it");
-        tree.put("b", Path::new("/rebuilt/b.ko"));
-        let expected = [PathBuf::from("/m/kernel/a.ko"), PathBuf::from("/rebuilt/b.ko")];
-        assert_eq!(tree.with_needed(&["b"]), expected);
-    }
-
-    #[test]
-    fn modules_of_a_tree_that_was_never_installed_are_asked_themselves() {
+    fn what_a_module_needs_comes_first_and_once() {
         let folder = tempfile::tempdir().unwrap();
         let deep = folder.path().join("kernel/fs");
         fs::create_dir_all(&deep).unwrap();
@@ -199,11 +126,22 @@ mod tests {
         module("crc_generic.ko", "");
         module("one.ko", "other");
         module("other.ko", "one");
+        module("nls_iso8859-1.ko", "");
         fs::write(deep.join("notes.txt"), "").unwrap();
-        let tree = ModuleTree::scan(folder.path(), &folder.path().join("plain")).unwrap();
+        let kernel = folder.path().join("kernel");
+        let scan = || ModuleTree::scan(&kernel, &folder.path().join("plain")).unwrap();
+        assert!(!scan().lacks("reiserfs"), "nothing is known of it");
+        fs::write(folder.path().join("modules.builtin"), "kernel/lib/builtin.ko\n").unwrap();
+        let mut tree = scan();
         let order = names(&tree, &["xfs", "libcrc32c"]);
         assert_eq!(order, ["crc_generic.ko", "libcrc32c.ko", "xfs.ko"]);
         assert_eq!(names(&tree, &["one"]), ["other.ko", "one.ko"]);
-        assert!(!tree.has("notes"));
+        assert_eq!(names(&tree, &["nls-iso8859_1", "builtin"]), ["nls_iso8859-1.ko"]);
+        assert!(!tree.has("notes") && !tree.has("builtin"));
+        assert!(!tree.lacks("builtin") && !tree.lacks("xfs") && tree.lacks("reiserfs"));
+        let rebuilt = folder.path().join("rebuilt.ko");
+        fs::copy(deep.join("xfs.ko"), &rebuilt).unwrap();
+        tree.put("xfs", &rebuilt);
+        assert_eq!(names(&tree, &["xfs"]), ["crc_generic.ko", "libcrc32c.ko", "rebuilt.ko"]);
     }
 }

@@ -10,20 +10,12 @@ use crate::{exit::Exit, terminal};
 
 pub fn clean(folder: &Path) -> anyhow::Result<Exit> {
     let cleaned = UndoLog::open_default().clean()?;
-    let told = |what: &str, one: (PathBuf, io::Result<()>)| {
-        let (path, removed) = one;
-        (format!("{what} {}", path.display()), removed)
+    let told = |(path, removed): (PathBuf, io::Result<()>)| {
+        (format!("empty folder {}", path.display()), removed)
     };
-    #[cfg(feature = "guest")]
-    let of_guests = pickfs_guest::trials::folder::clean_left().into_iter();
-    #[cfg(not(feature = "guest"))]
-    let of_guests = std::iter::empty();
     let of_runs = run_lock::clean_left(folder).into_iter();
     let of_runs = of_runs.chain(run_lock::clean_left_outside());
-    let folders: Vec<_> = of_guests
-        .map(|one| told("files of guests in", one))
-        .chain(of_runs.map(|one| told("empty folder", one)))
-        .collect();
+    let folders: Vec<_> = of_runs.map(told).collect();
     if cleaned.is_empty() && folders.is_empty() {
         terminal::line("nothing to clean: no run left anything behind");
     }

@@ -1,4 +1,7 @@
-use std::path::{Path, PathBuf};
+use std::{
+    os::fd::AsRawFd,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, Kernel, Order, Start,
@@ -11,55 +14,51 @@ use pickfs_candidate::{
     guest_image::Inside,
 };
 
-use super::{folder::GuestFolder, kernels::Tools};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::kernels::Tools;
 
 pub const MOUNTED_AT: &str = "/mnt/target";
 /// Memory of a guest, beside what a file system in memory may hold.
 const MEMORY_BYTES: u64 = 512 << 20;
-
-pub struct GuestBoot {
-    worker: PathBuf,
-    folder: GuestFolder,
-}
 
 pub struct Machinery<'a> {
     pub engine: Engine,
     pub kernel: &'a Kernel,
     pub tools: &'a Tools,
     pub image: &'a GuestImage,
+    pub worker: &'a Path,
     pub processors: usize,
 }
 
-impl GuestBoot {
-    pub fn new(worker: &Path) -> std::io::Result<GuestBoot> {
-        Ok(GuestBoot { worker: worker.into(), folder: GuestFolder::make()? })
-    }
-
-    pub fn boot(
-        &self,
-        machinery: &Machinery<'_>,
-        rows: &[&FileSystem],
-        stop: &dyn Fn() -> bool,
-    ) -> Result<Guest, GuestError> {
-        let &Machinery { engine, kernel, tools, image, processors } = machinery;
-        let (programs, foreign) = programs_of(rows, tools);
-        let files = FirstFiles {
-            worker: self.worker.clone(),
-            programs,
-            foreign,
-            early: kernel.modules.with_needed(CHANNEL_MODULES),
-            modules: modules_of(rows, kernel),
-        };
-        let boot = Boot {
-            first_files: self.folder.path().join("first-files.cpio"),
-            disk: Some(image.path().to_owned()),
-            memory_bytes: memory_bytes(rows, image),
-            processors,
-        };
-        files.write(&boot.first_files)?;
-        let deadlines = Deadlines { factor: engine.slowness() };
-        Guest::boot(&Start { engine, kernel, boot: &boot, worker: &self.worker, deadlines, stop })
-    }
+/// Its first files are in memory while it starts, so nothing of it is left behind whatever ends us.
+pub fn boot(
+    machinery: &Machinery<'_>,
+    rows: &[&FileSystem],
+    stop: &dyn Fn() -> bool,
+) -> Result<Guest, GuestError> {
+    let &Machinery { engine, kernel, tools, image, worker, processors } = machinery;
+    let (programs, foreign) = programs_of(rows, tools);
+    let files = FirstFiles {
+        worker: worker.to_owned(),
+        programs,
+        foreign,
+        early: kernel.modules.with_needed(CHANNEL_MODULES),
+        modules: modules_of(rows, kernel),
+    };
+    // The engine inherits it.
+    let memory = memfd_create("pickfs-first-files", MemfdFlags::empty()).map_err(|cause| {
+        GuestError::NotStarted { program: worker.to_owned(), cause: cause.into() }
+    })?;
+    let boot = Boot {
+        first_files: format!("/proc/self/fd/{}", memory.as_raw_fd()).into(),
+        disk: Some(image.path().to_owned()),
+        memory_bytes: memory_bytes(rows, image),
+        processors,
+    };
+    files.write(&boot.first_files)?;
+    let deadlines = Deadlines { factor: engine.slowness() };
+    Guest::boot(&Start { engine, kernel, boot: &boot, worker, deadlines, stop })
 }
 
 pub fn order_of(row: &FileSystem, inside: &Inside, kernel: &Kernel) -> Order {

@@ -14,7 +14,7 @@ use pickfs_record::{BackingSpec, CandidateSpec};
 use thiserror::Error;
 
 use super::{
-    boot::{GuestBoot, MOUNTED_AT, Machinery, order_of},
+    boot::{MOUNTED_AT, Machinery, boot, order_of},
     kernels::{self, Tools},
     row_gap,
 };
@@ -29,8 +29,6 @@ pub enum CheckError {
     Target(#[from] TargetError),
     #[error(transparent)]
     Package(#[from] PackageError),
-    #[error("no folder for the small files of guests: {0}; set TMPDIR")]
-    Folder(#[from] std::io::Error),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -82,8 +80,7 @@ impl Check<'_> {
         let shared = rows.iter().copied().filter(|row| self.gap(row).is_none());
         let shared = shared.filter(|row| tools.gap(row).is_none() && !row.is_made_inside());
         let shared = shared.collect();
-        let boots = GuestBoot::new(self.worker)?;
-        let mut bench = Bench { check: self, tools, image, boots, shared, guest: None };
+        let mut bench = Bench { check: self, tools, image, shared, guest: None };
         let mut all = Vec::new();
         for row in rows.into_iter().take_while(|_| !self.interrupt.is_raised()) {
             let began = Instant::now();
@@ -105,7 +102,6 @@ struct Bench<'a> {
     check: &'a Check<'a>,
     tools: Tools,
     image: GuestImage,
-    boots: GuestBoot,
     shared: Vec<&'static FileSystem>,
     guest: Option<Guest>,
 }
@@ -133,17 +129,15 @@ impl Bench<'_> {
         let text = |error: GuestError| error.to_string();
         let interrupt = self.check.interrupt;
         let stop = || interrupt.is_raised();
-        let Check { engine, kernel, .. } = *self.check;
+        let Check { engine, kernel, worker, .. } = *self.check;
         let own = [row];
         let rows = if row.is_made_inside() { &own[..] } else { &self.shared };
         let running = if row.is_made_inside() { None } else { self.guest.take() };
-        let boot = || {
-            // Two would spin for each other where this machine has others to serve.
-            let (tools, image) = (&self.tools, &self.image);
-            let machinery = Machinery { engine, kernel, tools, image, processors: 1 };
-            self.boots.boot(&machinery, rows, &stop)
-        };
-        let mut guest = running.map_or_else(boot, Ok).map_err(text)?;
+        // Two processors would spin for each other where this machine has others to serve.
+        let (tools, image) = (&self.tools, &self.image);
+        let machinery = Machinery { engine, kernel, tools, image, worker, processors: 1 };
+        let booted = || boot(&machinery, rows, &stop);
+        let mut guest = running.map_or_else(booted, Ok).map_err(text)?;
         guest.mount(order_of(row, &inside, kernel), &stop).map_err(text)?;
         let fact = |key: &str| guest.facts().get(key).unwrap_or_default().to_owned();
         let (driver, block_bytes) = (fact("mount.driver"), fact("mount.block_size_bytes"));

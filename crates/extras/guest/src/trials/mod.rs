@@ -2,7 +2,6 @@
 
 mod boot;
 pub mod check;
-pub mod folder;
 pub mod kernels;
 mod lane;
 mod stage;

@@ -21,7 +21,7 @@ use pickfs_candidate::{GuestImage, fs, guest_image::Inside};
 use pickfs_record::{Event, Outcome, TrialRecord, TrialSpec, record::SettleRecord};
 
 use super::{
-    boot::{GuestBoot, MOUNTED_AT, Machinery, order_of},
+    boot::{MOUNTED_AT, Machinery, boot, order_of},
     kernels::Kernels,
     lane::InGuest,
 };
@@ -43,14 +43,12 @@ pub struct Guests {
     kernels: Kernels,
     began: Instant,
     raw: RawBand,
-    boots: GuestBoot,
 }
 
 impl Guests {
-    pub fn new(mut parts: GuestParts, kernels: Kernels) -> std::io::Result<Guests> {
+    pub fn new(mut parts: GuestParts, kernels: Kernels) -> Guests {
         parts.image.bring(kernels.tools().words());
-        let boots = GuestBoot::new(&parts.worker)?;
-        Ok(Guests { parts, kernels, began: Instant::now(), raw: RawBand::default(), boots })
+        Guests { parts, kernels, began: Instant::now(), raw: RawBand::default() }
     }
 
     fn trial(
@@ -74,13 +72,13 @@ impl Guests {
         record.backing = inside.backing;
         record.image = Some(self.parts.image.record()?).filter(|_| inside.needs_disk);
         tell(phase(order, &format!("boot {}", engine.name())));
-        let (image, interrupt) = (&self.parts.image, self.parts.interrupt.clone());
+        let GuestParts { image, worker, interrupt, .. } = &self.parts;
         let stop = || interrupt.is_raised();
         let row = fs::find(&candidate.fs).ok_or_else(no_engine)?;
         let tools = self.kernels.tools();
         let processors = engine::processors();
-        let machinery = Machinery { engine, kernel, tools, image, processors };
-        let mut guest = self.boots.boot(&machinery, &[row], &stop).map_err(failed)?;
+        let machinery = Machinery { engine, kernel, tools, image, worker, processors };
+        let mut guest = boot(&machinery, &[row], &stop).map_err(failed)?;
         guest.calibrate(&stop).map_err(failed)?;
         guest.mount(order_of(row, &inside, kernel), &stop).map_err(failed)?;
         record.environment = self.parts.image.facts();
