@@ -34,7 +34,6 @@ const LINES: &[(&str, usize)] = &[
     ("extras/explain", 7000),
     ("extras/features", 2800),
     ("extras/guest", 5550),
-    ("extras/modules", 700),
     ("extras/serve", 2350),
 ];
 

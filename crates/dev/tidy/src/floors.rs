@@ -21,7 +21,6 @@ const ORDER: &[&str] = &[
     "fix",
     "engine-workloads",
     "explain",
-    "modules",
     "guest",
     "features",
     "serve",

@@ -9,7 +9,6 @@ const PRODUCT: &[&str] = &[
     "crates/extras/guest/src/",
     "crates/core/lab/src/",
     "crates/core/mkfs/src/",
-    "crates/extras/modules/src/",
     "crates/extras/explain/src/",
     "crates/core/record/src/",
     "crates/core/report/src/",

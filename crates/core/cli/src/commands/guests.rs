@@ -1,22 +1,26 @@
 use anyhow::Context;
-use pickfs_candidate::knob;
+use pickfs_candidate::{
+    fs::{FileSystem, find},
+    knob,
+};
 use pickfs_guest::{
-    ENGINES, Engine, PackageCache, qemu_program,
+    ENGINES, Engine, PackageCache, qemu_program, rebuilt,
     trials::check::{Check, CheckResult, Checked},
 };
 use pickfs_lab::{interrupt::Interrupt, launch::worker_program};
 use pickfs_record::quantity::bytes_text;
 
-use crate::{
-    args::DoctorArgs, commands::guest_modules::build_modules, exit::Exit, fetch, terminal,
-};
+use crate::{args::DoctorArgs, exit::Exit, fetch, terminal};
 
 pub fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let cache = PackageCache::open_default()?.asking(fetch::ask());
     let engine = engine_of(args.engine.as_deref().unwrap_or("qemu"), &cache)?;
     let mut kernel = engine.kernel(&cache, args.kernel.as_deref())?;
     if args.build_modules {
-        build_modules(&cache, &kernel, &args.names)?;
+        let rows = args.names.iter().filter_map(|name| find(name));
+        let types: Vec<_> = rows.map(FileSystem::type_in_a_guest).collect();
+        let is_asked = |fs_type: &str| args.names.is_empty() || types.contains(&fs_type);
+        rebuilt::build(&cache, &kernel, &is_asked, &mut |text| terminal::line(text))?;
         // What was built now is one of its modules.
         kernel = engine.kernel(&cache, args.kernel.as_deref())?;
     }

@@ -10,8 +10,6 @@ pub mod explain;
 #[cfg(feature = "features")]
 pub mod features;
 #[cfg(feature = "guest")]
-pub mod guest_modules;
-#[cfg(feature = "guest")]
 pub mod guests;
 pub mod list;
 pub mod man;
