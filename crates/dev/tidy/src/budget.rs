@@ -33,7 +33,7 @@ const LINES: &[(&str, usize)] = &[
     ("engines/workloads", 4010),
     ("extras/explain", 7000),
     ("extras/features", 2800),
-    ("extras/guest", 5550),
+    ("extras/guest", 5150),
     ("extras/serve", 2350),
 ];
 
