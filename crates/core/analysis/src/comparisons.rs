@@ -8,7 +8,7 @@ use crate::{
     answers::{Question, Summaries},
     decide::Rules,
     panels::{Disturbed, Group, Member, applies},
-    phases::scale::are_alike,
+    phases::{order, rate_metric, scale::are_alike},
     summary::{is_carried, metric_value},
 };
 
@@ -59,30 +59,31 @@ pub fn comparisons(
     found
 }
 
-/// The plan's metrics, then median and p99 of the service time and p99 of the response time of each operation. The
-/// rows of a phased workload have their own ratios, so nothing is added there.
+/// The plan's metrics; then the rate of each phase or, where there are none, median and p99 of the service time and
+/// p99 of the response time of each operation.
 fn metrics(run: &RunRecord, group: &Group<'_>, ops: &[OpSummary]) -> Vec<(Metric, bool)> {
     let mut metrics: Vec<(Metric, bool)> =
         run.plan.design.primary.iter().map(|metric| (metric.clone(), true)).collect();
-    let is_phased = group.members.iter().flat_map(|m| &m.trials).any(|t| !t.phases.is_empty());
-    for op in ops.iter().filter(|_| !is_phased) {
-        for q in [0.5, 0.99] {
-            let metric = Metric {
-                op: op.op.clone(),
-                view: op.view,
-                statistic: Statistic::Quantile(q),
-                at: Default::default(),
-            };
-            let is_known = metrics.iter().any(|(planned, _)| {
-                let same = planned.op == metric.op
-                    && planned.view == metric.view
-                    && planned.statistic == metric.statistic;
-                same && applies(planned, group.members[group.reference].cell)
-            });
+    let phases = order(group);
+    let rates: Vec<_> = phases.iter().map(|phase| (rate_metric(&phase.phase), true)).collect();
+    let times = ops.iter().filter(|_| phases.is_empty()).flat_map(|op| {
+        [0.5, 0.99].map(|q| {
+            let statistic = Statistic::Quantile(q);
+            let metric = Metric { view: op.view, ..Metric::new(&op.op, statistic) };
             let is_asked = op.view == View::Service || q > 0.5;
-            if is_asked && !is_known && is_carried(ops, &metric) {
-                metrics.push((metric, false));
-            }
+            let is_shown = is_asked && is_carried(ops, &metric);
+            (metric, is_shown)
+        })
+    });
+    for (metric, is_shown) in rates.into_iter().chain(times) {
+        let is_known = metrics.iter().any(|(planned, _)| {
+            let same = planned.op == metric.op
+                && planned.view == metric.view
+                && planned.statistic == metric.statistic;
+            same && applies(planned, group.members[group.reference].cell)
+        });
+        if is_shown && !is_known {
+            metrics.push((metric, false));
         }
     }
     metrics

@@ -50,7 +50,7 @@ pub fn findings(run: &RunRecord) -> Findings {
                 .get(group.reference)
                 .map_or_else(String::new, |m| m.label.clone()),
             rows: rows::rows(group, ops),
-            phases: phases::rows(run, group),
+            phases: phases::rows(group),
             comparisons,
             no_io: no_io(group),
         })

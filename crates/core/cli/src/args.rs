@@ -351,7 +351,7 @@ pub struct ReportArgs {
     /// Format; may be repeated
     #[arg(long, value_enum, default_value = "html")]
     pub format: Vec<Format>,
-    /// Of the pictures only this chart, for example heat-map or phase-bars; may be repeated
+    /// Of the pictures only this chart, for example trials or percentiles; may be repeated
     #[arg(long, value_name = "CHART", value_parser = chart_name)]
     pub chart: Vec<ChartKind>,
     /// Folder to write to (default: the run's folder)

@@ -65,7 +65,7 @@ pub const REPORT: &str = "Examples:
   pickfs report pickfs-runs/2026-11-21-quick --format markdown --format csv --out table/
   pickfs report pickfs-runs/2026-11-21-quick --format png --out pictures/
   pickfs report pickfs-runs/2026-11-21-quick --format png --chart slide
-  pickfs report pickfs-runs/2026-11-21-column --format png --chart heat-map
+  pickfs report pickfs-runs/2026-11-21-column --format png --chart slide
   pickfs report pickfs-runs/2026-11-21-files --format bonnie";
 
 pub const EXPLAIN: &str = "Examples:

@@ -176,18 +176,6 @@ pub struct PhaseCell {
     pub values: Vec<(String, f64)>,
     /// Kinds of doubt, each with the number of trials that it concerns.
     pub flags: Vec<(String, u32)>,
-    /// The reference's rate divided by this one's; absent for the reference itself.
-    pub ratio: Option<RowRatio>,
-}
-
-/// A ratio of two rows' rates within blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct RowRatio {
-    /// Reference divided by the other, median over blocks: above 1, the reference is faster.
-    pub value: f64,
-    /// Its interval at 95 per cent, which holds at every look; absent under six blocks.
-    pub interval: Option<(f64, f64)>,
-    pub blocks: u32,
 }
 
 /// A number over trials.

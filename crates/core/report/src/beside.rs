@@ -10,7 +10,7 @@ use pickfs_analysis::published::{
 
 use crate::{
     document::{Cell, Column, Document, Kind, Node, Role, RowKind, Table, Text, facts},
-    phases::words::{interval_text, ratio_number},
+    wording::{factors, ratio_number},
 };
 
 /// What is compared, the words counted, then a table for each part of the published one.
@@ -54,7 +54,9 @@ fn pair_cells(pair: &Pair) -> [Cell; 3] {
         None => "-".into(),
     };
     let measured = pair.measured.map_or_else(|| "-".into(), |ratio| ratio_number(ratio.value));
-    let measured = Cell::from(measured).under(pair.measured.and_then(interval_text));
+    let interval = pair.measured.and_then(|ratio| ratio.interval);
+    let interval = interval.map(|(low, high)| factors(low, high));
+    let measured = Cell::from(measured).under(interval);
     [published.into(), measured, word_text(pair).into()]
 }
 

@@ -4,7 +4,6 @@
 pub mod axis;
 mod causes;
 mod frame;
-mod grouped;
 mod kind;
 pub mod latency_map;
 pub mod lettering;

@@ -9,7 +9,6 @@ use pickfs_record::{
 use crate::{
     Subject,
     document::{Cell, Column, Kind, Role, Table},
-    phases::is_phased,
     ranking::{comparison, value_cell, verdict_cell},
     subject::{counted, is_mixed},
     wording::{metric_name, survives_text},
@@ -32,7 +31,6 @@ pub(crate) fn table(subject: &Subject, most: usize) -> Option<Table> {
     let panels = subject.findings.panels.iter();
     let mut asked: Vec<(&Panel, Metric, bool)> = panels
         .flat_map(|panel| match subject.metrics(panel) {
-            none if none.is_empty() && is_phased(panel) => Vec::new(),
             none if none.is_empty() => vec![(panel, subject.headline(panel), false)],
             metrics => metrics.into_iter().map(|metric| (panel, metric, true)).collect(),
         })

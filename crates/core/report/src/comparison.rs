@@ -7,8 +7,7 @@ use pickfs_analysis::compare::{
 };
 use pickfs_record::{
     CellId, Findings, RunRecord,
-    finding::{Comparison, OpSummary, Panel, QuantileSummary, Row, Spread},
-    plan::{Metric, Statistic},
+    finding::{Comparison, OpSummary, Panel, QuantileSummary, Row},
     quantity::{duration_text, grouped, significant},
 };
 
@@ -17,8 +16,8 @@ use crate::{
     document::{Cell, Column, Document, Fold, Kind, Node, Role, Table, facts, list},
     ranking::quantile,
     wording::{
-        claim_text, claim_word, factors, interval_text, metric_name, metric_value, op_name,
-        percent, quantile_name, range_text, rate_range_text, view_name,
+        claim_text, claim_word, factors, interval_text, metric_name, op_name, percent,
+        quantile_name, range_text, value_range, value_text, view_name,
     },
 };
 
@@ -149,7 +148,8 @@ fn ratio_table(comparison: &RunComparison) -> Table {
 fn ratio_row(cell: &CellRatio) -> Vec<Cell> {
     let mut row = vec![Cell::from(format!("{}\n{}", name(cell), metric_name(&cell.metric)))];
     row.extend(cell.values.iter().map(|value| {
-        Cell::from(metric_value(&cell.metric, value.median)).range(range(&cell.metric, *value))
+        let text = value_text(None, &cell.metric, value.median);
+        Cell::from(text).range(value_range(None, &cell.metric, *value))
     }));
     let is_chain = cell.steps.len() > 1;
     let said = |ratio: &RunRatio, share: Option<String>| {
@@ -169,14 +169,6 @@ fn ratio_row(cell: &CellRatio) -> Vec<Cell> {
 
 fn name(cell: &CellRatio) -> String {
     format!("{} {}", cell.labels.join(" -> "), cell.levels).trim().to_owned()
-}
-
-fn range(metric: &Metric, value: Spread) -> String {
-    match metric.statistic {
-        Statistic::Rate => rate_range_text(value),
-        Statistic::Figure(_) => format!("{}-{}", significant(value.low), significant(value.high)),
-        _ => range_text(value),
-    }
 }
 
 /// How the table is read.

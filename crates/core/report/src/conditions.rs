@@ -13,8 +13,7 @@ use crate::{
     Subject,
     card::machine_line,
     document::{Node, facts},
-    phases::is_phased,
-    wording::{backing_text, percent, quantile_name, value_text},
+    wording::{backing_text, json_text, percent, quantile_name},
 };
 
 pub fn conditions(subject: &Subject) -> Vec<(&'static str, String)> {
@@ -76,7 +75,7 @@ fn param_text(name: &str, value: &Value) -> String {
         return format!("of {lines} lines");
     }
     if let Value::Array(words) = value {
-        return words.iter().map(value_text).collect::<Vec<_>>().join(" ");
+        return words.iter().map(json_text).collect::<Vec<_>>().join(" ");
     }
     match (name, value.as_f64()) {
         ("rate", Some(rate)) => format!("{}/s", significant(rate)),
@@ -84,7 +83,7 @@ fn param_text(name: &str, value: &Value) -> String {
         (name, Some(number)) if number.fract() == 0.0 => {
             crate::card::value_text(name, &format!("{number:.0}"))
         }
-        _ => value_text(value),
+        _ => json_text(value),
     }
 }
 
@@ -102,7 +101,7 @@ fn design_line(subject: &Subject) -> String {
     };
     let has_figures = |panel: &Panel| panel.rows.iter().any(|row| !row.figures.is_empty());
     let panels = &subject.findings.panels;
-    let each = if panels.iter().any(is_phased) {
+    let each = if panels.iter().any(|panel| !panel.phases.is_empty()) {
         "each phase once".into()
     } else if panels.iter().any(has_figures) {
         "a whole program".into()

@@ -4,7 +4,7 @@ use std::io;
 
 use csv::Writer;
 use pickfs_record::{
-    Cell, TrialRecord,
+    Cell, Heat, PhaseRecord, TrialRecord,
     finding::{Claim, Comparison, OpSummary, Panel, Row},
     plan::View,
     record::{QUANTILES, Times},
@@ -49,9 +49,10 @@ fn axes<'a>(subject: &'a Subject) -> impl Iterator<Item = &'a str> {
     subject.run.plan.axes.iter().map(|axis| axis.name.as_str())
 }
 
+const HEAD: [&str; 6] = ["run", "trial", "block", "attempt", "cell", "candidate"];
+
 fn trial_header(subject: &Subject) -> Vec<String> {
-    let mut header: Vec<String> =
-        ["run", "trial", "block", "attempt", "cell", "candidate"].map(String::from).to_vec();
+    let mut header: Vec<String> = HEAD.map(String::from).to_vec();
     header.extend(axes(subject).map(String::from));
     header.extend(
         ["backing", "durability", "outcome", "started_s", "elapsed_s", "flags", "raw_p50_ns"]
@@ -67,7 +68,7 @@ fn trial_header(subject: &Subject) -> Vec<String> {
     header
 }
 
-fn trial_fields(subject: &Subject, trial: &TrialRecord) -> Vec<String> {
+fn head_fields(subject: &Subject, trial: &TrialRecord) -> Vec<String> {
     let cell = subject.cell(&trial.cell);
     let of = |get: &dyn Fn(&Cell) -> String| cell.map(get).unwrap_or_default();
     let mut fields = vec![
@@ -79,11 +80,17 @@ fn trial_fields(subject: &Subject, trial: &TrialRecord) -> Vec<String> {
         of(&|cell| cell.candidate.label.clone()),
     ];
     fields.extend(axes(subject).map(|a| of(&|cell| cell.level(a).unwrap_or_default().into())));
+    fields
+}
+
+fn trial_fields(subject: &Subject, trial: &TrialRecord) -> Vec<String> {
+    let mut fields = head_fields(subject, trial);
+    let durability = subject.cell(&trial.cell).map(|cell| cell.durability.to_string());
     let flags: Vec<_> = trial.flags.iter().map(|flag| flag.kind.as_str()).collect();
     let load = trial.load.as_ref();
     fields.extend([
         trial.backing.to_string(),
-        of(&|cell| cell.durability.to_string()),
+        durability.unwrap_or_default(),
         outcome_text(&trial.outcome),
         format!("{:.3}", trial.started_s),
         format!("{:.3}", trial.elapsed_s),
@@ -111,6 +118,86 @@ fn lap_fields(laps: &Times) -> Vec<String> {
     }
     fields.extend([laps.max_ns.to_string(), laps.overflow.to_string()]);
     fields
+}
+
+const PHASE_COLUMNS: [&str; 24] = [
+    "phase",
+    "label",
+    "suite",
+    "heat",
+    "high_impact",
+    "derived",
+    "unit",
+    "outcome",
+    "work",
+    "rate_per_s",
+    "real_bytes",
+    "elapsed_ns",
+    "elapsed_mean_ns",
+    "start_skew_ns",
+    "start_skew_p50_ns",
+    "lanes",
+    "threads",
+    "cpu_user_ns",
+    "cpu_system_ns",
+    "flags",
+    "values",
+    "reason",
+    "trial_outcome",
+    "backing",
+];
+
+pub fn phases_csv(subject: &Subject) -> Result<String, csv::Error> {
+    let mut writer = Writer::from_writer(Vec::new());
+    let head = HEAD.iter().filter(|name| **name != "cell").copied().chain(axes(subject));
+    writer.write_record(head.chain(PHASE_COLUMNS))?;
+    for trial in &subject.run.trials {
+        for phase in &trial.phases {
+            let mut fields = head_fields(subject, trial);
+            fields.remove(4);
+            fields.extend(phase_fields(trial, phase));
+            writer.write_record(fields)?;
+        }
+    }
+    text(writer)
+}
+
+fn phase_fields(trial: &TrialRecord, phase: &PhaseRecord) -> Vec<String> {
+    let heat = match phase.heat {
+        Some(Heat::Cold) => "cold",
+        Some(Heat::Hot) => "hot",
+        None => "",
+    };
+    let flags: Vec<&str> = phase.flags.iter().map(|flag| flag.kind.as_str()).collect();
+    let values = phase.values.iter().map(|(name, value)| format!("{name}={value}"));
+    let outcome = outcome_text(&phase.outcome);
+    let (word, reason) = outcome.split_once(": ").unwrap_or((&outcome, ""));
+    vec![
+        phase.phase.clone(),
+        phase.label.clone(),
+        phase.suite.clone(),
+        heat.into(),
+        phase.is_high_impact.to_string(),
+        phase.is_derived.to_string(),
+        phase.unit.word().into(),
+        word.into(),
+        phase.work.to_string(),
+        phase.rate_per_s.to_string(),
+        phase.real_bytes.to_string(),
+        phase.elapsed_ns.to_string(),
+        phase.elapsed_mean_ns.to_string(),
+        phase.start_skew_ns.to_string(),
+        phase.start_skew_p50_ns.to_string(),
+        phase.lanes.to_string(),
+        phase.threads.to_string(),
+        phase.cpu_user_ns.to_string(),
+        phase.cpu_system_ns.to_string(),
+        flags.join(" "),
+        values.collect::<Vec<_>>().join(" "),
+        reason.into(),
+        outcome_text(&trial.outcome),
+        trial.backing.to_string(),
+    ]
 }
 
 pub fn summary_csv(subject: &Subject) -> Result<String, csv::Error> {

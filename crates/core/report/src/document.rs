@@ -192,6 +192,8 @@ pub struct Cell {
     pub link: String,
     /// What a page says when one points at it.
     pub tip: String,
+    /// A step of colour behind it on a page: below zero faster than the reference, above slower.
+    pub heat: Option<i8>,
     /// A ratio with its interval on a line from 0 to 1 that only a page draws; in its middle they are equal.
     pub dot: Option<[f64; 3]>,
 }

@@ -3,11 +3,10 @@
 
 use thiserror::Error;
 
-use crate::{
-    Look, NextStep, Subject, charts, csv, html, markdown,
-    phases::{self, bonnie_csv, is_phased, psv},
-    png, stalls, svg,
-};
+use crate::{ChartKind, Look, NextStep, Subject, charts, csv, html, markdown, png, stalls, svg};
+
+mod bonnie;
+mod psv;
 
 /// Pixels per unit of a drawing: sharp on a laptop's screen.
 const PNG_SCALE: f32 = 2.0;
@@ -49,7 +48,7 @@ pub fn render(
         "report.json" => json(subject).map_err(Into::into),
         STALLS if subject.stalls.is_empty() => return Ok(None),
         STALLS => stalls::csv::stalls_csv(subject).map(String::into_bytes).map_err(Into::into),
-        PHASES => phases::csv::phases_csv(subject).map(String::into_bytes).map_err(Into::into),
+        PHASES => csv::phases_csv(subject).map(String::into_bytes).map_err(Into::into),
         _ if name == BONNIE || name.starts_with(PSV) => return Ok(older(subject, name)),
         _ => return picture(subject, name),
     };
@@ -61,18 +60,18 @@ pub fn stalls_name(subject: &Subject) -> Option<String> {
 }
 
 pub fn phased_names(subject: &Subject) -> Vec<String> {
-    if !subject.findings.panels.iter().any(is_phased) {
+    if subject.run.trials.iter().all(|trial| trial.phases.is_empty()) {
         return Vec::new();
     }
     let psv = psv::psv_files(subject).into_iter();
     let psv = psv.map(|file| format!("{PSV}{}", file.file_name));
-    let bonnie = bonnie_csv::bonnie_csv(subject).map(|_| BONNIE.to_string());
+    let bonnie = bonnie::bonnie_csv(subject).map(|_| BONNIE.to_string());
     std::iter::once(PHASES.to_string()).chain(bonnie).chain(psv).collect()
 }
 
 fn older(subject: &Subject, name: &str) -> Option<Vec<u8>> {
     if name == BONNIE {
-        return bonnie_csv::bonnie_csv(subject).map(String::into_bytes);
+        return bonnie::bonnie_csv(subject).map(String::into_bytes);
     }
     let wanted = name.strip_prefix(PSV)?;
     let mut files = psv::psv_files(subject).into_iter();
@@ -89,7 +88,9 @@ fn json(subject: &Subject) -> Result<Vec<u8>, serde_json::Error> {
 fn picture(subject: &Subject, name: &str) -> Result<Option<Vec<u8>>, ExportError> {
     let found = name.strip_prefix("charts/").and_then(|file| file.rsplit_once('.'));
     let Some((stem, kind)) = found else { return Ok(None) };
-    let drawn = charts(subject, Look::SHEET).into_iter().find(|chart| chart.name == stem);
+    let kinds = ChartKind::ALL.into_iter().filter(|kind| stem.starts_with(kind.name()));
+    let mut drawn = kinds.flat_map(|kind| kind.draw(subject, Look::SHEET));
+    let drawn = drawn.find(|chart| chart.name == stem);
     let Some(chart) = drawn else { return Ok(None) };
     match kind {
         "svg" => Ok(Some(svg::svg(&chart.scene, svg::Setting::Alone).into_bytes())),

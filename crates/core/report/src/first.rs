@@ -1,5 +1,7 @@
 //! The first screen: the answer, where another quantile turns it, bars, doubts with their cures, what next.
 
+use std::collections::BTreeSet;
+
 use pickfs_record::{
     finding::{AnswerEnd, Findings, Panel, Row},
     plan::Statistic,
@@ -13,8 +15,7 @@ use crate::{
         Cell, Column, Kind, Node, Role, RowKind, Table, Text, facts, terminal, under_one_name,
     },
     factors, notes,
-    phases::{footnotes::lost_word, is_phased},
-    ranking::{self, value_cell, verdict_cell},
+    ranking::{self, lost_word, value_cell, verdict_cell},
     run::{answers, next_row},
     stalls,
     subject::{counted, is_floor, summary},
@@ -26,6 +27,8 @@ pub const LINES_MAX: usize = 24;
 /// Columns from which on the lines are counted.
 const COLUMNS: usize = 80;
 const BAR: f64 = 12.0;
+/// Operations from which on a table says more than bars.
+const OPERATIONS: usize = 3;
 const FAILURES_MAX: usize = 2;
 /// Candidates that have a column of their own in a table of answers.
 const CANDIDATES_MAX: usize = 4;
@@ -68,8 +71,9 @@ fn nodes(subject: &Subject, screen: &Screen, much: Much) -> Vec<Node> {
     let panel = lead_panel(findings);
     // What a table of answers says again.
     let is_tabled = panel.is_some_and(|panel| {
-        let asked = subject.run.plan.design.primary.len();
-        is_phased(panel) && asked > 1 && counted(panel).len() <= CANDIDATES_MAX
+        let asked = subject.run.plan.design.primary.iter().map(|metric| &metric.op);
+        let asked = asked.collect::<BTreeSet<_>>().len();
+        asked > OPERATIONS && counted(panel).len() <= CANDIDATES_MAX
     });
     let mut nodes = answers(subject, if is_tabled { 1 } else { much.answers });
     if findings.endings.is_empty() {
@@ -165,7 +169,7 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
             .map_or(0.0, |(value, ..)| (BAR * value / longest).ceil().clamp(1.0, BAR));
         let (text, range) = match found {
             Some((_, text, range)) => (text, range),
-            None => (lost(subject, panel, row, &metric.op).into(), None),
+            None => (lost_word(subject, row, &metric.op), None),
         };
         let held = row.rate.map(|rate| format!("{}/s", significant(rate.median)));
         let cells: [Cell; 7] = [
@@ -194,13 +198,6 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
     ];
     let title = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     vec![Node::Heading(2, title.into()), Node::Table(table)]
-}
-
-/// Why a row has no value.
-fn lost(subject: &Subject, panel: &Panel, row: &Row, op: &str) -> &'static str {
-    let phase = panel.phases.iter().find(|phase| phase.phase == op);
-    let at = panel.rows.iter().position(|other| other.cell == row.cell);
-    phase.zip(at).map_or("-", |(phase, at)| lost_word(subject, panel, phase, at))
 }
 
 fn short(label: &str, most: usize) -> String {
@@ -236,7 +233,7 @@ fn foot(subject: &Subject, screen: &Screen) -> Vec<(String, Text)> {
     rows.extend(screen.next.map(next_row));
     rows.extend(screen.report.map(|report| ("report".into(), report.into())));
     let run = quoted(screen.run.unwrap_or("RUN")).to_string();
-    if subject.findings.panels.iter().any(is_phased) {
+    if subject.findings.panels.iter().any(|panel| !panel.phases.is_empty()) {
         rows.push(("tables".into(), format!("{} show {run} --phases", program()).into()));
     }
     rows.push(("all of it".into(), format!("{} show {run} --doubts", program()).into()));

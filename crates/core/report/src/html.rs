@@ -10,13 +10,14 @@ use markup::Page;
 use crate::{
     Subject,
     document::{Node, html::write},
-    phases::is_phased,
     run,
     svg::{colours, escape, style_sheet},
     terminal::NextStep,
 };
 
 const STYLE: &str = include_str!("html/style.css");
+/// Answers that stand in words at the top.
+const ENDS: usize = 4;
 const SCRIPT: &str = include_str!("html/script.js");
 
 pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
@@ -25,8 +26,8 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     page.raw("<header><div class=\"top\"><span class=\"muted\">pickfs</span>");
     page.raw("<button id=\"theme\" hidden>light / dark</button></div>\n");
     page.element("h1", &subject.run.plan.question);
-    // The table of answers tells the others of a phased run, and would be pushed off the screen.
-    let most = if subject.findings.panels.iter().any(is_phased) { 1 } else { usize::MAX };
+    // The table of answers tells the others, and many would push it off the screen.
+    let most = if subject.findings.endings.len() > ENDS { 1 } else { usize::MAX };
     let answers = run::answers(subject, most);
     let is_more = |node: &Node| matches!(node, Node::Box(..));
     let (more, first): (Vec<_>, Vec<_>) = answers.into_iter().partition(is_more);

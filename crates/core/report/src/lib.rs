@@ -20,7 +20,7 @@ pub mod hlog;
 pub mod html;
 pub mod markdown;
 pub mod notes;
-pub mod phases;
+mod operations;
 pub mod png;
 mod program;
 pub mod ranking;

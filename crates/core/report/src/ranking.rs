@@ -5,18 +5,18 @@ pub(crate) mod table;
 use std::cmp::Reverse;
 
 use pickfs_record::{
-    finding::{Comparison, OpSummary, Panel, QuantileSummary, Row},
+    Outcome,
+    finding::{Comparison, OpSummary, Panel, QuantileSummary, Row, Spread},
     plan::{Metric, Statistic, View},
-    quantity::{duration_text, significant},
+    quantity::duration_text,
 };
 
 use crate::{
     Subject,
-    phases::words::{range_number, rate_text},
-    subject::{is_capacity, is_floor, summary},
+    subject::{is_capacity, is_floor, phase, summary, unit},
     wording::{
-        claim_text, interval_text, is_program_time, metric_name, metric_value, range_text,
-        rate_range_text, statistic_name,
+        claim_text, interval_text, is_program_time, metric_name, outcome_text, statistic_name,
+        value_range, value_text,
     },
 };
 
@@ -26,10 +26,13 @@ pub const SHOWN: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];
 /// last. Where rows survive different things, those that survive the most come first:
 /// order then speaks only within what survives the same. There, rows that miss their rate come last.
 pub fn ranked<'p>(subject: &Subject, panel: &'p Panel) -> Vec<&'p Row> {
-    let metric = subject.headline(panel);
+    ranked_by(subject, panel, &subject.headline(panel))
+}
+
+pub fn ranked_by<'p>(subject: &Subject, panel: &'p Panel, metric: &Metric) -> Vec<&'p Row> {
     let mut rows: Vec<_> = panel.rows.iter().collect();
     let key = |row: &Row| {
-        let value = subject.value(row, &metric).map_or(f64::INFINITY, |v| v.median);
+        let value = value(subject, panel, row, metric).map_or(f64::INFINITY, |v| v.median);
         let higher_is_better = metric.statistic.is_better_higher() && value.is_finite();
         let weakness = Reverse(row.durability);
         let asked = row.rate_asked.zip(row.rate);
@@ -175,6 +178,28 @@ pub fn rate_head(panel: &Panel) -> &'static str {
     if is_capacity(panel) { "highest rate held" } else { "rate held" }
 }
 
+/// The value of a metric over the trials of a row.
+pub fn value(subject: &Subject, panel: &Panel, row: &Row, metric: &Metric) -> Option<Spread> {
+    match phase(panel, row, metric) {
+        Some((_, cell)) => cell.rate,
+        None => subject.value(row, metric),
+    }
+}
+
+/// Why a row has no value, in a word and with its reason; nothing where it is not known.
+pub fn lost(subject: &Subject, row: &Row, op: &str) -> Option<String> {
+    let trials = subject.trials(&row.cell).iter();
+    let outcomes = trials.map(|trial| trial.phase(op).map_or(&trial.outcome, |own| &own.outcome));
+    let lost = outcomes.filter(|outcome| **outcome != Outcome::Finished);
+    lost.min_by_key(|outcome| !matches!(outcome, Outcome::Failed { .. })).map(outcome_text)
+}
+
+/// The word alone.
+pub fn lost_word(subject: &Subject, row: &Row, op: &str) -> String {
+    let lost = lost(subject, row, op).unwrap_or_else(|| "-".into());
+    lost.split(':').next().unwrap_or_default().into()
+}
+
 /// The median of a metric over the trials of a row, as a number and in words, and its range over several trials.
 pub fn value_cell(
     subject: &Subject,
@@ -182,28 +207,10 @@ pub fn value_cell(
     row: &Row,
     metric: &Metric,
 ) -> Option<(f64, String, Option<String>)> {
-    let is_rate = metric.statistic == Statistic::Rate;
-    let phase = panel.phases.iter().find(|phase| is_rate && phase.phase == metric.op);
-    let (value, text, range) = match phase {
-        Some(phase) => {
-            let at = panel.rows.iter().position(|other| other.cell == row.cell)?;
-            let rate = phase.cells.get(at)?.rate?;
-            let text = rate_text(phase.unit, rate.median);
-            (rate.median, text, range_number(phase.unit, rate))
-        }
-        None => {
-            let value = subject.value(row, metric)?;
-            let range = match metric.statistic {
-                Statistic::Rate => rate_range_text(value),
-                Statistic::Figure(_) => {
-                    format!("{}-{}", significant(value.low), significant(value.high))
-                }
-                _ => range_text(value),
-            };
-            (value.median, metric_value(metric, value.median), range)
-        }
-    };
-    Some((value, text, (row.trials > 1).then_some(range)))
+    let value = value(subject, panel, row, metric)?;
+    let unit = unit(panel, metric);
+    let range = (row.trials > 1).then(|| value_range(unit, metric, value));
+    Some((value.median, value_text(unit, metric, value.median), range))
 }
 
 pub fn label(row: &Row) -> String {

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use pickfs_record::{
-    BackingKind, Cell, CellId, Durability, Findings, Outcome, RunRecord, TrialRecord,
-    finding::{Answer, OpSummary, Panel, Row, Spread},
+    BackingKind, Cell, CellId, Durability, Findings, Outcome, RunRecord, TrialRecord, WorkUnit,
+    finding::{Answer, OpSummary, Panel, PhaseCell, PhaseRow, Row, Spread},
     plan::{Metric, Statistic, View},
     record::OpRecord,
     trial::WITH_FINAL_SYNC,
@@ -111,6 +111,9 @@ impl<'a> Subject<'a> {
 }
 
 fn first_op(panel: &Panel) -> Option<Metric> {
+    if let Some(first) = panel.phases.first() {
+        return Some(Metric::new(&first.phase, Statistic::Rate));
+    }
     let op = panel.rows.iter().find_map(|row| row.ops.first())?;
     let statistic = Statistic::Quantile(0.5);
     Some(Metric { op: op.op.clone(), view: op.view, statistic, at: Default::default() })
@@ -134,6 +137,27 @@ fn row_value(row: &Row, metric: &Metric) -> Option<Spread> {
             quantiles.iter().find(|row| (row.q - q).abs() < 1e-9).map(|row| row.value_ns)
         }
     }
+}
+
+/// The operation that is done once of which a metric is the rate, and what a row has of it.
+pub fn phase<'p>(
+    panel: &'p Panel,
+    row: &Row,
+    metric: &Metric,
+) -> Option<(&'p PhaseRow, &'p PhaseCell)> {
+    let at = panel.rows.iter().position(|other| other.cell == row.cell)?;
+    let found = phase_of(panel, metric)?;
+    Some((found, found.cells.get(at)?))
+}
+
+fn phase_of<'p>(panel: &'p Panel, metric: &Metric) -> Option<&'p PhaseRow> {
+    let is_rate = metric.statistic == Statistic::Rate;
+    panel.phases.iter().find(|phase| is_rate && phase.phase == metric.op)
+}
+
+/// What a rate counts, where that is known.
+pub fn unit(panel: &Panel, metric: &Metric) -> Option<WorkUnit> {
+    phase_of(panel, metric).map(|phase| phase.unit)
 }
 
 pub fn summary<'r>(row: &'r Row, metric: &Metric) -> Option<&'r OpSummary> {

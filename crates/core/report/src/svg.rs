@@ -54,11 +54,7 @@ pub fn style_sheet() -> String {
         ["paper", "ink", "muted", "grid", "cf", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
     let rule =
         |name: &&str| format!(".s-{name}{{stroke:var(--{name})}}.f-{name}{{fill:var(--{name})}}");
-    let steps = (-HEAT_STEPS..=HEAT_STEPS).map(|step| {
-        let name = heat_class(step);
-        format!(".f-{name}{{fill:var(--{name})}}")
-    });
-    names.iter().map(rule).chain(steps).collect::<Vec<_>>().join("\n")
+    names.iter().map(rule).collect::<Vec<_>>().join("\n")
 }
 
 fn open(out: &mut String, scene: &Scene, setting: Setting) {
@@ -211,7 +207,6 @@ pub(crate) fn ink_colour(ink: Ink) -> Rgb {
         Ink::Muted => MUTED.0,
         Ink::Grid => GRID.0,
         Ink::Series(slot) => slot.colours().0,
-        Ink::Heat(step) => heat(step).0,
     }
 }
 
@@ -222,7 +217,6 @@ fn ink_class(ink: Ink) -> String {
         Ink::Muted => "muted".into(),
         Ink::Grid => "grid".into(),
         Ink::Series(slot) => slot.class(),
-        Ink::Heat(step) => heat_class(step),
     }
 }
 

@@ -10,8 +10,7 @@ pub use paragraph::{hanging, wrap};
 use crate::{
     Subject,
     document::{Node, Role, facts, terminal},
-    phases::{self, is_phased},
-    run,
+    operations, run,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -43,9 +42,8 @@ pub fn whole_screen(subject: &Subject, screen: &Screen) -> String {
 
 /// Every table of phases; nothing where there are none.
 pub fn phase_tables(subject: &Subject, columns: usize, colour: bool) -> String {
-    let panels = subject.findings.panels.iter().filter(|panel| is_phased(panel));
-    let tables: Vec<Node> =
-        panels.flat_map(|panel| phases::tables::nodes(subject, panel)).collect();
+    let panels = subject.findings.panels.iter();
+    let tables: Vec<Node> = panels.flat_map(|panel| operations::nodes(subject, panel)).collect();
     if tables.is_empty() {
         return String::new();
     }

@@ -1,5 +1,5 @@
 use pickfs_record::{
-    BackingSpec, Durability, Outcome,
+    BackingSpec, Durability, Outcome, WorkUnit,
     finding::{Claim, Comparison, Spread},
     plan::{Better, Metric, Statistic, View},
     quantity::{duration_text, significant},
@@ -50,13 +50,49 @@ pub fn metric_name(metric: &Metric) -> String {
     }
 }
 
-/// A metric's value with its unit: nanoseconds, or turns per second for rates.
-pub fn metric_value(metric: &Metric, value: f64) -> String {
-    match metric.statistic {
-        Statistic::Rate => format!("{}/s", significant(value)),
-        Statistic::Figure(_) => significant(value),
-        _ => duration_text(value),
+/// A metric's value with its unit: nanoseconds, work or turns per second for rates.
+pub fn value_text(unit: Option<WorkUnit>, metric: &Metric, value: f64) -> String {
+    match (unit, metric.statistic) {
+        (Some(unit), _) => format!("{} {}", rate_number(unit, value), unit_name(unit)),
+        (None, Statistic::Rate) => format!("{}/s", significant(value)),
+        (None, Statistic::Figure(_)) => significant(value),
+        (None, _) => duration_text(value),
     }
+}
+
+pub fn value_range(unit: Option<WorkUnit>, metric: &Metric, value: Spread) -> String {
+    match (unit, metric.statistic) {
+        (Some(unit), _) => range_number(unit, value),
+        (None, Statistic::Rate) => {
+            format!("{}-{}/s", significant(value.low), significant(value.high))
+        }
+        (None, Statistic::Figure(_)) => {
+            format!("{}-{}", significant(value.low), significant(value.high))
+        }
+        (None, _) => range_text(value),
+    }
+}
+
+/// The unit of a rate as the field prints it: decimal megabytes for bytes.
+pub fn unit_name(unit: WorkUnit) -> &'static str {
+    match unit {
+        WorkUnit::Bytes => "MB/s",
+        WorkUnit::Files => "files/s",
+        WorkUnit::Seeks => "seeks/s",
+        WorkUnit::Calls => "calls/s",
+    }
+}
+
+pub fn rate_number(unit: WorkUnit, per_s: f64) -> String {
+    significant(if unit == WorkUnit::Bytes { per_s / 1e6 } else { per_s })
+}
+
+pub fn range_number(unit: WorkUnit, rate: Spread) -> String {
+    format!("{} to {}", rate_number(unit, rate.low), rate_number(unit, rate.high))
+}
+
+pub fn ratio_number(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.2}") } else { significant(ratio) }
 }
 
 /// `1.38x faster`, `equal within 5 %`.
@@ -122,11 +158,7 @@ pub fn range_text(spread: Spread) -> String {
     }
 }
 
-pub fn rate_range_text(spread: Spread) -> String {
-    format!("{}-{}/s", significant(spread.low), significant(spread.high))
-}
-
-pub fn value_text(value: &Value) -> String {
+pub fn json_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

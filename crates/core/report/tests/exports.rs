@@ -135,14 +135,8 @@ fn every_chart_is_drawn_and_named() {
     let subject = Subject::new(&run, &findings);
     let all = charts(&subject, Look::SHEET);
     let names: Vec<_> = all.iter().map(|chart| chart.name.as_str()).collect();
-    let elsewhere = [
-        ChartKind::LatencyMap,
-        ChartKind::Capacity,
-        ChartKind::Factors,
-        ChartKind::HeatMap,
-        ChartKind::PhaseBars,
-        ChartKind::SlowLaps,
-    ];
+    let elsewhere =
+        [ChartKind::LatencyMap, ChartKind::Capacity, ChartKind::Factors, ChartKind::SlowLaps];
     for kind in ChartKind::ALL.iter().filter(|kind| !elsewhere.contains(kind)) {
         assert!(names.contains(&kind.name()), "{kind}");
     }
@@ -234,7 +228,7 @@ fn a_file_system_keeps_its_colour_from_run_to_run() {
 fn operations_are_never_mixed_in_one_group() {
     let (run, findings) = fixture::first_screen();
     let subject = Subject::new(&run, &findings);
-    let grouped = ChartKind::Grouped.draw(&subject, Look::PAGE);
+    let grouped = ChartKind::Axis.draw(&subject, Look::PAGE);
     assert!(grouped.is_empty(), "append and durable are two things");
 }
 

@@ -122,7 +122,7 @@ fn a_capacity_shows_the_rate_and_what_survives() {
     let head = "<th>variant</th><th>highest rate held</th><th>p50</th>";
     assert!(page.contains(head) && page.contains("<th>survives</th>"));
     assert!(page.contains("101,370/s<small>95,790-106,950/s</small>"));
-    assert!(page.contains("id=\"chart-capacity\"") && !page.contains("id=\"chart-grouped\""));
+    assert!(page.contains("id=\"chart-capacity\"") && !page.contains("id=\"chart-axis\""));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn the_articles_note_stands_at_the_top() {
     let note = page.find("article 001, figure 3").expect("the note");
     assert!(note < page.find("id=\"ranking\"").expect("the ranking"));
     assert!(page.contains("battery-backed cache"));
-    assert!(page.contains("id=\"chart-grouped\""));
+    assert!(page.contains("id=\"chart-axis\""));
 }
 
 #[test]

@@ -118,6 +118,7 @@ fn every_header_of_a_ratio_says_its_direction() {
     assert_eq!(page.matches(">xfs/ext4<").count(), 6, "one in each table");
     assert_eq!(page.matches("&gt;1: xfs faster").count(), 12);
     assert_eq!(text.matches("xfs/ext4 (&gt;1: xfs faster)").count(), 6);
+    assert!(page.contains("style=\"background:var(--h"), "ratios are coloured");
     assert_eq!(tables.matches(">1: xfs faster").count(), 12);
 }
 
@@ -160,48 +161,24 @@ fn words(scene: &Scene) -> Vec<&str> {
 }
 
 #[test]
-fn the_heat_map_has_a_cell_for_every_phase_and_candidate() {
-    let run = fake_phased_run(&FakePhasedRun::files());
-    let drawn = shown(&run, |s| ChartKind::HeatMap.draw(s, Look::SHEET));
-    assert_eq!((drawn.len(), drawn[0].name.as_str()), (1, "heat-map"));
-    let scene = &drawn[0].scene;
-    let cells = scene.items.iter().filter(|item| item.tip.is_some()).count();
-    assert_eq!(cells, 10 * 4);
-    let said = words(scene);
-    assert_eq!(said.iter().filter(|text| **text == "failed").count(), 6);
-    assert!(said.iter().any(|text| text.ends_with('~')), "undecided ratios are marked");
-}
-
-#[test]
 fn every_phase_of_the_files_has_its_bars_and_the_failed_one_says_so() {
     let run = fake_phased_run(&FakePhasedRun::files());
-    let drawn = shown(&run, |s| ChartKind::PhaseBars.draw(s, Look::PAGE));
+    let drawn = shown(&run, |s| ChartKind::Trials.draw(s, Look::PAGE));
     let names: Vec<&str> = drawn.iter().map(|chart| chart.name.as_str()).collect();
     assert_eq!(names.len(), 10);
-    assert!(names.contains(&"phase-bars-seq-create"), "{names:?}");
+    assert!(names.contains(&"trials-seq-create"), "{names:?}");
     let create = drawn.iter().find(|chart| chart.name.ends_with("seq-create")).expect("drawn");
-    assert!(words(&create.scene).iter().any(|text| text.starts_with("failed: seq create")));
+    assert!(words(&create.scene).iter().any(|text| text.starts_with("failed: ")));
     let column = fake_phased_run(&two_lanes());
-    let drawn = shown(&column, |s| ChartKind::PhaseBars.draw(s, Look::PAGE));
+    let drawn = shown(&column, |s| ChartKind::Trials.draw(s, Look::PAGE));
     assert_eq!(drawn.len(), 2 * (10 + 4), "of many phases only those that matter most");
-}
-
-#[test]
-fn charts_of_loops_are_not_drawn_of_phases() {
-    let run = fake_phased_run(&FakePhasedRun::column());
-    for kind in ChartKind::ALL {
-        use ChartKind::{HeatMap, Noise, PhaseBars, Slide};
-        let phased = matches!(kind, HeatMap | PhaseBars | Noise | Slide);
-        let drawn = shown(&run, |s| kind.draw(s, Look::PAGE));
-        assert_eq!(!drawn.is_empty(), phased, "{kind}");
-    }
 }
 
 #[test]
 fn the_details_have_quantiles_and_the_worst_second() {
     let run = fake_phased_run(&FakePhasedRun::column());
     let page = shown(&run, |subject| html(subject, None));
-    assert_eq!(page.matches("Operations within the phases").count(), 3);
+    assert_eq!(page.matches("Operations, service time").count(), 3);
     assert!(page.contains("worst second") && page.contains("lanes began within"));
     assert!(page.contains("latency max "), "values stand with their unit");
     let size = page.len();

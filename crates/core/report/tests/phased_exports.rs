@@ -29,7 +29,7 @@ fn column() -> RunRecord {
 #[test]
 fn a_phased_run_has_its_files_by_name_and_a_loop_has_none() {
     let names = shown(&column(), file_names);
-    for name in ["phases.csv", "psv/xfs.psv", "psv/ext4.psv", "charts/heat-map.svg"] {
+    for name in ["phases.csv", "psv/xfs.psv", "psv/ext4.psv", "charts/trials-disk-sort.svg"] {
         assert!(names.contains(&name.to_string()), "{name}");
     }
     assert!(!names.contains(&"bonnie.csv".to_string()));

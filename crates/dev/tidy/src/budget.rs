@@ -16,10 +16,8 @@ const LINES: &[(&str, usize)] = &[
     ("core/lab", 8350),
     ("core/mkfs", 2570),
     // Tests of what an enemy's log and an earlier level may hold.
-    ("core/record", 4950),
-    // A comparison of runs says what withholds a verdict.
-    // A metric of several operations is shown by the first that a row has.
-    ("core/report", 13800),
+    ("core/record", 4890),
+    ("core/report", 12780),
     ("core/store", 1160),
     ("core/sys", 8750),
     ("core/worker", 320),

@@ -8,8 +8,8 @@ mod rows;
 pub mod scale;
 mod tables;
 
-pub(crate) use rows::row_ratio;
-pub use rows::{rate_metric, rows};
+pub use rows::{RowRatio, rate_metric, ratio, rows};
+pub(crate) use rows::{order, row_ratio};
 pub use tables::{ColumnMean, Kind, PhaseTable, tables};
 
 /// Derived phases: the workload computes them from its rows, and a plan may fix their rates.

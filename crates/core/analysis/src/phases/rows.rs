@@ -1,14 +1,13 @@
 use std::collections::BTreeMap;
 
 use pickfs_record::{
-    Outcome, PhaseRecord, RunRecord, TrialRecord,
-    finding::{PhaseCell, PhaseRow, RowRatio, Spread},
+    Outcome, PhaseRecord, TrialRecord,
+    finding::{Panel, PhaseCell, PhaseRow, Spread},
     plan::{Metric, Statistic},
 };
 
 use super::scale::{UNEQUAL_SCALE, unlike_blocks};
 use crate::{
-    comparisons::log_ratios,
     decide::Rules,
     panels::{Disturbed, Group, Member},
     summary::{belongs_to, median, spread},
@@ -18,14 +17,32 @@ pub fn rate_metric(phase: &str) -> Metric {
     Metric::new(phase, Statistic::Rate)
 }
 
+/// A ratio of two rows' rates within blocks.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, schemars::JsonSchema)]
+pub struct RowRatio {
+    /// Reference divided by the other, median over blocks: above 1, the reference is faster.
+    pub value: f64,
+    /// Its interval at 95 per cent, which holds at every look; absent under six blocks.
+    pub interval: Option<(f64, f64)>,
+    pub blocks: u32,
+}
+
+/// A comparison of a row with the reference by the rate of a phase, as the tables print it.
+pub fn ratio(panel: &Panel, label: &str, phase: &str) -> Option<RowRatio> {
+    let metric = rate_metric(phase);
+    let same = |m: &Metric| m.op == metric.op && m.statistic == metric.statistic;
+    let found = panel.comparisons.iter().find(|c| c.other == label && same(&c.metric))?;
+    let interval = found.interval.map(|(low, high)| (1.0 / high, 1.0 / low));
+    Some(RowRatio { value: 1.0 / found.speedup, interval, blocks: found.blocks })
+}
+
 /// Every phase of a group's trials, in the order of the trials; empty where they have none.
-pub fn rows(run: &RunRecord, group: &Group<'_>) -> Vec<PhaseRow> {
-    let rules = Rules::of(&run.plan);
-    order(group).into_iter().map(|first| row(group, rules, first)).collect()
+pub fn rows(group: &Group<'_>) -> Vec<PhaseRow> {
+    order(group).into_iter().map(|first| row(group, first)).collect()
 }
 
 /// A phase that the first trial lacks stands after the one that it follows in its own trial.
-fn order<'a>(group: &Group<'a>) -> Vec<&'a PhaseRecord> {
+pub(crate) fn order<'a>(group: &Group<'a>) -> Vec<&'a PhaseRecord> {
     let mut order: Vec<&PhaseRecord> = Vec::new();
     for trial in group.members.iter().flat_map(|member| &member.trials) {
         let mut at = 0;
@@ -42,18 +59,16 @@ fn order<'a>(group: &Group<'a>) -> Vec<&'a PhaseRecord> {
     order
 }
 
-fn row(group: &Group<'_>, rules: Rules, first: &PhaseRecord) -> PhaseRow {
-    let metric = rate_metric(&first.phase);
+fn row(group: &Group<'_>, first: &PhaseRecord) -> PhaseRow {
     let rivals = group.rivals();
     let cells = group.members.iter().enumerate().map(|(index, member)| {
         let reference = rivals.contains(&index).then(|| &group.members[group.reference]);
-        let ratio = reference.and_then(|reference| ratio(reference, member, &metric, rules));
         let unlike = reference.map_or(0, |reference| unlike_blocks(reference, member));
         let mut cell = cell(member, &first.phase);
         if unlike > 0 {
             cell.flags.push((UNEQUAL_SCALE.into(), unlike.min(cell.trials)));
         }
-        PhaseCell { ratio, ..cell }
+        cell
     });
     PhaseRow {
         phase: first.phase.clone(),
@@ -65,16 +80,6 @@ fn row(group: &Group<'_>, rules: Rules, first: &PhaseRecord) -> PhaseRow {
         unit: first.unit,
         cells: cells.collect(),
     }
-}
-
-fn ratio(
-    reference: &Member<'_>,
-    other: &Member<'_>,
-    metric: &Metric,
-    rules: Rules,
-) -> Option<RowRatio> {
-    let ratios = log_ratios(reference, other, metric, Disturbed::Kept);
-    row_ratio(&ratios, rules)
 }
 
 /// The ratio as the tables print it, of logarithms that say how much faster the other is.
@@ -114,7 +119,6 @@ fn cell(member: &Member<'_>, phase: &str) -> PhaseCell {
         skew_ns: over(|record| record.start_skew_ns as f64),
         values: values(&done),
         flags: flags(&done),
-        ratio: None,
     }
 }
 
@@ -194,8 +198,8 @@ mod tests {
     fn ratios_are_the_references_rate_divided_by_this_one() {
         let panel = panel(&eight());
         let row = row(&panel, "write float large");
-        assert!(row.cells[0].ratio.is_none(), "xfs is the reference");
-        let ext4 = row.cells[1].ratio.expect("both ran");
+        assert!(ratio(&panel, "xfs", &row.phase).is_none(), "xfs is the reference");
+        let ext4 = ratio(&panel, "ext4", &row.phase).expect("both ran");
         assert!((ext4.value - 1.0 / 0.62).abs() < 0.2, "{ext4:?}");
         let (low, high) = ext4.interval.expect("eight blocks");
         assert!(low < ext4.value && ext4.value < high && low > 1.0, "{ext4:?}");
@@ -208,7 +212,8 @@ mod tests {
     fn nine_in_ten_intervals_hold_the_planted_ratio() {
         let panel = panel(&FakePhasedRun { blocks: 10, ..FakePhasedRun::column() });
         let truth = |row: &PhaseRow| if row.is_derived { None } else { Some(1.0 / 0.7) };
-        let cells = panel.phases.iter().filter_map(|row| Some((truth(row)?, row.cells[2].ratio?)));
+        let of = |row: &PhaseRow| ratio(&panel, "btrfs", &row.phase);
+        let cells = panel.phases.iter().filter_map(|row| Some((truth(row)?, of(row)?)));
         let all: Vec<bool> = cells
             .map(|(truth, ratio)| {
                 let (low, high) = ratio.interval.expect("ten blocks");
@@ -222,7 +227,7 @@ mod tests {
     #[test]
     fn under_five_blocks_there_is_a_ratio_and_no_interval() {
         let panel = panel(&FakePhasedRun { blocks: 4, ..FakePhasedRun::column() });
-        let ratio = row(&panel, "disk sort").cells[2].ratio.expect("both ran");
+        let ratio = ratio(&panel, "btrfs", "disk sort").expect("both ran");
         assert_eq!((ratio.interval, ratio.blocks), (None, 4));
     }
 
@@ -230,7 +235,8 @@ mod tests {
     fn a_failed_phase_is_a_cell_with_its_reason() {
         let panel = panel(&FakePhasedRun::files());
         let cell = &row(&panel, "seq create").cells[3];
-        assert_eq!((cell.trials, cell.failed, cell.rate, cell.ratio), (0, 6, None, None));
+        assert_eq!((cell.trials, cell.failed, cell.rate), (0, 6, None));
+        assert_eq!(ratio(&panel, "fat16", "seq create"), None);
         let reason = cell.failure.as_deref().expect("it failed");
         assert!(reason.contains("65,536"), "{reason}");
         assert_eq!(row(&panel, "block write").cells[3].trials, 6);
@@ -243,7 +249,7 @@ mod tests {
         let panel = panel(&FakePhasedRun { lost: vec![lost], ..eight() });
         let cell = &row(&panel, "disk sort").cells[1];
         assert_eq!((cell.trials, cell.failed, cell.failure.as_deref()), (7, 1, Some("no space")));
-        assert_eq!(cell.ratio.expect("seven blocks").blocks, 7);
+        assert_eq!(ratio(&panel, "ext4", "disk sort").expect("seven blocks").blocks, 7);
     }
 
     #[test]
@@ -282,7 +288,7 @@ mod tests {
         let mut run = fake_phased_run(&eight());
         run.trials[0].phases.remove(3);
         let group = &groups(&run)[0];
-        let names: Vec<String> = rows(&run, group).into_iter().map(|row| row.phase).collect();
+        let names: Vec<String> = rows(group).into_iter().map(|row| row.phase).collect();
         let expected: Vec<String> =
             run.trials[1].phases.iter().map(|phase| phase.phase.clone()).collect();
         assert_eq!(names, expected);

@@ -96,7 +96,7 @@ mod tests {
     use pickfs_testkit::{FakePhasedRun, fake_phased_run};
 
     use super::*;
-    use crate::findings;
+    use crate::{findings, phases::ratio};
 
     /// ext4 had less room than xfs, in these blocks.
     fn shrunk(is_shrunk: fn(u32) -> bool) -> RunRecord {
@@ -120,9 +120,9 @@ mod tests {
                 let at = panel.rows.iter().position(|row| row.label == label).expect("a row");
                 &row.cells[at]
             };
-            assert!(of("ext4").ratio.is_none(), "{}", row.phase);
+            assert!(ratio(panel, "ext4", &row.phase).is_none(), "{}", row.phase);
             assert!(of("ext4").flags.contains(&(UNEQUAL_SCALE.into(), 9)), "{}", row.phase);
-            assert!(of("btrfs").ratio.is_some(), "{}", row.phase);
+            assert!(ratio(panel, "btrfs", &row.phase).is_some(), "{}", row.phase);
             assert!(of("btrfs").flags.iter().all(|(kind, _)| kind != UNEQUAL_SCALE));
         }
         let mut compared = panel.comparisons.iter().filter(|comparison| comparison.other == "ext4");
@@ -165,7 +165,8 @@ mod tests {
     #[test]
     fn blocks_of_equal_scale_still_count() {
         let found = findings(&shrunk(|block| block == 2));
-        let ratio = found.panels[0].phases[0].cells[1].ratio.expect("eight blocks");
+        let panel = &found.panels[0];
+        let ratio = ratio(panel, "ext4", &panel.phases[0].phase).expect("eight blocks");
         assert_eq!(ratio.blocks, 8);
         let text = &found.notices.iter().find(|n| n.kind == UNEQUAL_SCALE).expect("told").text;
         assert!(text.contains("with ext4 in 1 of 9 blocks"), "{text}");

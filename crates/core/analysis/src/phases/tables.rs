@@ -3,11 +3,11 @@
 
 use pickfs_record::{
     Heat, RunRecord, WorkUnit,
-    finding::{Panel, PhaseRow, RowRatio},
+    finding::{Panel, PhaseRow},
 };
 
 use super::{
-    rows::{rate_metric, row_ratio},
+    rows::{RowRatio, rate_metric, ratio, row_ratio},
     scale,
 };
 use crate::{
@@ -132,8 +132,8 @@ fn means(group: &Group<'_>, panel: &Panel, rows: &[usize], rules: Rules) -> Vec<
             let cells: Vec<_> =
                 rows.iter().filter_map(|row| panel.phases[*row].cells.get(index)).collect();
             let rates: Vec<f64> = cells.iter().filter_map(|cell| Some(cell.rate?.median)).collect();
-            let ratios: Vec<f64> =
-                cells.iter().filter_map(|cell| Some(cell.ratio?.value)).collect();
+            let of = |row: &usize| ratio_of(panel, index, &panel.phases[*row]);
+            let ratios: Vec<f64> = rows.iter().filter_map(|row| Some(of(row)?.value)).collect();
             let largest = |values: &[f64]| values.iter().copied().reduce(f64::max);
             ColumnMean {
                 rate: geometric_mean(&rates).filter(|_| one_unit),
@@ -155,13 +155,9 @@ fn ratio_mean(
     index: usize,
     rules: Rules,
 ) -> Option<RowRatio> {
-    let with_ratio: Vec<&PhaseRow> = rows
-        .iter()
-        .map(|row| &panel.phases[*row])
-        .filter(|phase| phase.cells.get(index).is_some_and(|cell| cell.ratio.is_some()))
-        .collect();
-    let printed: Vec<f64> =
-        with_ratio.iter().filter_map(|phase| Some(phase.cells[index].ratio?.value)).collect();
+    let phases = rows.iter().map(|row| &panel.phases[*row]);
+    let with_ratio = phases.filter_map(|phase| Some((phase, ratio_of(panel, index, phase)?.value)));
+    let (with_ratio, printed): (Vec<_>, Vec<_>) = with_ratio.unzip();
     let value = geometric_mean(&printed)?;
     let blocks = block_means(group, &with_ratio, index);
     let complete = blocks.as_deref().and_then(|means| row_ratio(means, rules));
@@ -170,6 +166,10 @@ fn ratio_mean(
         interval: complete.and_then(|ratio| ratio.interval),
         blocks: complete.map_or(0, |ratio| ratio.blocks),
     })
+}
+
+fn ratio_of(panel: &Panel, row: usize, phase: &PhaseRow) -> Option<RowRatio> {
+    ratio(panel, &panel.rows.get(row)?.label, &phase.phase)
 }
 
 /// For each block the mean of the rows' log-ratios; none where a block lacks a row.
@@ -245,7 +245,7 @@ mod tests {
         let ratios: Vec<f64> = table
             .rows
             .iter()
-            .map(|row| panel.phases[*row].cells[2].ratio.expect("it ran").value)
+            .map(|row| ratio_of(&panel, 2, &panel.phases[*row]).expect("it ran").value)
             .collect();
         let mean = table.means[2].ratio.expect("ten rows");
         assert!((mean.value - geometric_mean(&ratios).expect("above zero")).abs() < 1e-9);

@@ -3,7 +3,7 @@
 //! pair follows from the interval of the run's ratio; a published ratio comes without one, and
 //! counts as a difference where its printed digits differ from 1.
 
-use pickfs_record::{Heat, Outcome, PhaseRecord, RunRecord, finding::RowRatio};
+use pickfs_record::{Heat, Outcome, PhaseRecord, RunRecord};
 use serde::Serialize;
 
 use super::{
@@ -16,7 +16,7 @@ use crate::{
     comparisons::log_ratios,
     decide::Rules,
     panels::{BY_CANDIDATE, Disturbed, Group, Member, groups},
-    phases::{rate_metric, row_ratio},
+    phases::{RowRatio, rate_metric, row_ratio},
 };
 
 /// A run beside a published table.

@@ -1,5 +1,6 @@
-use pickfs_record::finding::RowRatio;
 use serde::Serialize;
+
+use crate::phases::RowRatio;
 
 /// What a row says of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]

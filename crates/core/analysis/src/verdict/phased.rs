@@ -8,7 +8,7 @@ use pickfs_record::{
 
 use super::{Panelled, answered::best, words::claim_text};
 use crate::{
-    phases::{TIERS, rate_metric, scale, tier},
+    phases::{TIERS, rate_metric, ratio, scale, tier},
     wording::{blocks_text, interval_text, metric_name},
 };
 
@@ -141,9 +141,8 @@ fn ratios_text(row: &PhaseRow, panel: &Panel) -> Option<String> {
     let ratios: Vec<String> = panel
         .rows
         .iter()
-        .zip(&row.cells)
-        .filter_map(|(named, cell)| {
-            let ratio = cell.ratio?;
+        .filter_map(|named| {
+            let ratio = ratio(panel, &named.label, &row.phase)?;
             let interval = ratio
                 .interval
                 .map_or_else(String::new, |(low, high)| format!(" {}", interval_text(low, high)));

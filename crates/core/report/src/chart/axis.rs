@@ -12,12 +12,13 @@ pub enum Spacing {
     Nines,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Unit {
     Nanoseconds,
     Seconds,
     Minutes,
     Share,
+    #[default]
     Count,
 }
 

@@ -3,12 +3,8 @@ use std::{fmt, str::FromStr};
 use pickfs_record::finding::Panel;
 use thiserror::Error;
 
-use super::{Look, Scene, grouped, latency_map, noise, percentiles, slide, strip, timeline};
-use crate::{
-    Subject, factors,
-    phases::{self, is_phased},
-    stalls,
-};
+use super::{Look, Scene, latency_map, noise, percentiles, slide, strip, timeline};
+use crate::{Subject, factors, stalls};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ChartKind {
@@ -19,10 +15,8 @@ pub enum ChartKind {
     WorstPerSecond,
     SlowLaps,
     Factors,
-    Grouped,
+    Axis,
     Capacity,
-    HeatMap,
-    PhaseBars,
     Noise,
 }
 
@@ -44,7 +38,7 @@ pub struct Chart {
 }
 
 impl ChartKind {
-    pub const ALL: [ChartKind; 12] = [
+    pub const ALL: [ChartKind; 10] = [
         ChartKind::Slide,
         ChartKind::Trials,
         ChartKind::Percentiles,
@@ -52,10 +46,8 @@ impl ChartKind {
         ChartKind::WorstPerSecond,
         ChartKind::SlowLaps,
         ChartKind::Factors,
-        ChartKind::Grouped,
+        ChartKind::Axis,
         ChartKind::Capacity,
-        ChartKind::HeatMap,
-        ChartKind::PhaseBars,
         ChartKind::Noise,
     ];
 
@@ -68,10 +60,8 @@ impl ChartKind {
             ChartKind::WorstPerSecond => "worst-per-second",
             ChartKind::SlowLaps => "slow-laps",
             ChartKind::Factors => "factors",
-            ChartKind::Grouped => "grouped",
+            ChartKind::Axis => "axis",
             ChartKind::Capacity => "capacity",
-            ChartKind::HeatMap => "heat-map",
-            ChartKind::PhaseBars => "phase-bars",
             ChartKind::Noise => "noise",
         }
     }
@@ -81,23 +71,25 @@ impl ChartKind {
     }
 
     pub fn draw(self, subject: &Subject, look: Look) -> Vec<Chart> {
-        let loops = |draw: &dyn Fn(&Panel) -> Option<Scene>| panels(subject, false, draw);
-        let phased = |draw: &dyn Fn(&Panel) -> Option<Scene>| panels(subject, true, draw);
+        let panels = |draw: &dyn Fn(&Panel) -> Option<Scene>| -> Vec<_> {
+            let all = subject.findings.panels.iter().enumerate();
+            all.filter_map(|(index, panel)| Some((Some(index), draw(panel)?))).collect()
+        };
         let scenes = match self {
             ChartKind::Slide => slide::draw(subject).map(|s| (None, s)).into_iter().collect(),
-            ChartKind::Trials => loops(&|p| strip::trials(subject, p, look, usize::MAX)),
-            ChartKind::Percentiles => loops(&|p| percentiles::draw(subject, p, look)),
-            ChartKind::LatencyMap => loops(&|p| latency_map::draw(subject, p, look)),
-            ChartKind::WorstPerSecond => loops(&|p| timeline::draw(subject, p, look)),
-            ChartKind::Capacity => loops(&|p| strip::capacity(subject, p, look, usize::MAX)),
+            ChartKind::Trials => return trials(subject, look),
+            ChartKind::Percentiles => panels(&|p| percentiles::draw(subject, p, look)),
+            ChartKind::LatencyMap => panels(&|p| latency_map::draw(subject, p, look)),
+            ChartKind::WorstPerSecond => panels(&|p| timeline::draw(subject, p, look)),
+            ChartKind::Capacity => panels(&|p| strip::capacity(subject, p, look, usize::MAX)),
             ChartKind::SlowLaps => slow_laps(subject, look),
             ChartKind::Factors => {
-                whole(&subject.findings.factors, |f| factors::chart::draw(f, look))
+                let all = subject.findings.factors.iter();
+                all.filter_map(|found| Some((None, factors::draw(found, look)?))).collect()
             }
-            ChartKind::HeatMap => phased(&|p| phases::heat_map::draw(subject, p, look)),
-            ChartKind::PhaseBars => return phase_bars(subject, look),
-            ChartKind::Grouped if subject.findings.panels.iter().any(is_phased) => Vec::new(),
-            ChartKind::Grouped => grouped::draw(subject, look).map(|s| (None, s)).collect(),
+            ChartKind::Axis => {
+                strip::by_axis(subject, look).into_iter().map(|scene| (None, scene)).collect()
+            }
             ChartKind::Noise => noise::draw(subject, look).map(|s| (None, s)).into_iter().collect(),
         };
         let named = |(index, (panel, scene))| {
@@ -111,16 +103,6 @@ impl ChartKind {
     }
 }
 
-fn panels(
-    subject: &Subject,
-    phased: bool,
-    draw: &dyn Fn(&Panel) -> Option<Scene>,
-) -> Vec<(Option<usize>, Scene)> {
-    let all = subject.findings.panels.iter().enumerate();
-    let fitting = all.filter(|(_, panel)| is_phased(panel) == phased);
-    fitting.filter_map(|(index, panel)| Some((Some(index), draw(panel)?))).collect()
-}
-
 fn slow_laps(subject: &Subject, look: Look) -> Vec<(Option<usize>, Scene)> {
     let tables = subject.stalls.iter().enumerate();
     let scenes = tables.flat_map(|(index, table)| {
@@ -130,22 +112,22 @@ fn slow_laps(subject: &Subject, look: Look) -> Vec<(Option<usize>, Scene)> {
     scenes.collect()
 }
 
-fn whole<F>(findings: &[F], draw: impl Fn(&F) -> Option<Scene>) -> Vec<(Option<usize>, Scene)> {
-    findings.iter().filter_map(draw).map(|scene| (None, scene)).collect()
-}
-
-/// A chart for each phase that gets one: `phase-bars-seq-create`, with the panel's number from
-/// the second on.
-fn phase_bars(subject: &Subject, look: Look) -> Vec<Chart> {
+/// `trials-seq-create` where a panel has several, with the panel's number from the second on.
+fn trials(subject: &Subject, look: Look) -> Vec<Chart> {
     let mut charts = Vec::new();
     for (index, panel) in subject.findings.panels.iter().enumerate() {
-        for phase in phases::bars::charted(panel) {
-            let Some(scene) = phases::bars::draw(subject, panel, phase, (look, usize::MAX)) else {
-                continue;
+        let metrics = strip::charted(subject, panel);
+        for metric in &metrics {
+            let drawn = strip::trials(subject, panel, metric, look, usize::MAX);
+            let of = if panel.phases.is_empty() {
+                String::new()
+            } else {
+                format!("-{}", stem(&metric.op))
             };
             let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
-            let name = format!("{}-{}{number}", ChartKind::PhaseBars.name(), stem(&phase.phase));
-            charts.push(Chart { kind: ChartKind::PhaseBars, panel: Some(index), name, scene });
+            let (kind, panel) = (ChartKind::Trials, Some(index));
+            let name = format!("{}{of}{number}", kind.name());
+            charts.extend(drawn.map(|scene| Chart { kind, panel, name, scene }));
         }
     }
     charts

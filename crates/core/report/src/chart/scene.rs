@@ -82,8 +82,6 @@ pub enum Ink {
     Muted,
     Grid,
     Series(Slot),
-    /// A step of the heat map: below zero faster than the reference, above slower.
-    Heat(i8),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 
 use pickfs_analysis::summary::{CAPACITY_KEY, spread};
 use pickfs_record::{
-    TrialRecord,
+    TrialRecord, WorkUnit,
     finding::{Panel, Row, Spread},
-    plan::Statistic,
+    plan::{Metric, Statistic},
     quantity::significant,
 };
 
@@ -20,19 +20,29 @@ use super::{
 use crate::{
     Subject,
     first::lead_panel,
-    phases::{bars, is_phased},
-    ranking::{ranked, verdict_cell},
-    subject::{is_capacity, is_floor, is_mixed, trial_value},
-    wording::{metric_name, metric_value, survives_text},
+    ranking::{self, ranked_by, verdict_cell},
+    subject::{is_capacity, is_floor, is_mixed, trial_value, unit},
+    wording::{metric_name, survives_text, unit_name, value_text},
 };
 
 /// Above this ratio of the largest to the smallest value an axis from zero would hide the small ones.
 const LINEAR_RATIO_MAX: f64 = 6.0;
+/// Above this ratio of the largest to the smallest ratio their axis is logarithmic.
+const RATIOS_MAX: f64 = 3.0;
+/// Operations that are done once are all drawn where a panel has so many at most, else those that matter most.
+const OPERATIONS_MAX: usize = 32;
+const TRIALS: &str = "Each dot is a trial, the first block on top; the bar is the median.";
 
+#[derive(Default)]
 pub struct Strip {
     pub title: String,
+    pub hint: String,
+    /// What stands under the axis; which side is better where it is empty.
+    pub x_title: String,
     pub unit: Unit,
     pub is_longer_better: bool,
+    /// Values are ratios to a base, which a line at 1 shows.
+    pub is_ratio: bool,
     pub lines: Vec<Line>,
 }
 
@@ -65,90 +75,140 @@ pub enum DotKind {
 /// The picture of the first answer: of the panel that was answered first, its best rows.
 pub fn lead(subject: &Subject, look: Look, most: usize) -> Option<Scene> {
     let panel = lead_panel(subject.findings)?;
-    if !is_phased(panel) {
-        return trials(subject, panel, look, most);
-    }
-    let metric = subject.headline(panel);
-    let phase = panel.phases.iter().find(|phase| phase.phase == metric.op);
-    bars::draw(subject, panel, phase.or(panel.phases.first())?, (look, most))
+    trials(subject, panel, &subject.headline(panel), look, most)
 }
 
-/// The trials of a panel by its first metric: its best rows, floors last.
-pub fn trials(subject: &Subject, panel: &Panel, look: Look, most: usize) -> Option<Scene> {
-    let metric = subject.headline(panel);
+/// What a panel has a picture of trials of: its first metric, or each operation that is done once.
+pub fn charted(subject: &Subject, panel: &Panel) -> Vec<Metric> {
+    let few = panel.phases.len() <= OPERATIONS_MAX;
+    let shown = panel.phases.iter().filter(|one| few || one.is_high_impact || one.is_derived);
+    let shown: Vec<_> = shown.map(|one| Metric::new(&one.phase, Statistic::Rate)).collect();
+    if shown.is_empty() { vec![subject.headline(panel)] } else { shown }
+}
+
+/// The trials of a panel by a metric: its best rows, floors last.
+pub fn trials(
+    subject: &Subject,
+    panel: &Panel,
+    metric: &Metric,
+    look: Look,
+    most: usize,
+) -> Option<Scene> {
     if metric.statistic == Statistic::Rate && is_capacity(panel) {
         return capacity(subject, panel, look, most);
     }
-    let unit = match metric.statistic {
-        Statistic::Rate | Statistic::Figure(_) => Unit::Count,
-        _ => Unit::Nanoseconds,
-    };
-    let found = Found {
-        of: &|trial| trial_value(trial, &metric),
-        all: &|row| subject.value(row, &metric),
-        text: &|value| metric_value(&metric, value),
-        said: &|row| verdict_cell(panel, row, &metric).0,
+    let title = match unit(panel, metric) {
+        Some(unit) => format!("{}, {}", metric.op, unit_name(unit)),
+        None => super::capital(&metric_name(metric)),
     };
     let strip = Strip {
-        title: super::titled(subject, &super::capital(&metric_name(&metric)), panel, look),
-        unit,
+        title: super::titled(subject, &title, panel, look),
         is_longer_better: metric.statistic.is_better_higher(),
-        lines: lines(subject, panel, most, &found),
+        lines: lines(subject, panel, metric, most, |row| verdict_cell(panel, row, metric).0),
+        unit: if metric.statistic.is_time() { Unit::Nanoseconds } else { Unit::Count },
+        ..Strip::default()
     };
     strip.draw(look)
+}
+
+/// The levels of the axis with the most, or of preallocation, under each other: a picture for each combination of the
+/// other levels.
+pub fn by_axis(subject: &Subject, look: Look) -> Vec<Scene> {
+    let axes = &subject.run.plan.axes;
+    let axes =
+        axes.iter().filter(|axis| axis.levels.len() > 1 && subject.axis() != Some(&*axis.name));
+    let axis = axes.max_by_key(|axis| (axis.name.contains("prealloc"), axis.levels.len()));
+    let Some(axis) = axis else { return Vec::new() };
+    let mut strips: Vec<(Metric, Strip, usize)> = Vec::new();
+    for panel in subject.findings.panels.iter().filter(|panel| !is_capacity(panel)) {
+        let (own, others): (Vec<_>, Vec<_>) =
+            panel.levels.iter().partition(|level| level.axis == axis.name);
+        let Some(level) = own.first() else { continue };
+        let metric = Metric { at: Default::default(), ..subject.headline(panel) };
+        let others = others.iter().map(|level| format!(" · {}={}", level.axis, level.value));
+        let title = super::capital(&metric_name(&metric));
+        let title = format!("{title} by {}{}", axis.name, others.collect::<String>());
+        let lines = lines(subject, panel, &metric, usize::MAX, |_| String::new()).into_iter();
+        let lines =
+            lines.map(|line| Line { name: format!("{} {}", level.value, line.name), ..line });
+        match strips.iter_mut().find(|(known, strip, _)| *known == metric && strip.title == title) {
+            Some((_, strip, levels)) => {
+                strip.lines.extend(lines);
+                *levels += 1;
+            }
+            None => {
+                let is_longer_better = metric.statistic.is_better_higher();
+                let unit = if metric.statistic.is_time() { Unit::Nanoseconds } else { Unit::Count };
+                let lines = lines.collect();
+                let strip = Strip { title, unit, is_longer_better, lines, ..Strip::default() };
+                strips.push((metric, strip, 1));
+            }
+        }
+    }
+    let strips = strips.into_iter().filter(|(_, _, levels)| *levels > 1);
+    strips.filter_map(|(_, strip, _)| strip.draw(look)).collect()
 }
 
 pub fn capacity(subject: &Subject, panel: &Panel, look: Look, most: usize) -> Option<Scene> {
     let of = |trial: &TrialRecord| trial.counts.get(CAPACITY_KEY).copied();
-    let all = |row: &Row| {
-        let held: Vec<f64> = subject.finished(&row.cell).filter_map(of).collect();
-        (!held.is_empty()).then(|| spread(&held))
-    };
     let text = |value| format!("{}/s", significant(value));
-    let found = Found { of: &of, all: &all, text: &text, said: &|_| String::new() };
-    let mut lines = lines(subject, panel, most, &found);
+    let line = |row: &Row| {
+        let held: Vec<f64> = subject.finished(&row.cell).filter_map(of).collect();
+        let value = (!held.is_empty()).then(|| spread(&held))?;
+        let tip = |value| format!("{}: {}", row.label, text(value));
+        let dots = dots(subject.finished(&row.cell), |trial| of(trial).map(|v| (v, tip(v))));
+        Some(Line {
+            dots,
+            value: Some(value),
+            said: [text(value.median), String::new()],
+            ..line_of(subject, panel, row)
+        })
+    };
+    let mut lines: Vec<Line> = panel.rows.iter().filter_map(line).collect();
     let middle = |line: &Line| line.value.map_or(0.0, |value| value.median);
     lines.sort_by(|a, b| middle(b).total_cmp(&middle(a)));
-    let strip = Strip {
-        title: super::titled(
-            subject,
-            "Highest rate that was held, operations per second",
-            panel,
-            look,
-        ),
-        unit: Unit::Count,
-        is_longer_better: true,
-        lines,
+    lines.truncate(most);
+    let title = "Highest rate that was held, operations per second";
+    let title = super::titled(subject, title, panel, look);
+    Strip { title, is_longer_better: true, lines, ..Strip::default() }.draw(look)
+}
+
+fn line_of(subject: &Subject, panel: &Panel, row: &Row) -> Line {
+    let name = match is_mixed(panel) {
+        true => format!("{} ({})", row.label, survives_text(row.durability)),
+        false => row.label.clone(),
     };
-    strip.draw(look)
+    let (label, slot) = (row.label.clone(), Some(subject.slot(&row.label)));
+    Line { label, name, slot, ..Line::default() }
 }
 
-struct Found<'f> {
-    of: &'f dyn Fn(&TrialRecord) -> Option<f64>,
-    all: &'f dyn Fn(&Row) -> Option<Spread>,
-    text: &'f dyn Fn(f64) -> String,
-    said: &'f dyn Fn(&Row) -> String,
-}
-
-fn lines(subject: &Subject, panel: &Panel, most: usize, found: &Found<'_>) -> Vec<Line> {
-    let mut rows = ranked(subject, panel);
+fn lines(
+    subject: &Subject,
+    panel: &Panel,
+    metric: &Metric,
+    most: usize,
+    under: impl Fn(&Row) -> String,
+) -> Vec<Line> {
+    let mut rows = ranked_by(subject, panel, metric);
     rows.sort_by_key(|row| is_floor(row));
     // Where few are wanted memory would only push them together.
     let has_floors = most == usize::MAX || rows.iter().all(|row| is_floor(row));
     rows.retain(|row| has_floors || !is_floor(row));
+    let text = |value| value_text(unit(panel, metric), metric, value);
+    let times = if unit(panel, metric) == Some(WorkUnit::Bytes) { 1e-6 } else { 1.0 };
     let line = |row: &Row| {
-        let value = (found.all)(row)?;
-        let name = match is_mixed(panel) {
-            true => format!("{} ({})", row.label, survives_text(row.durability)),
-            false => row.label.clone(),
+        let line = line_of(subject, panel, row);
+        let Some(value) = ranking::value(subject, panel, row, metric) else {
+            let said = [ranking::lost(subject, row, &metric.op)?, String::new()];
+            return Some(Line { said, ..line });
         };
         let dots = dots(subject.finished(&row.cell), |trial| {
-            let value = (found.of)(trial)?;
-            Some((value, format!("{}: {}", row.label, (found.text)(value))))
+            let value = trial_value(trial, metric)?;
+            Some((value * times, format!("{}: {}", row.label, text(value))))
         });
-        let (label, slot) = (row.label.clone(), Some(subject.slot(&row.label)));
-        let said = [(found.text)(value.median), (found.said)(row)];
-        Some(Line { label, name, slot, dots, value: Some(value), said })
+        let said = [text(value.median), under(row)];
+        let [median, low, high] = [value.median, value.low, value.high].map(|v| v * times);
+        Some(Line { dots, value: Some(Spread { median, low, high }), said, ..line })
     };
     rows.into_iter().filter_map(line).take(most).collect()
 }
@@ -177,12 +237,14 @@ pub fn dots<'t>(
 
 impl Strip {
     pub fn draw(self, look: Look) -> Option<Scene> {
+        self.lines.iter().find_map(|line| line.value)?;
         let of_line = |line: &Line| {
             let dots = line.dots.iter().map(|dot| dot.value).collect::<Vec<_>>();
             let ends = line.value.into_iter().flat_map(|value| [value.low, value.high]);
             dots.into_iter().chain(ends).collect::<Vec<_>>()
         };
-        let values: Vec<f64> = self.lines.iter().flat_map(of_line).filter(|v| *v > 0.0).collect();
+        let values = self.lines.iter().flat_map(of_line).chain(self.is_ratio.then_some(1.0));
+        let values: Vec<f64> = values.filter(|v| *v > 0.0 && v.is_finite()).collect();
         let (low, high) = super::axis::ends(values.iter().copied())?;
         let all = |of: fn(&Dot) -> u32| self.lines.iter().flat_map(|l| &l.dots).map(of);
         let blocks =
@@ -196,12 +258,18 @@ impl Strip {
             look: Look { plot: row * self.lines.len() as f32, ..look },
             title: self.title,
             hint,
-            x: match high > low * LINEAR_RATIO_MAX {
-                true => Axis::log(self.unit, values.into_iter()),
-                false => Axis::span(self.unit, 0.0, high * 1.04),
+            x: match self.is_ratio {
+                true if high <= low * RATIOS_MAX => {
+                    Axis::between(self.unit, low * 0.98, high * 1.02)
+                }
+                false if high <= low * LINEAR_RATIO_MAX => Axis::span(self.unit, 0.0, high * 1.04),
+                _ => Axis::log(self.unit, values.into_iter()),
             },
             y: Axis::between(Unit::Count, 0.0, 1.0),
-            x_title: format!("{arrow} is better"),
+            x_title: match self.x_title.is_empty() {
+                true => format!("{arrow} is better"),
+                false => self.x_title,
+            },
             y_title: String::new(),
             legend: Vec::new(),
             rows: Rows::Names(
@@ -211,6 +279,10 @@ impl Strip {
         };
         let mut canvas = frame.open();
         canvas.scene.x = Some(scale(&canvas.x, canvas.left, canvas.right));
+        if self.is_ratio {
+            let one = canvas.x_of(1.0);
+            canvas.rule((one, canvas.top), (one, canvas.bottom), Ink::Text, 1.0);
+        }
         for (index, line) in self.lines.iter().enumerate() {
             let top = canvas.top + row * index as f32;
             line.draw(&mut canvas, (top, row), &blocks);
@@ -220,8 +292,7 @@ impl Strip {
 
     fn hint(&self) -> String {
         let has = |kind| self.lines.iter().flat_map(|line| &line.dots).any(|dot| dot.kind == kind);
-        let mut hint =
-            String::from("Each dot is a trial, the first block on top; the bar is the median.");
+        let mut hint = if self.hint.is_empty() { TRIALS.into() } else { self.hint.clone() };
         for (kind, words) in [
             (DotKind::Doubted, " Hollow: with a doubt."),
             (DotKind::Repeat, " Cross: repeated, not counted."),

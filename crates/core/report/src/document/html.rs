@@ -2,6 +2,7 @@
 
 use super::{Cell, Column, Document, Fold, Kind, Node, Role, Row, RowKind, Table, Text};
 use crate::{
+    chart::palette::heat_class,
     html::{close_page, markup::Page, open_page},
     svg::{Setting, escape, svg},
 };
@@ -217,6 +218,9 @@ fn cell(page: &mut Page, column: &Column, cell: &Cell) {
         (kind, role) => format!(" class=\"{kind} {role}\""),
     };
     page.raw(&format!("<td{classes}"));
+    if let Some(step) = cell.heat {
+        page.raw(&format!(" style=\"background:var(--{})\"", heat_class(step)));
+    }
     if !cell.tip.is_empty() {
         page.raw(" title=\"");
         page.text(&cell.tip);

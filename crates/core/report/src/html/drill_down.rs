@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 
 use pickfs_record::{
     Durability, TrialRecord,
-    finding::{OpSummary, Panel, Row},
-    plan::Metric,
+    finding::{OpSummary, Panel, PhaseCell, PhaseRow, Row},
+    plan::{Metric, Statistic},
     quantity::{duration_text, grouped, significant},
-    record::Operation,
+    record::{OpRecord, Operation, Second},
     trial::FINAL_SYNC_KEY,
 };
 
@@ -14,16 +14,20 @@ use crate::{
     chart::trial_lines,
     document::{Column, Fold, Kind, Node, Table, facts, pair},
     notes,
-    phases::{self, is_phased},
-    ranking::value_cell,
+    ranking::{lost_word, quantile_text, value_cell},
     stalls,
-    subject::trial_value,
+    subject::{trial_value, unit},
     wording::{
-        metric_name, metric_value, op_name, outcome_text, quantile_name, range_text, view_name,
+        metric_name, op_name, outcome_text, quantile_name, range_number, range_text, value_text,
+        view_name,
     },
 };
 
 const SPIKES_MAX: usize = 8;
+/// Operations that have a table of their own.
+const OPENED: usize = 3;
+const SHOWN: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
+const SECONDS_MIN: usize = 3;
 
 pub(crate) fn section(subject: &Subject) -> Node {
     let mut nodes = Vec::new();
@@ -46,12 +50,13 @@ fn cell(subject: &Subject, panel: &Panel, row: &Row) -> Node {
     };
     let mut nodes = vec![Node::Note(format!("{survives}on {}.", row.backing).into())];
     nodes.extend(notes::all_words(row).into_iter().map(|note| Node::Paragraph(note.into())));
-    nodes.extend(match is_phased(panel) {
-        true => phases::details::nodes(subject, panel, row),
-        false => loop_figures(subject, row, &metric),
+    nodes.extend(once(subject, panel, row));
+    nodes.extend(match row.ops.len() > OPENED {
+        true => operations(subject, row),
+        false => one_by_one(subject, row, &metric),
     });
     nodes.extend(stalls::ledger::slowest(subject, &row.cell));
-    nodes.push(Node::Table(trials(subject, row, &metric)));
+    nodes.push(Node::Table(trials(subject, panel, row, &metric)));
     nodes.extend(spikes(subject, row));
     let trials = subject.trials(&row.cell);
     nodes.push(pair([steps(trials), environment(trials)].into_iter().flatten()));
@@ -60,7 +65,8 @@ fn cell(subject: &Subject, panel: &Panel, row: &Row) -> Node {
     Node::Fold(Fold { id, ..Fold::closed(title, nodes) })
 }
 
-fn loop_figures(subject: &Subject, row: &Row, metric: &Metric) -> Vec<Node> {
+/// Each operation with all its quantiles, and its worst seconds as a picture.
+fn one_by_one(subject: &Subject, row: &Row, metric: &Metric) -> Vec<Node> {
     let mut columns = Vec::new();
     for op in row.ops.iter().filter(|op| op.count > 0) {
         columns.push(quantiles(op));
@@ -73,6 +79,123 @@ fn loop_figures(subject: &Subject, row: &Row, metric: &Metric) -> Vec<Node> {
     let chart = trial_lines(subject, row, metric);
     let chart = chart.map(|scene| Node::Chart(String::new(), Box::new(scene)));
     [pair(columns)].into_iter().chain(counted).chain(chart).collect()
+}
+
+/// What is done once in a trial.
+fn once(subject: &Subject, panel: &Panel, row: &Row) -> Vec<Node> {
+    let at = panel.rows.iter().position(|other| other.cell == row.cell);
+    let found = panel.phases.iter().filter_map(|phase| Some((phase, phase.cells.get(at?)?)));
+    let mut table = Table::new([
+        ("phase", Kind::Word),
+        ("rate", Kind::Number),
+        ("range", Kind::Number),
+        ("slowest lane", Kind::Number),
+        ("CPU", Kind::Number),
+        ("lanes began within", Kind::Number),
+        ("counted", Kind::Text),
+        ("doubts", Kind::Text),
+    ]);
+    for (phase, cell) in found {
+        table.row(once_cells(phase, cell, lost_word(subject, row, &phase.phase)));
+    }
+    match table.rows.is_empty() {
+        true => Vec::new(),
+        false => vec![Node::Heading(3, "Phases".into()), Node::Table(table)],
+    }
+}
+
+fn once_cells(phase: &PhaseRow, cell: &PhaseCell, lost: String) -> [String; 8] {
+    let dash = || "-".to_string();
+    let metric = Metric::new(&phase.phase, Statistic::Rate);
+    let ran = !phase.is_derived;
+    let range = cell.rate.filter(|_| cell.trials > 1);
+    let elapsed = cell.elapsed_s.filter(|_| ran);
+    let share = cell.cpu_share.filter(|_| ran);
+    let skew = cell.skew_ns.filter(|skew| ran && skew.high > 0.0);
+    [
+        phase.phase.clone(),
+        cell.rate.map_or(lost, |rate| value_text(Some(phase.unit), &metric, rate.median)),
+        range.map_or_else(dash, |rate| range_number(phase.unit, rate)),
+        elapsed.map_or_else(dash, |s| format!("{} s", significant(s.median))),
+        share.map_or_else(dash, |s| format!("{:.0} %", 100.0 * s.median)),
+        skew.map_or_else(dash, |skew| duration_text(skew.median)),
+        counted(cell),
+        doubts(cell),
+    ]
+}
+
+fn counted(cell: &PhaseCell) -> String {
+    let texts = cell.values.iter().map(|(name, value)| counted_text(name, *value));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// `disk 1.2 MB`, `inflation factor 67`: the unit is the name's last word.
+fn counted_text(name: &str, value: f64) -> String {
+    let words = name.replace('_', " ");
+    match words.rsplit_once(' ') {
+        Some((what, "ns")) => format!("{what} {}", duration_text(value)),
+        Some((what, "bytes")) => format!("{what} {} MB", significant(value / 1e6)),
+        Some((what, "s")) => format!("{what} {} s", significant(value)),
+        Some((what, "share")) => format!("{what} {} %", significant(100.0 * value)),
+        _ => format!("{words} {}", significant(value)),
+    }
+}
+
+fn doubts(cell: &PhaseCell) -> String {
+    let all = cell.trials + cell.failed;
+    let flags = cell.flags.iter().map(|(kind, count)| format!("{kind} {count} of {}", cell.trials));
+    let reason = cell.failure.as_deref().unwrap_or("no reason kept");
+    let failed = (cell.failed > 0)
+        .then(|| format!("no result in {} of {all} trials: {reason}", cell.failed));
+    flags.chain(failed).collect::<Vec<_>>().join("; ")
+}
+
+fn operations(subject: &Subject, row: &Row) -> Vec<Node> {
+    let number = |head: &str| Column::new(head, Kind::Number);
+    let mut columns = vec![Column::new("operation", Kind::Word), number("laps")];
+    columns.extend(SHOWN.map(|q| number(&quantile_name(q))));
+    columns.extend(["largest", "worst second"].map(number));
+    let mut table = Table { columns, ..Table::default() };
+    for op in &row.ops {
+        let mut cells = vec![op.op.clone(), grouped(op.count as i64)];
+        cells.extend(SHOWN.map(|q| quantile_text(Some(op), q)));
+        cells.push(duration_text(op.max_ns as f64));
+        cells.push(worst_second(subject, row, &op.op).unwrap_or_else(|| "-".into()));
+        table.row(cells);
+    }
+    let note = "A dash: fewer than ten slow episodes over three trials; the value is not shown. The worst \
+                second is the full second with the fewest operations of all trials, beside the median \
+                second of its trial.";
+    table.notes.push(note.into());
+    let heading = "Operations, service time";
+    vec![Node::Heading(3, heading.into()), Node::Table(table)]
+}
+
+/// `1,203 of 29,400, largest 41 ms`: of all full seconds the one with the fewest operations.
+fn worst_second(subject: &Subject, row: &Row, op: &str) -> Option<String> {
+    let records: Vec<&OpRecord> = subject
+        .finished(&row.cell)
+        .flat_map(|trial| &trial.ops)
+        .filter(|record| record.op == op)
+        .collect();
+    let full = |record: &OpRecord| -> Vec<Second> {
+        let seconds = record.intervals.len().saturating_sub(1);
+        record.intervals.iter().take(seconds).copied().collect()
+    };
+    let seconds = records.iter().map(|record| full(record)).filter(|s| s.len() >= SECONDS_MIN);
+    let worst = seconds.filter_map(|seconds| {
+        let least = *seconds.iter().min_by_key(|second| second.count)?;
+        let mut counts: Vec<u64> = seconds.iter().map(|second| second.count).collect();
+        counts.sort_unstable();
+        Some((least, counts[counts.len() / 2]))
+    });
+    let (least, usual) = worst.min_by_key(|(least, _)| least.count)?;
+    Some(format!(
+        "{} of {}, largest {}",
+        grouped(least.count as i64),
+        grouped(usual as i64),
+        duration_text(least.service_max_ns as f64)
+    ))
 }
 
 fn quantiles(op: &OpSummary) -> Vec<Node> {
@@ -112,14 +235,14 @@ fn counts(row: &Row) -> Option<String> {
     (!texts.is_empty()).then(|| format!("Counted over all trials: {}.", texts.join(", ")))
 }
 
-fn trials(subject: &Subject, row: &Row, metric: &Metric) -> Table {
+fn trials(subject: &Subject, panel: &Panel, row: &Row, metric: &Metric) -> Table {
     let headline = metric_name(metric);
     let heads = ["trial", "block", &headline, "raw p50", "late: driver", "late: queue"];
     let mut table = Table::new(heads.map(|head| (head, Kind::Number)));
     table.columns.extend(["outcome", "doubts"].map(|head| Column::new(head, Kind::Text)));
     for trial in subject.trials(&row.cell) {
-        let value = phases::details::trial_headline(trial, metric);
-        let own = || Some(metric_value(metric, trial_value(trial, metric)?));
+        let value = trial_value(trial, metric);
+        let value = value.map(|value| value_text(unit(panel, metric), metric, value));
         let raw = trial.raw.as_ref().map(|raw| duration_text(raw.p50_ns as f64));
         let late = trial.load.as_ref().map_or((0, 0), |load| (load.late_driver, load.late_queue));
         let doubts: Vec<_> =
@@ -127,7 +250,7 @@ fn trials(subject: &Subject, row: &Row, metric: &Metric) -> Table {
         table.row([
             trial.number.to_string(),
             trial.block.to_string(),
-            value.or_else(own).unwrap_or_else(|| "-".into()),
+            value.unwrap_or_else(|| "-".into()),
             raw.unwrap_or_else(|| "-".into()),
             grouped(late.0 as i64),
             grouped(late.1 as i64),

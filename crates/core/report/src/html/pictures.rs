@@ -31,7 +31,7 @@ pub(crate) fn section(subject: &Subject) -> Node {
     // Slow laps stand with their ledgers.
     let kinds = ChartKind::ALL.into_iter().filter(|kind| *kind != ChartKind::SlowLaps);
     let drawn: Vec<_> = kinds.flat_map(|kind| kind.draw(subject, Look::PAGE)).collect();
-    let is_first = |chart: &Chart| matches!(chart.kind, ChartKind::Factors | ChartKind::Grouped);
+    let is_first = |chart: &Chart| matches!(chart.kind, ChartKind::Factors | ChartKind::Axis);
     let charts = |of: &dyn Fn(&Chart) -> bool| {
         let chosen = drawn.iter().filter(|chart| of(chart));
         let node = |chart: &Chart| {

@@ -16,8 +16,7 @@ use crate::{
     conditions::rate_text,
     document::{Cell, Column, Kind, Node, Role, Row as Line, RowKind, Table, Text},
     notes::Notes,
-    phases::{self, is_phased},
-    program,
+    operations, program,
     subject::{is_capacity, is_floor, is_mixed, summary, with_durability},
     wording::{
         metric_name, op_name, percent, quantile_name, range_text, survives_text, view_meaning,
@@ -29,10 +28,8 @@ use crate::{
 pub(crate) fn nodes(subject: &Subject) -> Vec<Node> {
     let mut nodes = Vec::new();
     for panel in &subject.findings.panels {
-        nodes.extend(match is_phased(panel) {
-            true => phases::tables::nodes(subject, panel),
-            false => panel_nodes(subject, panel),
-        });
+        let tables = operations::nodes(subject, panel);
+        nodes.extend(if tables.is_empty() { panel_nodes(subject, panel) } else { tables });
         nodes.extend(program::beside(subject, panel));
     }
     nodes.extend(floors(subject));

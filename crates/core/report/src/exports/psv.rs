@@ -13,7 +13,6 @@ use pickfs_record::{
     visible::steers,
 };
 
-use super::is_phased;
 use crate::Subject;
 
 pub const COLUMNS: [&str; 12] = [
@@ -44,7 +43,8 @@ pub struct PsvFile {
 
 pub fn psv_files(subject: &Subject) -> Vec<PsvFile> {
     let mut labels: Vec<&str> = Vec::new();
-    let panels: Vec<&Panel> = subject.findings.panels.iter().filter(|p| is_phased(p)).collect();
+    let panels: Vec<&Panel> =
+        subject.findings.panels.iter().filter(|panel| !panel.phases.is_empty()).collect();
     for row in panels.iter().flat_map(|panel| &panel.rows) {
         if !labels.contains(&row.label.as_str()) {
             labels.push(&row.label);

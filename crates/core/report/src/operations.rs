@@ -1,34 +1,36 @@
-//! Every table of a panel of phases: rates with their ranges, ratios with their intervals.
+//! Operations that are done once in a trial, by suite: rates with their ranges, ratios with their intervals.
 
-use pickfs_analysis::phases::{Kind as TableKind, PhaseTable, tables};
+use pickfs_analysis::phases::{Kind as TableKind, PhaseTable, RowRatio, ratio, tables};
 use pickfs_record::{
-    WorkUnit,
-    finding::{Panel, PhaseCell, PhaseRow, RowRatio},
+    Heat, WorkUnit,
+    finding::{Panel, PhaseCell, PhaseRow},
 };
 
-use super::{
-    footnotes::{Footnotes, lost_word, marks},
-    words::{
-        heat_text, interval_text, leaves_out_one, range_number, rate_number, ratio_head,
-        ratio_number, row_name, unit_name,
-    },
-};
 use crate::{
     Subject,
+    chart::palette::HEAT_STEPS,
     document::{Cell, Column, Fold, Kind, Node, Role, Row, RowKind, Table, Text},
+    ranking::lost_word,
     subject::with_durability,
+    wording::{factors, range_number, rate_number, ratio_number, unit_name},
 };
 
 const UNDECIDED: &str = "~ its interval holds 1: no difference at this precision";
+/// Ratio at which the colour of a cell ends.
+const REACH: f64 = 4.0;
 
-/// A heading, how to read the tables, and the tables; the first is open, and those of derived rows.
+/// A heading, how to read the tables, and the tables; the first is open, and those of derived rows. Nothing where a
+/// panel has no such operations.
 pub fn nodes(subject: &Subject, panel: &Panel) -> Vec<Node> {
+    if panel.phases.is_empty() {
+        return Vec::new();
+    }
     let title = if panel.title.is_empty() { "All cells" } else { &panel.title };
     let about = format!(
         "Medians over trials with their range. A ratio is the rate of {reference} divided by \
          the candidate's, as the articles print it: above 1, {reference} is faster. It is the \
          geometric mean of the blocks, not the quotient of the medians, with its interval; \
-         where that leaves out 1 the ratio is bold.",
+         where that leaves out 1 the ratio is bold. Blue is faster than {reference}, orange slower.",
         reference = panel.reference
     );
     let heading = Node::Heading(3, with_durability(title, panel).into());
@@ -82,12 +84,13 @@ struct Found {
 
 /// One line per phase, then GEOMETRIC MEAN and MAX RATIO.
 fn table(subject: &Subject, panel: &Panel, table: &PhaseTable) -> Table {
-    let mut notes = Footnotes::default();
+    let mut notes: Vec<(String, String)> = Vec::new();
     let mut lines: Vec<(String, RowKind, Vec<Found>)> = Vec::new();
     for index in &table.rows {
         let phase = &panel.phases[*index];
         let cells = phase.cells.iter().enumerate();
-        let marks = marks(&notes.of_row(subject, panel, phase));
+        let marks: String =
+            footnotes(subject, panel, phase).map(|note| number(&mut notes, note)).collect();
         let cells = cells.map(|cell| found(subject, panel, phase, cell)).collect();
         lines.push((format!("{}{marks}", name(panel, table, phase)), RowKind::Plain, cells));
     }
@@ -107,8 +110,8 @@ fn table(subject: &Subject, panel: &Panel, table: &PhaseTable) -> Table {
     if !compared.is_empty() && ratios.clone().all(|ratio| ratio.interval.is_none()) {
         texts.push("too few blocks for intervals: nothing is called different".into());
     }
-    let numbered = notes.texts.iter().enumerate();
-    texts.extend(numbered.map(|(index, note)| format!("[{}] {note}", index + 1).into()));
+    let numbered = notes.iter().enumerate();
+    texts.extend(numbered.map(|(index, (_, note))| format!("[{}] {note}", index + 1).into()));
     Table {
         columns: columns(subject, panel, &compared),
         rows: rows.collect(),
@@ -128,20 +131,27 @@ fn columns(subject: &Subject, panel: &Panel, compared: &[usize]) -> Vec<Column> 
         Column { priority, part, ..Column::new(head, Kind::Number) }
     }));
     columns.extend(compared.iter().map(|at| {
-        let (above, below) = ratio_head(reference, &panel.rows[*at].label);
-        Column { part: Some(*at), ..Column::new(above, Kind::Number).under(below) }
+        let head = Column::new(format!("{reference}/{}", panel.rows[*at].label), Kind::Number);
+        Column { part: Some(*at), ..head.under(format!(">1: {reference} faster")) }
     }));
     columns
 }
 
+/// Where a table holds rows of several states or units, each says its own. Derived rows have the names of their phases.
 fn name(panel: &Panel, table: &PhaseTable, phase: &PhaseRow) -> String {
-    // Where a table holds rows of several states each says its own.
-    let own_heat = table.kind != TableKind::Derived && {
-        let mut rows = table.rows.iter();
-        rows.any(|row| panel.phases[*row].heat != phase.heat)
+    let is_derived = table.kind == TableKind::Derived;
+    let mut rows = table.rows.iter().map(|row| &panel.phases[*row]);
+    let heat = match phase.heat.filter(|_| !is_derived && rows.any(|row| row.heat != phase.heat)) {
+        Some(Heat::Cold) => ", cold",
+        Some(Heat::Hot) => ", hot",
+        None => "",
     };
-    let heat = if own_heat { heat_text(phase.heat) } else { "" };
-    format!("{}{heat}", row_name(phase, table.unit))
+    let name = if phase.is_derived { &phase.phase } else { &phase.label };
+    let unit = match table.unit {
+        Some(_) => String::new(),
+        None => format!(" ({})", unit_name(phase.unit)),
+    };
+    format!("{name}{unit}{heat}")
 }
 
 fn found(
@@ -150,11 +160,13 @@ fn found(
     phase: &PhaseRow,
     (at, cell): (usize, &PhaseCell),
 ) -> Found {
+    let row = &panel.rows[at];
     let Some(rate) = cell.rate else {
-        return Found { rate: lost_word(subject, panel, phase, at).into(), ..Found::default() };
+        return Found { rate: lost_word(subject, row, &phase.phase), ..Found::default() };
     };
     let range = if cell.trials > 1 { range_number(phase.unit, rate) } else { String::new() };
-    Found { rate: rate_number(phase.unit, rate.median), range, ratio: cell.ratio, over: None }
+    let ratio = ratio(panel, &row.label, &phase.phase);
+    Found { rate: rate_number(phase.unit, rate.median), range, ratio, over: None }
 }
 
 fn ratio_cell(found: &Found, kind: RowKind) -> Cell {
@@ -162,14 +174,16 @@ fn ratio_cell(found: &Found, kind: RowKind) -> Cell {
         return if kind == RowKind::Plain { "-".into() } else { "".into() };
     };
     let value = ratio_number(ratio.value);
-    let decided = leaves_out_one(ratio);
+    let decided = ratio.interval.map(|(low, high)| low > 1.0 || high < 1.0);
     let role = if decided == Some(true) { Role::Strong } else { Role::Plain };
     let over = found.over.map(|rows| format!("({rows} rows)"));
-    let under: Vec<String> = interval_text(ratio).into_iter().chain(over.clone()).collect();
+    let interval = ratio.interval.map(|(low, high)| factors(low, high));
+    let under: Vec<String> = interval.into_iter().chain(over.clone()).collect();
     let sign = if decided == Some(false) { "~" } else { "" };
     let over = over.map_or_else(String::new, |over| format!(" {over}"));
     Cell {
         brief: Some(format!("{value}{sign}{over}")),
+        heat: Some(heat(ratio.value)),
         ..Cell::from(role.of(value)).under(Some(under.join(" ")))
     }
 }
@@ -191,4 +205,77 @@ fn summaries(table: &PhaseTable) -> [(String, RowKind, Vec<Found>); 2] {
         ("GEOMETRIC MEAN".into(), RowKind::Mean, mean.collect()),
         ("MAX RATIO".into(), RowKind::Mean, largest.collect()),
     ]
+}
+
+/// The step of the colour: 0 within a few per cent of 1, negative where the candidate is faster than the reference.
+fn heat(ratio: f64) -> i8 {
+    let share = (ratio.ln() / REACH.ln()).clamp(-1.0, 1.0);
+    (share * f64::from(HEAT_STEPS)).round() as i8
+}
+
+/// The mark of a note, which stands once for all rows with the same key.
+fn number(notes: &mut Vec<(String, String)>, note: (String, String)) -> String {
+    let known = notes.iter().position(|(key, _)| *key == note.0);
+    let at = known.unwrap_or_else(|| {
+        notes.push(note);
+        notes.len() - 1
+    });
+    format!(" [{}]", at + 1)
+}
+
+/// A doubt of tails alone: what stands in these tables are rates. "Not yet" tells of tails.
+const OF_TAILS: &str = "period-not-covered";
+
+/// The doubts of a row and its trials without a result, each with what makes it the same as another: its counts, not the
+/// words of a row.
+fn footnotes(
+    subject: &Subject,
+    panel: &Panel,
+    phase: &PhaseRow,
+) -> impl Iterator<Item = (String, String)> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for (kind, _) in phase.cells.iter().flat_map(|cell| &cell.flags) {
+        if kind != OF_TAILS && !kinds.contains(&kind.as_str()) {
+            kinds.push(kind);
+        }
+    }
+    let doubts = kinds.into_iter().map(|kind| doubt(subject, panel, phase, kind));
+    let lost = panel.rows.iter().zip(&phase.cells).filter(|(_, cell)| cell.failed > 0);
+    let lost = lost.map(|(row, cell)| {
+        let reason = cell.failure.as_deref().unwrap_or("no reason kept");
+        let all = cell.failed + cell.trials;
+        let text = format!("{}, no result in {} of {all} trials: {reason}", row.label, cell.failed);
+        (text.clone(), text)
+    });
+    doubts.chain(lost).collect::<Vec<_>>().into_iter()
+}
+
+/// `not-cold: xfs 8 of 8, ext4 8 of 8 trials; the first: 12 % of its pages were resident`.
+fn doubt(subject: &Subject, panel: &Panel, phase: &PhaseRow, kind: &str) -> (String, String) {
+    let count = |cell: &PhaseCell| cell.flags.iter().find(|(known, _)| known == kind).map(|f| f.1);
+    let rows = || panel.rows.iter().zip(&phase.cells).filter(|(_, cell)| cell.trials > 0);
+    let counts = rows().filter_map(|(row, cell)| {
+        Some(format!("{} {} of {}", row.label, count(cell)?, cell.trials))
+    });
+    let key = match rows().all(|(_, cell)| count(cell) == Some(cell.trials)) {
+        true => format!("{kind}: every trial"),
+        false => format!("{kind}: {} trials", counts.collect::<Vec<_>>().join(", ")),
+    };
+    let trials = panel.rows.iter().flat_map(|row| subject.trials(&row.cell));
+    let mut flags = trials.filter_map(|trial| trial.phase(&phase.phase)).flat_map(|own| &own.flags);
+    let first = flags.find(|flag| flag.kind == kind);
+    let text = first.map_or_else(|| key.clone(), |flag| format!("{key}; the first: {}", flag.text));
+    (key, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_logarithmic_and_even_on_both_sides() {
+        assert_eq!([1.0, REACH, 1.0 / REACH].map(heat), [0, HEAT_STEPS, -HEAT_STEPS]);
+        assert_eq!(heat(2.0), -heat(0.5));
+        assert_eq!([1e9, 0.0].map(heat), [HEAT_STEPS, -HEAT_STEPS]);
+    }
 }

@@ -18,16 +18,14 @@ use pickfs_analysis::{
 use pickfs_record::{Cell, PhaseRecord, TrialRecord, quantity::parse_bytes, visible::steers};
 use serde_json::Value;
 
-use super::is_phased;
 use crate::Subject;
 
 /// Shortest phase with a rate, in nanoseconds; the original's bound.
 const SHORTEST_NS: u64 = 500_000_000;
 
 pub fn bonnie_csv(subject: &Subject) -> Option<String> {
-    let panels = subject.findings.panels.iter().filter(|panel| is_phased(panel));
     let mut out = String::new();
-    for row in panels.flat_map(|panel| &panel.rows) {
+    for row in subject.findings.panels.iter().flat_map(|panel| &panel.rows) {
         let Some(cell) = subject.cell(&row.cell) else { continue };
         for trial in subject.finished(&row.cell) {
             if PHASES.iter().any(|phase| find(trial, phase.label).is_some()) {
