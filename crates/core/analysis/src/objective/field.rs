@@ -95,7 +95,7 @@ impl<'a> Field<'a> {
 
     fn is_other_work(&self, member: &Member<'_>) -> bool {
         let Some(reference) = self.group.members.get(self.group.reference) else { return false };
-        scale::alike_blocks(reference, member).is_empty()
+        scale::alike(reference, member).next().is_none()
             && scale::unlike_blocks(reference, member) > 0
     }
 

@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use pickfs_record::{TrialRecord, finding::Notice, quantity::significant};
 
 use crate::{
@@ -40,9 +38,11 @@ pub fn blocks_apart<'a>(
     apart.map(|(_, trial)| trial.block)
 }
 
-pub fn alike_blocks(reference: &Member<'_>, other: &Member<'_>) -> BTreeSet<u32> {
-    let alike = pairs(reference, other).filter(|(base, trial)| are_alike(base, trial));
-    alike.map(|(_, trial)| trial.block).collect()
+pub fn alike<'a>(
+    reference: &Member<'a>,
+    other: &Member<'a>,
+) -> impl Iterator<Item = (&'a TrialRecord, &'a TrialRecord)> + use<'a> {
+    pairs(reference, other).filter(|(base, trial)| are_alike(base, trial))
 }
 
 fn pairs<'a>(

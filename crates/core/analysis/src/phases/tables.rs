@@ -2,7 +2,7 @@
 //! what is looked at first apart from the rest, cold apart from hot, the rest by suite.
 
 use pickfs_record::{
-    Heat, RunRecord, WorkUnit,
+    Heat, Metric, RunRecord, TrialRecord, WorkUnit,
     finding::{Panel, PhaseRow},
 };
 
@@ -11,10 +11,10 @@ use super::{
     scale,
 };
 use crate::{
-    answers::values_by_block,
     decide::Rules,
-    panels::{Disturbed, Group, Member, groups},
+    panels::{Group, Member, groups},
     published::means::geometric_mean,
+    summary::metric_value,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,15 +192,13 @@ fn block_means(group: &Group<'_>, phases: &[&PhaseRow], index: usize) -> Option<
 fn speedups_by_block(
     reference: &Member<'_>,
     other: &Member<'_>,
-    metric: &pickfs_record::plan::Metric,
+    metric: &Metric,
 ) -> Vec<(u32, f64)> {
-    let alike = scale::alike_blocks(reference, other);
-    let base = values_by_block(reference, metric, Disturbed::Kept);
-    values_by_block(other, metric, Disturbed::Kept)
-        .into_iter()
-        .filter(|(block, _)| alike.contains(block))
-        .filter_map(|(block, value)| Some((block, (value / base.get(&block)?).ln())))
-        .collect()
+    let ratio = |(base, trial): (&TrialRecord, &TrialRecord)| {
+        let ratio = metric_value(trial, metric)? / metric_value(base, metric)?;
+        Some((trial.block, ratio.ln()))
+    };
+    scale::alike(reference, other).filter_map(ratio).collect()
 }
 
 fn added(sums: &[(u32, f64)], own: &[(u32, f64)]) -> Option<Vec<(u32, f64)>> {
