@@ -15,8 +15,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use pickfs_record::BackingKind;
-use pickfs_sys::extents::{self, ExtentSummary};
-use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
+use pickfs_sys::extents;
+use pickfs_sys::loop_device::LoopDevice;
 use pickfs_sys::mount::{MountRequest, Mounted};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 
@@ -102,7 +102,7 @@ impl Image {
     ) -> Result<Self, TargetError> {
         fill(&file, size_bytes, progress)?;
         extents::rewrite_unwritten(&file)?;
-        let device = LoopDevice::attach(&file, &LoopOptions::default())?;
+        let device = LoopDevice::attach(&file)?;
         Ok(Self { device, file, memory, kind, size_bytes, host: host.facts() })
     }
 
@@ -128,12 +128,11 @@ impl Image {
     }
 
     pub(crate) fn state(&self) -> Result<ImageState, TargetError> {
-        let ExtentSummary { unwritten_bytes, missing_bytes, extent_count, .. } =
-            extents::summary(&self.file)?;
+        let found = extents::summary(&self.file)?;
         Ok(ImageState {
             direct_io: self.device.status()?.direct_io,
-            holes_bytes: unwritten_bytes + missing_bytes,
-            extents: extent_count as u64,
+            holes_bytes: found.holes_bytes(),
+            extents: found.extent_count as u64,
         })
     }
 

@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use pickfs_candidate::Scratch;
 use pickfs_candidate::interlock::{Interlock, Refusal};
 use pickfs_record::{BackingSpec, DeviceState};
-use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
+use pickfs_sys::loop_device::LoopDevice;
 use pickfs_sys::mount::{self, MountRequest, Mounted};
 use ring::zram::{SIZE_BYTES, Zram};
 
@@ -244,7 +244,7 @@ fn an_open_device_is_refused() {
 fn a_device_under_a_loop_device_is_refused() {
     let Some(zram) = Zram::add() else { return };
     let file = File::options().read(true).write(true).open(zram.path()).unwrap();
-    let over = LoopDevice::attach(&file, &LoopOptions::default()).unwrap();
+    let over = LoopDevice::attach(&file).unwrap();
     drop(file);
     let found = refusal(&zram.path(), true);
     assert!(
@@ -443,10 +443,10 @@ fn a_disk_in_use_by_the_system_is_refused() {
 
 fn a_read_only_device_is_refused() {
     let (_folder, folder) = ring::folder();
-    let image = File::create_new(folder.join("image")).unwrap();
-    image.set_len(8 << 20).unwrap();
-    let options = LoopOptions { read_only: true, direct_io: false, ..LoopOptions::default() };
-    let device = LoopDevice::attach(&image, &options).unwrap();
+    let image = folder.join("image");
+    File::create_new(&image).unwrap().set_len(8 << 20).unwrap();
+    // A loop over a file opened only for reading is read-only.
+    let device = LoopDevice::attach(&File::open(&image).unwrap()).unwrap();
     let found = refusal(device.path(), true);
     assert!(matches!(found, Refusal::ReadOnly { .. }), "{found}");
 }

@@ -29,7 +29,7 @@ use pickfs_record::{
 };
 use pickfs_sys::{
     affinity::{allowed_processors, pin_to, set_real_time},
-    loop_device::{LoopDevice, LoopOptions},
+    loop_device::LoopDevice,
     mount::{MountRequest, Mounted},
 };
 use slow_disk::SlowDisk;
@@ -377,7 +377,7 @@ fn who_uses_the_disk_under_an_image_is_named() {
     assert!(made.status.success(), "{made:?}");
     fs::create_dir(&host).unwrap();
     let file = fs::File::options().read(true).write(true).open(&disk).unwrap();
-    let device = LoopDevice::attach(&file, &LoopOptions::default()).unwrap();
+    let device = LoopDevice::attach(&file).unwrap();
     let mounted = Mounted::mount(&MountRequest::new(device.path(), &host, "ext4")).unwrap();
     let words = ["run", plan.to_str().unwrap(), "--image-dir", host.to_str().unwrap()];
     let words = [&words[..], &["--size", "64MiB", "--set", "file_size=1MiB", "--yes"]].concat();

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 const BLKFLSBUF: u64 = 0x1261;
 const BLKGETSIZE64: u64 = 0x8008_1272;
-const BLKGETDISKSEQ: u64 = 0x8008_1280;
 const NEEDS: &str = "read access to the device (root or group disk)";
 
 #[derive(Debug, thiserror::Error)]
@@ -117,10 +116,6 @@ impl BlockDevice {
         Ok(Self { path: path.to_owned(), major, minor, sysfs })
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     pub fn device_number(&self) -> (u32, u32) {
         (self.major, self.minor)
     }
@@ -140,20 +135,11 @@ impl BlockDevice {
     }
 
     pub fn size_bytes(&self) -> Result<u64, BlockError> {
-        self.ask_u64("ask the size", BLKGETSIZE64)
-    }
-
-    /// Asks the device itself (Linux 5.15).
-    pub fn disk_sequence(&self) -> Result<u64, BlockError> {
-        self.ask_u64("ask the disk sequence number", BLKGETDISKSEQ)
-    }
-
-    fn ask_u64(&self, request: &'static str, number: u64) -> Result<u64, BlockError> {
         let mut answer = 0u64;
         let file = self.open_to_read()?;
-        // SAFETY: both requests that come here write one 64-bit number.
-        unsafe { ioctl::with_pointer(file.as_fd(), number, &mut answer) }
-            .map_err(|cause| self.failed(request, cause))?;
+        // SAFETY: BLKGETSIZE64 writes one 64-bit number.
+        unsafe { ioctl::with_pointer(file.as_fd(), BLKGETSIZE64, &mut answer) }
+            .map_err(|cause| self.failed("ask the size", cause))?;
         Ok(answer)
     }
 

@@ -65,27 +65,15 @@ impl ByteRange {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExtentSource {
-    /// FIEMAP: knows unwritten from written.
-    Fiemap,
-    /// SEEK_HOLE and SEEK_DATA: ranges are either data or missing.
-    SeekHole,
-}
-
-/// Written, unwritten and missing add up to the size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtentSummary {
-    pub source: ExtentSource,
     pub extent_count: usize,
-    pub size_bytes: u64,
-    pub written_bytes: u64,
     pub unwritten_bytes: u64,
     pub missing_bytes: u64,
 }
 
 impl ExtentSummary {
-    pub fn is_fully_written(&self) -> bool {
-        self.unwritten_bytes == 0 && self.missing_bytes == 0
+    pub fn holes_bytes(&self) -> u64 {
+        self.unwritten_bytes + self.missing_bytes
     }
 }
 
@@ -167,7 +155,7 @@ pub fn summary(file: &File) -> Result<ExtentSummary, ExtentError> {
     let size_bytes = size_of_file(file)?;
     match fiemap(file) {
         Ok(extents) => Ok(summarise(&extents, size_bytes)),
-        Err(ExtentError::NoFiemap { .. }) => summarise_data(&seek_ranges(file)?, size_bytes),
+        Err(ExtentError::NoFiemap { .. }) => Ok(summarise_data(&seek_ranges(file)?, size_bytes)),
         Err(error) => Err(error),
     }
 }
@@ -187,25 +175,19 @@ fn summarise(extents: &[Extent], size_bytes: u64) -> ExtentSummary {
     let unwritten_bytes = total(&unwritten);
     let written_bytes = total(&|e| !unwritten(e));
     ExtentSummary {
-        source: ExtentSource::Fiemap,
         extent_count: extents.len(),
-        size_bytes,
-        written_bytes,
         unwritten_bytes,
         missing_bytes: size_bytes.saturating_sub(written_bytes + unwritten_bytes),
     }
 }
 
-fn summarise_data(data: &[ByteRange], size_bytes: u64) -> Result<ExtentSummary, ExtentError> {
+fn summarise_data(data: &[ByteRange], size_bytes: u64) -> ExtentSummary {
     let written_bytes = data.iter().map(|range| range.length_bytes()).sum();
-    Ok(ExtentSummary {
-        source: ExtentSource::SeekHole,
+    ExtentSummary {
         extent_count: data.len(),
-        size_bytes,
-        written_bytes,
         unwritten_bytes: 0,
         missing_bytes: size_bytes.saturating_sub(written_bytes),
-    })
+    }
 }
 
 pub(crate) fn clipped(extent: &Extent, size_bytes: u64) -> ByteRange {
@@ -275,17 +257,16 @@ mod tests {
     }
 
     #[test]
-    fn written_unwritten_and_missing_add_up_to_the_size() {
+    fn what_is_unwritten_and_what_is_missing_is_counted() {
         let extents = [extent(0, 4096, 0), extent(8192, 4096, 0x800), extent(12288, 8192, 0x2001)];
         let s = summarise(&extents, 18000);
-        assert_eq!((s.written_bytes, s.unwritten_bytes, s.missing_bytes), (9808, 4096, 4096));
+        assert_eq!((s.unwritten_bytes, s.missing_bytes), (4096, 4096));
         assert_eq!(s.extent_count, 3);
-        assert!(!s.is_fully_written());
     }
 
     #[test]
     fn an_extent_past_the_end_of_the_file_counts_nothing() {
         let s = summarise(&[extent(0, 4096, 0), extent(8192, 4096, 0x801)], 4096);
-        assert_eq!((s.written_bytes, s.unwritten_bytes, s.missing_bytes), (4096, 0, 0));
+        assert_eq!((s.unwritten_bytes, s.missing_bytes), (0, 0));
     }
 }

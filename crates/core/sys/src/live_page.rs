@@ -4,7 +4,6 @@
 
 use crate::shared_memory::{PAGE_BYTES, SharedMemory};
 use std::io;
-use std::os::fd::AsFd;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,13 +12,9 @@ const LIVE_PAGE_FD: &str = "PICKFS_LIVE_PAGE_FD";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveCounter {
     LapsDone = 0,
-    /// The worst latency since somebody took it.
     LatencyNsMax = 1,
-    /// Where the worker is; the worker's own numbering.
-    Phase = 2,
-    Errors = 5,
     /// Time of the last store, on CLOCK_MONOTONIC: tells a slow worker from a dead one.
-    SeenAtNs = 6,
+    SeenAtNs = 2,
 }
 
 #[derive(Debug)]
@@ -48,24 +43,8 @@ impl LivePage {
         self.cell(counter).store(value, Ordering::Relaxed);
     }
 
-    /// Stores a value if it is greater than the one there.
-    pub fn raise(&self, counter: LiveCounter, value: u64) {
-        self.cell(counter).fetch_max(value, Ordering::Relaxed);
-    }
-
-    /// The latest value, leaving zero: for a maximum since the last look.
-    pub fn take(&self, counter: LiveCounter) -> u64 {
-        self.cell(counter).swap(0, Ordering::Relaxed)
-    }
-
     fn cell(&self, counter: LiveCounter) -> &AtomicU64 {
         self.0.word(counter as usize)
-    }
-}
-
-impl AsFd for LivePage {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.0.as_fd()
     }
 }
 
@@ -74,14 +53,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_maximum_is_raised_and_taken() {
+    fn a_number_is_stored_and_the_others_stay() {
         let page = LivePage::create().unwrap();
-        page.raise(LiveCounter::LatencyNsMax, 70);
-        page.raise(LiveCounter::LatencyNsMax, 50);
-        assert_eq!(page.take(LiveCounter::LatencyNsMax), 70);
-        assert_eq!(page.get(LiveCounter::LatencyNsMax), 0);
-        page.set(LiveCounter::Phase, 3);
-        assert_eq!((page.get(LiveCounter::Phase), page.get(LiveCounter::LapsDone)), (3, 0));
+        page.set(LiveCounter::LatencyNsMax, 70);
+        assert_eq!(page.get(LiveCounter::LatencyNsMax), 70);
+        assert_eq!(page.get(LiveCounter::LapsDone), 0);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use crate::{ioctl, privilege::remedy};
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,6 @@ const LOOP_CLR_FD: u64 = 0x4C01;
 const LOOP_GET_STATUS64: u64 = 0x4C05;
 const LOOP_CONFIGURE: u64 = 0x4C0A;
 const LOOP_CTL_GET_FREE: u64 = 0x4C82;
-const LO_FLAGS_READ_ONLY: u32 = 1;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 /// How often a free device may be lost to another program before we give up.
@@ -42,30 +41,10 @@ pub enum LoopError {
     StillInUse { path: PathBuf },
 }
 
-/// How to attach. The default is what a measurement wants: direct I/O, autoclear, read-write, the
-/// kernel's own choice of sector size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LoopOptions {
-    /// The kernel may say no; see [`LoopStatus`].
-    pub direct_io: bool,
-    pub autoclear: bool,
-    pub read_only: bool,
-    /// 512, 1024, 2048 or 4096; `None` leaves the choice to the kernel.
-    pub sector_bytes: Option<u32>,
-}
-
-impl Default for LoopOptions {
-    fn default() -> Self {
-        Self { direct_io: true, autoclear: true, read_only: false, sector_bytes: None }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopStatus {
     /// Direct I/O is really in force.
     pub direct_io: bool,
-    pub autoclear: bool,
-    pub read_only: bool,
     /// Of the file system that holds the backing file.
     pub backing_device: u64,
     pub backing_inode: u64,
@@ -87,14 +66,15 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Tries another device when somebody else was faster.
-    pub fn attach(backing: &File, options: &LoopOptions) -> Result<Self, LoopError> {
+    /// With direct I/O, which the kernel may refuse, and autoclear. Tries another device when somebody else was
+    /// faster.
+    pub fn attach(backing: &File) -> Result<Self, LoopError> {
         let control_path = Path::new("/dev/loop-control");
         let control = open(control_path, true)?;
         for attempt in 0..ATTEMPTS_MAX {
             let number = free_number(&control)?;
             let path = PathBuf::from(format!("/dev/loop{number}"));
-            match attach_to(&path, backing, options) {
+            match attach_to(&path, backing) {
                 Err(LoopError::Attach { cause, .. } | LoopError::Open { cause, .. })
                     if cause.raw_os_error() == Some(libc::EBUSY) =>
                 {
@@ -112,16 +92,6 @@ impl LoopDevice {
 
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    pub fn number(&self) -> u32 {
-        self.number
-    }
-
-    /// The disk sequence number of this attachment (Linux 5.15 and later): another attachment to
-    /// the same node has another one.
-    pub fn disk_sequence(&self) -> Option<u64> {
-        self.disk_sequence
     }
 
     pub fn file(&self) -> &File {
@@ -174,12 +144,6 @@ impl Drop for LoopDevice {
     }
 }
 
-impl AsFd for LoopDevice {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file().as_fd()
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedLoop {
     pub number: u32,
@@ -210,8 +174,6 @@ fn status_by(handle: &File, path: &Path) -> Result<LoopStatus, LoopError> {
     let node = (rustix::fs::major(info.rdevice), rustix::fs::minor(info.rdevice));
     Ok(LoopStatus {
         direct_io: info.flags & LO_FLAGS_DIRECT_IO != 0,
-        autoclear: info.flags & LO_FLAGS_AUTOCLEAR != 0,
-        read_only: info.flags & LO_FLAGS_READ_ONLY != 0,
         backing_device: info.device,
         backing_inode: info.inode,
         backing_node: Some(node).filter(|&node| node != (0, 0)),
@@ -250,9 +212,9 @@ fn free_number(control: &File) -> Result<u32, LoopError> {
 
 /// Attaches through a writable handle and hands back a read-only one; the second is opened before
 /// the first is closed, so autoclear does not strike in between.
-fn attach_to(path: &Path, backing: &File, options: &LoopOptions) -> Result<File, LoopError> {
+fn attach_to(path: &Path, backing: &File) -> Result<File, LoopError> {
     let writable = open(path, true)?;
-    let mut config = LoopConfig::new(backing, options);
+    let mut config = LoopConfig::new(backing);
     // SAFETY: LOOP_CONFIGURE reads one struct loop_config.
     unsafe { ioctl::with_pointer(writable.as_fd(), LOOP_CONFIGURE, &mut config) }
         .map_err(|cause| LoopError::Attach { path: path.to_owned(), cause })?;
@@ -298,17 +260,14 @@ struct LoopConfig {
 }
 
 impl LoopConfig {
-    fn new(backing: &File, options: &LoopOptions) -> Self {
-        let mut info = LoopInfo64::default();
-        let flag = |on: bool, bit: u32| if on { bit } else { 0 };
-        info.flags = flag(options.direct_io, LO_FLAGS_DIRECT_IO)
-            | flag(options.autoclear, LO_FLAGS_AUTOCLEAR)
-            | flag(options.read_only, LO_FLAGS_READ_ONLY);
+    fn new(backing: &File) -> Self {
+        let flags = LO_FLAGS_DIRECT_IO | LO_FLAGS_AUTOCLEAR;
+        let mut info = LoopInfo64 { flags, ..LoopInfo64::default() };
         let name = name_of(backing);
         let kept = name.len().min(info.file_name.0.len() - 1);
         info.file_name.0[..kept].copy_from_slice(&name[..kept]);
         let fd = u32::try_from(backing.as_raw_fd()).expect("an open descriptor is not negative");
-        Self { fd, block_size: options.sector_bytes.unwrap_or(0), info, reserved: [0; 8] }
+        Self { fd, block_size: 0, info, reserved: [0; 8] }
     }
 }
 

@@ -23,12 +23,6 @@ pub enum MapError {
     TooMany(#[from] TooManyMappings),
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MapHow {
-    /// Read the file and set up every page now, so that no first touch faults later.
-    pub populate: bool,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapAdvice {
     Sequential,
@@ -102,15 +96,8 @@ unsafe impl Send for MappedFile {}
 
 impl MappedFile {
     /// Of a file that is open for reading and writing.
-    pub fn map(
-        file: &File,
-        path: &Path,
-        length_bytes: usize,
-        how: MapHow,
-    ) -> Result<Self, MapError> {
-        let mut flags = MapFlags::SHARED;
-        flags.set(MapFlags::POPULATE, how.populate);
-        let how = (ProtFlags::READ | ProtFlags::WRITE, flags);
+    pub fn map(file: &File, path: &Path, length_bytes: usize) -> Result<Self, MapError> {
+        let how = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         Ok(Self { mapping: Mapping::of(file, path, |_| length_bytes, how)?, path: path.to_owned() })
     }
 
@@ -177,8 +164,7 @@ mod tests {
     fn mapped(length_bytes: usize) -> (File, MappedFile) {
         let file = tempfile::tempfile_in("/var/tmp").unwrap();
         file.set_len(length_bytes as u64).unwrap();
-        let how = MapHow { populate: true };
-        let map = MappedFile::map(&file, "test".as_ref(), length_bytes, how).unwrap();
+        let map = MappedFile::map(&file, "test".as_ref(), length_bytes).unwrap();
         (file, map)
     }
 
@@ -222,7 +208,7 @@ mod tests {
     #[test]
     fn a_short_file_is_refused_with_both_sizes() {
         let file = tempfile::tempfile().unwrap();
-        let error = MappedFile::map(&file, "log".as_ref(), 4096, MapHow::default()).unwrap_err();
+        let error = MappedFile::map(&file, "log".as_ref(), 4096).unwrap_err();
         assert_eq!(error.to_string(), "log has 0 bytes, too few to map 4096");
     }
 }

@@ -233,10 +233,6 @@ impl Mounted {
         Ok(Self { target: Some(request.target.clone()) })
     }
 
-    pub fn path(&self) -> &Path {
-        self.target.as_deref().expect("the target is taken only by unmount, which consumes it")
-    }
-
     /// After an error the mount is still there, and is no longer guarded.
     pub fn unmount(mut self) -> Result<(), MountError> {
         let target = self.target.take().expect("a mount is unmounted once");

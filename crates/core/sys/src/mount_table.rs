@@ -15,7 +15,6 @@ pub struct MalformedLine {
 pub struct MountEntry {
     /// Unique while it is mounted.
     pub mount_id: u32,
-    pub parent_id: u32,
     /// Major device number of the file system; 0 for those without one device (tmpfs, btrfs).
     pub major: u32,
     pub minor: u32,
@@ -48,7 +47,7 @@ pub fn parse(table: &[u8]) -> Result<Vec<MountEntry>, MalformedLine> {
 pub fn parse_line(line: &[u8]) -> Option<MountEntry> {
     let mut fields = line.split(|&b| b == b' ');
     let mount_id = number(fields.next()?)?;
-    let parent_id = number(fields.next()?)?;
+    let _parent = fields.next()?;
     let device = fields.next()?;
     let colon = device.iter().position(|&b| b == b':')?;
     let (major, minor) = (number(&device[..colon])?, number(&device[colon + 1..])?);
@@ -59,7 +58,6 @@ pub fn parse_line(line: &[u8]) -> Option<MountEntry> {
     fields.by_ref().find(|&field| field == b"-")?;
     Some(MountEntry {
         mount_id,
-        parent_id,
         major,
         minor,
         root,

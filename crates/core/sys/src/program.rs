@@ -97,10 +97,6 @@ impl Program {
         Ok(Program { process_id, output: output_reader, errors: errors_reader })
     }
 
-    pub fn process_id(&self) -> u32 {
-        self.process_id
-    }
-
     pub fn streams(&mut self) -> (Option<File>, Option<File>) {
         (self.output.take(), self.errors.take())
     }

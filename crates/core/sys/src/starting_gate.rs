@@ -48,10 +48,6 @@ impl StartingGate {
         self.0.hand_to(STARTING_GATE_FD, command);
     }
 
-    pub fn processes(&self) -> u32 {
-        self.0.word(PROCESSES).load(Relaxed) as u32
-    }
-
     /// Fails with [`io::ErrorKind::BrokenPipe`] when one of them has broken the gate.
     pub fn pass(&self) -> io::Result<()> {
         let round = self.0.word(ROUND);

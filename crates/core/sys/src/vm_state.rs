@@ -5,10 +5,8 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     pub total_bytes: u64,
-    pub free_bytes: u64,
     /// What programs could get without swapping.
     pub available_bytes: u64,
-    pub dirty_bytes: u64,
     pub swap_total_bytes: u64,
 }
 
@@ -71,9 +69,7 @@ fn parse_memory(text: &str) -> Memory {
     let bytes = |name| line_value(text, name, ':').unwrap_or(0).saturating_mul(1024);
     Memory {
         total_bytes: bytes("MemTotal"),
-        free_bytes: bytes("MemFree"),
         available_bytes: bytes("MemAvailable"),
-        dirty_bytes: bytes("Dirty"),
         swap_total_bytes: bytes("SwapTotal"),
     }
 }
@@ -103,8 +99,8 @@ mod tests {
 
     #[test]
     fn memory_is_read_in_bytes_and_names_are_whole() {
-        let memory = parse_memory("MemTotal:  2 kB\nSwapTotalTmp: 9 kB\nDirty: 4 kB\n");
-        assert_eq!((memory.total_bytes, memory.dirty_bytes), (2048, 4096));
+        let memory = parse_memory("MemTotal:  2 kB\nSwapTotalTmp: 9 kB\nMemAvailable: 4 kB\n");
+        assert_eq!((memory.total_bytes, memory.available_bytes), (2048, 4096));
         assert_eq!(memory.swap_total_bytes, 0);
     }
 

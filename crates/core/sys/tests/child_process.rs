@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use pickfs_sys::live_page::{LiveCounter, LivePage};
-use pickfs_sys::mapped_file::{MapHow, MappedFile};
+use pickfs_sys::mapped_file::MappedFile;
 use pickfs_sys::sigbus::SIGBUS_EXIT_CODE;
 use std::process::{Command, Output};
 
@@ -33,7 +33,7 @@ fn store() {
         Ok(page) => {
             let page = page.unwrap();
             page.set(LiveCounter::LapsDone, 4711);
-            page.raise(LiveCounter::LatencyNsMax, 99);
+            page.set(LiveCounter::LatencyNsMax, 99);
         }
         Err(error) => {
             eprintln!("{error}");
@@ -44,7 +44,7 @@ fn store() {
 
 fn touch_a_cut_file(path: &str) {
     let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
-    let mut map = MappedFile::map(&file, path.as_ref(), 16384, MapHow::default()).unwrap();
+    let mut map = MappedFile::map(&file, path.as_ref(), 16384).unwrap();
     map.write_at(12288, b"fits").unwrap();
     file.set_len(4096).unwrap();
     map.write_at(12300, b"does not").unwrap();
@@ -56,7 +56,7 @@ fn the_parent_sees_what_the_child_stores() {
     page.hand_to(&mut child);
     assert!(child.status().unwrap().success());
     assert_eq!(page.get(LiveCounter::LapsDone), 4711);
-    assert_eq!(page.take(LiveCounter::LatencyNsMax), 99);
+    assert_eq!(page.get(LiveCounter::LatencyNsMax), 99);
 }
 
 fn a_wrong_descriptor_is_refused() {

@@ -5,7 +5,7 @@
 //! Every process of a test carries its folder's name in its arguments, so that it can be found.
 #![allow(clippy::unwrap_used)]
 
-use pickfs_sys::loop_device::{self, LoopDevice, LoopOptions};
+use pickfs_sys::loop_device::{self, LoopDevice};
 use pickfs_sys::mount::{self, MountRequest};
 use pickfs_sys::namespace;
 use pickfs_sys::proc_root::ProcRoot;
@@ -75,7 +75,7 @@ fn set_up(folder: &Path) -> (LoopDevice, fs::File) {
     let image = image.unwrap();
     image.set_len(32 << 20).unwrap();
     fs::remove_file(&image_path).unwrap();
-    let device = LoopDevice::attach(&image, &LoopOptions::default()).unwrap();
+    let device = LoopDevice::attach(&image).unwrap();
     let made = Command::new("mkfs.ext4").arg("-qF").arg(device.path()).status().unwrap();
     assert!(made.success());
     let target = folder.join("mnt");

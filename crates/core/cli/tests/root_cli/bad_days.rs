@@ -5,7 +5,7 @@ use crate::pickfs::{Said, command, folder, only_run, pickfs, record, typed};
 use crate::slow_disk::SlowDisk;
 use pickfs_candidate::undo::{Undo, UndoLog};
 use pickfs_record::{Event, Outcome, RunRecord, TrialRecord};
-use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
+use pickfs_sys::loop_device::LoopDevice;
 use pickfs_sys::mount::{MountRequest, Mounted};
 use pickfs_testkit::{only_if, with_ignored_signals};
 use rustix::process::Signal;
@@ -298,7 +298,7 @@ fn a_device_must_be_one() {
     fs::write(&file, "x").unwrap();
     let image = tempfile::tempfile().unwrap();
     image.set_len(64 << 20).unwrap();
-    let unbound = LoopDevice::attach(&image, &LoopOptions::default()).unwrap();
+    let unbound = LoopDevice::attach(&image).unwrap();
     let node = unbound.path().to_str().unwrap().to_owned();
     unbound.detach().unwrap();
     for (device, message) in [

@@ -6,7 +6,7 @@ use std::{
 
 use crate::pickfs::{Said, folder, only_run, pickfs, record};
 use pickfs_store::RunFile;
-use pickfs_sys::loop_device::{LoopDevice, LoopOptions};
+use pickfs_sys::loop_device::LoopDevice;
 use pickfs_testkit::{may_run, only_if};
 
 const SHORT: &[&str] =
@@ -23,7 +23,7 @@ impl Foreign {
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&image);
         let file = file.unwrap();
         file.set_len(size_bytes).unwrap();
-        let device = LoopDevice::attach(&file, &LoopOptions::default()).unwrap();
+        let device = LoopDevice::attach(&file).unwrap();
         Self { image, device }
     }
 

@@ -16,7 +16,7 @@ use pickfs_record::{
     Event, Outcome, TrialRecord, TrialSpec, WorkerMessage, record::OpRecord, trial::WORKER,
 };
 use pickfs_sys::{
-    loop_device::{LoopDevice, LoopOptions},
+    loop_device::LoopDevice,
     mount::{MountRequest, Mounted},
 };
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ fn an_image_on_a_copying_host_is_written_in_place() {
     assert!(made.status.success(), "{made:?}");
     fs::create_dir(&host).unwrap();
     let file = fs::File::options().read(true).write(true).open(place.join("btrfs")).unwrap();
-    let device = LoopDevice::attach(&file, &LoopOptions::default()).unwrap();
+    let device = LoopDevice::attach(&file).unwrap();
     let mounted = Mounted::mount(&MountRequest::new(device.path(), &host, "btrfs")).unwrap();
     let more = format!(
         "run quick --fs ext4 --blocks 1 --size 64MiB --image-dir {} --measure 500ms --warmup 50ms \

@@ -9,10 +9,7 @@ use std::{
 };
 
 use pickfs_record::{Arrival, Clock, OpIndex};
-use pickfs_sys::{
-    mapped_file::{MapHow, MappedFile},
-    residency,
-};
+use pickfs_sys::{mapped_file::MappedFile, residency};
 use rustix::fs::Advice;
 
 use crate::{
@@ -178,7 +175,7 @@ impl Reading {
         };
         let length = file.metadata().map_err(Fault::io("look at", &path))?.len();
         let map = if self.how.is_mapped && length > 0 {
-            let map = MappedFile::map(&file, &path, length as usize, MapHow::default());
+            let map = MappedFile::map(&file, &path, length as usize);
             Some(map.map_err(|error| Fault::Skipped { reason: error.to_string() })?)
         } else {
             None

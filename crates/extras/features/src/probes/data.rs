@@ -5,7 +5,7 @@ use std::path::Path;
 use pickfs_record::features::{Answer, Verdict};
 use pickfs_sys::aligned_buffer::AlignedBuffer;
 use pickfs_sys::files::{Access, FileError, OpenHow};
-use pickfs_sys::mapped_file::{MapError, MapHow, MappedFile};
+use pickfs_sys::mapped_file::{MapError, MappedFile};
 use pickfs_sys::residency;
 use rustix::fs::{Advice, fadvise};
 use rustix::io::Errno;
@@ -77,7 +77,7 @@ fn direct_answer(is_right: bool, cached_pages: Option<u64>, step: Option<usize>)
 fn mapping(room: &Room) -> Asking {
     let file = room.filled("file", &[1; BYTES])?;
     let path = room.path("file");
-    let mut map = MappedFile::map(&file, &path, BYTES, MapHow::default()).asked("mmap")?;
+    let mut map = MappedFile::map(&file, &path, BYTES).asked("mmap")?;
     map.write_at(5000, b"mapped").needed("write to a mapping")?;
     let is_seen = room.read("file")?[5000..5006] == *b"mapped";
     map.sync(0..BYTES).needed("msync")?;
