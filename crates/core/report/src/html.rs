@@ -6,10 +6,14 @@ pub(crate) mod markup;
 mod pictures;
 
 use markup::Page;
+use pickfs_record::finding::Ending;
 
 use crate::{
     Subject,
-    document::{Node, html::write},
+    document::{
+        Node,
+        html::{fragment, write},
+    },
     run,
     svg::{colours, escape, style_sheet},
     terminal::NextStep,
@@ -50,7 +54,7 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     page.text
 }
 
-pub(crate) fn open_page(page: &mut Page, title: &str, more_style: &str) {
+fn open_page(page: &mut Page, title: &str, more_style: &str) {
     let title = escape(&format!("{title} - pickfs"));
     let (light, dark) = (colours(false), colours(true));
     page.raw("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
@@ -65,8 +69,18 @@ pub(crate) fn open_page(page: &mut Page, title: &str, more_style: &str) {
     page.raw(&format!("{}\n{STYLE}{more_style}</style></head>\n<body>\n", style_sheet()));
 }
 
-pub(crate) fn close_page(page: &mut Page) {
+/// A page of its own around markup that is safe.
+pub fn framed(title: &str, more_style: &str, body: &str) -> String {
+    let mut page = Page::default();
+    open_page(&mut page, title, more_style);
+    page.raw(body);
     page.raw("</body></html>\n");
+    page.text
+}
+
+/// How a run ended, as the top of its page says it.
+pub fn ending(found: &Ending) -> String {
+    fragment(&[run::end(found)])
 }
 
 fn foot(page: &mut Page, subject: &Subject) {

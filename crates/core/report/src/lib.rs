@@ -25,7 +25,6 @@ pub mod png;
 mod program;
 pub mod ranking;
 mod run;
-pub mod serve;
 pub mod stalls;
 pub mod subject;
 pub mod svg;

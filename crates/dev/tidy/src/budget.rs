@@ -17,7 +17,7 @@ const LINES: &[(&str, usize)] = &[
     ("core/mkfs", 2570),
     // Tests of what an enemy's log and an earlier level may hold.
     ("core/record", 4894),
-    ("core/report", 12800),
+    ("core/report", 12372),
     ("core/store", 1160),
     ("core/sys", 8600),
     ("core/worker", 320),
@@ -32,7 +32,8 @@ const LINES: &[(&str, usize)] = &[
     ("extras/explain", 7000),
     ("extras/features", 2800),
     ("extras/guest", 5150),
-    ("extras/serve", 2350),
+    // The pages of the server came from `report`, which lost 430 lines.
+    ("extras/serve", 2503),
 ];
 
 /// Of files with their texts.

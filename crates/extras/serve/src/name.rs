@@ -1,3 +1,19 @@
+use std::fmt::Write;
+
+/// Text as one part of a path or one value of a query: letters, digits, `-`, `_` and `.` stay.
+pub fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => out.push(byte.into()),
+            _ => {
+                let _ = write!(out, "%{byte:02X}");
+            }
+        }
+    }
+    out
+}
+
 /// The text of a part, decoded once; `+` is a space in a query. Nothing where it is not UTF-8,
 /// holds a control character (NUL too) or a broken percent sign.
 pub fn decoded(text: &str, is_query: bool) -> Option<String> {
@@ -22,7 +38,6 @@ pub fn decoded(text: &str, is_query: bool) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pickfs_report::serve::link::encoded;
 
     #[test]
     fn what_is_encoded_reads_back() {

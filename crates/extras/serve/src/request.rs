@@ -39,8 +39,6 @@ pub struct Request {
     pub head_only: bool,
     pub host: Option<String>,
     pub bearer: Option<String>,
-    /// The last event that a browser has of a stream that it asks for again.
-    pub last_event: Option<String>,
     cookie: String,
 }
 
@@ -86,9 +84,8 @@ impl Request {
         let host = single(head.headers, "host")?;
         let bearer = single(head.headers, "authorization")?;
         let bearer = bearer.and_then(|value| Some(value.strip_prefix("Bearer ")?.to_owned()));
-        let last_event = single(head.headers, "last-event-id")?;
         let cookie = values(head.headers, "cookie").collect::<Vec<_>>().join("; ");
-        Ok(Some(Request { parts, query, head_only, host, bearer, last_event, cookie }))
+        Ok(Some(Request { parts, query, head_only, host, bearer, cookie }))
     }
 
     pub fn value(&self, name: &str) -> Option<&str> {

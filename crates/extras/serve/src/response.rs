@@ -34,7 +34,7 @@ impl Response {
         };
         let policy = format!(
             "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
-             script-src 'nonce-{nonce}'; connect-src 'self'; base-uri 'none'; \
+             script-src 'nonce-{nonce}'; base-uri 'none'; \
              form-action 'self'; frame-ancestors 'none'"
         );
         Response { status, kind: HTML, body: html.into_bytes(), headers: Vec::new(), policy }
@@ -53,21 +53,15 @@ impl Response {
         Response { status: 303, kind: HTML, body: Vec::new(), headers, policy: STRICT.into() }
     }
 
-    /// A stream of events: only its head; the events follow.
-    pub fn events() -> Response {
-        let kind = "text/event-stream";
-        Response { status: 200, kind, body: vec![], headers: vec![], policy: STRICT.into() }
-    }
-
     pub fn with(mut self, name: &'static str, value: String) -> Response {
         self.headers.push((name, value));
         self
     }
 
-    /// The head as it goes over the wire; without a length where a stream follows.
-    pub fn head(&self, is_stream: bool) -> String {
+    /// The head as it goes over the wire.
+    pub fn head(&self) -> String {
         let mut out = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
-        let length = (!is_stream).then(|| ("Content-Length", self.body.len().to_string()));
+        let length = [("Content-Length", self.body.len().to_string())];
         let ours = [
             ("Content-Type", self.kind),
             ("Content-Security-Policy", &self.policy),
@@ -89,7 +83,7 @@ impl Response {
     }
 
     pub fn send(&self, to: &mut impl Write, head_only: bool) -> io::Result<()> {
-        to.write_all(self.head(false).as_bytes())?;
+        to.write_all(self.head().as_bytes())?;
         if !head_only {
             to.write_all(&self.body)?;
         }
@@ -145,24 +139,23 @@ mod tests {
         let sent = Response::page(200, page, "n1");
         let body = String::from_utf8_lossy(&sent.body).into_owned();
         assert_eq!(body, "<p>x<script>theirs</script><script nonce=\"n1\">ours</script>");
-        assert!(sent.head(false).contains("script-src 'nonce-n1';"));
+        assert!(sent.head().contains("script-src 'nonce-n1';"));
     }
 
     #[test]
     fn a_header_cannot_be_broken() {
-        let sent = Response::redirect("/a\r\nSet-Cookie: x=y").head(false);
+        let sent = Response::redirect("/a\r\nSet-Cookie: x=y").head();
         assert_eq!(sent.matches("\r\n").count(), sent.lines().count());
         assert!(!sent.contains("\nSet-Cookie"));
-        let file = Response::file("a\"b\r\n.csv", vec![]).head(false);
+        let file = Response::file("a\"b\r\n.csv", vec![]).head();
         assert!(file.contains("attachment; filename=\"a_b__.csv\""), "{file}");
     }
 
     #[test]
     fn every_answer_is_guarded() {
-        let file = Response::file("charts/a.svg", b"<svg/>".to_vec()).head(false);
+        let file = Response::file("charts/a.svg", b"<svg/>".to_vec()).head();
         for line in ["nosniff", "default-src 'none'", "sandbox", "no-store", "Content-Length: 6"] {
             assert!(file.contains(line), "{line}: {file}");
         }
-        assert!(!Response::events().head(true).contains("Content-Length"));
     }
 }

@@ -2,57 +2,45 @@ use std::sync::Arc;
 
 use pickfs_analysis::compare::{Named, compare};
 use pickfs_record::{Findings, RunRecord, record::OpRecord};
-use pickfs_report::{
-    NextStep, Subject, exports, hlog, html,
-    serve::{RunLine, comparison_page, files_page, list_page, live_page, token_page, with_bar},
-};
+use pickfs_report::{NextStep, Subject, exports, hlog, html};
 
 use crate::{
     access::{Gate, Passage, random_token},
-    events::{Followed, live_row},
+    pages::{comparison_page, files_page, list_page, live_page, token_page, with_bar},
     request::Request,
     response::Response,
     server::refusal,
     shelf::{Loaded, Place, Shelf},
 };
 
-pub enum Answer {
-    Whole(Response),
-    Events(Box<Followed>),
-}
-
 pub struct Routes {
     pub shelf: Shelf,
     pub next: fn(&RunRecord, &Findings) -> Option<NextStep>,
 }
 
+/// Seconds after which a browser asks again for the page of a run that goes on.
+const AGAIN_S: &str = "5";
 /// Most runs of a comparison.
 const COMPARED_MAX: usize = 12;
 
 type Made = Result<Response, Response>;
 
 impl Routes {
-    pub fn answer(&self, gate: &Gate, request: &Request) -> Answer {
+    pub fn answer(&self, gate: &Gate, request: &Request) -> Response {
         match gate.passage(request) {
             Passage::Open => {}
             Passage::Welcome { cookie } => {
-                return Answer::Whole(Response::redirect("/").with("Set-Cookie", cookie));
+                return Response::redirect("/").with("Set-Cookie", cookie);
             }
             Passage::ForeignHost => {
                 let text = "the name in the address is not one of this machine's own; open \
                             http://localhost with this port";
-                return Answer::Whole(refusal(403, text));
+                return refusal(403, text);
             }
-            Passage::Closed => return Answer::Whole(page(401, token_page())),
+            Passage::Closed => return page(401, token_page()),
         }
         let parts: Vec<&str> = request.parts.iter().map(String::as_str).collect();
-        if let ["events", name] = parts[..] {
-            return match self.followed(name, request) {
-                Ok(followed) => Answer::Events(Box::new(followed)),
-                Err(response) => Answer::Whole(response),
-            };
-        }
-        Answer::Whole(self.page(&parts, request).unwrap_or_else(|refused| refused))
+        self.page(&parts, request).unwrap_or_else(|refused| refused)
     }
 
     fn page(&self, parts: &[&str], request: &Request) -> Made {
@@ -82,7 +70,7 @@ impl Routes {
     }
 
     fn list(&self, search: &str) -> Made {
-        let lines: Vec<RunLine> =
+        let lines =
             self.shelf.lines().map_err(|why| refusal(500, &format!("cannot list: {why}")))?;
         let folder = self.shelf.folder().display().to_string();
         Ok(page(200, list_page(&folder, &lines, search)))
@@ -102,17 +90,8 @@ impl Routes {
         let told = |error: pickfs_store::StoreError| refusal(500, &error.to_string());
         let head = file.read_head().map_err(told)?;
         let rows: Vec<_> = file.trials_after(0).map_err(told)?;
-        let rows: Vec<_> = rows.into_iter().map(|row| live_row(&head, row)).collect();
-        Ok(page(200, live_page(name, &head, &rows, place.idle_s())))
-    }
-
-    fn followed(&self, name: &str, request: &Request) -> Result<Followed, Response> {
-        let place = self.place(name)?;
-        let file = place.open().map_err(|why| refusal(500, &why))?;
-        let head = file.read_head().map_err(|error| refusal(500, &error.to_string()))?;
-        let known = request.last_event.as_deref().or(request.value("after"));
-        let after = known.and_then(|text| text.parse().ok()).unwrap_or(0);
-        Ok(Followed { place, head, after })
+        let page = page(200, live_page(name, &head, &rows, place.idle_s()));
+        Ok(if head.ended.is_none() { page.with("Refresh", AGAIN_S.into()) } else { page })
     }
 
     fn files(&self, name: &str) -> Made {

@@ -16,19 +16,19 @@ use std::{
 };
 
 use pickfs_record::{Findings, RunRecord};
-use pickfs_report::{NextStep, serve::message_page};
+use pickfs_report::NextStep;
 
 use crate::{
     access::{Gate, random_token},
     error::ServeError,
-    events,
+    pages::message_page,
     request::{BadRequest, Request},
     response::Response,
-    routes::{Answer, Routes},
+    routes::Routes,
     shelf::Shelf,
 };
 
-/// Connections that are answered at once; an open page that follows a run holds one.
+/// Connections that are answered at once.
 const CONNECTIONS_MAX: usize = 32;
 /// Longest wait for a reader who does not take what is sent.
 const SEND_TIME_MAX: Duration = Duration::from_secs(30);
@@ -108,8 +108,7 @@ impl Server {
         if shared.connections.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
             shared.connections.fetch_sub(1, Ordering::Relaxed);
             let _ = stream.set_write_timeout(Some(Duration::from_millis(200)));
-            let _ = refusal(503, "too many connections at once; close a page that follows a run")
-                .send(&mut stream, false);
+            let _ = refusal(503, "too many connections at once").send(&mut stream, false);
             return;
         }
         let spawned = thread::Builder::new().name("reader".into()).spawn(move || {
@@ -132,12 +131,9 @@ impl Shared {
         };
         let made = catch_unwind(AssertUnwindSafe(|| self.routes.answer(&self.gate, &request)));
         let answer = made.unwrap_or_else(|_| {
-            Answer::Whole(refusal(500, "this page could not be made; the run file may be damaged"))
+            refusal(500, "this page could not be made; the run file may be damaged")
         });
-        match answer {
-            Answer::Whole(response) => response.send(stream, request.head_only),
-            Answer::Events(followed) => events::follow(stream, request.head_only, &followed),
-        }
+        answer.send(stream, request.head_only)
     }
 }
 

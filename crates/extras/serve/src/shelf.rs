@@ -12,11 +12,10 @@ use std::{
 };
 
 use pickfs_record::{Findings, RunRecord};
-use pickfs_report::{
-    chart::latency_map,
-    serve::{RunLine, RunSummary},
-};
+use pickfs_report::chart::latency_map;
 use pickfs_store::{RunFile, StoreError, run_paths};
+
+use crate::runs::{RunLine, RunSummary};
 
 /// Name of the run file in a run's folder: such a run has the name of its folder.
 const RUN_FILE: &str = "run.pickfs";

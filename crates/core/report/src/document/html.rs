@@ -3,21 +3,24 @@
 use super::{Cell, Column, Document, Fold, Kind, Node, Role, Row, RowKind, Table, Text};
 use crate::{
     chart::palette::heat_class,
-    html::{close_page, markup::Page, open_page},
+    html::{framed, markup::Page},
     svg::{Setting, escape, svg},
 };
 
 /// A page of its own; it loads nothing.
 pub fn html(document: &Document) -> String {
+    framed(&document.title, "", &fragment(&document.nodes))
+}
+
+/// Nodes as markup.
+pub fn fragment(nodes: &[Node]) -> String {
     let mut page = Page::default();
-    open_page(&mut page, &document.title, "");
-    write(&mut page, &document.nodes);
-    close_page(&mut page);
+    write(&mut page, nodes);
     page.text
 }
 
 /// Nodes as a part of a page.
-pub fn write(page: &mut Page, nodes: &[Node]) {
+pub(crate) fn write(page: &mut Page, nodes: &[Node]) {
     for node in nodes {
         match node {
             Node::Heading(level, words) => inside(page, &format!("h{level}"), words),
