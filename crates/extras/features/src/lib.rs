@@ -12,9 +12,6 @@ mod room;
 mod survey;
 mod table;
 
-pub use class::classify;
-pub use probe::Probe;
-pub use refusal::Refusal;
-pub use room::{Room, TORN_TIME};
+pub use room::TORN_TIME;
 pub use survey::{Asked, Listener, Request, SurveyError, survey};
-pub use table::{ask, capabilities, questions};
+pub use table::capabilities;

@@ -1,8 +1,7 @@
-use pickfs_record::features::{Answer, Capability, Group};
+use pickfs_record::features::{Capability, Group};
 
 use crate::probe::Probe;
 use crate::probes;
-use crate::room::Room;
 
 pub fn questions() -> impl Iterator<Item = &'static Probe> {
     probes::ALL.iter().flat_map(|group| group.iter())
@@ -35,22 +34,6 @@ fn row(line: &'static str) -> Option<Capability> {
     let (name, key, label, how) = (cells.next()?, cells.next()?, cells.next()?, cells.next()?);
     let group = GROUPS.into_iter().find(|group| format!("{group:?}") == name)?;
     Some(Capability { key, label, group, how })
-}
-
-/// Asks in a room; `keys` empty asks everything. `begun` hears each question before it is put.
-/// Answers come in the order of the table. Each probe leaves a folder of its own in the room.
-pub fn ask(
-    room: &Room,
-    keys: &[&str],
-    begun: &mut dyn FnMut(&Capability),
-) -> Vec<(Capability, Answer)> {
-    let wanted = |probe: &&Probe| keys.is_empty() || keys.contains(&probe.key);
-    let asked = questions().filter(wanted).map(|probe| {
-        let capability = capability(probe.key);
-        begun(&capability);
-        (capability, probe.ask(room))
-    });
-    asked.collect()
 }
 
 #[cfg(test)]
