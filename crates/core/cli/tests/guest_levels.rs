@@ -25,10 +25,13 @@ fn a_kernel_that_no_suite_has_is_refused_with_those_that_there_are() {
     let (_kept, out) = folder();
     let cache = out.join("cache");
     let runs = out.join("runs");
-    fs::create_dir_all(cache.join("suites")).unwrap();
+    let lists = cache.join("suites/lists");
+    fs::create_dir_all(&lists).unwrap();
     fs::create_dir_all(&runs).unwrap();
-    let offer = "linux-image-amd64\t6.1.176-1\tbookworm\tpool/x.deb\t1480\t0ce7\tlinux-image-x\n";
-    fs::write(cache.join("suites/offers"), offer).unwrap();
+    let offer = "Package: linux-image-amd64\nVersion: 6.1.176-1\nArchitecture: amd64\nSize: 7\n";
+    let of_bookworm = "deb.debian.org_debian_dists_bookworm_main_binary-amd64_Packages";
+    fs::write(lists.join(of_bookworm), offer).unwrap();
+    fs::write(cache.join("suites/whole"), "").unwrap();
     let said = run_in(&cache, &runs, &["files-tiny", "--set", "guest.kernel=1.2"]);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.err.contains("kernel 1.2; there are 6.1.176-1 (bookworm)"), "{said:?}");

@@ -30,8 +30,8 @@ const LINES: &[(&str, usize)] = &[
     ("engines/queue", 4550),
     ("engines/workloads", 4010),
     ("extras/explain", 7000),
-    ("extras/features", 2800),
-    ("extras/guest", 5150),
+    ("extras/features", 2750),
+    ("extras/guest", 4900),
     // The pages of the server came from `report`, which lost 430 lines.
     ("extras/serve", 2503),
 ];

@@ -13,10 +13,11 @@ use std::{
 };
 
 use crate::{
+    apt::SUITES,
     boot_image,
     engine::Kernel,
     modules::ModuleTree,
-    packages::{PackageCache, PackageError, Unpacked, own_offer},
+    packages::{PackageCache, PackageError, Unpacked},
     rebuilt,
     version::Version,
 };
@@ -116,9 +117,7 @@ fn fetched(cache: &PackageCache, wanted: &str) -> Result<Unpacked, PackageError>
     if wanted.ends_with("-amd64") {
         return cache.get(&format!("{PREFIX}{wanted}"));
     }
-    cache.may_fetch(NEWEST)?;
-    let own = own_offer(NEWEST).filter(|offer| offer.version.fits(wanted));
-    let offer = own.map_or_else(|| cache.offer(NEWEST, wanted), Ok)?;
+    let (offer, _) = cache.offer(NEWEST, Some(wanted), Some(&SUITES))?;
     let package = image_of(&offer.depends).ok_or_else(|| PackageError::Strange {
         package: format!("{NEWEST} {}", offer.version),
         what: "kernel that it depends on".into(),
@@ -127,7 +126,7 @@ fn fetched(cache: &PackageCache, wanted: &str) -> Result<Unpacked, PackageError>
 }
 
 /// `linux-image-6.12.107+deb13-amd64 (= 6.12.107-1)`
-pub(crate) fn image_of(depends: &str) -> Option<&str> {
+fn image_of(depends: &str) -> Option<&str> {
     let names = depends.split(',').filter_map(|one| one.split_whitespace().next());
     names.into_iter().find(|name| name.starts_with(PREFIX))
 }
@@ -184,11 +183,8 @@ mod tests {
     #[test]
     fn the_package_of_the_newest_kernel_is_what_the_other_depends_on() {
         let (_folder, cache) = cache_of(&[]);
-        let suites = cache.cache().join("suites");
-        fs::create_dir_all(&suites).unwrap();
         // No release has this version: nothing is fetched.
-        let offer = "linux-image-amd64\t6.99.107-1\ttrixie\tpool/x.deb\t1\t00\tx\n";
-        fs::write(suites.join("offers"), offer).unwrap();
+        crate::apt::tests::keep_lists(cache.cache(), &[(NEWEST, "6.99.107-1", "x")]);
         let error = fetched(&cache, "6.9").unwrap_err().to_string();
         assert!(error.contains("kernel 6.9; there are 6.99.107-1 (trixie)"), "{error}");
         let error = fetched(&cache, "6.99").unwrap_err().to_string();

@@ -12,22 +12,15 @@ use std::{
 };
 
 use crate::{
-    package_set::{Members, PackageSet},
-    packages::{PackageCache, PackageError},
+    packages::{Beside, PackageCache, PackageError},
     program_files::TREE_LIBRARIES,
 };
 
 const FOLDERS: [&str; 4] = ["sbin", "usr/sbin", "bin", "usr/bin"];
-/// Its dependencies name Python, which zpool does not need.
-const OPENZFS: PackageSet<'_> = PackageSet {
-    main: "zfsutils-linux",
-    members: Members::Listed(&[
-        "libzfs4linux",
-        "libzpool5linux",
-        "libnvpair3linux",
-        "libuutil3linux",
-    ]),
-};
+/// zpool's package with libraries: its dependencies name Python, which it does not need.
+const OPENZFS: &str = "zfsutils-linux";
+const OF_OPENZFS: Beside<'_> =
+    Beside::Listed(&["libzfs4linux", "libzpool5linux", "libnvpair3linux", "libuutil3linux"]);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
@@ -38,23 +31,21 @@ pub struct Tool {
 }
 
 /// A section behind the name of its package does not matter.
-fn set_of(package: &str) -> PackageSet<'_> {
-    let main = package.split(' ').next().unwrap_or(package);
-    match main == OPENZFS.main {
-        true => OPENZFS,
-        false => PackageSet { main, members: Members::WithMissing },
-    }
+fn name_of(package: &str) -> &str {
+    package.split(' ').next().unwrap_or(package)
 }
 
 impl Tool {
     /// Asks nobody.
     pub fn held(cache: &PackageCache, program: &str, package: &str) -> Option<Tool> {
-        Self::of_tree(set_of(package).held(cache)?.folder, program)
+        Self::of_tree(cache.held_set(name_of(package))?.folder, program)
     }
 
     /// Its package is fetched where it is not there.
     pub fn get(cache: &PackageCache, program: &str, package: &str) -> Result<Tool, PackageError> {
-        let unpacked = set_of(package).get(cache)?;
+        let main = name_of(package);
+        let beside = if main == OPENZFS { OF_OPENZFS } else { Beside::Missing };
+        let unpacked = cache.get_set(main, beside)?;
         let strange = || PackageError::Strange { package: package.into(), what: program.into() };
         Self::of_tree(unpacked.folder, program).ok_or_else(strange)
     }

@@ -24,12 +24,10 @@ pub mod kvm;
 pub mod message;
 pub mod module_info;
 pub mod modules;
-pub mod package_set;
 pub mod packages;
 pub mod program_files;
 pub mod qemu_program;
 pub mod rebuilt;
-pub mod suites;
 pub mod trials;
 pub mod version;
 

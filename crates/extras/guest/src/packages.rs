@@ -1,6 +1,6 @@
-//! Debian packages without installing them: downloaded as whoever we are, unpacked into a folder
-//! of the user's cache, one folder a version. `apt-get download` checks what it fetched against
-//! the signed lists of the release (apt-secure(8)).
+//! Debian packages without installing them: downloaded as whoever we are, unpacked into a folder of the user's cache,
+//! one folder a version; or several of them in one tree: a program with the libraries that this machine lacks, or the
+//! headers of a kernel. `apt-get download` checks what it fetched against signed lists (apt-secure(8)).
 
 use std::{
     fs, io,
@@ -13,9 +13,8 @@ use pickfs_candidate::packages::Family;
 use thiserror::Error;
 
 use crate::{
-    apt::said,
+    apt::{Apt, Lists, NotDone, Offer, RELEASE, SUITES, said},
     qemu_program,
-    suites::{LISTS_BYTES, Offer, Suites, offers_of},
     version::Version,
 };
 
@@ -95,6 +94,18 @@ fn size_text(bytes: u64) -> String {
     if bytes == 0 { String::new() } else { format!(" (about {} MB)", bytes / 1_000_000) }
 }
 
+/// What lies in a tree beside a package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside<'a> {
+    Nothing,
+    Listed(&'a [&'a str]),
+    /// What it needs and is not installed here.
+    Missing,
+}
+
+/// Ends the name of a set's folder, so that it is nobody's single package.
+const SET: &str = "+set";
+
 #[derive(Clone)]
 pub struct PackageCache {
     cache: PathBuf,
@@ -154,10 +165,7 @@ impl PackageCache {
     }
 
     pub fn get(&self, name: &str) -> Result<Unpacked, PackageError> {
-        match self.held(name) {
-            Some(held) => Ok(held),
-            None => self.fetch(name),
-        }
+        self.held(name).map_or_else(|| self.fetch(name, None, Beside::Nothing), Ok)
     }
 
     /// The package of a series or version: what is there, else what this machine's release has, else the newest
@@ -166,59 +174,61 @@ impl PackageCache {
     /// # Errors
     /// [`PackageError::NoLevel`] names what there is.
     pub fn get_level(&self, name: &str, level: &str) -> Result<Unpacked, PackageError> {
-        if let Some(held) = self.held_level(name, level) {
-            return Ok(held);
-        }
+        let held = self.held_level(name, level);
+        held.map_or_else(|| self.fetch(name, Some(level), Beside::Nothing), Ok)
+    }
+
+    /// Asks nobody.
+    pub fn held_set(&self, main: &str) -> Option<Unpacked> {
+        self.held(&format!("{main}{SET}"))
+    }
+
+    /// From this machine's sources, or Debian's archive where those lack it.
+    pub fn get_set(&self, main: &str, beside: Beside<'_>) -> Result<Unpacked, PackageError> {
+        self.held_set(main).map_or_else(|| self.fetch(main, None, beside), Ok)
+    }
+
+    /// What is offered at a level, or would be installed: by this machine's sources, else by lists of Debian's, which
+    /// are read anew where they are old and lack it.
+    pub(crate) fn offer(
+        &self,
+        name: &str,
+        level: Option<&str>,
+        lists: Option<&Lists>,
+    ) -> Result<(Offer, Apt), PackageError> {
         self.may_fetch(name)?;
-        if own_offer(name).is_some_and(|offer| offer.version.fits(level)) {
-            return self.fetch(name);
+        let failed = |error: NotDone| error.of("apt-cache show", name, &self.folder);
+        let fits = |offer: &Offer| level.is_none_or(|level| offer.version.fits(level));
+        let find = |apt: &Apt| {
+            let offers = apt.offers(name, level.is_some()).map_err(failed)?;
+            Ok(offers.into_iter().rfind(fits))
+        };
+        let own = Apt::default();
+        if let Some(offer) = find(&own)? {
+            return Ok((offer, own));
         }
-        let offer = self.offer(name, level)?;
-        self.allow(format!("{name} {}", offer.version), offer.bytes)?;
-        self.within(|work| {
-            let archive = Suites::at(&self.cache).download(&offer, work)?;
-            self.unpack(name, &archive, work)
-        })
+        let no_package = || NotDone::Said("no release that apt knows has it".into());
+        let lists = lists.ok_or_else(|| failed(no_package()))?;
+        let apt = Apt::of(lists, &self.cache);
+        if let Some(offer) = find(&apt)? {
+            return Ok((offer, apt));
+        }
+        if !lists.are_fresh(&self.cache) {
+            self.allow(format!("lists of Debian's suites for {name}"), lists.bytes)?;
+            let updated = lists.update(&self.cache);
+            match (find(&apt)?, updated) {
+                (Some(offer), _) => return Ok((offer, apt)),
+                (None, Err(error)) => {
+                    return Err(PackageError::NoSuites { said: error.to_string() });
+                }
+                (None, Ok(())) => {}
+            }
+        }
+        let (package, level) = (name.into(), level.unwrap_or("any").into());
+        Err(PackageError::NoLevel { package, level, known: apt.known(name) })
     }
 
-    /// What a suite offers at a level, the lists read anew where they are old and lack it.
-    pub(crate) fn offer(&self, name: &str, level: &str) -> Result<Offer, PackageError> {
-        let fits = |offer: &Offer| offer.version.fits(level);
-        if let Some(offer) = self.offers(name)?.into_iter().rfind(fits) {
-            return Ok(offer);
-        }
-        let suites = Suites::at(&self.cache);
-        if !suites.is_fresh() {
-            self.refresh(&suites)?;
-        }
-        suites.offers(name).into_iter().rfind(fits).ok_or_else(|| self.no_level(name, level))
-    }
-
-    fn offers(&self, name: &str) -> Result<Vec<Offer>, PackageError> {
-        let suites = Suites::at(&self.cache);
-        if suites.offers(name).is_empty() {
-            self.refresh(&suites)?;
-        }
-        Ok(suites.offers(name))
-    }
-
-    fn refresh(&self, suites: &Suites) -> Result<(), PackageError> {
-        self.allow("lists of Debian's suites".into(), LISTS_BYTES)?;
-        suites.refresh()
-    }
-
-    fn no_level(&self, name: &str, level: &str) -> PackageError {
-        let known = |offer: &Offer| format!("{} ({})", offer.version, offer.suites);
-        let offers = Suites::at(&self.cache).offers(name);
-        let known: Vec<String> = offers.iter().map(known).collect();
-        PackageError::NoLevel {
-            package: name.into(),
-            level: level.into(),
-            known: if known.is_empty() { "none".into() } else { known.join(", ") },
-        }
-    }
-
-    pub(crate) fn allow(&self, what: String, bytes: u64) -> Result<(), PackageError> {
+    fn allow(&self, what: String, bytes: u64) -> Result<(), PackageError> {
         let download = Download { what, bytes };
         match (self.ask)(Some(&download)) {
             true => Ok(()),
@@ -234,24 +244,45 @@ impl PackageCache {
         }
     }
 
-    /// From this machine's own release.
-    fn fetch(&self, name: &str) -> Result<Unpacked, PackageError> {
-        self.may_fetch(name)?;
-        let offer = own_offer(name);
-        let version = offer.as_ref().map_or(String::new(), |offer| format!(" {}", offer.version));
-        self.allow(format!("{name}{version}"), offer.map_or(0, |offer| offer.bytes))?;
+    fn fetch(
+        &self,
+        name: &str,
+        level: Option<&str>,
+        beside: Beside<'_>,
+    ) -> Result<Unpacked, PackageError> {
+        let lists = match (level, beside) {
+            (Some(_), _) => Some(&SUITES),
+            (None, Beside::Nothing) => None,
+            (None, _) => Some(&RELEASE),
+        };
+        let (offer, apt) = self.offer(name, level, lists)?;
+        let failed = |error: NotDone| error.of("apt-get download", name, &self.folder);
+        let others: Vec<String> = match beside {
+            Beside::Nothing => Vec::new(),
+            Beside::Listed(listed) => listed.iter().map(|name| (*name).to_owned()).collect(),
+            Beside::Missing => apt.missing_beside(name).map_err(failed)?,
+        };
+        let (what, folder) = match beside {
+            Beside::Nothing => (format!("{name} {}", offer.version), name.to_owned()),
+            _ => (format!("{name} with what it needs"), format!("{name}{SET}")),
+        };
+        let others_bytes = if others.is_empty() { 0 } else { apt.size_bytes(&others) };
+        self.allow(what, offer.bytes + others_bytes)?;
+        let mut packages = vec![format!("{name}={}", offer.version)];
+        packages.extend(others);
         self.within(|work| {
-            self.run("apt-get", &["-q", "download", name], name, work)?;
-            let archive = archives_in(work).pop().ok_or_else(|| PackageError::Strange {
-                package: name.into(),
-                what: "archive after its download".into(),
-            })?;
-            self.unpack(name, &archive, work)
+            apt.download(&packages, work).map_err(failed)?;
+            let (archives, tree) = (archives_in(work), work.join("tree"));
+            for archive in &archives {
+                let unpacked = said(Command::new("dpkg").arg("-x").args([archive, &tree]));
+                unpacked.map_err(|error| error.of("dpkg -x", name, &self.folder))?;
+            }
+            self.keep(&tree, &folder, version_of(name, &archives))
         })
     }
 
     /// It is gone afterwards.
-    pub(crate) fn within(
+    fn within(
         &self,
         what: impl FnOnce(&Path) -> Result<Unpacked, PackageError>,
     ) -> Result<Unpacked, PackageError> {
@@ -262,19 +293,8 @@ impl PackageCache {
         fetched
     }
 
-    fn unpack(&self, name: &str, archive: &Path, work: &Path) -> Result<Unpacked, PackageError> {
-        let tree = work.join("tree");
-        self.run("dpkg", &["-x", &archive.to_string_lossy(), &tree.to_string_lossy()], name, work)?;
-        self.keep(&tree, name, version_of(name, &[archive.to_owned()]))
-    }
-
     /// Puts an unpacked tree in its place.
-    pub(crate) fn keep(
-        &self,
-        tree: &Path,
-        name: &str,
-        version: String,
-    ) -> Result<Unpacked, PackageError> {
+    fn keep(&self, tree: &Path, name: &str, version: String) -> Result<Unpacked, PackageError> {
         let folder = self.folder.join(format!("{name}_{version}"));
         match fs::rename(tree, &folder) {
             Ok(()) => {}
@@ -283,17 +303,6 @@ impl PackageCache {
             Err(cause) => return Err(cannot("make", &folder)(cause)),
         }
         Ok(Unpacked { name: name.into(), version, folder })
-    }
-
-    fn run(
-        &self,
-        program: &'static str,
-        words: &[&str],
-        package: &str,
-        work: &Path,
-    ) -> Result<String, PackageError> {
-        let done = said(Command::new(program).args(words).current_dir(work));
-        done.map_err(|error| error.of(program, package, &self.folder))
     }
 }
 
@@ -312,19 +321,12 @@ impl std::fmt::Debug for PackageCache {
     }
 }
 
-/// As far as apt knows.
-pub(crate) fn own_offer(name: &str) -> Option<Offer> {
-    let mut apt = Command::new("apt-cache");
-    let text = said(apt.args(["show", "--no-all-versions", name])).ok()?;
-    offers_of(&text, "").into_iter().next()
-}
-
-pub(crate) fn cannot(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PackageError {
+fn cannot(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PackageError {
     let path = path.to_owned();
     move |cause| PackageError::Cache { what, path, cause }
 }
 
-pub(crate) fn archives_in(work: &Path) -> Vec<PathBuf> {
+fn archives_in(work: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(work).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut found: Vec<_> =
         entries.filter(|path| path.extension().is_some_and(|end| end == "deb")).collect();
@@ -333,7 +335,7 @@ pub(crate) fn archives_in(work: &Path) -> Vec<PathBuf> {
 }
 
 /// `qemu-system-x86_1%3a7.2_amd64.deb` is `1%3a7.2`.
-pub(crate) fn version_of(name: &str, archives: &[PathBuf]) -> String {
+fn version_of(name: &str, archives: &[PathBuf]) -> String {
     let version = |path: &PathBuf| {
         let stem = path.file_stem()?.to_string_lossy().into_owned();
         let rest = stem.strip_prefix(name)?.strip_prefix('_')?;
@@ -386,13 +388,35 @@ mod tests {
     }
 
     #[test]
+    fn what_was_refused_reads_no_lists() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = PackageCache::at(folder.path()).asking(Arc::new(|_| false));
+        let refused = cache.get_set("pickfs-no-such-package", Beside::Missing);
+        assert!(matches!(refused, Err(PackageError::Refused { .. })), "{refused:?}");
+        let asked = cache.asking(Arc::new(|download| download.is_none()));
+        let refused = asked.get_set("pickfs-no-such-package", Beside::Missing);
+        assert!(matches!(refused, Err(PackageError::Refused { .. })), "{refused:?}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "apt was asked for its lists");
+    }
+
+    #[test]
+    fn a_set_that_is_there_is_not_fetched_and_is_no_single_package() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = PackageCache::at(folder.path());
+        let tree = folder.path().join("packages/qemu-system-x86+set_7.2");
+        fs::create_dir_all(&tree).unwrap();
+        let got = cache.get_set("qemu-system-x86", Beside::Missing).unwrap();
+        assert_eq!((got.version.as_str(), got.folder), ("7.2", tree));
+        assert_eq!(cache.held("qemu-system-x86"), None);
+    }
+
+    #[test]
     fn a_package_that_no_release_has_is_told_with_the_way_out() {
         let cache = tempfile::tempdir().unwrap();
         let error = PackageCache::at(cache.path()).get("pickfs-no-such-package").unwrap_err();
         let text = error.to_string();
         assert!(text.contains("pickfs-no-such-package") && text.contains("not in"), "{text}");
-        let left: Vec<_> = fs::read_dir(cache.path().join("packages")).unwrap().collect();
-        assert!(left.is_empty(), "{left:?}");
+        assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -19,8 +19,7 @@ use thiserror::Error;
 
 use crate::{
     engine::Kernel,
-    package_set::{Members, PackageSet},
-    packages::{PackageCache, PackageError, cache_folder},
+    packages::{Beside, PackageCache, PackageError, cache_folder},
 };
 
 /// Goes up when a module of the same kernel would be built otherwise.
@@ -87,8 +86,8 @@ pub fn build(
         return Ok(());
     }
     let headers = format!("linux-headers-{}", kernel.release);
-    let headers = PackageSet { main: &headers, members: Members::WithMissing }.get(cache)?.folder;
-    let alone = |main: &str| PackageSet { main, members: Members::Listed(&[]) }.get(cache);
+    let headers = cache.get_set(&headers, Beside::Missing)?.folder;
+    let alone = |main: &str| cache.get_set(main, Beside::Listed(&[]));
     let mut source = None;
     for (name, remark) in missing {
         let from = match (name, &source) {
