@@ -34,7 +34,8 @@ impl Rules {
 /// Blocks of a race that fit a time: after the opening the cells that are asked, and the others now and then.
 fn blocks_within(plan: &Plan, budget_s: f64) -> u32 {
     let timing = &plan.timing;
-    let trial_s = timing.raw_probe_s + timing.warmup_s + timing.measure_s + OVERHEAD_S;
+    let measured_s = timing.warmup_s + timing.measure_s + timing.sustain_s;
+    let trial_s = timing.raw_probe_s + measured_s + OVERHEAD_S;
     let levels = plan.axes.iter().map(|axis| axis.levels.len());
     let all = (plan.candidates.len() * levels.product::<usize>()).max(1);
     let asked: usize = plan.design.primary.iter().map(|metric| cells_asked(plan, metric)).sum();

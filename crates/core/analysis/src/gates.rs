@@ -9,7 +9,7 @@ use pickfs_record::{
     finding::AnswerEnd,
     plan::{Metric, Statistic, View},
     record::Flag,
-    trial::{FINAL_SYNC_KEY, WITH_FINAL_SYNC},
+    trial::{FINAL_SYNC_KEY, SUSTAINED, WITH_FINAL_SYNC},
 };
 
 use crate::{
@@ -116,7 +116,7 @@ fn is_paid(trial: &TrialRecord, metric: &Metric) -> bool {
         metric.statistic == Statistic::Rate && trial.counts.contains_key(CAPACITY_KEY);
     let has_sync = trial.counts.contains_key(FINAL_SYNC_KEY);
     let op = op_in(trial, metric).unwrap_or(&metric.op);
-    has_sync && (of_capacity || op.ends_with(WITH_FINAL_SYNC))
+    has_sync && (of_capacity || op == SUSTAINED || op.ends_with(WITH_FINAL_SYNC))
 }
 
 /// Who syncs each operation waits for periodic work in few of them: it is all that such a metric shows. A share of the

@@ -10,7 +10,7 @@ use crate::{
     doubts::doubts,
     engine,
     panels::{Disturbed, Group, Member},
-    summary::{CAPACITY_KEY, median, rate_held, spread},
+    summary::{CAPACITY_KEY, median, rate_held, spread, sustained},
 };
 
 pub fn rows(group: &Group<'_>, ops: Vec<Vec<OpSummary>>) -> Vec<Row> {
@@ -32,8 +32,9 @@ fn row(member: &Member<'_>, ops: Vec<OpSummary>) -> Row {
         skipped: skips.len() as u32,
         skip: skips.first().map(|reason| reason.to_string()),
         ops,
-        rate: rate(&chosen),
+        rate: over(&chosen, rate_held),
         rate_asked: rate_asked(&chosen),
+        sustained: over(&chosen, sustained),
         counts: counts(&chosen),
         figures: figures(&chosen),
         doubts: doubt_counts(&chosen),
@@ -55,8 +56,8 @@ fn skip(trial: &TrialRecord) -> Option<&str> {
     }
 }
 
-fn rate(trials: &[&TrialRecord]) -> Option<Spread> {
-    let rates: Vec<f64> = trials.iter().filter_map(|trial| rate_held(trial)).collect();
+fn over(trials: &[&TrialRecord], rate: fn(&TrialRecord) -> Option<f64>) -> Option<Spread> {
+    let rates: Vec<f64> = trials.iter().filter_map(|trial| rate(trial)).collect();
     (!rates.is_empty()).then(|| spread(&rates))
 }
 

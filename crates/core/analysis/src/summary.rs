@@ -6,7 +6,7 @@ use pickfs_record::{
     finding::{OpSummary, QuantileSummary, Spread},
     plan::{Metric, Statistic, View},
     record::Times,
-    trial::{FINAL_SYNC_KEY, WITH_FINAL_SYNC},
+    trial::{FINAL_SYNC_KEY, SUSTAINED, SUSTAINED_KEYS, WITH_FINAL_SYNC},
 };
 
 /// Episodes that a quantile needs beyond it (rule 7).
@@ -142,6 +142,12 @@ pub fn rate_held(trial: &TrialRecord) -> Option<f64> {
     found.or(trial.load.as_ref().map(|load| load.achieved_per_s))
 }
 
+/// Turns per second of the closed loop at the end of a trial.
+pub fn sustained(trial: &TrialRecord) -> Option<f64> {
+    let [turns, ns] = SUSTAINED_KEYS.map(|key| trial.counts.get(key).copied());
+    ns.filter(|ns| *ns > 0.0).zip(turns).map(|(ns, turns)| turns * 1e9 / ns)
+}
+
 /// A figure is the number of that name; the rate is that of the phase with this name, or the
 /// capacity where the trial looked for one. Absent where the trial does not hold it or it is not
 /// above zero.
@@ -150,6 +156,9 @@ pub fn metric_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
     if let Statistic::Figure(_) = metric.statistic {
         let figure = trial.figures.get(name).copied();
         return figure.filter(|value| value.is_finite() && *value > 0.0);
+    }
+    if name == SUSTAINED {
+        return sustained(trial).filter(|rate| metric.statistic == Statistic::Rate && *rate > 0.0);
     }
     let capacity = trial.counts.get(CAPACITY_KEY).filter(|_| metric.statistic == Statistic::Rate);
     if let Some(&held) = capacity {
@@ -178,6 +187,7 @@ pub fn op_in<'m>(trial: &TrialRecord, metric: &'m Metric) -> Option<&'m str> {
         trial.op(name).is_some()
             || trial.phases.iter().any(|phase| phase.phase == **name)
             || trial.figures.contains_key(*name)
+            || *name == SUSTAINED && sustained(trial).is_some()
     })
 }
 

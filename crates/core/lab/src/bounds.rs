@@ -52,6 +52,7 @@ pub fn check(plan: &Plan) -> Result<(), OutOfBounds> {
     let timing = &plan.timing;
     span("measure", timing.measure_s, SOME_S, DAY_S)?;
     span("warmup", timing.warmup_s, 0.0, DAY_S)?;
+    span("sustain", timing.sustain_s, 0.0, HOUR_S)?;
     span("raw_probe", timing.raw_probe_s, 0.0, HOUR_S)?;
     span("settle", timing.settle_s, 0.0, DAY_S)?;
     size("warmup_bytes", timing.warmup_bytes, 0)?;

@@ -7,7 +7,7 @@ use pickfs_record::{
     Cell, Plan, TrialRecord,
     plan::{Metric, Statistic},
     record::{OpRecord, Times},
-    trial::{FINAL_SYNC_KEY, WITH_FINAL_SYNC},
+    trial::{FINAL_SYNC_KEY, SUSTAINED, WITH_FINAL_SYNC},
 };
 
 use crate::{doubts::PERIODS_MIN, expand::expand, preflight::ceiling};
@@ -35,6 +35,7 @@ pub fn settle(plan: &mut Plan) {
     let is_search = plan.capacity.is_some();
     for metric in &mut plan.design.primary {
         let is_paid = metric.op.ends_with(WITH_FINAL_SYNC)
+            || metric.op == SUSTAINED
             || matches!(metric.statistic, Statistic::Figure(_))
             || metric.statistic == Statistic::Rate && is_search;
         // A share that is the same for all makes no tail: it is withheld where its plan is too short for it.

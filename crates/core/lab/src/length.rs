@@ -49,7 +49,10 @@ fn takes_what_it_takes(plan: &Plan) -> bool {
 fn measured_s(plan: &Plan, cell: &Cell) -> f64 {
     match length_of(cell) {
         Length::Work(seconds) => seconds.unwrap_or(0.0),
-        Length::Clock => (plan.timing.warmup_s + plan.timing.measure_s) * attempts(plan),
+        Length::Clock => {
+            let timing = &plan.timing;
+            (timing.warmup_s + timing.measure_s) * attempts(plan) + timing.sustain_s
+        }
     }
 }
 

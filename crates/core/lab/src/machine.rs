@@ -325,6 +325,8 @@ pub fn trial_spec(
         warmup_ns: (plan.timing.warmup_s * 1e9) as u64,
         warmup_bytes: plan.timing.warmup_bytes,
         measure_ns: (plan.timing.measure_s * 1e9) as u64,
+        // A capacity is what is sustained.
+        sustain_ns: plan.capacity.map_or((plan.timing.sustain_s * 1e9) as u64, |_| 0),
         cpu: placement.measuring,
         helper_cpu: placement.helping,
         cpus: placement.of_worker(),

@@ -104,8 +104,7 @@ struct DesignEntry {
     compare: String,
     reference: String,
     primary: Vec<MetricEntry>,
-    #[serde(default)]
-    until_decided: bool,
+    until_decided: Option<bool>,
     budget: Option<String>,
     tie_margin: Option<f64>,
     #[serde(default)]
@@ -133,6 +132,7 @@ struct TimingEntry {
     warmup: Option<String>,
     warmup_bytes: Option<String>,
     measure: Option<String>,
+    sustain: Option<String>,
     settle: Option<String>,
 }
 
@@ -307,7 +307,7 @@ impl Source<'_> {
 
     fn design(&self, entry: DesignEntry) -> Result<Design, PlanError> {
         let budget_s = self.seconds(entry.budget.as_deref(), 2_700.0)?;
-        let stop = match entry.until_decided {
+        let stop = match entry.until_decided == Some(true) {
             true => StopRule::Decided { budget_s, tie_margin: entry.tie_margin.unwrap_or(0.05) },
             false => StopRule::Blocks,
         };
@@ -383,6 +383,7 @@ impl Source<'_> {
             warmup_s: self.seconds(entry.warmup.as_deref(), 2.0)?,
             warmup_bytes: self.bytes(entry.warmup_bytes.as_deref(), 0)?,
             measure_s: self.seconds(entry.measure.as_deref(), 8.0)?,
+            sustain_s: self.seconds(entry.sustain.as_deref(), 0.0)?,
             settle_s: self.seconds(entry.settle.as_deref(), 10.0)?,
         })
     }
@@ -461,8 +462,7 @@ measure = "2500ms"
         assert_eq!(plan.design.primary[0].to_string(), "append.p50@sync=none");
         let table = "{ op = \"append\", quantile = 0.5, at = { sync = \"none\" } }";
         let text = GOOD.replace(table, "\"append.p50@sync=none\"");
-        let spoken = read_plan("a.toml", &text).expect("a good plan");
-        assert_eq!(spoken.design.primary, plan.design.primary);
+        assert_eq!(read_plan("a.toml", &text).expect("good").design.primary, plan.design.primary);
         assert_eq!(plan.backing, BackingSpec::Loop { size_bytes: 512 << 20, directory: None });
     }
 
@@ -485,7 +485,7 @@ measure = "2500ms"
         assert!(wrong("\"ext4\", ", "\":x\", ").starts_with("a.toml:3: candidate `:x` names no"));
         assert!(wrong("[\"none\", \"fdatasync\"]", "3").contains("must be a list of values"));
         assert!(wrong("quantile = 0.5", "quantile = 0.42").contains("p42 is not kept; use one of"));
-        assert!(wrong("label = \"xfs\"", "label = \"ext4\"").contains("stands twice"));
+        assert!(wrong("= \"xfs\"", "= \"ext4\"").contains("stands twice"));
     }
 
     proptest! {

@@ -3,8 +3,10 @@ use pickfs_candidate::{
     knob::{self, ENGINE, KnobError, Reach},
 };
 use pickfs_record::{
-    BackingSpec, CandidateSpec, Cell, Durability, Metric, Plan, quantity::bytes_text,
-    record::SkippedCell, trial::WITH_FINAL_SYNC,
+    BackingSpec, CandidateSpec, Cell, Durability, Metric, Plan,
+    quantity::bytes_text,
+    record::SkippedCell,
+    trial::{SUSTAINED, WITH_FINAL_SYNC},
 };
 use pickfs_sys::affinity::AffinityError;
 use pickfs_workload::{Scratch, TooLarge, Workload};
@@ -155,7 +157,8 @@ fn check_names(
             ops.extend(own.flat_map(|op| [format!("{op}{WITH_FINAL_SYNC}"), op]));
         }
     }
-    let ops: Vec<String> = ops.into_iter().collect();
+    let sustained = (plan.timing.sustain_s > 0.0).then(|| SUSTAINED.to_owned());
+    let ops: Vec<String> = ops.into_iter().chain(sustained).collect();
     for metric in &plan.design.primary {
         if !ops.is_empty() {
             names.one_of("primary", "operation", &metric.op, &ops)?;

@@ -94,6 +94,9 @@ pub struct Row {
     pub rate: Option<Spread>,
     /// Turns per second that were asked for.
     pub rate_asked: Option<f64>,
+    /// Turns per second of the closed loop at the end of each trial, with the sync of what it put off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sustained: Option<Spread>,
     /// Counted facts, summed over the trials: `reads_mixed` and the like. Rates
     /// (`_per_s`) are the median over the trials.
     pub counts: Vec<(String, f64)>,

@@ -175,6 +175,9 @@ pub struct Timing {
     pub warmup_s: f64,
     pub warmup_bytes: u64,
     pub measure_s: f64,
+    /// The same operations back to back after it, in seconds; 0 for none.
+    #[serde(default)]
+    pub sustain_s: f64,
     /// Longest wait for the machine to settle between trials, in seconds.
     pub settle_s: f64,
 }

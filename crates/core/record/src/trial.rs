@@ -18,6 +18,10 @@ pub const WORKER: &str = "worker";
 pub const WITH_FINAL_SYNC: &str = " with final sync";
 /// Count of a trial: how long that sync took.
 pub const FINAL_SYNC_KEY: &str = "final_sync_ns";
+/// The operation of the closed loop at the end of a trial: its rate is what the candidate sustains.
+pub const SUSTAINED: &str = "sustained";
+/// Counts of a trial: the turns of that loop, and its time with the sync of what it put off.
+pub const SUSTAINED_KEYS: [&str; 2] = ["sustained_turns", "sustained_ns"];
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrialSpec {
@@ -58,6 +62,9 @@ pub struct TrialSpec {
     /// there is no such sync.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub final_sync: Vec<String>,
+    /// Longest time of the closed loop after the measurement; 0 for none.
+    #[serde(default)]
+    pub sustain_ns: u64,
 }
 
 fn one() -> u32 {

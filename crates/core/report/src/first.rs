@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use pickfs_record::{
-    finding::{AnswerEnd, Findings, Panel, Row},
-    plan::Statistic,
+    finding::{AnswerEnd, Findings, Panel, Row, Spread},
+    plan::{Metric, Statistic},
     quantity::significant,
+    trial::SUSTAINED,
     typed::{program, quoted},
 };
 
@@ -137,19 +138,24 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
     let rows: Vec<_> = ranking::ranked(subject, panel).into_iter().filter(is_shown).collect();
     let value = |row: &Row| value_cell(subject, panel, row, metric);
     let longest = rows.iter().filter_map(|row| Some(value(row)?.0)).fold(0.0, f64::max);
-    let has_rate = metric.statistic != Statistic::Rate && rows.iter().any(|row| row.rate.is_some());
+    let sustains = metric.op != SUSTAINED && rows.iter().any(|row| row.sustained.is_some());
+    // Where all held the rate, the title says so once.
+    let all_held = sustains && !rows.iter().any(|row| ranking::misses_its_rate(row));
+    let is_rate = metric.statistic == Statistic::Rate || all_held;
+    let has_rate = !is_rate && rows.iter().any(|row| row.rate.is_some());
     let has_tail = matches!(metric.statistic, Statistic::Quantile(q) if q < 0.99);
     let head = match metric.statistic {
         Statistic::Quantile(_) | Statistic::Rate => statistic_name(metric.statistic),
         _ => ranking::number_head(metric),
     };
     let against = format!("against {}", ranking::reference(panel));
-    let all: [(String, Kind, u8, bool); 7] = [
+    let all: [(String, Kind, u8, bool); 8] = [
         (String::new(), Kind::Word, 0, true),
         (head, Kind::Number, 0, true),
         ("of trials".into(), Kind::Number, 2, true),
         (String::new(), Kind::Word, 4, true),
         ("held".into(), Kind::Number, 1, has_rate),
+        ("sustains".into(), Kind::Number, 1, sustains),
         ("p99".into(), Kind::Number, 5, has_tail),
         (against, Kind::Word, 3, rows.len() > 1),
     ];
@@ -159,25 +165,26 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
     };
     let columns_shown = all.iter().filter(|column| column.3).map(column).collect();
     let mut table = Table { columns: columns_shown, ..Table::default() };
-    let ends = subject.findings.endings.iter();
-    let is_won = ends.clone().any(|e| e.panel == panel.title && e.end == AnswerEnd::Winner);
+    let mut ends = subject.findings.endings.iter();
+    let is_won = ends.any(|e| e.panel == panel.title && e.end == AnswerEnd::Winner);
     for (index, row) in rows.iter().take(much.rows).enumerate() {
         let found = value(row);
-        let bar = found
-            .as_ref()
-            .filter(|_| longest > 0.0)
-            .map_or(0.0, |(value, ..)| (BAR * value / longest).ceil().clamp(1.0, BAR));
+        let share = found.as_ref().filter(|_| longest > 0.0).map(|(value, ..)| value / longest);
+        let bar = share.map_or(0.0, |share| (BAR * share).ceil().clamp(1.0, BAR));
         let (text, range) = match found {
             Some((_, text, range)) => (text, range),
             None => (lost_word(subject, row, &metric.op), None),
         };
-        let held = row.rate.map(|rate| format!("{}/s", significant(rate.median)));
-        let cells: [Cell; 7] = [
+        let per_s = |rate: Option<Spread>| {
+            rate.map_or_else(String::new, |rate| format!("{}/s", significant(rate.median)))
+        };
+        let cells: [Cell; 8] = [
             Role::Candidate(subject.slot(&row.label)).of(short(&row.label, columns / 3)).into(),
             text.into(),
             range.unwrap_or_default().into(),
             "#".repeat(bar as usize).into(),
-            held.unwrap_or_default().into(),
+            per_s(row.rate).into(),
+            per_s(row.sustained).into(),
             ranking::quantile_text(summary(row, metric), 0.99).into(),
             verdict_cell(panel, row, metric).0.into(),
         ];
@@ -190,14 +197,19 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
     let others = subject.findings.panels.iter().filter(|other| other.title != panel.title);
     let others = others.take(much.others).filter_map(|other| values(subject, other));
     table.notes.extend(others.map(Text::from));
+    let title = title(panel, metric, if all_held { "held" } else { "asked" });
+    vec![Node::Heading(2, title.into()), Node::Table(table)]
+}
+
+/// `append until durable, sync=fdatasync, 1,000/s asked`.
+fn title(panel: &Panel, metric: &Metric, how: &str) -> String {
     let asked = panel.rows.iter().find_map(|row| row.rate_asked);
     let parts = [
         Some(op_name(&metric.op).to_owned()),
         Some(panel.title.clone()).filter(|title| !title.is_empty()),
-        asked.map(|rate| format!("{}/s asked", significant(rate))),
+        asked.map(|rate| format!("{}/s {how}", significant(rate))),
     ];
-    let title = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    vec![Node::Heading(2, title.into()), Node::Table(table)]
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn short(label: &str, most: usize) -> String {

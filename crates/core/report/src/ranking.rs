@@ -35,15 +35,20 @@ pub fn ranked_by<'p>(subject: &Subject, panel: &'p Panel, metric: &Metric) -> Ve
         let value = value(subject, panel, row, metric).map_or(f64::INFINITY, |v| v.median);
         let higher_is_better = metric.statistic.is_better_higher() && value.is_finite();
         let weakness = Reverse(row.durability);
-        let asked = row.rate_asked.zip(row.rate);
-        let is_missed = asked.is_some_and(|(asked, held)| held.median < 0.99 * asked);
-        ((!is_floor(row), weakness, is_missed), if higher_is_better { -value } else { value })
+        (
+            (!is_floor(row), weakness, misses_its_rate(row)),
+            if higher_is_better { -value } else { value },
+        )
     };
     rows.sort_by(|a, b| {
         let (a, b) = (key(a), key(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
     });
     rows
+}
+
+pub fn misses_its_rate(row: &Row) -> bool {
+    row.rate_asked.zip(row.rate).is_some_and(|(asked, held)| held.median < 0.99 * asked)
 }
 
 pub fn quantile(op: &OpSummary, q: f64) -> Option<&QuantileSummary> {

@@ -5,7 +5,7 @@ use pickfs_record::{
     finding::{Answer, OpSummary, Panel, PhaseCell, PhaseRow, Row, Spread},
     plan::{Metric, Statistic, View},
     record::OpRecord,
-    trial::WITH_FINAL_SYNC,
+    trial::{SUSTAINED, WITH_FINAL_SYNC},
 };
 
 use pickfs_analysis::{
@@ -71,6 +71,7 @@ impl<'a> Subject<'a> {
             panel.rows.iter().any(|row| row.ops.iter().any(|op| metric.names(&op.op)))
                 || panel.phases.iter().any(|phase| metric.names(&phase.phase))
                 || panel.rows.iter().any(|row| figure_of(row, metric).is_some())
+                || metric.op == SUSTAINED && panel.rows.iter().any(|row| row.sustained.is_some())
         };
         self.run.plan.design.primary.iter().filter(fits).filter(measured).cloned().collect()
     }

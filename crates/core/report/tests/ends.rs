@@ -2,6 +2,7 @@ use pickfs_analysis::findings;
 use pickfs_record::{
     Findings, RunRecord, TrialRecord,
     plan::{Metric, View},
+    trial::SUSTAINED_KEYS,
 };
 use pickfs_report::{
     ChartKind, Look, NextStep, Screen, Subject,
@@ -18,6 +19,11 @@ fn run(blocks: u32, candidates: Vec<FakeCandidate>, mishaps: Vec<Mishap>) -> (Ru
         FakeRun::default().primary.into_iter().filter(|m| m.op == "durable").collect();
     let mut run = fake_run(&FakeRun { blocks, candidates, mishaps, primary, ..FakeRun::default() });
     run.plan.typed = ["sudo", "./run", "quick", "--fs", "ext4,xfs,btrfs"].map(String::from).into();
+    for trial in &mut run.trials {
+        let each_ns = trial.ops.last().map_or(1.0, |op| op.service.mean_ns);
+        let counts = [2.5e9 / each_ns, 2.6e8];
+        trial.counts.extend(SUSTAINED_KEYS.map(String::from).into_iter().zip(counts));
+    }
     let found = findings(&run);
     (run, found)
 }

@@ -1,6 +1,9 @@
 use std::{sync::Arc, time::Instant};
 
-use pickfs_record::{TrialSpec, WorkerMessage, trial::FINAL_SYNC_KEY};
+use pickfs_record::{
+    TrialSpec, WorkerMessage,
+    trial::{FINAL_SYNC_KEY, SUSTAINED_KEYS},
+};
 use pickfs_sys::{
     affinity::{IoPriority, pin_to, set_io_priority},
     live_page::LivePage,
@@ -98,11 +101,22 @@ fn trial(workload: &Workload, session: &Session) -> Result<(), Ending> {
     wait_for_go()?;
     measurement_begins();
     let mut measured = prepared.measure(session)?;
-    if is_paid {
+    let paid_ns = || -> Result<f64, Ending> {
         let began = Instant::now();
-        sync_all(&session.spec)?;
-        let took_ns = began.elapsed().as_nanos() as f64;
-        measured.counts.insert(FINAL_SYNC_KEY.into(), took_ns);
+        if is_paid {
+            sync_all(&session.spec)?;
+        }
+        Ok(began.elapsed().as_nanos() as f64)
+    };
+    if is_paid {
+        measured.counts.insert(FINAL_SYNC_KEY.into(), paid_ns()?);
+    }
+    if session.spec.sustain_ns > 0 {
+        if let Some(driven) = prepared.sustain(session)? {
+            let counts = [driven.turns as f64, driven.measured_ns as f64 + paid_ns()?];
+            let counts = SUSTAINED_KEYS.map(String::from).into_iter().zip(counts);
+            measured.counts.extend(counts);
+        }
     }
     let checked = prepared.verify(session)?;
     measured.notes.extend(prepared.left());

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::{
     bench::LiveLaps,
     column, command,
+    drive::Driven,
     fault::Fault,
     files, fio, journal,
     measurement::{Measured, Measurement},
@@ -207,6 +208,12 @@ pub trait Prepared {
     }
 
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault>;
+
+    /// The same operations back to back, for the time that the session says; nothing where the workload has
+    /// no such loop.
+    fn sustain(&mut self, _session: &Session) -> Result<Option<Driven>, Fault> {
+        Ok(None)
+    }
 
     /// Reads back what was written and compares; gives the number of records or files compared.
     fn verify(&mut self, session: &Session) -> Result<u64, Fault>;

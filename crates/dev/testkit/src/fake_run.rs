@@ -170,6 +170,7 @@ fn plan(ask: &FakeRun) -> Plan {
             warmup_s: 2.0,
             warmup_bytes: 64 << 20,
             measure_s: f64::from(ask.measure_s),
+            sustain_s: 0.0,
             settle_s: 10.0,
         },
         explain_above_ns: None,

@@ -34,5 +34,6 @@ pub fn fake_spec(workload: &str, directory: &Path, params: Map<String, Value>) -
         spikes_max: 5,
         drop_caches: false,
         final_sync: Vec::new(),
+        sustain_ns: 0,
     }
 }

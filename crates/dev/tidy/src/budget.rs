@@ -4,25 +4,26 @@
 use std::collections::BTreeMap;
 
 const LINES: &[(&str, usize)] = &[
+    // cli, lab, record, report, worker, workload: what a journal sustains is counted and shown.
     // Runs, factors and claims of articles are decided with the gates of answers; limits of a search and metrics that
     // nobody carries have their own NO ANSWER; each with its test.
     // Every kind of note and gate has its test.
-    ("core/analysis", 15350),
+    ("core/analysis", 15160),
     ("core/candidate", 8850),
     // A run again, and what a reader types, each have a test.
-    ("core/cli", 10230),
+    ("core/cli", 10250),
     ("core/journal", 6400),
     // A search for capacity goes on past an attempt that failed, and is tested with a stall.
-    ("core/lab", 8090),
+    ("core/lab", 8100),
     ("core/mkfs", 2570),
     // Tests of what an enemy's log and an earlier level may hold.
-    ("core/record", 4894),
-    ("core/report", 12372),
+    ("core/record", 4910),
+    ("core/report", 12410),
     ("core/store", 1160),
     ("core/sys", 8600),
-    ("core/worker", 320),
+    ("core/worker", 330),
     // Every record that was due is counted in a group commit, too: a test with a stalling clock.
-    ("core/workload", 19130),
+    ("core/workload", 19150),
     ("dev/testkit", 1970),
     ("dev/tidy", 1640),
     ("engines/fix", 7950),

@@ -1,10 +1,18 @@
 use std::path::Path;
 
-use pickfs_record::{FORMAT, TrialSpec, WorkerMessage};
+use pickfs_record::{FORMAT, TrialSpec, WorkerMessage, trial::SUSTAINED_KEYS};
 use pickfs_workload::BUILD;
 use serde_json::json;
 
 use crate::spoken::{converse, count, finished, laps, spec, turns};
+
+fn verified(messages: &[WorkerMessage]) -> u64 {
+    let checked = messages.iter().find_map(|message| match message {
+        WorkerMessage::Verified { checked } => Some(*checked),
+        _ => None,
+    });
+    checked.expect("what was written is verified")
+}
 
 #[test]
 fn the_null_workload_goes_through_the_whole_conversation() {
@@ -32,11 +40,24 @@ fn a_journal_is_written_synced_and_verified_record_by_record() {
     assert_eq!(count(&messages, "syncs"), Some(appends as f64));
     let without_io = ["no_io_p50_ns", "no_io_p99_ns", "no_io_max_ns"].map(|n| count(&messages, n));
     assert!(without_io.is_sorted() && without_io[0] > Some(0.0), "{without_io:?}");
-    let checked = messages.iter().find_map(|message| match message {
-        WorkerMessage::Verified { checked } => Some(*checked),
-        _ => None,
-    });
-    assert!(checked.is_some_and(|checked| checked >= appends), "{checked:?}");
+    assert!(verified(&messages) >= appends, "{messages:?}");
+}
+
+/// The closed loop comes after the measured one: its records are verified and no lap of theirs is kept.
+#[test]
+fn what_a_journal_sustains_is_counted_behind_what_it_measured() {
+    for (sync, final_sync) in [("none", vec!["append".to_owned()]), ("fdatasync", Vec::new())] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut spec = spec("journal", json!({ "sync": sync, "rate": 200 }), folder.path());
+        (spec.sustain_ns, spec.final_sync) = (100_000_000, final_sync);
+        let messages = converse(&spec);
+        assert!(finished(&messages), "{messages:?}");
+        let [turns, ns] = SUSTAINED_KEYS.map(|key| count(&messages, key).expect(key));
+        assert!(turns > 1.0 && ns >= 1e8, "{turns} in {ns} ns");
+        assert_eq!(laps(&messages, "append"), crate::spoken::turns(&messages), "{sync}");
+        let checked = verified(&messages) as f64;
+        assert!(checked >= turns, "{checked} of {turns}");
+    }
 }
 
 #[test]

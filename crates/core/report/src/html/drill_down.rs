@@ -6,7 +6,7 @@ use pickfs_record::{
     plan::{Metric, Statistic},
     quantity::{duration_text, grouped, significant},
     record::{OpRecord, Operation, Second},
-    trial::FINAL_SYNC_KEY,
+    trial::{FINAL_SYNC_KEY, SUSTAINED_KEYS},
 };
 
 use crate::{
@@ -226,9 +226,12 @@ fn quantiles(op: &OpSummary) -> Vec<Node> {
     vec![Node::Heading(3, heading.into()), Node::Paragraph(text.into()), Node::Table(table)]
 }
 
+/// Times of a trial, which stand elsewhere.
+const NO_SUMS: [&str; 2] = [FINAL_SYNC_KEY, SUSTAINED_KEYS[1]];
+
 fn counts(row: &Row) -> Option<String> {
-    let sums =
-        row.counts.iter().filter(|(name, _)| !name.ends_with("_per_s") && *name != FINAL_SYNC_KEY);
+    let is_sum = |name: &str| !name.ends_with("_per_s") && !NO_SUMS.contains(&name);
+    let sums = row.counts.iter().filter(|(name, _)| is_sum(name));
     let texts: Vec<_> = sums
         .map(|(name, value)| format!("{} {}", name.replace('_', " "), significant(*value)))
         .collect();

@@ -4,6 +4,7 @@ use pickfs_record::{
     finding::{Panel, Row, Spread},
     plan::{Metric, Statistic},
     quantity::{duration_text, grouped, significant},
+    trial::SUSTAINED,
 };
 
 use super::{
@@ -149,6 +150,10 @@ impl Source<'_> {
         }
         if !is_rate && !is_one_number(metric) {
             part("rate held".into(), 5, &|row| rate_text(row).into());
+        }
+        if metric.op != SUSTAINED && panel.rows.iter().any(|row| row.sustained.is_some()) {
+            let sustained = Metric::new(SUSTAINED, Statistic::Rate);
+            part("sustains".into(), 2, &|row| self.value(row, &sustained));
         }
         part("trials".into(), 0, &|row| trials(row).into());
         parts

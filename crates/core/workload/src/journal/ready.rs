@@ -1,11 +1,12 @@
 use std::{path::PathBuf, thread};
 
-use pickfs_record::Arrival;
+use pickfs_record::{Arrival, MonotonicClock, RecorderOptions, recorder};
 use pickfs_sys::{residency, sigbus::Registration};
 
 use crate::{
     arrival,
-    drive::{Pace, Span},
+    bench::Bench,
+    drive::{Driven, Pace, Span, drive},
     fault::Fault,
     journal::{
         appending::{Appending, Done},
@@ -23,6 +24,8 @@ use crate::{
 
 /// A warm-up that does not reach its bytes ends this long after twice its shortest length.
 const WARM_UP_GRACE_NS: u64 = 60_000_000_000;
+/// The closed loop at the end of a trial writes no more: what follows reads it back.
+const SUSTAINED_BYTES_MAX: u64 = 128 << 20;
 
 pub(super) struct Ready {
     directory: PathBuf,
@@ -222,6 +225,24 @@ impl Prepared for Ready {
             measured.counts.extend(heat.map(|heat| (name.to_string(), heat.share())));
         }
         Ok(measured)
+    }
+
+    /// Appends alone, without what runs beside them and without a lap that is kept.
+    fn sustain(&mut self, session: &Session) -> Result<Option<Driven>, Fault> {
+        let ops = params::writer_ops(&session.params);
+        let ops = ops.into_iter().map(String::from).collect();
+        let (laps, _keeper) = recorder(&RecorderOptions { ops, responses: false, spikes_max: 0 });
+        let mut bench = Bench::new(laps, false, None);
+        let mut pace = Pace::new(Arrival::Closed { pause_ns: 0 }, session.spec.seed, u64::MAX);
+        // By the first of the two: the time, or bytes that leave room on a small scratch.
+        let bytes = session.spec.scratch_bytes.map_or(SUSTAINED_BYTES_MAX, |all| all / 8);
+        let span = Span {
+            length_ns: 0,
+            bytes: bytes.min(SUSTAINED_BYTES_MAX),
+            length_ns_max: session.spec.sustain_ns,
+            drain_ns: 0,
+        };
+        drive(&MonotonicClock, &mut self.appending, &mut pace, &mut bench, span).map(Some)
     }
 
     fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
