@@ -1,4 +1,4 @@
-//! Every kernel interface that pickfs uses, one per file. It decides nothing. `unsafe` is allowed
+//! Kernel interfaces that several crates use, one per file. It decides nothing. `unsafe` is allowed
 //! here, each time with the reason why it holds.
 //! Errors keep the cause in their own text, so that a reason stored in a results row is whole.
 
@@ -19,14 +19,11 @@ pub mod errno_name;
 mod exec_image;
 mod extent_repair;
 pub mod extents;
-pub mod file_calls;
-pub mod file_handle;
 pub mod files;
 pub mod foreground;
 pub mod huge_pages;
-mod ioctl;
+pub mod ioctl;
 pub mod kernel;
-pub mod kernel_symbols;
 pub mod live_page;
 pub mod loop_device;
 pub mod mapped_elements;
@@ -37,20 +34,15 @@ pub mod mount_table;
 mod mounts_everywhere;
 pub mod namespace;
 pub mod nodes;
-pub mod open_lock;
 pub mod own_descriptors;
 pub mod own_network;
 pub mod own_usage;
-pub mod perf_event;
-pub mod perf_ring;
 pub mod pressure;
 mod privilege;
 pub mod proc_root;
 pub mod process;
 pub mod program;
-pub mod quota;
 pub mod residency;
-pub mod sched_stat;
 mod shared_memory;
 pub mod shared_words;
 pub mod sigbus;
@@ -58,8 +50,6 @@ pub mod signal_wait;
 pub mod slow_laps;
 mod spawn;
 pub mod starting_gate;
-pub mod trace_format;
-pub mod trace_fs;
 pub mod tunables;
 pub mod vm_state;
 pub mod write_watch;

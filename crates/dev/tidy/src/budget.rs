@@ -20,7 +20,7 @@ const LINES: &[(&str, usize)] = &[
     ("core/record", 4910),
     ("core/report", 12410),
     ("core/store", 1160),
-    ("core/sys", 8600),
+    ("core/sys", 7380),
     ("core/worker", 330),
     // Every record that was due is counted in a group commit, too: a test with a stalling clock.
     ("core/workload", 19150),
@@ -30,8 +30,9 @@ const LINES: &[(&str, usize)] = &[
     ("engines/pair", 6600),
     ("engines/queue", 4550),
     ("engines/workloads", 4010),
-    ("extras/explain", 7000),
-    ("extras/features", 2750),
+    // What of the kernel they alone use came from `sys`, which lost as much.
+    ("extras/explain", 8000),
+    ("extras/features", 2950),
     ("extras/guest", 4900),
     // The pages of the server came from `report`, which lost 430 lines.
     ("extras/serve", 2503),

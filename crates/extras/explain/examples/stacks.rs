@@ -7,9 +7,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use pickfs_explain::kernel::kernel_symbols::KernelSymbols;
 use pickfs_explain::{recorder::Recorder, sched::What};
 use pickfs_record::{Clock, MonotonicClock};
-use pickfs_sys::kernel_symbols::KernelSymbols;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().collect();

@@ -13,6 +13,7 @@ pub mod cause;
 pub mod context;
 pub mod intern;
 pub mod join;
+pub mod kernel;
 pub mod ledger;
 pub mod loss;
 pub mod naming;

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
+use crate::kernel::kernel_symbols::KernelSymbols;
 use pickfs_record::stall::{CauseWords, PartKind};
-use pickfs_sys::kernel_symbols::KernelSymbols;
 
 use crate::{
     cause::{CPU_WAIT, Causes, ON_CPU, UNEXPLAINED, UNNAMED, Waker, plain, without_scheduler},

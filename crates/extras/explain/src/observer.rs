@@ -12,13 +12,13 @@ use std::{
     time::Duration,
 };
 
+use crate::kernel::kernel_symbols::KernelSymbols;
 use pickfs_record::{Clock, MonotonicClock};
 use pickfs_record::{
     ExplainAlso,
     stall::{OpStalls, ProbeTier, StallCounts, StallRecord},
 };
 use pickfs_sys::{
-    kernel_symbols::KernelSymbols,
     proc_root::ProcRoot,
     slow_laps::{SlowLap, SlowLaps},
 };

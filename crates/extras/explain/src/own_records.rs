@@ -9,7 +9,7 @@
 
 use std::{collections::HashMap, path::Path};
 
-use pickfs_sys::{
+use crate::kernel::{
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
     perf_ring::PerfRing,
 };

@@ -7,15 +7,14 @@
 
 use std::collections::HashMap;
 
-use pickfs_record::{Clock, MonotonicClock};
-use pickfs_sys::{
-    cpu,
+use crate::kernel::{
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
     perf_ring::PerfRing,
-    proc_root::ProcRoot,
     trace_format::NoField,
     trace_fs::{TraceFs, TraceFsError},
 };
+use pickfs_record::{Clock, MonotonicClock};
+use pickfs_sys::{cpu, proc_root::ProcRoot};
 use thiserror::Error;
 
 use crate::{

@@ -1,11 +1,11 @@
 //! How long a thread without a told waker had waited for a processor: the scheduler's own sum, given to
-//! the sleeps that it belongs to. Pure; the sum is read elsewhere (`pickfs_sys::sched_stat`).
+//! the sleeps that it belongs to. Pure; the sum is read elsewhere (`crate::kernel::sched_stat`).
 //!
 //! Between two looks the sum has grown by the delay of each arrival since. Preempted waits are known to
 //! the nanosecond; where one sleep ended beside them, the rest is how long it waited once it was awake.
 //! Where several did, nobody knows whose it was, and it stays with the sleeps.
 
-use pickfs_sys::sched_stat::SchedStat;
+use crate::kernel::sched_stat::SchedStat;
 
 use crate::sched::{Left, SchedEvent, Task, What};
 

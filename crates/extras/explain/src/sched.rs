@@ -6,7 +6,7 @@
 //! other    header | body ...              | pid, tid | time | cpu, - | id
 //! ```
 
-use pickfs_sys::trace_format::{NoField, TraceField, TraceFormat};
+use crate::kernel::trace_format::{NoField, TraceField, TraceFormat};
 
 use crate::{intern::Interner, loss::Gap};
 

@@ -13,12 +13,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pickfs_record::{Clock, MonotonicClock};
-use pickfs_sys::{
+use crate::kernel::{
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
     perf_ring::PerfRing,
     sched_stat::SchedStat,
 };
+use pickfs_record::{Clock, MonotonicClock};
 
 use crate::{
     loss::GapWatch,

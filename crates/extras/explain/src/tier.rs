@@ -8,9 +8,10 @@
 
 use std::time::Duration;
 
+use crate::kernel::kernel_symbols::KernelSymbols;
 use pickfs_record::stall::ProbeTier;
 use pickfs_record::{Clock, MonotonicClock};
-use pickfs_sys::{cpu, kernel_symbols::KernelSymbols, proc_root::ProcRoot};
+use pickfs_sys::{cpu, proc_root::ProcRoot};
 
 use crate::{
     own_records::OwnRecords,

@@ -1,13 +1,14 @@
 //! A watch that goes on for an hour does not grow: events as a kernel would send them, by the simulated
 //! clock, from programs that come and go, with ever new stacks and names.
 
+use pickfs_explain::kernel::kernel_symbols::KernelSymbols;
 use pickfs_explain::{
     calls::{CallEvent, CallTally, CallWhat},
     observer::{Joiner, Whose},
     sched::{Left, Names, SchedEvent, Task, What},
 };
 use pickfs_record::stall::ProbeTier;
-use pickfs_sys::{kernel_symbols::KernelSymbols, slow_laps::SlowLap};
+use pickfs_sys::slow_laps::SlowLap;
 
 /// Pages of this process that are in memory, in bytes.
 fn resident_bytes() -> u64 {

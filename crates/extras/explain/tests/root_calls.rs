@@ -11,8 +11,8 @@ use std::{
 };
 
 use pickfs_explain::calls::{CallWatch, CallsSeen, WatchOptions};
+use pickfs_explain::kernel::file_calls::FileCall;
 use pickfs_record::CallsRecord;
-use pickfs_sys::file_calls::FileCall;
 use pickfs_testkit::{may_run, only_if, until};
 
 const SCRIPT: &str = "mkdir tree; cd tree

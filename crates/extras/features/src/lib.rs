@@ -5,6 +5,7 @@
 
 mod class;
 mod figures;
+mod kernel;
 mod probe;
 mod probes;
 mod refusal;

@@ -2,8 +2,8 @@
 
 use std::{fs::File, thread};
 
+use crate::kernel::perf_event::PerfEvent;
 use pickfs_record::{Clock, MonotonicClock};
-use pickfs_sys::perf_event::PerfEvent;
 
 use super::tracer::CallTracer;
 

@@ -12,7 +12,7 @@
 
 use std::collections::HashSet;
 
-use pickfs_sys::{
+use crate::kernel::{
     file_calls::FileCall,
     trace_format::{NoField, TraceField, TraceFormat},
 };

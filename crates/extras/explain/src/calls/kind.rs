@@ -1,14 +1,12 @@
 use std::collections::BTreeMap;
 
+use crate::kernel::file_calls::{FileCall, Gives};
 use pickfs_record::{
     calls::{CallError, CallRow},
     episode::EpisodeCounter,
     times::Track,
 };
-use pickfs_sys::{
-    errno_name::errno_name,
-    file_calls::{FileCall, Gives},
-};
+use pickfs_sys::errno_name::errno_name;
 
 /// Answers from here to -1 are errors (`MAX_ERRNO` of the kernel).
 const ERRNO_MAX: i64 = 4_095;

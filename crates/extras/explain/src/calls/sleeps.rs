@@ -14,11 +14,11 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use pickfs_record::{CallsRecord, Clock, MonotonicClock, StallRecord};
-use pickfs_sys::{
+use crate::kernel::{
     file_calls::FileCall, kernel_symbols::KernelSymbols, perf_event::PerfEventError,
-    proc_root::ProcRoot, process, slow_laps::SlowLap,
 };
+use pickfs_record::{CallsRecord, Clock, MonotonicClock, StallRecord};
+use pickfs_sys::{proc_root::ProcRoot, process, slow_laps::SlowLap};
 use thiserror::Error;
 
 use super::watch::CallsSeen;

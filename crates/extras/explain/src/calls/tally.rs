@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 
+use crate::kernel::file_calls::{FileCall, Gives};
 use pickfs_record::calls::{CallCounts, CallRow};
-use pickfs_sys::file_calls::{FileCall, Gives};
 
 use super::{
     event::{CallEvent, CallWhat},

@@ -10,16 +10,14 @@
 
 use std::{collections::HashSet, thread, time::Duration};
 
-use pickfs_record::{Clock, MonotonicClock};
-use pickfs_sys::{
-    cpu,
+use crate::kernel::{
     file_calls::FileCall,
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError, Reach},
     perf_ring::PerfRing,
-    proc_root::ProcRoot,
-    process,
     trace_fs::TraceFs,
 };
+use pickfs_record::{Clock, MonotonicClock};
+use pickfs_sys::{cpu, proc_root::ProcRoot, process};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
 

@@ -3,7 +3,7 @@
 //!
 //! Source: include/trace/events/{jbd2,writeback,block,ext4,btrfs}.h and fs/xfs/xfs_trace.h of the kernel.
 
-use pickfs_sys::trace_format::{NoField, TraceField, TraceFormat};
+use crate::kernel::trace_format::{NoField, TraceField, TraceFormat};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Moment {

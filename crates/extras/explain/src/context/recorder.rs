@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use pickfs_sys::{
-    cpu,
+use crate::kernel::{
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
     perf_ring::PerfRing,
     trace_fs::TraceFs,
 };
+use pickfs_sys::cpu;
 
 use super::points::{ContextEvent, POINTS, Placed};
 use crate::{

@@ -1,15 +1,5 @@
 //! Locks that belong to an open file, not to a process: `F_OFD_SETLK` of fcntl(2).
 //! Two opens of one file in one program exclude each other, as two programs do.
-//!
-//! ```
-//! use pickfs_sys::open_lock;
-//! let folder = tempfile::tempdir()?;
-//! let path = folder.path().join("lock");
-//! let (first, second) = (std::fs::File::create(&path)?, std::fs::File::create(&path)?);
-//! assert!(open_lock::try_exclusive(&first)?);
-//! assert!(!open_lock::try_exclusive(&second)?);
-//! # Ok::<(), std::io::Error>(())
-//! ```
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -35,5 +25,18 @@ pub fn try_exclusive(file: &File) -> io::Result<bool> {
     match error.raw_os_error() {
         Some(libc::EAGAIN | libc::EACCES) => Ok(false),
         _ => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_opens_of_one_program_exclude_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || File::create(folder.path().join("lock")).unwrap();
+        let (first, second) = (open(), open());
+        assert!(try_exclusive(&first).unwrap() && !try_exclusive(&second).unwrap());
     }
 }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use crate::perf_event::{PerfEvent, PerfEventError};
+use super::perf_event::{PerfEvent, PerfEventError};
 
 const PAGE_BYTES: usize = 4096;
 /// `data_head` and `data_tail` in `struct perf_event_mmap_page`.

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use thiserror::Error;
 
-use crate::ioctl::{with_pointer, with_value};
+use pickfs_sys::ioctl::{with_pointer, with_value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventSource {

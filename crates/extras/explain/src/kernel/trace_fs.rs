@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use thiserror::Error;
 
-use crate::trace_format::TraceFormat;
+use super::trace_format::TraceFormat;
 
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
