@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// # Safety
 /// `request` must be one for which the kernel reads and writes no more than `T` behind the pointer.
-pub unsafe fn with_pointer<T: ?Sized>(
+pub(crate) unsafe fn with_pointer<T: ?Sized>(
     fd: BorrowedFd<'_>,
     request: u64,
     argument: &mut T,
@@ -20,7 +20,7 @@ pub unsafe fn with_pointer<T: ?Sized>(
 
 /// # Safety
 /// `request` must be one for which the kernel takes its argument by value, not as a pointer.
-pub unsafe fn with_value(
+pub(crate) unsafe fn with_value(
     fd: BorrowedFd<'_>,
     request: u64,
     value: libc::c_ulong,

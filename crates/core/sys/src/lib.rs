@@ -22,7 +22,7 @@ pub mod extents;
 pub mod files;
 pub mod foreground;
 pub mod huge_pages;
-pub mod ioctl;
+mod ioctl;
 pub mod kernel;
 pub mod live_page;
 pub mod loop_device;

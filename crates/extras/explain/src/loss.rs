@@ -1,4 +1,4 @@
-//! Where the records of one ring may have gaps. Not how many are missing: the kernel counts them.
+//! Records of a ring, and where it may have gaps. Not how many are missing: the kernel counts them.
 //!
 //! The kernel drops records while a ring is full, and says so in front of the next one that fits: late,
 //! and perhaps never. Whether a ring was full is seen at once, when it is emptied.
@@ -7,6 +7,62 @@
 //! record  record  (ring is full ...)  emptied  LOST record
 //!         |since                                   |told
 //! ```
+
+use std::vec::Drain;
+
+use pickfs_record::{Clock, MonotonicClock};
+
+use crate::kernel::{
+    perf_event::{PerfEvent, PerfEventError},
+    perf_record::{Body, Record},
+    perf_ring::PerfRing,
+};
+
+pub struct Ring {
+    ring: PerfRing,
+    gaps: GapWatch,
+}
+
+pub enum Told<'a> {
+    Record(Record<'a>),
+    Gap(Gap),
+}
+
+impl Ring {
+    /// `pages` is a power of two.
+    pub fn map(event: &PerfEvent, pages: usize) -> Result<Ring, PerfEventError> {
+        Ok(Ring { ring: PerfRing::map(event, pages)?, gaps: GapWatch::default() })
+    }
+
+    /// Empties it.
+    pub fn drain(&mut self, take: &mut dyn FnMut(Told<'_>)) {
+        let Ring { ring, gaps } = self;
+        let bytes = ring.drain(&mut |bytes| {
+            let Some(record) = Record::parse(bytes) else { return };
+            let lost = match record.body {
+                Body::Lost { count } => Some(count),
+                _ => None,
+            };
+            gaps.record(record.time_ns, lost, &mut |gap| take(Told::Gap(gap)));
+            take(Told::Record(record));
+        });
+        let now_ns = MonotonicClock.now_ns();
+        gaps.emptied(bytes, ring.capacity_bytes(), now_ns, &mut |gap| take(Told::Gap(gap)));
+    }
+
+    /// In [0, 1].
+    pub fn fill(&self) -> f64 {
+        self.ring.fill()
+    }
+}
+
+/// Takes those up to `until_ns`, in the order of their times. Choose it some milliseconds ago: what is younger may still
+/// be on its way from another processor.
+pub fn ripe<E>(held: &mut Vec<E>, until_ns: u64, time_ns: fn(&E) -> u64) -> Drain<'_, E> {
+    held.sort_by_key(time_ns);
+    let ripe = held.partition_point(|event| time_ns(event) <= until_ns);
+    held.drain(..ripe)
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gap {

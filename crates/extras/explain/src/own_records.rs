@@ -9,14 +9,13 @@
 
 use std::{collections::HashMap, path::Path};
 
-use crate::kernel::{
-    perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
-    perf_ring::PerfRing,
-};
-
 use crate::{
-    sched::{Names, Sample, SchedEvent, Task, What, parse_lost},
-    switches::switch,
+    kernel::{
+        perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
+        perf_record::{Body, Record},
+    },
+    loss::{Ring, Told, ripe},
+    sched::{Names, SchedEvent, Task, What},
 };
 
 /// Pages of a thread's ring: some 800 switches between two looks, or 20 samples and more with them.
@@ -40,7 +39,7 @@ pub struct OwnRecords {
 
 struct Station {
     own_id: u32,
-    ring: PerfRing,
+    ring: Ring,
     _events: Vec<PerfEvent>,
 }
 
@@ -88,11 +87,13 @@ impl OwnRecords {
     pub fn drain(&mut self, until_ns: u64, names: &mut Names, events: &mut Vec<SchedEvent>) {
         let OwnRecords { stations, held, .. } = self;
         for (thread, station) in stations {
-            station.ring.drain(&mut |record| held.extend(event_of(record, *thread, names)));
+            station.ring.drain(&mut |told| {
+                if let Told::Record(record) = told {
+                    held.extend(event_of(record, *thread, names));
+                }
+            });
         }
-        held.sort_by_key(|event| event.time_ns);
-        let ripe = held.partition_point(|event| event.time_ns <= until_ns);
-        events.extend(held.drain(..ripe));
+        events.extend(ripe(held, until_ns, |event| event.time_ns));
     }
 }
 
@@ -100,10 +101,11 @@ impl Station {
     fn open(own_id: u32, samples_hz: Option<u32>) -> Result<Station, PerfEventError> {
         let switches = PerfEvent::of_thread(&EventSpec::new(EventSource::Switches), own_id)?;
         let pages = if samples_hz.is_some() { RING_PAGES_SAMPLED } else { RING_PAGES };
-        let ring = PerfRing::map(&switches, pages)?;
+        let ring = Ring::map(&switches, pages)?;
         let mut events = vec![switches];
         if let Some(hz) = samples_hz {
-            let clock = EventSpec::new(EventSource::CpuClock { hz }).with_stacks();
+            let clock =
+                EventSpec { has_stacks: true, ..EventSpec::new(EventSource::CpuClock { hz }) };
             let clock = PerfEvent::of_thread(&clock, own_id)?;
             clock.write_into(&events[0])?;
             events.push(clock);
@@ -114,46 +116,44 @@ impl Station {
 }
 
 /// What was lost here makes nothing doubtful: no end of a wait is told by it alone.
-fn event_of(record: &[u8], thread: u32, names: &mut Names) -> Option<SchedEvent> {
-    if let Some((count, time_ns)) = parse_lost(record) {
-        let what = What::Lost { since_ns: time_ns, count };
-        return Some(SchedEvent { time_ns, processor: 0, thread: 0, what });
-    }
-    if let Some(sample) = Sample::of_clock(record) {
-        let stack = names.stacks.number(sample.stack.as_slice());
-        let (time_ns, processor) = (sample.time_ns, sample.processor);
-        return Some(SchedEvent { time_ns, processor, thread, what: What::Sampled { stack } });
-    }
-    let event = switch(record, thread)?;
-    let what = What::In { prev: Task::default() };
-    matches!(event.what, What::In { .. }).then_some(SchedEvent { what, ..event })
+fn event_of(record: Record<'_>, thread: u32, names: &mut Names) -> Option<SchedEvent> {
+    let Record { time_ns, processor, .. } = record;
+    let (thread, what) = match record.body {
+        Body::Lost { count } => (0, What::Lost { since_ns: time_ns, count }),
+        Body::Sample(mut sample) => {
+            let stack = names.stacks.number(sample.stack()?.as_slice());
+            (thread, What::Sampled { stack })
+        }
+        Body::Arrived => (thread, What::In { prev: Task::default() }),
+        _ => return None,
+    };
+    Some(SchedEvent { time_ns, processor, thread, what })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::perf_record::tests::{sample, switch};
 
-    fn words(words: &[u64]) -> Vec<u8> {
-        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    fn told(bytes: &[u8], names: &mut Names) -> Option<SchedEvent> {
+        event_of(Record::parse(bytes)?, 41, names)
     }
 
     #[test]
     fn a_sample_has_the_stack_of_the_kernel() {
         let mut names = Names::default();
-        let mark = u64::MAX - 127;
-        let record = words(&[9, 7, 40 | 41 << 32, 5_000, 1, 3, mark, 0xffff_0010, 0xffff_0020]);
-        let event = event_of(&record, 41, &mut names).expect("a sample");
+        let record = sample(Some(&[0xffff_0010, 0xffff_0020]), None);
+        let event = told(&record, &mut names).expect("a sample");
         let What::Sampled { stack } = event.what else { panic!("{event:?}") };
         assert_eq!((event.time_ns, event.processor, event.thread), (5_000, 1, 41));
         assert_eq!(names.stacks.value(stack), &[0xffff_0010, 0xffff_0020]);
-        assert_eq!(event_of(&record[..60], 41, &mut names), None);
+        assert_eq!(told(&record[..50], &mut names), None);
     }
 
     #[test]
     fn arrivals_count_and_departures_do_not() {
-        let record = |flags: u64| words(&[14 | flags << 32 | 40 << 48, 0, 5_000, 1, 7]);
-        let event = event_of(&record(0), 41, &mut Names::default()).expect("an arrival");
+        let event = told(&switch(false, false), &mut Names::default()).expect("an arrival");
         assert_eq!((event.thread, event.what), (41, What::In { prev: Task::default() }));
-        assert_eq!(event_of(&record(1 << 13), 41, &mut Names::default()), None);
+        assert_eq!(told(&switch(true, false), &mut Names::default()), None);
     }
 }

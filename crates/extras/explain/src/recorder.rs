@@ -9,17 +9,15 @@ use std::collections::HashMap;
 
 use crate::kernel::{
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
-    perf_ring::PerfRing,
     trace_format::NoField,
     trace_fs::{TraceFs, TraceFsError},
 };
-use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::{cpu, proc_root::ProcRoot};
 use thiserror::Error;
 
 use crate::{
-    loss::GapWatch,
-    sched::{Layout, Names, Sample, SchedEvent, Source, parse_lost, understood},
+    loss::{Ring, Told, ripe},
+    sched::{Layout, Names, SchedEvent, Source, understood},
 };
 
 #[derive(Debug, Error)]
@@ -37,8 +35,7 @@ pub enum RecorderError {
 
 struct Station {
     processor: u32,
-    ring: PerfRing,
-    gaps: GapWatch,
+    ring: Ring,
     carrier: PerfEvent,
     events: Vec<PerfEvent>,
 }
@@ -111,50 +108,29 @@ impl Recorder {
         Ok(())
     }
 
-    /// Empties the rings and gives the events up to `until_ns` in the order of their times. Choose it
-    /// some milliseconds ago: what is younger may still be on its way from another processor.
+    /// Empties the rings and gives the events up to `until_ns` in the order of their times.
     pub fn drain(&mut self, until_ns: u64, events: &mut Vec<SchedEvent>) {
         let Recorder { stations, sources, layout, names, namer, held, .. } = self;
-        for station in stations.iter_mut() {
-            let Station { processor, ring, gaps, .. } = station;
-            let bytes = ring.drain(&mut |record| {
-                let name_of = &mut |thread| namer.name(thread);
-                let event = event_of(record, sources, layout, names, name_of);
-                let lost = parse_lost(record);
-                let time_ns = lost.map(|(_, time_ns)| time_ns).or(event.map(|event| event.time_ns));
-                if let Some(time_ns) = time_ns {
-                    let told = &mut |gap| held.push(SchedEvent::of_gap(gap, *processor));
-                    gaps.record(time_ns, lost.map(|(count, _)| count), told);
-                }
-                held.extend(event);
+        for Station { processor, ring, .. } in stations {
+            ring.drain(&mut |told| {
+                held.extend(match told {
+                    Told::Gap(gap) => Some(SchedEvent::of_gap(gap, *processor)),
+                    Told::Record(record) => sources.get(&record.id).and_then(|source| {
+                        let name_of = &mut |thread| namer.name(thread);
+                        understood(record, *source, layout, names, name_of)
+                    }),
+                });
             });
-            let told = &mut |gap| held.push(SchedEvent::of_gap(gap, *processor));
-            gaps.emptied(bytes, ring.capacity_bytes(), MonotonicClock.now_ns(), told);
         }
-        held.sort_by_key(|event| event.time_ns);
-        let ripe = held.partition_point(|event| event.time_ns <= until_ns);
-        events.extend(held.drain(..ripe));
+        events.extend(ripe(held, until_ns, |event| event.time_ns));
     }
-}
-
-fn event_of(
-    record: &[u8],
-    sources: &HashMap<u64, Source>,
-    layout: &Layout,
-    names: &mut Names,
-    name_of: &mut dyn FnMut(u32) -> String,
-) -> Option<SchedEvent> {
-    let sample = Sample::parse(record, |id| sources.get(&id) != Some(&Source::In))?;
-    let source = *sources.get(&sample.id)?;
-    understood(&sample, source, layout, names, name_of)
 }
 
 impl Station {
     fn open(processor: u32, ring_pages: usize) -> Result<Station, PerfEventError> {
         let carrier = PerfEvent::on_processor(&EventSpec::new(EventSource::Carrier), processor)?;
-        let ring = PerfRing::map(&carrier, ring_pages)?;
-        let gaps = GapWatch::default();
-        Ok(Station { processor, ring, gaps, carrier, events: Vec::new() })
+        let ring = Ring::map(&carrier, ring_pages)?;
+        Ok(Station { processor, ring, carrier, events: Vec::new() })
     }
 
     /// `switch` and `waking` are the numbers of tracepoints in tracefs (`events/sched/*/id`).
@@ -165,9 +141,10 @@ impl Station {
         newer_than: Option<u32>,
     ) -> Result<Vec<(Source, PerfEvent)>, PerfEventError> {
         let bare = EventSpec::new(EventSource::TracePoint(switch));
-        let woken = EventSpec::new(EventSource::TracePoint(waking)).with_stacks();
+        let with_stacks = |spec| EventSpec { has_stacks: true, ..spec };
+        let woken = with_stacks(EventSpec::new(EventSource::TracePoint(waking)));
         let wanted = [
-            (Source::Out, bare.with_stacks(), "prev_pid"),
+            (Source::Out, with_stacks(bare), "prev_pid"),
             (Source::In, bare, "next_pid"),
             (Source::Waking, woken, "pid"),
         ];

@@ -1,14 +1,13 @@
-//! What happened to a thread: it left a processor, was woken, took a processor. Read from records of
-//! `perf_event_open(2)`; opening events is done elsewhere ([`crate::recorder`]).
-//!
-//! ```text
-//! sample   header | id | pid, tid | time | cpu, - | [n, n addresses] | size, bytes of the trace point
-//! other    header | body ...              | pid, tid | time | cpu, - | id
-//! ```
+//! What happened to a thread: it left a processor, was woken, took a processor. Read from samples of trace points;
+//! opening events is done elsewhere ([`crate::recorder`]).
 
 use crate::kernel::trace_format::{NoField, TraceField, TraceFormat};
 
-use crate::{intern::Interner, loss::Gap};
+use crate::{
+    intern::Interner,
+    kernel::perf_record::{Body, Record},
+    loss::Gap,
+};
 
 /// The number is that of the machine, not of a pid namespace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -142,112 +141,20 @@ impl Layout {
     }
 }
 
-/// `PERF_RECORD_LOST` and `PERF_RECORD_SAMPLE`.
-const RECORD_LOST: u32 = 2;
-const RECORD_SAMPLE: u32 = 9;
 /// Bit of `prev_state` that marks a preempted thread: TASK_REPORT_MAX of the kernel (Linux 4.14).
 const STATE_PREEMPTED: i64 = 0x100;
-/// Entries of a callchain from here up are marks between its parts (PERF_CONTEXT_MAX).
-const CONTEXT_MARKS: u64 = u64::MAX - 4094;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample<'a> {
-    pub id: u64,
-    /// Process and thread as our own pid namespace knows them; 0 for strangers.
-    pub own_ids: (u32, u32),
-    pub time_ns: u64,
-    pub processor: u32,
-    /// Kernel addresses, innermost first.
-    pub stack: Vec<u64>,
-    pub raw: &'a [u8],
-}
-
-pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (first, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
-        Some(first)
-    }
-
-    pub(crate) fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_ne_bytes(self.take(4)?.try_into().ok()?))
-    }
-
-    pub(crate) fn u64(&mut self) -> Option<u64> {
-        Some(u64::from_ne_bytes(self.take(8)?.try_into().ok()?))
-    }
-}
-
-impl<'a> Sample<'a> {
-    /// `None` when the record is another one, or cut off.
-    pub fn parse(record: &'a [u8], has_stack: impl Fn(u64) -> bool) -> Option<Sample<'a>> {
-        let (sample, mut rest) = Sample::without_raw(record, has_stack)?;
-        let size = rest.u32()?;
-        let raw = rest.take(size as usize)?;
-        Some(Sample { raw, ..sample })
-    }
-
-    /// Whose and when; without stack and bytes.
-    pub fn head(record: &'a [u8]) -> Option<Sample<'a>> {
-        Sample::without_raw(record, |_| false).map(|(sample, _)| sample)
-    }
-
-    pub fn of_clock(record: &'a [u8]) -> Option<Sample<'a>> {
-        Sample::without_raw(record, |_| true).map(|(sample, _)| sample)
-    }
-
-    fn without_raw(
-        record: &'a [u8],
-        has_stack: impl Fn(u64) -> bool,
-    ) -> Option<(Sample<'a>, Bytes<'a>)> {
-        let mut bytes = Bytes(record);
-        if bytes.u32()? != RECORD_SAMPLE {
-            return None;
-        }
-        bytes.u32()?;
-        let id = bytes.u64()?;
-        let own_ids = (bytes.u32()?, bytes.u32()?);
-        let time_ns = bytes.u64()?;
-        let processor = bytes.u32()?;
-        bytes.u32()?;
-        let mut stack = Vec::new();
-        if has_stack(id) {
-            let frames = bytes.u64()?;
-            let addresses = bytes.take(usize::try_from(frames).ok()?.checked_mul(8)?)?;
-            let addresses = addresses
-                .chunks_exact(8)
-                .map(|chunk| u64::from_ne_bytes(chunk.try_into().expect("eight bytes")));
-            stack.extend(addresses.filter(|address| *address < CONTEXT_MARKS));
-        }
-        Some((Sample { id, own_ids, time_ns, processor, stack, raw: &[] }, bytes))
-    }
-}
-
-/// How many events are missing, and when that was noticed; `None` when the record is another one.
-pub fn parse_lost(record: &[u8]) -> Option<(u64, u64)> {
-    let mut bytes = Bytes(record);
-    if bytes.u32()? != RECORD_LOST {
-        return None;
-    }
-    bytes.u32()?;
-    bytes.u64()?;
-    let count = bytes.u64()?;
-    bytes.u64()?;
-    Some((count, bytes.u64()?))
-}
-
 /// What a sample of one of our events says; `None` when it is cut off. A trace point does not tell
 /// the name of the waker: `name_of` may know it.
 pub fn understood(
-    sample: &Sample<'_>,
+    record: Record<'_>,
     source: Source,
     layout: &Layout,
     names: &mut Names,
     name_of: &mut dyn FnMut(u32) -> String,
 ) -> Option<SchedEvent> {
-    let raw = sample.raw;
+    let Body::Sample(mut sample) = record.body else { return None };
+    let stack = if source == Source::In { Vec::new() } else { sample.stack()? };
+    let raw = sample.raw()?;
     let number = |field: &TraceField| Some(field.integer(raw)? as u32);
     let mut task = |id: &TraceField, comm: &TraceField| {
         let name = String::from_utf8_lossy(comm.text(raw)?);
@@ -259,7 +166,7 @@ pub fn understood(
             let is_preempted = state & 0xff == 0 || state & STATE_PREEMPTED != 0;
             let left = if is_preempted { Left::Preempted } else { Left::Asleep };
             let next = task(&layout.next_pid, &layout.next_comm)?;
-            let stack = names.stacks.number(sample.stack.as_slice());
+            let stack = names.stacks.number(stack.as_slice());
             (number(&layout.prev_pid)?, What::Out { left, next, stack })
         }
         Source::In => {
@@ -267,20 +174,19 @@ pub fn understood(
             (number(&layout.next_pid)?, What::In { prev })
         }
         Source::Waking => {
-            let stack = names.stacks.number(sample.stack.as_slice());
+            let stack = names.stacks.number(stack.as_slice());
             let id = number(&layout.waker_pid)?;
             let by = Task { id, name: names.comms.number(name_of(id).as_str()) };
             (number(&layout.woken_pid)?, What::Woken { by, stack })
         }
     };
-    Some(SchedEvent { time_ns: sample.time_ns, processor: sample.processor, thread, what })
+    Some(SchedEvent { time_ns: record.time_ns, processor: record.processor, thread, what })
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use proptest::prelude::*;
-
+mod tests {
     use super::*;
+    use crate::kernel::perf_record::tests::sample;
 
     fn layout() -> Layout {
         let switch = "ID: 1\n\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\
@@ -304,33 +210,16 @@ pub(crate) mod tests {
         raw
     }
 
-    fn sample(stack: Option<&[u64]>, raw: &[u8]) -> Vec<u8> {
-        let mut record = Vec::new();
-        record.extend(RECORD_SAMPLE.to_ne_bytes());
-        record.extend([0; 4]);
-        record.extend(7u64.to_ne_bytes());
-        record.extend([1; 8]);
-        record.extend(5_000u64.to_ne_bytes());
-        record.extend(1u64.to_ne_bytes());
-        if let Some(stack) = stack {
-            record.extend((stack.len() as u64).to_ne_bytes());
-            stack.iter().for_each(|address| record.extend(address.to_ne_bytes()));
-        }
-        record.extend((raw.len() as u32).to_ne_bytes());
-        record.extend(raw);
-        record
-    }
-
     fn decoded(record: &[u8], source: Source, names: &mut Names) -> Option<SchedEvent> {
-        let sample = Sample::parse(record, |_| source != Source::In)?;
-        understood(&sample, source, &layout(), names, &mut |id| format!("waker {id}"))
+        let record = Record::parse(record)?;
+        understood(record, source, &layout(), names, &mut |id| format!("waker {id}"))
     }
 
     #[test]
     fn a_thread_leaves_asleep_or_preempted_with_its_stack() {
         let mut names = Names::default();
         let stack = [u64::MAX - 127, 0xffff_ffff_8100_0010, 0xffff_ffff_8100_0020];
-        let record = sample(Some(&stack), &switch_raw(2));
+        let record = sample(Some(&stack), Some(&switch_raw(2)));
         let event = decoded(&record, Source::Out, &mut names).unwrap();
         let What::Out { left, next, stack } = event.what else { panic!("out") };
         assert_eq!(
@@ -340,7 +229,7 @@ pub(crate) mod tests {
         assert_eq!((next.id, names.comms.value(next.name).as_str()), (99, "rustc"));
         assert_eq!(names.stacks.value(stack), &[0xffff_ffff_8100_0010, 0xffff_ffff_8100_0020]);
         for state in [0, 0x100] {
-            let record = sample(Some(&[]), &switch_raw(state));
+            let record = sample(Some(&[]), Some(&switch_raw(state)));
             let event = decoded(&record, Source::Out, &mut names).unwrap();
             assert!(matches!(event.what, What::Out { left: Left::Preempted, .. }), "{state}");
         }
@@ -349,50 +238,17 @@ pub(crate) mod tests {
     #[test]
     fn a_thread_takes_over_and_is_woken() {
         let mut names = Names::default();
-        let event = decoded(&sample(None, &switch_raw(1)), Source::In, &mut names).unwrap();
+        let event = decoded(&sample(None, Some(&switch_raw(1))), Source::In, &mut names).unwrap();
         let What::In { prev } = event.what else { panic!("in") };
         assert_eq!((event.thread, names.comms.value(prev.name).as_str()), (99, "worker"));
         let mut raw = vec![0; 28];
         raw[4..8].copy_from_slice(&17u32.to_ne_bytes());
         raw[24..28].copy_from_slice(&41u32.to_ne_bytes());
-        let event = decoded(&sample(Some(&[1]), &raw), Source::Waking, &mut names).unwrap();
+        let event = decoded(&sample(Some(&[1]), Some(&raw)), Source::Waking, &mut names).unwrap();
         let What::Woken { by, .. } = event.what else { panic!("woken") };
         assert_eq!(
             (event.thread, by.id, names.comms.value(by.name).as_str()),
             (41, 17, "waker 17")
         );
-    }
-
-    #[test]
-    fn lost_events_are_counted() {
-        let mut record = Vec::new();
-        record.extend(RECORD_LOST.to_ne_bytes());
-        record.extend([0; 4]);
-        for word in [7u64, 12, 0, 9_000] {
-            record.extend(word.to_ne_bytes());
-        }
-        assert_eq!(parse_lost(&record), Some((12, 9_000)));
-        assert_eq!(parse_lost(&record[..20]), None);
-    }
-
-    proptest! {
-        #[test]
-        fn no_record_makes_it_panic(mut record: Vec<u8>, is_sample: bool, cut in 0usize..200) {
-            if is_sample {
-                record = sample(Some(&[1, 2, 3]), &record);
-                record.truncate(cut);
-            }
-            for source in [Source::Out, Source::In, Source::Waking] {
-                let _ = decoded(&record, source, &mut Names::default());
-            }
-            let _ = (parse_lost(&record), Sample::of_clock(&record));
-        }
-
-        #[test]
-        fn a_length_of_a_stack_is_not_believed(frames: u64) {
-            let mut record = sample(Some(&[1, 2]), &[0; 64]);
-            record[40..48].copy_from_slice(&frames.to_ne_bytes());
-            let _ = decoded(&record, Source::Out, &mut Names::default());
-        }
     }
 }

@@ -13,25 +13,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::kernel::{
-    perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
-    perf_ring::PerfRing,
-    sched_stat::SchedStat,
-};
-use pickfs_record::{Clock, MonotonicClock};
-
 use crate::{
-    loss::GapWatch,
+    kernel::{
+        perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
+        perf_record::{Body, Record},
+        sched_stat::SchedStat,
+    },
+    loss::{Ring, Told, ripe},
     run_delay::RunDelay,
-    sched::{Left, Names, SchedEvent, Task, What, parse_lost},
+    sched::{Left, Names, SchedEvent, Task, What},
 };
 
 /// Pages of a thread's ring: some 800 switches between two looks.
 const RING_PAGES: usize = 8;
-/// `PERF_RECORD_SWITCH` and its flags in the header's second word.
-const RECORD_SWITCH: u32 = 14;
-const LEAVES: u16 = 1 << 13;
-const PREEMPTED: u16 = 1 << 14;
 
 struct Station {
     own_id: u32,
@@ -48,8 +42,7 @@ enum Moments {
 }
 
 struct Records {
-    ring: PerfRing,
-    gaps: GapWatch,
+    ring: Ring,
     _event: PerfEvent,
     delay: RunDelay,
 }
@@ -119,39 +112,29 @@ impl Switches {
                 }
             }
         }
-        held.sort_by_key(|event| event.time_ns);
-        let ripe = held.partition_point(|event| event.time_ns <= until_ns);
-        events.extend(held.drain(..ripe));
+        events.extend(ripe(held, until_ns, |event| event.time_ns));
     }
 }
 
 impl Records {
     fn drain(&mut self, thread: u32, stat: Option<SchedStat>, held: &mut Vec<SchedEvent>) {
-        let Records { ring, gaps, delay, .. } = self;
-        let (mut told, mut gap_events) = (Vec::new(), Vec::new());
-        let bytes = ring.drain(&mut |record| {
-            let lost = parse_lost(record);
-            let event = switch(record, thread);
-            let time_ns = lost.map(|(_, time_ns)| time_ns).or(event.map(|event| event.time_ns));
-            if let Some(time_ns) = time_ns {
-                let each = &mut |gap| gap_events.push(SchedEvent::of_gap(gap, 0));
-                gaps.record(time_ns, lost.map(|(count, _)| count), each);
-            }
-            told.extend(event);
+        let Records { ring, delay, .. } = self;
+        let (mut told, mut gaps) = (Vec::new(), Vec::new());
+        ring.drain(&mut |item| match item {
+            Told::Gap(gap) => gaps.push(SchedEvent::of_gap(gap, 0)),
+            Told::Record(record) => told.extend(switch(&record, thread)),
         });
-        let each = &mut |gap| gap_events.push(SchedEvent::of_gap(gap, 0));
-        gaps.emptied(bytes, ring.capacity_bytes(), MonotonicClock.now_ns(), each);
         held.extend(stat.and_then(|stat| delay.look(thread, stat, &told)));
         held.extend(told);
-        held.extend(gap_events);
+        held.extend(gaps);
     }
 }
 
 fn records_of(own_id: u32) -> Result<Records, PerfEventError> {
     let event = PerfEvent::of_thread(&EventSpec::new(EventSource::Switches), own_id)?;
-    let ring = PerfRing::map(&event, RING_PAGES)?;
+    let ring = Ring::map(&event, RING_PAGES)?;
     event.enable()?;
-    Ok(Records { ring, gaps: GapWatch::default(), _event: event, delay: RunDelay::default() })
+    Ok(Records { ring, _event: event, delay: RunDelay::default() })
 }
 
 pub fn may_record(own_id: Option<u32>) -> Result<(), PerfEventError> {
@@ -183,45 +166,21 @@ fn asleep_in(wchan: &std::path::Path) -> Option<String> {
 }
 
 /// `None` for records of other kinds.
-pub(crate) fn switch(record: &[u8], thread: u32) -> Option<SchedEvent> {
-    let word = |at: usize| Some(u64::from_ne_bytes(record.get(at..at + 8)?.try_into().ok()?));
-    let kind = word(0)? as u32;
-    let flags = (word(0)? >> 32) as u16;
-    let (time_ns, processor, what) = match kind {
-        RECORD_SWITCH if flags & LEAVES != 0 => {
-            let left = if flags & PREEMPTED != 0 { Left::Preempted } else { Left::Asleep };
-            (word(16)?, word(24)? as u32, What::Out { left, next: Task::UNKNOWN, stack: 0 })
+fn switch(record: &Record<'_>, thread: u32) -> Option<SchedEvent> {
+    let what = match record.body {
+        Body::Left { is_preempted } => {
+            let left = if is_preempted { Left::Preempted } else { Left::Asleep };
+            What::Out { left, next: Task::UNKNOWN, stack: 0 }
         }
-        RECORD_SWITCH => (word(16)?, word(24)? as u32, What::In { prev: Task::UNKNOWN }),
+        Body::Arrived => What::In { prev: Task::UNKNOWN },
         _ => return None,
     };
-    Some(SchedEvent { time_ns, processor, thread, what })
+    Some(SchedEvent { time_ns: record.time_ns, processor: record.processor, thread, what })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn record(kind: u32, flags: u16, words: &[u64]) -> Vec<u8> {
-        let size = 8 + 8 * words.len() as u64;
-        let head = u64::from(kind) | u64::from(flags) << 32 | size << 48;
-        let all = [&[head], words].concat();
-        all.iter().flat_map(|word| word.to_ne_bytes()).collect()
-    }
-
-    #[test]
-    fn a_thread_leaves_is_preempted_and_comes_back() {
-        let body = [0, 5_000, 1, 7];
-        let out = switch(&record(RECORD_SWITCH, LEAVES, &body), 41).expect("a switch");
-        assert_eq!((out.time_ns, out.processor, out.thread), (5_000, 1, 41));
-        assert!(matches!(out.what, What::Out { left: Left::Asleep, .. }));
-        let out = switch(&record(RECORD_SWITCH, LEAVES | PREEMPTED, &body), 41).expect("a switch");
-        assert!(matches!(out.what, What::Out { left: Left::Preempted, .. }));
-        let back = switch(&record(RECORD_SWITCH, 0, &body), 41).expect("a switch");
-        assert_eq!(back.what, What::In { prev: Task::UNKNOWN });
-        assert_eq!(switch(&record(2, 0, &[7, 12, 0, 9_000, 1]), 41), None);
-        assert_eq!(switch(&record(RECORD_SWITCH, 0, &[0]), 41), None);
-    }
 
     #[test]
     fn by_looks_a_sleep_ends_when_the_thread_has_run_meanwhile() {

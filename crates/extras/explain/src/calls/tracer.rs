@@ -13,10 +13,8 @@ use std::{collections::HashSet, thread, time::Duration};
 use crate::kernel::{
     file_calls::FileCall,
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError, Reach},
-    perf_ring::PerfRing,
     trace_fs::TraceFs,
 };
-use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::{cpu, proc_root::ProcRoot, process};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
@@ -25,7 +23,11 @@ use super::{
     cost::cost_of_call_ns,
     event::{CallEvent, CallReader, CallWhat},
 };
-use crate::{loss::GapWatch, recorder::RecorderError, sched::parse_lost, tier::ring_pages};
+use crate::{
+    loss::{Ring, Told, ripe},
+    recorder::RecorderError,
+    tier::ring_pages,
+};
 
 /// Calls cannot be traced. The text says what is lost by that and how to get it.
 #[derive(Debug, Error)]
@@ -46,8 +48,7 @@ impl<E: Into<RecorderError>> From<E> for CallsRefused {
 
 struct Station {
     processor: u32,
-    ring: PerfRing,
-    gaps: GapWatch,
+    ring: Ring,
     carrier: PerfEvent,
 }
 
@@ -155,14 +156,13 @@ impl CallTracer {
     fn attach(&mut self, thread: Option<u32>, reach: Reach) -> Result<(), PerfEventError> {
         let mut opened = Vec::new();
         let (enter, exit) = self.points;
-        let of = |point| EventSpec::new(EventSource::TracePoint(point)).reaching(reach);
-        let exit = match self.options.arrivals {
-            true => of(exit).telling_switches(),
-            false => of(exit),
-        };
-        let clock = |hz| EventSpec::new(EventSource::CpuClock { hz }).with_stacks().reaching(reach);
+        let of = |source| EventSpec { reach, ..EventSpec::new(source) };
+        let enter = EventSpec { tells_threads: true, ..of(EventSource::TracePoint(enter)) };
+        let tells_switches = self.options.arrivals;
+        let exit = EventSpec { tells_switches, ..of(EventSource::TracePoint(exit)) };
+        let clock = |hz| EventSpec { has_stacks: true, ..of(EventSource::CpuClock { hz }) };
         let clock = self.options.samples_hz.map(clock);
-        for spec in [Some(of(enter).telling_threads()), Some(exit), clock].into_iter().flatten() {
+        for spec in [Some(enter), Some(exit), clock].into_iter().flatten() {
             for station in &self.stations {
                 let event = PerfEvent::of_thread_on(&spec, thread, station.processor)?;
                 match Some(spec) == clock {
@@ -185,30 +185,21 @@ impl CallTracer {
         self.stations.iter().map(|station| station.ring.fill()).fold(0.0, f64::max)
     }
 
-    /// Empties the rings and gives the events up to `until_ns` in the order of their times. Choose it
-    /// some milliseconds ago: what is younger may still be on its way from another processor.
+    /// Empties the rings and gives the events up to `until_ns` in the order of their times.
     pub fn drain(&mut self, until_ns: u64, events: &mut Vec<CallEvent>) {
         self.fetch();
-        self.held.sort_by_key(|event| event.time_ns);
-        let ripe = self.held.partition_point(|event| event.time_ns <= until_ns);
-        events.extend(self.held.drain(..ripe));
+        events.extend(ripe(&mut self.held, until_ns, |event| event.time_ns));
     }
 
     fn fetch(&mut self) {
         let CallTracer { stations, reader, held, .. } = self;
-        for Station { ring, gaps, .. } in stations {
-            let bytes = ring.drain(&mut |record| {
-                let lost = parse_lost(record);
-                let event = reader.read(record);
-                let time_ns = event.as_ref().map(|event| event.time_ns);
-                if let Some(time_ns) = lost.map(|(_, time_ns)| time_ns).or(time_ns) {
-                    let told = &mut |gap| held.push(CallEvent::of_gap(gap));
-                    gaps.record(time_ns, lost.map(|(count, _)| count), told);
-                }
-                held.extend(event);
+        for Station { ring, .. } in stations {
+            ring.drain(&mut |told| {
+                held.extend(match told {
+                    Told::Gap(gap) => Some(CallEvent::of_gap(gap)),
+                    Told::Record(record) => reader.read(record),
+                });
             });
-            let told = &mut |gap| held.push(CallEvent::of_gap(gap));
-            gaps.emptied(bytes, ring.capacity_bytes(), MonotonicClock.now_ns(), told);
         }
     }
 
@@ -230,8 +221,8 @@ impl CallTracer {
 impl Station {
     fn open(processor: u32, ring_pages: usize) -> Result<Station, PerfEventError> {
         let carrier = PerfEvent::on_processor(&EventSpec::new(EventSource::Carrier), processor)?;
-        let ring = PerfRing::map(&carrier, ring_pages)?;
-        Ok(Station { processor, ring, gaps: GapWatch::default(), carrier })
+        let ring = Ring::map(&carrier, ring_pages)?;
+        Ok(Station { processor, ring, carrier })
     }
 }
 

@@ -5,22 +5,22 @@ use std::collections::HashMap;
 
 use crate::kernel::{
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
-    perf_ring::PerfRing,
     trace_fs::TraceFs,
 };
 use pickfs_sys::cpu;
 
 use super::points::{ContextEvent, POINTS, Placed};
 use crate::{
+    kernel::perf_record::Body,
+    loss::{Ring, Told, ripe},
     recorder::{Namer, RecorderError},
-    sched::{Sample, parse_lost},
 };
 
 /// Pages of a ring for each processor: a megabyte holds some 8,000 events.
 const RING_PAGES: usize = 256;
 
 struct Station {
-    ring: PerfRing,
+    ring: Ring,
     _events: Vec<PerfEvent>,
 }
 
@@ -71,20 +71,21 @@ impl ContextRecorder {
     pub fn drain(&mut self, until_ns: u64, each: &mut dyn FnMut(&ContextEvent, &str)) {
         let ContextRecorder { stations, points, held, namer, events, lost, .. } = self;
         for station in stations {
-            station.ring.drain(&mut |record| {
-                *lost += parse_lost(record).map_or(0, |(count, _)| count);
-                let sample = Sample::parse(record, |_| false);
-                held.extend(
-                    sample.and_then(|sample| {
-                        points.get(&sample.id)?.event(sample.time_ns, sample.raw)
-                    }),
-                );
+            station.ring.drain(&mut |told| {
+                let Told::Record(record) = told else { return };
+                match record.body {
+                    Body::Lost { count } => *lost += count,
+                    Body::Sample(mut sample) => held.extend(
+                        sample
+                            .raw()
+                            .and_then(|raw| points.get(&record.id)?.event(record.time_ns, raw)),
+                    ),
+                    _ => {}
+                }
             });
         }
-        held.sort_by_key(|event| event.time_ns);
-        let ripe = held.partition_point(|event| event.time_ns <= until_ns);
-        *events += ripe as u64;
-        for event in held.drain(..ripe) {
+        for event in ripe(held, until_ns, |event| event.time_ns) {
+            *events += 1;
             each(&event, &namer.name(event.thread));
         }
     }
@@ -93,7 +94,7 @@ impl ContextRecorder {
 impl Station {
     fn open(processor: u32, numbers: &[u64]) -> Result<(Station, Vec<u64>), PerfEventError> {
         let carrier = PerfEvent::on_processor(&EventSpec::new(EventSource::Carrier), processor)?;
-        let ring = PerfRing::map(&carrier, RING_PAGES)?;
+        let ring = Ring::map(&carrier, RING_PAGES)?;
         let (mut events, mut ids) = (vec![carrier], Vec::new());
         for number in numbers {
             let spec = EventSpec::new(EventSource::TracePoint(*number));

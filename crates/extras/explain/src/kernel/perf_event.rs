@@ -5,11 +5,9 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use thiserror::Error;
-
-use pickfs_sys::ioctl::{with_pointer, with_value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventSource {
@@ -26,11 +24,14 @@ pub enum EventSource {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventSpec {
-    source: EventSource,
-    has_stacks: bool,
-    reach: Reach,
-    tells_threads: bool,
-    tells_switches: bool,
+    pub source: EventSource,
+    /// The kernel's part of the stack in each record.
+    pub has_stacks: bool,
+    pub reach: Reach,
+    /// Records of threads that begin, are named and end (`PERF_RECORD_FORK`, `_COMM`, `_EXIT`).
+    pub tells_threads: bool,
+    /// Records of its threads leaving and taking a processor (`PERF_RECORD_SWITCH`).
+    pub tells_switches: bool,
 }
 
 /// Whom an event of a thread belongs to beside it.
@@ -152,83 +153,42 @@ impl EventSpec {
         }
     }
 
-    /// With the kernel's part of the stack in each record.
-    #[must_use]
-    pub fn with_stacks(self) -> EventSpec {
-        EventSpec { has_stacks: true, ..self }
-    }
-
-    #[must_use]
-    pub fn reaching(self, reach: Reach) -> EventSpec {
-        EventSpec { reach, ..self }
-    }
-
-    /// With records of threads that begin, are named and end (`PERF_RECORD_FORK`, `_COMM`, `_EXIT`).
-    #[must_use]
-    pub fn telling_threads(self) -> EventSpec {
-        EventSpec { tells_threads: true, ..self }
-    }
-
-    /// With records of its threads leaving and taking a processor (`PERF_RECORD_SWITCH`).
-    #[must_use]
-    pub fn telling_switches(self) -> EventSpec {
-        EventSpec { tells_switches: true, ..self }
-    }
-
-    fn flags(&self) -> u64 {
+    fn attributes(&self) -> Attributes {
+        let if_so = |is_so: bool, bits: u64| if is_so { bits } else { 0 };
         let reach = match self.reach {
             Reach::Alone => 0,
             Reach::Descendants => FLAG_INHERIT,
             Reach::DescendantsFromExec => FLAG_INHERIT | FLAG_ENABLE_ON_EXEC,
         };
-        let threads = if self.tells_threads { FLAG_COMM | FLAG_TASK } else { 0 };
+        let (kind, config, sample_period, raw, flags) = match self.source {
+            EventSource::TracePoint(id) => {
+                (KIND_TRACE_POINT, id, 1, SAMPLE_RAW, FLAG_NO_USER_STACK)
+            }
+            EventSource::CpuClock { hz } => {
+                let flags = FLAG_FREQUENCY | FLAG_NO_USER_STACK;
+                (KIND_SOFTWARE, SOFTWARE_CPU_CLOCK, u64::from(hz), 0, flags)
+            }
+            EventSource::Carrier => (KIND_SOFTWARE, SOFTWARE_DUMMY, 0, 0, 0),
+            EventSource::Switches => {
+                let flags = FLAG_SWITCHES | FLAG_EXCLUDE_KERNEL | FLAG_EXCLUDE_HYPERVISOR;
+                (KIND_SOFTWARE, SOFTWARE_DUMMY, 0, 0, flags)
+            }
+        };
+        let told = if_so(self.tells_threads, FLAG_COMM | FLAG_TASK)
+            | if_so(self.tells_switches, FLAG_SWITCHES);
         let always = FLAG_DISABLED | FLAG_SAMPLE_ID_ALL | FLAG_CLOCK_ID | FLAG_WATERMARK;
-        let switches = if self.tells_switches { FLAG_SWITCHES } else { 0 };
-        always | reach | threads | switches
-    }
-
-    fn attributes(&self) -> Attributes {
         let common = SAMPLE_TID | SAMPLE_TIME | SAMPLE_CPU | SAMPLE_IDENTIFIER;
-        let stack = if self.has_stacks { SAMPLE_STACK } else { 0 };
-        let flags = self.flags();
-        let own = Attributes {
+        Attributes {
+            kind,
             size: size_of::<Attributes>() as u32,
-            clock_id: libc::CLOCK_MONOTONIC,
+            config,
+            sample_period,
+            sample_type: common | raw | if_so(self.has_stacks, SAMPLE_STACK),
+            flags: always | reach | told | flags,
             // Nobody waits for the ring: it is looked at by the clock.
             wakeup_events: u32::MAX,
+            clock_id: libc::CLOCK_MONOTONIC,
             ..Attributes::default()
-        };
-        match self.source {
-            EventSource::TracePoint(config) => Attributes {
-                kind: KIND_TRACE_POINT,
-                config,
-                sample_period: 1,
-                sample_type: common | stack | SAMPLE_RAW,
-                flags: flags | FLAG_NO_USER_STACK,
-                ..own
-            },
-            EventSource::CpuClock { hz } => Attributes {
-                kind: KIND_SOFTWARE,
-                config: SOFTWARE_CPU_CLOCK,
-                sample_period: u64::from(hz),
-                sample_type: common | stack,
-                flags: flags | FLAG_FREQUENCY | FLAG_NO_USER_STACK,
-                ..own
-            },
-            EventSource::Carrier => Attributes {
-                kind: KIND_SOFTWARE,
-                config: SOFTWARE_DUMMY,
-                sample_type: common,
-                flags,
-                ..own
-            },
-            EventSource::Switches => Attributes {
-                kind: KIND_SOFTWARE,
-                config: SOFTWARE_DUMMY,
-                sample_type: common,
-                flags: flags | FLAG_SWITCHES | FLAG_EXCLUDE_KERNEL | FLAG_EXCLUDE_HYPERVISOR,
-                ..own
-            },
         }
     }
 }
@@ -287,39 +247,47 @@ impl PerfEvent {
     pub fn id(&self) -> Result<u64, PerfEventError> {
         let mut id = 0u64;
         // SAFETY: the request writes one u64.
-        let answer = unsafe { with_pointer(self.as_fd(), IOCTL_ID, &mut id) };
-        answer.map(|_| id).map_err(set_up)
+        unsafe { self.request(IOCTL_ID, (&raw mut id).expose_provenance()) }
+            .map(|()| id)
+            .map_err(set_up)
     }
 
     /// Only records that pass: `pid==7||pid==9`. To be set once: the kernel refuses to replace a
     /// filter (`EEXIST`).
     pub fn filter(&self, filter: &str) -> Result<(), PerfEventError> {
         let text = CString::new(filter).unwrap_or_default();
-        let mut bytes = text.into_bytes_with_nul();
-        // SAFETY: the kernel reads a string up to its zero byte, which is the last one here.
-        let answer = unsafe { with_pointer(self.as_fd(), IOCTL_SET_FILTER, bytes.as_mut_slice()) };
-        answer.map(|_| ()).map_err(|cause| {
-            let filter = filter.chars().take(80).collect();
-            PerfEventError::Filter { filter, cause }
-        })
+        // SAFETY: the kernel reads a string up to its zero byte.
+        unsafe { self.request(IOCTL_SET_FILTER, text.as_ptr().expose_provenance()) }.map_err(
+            |cause| {
+                let filter = filter.chars().take(80).collect();
+                PerfEventError::Filter { filter, cause }
+            },
+        )
     }
 
     /// Lets its records go into the ring of another event of the same processor.
     pub fn write_into(&self, ring_of: &PerfEvent) -> Result<(), PerfEventError> {
-        use std::os::fd::AsRawFd;
-        let number = ring_of.0.as_raw_fd() as libc::c_ulong;
+        let number = ring_of.0.as_raw_fd() as usize;
         // SAFETY: the request takes a descriptor's number.
-        unsafe { with_value(self.as_fd(), IOCTL_SET_OUTPUT, number) }.map(|_| ()).map_err(set_up)
+        unsafe { self.request(IOCTL_SET_OUTPUT, number) }.map_err(set_up)
     }
 
     pub fn enable(&self) -> Result<(), PerfEventError> {
         // SAFETY: the request takes flags by value.
-        unsafe { with_value(self.as_fd(), IOCTL_ENABLE, 0) }.map(|_| ()).map_err(set_up)
+        unsafe { self.request(IOCTL_ENABLE, 0) }.map_err(set_up)
     }
 
     pub fn disable(&self) -> Result<(), PerfEventError> {
         // SAFETY: the request takes flags by value.
-        unsafe { with_value(self.as_fd(), IOCTL_DISABLE, 0) }.map(|_| ()).map_err(set_up)
+        unsafe { self.request(IOCTL_DISABLE, 0) }.map_err(set_up)
+    }
+
+    /// # Safety
+    /// The argument is a number, or the address of what the kernel reads or writes.
+    unsafe fn request(&self, request: u64, argument: usize) -> io::Result<()> {
+        // SAFETY: as the caller vouches.
+        let answer = unsafe { libc::ioctl(self.0.as_raw_fd(), request as libc::Ioctl, argument) };
+        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }
 
@@ -346,11 +314,13 @@ mod tests {
     fn an_event_reaches_whom_it_is_told_to() {
         let spec = EventSpec::new(EventSource::TracePoint(1));
         assert_eq!(spec.attributes().flags & (FLAG_INHERIT | FLAG_ENABLE_ON_EXEC), 0);
-        let flags = spec.reaching(Reach::DescendantsFromExec).telling_threads().attributes().flags;
+        let reach = Reach::DescendantsFromExec;
+        let flags = EventSpec { reach, tells_threads: true, ..spec }.attributes().flags;
         let all = FLAG_INHERIT | FLAG_ENABLE_ON_EXEC | FLAG_COMM | FLAG_TASK | FLAG_DISABLED;
         assert_eq!(flags & all, all);
         assert_eq!(flags & FLAG_SWITCHES, 0);
-        assert_ne!(spec.telling_switches().attributes().flags & FLAG_SWITCHES, 0);
+        let flags = EventSpec { tells_switches: true, ..spec }.attributes().flags;
+        assert_ne!(flags & FLAG_SWITCHES, 0);
     }
 
     #[test]
