@@ -26,10 +26,9 @@ pub fn lacking(feature: &str) -> anyhow::Error {
 /// Keys of the capabilities that conditions may name.
 pub fn capabilities() -> Vec<&'static str> {
     #[cfg(feature = "features")]
-    let known = pickfs_features::capabilities();
+    return pickfs_features::capabilities().into_iter().map(|known| known.key).collect();
     #[cfg(not(feature = "features"))]
-    let known: Vec<pickfs_record::features::Capability> = Vec::new();
-    known.into_iter().map(|known| known.key).collect()
+    Vec::new()
 }
 
 #[cfg(feature = "explain")]

@@ -14,7 +14,6 @@ pub mod doctor;
 pub mod document;
 pub mod exports;
 pub mod factors;
-pub mod features;
 pub mod first;
 pub mod hlog;
 pub mod html;

@@ -5,7 +5,8 @@
 //! We ask the driver, because a program meets the driver. Where nothing could
 //! be asked the design decides, and the classification says so.
 
-use pickfs_record::features::{Answer, Capability, Class, Classification, Home, Origin, Verdict};
+use crate::answers::{Answer, Capability, Classification, Verdict};
+use pickfs_record::origin::{Class, Home, Origin};
 
 /// All must be seen, at least in part.
 pub const NEEDED: [&str; 7] = [

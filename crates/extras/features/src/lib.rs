@@ -3,7 +3,9 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod answers;
 mod class;
+mod document;
 mod figures;
 mod kernel;
 mod probe;
@@ -12,7 +14,9 @@ mod refusal;
 mod room;
 mod survey;
 mod table;
+mod view;
 
+pub use document::{Detail, features_document};
 pub use room::TORN_TIME;
 pub use survey::{Asked, Listener, Request, SurveyError, survey};
 pub use table::capabilities;

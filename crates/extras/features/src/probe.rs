@@ -1,4 +1,4 @@
-use pickfs_record::features::{Answer, Verdict};
+use crate::answers::{Answer, Verdict};
 
 use crate::refusal::Asking;
 use crate::room::Room;

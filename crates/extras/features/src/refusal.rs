@@ -3,7 +3,7 @@
 
 use std::io;
 
-use pickfs_record::features::{Answer, Verdict};
+use crate::answers::{Answer, Verdict};
 use pickfs_sys::errno_name::errno_name;
 use rustix::io::Errno;
 

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::answers::{Answer, Capability, FeatureRow, Presence, Verdict};
 use pickfs_candidate::fs::{self, FileSystem};
 use pickfs_candidate::{Availability, Mounted, Scratch, TargetError};
-use pickfs_record::features::{Answer, Capability, FeatureRow, Presence, Verdict};
 use pickfs_record::{BackingSpec, CandidateSpec};
 use pickfs_sys::mount;
 

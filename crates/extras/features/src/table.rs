@@ -1,4 +1,4 @@
-use pickfs_record::features::{Capability, Group};
+use crate::answers::{Capability, Group};
 
 use crate::probe::Probe;
 use crate::probes;

@@ -7,9 +7,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pickfs_features::answers::{Presence, Verdict};
 use pickfs_features::{Asked, Listener, Request, capabilities, survey};
 use pickfs_record::BackingSpec;
-use pickfs_record::features::{Presence, Verdict};
 
 struct Quiet;
 

@@ -8,9 +8,10 @@ mod ring;
 use std::path::Path;
 use std::time::Duration;
 
+use pickfs_features::answers::{FeatureRow, Presence, Verdict};
 use pickfs_features::{Asked, Listener, Request, capabilities, survey};
 use pickfs_record::BackingSpec;
-use pickfs_record::features::{Class, FeatureRow, Presence, Verdict};
+use pickfs_record::origin::Class;
 use pickfs_sys::{loop_device, mount};
 
 const SIZE_BYTES: u64 = 384 << 20;

@@ -1,6 +1,6 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use pickfs_record::{BackingKind, Findings, RunRecord, features::Origin, typed::program};
+use pickfs_record::{BackingKind, Findings, RunRecord, origin::Origin, typed::program};
 
 use super::{
     Answer, Article, Claim, Measure, Outcome, RunAnswer, beside,

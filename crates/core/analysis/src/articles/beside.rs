@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use pickfs_record::features::Origin;
+use pickfs_record::origin::Origin;
 
 use super::{Claim, Evidence, Outcome, Relation, RunAnswer};
 use crate::{objective::FeatureAnswers, wording::list};

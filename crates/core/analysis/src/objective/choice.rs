@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use pickfs_record::{Durability, features::Origin, finding::AnswerEnd};
+use pickfs_record::{Durability, finding::AnswerEnd, origin::Origin};
 use serde::Serialize;
 
 use super::{

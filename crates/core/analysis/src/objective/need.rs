@@ -19,7 +19,7 @@ use std::{fmt, str::FromStr};
 
 use pickfs_record::{
     BackingKind, Durability,
-    features::Origin,
+    origin::Origin,
     quantity::{bytes_text, parse_bytes},
     typed::program,
 };

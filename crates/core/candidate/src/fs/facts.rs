@@ -1,6 +1,6 @@
 //! What is known of a file system without asking it: the page docs/origins.md is the table.
 
-use pickfs_record::features::{Class, Fact, Home, Origin};
+use pickfs_record::origin::{Class, Fact, Home, Origin};
 
 const PAGE: &str = include_str!("../../../../../docs/origins.md");
 const LOOKED_UP: &str = "2026-11";

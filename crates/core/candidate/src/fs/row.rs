@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pickfs_record::features::Origin;
+use pickfs_record::origin::Origin;
 use pickfs_record::{CandidateSpec, Durability, Step};
 use pickfs_sys::block::BlockDevice;
 

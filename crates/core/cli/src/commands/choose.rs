@@ -110,7 +110,7 @@ mod tests {
 
     fn met(text: &str) -> Vec<String> {
         let need: Need = text.parse().expect("a condition");
-        let fits = |fs: &str, origin: &pickfs_record::features::Origin| {
+        let fits = |fs: &str, origin: &pickfs_record::origin::Origin| {
             let candidate = Candidate {
                 label: fs,
                 fs,

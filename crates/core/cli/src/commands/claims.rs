@@ -10,7 +10,7 @@ use pickfs_analysis::{
     objective::FeatureAnswers,
 };
 use pickfs_candidate::fs::FILE_SYSTEMS;
-use pickfs_record::{Findings, RunRecord, features::Origin};
+use pickfs_record::{Findings, RunRecord, origin::Origin};
 use pickfs_report::{articles::claims_document, document::markdown::markdown};
 
 use crate::{args::CompareArgs, commands::read_run, exit::Exit, terminal};

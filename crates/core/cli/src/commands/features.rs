@@ -6,17 +6,17 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use pickfs_features::{Asked, Listener, Request, TORN_TIME, capabilities, survey};
+use pickfs_features::{
+    Asked, Detail, Listener, Request, TORN_TIME,
+    answers::{FeatureRow, FeatureTable, Presence},
+    capabilities, features_document, survey,
+};
 use pickfs_lab::{environment, interrupt::Interrupt};
 use pickfs_record::{
     BackingSpec, CandidateSpec, FORMAT,
-    features::{FeatureRow, FeatureTable, Presence},
     quantity::{bytes_text, parse_bytes},
 };
-use pickfs_report::{
-    document::{html::html, markdown::markdown, terminal::terminal as printed},
-    features::{Detail, features_document},
-};
+use pickfs_report::document::{html::html, markdown::markdown, terminal::terminal as printed};
 
 use crate::{args::FeaturesArgs, exit::Exit, places::places, private, screen, terminal};
 

@@ -2,7 +2,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use pickfs_record::features::{Answer, Verdict};
+use crate::answers::{Answer, Verdict};
 use pickfs_sys::aligned_buffer::AlignedBuffer;
 use pickfs_sys::files::{Access, FileError, OpenHow};
 use pickfs_sys::mapped_file::{MapError, MappedFile};

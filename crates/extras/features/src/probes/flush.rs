@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use pickfs_record::features::{Answer, Verdict};
+use crate::answers::{Answer, Verdict};
 use pickfs_sys::block::{BlockDevice, WriteCache};
 
 use crate::probe::Probe;

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use pickfs_record::features::{Answer, Verdict};
+use crate::answers::{Answer, Verdict};
 
 use super::space::with_hole;
 use crate::figures::size_text;

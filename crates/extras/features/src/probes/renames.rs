@@ -2,7 +2,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 
-use pickfs_record::features::{Answer, Verdict};
+use crate::answers::{Answer, Verdict};
 use pickfs_sys::files::{Access, OpenHow};
 use rustix::fs::{AtFlags, CWD, RenameFlags, linkat, renameat_with};
 use rustix::io::Errno;

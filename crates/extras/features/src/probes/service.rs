@@ -1,8 +1,8 @@
 use std::fs::File;
 
+use crate::answers::{Answer, Verdict};
 use crate::kernel::quota::{self, Quota};
 use crate::kernel::{file_handle, open_lock};
-use pickfs_record::features::{Answer, Verdict};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 

@@ -1,7 +1,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use pickfs_record::features::{Answer, Verdict};
+use crate::answers::{Answer, Verdict};
 use pickfs_sys::extents;
 
 use crate::probe::Probe;

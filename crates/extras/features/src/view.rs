@@ -1,8 +1,7 @@
 //! Not how it looks.
 
-use pickfs_record::features::{
-    Answer, Capability, Class, FeatureRow, FeatureTable, Group, Presence, Verdict,
-};
+use crate::answers::{Answer, Capability, FeatureRow, FeatureTable, Group, Presence, Verdict};
+use pickfs_record::origin::Class;
 
 pub struct View<'t> {
     pub table: &'t FeatureTable,

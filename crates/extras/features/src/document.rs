@@ -2,15 +2,14 @@
 //! where each file system comes from. A terminal may ask for the differences alone: what the candidates share is then
 //! said in one line.
 
-mod view;
+use crate::answers::{Answer, FeatureRow, FeatureTable, Group, Presence, Verdict};
+use pickfs_record::origin::Class;
 
-use pickfs_record::features::{Answer, Class, FeatureRow, FeatureTable, Group, Presence, Verdict};
-
-use crate::document::{
+use crate::view::{EXPLAINED, Line, View, dissent};
+use pickfs_report::document::{
     Cell, Column, Document, Fold, Kind, Node, Role, Row, RowKind, Table, Text, facts,
     under_one_name,
 };
-use view::{EXPLAINED, Line, View, dissent};
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

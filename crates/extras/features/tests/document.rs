@@ -1,14 +1,12 @@
 #![allow(clippy::unwrap_used)]
 
+use pickfs_features::answers::{
+    Answer, Capability, Classification, FeatureRow, FeatureTable, Group, Presence, Verdict,
+};
+use pickfs_features::{Detail, features_document};
 use pickfs_record::Environment;
-use pickfs_record::features::{
-    Answer, Capability, Class, Classification, Fact, FeatureRow, FeatureTable, Group, Home, Origin,
-    Presence, Verdict,
-};
-use pickfs_report::{
-    document::{html::html, markdown::markdown, terminal::terminal},
-    features::{Detail, features_document},
-};
+use pickfs_record::origin::{Class, Fact, Home, Origin};
+use pickfs_report::document::{html::html, markdown::markdown, terminal::terminal};
 
 const NAMES: [&str; 12] = [
     "ext4",
