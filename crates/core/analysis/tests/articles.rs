@@ -7,8 +7,8 @@ use pickfs_analysis::{
 };
 use pickfs_record::{
     Outcome as TrialOutcome, RunRecord,
-    features::Origin,
     finding::PhaseRow,
+    origin::Origin,
     plan::{Metric, Statistic},
     record::Flag,
 };

@@ -11,8 +11,8 @@ use pickfs_analysis::{
 };
 use pickfs_record::{
     BackingKind, Outcome, RunRecord,
-    features::{Fact, Home, Origin},
     finding::AnswerEnd,
+    origin::{Fact, Home, Origin},
     record::OpRecord,
 };
 use pickfs_testkit::{
