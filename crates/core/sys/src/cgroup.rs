@@ -6,21 +6,11 @@ use crate::mount_table::MountEntry;
 use crate::tunables::text_if_any;
 use std::path::{Path, PathBuf};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CgroupVersion {
-    #[default]
-    None,
-    V1,
-    /// Controllers hang on version 1, and version 2 is mounted beside.
-    Hybrid,
-    V2,
-}
-
 /// The tightest limits from our group up to the root. `None`: no limit found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CgroupLimits {
-    pub version: CgroupVersion,
-    pub paths: Vec<String>,
+    /// `hybrid`: controllers hang on version 1, and version 2 is mounted beside.
+    pub version: &'static str,
     pub memory_bytes_max: Option<u64>,
     /// Processors that we may use at once: 1.5 is one and a half.
     pub processors_max: Option<f64>,
@@ -58,9 +48,6 @@ fn count_throttled(table: &[MountEntry], groups: &str) -> u64 {
 fn read_limits(table: &[MountEntry], groups: &str) -> CgroupLimits {
     let mut limits = CgroupLimits { version: version(table), ..CgroupLimits::default() };
     for (controllers, path) in groups.lines().filter_map(parse_group) {
-        if !limits.paths.iter().any(|known| known == path) {
-            limits.paths.push(path.to_owned());
-        }
         for folder in folders(table, controllers, path) {
             tighten(&mut limits, &folder);
         }
@@ -68,13 +55,13 @@ fn read_limits(table: &[MountEntry], groups: &str) -> CgroupLimits {
     limits
 }
 
-fn version(table: &[MountEntry]) -> CgroupVersion {
+fn version(table: &[MountEntry]) -> &'static str {
     let has = |fs_type: &str| table.iter().any(|entry| entry.fs_type == fs_type);
     match (has("cgroup"), has("cgroup2")) {
-        (false, false) => CgroupVersion::None,
-        (true, false) => CgroupVersion::V1,
-        (true, true) => CgroupVersion::Hybrid,
-        (false, true) => CgroupVersion::V2,
+        (false, false) => "none",
+        (true, false) => "v1",
+        (true, true) => "hybrid",
+        (false, true) => "v2",
     }
 }
 
@@ -147,9 +134,9 @@ mod tests {
         let table = mount_table::parse(line.as_bytes()).unwrap();
         let limits = read_limits(&table, "0::/jobs/one\n");
         assert_eq!(count_throttled(&table, "0::/jobs/one\n"), 4);
-        assert_eq!(limits.version, CgroupVersion::V2);
+        assert_eq!(limits.version, "v2");
         assert_eq!((limits.memory_bytes_max, limits.processors_max), (Some(4096), Some(1.5)));
-        assert_eq!((limits.paths.len(), limits.io_limits.len()), (1, 1));
+        assert_eq!(limits.io_limits, ["8:0 wbps=1048576"]);
     }
 
     #[test]
@@ -162,7 +149,7 @@ mod tests {
             format!("1 0 0:5 / {} rw - cgroup cgroup rw,memory,cpu", folder.path().display());
         let table = mount_table::parse(line.as_bytes()).unwrap();
         let limits = read_limits(&table, "4:memory:/\n1:cpu:/\n");
-        assert_eq!(limits.version, CgroupVersion::V1);
+        assert_eq!(limits.version, "v1");
         assert_eq!((limits.memory_bytes_max, limits.processors_max), (None, None));
     }
 }

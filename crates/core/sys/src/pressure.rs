@@ -1,25 +1,5 @@
-use crate::tunables::{self, TunableError, text_if_any};
+use crate::tunables::text_if_any;
 use std::path::Path;
-
-/// Average number of processes that ran or waited for a disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LoadAverage {
-    pub minutes_1: f64,
-    pub minutes_5: f64,
-    pub minutes_15: f64,
-}
-
-pub fn load_average() -> Result<LoadAverage, TunableError> {
-    let path = Path::new("/proc/loadavg");
-    let text = tunables::text(path)?;
-    let numbers: Vec<f64> = text.split(' ').take(3).filter_map(|word| word.parse().ok()).collect();
-    match numbers[..] {
-        [minutes_1, minutes_5, minutes_15] => Ok(LoadAverage { minutes_1, minutes_5, minutes_15 }),
-        _ => {
-            Err(TunableError::Unexpected { path: path.to_owned(), text, expected: "three numbers" })
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {

@@ -71,7 +71,7 @@ pub(crate) fn text(path: &Path) -> Result<String, TunableError> {
 }
 
 /// Like [`text`], for files that not every kernel has or that not everybody may read.
-pub(crate) fn text_if_any(path: impl AsRef<Path>) -> Option<String> {
+pub fn text_if_any(path: impl AsRef<Path>) -> Option<String> {
     text(path.as_ref()).ok().filter(|text| !text.is_empty())
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn number_if_any<N: FromStr>(path: impl AsRef<Path>) -> Option<N> {
 }
 
 /// In order; none where there is no such directory.
-pub(crate) fn names_in(folder: &Path) -> Vec<String> {
+pub fn names_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<_> =
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

@@ -1,4 +1,4 @@
-use crate::tunables::{self, TunableError, number_if_any};
+use crate::tunables::{self, TunableError};
 use std::path::Path;
 
 /// A field that the kernel does not give is 0.
@@ -35,33 +35,6 @@ impl WritebackPages {
     /// Nothing more than this waits to be written or is being written.
     pub fn waiting_bytes(&self) -> u64 {
         (self.dirty_pages + self.writeback_pages) * rustix::param::page_size() as u64
-    }
-}
-
-/// A limit is given as bytes or as a share of memory; the other is 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WritebackSettings {
-    /// Writers are slowed at this share of available memory.
-    pub dirty_percent: Option<u32>,
-    pub dirty_bytes: Option<u64>,
-    pub background_percent: Option<u32>,
-    pub background_bytes: Option<u64>,
-    /// Data older than this is written.
-    pub expire_centiseconds: Option<u32>,
-    pub writeback_centiseconds: Option<u32>,
-}
-
-impl WritebackSettings {
-    pub fn now() -> Self {
-        let vm = Path::new("/proc/sys/vm");
-        Self {
-            dirty_percent: number_if_any(vm.join("dirty_ratio")),
-            dirty_bytes: number_if_any(vm.join("dirty_bytes")),
-            background_percent: number_if_any(vm.join("dirty_background_ratio")),
-            background_bytes: number_if_any(vm.join("dirty_background_bytes")),
-            expire_centiseconds: number_if_any(vm.join("dirty_expire_centisecs")),
-            writeback_centiseconds: number_if_any(vm.join("dirty_writeback_centisecs")),
-        }
     }
 }
 
@@ -115,7 +88,6 @@ mod tests {
     fn the_running_kernel_is_understood() {
         assert!(Memory::now().unwrap().total_bytes > 0);
         assert!(WritebackPages::now().unwrap().dirty_threshold_pages > 0);
-        assert!(WritebackSettings::now().expire_centiseconds.is_some());
     }
 
     proptest! {

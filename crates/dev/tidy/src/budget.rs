@@ -14,13 +14,14 @@ const LINES: &[(&str, usize)] = &[
     ("core/cli", 10250),
     ("core/journal", 6400),
     // A search for capacity goes on past an attempt that failed, and is tested with a stall.
-    ("core/lab", 8100),
+    // It reads what the machine tells by itself: sys lost four times these lines.
+    ("core/lab", 8210),
     ("core/mkfs", 2570),
     // Tests of what an enemy's log and an earlier level may hold.
     ("core/record", 4780),
     ("core/report", 12000),
     ("core/store", 1160),
-    ("core/sys", 7380),
+    ("core/sys", 6980),
     ("core/worker", 330),
     // Every record that was due is counted in a group commit, too: a test with a stalling clock.
     ("core/workload", 19150),
