@@ -312,9 +312,10 @@ mod tests {
     fn only_the_standard_descriptors_are_open_in_it() {
         use std::os::unix::io::IntoRawFd;
         let ours = std::fs::File::open("/dev/null").unwrap().into_raw_fd();
-        // SAFETY: system calls with numbers; ours is open.
+        // SAFETY: a system call with numbers; ours is open.
         unsafe { libc::fcntl(ours, libc::F_SETFD, 0) };
         let open = said(&["sh", "-c", "echo /proc/$$/fd/*"], &[]).unwrap();
+        // SAFETY: nobody else has its number.
         unsafe { libc::close(ours) };
         assert!(!open.contains(&format!("/fd/{ours} ")), "{open}");
     }

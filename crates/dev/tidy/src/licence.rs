@@ -1,4 +1,5 @@
 use serde_json::Value;
+use spdx::{Expression, LicenseReq, ParseMode};
 
 /// What we accept. Weak copyleft (MPL, LGPL) is not among them: none is needed.
 pub const ALLOWED: &[&str] = &[
@@ -17,59 +18,9 @@ pub const ALLOWED: &[&str] = &[
 
 /// True when an SPDX expression (or the older `A/B` for "or") can be met by [`ALLOWED`].
 pub fn is_allowed(expression: &str) -> bool {
-    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
-    let words: Vec<&str> = spaced.split_whitespace().collect();
-    let mut reader = Reader { words: &words };
-    let met = reader.any_of();
-    met && reader.words.is_empty()
-}
-
-struct Reader<'a> {
-    words: &'a [&'a str],
-}
-
-impl Reader<'_> {
-    fn any_of(&mut self) -> bool {
-        let mut met = self.all_of();
-        while self.take("OR") {
-            met |= self.all_of();
-        }
-        met
-    }
-
-    fn all_of(&mut self) -> bool {
-        let mut met = self.term();
-        while self.take("AND") {
-            met &= self.term();
-        }
-        met
-    }
-
-    fn term(&mut self) -> bool {
-        if self.take("(") {
-            let met = self.any_of();
-            return self.take(")") && met;
-        }
-        let Some((name, rest)) = self.words.split_first() else { return false };
-        self.words = rest;
-        let mut licence = (*name).to_string();
-        if self.take("WITH") {
-            let Some((exception, rest)) = self.words.split_first() else { return false };
-            self.words = rest;
-            licence = format!("{licence} WITH {exception}");
-        }
-        ALLOWED.contains(&licence.as_str())
-    }
-
-    fn take(&mut self, word: &str) -> bool {
-        match self.words.split_first() {
-            Some((first, rest)) if *first == word => {
-                self.words = rest;
-                true
-            }
-            _ => false,
-        }
-    }
+    let read = Expression::parse_mode(expression, ParseMode::LAX);
+    let is_met = |asked: &LicenseReq| ALLOWED.contains(&asked.to_string().as_str());
+    read.is_ok_and(|read| read.evaluate(is_met))
 }
 
 /// In the output of `cargo metadata`.
