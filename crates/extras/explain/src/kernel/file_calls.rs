@@ -18,116 +18,74 @@ pub enum Gives {
     Other,
 }
 
-macro_rules! calls {
-    ($($number:ident $name:ident $gives:ident $offset:expr;)*) => {
-        &[$(FileCall {
-            number: libc::$number,
-            name: stringify!($name),
-            gives: Gives::$gives,
-            offset_at: $offset,
-        }),*]
-    };
+/// What they give, which argument is an offset, and their numbers and names.
+type Group = (Gives, Option<usize>, &'static [(i64, &'static str)]);
+
+macro_rules! names {
+    ($($name:ident)*) => { &[$((libc::$name, stringify!($name))),*] };
 }
 
-const COMMON: &[FileCall] = calls! {
-    SYS_read read BytesRead None;
-    SYS_pread64 pread64 BytesRead Some(3);
-    SYS_readv readv BytesRead None;
-    SYS_preadv preadv BytesRead Some(3);
-    SYS_preadv2 preadv2 BytesRead Some(3);
-    SYS_write write BytesWritten None;
-    SYS_pwrite64 pwrite64 BytesWritten Some(3);
-    SYS_writev writev BytesWritten None;
-    SYS_pwritev pwritev BytesWritten Some(3);
-    SYS_pwritev2 pwritev2 BytesWritten Some(3);
-    SYS_copy_file_range copy_file_range BytesWritten None;
-    SYS_sendfile sendfile BytesWritten None;
-    SYS_splice splice BytesWritten None;
-    SYS_openat openat Other None;
-    SYS_openat2 openat2 Other None;
-    SYS_close close Other None;
-    SYS_close_range close_range Other None;
-    SYS_lseek lseek Other Some(1);
-    SYS_fsync fsync Other None;
-    SYS_fdatasync fdatasync Other None;
-    SYS_sync_file_range sync_file_range Other Some(1);
-    SYS_syncfs syncfs Other None;
-    SYS_sync sync Other None;
-    SYS_msync msync Other None;
-    SYS_mmap mmap Other Some(5);
-    SYS_munmap munmap Other None;
-    SYS_fadvise64 fadvise64 Other Some(1);
-    SYS_readahead readahead Other Some(1);
-    SYS_renameat2 renameat2 Other None;
-    SYS_unlinkat unlinkat Other None;
-    SYS_mkdirat mkdirat Other None;
-    SYS_mknodat mknodat Other None;
-    SYS_linkat linkat Other None;
-    SYS_symlinkat symlinkat Other None;
-    SYS_readlinkat readlinkat Other None;
-    SYS_newfstatat newfstatat Other None;
-    SYS_fstat fstat Other None;
-    SYS_statx statx Other None;
-    SYS_statfs statfs Other None;
-    SYS_fstatfs fstatfs Other None;
-    SYS_faccessat faccessat Other None;
-    SYS_faccessat2 faccessat2 Other None;
-    SYS_getdents64 getdents64 Other None;
-    SYS_truncate truncate Other Some(1);
-    SYS_ftruncate ftruncate Other Some(1);
-    SYS_fallocate fallocate Other Some(2);
-    SYS_flock flock Other None;
-    SYS_fcntl fcntl Other None;
-    SYS_fchmod fchmod Other None;
-    SYS_fchmodat fchmodat Other None;
-    SYS_fchown fchown Other None;
-    SYS_fchownat fchownat Other None;
-    SYS_utimensat utimensat Other None;
-    SYS_getxattr getxattr Other None;
-    SYS_lgetxattr lgetxattr Other None;
-    SYS_fgetxattr fgetxattr Other None;
-    SYS_setxattr setxattr Other None;
-    SYS_lsetxattr lsetxattr Other None;
-    SYS_fsetxattr fsetxattr Other None;
-    SYS_listxattr listxattr Other None;
-    SYS_llistxattr llistxattr Other None;
-    SYS_flistxattr flistxattr Other None;
-    SYS_io_submit io_submit Other None;
-    SYS_io_getevents io_getevents Other None;
-    SYS_io_uring_enter io_uring_enter Other None;
-};
+const COMMON: &[Group] = &[
+    (Gives::BytesRead, None, names! { SYS_read SYS_readv }),
+    (Gives::BytesRead, Some(3), names! { SYS_pread64 SYS_preadv SYS_preadv2 }),
+    (
+        Gives::BytesWritten,
+        None,
+        names! {
+            SYS_write SYS_writev SYS_copy_file_range SYS_sendfile SYS_splice
+        },
+    ),
+    (Gives::BytesWritten, Some(3), names! { SYS_pwrite64 SYS_pwritev SYS_pwritev2 }),
+    (
+        Gives::Other,
+        None,
+        names! {
+            SYS_openat SYS_openat2 SYS_close SYS_close_range SYS_fsync SYS_fdatasync SYS_syncfs
+            SYS_sync SYS_msync SYS_munmap SYS_renameat2 SYS_unlinkat SYS_mkdirat SYS_mknodat
+            SYS_linkat SYS_symlinkat SYS_readlinkat SYS_newfstatat SYS_fstat SYS_statx SYS_statfs
+            SYS_fstatfs SYS_faccessat SYS_faccessat2 SYS_getdents64 SYS_flock SYS_fcntl SYS_fchmod
+            SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_getxattr SYS_lgetxattr
+            SYS_fgetxattr SYS_setxattr SYS_lsetxattr SYS_fsetxattr SYS_listxattr SYS_llistxattr
+            SYS_flistxattr SYS_io_submit SYS_io_getevents SYS_io_uring_enter
+        },
+    ),
+    (
+        Gives::Other,
+        Some(1),
+        names! {
+            SYS_lseek SYS_sync_file_range SYS_fadvise64 SYS_readahead SYS_truncate SYS_ftruncate
+        },
+    ),
+    (Gives::Other, Some(5), names! { SYS_mmap }),
+    (Gives::Other, Some(2), names! { SYS_fallocate }),
+];
 
 /// Calls that only older processors have: later ones have only those with `at`.
 #[cfg(target_arch = "x86_64")]
-const OLDER: &[FileCall] = calls! {
-    SYS_open open Other None;
-    SYS_creat creat Other None;
-    SYS_rename rename Other None;
-    SYS_renameat renameat Other None;
-    SYS_unlink unlink Other None;
-    SYS_mkdir mkdir Other None;
-    SYS_rmdir rmdir Other None;
-    SYS_mknod mknod Other None;
-    SYS_link link Other None;
-    SYS_symlink symlink Other None;
-    SYS_readlink readlink Other None;
-    SYS_stat stat Other None;
-    SYS_lstat lstat Other None;
-    SYS_access access Other None;
-    SYS_getdents getdents Other None;
-    SYS_chmod chmod Other None;
-    SYS_chown chown Other None;
-    SYS_lchown lchown Other None;
-    SYS_utime utime Other None;
-    SYS_utimes utimes Other None;
-    SYS_futimesat futimesat Other None;
-};
+const OLDER: &[Group] = &[(
+    Gives::Other,
+    None,
+    names! {
+        SYS_open SYS_creat SYS_rename SYS_renameat SYS_unlink SYS_mkdir SYS_rmdir SYS_mknod SYS_link
+        SYS_symlink SYS_readlink SYS_stat SYS_lstat SYS_access SYS_getdents SYS_chmod SYS_chown
+        SYS_lchown SYS_utime SYS_utimes SYS_futimesat
+    },
+)];
 #[cfg(not(target_arch = "x86_64"))]
-const OLDER: &[FileCall] = &[];
+const OLDER: &[Group] = &[];
 
 impl FileCall {
     pub fn all() -> Vec<FileCall> {
-        let mut all = [COMMON, OLDER].concat();
+        let groups = COMMON.iter().chain(OLDER);
+        let calls = groups.flat_map(|(gives, offset_at, names)| {
+            names.iter().map(|(number, name)| FileCall {
+                number: *number,
+                name: name.trim_start_matches("SYS_"),
+                gives: *gives,
+                offset_at: *offset_at,
+            })
+        });
+        let mut all: Vec<FileCall> = calls.collect();
         all.sort_by_key(|call| call.number);
         all
     }
