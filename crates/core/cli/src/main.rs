@@ -4,8 +4,6 @@ mod commands;
 mod examples;
 mod exit;
 mod extras;
-#[cfg(feature = "guest")]
-mod fetch;
 mod overrides;
 mod places;
 mod private;
@@ -51,19 +49,13 @@ fn main() -> ExitCode {
         Command::Exec(args) => commands::exec::exec(&args),
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Doctor(args) => commands::doctor::doctor(&args),
-        #[cfg(feature = "features")]
-        Command::Features(args) => commands::features::features(&args),
-        #[cfg(not(feature = "features"))]
-        Command::Features(_) => Err(extras::lacking("features")),
+        Command::Features(args) => extras::features(&args),
         Command::Show(args) => commands::show::show(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Choose(args) => commands::choose::choose(&args),
         Command::Explain(args) => commands::explain::explain(&args),
-        #[cfg(feature = "serve")]
-        Command::Serve(args) => commands::serve::serve(&args),
-        #[cfg(not(feature = "serve"))]
-        Command::Serve(_) => Err(extras::lacking("serve")),
+        Command::Serve(args) => extras::serve(&args),
         Command::Man(args) => commands::man::man(&args),
     };
     exit::told(result, speaks_json).into()

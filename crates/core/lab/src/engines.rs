@@ -3,7 +3,7 @@
 //! Where a plan's cells run under more than one, each gets the level `engine`, so that panels hold
 //! one engine each.
 
-use std::{collections::BTreeSet, io, path::PathBuf, sync::OnceLock};
+use std::{collections::BTreeSet, path::PathBuf, sync::OnceLock};
 
 use pickfs_candidate::{
     Availability, GuestImage, availability,
@@ -47,7 +47,7 @@ pub trait Kernels {
     /// Leaves out the cells whose kernel or program lacks something.
     fn leave_out(&self, expansion: &mut Expansion);
 
-    fn stage(self: Box<Self>, parts: GuestParts) -> io::Result<Box<dyn GuestStage>>;
+    fn stage(self: Box<Self>, parts: GuestParts) -> Box<dyn GuestStage>;
 }
 
 pub struct GuestParts {

@@ -256,12 +256,7 @@ struct Stagehands {
 }
 
 impl Stagehands {
-    fn stages(
-        self,
-        plan: &Plan,
-        mount_point: &Path,
-        interrupt: &Interrupt,
-    ) -> Result<Stages, LaunchError> {
+    fn stages(self, plan: &Plan, mount_point: &Path, interrupt: &Interrupt) -> Stages {
         let quiet = quiet(&plan.backing, &self.run_folder);
         let Grounds { scratch, image } = self.grounds;
         let machine = scratch.map(|scratch| {
@@ -283,10 +278,7 @@ impl Stagehands {
                 interrupt: interrupt.clone(),
             })
         });
-        let guests = guests
-            .transpose()
-            .map_err(|source| LaunchError::Folder { path: std::env::temp_dir(), source })?;
-        Ok(Stages { machine, guests, began: Instant::now() })
+        Stages { machine, guests, began: Instant::now() }
     }
 }
 
@@ -298,7 +290,7 @@ fn go(
 ) -> Result<Launched, LaunchError> {
     let plan = record.plan.clone();
     let (mount_point, _used) = mount_point(&hands.run_folder);
-    let mut stages = hands.stages(&plan, &mount_point, to.interrupt)?;
+    let mut stages = hands.stages(&plan, &mount_point, to.interrupt);
     announce(&record, file.path(), to.sink);
     let mut referee = referee(&plan);
     let parts = RunParts {

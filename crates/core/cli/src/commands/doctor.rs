@@ -2,7 +2,7 @@ use pickfs_candidate::packages::Family;
 use pickfs_lab::doctor::diagnose;
 use pickfs_report::doctor::doctor_document;
 
-use crate::{args::DoctorArgs, commands::clean::clean, exit::Exit, terminal};
+use crate::{args::DoctorArgs, commands::clean::clean, exit::Exit, extras, terminal};
 
 /// Long enough to meet a timer tick of the host a few hundred times.
 const WATCH_S: f64 = 2.0;
@@ -12,10 +12,7 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
         return clean(folder);
     }
     if args.guests {
-        #[cfg(feature = "guest")]
-        return crate::commands::guests::guests(args);
-        #[cfg(not(feature = "guest"))]
-        return Err(crate::extras::lacking("guest"));
+        return extras::guests(args);
     }
     let diagnosis = diagnose(WATCH_S, args.device.as_deref());
     match args.json {

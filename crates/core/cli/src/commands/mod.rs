@@ -7,17 +7,11 @@ pub mod doctor;
 pub mod exec;
 pub mod exec_fio;
 pub mod explain;
-#[cfg(feature = "features")]
-pub mod features;
-#[cfg(feature = "guest")]
-pub mod guests;
 pub mod list;
 pub mod man;
 pub mod plan;
 pub mod report;
 pub mod run;
-#[cfg(feature = "serve")]
-pub mod serve;
 pub mod show;
 
 use std::path::{Path, PathBuf};

@@ -24,6 +24,7 @@ use crate::{
     args::{Format, RunArgs},
     commands::{compare, exec_fio, read_run, report, run_path},
     exit::{Exit, no_answer},
+    extras,
     overrides::chosen_plan,
     private,
     progress::{JsonLines, Progress},
@@ -174,15 +175,13 @@ fn prepared(
     handed: Option<&Plan>,
     of_killed: impl FnOnce() -> Option<PathBuf>,
 ) -> anyhow::Result<()> {
-    #[cfg(feature = "guest")]
-    pickfs_guest::trials::kernels::bring_qemu(plan, crate::fetch::ask());
+    extras::bring_qemu(plan);
     let expansion = preflight::preflight(plan)?;
     preflight::check_answerable(plan, &expansion)?;
     let cells = expansion.cells;
     preflight::check_privilege(plan, &cells)?;
     // Who may be asked is here, not behind the private namespace.
-    #[cfg(feature = "guest")]
-    pickfs_guest::trials::kernels::Kernels::fetch(&cells, Some(crate::fetch::ask()))?;
+    extras::fetch_kernels(&cells)?;
     // Mounts happen in a private namespace, so that a killed run leaves nothing. Who is not root runs
     // guests only, which mount nothing here.
     let mounts = !matches!(plan.backing, BackingSpec::Directory { .. });

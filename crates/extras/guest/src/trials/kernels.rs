@@ -5,7 +5,6 @@
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
     ffi::OsString,
-    io,
 };
 
 use crate::{
@@ -97,8 +96,8 @@ impl engines::Kernels for Kernels {
         }
     }
 
-    fn stage(self: Box<Self>, parts: GuestParts) -> io::Result<Box<dyn GuestStage>> {
-        Ok(Box::new(Guests::new(parts, *self)))
+    fn stage(self: Box<Self>, parts: GuestParts) -> Box<dyn GuestStage> {
+        Box::new(Guests::new(parts, *self))
     }
 }
 

@@ -10,7 +10,8 @@ use pickfs_guest::{
 use pickfs_lab::{interrupt::Interrupt, launch::worker_program};
 use pickfs_record::quantity::bytes_text;
 
-use crate::{args::DoctorArgs, exit::Exit, fetch, terminal};
+use super::fetch;
+use crate::{args::DoctorArgs, exit::Exit, terminal};
 
 pub fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let cache = PackageCache::open_default()?.asking(fetch::ask());

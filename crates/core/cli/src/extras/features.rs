@@ -2,7 +2,6 @@ use std::{
     fs,
     io::IsTerminal,
     path::{Path, PathBuf},
-    time::SystemTime,
 };
 
 use anyhow::{Context, bail};
@@ -151,15 +150,10 @@ impl OwnFolder {
         let above = args.image_dir.as_deref().unwrap_or(Path::new("."));
         let above =
             above.canonicalize().with_context(|| format!("no folder {}", above.display()))?;
-        let path = above.join(format!("pickfs-features-{:x}", now_ns()));
+        let path = above.join(format!("pickfs-features-{}", std::process::id()));
         fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
         Ok(Self(path))
     }
-}
-
-fn now_ns() -> u128 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or(0, |now| now.as_nanos())
 }
 
 impl Drop for OwnFolder {

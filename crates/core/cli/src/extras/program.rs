@@ -18,8 +18,12 @@ use pickfs_sys::{
     foreground::Foreground, namespace::exit_code, proc_root::ProcRoot, process::Process,
 };
 
-use super::{ExplainArgs, screen_of};
-use crate::{exit::Exit, screen::columns, terminal};
+use crate::{
+    commands::explain::{ExplainArgs, screen_of},
+    exit::Exit,
+    screen::columns,
+    terminal,
+};
 
 /// How often it is asked whether a watched process still runs.
 const LOOK_EACH: Duration = Duration::from_millis(200);
@@ -31,15 +35,15 @@ pub fn of_command(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let above_ns = above_ns(args)?;
     let foreground = Foreground::begin().context("signals not held back")?;
     let calls = CallWatch::of_children(&options(args, above_ns));
-    let watch = Possible::of(calls, None)?;
+    let begin = possible(calls, None)?;
     let child = match started(&foreground, &args.command) {
         Ok(child) => child,
         Err(exit) => return Ok(exit),
     };
-    let watch = watch.begin(child.id(), above_ns);
+    let watch = begin(child.id(), above_ns);
     let status = foreground.wait_for(child).context("the command was not waited for")?;
     let name = Path::new(&args.command[0]).file_name().unwrap_or(&args.command[0]);
-    show(&watch.finish(), &name.to_string_lossy(), args)?;
+    show(&watch(), &name.to_string_lossy(), args)?;
     Ok(Exit::Command(u8::try_from(exit_code(status)).unwrap_or(1)))
 }
 
@@ -68,14 +72,14 @@ pub fn of_process(process: u32, args: &ExplainArgs) -> anyhow::Result<Exit> {
     }
     let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
     let calls = CallWatch::of_process(process, &options(args, above_ns));
-    let watch = Possible::of(calls, Some(process))?.begin(process, above_ns);
+    let watch = possible(calls, Some(process))?(process, above_ns);
     while is_there(process) && until.is_none_or(|until| Instant::now() < until) {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         if foreground.is_asked_within(left.unwrap_or(LOOK_EACH).min(LOOK_EACH)) {
             break;
         }
     }
-    show(&watch.finish(), &format!("{} ({process})", name.trim_end()), args)?;
+    show(&watch(), &format!("{} ({process})", name.trim_end()), args)?;
     Ok(Exit::Done)
 }
 
@@ -93,50 +97,21 @@ fn above_ns(args: &ExplainArgs) -> anyhow::Result<u64> {
     parse_duration_ns(&args.over).context("--over")
 }
 
-enum Possible {
-    Calls(CallWatch),
-    /// Sleeps alone, as calls cannot be seen because of this.
-    Sleeps(String),
-}
+/// Begins to watch a process, where that was not done before it began, and gives what ends the watch.
+type Begin = Box<dyn FnOnce(u32, u64) -> Box<dyn FnOnce() -> CallsSeen>>;
 
-impl Possible {
-    fn of(
-        calls: Result<CallWatch, CallsRefused>,
-        process: Option<u32>,
-    ) -> anyhow::Result<Possible> {
-        match calls {
-            Ok(watch) => Ok(Possible::Calls(watch)),
-            Err(CallsRefused::NoEvents { cause }) => {
-                let because = cause.to_string();
-                SleepWatch::is_possible(process, &because)?;
-                Ok(Possible::Sleeps(because))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn begin(self, process: u32, above_ns: u64) -> Watch {
-        match self {
-            Possible::Calls(watch) => Watch::Calls(watch),
-            Possible::Sleeps(because) => {
-                Watch::Sleeps(SleepWatch::of_process(process, above_ns, &because))
-            }
-        }
-    }
-}
-
-enum Watch {
-    Calls(CallWatch),
-    Sleeps(SleepWatch),
-}
-
-impl Watch {
-    fn finish(self) -> CallsSeen {
-        match self {
-            Watch::Calls(watch) => watch.finish(),
-            Watch::Sleeps(watch) => watch.finish(),
-        }
-    }
+/// Its calls, or its sleeps alone where calls cannot be seen.
+fn possible(calls: Result<CallWatch, CallsRefused>, process: Option<u32>) -> anyhow::Result<Begin> {
+    let because = match calls {
+        Ok(watch) => return Ok(Box::new(|_, _| Box::new(|| watch.finish()))),
+        Err(CallsRefused::NoEvents { cause }) => cause.to_string(),
+        Err(error) => return Err(error.into()),
+    };
+    SleepWatch::is_possible(process, &because)?;
+    Ok(Box::new(move |process, above_ns| {
+        let watch = SleepWatch::of_process(process, above_ns, &because);
+        Box::new(|| watch.finish())
+    }))
 }
 
 fn show(seen: &CallsSeen, subject: &str, args: &ExplainArgs) -> anyhow::Result<()> {

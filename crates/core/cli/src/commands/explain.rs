@@ -1,6 +1,3 @@
-#[cfg(feature = "explain")]
-mod program;
-
 use std::{ffi::OsString, path::PathBuf};
 
 use anyhow::bail;
@@ -9,7 +6,7 @@ use pickfs_analysis::stalls::stall_tables;
 use pickfs_record::explain_also::samples_hz;
 use pickfs_report::stalls::{StallScreen, stalls_document};
 
-use crate::{commands::read_run, exit::Exit, terminal};
+use crate::{commands::read_run, exit::Exit, extras, terminal};
 
 /// `pickfs explain`.
 #[derive(Debug, Clone, Args)]
@@ -52,12 +49,8 @@ pub struct ExplainArgs {
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     match (&args.run, args.process) {
         (Some(run), _) => of_run(run, args),
-        #[cfg(not(feature = "explain"))]
-        _ => Err(crate::extras::lacking("explain")),
-        #[cfg(feature = "explain")]
-        (None, Some(process)) => program::of_process(process, args),
-        #[cfg(feature = "explain")]
-        (None, None) => program::of_command(args),
+        (None, Some(process)) => extras::explain_process(process, args),
+        (None, None) => extras::explain_command(args),
     }
 }
 
@@ -79,6 +72,6 @@ fn of_run(run: &std::path::Path, args: &ExplainArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn screen_of(args: &ExplainArgs) -> StallScreen {
+pub fn screen_of(args: &ExplainArgs) -> StallScreen {
     StallScreen { laps: args.laps, stacks: args.stacks }
 }

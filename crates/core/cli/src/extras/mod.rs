@@ -1,6 +1,25 @@
 //! The one list of what this program has beside the core: each a feature of Cargo, all on by default.
 
+#[cfg(feature = "features")]
+mod features;
+#[cfg(feature = "guest")]
+mod fetch;
+#[cfg(feature = "guest")]
+mod guests;
+#[cfg(feature = "explain")]
+mod program;
+#[cfg(feature = "serve")]
+mod serve;
+
 use std::process::ExitCode;
+
+use pickfs_record::{Cell, Plan};
+
+use crate::{
+    args::{DoctorArgs, FeaturesArgs, ServeArgs},
+    commands::explain::ExplainArgs,
+    exit::Exit,
+};
 
 /// To be called before anything else; gives the end of a process that was started for an extra.
 pub fn arrange() -> Option<ExitCode> {
@@ -17,10 +36,44 @@ pub fn arrange() -> Option<ExitCode> {
     started
 }
 
-/// Why a verb does nothing.
+/// Verbs of extras: where this build is without one, it says so.
+macro_rules! verbs {
+    ($($feature:literal $name:ident($($arg:ident: $type:ty),*) = $call:path;)*) => {$(
+        pub fn $name($($arg: $type),*) -> anyhow::Result<Exit> {
+            #[cfg(feature = $feature)]
+            return $call($($arg),*);
+            #[cfg(not(feature = $feature))]
+            lacking($feature, ($($arg),*))
+        }
+    )*};
+}
+
 #[allow(dead_code)]
-pub fn lacking(feature: &str) -> anyhow::Error {
-    anyhow::anyhow!("this build is without {feature}; build pickfs with its feature {feature}")
+fn lacking<A>(feature: &str, _args: A) -> anyhow::Result<Exit> {
+    anyhow::bail!("this build is without {feature}; build pickfs with its feature {feature}")
+}
+
+verbs! {
+    "features" features(args: &FeaturesArgs) = features::features;
+    "serve" serve(args: &ServeArgs) = serve::serve;
+    "guest" guests(args: &DoctorArgs) = guests::guests;
+    "explain" explain_command(args: &ExplainArgs) = program::of_command;
+    "explain" explain_process(process: u32, args: &ExplainArgs) = program::of_process;
+}
+
+/// Before engines are chosen: QEMU alone can tell whether KVM runs a guest here.
+pub fn bring_qemu(plan: &Plan) {
+    #[cfg(feature = "guest")]
+    pickfs_guest::trials::kernels::bring_qemu(plan, fetch::ask());
+    let _ = plan;
+}
+
+/// What the guests of these cells boot.
+pub fn fetch_kernels(cells: &[Cell]) -> anyhow::Result<()> {
+    #[cfg(feature = "guest")]
+    pickfs_guest::trials::kernels::Kernels::fetch(cells, Some(fetch::ask()))?;
+    let _ = cells;
+    Ok(())
 }
 
 /// Keys of the capabilities that conditions may name.
