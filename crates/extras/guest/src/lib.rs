@@ -12,7 +12,6 @@
 mod agent;
 mod apt;
 pub mod boot_image;
-pub mod cpio;
 pub mod deadline;
 pub mod debian_kernel;
 pub mod engine;
