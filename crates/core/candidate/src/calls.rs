@@ -308,7 +308,7 @@ pub(crate) fn size_of(device: &Path) -> Result<u64, TargetError> {
 fn block_error(
     what: &'static str,
     device: &Path,
-) -> impl FnOnce(pickfs_sys::block::BlockError) -> TargetError {
+) -> impl FnOnce(pickfs_sys::refused::Refused) -> TargetError {
     let path = device.to_owned();
     move |error| TargetError::Io { what, path, cause: std::io::Error::other(error) }
 }

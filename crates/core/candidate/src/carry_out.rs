@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use pickfs_record::{Action, Step, StepRecord};
-use pickfs_sys::mount::{self, MountError, MountRequest};
+use pickfs_sys::mount::{self, MountRequest};
+use rustix::io::Errno;
 
 use crate::availability::find_program;
 use crate::error::TargetError;
@@ -107,7 +108,7 @@ fn unmount_one(at: &Path) -> Result<String, TargetError> {
     let began = Instant::now();
     loop {
         match mount::unmount(at) {
-            Err(MountError::Busy { .. }) if began.elapsed() < RELEASE_LIMIT => {
+            Err(error) if error.is(Errno::BUSY) && began.elapsed() < RELEASE_LIMIT => {
                 std::thread::sleep(RELEASE_POLL);
             }
             Ok(()) if began.elapsed() >= RELEASE_POLL => {

@@ -4,7 +4,7 @@
 use std::{io, path::PathBuf};
 
 use pickfs_record::quantity::bytes_text;
-use pickfs_sys::{extents::ExtentError, loop_device::LoopError, mount::MountError};
+use pickfs_sys::refused::Refused;
 use thiserror::Error;
 
 use crate::availability::Unavailable;
@@ -72,19 +72,13 @@ pub enum TargetError {
     #[error("interrupted while {what}")]
     Interrupted { what: &'static str },
     #[error(transparent)]
-    Tunable(#[from] pickfs_sys::tunables::TunableError),
+    System(#[from] Refused),
     #[error(transparent)]
     Refused(#[from] Box<Refusal>),
     #[error(transparent)]
     Undo(#[from] UndoError),
     #[error("cannot {what} {}: {cause}", .path.display())]
     Io { what: &'static str, path: PathBuf, cause: io::Error },
-    #[error(transparent)]
-    Loop(#[from] LoopError),
-    #[error(transparent)]
-    Extents(#[from] ExtentError),
-    #[error(transparent)]
-    Mount(#[from] MountError),
     #[error("{program} not found; install {package} or leave what needs it out")]
     NoProgram { program: String, package: String },
     #[error("`{command}` failed with {status}: {output}")]

@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pickfs_sys::block::{BlockDevice, BlockError};
+use pickfs_sys::block::BlockDevice;
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::interlock::Refusal;
@@ -32,11 +33,9 @@ impl Identity {
     pub fn of(given: &Path) -> Result<Self, Refusal> {
         let unreachable = |reason: String| Refusal::NotThere { device: given.to_owned(), reason };
         let path = fs::canonicalize(given).map_err(|cause| unreachable(cause.to_string()))?;
-        let device = BlockDevice::at(&path).map_err(|error| match error {
-            BlockError::NotABlockDevice { .. } => {
-                Refusal::NotABlockDevice { device: given.to_owned() }
-            }
-            other => unreachable(other.to_string()),
+        let device = BlockDevice::at(&path).map_err(|error| match error.is(Errno::NOTBLK) {
+            true => Refusal::NotABlockDevice { device: given.to_owned() },
+            false => unreachable(error.to_string()),
         })?;
         let facts = device.facts();
         let size_bytes =

@@ -16,7 +16,8 @@ use pickfs_record::typed::program;
 use pickfs_sys::{
     block::BlockDevice,
     mount::mount_of,
-    tunables::{Tunable, TunableError, chosen_word},
+    refused::Refused,
+    tunables::{Tunable, chosen_word},
 };
 use thiserror::Error;
 
@@ -123,7 +124,7 @@ pub enum KnobError {
     #[error("{name} has no place here: {why}")]
     NoPlace { name: String, why: String },
     #[error(transparent)]
-    Tunable(#[from] TunableError),
+    System(#[from] Refused),
     #[error(transparent)]
     Undo(#[from] UndoError),
     #[error("{first}; and then: {then}")]

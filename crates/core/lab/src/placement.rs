@@ -2,7 +2,8 @@
 //! where interrupts and the lab itself live. Or those that the user named.
 
 use pickfs_record::{Cpus, cpus::list_text};
-use pickfs_sys::affinity::{AffinityError, allowed_processors, pin_to};
+use pickfs_sys::affinity::{allowed_processors, pin_to};
+use pickfs_sys::refused::Refused;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placement {
@@ -82,7 +83,7 @@ impl Placement {
 
 /// Tries each named CPU on a thread of its own: one that is isolated is in nobody's mask, and may be
 /// used all the same.
-pub fn check(cpus: &Cpus) -> Result<(), AffinityError> {
+pub fn check(cpus: &Cpus) -> Result<(), Refused> {
     let all: Vec<u32> = cpus.measure.iter().chain(&cpus.help).copied().collect();
     let tried = std::thread::spawn(move || all.iter().try_for_each(|cpu| pin_to(&[*cpu])));
     tried.join().expect("pinning does not panic")

@@ -8,7 +8,7 @@ use pickfs_record::{
     record::SkippedCell,
     trial::{SUSTAINED, WITH_FINAL_SYNC},
 };
-use pickfs_sys::affinity::AffinityError;
+use pickfs_sys::refused::Refused;
 use pickfs_workload::{Scratch, TooLarge, Workload};
 use thiserror::Error;
 
@@ -69,7 +69,7 @@ pub enum PreflightError {
     )]
     RealtimeNotAllowed,
     #[error("--cpus: {0}")]
-    Cpus(#[from] AffinityError),
+    Cpus(#[from] Refused),
     #[error(
         "--cpus names processors of this machine, and {0} runs in a guest; leave one of them out"
     )]

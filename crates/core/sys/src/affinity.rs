@@ -2,43 +2,38 @@
 //! real-time scheduling can starve a machine.
 #![allow(unsafe_code)]
 
-use crate::privilege::remedy;
+use crate::refused::{Refused, cannot};
+use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 
-#[derive(Debug, thiserror::Error)]
-pub enum AffinityError {
-    #[error("cannot read the allowed processors: {cause}")]
-    Read { cause: io::Error },
-    #[error("cannot run on processors {processors:?}: {cause}; see `taskset -p $$`")]
-    Pin { processors: Vec<u32>, cause: io::Error },
-    #[error("cannot set {what}: {cause}{}", remedy(.cause, "CAP_SYS_NICE or a higher rlimit"))]
-    Priority { what: String, cause: io::Error },
-}
+const NEEDS: &str = "CAP_SYS_NICE or a higher rlimit";
 
-pub fn allowed_processors() -> Result<Vec<u32>, AffinityError> {
-    let set =
-        sched_getaffinity(None).map_err(|error| AffinityError::Read { cause: error.into() })?;
+pub fn allowed_processors() -> Result<Vec<u32>, Refused> {
+    let set = sched_getaffinity(None).map_err(cannot("read the allowed processors", "root"))?;
     let numbers = (0..CpuSet::MAX_CPU).filter(|&number| set.is_set(number));
     Ok(numbers.map(|number| number as u32).collect())
 }
 
 /// This thread, and those that it starts later.
-pub fn pin_to(processors: &[u32]) -> Result<(), AffinityError> {
-    let refused = |cause: io::Error| AffinityError::Pin { processors: processors.to_vec(), cause };
+pub fn pin_to(processors: &[u32]) -> Result<(), Refused> {
+    let refused = |cause: Errno| {
+        let text = format!("cannot run on processors {processors:?}: {cause}; see `taskset -p $$`");
+        Refused::new(text, Some(cause.raw_os_error()))
+    };
     let mut set = CpuSet::new();
     for &number in processors {
         if number as usize >= CpuSet::MAX_CPU {
-            return Err(refused(io::Error::from_raw_os_error(libc::EINVAL)));
+            return Err(refused(Errno::INVAL));
         }
         set.set(number as usize);
     }
-    sched_setaffinity(None, &set).map_err(|error| refused(error.into()))
+    sched_setaffinity(None, &set).map_err(refused)
 }
 
 /// Puts this thread under `SCHED_FIFO`: it runs before every ordinary thread until it blocks.
 /// Priority in [1, 99]. It is not inherited by children.
-pub fn set_real_time(priority: u8) -> Result<(), AffinityError> {
+pub fn set_real_time(priority: u8) -> Result<(), Refused> {
     let parameter = libc::sched_param { sched_priority: i32::from(priority) };
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: the parameter is valid for the call; 0 means this thread.
@@ -46,8 +41,7 @@ pub fn set_real_time(priority: u8) -> Result<(), AffinityError> {
     if answer == 0 {
         return Ok(());
     }
-    let cause = io::Error::last_os_error();
-    Err(AffinityError::Priority { what: format!("real-time priority {priority}"), cause })
+    Err(cannot(format!("set real-time priority {priority}"), NEEDS)(io::Error::last_os_error()))
 }
 
 /// Only bfq and mq-deadline look at it.
@@ -64,7 +58,7 @@ pub enum IoPriority {
 const IOPRIO_WHO_PROCESS: libc::c_int = 1;
 const IOPRIO_CLASS_SHIFT: u32 = 13;
 
-pub fn set_io_priority(priority: IoPriority) -> Result<(), AffinityError> {
+pub fn set_io_priority(priority: IoPriority) -> Result<(), Refused> {
     let (class, level) = match priority {
         IoPriority::Unset => (0, 0),
         IoPriority::RealTime(level) => (1, level),
@@ -76,7 +70,7 @@ pub fn set_io_priority(priority: IoPriority) -> Result<(), AffinityError> {
     let answer = unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, value) };
     if answer < 0 {
         let cause = io::Error::last_os_error();
-        return Err(AffinityError::Priority { what: format!("I/O priority {priority:?}"), cause });
+        return Err(cannot(format!("set I/O priority {priority:?}"), NEEDS)(cause));
     }
     Ok(())
 }

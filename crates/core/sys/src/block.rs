@@ -2,10 +2,10 @@
 //! `Documentation/ABI/stable/sysfs-block`, `Documentation/block/stat.rst`, `linux/fs.h`.
 #![allow(unsafe_code)]
 
+use crate::ioctl;
+use crate::refused::{Refused, cannot};
 use crate::tunables::{chosen_word, names_in, number_if_any, text_if_any};
-use crate::{ioctl, privilege::remedy};
 use std::fs::{self, File};
-use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -13,18 +13,6 @@ use std::path::{Path, PathBuf};
 const BLKFLSBUF: u64 = 0x1261;
 const BLKGETSIZE64: u64 = 0x8008_1272;
 const NEEDS: &str = "read access to the device (root or group disk)";
-
-#[derive(Debug, thiserror::Error)]
-pub enum BlockError {
-    #[error("cannot look at {}: {cause}", .path.display())]
-    Path { path: PathBuf, cause: io::Error },
-    #[error("{} is not a block device; for a directory use --dir", .path.display())]
-    NotABlockDevice { path: PathBuf },
-    #[error("cannot open {}: {cause}{}", .path.display(), remedy(.cause, NEEDS))]
-    Open { path: PathBuf, cause: io::Error },
-    #[error("cannot {request} of {}: {cause}{}", .path.display(), remedy(.cause, "root"))]
-    Request { request: &'static str, path: PathBuf, cause: io::Error },
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockDevice {
@@ -102,17 +90,18 @@ pub enum ExclusiveProbe {
 
 impl BlockDevice {
     /// Symbolic links are followed.
-    pub fn at(path: &Path) -> Result<Self, BlockError> {
-        let looked = |cause| BlockError::Path { path: path.to_owned(), cause };
-        let metadata = fs::metadata(path).map_err(looked)?;
+    pub fn at(path: &Path) -> Result<Self, Refused> {
+        let look = |path: &Path| cannot(format!("look at {}", path.display()), NEEDS);
+        let metadata = fs::metadata(path).map_err(look(path))?;
         if !metadata.file_type().is_block_device() {
-            return Err(BlockError::NotABlockDevice { path: path.to_owned() });
+            let text =
+                format!("{} is not a block device; for a directory use --dir", path.display());
+            return Err(Refused::new(text, Some(libc::ENOTBLK)));
         }
         let major = rustix::fs::major(metadata.rdev());
         let minor = rustix::fs::minor(metadata.rdev());
-        let link = format!("/sys/dev/block/{major}:{minor}");
-        let sysfs = fs::canonicalize(&link)
-            .map_err(|cause| BlockError::Path { path: link.into(), cause })?;
+        let link = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
+        let sysfs = fs::canonicalize(&link).map_err(look(&link))?;
         Ok(Self { path: path.to_owned(), major, minor, sysfs })
     }
 
@@ -134,32 +123,32 @@ impl BlockDevice {
         facts_in(&self.sysfs, self.disk_sysfs(), (self.major, self.minor))
     }
 
-    pub fn size_bytes(&self) -> Result<u64, BlockError> {
+    pub fn size_bytes(&self) -> Result<u64, Refused> {
         let mut answer = 0u64;
         let file = self.open_to_read()?;
         // SAFETY: BLKGETSIZE64 writes one 64-bit number.
         unsafe { ioctl::with_pointer(file.as_fd(), BLKGETSIZE64, &mut answer) }
-            .map_err(|cause| self.failed("ask the size", cause))?;
+            .map_err(cannot(format!("ask the size of {}", self.path.display()), "root"))?;
         Ok(answer)
     }
 
     /// Writes out and drops what the page cache holds of the device itself.
-    pub fn flush_buffers(&self) -> Result<(), BlockError> {
+    pub fn flush_buffers(&self) -> Result<(), Refused> {
         let file = self.open_to_read()?;
         // SAFETY: BLKFLSBUF ignores its argument.
         unsafe { ioctl::with_value(file.as_fd(), BLKFLSBUF, 0) }
-            .map_err(|cause| self.failed("flush the buffers", cause))?;
+            .map_err(cannot(format!("flush the buffers of {}", self.path.display()), "root"))?;
         Ok(())
     }
 
     /// Opens the device exclusively and lets go of it at once. A program that has it open without
     /// `O_EXCL` goes unnoticed: see `device_users`.
-    pub fn probe_exclusive(&self) -> Result<ExclusiveProbe, BlockError> {
+    pub fn probe_exclusive(&self) -> Result<ExclusiveProbe, Refused> {
         let opened = File::options().read(true).custom_flags(libc::O_EXCL).open(&self.path);
         match opened {
             Ok(_) => Ok(ExclusiveProbe::Free),
             Err(cause) if cause.raw_os_error() == Some(libc::EBUSY) => Ok(ExclusiveProbe::Held),
-            Err(cause) => Err(BlockError::Open { path: self.path.clone(), cause }),
+            Err(cause) => Err(cannot(format!("open {}", self.path.display()), NEEDS)(cause)),
         }
     }
 
@@ -172,13 +161,8 @@ impl BlockDevice {
         parse_statistics(&text_if_any(self.disk_sysfs().join("stat"))?)
     }
 
-    fn open_to_read(&self) -> Result<File, BlockError> {
-        let opened = File::open(&self.path);
-        opened.map_err(|cause| BlockError::Open { path: self.path.clone(), cause })
-    }
-
-    fn failed(&self, request: &'static str, cause: io::Error) -> BlockError {
-        BlockError::Request { request, path: self.path.clone(), cause }
+    fn open_to_read(&self) -> Result<File, Refused> {
+        File::open(&self.path).map_err(cannot(format!("open {}", self.path.display()), NEEDS))
     }
 }
 

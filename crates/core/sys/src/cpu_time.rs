@@ -1,7 +1,8 @@
 //! How the processors spent their time, in ticks of [`ticks_per_second`]: proc_stat(5). Guest time
 //! is part of user time and is not counted twice here.
 
-use crate::tunables::{self, TunableError};
+use crate::refused::Refused;
+use crate::tunables;
 use std::path::Path;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,13 +50,13 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
-    pub fn now() -> Result<Self, TunableError> {
-        let path = Path::new("/proc/stat");
-        let text = tunables::text(path)?;
-        parse(&text).ok_or_else(|| TunableError::Unexpected {
-            path: path.to_owned(),
-            text: text.lines().next().unwrap_or_default().to_owned(),
-            expected: "a line `cpu` with numbers",
+    pub fn now() -> Result<Self, Refused> {
+        let text = tunables::text(Path::new("/proc/stat"))?;
+        parse(&text).ok_or_else(|| {
+            let first = text.lines().next().unwrap_or_default();
+            let text =
+                format!("/proc/stat holds `{first}`, which is not a line `cpu` with numbers");
+            Refused::new(text, None)
         })
     }
 

@@ -2,7 +2,10 @@
 //! with zeros, in place.
 
 use crate::aligned_buffer::AlignedBuffer;
-use crate::extents::{ByteRange, Extent, ExtentError, clipped, fiemap, seek_ranges, size_of_file};
+use crate::extents::{
+    ByteRange, Extent, clipped, failed, fiemap, is_no_fiemap, seek_ranges, size_of_file,
+};
+use crate::refused::{Refused, cannot};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -30,11 +33,11 @@ impl Rewritten {
 ///
 /// The file must be at rest: **nobody may write to it meanwhile**, neither a program nor a loop
 /// device above it. After mkfs, sync the device first; mount only afterwards.
-pub fn rewrite_unwritten(file: &File) -> Result<Rewritten, ExtentError> {
+pub fn rewrite_unwritten(file: &File) -> Result<Rewritten, Refused> {
     let size_bytes = size_of_file(file)?;
     let (unwritten, missing) = match fiemap(file) {
         Ok(extents) => unwritten_and_missing(&extents, size_bytes),
-        Err(ExtentError::NoFiemap { .. }) => (vec![], gaps(&seek_ranges(file)?, size_bytes)),
+        Err(error) if is_no_fiemap(&error) => (vec![], gaps(&seek_ranges(file)?, size_bytes)),
         Err(error) => return Err(error),
     };
     let direct = reopen_direct(file);
@@ -48,8 +51,7 @@ pub fn rewrite_unwritten(file: &File) -> Result<Rewritten, ExtentError> {
         done.direct_bytes += write_zeros(file, direct.as_ref(), &zeros, range)?;
         done.missing_bytes += range.length_bytes();
     }
-    let synced = file.sync_data();
-    synced.map_err(|cause| ExtentError::Request { request: "sync the zeros", cause })?;
+    file.sync_data().map_err(failed("sync the zeros"))?;
     Ok(done)
 }
 
@@ -93,7 +95,7 @@ fn write_zeros(
     direct: Option<&File>,
     zeros: &[u8],
     range: ByteRange,
-) -> Result<u64, ExtentError> {
+) -> Result<u64, Refused> {
     let mut direct_bytes = 0;
     let mut offset_bytes = range.start_bytes;
     while offset_bytes < range.end_bytes {
@@ -103,7 +105,7 @@ fn write_zeros(
             direct_bytes += piece_bytes;
         } else {
             file.write_all_at(piece, offset_bytes)
-                .map_err(|cause| ExtentError::Rewrite { offset_bytes, cause })?;
+                .map_err(cannot(format!("write zeros at offset {offset_bytes}"), "write access"))?;
         }
         offset_bytes += piece_bytes;
     }

@@ -5,8 +5,10 @@
 #![allow(unsafe_code)]
 
 pub use crate::extent_repair::{Rewritten, reopen_direct, rewrite_unwritten};
-use crate::{ioctl, privilege::remedy};
+use crate::ioctl;
+use crate::refused::{Refused, cannot};
 use rustix::fs::{IFlags, SeekFrom};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -14,17 +16,6 @@ use std::os::fd::AsFd;
 const FS_IOC_FIEMAP: u64 = 0xC020_660B;
 const FIEMAP_FLAG_SYNC: u32 = 1;
 const BATCH: usize = 256;
-
-#[derive(Debug, thiserror::Error)]
-pub enum ExtentError {
-    /// tmpfs, most FUSE; use [`seek_ranges`].
-    #[error("this file system has no FIEMAP: {cause}; its holes can still be found by SEEK_HOLE")]
-    NoFiemap { cause: io::Error },
-    #[error("cannot {request} of the file: {cause}{}", remedy(.cause, "write access to the file"))]
-    Request { request: &'static str, cause: io::Error },
-    #[error("cannot write zeros at offset {offset_bytes}: {cause}")]
-    Rewrite { offset_bytes: u64, cause: io::Error },
-}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExtentFlags(pub u32);
@@ -78,7 +69,7 @@ impl ExtentSummary {
 }
 
 /// In order of their place in the file. Delayed data is written first.
-pub fn fiemap(file: &File) -> Result<Vec<Extent>, ExtentError> {
+pub fn fiemap(file: &File) -> Result<Vec<Extent>, Refused> {
     let mut extents = Vec::new();
     let mut start_bytes = 0;
     loop {
@@ -93,7 +84,7 @@ pub fn fiemap(file: &File) -> Result<Vec<Extent>, ExtentError> {
     }
 }
 
-fn fiemap_batch(file: &File, start_bytes: u64) -> Result<Vec<Extent>, ExtentError> {
+fn fiemap_batch(file: &File, start_bytes: u64) -> Result<Vec<Extent>, Refused> {
     let mut map = Box::new(Fiemap {
         start: start_bytes,
         length: u64::MAX - start_bytes,
@@ -105,7 +96,8 @@ fn fiemap_batch(file: &File, start_bytes: u64) -> Result<Vec<Extent>, ExtentErro
     });
     // SAFETY: the kernel fills at most `extent_count` entries behind the header, and that many are
     // there.
-    unsafe { ioctl::with_pointer(file.as_fd(), FS_IOC_FIEMAP, map.as_mut()) }.map_err(refused)?;
+    unsafe { ioctl::with_pointer(file.as_fd(), FS_IOC_FIEMAP, map.as_mut()) }
+        .map_err(failed("read the extents"))?;
     let found = (map.mapped_extents as usize).min(BATCH);
     let typed = |extent: &FiemapExtent| Extent {
         logical_bytes: extent.logical,
@@ -115,23 +107,22 @@ fn fiemap_batch(file: &File, start_bytes: u64) -> Result<Vec<Extent>, ExtentErro
     Ok(map.extents[..found].iter().map(typed).collect())
 }
 
-fn refused(cause: io::Error) -> ExtentError {
-    match cause.raw_os_error() {
-        Some(libc::EOPNOTSUPP | libc::ENOTTY) => ExtentError::NoFiemap { cause },
-        _ => ExtentError::Request { request: "read the extents", cause },
-    }
+/// tmpfs, most FUSE; use [`seek_ranges`].
+pub(crate) fn is_no_fiemap(error: &Refused) -> bool {
+    error.is(Errno::OPNOTSUPP) || error.is(Errno::NOTTY)
+}
+
+pub(crate) fn failed<E: Into<io::Error>>(request: &str) -> impl FnOnce(E) -> Refused {
+    cannot(format!("{request} of the file"), "write access to the file")
 }
 
 /// Works on every file system; one that does not know its holes calls the whole file data. The
 /// file position is moved and put back.
-pub fn seek_ranges(file: &File) -> Result<Vec<ByteRange>, ExtentError> {
-    let failed = |cause: rustix::io::Errno| ExtentError::Request {
-        request: "find the holes",
-        cause: cause.into(),
-    };
-    let before = rustix::fs::seek(file, SeekFrom::Current(0)).map_err(failed)?;
-    let ranges = walk_data(file).map_err(failed);
-    rustix::fs::seek(file, SeekFrom::Start(before)).map_err(failed)?;
+pub fn seek_ranges(file: &File) -> Result<Vec<ByteRange>, Refused> {
+    let find = || failed("find the holes");
+    let before = rustix::fs::seek(file, SeekFrom::Current(0)).map_err(find())?;
+    let ranges = walk_data(file).map_err(find());
+    rustix::fs::seek(file, SeekFrom::Start(before)).map_err(find())?;
     ranges
 }
 
@@ -151,20 +142,17 @@ fn walk_data(file: &File) -> rustix::io::Result<Vec<ByteRange>> {
 }
 
 /// By FIEMAP, or by SEEK_HOLE where there is none.
-pub fn summary(file: &File) -> Result<ExtentSummary, ExtentError> {
+pub fn summary(file: &File) -> Result<ExtentSummary, Refused> {
     let size_bytes = size_of_file(file)?;
     match fiemap(file) {
         Ok(extents) => Ok(summarise(&extents, size_bytes)),
-        Err(ExtentError::NoFiemap { .. }) => Ok(summarise_data(&seek_ranges(file)?, size_bytes)),
+        Err(error) if is_no_fiemap(&error) => Ok(summarise_data(&seek_ranges(file)?, size_bytes)),
         Err(error) => Err(error),
     }
 }
 
-pub(crate) fn size_of_file(file: &File) -> Result<u64, ExtentError> {
-    let metadata = file.metadata();
-    let metadata =
-        metadata.map_err(|cause| ExtentError::Request { request: "read the size", cause })?;
-    Ok(metadata.len())
+pub(crate) fn size_of_file(file: &File) -> Result<u64, Refused> {
+    Ok(file.metadata().map_err(failed("read the size"))?.len())
 }
 
 fn summarise(extents: &[Extent], size_bytes: u64) -> ExtentSummary {
@@ -196,25 +184,19 @@ pub(crate) fn clipped(extent: &Extent, size_bytes: u64) -> ByteRange {
 }
 
 /// btrfs and bcachefs; others say no.
-pub fn is_no_copy_on_write(file: &File) -> Result<bool, ExtentError> {
+pub fn is_no_copy_on_write(file: &File) -> Result<bool, Refused> {
     Ok(attributes(file)?.contains(IFlags::NOCOW))
 }
 
 /// btrfs takes it only while the file is empty.
-pub fn set_no_copy_on_write(file: &File, on: bool) -> Result<(), ExtentError> {
+pub fn set_no_copy_on_write(file: &File, on: bool) -> Result<(), Refused> {
     let mut flags = attributes(file)?;
     flags.set(IFlags::NOCOW, on);
-    rustix::fs::ioctl_setflags(file, flags).map_err(|cause| ExtentError::Request {
-        request: "set the no-copy-on-write attribute",
-        cause: cause.into(),
-    })
+    rustix::fs::ioctl_setflags(file, flags).map_err(failed("set the no-copy-on-write attribute"))
 }
 
-fn attributes(file: &File) -> Result<IFlags, ExtentError> {
-    rustix::fs::ioctl_getflags(file).map_err(|cause| ExtentError::Request {
-        request: "read the attributes",
-        cause: cause.into(),
-    })
+fn attributes(file: &File) -> Result<IFlags, Refused> {
+    rustix::fs::ioctl_getflags(file).map_err(failed("read the attributes"))
 }
 
 /// `struct fiemap` with room for one batch of extents behind it.

@@ -4,9 +4,10 @@
 //! Source: loop(4); `include/uapi/linux/loop.h`. `LOOP_CONFIGURE` came with Linux 5.8.
 #![allow(unsafe_code)]
 
-use crate::{ioctl, privilege::remedy};
+use crate::ioctl;
+use crate::refused::{Refused, cannot};
+use rustix::io::Errno;
 use std::fs::{self, File};
-use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,25 +22,6 @@ const LO_FLAGS_DIRECT_IO: u32 = 16;
 const ATTEMPTS_MAX: u32 = 64;
 const DETACH_WAIT: Duration = Duration::from_secs(5);
 const NEEDS: &str = "CAP_SYS_ADMIN and access to /dev/loop* (run as root)";
-
-#[derive(Debug, thiserror::Error)]
-pub enum LoopError {
-    #[error("cannot open {}: {cause}{}", .path.display(), remedy(.cause, NEEDS))]
-    Open { path: PathBuf, cause: io::Error },
-    #[error("no free loop device: {cause}{}", remedy(.cause, NEEDS))]
-    NoneFree { cause: io::Error },
-    #[error("{attempts} free loop devices in a row were taken by other programs; try again")]
-    AlwaysTaken { attempts: u32 },
-    #[error("cannot attach a file to {}: {cause}{}", .path.display(), remedy(.cause, NEEDS))]
-    Attach { path: PathBuf, cause: io::Error },
-    #[error("cannot {request} on {}: {cause}{}", .path.display(), remedy(.cause, NEEDS))]
-    Request { request: &'static str, path: PathBuf, cause: io::Error },
-    #[error(
-        "{} is still in use by a program, or by a mount that may lie in another namespace; it \
-         detaches with its last user", .path.display()
-    )]
-    StillInUse { path: PathBuf },
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopStatus {
@@ -68,16 +50,14 @@ pub struct LoopDevice {
 impl LoopDevice {
     /// With direct I/O, which the kernel may refuse, and autoclear. Tries another device when somebody else was
     /// faster.
-    pub fn attach(backing: &File) -> Result<Self, LoopError> {
+    pub fn attach(backing: &File) -> Result<Self, Refused> {
         let control_path = Path::new("/dev/loop-control");
         let control = open(control_path, true)?;
         for attempt in 0..ATTEMPTS_MAX {
             let number = free_number(&control)?;
             let path = PathBuf::from(format!("/dev/loop{number}"));
             match attach_to(&path, backing) {
-                Err(LoopError::Attach { cause, .. } | LoopError::Open { cause, .. })
-                    if cause.raw_os_error() == Some(libc::EBUSY) =>
-                {
+                Err(error) if error.is(Errno::BUSY) => {
                     std::thread::sleep(Duration::from_millis(u64::from(attempt)));
                 }
                 Err(error) => return Err(error),
@@ -87,7 +67,10 @@ impl LoopDevice {
                 }
             }
         }
-        Err(LoopError::AlwaysTaken { attempts: ATTEMPTS_MAX })
+        let text = format!(
+            "{ATTEMPTS_MAX} free loop devices in a row were taken by other programs; try again"
+        );
+        Err(Refused::new(text, None))
     }
 
     pub fn path(&self) -> &Path {
@@ -98,19 +81,24 @@ impl LoopDevice {
         self.handle.as_ref().expect("the handle is taken only by detach, which consumes the device")
     }
 
-    pub fn status(&self) -> Result<LoopStatus, LoopError> {
+    pub fn status(&self) -> Result<LoopStatus, Refused> {
         status_by(self.file(), &self.path)
     }
 
-    /// Waits until the kernel has let go of the backing file. [`LoopError::StillInUse`] when a
+    /// Waits until the kernel has let go of the backing file. Fails when a
     /// mount or an open file holds the device for five seconds; it then detaches with its last
     /// user.
-    pub fn detach(mut self) -> Result<(), LoopError> {
+    pub fn detach(mut self) -> Result<(), Refused> {
         self.release()?;
         let deadline = Instant::now() + DETACH_WAIT;
         while self.is_attached() {
             if Instant::now() > deadline {
-                return Err(LoopError::StillInUse { path: self.path.clone() });
+                let text = format!(
+                    "{} is still in use by a program, or by a mount that may lie in another namespace; \
+                     it detaches with its last user",
+                    self.path.display()
+                );
+                return Err(Refused::new(text, Some(libc::EBUSY)));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -123,18 +111,14 @@ impl LoopDevice {
     }
 
     /// Asks for the detachment and closes our handle; the kernel does it at the last close.
-    fn release(&mut self) -> Result<(), LoopError> {
+    fn release(&mut self) -> Result<(), Refused> {
         let Some(handle) = self.handle.take() else { return Ok(()) };
         // SAFETY: LOOP_CLR_FD ignores its argument.
         match unsafe { ioctl::with_value(handle.as_fd(), LOOP_CLR_FD, 0) } {
             Ok(_) => Ok(()),
             Err(cause) if cause.raw_os_error() == Some(libc::ENXIO) => Ok(()),
-            Err(cause) => Err(self.request("detach", cause)),
+            Err(cause) => Err(cannot(format!("detach on {}", self.path.display()), NEEDS)(cause)),
         }
-    }
-
-    fn request(&self, request: &'static str, cause: io::Error) -> LoopError {
-        LoopError::Request { request, path: self.path.clone(), cause }
     }
 }
 
@@ -160,17 +144,16 @@ pub fn attached() -> Vec<AttachedLoop> {
     found
 }
 
-pub fn status_of(number: u32) -> Result<LoopStatus, LoopError> {
+pub fn status_of(number: u32) -> Result<LoopStatus, Refused> {
     let path = PathBuf::from(format!("/dev/loop{number}"));
     status_by(&open(&path, false)?, &path)
 }
 
-fn status_by(handle: &File, path: &Path) -> Result<LoopStatus, LoopError> {
+fn status_by(handle: &File, path: &Path) -> Result<LoopStatus, Refused> {
     let mut info = LoopInfo64::default();
     // SAFETY: LOOP_GET_STATUS64 fills one struct loop_info64.
-    unsafe { ioctl::with_pointer(handle.as_fd(), LOOP_GET_STATUS64, &mut info) }.map_err(
-        |cause| LoopError::Request { request: "read the status", path: path.to_owned(), cause },
-    )?;
+    unsafe { ioctl::with_pointer(handle.as_fd(), LOOP_GET_STATUS64, &mut info) }
+        .map_err(cannot(format!("read the status on {}", path.display()), NEEDS))?;
     let node = (rustix::fs::major(info.rdevice), rustix::fs::minor(info.rdevice));
     Ok(LoopStatus {
         direct_io: info.flags & LO_FLAGS_DIRECT_IO != 0,
@@ -195,29 +178,29 @@ fn disk_sequence(number: u32) -> Option<u64> {
     fs::read_to_string(sysfs(number).join("diskseq")).ok()?.trim().parse().ok()
 }
 
-fn open(path: &Path, write: bool) -> Result<File, LoopError> {
+fn open(path: &Path, write: bool) -> Result<File, Refused> {
     File::options()
         .read(true)
         .write(write)
         .open(path)
-        .map_err(|cause| LoopError::Open { path: path.to_owned(), cause })
+        .map_err(cannot(format!("open {}", path.display()), NEEDS))
 }
 
-fn free_number(control: &File) -> Result<u32, LoopError> {
+fn free_number(control: &File) -> Result<u32, Refused> {
     // SAFETY: LOOP_CTL_GET_FREE ignores its argument.
     let answer = unsafe { ioctl::with_value(control.as_fd(), LOOP_CTL_GET_FREE, 0) };
-    let number = answer.map_err(|cause| LoopError::NoneFree { cause })?;
+    let number = answer.map_err(cannot("find a free loop device", NEEDS))?;
     Ok(u32::try_from(number).expect("a successful ioctl is not negative"))
 }
 
 /// Attaches through a writable handle and hands back a read-only one; the second is opened before
 /// the first is closed, so autoclear does not strike in between.
-fn attach_to(path: &Path, backing: &File) -> Result<File, LoopError> {
+fn attach_to(path: &Path, backing: &File) -> Result<File, Refused> {
     let writable = open(path, true)?;
     let mut config = LoopConfig::new(backing);
     // SAFETY: LOOP_CONFIGURE reads one struct loop_config.
     unsafe { ioctl::with_pointer(writable.as_fd(), LOOP_CONFIGURE, &mut config) }
-        .map_err(|cause| LoopError::Attach { path: path.to_owned(), cause })?;
+        .map_err(cannot(format!("attach a file to {}", path.display()), NEEDS))?;
     open(path, false)
 }
 
@@ -285,16 +268,5 @@ mod tests {
     fn structures_have_the_sizes_of_the_kernel_header() {
         assert_eq!(size_of::<LoopInfo64>(), 232);
         assert_eq!(size_of::<LoopConfig>(), 304);
-    }
-
-    #[test]
-    fn a_refusal_names_the_device_and_the_privilege() {
-        let error = LoopError::Open {
-            path: "/dev/loop-control".into(),
-            cause: io::Error::from_raw_os_error(libc::EACCES),
-        };
-        let text = error.to_string();
-        assert!(text.starts_with("cannot open /dev/loop-control: "), "{text}");
-        assert!(text.ends_with("needs CAP_SYS_ADMIN and access to /dev/loop* (run as root)"));
     }
 }

@@ -4,12 +4,13 @@
 #![allow(unsafe_code)]
 
 use crate::ioctl;
-use crate::mount_table::{self, MalformedLine, MountEntry};
+use crate::mount_table::{self, MountEntry};
 pub use crate::mounts_everywhere::{
     MountsEverywhere, NamespacedMount, mounts_everywhere, mounts_of_device,
 };
-use crate::privilege::remedy;
+use crate::refused::{Refused, cannot, remedy};
 use rustix::fs::{AtFlags, CWD, StatxFlags};
+use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, UnmountFlags, fsconfig_create,
     fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount,
@@ -21,47 +22,6 @@ use std::path::{Path, PathBuf};
 
 const FITHAW: u64 = 0xC004_5878;
 const NEEDS: &str = "CAP_SYS_ADMIN (run as root)";
-
-#[derive(Debug, thiserror::Error)]
-pub enum MountError {
-    #[error("the kernel has no file system `{fs_type}`; load its module or leave it out: {cause}")]
-    UnknownType { fs_type: String, cause: io::Error },
-    #[error("{fs_type} refuses the mount option `{option}`: {cause}{kernel_says}")]
-    Option { fs_type: String, option: String, cause: io::Error, kernel_says: KernelSays },
-    #[error(
-        "cannot mount {} as {fs_type} on {}: {cause}{kernel_says}{}",
-        .source_name.display(), .target.display(), remedy(.cause, NEEDS)
-    )]
-    Refused {
-        source_name: PathBuf,
-        target: PathBuf,
-        fs_type: String,
-        cause: io::Error,
-        kernel_says: KernelSays,
-    },
-    #[error("{} is busy; a program has a file or its working directory there", .target.display())]
-    Busy { target: PathBuf },
-    #[error("cannot unmount {}: {cause}{}", .target.display(), remedy(.cause, NEEDS))]
-    Unmount { target: PathBuf, cause: io::Error },
-    #[error("cannot read {}: {cause}", .path.display())]
-    Table { path: PathBuf, cause: io::Error },
-    #[error(transparent)]
-    Malformed(#[from] MalformedLine),
-    #[error("cannot look at {}: {cause}", .path.display())]
-    Path { path: PathBuf, cause: io::Error },
-    #[error("no mount in the table holds {}", .path.display())]
-    NotInTable { path: PathBuf },
-}
-
-/// Prints as nothing when it wrote nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KernelSays(pub Vec<String>);
-
-impl std::fmt::Display for KernelSays {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, " ({})", self.0.join("; ")) }
-    }
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountRequest {
@@ -90,9 +50,19 @@ impl MountRequest {
 }
 
 /// After an error nothing is mounted.
-pub fn mount(request: &MountRequest) -> Result<(), MountError> {
-    let context = open_context(request)?;
-    set_string(request, &context, "source", &request.source.to_string_lossy())?;
+pub fn mount(request: &MountRequest) -> Result<(), Refused> {
+    let MountRequest { source, target, fs_type, .. } = request;
+    let place = format!("mount {} as {fs_type} on {}", source.display(), target.display());
+    let context = fsopen(fs_type.as_str(), FsOpenFlags::FSOPEN_CLOEXEC).map_err(|error| {
+        if error != Errno::NODEV {
+            return cannot(&place, NEEDS)(error);
+        }
+        let text = format!(
+            "the kernel has no file system `{fs_type}`; load its module or leave it out: {error}"
+        );
+        Refused::new(text, Some(error.raw_os_error()))
+    })?;
+    set_option(request, &context, &format!("source={}", source.to_string_lossy()))?;
     let mut attributes = MountAttrFlags::empty();
     for option in request.options.split(',').filter(|option| !option.is_empty()) {
         match attribute(option) {
@@ -103,20 +73,14 @@ pub fn mount(request: &MountRequest) -> Result<(), MountError> {
             set_option(request, &context, option)?;
         }
     }
-    let refused = |error: rustix::io::Errno| refusal(request, &context, error);
+    let refused = |error: Errno| {
+        let cause = io::Error::from(error);
+        let (said, remedy) = (kernel_says(&context), remedy(&cause, NEEDS));
+        Refused::new(format!("cannot {place}: {cause}{said}{remedy}"), cause.raw_os_error())
+    };
     fsconfig_create(&context).map_err(refused)?;
     let detached = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes).map_err(refused)?;
-    move_mount(&detached, "", CWD, &request.target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
-        .map_err(refused)
-}
-
-fn open_context(request: &MountRequest) -> Result<OwnedFd, MountError> {
-    fsopen(request.fs_type.as_str(), FsOpenFlags::FSOPEN_CLOEXEC).map_err(|error| match error {
-        rustix::io::Errno::NODEV => {
-            MountError::UnknownType { fs_type: request.fs_type.clone(), cause: error.into() }
-        }
-        _ => refused_with(request, error, KernelSays::default()),
-    })
+    move_mount(&detached, "", CWD, target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).map_err(refused)
 }
 
 /// Options that belong to the mount, not to the file system; see mount_setattr(2).
@@ -137,54 +101,21 @@ fn attribute(option: &str) -> Option<MountAttrFlags> {
     })
 }
 
-fn set_option(request: &MountRequest, context: &OwnedFd, option: &str) -> Result<(), MountError> {
-    if let Some((key, value)) = option.split_once('=') {
-        return set_string(request, context, key, value);
-    }
-    let answer = fsconfig_set_flag(context, option);
-    answer.map_err(|error| refused_option(request, context, option.to_owned(), error))
-}
-
-fn set_string(
-    request: &MountRequest,
-    context: &OwnedFd,
-    key: &str,
-    value: &str,
-) -> Result<(), MountError> {
-    let answer = fsconfig_set_string(context, key, value);
-    answer.map_err(|error| refused_option(request, context, format!("{key}={value}"), error))
-}
-
-fn refused_option(
-    request: &MountRequest,
-    context: &OwnedFd,
-    option: String,
-    error: rustix::io::Errno,
-) -> MountError {
-    let fs_type = request.fs_type.clone();
-    MountError::Option { fs_type, option, cause: error.into(), kernel_says: kernel_says(context) }
-}
-
-fn refusal(request: &MountRequest, context: &OwnedFd, error: rustix::io::Errno) -> MountError {
-    refused_with(request, error, kernel_says(context))
-}
-
-fn refused_with(
-    request: &MountRequest,
-    error: rustix::io::Errno,
-    kernel_says: KernelSays,
-) -> MountError {
-    MountError::Refused {
-        source_name: request.source.clone(),
-        target: request.target.clone(),
-        fs_type: request.fs_type.clone(),
-        cause: error.into(),
-        kernel_says,
-    }
+fn set_option(request: &MountRequest, context: &OwnedFd, option: &str) -> Result<(), Refused> {
+    let answer = match option.split_once('=') {
+        Some((key, value)) => fsconfig_set_string(context, key, value),
+        None => fsconfig_set_flag(context, option),
+    };
+    answer.map_err(|error| {
+        let (fs_type, cause) = (&request.fs_type, io::Error::from(error));
+        let said = kernel_says(context);
+        let text = format!("{fs_type} refuses the mount option `{option}`: {cause}{said}");
+        Refused::new(text, cause.raw_os_error())
+    })
 }
 
 /// Reads the messages that wait in the context: one a read, `e ` or `w ` or `i ` before the text.
-fn kernel_says(context: &OwnedFd) -> KernelSays {
+fn kernel_says(context: &OwnedFd) -> String {
     let mut lines = Vec::new();
     let mut message = [0u8; 1024];
     while let Ok(count) = rustix::io::read(context, &mut message) {
@@ -194,20 +125,24 @@ fn kernel_says(context: &OwnedFd) -> KernelSays {
         let line = String::from_utf8_lossy(&message[..count]);
         lines.push(line.get(2..).unwrap_or_default().trim().to_owned());
     }
-    KernelSays(lines)
+    if lines.is_empty() { String::new() } else { format!(" ({})", lines.join("; ")) }
 }
 
 /// Unmounts for real: not lazily, not by force. Symbolic links are not followed.
-pub fn unmount(target: &Path) -> Result<(), MountError> {
-    let target_owned = || target.to_owned();
+pub fn unmount(target: &Path) -> Result<(), Refused> {
+    let path = target.display();
     rustix::mount::unmount(target, UnmountFlags::NOFOLLOW).map_err(|error| match error {
-        rustix::io::Errno::BUSY => MountError::Busy { target: target_owned() },
-        _ => MountError::Unmount { target: target_owned(), cause: error.into() },
+        Errno::BUSY => {
+            let text =
+                format!("{path} is busy; a program has a file or its working directory there");
+            Refused::new(text, Some(error.raw_os_error()))
+        }
+        _ => cannot(format!("unmount {path}"), NEEDS)(error),
     })
 }
 
 /// The mounts inside of a mount point, the innermost first: in this order they can be unmounted.
-pub fn mounts_inside(target: &Path) -> Result<Vec<MountEntry>, MountError> {
+pub fn mounts_inside(target: &Path) -> Result<Vec<MountEntry>, Refused> {
     let is_inside =
         |entry: &MountEntry| entry.mount_point != target && entry.mount_point.starts_with(target);
     Ok(mounts()?.into_iter().rev().filter(is_inside).collect())
@@ -228,13 +163,13 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    pub fn mount(request: &MountRequest) -> Result<Self, MountError> {
+    pub fn mount(request: &MountRequest) -> Result<Self, Refused> {
         mount(request)?;
         Ok(Self { target: Some(request.target.clone()) })
     }
 
     /// After an error the mount is still there, and is no longer guarded.
-    pub fn unmount(mut self) -> Result<(), MountError> {
+    pub fn unmount(mut self) -> Result<(), Refused> {
         let target = self.target.take().expect("a mount is unmounted once");
         unmount(&target)
     }
@@ -248,22 +183,26 @@ impl Drop for Mounted {
     }
 }
 
-pub fn mounts() -> Result<Vec<MountEntry>, MountError> {
+pub fn mounts() -> Result<Vec<MountEntry>, Refused> {
     read_table(Path::new("/proc/self/mountinfo"))
 }
 
-pub(crate) fn read_table(path: &Path) -> Result<Vec<MountEntry>, MountError> {
-    let table = fs::read(path);
-    let table = table.map_err(|cause| MountError::Table { path: path.to_owned(), cause })?;
-    Ok(mount_table::parse(&table)?)
+pub(crate) fn read_table(path: &Path) -> Result<Vec<MountEntry>, Refused> {
+    let table = fs::read(path).map_err(cannot(format!("read {}", path.display()), "root"))?;
+    mount_table::parse(&table)
 }
 
-pub fn mount_of(path: &Path) -> Result<MountEntry, MountError> {
+pub fn mount_of(path: &Path) -> Result<MountEntry, Refused> {
     let statx = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID);
-    let statx =
-        statx.map_err(|error| MountError::Path { path: path.to_owned(), cause: error.into() })?;
+    let statx = statx.map_err(look_at(path))?;
     let found = mounts()?.into_iter().find(|entry| u64::from(entry.mount_id) == statx.stx_mnt_id);
-    found.ok_or_else(|| MountError::NotInTable { path: path.to_owned() })
+    found.ok_or_else(|| {
+        Refused::new(format!("no mount in the table holds {}", path.display()), None)
+    })
+}
+
+pub(crate) fn look_at<E: Into<io::Error>>(path: &Path) -> impl FnOnce(E) -> Refused {
+    cannot(format!("look at {}", path.display()), "root")
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -277,9 +216,8 @@ pub struct FileSystemUse {
     pub available_bytes: u64,
 }
 
-pub fn file_system_use(path: &Path) -> Result<FileSystemUse, MountError> {
-    let statfs = rustix::fs::statfs(path)
-        .map_err(|error| MountError::Path { path: path.to_owned(), cause: error.into() })?;
+pub fn file_system_use(path: &Path) -> Result<FileSystemUse, Refused> {
+    let statfs = rustix::fs::statfs(path).map_err(look_at(path))?;
     let block_bytes = statfs.f_bsize as u64;
     Ok(FileSystemUse {
         type_number: statfs.f_type as u64,
@@ -291,9 +229,9 @@ pub fn file_system_use(path: &Path) -> Result<FileSystemUse, MountError> {
 }
 
 /// A module that is not loaded is not among them.
-pub fn known_types() -> Result<Vec<String>, MountError> {
-    let path = PathBuf::from("/proc/filesystems");
-    let text = fs::read_to_string(&path).map_err(|cause| MountError::Table { path, cause })?;
+pub fn known_types() -> Result<Vec<String>, Refused> {
+    let path = "/proc/filesystems";
+    let text = fs::read_to_string(path).map_err(cannot(format!("read {path}"), "root"))?;
     Ok(text.lines().filter_map(|line| line.split_whitespace().last()).map(str::to_owned).collect())
 }
 

@@ -2,9 +2,10 @@
 //! container, or in another lab's private namespace, is in use, though our own table does not show
 //! it.
 
-use crate::mount::{MountError, read_table};
+use crate::mount::{look_at, read_table};
 use crate::mount_table::MountEntry;
 use crate::proc_root::ProcRoot;
+use crate::refused::Refused;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -26,13 +27,10 @@ pub struct MountsEverywhere {
 
 /// Each namespace once. Inside a private pid namespace `/proc` shows only its own processes: give
 /// [`ProcRoot::host`].
-pub fn mounts_everywhere(proc_root: &ProcRoot) -> Result<MountsEverywhere, MountError> {
+pub fn mounts_everywhere(proc_root: &ProcRoot) -> Result<MountsEverywhere, Refused> {
     let mut seen = BTreeSet::new();
     let mut everywhere = MountsEverywhere::default();
-    let listed = proc_root.process_ids();
-    let listed =
-        listed.map_err(|cause| MountError::Table { path: proc_root.path().to_owned(), cause })?;
-    for process_id in listed {
+    for process_id in proc_root.process_ids().map_err(look_at(proc_root.path()))? {
         let process = proc_root.process(process_id);
         match namespace_mounts(&process, &mut seen) {
             Ok(table) => {
@@ -50,9 +48,9 @@ pub fn mounts_everywhere(proc_root: &ProcRoot) -> Result<MountsEverywhere, Mount
 fn namespace_mounts(
     process: &Path,
     seen: &mut BTreeSet<PathBuf>,
-) -> Result<Vec<MountEntry>, MountError> {
+) -> Result<Vec<MountEntry>, Refused> {
     let link = process.join("ns/mnt");
-    let namespace = fs::read_link(&link).map_err(|cause| MountError::Path { path: link, cause })?;
+    let namespace = fs::read_link(&link).map_err(look_at(&link))?;
     if seen.contains(&namespace) {
         return Ok(Vec::new());
     }
@@ -63,12 +61,8 @@ fn namespace_mounts(
 
 /// The mounts of one block device in every namespace: by device number, or by the name of its node
 /// (btrfs shows a number of its own). Symbolic links to the node are followed in our namespace.
-pub fn mounts_of_device(
-    device: &Path,
-    proc_root: &ProcRoot,
-) -> Result<MountsEverywhere, MountError> {
-    let wanted = device_number(device)
-        .map_err(|cause| MountError::Path { path: device.to_owned(), cause })?;
+pub fn mounts_of_device(device: &Path, proc_root: &ProcRoot) -> Result<MountsEverywhere, Refused> {
+    let wanted = device_number(device).map_err(look_at(device))?;
     let mut everywhere = mounts_everywhere(proc_root)?;
     everywhere.mounts.retain(|mount| {
         let entry = &mount.entry;

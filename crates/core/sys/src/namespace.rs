@@ -12,8 +12,8 @@
 #![allow(unsafe_code)]
 
 use crate::exec_image::ExecImage;
-use crate::privilege::remedy;
 use crate::proc_root::{HOST_PROC_FD, ProcRoot};
+use crate::refused::{Refused, cannot};
 use crate::signal_wait::{Received, SignalSet};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
@@ -36,15 +36,8 @@ const NEEDS: &str = "CAP_SYS_ADMIN (run as root)";
 /// to the whole process group; inner has it already.
 const GROUP_SIGNAL_NS: u64 = 500_000_000;
 
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {step}: {cause}{}", remedy(.cause, NEEDS))]
-pub struct NamespaceError {
-    pub step: &'static str,
-    pub cause: io::Error,
-}
-
-fn failed(step: &'static str) -> impl Fn(io::Error) -> NamespaceError {
-    move |cause| NamespaceError { step, cause }
+fn failed(step: &'static str) -> impl FnOnce(io::Error) -> Refused {
+    cannot(step, NEEDS)
 }
 
 pub fn is_private() -> bool {
@@ -95,7 +88,7 @@ pub fn exit_code(status: ExitStatus) -> i32 {
 pub fn run_private<A: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = A>,
     handed: &[u8],
-) -> Result<ExitStatus, NamespaceError> {
+) -> Result<ExitStatus, Refused> {
     let host_proc = open_host_proc().map_err(failed("open /proc"))?;
     let memory = memory_of(handed).map_err(failed("hand the plan over"))?;
     let (report, mut reports) = pipe().map_err(failed("make a pipe"))?;
@@ -182,7 +175,7 @@ unsafe fn fork(namespaces: i32) -> io::Result<i32> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer as i32) }
 }
 
-fn wait_for(init: i32, signals: &SignalSet) -> Result<ExitStatus, NamespaceError> {
+fn wait_for(init: i32, signals: &SignalSet) -> Result<ExitStatus, Refused> {
     loop {
         match signals.wait() {
             Received::Child => {}
@@ -236,7 +229,7 @@ impl Report {
         Self { stage, value: i32::from_ne_bytes([v0, v1, v2, v3]) }
     }
 
-    fn into_result(self) -> Result<ExitStatus, NamespaceError> {
+    fn into_result(self) -> Result<ExitStatus, Refused> {
         let step = match self.stage {
             Stage::Ended => return Ok(ExitStatus::from_raw(self.value)),
             Stage::MakePrivate => "make the mounts private",

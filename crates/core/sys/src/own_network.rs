@@ -3,24 +3,16 @@
 
 #![allow(unsafe_code)]
 
-use std::io;
-
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use crate::privilege::remedy;
-
-#[derive(Debug, thiserror::Error)]
-#[error("a network namespace: {cause}{}", remedy(cause, "root"))]
-pub struct OwnNetworkError {
-    pub cause: io::Error,
-}
+use crate::refused::{Refused, cannot};
 
 /// It has a loopback that is down, and nothing else. Sockets stay where they were made. Needs
 /// CAP_SYS_ADMIN.
-pub fn leave() -> Result<(), OwnNetworkError> {
+pub fn leave() -> Result<(), Refused> {
     // SAFETY: without CLONE_FILES, the descriptors stay as they are.
     let left = unsafe { unshare_unsafe(UnshareFlags::NEWNET) };
-    left.map_err(|errno| OwnNetworkError { cause: errno.into() })
+    left.map_err(cannot("make a network namespace", "root"))
 }
 
 /// The number of this thread, by which another may put an interface into its network.

@@ -2,24 +2,16 @@
 //! still have in memory what this kernel has not.
 #![allow(unsafe_code)]
 
-use crate::tunables::TunableError;
+use crate::refused::{Refused, cannot};
 use rustix::fs::Advice;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
 
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {request}: {cause}")]
-pub struct ResidencyError {
-    pub request: &'static str,
-    pub cause: io::Error,
-}
-
-fn failed<E: Into<io::Error>>(request: &'static str) -> impl Fn(E) -> ResidencyError {
-    move |error| ResidencyError { request, cause: error.into() }
+fn failed<E: Into<io::Error>>(request: &'static str) -> impl FnOnce(E) -> Refused {
+    cannot(request, "access to the file")
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +22,7 @@ pub struct ResidentPages {
 
 /// Counts by mincore(2). The kernel answers truly only to who may write to the file or owns it; to
 /// others every page seems resident.
-pub fn resident_pages(file: &File) -> Result<ResidentPages, ResidencyError> {
+pub fn resident_pages(file: &File) -> Result<ResidentPages, Refused> {
     let size_bytes = file.metadata().map_err(failed("read the size of a file"))?.len();
     let length_bytes = usize::try_from(size_bytes)
         .map_err(|_| failed("map a file")(io::Error::from_raw_os_error(libc::EFBIG)))?;
@@ -42,7 +34,7 @@ pub fn resident_pages_in(
     file: &File,
     offset_bytes: u64,
     length_bytes: usize,
-) -> Result<ResidentPages, ResidencyError> {
+) -> Result<ResidentPages, Refused> {
     let into_page = offset_bytes as usize % rustix::param::page_size();
     resident_in(file, offset_bytes - into_page as u64, length_bytes + into_page)
 }
@@ -52,7 +44,7 @@ fn resident_in(
     file: &File,
     offset_bytes: u64,
     length_bytes: usize,
-) -> Result<ResidentPages, ResidencyError> {
+) -> Result<ResidentPages, Refused> {
     if length_bytes == 0 {
         return Ok(ResidentPages::default());
     }
@@ -100,15 +92,15 @@ pub fn cache_statistics(file: &File) -> Option<CacheStatistics> {
 }
 
 /// Dirty pages stay: sync first.
-pub fn forget(file: &File) -> Result<(), ResidencyError> {
+pub fn forget(file: &File) -> Result<(), Refused> {
     advise(file, Advice::DontNeed, "drop a file from the page cache")
 }
 
-pub fn will_read_at_random(file: &File) -> Result<(), ResidencyError> {
+pub fn will_read_at_random(file: &File) -> Result<(), Refused> {
     advise(file, Advice::Random, "announce random reads")
 }
 
-fn advise(file: &File, advice: Advice, request: &'static str) -> Result<(), ResidencyError> {
+fn advise(file: &File, advice: Advice, request: &'static str) -> Result<(), Refused> {
     rustix::fs::fadvise(file, 0, None::<NonZeroU64>, advice).map_err(failed(request))
 }
 
@@ -119,10 +111,9 @@ pub enum Caches {
 }
 
 /// Drops clean caches of the **whole machine**; needs root, and the consent of whoever else uses it.
-pub fn drop_caches(caches: Caches) -> Result<(), TunableError> {
-    let path = PathBuf::from("/proc/sys/vm/drop_caches");
-    let value = (caches as u8).to_string();
-    std::fs::write(&path, &value).map_err(|cause| TunableError::Write { path, value, cause })
+pub fn drop_caches(caches: Caches) -> Result<(), Refused> {
+    let (path, value) = ("/proc/sys/vm/drop_caches", (caches as u8).to_string());
+    std::fs::write(path, &value).map_err(cannot(format!("write `{value}` to {path}"), "root"))
 }
 
 #[cfg(test)]

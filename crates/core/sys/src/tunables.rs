@@ -1,22 +1,9 @@
 //! Small files of /proc and /sys that hold one setting: read one, write one, and see whether the
 //! kernel took it.
 
-use crate::privilege::remedy;
-use std::io;
+use crate::refused::{Refused, cannot};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-
-#[derive(Debug, thiserror::Error)]
-pub enum TunableError {
-    #[error("cannot read {}: {cause}{}", .path.display(), remedy(.cause, "root"))]
-    Read { path: PathBuf, cause: io::Error },
-    #[error("cannot write `{value}` to {}: {cause}{}", .path.display(), remedy(.cause, "root"))]
-    Write { path: PathBuf, value: String, cause: io::Error },
-    #[error("{} shows `{found}` after `{value}` was written to it", .path.display())]
-    NotKept { path: PathBuf, value: String, found: String },
-    #[error("{} holds `{text}`, which is not {expected}", .path.display())]
-    Unexpected { path: PathBuf, text: String, expected: &'static str },
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tunable {
@@ -38,22 +25,21 @@ impl Tunable {
     }
 
     /// Without the line end.
-    pub fn read(&self) -> Result<String, TunableError> {
+    pub fn read(&self) -> Result<String, Refused> {
         text(&self.path)
     }
 
     /// In one write, and reads it back. A list of words is compared by its chosen word.
-    pub fn write(&self, value: &str) -> Result<(), TunableError> {
-        std::fs::write(&self.path, value).map_err(|cause| TunableError::Write {
-            path: self.path.clone(),
-            value: value.to_owned(),
-            cause,
-        })?;
+    pub fn write(&self, value: &str) -> Result<(), Refused> {
+        let path = self.path.display();
+        std::fs::write(&self.path, value)
+            .map_err(cannot(format!("write `{value}` to {path}"), "root"))?;
         let found = self.read()?;
         if found == value || chosen_word(&found) == value {
             return Ok(());
         }
-        Err(TunableError::NotKept { path: self.path.clone(), value: value.to_owned(), found })
+        let text = format!("{path} shows `{found}` after `{value}` was written to it");
+        Err(Refused::new(text, None))
     }
 }
 
@@ -64,9 +50,8 @@ pub fn chosen_word(text: &str) -> &str {
 }
 
 /// A whole file as text, without white space at its ends. Bytes that are not UTF-8 are replaced.
-pub(crate) fn text(path: &Path) -> Result<String, TunableError> {
-    let bytes =
-        std::fs::read(path).map_err(|cause| TunableError::Read { path: path.to_owned(), cause })?;
+pub(crate) fn text(path: &Path) -> Result<String, Refused> {
+    let bytes = std::fs::read(path).map_err(cannot(format!("read {}", path.display()), "root"))?;
     Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
 }
 

@@ -1,4 +1,5 @@
-use crate::tunables::{self, TunableError};
+use crate::refused::Refused;
+use crate::tunables;
 use std::path::Path;
 
 /// A field that the kernel does not give is 0.
@@ -11,7 +12,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub fn now() -> Result<Self, TunableError> {
+    pub fn now() -> Result<Self, Refused> {
         Ok(parse_memory(&tunables::text(Path::new("/proc/meminfo"))?))
     }
 }
@@ -28,7 +29,7 @@ pub struct WritebackPages {
 }
 
 impl WritebackPages {
-    pub fn now() -> Result<Self, TunableError> {
+    pub fn now() -> Result<Self, Refused> {
         Ok(parse_writeback(&tunables::text(Path::new("/proc/vmstat"))?))
     }
 

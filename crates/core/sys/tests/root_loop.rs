@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
 use pickfs_sys::extents;
-use pickfs_sys::loop_device::{LoopDevice, LoopError};
-use pickfs_sys::mount::{self, MountError, MountRequest, Mounted};
+use pickfs_sys::loop_device::LoopDevice;
+use pickfs_sys::mount::{self, MountRequest, Mounted};
 use pickfs_sys::proc_root::ProcRoot;
 use pickfs_testkit::{may_run, only_if};
 use std::fs::File;
@@ -136,7 +136,7 @@ fn an_ext4_image_is_mounted_with_options_that_the_kernel_reports() {
 
     let held = File::create(folder.path().join("held")).unwrap();
     let busy = mount::unmount(folder.path()).unwrap_err();
-    assert!(matches!(busy, MountError::Busy { .. }), "{busy}");
+    assert!(busy.is(rustix::io::Errno::BUSY), "{busy}");
     drop(held);
     mounted.unmount().unwrap();
     let after = mount::mounts_of_device(device.path(), &ProcRoot::own()).unwrap();
@@ -154,7 +154,7 @@ fn a_device_under_a_mount_says_that_it_is_still_in_use_only_when_it_is() {
     let mounted = Mounted::mount(&request).unwrap();
     let backing = sysfs(&device).join("loop/backing_file");
     let error = device.detach().unwrap_err();
-    assert!(matches!(error, LoopError::StillInUse { .. }), "{error}");
+    assert!(error.to_string().contains(" is still in use by "), "{error}");
     mounted.unmount().unwrap();
     let gone = || !backing.exists();
     pickfs_testkit::until("its end with its last user", || gone().then_some(()));

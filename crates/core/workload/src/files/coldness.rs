@@ -110,7 +110,7 @@ fn forget_all(set: &mut Set) -> Result<Option<Residency>, Fault> {
     for index in 0..count {
         set.names.path(index, &mut name);
         let file = File::from(top.read(name.as_c_str())?);
-        let failed = |error: pickfs_sys::residency::ResidencyError| {
+        let failed = |error: pickfs_sys::refused::Refused| {
             let path = top.path_of(name.as_c_str()).display().to_string();
             Fault::Failed { reason: format!("{path}: {error}") }
         };

@@ -99,7 +99,7 @@ fn unmount(at: &Path) -> Result<(), String> {
     let began = Instant::now();
     loop {
         match mount::unmount(at) {
-            Err(mount::MountError::Busy { .. }) if began.elapsed() < RELEASES => {
+            Err(error) if error.is(rustix::io::Errno::BUSY) && began.elapsed() < RELEASES => {
                 std::thread::sleep(POLL);
             }
             other => return other.map_err(|error| error.to_string()),
