@@ -33,15 +33,32 @@ pub enum RecorderError {
     Processors(std::io::Error),
 }
 
-struct Station {
-    processor: u32,
-    ring: Ring,
-    carrier: PerfEvent,
-    events: Vec<PerfEvent>,
+/// The ring of a processor, with the event that carries it: others write into it.
+pub(crate) struct Station {
+    pub(crate) processor: u32,
+    pub(crate) ring: Ring,
+    pub(crate) carrier: PerfEvent,
+}
+
+impl Station {
+    /// One for each processor, with so many pages at least and at most: powers of two.
+    pub(crate) fn on_each([least, most]: [usize; 2]) -> Result<Vec<Station>, RecorderError> {
+        let processors = cpu::online().map_err(RecorderError::Processors)?;
+        let pages = (RINGS_BYTES / PAGE_BYTES / processors.len().max(1)).max(1);
+        let pages = (pages.next_power_of_two() / 2).clamp(least, most);
+        let station = |processor| {
+            let carrier = EventSpec::new(EventSource::Carrier);
+            let carrier = PerfEvent::on_processor(&carrier, processor)?;
+            let ring = Ring::map(&carrier, pages)?;
+            Ok(Station { processor, ring, carrier })
+        };
+        processors.into_iter().map(station).collect()
+    }
 }
 
 pub struct Recorder {
     stations: Vec<Station>,
+    events: Vec<PerfEvent>,
     sources: HashMap<u64, Source>,
     layout: Layout,
     /// Numbers of the trace points `sched_switch` and `sched_waking`.
@@ -52,6 +69,11 @@ pub struct Recorder {
     held: Vec<SchedEvent>,
 }
 
+/// Memory of all rings together, and pages of one at least and at most: a megabyte holds some 4,000
+/// events.
+const RINGS_BYTES: usize = 64 << 20;
+const RING_PAGES: [usize; 2] = [256, 1_024];
+const PAGE_BYTES: usize = 4_096;
 /// A filter is a string of no more than a page; longer lists become a range of numbers.
 const FILTER_BYTES_MAX: usize = 4_000;
 /// The name of a thread that was gone before it could be asked.
@@ -59,18 +81,14 @@ const ENDED: &str = "a thread that has ended";
 const NAMES_MAX: usize = 8_192;
 
 impl Recorder {
-    /// `ring_pages` is a power of two.
-    pub fn open(ring_pages: usize) -> Result<Recorder, RecorderError> {
+    pub fn open() -> Result<Recorder, RecorderError> {
         let trace_fs = TraceFs::open()?;
         let switch = trace_fs.format("sched", "sched_switch")?;
         let waking = trace_fs.format("sched", "sched_waking")?;
         let layout = Layout::of(&switch, &waking)?;
-        let mut stations = Vec::new();
-        for processor in cpu::online().map_err(RecorderError::Processors)? {
-            stations.push(Station::open(processor, ring_pages)?);
-        }
         Ok(Recorder {
-            stations,
+            stations: Station::on_each(RING_PAGES)?,
+            events: Vec::new(),
             sources: HashMap::new(),
             layout,
             points: (switch.id, waking.id),
@@ -94,17 +112,26 @@ impl Recorder {
         threads: &[u32],
         newer_than: Option<u32>,
     ) -> Result<(), RecorderError> {
-        for station in &mut self.stations {
-            let mut events = Vec::new();
-            if !threads.is_empty() || newer_than.is_some() {
-                for (source, event) in station.events(self.points, threads, newer_than)? {
-                    self.sources.insert(event.id()?, source);
-                    event.enable()?;
-                    events.push(event);
-                }
+        let bare = EventSpec::new(EventSource::TracePoint(self.points.0));
+        let woken = EventSpec::new(EventSource::TracePoint(self.points.1));
+        let wanted = [
+            (Source::Out, EventSpec { has_stacks: true, ..bare }, "prev_pid"),
+            (Source::In, bare, "next_pid"),
+            (Source::Waking, EventSpec { has_stacks: true, ..woken }, "pid"),
+        ];
+        let is_wanted = !threads.is_empty() || newer_than.is_some();
+        let mut events = Vec::new();
+        for station in self.stations.iter().filter(|_| is_wanted) {
+            for (source, spec, field) in wanted {
+                let event = PerfEvent::on_processor(&spec, station.processor)?;
+                event.filter(&filter(field, threads, newer_than))?;
+                event.write_into(&station.carrier)?;
+                self.sources.insert(event.id()?, source);
+                event.enable()?;
+                events.push(event);
             }
-            station.events = events;
         }
+        self.events = events;
         Ok(())
     }
 
@@ -123,38 +150,6 @@ impl Recorder {
             });
         }
         events.extend(ripe(held, until_ns, |event| event.time_ns));
-    }
-}
-
-impl Station {
-    fn open(processor: u32, ring_pages: usize) -> Result<Station, PerfEventError> {
-        let carrier = PerfEvent::on_processor(&EventSpec::new(EventSource::Carrier), processor)?;
-        let ring = Ring::map(&carrier, ring_pages)?;
-        Ok(Station { processor, ring, carrier, events: Vec::new() })
-    }
-
-    /// `switch` and `waking` are the numbers of tracepoints in tracefs (`events/sched/*/id`).
-    fn events(
-        &self,
-        (switch, waking): (u64, u64),
-        threads: &[u32],
-        newer_than: Option<u32>,
-    ) -> Result<Vec<(Source, PerfEvent)>, PerfEventError> {
-        let bare = EventSpec::new(EventSource::TracePoint(switch));
-        let with_stacks = |spec| EventSpec { has_stacks: true, ..spec };
-        let woken = with_stacks(EventSpec::new(EventSource::TracePoint(waking)));
-        let wanted = [
-            (Source::Out, with_stacks(bare), "prev_pid"),
-            (Source::In, bare, "next_pid"),
-            (Source::Waking, woken, "pid"),
-        ];
-        let open = |(source, spec, field): (Source, EventSpec, &str)| {
-            let event = PerfEvent::on_processor(&spec, self.processor)?;
-            event.filter(&filter(field, threads, newer_than))?;
-            event.write_into(&self.carrier)?;
-            Ok((source, event))
-        };
-        wanted.into_iter().map(open).collect()
     }
 }
 

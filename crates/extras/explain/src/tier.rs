@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::kernel::kernel_symbols::KernelSymbols;
 use pickfs_record::stall::ProbeTier;
 use pickfs_record::{Clock, MonotonicClock};
-use pickfs_sys::{cpu, proc_root::ProcRoot};
+use pickfs_sys::proc_root::ProcRoot;
 
 use crate::{
     own_records::OwnRecords,
@@ -19,12 +19,6 @@ use crate::{
     sched::{Names, SchedEvent, What},
     switches::Switches,
 };
-
-/// Memory of all rings together, and pages of one at least and at most: a megabyte holds some 4,000
-/// events.
-const RINGS_BYTES: usize = 64 << 20;
-const RING_PAGES: [usize; 2] = [256, 1_024];
-const PAGE_BYTES: usize = 4_096;
 
 const LOOK_EACH: Duration = Duration::from_millis(20);
 const WCHAN_EACH: Duration = Duration::from_millis(3);
@@ -188,17 +182,9 @@ impl Eyes {
     }
 }
 
-/// A power of two.
-pub(crate) fn ring_pages(processors: usize, [least, most]: [usize; 2]) -> usize {
-    let pages = (RINGS_BYTES / PAGE_BYTES / processors.max(1)).max(1);
-    (pages.next_power_of_two() / 2).clamp(least, most)
-}
-
 /// A recorder that has shown that it sees: our own sleep must arrive under our own number.
 fn tried() -> Result<Recorder, String> {
-    let processors = cpu::online().map_or(1, |online| online.len());
-    let pages = ring_pages(processors, RING_PAGES);
-    let mut recorder = Recorder::open(pages).map_err(|error| error.to_string())?;
+    let mut recorder = Recorder::open().map_err(|error| error.to_string())?;
     let own = std::fs::read_link(ProcRoot::host().path().join("thread-self"));
     let own = own.map_err(|error| error.to_string())?;
     let own: u32 = own

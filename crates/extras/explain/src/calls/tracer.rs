@@ -15,7 +15,7 @@ use crate::kernel::{
     perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError, Reach},
     trace_fs::TraceFs,
 };
-use pickfs_sys::{cpu, proc_root::ProcRoot, process};
+use pickfs_sys::{proc_root::ProcRoot, process};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
 
@@ -24,9 +24,8 @@ use super::{
     event::{CallEvent, CallReader, CallWhat},
 };
 use crate::{
-    loss::{Ring, Told, ripe},
-    recorder::RecorderError,
-    tier::ring_pages,
+    loss::{Told, ripe},
+    recorder::{RecorderError, Station},
 };
 
 /// Calls cannot be traced. The text says what is lost by that and how to get it.
@@ -44,12 +43,6 @@ impl<E: Into<RecorderError>> From<E> for CallsRefused {
     fn from(cause: E) -> CallsRefused {
         CallsRefused::NoEvents { cause: cause.into() }
     }
-}
-
-struct Station {
-    processor: u32,
-    ring: Ring,
-    carrier: PerfEvent,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -124,12 +117,9 @@ impl CallTracer {
         let trace_fs = TraceFs::open()?;
         let enter = trace_fs.format("raw_syscalls", "sys_enter")?;
         let exit = trace_fs.format("raw_syscalls", "sys_exit")?;
-        let processors = cpu::online().map_err(RecorderError::Processors)?;
-        let pages = ring_pages(processors.len(), RING_PAGES);
-        let stations = processors.into_iter().map(|processor| Station::open(processor, pages));
         Ok(CallTracer {
             options,
-            stations: stations.collect::<Result<_, _>>()?,
+            stations: Station::on_each(RING_PAGES)?,
             reader: CallReader::new(&enter, &exit)?,
             points: (enter.id, exit.id),
             filter: filter(),
@@ -215,14 +205,6 @@ impl CallTracer {
     pub(super) fn forget(&mut self) {
         self.fetch();
         self.held.clear();
-    }
-}
-
-impl Station {
-    fn open(processor: u32, ring_pages: usize) -> Result<Station, PerfEventError> {
-        let carrier = PerfEvent::on_processor(&EventSpec::new(EventSource::Carrier), processor)?;
-        let ring = Ring::map(&carrier, ring_pages)?;
-        Ok(Station { processor, ring, carrier })
     }
 }
 

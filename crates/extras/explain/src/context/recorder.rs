@@ -4,28 +4,23 @@
 use std::collections::HashMap;
 
 use crate::kernel::{
-    perf_event::{EventSource, EventSpec, PerfEvent, PerfEventError},
+    perf_event::{EventSource, EventSpec, PerfEvent},
     trace_fs::TraceFs,
 };
-use pickfs_sys::cpu;
 
 use super::points::{ContextEvent, POINTS, Placed};
 use crate::{
     kernel::perf_record::Body,
-    loss::{Ring, Told, ripe},
-    recorder::{Namer, RecorderError},
+    loss::{Told, ripe},
+    recorder::{Namer, RecorderError, Station},
 };
 
 /// Pages of a ring for each processor: a megabyte holds some 8,000 events.
-const RING_PAGES: usize = 256;
-
-struct Station {
-    ring: Ring,
-    _events: Vec<PerfEvent>,
-}
+const RING_PAGES: [usize; 2] = [256; 2];
 
 pub struct ContextRecorder {
     stations: Vec<Station>,
+    _events: Vec<PerfEvent>,
     points: HashMap<u64, Placed>,
     held: Vec<ContextEvent>,
     namer: Namer,
@@ -40,31 +35,32 @@ impl ContextRecorder {
     /// none can be had.
     pub fn open() -> Result<ContextRecorder, RecorderError> {
         let trace_fs = TraceFs::open()?;
-        let mut points = Vec::new();
+        let stations = Station::on_each(RING_PAGES)?;
+        let (mut points, mut events, mut groups) = (HashMap::new(), Vec::new(), Vec::new());
         for point in POINTS {
             let Ok(format) = trace_fs.format(point.group, point.name) else { continue };
             let Ok(placed) = Placed::of(point, &format) else { continue };
-            points.push((format.id, point.group, placed));
+            groups.push(point.group);
+            for station in &stations {
+                let spec = EventSpec::new(EventSource::TracePoint(format.id));
+                let event = PerfEvent::on_processor(&spec, station.processor)?;
+                event.write_into(&station.carrier)?;
+                event.enable()?;
+                points.insert(event.id()?, placed.clone());
+                events.push(event);
+            }
         }
-        let numbers: Vec<u64> = points.iter().map(|(number, _, _)| *number).collect();
-        let mut groups: Vec<&str> = points.iter().map(|(_, group, _)| *group).collect();
         groups.dedup();
-        let mut recorder = ContextRecorder {
-            stations: Vec::new(),
-            points: HashMap::new(),
+        Ok(ContextRecorder {
+            stations,
+            _events: events,
+            points,
             held: Vec::new(),
             namer: Namer::default(),
             groups,
             events: 0,
             lost: 0,
-        };
-        for processor in cpu::online().map_err(RecorderError::Processors)? {
-            let (station, ids) = Station::open(processor, &numbers)?;
-            let placed = points.iter().map(|(_, _, placed)| placed.clone());
-            recorder.points.extend(ids.into_iter().zip(placed));
-            recorder.stations.push(station);
-        }
-        Ok(recorder)
+        })
     }
 
     /// Up to `until_ns`, in the order of their times, with the name of its thread.
@@ -88,22 +84,5 @@ impl ContextRecorder {
             *events += 1;
             each(&event, &namer.name(event.thread));
         }
-    }
-}
-
-impl Station {
-    fn open(processor: u32, numbers: &[u64]) -> Result<(Station, Vec<u64>), PerfEventError> {
-        let carrier = PerfEvent::on_processor(&EventSpec::new(EventSource::Carrier), processor)?;
-        let ring = Ring::map(&carrier, RING_PAGES)?;
-        let (mut events, mut ids) = (vec![carrier], Vec::new());
-        for number in numbers {
-            let spec = EventSpec::new(EventSource::TracePoint(*number));
-            let event = PerfEvent::on_processor(&spec, processor)?;
-            event.write_into(&events[0])?;
-            event.enable()?;
-            ids.push(event.id()?);
-            events.push(event);
-        }
-        Ok((Station { ring, _events: events }, ids))
     }
 }
