@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command},
     sync::{
-        Arc, Barrier, OnceLock,
+        Arc, Barrier, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     thread,
@@ -149,6 +149,9 @@ fn a_frozen_file_system_stops_one_write_and_is_named() {
     }
 }
 
+/// For tests whose thread has the last processor to itself.
+static LAST_PROCESSOR: Mutex<()> = Mutex::new(());
+
 struct Hog(Child);
 
 impl Hog {
@@ -171,6 +174,7 @@ impl Drop for Hog {
 #[test]
 fn a_hog_on_the_writers_processor_is_waiting_for_a_processor_and_has_its_name() {
     only_if!(may_run(&["taskset", "chrt"]));
+    let _alone = LAST_PROCESSOR.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().expect("a folder");
     let file = journal(folder.path());
     let processor = *allowed_processors().expect("processors").last().expect("one");
@@ -196,6 +200,7 @@ fn a_hog_on_the_writers_processor_is_waiting_for_a_processor_and_has_its_name() 
 #[test]
 fn each_read_of_an_xfs_file_stalls_its_writer_once() {
     only_if!(may_run(&["mkfs.xfs"]));
+    let _alone = LAST_PROCESSOR.lock().unwrap_or_else(PoisonError::into_inner);
     const READS: u64 = 300;
     let mounted = Mounted::make(&["mkfs.xfs", "-qf"]);
     let file = journal(&mounted.path());
