@@ -25,7 +25,7 @@ use pickfs_sys::{
 
 use crate::{
     cause::IO_URING,
-    context::{Beside, ContextBook},
+    context::ContextBook,
     join::{Spent, Stretch, delegated, split},
     ledger::{Ledger, NamedLap},
     naming::{Named, Naming, words},
@@ -111,6 +111,18 @@ impl Joiner {
         events.iter().for_each(|event| self.timeline.take(event));
     }
 
+    /// Adds what was seen up to `until_ns` to events, and takes them in the order of their times.
+    pub fn look(&mut self, eyes: &mut Eyes, until_ns: u64, events: &mut Vec<SchedEvent>) {
+        eyes.drain(until_ns, events);
+        events.sort_by_key(|event| event.time_ns);
+        self.take(events);
+        if let Some(context) = eyes.context() {
+            context.drain(until_ns, &mut |event, who| self.context.take(event, who));
+            self.counts.context_events = context.events;
+            self.counts.context_lost = context.lost;
+        }
+    }
+
     pub fn join(&mut self, op: &str, lap: &SlowLap, whose: &Whose<'_>, names: &Names) {
         let id = whose.thread;
         if self.timeline.since_ns(id).is_none_or(|since_ns| since_ns > lap.start_ns) {
@@ -162,11 +174,12 @@ impl Joiner {
         }
     }
 
-    pub fn finish_with(mut self, eyes: &Eyes, above_ns: u64, missing: Vec<String>) -> StallRecord {
+    pub fn finish_with(mut self, eyes: Eyes, above_ns: u64, threads: u64) -> StallRecord {
+        self.counts.threads = threads;
         self.counts.run_delay_ns = eyes.run_delay_ns();
-        let missing = missing.into_iter().chain(eyes.missing()).collect();
         let record = self.finish(eyes.tier(), above_ns, eyes.names());
-        StallRecord { channels: eyes.channels(), missing, ..record }
+        let (channels, missing) = eyes.told();
+        StallRecord { channels, missing, ..record }
     }
 
     pub fn finish(mut self, tier: ProbeTier, above_ns: u64, names: &Names) -> StallRecord {
@@ -224,31 +237,24 @@ struct Watch {
     pending: VecDeque<SlowLap>,
     threads: Threads,
     eyes: Eyes,
-    beside: Beside,
     joiner: Joiner,
-    events: Vec<SchedEvent>,
-    missing: Vec<String>,
 }
 
 impl Watch {
     fn begin(laps: Arc<SlowLaps>, children: &[u32], also: &ExplainAlso) -> Watch {
         let proc_root = ProcRoot::host();
-        let mut missing = Vec::new();
+        let mut eyes = Eyes::open(also);
         let processes = on_machine(children, &proc_root).unwrap_or_else(|error| {
-            missing.push(format!("the watched processes were not found: {error}"));
+            eyes.miss(format!("the watched processes were not found: {error}"));
             Vec::new()
         });
-        let eyes = Eyes::open(also.samples_hz, &mut missing);
         Watch {
-            beside: Beside::open(also, &mut missing),
             laps,
             read: 0,
             pending: VecDeque::new(),
             threads: Threads::of(processes, proc_root),
-            joiner: Joiner::new(eyes.symbols(&mut missing)),
+            joiner: Joiner::new(eyes.symbols()),
             eyes,
-            events: Vec::new(),
-            missing,
         }
     }
 
@@ -263,9 +269,7 @@ impl Watch {
         }
         thread::sleep(Duration::from_nanos(2 * LATE_NS));
         self.look();
-        self.joiner.counts.threads = self.threads.count() as u64;
-        let record = self.joiner.finish_with(&self.eyes, self.laps.above_ns(), self.missing);
-        self.beside.add_channels(record)
+        self.joiner.finish_with(self.eyes, self.laps.above_ns(), self.threads.count() as u64)
     }
 
     fn look_for_threads(&mut self) {
@@ -280,17 +284,13 @@ impl Watch {
                 let now_ns = MonotonicClock.now_ns();
                 ids.iter().for_each(|id| self.joiner.timeline.watch(*id, now_ns));
             }
-            Err(reason) if !self.missing.contains(&reason) => self.missing.push(reason),
-            Err(_) => {}
+            Err(reason) => self.eyes.miss(reason),
         }
     }
 
     fn look(&mut self) {
         let until_ns = MonotonicClock.now_ns() - LATE_NS;
-        self.events.clear();
-        self.eyes.drain(until_ns, &mut self.events);
-        self.joiner.take(&self.events);
-        self.beside.look(until_ns, &mut self.joiner);
+        self.joiner.look(&mut self.eyes, until_ns, &mut Vec::new());
         self.take_laps();
         while let Some(lap) = self.pending.pop_front() {
             if lap.end_ns > until_ns {

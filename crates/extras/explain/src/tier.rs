@@ -9,11 +9,11 @@
 use std::time::Duration;
 
 use crate::kernel::kernel_symbols::KernelSymbols;
-use pickfs_record::stall::ProbeTier;
-use pickfs_record::{Clock, MonotonicClock};
+use pickfs_record::{Clock, ExplainAlso, MonotonicClock, stall::ProbeTier};
 use pickfs_sys::proc_root::ProcRoot;
 
 use crate::{
+    context::ContextRecorder,
     own_records::OwnRecords,
     recorder::Recorder,
     sched::{Names, SchedEvent, What},
@@ -23,129 +23,146 @@ use crate::{
 const LOOK_EACH: Duration = Duration::from_millis(20);
 const WCHAN_EACH: Duration = Duration::from_millis(3);
 
+const MISSING_MAX: usize = 12;
 const NEEDS: &str = "they need root or CAP_PERFMON";
 
-pub enum Eyes {
+pub struct Eyes {
+    sight: Sight,
+    context: Option<Box<ContextRecorder>>,
+    missing: Vec<String>,
+}
+
+enum Sight {
     Scheduler(Box<Recorder>, OwnRecords),
     Switches(Box<Switches>),
 }
 
 impl Eyes {
-    /// Samples of so many a second where that is asked for. What this machine does not have is
-    /// added to `missing`.
-    pub fn open(samples_hz: Option<u32>, missing: &mut Vec<String>) -> Eyes {
-        match tried() {
-            Ok(recorder) => Eyes::Scheduler(Box::new(recorder), OwnRecords::new(samples_hz)),
-            Err(reason) => {
-                missing.push(format!(
-                    "stacks, wakers and who had the processor, and what a short wait was for: \
-                     {reason}"
-                ));
-                if samples_hz.is_some() {
-                    missing.push(format!("samples of where threads are on a processor: {NEEDS}"));
-                }
-                Eyes::without_privilege()
+    pub fn open(also: &ExplainAlso) -> Eyes {
+        let mut eyes = match tried() {
+            Ok(recorder) => {
+                let own = OwnRecords::new(also.samples_hz);
+                let sight = Sight::Scheduler(Box::new(recorder), own);
+                Eyes { sight, context: None, missing: Vec::new() }
             }
+            Err(reason) => Eyes::without_privilege(format!(
+                "stacks, wakers and who had the processor, and what a short wait was for: {reason}"
+            )),
+        };
+        if also.samples_hz.is_some() && eyes.tier() == ProbeTier::Switches {
+            eyes.miss(format!("samples of where threads are on a processor: {NEEDS}"));
+        }
+        if also.context {
+            match ContextRecorder::open() {
+                Ok(recorder) => eyes.context = Some(Box::new(recorder)),
+                Err(error) => {
+                    eyes.miss(format!("commits, write-back and requests of devices: {error}"));
+                }
+            }
+        }
+        eyes
+    }
+
+    pub fn without_privilege(missing: String) -> Eyes {
+        let sight = Sight::Switches(Box::default());
+        Eyes { sight, context: None, missing: vec![missing] }
+    }
+
+    /// What cannot be seen, with the way to get it.
+    pub fn miss(&mut self, what: String) {
+        if !self.missing.contains(&what) && self.missing.len() < MISSING_MAX {
+            self.missing.push(what);
         }
     }
 
-    pub fn without_privilege() -> Eyes {
-        Eyes::Switches(Box::default())
-    }
-
     pub fn tier(&self) -> ProbeTier {
-        match self {
-            Eyes::Scheduler(..) => ProbeTier::Scheduler,
-            Eyes::Switches(_) => ProbeTier::Switches,
+        match &self.sight {
+            Sight::Scheduler(..) => ProbeTier::Scheduler,
+            Sight::Switches(_) => ProbeTier::Switches,
         }
     }
 
     pub fn look_each(&self) -> Duration {
-        match self {
-            Eyes::Scheduler(..) => LOOK_EACH,
-            Eyes::Switches(_) => WCHAN_EACH,
+        match &self.sight {
+            Sight::Scheduler(..) => LOOK_EACH,
+            Sight::Switches(_) => WCHAN_EACH,
         }
     }
 
     pub fn names(&self) -> &Names {
-        match self {
-            Eyes::Scheduler(recorder, _) => &recorder.names,
-            Eyes::Switches(switches) => &switches.names,
+        match &self.sight {
+            Sight::Scheduler(recorder, _) => &recorder.names,
+            Sight::Switches(switches) => &switches.names,
         }
     }
 
     pub fn names_mut(&mut self) -> &mut Names {
-        match self {
-            Eyes::Scheduler(recorder, _) => &mut recorder.names,
-            Eyes::Switches(switches) => &mut switches.names,
+        match &mut self.sight {
+            Sight::Scheduler(recorder, _) => &mut recorder.names,
+            Sight::Switches(switches) => &mut switches.names,
         }
     }
 
-    pub fn channels(&self) -> Vec<String> {
-        match self {
-            Eyes::Scheduler(_, own) => {
-                let mut read = vec!["switches and wakings of threads with kernel stacks".into()];
-                read.extend(
-                    own.samples_hz.map(|hz| format!("{hz} samples a second on a processor")),
-                );
-                read
+    /// What was read, and what could not be seen.
+    pub fn told(mut self) -> (Vec<String>, Vec<String>) {
+        let each = WCHAN_EACH.as_millis();
+        let asleep_in = |who: &str| format!("the function that {who} sleep in, every {each} ms");
+        let (mut read, missing) = match &self.sight {
+            Sight::Scheduler(_, own) => {
+                let samples = |hz| format!("{hz} samples a second on a processor");
+                let switches = "switches and wakings of threads with kernel stacks".to_owned();
+                let read = [switches].into_iter().chain(own.samples_hz.map(samples));
+                (read.collect(), own.missing())
             }
-            Eyes::Switches(switches) if switches.refused.is_some() => {
-                vec![format!(
-                    "the function that threads sleep in, every {} ms",
-                    WCHAN_EACH.as_millis()
-                )]
-            }
-            Eyes::Switches(_) => vec![
-                "switches of threads".into(),
-                "their delays by schedstat".into(),
-                format!("the function that they sleep in, every {} ms", WCHAN_EACH.as_millis()),
-            ],
+            Sight::Switches(switches) => match &switches.refused {
+                Some(refused) => {
+                    let missing = format!(
+                        "sleeps of less than some {each} ms, and moments more exact than that: \
+                         {refused}"
+                    );
+                    (vec![asleep_in("threads")], Some(missing))
+                }
+                None => {
+                    let delays = "their delays by schedstat".into();
+                    (vec!["switches of threads".into(), delays, asleep_in("they")], None)
+                }
+            },
+        };
+        if let Some(context) = &self.context {
+            read.push(format!("context of {}", context.groups.join(", ")));
         }
-    }
-
-    /// With the way to get it.
-    pub fn missing(&self) -> Option<String> {
-        match self {
-            Eyes::Scheduler(_, own) => own.missing(),
-            Eyes::Switches(switches) => {
-                let refused = switches.refused.as_ref()?;
-                let each = WCHAN_EACH.as_millis();
-                Some(format!(
-                    "sleeps of less than some {each} ms, and moments more exact than that: {refused}"
-                ))
-            }
-        }
+        self.missing.extend(missing);
+        (read, self.missing)
     }
 
     /// How long the threads waited for a processor in all, by the scheduler's own sums; 0 where they
     /// are not read.
     pub fn run_delay_ns(&self) -> u64 {
-        match self {
-            Eyes::Scheduler(..) => 0,
-            Eyes::Switches(switches) => switches.run_delay_ns(),
+        match &self.sight {
+            Sight::Scheduler(..) => 0,
+            Sight::Switches(switches) => switches.run_delay_ns(),
         }
     }
 
     /// Empty where the kernel hides them.
-    pub fn symbols(&self, missing: &mut Vec<String>) -> KernelSymbols {
+    pub fn symbols(&mut self) -> KernelSymbols {
         let symbols = KernelSymbols::read().unwrap_or_default();
         if symbols.is_empty() && self.tier() == ProbeTier::Scheduler {
             let way_out = "names of kernel functions: /proc/kallsyms hides its addresses; needs root \
                            and kernel.kptr_restrict below 2";
-            missing.push(way_out.into());
+            self.miss(way_out.into());
         }
         symbols
     }
 
     /// By the machine's number, and by the one that we know.
     pub fn follow(&mut self, threads: &[(u32, u32)]) -> Result<(), String> {
-        match self {
-            Eyes::Scheduler(_, own) => {
+        match &mut self.sight {
+            Sight::Scheduler(_, own) => {
                 own.follow(threads);
                 self.follow_with(threads, None)
             }
-            Eyes::Switches(switches) => {
+            Sight::Switches(switches) => {
                 switches.follow(threads).map_err(|error| format!("switches of threads: {error}"))
             }
         }
@@ -158,24 +175,28 @@ impl Eyes {
         threads: &[(u32, u32)],
         newer_than: Option<u32>,
     ) -> Result<(), String> {
-        match self {
-            Eyes::Scheduler(recorder, _) => {
+        match &mut self.sight {
+            Sight::Scheduler(recorder, _) => {
                 let ids: Vec<u32> = threads.iter().map(|(id, _)| *id).collect();
                 recorder.follow_with(&ids, newer_than).map_err(|error| error.to_string())
             }
-            Eyes::Switches(_) => self.follow(threads),
+            Sight::Switches(_) => self.follow(threads),
         }
     }
 
-    /// Up to `until_ns`, in the order of their times.
+    /// Of the whole machine, where that is read.
+    pub fn context(&mut self) -> Option<&mut ContextRecorder> {
+        self.context.as_deref_mut()
+    }
+
+    /// Up to `until_ns`, in no order.
     pub fn drain(&mut self, until_ns: u64, events: &mut Vec<SchedEvent>) {
-        match self {
-            Eyes::Scheduler(recorder, own) => {
+        match &mut self.sight {
+            Sight::Scheduler(recorder, own) => {
                 recorder.drain(until_ns, events);
                 own.drain(until_ns, &mut recorder.names, events);
-                events.sort_by_key(|event| event.time_ns);
             }
-            Eyes::Switches(switches) => {
+            Sight::Switches(switches) => {
                 switches.drain(MonotonicClock.now_ns(), until_ns, events);
             }
         }

@@ -131,7 +131,6 @@ struct Watching {
     eyes: Eyes,
     joiner: Joiner,
     asleep: HashMap<u32, Sleep>,
-    missing: Vec<String>,
 }
 
 impl Watching {
@@ -141,10 +140,9 @@ impl Watching {
             above_ns,
             calls: FileCall::all(),
             threads: Threads::of(vec![process_id], ProcRoot::own()),
-            eyes: Eyes::without_privilege(),
+            eyes: Eyes::without_privilege(lost),
             joiner: Joiner::new(KernelSymbols::default()),
             asleep: HashMap::new(),
-            missing: vec![lost],
         }
     }
 
@@ -162,8 +160,7 @@ impl Watching {
             self.look();
         }
         self.end_all();
-        self.joiner.counts.threads = self.threads.count() as u64;
-        self.joiner.finish_with(&self.eyes, self.above_ns, self.missing)
+        self.joiner.finish_with(self.eyes, self.above_ns, self.threads.count() as u64)
     }
 
     fn look_for_threads(&mut self) {
@@ -176,16 +173,14 @@ impl Watching {
                 Ok(()) => self.joiner.timeline.watch(id, now_ns),
                 // Of one that has ended meanwhile nothing is to be seen.
                 Err(_) if !ProcRoot::own().process(id).exists() => {}
-                Err(reason) if !self.missing.contains(&reason) => self.missing.push(reason),
-                Err(_) => {}
+                Err(reason) => self.eyes.miss(reason),
             }
         }
     }
 
     fn look(&mut self) {
         let mut events = Vec::new();
-        self.eyes.drain(u64::MAX, &mut events);
-        self.joiner.take(&events);
+        self.joiner.look(&mut self.eyes, u64::MAX, &mut events);
         events.iter().for_each(|event| self.take(event));
         for (thread, sleep) in &mut self.asleep {
             if sleep.call == Call::NotSeen {

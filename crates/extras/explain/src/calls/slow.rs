@@ -17,7 +17,6 @@ use super::{
     tally::{CallTally, EndedCall},
 };
 use crate::{
-    context::Beside,
     observer::{Joiner, Whose},
     sched::{SchedEvent, Task, What},
     tier::Eyes,
@@ -30,7 +29,6 @@ const PENDING_MAX: usize = 65_536;
 pub struct SlowCalls {
     above_ns: u64,
     eyes: Eyes,
-    beside: Beside,
     joiner: Joiner,
     pending: VecDeque<(EndedCall, Box<str>)>,
     /// Threads whose waits are known: by our numbers, those of the machine.
@@ -43,20 +41,16 @@ pub struct SlowCalls {
     gone: Vec<u32>,
     /// Threads that took a processor, and where they were while they had it, as their own records tell.
     own: Vec<SchedEvent>,
-    events: Vec<SchedEvent>,
-    missing: Vec<String>,
     trimmed_ns: u64,
 }
 
 impl SlowCalls {
     pub fn open(above_ns: u64, also: &ExplainAlso) -> SlowCalls {
-        let mut missing = Vec::new();
-        let eyes = Eyes::open(also.samples_hz, &mut missing);
+        let mut eyes = Eyes::open(also);
         SlowCalls {
             above_ns,
-            joiner: Joiner::new(eyes.symbols(&mut missing)),
+            joiner: Joiner::new(eyes.symbols()),
             eyes,
-            beside: Beside::open(also, &mut missing),
             pending: VecDeque::new(),
             watched: HashMap::new(),
             elders: Vec::new(),
@@ -64,8 +58,6 @@ impl SlowCalls {
             followed_ns: 0,
             gone: Vec::new(),
             own: Vec::new(),
-            events: Vec::new(),
-            missing,
             trimmed_ns: 0,
         }
     }
@@ -80,9 +72,7 @@ impl SlowCalls {
     fn follow(&mut self) {
         let both: Vec<(u32, u32)> = self.elders.iter().map(|id| (*id, *id)).collect();
         if let Err(reason) = self.eyes.follow_with(&both, Some(self.newer_than)) {
-            if !self.missing.contains(&reason) && self.missing.len() < 10 {
-                self.missing.push(reason);
-            }
+            self.eyes.miss(reason);
         }
         self.followed_ns = MonotonicClock.now_ns();
     }
@@ -143,12 +133,8 @@ impl SlowCalls {
 
     /// Joins the calls that ended up to `until_ns`: all that were taken.
     pub fn look(&mut self, until_ns: u64, tally: &CallTally) {
-        self.events.clear();
-        self.eyes.drain(until_ns, &mut self.events);
-        self.events.append(&mut self.own);
-        self.events.sort_by_key(|event| event.time_ns);
-        self.joiner.take(&self.events);
-        self.beside.look(until_ns, &mut self.joiner);
+        self.joiner.look(&mut self.eyes, until_ns, &mut self.own);
+        self.own.clear();
         while let Some((call, name)) = self.pending.pop_front() {
             let lap = SlowLap {
                 op: 0,
@@ -188,10 +174,8 @@ impl SlowCalls {
         }
     }
 
-    pub fn finish(mut self, threads: u64) -> StallRecord {
-        self.joiner.counts.threads = threads;
-        let record = self.joiner.finish_with(&self.eyes, self.above_ns, self.missing);
-        self.beside.add_channels(record)
+    pub fn finish(self, threads: u64) -> StallRecord {
+        self.joiner.finish_with(self.eyes, self.above_ns, threads)
     }
 }
 

@@ -5,12 +5,10 @@
 //! Read only when asked for: these trace points have no filter, and each request of any device is two
 //! events.
 
-mod beside;
 mod book;
 mod points;
 mod recorder;
 
-pub use beside::Beside;
 pub use book::{ContextBook, Span};
 pub use points::{ContextEvent, Moment};
 pub use recorder::ContextRecorder;
