@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pickfs_record::{closest::closest, typed::program};
+use pickfs_record::{closest::closest, quantity::bytes_text, typed::program};
 use pickfs_sys::mount;
 use thiserror::Error;
 
@@ -29,14 +29,25 @@ pub struct Unavailable {
     pub packages: Vec<&'static str>,
 }
 
+impl Unavailable {
+    pub(crate) fn new(reason: String, remedy: impl Into<String>) -> Self {
+        Self { reason, remedy: remedy.into(), packages: Vec::new() }
+    }
+
+    pub fn too_small(row: &FileSystem, have_bytes: u64) -> Self {
+        let [least, has] = [row.minimum_bytes, have_bytes].map(bytes_text);
+        let reason = format!("{} needs at least {least}, the scratch has {has}", row.name);
+        Self::new(reason, "ask for a larger one")
+    }
+}
+
 pub fn availability(name: &str) -> Availability {
     match fs::find(name) {
         Some(row) => of(row),
-        None => Availability::Missing(Unavailable {
-            reason: format!("file system `{name}` not known"),
-            remedy: meant(name),
-            packages: Vec::new(),
-        }),
+        None => {
+            let reason = format!("file system `{name}` not known");
+            Availability::Missing(Unavailable::new(reason, meant(name)))
+        }
     }
 }
 

@@ -77,7 +77,9 @@ impl Helpers {
     }
 
     fn start_daemon(&mut self, args: &[String]) -> Result<String, TargetError> {
-        let [program, socket, rest @ ..] = args else { return Err(unknown("start-daemon", args)) };
+        let [program, socket, rest @ ..] = args else {
+            return Err(TargetError::unknown_call("start-daemon", args));
+        };
         self.daemons.push(Daemon::start(program, Path::new(socket), rest)?);
         Ok(String::new())
     }
@@ -120,7 +122,7 @@ impl Helpers {
     /// Dropping does not forget: only the step that undid the thing does.
     fn note_undo(&mut self, kind: &str, name: &str) -> Result<String, TargetError> {
         if kind != "zpool" {
-            return Err(unknown("note-undo", &[kind.into(), name.into()]));
+            return Err(TargetError::unknown_call("note-undo", &[kind.into(), name.into()]));
         }
         let note = UndoLog::open_default().note(&Undo::Zpool { name: name.into() })?;
         self.notes.push((name.into(), note));
@@ -200,7 +202,7 @@ impl Calls for Scratch {
             ("forget-undo", [_, _]) => self.helpers.forget_undo(&args[1]),
             ("make-trial-folder", [folder]) => self.with_directory(name, args, |d| d.make(folder)),
             ("remove-trial-folder", [_]) => self.with_directory(name, args, |d| d.clear()),
-            _ => Err(unknown(name, args)),
+            _ => Err(TargetError::unknown_call(name, args)),
         }
     }
 }
@@ -209,7 +211,9 @@ impl Scratch {
     fn check_interlock(&mut self, device: &Path) -> Result<String, TargetError> {
         match self.named(device) {
             Some(device) => device.check().map(|()| "nothing against it".into()),
-            None => Err(unknown("check-interlock", &[device.display().to_string()])),
+            None => {
+                Err(TargetError::unknown_call("check-interlock", &[device.display().to_string()]))
+            }
         }
     }
 
@@ -231,7 +235,7 @@ impl Scratch {
 
     fn repair_image(&mut self) -> Result<String, TargetError> {
         let Base::Image(image) = &self.base else {
-            return Err(unknown("repair-image-extents", &[]));
+            return Err(TargetError::unknown_call("repair-image-extents", &[]));
         };
         self.repaired_bytes = image.repair()?;
         Ok(format!("{} bytes rewritten", self.repaired_bytes))
@@ -245,13 +249,9 @@ impl Scratch {
     ) -> Result<String, TargetError> {
         match &mut self.base {
             Base::Directory(directory) => work(directory.here_mut()).map(|()| String::new()),
-            _ => Err(unknown(name, args)),
+            _ => Err(TargetError::unknown_call(name, args)),
         }
     }
-}
-
-fn unknown(name: &str, args: &[String]) -> TargetError {
-    TargetError::UnknownCall { name: name.into(), args: args.join(" ") }
 }
 
 fn clear_ends(device: &Path) -> Result<String, TargetError> {
@@ -282,10 +282,13 @@ fn wait_device_free(device: &Path) -> Result<String, TargetError> {
             return Ok(String::new());
         }
         if began.elapsed() > FREE_LIMIT {
-            let program = users[0].name.clone();
-            let (what, seconds) = ("did not let go of the device", FREE_LIMIT.as_secs());
-            let output = format!("{} has pid {}", device.display(), users[0].process_id);
-            return Err(TargetError::Daemon { program, what, seconds, output });
+            return Err(TargetError::Other(format!(
+                "{} did not let go of the device within {} s; {} has pid {}",
+                users[0].name,
+                FREE_LIMIT.as_secs(),
+                device.display(),
+                users[0].process_id
+            )));
         }
         std::thread::sleep(POLL);
     }

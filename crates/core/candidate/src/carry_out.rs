@@ -29,7 +29,7 @@ pub struct NoCalls;
 
 impl Calls for NoCalls {
     fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError> {
-        Err(TargetError::UnknownCall { name: name.into(), args: args.join(" ") })
+        Err(TargetError::unknown_call(name, args))
     }
 }
 
@@ -144,11 +144,9 @@ fn run_words(words: &[OsString], program: &str, args: &[String]) -> Result<Strin
     if output.status.success() {
         return Ok(said);
     }
-    Err(TargetError::Program {
-        command: Action::Exec { program: program.into(), args: args.to_vec() }.to_string(),
-        status: output.status.to_string(),
-        output: shortened(&said),
-    })
+    let command = Action::Exec { program: program.into(), args: args.to_vec() };
+    let (status, said) = (output.status, shortened(&said));
+    Err(TargetError::Other(format!("`{command}` failed with {status}: {said}")))
 }
 
 /// A home for one program, gone after it: hformat writes to that of its user, and fails where it cannot.

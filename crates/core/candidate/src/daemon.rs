@@ -84,9 +84,8 @@ impl Daemon {
         let _ = self.child.wait();
         let mut output = String::new();
         let _ = self.said.rewind().and_then(|()| self.said.read_to_string(&mut output));
-        let output = output.trim().to_owned();
-        let program = self.program.clone();
-        TargetError::Daemon { program, what, seconds: limit.as_secs(), output }
+        let (output, seconds) = (output.trim(), limit.as_secs());
+        TargetError::Other(format!("{} {what} within {seconds} s; {output}", self.program))
     }
 }
 

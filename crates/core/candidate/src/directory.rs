@@ -107,8 +107,10 @@ impl Directory {
         if candidate.fs == ANY || candidate.fs == self.fs_type {
             return Ok(());
         }
-        let (path, asked) = (self.path.clone(), candidate.fs.clone());
-        Err(TargetError::DirectoryIsAnother { path, asked, found: self.fs_type.clone() })
+        let (path, found, asked) = (self.path.display(), &self.fs_type, &candidate.fs);
+        Err(TargetError::Other(format!(
+            "{path} is {found}, not {asked}; name the candidate `dir` or `{found}`"
+        )))
     }
 
     pub(crate) fn trial_folder(&self) -> PathBuf {

@@ -21,6 +21,7 @@ use pickfs_sys::{
     residency,
 };
 
+use crate::availability::Unavailable;
 use crate::{
     card,
     carry_out::{self, Calls},
@@ -73,7 +74,8 @@ impl GuestImage {
             }
             BackingSpec::Ram { size_bytes } => (Path::new("/dev/shm"), *size_bytes),
             BackingSpec::Device { .. } | BackingSpec::Directory { .. } => {
-                return Err(TargetError::NoGuestBacking);
+                let text = "a guest's candidates are made on an image: leave --device and --dir out, or --engine";
+                return Err(TargetError::Other(text.into()));
             }
         };
         let host = HostFolder::at(directory)?;
@@ -151,9 +153,8 @@ impl GuestImage {
     ) -> Result<Inside, TargetError> {
         let row = plan::row_of(candidate)?;
         words::check(candidate)?;
-        let (minimum_bytes, have_bytes) = (row.minimum_bytes, self.size_bytes);
-        if have_bytes < minimum_bytes {
-            return Err(TargetError::TooSmall { fs: row.name, minimum_bytes, have_bytes });
+        if self.size_bytes < row.minimum_bytes {
+            return Err(Unavailable::too_small(row, self.size_bytes).into());
         }
         let needs_disk = row.ground == Ground::BlockDevice;
         if needs_disk {
@@ -294,7 +295,7 @@ impl Calls for GuestImage {
                 self.flush()?;
                 Ok(format!("{repaired_bytes} bytes rewritten"))
             }
-            _ => Err(TargetError::UnknownCall { name: name.into(), args: args.join(" ") }),
+            _ => Err(TargetError::unknown_call(name, args)),
         }
     }
 }

@@ -46,13 +46,12 @@ impl HostFolder {
         if leaves(free_bytes, total_bytes / 10) && leaves(available_bytes, room_for_others) {
             return Ok(());
         }
-        Err(TargetError::HostTooFull {
-            directory: directory.to_owned(),
-            size_bytes,
-            free_bytes,
-            available_bytes,
-            total_bytes,
-        })
+        Err(TargetError::Other(format!(
+            "an image of {size_bytes} bytes is too much for the file system of {}, which has {free_bytes} of \
+             {total_bytes} bytes free, {available_bytes} of them for us: one tenth of it stays free, and 1 GiB for \
+             other programs; ask for a smaller image or name another folder",
+            directory.display()
+        )))
     }
 }
 

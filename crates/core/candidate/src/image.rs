@@ -145,7 +145,9 @@ impl Image {
 
 pub(crate) fn check_size(size_bytes: u64) -> Result<(), TargetError> {
     if size_bytes == 0 || size_bytes % BLOCK_BYTES != 0 {
-        return Err(TargetError::UnevenSize { size_bytes });
+        return Err(TargetError::Other(format!(
+            "size of {size_bytes} bytes is not a positive multiple of 4096; round it"
+        )));
     }
     Ok(())
 }
@@ -183,8 +185,11 @@ pub(crate) fn forbid_copy_on_write(
     if obeyed {
         return Ok(());
     }
-    let (directory, fs_type) = (directory.to_owned(), host.fs_type.clone());
-    Err(TargetError::CopyOnWriteHost { directory, fs_type })
+    let (directory, fs_type) = (directory.display(), &host.fs_type);
+    Err(TargetError::Other(format!(
+        "{directory} is on {fs_type}, which copies on write and keeps doing so; name a folder on ext4 or xfs for \
+         the image"
+    )))
 }
 
 /// Reserves the whole file (for few extents) and writes every byte of it.

@@ -10,7 +10,7 @@ use crate::error::TargetError;
 use crate::named_device::open_exclusively;
 
 pub(crate) fn format(fs: &str, device: &Path, words: &[String]) -> Result<String, TargetError> {
-    let unknown = || TargetError::UnknownCall { name: "format".into(), args: fs.into() };
+    let unknown = || TargetError::unknown_call("format", &[fs.into()]);
     let kind = Kind::named(fs).ok_or_else(unknown)?;
     let size_bytes = match asked_size(fs, words)? {
         Some(bytes) => bytes,
@@ -24,7 +24,10 @@ pub(crate) fn asked_size(fs: &str, words: &[String]) -> Result<Option<u64>, Targ
     let mut size = None;
     for word in words {
         let bytes = word.strip_prefix("size=").and_then(|bytes| bytes.parse().ok());
-        let unknown = || TargetError::FormatWord { fs: fs.into(), word: word.clone() };
+        let unknown = || {
+            let text = format!("our formatter of {fs} knows no option `{word}`; leave it out");
+            TargetError::Other(text)
+        };
         size = Some(bytes.ok_or_else(unknown)?);
     }
     Ok(size)

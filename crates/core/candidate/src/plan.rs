@@ -54,9 +54,10 @@ pub fn plan_steps(
 }
 
 pub(crate) fn row_of(candidate: &CandidateSpec) -> Result<&'static FileSystem, TargetError> {
-    fs::find(&candidate.fs).ok_or_else(|| TargetError::UnknownFileSystem {
-        name: candidate.fs.clone(),
-        remedy: availability::meant(&candidate.fs),
+    let name = &candidate.fs;
+    fs::find(name).ok_or_else(|| {
+        let remedy = availability::meant(name);
+        TargetError::Other(format!("file system `{name}` not known; {remedy}"))
     })
 }
 
@@ -84,7 +85,9 @@ pub(crate) fn life(
 
 fn in_directory(candidate: &CandidateSpec, place: &Place) -> Result<Life, TargetError> {
     if !candidate.mount_options.is_empty() || !candidate.mkfs_options.is_empty() {
-        return Err(TargetError::DirectoryTakesNoOptions { candidate: candidate.to_string() });
+        return Err(TargetError::Other(format!(
+            "options of `{candidate}` cannot be given to an existing directory; leave them out"
+        )));
     }
     let at = [place.at.as_str()];
     Ok(Life {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use pickfs_record::record::{ImageRecord, RawProbe};
 use pickfs_record::{BackingKind, BackingSpec, CandidateSpec, Durability, Environment, StepRecord};
 
-use crate::availability::{self, Availability};
+use crate::availability::{self, Availability, Unavailable};
 use crate::calls::Helpers;
 use crate::card;
 use crate::carry_out;
@@ -249,14 +249,15 @@ impl Scratch {
         if let Availability::Missing(missing) = availability::of(row) {
             return Err(missing.into());
         }
-        let (minimum_bytes, have_bytes) = (row.minimum_bytes, self.size_bytes());
-        if have_bytes < minimum_bytes {
-            let fs = row.name;
-            return Err(TargetError::TooSmall { fs, minimum_bytes, have_bytes });
+        let have_bytes = self.size_bytes();
+        if have_bytes < row.minimum_bytes {
+            return Err(Unavailable::too_small(row, have_bytes).into());
         }
         if row.ground == Ground::BlockDevice && !row.is_sized() && have_bytes < self.whole_bytes() {
             let device = self.device().unwrap_or(Path::new("the device")).display().to_string();
-            return Err(TargetError::WholeDeviceOnly { fs: row.name, device });
+            let fs = row.name;
+            let reason = format!("{fs} can only be made on the whole of {device}");
+            return Err(Unavailable::new(reason, format!("leave the size out or {fs} out")).into());
         }
         if row.ground == Ground::Memory {
             let size = crate::fs::recipe::option_value(&candidate.mount_options, "size");

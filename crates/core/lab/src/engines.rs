@@ -10,7 +10,7 @@ use pickfs_candidate::{
     fs::{self, FileSystem},
     knob::{ENGINE, KERNEL},
 };
-use pickfs_record::{BackingSpec, Cell, Level, Plan, record::SkippedCell};
+use pickfs_record::{BackingSpec, Cell, Level, Plan};
 
 use crate::{
     expand::{Expansion, cell_id},
@@ -87,19 +87,16 @@ pub fn any_in_guests(cells: &[Cell]) -> bool {
 }
 
 pub fn settle_engines(plan: &Plan, expansion: &mut Expansion) {
-    for mut cell in std::mem::take(&mut expansion.cells) {
-        match chosen(plan, &cell) {
-            Ok(name) => {
-                if cell.knobs.contains_key(ENGINE) || cell.knobs.contains_key(KERNEL) {
-                    put_engine(plan, &mut cell, name);
-                }
-                expansion.cells.push(cell);
-            }
-            Err((reason, remedy)) => {
-                expansion.skipped.push(SkippedCell { cell, reason, remedy });
-            }
+    expansion.leave_out(|cell| {
+        let name = match chosen(plan, cell) {
+            Ok(name) => name,
+            Err(gap) => return Some(gap),
+        };
+        if cell.knobs.contains_key(ENGINE) || cell.knobs.contains_key(KERNEL) {
+            put_engine(plan, cell, name);
         }
-    }
+        None
+    });
     tell_engines_apart(expansion);
 }
 

@@ -31,6 +31,18 @@ pub struct Expansion {
     pub skipped: Vec<SkippedCell>,
 }
 
+impl Expansion {
+    /// Those for which there is a reason, with what would help.
+    pub fn leave_out(&mut self, mut why: impl FnMut(&mut Cell) -> Option<(String, String)>) {
+        for mut cell in std::mem::take(&mut self.cells) {
+            match why(&mut cell) {
+                Some((reason, remedy)) => self.skipped.push(SkippedCell { cell, reason, remedy }),
+                None => self.cells.push(cell),
+            }
+        }
+    }
+}
+
 /// `ceiling` is the best durability that a candidate can give.
 pub fn expand(
     plan: &Plan,

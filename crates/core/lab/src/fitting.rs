@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use pickfs_candidate::{
-    TargetError,
+    availability::Unavailable,
     fs::{self, Ground, LogPlace},
 };
-use pickfs_record::{BackingSpec, Cell, Plan, quantity::bytes_text, record::SkippedCell};
+use pickfs_record::{BackingSpec, Plan, quantity::bytes_text};
 use pickfs_sys::block::BlockDevice;
 
 use crate::expand::Expansion;
@@ -22,20 +22,17 @@ pub(crate) fn leave_out_too_small(plan: &Plan, expansion: &mut Expansion) {
     };
     // What a device lacks that has no size at all, the interlock says.
     let Some(have_bytes) = have_bytes.filter(|&bytes| bytes > 0) else { return };
-    leave_out(expansion, |cell| {
+    expansion.leave_out(|cell| {
         let row = fs::find(&cell.candidate.fs);
-        let small = row.filter(|row| have_bytes < row.minimum_bytes).map(|row| {
-            let (fs, minimum_bytes) = (row.name, row.minimum_bytes);
-            TargetError::TooSmall { fs, minimum_bytes, have_bytes }
-        });
-        small?.skip().map(|(reason, _)| (reason, "name a larger device".into()))
+        let small = row.filter(|row| have_bytes < row.minimum_bytes)?;
+        Some((Unavailable::too_small(small, have_bytes).reason, "name a larger device".into()))
     });
 }
 
 pub(crate) fn leave_out_without_log(plan: &Plan, expansion: &mut Expansion) {
     let BackingSpec::Device { log_device: Some(node), .. } = &plan.backing else { return };
     let log = LogPlace::on(node);
-    leave_out(expansion, |cell| {
+    expansion.leave_out(|cell| {
         let row = fs::find(&cell.candidate.fs)?;
         match row.log_apart(&cell.candidate) {
             None if row.ground == Ground::BlockDevice => {
@@ -50,15 +47,4 @@ pub(crate) fn leave_out_without_log(plan: &Plan, expansion: &mut Expansion) {
             _ => None,
         }
     });
-}
-
-fn leave_out(expansion: &mut Expansion, why: impl Fn(&Cell) -> Option<(String, String)>) {
-    for cell in std::mem::take(&mut expansion.cells) {
-        match why(&cell) {
-            Some((reason, remedy)) => {
-                expansion.skipped.push(SkippedCell { cell, reason, remedy });
-            }
-            None => expansion.cells.push(cell),
-        }
-    }
 }

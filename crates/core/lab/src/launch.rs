@@ -45,38 +45,11 @@ pub enum LaunchError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("{0}")]
-    Guest(String),
+    Refused(String),
     #[error(transparent)]
     Running(#[from] Running),
-    #[error("cannot make {path}: {source}; name another folder with --out")]
-    Folder { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Undo(#[from] UndoError),
-    /// A killed run left a setting turned, and it stays so: what would be measured is not this machine.
-    #[error(
-        "a run was killed and left a setting changed: {what}; putting it back failed: {why}; run \
-         `sudo {} doctor --clean`, or put it back by hand and remove its note",
-        program()
-    )]
-    LeftTurned { what: String, why: String },
-    #[error(
-        "{path} was begun by build {begun_by}, this is {}; begin a new run, or use that build",
-        pickfs_workload::BUILD
-    )]
-    OtherBuild { path: PathBuf, begun_by: String },
-    #[error("{why}; to go on, name the device again: --resume RUN {words} --erase")]
-    OtherDevice {
-        /// The options that name what the run was begun on.
-        words: String,
-        why: String,
-    },
-    #[error(
-        "{path} is not the disk that the run was begun on as {pinned} (size, world-wide name or \
-         serial number differ); start another run"
-    )]
-    AnotherDisk { path: PathBuf, pinned: PathBuf },
-    #[error("run {path} is over ({how}); show it with {} show, or start another one", program())]
-    Over { path: PathBuf, how: String },
 }
 
 #[derive(Debug)]
@@ -118,8 +91,14 @@ fn put_back_settings(sink: &mut dyn Sink) -> Result<(), LaunchError> {
                 let text = format!("a run was killed; put back: {}", one.what);
                 sink.accept(&Event::Noticed { text });
             }
+            // What would be measured is not this machine.
             CleanOutcome::Failed(why) => {
-                return Err(LaunchError::LeftTurned { what: one.what, why });
+                return Err(LaunchError::Refused(format!(
+                    "a run was killed and left a setting changed: {}; putting it back failed: {why}; run `sudo {} \
+                     doctor --clean`, or put it back by hand and remove its note",
+                    one.what,
+                    program()
+                )));
             }
             CleanOutcome::AlreadyGone(_) | CleanOutcome::InUse => {}
         }
@@ -180,7 +159,12 @@ pub fn resume(
 fn check_build(path: &Path, record: &RunRecord) -> Result<(), LaunchError> {
     match record.build == pickfs_workload::BUILD {
         true => Ok(()),
-        false => Err(LaunchError::OtherBuild { path: path.into(), begun_by: record.build.clone() }),
+        false => Err(LaunchError::Refused(format!(
+            "{} was begun by build {}, this is {}; begin a new run, or use that build",
+            path.display(),
+            record.build,
+            pickfs_workload::BUILD
+        ))),
     }
 }
 
@@ -188,9 +172,11 @@ fn check_unfinished(path: &Path, record: &RunRecord) -> Result<(), LaunchError> 
     let last = record.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
     match referee(&record.plan).rule(record, last, 0.0) {
         Ruling::Continue(_) => Ok(()),
-        Ruling::Stop { how, note } => {
-            Err(LaunchError::Over { path: path.into(), how: format!("{how}: {note}") })
-        }
+        Ruling::Stop { how, note } => Err(LaunchError::Refused(format!(
+            "run {} is over ({how}: {note}); show it with {} show, or start another one",
+            path.display(),
+            program()
+        ))),
     }
 }
 
@@ -206,7 +192,10 @@ fn confirmed(record: &RunRecord, again: Option<NamedAgain>) -> Result<BackingSpe
     };
     let log = log_device.as_ref().map(|log| format!(" --log-device {}", log.display()));
     let words = format!("--device {}{}", path.display(), log.unwrap_or_default());
-    let other = |why| LaunchError::OtherDevice { words: words.clone(), why };
+    let other = |why: String| {
+        let text = format!("{why}; to go on, name the device again: --resume RUN {words} --erase");
+        LaunchError::Refused(text)
+    };
     if let Some(again) = again {
         if again.log_device.is_some() != log_device.is_some() {
             return Err(other("the run was begun with other devices".into()));
@@ -236,14 +225,19 @@ fn check_same_disk(record: &RunRecord, key: &str, path: &Path) -> Result<(), Lau
     };
     match lasting(&pinned) == lasting(&now) {
         true => Ok(()),
-        false => Err(LaunchError::AnotherDisk { path: path.into(), pinned: pinned.path }),
+        false => Err(LaunchError::Refused(format!(
+            "{} is not the disk that the run was begun on as {} (size, world-wide name or serial number differ); \
+             start another run",
+            path.display(),
+            pinned.path.display()
+        ))),
     }
 }
 
 /// What guests of these cells boot; none where all run under this machine's kernel.
 fn kernels(cells: &[Cell]) -> Result<Option<Box<dyn Kernels>>, LaunchError> {
     match engines().filter(|_| any_in_guests(cells)) {
-        Some(engines) => engines.fetch(cells).map(Some).map_err(LaunchError::Guest),
+        Some(engines) => engines.fetch(cells).map(Some).map_err(LaunchError::Refused),
         None => Ok(None),
     }
 }
@@ -424,7 +418,10 @@ pub fn worker_program() -> PathBuf {
 /// `2026-11-21-quick`, or with a number behind it where that is taken.
 fn new_folder(folder: &Path, plan: &str) -> Result<PathBuf, LaunchError> {
     let folder = &std::path::absolute(folder).unwrap_or_else(|_| folder.into());
-    let error = |path: &Path, source| LaunchError::Folder { path: path.into(), source };
+    let error = |path: &Path, cause| {
+        let path = path.display();
+        LaunchError::Refused(format!("cannot make {path}: {cause}; name another folder with --out"))
+    };
     std::fs::create_dir_all(folder).map_err(|source| error(folder, source))?;
     let day: String = run::now_text().chars().take(10).collect();
     let mut number = 1;

@@ -201,9 +201,9 @@ impl From<KnobError> for TrialError {
 
 impl From<TargetError> for TrialError {
     fn from(error: TargetError) -> Self {
-        match error.skip() {
-            Some((reason, remedy)) => TrialError::Skipped(format!("{reason}; {remedy}")),
-            None => TrialError::Failed(error.to_string()),
+        match error {
+            TargetError::Unavailable(why) => TrialError::Skipped(why.to_string()),
+            error => TrialError::Failed(error.to_string()),
         }
     }
 }

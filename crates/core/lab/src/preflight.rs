@@ -1,3 +1,5 @@
+use std::fmt::Display;
+
 use pickfs_candidate::{
     Availability, TargetError, availability, fs,
     knob::{self, ENGINE, KnobError, Reach},
@@ -5,17 +7,16 @@ use pickfs_candidate::{
 use pickfs_record::{
     BackingSpec, CandidateSpec, Cell, Durability, Metric, Plan,
     quantity::bytes_text,
-    record::SkippedCell,
     trial::{SUSTAINED, WITH_FINAL_SYNC},
 };
 use pickfs_sys::refused::Refused;
-use pickfs_workload::{Scratch, TooLarge, Workload};
+use pickfs_workload::{Scratch, Workload};
 use thiserror::Error;
 
 use crate::{
-    bounds::{self, OutOfBounds},
+    bounds,
     engines::{any_native, engine_of, settle_engines},
-    expand::{ExpandError, Expansion, expand, level_text},
+    expand::{Expansion, expand, level_text},
     fitting::{leave_out_too_small, leave_out_without_log},
     length::length_of,
     placement,
@@ -25,77 +26,44 @@ use crate::{
 
 #[derive(Debug, Error)]
 pub enum PreflightError {
-    #[error("{plan}: {cause}")]
-    Param { plan: String, cause: ExpandError },
-    #[error("{plan}: {cause}")]
-    Bounds { plan: String, cause: OutOfBounds },
-    #[error("nothing of plan {plan} can run here: {reasons}")]
-    NothingToRun { plan: String, reasons: String },
-    #[error(
-        "making and mounting file systems needs root. Three ways: run it with sudo; measure in \
-         directories that exist with --dir DIR (repeated, they are compared); or measure in a guest \
-         kernel with --engine auto"
-    )]
-    NotRoot,
-    #[error("{plan}: {place} names {what} `{name}`, which is not there; there are {known}")]
-    UnknownName {
-        plan: String,
-        /// Where: `primary`, `adjust`, `without`.
-        place: &'static str,
-        /// What is named: operation, parameter, level or candidate.
-        what: &'static str,
-        name: String,
-        known: String,
-    },
+    #[error("{0}")]
+    Refused(String),
     #[error(transparent)]
     Knob(#[from] KnobError),
-    #[error(
-        "{knob} reaches other programs of the machine while a trial runs (it is put back after \
-         each); allow it with --allow-system-tuning or system_tuning = true under [consent]"
-    )]
-    TuningNotAllowed { knob: &'static str },
-    #[error(
-        "{plan}: results of two engines are not compared, as what is slow may be the engine; compare \
-         candidates within each"
-    )]
-    EnginesCompared { plan: String },
-    #[error(
-        "{plan}: workload {workload} is a list of phases and has no rate; leave [capacity] out"
-    )]
-    NoRate { plan: String, workload: &'static str },
-    #[error(
-        "thread_policy = fifo takes a CPU from everything else on the machine; allow it with \
-         --allow-realtime or realtime = true under [consent]"
-    )]
-    RealtimeNotAllowed,
     #[error("--cpus: {0}")]
     Cpus(#[from] Refused),
-    #[error(
-        "--cpus names processors of this machine, and {0} runs in a guest; leave one of them out"
-    )]
-    CpusOfGuest(String),
     #[error(transparent)]
     NoAnswer(#[from] NoAnswer),
     #[error(transparent)]
     Unknown(#[from] TargetError),
 }
 
+const NOT_ROOT: &str = "making and mounting file systems needs root. Three ways: run it with sudo; measure in \
+                        directories that exist with --dir DIR (repeated, they are compared); or measure in a \
+                        guest kernel with --engine auto";
+
 pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
-    let out_of_bounds = |cause| PreflightError::Bounds { plan: plan.name.clone(), cause };
-    bounds::check(plan).map_err(out_of_bounds)?;
-    let param = |cause| PreflightError::Param { plan: plan.name.clone(), cause };
-    let workload = pickfs_workload::find(&plan.workload).map_err(|e| param(e.into()))?;
+    let of_plan = |why: &dyn Display| PreflightError::Refused(format!("{}: {why}", plan.name));
+    bounds::check(plan).map_err(|error| of_plan(&error))?;
+    let workload = pickfs_workload::find(&plan.workload).map_err(|error| of_plan(&error))?;
     for candidate in &plan.candidates {
         pickfs_candidate::plan_steps(candidate, &plan.backing)?;
     }
-    let mut expansion = expand(plan, workload, |c| ceiling(c, &plan.backing)).map_err(param)?;
+    let expanded = expand(plan, workload, |c| ceiling(c, &plan.backing));
+    let mut expansion = expanded.map_err(|error| of_plan(&error))?;
     check_names(plan, workload, &expansion)?;
     check_knobs(plan, &expansion)?;
     if plan.design.compare == ENGINE {
-        return Err(PreflightError::EnginesCompared { plan: plan.name.clone() });
+        return Err(of_plan(
+            &"results of two engines are not compared, as what is slow may be the engine; compare candidates \
+              within each",
+        ));
     }
     if plan.capacity.is_some() && expansion.cells.iter().any(|cell| length_of(cell).is_work()) {
-        return Err(PreflightError::NoRate { plan: plan.name.clone(), workload: workload.name });
+        let name = workload.name;
+        let why =
+            format!("workload {name} is a list of phases and has no rate; leave [capacity] out");
+        return Err(of_plan(&why));
     }
     let asks_realtime = |cell: &Cell| {
         cell.workload.params.get("thread_policy").is_some_and(|policy| policy == "fifo")
@@ -104,7 +72,9 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
         placement::check(cpus)?;
     }
     if !plan.consent.realtime && expansion.cells.iter().any(asks_realtime) {
-        return Err(PreflightError::RealtimeNotAllowed);
+        let text = "thread_policy = fifo takes a CPU from everything else on the machine; allow it with \
+                    --allow-realtime or realtime = true under [consent]";
+        return Err(PreflightError::Refused(text.into()));
     }
     settle_engines(plan, &mut expansion);
     if !matches!(plan.backing, BackingSpec::Directory { .. }) {
@@ -114,7 +84,10 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
         leave_out_too_large(plan, workload, &mut expansion);
     }
     if let Some(cell) = plan.cpus.iter().find_map(|_| expansion.cells.iter().find(in_guest)) {
-        return Err(PreflightError::CpusOfGuest(cell.candidate.label.clone()));
+        let label = &cell.candidate.label;
+        return Err(PreflightError::Refused(format!(
+            "--cpus names processors of this machine, and {label} runs in a guest; leave one of them out"
+        )));
     }
     if expansion.cells.is_empty() {
         check_answerable(plan, &expansion)?;
@@ -138,7 +111,7 @@ pub fn check_answerable(plan: &Plan, expansion: &Expansion) -> Result<(), Prefli
 pub fn check_privilege(plan: &Plan, cells: &[Cell]) -> Result<(), PreflightError> {
     let needs_root = !matches!(plan.backing, BackingSpec::Directory { .. }) && any_native(cells);
     match needs_root && !rustix::process::geteuid().is_root() {
-        true => Err(PreflightError::NotRoot),
+        true => Err(PreflightError::Refused(NOT_ROOT.into())),
         false => Ok(()),
     }
 }
@@ -190,7 +163,10 @@ fn check_knobs(plan: &Plan, expansion: &Expansion) -> Result<(), PreflightError>
             Reach::Worker | Reach::Kernel => false,
         };
         if reaches_others && !plan.consent.system_tuning {
-            return Err(PreflightError::TuningNotAllowed { knob: knob.name });
+            return Err(PreflightError::Refused(format!(
+                "{name} reaches other programs of the machine while a trial runs (it is put back after each); allow \
+                 it with --allow-system-tuning or system_tuning = true under [consent]"
+            )));
         }
     }
     Ok(())
@@ -212,8 +188,10 @@ impl Names<'_> {
         if known.iter().any(|one| one == name) {
             return Ok(());
         }
-        let (plan, name) = (self.plan.name.clone(), name.to_owned());
-        Err(PreflightError::UnknownName { plan, place, what, name, known: known.join(", ") })
+        let (plan, known) = (&self.plan.name, known.join(", "));
+        Err(PreflightError::Refused(format!(
+            "{plan}: {place} names {what} `{name}`, which is not there; there are {known}"
+        )))
     }
 
     fn candidate(&self, place: &'static str, label: Option<&str>) -> Result<(), PreflightError> {
@@ -259,42 +237,26 @@ fn texts(levels: &serde_json::Map<String, serde_json::Value>) -> Vec<(String, Op
 }
 
 fn leave_out_unavailable(expansion: &mut Expansion) {
-    let cells = std::mem::take(&mut expansion.cells);
-    for cell in cells {
-        if engine_of(&cell).is_some() {
-            expansion.cells.push(cell);
-            continue;
+    expansion.leave_out(|cell| match availability(&cell.candidate.fs) {
+        Availability::Missing(missing) if engine_of(cell).is_none() => {
+            Some((missing.reason, missing.remedy))
         }
-        match availability(&cell.candidate.fs) {
-            Availability::Ready => expansion.cells.push(cell),
-            Availability::Missing(missing) => expansion.skipped.push(SkippedCell {
-                cell,
-                reason: missing.reason,
-                remedy: missing.remedy,
-            }),
-        }
-    }
+        _ => None,
+    });
 }
 
 fn leave_out_too_large(plan: &Plan, workload: &Workload, expansion: &mut Expansion) {
     let Some(size_bytes) = size_bytes(&plan.backing) else { return };
-    for cell in std::mem::take(&mut expansion.cells) {
+    expansion.leave_out(|cell| {
         let fs = cell.candidate.fs.as_str();
         if let Some(least) = too_small(plan, fs).map(bytes_text) {
             let reason = format!("needs {least} and the scratch has {}", bytes_text(size_bytes));
-            let remedy = format!("use --size {}", least.replace(' ', ""));
-            expansion.skipped.push(SkippedCell { cell, reason, remedy });
-            continue;
+            return Some((reason, format!("use --size {}", least.replace(' ', ""))));
         }
         let scratch = Scratch { fs, size_bytes, is_in_memory: is_in_memory(fs) };
-        let params = workload.validate(&cell.workload.params).ok();
-        match params.and_then(|params| (workload.too_large)(&params, &scratch)) {
-            Some(TooLarge { reason, remedy }) => {
-                expansion.skipped.push(SkippedCell { cell, reason, remedy });
-            }
-            None => expansion.cells.push(cell),
-        }
-    }
+        let params = workload.validate(&cell.workload.params).ok()?;
+        (workload.too_large)(&params, &scratch).map(|large| (large.reason, large.remedy))
+    });
 }
 
 /// The size of a scratch whose plan says it: what sizes may be derived from.
@@ -322,7 +284,8 @@ fn nothing(plan: &Plan, expansion: &Expansion) -> PreflightError {
         expansion.skipped.iter().map(|s| format!("{} ({})", s.reason, s.remedy)).collect();
     reasons.sort();
     reasons.dedup();
-    PreflightError::NothingToRun { plan: plan.name.clone(), reasons: reasons.join("; ") }
+    let (plan, reasons) = (&plan.name, reasons.join("; "));
+    PreflightError::Refused(format!("nothing of plan {plan} can run here: {reasons}"))
 }
 
 /// The most that a candidate can promise on a backing: memory under it ends with the kernel.

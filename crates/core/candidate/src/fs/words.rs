@@ -27,7 +27,7 @@ const LOG_KEYS: &str = "logdev journal_path journal_dev device";
 /// Options whose value is a path within the new file system.
 const INSIDE_KEYS: &str = "subvol";
 
-/// [`TargetError::Option`] with the first word that could reach outside the scratch.
+/// An error with the first word that could reach outside the scratch.
 pub fn check(candidate: &CandidateSpec) -> Result<(), TargetError> {
     let row = plan::row_of(candidate)?;
     let check = Check { candidate, row };
@@ -103,8 +103,7 @@ impl Check<'_> {
     }
 
     fn refused(&self, word: &str, why: &'static str) -> TargetError {
-        let (candidate, word) = (self.candidate.to_string(), word.to_owned());
-        TargetError::Option { candidate, word, why }
+        TargetError::Other(format!("candidate `{}`: `{word}` {why}", self.candidate))
     }
 }
 
