@@ -177,7 +177,7 @@ impl Joiner {
     pub fn finish_with(mut self, eyes: Eyes, above_ns: u64, threads: u64) -> StallRecord {
         self.counts.threads = threads;
         self.counts.run_delay_ns = eyes.run_delay_ns();
-        let record = self.finish(eyes.tier(), above_ns, eyes.names());
+        let record = self.finish(eyes.tier(), above_ns, &eyes.names);
         let (channels, missing) = eyes.told();
         StallRecord { channels, missing, ..record }
     }
@@ -307,7 +307,7 @@ impl Watch {
                 name: thread.map_or("", |thread| &thread.name),
                 workers: &workers,
             };
-            self.joiner.join(&op, &lap, &whose, self.eyes.names());
+            self.joiner.join(&op, &lap, &whose, &self.eyes.names);
         }
     }
 

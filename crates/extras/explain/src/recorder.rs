@@ -63,7 +63,6 @@ pub struct Recorder {
     layout: Layout,
     /// Numbers of the trace points `sched_switch` and `sched_waking`.
     points: (u64, u64),
-    pub names: Names,
     namer: Namer,
     /// Events that are younger than what has been asked for, by time.
     held: Vec<SchedEvent>,
@@ -92,7 +91,6 @@ impl Recorder {
             sources: HashMap::new(),
             layout,
             points: (switch.id, waking.id),
-            names: Names::default(),
             namer: Namer::default(),
             held: Vec::new(),
         })
@@ -136,8 +134,8 @@ impl Recorder {
     }
 
     /// Empties the rings and gives the events up to `until_ns` in the order of their times.
-    pub fn drain(&mut self, until_ns: u64, events: &mut Vec<SchedEvent>) {
-        let Recorder { stations, sources, layout, names, namer, held, .. } = self;
+    pub fn drain(&mut self, until_ns: u64, names: &mut Names, events: &mut Vec<SchedEvent>) {
+        let Recorder { stations, sources, layout, namer, held, .. } = self;
         for Station { processor, ring, .. } in stations {
             ring.drain(&mut |told| {
                 held.extend(match told {

@@ -51,7 +51,6 @@ struct Records {
 pub struct Switches {
     stations: HashMap<u32, Station>,
     held: Vec<SchedEvent>,
-    pub names: Names,
     /// Why moments are those of looks, where they are.
     pub refused: Option<String>,
 }
@@ -89,8 +88,14 @@ impl Switches {
     }
 
     /// Up to `until_ns`, in the order of their times; `now_ns` is when threads are looked at.
-    pub fn drain(&mut self, now_ns: u64, until_ns: u64, events: &mut Vec<SchedEvent>) {
-        let Switches { stations, held, names, .. } = self;
+    pub fn drain(
+        &mut self,
+        now_ns: u64,
+        until_ns: u64,
+        names: &mut Names,
+        events: &mut Vec<SchedEvent>,
+    ) {
+        let Switches { stations, held, .. } = self;
         for (thread, station) in stations {
             let told = held.len();
             if let Some(function) = asleep_in(&station.wchan) {
@@ -209,14 +214,14 @@ mod tests {
             println!("SKIPPED: {error}");
             return;
         }
-        let mut events = Vec::new();
+        let (mut names, mut events) = (Names::default(), Vec::new());
         pickfs_testkit::until("the sleep of the other thread", || {
-            switches.drain(1, u64::MAX, &mut events);
+            switches.drain(1, u64::MAX, &mut names, &mut events);
             events.iter().any(|event| matches!(event.what, What::Found { .. })).then_some(())
         });
         drop(go_on);
         other.join().unwrap();
-        switches.drain(2, u64::MAX, &mut events);
+        switches.drain(2, u64::MAX, &mut names, &mut events);
         assert!(events.iter().any(|event| matches!(event.what, What::In { .. })), "{events:?}");
     }
 }

@@ -27,6 +27,7 @@ const MISSING_MAX: usize = 12;
 const NEEDS: &str = "they need root or CAP_PERFMON";
 
 pub struct Eyes {
+    pub names: Names,
     sight: Sight,
     context: Option<Box<ContextRecorder>>,
     missing: Vec<String>,
@@ -43,7 +44,7 @@ impl Eyes {
             Ok(recorder) => {
                 let own = OwnRecords::new(also.samples_hz);
                 let sight = Sight::Scheduler(Box::new(recorder), own);
-                Eyes { sight, context: None, missing: Vec::new() }
+                Eyes { names: Names::default(), sight, context: None, missing: Vec::new() }
             }
             Err(reason) => Eyes::without_privilege(format!(
                 "stacks, wakers and who had the processor, and what a short wait was for: {reason}"
@@ -65,7 +66,7 @@ impl Eyes {
 
     pub fn without_privilege(missing: String) -> Eyes {
         let sight = Sight::Switches(Box::default());
-        Eyes { sight, context: None, missing: vec![missing] }
+        Eyes { names: Names::default(), sight, context: None, missing: vec![missing] }
     }
 
     /// What cannot be seen, with the way to get it.
@@ -86,20 +87,6 @@ impl Eyes {
         match &self.sight {
             Sight::Scheduler(..) => LOOK_EACH,
             Sight::Switches(_) => WCHAN_EACH,
-        }
-    }
-
-    pub fn names(&self) -> &Names {
-        match &self.sight {
-            Sight::Scheduler(recorder, _) => &recorder.names,
-            Sight::Switches(switches) => &switches.names,
-        }
-    }
-
-    pub fn names_mut(&mut self) -> &mut Names {
-        match &mut self.sight {
-            Sight::Scheduler(recorder, _) => &mut recorder.names,
-            Sight::Switches(switches) => &mut switches.names,
         }
     }
 
@@ -193,11 +180,11 @@ impl Eyes {
     pub fn drain(&mut self, until_ns: u64, events: &mut Vec<SchedEvent>) {
         match &mut self.sight {
             Sight::Scheduler(recorder, own) => {
-                recorder.drain(until_ns, events);
-                own.drain(until_ns, &mut recorder.names, events);
+                recorder.drain(until_ns, &mut self.names, events);
+                own.drain(until_ns, &mut self.names, events);
             }
             Sight::Switches(switches) => {
-                switches.drain(MonotonicClock.now_ns(), until_ns, events);
+                switches.drain(MonotonicClock.now_ns(), until_ns, &mut self.names, events);
             }
         }
     }
@@ -215,7 +202,7 @@ fn tried() -> Result<Recorder, String> {
     recorder.follow(&[own]).map_err(|error| error.to_string())?;
     std::thread::sleep(Duration::from_millis(1));
     let mut events = Vec::new();
-    recorder.drain(u64::MAX, &mut events);
+    recorder.drain(u64::MAX, &mut Names::default(), &mut events);
     recorder.follow(&[]).map_err(|error| error.to_string())?;
     let is_seen =
         |event: &SchedEvent| event.thread == own && matches!(event.what, What::Out { .. });

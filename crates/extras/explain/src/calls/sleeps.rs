@@ -220,7 +220,7 @@ impl Watching {
             let lap = SlowLap { op: 0, thread_id: thread, start_ns, end_ns, offset_bytes: 0 };
             let name = self.threads.get(thread).map_or("", |thread| &thread.name);
             let whose = Whose { thread, name, workers: &Vec::new };
-            self.joiner.join(op, &lap, &whose, self.eyes.names());
+            self.joiner.join(op, &lap, &whose, &self.eyes.names);
         }
     }
 

@@ -85,7 +85,7 @@ impl SlowCalls {
             }
             CallWhat::Arrived => self.own(event, What::In { prev: Task::default() }),
             CallWhat::Sampled(ref stack) => {
-                let stack = self.eyes.names_mut().stacks.number(&stack[..]);
+                let stack = self.eyes.names.stacks.number(&stack[..]);
                 self.own(event, What::Sampled { stack });
             }
             CallWhat::Gone => self.gone.push(event.thread),
@@ -145,7 +145,7 @@ impl SlowCalls {
             };
             let workers = || tally.uring_workers(call.thread);
             let whose = Whose { thread: call.on_machine, name: &name, workers: &workers };
-            self.joiner.join(tally.call_name(call.call), &lap, &whose, self.eyes.names());
+            self.joiner.join(tally.call_name(call.call), &lap, &whose, &self.eyes.names);
         }
         self.forget(until_ns, tally);
     }
