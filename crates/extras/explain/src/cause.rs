@@ -161,20 +161,14 @@ pub fn plain(function: &str) -> &str {
 }
 
 /// Innermost frames that every sleep has: they are left out where a stack is shown.
-const SCHEDULE: [&str; 8] = [
-    "__schedule",
-    "schedule",
-    "schedule_timeout",
-    "schedule_preempt_disabled",
-    "io_schedule",
-    "io_schedule_timeout",
-    "preempt_schedule",
-    "preempt_schedule_common",
-];
+const SCHEDULE: &str = "__schedule schedule schedule_timeout schedule_preempt_disabled \
+    io_schedule io_schedule_timeout preempt_schedule preempt_schedule_common";
 
 pub fn without_scheduler<'a, 'b>(frames: &'b [&'a str]) -> &'b [&'a str] {
     let is_own = |frame: &&&str| {
-        SCHEDULE.contains(*frame) || frame.starts_with("perf_") || frame.starts_with("__traceiter_")
+        SCHEDULE.split(' ').any(|own| own == **frame)
+            || frame.starts_with("perf_")
+            || frame.starts_with("__traceiter_")
     };
     &frames[frames.iter().take_while(is_own).count()..]
 }
