@@ -3,10 +3,10 @@
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
+    io,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc::{Sender, channel},
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     thread::{self, JoinHandle},
     time::Duration,
@@ -41,10 +41,7 @@ const NICE: i32 = 10;
 const LATE_NS: u64 = 10_000_000;
 const PENDING_MAX: usize = 65_536;
 
-pub struct Observer {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<StallRecord>,
-}
+pub struct Observer(Watcher<StallRecord>);
 
 impl Observer {
     /// Children of ours; returns when the first events can arrive. Where this machine lets us see
@@ -54,23 +51,44 @@ impl Observer {
     }
 
     pub fn start_with(laps: Arc<SlowLaps>, children: &[u32], also: &ExplainAlso) -> Observer {
-        let stop = Arc::new(AtomicBool::new(false));
         let (ready, is_ready) = channel();
-        let (told, children) = (Arc::clone(&stop), children.to_vec());
-        let also = *also;
-        let body = move || Watch::begin(laps, &children, &also).run(&told, &ready);
-        let thread = thread::Builder::new().name(OUR_THREADS.into()).spawn(body);
-        let thread = thread.expect("a thread can be started");
+        let (children, also) = (children.to_vec(), *also);
+        let body = move |stop: &_| Watch::begin(laps, &children, &also).run(stop, &ready);
+        let watcher = Watcher::start(body).expect("a thread can be started");
         // An error means that it has ended, which `finish` tells.
         let _ = is_ready.recv();
-        Observer { stop, thread }
+        Observer(watcher)
     }
 
     pub fn finish(self) -> StallRecord {
-        self.stop.store(true, Ordering::Release);
-        self.thread.thread().unpark();
-        self.thread.join().expect("the probe's thread does not panic")
+        self.0.finish()
     }
+}
+
+/// A thread that watches until it is asked what it saw.
+pub(crate) struct Watcher<T> {
+    stop: Sender<()>,
+    thread: JoinHandle<T>,
+}
+
+impl<T: Send + 'static> Watcher<T> {
+    pub(crate) fn start(
+        body: impl FnOnce(&Receiver<()>) -> T + Send + 'static,
+    ) -> io::Result<Watcher<T>> {
+        let (stop, stopped) = channel();
+        let thread = thread::Builder::new().name(OUR_THREADS.into());
+        Ok(Watcher { stop, thread: thread.spawn(move || body(&stopped))? })
+    }
+
+    pub(crate) fn finish(self) -> T {
+        drop(self.stop);
+        self.thread.join().expect("the thread of a watch does not panic")
+    }
+}
+
+/// After a pause, which a stop cuts short.
+pub(crate) fn goes_on(stop: &Receiver<()>, pause: Duration) -> bool {
+    stop.recv_timeout(pause) == Err(RecvTimeoutError::Timeout)
 }
 
 /// The calling thread lets others go first: those who are watched may share its processor.
@@ -258,12 +276,11 @@ impl Watch {
         }
     }
 
-    fn run(mut self, stop: &AtomicBool, ready: &Sender<()>) -> StallRecord {
+    fn run(mut self, stop: &Receiver<()>, ready: &Sender<()>) -> StallRecord {
         stand_back();
         self.look_for_threads();
         let _ = ready.send(());
-        while !stop.load(Ordering::Acquire) {
-            thread::park_timeout(self.eyes.look_each());
+        while goes_on(stop, self.eyes.look_each()) {
             self.look_for_threads();
             self.look();
         }

@@ -7,11 +7,7 @@ use std::{
     collections::HashMap,
     fs,
     io::{self, ErrorKind},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle},
+    sync::mpsc::Receiver,
 };
 
 use crate::kernel::{
@@ -23,7 +19,7 @@ use thiserror::Error;
 
 use super::watch::CallsSeen;
 use crate::{
-    observer::{Joiner, OUR_THREADS, Whose, stand_back},
+    observer::{Joiner, Watcher, Whose, goes_on, stand_back},
     sched::{Left, SchedEvent, What},
     switches::{may_look_at, may_record},
     threads::Threads,
@@ -56,8 +52,7 @@ const NOT_SEEN: &str = "a call that was not looked up";
 const LOOKS_FOR_PROCESSES: u32 = 8;
 
 pub struct SleepWatch {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<StallRecord>,
+    watcher: Watcher<StallRecord>,
     began_ns: u64,
 }
 
@@ -65,17 +60,14 @@ impl SleepWatch {
     /// And all below it; `because` is why calls themselves cannot be seen.
     pub fn of_process(process_id: u32, above_ns: u64, because: &str) -> SleepWatch {
         let began_ns = MonotonicClock.now_ns();
-        let stop = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&stop);
         let lost = format!(
             "calls that did not sleep, counts, bytes and errors, who woke a sleeper, and who had the \
              processor: {because}"
         );
         let mut watching = Watching::new(process_id, above_ns, lost);
         watching.look_for_threads();
-        let thread =
-            thread::Builder::new().name(OUR_THREADS.into()).spawn(move || watching.run(&told));
-        SleepWatch { stop, thread: thread.expect("a thread can be started"), began_ns }
+        let watcher = Watcher::start(move |stop| watching.run(stop));
+        SleepWatch { watcher: watcher.expect("a thread can be started"), began_ns }
     }
 
     /// Without a number, of whatever we start ourselves. `because` is why calls themselves cannot
@@ -87,9 +79,7 @@ impl SleepWatch {
     }
 
     pub fn finish(self) -> CallsSeen {
-        self.stop.store(true, Ordering::Release);
-        self.thread.thread().unpark();
-        let stalls = self.thread.join().expect("the thread of the watch does not panic");
+        let stalls = self.watcher.finish();
         let watched_ns = MonotonicClock.now_ns() - self.began_ns;
         let calls = CallsRecord { began_ns: self.began_ns, watched_ns, ..CallsRecord::default() };
         CallsSeen { calls, stalls: Some(stalls), missing: Vec::new() }
@@ -146,11 +136,10 @@ impl Watching {
         }
     }
 
-    fn run(mut self, stop: &AtomicBool) -> StallRecord {
+    fn run(mut self, stop: &Receiver<()>) -> StallRecord {
         stand_back();
         let mut looks = 0;
-        while !stop.load(Ordering::Acquire) {
-            thread::park_timeout(self.eyes.look_each());
+        while goes_on(stop, self.eyes.look_each()) {
             if looks % LOOKS_FOR_PROCESSES == 0 {
                 let tree = process::tree_of(self.process_id, &ProcRoot::own()).unwrap_or_default();
                 self.threads.add_processes(tree.iter().map(|process| process.process_id));
@@ -254,6 +243,7 @@ mod tests {
     use pickfs_testkit::until;
 
     use super::*;
+    use crate::observer::OUR_THREADS;
 
     #[test]
     fn what_shows_nothing_is_refused_with_each_way_out() {
@@ -291,7 +281,7 @@ mod tests {
         until("the watch", || nice_of_ours().iter().any(|nice| *nice >= 10).then_some(()));
         for _ in 0..4 {
             // SLEEP: what cat is seen to wait for.
-            thread::sleep(std::time::Duration::from_millis(40));
+            std::thread::sleep(std::time::Duration::from_millis(40));
             std::io::Write::write_all(&mut input, b"word\n").unwrap();
         }
         let record = watch.finish().stalls.unwrap();

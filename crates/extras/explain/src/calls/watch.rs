@@ -1,14 +1,7 @@
 //! Watches the calls of other programs while they run, beside them on a thread of its own: drains the
 //! rings, sums calls, and joins the slow ones with what the kernel was doing.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle},
-    time::Duration,
-};
+use std::{sync::mpsc::Receiver, thread, time::Duration};
 
 use pickfs_record::{CallsRecord, Clock, ExplainAlso, MonotonicClock, StallRecord};
 
@@ -18,7 +11,7 @@ use super::{
     tally::CallTally,
     tracer::{CallTracer, CallsRefused, TraceOptions},
 };
-use crate::observer::{OUR_THREADS, stand_back};
+use crate::observer::{Watcher, goes_on, stand_back};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WatchOptions {
@@ -41,8 +34,7 @@ pub struct CallsSeen {
 }
 
 pub struct CallWatch {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<CallsSeen>,
+    watcher: Watcher<CallsSeen>,
 }
 
 const LOOK_EACH: Duration = Duration::from_millis(10);
@@ -81,19 +73,13 @@ impl CallWatch {
         let record = CallsRecord { cost_ns: tracer.cost_ns, began_ns, ..CallsRecord::default() };
         let missing = tracer.missing.take().into_iter().collect();
         let watching = Watching { tracer, tally, stalls, record, events: Vec::new(), missing };
-        let stop = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&stop);
-        let thread = thread::Builder::new().name(OUR_THREADS.into());
-        let thread = thread.spawn(move || watching.run(&told));
-        let thread = thread.map_err(|cause| CallsRefused::NoThread { cause })?;
-        Ok(CallWatch { stop, thread })
+        let watcher = Watcher::start(move |stop| watching.run(stop));
+        Ok(CallWatch { watcher: watcher.map_err(|cause| CallsRefused::NoThread { cause })? })
     }
 
     /// Calls that go on are counted as unended.
     pub fn finish(self) -> CallsSeen {
-        self.stop.store(true, Ordering::Release);
-        self.thread.thread().unpark();
-        self.thread.join().expect("the thread of the watch does not panic")
+        self.watcher.finish()
     }
 }
 
@@ -107,12 +93,10 @@ struct Watching {
 }
 
 impl Watching {
-    fn run(mut self, stop: &AtomicBool) -> CallsSeen {
+    fn run(mut self, stop: &Receiver<()>) -> CallsSeen {
         stand_back();
-        while !stop.load(Ordering::Acquire) {
-            if self.tracer.fill() < HURRY_FILL {
-                thread::park_timeout(LOOK_EACH);
-            }
+        let pause = |fill| if fill < HURRY_FILL { LOOK_EACH } else { Duration::ZERO };
+        while goes_on(stop, pause(self.tracer.fill())) {
             self.look(MonotonicClock.now_ns() - LATE_NS);
         }
         let ended_ns = MonotonicClock.now_ns();
