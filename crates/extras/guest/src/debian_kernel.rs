@@ -84,16 +84,11 @@ fn held(cache: &PackageCache, wanted: &str) -> Option<Unpacked> {
         let release = name.strip_prefix(PREFIX)?;
         let is_it = wanted == release || Version::new(version).fits(wanted);
         let begins = release.starts_with(|first: char| first.is_ascii_digit());
-        (begins && is_it).then(|| (order(release), cache.held(name)))
+        (begins && is_it).then(|| (Version::new(release), cache.held(name)))
     };
     let mut all: Vec<_> = entries.filter_map(named).collect();
     all.sort_by(|one, other| one.0.cmp(&other.0));
     all.pop()?.1
-}
-
-/// `6.1.0-56-amd64` as numbers.
-fn order(release: &str) -> Vec<u32> {
-    release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
 fn fetched(cache: &PackageCache, wanted: &str) -> Result<Unpacked, PackageError> {

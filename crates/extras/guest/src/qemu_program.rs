@@ -7,6 +7,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use pickfs_candidate::availability::find_program;
+
 use crate::{
     guest_tools::Tool,
     packages::{PackageCache, PackageError},
@@ -20,7 +22,8 @@ const DATA: [&str; 2] = ["usr/share/qemu", "usr/share/seabios"];
 
 /// Where it is installed or unpacked already; asks nobody.
 pub fn held(cache: &PackageCache) -> Option<Vec<OsString>> {
-    installed().or_else(|| Some(unpacked(&Tool::held(cache, PROGRAM, PACKAGE)?)))
+    let installed = find_program(PROGRAM).map(|path| vec![path.into()]);
+    installed.or_else(|| Some(unpacked(&Tool::held(cache, PROGRAM, PACKAGE)?)))
 }
 
 /// Fetched where it is not there.
@@ -35,12 +38,6 @@ pub fn get(cache: &PackageCache) -> Result<Vec<OsString>, PackageError> {
     };
     runs(&words).map_err(|why| PackageError::NoQemu { why })?;
     Ok(words)
-}
-
-fn installed() -> Option<Vec<OsString>> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let program = std::env::split_paths(&path).map(|folder| folder.join(PROGRAM));
-    program.into_iter().find(|path| path.is_file()).map(|path| vec![path.into()])
 }
 
 /// A program of a tree, which is told where its parts are.
