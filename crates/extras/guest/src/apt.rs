@@ -33,7 +33,10 @@ impl NotDone {
     ) -> PackageError {
         let (package, cache) = (package.into(), cache.to_owned());
         match self {
-            NotDone::NoProgram(_) => PackageError::NoProgram { program, package, cache },
+            NotDone::NoProgram(_) => {
+                let program = program.split(' ').next().unwrap_or(program);
+                PackageError::NoProgram { program, package, cache }
+            }
             NotDone::Said(said) => PackageError::Failed { program, package, said, cache },
         }
     }
