@@ -18,5 +18,5 @@ mod view;
 
 pub use document::{Detail, features_document};
 pub use room::TORN_TIME;
-pub use survey::{Asked, Listener, Request, SurveyError, survey};
+pub use survey::{Asked, Listener, Request, survey};
 pub use table::capabilities;

@@ -40,17 +40,12 @@ pub trait Listener {
     }
 }
 
-/// Why nothing could be asked at all: there is no scratch to make candidates on.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct SurveyError(#[from] TargetError);
-
 /// The answers of a row are parallel to [`table::capabilities`]. Whatever is wrong with a
-/// candidate is in its row.
+/// candidate is in its row; an error is that there is no scratch to make candidates on.
 pub fn survey(
     request: &Request,
     listener: &mut dyn Listener,
-) -> Result<Vec<FeatureRow>, SurveyError> {
+) -> Result<Vec<FeatureRow>, TargetError> {
     let mut scratch = None;
     let mut rows = Vec::new();
     for candidate in &request.candidates {

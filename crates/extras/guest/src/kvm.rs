@@ -57,17 +57,15 @@ pub fn obstacle_tried() -> Option<String> {
         Some((qemu_program::held(&cache)?, cache))
     };
     obstacle().or_else(|| {
-        let Some((qemu, cache)) = here() else { return Some(untried()) };
+        let Some((qemu, cache)) = here() else {
+            let install = Family::here().install_of(qemu_program::PACKAGE);
+            return Some(format!(
+                "KVM was not tried, as QEMU is not here; {install}, or {INSTEAD}"
+            ));
+        };
         let verdict = FOUND.get_or_init(|| verdict(&cache, &qemu));
         (!verdict.is_empty()).then(|| verdict.clone())
     })
-}
-
-fn untried() -> String {
-    format!(
-        "KVM was not tried, as QEMU is not here; {}, or {INSTEAD}",
-        Family::here().install_of(qemu_program::PACKAGE)
-    )
 }
 
 /// Of this boot of the machine: empty where the guest ran.
