@@ -3,11 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use pickfs_record::stall::{
-    CauseRow, ContextNote, LapPart, OpStalls, OpenLap, PartKind, SampledIn,
-};
-
-use crate::naming::Named;
+use pickfs_record::stall::{CauseRow, LapPart, OpStalls, OpenLap, PartKind, SampledIn};
 
 pub const WORST_MAX: usize = 64;
 /// Parts of an opened lap; beyond, the shortest are put together.
@@ -16,21 +12,6 @@ const PARTS_MAX: usize = 40;
 const ROWS_MAX: usize = 256;
 /// Who is meant where there are too many to name.
 const OTHERS: &str = "others";
-
-/// Its parts sum to its time.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct NamedLap {
-    pub start_ns: u64,
-    pub end_ns: u64,
-    pub offset_bytes: u64,
-    pub thread: String,
-    /// With their lengths, in order.
-    pub parts: Vec<(Named, u64)>,
-    /// Samples of where it was on a processor: a function in words, and the number of a stack.
-    pub samples: Vec<(String, u32)>,
-    /// What else went on meanwhile.
-    pub context: Vec<ContextNote>,
-}
 
 #[derive(Debug, Default)]
 pub struct Ledger {
@@ -47,11 +28,13 @@ struct OpLedger {
 }
 
 impl Ledger {
-    pub fn add(&mut self, op: &str, lap: &NamedLap) {
+    /// A lap whose parts sum to its time, and samples of where it was on a processor: a function in words, and the
+    /// number of a stack.
+    pub fn add(&mut self, op: &str, lap: OpenLap, samples: &[(String, u32)]) {
         if !self.ops.contains_key(op) {
             self.ops.insert(op.to_owned(), OpLedger::default());
         }
-        self.ops.get_mut(op).expect("it was just put there").add(lap);
+        self.ops.get_mut(op).expect("it was just put there").add(lap, samples);
     }
 
     pub fn opens(&self, op: &str, length_ns: u64) -> bool {
@@ -66,17 +49,24 @@ impl Ledger {
 }
 
 impl OpLedger {
-    fn add(&mut self, lap: &NamedLap) {
+    fn add(&mut self, lap: OpenLap, samples: &[(String, u32)]) {
         self.sums.laps += 1;
         let mut seen = BTreeSet::new();
-        for (named, length_ns) in &lap.parts {
-            self.sums.total_ns += length_ns;
-            *self.sum_of(named.kind) += length_ns;
-            let key = self.key(named);
+        for part in &lap.parts {
+            self.sums.total_ns += part.length_ns;
+            *self.sum_of(part.kind) += part.length_ns;
+            let key = self.key(part);
             let is_first = seen.insert(key.clone());
-            self.row(key).add(named, *length_ns, is_first);
+            let row = self.row(key);
+            row.laps += u64::from(is_first);
+            row.times += 1;
+            row.total_ns += part.length_ns;
+            if part.length_ns >= row.max_ns {
+                row.max_ns = part.length_ns;
+                (row.stack, row.waker_stack) = (part.stack, part.waker_stack);
+            }
         }
-        lap.samples.iter().for_each(|(function, stack)| self.sampled(function, *stack));
+        samples.iter().for_each(|(function, stack)| self.sampled(function, *stack));
         self.open(lap);
     }
 
@@ -100,8 +90,8 @@ impl OpLedger {
         }
     }
 
-    fn key(&self, named: &Named) -> (String, String) {
-        let key = (named.cause.clone(), named.who.clone());
+    fn key(&self, part: &LapPart) -> (String, String) {
+        let key = (part.cause.clone(), part.who.clone());
         match self.rows.len() >= ROWS_MAX && !self.rows.contains_key(&key) {
             true => (key.0, OTHERS.into()),
             false => key,
@@ -118,21 +108,13 @@ impl OpLedger {
         self.worst.len() < WORST_MAX || length_ns >= shortest_ns
     }
 
-    fn open(&mut self, lap: &NamedLap) {
+    fn open(&mut self, lap: OpenLap) {
         let key = (lap.end_ns - lap.start_ns, u64::MAX - lap.start_ns);
         let is_full = self.worst.len() >= WORST_MAX;
         if is_full && self.worst.first_key_value().is_some_and(|(least, _)| *least >= key) {
             return;
         }
-        let open = OpenLap {
-            start_ns: lap.start_ns,
-            end_ns: lap.end_ns,
-            offset_bytes: lap.offset_bytes,
-            thread: lap.thread.clone(),
-            parts: merged(lap.parts.iter().map(part).collect()),
-            context: lap.context.clone(),
-        };
-        self.worst.insert(key, open);
+        self.worst.insert(key, OpenLap { parts: merged(lap.parts), ..lap });
         if self.worst.len() > WORST_MAX {
             self.worst.pop_first();
         }
@@ -147,33 +129,6 @@ impl OpLedger {
         samples.sort_by_key(|row| (std::cmp::Reverse(row.samples), row.function.clone()));
         let worst = self.worst.into_values().rev().collect();
         OpStalls { op, causes, samples, worst, ..self.sums }
-    }
-}
-
-trait Adds {
-    fn add(&mut self, named: &Named, length_ns: u64, is_first: bool);
-}
-
-impl Adds for CauseRow {
-    fn add(&mut self, named: &Named, length_ns: u64, is_first: bool) {
-        self.laps += u64::from(is_first);
-        self.times += 1;
-        self.total_ns += length_ns;
-        if length_ns >= self.max_ns {
-            self.max_ns = length_ns;
-            (self.stack, self.waker_stack) = (named.stack, named.waker_stack);
-        }
-    }
-}
-
-fn part((named, length_ns): &(Named, u64)) -> LapPart {
-    LapPart {
-        kind: named.kind,
-        length_ns: *length_ns,
-        cause: named.cause.clone(),
-        who: named.who.clone(),
-        stack: named.stack,
-        waker_stack: named.waker_stack,
     }
 }
 
@@ -200,24 +155,27 @@ fn merged(parts: Vec<LapPart>) -> Vec<LapPart> {
 mod tests {
     use super::*;
 
-    fn named(kind: PartKind, cause: &str, who: &str) -> Named {
-        Named { kind, cause: cause.into(), who: who.into(), stack: Some(3), waker_stack: None }
+    fn part(kind: PartKind, cause: &str, who: &str, length_ns: u64) -> LapPart {
+        let (cause, who, stack) = (cause.into(), who.into(), Some(3));
+        LapPart { kind, length_ns, cause, who, stack, waker_stack: None }
     }
 
-    fn lap(start_ns: u64, parts: &[(Named, u64)]) -> NamedLap {
-        let end_ns = start_ns + parts.iter().map(|(_, length_ns)| length_ns).sum::<u64>();
-        NamedLap { start_ns, end_ns, parts: parts.to_vec(), ..NamedLap::default() }
+    fn lap(start_ns: u64, parts: &[LapPart]) -> OpenLap {
+        let end_ns = start_ns + parts.iter().map(|part| part.length_ns).sum::<u64>();
+        OpenLap { start_ns, end_ns, parts: parts.to_vec(), ..OpenLap::default() }
     }
 
     #[test]
     fn totals_of_the_ledger_sum_to_the_slow_time() {
         let mut ledger = Ledger::default();
-        let lock = || named(PartKind::Blocked, "xfs-inode-lock", "r2 in xfs_file_buffered_read");
-        let cpu = || named(PartKind::CpuWait, "cpu-wait", "rustc");
-        let on = || named(PartKind::OnCpu, "on-cpu", "");
-        ledger.add("append", &lap(0, &[(on(), 10), (lock(), 500), (cpu(), 40), (lock(), 300)]));
-        ledger.add("append", &lap(5_000, &[(on(), 20), (lock(), 700)]));
-        ledger.add("sync", &lap(9_000, &[(on(), 400)]));
+        let lock = |length_ns| {
+            part(PartKind::Blocked, "xfs-inode-lock", "r2 in xfs_file_buffered_read", length_ns)
+        };
+        let cpu = |length_ns| part(PartKind::CpuWait, "cpu-wait", "rustc", length_ns);
+        let on = |length_ns| part(PartKind::OnCpu, "on-cpu", "", length_ns);
+        ledger.add("append", lap(0, &[on(10), lock(500), cpu(40), lock(300)]), &[]);
+        ledger.add("append", lap(5_000, &[on(20), lock(700)]), &[]);
+        ledger.add("sync", lap(9_000, &[on(400)]), &[]);
         let ops = ledger.finish();
         let append = &ops[0];
         assert_eq!((append.op.as_str(), append.laps, append.total_ns), ("append", 2, 1_570));
@@ -240,8 +198,8 @@ mod tests {
         let mut ledger = Ledger::default();
         for number in 0..100_000u64 {
             let who = format!("thread {number}");
-            let parts = [(named(PartKind::CpuWait, "cpu-wait", &who), number % 977 + 1)];
-            ledger.add("append", &lap(number * 10_000, &parts));
+            let parts = [part(PartKind::CpuWait, "cpu-wait", &who, number % 977 + 1)];
+            ledger.add("append", lap(number * 10_000, &parts), &[]);
         }
         let op = ledger.finish().remove(0);
         assert_eq!((op.laps, op.worst.len(), op.causes.len()), (100_000, WORST_MAX, ROWS_MAX + 1));
@@ -254,8 +212,8 @@ mod tests {
         let mut ledger = Ledger::default();
         for number in 0..1_000u32 {
             let few = (format!("rare {number}"), number);
-            let samples = vec![few, ("copy in xfs_file_buffered_write".into(), 7)];
-            ledger.add("append", &NamedLap { samples, end_ns: 1, ..NamedLap::default() });
+            let samples = [few, ("copy in xfs_file_buffered_write".into(), 7)];
+            ledger.add("append", OpenLap { end_ns: 1, ..OpenLap::default() }, &samples);
         }
         let samples = ledger.finish().remove(0).samples;
         assert_eq!(samples.iter().map(|row| row.samples).sum::<u64>(), 2_000);
@@ -267,12 +225,12 @@ mod tests {
     fn an_opened_lap_with_many_parts_keeps_its_sum() {
         let mut parts = Vec::new();
         for number in 0..300u64 {
-            parts.push((named(PartKind::OnCpu, "on-cpu", ""), 1 + number % 3));
-            parts.push((named(PartKind::Blocked, "write-back", "device completion"), 10 + number));
+            parts.push(part(PartKind::OnCpu, "on-cpu", "", 1 + number % 3));
+            parts.push(part(PartKind::Blocked, "write-back", "device completion", 10 + number));
         }
         let lap = lap(0, &parts);
         let mut ledger = Ledger::default();
-        ledger.add("sync", &lap);
+        ledger.add("sync", lap.clone(), &[]);
         let open = ledger.finish().remove(0).worst.remove(0);
         assert_eq!(open.parts.len(), PARTS_MAX);
         assert_eq!(open.parts.iter().map(|part| part.length_ns).sum::<u64>(), lap.end_ns);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::kernel::kernel_symbols::KernelSymbols;
-use pickfs_record::stall::{CauseWords, PartKind};
+use pickfs_record::stall::{CauseWords, LapPart, PartKind};
 
 use crate::{
     cause::{CPU_WAIT, Causes, ON_CPU, UNEXPLAINED, UNNAMED, Waker, plain, without_scheduler},
@@ -13,17 +13,6 @@ use crate::{
     sched::{FUNCTIONS_MAX, Names, Task},
     timeline::Wake,
 };
-
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Named {
-    pub kind: PartKind,
-    pub cause: String,
-    /// Held it or had the processor; may be empty.
-    pub who: String,
-    /// Where the thread slept: a number of [`Names::stacks`].
-    pub stack: Option<u32>,
-    pub waker_stack: Option<u32>,
-}
 
 pub struct Naming {
     symbols: KernelSymbols,
@@ -62,19 +51,20 @@ impl Naming {
         words
     }
 
-    pub fn name(&mut self, names: &Names, spent: Spent) -> Named {
-        let bare = |kind, cause: &str| Named { kind, cause: cause.into(), ..Named::default() };
+    /// Its length is not set.
+    pub fn name(&mut self, names: &Names, spent: Spent) -> LapPart {
+        let bare = |kind, cause: &str| LapPart { kind, cause: cause.into(), ..LapPart::default() };
         match spent {
             Spent::OnCpu => bare(PartKind::OnCpu, ON_CPU),
             Spent::Unexplained => bare(PartKind::Unexplained, UNEXPLAINED),
             Spent::CpuWait { had } => {
-                Named { who: holder(names, had), ..bare(PartKind::CpuWait, CPU_WAIT) }
+                LapPart { who: holder(names, had), ..bare(PartKind::CpuWait, CPU_WAIT) }
             }
             Spent::Blocked { stack, wake } => {
                 let (cause, who) = self.blocked(names, stack, wake);
                 let waker_stack = wake.map(|wake| wake.stack);
                 let kind = PartKind::Blocked;
-                Named { kind, cause, who, stack: Some(stack), waker_stack }
+                LapPart { kind, length_ns: 0, cause, who, stack: Some(stack), waker_stack }
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::kernel::kernel_symbols::KernelSymbols;
 use pickfs_record::{Clock, MonotonicClock};
 use pickfs_record::{
     ExplainAlso,
-    stall::{OpStalls, ProbeTier, StallCounts, StallRecord},
+    stall::{LapPart, OpStalls, OpenLap, ProbeTier, StallCounts, StallRecord},
 };
 use pickfs_sys::{
     proc_root::ProcRoot,
@@ -27,8 +27,8 @@ use crate::{
     cause::IO_URING,
     context::ContextBook,
     join::{Spent, Stretch, delegated, split},
-    ledger::{Ledger, NamedLap},
-    naming::{Named, Naming, words},
+    ledger::Ledger,
+    naming::{Naming, words},
     sched::{Names, SchedEvent},
     threads::{Threads, on_machine},
     tier::Eyes,
@@ -151,28 +151,32 @@ impl Joiner {
             if stretch.spent == Spent::OnCpu {
                 samples.extend(self.timeline.samples(id, stretch.from_ns, stretch.to_ns));
             }
-            let named = self.naming.name(names, stretch.spent);
-            match named.cause.as_str() {
+            let part = self.part(stretch, names);
+            match part.cause.as_str() {
                 IO_URING => self.of_workers(stretch, &(whose.workers)(), names, &mut parts),
-                _ => parts.push((named, stretch.length_ns())),
+                _ => parts.push(part),
             }
         }
         self.counts.samples += samples.len() as u64;
-        let samples = samples.into_iter();
-        let samples = samples.map(|stack| (self.naming.sampled(names, stack), stack)).collect();
-        let named = NamedLap {
+        let sampled = |stack| (self.naming.sampled(names, stack), stack);
+        let samples: Vec<_> = samples.into_iter().map(sampled).collect();
+        let lap = OpenLap {
             start_ns: lap.start_ns,
             end_ns: lap.end_ns,
             offset_bytes: lap.offset_bytes,
             thread: whose.name.to_owned(),
             parts,
-            samples,
             context: match self.ledger.opens(op, lap.end_ns - lap.start_ns) {
                 true => self.context.during(lap.start_ns, lap.end_ns, whose.name),
                 false => Vec::new(),
             },
         };
-        self.ledger.add(op, &named);
+        self.ledger.add(op, lap, &samples);
+    }
+
+    fn part(&mut self, stretch: Stretch, names: &Names) -> LapPart {
+        let length_ns = stretch.length_ns();
+        LapPart { length_ns, ..self.naming.name(names, stretch.spent) }
     }
 
     fn of_workers(
@@ -180,7 +184,7 @@ impl Joiner {
         stretch: Stretch,
         workers: &[u32],
         names: &Names,
-        parts: &mut Vec<(Named, u64)>,
+        parts: &mut Vec<LapPart>,
     ) {
         let (from_ns, to_ns) = (stretch.from_ns, stretch.to_ns);
         let waits: Vec<_> = workers
@@ -188,7 +192,7 @@ impl Joiner {
             .flat_map(|worker| self.timeline.waits(*worker, from_ns, to_ns))
             .collect();
         for stretch in delegated(stretch, &waits) {
-            parts.push((self.naming.name(names, stretch.spent), stretch.length_ns()));
+            parts.push(self.part(stretch, names));
         }
     }
 
