@@ -13,5 +13,5 @@ mod watch;
 pub use event::{CallEvent, CallWhat};
 pub use sleeps::{SleepWatch, SleepsRefused};
 pub use tally::{CallTally, EndedCall};
-pub use tracer::{CallTracer, CallsRefused, TraceOptions};
+pub use tracer::{CallTracer, CallsRefused};
 pub use watch::{CallWatch, CallsSeen, WatchOptions};

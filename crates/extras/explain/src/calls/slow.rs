@@ -10,7 +10,7 @@ use std::{
 };
 
 use pickfs_record::{Clock, ExplainAlso, MonotonicClock, StallRecord, stall::ProbeTier};
-use pickfs_sys::{proc_root::ProcRoot, slow_laps::SlowLap};
+use pickfs_sys::proc_root::ProcRoot;
 
 use super::{
     event::{CallEvent, CallWhat},
@@ -92,9 +92,10 @@ impl SlowCalls {
             CallWhat::Started { .. } => self.forget_elder(event.thread),
             _ => {}
         }
-        match ended.filter(|call| call.end_ns.saturating_sub(call.start_ns) > self.above_ns) {
+        match ended.filter(|call| call.lap.end_ns.saturating_sub(call.lap.start_ns) > self.above_ns)
+        {
             Some(_) if self.pending.len() >= PENDING_MAX => self.joiner.counts.laps_missed += 1,
-            Some(call) => self.pending.push_back((call, tally.name(call.thread).into())),
+            Some(call) => self.pending.push_back((call, tally.name(call.lap.thread_id).into())),
             None => {}
         }
     }
@@ -136,16 +137,10 @@ impl SlowCalls {
         self.joiner.look(&mut self.eyes, until_ns, &mut self.own);
         self.own.clear();
         while let Some((call, name)) = self.pending.pop_front() {
-            let lap = SlowLap {
-                op: 0,
-                thread_id: call.thread,
-                start_ns: call.start_ns,
-                end_ns: call.end_ns,
-                offset_bytes: call.offset_bytes,
-            };
-            let workers = || tally.uring_workers(call.thread);
+            let workers = || tally.uring_workers(call.lap.thread_id);
             let whose = Whose { thread: call.on_machine, name: &name, workers: &workers };
-            self.joiner.join(tally.call_name(call.call), &lap, &whose, &self.eyes.names);
+            let op = tally.call_name(call.lap.op as u16);
+            self.joiner.join(op, &call.lap, &whose, &self.eyes.names);
         }
         self.forget(until_ns, tally);
     }

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use crate::kernel::file_calls::{FileCall, Gives};
 use pickfs_record::calls::{CallCounts, CallRow};
+use pickfs_sys::slow_laps::SlowLap;
 
 use super::{
     event::{CallEvent, CallWhat},
@@ -20,15 +21,9 @@ const THREADS_MAX: usize = 16_384;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedCall {
-    /// Its place in [`FileCall::all`].
-    pub call: u16,
-    /// By the number that we know.
-    pub thread: u32,
+    /// Its operation is the call's place in [`FileCall::all`].
+    pub lap: SlowLap,
     pub on_machine: u32,
-    pub start_ns: u64,
-    pub end_ns: u64,
-    /// In the file, or 0.
-    pub offset_bytes: u64,
 }
 
 pub struct CallTally {
@@ -242,13 +237,11 @@ impl CallTally {
         self.counts.calls += 1;
         let gives_bytes = self.calls[usize::from(call)].gives != Gives::Other;
         self.kind(call).take(length_ns, answer, gives_bytes);
+        let (op, thread_id, end_ns) = (call.into(), event.thread, event.time_ns);
+        let Open { start_ns, offset_bytes, .. } = open;
         Some(EndedCall {
-            call,
-            thread: event.thread,
+            lap: SlowLap { op, thread_id, start_ns, end_ns, offset_bytes },
             on_machine,
-            start_ns: open.start_ns,
-            end_ns: event.time_ns,
-            offset_bytes: open.offset_bytes,
         })
     }
 
@@ -299,7 +292,7 @@ mod tests {
         let mut tally = CallTally::default();
         events
             .iter()
-            .for_each(|event| assert!(tally.take(event).is_none_or(|call| call.end_ns > 0)));
+            .for_each(|event| assert!(tally.take(event).is_none_or(|call| call.lap.end_ns > 0)));
         tally.finish()
     }
 

@@ -22,6 +22,7 @@ use thiserror::Error;
 use super::{
     cost::cost_of_call_ns,
     event::{CallEvent, CallReader, CallWhat},
+    watch::WatchOptions,
 };
 use crate::{
     loss::{Told, ripe},
@@ -45,15 +46,8 @@ impl<E: Into<RecorderError>> From<E> for CallsRefused {
     }
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TraceOptions {
-    pub arrivals: bool,
-    /// Where threads are while they have a processor, so many times a second.
-    pub samples_hz: Option<u32>,
-}
-
 pub struct CallTracer {
-    options: TraceOptions,
+    options: WatchOptions,
     stations: Vec<Station>,
     reader: CallReader,
     points: (u64, u64),
@@ -76,7 +70,7 @@ const LOOKS_MAX: usize = 100;
 impl CallTracer {
     /// Whatever the calling thread starts from now on, each from its `execve(2)` on, with all that it
     /// starts itself. Other threads of this process, and what they start, are not traced.
-    pub fn of_children(options: TraceOptions) -> Result<CallTracer, CallsRefused> {
+    pub fn of_children(options: WatchOptions) -> Result<CallTracer, CallsRefused> {
         let mut tracer = CallTracer::open(options)?;
         tracer.cost_ns = cost_of_call_ns(&mut tracer);
         tracer.attach(None, Reach::DescendantsFromExec)?;
@@ -85,7 +79,7 @@ impl CallTracer {
 
     /// And all below it, with all that they start from now on. Where threads come faster than they
     /// can be attached to, `missing` says so.
-    pub fn of_process(process_id: u32, options: TraceOptions) -> Result<CallTracer, CallsRefused> {
+    pub fn of_process(process_id: u32, options: WatchOptions) -> Result<CallTracer, CallsRefused> {
         allow_many_files();
         let mut tracer = CallTracer::open(options)?;
         tracer.cost_ns = cost_of_call_ns(&mut tracer);
@@ -113,7 +107,7 @@ impl CallTracer {
         Ok(tracer)
     }
 
-    fn open(options: TraceOptions) -> Result<CallTracer, CallsRefused> {
+    fn open(options: WatchOptions) -> Result<CallTracer, CallsRefused> {
         let trace_fs = TraceFs::open()?;
         let enter = trace_fs.format("raw_syscalls", "sys_enter")?;
         let exit = trace_fs.format("raw_syscalls", "sys_exit")?;
@@ -148,10 +142,10 @@ impl CallTracer {
         let (enter, exit) = self.points;
         let of = |source| EventSpec { reach, ..EventSpec::new(source) };
         let enter = EventSpec { tells_threads: true, ..of(EventSource::TracePoint(enter)) };
-        let tells_switches = self.options.arrivals;
+        let tells_switches = self.options.stalls_above_ns.is_some();
         let exit = EventSpec { tells_switches, ..of(EventSource::TracePoint(exit)) };
         let clock = |hz| EventSpec { has_stacks: true, ..of(EventSource::CpuClock { hz }) };
-        let clock = self.options.samples_hz.map(clock);
+        let clock = self.options.also.samples_hz.filter(|_| tells_switches).map(clock);
         for spec in [Some(enter), Some(exit), clock].into_iter().flatten() {
             for station in &self.stations {
                 let event = PerfEvent::of_thread_on(&spec, thread, station.processor)?;

@@ -9,7 +9,7 @@ use super::{
     event::CallEvent,
     slow::SlowCalls,
     tally::CallTally,
-    tracer::{CallTracer, CallsRefused, TraceOptions},
+    tracer::{CallTracer, CallsRefused},
 };
 use crate::observer::{Watcher, goes_on, stand_back};
 
@@ -17,13 +17,6 @@ use crate::observer::{Watcher, goes_on, stand_back};
 pub struct WatchOptions {
     pub stalls_above_ns: Option<u64>,
     pub also: ExplainAlso,
-}
-
-impl WatchOptions {
-    fn trace(self) -> TraceOptions {
-        let samples_hz = self.also.samples_hz.filter(|_| self.stalls_above_ns.is_some());
-        TraceOptions { arrivals: self.stalls_above_ns.is_some(), samples_hz }
-    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -48,12 +41,12 @@ impl CallWatch {
     /// itself, until [`CallWatch::finish`].
     pub fn of_children(options: &WatchOptions) -> Result<CallWatch, CallsRefused> {
         let slow = options.stalls_above_ns.map(|above_ns| SlowCalls::open(above_ns, &options.also));
-        CallWatch::start(CallTracer::of_children(options.trace())?, slow)
+        CallWatch::start(CallTracer::of_children(*options)?, slow)
     }
 
     pub fn of_process(process_id: u32, options: &WatchOptions) -> Result<CallWatch, CallsRefused> {
         let slow = options.stalls_above_ns.map(|above_ns| SlowCalls::open(above_ns, &options.also));
-        CallWatch::start(CallTracer::of_process(process_id, options.trace())?, slow)
+        CallWatch::start(CallTracer::of_process(process_id, *options)?, slow)
     }
 
     fn start(
