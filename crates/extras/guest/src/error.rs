@@ -2,7 +2,7 @@ use std::{io, path::PathBuf};
 
 use thiserror::Error;
 
-use crate::{deadline::GuestPhase, first_files::FirstFilesError, packages::PackageError};
+use crate::{deadline::GuestPhase, packages::PackageError, program_files::ProgramError};
 
 /// `console` is the end of what its kernel printed.
 #[derive(Debug, Error)]
@@ -20,7 +20,7 @@ pub enum GuestError {
     #[error(transparent)]
     Package(#[from] PackageError),
     #[error(transparent)]
-    FirstFiles(#[from] FirstFilesError),
+    FirstFiles(#[from] ProgramError),
 }
 
 fn told(console: &str) -> String {

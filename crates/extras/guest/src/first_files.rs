@@ -16,18 +16,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cpio::newc::{Builder, trailer};
-use thiserror::Error;
-
 use crate::program_files::{ProgramError, ProgramFile, program_files, program_files_of_tree};
-
-#[derive(Debug, Error)]
-pub enum FirstFilesError {
-    #[error(transparent)]
-    Program(#[from] ProgramError),
-    #[error("cannot {what} {path}: {cause}")]
-    File { what: &'static str, path: PathBuf, cause: std::io::Error },
-}
+use cpio::newc::{Builder, trailer};
 
 #[derive(Debug, Clone, Default)]
 pub struct FirstFiles {
@@ -49,11 +39,8 @@ impl FirstFiles {
         self.modules.iter().map(|path| inside(path)).collect()
     }
 
-    pub fn write(&self, to: &Path) -> Result<(), FirstFilesError> {
-        let file = |what, path: &Path| {
-            let path = path.to_owned();
-            move |cause| FirstFilesError::File { what, path, cause }
-        };
+    pub fn write(&self, to: &Path) -> Result<(), ProgramError> {
+        let file = ProgramError::file;
         let mut content = Vec::new();
         for path in self.early.iter().chain(&self.modules) {
             content.push((inside(path), 0o644, std::fs::read(path).map_err(file("read", path))?));

@@ -15,12 +15,19 @@ use crate::module_info::elf64;
 
 #[derive(Debug, Error)]
 pub enum ProgramError {
-    #[error("cannot read {path}: {cause}")]
-    Read { path: PathBuf, cause: io::Error },
+    #[error("cannot {what} {path}: {cause}")]
+    File { what: &'static str, path: PathBuf, cause: io::Error },
     #[error("{path} is no 64-bit ELF program")]
     NoElf { path: PathBuf },
     #[error("libraries of {path} cannot be listed: {said}")]
     NoList { path: PathBuf, said: String },
+}
+
+impl ProgramError {
+    pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |cause| ProgramError::File { what, path, cause }
+    }
 }
 
 /// A file to be taken along, under the path where the program looks for it.
@@ -68,8 +75,7 @@ fn files_with(program: &Path, words: &[String]) -> Result<Vec<ProgramFile>, Prog
 }
 
 fn loaded(path: &Path) -> Result<ProgramFile, ProgramError> {
-    let read = fs::read(path);
-    let content = read.map_err(|cause| ProgramError::Read { path: path.into(), cause })?;
+    let content = fs::read(path).map_err(ProgramError::file("read", path))?;
     let content = loaded_part(content).ok_or_else(|| ProgramError::NoElf { path: path.into() })?;
     Ok(ProgramFile { path: path.into(), content })
 }
