@@ -10,8 +10,6 @@ use crate::{articles::articles, decide::Rules};
 pub(crate) const OPENING_BLOCKS: u32 = 3;
 /// Blocks from one return of those that are out to the next: a machine that changed is noticed.
 pub(crate) const SENTINEL_EVERY: u32 = 5;
-/// Candidates this close are equal where a plan says nothing.
-const MARGIN: f64 = 0.05;
 /// What a trial takes beside its own times, about: make, mount, settle, unmount.
 const OVERHEAD_S: f64 = 1.0;
 /// A race is planned for this many blocks at least, however short its time.
@@ -20,19 +18,26 @@ const BLOCKS_RACED_MIN: u32 = 8;
 impl Rules {
     /// The rules of one run: five per cent, and the blocks that the plan's time holds.
     pub fn of(plan: &Plan) -> Rules {
-        let (margin, planned) = match plan.design.stop {
-            StopRule::Blocks => (MARGIN, plan.design.blocks),
-            StopRule::Decided { budget_s, tie_margin } => {
+        let planned = match plan.design.stop {
+            StopRule::Blocks { .. } => plan.design.blocks,
+            StopRule::Decided { budget_s, .. } => {
                 let blocks = blocks_within(plan, budget_s).max(BLOCKS_RACED_MIN);
-                (tie_margin, blocks.min(plan.design.blocks.max(1)))
+                blocks.min(plan.design.blocks.max(1))
             }
         };
-        Rules { alpha: ALPHA, margin, planned }
+        Rules { alpha: ALPHA, margin: plan.design.stop.tie_margin(), planned }
     }
 }
 
-/// Blocks of a race that fit a time: after the opening the cells that are asked, and the others now and then.
-fn blocks_within(plan: &Plan, budget_s: f64) -> u32 {
+/// Blocks of a race that fit a time.
+pub fn blocks_within(plan: &Plan, budget_s: f64) -> u32 {
+    let (opening_s, block_s) = race_s(plan);
+    ((budget_s - opening_s).max(0.0) / block_s) as u32
+}
+
+/// What a race takes for the cells that are not asked, and for each block: the cells that are asked, and the others now
+/// and then.
+pub fn race_s(plan: &Plan) -> (f64, f64) {
     let timing = &plan.timing;
     let measured_s = timing.warmup_s + timing.measure_s + timing.sustain_s;
     let trial_s = timing.raw_probe_s + measured_s + OVERHEAD_S;
@@ -42,7 +47,7 @@ fn blocks_within(plan: &Plan, budget_s: f64) -> u32 {
     let asked = if asked == 0 { all } else { asked.min(all) };
     let sentinels = (all - asked) as f64 / f64::from(SENTINEL_EVERY);
     let opening_s = f64::from(OPENING_BLOCKS) * (all - asked) as f64 * trial_s;
-    ((budget_s - opening_s).max(0.0) / ((asked as f64 + sentinels) * trial_s)) as u32
+    (opening_s, (asked as f64 + sentinels) * trial_s)
 }
 
 fn cells_asked(plan: &Plan, metric: &Metric) -> usize {

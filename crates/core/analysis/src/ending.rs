@@ -305,7 +305,7 @@ fn folder(plan: &Plan) -> String {
     quoted(out.trim_end_matches('/'))
 }
 
-fn command(plan: &Plan, options: &[(&str, Option<&str>)]) -> String {
+pub fn command(plan: &Plan, options: &[(&str, Option<&str>)]) -> String {
     let (program, mut words) = split(&plan.typed);
     match words.first().map(String::as_str) {
         None | Some("rerun") => words = of_plan(plan),

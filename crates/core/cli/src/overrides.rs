@@ -256,10 +256,11 @@ fn change_design(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
     let design = &mut plan.design;
     design.blocks = choice.blocks.unwrap_or(design.blocks);
     design.seed = choice.seed.unwrap_or(design.seed);
+    let tie_margin = design.stop.tie_margin();
     if choice.until_decided || choice.budget.is_some() {
-        let (planned_s, tie_margin) = match design.stop {
-            StopRule::Decided { budget_s, tie_margin } => (budget_s, tie_margin),
-            StopRule::Blocks => (2_700.0, 0.05),
+        let planned_s = match design.stop {
+            StopRule::Decided { budget_s, .. } => budget_s,
+            StopRule::Blocks { .. } => 2_700.0,
         };
         let budget_s = match &choice.budget {
             Some(text) => parse_duration_ns(text)? as f64 / 1e9,
@@ -270,7 +271,7 @@ fn change_design(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()> {
         }
         design.stop = StopRule::Decided { budget_s, tie_margin };
     } else if choice.blocks.is_some() {
-        design.stop = StopRule::Blocks;
+        design.stop = StopRule::Blocks { tie_margin };
     }
     let known = compared(plan);
     match &choice.reference {

@@ -111,7 +111,8 @@ impl Sink for Progress {
                 self.bar.set_length(u64::from(*trials));
                 let expected = length_text(&self.plan, *expected_s);
                 let trials = counted(u64::from(*trials), "trial");
-                self.say(format!("{trials}, {expected}, seed {seed}, kept in {file}"));
+                let up_to = if self.plan.design.stop.is_race() { "up to " } else { "" };
+                self.say(format!("{up_to}{trials}, {expected}, seed {seed}, kept in {file}"));
             }
             Event::Preparing { what, share } => {
                 self.bar.set_message(format!("{what} {:.0} %", share * 100.0));

@@ -8,7 +8,6 @@ use pickfs_lab::{
 };
 use pickfs_record::{
     BackingSpec, Findings, RunRecord,
-    plan::StopRule,
     quantity::bytes_text,
     typed::{program, quoted},
 };
@@ -98,10 +97,9 @@ pub fn next_step(run: &RunRecord, findings: &Findings) -> Option<NextStep> {
     if findings.endings.first().is_some_and(|ending| ending.cure.is_some()) {
         return None;
     }
-    let is_settled = matches!(run.plan.design.stop, StopRule::Decided { .. });
     // The words of a command of somebody's own are in no plan that has a name.
     let is_own = matches!(run.plan.name.as_str(), "exec" | "fio");
-    if is_settled || is_own || run.plan.capacity.is_some() {
+    if run.plan.design.stop.is_race() || is_own || run.plan.capacity.is_some() {
         return None;
     }
     let ground = ground(&run.plan.backing);

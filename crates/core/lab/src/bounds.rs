@@ -34,10 +34,10 @@ pub fn check(plan: &Plan) -> Result<(), OutOfBounds> {
         return refuse("blocks", blocks.to_string(), "1 to 1000".into());
     }
     combinations(plan)?;
-    if let StopRule::Decided { budget_s, tie_margin } = plan.design.stop {
+    if let StopRule::Decided { budget_s, .. } = plan.design.stop {
         span("budget", budget_s, SOME_S, 30.0 * DAY_S)?;
-        number("tie_margin", tie_margin, 0.0, 1.0)?;
     }
+    number("tie_margin", plan.design.stop.tie_margin(), 0.0, 1.0)?;
     if let Some(capacity) = &plan.capacity {
         number("start", capacity.start_per_s, f64::MIN_POSITIVE, RATE_MAX_PER_S)?;
         number("limit", capacity.limit_per_s, f64::MIN_POSITIVE, RATE_MAX_PER_S)?;

@@ -73,6 +73,9 @@ pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launc
     kernels.iter().for_each(|kernels| kernels.leave_out(&mut expansion));
     preflight::check_answerable(plan, &expansion)?;
     put_back_settings(to.sink)?;
+    if let Some(text) = length::too_short(plan, &expansion.cells) {
+        to.sink.accept(&Event::Noticed { text });
+    }
     let run_folder = new_folder(folder, &plan.name)?;
     let _lock = RunLock::take(&run_folder)?;
     let (record, file, grounds) =
@@ -326,7 +329,7 @@ fn mount_point(run_folder: &Path) -> (PathBuf, Option<RunLock>) {
 
 fn referee(plan: &Plan) -> Box<dyn Referee> {
     match plan.design.stop {
-        StopRule::Blocks => Box::new(FixedBlocks(plan.design.blocks)),
+        StopRule::Blocks { .. } => Box::new(FixedBlocks(plan.design.blocks)),
         StopRule::Decided { budget_s, .. } => Box::new(Race::new(plan.design.blocks, budget_s)),
     }
 }

@@ -1,4 +1,16 @@
-use pickfs_record::{BackingSpec, Cell, Plan, plan::StopRule, quantity::span_text};
+use std::collections::BTreeMap;
+
+use pickfs_analysis::{
+    budget::{blocks_within, race_s},
+    decide::blocks_needed,
+    ending::command as again,
+    panels::{BY_CANDIDATE, applies},
+};
+use pickfs_record::{
+    BackingSpec, Cell, Plan,
+    plan::StopRule,
+    quantity::{counted, span_text},
+};
 use pickfs_workload::Length;
 use serde_json::Map;
 
@@ -21,8 +33,8 @@ pub fn expected_s(plan: &Plan, cells: &[Cell]) -> f64 {
         _ => CARD_S + size_bytes(&plan.backing).unwrap_or(0) as f64 * IMAGE_BYTE_S,
     };
     match plan.design.stop {
-        StopRule::Blocks => before_s + blocks_s,
-        StopRule::Decided { budget_s, .. } => budget_s.min(before_s + blocks_s),
+        StopRule::Blocks { .. } => before_s + blocks_s,
+        StopRule::Decided { budget_s, .. } => before_s + budget_s.min(blocks_s),
     }
 }
 
@@ -30,14 +42,45 @@ pub fn length_text(plan: &Plan, expected_s: f64) -> String {
     let about = format!("about {}", span_text(expected_s));
     match plan.design.stop {
         StopRule::Decided { .. } => format!("at most {}", span_text(expected_s)),
-        StopRule::Blocks if takes_what_it_takes(plan) => {
+        StopRule::Blocks { .. } if takes_what_it_takes(plan) => {
             format!("{about}, and in each the program's own time")
         }
-        StopRule::Blocks => {
+        StopRule::Blocks { .. } => {
             let twice = span_text(2.0 * expected_s);
             format!("{about}, up to {twice} if every trial is disturbed and repeated")
         }
     }
+}
+
+/// What to say of a race whose time is over before any answer can come, with the words that cure it.
+pub fn too_short(plan: &Plan, cells: &[Cell]) -> Option<String> {
+    let StopRule::Decided { budget_s, .. } = plan.design.stop else { return None };
+    if cells.iter().any(|cell| length_of(cell).is_work()) {
+        return None;
+    }
+    let compare = &plan.design.compare;
+    let mut rows: BTreeMap<_, usize> = BTreeMap::new();
+    for metric in &plan.design.primary {
+        for cell in cells.iter().filter(|cell| applies(metric, cell)) {
+            let candidate = (compare != BY_CANDIDATE).then_some(&cell.candidate.label);
+            let others = cell.levels.iter().filter(|level| level.axis != *compare);
+            let levels: Vec<_> = others.map(|level| (&level.axis, &level.value)).collect();
+            let promise = (compare == BY_CANDIDATE).then_some(cell.durability);
+            *rows.entry((metric.to_string(), candidate, promise, levels)).or_default() += 1;
+        }
+    }
+    rows.retain(|_, rows| *rows > 1);
+    let needed = blocks_needed(*rows.values().min()?, rows.len());
+    let held = blocks_within(plan, budget_s);
+    let (opening_s, block_s) = race_s(plan);
+    let budget_m = (1.2 * (opening_s + f64::from(needed) * block_s) / 60.0).ceil();
+    (held < needed).then(|| {
+        let command = again(plan, &[("--budget", Some(&format!("{budget_m}m")))]);
+        let (time, held) = (span_text(budget_s), counted(held.into(), "block"));
+        format!(
+            "{time} hold {held}, and no answer can come before block {needed}; instead: {command}"
+        )
+    })
 }
 
 fn takes_what_it_takes(plan: &Plan) -> bool {
@@ -124,13 +167,30 @@ mod tests {
         for name in ["quick", "queue", "fix", "pair"] {
             let plan = planned(name);
             let expansion = preflight(&plan).expect("runs");
-            assert_eq!(length_text(&plan, expected_s(&plan, &expansion.cells)), "at most 5 min");
+            let text = length_text(&plan, expected_s(&plan, &expansion.cells));
+            assert!(text.starts_with("at most 5 min "), "card and image too: {text}");
+            assert_eq!(too_short(&plan, &expansion.cells), None);
             let planned = Rules::of(&plan).planned;
             assert!((15..=30).contains(&planned), "{name}: {planned}");
         }
         let trust = planned("trust");
         let trust_s = expected_s(&trust, &preflight(&trust).expect("runs").cells);
         assert!(trust.design.blocks == 60 && trust_s < 540.0, "{trust_s}");
+    }
+
+    #[test]
+    fn a_race_without_time_for_its_blocks_says_so_and_the_time_that_it_proposes_is_enough() {
+        let mut plan = planned("quick");
+        plan.timing.measure_s = 10.0;
+        plan.typed = ["./run", "quick", "--measure", "10s"].map(String::from).into();
+        let cells = preflight(&plan).expect("runs").cells;
+        let said = too_short(&plan, &cells).expect("too short");
+        assert!(said.starts_with("5 min hold 2 blocks, and no answer can come before "), "{said}");
+        let minutes = said.split_once("; instead: ./run quick --measure 10s --budget ");
+        let minutes: f64 =
+            minutes.expect("a cure").1.trim_end_matches('m').parse().expect("minutes");
+        plan.design.stop = StopRule::Decided { budget_s: 60.0 * minutes, tie_margin: 0.05 };
+        assert_eq!(too_short(&plan, &cells), None);
     }
 
     #[test]

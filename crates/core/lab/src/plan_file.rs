@@ -5,7 +5,7 @@ use pickfs_record::{
     metric::MetricError,
     plan::{
         Adjustment, ArticleNote, Axis, CapacitySearch, Combine, Consent, Design, Exclusion,
-        ResponseBound, StopRule, Timing, View,
+        ResponseBound, StopRule, Timing, View, tie_margin,
     },
     quantity::{bytes_text, parse_bytes, parse_duration_ns, parse_rate_per_s},
     record::QUANTILES,
@@ -307,9 +307,10 @@ impl Source<'_> {
 
     fn design(&self, entry: DesignEntry) -> Result<Design, PlanError> {
         let budget_s = self.seconds(entry.budget.as_deref(), 2_700.0)?;
+        let tie_margin = entry.tie_margin.unwrap_or_else(tie_margin);
         let stop = match entry.until_decided == Some(true) {
-            true => StopRule::Decided { budget_s, tie_margin: entry.tie_margin.unwrap_or(0.05) },
-            false => StopRule::Blocks,
+            true => StopRule::Decided { budget_s, tie_margin },
+            false => StopRule::Blocks { tie_margin },
         };
         let primary = entry.primary.iter().map(|metric| self.metric(metric));
         Ok(Design {
@@ -412,9 +413,8 @@ impl Source<'_> {
 
     fn seconds(&self, text: Option<&str>, default_s: f64) -> Result<f64, PlanError> {
         let Some(text) = text else { return Ok(default_s) };
-        parse_duration_ns(text)
-            .map(|ns| ns as f64 / 1e9)
-            .map_err(|error| self.error_about(text, error.to_string()))
+        let ns = parse_duration_ns(text).map_err(|why| self.error_about(text, why.to_string()))?;
+        Ok(ns as f64 / 1e9)
     }
 
     fn bytes(&self, text: Option<&str>, default_bytes: u64) -> Result<u64, PlanError> {

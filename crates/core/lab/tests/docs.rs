@@ -138,7 +138,7 @@ fn the_built_in_plans_are_listed_with_their_questions() {
         let workload = pickfs_workload::find(&plan.workload).expect("a workload");
         let cells = expand(&plan, workload, |_| Durability::PowerLoss).expect("cells").cells.len();
         let until = match plan.design.stop {
-            StopRule::Blocks => "",
+            StopRule::Blocks { .. } => "",
             StopRule::Decided { .. } => "until decided, at most ",
         };
         let (name, question, blocks) = (&plan.name, &plan.question, plan.design.blocks);

@@ -125,7 +125,6 @@ pub struct Design {
     pub compare: String,
     /// Label (or level) that the others are compared with.
     pub reference: String,
-    /// The metrics that the plan fixes before it runs; Holm's correction runs over
     /// What gets an answer; all else is exploratory.
     pub primary: Vec<Metric>,
     pub stop: StopRule,
@@ -157,13 +156,34 @@ impl Combine {
 #[serde(tag = "rule", rename_all = "kebab-case")]
 pub enum StopRule {
     /// After the planned blocks.
-    Blocks,
+    Blocks {
+        /// As below.
+        #[serde(default = "tie_margin")]
+        tie_margin: f64,
+    },
     /// When the always-valid test has settled the choice, or the budget is spent.
     Decided {
         budget_s: f64,
         /// Ratios closer to 1 than this count as a tie (0.05 = five per cent).
         tie_margin: f64,
     },
+}
+
+/// Where a plan says nothing.
+pub fn tie_margin() -> f64 {
+    0.05
+}
+
+impl StopRule {
+    pub fn is_race(&self) -> bool {
+        matches!(self, StopRule::Decided { .. })
+    }
+
+    pub fn tie_margin(&self) -> f64 {
+        match self {
+            StopRule::Blocks { tie_margin } | StopRule::Decided { tie_margin, .. } => *tie_margin,
+        }
+    }
 }
 
 /// Durations within a trial.

@@ -96,8 +96,8 @@ fn design_line(subject: &Subject) -> String {
         (done, StopRule::Decided { budget_s, .. }) => {
             format!("{} until decided (budget {})", ran(done), span_text(budget_s))
         }
-        (done, StopRule::Blocks) if done == planned => ran(done),
-        (done, StopRule::Blocks) => format!("{done} of {planned} blocks"),
+        (done, StopRule::Blocks { .. }) if done == planned => ran(done),
+        (done, StopRule::Blocks { .. }) => format!("{done} of {planned} blocks"),
     };
     let has_figures = |panel: &Panel| panel.rows.iter().any(|row| !row.figures.is_empty());
     let panels = &subject.findings.panels;

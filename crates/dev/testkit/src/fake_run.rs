@@ -93,7 +93,7 @@ impl Default for FakeRun {
                 Metric { at: at("fdatasync"), ..service_quantile("durable", 0.5) },
                 Metric { at: at("none"), ..service_quantile("append", 0.5) },
             ],
-            stop: StopRule::Blocks,
+            stop: StopRule::Blocks { tie_margin: 0.05 },
             mishaps: Vec::new(),
             ended: Some("completed".into()),
         }

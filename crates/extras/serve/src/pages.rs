@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 use pickfs_analysis::compare::{Named, RunComparison};
-use pickfs_record::{RunRecord, plan::StopRule, typed::program};
+use pickfs_record::{RunRecord, typed::program};
 use pickfs_report::{
     comparison::comparison_document,
     document::html::fragment,
@@ -106,7 +106,7 @@ pub fn token_page() -> String {
 /// It shows what is kept and no result: whoever looks while it runs would stop when they like what they see.
 pub fn live_page(name: &str, head: &RunRecord, rows: &[TrialRow], idle_s: Option<u64>) -> String {
     let planned = head.cells.len() * head.plan.design.blocks as usize;
-    let most = if head.plan.design.stop == StopRule::Blocks { "" } else { "at most " };
+    let most = if head.plan.design.stop.is_race() { "at most " } else { "" };
     let state = match (&head.ended, idle_s) {
         (Some(end), _) => format!("Ended: {}. {}", end.how, end.note),
         (None, Some(idle_s)) if idle_s > 3_600 => {

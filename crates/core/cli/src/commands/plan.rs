@@ -1,6 +1,6 @@
 use pickfs_lab::{
     expand::Expansion,
-    length::{expected_s, length_text},
+    length::{expected_s, length_text, too_short},
     plan_file::read_plan,
     plans::{PLANS, TOUR},
     preflight,
@@ -41,10 +41,15 @@ fn print_matrix(plan: &Plan, expansion: &Expansion) {
     terminal::flow(&plan.question, 2);
     let took = length_text(plan, expected_s(plan, &expansion.cells));
     let blocks = match plan.design.stop {
-        StopRule::Blocks => format!("{}, {took}", counted(plan.design.blocks.into(), "block")),
+        StopRule::Blocks { .. } => {
+            format!("{}, {took}", counted(plan.design.blocks.into(), "block"))
+        }
         StopRule::Decided { .. } => format!("blocks until decided, {took}"),
     };
     terminal::flow(&format!("{} cells x {blocks}", expansion.cells.len()), 2);
+    if let Some(text) = too_short(plan, &expansion.cells) {
+        terminal::flow(&format!("note: {text}"), 2);
+    }
     for cell in &expansion.cells {
         terminal::flow(&format!("  run   {}", cell_text(cell)), 8);
     }
