@@ -153,7 +153,13 @@ impl Joiner {
             }
             let part = self.part(stretch, names);
             match part.cause.as_str() {
-                IO_URING => self.of_workers(stretch, &(whose.workers)(), names, &mut parts),
+                IO_URING => {
+                    let (from_ns, to_ns) = (stretch.from_ns, stretch.to_ns);
+                    let workers = (whose.workers)().into_iter();
+                    let waits = workers.flat_map(|id| self.timeline.waits(id, from_ns, to_ns));
+                    let done = delegated(stretch, &waits.collect::<Vec<_>>());
+                    parts.extend(done.into_iter().map(|stretch| self.part(stretch, names)));
+                }
                 _ => parts.push(part),
             }
         }
@@ -177,23 +183,6 @@ impl Joiner {
     fn part(&mut self, stretch: Stretch, names: &Names) -> LapPart {
         let length_ns = stretch.length_ns();
         LapPart { length_ns, ..self.naming.name(names, stretch.spent) }
-    }
-
-    fn of_workers(
-        &mut self,
-        stretch: Stretch,
-        workers: &[u32],
-        names: &Names,
-        parts: &mut Vec<LapPart>,
-    ) {
-        let (from_ns, to_ns) = (stretch.from_ns, stretch.to_ns);
-        let waits: Vec<_> = workers
-            .iter()
-            .flat_map(|worker| self.timeline.waits(*worker, from_ns, to_ns))
-            .collect();
-        for stretch in delegated(stretch, &waits) {
-            parts.push(self.part(stretch, names));
-        }
     }
 
     pub fn finish_with(mut self, eyes: Eyes, above_ns: u64, threads: u64) -> StallRecord {

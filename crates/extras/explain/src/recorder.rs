@@ -158,19 +158,13 @@ fn filter(field: &str, threads: &[u32], newer_than: Option<u32>) -> String {
     let list: Vec<String> =
         each.chain(newer_than.map(|newer| format!("{field}>={newer}"))).collect();
     let list = list.join("||");
-    match (threads.iter().min(), newer_than) {
-        (Some(first), Some(_)) if list.len() > FILTER_BYTES_MAX => format!("{field}>={first}"),
-        (_, Some(_)) => list,
-        (_, None) => of_known(field, threads, list),
-    }
-}
-
-fn of_known(field: &str, threads: &[u32], list: String) -> String {
-    match (threads.iter().min(), threads.iter().max()) {
-        (Some(first), Some(last)) if list.len() > FILTER_BYTES_MAX => {
-            format!("{field}>={first}&&{field}<={last}")
-        }
-        _ => list,
+    let (Some(first), Some(last)) = (threads.iter().min(), threads.iter().max()) else {
+        return list;
+    };
+    match newer_than {
+        _ if list.len() <= FILTER_BYTES_MAX => list,
+        Some(_) => format!("{field}>={first}"),
+        None => format!("{field}>={first}&&{field}<={last}"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether each file system works in a guest: made, mounted, five hundred files and sixteen mebibytes
 //! written, mounted again, every byte compared. Nothing is measured; needs no root.
 
-use std::{path::Path, time::Instant};
+use std::{path::Path, str::FromStr, time::Instant};
 
 use crate::{
     Engine, Guest, GuestError, Kernel, PackageCache, engine::DISK_INSIDE, packages::PackageError,
@@ -84,7 +84,7 @@ impl Check<'_> {
         let mut all = Vec::new();
         for row in rows.into_iter().take_while(|_| !self.interrupt.is_raised()) {
             let began = Instant::now();
-            let result = bench.check(row);
+            let result = bench.check(row).unwrap_or_else(CheckResult::Failed);
             let took_s = began.elapsed().as_secs_f64();
             all.push(Checked { fs: row.name.into(), result, took_s });
             all.iter().last().into_iter().for_each(&mut *tell);
@@ -107,23 +107,13 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn check(&mut self, row: &'static FileSystem) -> CheckResult {
-        if let Some((reason, remedy)) = self.check.gap(row).or_else(|| self.tools.gap(row)) {
-            return CheckResult::Skipped(format!("{reason}; {remedy}"));
-        }
-        let Ok(candidate) = row.name.parse::<CandidateSpec>() else {
-            return CheckResult::Skipped("no candidate has this name".into());
-        };
-        self.kept(row, &candidate).unwrap_or_else(CheckResult::Failed)
-    }
-
     /// A guest in which something went wrong is not used again. One that makes its candidate itself finds
     /// the disk's partition when it boots, so it is a guest for that alone.
-    fn kept(
-        &mut self,
-        row: &'static FileSystem,
-        candidate: &CandidateSpec,
-    ) -> Result<CheckResult, String> {
+    fn check(&mut self, row: &'static FileSystem) -> Result<CheckResult, String> {
+        if let Some((reason, remedy)) = self.check.gap(row).or_else(|| self.tools.gap(row)) {
+            return Ok(CheckResult::Skipped(format!("{reason}; {remedy}")));
+        }
+        let candidate = &CandidateSpec::from_str(row.name).map_err(|error| error.to_string())?;
         let made = self.image.make(candidate, DISK_INSIDE, MOUNTED_AT, &mut Vec::new());
         let inside = made.map_err(|error| error.to_string())?;
         let text = |error: GuestError| error.to_string();

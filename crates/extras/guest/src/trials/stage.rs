@@ -18,7 +18,7 @@ use crate::{
     engine::{self, DISK_INSIDE},
 };
 use pickfs_candidate::{GuestImage, fs, guest_image::Inside};
-use pickfs_record::{Event, Outcome, TrialRecord, TrialSpec, record::SettleRecord};
+use pickfs_record::{Event, Outcome, TrialRecord, record::SettleRecord};
 
 use super::{
     boot::{MOUNTED_AT, Machinery, boot, order_of},
@@ -86,7 +86,11 @@ impl Guests {
         name_program(&candidate.fs, record);
         let measured = self.measure(&guest, &job, &inside, order, record, tell);
         let ended = guest.end(&stop).map_err(failed);
-        self.note_extents(record)?;
+        if let Some(image) = &mut record.image {
+            let after = self.parts.image.record()?;
+            image.holes_after_bytes = after.holes_before_bytes;
+            image.extents_after = after.extents_before;
+        }
         both(measured, ended)
     }
 
@@ -104,23 +108,9 @@ impl Guests {
             record.notes.push("not explained: it is the guest's kernel that waits, where this machine's probes do not see".into());
         }
         let spec = trial_spec(order, plan, &Placement::default(), job, Path::new(MOUNTED_AT));
-        let measured = self.run_workers(guest, job, &spec, order, record, tell);
-        doubts::periods(record, &inside.promise.periods, job.measured_s(plan));
-        measured
-    }
-
-    fn run_workers(
-        &self,
-        guest: &Guest,
-        job: &Job,
-        spec: &TrialSpec,
-        order: &TrialOrder<'_>,
-        record: &mut TrialRecord,
-        tell: &mut dyn FnMut(Event),
-    ) -> Result<(), TrialError> {
         // A guest's processors run wherever the host lets them.
         let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns), None, None);
-        let limits = Limits::of(spec, job.length);
+        let limits = Limits::of(&spec, job.length);
         let interrupt = &self.parts.interrupt;
         let around = Around {
             page: None,
@@ -132,19 +122,12 @@ impl Guests {
                 self.parts.image.cool().map_err(|error| error.to_string())
             },
         };
-        let said = run_crew(&InGuest::new(guest), spec, limits, around);
+        let said = run_crew(&InGuest::new(guest), &spec, limits, around);
         record.disturbance = watch.finish();
-        let said = said.map_err(|error| TrialError::Failed(error.to_string()))?;
-        transcript::into_record(said, job, spec, record)
-    }
-
-    fn note_extents(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
-        if let Some(image) = &mut record.image {
-            let after = self.parts.image.record()?;
-            image.holes_after_bytes = after.holes_before_bytes;
-            image.extents_after = after.extents_before;
-        }
-        Ok(())
+        let said = said.map_err(|error| TrialError::Failed(error.to_string()));
+        let measured = said.and_then(|said| transcript::into_record(said, job, &spec, record));
+        doubts::periods(record, &inside.promise.periods, job.measured_s(plan));
+        measured
     }
 }
 
