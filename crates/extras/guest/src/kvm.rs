@@ -12,7 +12,6 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     os::unix::process::CommandExt,
-    path::Path,
     process::{Command, Stdio},
     sync::OnceLock,
     time::{Duration, Instant},
@@ -87,37 +86,28 @@ pub fn runs(qemu: &[OsString], accelerator: &str, limit: Duration) -> Result<(),
     let name = format!("pickfs-kvm-{}-{:?}", std::process::id(), std::thread::current().id());
     let disk = std::env::temp_dir().join(name.replace(['(', ')'], ""));
     fs::write(&disk, boot_sector()).map_err(|error| format!("{}: {error}", disk.display()))?;
-    let ended = run(qemu, accelerator, &disk, limit);
-    let _ = fs::remove_file(&disk);
-    match ended? {
-        Some(RAN) => Ok(()),
-        code => Err(format!("QEMU ended with {code:?}")),
-    }
-}
-
-fn run(
-    qemu: &[OsString],
-    accelerator: &str,
-    disk: &Path,
-    limit: Duration,
-) -> Result<Option<i32>, String> {
     let drive = format!("file={},format=raw,if=floppy,readonly=on", disk.display());
     let mut command = Command::new(&qemu[0]);
     command.args(&qemu[1..]).args(["-accel", accelerator, "-nodefaults", "-no-user-config"]);
     command.args(["-display", "none", "-m", "16M", "-no-reboot", "-drive", &drive]);
     command.args(["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-    let mut guest = command.spawn().map_err(|error| error.to_string())?;
-    let began = Instant::now();
-    while began.elapsed() < limit {
-        if let Ok(Some(status)) = guest.try_wait() {
-            return Ok(status.code());
+    let started = command.spawn().map_err(|error| error.to_string());
+    let ended = started.and_then(|mut guest| {
+        let began = Instant::now();
+        while began.elapsed() < limit {
+            match guest.try_wait() {
+                Ok(Some(status)) if status.code() == Some(RAN) => return Ok(()),
+                Ok(Some(status)) => return Err(format!("QEMU ended with {:?}", status.code())),
+                _ => std::thread::sleep(Duration::from_millis(10)),
+            }
         }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let _ = guest.kill();
-    let _ = guest.wait();
-    Err(format!("nothing came of it in {:.0} s", limit.as_secs_f64()))
+        let _ = guest.kill();
+        let _ = guest.wait();
+        Err(format!("nothing came of it in {:.0} s", limit.as_secs_f64()))
+    });
+    let _ = fs::remove_file(&disk);
+    ended
 }
 
 fn boot_sector() -> Vec<u8> {

@@ -270,7 +270,9 @@ impl PackageCache {
         self.allow(what, offer.bytes + others_bytes)?;
         let mut packages = vec![format!("{name}={}", offer.version)];
         packages.extend(others);
-        self.within(|work| {
+        let work = &self.folder.join(format!(".fetching-{}", std::process::id()));
+        fs::create_dir_all(work).map_err(cannot("make", work))?;
+        let unpacked = || {
             apt.download(&packages, work).map_err(failed)?;
             let (archives, tree) = (archives_in(work), work.join("tree"));
             for archive in &archives {
@@ -278,19 +280,10 @@ impl PackageCache {
                 unpacked.map_err(|error| error.of("dpkg -x", name, &self.folder))?;
             }
             self.keep(&tree, &folder, version_of(name, &archives))
-        })
-    }
-
-    /// It is gone afterwards.
-    fn within(
-        &self,
-        what: impl FnOnce(&Path) -> Result<Unpacked, PackageError>,
-    ) -> Result<Unpacked, PackageError> {
-        let work = self.folder.join(format!(".fetching-{}", std::process::id()));
-        fs::create_dir_all(&work).map_err(cannot("make", &work))?;
-        let fetched = what(&work);
-        let _ = fs::remove_dir_all(&work);
-        fetched
+        };
+        let kept = unpacked();
+        let _ = fs::remove_dir_all(work);
+        kept
     }
 
     /// Puts an unpacked tree in its place.

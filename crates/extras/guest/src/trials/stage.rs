@@ -14,10 +14,10 @@ use std::{
 };
 
 use crate::{
-    Guest, GuestError,
+    GuestError,
     engine::{self, DISK_INSIDE},
 };
-use pickfs_candidate::{GuestImage, fs, guest_image::Inside};
+use pickfs_candidate::{GuestImage, fs};
 use pickfs_record::{Event, Outcome, TrialRecord, record::SettleRecord};
 
 use super::{
@@ -84,34 +84,14 @@ impl Guests {
         record.environment = self.parts.image.facts();
         record.environment.0.extend(guest.facts().0.clone());
         name_program(&candidate.fs, record);
-        let measured = self.measure(&guest, &job, &inside, order, record, tell);
-        let ended = guest.end(&stop).map_err(failed);
-        if let Some(image) = &mut record.image {
-            let after = self.parts.image.record()?;
-            image.holes_after_bytes = after.holes_before_bytes;
-            image.extents_after = after.extents_before;
-        }
-        both(measured, ended)
-    }
-
-    fn measure(
-        &self,
-        guest: &Guest,
-        job: &Job,
-        inside: &Inside,
-        order: &TrialOrder<'_>,
-        record: &mut TrialRecord,
-        tell: &mut dyn FnMut(Event),
-    ) -> Result<(), TrialError> {
         let plan = &self.parts.plan;
         if plan.explain_above_ns.is_some() {
             record.notes.push("not explained: it is the guest's kernel that waits, where this machine's probes do not see".into());
         }
-        let spec = trial_spec(order, plan, &Placement::default(), job, Path::new(MOUNTED_AT));
+        let spec = trial_spec(order, plan, &Placement::default(), &job, Path::new(MOUNTED_AT));
         // A guest's processors run wherever the host lets them.
         let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns), None, None);
         let limits = Limits::of(&spec, job.length);
-        let interrupt = &self.parts.interrupt;
         let around = Around {
             page: None,
             slow_laps: None,
@@ -122,12 +102,18 @@ impl Guests {
                 self.parts.image.cool().map_err(|error| error.to_string())
             },
         };
-        let said = run_crew(&InGuest::new(guest), &spec, limits, around);
+        let said = run_crew(&InGuest::new(&guest), &spec, limits, around);
         record.disturbance = watch.finish();
         let said = said.map_err(|error| TrialError::Failed(error.to_string()));
-        let measured = said.and_then(|said| transcript::into_record(said, job, &spec, record));
+        let measured = said.and_then(|said| transcript::into_record(said, &job, &spec, record));
         doubts::periods(record, &inside.promise.periods, job.measured_s(plan));
-        measured
+        let ended = guest.end(&stop).map_err(failed);
+        if let Some(image) = &mut record.image {
+            let after = self.parts.image.record()?;
+            image.holes_after_bytes = after.holes_before_bytes;
+            image.extents_after = after.extents_before;
+        }
+        both(measured, ended)
     }
 }
 
