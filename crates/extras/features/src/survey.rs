@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::answers::{Answer, Capability, FeatureRow, Presence, Verdict};
 use pickfs_candidate::fs::{self, FileSystem};
-use pickfs_candidate::{Availability, Mounted, Scratch, TargetError};
+use pickfs_candidate::{Availability, Scratch, TargetError};
 use pickfs_record::{BackingSpec, CandidateSpec};
 use pickfs_sys::mount;
 
@@ -106,9 +106,12 @@ fn ask_candidate(
                 return row_of(candidate, Presence::Failed { reason }, Vec::new());
             }
         };
-    let presence = presence_of(&mounted);
-    let device = device.or_else(|| device_under(mounted.directory()));
-    let device = device.filter(|_| stands_on_it(&mounted));
+    let fact = |key: &str| mounted.environment().get(key).unwrap_or("not told").to_owned();
+    let presence = Presence::Asked { driver: fact("mount.driver"), options: fact("mount.options") };
+    let source = || mount::mount_of(mounted.directory()).ok().map(|entry| entry.source);
+    let device = device.or_else(|| source().filter(|source| source.starts_with("/dev")));
+    // A candidate in memory has the scratch's device beside it, not under it.
+    let device = device.filter(|_| mounted.backing() != pickfs_record::BackingKind::Memory);
     let mut room = Room::new(mounted.directory(), device.as_deref());
     room.torn_time = request.torn_time;
     room.is_scratch = !matches!(request.backing, BackingSpec::Directory { .. });
@@ -121,7 +124,10 @@ fn ask_candidate(
             return row_of(candidate, Presence::Failed { reason }, answers);
         }
     }
-    let named = origin_name(&mounted, candidate);
+    // Of a directory, what is mounted there.
+    let found =
+        mounted.environment().get("mount.type").filter(|_| fs::find(&candidate.fs).is_none());
+    let named = found.unwrap_or(&candidate.fs).to_owned();
     match mounted.unmount(&mut log) {
         Ok(_) => named_row(candidate, named, presence, answers),
         Err(error) => {
@@ -147,30 +153,6 @@ fn ask(room: &Room, candidate: &CandidateSpec, listener: &mut dyn Listener) -> V
 fn ask_again(room: &Room, answers: Vec<Answer>) -> Vec<Answer> {
     let looked = table::questions().zip(answers);
     looked.map(|(probe, first)| probe.ask_again(room, first)).collect()
-}
-
-/// A candidate in memory has the scratch's device beside it, not under it.
-fn stands_on_it(mounted: &Mounted) -> bool {
-    mounted.backing() != pickfs_record::BackingKind::Memory
-}
-
-fn presence_of(mounted: &Mounted) -> Presence {
-    let fact = |key: &str| mounted.environment().get(key).unwrap_or("not told").to_owned();
-    Presence::Asked { driver: fact("mount.driver"), options: fact("mount.options") }
-}
-
-fn device_under(directory: &Path) -> Option<PathBuf> {
-    let source = mount::mount_of(directory).ok()?.source;
-    source.starts_with("/dev").then_some(source)
-}
-
-/// Of a directory, what is mounted there.
-fn origin_name(mounted: &Mounted, candidate: &CandidateSpec) -> String {
-    let found = mounted.environment().get("mount.type");
-    match fs::find(&candidate.fs) {
-        Some(_) => candidate.fs.clone(),
-        None => found.unwrap_or(&candidate.fs).to_owned(),
-    }
 }
 
 fn row_of(candidate: &CandidateSpec, presence: Presence, answers: Vec<Answer>) -> FeatureRow {

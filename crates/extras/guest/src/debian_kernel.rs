@@ -7,10 +7,7 @@
 //! CACHE/kernels/6.1.0-56-amd64_6.1.192-2/modules/        modules that the package holds packed
 //! ```
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
 
 use crate::{
     apt::SUITES,
@@ -62,16 +59,24 @@ pub fn kernel(cache: &PackageCache, wanted: Option<&str>) -> Result<Kernel, Pack
         path: own.clone(),
         cause,
     })?;
-    let tree = module_folder(&unpacked.folder, &release);
+    // Debian 13 moved them below usr.
+    let below = |folder: &str| unpacked.folder.join(folder).join(&release).join("kernel");
+    let tree = ["lib/modules", "usr/lib/modules"].map(below).into_iter().find(|at| at.is_dir());
     let tree = tree.ok_or_else(|| strange("lib/modules/RELEASE/kernel"))?;
-    leave_hardware_out(&tree);
+    for folder in NOT_FOR_GUESTS.split(' ') {
+        // It is our own copy; what is gone was of no use.
+        let _ = fs::remove_dir_all(tree.join(folder));
+    }
     let modules = ModuleTree::scan(&tree, &own.join("modules"));
     let mut modules = modules.map_err(|_| strange("lib/modules/RELEASE/kernel"))?;
     for (name, file) in rebuilt::modules(cache.cache(), &release) {
         modules.put(&name, &file);
     }
     let package = format!("{} {}", unpacked.name, unpacked.version);
-    let image = unwrapped(&boot, &own);
+    // Without its wrapping, or itself where that cannot be had.
+    let plain = own.join("vmlinux");
+    let is_there = plain.is_file() || boot_image::unpack(&boot, &plain).is_some();
+    let image = if is_there { plain } else { boot };
     Ok(Kernel { release, package, image, qemu: Vec::new(), modules })
 }
 
@@ -107,26 +112,6 @@ fn fetched(cache: &PackageCache, wanted: &str) -> Result<Unpacked, PackageError>
 fn image_of(depends: &str) -> Option<&str> {
     let names = depends.split(',').filter_map(|one| one.split_whitespace().next());
     names.into_iter().find(|name| name.starts_with(PREFIX))
-}
-
-/// Debian 13 moved them below usr.
-fn module_folder(package: &Path, release: &str) -> Option<PathBuf> {
-    let below = |folder: &str| package.join(folder).join(release).join("kernel");
-    ["lib/modules", "usr/lib/modules"].map(below).into_iter().find(|path| path.is_dir())
-}
-
-/// It is our own copy; what is gone was of no use.
-fn leave_hardware_out(tree: &Path) {
-    for folder in NOT_FOR_GUESTS.split(' ') {
-        let _ = fs::remove_dir_all(tree.join(folder));
-    }
-}
-
-/// The image without its wrapping, or itself where that cannot be had.
-fn unwrapped(boot: &Path, own: &Path) -> PathBuf {
-    let plain = own.join("vmlinux");
-    let is_there = plain.is_file() || boot_image::unpack(boot, &plain).is_some();
-    if is_there { plain } else { boot.to_owned() }
 }
 
 #[cfg(test)]

@@ -205,12 +205,9 @@ fn drive(disk: &Path) -> String {
 }
 
 fn cache_of(disk: &Path) -> &'static str {
-    if opens_directly(disk) { "none" } else { "writeback" }
-}
-
-fn opens_directly(disk: &Path) -> bool {
     let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
-    OpenOptions::new().read(true).custom_flags(direct).open(disk).is_ok()
+    let opened = OpenOptions::new().read(true).custom_flags(direct).open(disk);
+    if opened.is_ok() { "none" } else { "writeback" }
 }
 
 #[cfg(test)]
