@@ -34,7 +34,8 @@ With --again the plan is the stored one; its seed is drawn anew unless --seed na
 of a run that was not begun on this machine are shown first, and run after a yes or with --yes.
 
 Exit codes: 0 WINNER (or nothing was to be compared), 4 NO ANSWER (not decided, or nothing to compare;
-the fix is printed), 5 EQUAL; 1 could not be done, 2 usage error, 3 a trial failed, 130 interrupted.";
+the fix is printed), 5 EQUAL; 1 could not be done, 2 usage error, 130 interrupted,
+3 no trial finished, or one failed where nothing was to be compared.";
 
 pub const PLAN: &str = "Examples:
   pickfs plan --list                      the built-in plans with their questions

@@ -1,8 +1,13 @@
 use std::process::ExitCode;
 
 use pickfs_candidate::TargetError;
-use pickfs_lab::{launch::LaunchError, preflight::PreflightError, rivals::NoAnswer};
-use pickfs_record::finding::{AnswerEnd, Ending};
+use pickfs_lab::{
+    interrupt::is_interrupted, launch::LaunchError, preflight::PreflightError, rivals::NoAnswer,
+};
+use pickfs_record::{
+    Outcome, RunRecord, TrialRecord,
+    finding::{AnswerEnd, Ending},
+};
 
 use crate::{screen, terminal};
 
@@ -35,11 +40,20 @@ impl From<Exit> for ExitCode {
 }
 
 impl Exit {
-    pub fn of_endings(endings: &[Ending]) -> Exit {
-        match endings.first().map(|ending| ending.end) {
-            None | Some(AnswerEnd::Winner) => Exit::Done,
-            Some(AnswerEnd::Equal) => Exit::Equal,
-            Some(AnswerEnd::NoAnswer) => Exit::NoAnswer,
+    /// What was decided stands, whichever trial failed on the way.
+    pub fn of_run(run: &RunRecord, endings: &[Ending]) -> Exit {
+        let failed = |trial: &TrialRecord| matches!(trial.outcome, Outcome::Failed { .. });
+        let failed = run.trials.iter().any(|trial| failed(trial) && !is_interrupted(trial));
+        match (
+            run.ended.as_ref().map_or("", |end| &end.how),
+            endings.first().map(|first| first.end),
+        ) {
+            ("interrupted", _) => Exit::Interrupted,
+            ("failed", _) => Exit::TrialsFailed,
+            (_, None) if failed => Exit::TrialsFailed,
+            (_, None | Some(AnswerEnd::Winner)) => Exit::Done,
+            (_, Some(AnswerEnd::Equal)) => Exit::Equal,
+            (_, Some(AnswerEnd::NoAnswer)) => Exit::NoAnswer,
         }
     }
 
@@ -95,7 +109,7 @@ fn in_words(error: &anyhow::Error) -> String {
 mod tests {
     use super::*;
     use pickfs_analysis::findings;
-    use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
+    use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, fake_run};
 
     #[test]
     fn each_end_has_its_code() {
@@ -104,11 +118,21 @@ mod tests {
                 .into_iter()
                 .zip(durable_ns)
                 .map(|(name, ns)| FakeCandidate { noise, ..FakeCandidate::new(name, 500.0, ns) });
-            let mut ask =
-                FakeRun { blocks, candidates: candidates.collect(), ..FakeRun::default() };
+            let mishaps = vec![Mishap::failed("ext4", "fdatasync", 2, "no space")];
+            let candidates = candidates.collect();
+            let mut ask = FakeRun { blocks, candidates, mishaps, ..FakeRun::default() };
             ask.primary.retain(|metric| metric.op == "durable");
-            Exit::of_endings(&findings(&fake_run(&ask)).endings)
+            let failed = fake_run(&ask);
+            let whole = fake_run(&FakeRun { mishaps: Vec::new(), ..ask });
+            let [failed, whole] =
+                [failed, whole].map(|run| Exit::of_run(&run, &findings(&run).endings));
+            assert_eq!(failed, whole, "one failed trial is a note");
+            whole
         };
+        let mut alone = fake_run(&FakeRun::default());
+        assert_eq!(Exit::of_run(&alone, &[]), Exit::Done);
+        alone.trials[0].outcome = Outcome::Failed { reason: "no space".into() };
+        assert_eq!(Exit::of_run(&alone, &[]), Exit::TrialsFailed);
         assert_eq!(code(15, [200e3, 100e3], 0.02), Exit::Done);
         assert_eq!(code(60, [100e3, 100e3], 0.01), Exit::Equal);
         assert_eq!(code(4, [200e3, 100e3], 0.02), Exit::NoAnswer);

@@ -12,9 +12,7 @@ use pickfs_record::{
 
 use crate::{
     Screen, Subject, choices,
-    document::{
-        Cell, Column, Kind, Node, Role, RowKind, Table, Text, facts, terminal, under_one_name,
-    },
+    document::{Cell, Column, Kind, Node, Role, RowKind, Table, Text, terminal, under_one_name},
     factors, notes,
     ranking::{self, lost_word, value_cell, verdict_cell},
     run::{answers, next_row},
@@ -78,9 +76,7 @@ fn nodes(subject: &Subject, screen: &Screen, much: Much) -> Vec<Node> {
     });
     let mut nodes = answers(subject, if is_tabled { 1 } else { much.answers });
     if findings.endings.is_empty() {
-        let mut rows = findings.panels.iter().flat_map(|panel| &panel.rows);
-        let word = if rows.any(|row| row.trials > 0) { "MEASURED" } else { "NO ANSWER" };
-        nodes.push(facts([(word, subject.run.plan.question.as_str())]));
+        nodes.push(Node::Paragraph(subject.run.plan.question.as_str().into()));
     }
     nodes.extend(match (is_tabled, panel) {
         (true, _) => choices::table(subject, much.rows).map(Node::Table).into_iter().collect(),

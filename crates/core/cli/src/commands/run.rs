@@ -7,7 +7,7 @@ use std::{
 use anyhow::bail;
 use pickfs_analysis::trust::trust;
 use pickfs_lab::{
-    interrupt::{Interrupt, is_interrupted},
+    interrupt::Interrupt,
     launch::{Launched, Listeners, NamedAgain, RUN_FILE, launch, resume},
     plans::{TOUR, built_in},
     preflight,
@@ -15,7 +15,7 @@ use pickfs_lab::{
     sink::Sink,
 };
 use pickfs_record::{
-    BackingSpec, Outcome, Plan, RunRecord, TrialRecord,
+    BackingSpec, Plan,
     typed::{program, quoted},
 };
 
@@ -225,24 +225,9 @@ pub fn finish(launched: &Launched, json: bool) -> anyhow::Result<Exit> {
         let page = written.first().map(AsRef::as_ref);
         screen::print_run(&launched.record, &findings, folder, page, false);
     }
-    Ok(match failed(&launched.record) {
-        // Which of two names of one candidate is faster is no question.
-        Exit::Done if trust.is_some() => Exit::Done,
-        Exit::Done => Exit::of_endings(&findings.endings),
-        failed => failed,
-    })
-}
-
-/// A failed trial and an interruption show in the exit code, whatever the answer.
-pub fn failed(run: &RunRecord) -> Exit {
-    let failed = |trial: &TrialRecord| matches!(trial.outcome, Outcome::Failed { .. });
-    let failed = run.trials.iter().any(|trial| failed(trial) && !is_interrupted(trial));
-    match &run.ended {
-        Some(end) if end.how == "interrupted" => Exit::Interrupted,
-        Some(end) if end.how == "failed" => Exit::TrialsFailed,
-        _ if failed => Exit::TrialsFailed,
-        _ => Exit::Done,
-    }
+    // Which of two names of one candidate is faster is no question.
+    let endings = if trust.is_some() { &[] } else { &findings.endings[..] };
+    Ok(Exit::of_run(&launched.record, endings))
 }
 
 /// Under sudo, the run's folder and its files, which we made, belong to who called it.

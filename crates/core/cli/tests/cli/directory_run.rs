@@ -55,7 +55,11 @@ fn ok(words: &[&str]) -> String {
 fn a_run_is_listed_shown_reported_compared_and_not_resumed_when_it_is_over() {
     let (_kept, out, said) = run(&[]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.starts_with("MEASURED ") && said.out.contains("\nreport "), "{said:?}");
+    assert!(
+        said.out.starts_with("Which file system for my journal?\n")
+            && said.out.contains("\nreport "),
+        "{said:?}"
+    );
     let run = only_run(&out);
     let word = run.to_str().unwrap();
     let trials = record(&run).trials.len();

@@ -138,7 +138,7 @@ fn a_killed_worker_is_a_row_and_the_run_goes_on() {
     session.wait_for_trial(1);
     kill(session.wait_for_worker());
     let (said, _) = session.end();
-    assert_eq!(said.code, Some(3), "a failed trial shows in the exit code: {said:?}");
+    assert_eq!(said.code, Some(4), "one block decides nothing: {said:?}");
     let record = record(&only_run(&out));
     assert!(reasons(&record)[0].contains("signal 9"), "{:?}", reasons(&record));
     let others = record.trials[1..].iter();
@@ -206,7 +206,7 @@ fn an_io_error_is_a_row_and_a_healed_disk_goes_on() {
     let why = reasons(&record);
     assert!(why[1].contains("Input/output error"), "{why:?} {said:?}");
     assert_eq!(why.last(), Some(&""), "the disk is well again, and the run went on: {why:?}");
-    assert_eq!(said.code, Some(3), "{said:?}");
+    assert_eq!(said.code, Some(4), "{said:?}");
 }
 
 #[test]
