@@ -38,7 +38,11 @@ fn cell(name: &str, what: &str) -> Option<Fact> {
     let section = PAGE.split("\n## ").find(|section| section.lines().next() == Some(name))?;
     let own = section.lines().find_map(|line| {
         let mut cells = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ");
-        (cells.next()? == what).then_some(Fact { text: cells.next()?, source: cells.next()? })
+        cells
+            .next()?
+            .split(", ")
+            .any(|name| name == what)
+            .then_some(Fact { text: cells.next()?, source: cells.next()? })
     });
     let base = || section.lines().find_map(|line| line.strip_prefix("As ")?.split(',').next());
     own.or_else(|| cell(base()?, what))

@@ -88,7 +88,14 @@ pub(super) fn rows_markdown(settings: &Settings) -> String {
     let mut text = String::from("| suite | phases |\n|---|---|\n");
     for suite in Suite::ALL {
         let of_suite = rows.iter().filter(|row| row.suite == suite);
-        let names: Vec<String> = of_suite.map(Row::markdown).collect();
+        let mut names: Vec<String> = of_suite.map(Row::markdown).collect();
+        names.dedup_by(|later, one| {
+            let is_its_hot_twin = later.replace(" hot`", " cold`") == *one;
+            if is_its_hot_twin {
+                one.insert_str(one.len() - 1, "/hot");
+            }
+            is_its_hot_twin
+        });
         text += &format!("| {} | {} |\n", suite.title(), names.join(", "));
     }
     text

@@ -5,25 +5,24 @@ use super::names::NAME_BYTES_MAX;
 /// Of our names, with a mark before each.
 pub(super) const MARKED_NAME_BYTES: u32 = NAME_BYTES_MAX as u32 + 1;
 
+/// Those of each type that has any, as a list.
 pub fn limits_markdown() -> String {
-    let mut text = String::from(
-        "| type | longest file, bytes | our names in a directory | names of one file | directories in a \
-         directory | symbolic links | case |\n|---|---|---|---|---|---|---|\n",
-    );
+    let mut text = String::new();
     for (fs_type, limits) in limited_types() {
-        let number = |number: Option<u64>| number.map_or("-".into(), |number| number.to_string());
-        let links = match limits.hard_links_max {
-            Some(0) => "one: no hard links".into(),
-            other => number(other.map(u64::from)),
-        };
-        text += &format!(
-            "| `{fs_type}` | {} | {} | {links} | {} | {} | {} |\n",
-            number(limits.file_bytes_max),
-            number(limits.directory.names_max(MARKED_NAME_BYTES).map(u64::from)),
-            number(limits.subdirectories_max.map(u64::from)),
-            if limits.has_symbolic_links { "yes" } else { "no" },
-            if limits.is_case_blind { "not told apart" } else { "told apart" },
-        );
+        let most = |most: Option<u64>, what: &str| most.map(|most| format!("{most} {what}"));
+        let names = limits.directory.names_max(MARKED_NAME_BYTES);
+        let told = [
+            most(limits.file_bytes_max, "bytes a file"),
+            most(names.map(u64::from), "of our names a directory"),
+            most(limits.hard_links_max.map(u64::from), "hard links"),
+            most(limits.subdirectories_max.map(u64::from), "directories a directory"),
+            (!limits.has_symbolic_links).then(|| "no symbolic links".into()),
+            limits.is_case_blind.then(|| "case is not told apart".into()),
+        ];
+        let told: Vec<String> = told.into_iter().flatten().collect();
+        if !told.is_empty() {
+            text += &format!("- `{fs_type}`: {}\n", told.join(", "));
+        }
     }
     text
 }
