@@ -70,7 +70,7 @@ fn parameters(name: &str) -> String {
     short(&kept)
 }
 
-/// What is allowed without the words that an error message needs.
+/// The rows as a list, what is allowed without the words that an error message needs.
 fn short(table: &str) -> String {
     let said = [
         ("a duration like 50us, 10ms or 1s (a number is nanoseconds)", "duration"),
@@ -81,7 +81,19 @@ fn short(table: &str) -> String {
         ("| a size from ", "| bytes, "),
         ("| one of ", "| "),
     ];
-    said.iter().fold(table.to_owned(), |table, (long, short)| table.replace(long, short))
+    let table =
+        said.iter().fold(table.to_owned(), |table, (long, short)| table.replace(long, short));
+    let item = |row: &str| match row.split(" | ").collect::<Vec<_>>()[..] {
+        ["| parameter", ..] => String::new(),
+        [name, default, allowed, doc] => {
+            let (name, doc) = (name.trim_start_matches("| "), doc.trim_end_matches(" |"));
+            let default = if default.is_empty() { String::new() } else { format!(" = {default}") };
+            format!("- {name}{default} ({allowed}): {doc}\n")
+        }
+        _ if row.starts_with('|') => String::new(),
+        _ => format!("{row}\n"),
+    };
+    table.lines().map(item).collect()
 }
 
 /// The code blocks of a language.

@@ -56,3 +56,10 @@ fn every_page_of_the_book_is_listed_once() {
     let gone: Vec<_> = once.difference(&there).collect();
     assert!(gone.is_empty(), "listed and not there: {gone:?}");
 }
+
+#[test]
+fn our_own_words_are_few() {
+    let (_, page) = pages().into_iter().find(|(path, _)| path == "ARCHITECTURE.md").unwrap();
+    let words = page.split("\n## ").find(|section| section.starts_with("Words\n")).unwrap();
+    assert!(words.matches("\n| ").count() <= 31, "at most thirty words, and the head");
+}
